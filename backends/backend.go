@@ -1,0 +1,234 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backends
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Backend turns what happens into memories and finds them again. It is the one
+// interface that the hooks, the modes and the tools know.
+//
+// All methods are safe for concurrent use. Scopes are validated by the backend:
+// a scope that names no partition is [ErrNoScope].
+type Backend interface {
+	// Search returns the memories that answer the query, best first. No match is
+	// an empty response, not an error.
+	Search(ctx context.Context, r *SearchRequest) (*SearchResponse, error)
+
+	// Add learns from messages. The response tells item by item what became of
+	// them. On an error nothing was stored, and the call may be repeated.
+	Add(ctx context.Context, r *AddRequest) (*AddResponse, error)
+
+	// Close waits for what is under way and frees what the backend opened
+	// itself. A store that was passed in stays open.
+	Close(ctx context.Context) error
+}
+
+// Manager is implemented by backends whose memories can be looked at and changed
+// one by one. Every call is confined to the partition that its scope names: an
+// id of another partition is [ErrNotFound].
+type Manager interface {
+	// Get returns one memory, active or not, or [ErrNotFound].
+	Get(ctx context.Context, r *GetRequest) (*Memory, error)
+	// List returns memories in the order in which they were stored, in pages.
+	List(ctx context.Context, r *ListRequest) (*ListResponse, error)
+	// Update changes one memory in place and keeps its former text in the history.
+	Update(ctx context.Context, r *UpdateRequest) (*Memory, error)
+	// Delete removes one memory. Its history still answers.
+	Delete(ctx context.Context, r *DeleteRequest) error
+	// DeleteAll removes what the request matches and returns how many.
+	DeleteAll(ctx context.Context, r *DeleteAllRequest) (int, error)
+	// History returns what happened to a memory, oldest first, along the whole
+	// chain of those it superseded and those that superseded it.
+	History(ctx context.Context, r *HistoryRequest) ([]Event, error)
+}
+
+// Exporter is implemented by backends that can write their memories to a stream
+// and read them back, one JSON object a line.
+type Exporter interface {
+	// Dump writes every memory of the partition, with its chain, and returns how many.
+	Dump(ctx context.Context, s Scope, w io.Writer) (int, error)
+	// Load adds the memories of a dump to the partition in one atomic batch and
+	// returns how many. Ids that exist already are left as they are.
+	Load(ctx context.Context, s Scope, r io.Reader) (int, error)
+}
+
+// AlwaysLearner is implemented by backends that learn from every reply whatever
+// the mode, as ReMe does. Others learn only where the mode records turns.
+type AlwaysLearner interface{ AlwaysLearns() bool }
+
+// SearchRequest asks for memories.
+type SearchRequest struct {
+	Scope Scope  // Required. Names the partition.
+	Query string // Required. Natural language; blank finds nothing.
+
+	TopK      int     // Optional. Defaults to 5; at most 1000.
+	Threshold float64 // Optional. Hits with a lower Score are left out. Defaults to 0: none.
+	Kinds     []Kind  // Optional. Defaults to all kinds.
+	Filter    *Filter // Optional. Further conditions.
+
+	AsOf              time.Time // Optional. What held at that time, instead of what holds now.
+	IncludeSuperseded bool      // Optional. Also what holds no more.
+	IncludeExpired    bool      // Optional. Also what expired and was not swept yet.
+	WithSources       bool      // Optional. Fill Hit.Sources.
+}
+
+// SearchResponse is the answer to a [SearchRequest].
+type SearchResponse struct {
+	Hits []Hit // best first
+	// Degraded names what failed while the search still answered: the embedder
+	// (the ranking is lexical alone) or the reranker (the order is as before it).
+	// Nil when nothing failed.
+	Degraded error
+}
+
+// AddRequest asks a backend to learn.
+type AddRequest struct {
+	Scope    Scope     // Required. Names the partition.
+	Messages []Message // Required. What was said, oldest first.
+	Context  []Message // Optional. What was said before; grounds the new, and is never learnt from.
+
+	Verbatim     bool           // Optional. Store what was said as it is, with no model.
+	Kind         Kind           // Optional. KindProcedure writes down what the agent did as one memory.
+	Metadata     map[string]any // Optional. Kept with each memory. JSON values.
+	Expires      time.Time      // Optional. When the memories end. Defaults to never.
+	Instructions string         // Optional. What to look for; goes before the configured instructions.
+
+	// IdempotencyKey makes a repeated call harmless: the first response is given
+	// again and nothing is stored. Optional. Defaults to none; equal memories are
+	// recognised without it.
+	IdempotencyKey string
+
+	// Checkpoint is written in the same atomic batch as the memories, when they
+	// live in the partition of the session it names. Optional.
+	Checkpoint *Checkpoint
+}
+
+// Checkpoint marks how far a session's log was learnt from.
+type Checkpoint struct {
+	Session string // the session's id
+	Upto    int64  // the sequence number of the last message learnt from
+	Token   int64  // the fencing token of the lease under which it was learnt
+}
+
+// AddResponse tells what became of an [AddRequest].
+type AddResponse struct {
+	Items []Item
+	Usage Usage
+	// Checkpointed tells whether the request's Checkpoint was written with the
+	// memories. If not, the caller writes it itself.
+	Checkpointed bool
+	// Replayed tells that the idempotency key was known and nothing was done.
+	Replayed bool
+}
+
+// Outcome says what became of one item.
+type Outcome string
+
+// The outcomes of an item.
+const (
+	OutcomeAdded      Outcome = "added"
+	OutcomeUpdated    Outcome = "updated"
+	OutcomeSuperseded Outcome = "superseded" // Memory replaced the one in Previous
+	OutcomeRetracted  Outcome = "retracted"  // Memory holds no more, and nothing replaced it
+	OutcomeUnchanged  Outcome = "unchanged"  // known already
+	OutcomeFailed     Outcome = "failed"     // not stored: Err says why
+)
+
+// Item is one memory of an [AddResponse].
+type Item struct {
+	Outcome  Outcome
+	Memory   Memory  // as stored; for OutcomeFailed what was to be stored
+	Previous *Memory // what was there before, for updated and superseded
+	Err      error   // for OutcomeFailed
+}
+
+// Usage counts what a call cost in model tokens, as reported by the models.
+type Usage struct {
+	ModelCalls       int `json:"model_calls"`
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	EmbeddedTexts    int `json:"embedded_texts"`
+}
+
+// GetRequest asks for one memory.
+type GetRequest struct {
+	Scope Scope
+	ID    string
+}
+
+// ListRequest asks for a page of memories.
+type ListRequest struct {
+	Scope             Scope
+	Kinds             []Kind  // Optional. Defaults to all kinds.
+	Filter            *Filter // Optional.
+	IncludeSuperseded bool    // Optional.
+	IncludeExpired    bool    // Optional.
+	Limit             int     // Optional. Defaults to 100; at most 1000.
+	Cursor            string  // Optional. Next of the page before.
+}
+
+// ListResponse is a page of memories.
+type ListResponse struct {
+	Memories []Memory
+	Next     string // the cursor of the next page; empty on the last
+}
+
+// UpdateRequest changes one memory. Nil fields stay as they are.
+type UpdateRequest struct {
+	Scope    Scope
+	ID       string
+	Text     *string
+	Metadata map[string]any // merged into what is there; a nil value removes its key
+	Expires  *time.Time     // the zero time clears it
+	Quality  *float64
+	Version  int64 // Optional. The version expected; another is ErrConflict. Defaults to any.
+}
+
+// DeleteRequest removes one memory.
+type DeleteRequest struct {
+	Scope   Scope
+	ID      string
+	Version int64 // Optional. The version expected; another is ErrConflict. Defaults to any.
+}
+
+// DeleteAllRequest removes every memory of a partition that matches.
+type DeleteAllRequest struct {
+	Scope  Scope
+	Filter *Filter // Optional. Defaults to everything.
+}
+
+// HistoryRequest asks what happened to a memory.
+type HistoryRequest struct {
+	Scope Scope
+	ID    string
+}
+
+// EventType says what happened to a memory.
+type EventType string
+
+// The types of event.
+const (
+	EventAdded      EventType = "added"
+	EventUpdated    EventType = "updated"
+	EventSuperseded EventType = "superseded" // another memory took its place
+	EventRetracted  EventType = "retracted"  // it holds no more
+	EventDeleted    EventType = "deleted"
+)
+
+// Event is one entry of a memory's history.
+type Event struct {
+	MemoryID string    `json:"memory_id"`
+	Type     EventType `json:"type"`
+	Old      string    `json:"old,omitempty"` // the text before; empty for added
+	New      string    `json:"new,omitempty"` // the text after; for superseded the text of the successor
+	By       string    `json:"by,omitempty"`  // the id of the successor, for superseded
+	Actor    string    `json:"actor,omitempty"`
+	Role     string    `json:"role,omitempty"`
+	Time     time.Time `json:"time"`
+	Version  int64     `json:"version"` // the partition's version after it
+}

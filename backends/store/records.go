@@ -1,0 +1,218 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Records keeps memories.
+type Records interface {
+	// Apply carries out one batch on one partition, wholly or not at all, and
+	// returns once it is durable. Every batch that changes something raises the
+	// partition's version by one.
+	Apply(ctx context.Context, p backends.Partition, b *Batch) (*Applied, error)
+
+	// Get returns the records with the given ids that exist, in the order asked
+	// for, active or not, expired or not. Ids that do not exist are left out.
+	Get(ctx context.Context, p backends.Partition, ids ...string) ([]Record, error)
+
+	// Changes returns what changed since cursor, oldest change first; an empty
+	// cursor means everything. Unknown partitions are empty. It is called before
+	// every search, so that nothing-changed must be cheap.
+	Changes(ctx context.Context, p backends.Partition, cursor string) (*ChangeSet, error)
+
+	// History returns the events of one memory, oldest first. It still answers
+	// after the memory was deleted. Unknown ids have no events.
+	History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error)
+
+	// Drop erases the partition: records, history, idempotency keys, sessions,
+	// messages and blobs. Cursors of before see a Reset.
+	Drop(ctx context.Context, p backends.Partition) (DropCount, error)
+
+	// Partitions lists the partitions of a namespace that hold something.
+	Partitions(ctx context.Context, namespace string, page Page) (*PartitionPage, error)
+}
+
+// Record is a memory as a store keeps it: with the vector that it is found by.
+type Record struct {
+	backends.Memory
+	// Vector is the encoded embedding: opaque to stores, written and read by
+	// package recall. Empty when no embedder was configured.
+	Vector []byte
+}
+
+// Embedding names the space in which a partition's vectors live.
+type Embedding struct {
+	Model string `json:"model"` // the embedding model's name
+	Dim   int    `json:"dim"`
+}
+
+// Batch is what Apply carries out atomically.
+type Batch struct {
+	Mutations []Mutation
+
+	// Key makes the batch idempotent: a batch whose key the partition has seen
+	// changes nothing and gets the first one's results with Replayed set. Kept
+	// for at least 30 days. Optional.
+	Key string
+
+	// Embedding declares the space of the vectors in the batch. The first one
+	// becomes the partition's; another one later is ErrDimension, unless Reembed
+	// is set, which replaces it.
+	Embedding *Embedding
+	Reembed   bool
+
+	// Session updates a session of the same partition in the same write. If it
+	// does not hold (version, token), the whole batch fails with ErrConflict.
+	Session *SessionUpdate
+}
+
+// Op is what a mutation does.
+type Op string
+
+// The operations. See the constructors of [Mutation].
+const (
+	OpPut       Op = "put"
+	OpSupersede Op = "supersede"
+	OpRetract   Op = "retract"
+	OpDelete    Op = "delete"
+	OpIncrement Op = "increment"
+)
+
+// Mutation is one change of one record. Stores set Version, and set Created and
+// Updated where they are zero; every other field is stored as given.
+type Mutation struct {
+	Op     Op
+	ID     string  // the record that is superseded, retracted, deleted or incremented
+	Record *Record // for OpPut and OpSupersede: what is written
+
+	// Expect is the version that the existing record must have, else ErrConflict:
+	// 0 is any, -1 means that none may exist (for OpPut).
+	Expect int64
+
+	At    time.Time // for OpRetract: since when it holds no more; zero means now
+	Field string    // for OpIncrement: the Metadata key
+	Delta float64   // for OpIncrement; an absent value counts as 0
+
+	// Actor and Role go into the history: who changed it.
+	Actor, Role string
+}
+
+// MustNotExist is the Expect of a put that creates.
+const MustNotExist int64 = -1
+
+// Put writes r, over the record with its id if there is one: the event is added
+// or updated.
+func Put(r *Record) Mutation { return Mutation{Op: OpPut, Record: r} }
+
+// Supersede writes r and hides the record with the given id behind it: the old
+// one keeps its text and gets SupersededBy and Invalidated (r.Valid, else
+// r.Observed, else now), r gets Supersedes. An old record that does not exist,
+// or is superseded or retracted already, is ErrConflict.
+func Supersede(id string, r *Record) Mutation {
+	return Mutation{Op: OpSupersede, ID: id, Record: r}
+}
+
+// Retract marks the record as holding no more since at, with nothing in its
+// place. One that does not exist is ErrConflict; one that holds no more already
+// is left as it is.
+func Retract(id string, at time.Time) Mutation { return Mutation{Op: OpRetract, ID: id, At: at} }
+
+// Delete removes the record. Its history stays. One that does not exist is left
+// so, unless Expect is set.
+func Delete(id string) Mutation { return Mutation{Op: OpDelete, ID: id} }
+
+// Increment adds delta to a number in the record's Metadata, atomically. One
+// that does not exist, or a value that is no number, is ErrConflict.
+func Increment(id, field string, delta float64) Mutation {
+	return Mutation{Op: OpIncrement, ID: id, Field: field, Delta: delta}
+}
+
+// Applied is the result of a batch.
+type Applied struct {
+	Version  int64    // the partition's version after the batch
+	Results  []Result // one for each mutation
+	Replayed bool     // the key was known: nothing was done now
+	Session  *Session // the session after the update, if there was one
+}
+
+// Result is what became of one mutation.
+type Result struct {
+	ID    string             `json:"id"`    // of the record written, retracted, deleted or incremented
+	Event backends.EventType `json:"event"` // empty when nothing changed
+	Value float64            `json:"value,omitempty"`
+}
+
+// ChangeSet is a page of changes. Apply it in order: if Reset, forget all that is
+// known of the partition; then put Records, then drop Removed. If More, call
+// again with Cursor, else keep Cursor for the next time. A page never splits a
+// batch that one Apply wrote.
+type ChangeSet struct {
+	Version   int64 // the partition's version that the page reaches
+	Reset     bool
+	Records   []Record // written or changed: superseded ones too, ids once a page
+	Removed   []string // deleted
+	Cursor    string
+	More      bool
+	Embedding *Embedding // nil until the first vector
+}
+
+// PartitionPage is a page of partitions.
+type PartitionPage struct {
+	Partitions []backends.Partition
+	Next       string // empty on the last page
+}
+
+// MaxBatch is the largest number of mutations in a batch.
+const MaxBatch = 100_000
+
+// Validate returns ErrInvalid for a batch that no store can carry out. Stores
+// call it first.
+func (b *Batch) Validate() error {
+	if len(b.Mutations) > MaxBatch {
+		return fmt.Errorf("batch of %d mutations: %w: at most %d", len(b.Mutations), backends.ErrInvalid, MaxBatch)
+	}
+	for i := range b.Mutations {
+		if err := b.Mutations[i].validate(); err != nil {
+			return fmt.Errorf("mutation %d (%s): %w", i, b.Mutations[i].Op, err)
+		}
+	}
+	if b.Embedding != nil && (b.Embedding.Dim <= 0 || b.Embedding.Model == "") {
+		return fmt.Errorf("embedding %+v: %w: needs a model and a dimension", *b.Embedding, backends.ErrInvalid)
+	}
+	if b.Session != nil {
+		return b.Session.Validate()
+	}
+	return nil
+}
+
+func (m *Mutation) validate() error {
+	switch m.Op {
+	case OpPut, OpSupersede:
+		if m.Record == nil {
+			return fmt.Errorf("%w: no record", backends.ErrInvalid)
+		}
+		if err := validateRecord(m.Record); err != nil {
+			return err
+		}
+		if m.Op == OpSupersede && (m.ID == "" || m.ID == m.Record.ID) {
+			return fmt.Errorf("%w: superseding needs the id of another record", backends.ErrInvalid)
+		}
+	case OpRetract, OpDelete, OpIncrement:
+		if m.ID == "" {
+			return fmt.Errorf("%w: no id", backends.ErrInvalid)
+		}
+		if m.Op == OpIncrement && (m.Field == "" || m.Delta != m.Delta) {
+			return fmt.Errorf("%w: needs a field and a number", backends.ErrInvalid)
+		}
+	default:
+		return fmt.Errorf("%w: unknown operation", backends.ErrInvalid)
+	}
+	return nil
+}

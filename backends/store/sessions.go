@@ -1,0 +1,195 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Sessions keeps conversations: an append-only log of messages for each session,
+// the session's state beside it, and blobs. A session belongs to a partition;
+// two users may use one session id. The session with the empty id is the one of
+// turns that name none.
+type Sessions interface {
+	// Append adds messages at the end, wholly or not at all, gives each the next
+	// sequence number (from 1 on, without gaps), and creates the session if need
+	// be. A message whose id the session holds already is skipped.
+	Append(ctx context.Context, p backends.Partition, session string, a *Append) (*Session, error)
+
+	// Session returns the session's state, or ErrNotFound.
+	Session(ctx context.Context, p backends.Partition, session string) (*Session, error)
+
+	// Read returns messages in order. Sessions that do not exist have none.
+	Read(ctx context.Context, p backends.Partition, session string, r Range) ([]Entry, error)
+
+	// Update changes the session's state by compare-and-swap. A version, a token
+	// or a lease that does not hold is ErrConflict; no session is ErrNotFound.
+	Update(ctx context.Context, p backends.Partition, u *SessionUpdate) (*Session, error)
+
+	// List returns sessions, those that changed first coming first.
+	List(ctx context.Context, q SessionQuery) (*SessionPage, error)
+
+	// Delete removes a session, its messages and its blobs. One that does not
+	// exist is left so.
+	Delete(ctx context.Context, p backends.Partition, session string) error
+
+	Blobs
+}
+
+// Blobs keeps bytes beside a session: text that was taken out of its context,
+// turns that wait to be resumed.
+type Blobs interface {
+	// PutBlob stores data under a name that is unique in the session, over what
+	// is there. Nil data removes it. The session need not exist.
+	PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error
+	// GetBlob returns the data, or ErrNotFound.
+	GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error)
+}
+
+// Append is what one call adds to a session.
+type Append struct {
+	Entries []Entry
+	Scope   backends.Scope // whose session it is; kept with it at its creation
+	TTL     time.Duration  // Optional. The session ends so long after its last append. Defaults to never.
+}
+
+// Entry is one message of a session's log.
+type Entry struct {
+	Seq int64 `json:"seq"` // assigned by Append
+	backends.Message
+	// Done marks the last message of a turn: what comes before it in the turn is
+	// complete.
+	Done   bool `json:"done,omitempty"`
+	Tokens int  `json:"tokens,omitempty"` // the estimated size, as counted by who appended it
+}
+
+// Range chooses messages by sequence number: After < seq <= Upto, at most Limit
+// of them. Upto 0 is the end. With Last set, the newest Limit of the range
+// instead of its oldest, still in order. Limit 0 is 1000; 10,000 is the most.
+type Range struct {
+	After, Upto int64
+	Limit       int
+	Last        bool
+}
+
+// Size returns the limit with its default and maximum applied.
+func (r Range) Size() int {
+	switch {
+	case r.Limit <= 0:
+		return 1000
+	case r.Limit > 10_000:
+		return 10_000
+	}
+	return r.Limit
+}
+
+// Session is the state of a session.
+type Session struct {
+	Partition backends.Partition `json:"partition"`
+	ID        string             `json:"id"`
+	Scope     backends.Scope     `json:"scope"`
+	Version   int64              `json:"version"` // rises with every Append and Update
+	LastSeq   int64              `json:"last_seq"`
+	Tokens    int64              `json:"tokens"` // the sum over its messages
+
+	// Watermark is the sequence number up to which the log was learnt from. It
+	// never falls.
+	Watermark int64 `json:"watermark"`
+
+	Summary     string `json:"summary,omitempty"` // of the messages up to SummaryUpto
+	SummaryUpto int64  `json:"summary_upto,omitempty"`
+
+	Lease    Lease     `json:"lease,omitzero"`
+	Retry    Retry     `json:"retry,omitzero"`
+	Failures []Failure `json:"failures,omitempty"`
+
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	Expires time.Time `json:"expires,omitzero"` // from then on the session is gone; zero: never
+}
+
+// Pending reports whether the log holds messages that were not learnt from.
+func (s *Session) Pending() bool { return s.LastSeq > s.Watermark }
+
+// Lease is the right of one owner to consolidate a session. Token is a fencing
+// token: it rises with every change of owner, and a write under an older one is
+// refused.
+type Lease struct {
+	Owner   string    `json:"owner,omitempty"` // empty: free
+	Token   int64     `json:"token"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Retry says when what failed is tried again.
+type Retry struct {
+	Attempts int       `json:"attempts"`
+	After    time.Time `json:"after,omitzero"` // not before
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// Failure is a stretch of the log that could not be learnt from. Its messages
+// stay in the log.
+type Failure struct {
+	From     int64     `json:"from"` // the first sequence number
+	Upto     int64     `json:"upto"` // the last
+	Attempts int       `json:"attempts"`
+	Reason   string    `json:"reason"`
+	Time     time.Time `json:"time"`
+}
+
+// SessionUpdate changes a session's state. Nil fields stay as they are.
+type SessionUpdate struct {
+	Session string
+
+	Version int64 // Optional. The version expected. Defaults to any.
+	Token   int64 // Optional. The token of a lease that must be held and not expired. Defaults to any.
+
+	Acquire *Acquire // take or renew the lease
+	Release bool     // give the lease of Token back
+
+	Watermark   *int64 // never moves back: a lower value leaves it as it is
+	Summary     *string
+	SummaryUpto *int64
+	Retry       *Retry
+	Failures    *[]Failure
+	Expires     *time.Time // the zero time clears it
+}
+
+// Acquire asks for a session's lease: granted when it is free, expired, or the
+// owner's already (then the token stays), else ErrConflict.
+type Acquire struct {
+	Owner string
+	For   time.Duration
+}
+
+// SessionQuery chooses sessions.
+type SessionQuery struct {
+	Partition *backends.Partition // Optional. Defaults to all partitions.
+	Pending   bool                // only those with messages not learnt from
+	Page      Page
+}
+
+// SessionPage is a page of sessions.
+type SessionPage struct {
+	Sessions []Session
+	Next     string // empty on the last page
+}
+
+// Validate returns ErrInvalid for an update that no store can carry out.
+func (u *SessionUpdate) Validate() error {
+	if err := ValidateSession(u.Session); err != nil {
+		return err
+	}
+	if u.Acquire != nil && (u.Acquire.Owner == "" || u.Acquire.For <= 0) {
+		return fmt.Errorf("lease: %w: needs an owner and a duration", backends.ErrInvalid)
+	}
+	if u.Release && u.Token == 0 {
+		return fmt.Errorf("lease: %w: a release needs its token", backends.ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// MaxText is the longest text of a record or a message, in bytes.
+const MaxText = 16 << 20
+
+// MaxID is the longest id of a record, a message or a blob, in bytes.
+const MaxID = 512
+
+// ValidateSession returns ErrInvalid for a session id that is not legal. The
+// empty id is.
+func ValidateSession(id string) error {
+	if id == "" {
+		return nil
+	}
+	s, err := backends.Scope{SessionID: id}.Normalize()
+	if err != nil {
+		return err
+	}
+	if s.SessionID != id {
+		return fmt.Errorf("session id %q: %w: has surrounding space", id, backends.ErrInvalid)
+	}
+	return nil
+}
+
+// ValidateID returns ErrInvalid for an id that is empty, too long or not UTF-8.
+// what names it in the error.
+func ValidateID(what, id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%s: %w: no id", what, backends.ErrInvalid)
+	case len(id) > MaxID:
+		return fmt.Errorf("%s id: %w: %d bytes, at most %d", what, backends.ErrInvalid, len(id), MaxID)
+	case !utf8.ValidString(id):
+		return fmt.Errorf("%s id %q: %w: not UTF-8", what, id, backends.ErrInvalid)
+	}
+	return nil
+}
+
+// Validate returns ErrInvalid for entries that no store can keep.
+func (a *Append) Validate() error {
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		if err := ValidateID("message", e.ID); err != nil {
+			return err
+		}
+		if e.Message.Message == nil {
+			return fmt.Errorf("message %s: %w: empty", e.ID, backends.ErrInvalid)
+		}
+		if err := validateText("message "+e.ID, e.Content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validateRecord(r *Record) error {
+	if err := ValidateID("record", r.ID); err != nil {
+		return err
+	}
+	if err := validateText("record "+r.ID, r.Text); err != nil {
+		return err
+	}
+	if err := validateText("record "+r.ID, r.WhenToUse); err != nil {
+		return err
+	}
+	if _, err := json.Marshal(r.Metadata); err != nil {
+		return fmt.Errorf("record %s: %w: metadata: %v", r.ID, backends.ErrInvalid, err)
+	}
+	return nil
+}
+
+func validateText(what, text string) error {
+	switch {
+	case len(text) > MaxText:
+		return fmt.Errorf("%s: %w: text of %d bytes, at most %d", what, backends.ErrInvalid, len(text), MaxText)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%s: %w: text is not UTF-8", what, backends.ErrInvalid)
+	}
+	return nil
+}

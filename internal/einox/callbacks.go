@@ -1,0 +1,23 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package einox holds every workaround of an Eino trap, each with a test that
+// reproduces the trap. It imports no agent code, so that the core may use it;
+// what needs the agent development kit is in package adkx below it.
+package einox
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+)
+
+// Detach returns a context for a model or embedder call that memory makes on its
+// own behalf. Handlers that the surrounding agent put in place are dropped,
+// because they would turn the call's output into an event of the agent, or panic
+// once the agent's run is over (trap T3); global handlers stay. typ names the
+// implementation ("OpenAI"), comp the component.
+func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
+	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
+}

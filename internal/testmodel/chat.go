@@ -1,0 +1,139 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testmodel has models for tests that need no network: a chat model that
+// follows a script and an embedder that hashes words. Both behave at the edges as
+// eino-ext's do: the chat model reports to callbacks itself.
+package testmodel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+)
+
+// Reply computes the model's next answer from the whole input of a call.
+type Reply func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error)
+
+// Chat is a scripted chat model. It is safe for concurrent use.
+type Chat struct {
+	script []Reply
+	tools  []*schema.ToolInfo
+	log    *callLog // shared with the models that WithTools returns
+}
+
+type callLog struct {
+	mu    sync.Mutex
+	calls [][]*schema.Message
+	next  int
+}
+
+var _ model.ToolCallingChatModel = (*Chat)(nil)
+
+// New returns a model that gives the replies in order and the last one for ever.
+func New(script ...Reply) *Chat {
+	if len(script) == 0 {
+		script = []Reply{Text("ok")}
+	}
+	return &Chat{script: script, log: &callLog{}}
+}
+
+// Text answers with a text.
+func Text(s string) Reply {
+	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		return schema.AssistantMessage(s, nil), nil
+	}
+}
+
+// Call answers with a tool call.
+func Call(id, tool, arguments string) Reply {
+	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Type: "function", Function: schema.FunctionCall{Name: tool, Arguments: arguments}}}), nil
+	}
+}
+
+// Fail answers with an error.
+func Fail(err error) Reply {
+	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, err }
+}
+
+// Calls returns the inputs of all calls so far, as they were at the time.
+func (c *Chat) Calls() [][]*schema.Message {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	return slices.Clone(c.log.calls)
+}
+
+func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (*schema.Message, error) {
+	c.log.mu.Lock()
+	copied := make([]*schema.Message, len(in))
+	for i, m := range in {
+		clone := *m
+		copied[i] = &clone
+	}
+	c.log.calls = append(c.log.calls, copied)
+	reply := c.script[min(c.log.next, len(c.script)-1)]
+	c.log.next++
+	c.log.mu.Unlock()
+	out, err := reply(ctx, in, model.GetCommonOptions(&model.Options{Tools: c.tools}, opts...))
+	if err != nil {
+		return nil, fmt.Errorf("scripted model: %w", err)
+	}
+	return out, nil
+}
+
+// Generate implements model.BaseChatModel.
+func (c *Chat) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
+	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
+	out, err := c.answer(ctx, in, opts)
+	if err != nil {
+		callbacks.OnError(ctx, err)
+		return nil, err
+	}
+	callbacks.OnEnd(ctx, &model.CallbackOutput{Message: out})
+	return out, nil
+}
+
+// Stream implements model.BaseChatModel: a text comes rune by rune, tool calls in
+// one piece.
+func (c *Chat) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
+	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
+	out, err := c.answer(ctx, in, opts)
+	if err != nil {
+		callbacks.OnError(ctx, err)
+		return nil, err
+	}
+	chunks := []*schema.Message{out}
+	if len(out.ToolCalls) == 0 && out.Content != "" {
+		chunks = nil
+		for _, r := range out.Content {
+			chunks = append(chunks, schema.AssistantMessage(string(r), nil))
+		}
+	}
+	events := schema.StreamReaderWithConvert(schema.StreamReaderFromArray(chunks), func(m *schema.Message) (callbacks.CallbackOutput, error) {
+		return &model.CallbackOutput{Message: m}, nil
+	})
+	_, events = callbacks.OnEndWithStreamOutput(ctx, events)
+	return schema.StreamReaderWithConvert(events, func(o callbacks.CallbackOutput) (*schema.Message, error) {
+		return o.(*model.CallbackOutput).Message, nil
+	}), nil
+}
+
+// WithTools implements model.ToolCallingChatModel.
+func (c *Chat) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	return &Chat{script: c.script, tools: tools, log: c.log}, nil
+}
+
+// GetType implements components.Typer.
+func (c *Chat) GetType() string { return "Scripted" }
+
+// IsCallbacksEnabled implements components.Checker: the model reports itself.
+func (c *Chat) IsCallbacksEnabled() bool { return true }

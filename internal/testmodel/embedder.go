@@ -1,0 +1,71 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testmodel
+
+import (
+	"context"
+	"hash/fnv"
+	"strings"
+	"sync/atomic"
+	"unicode"
+
+	"github.com/cloudwego/eino/components/embedding"
+)
+
+// Embedder hashes the words of a text (and, of Chinese, the characters) into a
+// vector: texts that share words are near each other. It is for tests of the way
+// that vectors take, never for retrieval. It is safe for concurrent use.
+type Embedder struct {
+	Dim    int // Required.
+	Err    error
+	Texts  atomic.Int64                // how many texts were embedded so far
+	Vector func(text string) []float64 // Optional. Replaces the hashing.
+}
+
+var _ embedding.Embedder = (*Embedder)(nil)
+
+// EmbedStrings implements embedding.Embedder.
+func (e *Embedder) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e.Texts.Add(int64(len(texts)))
+	out := make([][]float64, len(texts))
+	for i, t := range texts {
+		if e.Vector != nil {
+			out[i] = e.Vector(t)
+			continue
+		}
+		out[i] = e.hash(t)
+	}
+	return out, nil
+}
+
+func (e *Embedder) hash(text string) []float64 {
+	v := make([]float64, e.Dim)
+	for _, w := range words(text) {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(w))
+		v[h.Sum32()%uint32(e.Dim)]++
+	}
+	v[0] += 1e-3 // no text is the zero vector
+	return v
+}
+
+func words(text string) []string {
+	var out []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+		if strings.ContainsFunc(w, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			for _, r := range w {
+				out = append(out, string(r))
+			}
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
