@@ -1,0 +1,46 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package modes says who is in charge of an agent's memory: the program, the
+// agent itself, or both. A [Mode] is what a user writes in a configuration; its
+// [Plan] is what the hooks do because of it.
+//
+//	                      static_control      agent_control        both
+//	before the reply      search, inject      -                    search, inject
+//	after the reply       record, learn       only if the backend  record, learn
+//	                                          always learns
+//	the system prompt     -                   names the tools      names the tools
+//	the tools             none                search, add          search, add
+//
+// The program's own control costs no extra model call and never forgets to look;
+// the agent's lets it look again with better words and write down what it judges
+// worth keeping. Both is the default, because the two complement each other.
+package modes
+
+import (
+	"fmt"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Mode says who is in charge of memory. The zero value means [Both].
+type Mode string
+
+// The modes. Their texts are those that AgentScope's users know.
+const (
+	Both          Mode = "both"           // the program recalls and records, and the agent has the tools
+	StaticControl Mode = "static_control" // the program recalls and records; the agent knows nothing of it
+	AgentControl  Mode = "agent_control"  // the agent searches and adds by tools
+)
+
+// Parse returns the mode that s names, [Both] for an empty s, and
+// [backends.ErrInvalid] for anything else that is not a mode.
+func Parse(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case "":
+		return Both, nil
+	case Both, StaticControl, AgentControl:
+		return m, nil
+	}
+	return "", fmt.Errorf("mode %q: %w: use %s, %s or %s", s, backends.ErrInvalid, Both, StaticControl, AgentControl)
+}
