@@ -1,0 +1,187 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backends_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/einomem/einomem/backends"
+)
+
+var day = time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)
+
+func sample() *backends.Memory {
+	quality := 0.5
+	return &backends.Memory{
+		ID: "m1", Kind: backends.KindFact, Text: "likes tea", Quality: &quality, Observed: day, Created: day,
+		Scope:    backends.Scope{UserID: "ann", AgentID: "bot", SessionID: "s1"},
+		Metadata: map[string]any{"city": "Hangzhou", "age": 41, "score": json.Number("2.5"), "vip": true, "tags": []any{"a", "b"}, "day": "2026-03-07", "role": "meta", "gone": nil},
+		Origin:   backends.Origin{Role: "user", Author: "model"},
+	}
+}
+
+func TestFilterOperators(t *testing.T) {
+	for name, c := range map[string]struct {
+		filter backends.Filter
+		want   bool
+	}{
+		"eq text":                     {backends.Eq("city", "Hangzhou"), true},
+		"eq text is exact":            {backends.Eq("city", "hangzhou"), false},
+		"eq kind constant":            {backends.Eq("kind", backends.KindFact), true},
+		"eq number of another type":   {backends.Eq("age", 41.0), true},
+		"eq JSON number":              {backends.Eq("score", 2.5), true},
+		"eq number against text":      {backends.Eq("city", 1), false},
+		"eq boolean":                  {backends.Eq("vip", true), true},
+		"eq boolean against text":     {backends.Eq("city", true), false},
+		"eq absent":                   {backends.Eq("none", "x"), false},
+		"ne":                          {backends.Ne("city", "Beijing"), true},
+		"ne absent":                   {backends.Ne("none", "x"), true},
+		"null counts as absent":       {backends.Ne("gone", "x"), true},
+		"in":                          {backends.In("city", "Beijing", "Hangzhou"), true},
+		"nin":                         {backends.Nin("city", "Beijing"), true},
+		"nin absent":                  {backends.Nin("none", "x"), true},
+		"gt":                          {backends.Gt("age", 40), true},
+		"gt equal":                    {backends.Gt("age", 41), false},
+		"gte":                         {backends.Gte("age", 41), true},
+		"lt":                          {backends.Lt("quality", 0.6), true},
+		"lte":                         {backends.Lte("quality", 0.5), true},
+		"gt absent":                   {backends.Gt("none", 1), false},
+		"time against time":           {backends.Gte("observed", day), true},
+		"time against text":           {backends.Lt("observed", "2026-03-08"), true},
+		"text against time":           {backends.Lte("day", day), true},
+		"unset time is absent":        {backends.Lt("expires", day), false},
+		"contains substring":          {backends.Contains("city", "ang"), true},
+		"contains element":            {backends.Contains("tags", "b"), true},
+		"contains no part of element": {backends.Contains("tags", ""), false},
+		"reserved name wins":          {backends.Eq("role", "user"), true},
+		"metadata prefix":             {backends.Eq("metadata.role", "meta"), true},
+		"scope attribute":             {backends.Eq("agent_id", "bot"), true},
+		"and":                         {backends.And(backends.Eq("vip", true), backends.Eq("age", 1)), false},
+		"or":                          {backends.Or(backends.Eq("vip", false), backends.Eq("age", 41)), true},
+		"not":                         {backends.Not(backends.Eq("age", 41)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			match, err := c.filter.Compile()
+			require.NoError(t, err)
+			assert.Equal(t, c.want, match(sample()))
+		})
+	}
+}
+
+func TestFilterRefusesWhatHasNoMeaning(t *testing.T) {
+	for name, f := range map[string]backends.Filter{
+		"unknown operator":     {Op: "like", Field: "city", Value: "x"},
+		"no operator":          {},
+		"no field":             backends.Eq("", 1),
+		"bare metadata":        backends.Eq("metadata.", 1),
+		"value of a map":       backends.Eq("city", map[string]any{}),
+		"nil value":            backends.Eq("city", nil),
+		"NaN":                  backends.Gt("age", math.NaN()),
+		"order of booleans":    backends.Gt("vip", true),
+		"in without list":      {Op: backends.OpIn, Field: "city", Value: "x"},
+		"in with empty list":   backends.In("city"),
+		"empty and":            backends.And(),
+		"not with two":         {Op: backends.OpNot, Args: []backends.Filter{backends.Eq("a", 1), backends.Eq("b", 1)}},
+		"unknown inside":       backends.And(backends.Eq("a", 1), backends.Filter{Op: "x", Field: "b"}),
+		"eq with a list value": backends.Eq("tags", []string{"a"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := f.Compile()
+			require.ErrorIs(t, err, backends.ErrInvalid)
+		})
+	}
+	var none *backends.Filter
+	match, err := none.Compile()
+	require.NoError(t, err)
+	assert.True(t, match(sample()))
+}
+
+func TestParseFilterGrammar(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`:                                    true,
+		`{"city": "Hangzhou"}`:                  true,
+		`{"city": ["Beijing", "Hangzhou"]}`:     true,
+		`{"age": {"gte": 40, "lt": 50}}`:        true,
+		`{"age": {"gte": 40, "lt": 41}}`:        false,
+		`{"city": "Hangzhou", "age": 1}`:        false,
+		`{"OR": [{"age": 1}, {"vip": true}]}`:   true,
+		`{"AND": [{"age": 41}, {"vip": true}]}`: true,
+		`{"NOT": [{"age": 1}, {"vip": true}]}`:  false,
+		`{"NOT": {"age": 1}}`:                   true,
+		`{"observed": {"gte": "2026-01-01"}}`:   true,
+	} {
+		t.Run(text, func(t *testing.T) {
+			var m map[string]any
+			require.NoError(t, json.Unmarshal([]byte(text), &m))
+			f, err := backends.ParseFilter(m)
+			require.NoError(t, err)
+			match, err := f.Compile()
+			require.NoError(t, err)
+			assert.Equal(t, want, match(sample()))
+		})
+	}
+}
+
+func TestParseFilterRefuses(t *testing.T) {
+	for _, text := range []string{
+		`{"user_id": "*"}`, `{"age": {"like": 1}}`, `{"OR": []}`, `{"OR": {}}`, `{"AND": [1]}`, `{"NOT": "x"}`,
+		`{"age": {}}`, `{"city": null}`, `{"city": []}`, `{"": 1}`, `{"OR": [{}]}`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			var m map[string]any
+			require.NoError(t, json.Unmarshal([]byte(text), &m))
+			_, err := backends.ParseFilter(m)
+			require.ErrorIs(t, err, backends.ErrInvalid)
+		})
+	}
+}
+
+func TestNotIsTheComplement(t *testing.T) {
+	fields := rapid.SampledFrom([]string{"city", "age", "vip", "tags", "observed", "none", "quality", "role"})
+	ops := rapid.SampledFrom([]backends.Op{backends.OpEq, backends.OpNe, backends.OpGt, backends.OpGte, backends.OpLt, backends.OpLte, backends.OpContains})
+	values := rapid.SampledFrom([]any{"Hangzhou", "a", "", 41, 0.5, day, "2026-03-07"})
+	rapid.Check(t, func(t *rapid.T) {
+		f := backends.Filter{Op: ops.Draw(t, "op"), Field: fields.Draw(t, "field"), Value: values.Draw(t, "value")}
+		not := backends.Not(f)
+		match, err := f.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		opposite, err := not.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if match(sample()) == opposite(sample()) {
+			t.Fatalf("%+v and its negation agree", f)
+		}
+	})
+}
+
+func FuzzParseFilter(f *testing.F) {
+	f.Add(`{"a": 1}`)
+	f.Add(`{"OR": [{"a": {"gt": "2026-01-01"}}, {"NOT": {"b": [1, true]}}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var m map[string]any
+		if json.Unmarshal([]byte(text), &m) != nil {
+			return
+		}
+		filter, err := backends.ParseFilter(m)
+		if err != nil {
+			return
+		}
+		match, err := filter.Compile()
+		if err != nil {
+			t.Fatalf("parsed, but does not compile: %v", err)
+		}
+		match(sample())
+		match(&backends.Memory{})
+	})
+}
