@@ -87,7 +87,7 @@ func (s Scope) Partition(k PartitionKind) (Partition, error) {
 	if p.Namespace == "" {
 		p.Namespace = DefaultNamespace
 	}
-	field := ""
+	var field string
 	switch k {
 	case PartitionUser:
 		p.ID, field = s.UserID, "UserID"
