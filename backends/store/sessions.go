@@ -130,6 +130,10 @@ type Retry struct {
 	Attempts int       `json:"attempts"`
 	After    time.Time `json:"after,omitzero"` // not before
 	Reason   string    `json:"reason,omitempty"`
+	// Upto is the end of the stretch after the watermark that is being tried. It
+	// is written before the try, so that whoever repeats it after a crash tries
+	// the same stretch under the same idempotency key.
+	Upto int64 `json:"upto,omitempty"`
 }
 
 // Failure is a stretch of the log that could not be learnt from. Its messages
