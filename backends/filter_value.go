@@ -1,0 +1,145 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backends
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// scalar brings a filter's value to string, bool, float64 or time.Time.
+func scalar(v any) (any, error) {
+	switch x := v.(type) {
+	case string, bool, time.Time:
+		return x, nil
+	case json.Number:
+		n, err := x.Float64()
+		if err != nil {
+			return nil, fmt.Errorf("number %q: %w", x, ErrInvalid)
+		}
+		return n, nil
+	}
+	if n, ok := number(v); ok {
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return nil, fmt.Errorf("value %v: %w: not a finite number", v, ErrInvalid)
+		}
+		return n, nil
+	}
+	if rv := reflect.ValueOf(v); rv.IsValid() && rv.Kind() == reflect.String {
+		return rv.String(), nil // named strings, such as Kind
+	}
+	return nil, fmt.Errorf("value of type %T: %w: use a string, a number, a boolean or a time", v, ErrInvalid)
+}
+
+func scalars(v any) ([]any, error) {
+	rv := reflect.ValueOf(v)
+	if !rv.IsValid() || rv.Kind() != reflect.Slice {
+		return nil, fmt.Errorf("value of type %T: %w: use a list", v, ErrInvalid)
+	}
+	if rv.Len() == 0 {
+		return nil, fmt.Errorf("%w: empty list", ErrInvalid)
+	}
+	list := make([]any, rv.Len())
+	for i := range list {
+		x, err := scalar(rv.Index(i).Interface())
+		if err != nil {
+			return nil, err
+		}
+		list[i] = x
+	}
+	return list, nil
+}
+
+func number(v any) (float64, bool) {
+	rv := reflect.ValueOf(v)
+	switch {
+	case !rv.IsValid():
+		return 0, false
+	case rv.CanInt():
+		return float64(rv.Int()), true
+	case rv.CanUint():
+		return float64(rv.Uint()), true
+	case rv.CanFloat():
+		return rv.Float(), true
+	}
+	return 0, false
+}
+
+func equal(v, want any) bool {
+	if w, ok := want.(bool); ok {
+		b, ok := v.(bool)
+		return ok && b == w
+	}
+	c, comparable := compare(v, want)
+	return comparable && c == 0
+}
+
+func contains(v, want any) bool {
+	if s, ok := v.(string); ok {
+		w, ok := want.(string)
+		return ok && strings.Contains(s, w)
+	}
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Slice {
+		return false
+	}
+	for i := range rv.Len() {
+		if equal(rv.Index(i).Interface(), want) {
+			return true
+		}
+	}
+	return false
+}
+
+// compare orders two values of one type: -1, 0 or 1, and whether they have an order.
+func compare(v, want any) (int, bool) {
+	switch w := want.(type) {
+	case time.Time:
+		t, ok := instantOf(v)
+		return t.Compare(w), ok
+	case float64:
+		n, ok := number(v)
+		if j, isJSON := v.(json.Number); isJSON {
+			f, err := j.Float64()
+			n, ok = f, err == nil
+		}
+		if !ok {
+			return 0, false
+		}
+		switch {
+		case n < w:
+			return -1, true
+		case n > w:
+			return 1, true
+		}
+		return 0, n == w
+	case string:
+		if t, ok := v.(time.Time); ok {
+			wt, ok := instantOf(w)
+			return t.Compare(wt), ok
+		}
+		if s, ok := v.(string); ok {
+			return strings.Compare(s, w), true
+		}
+	}
+	return 0, false
+}
+
+func instantOf(v any) (time.Time, bool) {
+	switch x := v.(type) {
+	case time.Time:
+		return x, true
+	case string:
+		for _, layout := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly} {
+			if t, err := time.Parse(layout, x); err == nil {
+				return t, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
