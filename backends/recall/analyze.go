@@ -1,0 +1,154 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/segment"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// analyzer turns text into index terms. One analyzer serves documents and
+// queries, so that both sides meet. It is safe for concurrent use.
+type analyzer struct {
+	languages []language
+}
+
+func newAnalyzer() (*analyzer, error) {
+	languages, err := loadLanguages()
+	if err != nil {
+		return nil, err
+	}
+	return &analyzer{languages: languages}, nil
+}
+
+// terms calls emit for each term of text, in order, repeats included. Words are
+// the words of UAX #29, width-folded (NFKC), case-folded, without the words of
+// the stop list of their language, and stemmed. Han, Kana and Hangul have no
+// spaces to split at: each character is a term, and each pair of neighbours.
+func (a *analyzer) terms(text string, emit func(term string)) {
+	folded := cases.Fold().String(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
+	var run cjkRun
+	words := segment.NewWordSegmenterDirect([]byte(folded))
+	for words.Segment() {
+		if words.Type() == segment.None {
+			run.flush(emit)
+			continue
+		}
+		for _, part := range splitWord(string(words.Bytes())) {
+			if r, _ := utf8.DecodeRuneInString(part); isCJK(r) {
+				run.add(part)
+				continue
+			}
+			run.flush(emit)
+			if term, ok := a.term(part); ok {
+				emit(term)
+			}
+		}
+	}
+	run.flush(emit)
+}
+
+// bag returns the distinct terms of text with their counts.
+func (a *analyzer) bag(text string) bag {
+	var b bag
+	at := map[string]int{}
+	a.terms(text, func(term string) {
+		b.length++
+		i, seen := at[term]
+		if !seen {
+			i = len(b.terms)
+			at[term] = i
+			b.terms, b.counts = append(b.terms, term), append(b.counts, 0)
+		}
+		b.counts[i]++
+	})
+	return b
+}
+
+// term returns the term of a folded word, and false for a word that is in the
+// stop list of its language or has neither letter nor digit.
+func (a *analyzer) term(word string) (string, bool) {
+	word = strings.ReplaceAll(word, "’", "'")
+	word = strings.Trim(strings.TrimSuffix(word, "'s"), "'")
+	r, _ := utf8.DecodeRuneInString(word)
+	if word == "" || !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+		return word, word != "" && utf8.RuneCountInString(word) > 1
+	}
+	for i := range a.languages {
+		if l := &a.languages[i]; unicode.Is(l.script, r) {
+			if l.stop[word] {
+				return "", false
+			}
+			return l.stemmed(word), true
+		}
+	}
+	return word, true
+}
+
+// splitWord cuts a word of UAX #29 where it joins what belongs apart: Hangul and
+// Latin, the parts of a dotted or underscored name, sentences without a space
+// between them.
+func splitWord(word string) []string {
+	var parts []string
+	start, kind := 0, -1
+	for i, r := range word {
+		k := kindOf(r, word[:i])
+		if k == kind {
+			continue
+		}
+		if kind > 0 {
+			parts = append(parts, word[start:i])
+		}
+		start, kind = i, k
+	}
+	if kind > 0 {
+		parts = append(parts, word[start:])
+	}
+	return parts
+}
+
+// kindOf returns 0 for a separator, 1 for part of a word, 2 for CJK.
+func kindOf(r rune, before string) int {
+	switch {
+	case isCJK(r):
+		return 2
+	case r == '_' || r == ':':
+		return 0
+	case r == '.' || r == ',' || r == ';':
+		if last, _ := utf8.DecodeLastRuneInString(before); unicode.IsDigit(last) {
+			return 1
+		}
+		return 0
+	}
+	return 1
+}
+
+func isCJK(r rune) bool {
+	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー'
+}
+
+// cjkRun collects neighbouring characters.
+type cjkRun struct{ chars []string }
+
+func (c *cjkRun) add(part string) {
+	for _, r := range part {
+		c.chars = append(c.chars, string(r))
+	}
+}
+
+// flush emits the characters and their pairs, and forgets them.
+func (c *cjkRun) flush(emit func(string)) {
+	for i, s := range c.chars {
+		emit(s)
+		if i > 0 {
+			emit(c.chars[i-1] + s)
+		}
+	}
+	c.chars = c.chars[:0]
+}

@@ -1,0 +1,175 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/cloudwego/eino/components/embedding"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Config configures a [Ranker]. It is copied by [New].
+type Config struct {
+	Records store.Records // Required. Where the memories are.
+
+	// Embedder makes vectors of texts. Optional. Without one the ranking is
+	// lexical alone.
+	Embedder embedding.Embedder
+	// EmbeddingModel is the name under which the embedder's vectors are kept with
+	// a partition. Required with an Embedder.
+	EmbeddingModel string
+	Encoding       Encoding // Optional. How vectors are stored. Defaults to Float32.
+
+	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
+
+	BM25    *BM25    // Optional. Defaults to k1 1.2, b 0.75.
+	Weights *Weights // Optional. Defaults to 1 and 1.
+	Fusion  Fusion   // Optional. Defaults to WeightedSum.
+	Scoring Scoring  // Optional. Defaults to Absolute.
+
+	Reranker Reranker // Optional. Defaults to none.
+
+	// RecencyHalfLife halves a memory's rank value for each such time that passed
+	// since it was observed. Optional. Defaults to 0: age does not matter. It
+	// lowers recall where old facts are asked for, and it does not replace
+	// superseding.
+	RecencyHalfLife time.Duration
+	// QualityWeight, 0 to 1, multiplies a memory's rank value by 1 - w for quality
+	// 0, by 1 + w for quality 1, and not at all where nobody judged. Optional.
+	// Defaults to 0.
+	QualityWeight float64
+	// RoleWeights multiplies the rank value of memories by the role in their
+	// Origin, 1 for those not named. Optional. Defaults to none.
+	RoleWeights map[string]float64
+
+	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
+}
+
+// BM25 are the two parameters of the lexical score (see the package comment).
+type BM25 struct {
+	K1 float64 // how soon repeats of a term stop counting; at least 0
+	B  float64 // how much long texts are held back, 0 to 1
+}
+
+// Weights weigh the parts against each other, in the order of hits and in Score.
+// Only their proportion matters. With the default, equal weights, what both
+// parts find comes before what one of them finds.
+type Weights struct{ Lexical, Vector float64 }
+
+// Fusion says how the lexical and the vector part become one order.
+type Fusion string
+
+// The ways of fusion.
+const (
+	// WeightedSum adds the parts, each divided by its highest value in the query.
+	WeightedSum Fusion = ""
+	// ReciprocalRank adds weight / (60 + rank) of the parts (Cormack, Clarke and
+	// Büttcher 2009). It ignores how far apart neighbours in a ranking are.
+	ReciprocalRank Fusion = "reciprocal_rank"
+)
+
+// Scoring says what Score means and what the order is.
+type Scoring string
+
+// The ways of scoring.
+const (
+	// Absolute is described in the package comment.
+	Absolute Scoring = ""
+	// Mem0Compatible scores as mem0 does. It needs an Embedder. See
+	// "Scoring as mem0 does" in the package comment.
+	Mem0Compatible Scoring = "mem0"
+)
+
+// Encoding says how vectors are stored. In memory they are float32 always.
+type Encoding string
+
+// The encodings.
+const (
+	Float32 Encoding = ""     // 4 bytes a component
+	Int8    Encoding = "int8" // 1 byte a component, one scale a vector
+)
+
+// Reranker orders a pool of hits by a closer look, as a cross-encoder or a model
+// does. It must be safe for concurrent use.
+type Reranker interface {
+	// Rerank returns one score from 0 to 1 for each hit. The hits are the whole
+	// pool, more than were asked for, best first; they must not be changed. An
+	// error leaves the order as it was and is reported as Degraded.
+	Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error)
+}
+
+const defaultMaxBytes = 1 << 30
+
+// withDefaults returns a checked copy of c with its defaults filled in.
+func (c *Config) withDefaults() (Config, error) {
+	if c == nil {
+		return Config{}, fmt.Errorf("recall: %w: no configuration", backends.ErrInvalid)
+	}
+	out := *c
+	if out.MaxBytes == 0 {
+		out.MaxBytes = defaultMaxBytes
+	}
+	bm25, weights := BM25{K1: 1.2, B: 0.75}, Weights{Lexical: 1, Vector: 1}
+	if c.BM25 != nil {
+		bm25 = *c.BM25
+	}
+	if c.Weights != nil {
+		weights = *c.Weights
+	}
+	out.BM25, out.Weights = &bm25, &weights
+	out.RoleWeights = maps.Clone(c.RoleWeights)
+	if out.Clock == nil {
+		out.Clock = backends.SystemClock
+	}
+	return out, out.validate()
+}
+
+func (c *Config) validate() error {
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("recall: "+format+": %w", append(args, backends.ErrInvalid)...)
+	}
+	switch {
+	case c.Records == nil:
+		return invalid("Config.Records is required")
+	case c.Embedder != nil && c.EmbeddingModel == "":
+		return invalid("Config.EmbeddingModel is required with an Embedder: it is kept with the vectors")
+	case c.Embedder == nil && c.Scoring == Mem0Compatible:
+		return invalid("Mem0Compatible scoring needs Config.Embedder: its candidates come from vectors alone")
+	case c.Encoding != Float32 && c.Encoding != Int8:
+		return invalid("encoding %q: use Float32 or Int8", c.Encoding)
+	case c.Fusion != WeightedSum && c.Fusion != ReciprocalRank:
+		return invalid("fusion %q: use WeightedSum or ReciprocalRank", c.Fusion)
+	case c.Scoring != Absolute && c.Scoring != Mem0Compatible:
+		return invalid("scoring %q: use Absolute or Mem0Compatible", c.Scoring)
+	case c.MaxBytes < 0:
+		return invalid("MaxBytes %d is negative", c.MaxBytes)
+	case !(c.BM25.K1 >= 0) || math.IsInf(c.BM25.K1, 0) || !(c.BM25.B >= 0 && c.BM25.B <= 1):
+		return invalid("BM25 %+v: k1 is at least 0, b from 0 to 1", *c.BM25)
+	case !(c.QualityWeight >= 0 && c.QualityWeight <= 1):
+		return invalid("QualityWeight %v is not from 0 to 1", c.QualityWeight)
+	case c.RecencyHalfLife < 0:
+		return invalid("RecencyHalfLife %v is negative", c.RecencyHalfLife)
+	}
+	for role, w := range c.RoleWeights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return invalid("weight %v of role %q is not a number of at least 0", w, role)
+		}
+	}
+	return c.Weights.validate()
+}
+
+func (w *Weights) validate() error {
+	sum := w.Lexical + w.Vector
+	if !(w.Lexical >= 0) || !(w.Vector >= 0) || sum == 0 || math.IsInf(sum, 0) {
+		return fmt.Errorf("recall: weights %+v: %w: at least 0, and not both 0", *w, backends.ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+// contest is one search between the documents that it may return.
+type contest struct {
+	ranker     *Ranker
+	index      *index
+	query      *query
+	scratch    *scratch
+	attainable float64 // lexical score
+}
+
+// pool is how many hits leave the ranking: those asked for, or more where a
+// reranker chooses among them.
+func (c *contest) pool() int {
+	if c.ranker.config.Reranker == nil {
+		return c.query.topK
+	}
+	return poolSize(c.query.topK)
+}
+
+func poolSize(topK int) int { return max(4*topK, 60) }
+
+// entrant fills in the absolute parts and the score of a document.
+func (c *contest) entrant(slot int32) ranked {
+	d := &c.index.docs[slot]
+	e := ranked{slot: slot, time: d.time, id: d.memory.ID}
+	if c.attainable > 0 {
+		e.lexical = min(1, c.scratch.lexical[slot]/c.attainable)
+	}
+	e.score = e.lexical
+	if c.query.vector != nil && d.row >= 0 {
+		w := c.ranker.config.Weights
+		e.vector = unit(c.scratch.cosines[slot])
+		e.score = (w.Lexical*e.lexical + w.Vector*e.vector) / (w.Lexical + w.Vector)
+	}
+	return e
+}
+
+// unit brings a cosine into 0 to 1.
+func unit(cosine float64) float64 { return max(0, min(1, cosine)) }
+
+// weightedSum orders by the parts, each divided by its highest value among the
+// documents that may be returned, weighed and added. A document without a vector
+// goes by its lexical part alone.
+func (c *contest) weightedSum() []ranked {
+	var topLexical, topVector float64
+	for _, slot := range c.scratch.chosen {
+		topLexical = max(topLexical, c.scratch.lexical[slot])
+		if c.query.vector != nil && c.index.docs[slot].row >= 0 {
+			topVector = max(topVector, unit(c.scratch.cosines[slot]))
+		}
+	}
+	w := c.ranker.config.Weights
+	best := topK{size: c.pool()}
+	for _, slot := range c.scratch.chosen {
+		d := &c.index.docs[slot]
+		var lexical float64
+		if topLexical > 0 {
+			lexical = c.scratch.lexical[slot] / topLexical
+		}
+		value := lexical
+		if c.query.vector != nil && d.row >= 0 {
+			var vector float64
+			if topVector > 0 {
+				vector = unit(c.scratch.cosines[slot]) / topVector
+			}
+			value = (w.Lexical*lexical + w.Vector*vector) / (w.Lexical + w.Vector)
+		}
+		c.offer(&best, slot, value)
+	}
+	return best.best()
+}
+
+// offer puts a document into the heap unless it found nothing or its score is
+// below the threshold.
+func (c *contest) offer(best *topK, slot int32, value float64) {
+	if value <= 0 {
+		return
+	}
+	value *= c.ranker.emphasis(&c.index.docs[slot], c.query.scope.now)
+	if !best.beats(value) {
+		return
+	}
+	e := c.entrant(slot)
+	if e.score < c.query.threshold {
+		return
+	}
+	e.value = value
+	best.offer(e)
+}
+
+const (
+	rrfConstant = 60  // of Cormack et al.
+	rrfDepth    = 200 // at least so many of each ranking count
+)
+
+// reciprocalRank orders by the sum over the parts of weight / (60 + rank).
+func (c *contest) reciprocalRank() []ranked {
+	depth := max(rrfDepth, 4*c.pool())
+	lexical, vector := topK{size: depth}, topK{size: depth}
+	for _, slot := range c.scratch.chosen {
+		d := &c.index.docs[slot]
+		if v := c.scratch.lexical[slot]; v > 0 {
+			lexical.offer(ranked{slot: slot, value: v, time: d.time, id: d.memory.ID})
+		}
+		if d.row >= 0 && c.scratch.cosines[slot] > 0 {
+			vector.offer(ranked{slot: slot, value: c.scratch.cosines[slot], time: d.time, id: d.memory.ID})
+		}
+	}
+	w := c.ranker.config.Weights
+	values := map[int32]float64{}
+	for i, e := range lexical.best() {
+		values[e.slot] += w.Lexical / float64(rrfConstant+i+1)
+	}
+	for i, e := range vector.best() {
+		values[e.slot] += w.Vector / float64(rrfConstant+i+1)
+	}
+	best := topK{size: c.pool()}
+	for slot, value := range values {
+		c.offer(&best, slot, value)
+	}
+	return best.best()
+}

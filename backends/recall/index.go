@@ -1,0 +1,249 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// index is one partition in memory: its memories, their terms and their vectors.
+// Each memory has a slot, a small number by which the parts name it. One
+// goroutine changes an index; who reads it meanwhile holds the partition's lock.
+type index struct {
+	analyzer *analyzer
+	slots    map[string]int32 // id → slot
+	docs     []doc            // by slot
+	free     []int32          // slots without a memory
+	lexicon  *lexicon
+	entities *entities // nil unless the scoring asks for them
+	vectors  bool      // whether vectors are kept
+
+	matrix    matrix
+	embedding *store.Embedding // nil until the first vector
+	broken    int              // vectors that could not be read
+	text      int64            // bytes of all memories, estimated
+}
+
+// doc is what a slot holds. The memory never changes once it is here.
+type doc struct {
+	memory  *backends.Memory // nil: the slot is free
+	terms   []termCount
+	row     int32 // of its vector; -1 without one
+	active  bool
+	broken  bool
+	expires int64 // Unix nanoseconds; math.MaxInt64: never
+	time    int64 // when it was observed, else stored: newer comes first in a tie
+	size    int64
+}
+
+// entry is a record on its way into the index: what takes time was done.
+type entry struct {
+	record *store.Record
+	same   bool // its text is in the index already
+	bag    bag
+}
+
+func newIndex(a *analyzer, withVectors, withEntities bool) *index {
+	x := &index{analyzer: a, slots: map[string]int32{}, lexicon: newLexicon(), vectors: withVectors}
+	if withEntities {
+		x.entities = newEntities()
+	}
+	return x
+}
+
+// prepare does what apply need not do under a lock.
+func (x *index) prepare(records []store.Record) []entry {
+	out := make([]entry, len(records))
+	for i := range records {
+		out[i].record = &records[i]
+		text := IndexText(&records[i].Memory)
+		if slot, ok := x.slots[records[i].ID]; ok && IndexText(x.docs[slot].memory) == text {
+			out[i].same = true
+			continue
+		}
+		out[i].bag = x.analyzer.bag(text)
+	}
+	return out
+}
+
+// reserve returns a matrix with room for the vectors of a page.
+func (x *index) reserve(c *store.ChangeSet) matrix {
+	if !x.vectors || c.Embedding == nil {
+		return x.matrix
+	}
+	if x.embedding == nil || *x.embedding != *c.Embedding {
+		fresh := matrix{dim: c.Embedding.Dim}
+		return fresh.reserved(len(c.Records))
+	}
+	n := 0
+	for i := range c.Records {
+		slot, known := x.slots[c.Records[i].ID]
+		if len(c.Records[i].Vector) > 0 && (!known || x.docs[slot].row < 0) {
+			n++
+		}
+	}
+	return x.matrix.reserved(n)
+}
+
+// apply brings a page of changes in.
+func (x *index) apply(c *store.ChangeSet, entries []entry, m matrix) {
+	if x.vectors && c.Embedding != nil && (x.embedding == nil || *x.embedding != *c.Embedding) {
+		x.clearVectors()
+		e := *c.Embedding
+		x.embedding = &e
+	}
+	x.matrix = m
+	for i := range entries {
+		x.put(&entries[i])
+	}
+	for _, id := range c.Removed {
+		x.remove(id)
+	}
+}
+
+func (x *index) clearVectors() {
+	x.matrix, x.broken = matrix{}, 0
+	for i := range x.docs {
+		x.docs[i].row, x.docs[i].broken = -1, false
+	}
+}
+
+func (x *index) put(e *entry) {
+	m := &e.record.Memory
+	slot, known := x.slots[m.ID]
+	switch {
+	case !known:
+		slot = x.take(m.ID)
+	case !e.same:
+		x.unindex(slot)
+	}
+	d := &x.docs[slot]
+	if !e.same {
+		d.terms = x.lexicon.add(slot, &e.bag)
+		if x.entities != nil {
+			x.entities.add(slot, m.Text, x.analyzer)
+		}
+	}
+	x.text -= d.size
+	d.memory, d.active, d.expires = m, m.Active(), math.MaxInt64
+	if !m.Expires.IsZero() {
+		d.expires = nanos(m.Expires)
+	}
+	if d.time = nanos(m.Observed); m.Observed.IsZero() {
+		d.time = nanos(m.Created)
+	}
+	d.size = sizeOf(m)
+	x.text += d.size
+	x.setVector(slot, e.record.Vector)
+}
+
+// take gives an id a slot.
+func (x *index) take(id string) int32 {
+	var slot int32
+	if n := len(x.free); n > 0 {
+		slot, x.free = x.free[n-1], x.free[:n-1]
+	} else {
+		slot = int32(len(x.docs))
+		x.docs = append(x.docs, doc{})
+	}
+	x.docs[slot] = doc{row: -1}
+	x.slots[id] = slot
+	return slot
+}
+
+func (x *index) remove(id string) {
+	slot, ok := x.slots[id]
+	if !ok {
+		return
+	}
+	x.unindex(slot)
+	x.setVector(slot, nil)
+	x.text -= x.docs[slot].size
+	x.docs[slot] = doc{row: -1}
+	delete(x.slots, id)
+	x.free = append(x.free, slot)
+}
+
+// unindex takes the text of a slot out of the index.
+func (x *index) unindex(slot int32) {
+	x.lexicon.remove(slot, x.docs[slot].terms)
+	if x.entities != nil {
+		x.entities.remove(slot)
+	}
+}
+
+func (x *index) setVector(slot int32, data []byte) {
+	d := &x.docs[slot]
+	if d.broken {
+		d.broken = false
+		x.broken--
+	}
+	if d.row >= 0 {
+		if moved := x.matrix.remove(d.row); moved >= 0 {
+			x.docs[moved].row = d.row
+		}
+		d.row = -1
+	}
+	if !x.vectors || len(data) == 0 || x.embedding == nil {
+		return
+	}
+	v := make([]float32, x.embedding.Dim)
+	switch err := decodeVector(v, data, *x.embedding); {
+	case err == nil:
+		d.row = x.matrix.add(slot, v)
+	case !errors.Is(err, errStaleVector):
+		d.broken = true
+		x.broken++
+	}
+}
+
+// checkVectors returns ErrDimension unless vectors of the given space can be
+// compared with those that the index holds.
+func (x *index) checkVectors(want store.Embedding) error {
+	switch {
+	case x.embedding != nil && *x.embedding != want:
+		return fmt.Errorf("the partition holds vectors of %s (%d dimensions), the embedder makes those of %s (%d): %w: call Ranker.Reembed on the partition",
+			x.embedding.Model, x.embedding.Dim, want.Model, want.Dim, backends.ErrDimension)
+	case x.broken > 0:
+		return fmt.Errorf("%d vectors of the partition do not have the %d dimensions of %s: %w: call Ranker.Reembed on the partition",
+			x.broken, x.embedding.Dim, x.embedding.Model, backends.ErrDimension)
+	}
+	return nil
+}
+
+// bytes estimates the memory that the index takes.
+func (x *index) bytes() int64 {
+	const perDoc = 160 // doc, map entry, list slack
+	n := x.text + x.lexicon.bytes() + x.matrix.bytes() + int64(len(x.docs))*perDoc
+	if x.entities != nil {
+		n += x.entities.bytes()
+	}
+	return n
+}
+
+// sizeOf estimates the bytes of a memory: its struct, its texts and its metadata.
+func sizeOf(m *backends.Memory) int64 {
+	n := 640 + len(m.ID) + len(m.Text) + len(m.WhenToUse) + 128*len(m.Metadata)
+	for _, id := range m.Origin.MessageIDs {
+		n += 16 + len(id)
+	}
+	return int64(n)
+}
+
+// nanos orders times; those out of the range of nanoseconds go to its ends.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Year() < 1678:
+		return -1 << 63
+	case t.Year() > 2261:
+		return 1<<63 - 1
+	}
+	return t.UnixNano()
+}

@@ -1,0 +1,50 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// IndexText returns the text of a memory that the lexical part searches: who
+// said it, when it was said (in UTC, and in Chinese order too where the text
+// holds Han characters), when it helps, and what it says.
+func IndexText(m *backends.Memory) string {
+	var b strings.Builder
+	line := func(s string) {
+		if s != "" {
+			b.WriteString(s)
+			b.WriteByte('\n')
+		}
+	}
+	line(m.Origin.Speaker)
+	if !m.Observed.IsZero() {
+		at := m.Observed.UTC()
+		line(at.Format("3:04 pm on 2 January, 2006"))
+		if strings.ContainsFunc(m.Text, isHan) {
+			line(at.Format("2006年1月2日"))
+		}
+	}
+	line(m.WhenToUse)
+	b.WriteString(m.Text)
+	return b.String()
+}
+
+// EmbedText returns the text of a memory that is embedded: the situation in which
+// it helps where that is known, since a question resembles it more than it
+// resembles the advice; else what it says, after the name of who said it.
+func EmbedText(m *backends.Memory) string {
+	switch {
+	case m.WhenToUse != "":
+		return m.WhenToUse
+	case m.Origin.Speaker != "" && m.Text != "":
+		return m.Origin.Speaker + ": " + m.Text
+	}
+	return m.Text
+}
+
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
