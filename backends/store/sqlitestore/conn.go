@@ -1,0 +1,180 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+const (
+	beginImmediate = "BEGIN IMMEDIATE"
+	beginRead      = "BEGIN"
+)
+
+// conn is one connection with its prepared statements. It is used by one
+// goroutine at a time: who holds it took it out of a pool.
+//
+// Statements run detached from the caller's context, because each is short and
+// an interrupted one would leave the outcome open; the context is looked at
+// between them.
+type conn struct {
+	raw      *sql.Conn
+	stmts    map[string]*sql.Stmt
+	patience time.Duration // how long to wait for the locks of other processes
+}
+
+// prepared returns the statement for a query, prepared at its first use. Queries
+// are constants, so that there are few.
+func (c *conn) prepared(query string) (*sql.Stmt, error) {
+	if st, ok := c.stmts[query]; ok {
+		return st, nil
+	}
+	st, err := c.raw.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	c.stmts[query] = st
+	return st, nil
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (c *conn) exec(query string, args ...any) (int64, error) {
+	st, err := c.prepared(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// insert runs a statement and returns the key of the row it wrote.
+func (c *conn) insert(query string, args ...any) (int64, error) {
+	st, err := c.prepared(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+// row reads at most one row and tells whether there was one.
+func (c *conn) row(query string, args []any, dest ...any) (bool, error) {
+	st, err := c.prepared(query)
+	if err != nil {
+		return false, err
+	}
+	err = st.QueryRow(args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls fn for every row, until an error or the end of ctx.
+func (c *conn) each(ctx context.Context, query string, args []any, fn func(*sql.Rows) error) error {
+	st, err := c.prepared(query)
+	if err != nil {
+		return err
+	}
+	rows, err := st.Query(args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// script runs statements that are not worth preparing.
+func (c *conn) script(text string) error {
+	_, err := c.raw.ExecContext(context.Background(), text)
+	return err
+}
+
+// errUnchanged ends a transaction that has nothing to keep.
+var errUnchanged = errors.New("nothing changed")
+
+// transaction runs fn between begin and COMMIT, and rolls back when it fails.
+func (c *conn) transaction(ctx context.Context, begin string, fn func() error) error {
+	if err := c.begin(ctx, begin); err != nil {
+		return err
+	}
+	err := fn()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		if _, err = c.exec("COMMIT"); err == nil {
+			return nil
+		}
+	}
+	// The error that led here is the one to tell. If the rollback fails as well,
+	// SQLite has already rolled back itself.
+	_, _ = c.exec("ROLLBACK")
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// begin opens a transaction. SQLite itself waits for other processes for a short
+// while only; the waiting goes on here for as long as patience, so that it ends
+// with ctx.
+func (c *conn) begin(ctx context.Context, begin string) error {
+	return c.patiently(ctx, func() error {
+		_, err := c.exec(begin)
+		return err
+	})
+}
+
+// patiently calls fn until it finds the file unlocked, ctx ends, or the patience.
+func (c *conn) patiently(ctx context.Context, fn func() error) error {
+	wait, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	for {
+		err := fn()
+		if err == nil || !isBusy(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if wait.Err() != nil {
+			return err
+		}
+	}
+}
+
+// pool hands out connections, each to one goroutine at a time.
+type pool chan *conn
+
+func (p pool) take(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case c := <-p:
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p pool) put(c *conn) { p <- c }

@@ -1,0 +1,159 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Memory is the path of a private database in memory, which ends with Close.
+const Memory = ":memory:"
+
+// Open opens the database file at path, creates it if it does not exist, and
+// brings its schema up to date. Its folder must exist. The path [Memory] is a
+// private database without a file. A nil cfg means the defaults.
+//
+// Errors: ErrInvalid for a path that can never be a database file or that holds
+// the tables of another application, ErrUnavailable for everything else that is
+// in the way: a missing folder, a file that is damaged, locked, read-only, no
+// database, or written by a newer version of this package.
+func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
+	s := &Store{path: path, cfg: cfg.withDefaults()}
+	if err := s.open(ctx); err != nil {
+		s.closeAll()
+		return nil, s.describe("open "+path, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context) error {
+	if err := s.cfg.validate(); err != nil {
+		return err
+	}
+	dsn, err := dataSource(s.path)
+	if err != nil {
+		return err
+	}
+	connector, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return err
+	}
+	s.db = sql.OpenDB(connector)
+	writer, err := s.connect(ctx, min(s.cfg.BusyTimeout, busySlice))
+	if err != nil {
+		return err
+	}
+	s.writer = make(pool, 1)
+	s.writer.put(writer)
+	if err := s.prepareFile(ctx, writer); err != nil {
+		return err
+	}
+	if s.path == Memory { // the database is the connection's own
+		s.readers = s.writer
+		return nil
+	}
+	s.readers = make(pool, s.cfg.ReadConns)
+	for range s.cfg.ReadConns {
+		c, err := s.connect(ctx, s.cfg.BusyTimeout)
+		if err != nil {
+			return err
+		}
+		s.readers.put(c)
+	}
+	return nil
+}
+
+// busySlice is how long SQLite itself waits for a lock; see conn.patiently.
+const busySlice = 50 * time.Millisecond
+
+// connect opens one connection.
+func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) {
+	raw, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}, patience: s.cfg.BusyTimeout}
+	s.conns = append(s.conns, c)
+	return c, c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY",
+		busy.Milliseconds(), s.cfg.Synchronous.pragma()))
+}
+
+// prepareFile sets what is kept in the file itself.
+func (s *Store) prepareFile(ctx context.Context, c *conn) error {
+	return c.patiently(ctx, func() error {
+		var mode string
+		if _, err := c.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+			return err
+		}
+		if mode != "wal" && s.path != Memory {
+			return fmt.Errorf("%w: %s: journal mode is %s, not wal: use a local disk", backends.ErrUnavailable, s.path, mode)
+		}
+		return migrate(ctx, c, s.path)
+	})
+}
+
+// dataSource turns a path into the URI that the driver takes. It looks at the
+// folder first, because SQLite's own errors do not tell what is missing.
+func dataSource(path string) (string, error) {
+	switch {
+	case path == Memory:
+		return path, nil
+	case path == "" || strings.ContainsRune(path, 0):
+		return "", fmt.Errorf("%w: path %q is no file name", backends.ErrInvalid, path)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if err := checkPath(abs); err != nil {
+		return "", err
+	}
+	slashed := filepath.ToSlash(abs)
+	if runtime.GOOS == "windows" {
+		slashed = "/" + slashed
+	}
+	return (&url.URL{Scheme: "file", Path: slashed, OmitHost: true}).String(), nil
+}
+
+func checkPath(abs string) error {
+	dir := filepath.Dir(abs)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the folder %s does not exist: create it", backends.ErrUnavailable, dir)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%w: %s is a file, not a folder", backends.ErrInvalid, dir)
+	case err != nil:
+		return checkAncestors(dir, err)
+	}
+	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is not a regular file", backends.ErrInvalid, abs)
+	}
+	return nil
+}
+
+// checkAncestors explains why dir cannot be looked at: a regular file above it
+// makes the path impossible, all else is the system's to tell.
+func checkAncestors(dir string, cause error) error {
+	for up := filepath.Dir(dir); up != filepath.Dir(up); up = filepath.Dir(up) {
+		if info, err := os.Stat(up); err == nil && !info.IsDir() {
+			return fmt.Errorf("%w: %s is a file, not a folder", backends.ErrInvalid, up)
+		}
+	}
+	return fmt.Errorf("%w: %w", backends.ErrUnavailable, cause)
+}
