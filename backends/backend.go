@@ -97,6 +97,7 @@ type AddRequest struct {
 	Metadata     map[string]any // Optional. Kept with each memory. JSON values.
 	Expires      time.Time      // Optional. When the memories end. Defaults to never.
 	Instructions string         // Optional. What to look for; goes before the configured instructions.
+	Author       string         // Optional. Who writes it down: the Origin.Author. Defaults to the model's name, or "verbatim".
 
 	// IdempotencyKey makes a repeated call harmless: the first response is given
 	// again and nothing is stored. Optional. Defaults to none; equal memories are
