@@ -1,0 +1,105 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// call is one tool: its description and what it does with the arguments that a
+// model wrote.
+type call struct {
+	info *schema.ToolInfo
+	run  func(ctx context.Context, arguments string) (string, error)
+}
+
+var _ tool.InvokableTool = (*call)(nil)
+
+// Info implements tool.BaseTool.
+func (c *call) Info(context.Context) (*schema.ToolInfo, error) { return c.info, nil }
+
+// InvokableRun implements tool.InvokableTool.
+func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return c.run(ctx, arguments)
+}
+
+// refusal is an error of the model's own making, worded for the model: it is
+// shown as it is and is nobody else's business.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// newTool makes a tool whose parameters are those of struct T, described in the
+// kit's language, and none of whose errors ends a run.
+func newTool[T any](k *kit, name, stage string, d toolText, run func(ctx context.Context, arguments string) (string, error)) (tool.BaseTool, error) {
+	info, err := utils.GoStruct2ToolInfo[T](name, d.Desc)
+	if err != nil {
+		return nil, fmt.Errorf("describing %s: %w", name, err)
+	}
+	params, err := info.ToJSONSchema()
+	if err != nil {
+		return nil, fmt.Errorf("describing %s: %w", name, err)
+	}
+	for p := params.Properties.Oldest(); p != nil; p = p.Next() {
+		p.Value.Description = d.Params[p.Key]
+		if p.Key == "limit" {
+			p.Value.Default = k.Limit
+		}
+	}
+	onErr := func(ctx context.Context, err error) string {
+		var r refusal
+		if errors.As(err, &r) {
+			return string(r)
+		}
+		k.report(ctx, stage, err)
+		return k.failure(d.Failed, err)
+	}
+	return einox.SafeTool(&call{info: info, run: run}, onErr), nil
+}
+
+// failure words an error for the model: what happened, and what to do now.
+func (k *kit) failure(what string, err error) string {
+	return what + ": " + clip(err.Error(), maxErrorRunes) + "\n" + k.advice(err)
+}
+
+func (k *kit) advice(err error) string {
+	a := &k.text.Advice
+	switch {
+	case errors.Is(err, backends.ErrNoScope):
+		return a.NoScope
+	case errors.Is(err, backends.ErrNotFound):
+		return a.NotFound
+	case errors.Is(err, backends.ErrConflict):
+		return a.Conflict
+	case errors.Is(err, backends.ErrInvalid):
+		return a.Invalid
+	case errors.Is(err, backends.ErrModel):
+		return a.Model
+	}
+	return a.Unavailable
+}
+
+// report tells of a failure that the model alone would hear of.
+func (k *kit) report(ctx context.Context, stage string, err error) {
+	slog.WarnContext(ctx, "memory tool failed", "stage", stage, "error", err)
+	if k.OnError == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			slog.ErrorContext(ctx, "memory tool: Config.OnError panicked", "stage", stage, "panic", p)
+		}
+	}()
+	k.OnError(ctx, stage, err)
+}
