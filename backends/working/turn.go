@@ -1,0 +1,112 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package working
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// Turn is a user's input and what answered it, or a part of that: a turn may be
+// told in pieces. It is not changed, and not kept, by the calls that take it.
+type Turn struct {
+	Scope backends.Scope // Required. Names the partition (by user, else by agent) and the session.
+	// ID is unique in the session. Defaults to a new one; set it where the same
+	// turn may be told twice, because messages are known by ID and index.
+	ID       string
+	First    int               // the index in the turn of Messages[0]
+	Messages []*schema.Message // in order; system messages, memory notes and empty messages are left out of the log
+	Time     time.Time         // when it was said. Defaults to now.
+	Done     bool              // nothing follows in this turn
+}
+
+// entries are a turn, or a piece of one, ready for the log.
+type entries struct {
+	key    sessionKey
+	scope  backends.Scope
+	turn   string
+	done   bool
+	tokens int
+	log    []store.Entry
+	ctx    context.Context // whose values go with the turn
+}
+
+// entriesOf returns what the log keeps of the turn, or nil if that is nothing.
+func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
+	if t == nil || t.First < 0 {
+		return nil, fmt.Errorf("turn: %w: none, or its first index is negative", backends.ErrInvalid)
+	}
+	key, scope, err := keyOf(t.Scope)
+	if err != nil {
+		return nil, fmt.Errorf("turn %q: %w", t.ID, err)
+	}
+	e := &entries{key: key, scope: scope, turn: t.ID, done: t.Done, ctx: context.WithoutCancel(ctx)}
+	if e.turn == "" {
+		e.turn = m.cfg.IDs()
+	}
+	when := t.Time
+	if when.IsZero() {
+		when = m.cfg.Clock()
+	}
+	for i, msg := range t.Messages {
+		if !kept(msg) {
+			continue
+		}
+		msg = m.clean(msg)
+		if _, err := json.Marshal(msg); err != nil {
+			return nil, fmt.Errorf("turn %q: message %d: %w: %v", e.turn, i, backends.ErrInvalid, err)
+		}
+		e.add(strconv.Itoa(t.First+i), msg, when, m.cfg.Tokens(msg))
+	}
+	return e.finish(t, when)
+}
+
+// finish marks the end of a turn that is done. Where nothing new comes with the
+// mark, a message without content carries it.
+func (e *entries) finish(t *Turn, when time.Time) (*entries, error) {
+	if len(e.log) == 0 && (!e.done || t.ID == "") {
+		return nil, nil
+	}
+	if len(e.log) == 0 {
+		e.add("done", schema.AssistantMessage("", nil), when, 0)
+	}
+	e.log[len(e.log)-1].Done = e.done
+	if err := (&store.Append{Entries: e.log}).Validate(); err != nil {
+		return nil, fmt.Errorf("turn %q: %w", e.turn, err)
+	}
+	return e, nil
+}
+
+func (e *entries) add(index string, msg *schema.Message, when time.Time, tokens int) {
+	e.tokens += tokens
+	e.log = append(e.log, store.Entry{
+		Message: backends.Message{ID: e.turn + "-" + index, Turn: e.turn, Time: when, Message: msg},
+		Tokens:  tokens,
+	})
+}
+
+// kept reports whether a message belongs into the log.
+func kept(m *schema.Message) bool {
+	if m == nil || m.Role == schema.System || einox.IsNote(m) {
+		return false
+	}
+	return !empty(m)
+}
+
+// empty reports whether a message says nothing. The answer of a tool never does:
+// its call would be left without one.
+func empty(m *schema.Message) bool {
+	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" &&
+		len(m.MultiContent) == 0 && //nolint:staticcheck // old messages still use it
+		len(m.UserInputMultiContent) == 0 && len(m.AssistantGenMultiContent) == 0
+}
