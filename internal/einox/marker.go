@@ -5,6 +5,8 @@ package einox
 
 import (
 	"maps"
+	"strconv"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -16,49 +18,99 @@ import (
 const (
 	// MarkerKey is the key under which a message of memory's own says what it is.
 	MarkerKey = "_einomem"
-	// TurnKey is the key under which a user's message carries its turn's id.
+	// TurnKey is the key under which a message carries its turn's id.
 	TurnKey = "_einomem_turn"
 
-	noteMark = "note"
+	indexKey  = "_einomem_index"   // the message's place in its turn, in decimal
+	searchKey = "_einomem_search_" // + the memory's name: what the search for the turn came to
+
+	noteMark   = "note"
+	searchHit  = "hit"
+	searchMiss = "miss"
 )
 
 // MarkNote marks m as a note that memory injected: it is never persisted and
 // never learnt from. It changes m, which must be the caller's own.
-func MarkNote(m *schema.Message) {
-	extra := maps.Clone(m.Extra)
-	if extra == nil {
-		extra = make(map[string]any, 1)
-	}
-	extra[MarkerKey] = noteMark
-	m.Extra = extra
-}
+func MarkNote(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, noteMark) }
 
 // IsNote reports whether m is a note that memory injected.
-func IsNote(m *schema.Message) bool {
-	if m == nil {
-		return false
-	}
-	mark, _ := m.Extra[MarkerKey].(string)
-	return mark == noteMark
-}
+func IsNote(m *schema.Message) bool { return text(m, MarkerKey) == noteMark }
 
 // MarkTurn returns a copy of m that carries the id of its turn. m itself is left
 // as it is: it may be the caller's history, or shared by several runs (trap T13).
 func MarkTurn(m *schema.Message, turnID string) *schema.Message {
 	c := *m
-	c.Extra = maps.Clone(m.Extra)
-	if c.Extra == nil {
-		c.Extra = make(map[string]any, 1)
-	}
-	c.Extra[TurnKey] = turnID
+	c.Extra = with(m.Extra, TurnKey, turnID)
 	return &c
 }
 
 // TurnOf returns the id of the turn that m carries, or "".
-func TurnOf(m *schema.Message) string {
+func TurnOf(m *schema.Message) string { return text(m, TurnKey) }
+
+// MarkIndex returns a copy of m that carries its place in its turn, so that the
+// place stays known when other messages of the turn are compacted away.
+func MarkIndex(m *schema.Message, index int) *schema.Message {
+	c := *m
+	c.Extra = with(m.Extra, indexKey, strconv.Itoa(index))
+	return &c
+}
+
+// IndexOf returns the place in its turn that m carries.
+func IndexOf(m *schema.Message) (int, bool) {
+	i, err := strconv.Atoi(text(m, indexKey))
+	return i, err == nil && i >= 0
+}
+
+// MarkSearch returns a copy of m, the last user message of a turn, that tells
+// that the memory of that name was searched for the turn, and whether it found
+// anything: the search is made once however often the model is called (trap T2).
+func MarkSearch(m *schema.Message, name string, found bool) *schema.Message {
+	c := *m
+	mark := searchMiss
+	if found {
+		mark = searchHit
+	}
+	c.Extra = with(m.Extra, searchKey+name, mark)
+	return &c
+}
+
+// SearchOf returns what [MarkSearch] wrote.
+func SearchOf(m *schema.Message, name string) (searched, found bool) {
+	mark := text(m, searchKey+name)
+	return mark != "", mark == searchHit
+}
+
+// Unmark returns m without memory's marks: m itself when it has none.
+func Unmark(m *schema.Message) *schema.Message {
+	ours := func(k string, _ any) bool { return k == MarkerKey || strings.HasPrefix(k, MarkerKey+"_") }
+	marked := false
+	for k := range m.Extra {
+		marked = marked || ours(k, nil)
+	}
+	if !marked {
+		return m
+	}
+	c := *m
+	c.Extra = maps.Clone(m.Extra)
+	maps.DeleteFunc(c.Extra, ours)
+	if len(c.Extra) == 0 {
+		c.Extra = nil
+	}
+	return &c
+}
+
+// with returns a copy of extra that has value under key.
+func with(extra map[string]any, key, value string) map[string]any {
+	c := make(map[string]any, len(extra)+1)
+	maps.Copy(c, extra)
+	c[key] = value
+	return c
+}
+
+func text(m *schema.Message, key string) string {
 	if m == nil {
 		return ""
 	}
-	id, _ := m.Extra[TurnKey].(string)
-	return id
+	s, _ := m.Extra[key].(string)
+	return s
 }

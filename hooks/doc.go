@@ -1,0 +1,64 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hooks lets memory into agents built on Eino. It has three hooks:
+// on_reply recalls before a reply and records after it, on_system_prompt tells
+// the agent that it has a memory, list_tools gives it the tools. Which of them
+// act is a matter of the [modes.Plan]; package middleware puts a backend, a mode
+// and these hooks together, and is what most programs use.
+//
+// # Where each hook attaches
+//
+//	what you have                       use                    on_reply             on_system_prompt, list_tools
+//	one ChatModelAgent                  [Hooks.AgentMiddleware] before and after each  AdditionalInstruction,
+//	                                                           call of the model    AdditionalTools
+//	any agent tree: workflow,           [Hooks.WrapRunner]     around the whole run -
+//	supervisor, deep, plan-execute,
+//	interrupts and resume
+//	both                                both                   done once            AgentMiddleware
+//	an agent without middlewares        [Hooks.Tools]          -                    the tools
+//	flow/agent/react                    [Hooks.MessageModifier] the note, at each call -
+//	a graph, a newer handler interface  [Hooks.Prepare],       where you call them  -
+//	                                    [Hooks.Finish]
+//	a graph with a retriever node       [Hooks.AsRetriever]    documents            -
+//	something else                      [Hooks.BeforeReply],   where you call them  -
+//	                                    [Hooks.AfterReply]
+//
+// # Turns
+//
+// A turn is what a user says and all that answers it. In the input of a run it is
+// the user messages behind the last answer; to them comes what the agents say and
+// what their tools return. Notes, system messages, transfers between agents and
+// what an agent inside a tool says do not belong to it. Where nobody asked
+// anything (the input ends with an answer or a tool's result) nothing is searched
+// and nothing is recorded.
+//
+// A turn that failed or was interrupted is written to the log as well, not marked
+// as done, so that nothing that was said is lost. A resumed run completes the turn
+// that was interrupted, under the same id.
+//
+// # The note
+//
+// What the search found is shown to the model in one message named "memory" in
+// front of the user's: fenced, one line a memory, best first, within a budget of
+// tokens. It is marked in schema.Message.Extra; it is never recorded, and the note
+// of a former turn is taken out of the input.
+//
+// # Whose memory
+//
+// The scope is looked up at every call, see [Hooks.ResolveScope]. One [Hooks]
+// value serves all users.
+//
+// # Failures
+//
+// Memory never breaks a reply. Failures go to Config.OnError with their stage and
+// to slog: a scope that nobody gave ([StageScope]), a search that failed or took
+// longer than Config.SearchTimeout ([StageSearch]), a turn that could not be
+// written ([StageRecord]) or learnt from ([StageConsolidate]).
+//
+// # Caveats
+//
+// Concurrent runs of one ChatModelAgent race inside Eino 0.7; build an agent for
+// each run, and share the Hooks. In a tree whose agents carry AgentMiddleware
+// without a wrapped runner, each agent records its part as a turn of its own.
+package hooks

@@ -1,0 +1,42 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// Prepare is the on_reply hook for graphs, and for handler interfaces of newer
+// Eino releases: it returns messages with the note in its place and the turn
+// marked. It may be called before every call of a model with the messages it
+// returned before: the search is made once a turn.
+//
+// The error is always nil; failures of memory go to Config.OnError.
+func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+	out := messages
+	h.harmless(ctx, StageSearch, func() {
+		if run := h.running(ctx); run != nil && !nested(ctx) {
+			out = h.restore(ctx, run, messages)
+			return
+		}
+		out = h.prepare(ctx, messages, false).Messages
+	})
+	return out, nil
+}
+
+// Finish records the turn that messages end with: those that Prepare returned,
+// with everything that was produced since. Called again with the same messages it
+// changes nothing, because they carry the turn's id; messages that Prepare never
+// saw are a new turn each time.
+//
+// The error is always nil; failures of memory go to Config.OnError.
+func (h *Hooks) Finish(ctx context.Context, messages []*schema.Message) error {
+	if !h.records() || nested(ctx) || h.running(ctx) != nil {
+		return nil
+	}
+	h.harmless(ctx, StageRecord, func() { h.recordTurn(ctx, messages, true, true) })
+	return nil
+}

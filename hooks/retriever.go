@@ -1,0 +1,113 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/retriever"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// AsRetriever returns the memory as an Eino retriever, for graphs
+// (AddRetrieverNode): one document a memory, best first, with its score. The
+// scope is that of the call's context. Of the options it takes WithTopK,
+// WithScoreThreshold, and WithDSLInfo as a filter in the form of
+// [backends.ParseFilter].
+//
+// Unlike the hooks it returns errors: a retriever is called for its answer.
+func (h *Hooks) AsRetriever() retriever.Retriever { return &memoryRetriever{hooks: h} }
+
+type memoryRetriever struct{ hooks *Hooks }
+
+var (
+	_ retriever.Retriever = (*memoryRetriever)(nil)
+	_ components.Typer    = (*memoryRetriever)(nil)
+	_ components.Checker  = (*memoryRetriever)(nil)
+)
+
+// GetType implements components.Typer.
+func (r *memoryRetriever) GetType() string { return "Memory" }
+
+// IsCallbacksEnabled implements components.Checker: the retriever reports itself.
+func (r *memoryRetriever) IsCallbacksEnabled() bool { return true }
+
+// Retrieve implements retriever.Retriever.
+func (r *memoryRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) (docs []*schema.Document, err error) {
+	o := retriever.GetCommonOptions(&retriever.Options{TopK: &r.hooks.cfg.TopK, ScoreThreshold: &r.hooks.cfg.Threshold}, opts...)
+	ctx = callbacks.EnsureRunInfo(ctx, r.GetType(), components.ComponentOfRetriever)
+	ctx = callbacks.OnStart(ctx, &retriever.CallbackInput{Query: query, TopK: *o.TopK, ScoreThreshold: o.ScoreThreshold})
+	docs, err = r.retrieve(ctx, query, o)
+	if err != nil {
+		callbacks.OnError(ctx, err)
+		return nil, err
+	}
+	callbacks.OnEnd(ctx, &retriever.CallbackOutput{Docs: docs})
+	return docs, nil
+}
+
+func (r *memoryRetriever) retrieve(ctx context.Context, query string, o *retriever.Options) ([]*schema.Document, error) {
+	scope, err := r.hooks.ResolveScope(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("retrieve memories: %w", err)
+	}
+	req := r.hooks.request(scope, query)
+	req.TopK, req.Threshold = *o.TopK, *o.ScoreThreshold
+	if req.Filter, err = narrowed(req.Filter, o.DSLInfo); err != nil {
+		return nil, fmt.Errorf("retrieve memories: %w", err)
+	}
+	resp, err := r.hooks.cfg.Backend.Search(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("retrieve memories: %w", err)
+	}
+	docs := make([]*schema.Document, len(resp.Hits))
+	for i := range resp.Hits {
+		docs[i] = document(&resp.Hits[i])
+	}
+	return docs, nil
+}
+
+// narrowed adds the conditions of a call to those of the configuration.
+func narrowed(f *backends.Filter, dsl map[string]any) (*backends.Filter, error) {
+	if len(dsl) == 0 {
+		return f, nil
+	}
+	more, err := backends.ParseFilter(dsl)
+	if err != nil || f == nil {
+		return more, err
+	}
+	both := backends.And(*f, *more)
+	return &both, nil
+}
+
+// document carries the caller's metadata, and beside it what memory knows.
+func document(hit *backends.Hit) *schema.Document {
+	meta := make(map[string]any, len(hit.Metadata)+6)
+	maps.Copy(meta, hit.Metadata)
+	for key, value := range map[string]string{
+		"kind": string(hit.Kind), "when_to_use": hit.WhenToUse, "speaker": hit.Origin.Speaker,
+		"user_id": hit.Scope.UserID, "agent_id": hit.Scope.AgentID, "session_id": hit.Scope.SessionID,
+		"observed": timeText(hit.Observed), "valid": timeText(hit.Valid),
+	} {
+		if value != "" {
+			meta[key] = value
+		}
+	}
+	d := &schema.Document{ID: hit.ID, Content: hit.Text, MetaData: meta}
+	return d.WithScore(hit.Score)
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}
