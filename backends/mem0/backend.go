@@ -1,0 +1,134 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Backend is mem0-style memory. It implements [backends.Backend],
+// [backends.Manager] and [backends.Exporter]; every call reports to Eino's
+// callbacks as component Memory of type "Mem0". It is safe for concurrent use.
+type Backend struct {
+	config *Config
+	store  store.Store
+	ranker *recall.Ranker
+	model  *modelCaller     // nil without a model
+	traced backends.Backend // search and add, seen by Eino's callbacks
+
+	learning keyLock // held from what the model is shown to what is stored
+	writing  keyLock // held while a batch is built and applied
+
+	mu    sync.Mutex
+	stamp time.Time // the last instant given out: see stamps
+}
+
+var (
+	_ backends.Backend  = (*Backend)(nil)
+	_ backends.Manager  = (*Backend)(nil)
+	_ backends.Exporter = (*Backend)(nil)
+)
+
+// New returns a backend. It needs no network: the model and the embedder are
+// first called when there is something to learn or to find. A configuration that
+// cannot work is [backends.ErrInvalid].
+func New(ctx context.Context, cfg *Config) (*Backend, error) {
+	c, err := cfg.normalize()
+	if err != nil {
+		return nil, err
+	}
+	ranker, err := c.newRanker(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	b := &Backend{config: c, store: c.Store, ranker: ranker}
+	if c.Model != nil {
+		if b.model, err = newModelCaller(c); err != nil {
+			return nil, err
+		}
+	}
+	b.traced = backends.Traced(b.GetType(), plain{b})
+	return b, nil
+}
+
+// plain is the backend as its callbacks see it.
+type plain struct{ *Backend }
+
+func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	return p.search(ctx, r)
+}
+
+func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	return p.add(ctx, r)
+}
+
+// Search implements [backends.Backend]. With no Kinds asked for, facts and what
+// was said are ranked together, and a turn is left out where a fact that it
+// taught is in the answer already, or where everything that it taught holds no
+// more. Ask for [backends.KindEpisode] to get every turn.
+func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	return b.traced.Search(ctx, r)
+}
+
+// Add implements [backends.Backend]. Messages of the user and the assistant are
+// learnt from; system messages, tool results, injected notes and what one agent
+// hands to another are not.
+//
+// A model that cannot be reached is [backends.ErrUnavailable], one that cannot
+// be understood after a retry [backends.ErrModel]. Both store nothing.
+func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	return b.traced.Add(ctx, r)
+}
+
+// Close implements [backends.Backend]. The store and the models stay open.
+func (b *Backend) Close(context.Context) error { return b.ranker.Close() }
+
+// Sessions returns the store's sessions: where a middleware keeps its log when
+// none is configured, so that what was learnt and how far the log was read are
+// one write.
+func (b *Backend) Sessions() store.Sessions { return b.store }
+
+// GetType implements Eino's components.Typer.
+func (b *Backend) GetType() string { return "Mem0" }
+
+// IsCallbacksEnabled implements Eino's components.Checker: b reports itself.
+func (b *Backend) IsCallbacksEnabled() bool { return true }
+
+// partition returns the partition that a call is confined to: that of its scope,
+// or of the context's when the call names none.
+func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
+	if s.IsZero() {
+		s, _ = backends.ScopeFrom(ctx)
+	}
+	s, err := s.Normalize()
+	if err != nil {
+		return s, backends.Partition{}, fmt.Errorf("mem0: %w", err)
+	}
+	p, err := s.Speaker()
+	if err != nil {
+		return s, p, fmt.Errorf("mem0: %w", err)
+	}
+	s.Namespace = p.Namespace
+	return s, p, nil
+}
+
+// stamps returns the first of n instants a microsecond apart, later than any
+// given out before: the order of storing survives a clock that stands still.
+func (b *Backend) stamps(n int) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.config.Clock()
+	if !t.After(b.stamp) {
+		t = b.stamp.Add(time.Microsecond)
+	}
+	b.stamp = t.Add(time.Duration(max(n, 1)-1) * time.Microsecond)
+	return t
+}

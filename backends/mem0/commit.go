@@ -1,0 +1,119 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// decision is what is to become of one memory.
+type decision struct {
+	outcome backends.Outcome // added, superseded, retracted, unchanged or failed
+	memory  backends.Memory  // what is to be stored; for unchanged and failed what it is about
+	target  *backends.Memory // for superseded and retracted
+	at      time.Time        // for retracted: since when it holds no more
+	err     error            // for failed
+}
+
+// plan is what one call is to store.
+type plan struct {
+	decisions []decision
+	shown     map[string]bool // the ids of the memories that the model decided about
+	author    string          // who decided
+}
+
+// maxAttempts bounds how often a call that lost a race is tried again.
+const maxAttempts = 4
+
+// errStale is a conflict that only a new decision resolves: a memory that the
+// plan replaces changed since it was shown.
+var errStale = fmt.Errorf("a memory changed while it was decided about: %w", backends.ErrConflict)
+
+// commit stores a plan in one batch. Losing a race against another process that
+// leaves the plan valid is repaired here; [errStale] asks for another plan.
+func (b *Backend) commit(ctx context.Context, in *intake, pl *plan, usage *backends.Usage) (*backends.AddResponse, error) {
+	unlock, err := b.writing.lock(ctx, in.partition)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: waiting to store: %w", err)
+	}
+	defer unlock()
+	for attempt := 1; ; attempt++ {
+		resp, err := b.store1(ctx, in, pl, usage)
+		lost := errors.Is(err, backends.ErrConflict) && !errors.Is(err, errStale)
+		if !lost || attempt == maxAttempts || in.session != nil && b.leaseLost(ctx, in) {
+			return resp, err
+		}
+	}
+}
+
+// leaseLost tells whether a conflict came from the checkpoint: then repeating
+// the batch is of no use.
+func (b *Backend) leaseLost(ctx context.Context, in *intake) bool {
+	s, err := b.store.Session(ctx, in.partition, in.session.Session)
+	if err != nil {
+		return true
+	}
+	return in.session.Token != 0 && (s.Lease.Token != in.session.Token || !b.config.Clock().Before(s.Lease.Expires))
+}
+
+// store1 reads the partition as it is now, builds the batch and applies it.
+func (b *Backend) store1(ctx context.Context, in *intake, pl *plan, usage *backends.Usage) (*backends.AddResponse, error) {
+	all, err := b.ranker.All(ctx, in.partition)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	t := &batch{backend: b, in: in, plan: pl, all: all, usage: usage}
+	if err := t.build(ctx); err != nil {
+		return nil, err
+	}
+	if len(t.mutations) == 0 && in.session == nil && t.key() == "" {
+		return &backends.AddResponse{Items: t.items(nil), Usage: *usage}, nil
+	}
+	applied, err := b.store.Apply(ctx, in.partition, &store.Batch{
+		Mutations: t.mutations, Key: t.key(), Embedding: t.embedding, Session: in.session,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mem0: storing %d memories: %w", len(t.mutations), err)
+	}
+	resp := &backends.AddResponse{Usage: *usage, Checkpointed: applied.Session != nil, Replayed: applied.Replayed}
+	if applied.Replayed {
+		resp.Items, err = b.replayed(ctx, in.partition, applied)
+		return resp, err
+	}
+	resp.Items = t.items(applied)
+	return resp, nil
+}
+
+// replayed turns the results of the first call with a key into its items.
+func (b *Backend) replayed(ctx context.Context, p backends.Partition, applied *store.Applied) ([]backends.Item, error) {
+	outcomes := map[backends.EventType]backends.Outcome{
+		backends.EventAdded: backends.OutcomeAdded, backends.EventUpdated: backends.OutcomeUpdated,
+		backends.EventSuperseded: backends.OutcomeSuperseded, backends.EventRetracted: backends.OutcomeRetracted,
+	}
+	items := make([]backends.Item, 0, len(applied.Results))
+	for _, r := range applied.Results {
+		recs, err := b.store.Get(ctx, p, r.ID)
+		if err != nil {
+			return nil, fmt.Errorf("mem0: reading what was stored before: %w", err)
+		}
+		item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
+		if item.Outcome == "" {
+			item.Outcome = backends.OutcomeUnchanged
+		}
+		if len(recs) == 1 {
+			item.Memory = recs[0].Memory
+			if item.Outcome == backends.OutcomeAdded && item.Memory.Supersedes != "" {
+				item.Outcome = backends.OutcomeSuperseded
+			}
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}

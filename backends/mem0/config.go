@@ -1,0 +1,156 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/cloudwego/eino/components/model"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Mode says how messages become memories.
+type Mode string
+
+// The modes.
+const (
+	// Auto is Reconcile with a model and Verbatim without one.
+	Auto Mode = ""
+	// Reconcile asks the model once a call: it is shown what is known and answers
+	// what to add, what to replace and what holds no more.
+	Reconcile Mode = "reconcile"
+	// Additive asks the model once a call and only ever adds, as mem0 does today:
+	// what contradicts an older fact stands beside it.
+	Additive Mode = "additive"
+	// TwoStep asks the model twice a call, as the mem0 paper does: for the facts,
+	// and then for what each of them does to what is known.
+	TwoStep Mode = "two_step"
+	// Verbatim asks no model: each message is stored as it was said.
+	Verbatim Mode = "verbatim"
+)
+
+// Language is the language of the prompts. What is remembered stays in the
+// speaker's language, whatever it is.
+type Language string
+
+// The languages of the prompts.
+const (
+	// LanguageAuto follows the messages: Chinese when they are mostly Chinese.
+	LanguageAuto    Language = ""
+	LanguageEnglish Language = "en"
+	LanguageChinese Language = "zh"
+)
+
+// DefaultModelTimeout is how long one model call may take by default.
+const DefaultModelTimeout = 60 * time.Second
+
+// DefaultNearDuplicate is the default of [Config.NearDuplicate].
+const DefaultNearDuplicate = 0.98
+
+// Config configures a [Backend]. It is copied by [New].
+type Config struct {
+	// Store keeps the memories. Required. It stays the caller's to close.
+	Store store.Store
+
+	// Model turns messages into facts. Optional: without one the backend works
+	// in mode Verbatim. A [model.ToolCallingChatModel] is made to answer by a tool
+	// call; of any other model JSON is asked for in the prompt.
+	Model model.BaseChatModel
+	// ModelTimeout is how long one model call may take. Optional. Defaults to
+	// DefaultModelTimeout.
+	ModelTimeout time.Duration
+
+	// Embedder adds vectors to the search. Optional: lexical search alone works.
+	Embedder embedding.Embedder
+	// EmbeddingModel is the name kept with the vectors, so that two models never
+	// mix. Required with Embedder.
+	EmbeddingModel string
+
+	// Mode says how messages become memories. Optional. Defaults to Auto.
+	Mode Mode
+	// Language is the language of the prompts. Optional. Defaults to LanguageAuto.
+	Language Language
+	// Instructions say what to look for, in your own words. An AddRequest with
+	// instructions of its own replaces them for its call. Optional.
+	Instructions string
+
+	// FactsOnly leaves out the raw turns. By default they are kept beside the
+	// facts as memories of kind episode: a fact names the turns that taught it.
+	FactsOnly bool
+	// NearDuplicate is the cosine from which a new fact counts as known, when the
+	// model was not shown the fact that it resembles and both name the same
+	// numbers. Needs an Embedder. Optional. Defaults to DefaultNearDuplicate;
+	// negative switches the check off.
+	NearDuplicate float64
+
+	// Recall configures the ranking. Optional. Its Records, Embedder,
+	// EmbeddingModel and Clock are filled from here.
+	Recall *recall.Config
+
+	// Redact is applied to every text before it is stored or shown to a model.
+	// Optional. It must be safe for concurrent use.
+	Redact func(string) string
+
+	// Clock tells the time. Optional. Defaults to [backends.SystemClock].
+	Clock backends.Clock
+	// IDs makes the ids of memories. Optional. By default a memory's id follows
+	// from what it says, so that two processes that learn the same thing at the
+	// same time store it once; a source of your own gives that up.
+	IDs backends.IDSource
+}
+
+func (c *Config) normalize() (*Config, error) {
+	if c == nil || c.Store == nil {
+		return nil, fmt.Errorf("mem0: %w: Config.Store is required; sqlitestore.Open(ctx, \":memory:\", nil) gives one", backends.ErrInvalid)
+	}
+	n := *c
+	if n.Clock == nil {
+		n.Clock = backends.SystemClock
+	}
+	if n.ModelTimeout <= 0 {
+		n.ModelTimeout = DefaultModelTimeout
+	}
+	if n.NearDuplicate == 0 {
+		n.NearDuplicate = DefaultNearDuplicate
+	}
+	if n.Redact == nil {
+		n.Redact = func(s string) string { return s }
+	}
+	switch n.Mode {
+	case Auto:
+		n.Mode = Reconcile
+		if n.Model == nil {
+			n.Mode = Verbatim
+		}
+	case Reconcile, Additive, TwoStep:
+		if n.Model == nil {
+			return nil, fmt.Errorf("mem0: mode %s: %w: needs Config.Model; mode verbatim works without one", n.Mode, backends.ErrInvalid)
+		}
+	case Verbatim:
+	default:
+		return nil, fmt.Errorf("mem0: mode %q: %w: use reconcile, additive, two_step or verbatim", n.Mode, backends.ErrInvalid)
+	}
+	switch n.Language {
+	case LanguageAuto, LanguageEnglish, LanguageChinese:
+	default:
+		return nil, fmt.Errorf("mem0: language %q: %w: use en or zh", n.Language, backends.ErrInvalid)
+	}
+	return &n, nil
+}
+
+// newRanker builds the ranking over the backend's store.
+func (c *Config) newRanker(ctx context.Context) (*recall.Ranker, error) {
+	rc := recall.Config{}
+	if c.Recall != nil {
+		rc = *c.Recall
+	}
+	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock = c.Store, c.Embedder, c.EmbeddingModel, c.Clock
+	return recall.New(ctx, &rc)
+}

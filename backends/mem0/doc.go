@@ -1,0 +1,54 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mem0 remembers facts from conversations, in the manner of mem0: what
+// was said is turned into short statements by a model, found again by meaning
+// and by words, and replaced when it changes. It is an independent
+// implementation; where mem0 loses something, this one does not.
+//
+// # Without a model
+//
+// A store is all that is needed. Every message of the user and the assistant is
+// stored as it was said:
+//
+//	st, err := sqlitestore.Open(ctx, "memory.db", nil)
+//	b, err := mem0.New(ctx, &mem0.Config{Store: st})
+//	ann := backends.Scope{UserID: "ann", SessionID: "monday"}
+//	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: messages})
+//	found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Where does she live?"})
+//
+// # With a model
+//
+// With [Config].Model an Add makes one model call, whatever the number of
+// messages. The model is shown the messages, up to ten of before, and the ten
+// facts that they may be about, numbered from 0; it answers with operations: add
+// a fact, let a fact take the place of number 3, number 5 holds no more. So "I
+// live in Beijing", and weeks later "I moved to Shanghai", leave one fact that
+// holds and one in its history. [Mode] names the other ways to work.
+//
+// A model's answer is checked before anything is stored. Numbers that were not
+// shown are dropped, so that no answer reaches a memory it was not about; an
+// answer that cannot be understood, or that was cut off, is asked for once more
+// and is then [backends.ErrModel], with nothing stored. Entries that are wrong by
+// themselves come back as items with [backends.OutcomeFailed].
+//
+// # Facts and episodes
+//
+// A fact is a [backends.KindFact]. Beside the facts, what was said is kept as
+// [backends.KindEpisode], one memory a message, and a fact names the messages that
+// taught it in Origin.MessageIDs. A search without Kinds ranks both together, with
+// a fact standing for its turns. Config.FactsOnly keeps facts alone.
+//
+// # Scopes
+//
+// Memories belong to the user of the scope, else to the agent itself, never to a
+// workspace. AgentID and SessionID are kept with each memory, to filter by.
+// A call whose scope is empty takes that of the context ([backends.WithScope]).
+//
+// # Storing the same thing twice
+//
+// Who says the same thing again, letter by letter, is told
+// [backends.OutcomeUnchanged]. The id of a memory follows from what it says, so
+// that this holds between processes too. With an embedder, a new fact that is all
+// but equal to one the model was not shown counts as known as well.
+package mem0

@@ -1,0 +1,236 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/testmodel"
+)
+
+var (
+	ctx   = context.Background()
+	ann   = backends.Scope{UserID: "ann", SessionID: "s1"}
+	start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+)
+
+func fixed() time.Time { return start }
+
+func openStore(t testing.TB) *sqlitestore.Store {
+	t.Helper()
+	st, err := sqlitestore.Open(ctx, ":memory:", &sqlitestore.Config{Clock: fixed})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// open returns a backend on a store of its own.
+func open(t testing.TB, change ...func(*mem0.Config)) *mem0.Backend {
+	t.Helper()
+	c := &mem0.Config{Clock: fixed}
+	for _, f := range change {
+		f(c)
+	}
+	if c.Store == nil {
+		c.Store = openStore(t)
+	}
+	b, err := mem0.New(ctx, c)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = b.Close(ctx) })
+	return b
+}
+
+func on(st store.Store) func(*mem0.Config)          { return func(c *mem0.Config) { c.Store = st } }
+func with(m model.BaseChatModel) func(*mem0.Config) { return func(c *mem0.Config) { c.Model = m } }
+func in(mode mem0.Mode) func(*mem0.Config)          { return func(c *mem0.Config) { c.Mode = mode } }
+func factsOnly(c *mem0.Config)                      { c.FactsOnly = true }
+func embedded(e *testmodel.Embedder) func(*mem0.Config) {
+	return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = e, "hash" }
+}
+
+func user(texts ...string) []backends.Message {
+	var out []backends.Message
+	for i, s := range texts {
+		out = append(out, backends.Message{ID: fmt.Sprintf("m%d", i), Turn: "t", Time: start, Message: schema.UserMessage(s)})
+	}
+	return out
+}
+
+func add(t testing.TB, b *mem0.Backend, s backends.Scope, messages ...backends.Message) *backends.AddResponse {
+	t.Helper()
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: messages})
+	require.NoError(t, err)
+	return resp
+}
+
+func list(t testing.TB, b *mem0.Backend, s backends.Scope, kinds ...backends.Kind) []string {
+	t.Helper()
+	resp, err := b.List(ctx, &backends.ListRequest{Scope: s, Kinds: kinds})
+	require.NoError(t, err)
+	var texts []string
+	for _, m := range resp.Memories {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+func facts(t testing.TB, b *mem0.Backend, s backends.Scope) []string {
+	t.Helper()
+	return list(t, b, s, backends.KindFact)
+}
+
+func outcomes(r *backends.AddResponse, kind backends.Kind) []backends.Outcome {
+	var out []backends.Outcome
+	for _, i := range r.Items {
+		if i.Memory.Kind == kind {
+			out = append(out, i.Outcome)
+		}
+	}
+	return out
+}
+
+func search(t testing.TB, b *mem0.Backend, r backends.SearchRequest) []string {
+	t.Helper()
+	resp, err := b.Search(ctx, &r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Degraded)
+	var texts []string
+	for _, h := range resp.Hits {
+		texts = append(texts, h.Text)
+	}
+	return texts
+}
+
+// shown is what the prompt of a call holds, as a model would read it.
+type shown struct {
+	system   string
+	user     string
+	memories []struct {
+		Index  int    `json:"index"`
+		Text   string `json:"text"`
+		SaidBy string `json:"said_by"`
+		Since  string `json:"since"`
+	}
+	earlier, new []struct {
+		N          int
+		Time, Role string
+		Name, Text string
+	}
+	facts []struct {
+		Fact int
+		Text string
+	}
+}
+
+func read(t testing.TB, input []*schema.Message) shown {
+	t.Helper()
+	require.Len(t, input, 2)
+	s := shown{system: input[0].Content, user: input[1].Content}
+	section := ""
+	lines := bufio.NewScanner(strings.NewReader(s.user))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "</"):
+			section = ""
+		case strings.HasPrefix(line, "<"):
+			section = strings.Trim(line, "<>")
+		case section == "existing_memories":
+			decodeInto(t, line, &s.memories)
+		case section == "new_messages":
+			decodeInto(t, line, &s.new)
+		case section == "earlier_messages":
+			decodeInto(t, line, &s.earlier)
+		case section == "new_facts":
+			decodeInto(t, line, &s.facts)
+		}
+	}
+	return s
+}
+
+func decodeInto[T any](t testing.TB, line string, to *[]T) {
+	t.Helper()
+	var v T
+	require.NoError(t, json.Unmarshal([]byte(line), &v), line)
+	*to = append(*to, v)
+}
+
+// indexOf returns the number under which a memory with the text in it is shown.
+func (s *shown) indexOf(text string) int {
+	for _, m := range s.memories {
+		if strings.Contains(m.Text, text) {
+			return m.Index
+		}
+	}
+	return -1
+}
+
+func (s *shown) said() string {
+	var texts []string
+	for _, m := range s.new {
+		texts = append(texts, m.Text)
+	}
+	return strings.Join(texts, "\n")
+}
+
+// thinking is a model whose answers depend on what it is shown, and on nothing
+// else. It answers by tool when it was given one.
+func thinking(t testing.TB, think func(s shown) string) *testmodel.Chat {
+	return testmodel.New(func(_ context.Context, input []*schema.Message, o *model.Options) (*schema.Message, error) {
+		answer := think(read(t, input))
+		if len(o.Tools) == 0 {
+			return schema.AssistantMessage(answer, nil), nil
+		}
+		return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: o.Tools[0].Name, Arguments: answer}}}), nil
+	})
+}
+
+// textual hides that a model can call tools.
+type textual struct{ model.BaseChatModel }
+
+func operations(ops ...string) string { return `{"operations":[` + strings.Join(ops, ",") + `]}` }
+
+// resident is a model that knows where people live.
+func resident(t testing.TB) *testmodel.Chat {
+	return thinking(t, func(s shown) string {
+		var ops []string
+		for _, place := range []string{"Beijing", "Shanghai", "北京", "上海"} {
+			if !strings.Contains(s.said(), place) {
+				continue
+			}
+			text := "The user lives in " + place + "."
+			if slices.Contains([]string{"北京", "上海"}, place) {
+				text = "用户住在" + place + "。"
+			}
+			old := s.indexOf("lives in")
+			if old < 0 {
+				old = s.indexOf("住在")
+			}
+			switch {
+			case s.indexOf(text) >= 0:
+			case old >= 0:
+				ops = append(ops, fmt.Sprintf(`{"op":"supersede","index":%d,"text":%q,"said_by":"user","since":"2026-03-01"}`, old, text))
+			default:
+				ops = append(ops, fmt.Sprintf(`{"op":"add","text":%q,"said_by":"user","messages":[0]}`, text))
+			}
+		}
+		return operations(ops...)
+	})
+}

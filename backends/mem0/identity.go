@@ -1,0 +1,70 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// identity is what makes two memories of a partition the same: kind, role and
+// normalised text. Who said something is part of it, so that an assistant that
+// repeats its user does not stand for the user.
+type identity struct {
+	kind backends.Kind
+	role string
+	text string
+}
+
+func identityOf(m *backends.Memory) identity {
+	return identity{kind: m.Kind, role: m.Origin.Role, text: normalize(m.Text)}
+}
+
+// normalize brings texts that say the same letter by letter to one form:
+// composed characters, single spaces, no full stop at the end. Case stays: "US"
+// is not "us".
+func normalize(s string) string {
+	if !isPlain(s) {
+		s = strings.Join(strings.Fields(norm.NFC.String(s)), " ")
+	}
+	if t := strings.TrimRight(s, ".。"); t != "" {
+		return strings.TrimRight(t, " ")
+	}
+	return s
+}
+
+// isPlain reports whether s is ASCII with single spaces inside: most texts are,
+// and need no rewriting.
+func isPlain(s string) bool {
+	space := true
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x80 || c < ' ' || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space || s == ""
+}
+
+// id returns the id of the nth memory of a partition with this identity: n
+// counts those before it that hold no more. It is a UUID of version 8 (RFC
+// 9562), so that two writers that store the same thing at the same time meet.
+func (k identity) id(p backends.Partition, n int) string {
+	h := sha256.New()
+	for _, part := range []string{p.String(), string(k.kind), k.role, k.text, strconv.Itoa(n)} {
+		_, _ = h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	var id uuid.UUID
+	copy(id[:], h.Sum(nil))
+	id[6] = id[6]&0x0f | 0x80
+	id[8] = id[8]&0x3f | 0x80
+	return id.String()
+}

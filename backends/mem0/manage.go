@@ -1,0 +1,222 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// actorCaller is the actor of changes that the application made itself.
+const actorCaller = "caller"
+
+// deleteBatch is how many memories one write of DeleteAll removes.
+const deleteBatch = 5000
+
+// Get implements [backends.Manager]. A memory that expired is ErrNotFound.
+func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (*backends.Memory, error) {
+	_, p, err := b.partition(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := b.record(ctx, p, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Expired(b.config.Clock()) {
+		return nil, fmt.Errorf("mem0: memory %s: %w: it expired; Update clears the expiry", r.ID, backends.ErrNotFound)
+	}
+	return &rec.Memory, nil
+}
+
+func (b *Backend) record(ctx context.Context, p backends.Partition, id string) (*store.Record, error) {
+	if err := store.ValidateID("memory", id); err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	recs, err := b.store.Get(ctx, p, id)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: reading memory %s: %w", id, err)
+	}
+	if len(recs) == 0 {
+		return nil, fmt.Errorf("mem0: memory %s of %s: %w", id, p, backends.ErrNotFound)
+	}
+	return &recs[0], nil
+}
+
+// List implements [backends.Manager].
+func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
+	_, p, err := b.partition(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := r.Filter.Compile()
+	if err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	after, err := parseCursor(r.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.ranker.All(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	now := b.config.Clock()
+	all = slices.DeleteFunc(slices.Clone(all), func(m *backends.Memory) bool {
+		return positionOf(m).compare(after) <= 0 || !r.IncludeSuperseded && !m.Active() || !r.IncludeExpired && m.Expired(now) ||
+			len(r.Kinds) > 0 && !slices.Contains(r.Kinds, m.Kind) || !matches(m)
+	})
+	slices.SortFunc(all, func(a, b *backends.Memory) int { return positionOf(a).compare(positionOf(b)) })
+	resp := &backends.ListResponse{}
+	limit := store.Page{Limit: r.Limit}.Size()
+	for _, m := range all[:min(limit, len(all))] {
+		resp.Memories = append(resp.Memories, clone(m))
+	}
+	if len(all) > limit {
+		resp.Next = positionOf(all[limit-1]).cursor()
+	}
+	return resp, nil
+}
+
+// position is a memory's place in the order in which they were stored.
+type position struct {
+	created time.Time
+	id      string
+}
+
+func positionOf(m *backends.Memory) position { return position{m.Created, m.ID} }
+
+func (p position) compare(q position) int {
+	if c := p.created.Compare(q.created); c != 0 {
+		return c
+	}
+	return strings.Compare(p.id, q.id)
+}
+
+func (p position) cursor() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.created.UTC().Format(time.RFC3339Nano) + "|" + p.id))
+}
+
+func parseCursor(s string) (position, error) {
+	if s == "" {
+		return position{}, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	created, id, ok := strings.Cut(string(raw), "|")
+	t, terr := time.Parse(time.RFC3339Nano, created)
+	if err != nil || terr != nil || !ok {
+		return position{}, fmt.Errorf("mem0: cursor %q: %w: use the Next of the page before", s, backends.ErrInvalid)
+	}
+	return position{t, id}, nil
+}
+
+// Delete implements [backends.Manager].
+func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
+	_, p, err := b.partition(ctx, r.Scope)
+	if err != nil {
+		return err
+	}
+	return b.retry(ctx, r.Version == 0, func() error {
+		rec, err := b.record(ctx, p, r.ID)
+		if err != nil {
+			return err
+		}
+		m := store.Delete(r.ID)
+		m.Expect, m.Actor = rec.Version, actorCaller
+		if r.Version != 0 {
+			m.Expect = r.Version
+		}
+		if _, err = b.store.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{m}}); err != nil {
+			return fmt.Errorf("mem0: deleting memory %s: %w", r.ID, err)
+		}
+		return nil
+	})
+}
+
+// retry repeats a read-and-write that lost a race, if it may.
+func (b *Backend) retry(ctx context.Context, may bool, f func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := f()
+		if !may || !errors.Is(err, backends.ErrConflict) || attempt == maxAttempts || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// DeleteAll implements [backends.Manager]: active or not, expired or not. Large
+// partitions take several writes; after an error the call may be repeated.
+func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
+	_, p, err := b.partition(ctx, r.Scope)
+	if err != nil {
+		return 0, err
+	}
+	matches, err := r.Filter.Compile()
+	if err != nil {
+		return 0, fmt.Errorf("mem0: %w", err)
+	}
+	all, err := b.ranker.All(ctx, p)
+	if err != nil {
+		return 0, fmt.Errorf("mem0: %w", err)
+	}
+	var deletes []store.Mutation
+	for _, m := range all {
+		if matches(m) {
+			d := store.Delete(m.ID)
+			d.Actor = actorCaller
+			deletes = append(deletes, d)
+		}
+	}
+	done := 0
+	for part := range slices.Chunk(deletes, deleteBatch) {
+		if _, err := b.store.Apply(ctx, p, &store.Batch{Mutations: part}); err != nil {
+			return done, fmt.Errorf("mem0: deleting %d memories: %w", len(deletes), err)
+		}
+		done += len(part)
+	}
+	return done, nil
+}
+
+// Reset erases every user's and every agent's partition of a namespace: memories,
+// history, sessions. Workspaces are left. The namespace must be named; that of
+// scopes without one is [backends.DefaultNamespace].
+func (b *Backend) Reset(ctx context.Context, namespace string) (store.DropCount, error) {
+	var total store.DropCount
+	if strings.TrimSpace(namespace) == "" {
+		return total, fmt.Errorf("mem0: reset: %w: name the namespace, such as backends.DefaultNamespace", backends.ErrNoScope)
+	}
+	if _, err := (backends.Scope{Namespace: namespace}).Normalize(); err != nil {
+		return total, fmt.Errorf("mem0: reset: %w", err)
+	}
+	namespace = strings.TrimSpace(namespace)
+	for cursor := ""; ; {
+		page, err := b.store.Partitions(ctx, namespace, store.Page{Cursor: cursor})
+		if err != nil {
+			return total, fmt.Errorf("mem0: reset: %w", err)
+		}
+		for _, p := range page.Partitions {
+			if p.Kind == backends.PartitionWorkspace {
+				continue
+			}
+			n, err := b.store.Drop(ctx, p)
+			if err != nil {
+				return total, fmt.Errorf("mem0: reset of %s: %w", p, err)
+			}
+			total.Records += n.Records
+			total.Sessions += n.Sessions
+			total.Messages += n.Messages
+			total.Blobs += n.Blobs
+		}
+		if cursor = page.Next; cursor == "" {
+			return total, nil
+		}
+	}
+}

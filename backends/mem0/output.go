@@ -1,0 +1,289 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	jsonrepair "github.com/RealAlexandreAI/json-repair"
+	"github.com/cloudwego/eino/schema"
+)
+
+// What makes an answer unusable. The texts are shown to the model.
+var (
+	errEmpty     = errors.New("the answer was empty")
+	errTruncated = errors.New("the answer was cut off before its end; keep it shorter")
+	errNoJSON    = errors.New("the answer holds no JSON")
+	errNoList    = errors.New("the JSON holds no list of entries")
+	errTooLarge  = errors.New("the answer is too large")
+)
+
+const (
+	maxOutput = 1 << 20 // bytes of an answer that are looked at
+	maxRepair = 1 << 17 // bytes that are repaired: the repair is not linear
+	maxDepth  = 32      // brackets inside each other
+)
+
+// listKeys are the names under which the list of entries is looked for, in
+// order: ours, and those of other prompts for the same task.
+var listKeys = []string{"operations", "decisions", "facts", "memory", "memories", "results"}
+
+// readList returns the entries of an answer: the arguments of its tool calls, or
+// the JSON in its text. An empty list is an answer; an empty text is not.
+func readList(m *schema.Message) ([]any, error) {
+	if m == nil {
+		return nil, errEmpty
+	}
+	if m.ResponseMeta != nil {
+		switch m.ResponseMeta.FinishReason {
+		case "length", "max_tokens", "MAX_TOKENS":
+			return nil, errTruncated
+		}
+	}
+	if len(m.ToolCalls) == 0 {
+		v, err := readJSON(m.Content)
+		if err != nil {
+			return nil, err
+		}
+		return listIn(v)
+	}
+	all := []any{}
+	for i := range m.ToolCalls {
+		v, err := readJSON(m.ToolCalls[i].Function.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		list, err := listIn(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// listIn finds the list in an answer: the answer itself, or under a known name;
+// a single entry stands for a list of one.
+func listIn(v any) ([]any, error) {
+	switch x := v.(type) {
+	case []any:
+		return x, nil
+	case map[string]any:
+		for _, key := range listKeys {
+			switch inner := x[key].(type) {
+			case []any:
+				return inner, nil
+			case map[string]any:
+				return []any{inner}, nil
+			case string:
+				if inner == "" {
+					continue
+				}
+				if nested, err := readJSON(inner); err == nil { // a list written as a text
+					return listIn(nested)
+				}
+				if key == "memory" { // a single entry, whose text is so called
+					return []any{x}, nil
+				}
+			}
+		}
+		if firstOf(x, textKeys) != nil || firstOf(x, opKeys) != nil {
+			return []any{x}, nil
+		}
+	}
+	return nil, errNoList
+}
+
+var (
+	thought      = regexp.MustCompile(`(?is)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
+	thoughtClose = regexp.MustCompile(`(?is)^.*</(think|thinking|reasoning)>`)
+	fence        = regexp.MustCompile("(?s)```[a-zA-Z0-9]*[ \\t]*\\n(.*?)\\n?[ \\t]*```")
+)
+
+// unwrap takes away what models put around an answer: thoughts and code fences.
+func unwrap(s string) string {
+	s = strings.TrimSpace(thoughtClose.ReplaceAllString(thought.ReplaceAllString(s, ""), ""))
+	if m := fence.FindStringSubmatch(s); m != nil {
+		return strings.TrimSpace(m[1])
+	}
+	return s
+}
+
+// readJSON returns the first JSON value in an answer, repaired if need be. An
+// answer that ends before its JSON does is errTruncated: what a repair would make
+// up of it looks whole and is not.
+func readJSON(answer string) (any, error) {
+	if len(answer) > maxOutput {
+		return nil, errTooLarge
+	}
+	s := strings.TrimSpace(answer)
+	if !json.Valid([]byte(s)) {
+		s = unwrap(strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	if s == "" {
+		return nil, errEmpty
+	}
+	start := strings.IndexAny(s, "{[")
+	if start < 0 {
+		return nil, errNoJSON
+	}
+	s = s[start:]
+	v, err := decode(s)
+	if err == nil {
+		return v, nil
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errTruncated
+	}
+	return repair(s)
+}
+
+func decode(s string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// repair mends what is nearly JSON: single quotes, missing quotes and commas,
+// commas too many. json-repair does the mending; it completes a text that is cut
+// off and garbles \u escapes, so both are dealt with before.
+func repair(s string) (any, error) {
+	if len(s) > maxRepair {
+		return nil, errTooLarge
+	}
+	s, whole := balance(s)
+	if !whole {
+		return nil, errTruncated
+	}
+	mended, err := jsonrepair.RepairJSON(unescape(s))
+	if err != nil {
+		return nil, errNoJSON
+	}
+	v, err := decode(mended)
+	if err != nil {
+		return nil, errNoJSON
+	}
+	return v, nil
+}
+
+// balance cuts s after the bracket that closes its first one, and reports
+// whether there is such a bracket. Quotes that are never closed, as in a text
+// with a lone quote, fall back to the last bracket of the text.
+func balance(s string) (string, bool) {
+	var open []byte
+	inString := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if open = append(open, c+2); len(open) > maxDepth { // '{'+2 is '}', '['+2 is ']'
+				return s, false
+			}
+		case c == '}' || c == ']':
+			if c != open[len(open)-1] {
+				return s, false
+			}
+			if open = open[:len(open)-1]; len(open) == 0 {
+				return s[:i+1], true
+			}
+		}
+	}
+	return s, false
+}
+
+var escape = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+`)
+
+// unescape writes \u escapes out as characters, except those that JSON needs.
+func unescape(s string) string {
+	return escape.ReplaceAllStringFunc(s, func(e string) string {
+		var out string
+		if err := json.Unmarshal([]byte(`"`+e+`"`), &out); err != nil || !utf8.ValidString(out) {
+			return " "
+		}
+		return strings.NewReplacer(`"`, `\"`, `\`, `\\`, "\n", `\n`).Replace(out)
+	})
+}
+
+// firstOf returns the first value that the object has under one of the keys.
+func firstOf(o map[string]any, keys []string) any {
+	for _, k := range keys {
+		if v, ok := o[k]; ok && v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// textIn reads a text; numbers count as their digits.
+func textIn(v any) string {
+	switch x := v.(type) {
+	case string:
+		return strings.TrimSpace(strings.ReplaceAll(x, "\x00", ""))
+	case json.Number:
+		return x.String()
+	}
+	return ""
+}
+
+// intIn reads a number that is whole and not negative: 3, 3.0, "3", "[3]".
+func intIn(v any) (int, bool) {
+	s := ""
+	switch x := v.(type) {
+	case json.Number:
+		s = x.String()
+	case string:
+		s = strings.Trim(strings.TrimSpace(x), "[]#")
+	case []any:
+		if len(x) == 1 {
+			return intIn(x[0])
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f < 0 || f > 1<<30 || f != float64(int(f)) {
+		return 0, false
+	}
+	return int(f), true
+}
+
+// intsIn reads a list of such numbers, or a single one. Others are left out.
+func intsIn(v any) []int {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	var out []int
+	for _, e := range list {
+		if n, ok := intIn(e); ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// compact renders a value for an error message.
+func compact(v any) string {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return shorten(strings.TrimSpace(buf.String()), 120)
+}
