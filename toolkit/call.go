@@ -29,9 +29,11 @@ var _ tool.InvokableTool = (*call)(nil)
 // Info implements tool.BaseTool.
 func (c *call) Info(context.Context) (*schema.ToolInfo, error) { return c.info, nil }
 
-// InvokableRun implements tool.InvokableTool.
+// InvokableRun implements tool.InvokableTool. The handlers of the agent's run are
+// dropped: they would take a model call of the backend's own for an answer of the
+// agent (trap T3).
 func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
-	return c.run(ctx, arguments)
+	return c.run(einox.Detach(ctx, "Memory", backends.ComponentOfMemory), arguments)
 }
 
 // refusal is an error of the model's own making, worded for the model: it is
