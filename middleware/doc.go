@@ -1,0 +1,76 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package middleware gives an Eino agent a memory that outlives the conversation,
+// the process and the machine. One value, one line in the agent:
+//
+//	file, err := sqlitestore.Open(ctx, "memory.db", nil)
+//	backend, err := mem0.New(ctx, &mem0.Config{Store: file, Model: chatModel})
+//	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend})
+//	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+//		Name: "assistant", Description: "helps", Model: chatModel,
+//		Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware()},
+//	})
+//	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent})
+//	ctx = middleware.WithScope(ctx, middleware.Scope{UserID: "ann", SessionID: "chat-1"})
+//	events := runner.Query(ctx, "Where did I want to travel?")
+//
+// Before the agent answers, what is known of Ann and fits her question stands in
+// front of it. After the answer the turn is in a durable log, and the backend
+// learns from it in the background.
+//
+// # Modes
+//
+// [Config].Mode says who is in charge: the program (modes.StaticControl: search
+// before, record after), the agent (modes.AgentControl: it gets search_memory and
+// add_memory, and a section of the system prompt that says when to use them), or
+// both, which is the default. See package modes for the table.
+//
+// # The note
+//
+// What was found is shown as one message with the role of the user and the name
+// "memory", in front of the last message of the user. It is fenced and says that
+// it is data, not instructions; nothing in a memory can close the fence. It is
+// bounded by count (TopK) and size (NoteTokens), is injected once a reply, and is
+// never stored or learnt from.
+//
+// # Scope
+//
+// A [Scope] says whose memory a run has. Its parts come from the context
+// ([WithScope]), else from the session values of the run ("user_id" and so on,
+// see adk.WithSessionValues), else from Config.Scope. What a user says belongs to
+// that user alone. A run that names nobody has no memory; it never gets a shared
+// one, and no text or tool argument of a model chooses one.
+//
+// Middlewares serve any number of agents, users and goroutines. In Eino 0.7 one
+// agent must not be run by two goroutines at once: build one for each, with the
+// same middleware.
+//
+// # Other ways in
+//
+// [MemoryMiddleware.WrapRunner] is for trees of agents and for runs that are
+// interrupted and resumed; [MemoryMiddleware.MessageModifier] for flow/agent/react;
+// [MemoryMiddleware.Prepare] and [MemoryMiddleware.Finish] for graphs and for the
+// handlers of newer Eino releases; [MemoryMiddleware.AsRetriever] for a retriever
+// node; [MemoryMiddleware.Tools] for agents that take no middleware. Used
+// together for one run they do the work once.
+//
+// # Failure
+//
+// Memory never breaks a reply. A search that fails, or takes longer than
+// SearchTimeout, leaves the reply without a note; a turn that cannot be learnt
+// from stays in the log and is tried again. Each failure is logged and given to
+// Config.OnError with its stage. Errors of the tools become text that the model
+// can act on.
+//
+// # Shutdown
+//
+// [MemoryMiddleware.Close] writes what was recorded to the log and stops. What
+// nobody has learnt from yet is learnt by the next process on the same store.
+// [MemoryMiddleware.Flush] before it waits for that. Then close the backend, then
+// the store:
+//
+//	defer file.Close()
+//	defer backend.Close(ctx)
+//	defer mem.Close(ctx)
+package middleware

@@ -1,0 +1,153 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/retriever"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/toolkit"
+)
+
+// MemoryMiddleware is one backend in one mode, ready for Eino's agents. One value
+// serves any number of agents, users and goroutines: whose memory a run has is
+// looked up in each run.
+type MemoryMiddleware struct {
+	backend backends.Backend
+	hooks   *hooks.Hooks
+	tools   []tool.BaseTool
+	log     *working.Memory // nil where the mode records nothing
+
+	closing sync.Once
+	closed  error
+}
+
+// New returns a middleware. Where the mode records turns it starts the workers
+// that learn from them; [MemoryMiddleware.Close] stops them. ctx bounds New
+// alone.
+//
+// It returns ErrInvalid for a configuration that cannot work, and the store's
+// errors where the log cannot be opened.
+func New(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
+	m, err := newMiddleware(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("memory middleware: %w", err)
+	}
+	return m, nil
+}
+
+func newMiddleware(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
+	c, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.plan()
+	if err != nil {
+		return nil, err
+	}
+	m := &MemoryMiddleware{backend: c.Backend}
+	h := c.hooks(plan)
+	if plan.Tools {
+		// The tools ask the hooks, which exist by the time that a tool is called.
+		scope := func(ctx context.Context) (Scope, error) { return m.hooks.ResolveScope(ctx) }
+		if m.tools, err = toolkit.New(ctx, c.toolkit(scope)); err != nil {
+			return nil, err
+		}
+		h.Tools = m.tools
+	}
+	if !plan.Record {
+		m.hooks, err = hooks.New(h)
+		return m, err
+	}
+	w, err := c.working()
+	if err != nil {
+		return nil, err
+	}
+	if m.log, err = working.New(ctx, w); err != nil {
+		return nil, err
+	}
+	h.Log = m.log
+	if m.hooks, err = hooks.New(h); err != nil {
+		return nil, errors.Join(err, m.log.Close(ctx))
+	}
+	return m, nil
+}
+
+// AgentMiddleware returns what makes an [adk.ChatModelAgent] remember: one entry
+// of its Middlewares, and nothing else is needed. See [hooks.Hooks.AgentMiddleware].
+func (m *MemoryMiddleware) AgentMiddleware() adk.AgentMiddleware { return m.hooks.AgentMiddleware() }
+
+// WrapRunner returns a runner that remembers for whatever agent r runs: workflows,
+// supervisors, plan-execute, and runs that are interrupted and resumed. Together
+// with AgentMiddleware the work is done once. See [hooks.Hooks.WrapRunner].
+func (m *MemoryMiddleware) WrapRunner(r *adk.Runner) *hooks.Runner { return m.hooks.WrapRunner(r) }
+
+// Tools returns the tools that the mode gives to an agent, none under
+// modes.StaticControl: for agents that take no middleware. The slice is the
+// caller's own.
+func (m *MemoryMiddleware) Tools(context.Context) ([]tool.BaseTool, error) {
+	return slices.Clip(slices.Clone(m.tools)), nil
+}
+
+// Prepare returns messages with the note of what is remembered, for graphs and
+// for handlers of newer Eino releases. It searches once a turn, however often it
+// is called. See [hooks.Hooks.Prepare].
+func (m *MemoryMiddleware) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+	return m.hooks.Prepare(ctx, messages)
+}
+
+// Finish records the last turn of messages. See [hooks.Hooks.Finish].
+func (m *MemoryMiddleware) Finish(ctx context.Context, messages []*schema.Message) error {
+	return m.hooks.Finish(ctx, messages)
+}
+
+// MessageModifier returns a modifier for react.AgentConfig that shows the note
+// and then does what next does, which may be nil. See [hooks.Hooks.MessageModifier].
+func (m *MemoryMiddleware) MessageModifier(next func(context.Context, []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
+	return m.hooks.MessageModifier(next)
+}
+
+// AsRetriever returns memory as a retriever node for graphs.
+// See [hooks.Hooks.AsRetriever].
+func (m *MemoryMiddleware) AsRetriever() retriever.Retriever { return m.hooks.AsRetriever() }
+
+// Backend returns the backend, for what the middleware does not do itself.
+func (m *MemoryMiddleware) Backend() backends.Backend { return m.backend }
+
+// Working returns the log of turns, for what the middleware does not do itself:
+// failures and their retry. It is nil where the mode records nothing.
+func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
+
+// Flush waits until every turn recorded so far is in the log and learnt from, or
+// has failed and was reported.
+func (m *MemoryMiddleware) Flush(ctx context.Context) error {
+	if m.log == nil {
+		return nil
+	}
+	return m.log.Flush(ctx)
+}
+
+// Close writes every recorded turn to the log and stops the workers. Turns that
+// were not learnt from yet stay in the log, for the next middleware on the same
+// store; call Flush before to wait for them. The backend and its store stay open:
+// close them after. Closing again returns what the first time did.
+func (m *MemoryMiddleware) Close(ctx context.Context) error {
+	m.closing.Do(func() {
+		if m.log != nil {
+			m.closed = m.log.Close(ctx)
+		}
+	})
+	return m.closed
+}
