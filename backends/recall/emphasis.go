@@ -10,6 +10,9 @@ import "math"
 // now is in Unix nanoseconds.
 func (r *Ranker) emphasis(d *doc, now int64) float64 {
 	c := &r.config
+	if c.RecencyHalfLife == 0 && c.QualityWeight == 0 && len(c.RoleWeights) == 0 {
+		return 1 // without a look at the memory: this runs for every document
+	}
 	f := 1.0
 	if c.RecencyHalfLife > 0 {
 		age := max(0, float64(now)-float64(d.time))

@@ -101,7 +101,7 @@ func (x *index) hits(best []ranked) []backends.Hit {
 		hits[i] = backends.Hit{
 			Memory: cloneMemory(x.docs[b.slot].memory),
 			Score:  b.score,
-			Parts:  backends.ScoreParts{Lexical: b.lexical, Vector: b.vector},
+			Parts:  backends.ScoreParts{Lexical: b.lexical, Vector: b.vector, Signals: b.signals},
 		}
 	}
 	return hits

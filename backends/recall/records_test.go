@@ -130,6 +130,10 @@ func (f *fakeRecords) Changes(ctx context.Context, p backends.Partition, cursor 
 	if cursor != "" && generation != part.generation {
 		c.Reset, since = true, 0
 	}
+	if since == part.version && !c.Reset {
+		c.Version, c.Cursor = since, cursor
+		return c, nil
+	}
 	part.page(c, since, f.pageSize)
 	return c, nil
 }

@@ -1,0 +1,76 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// depths are the numbers of hits at which recall is measured.
+var depths = []int{5, 10, 25, 50}
+
+// scores are means over questions, each from 0 to 1.
+type scores struct {
+	Questions int                `json:"questions"`
+	Recall    map[string]float64 `json:"recall"` // share of the evidence among the first k
+	Hit       map[string]float64 `json:"hit"`    // share of questions with any evidence among the first k
+	MRR       float64            `json:"mrr"`    // 1 / rank of the first evidence among the first 50
+	NDCG10    float64            `json:"ndcg10"`
+}
+
+func newScores() *scores {
+	return &scores{Recall: map[string]float64{}, Hit: map[string]float64{}}
+}
+
+// add counts one question: what was found, best first, against its evidence.
+func (s *scores) add(found, evidence []string) {
+	s.Questions++
+	for _, k := range depths {
+		n := 0
+		for _, id := range found[:min(k, len(found))] {
+			if slices.Contains(evidence, id) {
+				n++
+			}
+		}
+		key := strconv.Itoa(k)
+		s.Recall[key] += float64(n) / float64(len(evidence))
+		s.Hit[key] += min(1, float64(n))
+	}
+	for i, id := range found {
+		if slices.Contains(evidence, id) {
+			s.MRR += 1 / float64(i+1)
+			break
+		}
+	}
+	s.NDCG10 += ndcg(found, evidence, 10)
+}
+
+// ndcg is the normalised discounted cumulative gain with gains of 0 and 1.
+func ndcg(found, evidence []string, k int) float64 {
+	var gain, ideal float64
+	for i := range k {
+		discount := 1 / math.Log2(float64(i+2))
+		if i < len(found) && slices.Contains(evidence, found[i]) {
+			gain += discount
+		}
+		if i < len(evidence) {
+			ideal += discount
+		}
+	}
+	return gain / ideal
+}
+
+// mean turns the sums into means, rounded to four digits.
+func (s *scores) mean() {
+	n := float64(max(1, s.Questions))
+	round := func(x float64) float64 { return math.Round(x/n*1e4) / 1e4 }
+	for _, m := range []map[string]float64{s.Recall, s.Hit} {
+		for k := range m {
+			m[k] = round(m[k])
+		}
+	}
+	s.MRR, s.NDCG10 = round(s.MRR), round(s.NDCG10)
+}
