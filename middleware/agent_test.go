@@ -5,6 +5,7 @@ package middleware_test
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -121,4 +122,30 @@ func (a *agent) note(t testing.TB, n int) *schema.Message {
 	at := a.notes(n)
 	require.Len(t, at, 1)
 	return a.model.Calls()[n][at[0]]
+}
+
+// answer returns the last text of a run.
+func answer(events *adk.AsyncIterator[*adk.AgentEvent]) string {
+	last := ""
+	for {
+		event, ok := events.Next()
+		if !ok {
+			return last
+		}
+		check(event.Err)
+		m, err := event.Output.MessageOutput.GetMessage()
+		check(err)
+		last = m.Content
+	}
+}
+
+var id = regexp.MustCompile(`\[[^]]+\] `)
+
+// withoutIDs returns a note without the ids of its memories.
+func withoutIDs(note string) string { return id.ReplaceAllString(note, "") }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/retriever"
@@ -29,9 +28,6 @@ type MemoryMiddleware struct {
 	hooks   *hooks.Hooks
 	tools   []tool.BaseTool
 	log     *working.Memory // nil where the mode records nothing
-
-	closing sync.Once
-	closed  error
 }
 
 // New returns a middleware. Where the mode records turns it starts the workers
@@ -144,10 +140,8 @@ func (m *MemoryMiddleware) Flush(ctx context.Context) error {
 // store; call Flush before to wait for them. The backend and its store stay open:
 // close them after. Closing again returns what the first time did.
 func (m *MemoryMiddleware) Close(ctx context.Context) error {
-	m.closing.Do(func() {
-		if m.log != nil {
-			m.closed = m.log.Close(ctx)
-		}
-	})
-	return m.closed
+	if m.log == nil {
+		return nil
+	}
+	return m.log.Close(ctx)
 }
