@@ -24,6 +24,7 @@ type Backend struct {
 	model  *modelCaller     // nil without a model
 	traced backends.Backend // search and add, seen by Eino's callbacks
 
+	calls    lifecycle
 	learning keyLock // held from what the model is shown to what is stored
 	writing  keyLock // held while a batch is built and applied
 
@@ -63,10 +64,18 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	if err := p.calls.enter(); err != nil {
+		return nil, err
+	}
+	defer p.calls.leave()
 	return p.search(ctx, r)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if err := p.calls.enter(); err != nil {
+		return nil, err
+	}
+	defer p.calls.leave()
 	return p.add(ctx, r)
 }
 
@@ -88,8 +97,28 @@ func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	return b.traced.Add(ctx, r)
 }
 
-// Close implements [backends.Backend]. The store and the models stay open.
-func (b *Backend) Close(context.Context) error { return b.ranker.Close() }
+// Close implements [backends.Backend]. The store and the models stay open. Calls
+// to Search and Add after it are ErrUnavailable.
+func (b *Backend) Close(ctx context.Context) error {
+	if err := b.calls.close(ctx); err != nil {
+		return err
+	}
+	return b.ranker.Close()
+}
+
+// Reembed computes the vectors of a partition's memories anew, after the
+// embedding model changed ([backends.ErrDimension]), and returns how many.
+func (b *Backend) Reembed(ctx context.Context, s backends.Scope) (int, error) {
+	_, p, err := b.partition(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	n, err := b.ranker.Reembed(ctx, p)
+	if err != nil {
+		return n, fmt.Errorf("mem0: %w", err)
+	}
+	return n, nil
+}
 
 // Sessions returns the store's sessions: where a middleware keeps its log when
 // none is configured, so that what was learnt and how far the log was read are

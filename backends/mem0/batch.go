@@ -6,6 +6,7 @@ package mem0
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -58,7 +59,8 @@ func (t *batch) build(ctx context.Context) error {
 
 // resolve looks the targets up as they are now. A target that changed since the
 // decision is errStale. Of two replacements of one memory the second is added
-// beside the first; a memory that is replaced is not retracted as well.
+// beside the first; a retraction of what is replaced or retracted anyway is left
+// out.
 func (t *batch) resolve() error {
 	byID := map[string]*backends.Memory{}
 	for i := range t.entries {
@@ -74,35 +76,32 @@ func (t *batch) resolve() error {
 			byID[m.ID] = m
 		}
 	}
-	replaced := map[string]bool{}
+	gone := map[string]bool{}
 	for i := range t.entries {
 		e := &t.entries[i]
-		if e.target == nil {
+		if e.target == nil || e.outcome == backends.OutcomeUnchanged {
 			continue
 		}
 		e.now = byID[e.target.ID]
-		if e.outcome == backends.OutcomeUnchanged {
-			continue
-		}
 		if e.now == nil || !e.now.Active() || e.now.Text != e.target.Text {
 			return fmt.Errorf("mem0: memory %s: %w", e.target.ID, errStale)
 		}
-		if e.outcome == backends.OutcomeSuperseded && replaced[e.now.ID] {
-			e.outcome, e.target, e.now = backends.OutcomeAdded, nil, nil
-		} else if e.outcome == backends.OutcomeSuperseded {
-			replaced[e.now.ID] = true
+		if e.outcome == backends.OutcomeSuperseded {
+			if gone[e.now.ID] {
+				e.outcome, e.target, e.now = backends.OutcomeAdded, nil, nil
+				continue
+			}
+			gone[e.now.ID] = true
 		}
 	}
-	for i := range t.entries {
-		e := &t.entries[i]
+	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool {
 		if e.outcome != backends.OutcomeRetracted {
-			continue
+			return false
 		}
-		if replaced[e.now.ID] {
-			e.outcome, e.memory = backends.OutcomeUnchanged, *e.now
-		}
-		replaced[e.now.ID] = true
-	}
+		again := gone[e.now.ID]
+		gone[e.now.ID] = true
+		return again
+	})
 	return nil
 }
 

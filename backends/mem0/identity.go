@@ -58,8 +58,17 @@ func isPlain(s string) bool {
 // counts those before it that hold no more. It is a UUID of version 8 (RFC
 // 9562), so that two writers that store the same thing at the same time meet.
 func (k identity) id(p backends.Partition, n int) string {
+	return hashID(p.String(), string(k.kind), k.role, k.text, strconv.Itoa(n))
+}
+
+// messageID returns the id of a message that came without one: a fact and the
+// turn that taught it find each other by it.
+func messageID(u *utterance) string { return hashID("message", u.role, u.text) }
+
+// hashID returns a UUID of version 8 (RFC 9562) that follows from the parts.
+func hashID(parts ...string) string {
 	h := sha256.New()
-	for _, part := range []string{p.String(), string(k.kind), k.role, k.text, strconv.Itoa(n)} {
+	for _, part := range parts {
 		_, _ = h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
 	var id uuid.UUID

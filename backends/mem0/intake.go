@@ -40,7 +40,7 @@ type intake struct {
 
 // utterance is one message that memory may keep.
 type utterance struct {
-	id, turn string
+	id, turn string // a message without an id gets one that follows from what it says
 	role     string // user or assistant
 	speaker  string
 	text     string
@@ -92,6 +92,9 @@ func (b *Backend) gate(messages []backends.Message, now time.Time) ([]utterance,
 		u := utterance{id: m.ID, turn: m.Turn, role: string(m.Role), speaker: m.Name, text: text, time: m.Time}
 		if u.time.IsZero() {
 			u.time = now
+		}
+		if u.id == "" {
+			u.id = messageID(&u)
 		}
 		out = append(out, u)
 	}
@@ -178,8 +181,6 @@ func (in *intake) episode(u *utterance) backends.Memory {
 	m := in.memory(backends.KindEpisode, u.text)
 	m.Observed = u.time
 	m.Origin.Turn, m.Origin.Role, m.Origin.Speaker, m.Origin.Author = u.turn, u.role, u.speaker, authorVerbatim
-	if u.id != "" {
-		m.Origin.MessageIDs = []string{u.id}
-	}
+	m.Origin.MessageIDs = []string{u.id}
 	return m
 }

@@ -32,7 +32,7 @@ var verbs = map[string]verb{
 	"none": verbNone, "nothing": verbNone, "noop": verbNone, "no_op": verbNone, "no_change": verbNone, "unchanged": verbNone, "keep": verbNone, "skip": verbNone,
 }
 
-// MaxFact is the longest fact that a model may write, in bytes.
+// maxFact is the longest fact that a model may write, in bytes.
 const maxFact = 8000
 
 // operation is one entry of a model's answer, checked.
@@ -93,9 +93,12 @@ func readOperations(m *schema.Message, l limits) ([]operation, []rejected, error
 func readOperation(e any, l limits) (operation, error) {
 	op := operation{verb: verbAdd, index: -1, fact: -1}
 	o, isObject := e.(map[string]any)
-	if !isObject { // a bare text
-		op.text = textIn(e)
+	if text, isText := e.(string); isText {
+		op.text = textIn(text)
 		return op, op.check(l)
+	}
+	if !isObject {
+		return op, errors.New("neither an object nor a text")
 	}
 	if word := textIn(firstOf(o, opKeys)); word != "" {
 		known, ok := verbs[strings.ReplaceAll(strings.ToLower(word), "-", "_")]

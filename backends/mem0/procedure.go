@@ -64,9 +64,7 @@ func (b *Backend) procedurePlan(in *intake, text, author string) *plan {
 	m := in.memory(backends.KindProcedure, b.config.Redact(text))
 	m.Origin.Role, m.Origin.Author = string(schema.Assistant), author
 	for i := range in.said {
-		if u := &in.said[i]; u.id != "" {
-			m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.id)
-		}
+		m.Origin.MessageIDs = append(m.Origin.MessageIDs, in.said[i].id)
 	}
 	return &plan{author: author, decisions: []decision{{outcome: backends.OutcomeAdded, memory: m}}}
 }

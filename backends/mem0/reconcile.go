@@ -144,9 +144,7 @@ func (b *Backend) fact(in *intake, op *operation) backends.Memory {
 		if u.time.After(m.Observed) {
 			m.Observed = u.time
 		}
-		if u.id != "" {
-			m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.id)
-		}
+		m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.id)
 		if u.speaker != "" && u.role == m.Origin.Role && m.Origin.Speaker == "" {
 			m.Origin.Speaker = u.speaker
 		}

@@ -110,9 +110,11 @@ func (b *Backend) settle(in *intake, facts []operation, known []*backends.Memory
 	var out []decision
 	for i := range decided {
 		d := &decided[i]
-		if d.fact < 0 && d.verb == verbRetract {
-			d.fact = soleUnmentioned(mentioned)
-			if d.fact >= 0 {
+		if d.fact < 0 && d.verb == verbAdd {
+			continue // a fact in other words: it is among those that no decision names
+		}
+		if d.fact < 0 && d.verb != verbNone {
+			if d.fact = soleUnmentioned(mentioned); d.fact >= 0 {
 				mentioned[d.fact] = true
 			}
 		}

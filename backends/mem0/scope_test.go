@@ -1,0 +1,190 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+)
+
+func TestC1_01_EveryCallNeedsAScope(t *testing.T) {
+	b := open(t)
+	one := "x"
+	calls := map[string]func(s backends.Scope) error{
+		"Search": func(s backends.Scope) error {
+			_, err := b.Search(ctx, &backends.SearchRequest{Scope: s, Query: "x"})
+			return err
+		},
+		"Add": func(s backends.Scope) error {
+			_, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: user("x")})
+			return err
+		},
+		"Get": func(s backends.Scope) error {
+			_, err := b.Get(ctx, &backends.GetRequest{Scope: s, ID: "x"})
+			return err
+		},
+		"List": func(s backends.Scope) error { _, err := b.List(ctx, &backends.ListRequest{Scope: s}); return err },
+		"Update": func(s backends.Scope) error {
+			_, err := b.Update(ctx, &backends.UpdateRequest{Scope: s, ID: "x", Text: &one})
+			return err
+		},
+		"Delete": func(s backends.Scope) error { return b.Delete(ctx, &backends.DeleteRequest{Scope: s, ID: "x"}) },
+		"DeleteAll": func(s backends.Scope) error {
+			_, err := b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: s})
+			return err
+		},
+		"History": func(s backends.Scope) error {
+			_, err := b.History(ctx, &backends.HistoryRequest{Scope: s, ID: "x"})
+			return err
+		},
+		"Dump":    func(s backends.Scope) error { _, err := b.Dump(ctx, s, &strings.Builder{}); return err },
+		"Load":    func(s backends.Scope) error { _, err := b.Load(ctx, s, strings.NewReader("")); return err },
+		"Reembed": func(s backends.Scope) error { _, err := b.Reembed(ctx, s); return err },
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			require.ErrorIs(t, call(backends.Scope{}), backends.ErrNoScope)
+			require.ErrorIs(t, call(backends.Scope{SessionID: "s", Workspace: "w"}), backends.ErrNoScope, "a workspace is no speaker")
+			require.ErrorIs(t, call(backends.Scope{UserID: "*"}), backends.ErrInvalid)
+			require.ErrorIs(t, call(backends.Scope{UserID: "  "}), backends.ErrInvalid)
+		})
+	}
+}
+
+func TestC1_01_ScopeOfTheContext(t *testing.T) {
+	b := open(t)
+	_, err := b.Add(backends.WithScope(ctx, ann), &backends.AddRequest{Messages: user("I like tea")})
+	require.NoError(t, err)
+	require.Equal(t, []string{"I like tea"}, list(t, b, ann))
+	require.Empty(t, list(t, b, backends.Scope{AgentID: "ann"}))
+}
+
+func TestD1_NothingCrossesPartitions(t *testing.T) {
+	b := open(t)
+	scopes := []backends.Scope{
+		{UserID: "ann"}, {UserID: "bob"}, {AgentID: "ann"}, {UserID: "ann", Namespace: "other"}, {UserID: "ann:bob"}, {UserID: "{ann}"},
+	}
+	ids := make([]string, len(scopes))
+	for i, s := range scopes {
+		ids[i] = add(t, b, s, user(fmt.Sprintf("my secret number is %d", i))...).Items[0].Memory.ID
+	}
+	for i, s := range scopes {
+		require.Equal(t, []string{fmt.Sprintf("my secret number is %d", i)}, list(t, b, s))
+		require.Len(t, search(t, b, backends.SearchRequest{Scope: s, Query: "secret number"}), 1)
+		for j, id := range ids {
+			_, err := b.Get(ctx, &backends.GetRequest{Scope: s, ID: id})
+			if i == j {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorIs(t, err, backends.ErrNotFound)
+			text := "stolen"
+			_, err = b.Update(ctx, &backends.UpdateRequest{Scope: s, ID: id, Text: &text})
+			require.ErrorIs(t, err, backends.ErrNotFound)
+			require.ErrorIs(t, b.Delete(ctx, &backends.DeleteRequest{Scope: s, ID: id}), backends.ErrNotFound)
+			_, err = b.History(ctx, &backends.HistoryRequest{Scope: s, ID: id})
+			require.ErrorIs(t, err, backends.ErrNotFound)
+		}
+	}
+	n, err := b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: scopes[0]})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	for _, s := range scopes[1:] {
+		require.Len(t, list(t, b, s), 1)
+	}
+}
+
+func TestC1_01_ResetErasesOneNamespace(t *testing.T) {
+	b := open(t)
+	other := backends.Scope{UserID: "ann", Namespace: "other"}
+	add(t, b, ann, user("one")...)
+	add(t, b, backends.Scope{AgentID: "helper"}, user("two")...)
+	add(t, b, other, user("three")...)
+	_, err := b.Reset(ctx, " ")
+	require.ErrorIs(t, err, backends.ErrNoScope)
+	n, err := b.Reset(ctx, backends.DefaultNamespace)
+	require.NoError(t, err)
+	require.Equal(t, 2, n.Records)
+	require.Empty(t, list(t, b, ann))
+	require.Equal(t, []string{"three"}, list(t, b, other))
+}
+
+func TestC1_02_FieldsOfAMemory(t *testing.T) {
+	b := open(t, with(resident(t)))
+	scope := backends.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1"}
+	expires := start.Add(time.Hour)
+	resp, err := b.Add(ctx, &backends.AddRequest{
+		Scope: scope, Messages: user("I live in Beijing"), Metadata: map[string]any{"source": "test", "user_id": "bob"}, Expires: expires,
+	})
+	require.NoError(t, err)
+	m := resp.Items[0].Memory
+	require.Equal(t, backends.Memory{
+		ID: m.ID, Kind: backends.KindFact, Text: "The user lives in Beijing.",
+		Scope:    backends.Scope{Namespace: "default", UserID: "ann", AgentID: "helper", SessionID: "s1"},
+		Metadata: map[string]any{"source": "test", "user_id": "bob"},
+		Observed: start, Created: start, Updated: start, Expires: expires, Version: 1,
+		Origin: backends.Origin{Session: "s1", Turn: "t", MessageIDs: []string{"m0"}, Role: "user", Author: "Scripted"},
+	}, m)
+	stored, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: m.ID})
+	require.NoError(t, err)
+	require.Equal(t, m, *stored)
+}
+
+func TestD1_ConfigIsChecked(t *testing.T) {
+	st := openStore(t)
+	for name, c := range map[string]*mem0.Config{
+		"nil": nil, "no store": {}, "mode": {Store: st, Mode: "magic"}, "needs a model": {Store: st, Mode: mem0.Reconcile}, "language": {Store: st, Language: "fr"},
+	} {
+		_, err := mem0.New(ctx, c)
+		require.ErrorIs(t, err, backends.ErrInvalid, name)
+	}
+	c := &mem0.Config{Store: st}
+	_, err := mem0.New(ctx, c)
+	require.NoError(t, err)
+	require.Nil(t, c.Clock, "the caller's configuration stays as it is")
+}
+
+func TestD8_Gate(t *testing.T) {
+	b := open(t)
+	note := schema.UserMessage("Relevant memories: the user lives in Rome")
+	note.Extra = map[string]any{"_einomem": "note"}
+	add(t, b, ann,
+		backends.Message{Message: note},
+		backends.Message{Message: schema.UserMessage("For context: [planner] said: I found three hotels.")},
+		backends.Message{Message: schema.UserMessage("For context: [planner] called tool: `search` with arguments: {}.")},
+		backends.Message{Message: schema.UserMessage("For context: [planner] `search` tool returned result: ok.")},
+		backends.Message{Message: schema.SystemMessage("Be brief.")},
+		backends.Message{Message: schema.ToolMessage("{\"dump\":1}", "c")},
+		backends.Message{Message: schema.UserMessage(" \n\t")},
+		backends.Message{},
+		backends.Message{Message: &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "Look at this"}, {Type: schema.ChatMessagePartTypeImageURL}}}},
+		backends.Message{Message: schema.UserMessage("For context: I work in Oslo.")},
+	)
+	require.Equal(t, []string{"Look at this", "For context: I work in Oslo."}, list(t, b, ann))
+}
+
+func TestD8_RedactBeforeModelAndStore(t *testing.T) {
+	hide := func(s string) string { return strings.ReplaceAll(s, "4242", "****") }
+	m := thinking(t, func(s shown) string {
+		require.NotContains(t, s.user, "4242")
+		return operations(`{"op":"add","text":"The PIN ends in 4242."}`)
+	})
+	b := open(t, with(m), func(c *mem0.Config) { c.Redact = hide })
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("my PIN is 4242"), Context: user("card 4242")})
+	require.NoError(t, err)
+	require.Equal(t, []string{"The PIN ends in ****.", "my PIN is ****"}, list(t, b, ann))
+	text := "again 4242"
+	id := add(t, b, ann, user("my PIN is 4242")...).Items[0].Memory.ID
+	got, err := b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
+	require.NoError(t, err)
+	require.Equal(t, "again ****", got.Text)
+}
