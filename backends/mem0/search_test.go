@@ -1,0 +1,213 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/internal/testmodel"
+)
+
+// TestFactsStandForTheirTurns: facts and episodes share a search.
+func TestFactsStandForTheirTurns(t *testing.T) {
+	for name, messages := range map[string]func(string) []backends.Message{
+		"with ids": func(s string) []backends.Message {
+			m := user(s)
+			m[0].ID = "id of " + s
+			return m
+		},
+		"without": func(s string) []backends.Message { return []backends.Message{{Message: user(s)[0].Message}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, with(resident(t)))
+			add(t, b, ann, messages("I live in Beijing")...)
+			later := backends.Scope{UserID: "ann", SessionID: "s2"}
+			add(t, b, later, messages("I moved, Shanghai is where I live")...)
+			add(t, b, later, messages("I live for jazz")...)
+			q := backends.SearchRequest{Scope: ann, Query: "live"}
+			require.ElementsMatch(t, []string{"The user lives in Shanghai.", "I live for jazz"}, search(t, b, q),
+				"neither the turn that a fact stands for, nor the one that taught what holds no more")
+			q.Kinds = []backends.Kind{backends.KindEpisode}
+			require.Len(t, search(t, b, q), 3, "asked for, every turn is there")
+
+			resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Shanghai", WithSources: true})
+			require.NoError(t, err)
+			require.Equal(t, "I moved, Shanghai is where I live", resp.Hits[0].Sources[0].Text)
+		})
+	}
+}
+
+func TestC1_01_TopK(t *testing.T) {
+	b := open(t, with(thinking(t, func(shown) string { return operations() })))
+	for _, s := range []string{"tea one", "tea two", "tea three", "tea four", "tea five", "tea six", "tea seven"} {
+		add(t, b, ann, user(s)...)
+	}
+	require.Len(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "tea"}), 5)
+	require.Len(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "tea", TopK: 2}), 2)
+	require.Empty(t, search(t, b, backends.SearchRequest{Scope: ann, Query: " "}))
+	require.Empty(t, search(t, b, backends.SearchRequest{Scope: backends.Scope{UserID: "nobody"}, Query: "tea"}))
+	_, err := b.Search(ctx, nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	_, err = b.Add(ctx, nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+func TestC1_09_Mem0CompatibleScoringIsReached(t *testing.T) {
+	scores := map[recall.Scoring]float64{}
+	for _, scoring := range []recall.Scoring{recall.Absolute, recall.Mem0Compatible} {
+		settings := &recall.Config{Scoring: scoring}
+		b := open(t, embedded(&testmodel.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = settings })
+		add(t, b, ann, user("Ann plays chess on Sundays")...)
+		add(t, b, ann, user("The weather was fine")...)
+		resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "chess"})
+		require.NoError(t, err)
+		require.Equal(t, "Ann plays chess on Sundays", resp.Hits[0].Text)
+		scores[scoring] = resp.Hits[0].Score
+		require.Nil(t, settings.Records, "the caller's configuration stays as it is")
+	}
+	require.NotEqual(t, scores[recall.Absolute], scores[recall.Mem0Compatible])
+	_, err := mem0.New(ctx, &mem0.Config{Store: openStore(t), Recall: &recall.Config{Scoring: "magic"}})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+// Entities are linked in package recall; here it is seen that changes reach it.
+func TestC1_11_EntitiesFollowChanges(t *testing.T) {
+	b := open(t, embedded(&testmodel.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = &recall.Config{Scoring: recall.Mem0Compatible} })
+	id := add(t, b, ann, user("We met Marie Curie in Warsaw")...).Items[0].Memory.ID
+	q := backends.SearchRequest{Scope: ann, Query: "Who met Marie Curie?"}
+	before, err := b.Search(ctx, &q)
+	require.NoError(t, err)
+	text := "We met somebody in Warsaw"
+	_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
+	require.NoError(t, err)
+	after, err := b.Search(ctx, &q)
+	require.NoError(t, err)
+	if len(after.Hits) > 0 {
+		require.Greater(t, before.Hits[0].Score, after.Hits[0].Score)
+	}
+	require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: id}))
+	require.Empty(t, search(t, b, q))
+}
+
+type brokenReranker struct{ calls int }
+
+func (r *brokenReranker) Rerank(context.Context, string, []backends.Hit) ([]float64, error) {
+	r.calls++
+	return nil, errors.New("out of order")
+}
+
+func TestC1_14_RerankerFailureKeepsTheOrder(t *testing.T) {
+	broken := &brokenReranker{}
+	st := openStore(t)
+	plain := open(t, on(st))
+	reranked := open(t, on(st), func(c *mem0.Config) { c.Recall = &recall.Config{Reranker: broken} })
+	for _, s := range []string{"tea", "green tea and cake", "tea with milk and sugar in the morning"} {
+		add(t, plain, ann, user(s)...)
+	}
+	want := search(t, plain, backends.SearchRequest{Scope: ann, Query: "tea"})
+	resp, err := reranked.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
+	require.NoError(t, err)
+	require.Error(t, resp.Degraded)
+	require.Equal(t, 1, broken.calls)
+	for i, h := range resp.Hits {
+		require.Equal(t, want[i], h.Text)
+	}
+}
+
+func TestD11_EmbeddingModelIsKept(t *testing.T) {
+	st := openStore(t)
+	model := func(name string, dim int) func(*mem0.Config) {
+		return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: dim}, name }
+	}
+	old := open(t, on(st), model("small", 16))
+	resp := add(t, old, ann, user("I like tea")...)
+	require.Equal(t, 1, resp.Usage.EmbeddedTexts)
+
+	renamed := open(t, on(st), model("large", 32))
+	_, err := renamed.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
+	require.ErrorIs(t, err, backends.ErrDimension)
+	_, err = renamed.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I like coffee")})
+	require.ErrorIs(t, err, backends.ErrDimension)
+	n, err := renamed.Reembed(ctx, ann)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, []string{"I like tea"}, search(t, renamed, backends.SearchRequest{Scope: ann, Query: "tea"}))
+	add(t, renamed, ann, user("I like coffee")...)
+}
+
+func TestD11_EmbedderFailureStoresNothing(t *testing.T) {
+	e := &testmodel.Embedder{Dim: 16, Err: errors.New("no route")}
+	b := open(t, embedded(e))
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea")})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	e.Err = nil
+	require.Empty(t, list(t, b, ann))
+	add(t, b, ann, user("tea")...)
+	e.Err = errors.New("no route")
+	resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
+	require.NoError(t, err)
+	require.Len(t, resp.Hits, 1)
+	require.Error(t, resp.Degraded, "lexical alone")
+}
+
+func TestCallbacksSeeMemory(t *testing.T) {
+	var seen []string
+	note := func(what string, info *callbacks.RunInfo) {
+		seen = append(seen, what+" "+string(info.Component)+" "+info.Type)
+	}
+	h := callbacks.NewHandlerBuilder().
+		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+			if _, ok := in.(*backends.CallbackInput); ok {
+				note("start", info)
+			} else {
+				note("other", info)
+			}
+			return ctx
+		}).
+		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+			note("end", info)
+			return ctx
+		}).
+		OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, _ error) context.Context {
+			note("error", info)
+			return ctx
+		}).Build()
+	traced := callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "agent", Component: "ChatModel"}, h)
+	b := open(t, with(resident(t)))
+	_, err := b.Add(traced, &backends.AddRequest{Scope: ann, Messages: user("I live in Beijing")})
+	require.NoError(t, err)
+	_, err = b.Search(traced, &backends.SearchRequest{Query: "x"})
+	require.Error(t, err)
+	require.Equal(t, []string{"start Memory Mem0", "end Memory Mem0", "start Memory Mem0", "error Memory Mem0"}, seen,
+		"the model call of memory's own is no event of the agent")
+}
+
+func TestCloseRefusesAndWaits(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	m := thinking(t, func(shown) string { close(asked); <-answer; return operations() })
+	b := open(t, with(m))
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea")})
+		done <- err
+	}()
+	<-asked
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, b.Close(cancelled), context.Canceled, "a call is under way")
+	_, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	close(answer)
+	require.NoError(t, <-done)
+	require.NoError(t, b.Close(ctx))
+	require.NoError(t, b.Close(ctx))
+}
