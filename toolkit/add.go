@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -103,6 +104,7 @@ func callKey(ctx context.Context, scope backends.Scope, content string) string {
 func (k *kit) showItems(ctx context.Context, thinking string, items []backends.Item) (string, error) {
 	var lines []string
 	var failed []error
+	items = withoutEchoes(items)
 	for i := range items {
 		if items[i].Outcome == backends.OutcomeFailed {
 			failed = append(failed, itemError(&items[i]))
@@ -124,6 +126,18 @@ func (k *kit) showItems(ctx context.Context, thinking string, items []backends.I
 		head += fmt.Sprintf(k.text.Rationale, indent(clip(thinking, maxMemoryRunes)))
 	}
 	return head + ":\n" + strings.Join(lines, "\n"), nil
+}
+
+// withoutEchoes leaves out the episodes beside other items: they are the content
+// itself, which the model knows.
+func withoutEchoes(items []backends.Item) []backends.Item {
+	echo := func(it backends.Item) bool {
+		return it.Memory.Kind == backends.KindEpisode && it.Outcome != backends.OutcomeFailed
+	}
+	if rest := slices.DeleteFunc(slices.Clone(items), echo); len(rest) > 0 {
+		return rest
+	}
+	return items
 }
 
 func (k *kit) showItem(it *backends.Item) string {

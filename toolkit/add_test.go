@@ -89,6 +89,21 @@ func TestAddTellsTheTruthItemByItem(t *testing.T) {
 	require.Equal(t, 1, told)
 }
 
+func TestAddDoesNotEchoTheContent(t *testing.T) {
+	episode := backends.Item{Outcome: backends.OutcomeAdded, Memory: backends.Memory{ID: "2", Kind: backends.KindEpisode, Text: "likes tea a lot"}}
+	fact := backends.Item{Outcome: backends.OutcomeUnchanged, Memory: backends.Memory{ID: "1", Kind: backends.KindFact, Text: "likes tea"}}
+	for want, items := range map[string][]backends.Item{
+		"Successfully recorded to memory:\n- known already: [1] likes tea": {fact, episode},
+		"Successfully recorded to memory:\n- added: [2] likes tea a lot":   {episode},
+	} {
+		f := &fake{onAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+			return &backends.AddResponse{Items: items}, nil
+		}}
+		require.Equal(t, want, run(t, config(f), toolkit.AddMemory, `{"content":["likes tea a lot"]}`))
+		require.Len(t, f.adds, 1)
+	}
+}
+
 func TestAddNeverClaimsWhatDidNotHappen(t *testing.T) {
 	boom := func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
 		return nil, fmt.Errorf("%w: garbled", backends.ErrModel)

@@ -40,18 +40,25 @@ func bullet(m *backends.Memory) string {
 	if m.ID != "" {
 		line += "[" + m.ID + "] "
 	}
-	if day := observed(m); !day.IsZero() {
+	if day := dayOf(m); !day.IsZero() {
 		line += day.UTC().Format(time.DateOnly) + ": "
 	}
-	return indent(line + clip(m.Text, maxMemoryRunes))
+	line += clip(m.Text, maxMemoryRunes)
+	if m.WhenToUse != "" {
+		line += " (when: " + clip(m.WhenToUse, maxMemoryRunes) + ")"
+	}
+	return indent(line)
 }
 
-// observed returns when a memory was said, else when it was stored.
-func observed(m *backends.Memory) time.Time {
-	if m.Observed.IsZero() {
-		return m.Created
+// dayOf returns the time that tells most of a memory: from when it holds, else
+// when it was said, else when it was stored.
+func dayOf(m *backends.Memory) time.Time {
+	for _, t := range []time.Time{m.Valid, m.Observed} {
+		if !t.IsZero() {
+			return t
+		}
 	}
-	return m.Observed
+	return m.Created
 }
 
 // breaks are the characters at which a reader sees a new line.

@@ -209,6 +209,21 @@ func TestNoMemoryPosesAsAnother(t *testing.T) {
 	require.NotContains(t, out, "\u2028")
 }
 
+func TestABulletTellsWhenAMemoryHoldsAndHelps(t *testing.T) {
+	day := func(d int) time.Time { return time.Date(2026, 1, d, 23, 0, 0, 0, time.UTC) }
+	for want, m := range map[string]backends.Memory{
+		"- [1] 2026-01-03: x":      {ID: "1", Text: "x", Valid: day(3), Observed: day(2), Created: day(1)},
+		"- [1] 2026-01-02: x":      {ID: "1", Text: "x", Observed: day(2), Created: day(1)},
+		"- [1] 2026-01-01: x":      {ID: "1", Text: "x", Created: day(1)},
+		"- [1] x (when: it snows)": {ID: "1", Text: "x", WhenToUse: "it snows"},
+	} {
+		f := &fake{onSearch: func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
+			return &backends.SearchResponse{Hits: []backends.Hit{{Memory: m}}}, nil
+		}}
+		require.Equal(t, want, run(t, config(f), toolkit.SearchMemory, `{"keywords":["a"]}`))
+	}
+}
+
 func TestSearchResultIsBounded(t *testing.T) {
 	f := &fake{onSearch: func(_ context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 		resp := &backends.SearchResponse{}
