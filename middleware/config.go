@@ -49,7 +49,7 @@ type Config struct {
 	TopK               int           // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
 	Threshold          float64       // Optional. The lowest score, 0 to 1, of a memory in a note. Defaults to 0: any.
 	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
-	SearchTimeout      time.Duration // Optional. How long a search may hold up a reply. Defaults to 2 s; below 0 without limit.
+	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply. Defaults to 2 s; below 0 without limit.
 
 	// AwaitWrite ends a reply only when its turn is learnt from. Optional.
 	// Defaults to false: the turn is on its way to the log, and learnt from in the
@@ -79,9 +79,9 @@ type Config struct {
 	// Defaults to those of package working.
 	Working *working.Config
 
-	// OnError hears of every failure of memory, with its stage: none of them
-	// reaches the agent. Must be safe for concurrent use. Optional. Failures are
-	// logged by slog in any case.
+	// OnError hears of every failure of memory, with its stage (the Stage constants
+	// of packages hooks, toolkit and working): none of them reaches the agent. Must
+	// be safe for concurrent use. Optional. Failures are logged by slog in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
