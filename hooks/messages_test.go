@@ -7,6 +7,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/flow/agent/react"
@@ -137,4 +138,24 @@ func TestAGraphRemembers(t *testing.T) {
 	_, err = r.Invoke(context.Background(), say("hi"))
 	require.NoError(t, err)
 	require.Equal(t, 1, notes(chat.Calls()[0]))
+}
+
+// A handler of the agent calls Prepare and Finish inside a run that is wrapped.
+func TestPrepareAndFinishLeaveAWrappedRunAlone(t *testing.T) {
+	m := newMemory(t, nil)
+	chat := testmodel.New()
+	own := func(cfg *adk.ChatModelAgentConfig) {
+		cfg.Middlewares = []adk.AgentMiddleware{{
+			BeforeChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) (err error) {
+				s.Messages, err = m.Prepare(ctx, s.Messages)
+				return err
+			},
+			AfterChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { return m.Finish(ctx, s.Messages) },
+		}}
+	}
+	drain(t, m.WrapRunner(newRunner(newAgent(t, "a", chat, own), false, nil)).Query(context.Background(), "hi"))
+	require.Equal(t, 1, notes(chat.Calls()[0]))
+	require.Equal(t, []string{"hi"}, m.backend.queries())
+	require.Len(t, m.log.recorded(), 1)
+	m.fine(t)
 }

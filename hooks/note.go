@@ -45,7 +45,7 @@ func (n NoteConfig) bullets(hits []backends.Hit) []string {
 			continue
 		}
 		if len(out) == 0 {
-			b = cutTokens(b, left)
+			b = cutTokens(b, left-1)
 		}
 		if size := estimateTokens(b) + 1; b != "" && size <= left {
 			out = append(out, b)

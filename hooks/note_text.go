@@ -4,9 +4,13 @@
 package hooks
 
 import (
+	"sort"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends/working"
 )
 
 // clean makes the text of a memory safe to show in a note: one line of valid
@@ -57,41 +61,27 @@ func blank(r rune) bool {
 	return false
 }
 
-// estimateTokens estimates how many tokens a model counts for text: one for each
-// four ASCII characters, and one for every other character, which is high for
-// most alphabets and about right for Chinese, Japanese and Korean.
+// estimateTokens estimates how many tokens a model counts for text, as the log
+// does it.
 func estimateTokens(text string) int {
-	ascii, other := 0, 0
-	for _, r := range text {
-		if r < utf8.RuneSelf {
-			ascii++
-		} else {
-			other++
-		}
-	}
-	return (ascii+3)/4 + other
+	return working.EstimateTokens(&schema.Message{Content: text}) - emptyTokens
 }
 
-// cutTokens returns text cut to at most so many estimated tokens, with an
-// ellipsis where it was cut; "" when not even that fits.
+// emptyTokens is what a message without text is estimated at.
+var emptyTokens = working.EstimateTokens(&schema.Message{})
+
+const ellipsis = "…"
+
+// cutTokens returns text, cut to at most so many estimated tokens with an ellipsis
+// where it was cut; "" when not even a word fits.
 func cutTokens(text string, tokens int) string {
-	if estimateTokens(text) < tokens {
+	if estimateTokens(text) <= tokens {
 		return text
 	}
-	const ellipsis = "…"
-	ascii, other := 0, 2 // the ellipsis, and the line's end
-	for i, r := range text {
-		if r < utf8.RuneSelf {
-			ascii++
-		} else {
-			other++
-		}
-		if (ascii+3)/4+other > tokens {
-			if i == 0 {
-				return ""
-			}
-			return text[:i] + ellipsis
-		}
+	runes := []rune(text)
+	fits := sort.Search(len(runes), func(n int) bool { return estimateTokens(string(runes[:n+1])+ellipsis) > tokens })
+	if fits == 0 {
+		return ""
 	}
-	return text
+	return string(runes[:fits]) + ellipsis
 }

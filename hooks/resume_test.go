@@ -6,13 +6,16 @@ package hooks_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testmodel"
 )
 
@@ -147,6 +150,27 @@ func TestAResumeWithoutAnOpenTurnRecordsWhatItSees(t *testing.T) {
 	require.NoError(t, err)
 	drain(t, it)
 	require.Equal(t, approved[2:], m.log.turn(t))
+	m.fine(t)
+}
+
+// The history is compacted while a run waits: its middleware searches again.
+func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
+	m := newMemory(t, nil)
+	chat := approvalModel()
+	change := func(cfg *adk.ChatModelAgentConfig) {
+		cfg.Middlewares = append(cfg.Middlewares, adk.AgentMiddleware{BeforeChatModel: func(_ context.Context, s *adk.ChatModelAgentState) error {
+			s.Messages = slices.DeleteFunc(slices.Clone(s.Messages), func(msg *schema.Message) bool { return len(chat.Calls()) > 0 && einox.IsNote(msg) })
+			return nil
+		}})
+		m.with(cfg)
+	}
+	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, change, askTool(t)), false, newCheckpoints()))
+	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
+	it, err := r.Resume(context.Background(), "cp")
+	require.NoError(t, err)
+	drain(t, it)
+	require.Equal(t, 1, notes(chat.Calls()[1]))
+	require.Equal(t, approved, m.log.turn(t))
 	m.fine(t)
 }
 

@@ -29,6 +29,9 @@ type Runner struct {
 // An interrupted turn is kept under its checkpoint id and completed by Resume, in
 // this process or another. Resume needs the scope as Run did: contexts do not
 // survive an interrupt.
+//
+// A run that a tool of another run makes recalls and is not recorded: a model
+// asked for it.
 func (h *Hooks) WrapRunner(r *adk.Runner) *Runner { return &Runner{hooks: h, inner: r} }
 
 // Run starts a run with messages, as adk.Runner.Run does.
@@ -37,7 +40,7 @@ func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.Ag
 	reply := r.hooks.beforeReply(ctx, messages)
 	current := &run{reply: reply}
 	events := r.inner.Run(r.hooks.withRun(ctx, current), reply.Messages, opts...)
-	if reply.Turn == "" || !r.hooks.records() {
+	if reply.Turn == "" || !r.hooks.records() || nested(ctx) {
 		return events
 	}
 	return r.hooks.forward(ctx, events, &recorder{
@@ -74,16 +77,16 @@ func (r *Runner) resume(ctx context.Context, checkPointID string, opts []adk.Age
 	ctx = r.hooks.withOptions(ctx, opts)
 	reply := &Reply{}
 	if r.hooks.records() {
-		_ = safely("scope", func() error { reply.Scope, err = r.hooks.ResolveScope(ctx); return err })
 		// An error is told of when the turn is looked for: by then the run may
 		// have said whose it is.
+		_ = safely("scope", func() error { reply.Scope, err = r.hooks.ResolveScope(ctx); return err })
 	}
 	current := &run{resumed: true, reply: reply}
 	err = safely("resume", func() (err error) {
 		events, err = start(r.hooks.withRun(ctx, current))
 		return err
 	})
-	if err != nil || !r.hooks.records() {
+	if err != nil || !r.hooks.records() || nested(ctx) {
 		return events, err
 	}
 	return r.hooks.forward(ctx, events, &recorder{

@@ -6,10 +6,12 @@ package hooks_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
@@ -153,6 +155,38 @@ func TestT15_EventsFromInsideAToolAreForwardedAndNotRecorded(t *testing.T) {
 		require.Contains(t, out, "tool: echo:x")
 		require.Equal(t, []string{"user: hi", "assistant:  calls child", "tool: child done", "assistant: done"}, m.log.turn(t))
 	}
+}
+
+// The child is interrupted inside the parent's tool; when it goes on, its events
+// come without the call that they belong to.
+func TestT15_EventsFromInsideAResumedToolAreNotRecorded(t *testing.T) {
+	m := newMemory(t, nil)
+	child := newAgent(t, "child", testmodel.New(testmodel.Call("c9", "ask", "{}"), testmodel.Text("child done")), nil, askTool(t))
+	task := adk.NewAgentTool(context.Background(), child)
+	parent := newAgent(t, "parent", testmodel.New(testmodel.Call("c", "child", `{"request":"a task"}`), testmodel.Text("done")),
+		func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.EmitInternalEvents = true }, task)
+	r := m.WrapRunner(newRunner(parent, false, newCheckpoints()))
+	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
+	it, err := r.Resume(context.Background(), "cp")
+	require.NoError(t, err)
+	require.Contains(t, drain(t, it), "assistant: child done")
+	require.Equal(t, []string{"user: hi", "assistant:  calls child", "tool: child done", "assistant: done"}, m.log.turn(t))
+	m.fine(t)
+}
+
+func TestT15_ARunThatAToolMakesIsNotRecorded(t *testing.T) {
+	m := newMemory(t, nil)
+	inner := testmodel.New(testmodel.Text("inner done"))
+	r := m.WrapRunner(newRunner(newAgent(t, "inner", inner, m.with), false, nil))
+	delegate, err := utils.InferTool("delegate", "d", func(ctx context.Context, q query) (string, error) {
+		return strings.Join(drain(t, r.Query(ctx, q.Q)), "\n"), nil
+	})
+	require.NoError(t, err)
+	outer := newAgent(t, "outer", testmodel.New(testmodel.Call("c", "delegate", `{"q":"a task"}`), testmodel.Text("done")), m.with, delegate)
+	drain(t, m.WrapRunner(newRunner(outer, false, nil)).Query(context.Background(), "hi"))
+	require.Equal(t, []string{"user: hi", "assistant:  calls delegate", "tool: assistant: inner done", "assistant: done"}, m.log.turn(t))
+	require.Equal(t, 1, notes(inner.Calls()[0]))
+	m.fine(t)
 }
 
 // A log that is slow holds up the end of the iterator and never an event.
