@@ -60,15 +60,23 @@ func text(m *schema.Message) string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// toolCall is the call that a turn begins with when the tools are there: search
-// for a question, add for a statement. There is one in a turn.
-func (c *conversation) toolCall(offered []*schema.ToolInfo) *schema.ToolCall {
+// toolCall is the call that a turn begins with: search for a question that nothing
+// at hand answers, and add for a statement if the model takes notes. There is one
+// in a turn.
+func (c *conversation) toolCall(offered []*schema.ToolInfo, notes bool) *schema.ToolCall {
 	if c.told {
 		return nil
 	}
-	name, arguments := "add_memory", map[string]any{"thinking": "the user said so", "content": []string{c.said}}
-	if asked := questions(c.said); len(asked) > 0 {
-		name, arguments = "search_memory", map[string]any{"keywords": keywords(asked)}
+	open := slices.DeleteFunc(questions(c.said), func(q string) bool { return len(c.find(parseQuestion(q))) > 0 })
+	var name string
+	var arguments map[string]any
+	switch {
+	case len(open) > 0:
+		name, arguments = "search_memory", map[string]any{"keywords": keywords(open)}
+	case notes && len(questions(c.said)) == 0:
+		name, arguments = "add_memory", map[string]any{"thinking": "the user said so", "content": []string{c.said}}
+	default:
+		return nil
 	}
 	if !slices.ContainsFunc(offered, func(t *schema.ToolInfo) bool { return t.Name == name }) {
 		return nil
@@ -80,17 +88,25 @@ func (c *conversation) toolCall(offered []*schema.ToolInfo) *schema.ToolCall {
 	return &schema.ToolCall{ID: "demo-" + name, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: string(raw)}}
 }
 
+const maxKeywords = 10
+
+// keywords are the words that a question asks about, and those related to them.
 func keywords(asked []string) []string {
-	var out []string
+	var own, others []string
 	for _, q := range asked {
 		for _, t := range parseQuestion(q).terms {
-			if !slices.Contains(out, t.shown) {
-				out = append(out, t.shown)
-			}
+			own = append(own, t.shown)
+			others = append(others, synonyms[t.forms[0]]...)
 		}
 	}
-	if len(out) == 0 {
+	if len(own) == 0 {
 		return asked
+	}
+	var out []string
+	for _, w := range append(own, others...) {
+		if !slices.Contains(out, w) && len(out) < maxKeywords {
+			out = append(out, w)
+		}
 	}
 	return out
 }

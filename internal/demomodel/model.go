@@ -4,8 +4,9 @@
 // Package demomodel is the chat model of the examples when there is no key for a
 // real one. It needs no network and it understands nothing: it repeats the
 // sentence, among those in the messages that it is given, which shares most with
-// the question, or says that it does not know. What it answers therefore shows
-// what memory brought into the conversation, and nothing else.
+// the question; where none does it calls search_memory, if it has that tool, or
+// says that it does not know. What it answers therefore shows what memory brought
+// into the conversation, and nothing else.
 //
 // It reads English and Chinese. It is no model to build on.
 package demomodel
@@ -30,10 +31,10 @@ const Notice = "OPENAI_API_KEY is not set: a built-in demo model answers. It onl
 
 // Config configures [New].
 type Config struct {
-	// UseTools has the model call search_memory for a question and add_memory for
-	// a statement, when it is offered them: what a real model does by itself under
-	// agent_control. Optional. Without it the model calls no tools.
-	UseTools bool
+	// Notes has the model call add_memory for a statement, when it is offered that
+	// tool: what a real model does by itself under agent_control. Optional. Without
+	// it the model leaves it to the program to record what was said.
+	Notes bool
 }
 
 // Model is the demo model. It is safe for concurrent use.
@@ -108,11 +109,9 @@ func (m *Model) answer(ctx context.Context, in []*schema.Message, opts []model.O
 	if c.said == "" {
 		return nil, fmt.Errorf("demo model: %w: no user message with a text", backends.ErrInvalid)
 	}
-	if m.config.UseTools {
-		offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
-		if call := c.toolCall(offered); call != nil {
-			return schema.AssistantMessage("", []schema.ToolCall{*call}), nil
-		}
+	offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
+	if call := c.toolCall(offered, m.config.Notes); call != nil {
+		return schema.AssistantMessage("", []schema.ToolCall{*call}), nil
 	}
 	return schema.AssistantMessage(c.reply(), nil), nil
 }

@@ -26,7 +26,7 @@ func offered(t *testing.T, names ...string) model.ToolCallingChatModel {
 	for _, n := range names {
 		tools = append(tools, &schema.ToolInfo{Name: n})
 	}
-	m, err := demomodel.New(&demomodel.Config{UseTools: true}).WithTools(tools)
+	m, err := demomodel.New(&demomodel.Config{Notes: true}).WithTools(tools)
 	require.NoError(t, err)
 	return m
 }
@@ -72,11 +72,28 @@ func TestAStatementIsAdded(t *testing.T) {
 	assert.Equal(t, "Noted.", out.Content)
 }
 
-func TestToolsAreCalledOnlyWhenAskedForAndOffered(t *testing.T) {
-	plain, err := demomodel.New(nil).WithTools([]*schema.ToolInfo{{Name: "search_memory"}})
+func TestASearchAsksForRelatedWordsToo(t *testing.T) {
+	m := offered(t, "search_memory")
+	out, err := m.Generate(t.Context(), []*schema.Message{schema.UserMessage("Where do I live?")})
 	require.NoError(t, err)
-	for name, m := range map[string]model.BaseChatModel{"not configured": plain, "not offered": offered(t, "weather"), "no tools": demomodel.New(&demomodel.Config{UseTools: true})} {
-		out, err := m.Generate(t.Context(), []*schema.Message{schema.UserMessage("What am I allergic to?")})
+	require.Len(t, out.ToolCalls, 1)
+	assert.Contains(t, out.ToolCalls[0].Function.Arguments, `"live","move"`)
+}
+
+func TestToolsAreCalledOnlyWhereTheyHelp(t *testing.T) {
+	quiet, err := demomodel.New(nil).WithTools([]*schema.ToolInfo{{Name: "search_memory"}, {Name: "add_memory"}})
+	require.NoError(t, err)
+	for name, tt := range map[string]struct {
+		m  model.BaseChatModel
+		in []*schema.Message
+	}{
+		"the note answers":       {offered(t, "search_memory", "add_memory"), []*schema.Message{note("I am allergic to peanuts."), schema.UserMessage("What am I allergic to?")}},
+		"takes no notes":         {quiet, []*schema.Message{schema.UserMessage("I like tea.")}},
+		"another tool":           {offered(t, "weather"), []*schema.Message{schema.UserMessage("What am I allergic to?")}},
+		"no tools":               {demomodel.New(&demomodel.Config{Notes: true}), []*schema.Message{schema.UserMessage("What am I allergic to?")}},
+		"no tool for statements": {offered(t, "search_memory"), []*schema.Message{schema.UserMessage("I like tea.")}},
+	} {
+		out, err := tt.m.Generate(t.Context(), tt.in)
 		require.NoError(t, err)
 		assert.Empty(t, out.ToolCalls, name)
 	}

@@ -77,9 +77,10 @@ var irregular = map[string]string{
 	"favourite": "favorite", "colour": "color", "drank": "drink", "swam": "swim", "ran": "run", "flew": "fly", "fed": "feed", "won": "win", "sister-in-law": "sister",
 }
 
-// related lists, for a word of a question, other words that may answer it. What
-// is more general names what is less so, never the other way round.
-var related = stemmed(map[string]string{
+// synonyms lists, for the stem of a word in a question, other words that may
+// answer it; related has their stems. What is more general names what is less so,
+// never the other way round.
+var synonyms = split(map[string]string{
 	"live": "move reside home address", "reside": "live move home", "home": "live", "address": "live",
 	"work": "job employ company profession", "job": "work profession employ", "profession": "work job", "company": "work employ",
 	"name": "call", "call": "name",
@@ -92,11 +93,21 @@ var related = stemmed(map[string]string{
 	"老婆": "妻子 太太", "妻子": "老婆 太太", "老公": "丈夫", "丈夫": "老公", "生日": "出生", "岁": "年龄", "年龄": "岁",
 })
 
-func stemmed(in map[string]string) map[string][]string {
+var related = stemmed(synonyms)
+
+func split(in map[string]string) map[string][]string {
 	out := make(map[string][]string, len(in))
 	for word, others := range in {
-		for _, o := range strings.Fields(others) {
-			out[stem(word)] = append(out[stem(word)], stem(o))
+		out[stem(word)] = append(out[stem(word)], strings.Fields(others)...)
+	}
+	return out
+}
+
+func stemmed(in map[string][]string) map[string][]string {
+	out := make(map[string][]string, len(in))
+	for word, others := range in {
+		for _, o := range others {
+			out[word] = append(out[word], stem(o))
 		}
 	}
 	return out

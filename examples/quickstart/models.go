@@ -1,0 +1,57 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	chatopenai "github.com/cloudwego/eino-ext/components/model/openai"
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/cloudwego/eino/components/model"
+
+	"github.com/einomem/einomem/backends/openai"
+	"github.com/einomem/einomem/internal/demomodel"
+	"github.com/einomem/einomem/modes"
+)
+
+// models are what the program talks to. With a real model facts are extracted
+// from what was said; without, what was said is remembered word for word.
+type models struct {
+	chat      model.ToolCallingChatModel // answers
+	extract   model.BaseChatModel        // turns conversations into facts; nil: word for word
+	embedder  embedding.Embedder         // nil: search by words alone
+	embedding string                     // the embedding model's name
+}
+
+func chooseModels(ctx context.Context, mode modes.Mode, stderr io.Writer) (*models, error) {
+	key := os.Getenv("OPENAI_API_KEY")
+	if key == "" {
+		fmt.Fprintln(stderr, demomodel.Notice)
+		// A real model decides by itself what to note down under agent_control.
+		return &models{chat: demomodel.New(&demomodel.Config{Notes: mode == modes.AgentControl})}, nil
+	}
+	name := os.Getenv("OPENAI_MODEL")
+	if name == "" {
+		name = openai.DefaultModel
+	}
+	chat, err := chatopenai.NewChatModel(ctx, &chatopenai.ChatModelConfig{
+		APIKey: key, BaseURL: os.Getenv("OPENAI_BASE_URL"), Model: name, Timeout: time.Minute,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("chat model: %w", err)
+	}
+	m := &models{chat: chat, extract: chat}
+	embedder, ok, err := openai.EmbedderFromEnv(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("embedder: %w", err)
+	}
+	if ok {
+		m.embedder, m.embedding = embedder, embedder.Model()
+	}
+	return m, nil
+}
