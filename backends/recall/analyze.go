@@ -33,25 +33,31 @@ func newAnalyzer() (*analyzer, error) {
 // spaces to split at: each character is a term, and each pair of neighbours.
 func (a *analyzer) terms(text string, emit func(term string)) {
 	folded := cases.Fold().String(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
-	var run cjkRun
+	var run unspacedRun
 	words := segment.NewWordSegmenterDirect([]byte(folded))
 	for words.Segment() {
-		if words.Type() == segment.None {
+		word := string(words.Bytes())
+		if first, _ := utf8.DecodeRuneInString(word); words.Type() == segment.None && !unspaced(first) {
 			run.flush(emit)
 			continue
 		}
-		for _, part := range splitWord(string(words.Bytes())) {
-			if r, _ := utf8.DecodeRuneInString(part); isCJK(r) {
-				run.add(part)
-				continue
-			}
-			run.flush(emit)
-			if term, ok := a.term(part); ok {
-				emit(term)
-			}
-		}
+		a.word(word, &run, emit)
 	}
 	run.flush(emit)
+}
+
+// word emits the terms of one word of UAX #29.
+func (a *analyzer) word(word string, run *unspacedRun, emit func(term string)) {
+	for _, part := range splitWord(word) {
+		if r, _ := utf8.DecodeRuneInString(part); unspaced(r) {
+			run.add(part)
+			continue
+		}
+		run.flush(emit)
+		if term, ok := a.term(part); ok {
+			emit(term)
+		}
+	}
 }
 
 // bag returns the distinct terms of text with their counts.
@@ -71,15 +77,12 @@ func (a *analyzer) bag(text string) bag {
 	return b
 }
 
-// term returns the term of a folded word, and false for a word that is in the
-// stop list of its language or has neither letter nor digit.
+// term returns the term of a folded word, and false for one that is in the stop
+// list of its language.
 func (a *analyzer) term(word string) (string, bool) {
 	word = strings.ReplaceAll(word, "’", "'")
 	word = strings.Trim(strings.TrimSuffix(word, "'s"), "'")
 	r, _ := utf8.DecodeRuneInString(word)
-	if word == "" || !unicode.IsLetter(r) && !unicode.IsNumber(r) {
-		return word, word != "" && utf8.RuneCountInString(word) > 1
-	}
 	for i := range a.languages {
 		if l := &a.languages[i]; unicode.Is(l.script, r) {
 			if l.stop[word] {
@@ -88,7 +91,7 @@ func (a *analyzer) term(word string) (string, bool) {
 			return l.stemmed(word), true
 		}
 	}
-	return word, true
+	return word, word != ""
 }
 
 // splitWord cuts a word of UAX #29 where it joins what belongs apart: Hangul and
@@ -113,10 +116,11 @@ func splitWord(word string) []string {
 	return parts
 }
 
-// kindOf returns 0 for a separator, 1 for part of a word, 2 for CJK.
+// kindOf returns 0 for a separator, 1 for part of a word, 2 for a character of a
+// script without spaces.
 func kindOf(r rune, before string) int {
 	switch {
-	case isCJK(r):
+	case unspaced(r):
 		return 2
 	case r == '_' || r == ':':
 		return 0
@@ -129,26 +133,29 @@ func kindOf(r rune, before string) int {
 	return 1
 }
 
-func isCJK(r rune) bool {
-	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー'
+// unspaced reports whether r is of a script that is not written as words between
+// spaces, or of Hangul.
+func unspaced(r rune) bool {
+	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer) || r == 'ー'
 }
 
-// cjkRun collects neighbouring characters.
-type cjkRun struct{ chars []string }
+// unspacedRun collects neighbouring characters.
+type unspacedRun struct{ chars []string }
 
-func (c *cjkRun) add(part string) {
+func (u *unspacedRun) add(part string) {
 	for _, r := range part {
-		c.chars = append(c.chars, string(r))
+		u.chars = append(u.chars, string(r))
 	}
 }
 
 // flush emits the characters and their pairs, and forgets them.
-func (c *cjkRun) flush(emit func(string)) {
-	for i, s := range c.chars {
+func (u *unspacedRun) flush(emit func(string)) {
+	for i, s := range u.chars {
 		emit(s)
 		if i > 0 {
-			emit(c.chars[i-1] + s)
+			emit(u.chars[i-1] + s)
 		}
 	}
-	c.chars = c.chars[:0]
+	u.chars = u.chars[:0]
 }

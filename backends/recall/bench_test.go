@@ -37,7 +37,7 @@ func (d dice) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Opt
 		rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
 		out[i] = make([]float64, d.dim)
 		for j := range out[i] {
-			out[i][j] = rnd.Float64() - 0.4
+			out[i][j] = rnd.Float64()
 		}
 	}
 	return out, nil

@@ -94,7 +94,7 @@ func (a *analyzer) entityName(raw string) string {
 	name := strings.TrimSuffix(strings.ReplaceAll(strings.Join(words, " "), "’", "'"), "'s")
 	name = strings.Trim(name, "'-.,;:!?")
 	n, least := utf8.RuneCountInString(name), 3
-	if strings.ContainsFunc(name, isCJK) { // a name of two characters is the rule
+	if strings.ContainsFunc(name, unspaced) { // a name of two characters is the rule
 		least = 2
 	}
 	switch {

@@ -116,7 +116,7 @@ func (x *index) clearVectors() {
 }
 
 func (x *index) put(e *entry) {
-	m := &e.record.Memory
+	m := e.record.Memory // a copy: the record holds the vector, too, and its page
 	slot, known := x.slots[m.ID]
 	switch {
 	case !known:
@@ -132,14 +132,14 @@ func (x *index) put(e *entry) {
 		}
 	}
 	x.text -= d.size
-	d.memory, d.active, d.expires = m, m.Active(), math.MaxInt64
+	d.memory, d.active, d.expires = &m, m.Active(), math.MaxInt64
 	if !m.Expires.IsZero() {
 		d.expires = nanos(m.Expires)
 	}
 	if d.time = nanos(m.Observed); m.Observed.IsZero() {
 		d.time = nanos(m.Created)
 	}
-	d.size = sizeOf(m)
+	d.size = sizeOf(&m)
 	x.text += d.size
 	x.setVector(slot, e.record.Vector)
 }
@@ -194,26 +194,33 @@ func (x *index) setVector(slot int32, data []byte) {
 	if !x.vectors || len(data) == 0 || x.embedding == nil {
 		return
 	}
-	v := make([]float32, x.embedding.Dim)
-	switch err := decodeVector(v, data, *x.embedding); {
-	case err == nil:
-		d.row = x.matrix.add(slot, v)
-	case !errors.Is(err, errStaleVector):
+	row := x.matrix.add(slot)
+	err := decodeVector(x.matrix.row(row), data, *x.embedding)
+	if err == nil {
+		d.row = row
+		return
+	}
+	x.matrix.remove(row)
+	if !errors.Is(err, errStaleVector) {
 		d.broken = true
 		x.broken++
 	}
 }
 
-// checkVectors returns ErrDimension unless vectors of the given space can be
-// compared with those that the index holds.
-func (x *index) checkVectors(want store.Embedding) error {
+// checkVectors returns ErrDimension unless vectors of the given model can be
+// compared with those that the index holds. A dim of 0 is not known yet.
+func (x *index) checkVectors(model string, dim int) error {
+	const remedy = "call Ranker.Reembed on the partition"
+	e := x.embedding
 	switch {
-	case x.embedding != nil && *x.embedding != want:
-		return fmt.Errorf("the partition holds vectors of %s (%d dimensions), the embedder makes those of %s (%d): %w: call Ranker.Reembed on the partition",
-			x.embedding.Model, x.embedding.Dim, want.Model, want.Dim, backends.ErrDimension)
+	case e == nil || x.matrix.rows() == 0 && x.broken == 0:
+		return nil
+	case e.Model != model:
+		return fmt.Errorf("the partition holds vectors of the model %q, not of %q: %w: %s", e.Model, model, backends.ErrDimension, remedy)
+	case dim != 0 && e.Dim != dim:
+		return fmt.Errorf("the partition holds vectors of %d dimensions, %q makes %d: %w: %s", e.Dim, model, dim, backends.ErrDimension, remedy)
 	case x.broken > 0:
-		return fmt.Errorf("%d vectors of the partition do not have the %d dimensions of %s: %w: call Ranker.Reembed on the partition",
-			x.broken, x.embedding.Dim, x.embedding.Model, backends.ErrDimension)
+		return fmt.Errorf("%d vectors of the partition are not of %d dimensions: %w: %s", x.broken, e.Dim, backends.ErrDimension, remedy)
 	}
 	return nil
 }

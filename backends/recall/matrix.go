@@ -3,6 +3,8 @@
 
 package recall
 
+import "slices"
+
 // matrix holds the vectors of a partition as rows of one stretch of memory, so
 // that a scan reads it from end to end.
 type matrix struct {
@@ -34,9 +36,9 @@ func (m *matrix) reserved(n int) matrix {
 	return out
 }
 
-// add appends a row and returns its number.
-func (m *matrix) add(slot int32, v []float32) int32 {
-	m.data = append(m.data, v...)
+// add appends a row, which the caller fills, and returns its number.
+func (m *matrix) add(slot int32) int32 {
+	m.data = slices.Grow(m.data, m.dim)[:len(m.data)+m.dim]
 	m.slots = append(m.slots, slot)
 	return int32(len(m.slots) - 1)
 }

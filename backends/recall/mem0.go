@@ -17,7 +17,8 @@ const (
 func (c *contest) mem0() []ranked {
 	limit := poolSize(c.query.topK)
 	keyword := c.mem0Keywords(limit)
-	boost := c.index.entities.boosts(c.query.text, c.index.analyzer, c.eligible())
+	eligible := func(slot int32) bool { return c.query.scope.admits(&c.index.docs[slot]) }
+	boost := c.index.entities.boosts(c.query.text, c.index.analyzer, eligible)
 	possible := 1.0
 	if len(keyword) > 0 {
 		possible++
@@ -25,9 +26,13 @@ func (c *contest) mem0() []ranked {
 	if len(boost) > 0 {
 		possible += maxEntityBoost
 	}
+	threshold := c.query.threshold
+	if threshold == 0 {
+		threshold = mem0Threshold
+	}
 	best := topK{size: c.pool()}
 	for _, e := range c.nearest(limit) {
-		if e.vector < c.query.threshold {
+		if e.vector < threshold {
 			continue
 		}
 		e.lexical, e.signals = keyword[e.slot], boost[e.slot]
@@ -84,9 +89,4 @@ func mem0Sigmoid(score float64, words int) float64 {
 		midpoint = 10
 	}
 	return 1 / (1 + math.Exp(-steepness*(score-midpoint)))
-}
-
-// eligible returns a predicate on slots for what is not among the chosen.
-func (c *contest) eligible() func(slot int32) bool {
-	return func(slot int32) bool { return c.query.scope.admits(&c.index.docs[slot]) }
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/viterin/vek/vek32"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store"
 )
 
 // scratch is memory that one search needs and the next one uses again.
@@ -44,7 +43,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	defer p.mu.RUnlock()
 	x := p.index
 	if q.vector != nil {
-		if err := x.checkVectors(store.Embedding{Model: r.config.EmbeddingModel, Dim: len(q.vector)}); err != nil {
+		if err := x.checkVectors(r.config.EmbeddingModel, len(q.vector)); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,37 +15,49 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// reembedAttempts is how often Reembed starts over because somebody wrote to the
-// partition meanwhile. What is embedded already is not embedded again.
-const reembedAttempts = 10
+// reembedAttempts is how often Reembed writes, at most, because somebody else
+// wrote to the partition meanwhile. What it embedded once it does not embed again.
+const reembedAttempts = 20
 
 // Reembed makes the vectors of all memories of a partition anew with the
 // configured embedder and replaces those that are there, with the name of their
-// model, in one batch. It returns how many it embedded. Searches go on meanwhile:
-// with ErrDimension until the batch is stored if the model changed, else with the
-// former vectors. Memories written meanwhile with vectors of the former model are
-// found by their words until the next Reembed.
+// model, in one atomic batch. It returns how many memories have a vector then.
+// Searches go on meanwhile: with ErrDimension until the batch is stored if the
+// model changed, else with the former vectors. Memories that others write in the
+// meantime are embedded, too, before it returns.
 //
-// Without an embedder it is ErrInvalid; with one that fails nothing is changed.
-// A partition of more than [store.MaxBatch] memories takes several batches.
+// Without an embedder it is ErrInvalid; when the embedder fails, nothing was
+// changed. A partition of more than [store.MaxBatch] memories takes several
+// batches: until the last one is stored, the rest is found by words alone.
 func (r *Ranker) Reembed(ctx context.Context, p backends.Partition) (int, error) {
-	if r.config.Embedder == nil {
-		return 0, fmt.Errorf("re-embedding partition %s: %w: no embedder is configured", p, backends.ErrInvalid)
+	n, err := r.reembed(ctx, p)
+	if err != nil {
+		return 0, fmt.Errorf("re-embedding partition %s: %w", p, err)
 	}
-	job := reembedding{ranker: r, partition: p, records: map[string]*store.Record{}, texts: map[string]string{}}
+	return n, nil
+}
+
+func (r *Ranker) reembed(ctx context.Context, p backends.Partition) (int, error) {
+	if r.config.Embedder == nil {
+		return 0, fmt.Errorf("%w: no embedder is configured", backends.ErrInvalid)
+	}
+	if err := p.Validate(); err != nil {
+		return 0, err
+	}
+	job := reembedding{ranker: r, partition: p}
+	job.forget()
 	for range reembedAttempts {
 		if err := job.catchUp(ctx); err != nil {
-			return 0, fmt.Errorf("re-embedding partition %s: %w", p, err)
+			return 0, err
 		}
-		n, err := job.write(ctx)
-		if err == nil {
-			return n, nil
+		if job.complete() {
+			return job.embedded(), nil
 		}
-		if !errors.Is(err, backends.ErrConflict) {
-			return 0, fmt.Errorf("re-embedding partition %s: %w", p, err)
+		if err := job.write(ctx); err != nil && !errors.Is(err, backends.ErrConflict) {
+			return 0, err
 		}
 	}
-	return 0, fmt.Errorf("re-embedding partition %s: %w: it was written to all the time", p, backends.ErrConflict)
+	return 0, fmt.Errorf("%w: others write to it all the time", backends.ErrConflict)
 }
 
 // reembedding is one run of Reembed.
@@ -52,9 +65,14 @@ type reembedding struct {
 	ranker    *Ranker
 	partition backends.Partition
 	cursor    string
+	stored    *store.Embedding         // of the partition
+	space     *store.Embedding         // of the embedder
 	records   map[string]*store.Record // with their new vectors
-	texts     map[string]string        // id → text that its vector is of
-	space     *store.Embedding
+	pending   map[string]bool          // ids of those whose new vector is not stored
+}
+
+func (j *reembedding) forget() {
+	j.records, j.pending = map[string]*store.Record{}, map[string]bool{}
 }
 
 // catchUp reads what changed since it was last called and embeds it.
@@ -65,71 +83,95 @@ func (j *reembedding) catchUp(ctx context.Context) error {
 			return err
 		}
 		if c.Reset {
-			j.records, j.texts = map[string]*store.Record{}, map[string]string{}
+			j.forget()
 		}
 		if err := j.embed(ctx, c.Records); err != nil {
 			return err
 		}
 		for _, id := range c.Removed {
 			delete(j.records, id)
+			delete(j.pending, id)
 		}
-		j.cursor = c.Cursor
+		j.cursor, j.stored = c.Cursor, c.Embedding
 		if !c.More {
-			return nil
+			return j.probe(ctx)
 		}
 	}
 }
 
+// embed takes records in, with new vectors where their text is new.
 func (j *reembedding) embed(ctx context.Context, records []store.Record) error {
-	var todo []*store.Record
+	vectors := make([][]byte, len(records))
 	var texts []string
+	var places []int
 	for i := range records {
-		rec := &records[i]
-		text := EmbedText(&rec.Memory)
-		old, known := j.records[rec.ID]
-		j.records[rec.ID] = rec
-		if known && j.texts[rec.ID] == text {
-			rec.Vector = old.Vector
+		text := EmbedText(&records[i].Memory)
+		if old := j.records[records[i].ID]; old != nil && EmbedText(&old.Memory) == text {
+			vectors[i] = old.Vector
 			continue
 		}
-		j.texts[rec.ID] = text
-		todo, texts = append(todo, rec), append(texts, text)
+		texts, places = append(texts, text), append(places, i)
 	}
-	vectors, space, err := j.ranker.Embed(ctx, texts)
+	made, space, err := j.ranker.Embed(ctx, texts)
 	if err != nil {
 		return err
-	}
-	for i := range vectors {
-		todo[i].Vector = vectors[i]
 	}
 	if space != nil {
 		j.space = space
 	}
+	for i, v := range made {
+		vectors[places[i]] = v
+	}
+	for i := range records {
+		r := records[i]
+		delete(j.pending, r.ID)
+		if !bytes.Equal(r.Vector, vectors[i]) {
+			r.Vector = vectors[i]
+			j.pending[r.ID] = true
+		}
+		j.records[r.ID] = &r
+	}
 	return nil
 }
 
-// write stores the records with their new vectors, unless one changed meanwhile.
-func (j *reembedding) write(ctx context.Context) (int, error) {
-	if j.space == nil {
-		return 0, nil
+// probe asks the embedder for its space where no memory had a text to embed, but
+// the partition still bears the name of another.
+func (j *reembedding) probe(ctx context.Context) error {
+	if j.space != nil || j.stored == nil {
+		return nil
 	}
-	var all []store.Mutation
-	for _, id := range slices.Sorted(maps.Keys(j.records)) {
-		rec := j.records[id]
-		put := store.Put(rec)
-		put.Expect = rec.Version
-		put.Actor = "reembed"
-		all = append(all, put)
+	_, space, err := j.ranker.Embed(ctx, []string{"dimension"})
+	j.space = space
+	return err
+}
+
+func (j *reembedding) complete() bool {
+	return len(j.pending) == 0 && (j.space == nil || j.stored != nil && *j.stored == *j.space)
+}
+
+func (j *reembedding) embedded() int {
+	n := 0
+	for _, r := range j.records {
+		if len(r.Vector) > 0 {
+			n++
+		}
 	}
-	for start := 0; start < len(all); start += store.MaxBatch {
-		batch := &store.Batch{
-			Mutations: all[start:min(len(all), start+store.MaxBatch)],
-			Embedding: j.space,
-			Reembed:   start == 0,
+	return n
+}
+
+// write stores the pending records, unless one of them changed meanwhile.
+func (j *reembedding) write(ctx context.Context) error {
+	ids := slices.Sorted(maps.Keys(j.pending))
+	for start := 0; start == 0 || start < len(ids); start += store.MaxBatch {
+		batch := &store.Batch{Embedding: j.space, Reembed: start == 0}
+		for _, id := range ids[start:min(len(ids), start+store.MaxBatch)] {
+			put := store.Put(j.records[id])
+			put.Expect, put.Actor = j.records[id].Version, "reembed"
+			batch.Mutations = append(batch.Mutations, put)
 		}
 		if _, err := j.ranker.config.Records.Apply(ctx, j.partition, batch); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return len(all), nil
+	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store"
 )
 
 const (
@@ -89,9 +88,6 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 			out.topK = mem0TopK
 		}
 	}
-	if out.threshold == 0 && r.config.Scoring == Mem0Compatible {
-		out.threshold = mem0Threshold
-	}
 	var err error
 	if out.scope, err = newEligibility(q, r.config.Clock()); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
@@ -113,17 +109,14 @@ func shorten(s string) string {
 // embedQuery sets the vector of the query where the partition has vectors to
 // compare it with. degraded tells why it could not.
 func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degraded, err error) {
+	if r.config.Embedder == nil {
+		return nil, nil
+	}
 	p.mu.RLock()
-	space, rows := p.index.embedding, p.index.matrix.rows()
+	rows, err := p.index.matrix.rows(), p.index.checkVectors(r.config.EmbeddingModel, int(r.dim.Load()))
 	p.mu.RUnlock()
-	if r.config.Embedder == nil || space == nil {
-		return nil, nil
-	}
-	if space.Model != r.config.EmbeddingModel { // known without asking the embedder
-		return nil, p.index.checkVectors(store.Embedding{Model: r.config.EmbeddingModel, Dim: int(r.dim.Load())})
-	}
-	if rows == 0 {
-		return nil, nil
+	if err != nil || rows == 0 { // a mismatch is known without asking the embedder
+		return nil, err
 	}
 	vectors, err := r.vectors(ctx, []string{q.text})
 	switch {

@@ -1,0 +1,66 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"github.com/viterin/vek/vek32"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// What follows shows the tests what the package does not export.
+
+// Analyzer is the analyzer of documents and queries.
+type Analyzer struct{ *analyzer }
+
+// NewAnalyzer returns one.
+func NewAnalyzer() (Analyzer, error) {
+	a, err := newAnalyzer()
+	return Analyzer{a}, err
+}
+
+// Terms returns the terms of a text in order.
+func (a Analyzer) Terms(text string) []string {
+	var out []string
+	a.terms(text, func(term string) { out = append(out, term) })
+	return out
+}
+
+// Entities returns what a text names.
+func (a Analyzer) Entities(text string) []string { return extractEntities(text, a.analyzer) }
+
+// EncodeVector normalises and encodes a vector.
+func EncodeVector(v []float64, e Encoding, model string) ([]byte, error) {
+	n, err := normalise(v)
+	if err != nil {
+		return nil, err
+	}
+	return encodeVector(n, e, model), nil
+}
+
+// DecodeVector decodes a vector of the given space.
+func DecodeVector(data []byte, e store.Embedding) ([]float32, error) {
+	v := make([]float32, e.Dim)
+	return v, decodeVector(v, data, e)
+}
+
+// Mem0Sigmoid is the curve for keyword scores.
+func Mem0Sigmoid(score float64, words int) float64 { return mem0Sigmoid(score, words) }
+
+// MaxQueryTerms and MaxQuery are the bounds on queries.
+const (
+	MaxQueryTerms = maxQueryTerms
+	MaxQuery      = maxQuery
+)
+
+// BareScan multiplies a vector with every row of a loaded partition.
+func (r *Ranker) BareScan(p backends.Partition, query []float32) (sum float32) {
+	part := r.cache.get(p, nil)
+	m := &part.index.matrix
+	for i := range m.rows() {
+		sum += vek32.Dot(query, m.row(int32(i)))
+	}
+	return sum
+}
