@@ -3,4 +3,51 @@
 
 // Package sqlitestore keeps records and sessions in one SQLite file: the
 // embedded default, in pure Go (modernc.org/sqlite), with nothing to install.
+//
+//	s, err := sqlitestore.Open(ctx, "memory.db", nil)
+//
+// A [Store] fulfils the whole contract of package store. What was acknowledged
+// survives a kill of the process at any moment, and with [Full], the default,
+// also a power cut. Several processes may have the file open: they see each
+// other's writes at once and wait for each other's locks up to
+// [Config].BusyTimeout. The file belongs on a local disk: the locks of network
+// shares do not hold. Next to it stand two files of SQLite's, "-wal" and "-shm",
+// while it is open; they are part of the database, so copy a file that is in use
+// with the shell's ".backup".
+//
+// # Tables
+//
+// All are readable with the sqlite3 shell; states, memories, messages and events
+// are JSON as in packages backends and store. The number of a partition stands
+// first in every key.
+//
+//	partitions  pk, namespace, kind, id, version, model, dim   a partition; model and dim name its embedding
+//	records     part, id, version, memory, vector              a memory and the version at which it last changed
+//	tombstones  part, id, version                              a memory that was deleted
+//	events      part, id, event                                the history of a memory, in the order of pk
+//	batches     part, key, created, version, results           an idempotency key and what its batch answered
+//	sessions    pk, part, id, changed, pending, expires, state a session; changed is its place in listings
+//	messages    session, seq, id, entry                        a message of a session
+//	blobs       part, session, name, data                      bytes beside a session
+//
+// Times in columns are microseconds since 1970. For example, what is known about
+// ann:
+//
+//	SELECT memory ->> 'text' FROM records JOIN partitions ON part = partitions.pk
+//	WHERE kind = 'user' AND partitions.id = 'ann' AND memory ->> 'superseded_by' IS NULL;
+//
+// PRAGMA user_version is the version of the schema, and Open brings older files
+// up to date. PRAGMA application_id marks the file as one of this package, so
+// that the tables of another application are never touched.
+//
+// # Costs
+//
+// One connection writes, in BEGIN IMMEDIATE transactions, one batch at a time;
+// [Config].ReadConns others read and are never blocked by it. See the benchmarks
+// for what a durable write, an idle look for changes, and the load of 10,000
+// vectors take.
+//
+// Idempotency keys are kept for 31 days, tombstones and history until the
+// partition is dropped. An expired session is gone at once for every call; its
+// rows are swept by later appends, a few at a time.
 package sqlitestore

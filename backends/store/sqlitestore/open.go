@@ -103,7 +103,11 @@ func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 		if mode != "wal" && s.path != Memory {
 			return fmt.Errorf("%w: %s: journal mode is %s, not wal: use a local disk", backends.ErrUnavailable, s.path, mode)
 		}
-		return migrate(ctx, c, s.path)
+		if err := migrate(ctx, c, s.path); err != nil {
+			return err
+		}
+		// SQLite opens what it may not write to; say so now, not at the first turn.
+		return c.transaction(ctx, beginImmediate, func() error { return errUnchanged })
 	})
 }
 

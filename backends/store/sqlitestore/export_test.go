@@ -1,0 +1,27 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+)
+
+// LimitPages makes the disk full: the file may grow by n pages more. Negative
+// lifts the limit.
+func (s *Store) LimitPages(n int) error {
+	return s.borrow(context.Background(), s.writer, func(c *conn) error {
+		limit := 1 << 30
+		if n >= 0 {
+			if _, err := c.row("PRAGMA page_count", nil, &limit); err != nil {
+				return err
+			}
+			limit += n
+		}
+		return c.script(fmt.Sprintf("PRAGMA max_page_count = %d", limit))
+	})
+}
+
+// ChangesPage is how many records a page of changes has.
+const ChangesPage = changesPage
