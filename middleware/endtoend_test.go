@@ -113,6 +113,21 @@ func TestTheModesEndToEnd(t *testing.T) {
 	}
 }
 
+// The log may live in another store than the memories: turns in a fast one, say,
+// and memories in one that is shared.
+func TestTheLogInAStoreOfItsOwn(t *testing.T) {
+	b := verbatim(t, openStore(t))
+	mem := open(t, &middleware.Config{Backend: b, Sessions: openStore(t), AwaitWrite: true})
+	for range 2 {
+		newAgent(t, mem, testmodel.Text("ok")).reply(t, as("ann", "1"), "hi")
+	}
+	require.ElementsMatch(t, []string{"hi", "ok"}, list(t, b, "ann"))
+	p, err := backends.Scope{UserID: "ann"}.Partition(backends.PartitionUser)
+	require.NoError(t, err)
+	_, err = b.Sessions().Session(context.Background(), p, "1")
+	require.ErrorIs(t, err, backends.ErrNotFound)
+}
+
 func TestAwaitWriteLearnsBeforeTheReplyEnds(t *testing.T) {
 	for _, await := range []bool{true, false} {
 		b := verbatim(t, openStore(t))

@@ -91,11 +91,11 @@ func openStore(t testing.TB) store.Store {
 // ann is the scope of the tests' runs, unless said otherwise.
 var ann = middleware.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1"}
 
-// open returns a middleware over cfg, whose turns are learnt from before a reply
-// ends, and closes it with the test.
+// open returns a middleware over cfg, with a log of its own where the backend has
+// none, and closes it with the test.
 func open(t testing.TB, cfg *middleware.Config) *middleware.MemoryMiddleware {
 	t.Helper()
-	if cfg.Sessions == nil {
+	if _, own := cfg.Backend.(interface{ Sessions() store.Sessions }); !own && cfg.Sessions == nil {
 		cfg.Sessions = openStore(t)
 	}
 	mem, err := middleware.New(context.Background(), cfg)

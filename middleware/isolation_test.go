@@ -24,6 +24,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/testmodel"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -49,8 +50,8 @@ var hostile = []middleware.Scope{
 // somebody else in any answer is a leak, and so is any difference at the end.
 func TestIsolation(t *testing.T) {
 	operations := 100_000
-	if testing.Short() {
-		operations = 5_000
+	if testing.Short() || raced {
+		operations = 10_000
 	}
 	seed := *isolationSeed
 	if seed == 0 {
@@ -66,6 +67,29 @@ func TestIsolation(t *testing.T) {
 		require.Equal(t, u.holds, w.listed(u), "%+v holds something else than it stored", u.scope)
 	}
 	t.Logf("%d operations, %v", w.done, w.counts)
+}
+
+// TestNotesOfHostileScopes sends every scope through an agent: told once, asked in
+// the same session of the same name, each sees its own.
+func TestNotesOfHostileScopes(t *testing.T) {
+	b := verbatim(t, openStore(t))
+	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true})
+	run := func(i int, text string) *agent {
+		s := hostile[i]
+		s.SessionID = "one: session {id} for % all?"
+		a := newAgent(t, mem, testmodel.Text("ok"))
+		a.reply(t, middleware.WithScope(context.Background(), s), text)
+		return a
+	}
+	for i := range hostile {
+		run(i, fmt.Sprintf("My code word is mark%03dend.", i))
+	}
+	for i := range hostile {
+		a := run(i, "What is my code word?")
+		note := a.note(t, 0).Content
+		require.Contains(t, note, fmt.Sprintf("mark%03dend", i), "%+v", hostile[i])
+		require.Equal(t, 1, strings.Count(note, "mark"), "%+v saw %s", hostile[i], note)
+	}
 }
 
 // person is one user of the crowd.
@@ -389,4 +413,7 @@ func (w *crowd) dump(ctx context.Context, u *person) {
 		require.NoError(w.t, json.Unmarshal([]byte(line), &m))
 		w.clean(u, m.Text)
 	}
+	n, err = w.backend.Load(ctx, u.scope, &b)
+	require.NoError(w.t, err)
+	require.Zero(w.t, n, "it holds all of it")
 }

@@ -180,6 +180,7 @@ func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 	a := newAgent(t, mem, testmodel.Text("好"))
 	a.reply(t, asAnn(), "我喜欢什么？")
 	require.Contains(t, a.systemPrompt(0), "## 长期记忆")
+	require.NotContains(t, a.systemPrompt(0), "{", "Eino formats instructions")
 	require.Contains(t, a.note(t, 0).Content, "过往对话中的相关记忆")
 	tools, err := mem.Tools(context.Background())
 	require.NoError(t, err)
