@@ -31,7 +31,7 @@ func newLog(t *testing.T) string {
 }
 
 func TestAKilledProcessLosesNothingItAcknowledged(t *testing.T) {
-	const rounds = 100
+	const rounds = 60
 	path := newLog(t)
 	next, ids := 0, []string(nil)
 	for round := range rounds {

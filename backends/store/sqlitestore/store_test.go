@@ -31,7 +31,9 @@ func open(t *testing.T, path string, cfg *sqlitestore.Config) *sqlitestore.Store
 
 func TestContractInAFile(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
-		return open(t, filepath.Join(t.TempDir(), "mem.db"), &sqlitestore.Config{Clock: o.Clock})
+		// Normal spares the suite thousands of waits for the disk; what Full does
+		// beyond it no test can see without cutting the power.
+		return open(t, filepath.Join(t.TempDir(), "mem.db"), &sqlitestore.Config{Clock: o.Clock, Synchronous: sqlitestore.Normal})
 	})
 }
 

@@ -1,0 +1,194 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+func rec(id, text string) *store.Record {
+	return &store.Record{Memory: backends.Memory{ID: id, Text: text}}
+}
+
+func TestValidateSession(t *testing.T) {
+	for id, ok := range map[string]bool{
+		"": true, "s": true, "a:b/{c}": true, "🎈": true, strings.Repeat("x", backends.MaxScopePart): true,
+		" ": false, " s": false, "s\n": false, "a*": false, "a\x00b": false, "\xff": false, strings.Repeat("x", backends.MaxScopePart+1): false,
+	} {
+		check(t, ok, store.ValidateSession(id), id)
+	}
+}
+
+func check(t *testing.T, ok bool, err error, what string) {
+	t.Helper()
+	if ok {
+		require.NoError(t, err, "%q", what)
+		return
+	}
+	require.ErrorIs(t, err, backends.ErrInvalid, "%q", what)
+}
+
+func TestValidateID(t *testing.T) {
+	for id, ok := range map[string]bool{
+		"a": true, " ": true, "*": true, "\x00": true, strings.Repeat("x", store.MaxID): true,
+		"": false, "\xff": false, strings.Repeat("x", store.MaxID+1): false,
+	} {
+		check(t, ok, store.ValidateID("record", id), id)
+	}
+	require.ErrorContains(t, store.ValidateID("blob", ""), "blob")
+}
+
+func TestValidateBatch(t *testing.T) {
+	long := strings.Repeat("x", store.MaxText+1)
+	when := rec("a", "x")
+	when.WhenToUse = long
+	meta := rec("a", "x")
+	meta.Metadata = map[string]any{"c": make(chan int)}
+	for name, c := range map[string]struct {
+		b  store.Batch
+		ok bool
+	}{
+		"empty":               {store.Batch{}, true},
+		"key":                 {store.Batch{Key: "k"}, true},
+		"put":                 {mutations(store.Put(rec("a", ""))), true},
+		"longest text":        {mutations(store.Put(rec("a", long[1:]))), true},
+		"text too long":       {mutations(store.Put(rec("a", long))), false},
+		"when too long":       {mutations(store.Put(when)), false},
+		"metadata no JSON":    {mutations(store.Put(meta)), false},
+		"text not UTF-8":      {mutations(store.Put(rec("a", "\xff"))), false},
+		"put of nothing":      {mutations(store.Put(nil)), false},
+		"put without an id":   {mutations(store.Put(rec("", "x"))), false},
+		"supersede":           {mutations(store.Supersede("a", rec("b", "x"))), true},
+		"supersede itself":    {mutations(store.Supersede("a", rec("a", "x"))), false},
+		"supersede nothing":   {mutations(store.Supersede("", rec("a", "x"))), false},
+		"supersede by none":   {mutations(store.Supersede("a", nil)), false},
+		"retract":             {mutations(store.Retract("a", time.Time{})), true},
+		"retract nothing":     {mutations(store.Retract("", time.Time{})), false},
+		"delete":              {mutations(store.Delete("a")), true},
+		"delete nothing":      {mutations(store.Delete("")), false},
+		"increment":           {mutations(store.Increment("a", "n", -1)), true},
+		"increment nothing":   {mutations(store.Increment("", "n", 1)), false},
+		"increment no field":  {mutations(store.Increment("a", "", 1)), false},
+		"increment by NaN":    {mutations(store.Increment("a", "n", math.NaN())), false},
+		"unknown operation":   {mutations(store.Mutation{Op: "merge", ID: "a"}), false},
+		"second is bad":       {mutations(store.Delete("a"), store.Delete("")), false},
+		"as many as may be":   {store.Batch{Mutations: deletes(store.MaxBatch)}, true},
+		"too many":            {store.Batch{Mutations: deletes(store.MaxBatch + 1)}, false},
+		"embedding":           {store.Batch{Embedding: &store.Embedding{Model: "m", Dim: 1}}, true},
+		"embedding no model":  {store.Batch{Embedding: &store.Embedding{Dim: 1}}, false},
+		"embedding no dim":    {store.Batch{Embedding: &store.Embedding{Model: "m"}}, false},
+		"session":             {store.Batch{Session: &store.SessionUpdate{}}, true},
+		"session not legal":   {store.Batch{Session: &store.SessionUpdate{Session: " "}}, false},
+		"session, bad lease":  {store.Batch{Session: &store.SessionUpdate{Acquire: &store.Acquire{}}}, false},
+		"session, no release": {store.Batch{Session: &store.SessionUpdate{Release: true}}, false},
+	} {
+		check(t, c.ok, c.b.Validate(), name)
+	}
+}
+
+func mutations(ms ...store.Mutation) store.Batch { return store.Batch{Mutations: ms} }
+
+func deletes(n int) []store.Mutation {
+	out := make([]store.Mutation, n)
+	for i := range out {
+		out[i] = store.Delete("a")
+	}
+	return out
+}
+
+func TestABatchErrorNamesTheMutation(t *testing.T) {
+	b := mutations(store.Delete("a"), store.Put(rec("b", "\xff")))
+	require.ErrorContains(t, b.Validate(), "mutation 1 (put)")
+	require.ErrorContains(t, b.Validate(), "record b")
+}
+
+func TestValidateAppend(t *testing.T) {
+	entry := func(id string, m *schema.Message) store.Append {
+		return store.Append{Entries: []store.Entry{{Message: backends.Message{ID: id, Message: m}}}}
+	}
+	for name, c := range map[string]struct {
+		a  store.Append
+		ok bool
+	}{
+		"nothing":   {store.Append{}, true},
+		"message":   {entry("m", schema.UserMessage("x")), true},
+		"no text":   {entry("m", &schema.Message{}), true},
+		"no id":     {entry("", schema.UserMessage("x")), false},
+		"empty":     {entry("m", nil), false},
+		"not UTF-8": {entry("m", schema.UserMessage("\xff")), false},
+		"too long":  {entry("m", schema.UserMessage(strings.Repeat("x", store.MaxText+1))), false},
+	} {
+		check(t, c.ok, c.a.Validate(), name)
+	}
+}
+
+func TestValidateUpdate(t *testing.T) {
+	for name, c := range map[string]struct {
+		u  store.SessionUpdate
+		ok bool
+	}{
+		"nothing":           {store.SessionUpdate{}, true},
+		"acquire":           {store.SessionUpdate{Acquire: &store.Acquire{Owner: "w", For: 1}}, true},
+		"acquire by nobody": {store.SessionUpdate{Acquire: &store.Acquire{For: 1}}, false},
+		"acquire for none":  {store.SessionUpdate{Acquire: &store.Acquire{Owner: "w"}}, false},
+		"release":           {store.SessionUpdate{Release: true, Token: 1}, true},
+		"release of none":   {store.SessionUpdate{Release: true}, false},
+		"session not legal": {store.SessionUpdate{Session: "a*"}, false},
+	} {
+		check(t, c.ok, c.u.Validate(), name)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for limit, want := range map[int]int{-1: 100, 0: 100, 1: 1, 1000: 1000, 1001: 1000} {
+		require.Equal(t, want, store.Page{Limit: limit}.Size())
+	}
+	for limit, want := range map[int]int{-1: 1000, 0: 1000, 1: 1, 10_000: 10_000, 10_001: 10_000} {
+		require.Equal(t, want, store.Range{Limit: limit}.Size())
+	}
+}
+
+func TestPending(t *testing.T) {
+	require.False(t, (&store.Session{}).Pending())
+	require.True(t, (&store.Session{LastSeq: 2, Watermark: 1}).Pending())
+	require.False(t, (&store.Session{LastSeq: 2, Watermark: 2}).Pending())
+}
+
+func FuzzValidateID(f *testing.F) {
+	for _, seed := range []string{"", "a", "\xff", "🎈", strings.Repeat("x", store.MaxID+1)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		legal := id != "" && len(id) <= store.MaxID && utf8.ValidString(id)
+		check(t, legal, store.ValidateID("record", id), id)
+		b := mutations(store.Put(rec(id, id)))
+		check(t, legal, b.Validate(), id)
+	})
+}
+
+func FuzzValidateSession(f *testing.F) {
+	for _, seed := range []string{"", "s", " s", "a*", "\x00", "\u0085", "é"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		if err := store.ValidateSession(id); err != nil {
+			require.ErrorIs(t, err, backends.ErrInvalid)
+			return
+		}
+		// A legal id stays as it is where scopes are trimmed.
+		s, err := backends.Scope{SessionID: id}.Normalize()
+		require.NoError(t, err)
+		require.Equal(t, id, s.SessionID)
+	})
+}
