@@ -53,7 +53,7 @@ func open(ctx context.Context, path string, mode modes.Mode, stderr io.Writer) (
 	a.mem, err = middleware.New(ctx, &middleware.Config{
 		Backend: a.backend,
 		Mode:    mode,
-		TopK:    10, // without a model memories are single messages: short, and many
+		TopK:    20, // without a model memories are single messages: short, and many
 	})
 	if err != nil {
 		return a, err

@@ -72,7 +72,7 @@ func (c *conversation) toolCall(offered []*schema.ToolInfo, notes bool) *schema.
 	var arguments map[string]any
 	switch {
 	case len(open) > 0:
-		name, arguments = "search_memory", map[string]any{"keywords": keywords(open)}
+		name, arguments = "search_memory", map[string]any{"keywords": keywords(open), "limit": searchLimit}
 	case notes && len(questions(c.said)) == 0:
 		name, arguments = "add_memory", map[string]any{"thinking": "the user said so", "content": []string{c.said}}
 	default:
@@ -88,7 +88,11 @@ func (c *conversation) toolCall(offered []*schema.ToolInfo, notes bool) *schema.
 	return &schema.ToolCall{ID: "demo-" + name, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: string(raw)}}
 }
 
-const maxKeywords = 10
+// searchLimit is high, because questions that were asked before are found too.
+const (
+	maxKeywords = 10
+	searchLimit = 30
+)
 
 // keywords are the words that a question asks about, and those related to them.
 func keywords(asked []string) []string {

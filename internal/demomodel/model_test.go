@@ -37,7 +37,7 @@ func TestAQuestionIsSearchedForOnce(t *testing.T) {
 	out, err := m.Generate(t.Context(), in)
 	require.NoError(t, err)
 	require.Len(t, out.ToolCalls, 1)
-	assert.Equal(t, schema.FunctionCall{Name: "search_memory", Arguments: `{"keywords":["allergic"]}`}, out.ToolCalls[0].Function)
+	assert.Equal(t, schema.FunctionCall{Name: "search_memory", Arguments: `{"keywords":["allergic","allergy"],"limit":30}`}, out.ToolCalls[0].Function)
 
 	in = append(in, out, schema.ToolMessage("- [1] 2026-01-01: I am allergic to peanuts.", out.ToolCalls[0].ID))
 	out, err = m.Generate(t.Context(), in)
@@ -52,7 +52,7 @@ func TestASearchThatFindsNothingEndsTheTurn(t *testing.T) {
 	out, err := m.Generate(t.Context(), in)
 	require.NoError(t, err)
 	require.Len(t, out.ToolCalls, 1)
-	assert.Equal(t, `{"keywords":["过敏"]}`, out.ToolCalls[0].Function.Arguments)
+	assert.Equal(t, `{"keywords":["过敏"],"limit":30}`, out.ToolCalls[0].Function.Arguments)
 	out, err = m.Generate(t.Context(), append(in, out, schema.ToolMessage("(no relevant memories found)", out.ToolCalls[0].ID)))
 	require.NoError(t, err)
 	assert.Empty(t, out.ToolCalls)

@@ -85,6 +85,7 @@ var synonyms = split(map[string]string{
 	"work": "job employ company profession", "job": "work profession employ", "profession": "work job", "company": "work employ",
 	"name": "call", "call": "name",
 	"like": "love enjoy favorite prefer", "love": "like enjoy favorite", "enjoy": "like love favorite", "favorite": "like love enjoy prefer", "prefer": "like love favorite",
+	"allergic": "allergy", "allergy": "allergic", "married": "wife husband", "sick": "ill disease", "ill": "sick",
 	"pet": "dog cat bird fish rabbit hamster", "child": "son daughter kid", "kid": "son daughter child", "sibling": "sister brother", "parent": "mother father mom dad",
 	"wife": "wed", "husband": "wed", "spouse": "wed wife husband", "partner": "wife husband girlfriend boyfriend",
 	"car": "drive", "phone": "number", "old": "age", "age": "old year", "trip": "travel visit", "travel": "trip visit", "mom": "mother", "mother": "mom", "dad": "father", "father": "dad",

@@ -1,0 +1,134 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Multiuser is a chat server whose users each have a memory of their own. One
+// store, one backend and one middleware serve them all; whose memory a request
+// has follows from its scope, and nothing that a user or a model writes changes
+// that.
+//
+//	go run ./examples/multiuser -db memory.db
+//	curl localhost:8080/chat -H 'X-User: ann' -d '{"text":"I am allergic to peanuts."}'
+//	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d '{"text":"What am I allergic to?"}'
+//	curl localhost:8080/chat -H 'X-User: bob' -d '{"text":"What am I allergic to?"}'
+//
+// With -H 'Accept: text/event-stream' the answer comes in pieces. OPENAI_API_KEY
+// (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) choose a real model.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/cloudwego/eino/components/model"
+
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/openai"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/demomodel"
+	"github.com/einomem/einomem/middleware"
+)
+
+// grace is how long requests that are under way, and learning from them, may
+// still take when the server is told to stop.
+const grace = 30 * time.Second
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program: 0 is success, 1 a failure, 2 a command line that makes no
+// sense.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("multiuser", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	addr := flags.String("addr", "localhost:8080", "the `address` to listen on")
+	db := flags.String("db", "multiuser.db", "the `file` that keeps the memory")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 || *db == "" {
+		fmt.Fprintln(stderr, "multiuser: no arguments are expected, and -db FILE cannot be empty")
+		return 2
+	}
+	if err := serve(ctx, *addr, *db, stdout, stderr); err != nil {
+		fmt.Fprintf(stderr, "multiuser: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// serve puts the parts together, answers until ctx is over, and then ends in
+// order: requests, learning, backend, store.
+func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err error) {
+	ending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+
+	config := &mem0.Config{}
+	chat, err := choose(ctx, config, stderr)
+	if err != nil {
+		return err
+	}
+	file, err := sqlitestore.Open(ctx, db, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	config.Store = file
+	backend, err := mem0.New(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, backend.Close(ending)) }()
+	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, mem.Flush(ending), mem.Close(ending)) }()
+
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Handler: newServer(mem, chat), ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(listener) }()
+	fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	time.AfterFunc(grace, cancel)
+	return errors.Join(err, srv.Shutdown(ending))
+}
+
+// choose returns the model that answers, and has the backend learn by it.
+func choose(ctx context.Context, config *mem0.Config, stderr io.Writer) (model.ToolCallingChatModel, error) {
+	chat, ok, err := openai.ChatModelFromEnv(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		fmt.Fprintln(stderr, demomodel.Notice)
+		return demomodel.New(nil), nil
+	}
+	config.Model = chat
+	embedder, ok, err := openai.EmbedderFromEnv(ctx)
+	if ok {
+		config.Embedder, config.EmbeddingModel = embedder, embedder.Model()
+	}
+	return chat, err
+}
