@@ -109,22 +109,7 @@ func (t *batch) resolve() error {
 // as another memory retracts its target instead; one that says what its target
 // says changes nothing.
 func (t *batch) dedupe() {
-	first := map[identity]*entry{}
-	for i := range t.entries {
-		if e := &t.entries[i]; e.writes() {
-			first[identityOf(&e.memory)] = nil
-		}
-	}
-	known := map[identity]*backends.Memory{}
-	for _, m := range t.all {
-		if !m.Active() || m.Expired(t.in.now) {
-			continue
-		}
-		k := identityOf(m)
-		if _, wanted := first[k]; wanted && known[k] == nil {
-			known[k] = m
-		}
-	}
+	first, known := t.held()
 	for i := range t.entries {
 		e := &t.entries[i]
 		if !e.writes() {
@@ -142,6 +127,36 @@ func (t *batch) dedupe() {
 			first[k] = e
 		}
 	}
+}
+
+// held returns the identities that the batch is about to write, and the active
+// memories that have them already.
+func (t *batch) held() (wanted map[identity]*entry, known map[identity]*backends.Memory) {
+	wanted, known = map[identity]*entry{}, map[identity]*backends.Memory{}
+	lengths := map[int]bool{} // spares hashing most of the texts
+	for i := range t.entries {
+		if e := &t.entries[i]; e.writes() {
+			k := identityOf(&e.memory)
+			wanted[k] = nil
+			lengths[len(k.text)] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return wanted, known
+	}
+	for _, m := range t.all {
+		if !m.Active() || m.Expired(t.in.now) {
+			continue
+		}
+		k := identityOf(m)
+		if !lengths[len(k.text)] || known[k] != nil {
+			continue
+		}
+		if _, asked := wanted[k]; asked {
+			known[k] = m
+		}
+	}
+	return wanted, known
 }
 
 // replaces returns the entry that supersedes or retracts the memory.

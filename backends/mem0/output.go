@@ -12,9 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	jsonrepair "github.com/RealAlexandreAI/json-repair"
 	"github.com/cloudwego/eino/schema"
 )
 
@@ -29,8 +27,7 @@ var (
 
 const (
 	maxOutput = 1 << 20 // bytes of an answer that are looked at
-	maxRepair = 1 << 17 // bytes that are repaired: the repair is not linear
-	maxDepth  = 32      // brackets inside each other
+	maxRepair = 1 << 18 // bytes that are mended when they are no JSON
 )
 
 // listKeys are the names under which the list of entries is looked for, in
@@ -144,7 +141,10 @@ func readJSON(answer string) (any, error) {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, errTruncated
 	}
-	return repair(s)
+	if len(s) > maxRepair {
+		return nil, errTooLarge
+	}
+	return readLenient(s)
 }
 
 func decode(s string) (any, error) {
@@ -155,70 +155,6 @@ func decode(s string) (any, error) {
 		return nil, err
 	}
 	return v, nil
-}
-
-// repair mends what is nearly JSON: single quotes, missing quotes and commas,
-// commas too many. json-repair does the mending; it completes a text that is cut
-// off and garbles \u escapes, so both are dealt with before.
-func repair(s string) (any, error) {
-	if len(s) > maxRepair {
-		return nil, errTooLarge
-	}
-	s, whole := balance(s)
-	if !whole {
-		return nil, errTruncated
-	}
-	mended, err := jsonrepair.RepairJSON(unescape(s))
-	if err != nil {
-		return nil, errNoJSON
-	}
-	v, err := decode(mended)
-	if err != nil {
-		return nil, errNoJSON
-	}
-	return v, nil
-}
-
-// balance cuts s after the bracket that closes its first one, and reports
-// whether there is such a bracket. Quotes that are never closed, as in a text
-// with a lone quote, fall back to the last bracket of the text.
-func balance(s string) (string, bool) {
-	var open []byte
-	inString := false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if open = append(open, c+2); len(open) > maxDepth { // '{'+2 is '}', '['+2 is ']'
-				return s, false
-			}
-		case c == '}' || c == ']':
-			if c != open[len(open)-1] {
-				return s, false
-			}
-			if open = open[:len(open)-1]; len(open) == 0 {
-				return s[:i+1], true
-			}
-		}
-	}
-	return s, false
-}
-
-var escape = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+`)
-
-// unescape writes \u escapes out as characters, except those that JSON needs.
-func unescape(s string) string {
-	return escape.ReplaceAllStringFunc(s, func(e string) string {
-		var out string
-		if err := json.Unmarshal([]byte(`"`+e+`"`), &out); err != nil || !utf8.ValidString(out) {
-			return " "
-		}
-		return strings.NewReplacer(`"`, `\"`, `\`, `\\`, "\n", `\n`).Replace(out)
-	})
 }
 
 // firstOf returns the first value that the object has under one of the keys.
