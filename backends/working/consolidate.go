@@ -63,14 +63,18 @@ func (m *Memory) consolidate(ctx context.Context, k sessionKey) (*backends.AddRe
 
 // patiently repeats what another process stands in the way of, until ctx is done.
 func (m *Memory) patiently(ctx context.Context, do func() error) error {
+	var busy error
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := do()
-		if !errors.Is(err, errBusy) && !errors.Is(err, errLost) {
+		switch {
+		case errors.Is(err, errBusy) || errors.Is(err, errLost):
+			busy = err
+		case err == nil || busy == nil || ctx.Err() == nil:
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w: %w", context.Cause(ctx), busy)
 		case <-time.After(pause):
 		}
 	}

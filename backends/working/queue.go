@@ -161,7 +161,7 @@ func (m *Memory) drainLocked(ctx context.Context, k sessionKey) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := m.writeRecorded(e)
+		err := m.writeRecorded(ctx, e)
 		switch {
 		case errors.Is(err, backends.ErrInvalid): // it can never succeed
 			m.report(e.ctx, StageAppend, fmt.Errorf("%w: the turn is dropped", err))
@@ -173,13 +173,13 @@ func (m *Memory) drainLocked(ctx context.Context, k sessionKey) error {
 	return nil
 }
 
-// writeRecorded appends a turn with the values of the context it was recorded with.
-func (m *Memory) writeRecorded(e *entries) error {
-	ctx, cancel := m.bound(e.ctx)
+// writeRecorded appends a turn with the values of the context it was recorded
+// with, for as long as ctx of who does it lasts.
+func (m *Memory) writeRecorded(ctx context.Context, e *entries) error {
+	recorded, cancel := context.WithTimeout(e.ctx, appendTimeout)
 	defer cancel()
-	ctx, cancel = context.WithTimeout(ctx, appendTimeout)
-	defer cancel()
-	return m.write(ctx, e)
+	defer context.AfterFunc(ctx, cancel)()
+	return m.write(recorded, e)
 }
 
 // write appends one turn to the log and makes it known as not learnt from.
