@@ -13,6 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+const maxTerm = 256 // bytes
+
 // analyzer turns text into index terms. One analyzer serves documents and
 // queries, so that both sides meet. It is safe for concurrent use.
 type analyzer struct {
@@ -80,6 +82,9 @@ func (a *analyzer) bag(text string) bag {
 // term returns the term of a folded word, and false for one that is in the stop
 // list of its language.
 func (a *analyzer) term(word string) (string, bool) {
+	if len(word) > maxTerm { // a checksum, an encoded file: its beginning tells it apart
+		word = strings.ToValidUTF8(word[:maxTerm], "")
+	}
 	word = strings.ReplaceAll(word, "’", "'")
 	word = strings.Trim(strings.TrimSuffix(word, "'s"), "'")
 	r, _ := utf8.DecodeRuneInString(word)

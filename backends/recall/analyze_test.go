@@ -42,6 +42,7 @@ func TestTerms(t *testing.T) {
 		{"Arabic", "الكتب", "كتب"},
 		{"Devanagari as it is", "नमस्ते दुनिया", "नमस्ते दुनिया"},
 		{"nothing to index", " … 😀 -- !", ""},
+		{"overlong", strings.Repeat("1", 300), strings.Repeat("1", 256)},
 		{"broken UTF-8", "caf\xff tea", "caf tea"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

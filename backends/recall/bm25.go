@@ -68,10 +68,7 @@ func strongest(terms []weighedTerm) []weighedTerm {
 // score adds the BM25 score of every matching document to scores, by slot, and
 // returns the slots that match.
 func (x *lexicon) score(q *lexicalQuery, p *BM25, scores []float64, matched []int32) []int32 {
-	if x.docs == 0 {
-		return matched
-	}
-	mean := float64(x.total) / float64(x.docs)
+	base, perTerm := p.K1*(1-p.B), p.K1*p.B*float64(x.docs)/float64(max(1, x.total))
 	for _, t := range q.terms {
 		weight := t.weight * (p.K1 + 1)
 		for _, e := range t.list {
@@ -79,8 +76,7 @@ func (x *lexicon) score(q *lexicalQuery, p *BM25, scores []float64, matched []in
 				matched = append(matched, e.slot)
 			}
 			count := float64(e.count)
-			held := p.K1 * (1 - p.B + p.B*float64(x.lengths[e.slot])/mean)
-			scores[e.slot] += weight * count / (count + held)
+			scores[e.slot] += weight * count / (count + base + perTerm*float64(x.lengths[e.slot]))
 		}
 	}
 	return matched

@@ -10,11 +10,17 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
 func Example() {
 	ctx := context.Background()
-	records := newFakeRecords() // in a program: a store, such as sqlitestore.Open
+	records, err := sqlitestore.Open(ctx, ":memory:", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = records.Close() }()
 	ranker, err := recall.New(ctx, &recall.Config{Records: records})
 	if err != nil {
 		fmt.Println(err)

@@ -27,51 +27,44 @@ func poolSize(topK int) int { return max(4*topK, 60) }
 func (c *contest) entrant(slot int32) ranked {
 	d := &c.index.docs[slot]
 	e := ranked{slot: slot, time: d.time, id: d.memory.ID}
-	if c.attainable > 0 {
-		e.lexical = min(1, c.scratch.lexical[slot]/c.attainable)
-	}
+	e.lexical = min(1, share(c.scratch.lexical[slot], c.attainable))
 	e.score = e.lexical
-	if c.query.vector != nil && d.row >= 0 {
+	if cosine := c.scratch.cosines[slot]; cosine != noVector {
 		w := c.ranker.config.Weights
-		e.vector = unit(c.scratch.cosines[slot])
+		e.vector = cosine
 		e.score = (w.Lexical*e.lexical + w.Vector*e.vector) / (w.Lexical + w.Vector)
 	}
 	return e
 }
 
-// unit brings a cosine into 0 to 1.
-func unit(cosine float64) float64 { return max(0, min(1, cosine)) }
-
 // weightedSum orders by the parts, each divided by its highest value among the
 // documents that may be returned, weighed and added. A document without a vector
 // goes by its lexical part alone.
 func (c *contest) weightedSum() []ranked {
+	lexical, cosines := c.scratch.lexical, c.scratch.cosines
 	var topLexical, topVector float64
 	for _, slot := range c.scratch.chosen {
-		topLexical = max(topLexical, c.scratch.lexical[slot])
-		if c.query.vector != nil && c.index.docs[slot].row >= 0 {
-			topVector = max(topVector, unit(c.scratch.cosines[slot]))
-		}
+		topLexical = max(topLexical, lexical[slot])
+		topVector = max(topVector, cosines[slot])
 	}
 	w := c.ranker.config.Weights
 	best := topK{size: c.pool()}
 	for _, slot := range c.scratch.chosen {
-		d := &c.index.docs[slot]
-		var lexical float64
-		if topLexical > 0 {
-			lexical = c.scratch.lexical[slot] / topLexical
-		}
-		value := lexical
-		if c.query.vector != nil && d.row >= 0 {
-			var vector float64
-			if topVector > 0 {
-				vector = unit(c.scratch.cosines[slot]) / topVector
-			}
-			value = (w.Lexical*lexical + w.Vector*vector) / (w.Lexical + w.Vector)
+		value := share(lexical[slot], topLexical)
+		if cosines[slot] != noVector {
+			value = (w.Lexical*value + w.Vector*share(cosines[slot], topVector)) / (w.Lexical + w.Vector)
 		}
 		c.offer(&best, slot, value)
 	}
 	return best.best()
+}
+
+// share returns x / of, and 0 where there is nothing to have a share of.
+func share(x, of float64) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return x / of
 }
 
 // offer puts a document into the heap unless it found nothing or its score is
@@ -106,7 +99,7 @@ func (c *contest) reciprocalRank() []ranked {
 		if v := c.scratch.lexical[slot]; v > 0 {
 			lexical.offer(ranked{slot: slot, value: v, time: d.time, id: d.memory.ID})
 		}
-		if d.row >= 0 && c.scratch.cosines[slot] > 0 {
+		if c.scratch.cosines[slot] > 0 {
 			vector.offer(ranked{slot: slot, value: c.scratch.cosines[slot], time: d.time, id: d.memory.ID})
 		}
 	}

@@ -47,11 +47,10 @@ func (c *contest) mem0() []ranked {
 func (c *contest) nearest(limit int) []ranked {
 	best := topK{size: limit}
 	for _, slot := range c.scratch.chosen {
-		d := &c.index.docs[slot]
-		if d.row < 0 {
+		v, d := c.scratch.cosines[slot], &c.index.docs[slot]
+		if v == noVector {
 			continue
 		}
-		v := unit(c.scratch.cosines[slot])
 		best.offer(ranked{slot: slot, value: v, vector: v, time: d.time, id: d.memory.ID})
 	}
 	return best.best()

@@ -14,10 +14,15 @@ import (
 // scratch is memory that one search needs and the next one uses again.
 type scratch struct {
 	lexical []float64 // by slot; all zero between searches
-	cosines []float64 // by slot
+	cosines []float64 // by slot, 0 to 1; noVector where there is none
 	matched []int32   // slots with a lexical score
 	chosen  []int32   // slots that may be hits
 }
+
+const noVector = -1
+
+// unit brings a cosine into 0 to 1.
+func unit(cosine float64) float64 { return max(0, min(1, cosine)) }
 
 func (r *Ranker) borrow(slots int) *scratch {
 	s, _ := r.scratch.Get().(*scratch)
@@ -74,6 +79,7 @@ func (x *index) choose(q *query, s *scratch) {
 	for _, slot := range s.matched {
 		if q.scope.admits(&x.docs[slot]) {
 			s.chosen = append(s.chosen, slot)
+			s.cosines[slot] = noVector
 		}
 	}
 }
@@ -87,8 +93,9 @@ func (x *index) scan(q *query, s *scratch) {
 			continue
 		}
 		s.chosen = append(s.chosen, int32(slot))
+		s.cosines[slot] = noVector
 		if d.row >= 0 {
-			s.cosines[slot] = float64(vek32.Dot(q.vector, x.matrix.row(d.row)))
+			s.cosines[slot] = unit(float64(vek32.Dot(q.vector, x.matrix.row(d.row))))
 		}
 	}
 }

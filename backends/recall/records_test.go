@@ -99,6 +99,9 @@ func (p *fakePartition) mutate(m store.Mutation, now time.Time) {
 		if r.Created.IsZero() {
 			r.Created = now
 		}
+		if r.Updated.IsZero() {
+			r.Updated = now
+		}
 		p.records[r.ID] = &r
 		delete(p.removed, r.ID)
 	case store.OpRetract:
