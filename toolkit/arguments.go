@@ -107,19 +107,18 @@ type count struct {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *count) UnmarshalJSON(b []byte) error {
-	s, err := scalar(b)
-	if err != nil {
-		return nil
+	if s, err := scalar(b); err == nil {
+		*c = countOf(strings.TrimSpace(s))
 	}
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if errors.Is(err, strconv.ErrRange) {
-		err = nil // ±infinity: out of range, and clamped
-	}
-	if err != nil || f != f {
-		return nil
-	}
-	*c = count{n: int(min(max(f, 1), MaxLimit)), set: true}
 	return nil
+}
+
+func countOf(s string) count {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || f != f { // ±infinity is out of range, and clamped
+		return count{}
+	}
+	return count{n: int(min(max(f, 1), MaxLimit)), set: true}
 }
 
 // or returns the count, or fallback when there was none.

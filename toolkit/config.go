@@ -141,7 +141,7 @@ func (k *kit) setDefaults() {
 
 // scope returns whose memory a call is about, or why nobody knows.
 func (k *kit) scope(ctx context.Context) (backends.Scope, error) {
-	s, err := k.Config.Scope(ctx)
+	s, err := k.Scope(ctx)
 	if err != nil {
 		return backends.Scope{}, err
 	}
