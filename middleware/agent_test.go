@@ -21,6 +21,7 @@ import (
 
 // agent is one agent with a memory and a model that follows a script.
 type agent struct {
+	t      testing.TB
 	runner *adk.Runner
 	model  *testmodel.Chat
 
@@ -32,7 +33,7 @@ const basePrompt = "You are a helpful agent."
 
 func newAgent(t testing.TB, mem *middleware.MemoryMiddleware, script ...testmodel.Reply) *agent {
 	t.Helper()
-	a := &agent{}
+	a := &agent{t: t}
 	watched := make([]testmodel.Reply, len(script))
 	for i, reply := range script {
 		watched[i] = func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
@@ -61,13 +62,13 @@ func (a *agent) offered(tools []*schema.ToolInfo) {
 }
 
 // reply runs the agent and returns its last answer.
-func (a *agent) reply(t testing.TB, ctx context.Context, texts ...string) string {
-	t.Helper()
+func (a *agent) reply(ctx context.Context, texts ...string) string {
+	a.t.Helper()
 	var input []adk.Message
 	for _, text := range texts {
 		input = append(input, schema.UserMessage(text))
 	}
-	return drain(t, a.runner.Run(ctx, input))
+	return drain(a.t, a.runner.Run(ctx, input))
 }
 
 // drain reads a run to its end and returns the last text of the assistant.

@@ -48,7 +48,7 @@ func TestM09_NoUserNoMemory(t *testing.T) {
 	var told []error
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, OnError: func(_ context.Context, _ string, err error) { told = append(told, err) }})
 	a := newAgent(t, mem, testmodel.Call("1", "search_memory", `{"keywords":["x"],"user_id":"ann"}`), testmodel.Call("2", "add_memory", `{"content":["x"]}`), testmodel.Text("ok"))
-	require.Equal(t, "ok", a.reply(t, context.Background(), "hi"))
+	require.Equal(t, "ok", a.reply(context.Background(), "hi"))
 	searches, adds := f.seen()
 	require.Empty(t, searches)
 	require.Empty(t, adds)
@@ -75,7 +75,7 @@ func TestM12_TheBackendIsUsedAsItIs(t *testing.T) {
 	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: f, Sessions: own, AwaitWrite: true})
 	require.NoError(t, err)
 	require.Same(t, f, mem.Backend())
-	newAgent(t, mem, testmodel.Text("ok")).reply(t, asAnn(), "hi")
+	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "hi")
 	require.NoError(t, mem.Close(context.Background()))
 	p, err := ann.Partition(backends.PartitionUser)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestM13_ABackendAloneIsEnough(t *testing.T) {
 	f := &withSessions{own: openStore(t)}
 	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: f})
 	require.NoError(t, err)
-	newAgent(t, mem, testmodel.Text("ok")).reply(t, asAnn(), "hi")
+	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "hi")
 	require.NoError(t, mem.Flush(context.Background()))
 	require.NoError(t, mem.Close(context.Background()))
 	require.Empty(t, logged.String(), "nothing to warn of")
@@ -135,7 +135,7 @@ func TestM21_AWrappedBackendIsAccepted(t *testing.T) {
 	f := &fake{memories: []string{"likes tea"}}
 	mem := open(t, &middleware.Config{Backend: backends.Traced("Fake", f), AwaitWrite: true})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	a.reply(t, asAnn(), "hi")
+	a.reply(asAnn(), "hi")
 	require.Contains(t, a.note(t, 0).Content, "likes tea")
 	searches, adds := f.seen()
 	require.Len(t, searches, 1)

@@ -63,15 +63,15 @@ func TestWhatWasSaidIsKnownInTheNextSessionToItsUserAlone(t *testing.T) {
 		{"I live in Bergen with my cat Miso.", "Where do I live?", "Bergen"},
 		{"我住在杭州，最喜欢喝龙井茶。", "我喜欢喝什么茶？", "龙井茶"},
 	} {
-		newAgent(t, mem, testmodel.Text("Noted.")).reply(t, as("ann", "monday"), c.said)
+		newAgent(t, mem, testmodel.Text("Noted.")).reply(as("ann", "monday"), c.said)
 
 		tuesday := newAgent(t, mem, testmodel.Text("ok"))
-		tuesday.reply(t, as("ann", "tuesday"), c.asked)
+		tuesday.reply(as("ann", "tuesday"), c.asked)
 		require.Contains(t, tuesday.note(t, 0).Content, c.known)
 
 		for _, stranger := range []string{"bob", "Ann", "ann2", "an", "ann:tuesday", "ánn"} {
 			theirs := newAgent(t, mem, testmodel.Call("1", "search_memory", fmt.Sprintf(`{"keywords":[%q]}`, c.known)), testmodel.Text("ok"))
-			theirs.reply(t, as(stranger, "monday"), c.asked)
+			theirs.reply(as(stranger, "monday"), c.asked)
 			for _, call := range theirs.model.Calls() {
 				for _, m := range call {
 					if m.Role == schema.Tool {
@@ -101,11 +101,11 @@ func TestTheModesEndToEnd(t *testing.T) {
 		t.Run(string(c.mode), func(t *testing.T) {
 			b := verbatim(t, openStore(t))
 			mem := open(t, &middleware.Config{Backend: b, Mode: c.mode, AwaitWrite: true})
-			newAgent(t, mem, c.first...).reply(t, as("ann", "1"), "I play the cello.")
+			newAgent(t, mem, c.first...).reply(as("ann", "1"), "I play the cello.")
 			require.ElementsMatch(t, c.stored, list(t, b, "ann"))
 
 			second := newAgent(t, mem, c.second...)
-			second.reply(t, as("ann", "2"), "Which cello lessons suit me?")
+			second.reply(as("ann", "2"), "Which cello lessons suit me?")
 			require.Equal(t, c.note, len(second.notes(0)) == 1)
 			last := second.model.Calls()[len(second.model.Calls())-1]
 			require.Equal(t, c.tool, strings.Contains(last[len(last)-1].Content, "] ") && strings.Contains(last[len(last)-1].Content, "plays the cello"))
@@ -119,7 +119,7 @@ func TestTheLogInAStoreOfItsOwn(t *testing.T) {
 	b := verbatim(t, openStore(t))
 	mem := open(t, &middleware.Config{Backend: b, Sessions: openStore(t), AwaitWrite: true})
 	for range 2 {
-		newAgent(t, mem, testmodel.Text("ok")).reply(t, as("ann", "1"), "hi")
+		newAgent(t, mem, testmodel.Text("ok")).reply(as("ann", "1"), "hi")
 	}
 	require.ElementsMatch(t, []string{"hi", "ok"}, list(t, b, "ann"))
 	p, err := backends.Scope{UserID: "ann"}.Partition(backends.PartitionUser)
@@ -132,7 +132,7 @@ func TestAwaitWriteLearnsBeforeTheReplyEnds(t *testing.T) {
 	for _, await := range []bool{true, false} {
 		b := verbatim(t, openStore(t))
 		mem := open(t, &middleware.Config{Backend: b, AwaitWrite: await, Working: &working.Config{Idle: time.Hour}})
-		newAgent(t, mem, testmodel.Text("ok")).reply(t, as("ann", "1"), "hi")
+		newAgent(t, mem, testmodel.Text("ok")).reply(as("ann", "1"), "hi")
 		require.Equal(t, await, len(list(t, b, "ann")) == 2)
 		require.NoError(t, mem.Flush(context.Background()))
 		require.ElementsMatch(t, []string{"hi", "ok"}, list(t, b, "ann"))
@@ -178,7 +178,7 @@ func TestATurnOutlivesItsProcess(t *testing.T) {
 		}
 	}
 	mem, b, end := session(&working.Config{Idle: time.Hour, Sweep: -1}, func() {})
-	newAgent(t, mem, testmodel.Text("ok")).reply(t, as("ann", "1"), "I moved to Rome.")
+	newAgent(t, mem, testmodel.Text("ok")).reply(as("ann", "1"), "I moved to Rome.")
 	require.Empty(t, list(t, b, "ann"))
 	end()
 
@@ -220,8 +220,8 @@ func TestManyUsersAtOnce(t *testing.T) {
 	for i, a := range agents {
 		wg.Go(func() {
 			ctx := as(fmt.Sprint("user", i), "same session id")
-			a.replyOrErr(t, ctx, fmt.Sprintf("My word is secret%02d.", i))
-			a.replyOrErr(t, ctx, "What is my word?")
+			a.replyOrErr(ctx, fmt.Sprintf("My word is secret%02d.", i))
+			a.replyOrErr(ctx, "What is my word?")
 		})
 	}
 	wg.Wait()
@@ -248,7 +248,7 @@ func TestManyUsersAtOnce(t *testing.T) {
 var anySecret = regexp.MustCompile(`secret\d\d`)
 
 // replyOrErr is reply for goroutines other than the test's.
-func (a *agent) replyOrErr(t testing.TB, ctx context.Context, text string) {
+func (a *agent) replyOrErr(ctx context.Context, text string) {
 	events := a.runner.Query(ctx, text)
 	for {
 		event, ok := events.Next()
@@ -256,7 +256,7 @@ func (a *agent) replyOrErr(t testing.TB, ctx context.Context, text string) {
 			return
 		}
 		if event.Err != nil {
-			t.Errorf("reply to %q: %v", text, event.Err)
+			a.t.Errorf("reply to %q: %v", text, event.Err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestABackendThatIsDown(t *testing.T) {
 				Working: &working.Config{Backoff: time.Hour, MaxBackoff: time.Hour},
 			})
 			a := newAgent(t, mem, testmodel.Text("still here"))
-			require.Equal(t, "still here", a.reply(t, asAnn(), "hi"))
+			require.Equal(t, "still here", a.reply(asAnn(), "hi"))
 			require.Empty(t, a.notes(0))
 			require.Len(t, told.at("search"), 1)
 			require.Len(t, told.at("consolidate"), 1)
@@ -91,7 +91,7 @@ func TestNothingIsLostWhileTheBackendIsDown(t *testing.T) {
 	}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, OnError: func(context.Context, string, error) {},
 		Working: &working.Config{Backoff: time.Nanosecond, MaxBackoff: time.Nanosecond}})
-	newAgent(t, mem, testmodel.Text("ok")).reply(t, asAnn(), "I moved to Rome.")
+	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "I moved to Rome.")
 	mu.Lock()
 	broken = false
 	mu.Unlock()
@@ -109,7 +109,7 @@ func TestRecordingAfterCloseIsReported(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &fake{memories: []string{"likes tea"}}, OnError: told.tell})
 	require.NoError(t, mem.Close(context.Background()))
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	require.Equal(t, "ok", a.reply(t, asAnn(), "hi"))
+	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	require.Len(t, a.notes(0), 1, "reading goes on")
 	require.Len(t, told.at("record"), 1)
 	require.ErrorIs(t, told.at("record")[0], working.ErrClosed)

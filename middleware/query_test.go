@@ -85,7 +85,7 @@ func shown(t *testing.T, resp *backends.SearchResponse) []string {
 	f := &fake{onSearch: func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { return resp, nil }}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.StaticControl})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	require.Equal(t, "ok", a.reply(t, asAnn(), "hi"))
+	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	var out []string
 	for _, at := range a.notes(0) {
 		for line := range strings.Lines(a.model.Calls()[0][at].Content) {

@@ -29,7 +29,7 @@ func TestM15_StaticControl(t *testing.T) {
 	f := &fake{memories: []string{"Ann lives in Oslo"}}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.StaticControl, AwaitWrite: true})
 	a := newAgent(t, mem, testmodel.Text("In Oslo."))
-	require.Equal(t, "In Oslo.", a.reply(t, asAnn(), "Where do I live?"))
+	require.Equal(t, "In Oslo.", a.reply(asAnn(), "Where do I live?"))
 
 	searches, adds := f.seen()
 	require.Len(t, searches, 1)
@@ -54,7 +54,7 @@ func TestM15_StaticControl(t *testing.T) {
 func TestM16_TheNoteStandsBeforeTheQuestion(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &fake{memories: []string{"likes tea"}}, Mode: modes.StaticControl})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	a.reply(t, asAnn(), "What do I like?")
+	a.reply(asAnn(), "What do I like?")
 	in := a.model.Calls()[0]
 	require.Len(t, in, 3)
 	require.Equal(t, []int{1}, a.notes(0))
@@ -64,7 +64,7 @@ func TestM16_TheNoteStandsBeforeTheQuestion(t *testing.T) {
 func TestM16_OrBehindItIfConfigured(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &fake{memories: []string{"likes tea"}}, Mode: modes.StaticControl, NotePosition: "after_user", NoteRole: schema.Assistant})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	a.reply(t, asAnn(), "What do I like?")
+	a.reply(asAnn(), "What do I like?")
 	require.Equal(t, []int{2}, a.notes(0))
 	require.Equal(t, schema.Assistant, a.note(t, 0).Role)
 }
@@ -73,7 +73,7 @@ func TestM17_WithoutMemoriesThereIsNoNote(t *testing.T) {
 	f := &fake{}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.StaticControl, AwaitWrite: true})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	a.reply(t, asAnn(), "hi")
+	a.reply(asAnn(), "hi")
 	require.Empty(t, a.notes(0))
 	require.Len(t, a.model.Calls()[0], 2)
 	require.Equal(t, basePrompt, strings.TrimSpace(a.systemPrompt(0)))
@@ -92,7 +92,7 @@ func TestM18_ASearchThatFailsLeavesTheReplyAndTheWrite(t *testing.T) {
 		OnError: func(_ context.Context, stage string, err error) { told = append(told, stage+": "+err.Error()) },
 	})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	require.Equal(t, "ok", a.reply(t, asAnn(), "hi"))
+	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	require.Empty(t, a.notes(0))
 	_, adds := f.seen()
 	require.Len(t, adds, 1)
@@ -105,7 +105,7 @@ func TestM19_SearchingAcrossAgents(t *testing.T) {
 	no := false
 	f := &fake{}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, ScopeSearchByAgent: &no})
-	newAgent(t, mem, testmodel.Call("1", "search_memory", `{"keywords":["tea"]}`), testmodel.Text("ok")).reply(t, asAnn(), "hi")
+	newAgent(t, mem, testmodel.Call("1", "search_memory", `{"keywords":["tea"]}`), testmodel.Text("ok")).reply(asAnn(), "hi")
 	searches, adds := f.seen()
 	require.Len(t, searches, 2, "the hook's and the tool's")
 	for _, s := range searches {
@@ -120,7 +120,7 @@ func TestM22_AgentControl(t *testing.T) {
 	require.NoError(t, err, "nothing is recorded, so no log is needed")
 	require.Nil(t, mem.Working())
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	require.Equal(t, "ok", a.reply(t, asAnn(), "hi"))
+	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	require.NoError(t, mem.Flush(context.Background()))
 	require.NoError(t, mem.Close(context.Background()))
 
@@ -141,7 +141,7 @@ func TestM22_AgentControl(t *testing.T) {
 func TestM23_OtherAgentsGetNoTools(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &fake{}, Mode: modes.AgentControl})
 	other := newAgent(t, nil, testmodel.Text("ok"))
-	other.reply(t, asAnn(), "hi")
+	other.reply(asAnn(), "hi")
 	require.Empty(t, other.tools)
 	require.Equal(t, basePrompt, other.systemPrompt(0))
 
@@ -164,7 +164,7 @@ func TestM31_Both(t *testing.T) {
 	f := &fake{memories: []string{"Ann lives in Oslo"}}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true}) // the default
 	a := newAgent(t, mem, testmodel.Text("In Oslo."))
-	require.Equal(t, "In Oslo.", a.reply(t, asAnn(), "Where do I live?"))
+	require.Equal(t, "In Oslo.", a.reply(asAnn(), "Where do I live?"))
 	searches, adds := f.seen()
 	require.Len(t, searches, 1)
 	require.Len(t, adds, 1)
@@ -178,7 +178,7 @@ func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 	f := &fake{memories: []string{"喜欢茶"}}
 	mem := open(t, &middleware.Config{Backend: f, Language: middleware.Chinese})
 	a := newAgent(t, mem, testmodel.Text("好"))
-	a.reply(t, asAnn(), "我喜欢什么？")
+	a.reply(asAnn(), "我喜欢什么？")
 	require.Contains(t, a.systemPrompt(0), "## 长期记忆")
 	require.NotContains(t, a.systemPrompt(0), "{", "Eino formats instructions")
 	require.Contains(t, a.note(t, 0).Content, "过往对话中的相关记忆")
@@ -193,7 +193,7 @@ func TestTheTextsCanBeReplaced(t *testing.T) {
 	f := &fake{memories: []string{"likes tea"}}
 	mem := open(t, &middleware.Config{Backend: f, Language: middleware.Auto, NoteHeader: "HEAD", NoteIntro: "INTRO", NoteName: "recall", ToolInstructions: "Use the tools."})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	a.reply(t, asAnn(), "hi")
+	a.reply(asAnn(), "hi")
 	require.Contains(t, a.systemPrompt(0), "Use the tools.")
 	require.NotContains(t, a.systemPrompt(0), "Long-term memory")
 	require.Empty(t, a.notes(0))
@@ -206,7 +206,7 @@ func TestTheTextsCanBeReplaced(t *testing.T) {
 func TestAnAlwaysLearningBackendGetsEveryTurn(t *testing.T) {
 	f := &learner{}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.AgentControl, AwaitWrite: true})
-	newAgent(t, mem, testmodel.Text("ok")).reply(t, asAnn(), "hi")
+	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "hi")
 	searches, adds := f.seen()
 	require.Empty(t, searches)
 	require.Len(t, adds, 1)

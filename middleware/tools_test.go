@@ -26,7 +26,7 @@ import (
 func use(t *testing.T, mem *middleware.MemoryMiddleware, name, arguments string) string {
 	t.Helper()
 	a := newAgent(t, mem, testmodel.Call("call_1", name, arguments), testmodel.Text("done"))
-	require.Equal(t, "done", a.reply(t, asAnn(), "go"), "the run must go on")
+	require.Equal(t, "done", a.reply(asAnn(), "go"), "the run must go on")
 	calls := a.model.Calls()
 	last := calls[len(calls)-1]
 	for i := len(last) - 1; i >= 0; i-- {
@@ -173,7 +173,7 @@ func TestTheBackendsModelSpeaksToNobody(t *testing.T) {
 func TestUpdateAndDeleteAreAskedFor(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &manager{}, UpdateTool: true, DeleteTool: true})
 	a := newAgent(t, mem, testmodel.Text("ok"))
-	a.reply(t, asAnn(), "hi")
+	a.reply(asAnn(), "hi")
 	require.Equal(t, []string{"search_memory", "add_memory", "update_memory", "delete_memory"}, a.tools)
 }
 
