@@ -7,6 +7,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -112,22 +116,44 @@ func (c *conn) pageEnd(part partition, since int64) (int64, error) {
 	return end, nil
 }
 
+// changed reads the records that changed after since. Most of the time goes into
+// the JSON, so that the rows are read first and decoded on all processors.
 func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Record, error) {
 	var out []store.Record
+	var texts [][]byte
 	const query = `SELECT memory, vector FROM records WHERE part = ? AND version > ? AND version <= ? ORDER BY version, pk`
 	err := c.each(ctx, query, []any{part, since, upto}, func(rows *sql.Rows) error {
-		var text sql.RawBytes
+		var text []byte
 		var r store.Record
 		if err := rows.Scan(&text, &r.Vector); err != nil {
 			return err
 		}
-		if err := decode("record", text, &r.Memory); err != nil {
-			return err
-		}
-		out = append(out, r)
+		out, texts = append(out, r), append(texts, text)
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	var all errgroup.Group
+	left := out
+	for some := range slices.Chunk(texts, max(minDecode, len(texts)/runtime.GOMAXPROCS(0)+1)) {
+		into := left[:len(some)]
+		left = left[len(some):]
+		all.Go(func() error { return decodeMemories(some, into) })
+	}
+	return out, all.Wait()
+}
+
+// minDecode is how many records are worth a goroutine.
+const minDecode = 64
+
+func decodeMemories(texts [][]byte, into []store.Record) error {
+	for i, text := range texts {
+		if err := decode("record", text, &into[i].Memory); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *conn) removed(ctx context.Context, part, since, upto int64) ([]string, error) {

@@ -76,12 +76,14 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 	}
 	out := &store.PartitionPage{}
 	err := s.read(ctx, "partitions of "+namespace, func(c *conn) error {
-		// Every record has an event, and so has every tombstone.
-		const query = `SELECT pk, kind, id FROM partitions p WHERE namespace = ? AND pk > ? AND (
+		// Every record has an event, and so has every tombstone. What belongs to an
+		// expired session is gone with it.
+		const query = `SELECT pk, kind, id FROM partitions p WHERE namespace = ?1 AND pk > ?2 AND (
 			EXISTS (SELECT 1 FROM events WHERE part = p.pk)
-			OR EXISTS (SELECT 1 FROM sessions WHERE part = p.pk AND (expires IS NULL OR expires > ?))
-			OR EXISTS (SELECT 1 FROM blobs WHERE part = p.pk)) ORDER BY pk LIMIT ?`
-		return c.each(ctx, query, []any{namespace, after, s.now().UnixMicro(), page.Size() + 1}, func(rows *sql.Rows) error {
+			OR EXISTS (SELECT 1 FROM sessions WHERE part = p.pk AND (expires IS NULL OR expires > ?4))
+			OR EXISTS (SELECT 1 FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
+				WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > ?4))) ORDER BY pk LIMIT ?3`
+		return c.each(ctx, query, []any{namespace, after, page.Size() + 1, s.now().UnixMicro()}, func(rows *sql.Rows) error {
 			if len(out.Partitions) == page.Size() { // one more than asked for: there is a next page
 				out.Next = strconv.FormatInt(after, 10)
 				return nil

@@ -107,6 +107,7 @@ func partitionsThatHold(e *env) {
 	gone.fill()
 	gone.drop()
 	expired.appendAll("s", &store.Append{TTL: time.Minute, Entries: []store.Entry{message("m1", "x")}})
+	expired.putBlob("s", "b", []byte("x"))
 	require.ElementsMatch(e, []backends.Partition{record.p, session.p, blob.p, expired.p}, e.partitions(0))
 	e.clock.pass(time.Hour)
 	require.ElementsMatch(e, []backends.Partition{record.p, session.p, blob.p}, e.partitions(0))

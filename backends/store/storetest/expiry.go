@@ -4,6 +4,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ var expiryBehaviours = []behaviour{
 	{"a session ends so long after its last append", ttlFromLastAppend},
 	{"an expired session is gone for every call", expiredIsGone},
 	{"an expired session begins anew with nothing of the old one", expiredBeginsAnew},
+	{"many expired sessions begin anew, each by itself", manyBeginAnew},
 	{"an update sets when a session ends, and clears it", expiresIsSet},
 	{"without a time to live a session never ends", noTTL},
 }
@@ -73,6 +75,24 @@ func expiredBeginsAnew(e *env) {
 	data, err := e.GetBlob(e.ctx, e.p, "s", "new")
 	require.NoError(e, err)
 	require.Equal(e, []byte("y"), data)
+}
+
+// A store may sweep some expired sessions with each write; none may depend on it.
+func manyBeginAnew(e *env) {
+	const n = 24
+	for i := range n {
+		id := fmt.Sprint(i)
+		e.appendAll(id, &store.Append{TTL: time.Hour, Entries: []store.Entry{message("m1", "x"), message("m2", "y")}})
+		e.putBlob(id, "b", []byte("x"))
+	}
+	e.clock.pass(2 * time.Hour)
+	for i := n - 1; i >= 0; i-- {
+		id := fmt.Sprint(i)
+		require.Equal(e, int64(1), e.append(id, message("m2", "again")).LastSeq)
+		require.Equal(e, []int64{1}, seqs(e.read(id, store.Range{})))
+		e.noBlob(id, "b")
+	}
+	require.Equal(e, store.DropCount{Sessions: n, Messages: n}, e.drop())
 }
 
 func expiresIsSet(e *env) {

@@ -101,35 +101,36 @@ func (m *model) mutate(mu store.Mutation, now time.Time) (store.Result, error) {
 	if mu.Expect == store.MustNotExist && exists || mu.Expect > 0 && (!exists || old.Version != mu.Expect) {
 		return store.Result{}, backends.ErrConflict
 	}
-	tell := func(e backends.Event) store.Result {
-		e.MemoryID, e.Time, e.Version = id, now, m.version
-		m.events[id] = append(m.events[id], e)
-		return store.Result{ID: id, Event: e.Type}
-	}
 	switch {
 	case mu.Op == store.OpPut:
 		return m.put(*mu.Record, now), nil
-	case mu.Op == store.OpDelete && !exists:
+	case mu.Op == store.OpDelete && !exists, mu.Op == store.OpRetract && exists && !old.Active():
 		return store.Result{ID: id}, nil
-	case !exists:
+	case !exists, mu.Op == store.OpSupersede && !old.Active():
 		return store.Result{}, backends.ErrConflict
-	case mu.Op == store.OpDelete:
-		delete(m.records, id)
-		return tell(backends.Event{Type: backends.EventDeleted, Old: old.Text}), nil
-	case mu.Op == store.OpRetract && !old.Active():
-		return store.Result{ID: id}, nil
-	case mu.Op == store.OpSupersede && !old.Active():
-		return store.Result{}, backends.ErrConflict
+	}
+	return m.change(mu, old, now), nil
+}
+
+// change carries out a mutation of a record that exists, and allows it.
+func (m *model) change(mu store.Mutation, old store.Record, now time.Time) store.Result {
+	tell := func(e backends.Event) store.Result {
+		e.MemoryID, e.Time, e.Version = mu.ID, now, m.version
+		m.events[mu.ID] = append(m.events[mu.ID], e)
+		return store.Result{ID: mu.ID, Event: e.Type}
 	}
 	old.Version, old.Updated = m.version, now
 	var r store.Result
 	switch mu.Op {
+	case store.OpDelete:
+		delete(m.records, mu.ID)
+		return tell(backends.Event{Type: backends.EventDeleted, Old: old.Text})
 	case store.OpRetract:
 		old.Invalidated = mu.At
 		r = tell(backends.Event{Type: backends.EventRetracted, Old: old.Text})
 	case store.OpSupersede:
 		by := *mu.Record
-		by.Supersedes = id
+		by.Supersedes = mu.ID
 		m.put(by, now)
 		old.SupersededBy, old.Invalidated = by.ID, now
 		tell(backends.Event{Type: backends.EventSuperseded, Old: old.Text, New: by.Text, By: by.ID})
@@ -141,10 +142,10 @@ func (m *model) mutate(mu store.Mutation, now time.Time) (store.Result, error) {
 		}
 		sum, _ := old.Metadata[mu.Field].(float64)
 		old.Metadata[mu.Field] = sum + mu.Delta
-		r = store.Result{ID: id, Event: backends.EventUpdated, Value: sum + mu.Delta}
+		r = store.Result{ID: mu.ID, Event: backends.EventUpdated, Value: sum + mu.Delta}
 	}
-	m.records[id] = old
-	return r, nil
+	m.records[mu.ID] = old
+	return r
 }
 
 func (m *model) put(r store.Record, now time.Time) store.Result {
