@@ -20,15 +20,19 @@ import (
 // of the services that are common.
 const embedBatch = 100
 
+// maxEmbedText is how many bytes of a text are embedded: less than the 8,192
+// tokens that common models take, in any language.
+const maxEmbedText = 16 << 10
+
 // Embed returns the stored forms of the vectors of texts, for [store.Record]'s
 // Vector, and the space they live in, for the Embedding of the [store.Batch].
-// Blank texts have no vector: nil stands in their place. Without an embedder, and
+// Blank texts have no vector: nil stands in their place. Of a text longer than 16
+// KiB the first and the last 8 are embedded, so that it fits the models. Without an embedder, and
 // for no texts, everything is nil.
 //
 // Errors: ErrUnavailable when the embedder fails or answers with another number
 // of vectors than of texts, ErrInvalid when a vector is zero or holds NaN or an
-// infinity, ErrDimension when its vectors differ in dimension among themselves or
-// from those it made before.
+// infinity, ErrDimension when its vectors differ in dimension.
 func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Embedding, error) {
 	vectors, err := r.vectors(ctx, texts)
 	if err != nil || vectors == nil {
@@ -63,7 +67,7 @@ func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, erro
 		return err
 	}
 	for i, t := range texts {
-		if strings.TrimSpace(t) == "" {
+		if t = shorten(t, maxEmbedText); strings.TrimSpace(t) == "" {
 			continue
 		}
 		batch, places = append(batch, t), append(places, i)
@@ -78,7 +82,18 @@ func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, erro
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, sameDimension(out)
+}
+
+func sameDimension(vectors [][]float32) error {
+	dim := 0
+	for _, v := range vectors {
+		if v != nil && dim != 0 && len(v) != dim {
+			return fmt.Errorf("the embedder made vectors of %d and of %d components: %w", dim, len(v), backends.ErrDimension)
+		}
+		dim = max(dim, len(v))
+	}
+	return nil
 }
 
 func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
@@ -96,9 +111,6 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 		if out[i], err = normalise(v); err != nil {
 			return nil, fmt.Errorf("vector %d of the embedder: %w: %v", i, backends.ErrInvalid, err)
 		}
-		if err := r.checkDim(len(v)); err != nil {
-			return nil, err
-		}
 	}
 	return out, nil
 }
@@ -110,15 +122,6 @@ func unavailable(err error) error {
 		return err
 	}
 	return errors.Join(backends.ErrUnavailable, err)
-}
-
-// checkDim compares a dimension with the first one that the embedder showed.
-func (r *Ranker) checkDim(dim int) error {
-	if r.dim.CompareAndSwap(0, int64(dim)) || r.dim.Load() == int64(dim) {
-		return nil
-	}
-	return fmt.Errorf("the embedder %s made a vector of %d dimensions after some of %d: %w: its model changed under one name; give it another EmbeddingModel and call Ranker.Reembed",
-		r.config.EmbeddingModel, dim, r.dim.Load(), backends.ErrDimension)
 }
 
 func (r *Ranker) embedderType() string {

@@ -5,7 +5,6 @@ package recall
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/einomem/einomem/backends"
@@ -89,51 +88,4 @@ func (p *partition) fly(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// refresh applies what changed since the cursor. A first load, and one after a
-// Reset, is built aside and replaces the index when it is complete.
-func (p *partition) refresh(ctx context.Context) error {
-	cursor, target, aside := p.cursor, p.index, false
-	if target == nil {
-		target, aside, cursor = p.ranker.newIndex(), true, ""
-	}
-	for {
-		c, err := p.ranker.config.Records.Changes(ctx, p.key, cursor)
-		if err != nil {
-			return fmt.Errorf("reading what changed in partition %s: %w", p.key, err)
-		}
-		if c.Reset && !(aside && len(target.docs) == 0) {
-			target, aside = p.ranker.newIndex(), true
-		}
-		if c.More && c.Cursor == cursor {
-			return fmt.Errorf("reading what changed in partition %s: %w: the store does not get on", p.key, backends.ErrUnavailable)
-		}
-		cursor = c.Cursor
-		if len(c.Records) > 0 || len(c.Removed) > 0 {
-			entries, room := target.prepare(c.Records), target.reserve(c)
-			if aside {
-				target.apply(c, entries, room)
-			} else {
-				p.mu.Lock()
-				target.apply(c, entries, room)
-				p.mu.Unlock()
-				p.ranker.cache.charge(p, target.bytes())
-			}
-		}
-		if !aside {
-			p.cursor = cursor
-		}
-		if !c.More {
-			break
-		}
-	}
-	if aside {
-		p.mu.Lock()
-		p.index = target
-		p.mu.Unlock()
-		p.cursor = cursor
-		p.ranker.cache.loaded(p, target.bytes())
-	}
-	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -21,8 +20,7 @@ type Ranker struct {
 	config   Config
 	analyzer *analyzer
 	cache    *cache
-	scratch  sync.Pool    // of *scratch
-	dim      atomic.Int64 // of the embedder's vectors; 0 until one was seen
+	scratch  sync.Pool // of *scratch
 
 	life   context.Context // ends with Close
 	end    context.CancelFunc

@@ -92,17 +92,18 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	if out.scope, err = newEligibility(q, r.config.Clock()); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	out.text = strings.TrimSpace(shorten(q.Query))
+	out.text = strings.TrimSpace(shorten(q.Query, maxQuery))
 	out.bag = r.analyzer.bag(out.text)
 	return out, nil
 }
 
-// shorten returns the part of a query that counts.
-func shorten(s string) string {
-	if len(s) <= maxQuery {
+// shorten returns a text as it is up to size bytes, else its first and its last
+// half of so many.
+func shorten(s string, size int) string {
+	if len(s) <= size {
 		return s
 	}
-	head, tail := s[:maxQuery/2], s[len(s)-maxQuery/2:]
+	head, tail := s[:size/2], s[len(s)-size/2:]
 	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }
 
@@ -113,7 +114,7 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 		return nil, nil
 	}
 	p.mu.RLock()
-	rows, err := p.index.matrix.rows(), p.index.checkVectors(r.config.EmbeddingModel, int(r.dim.Load()))
+	rows, err := p.index.matrix.rows(), p.index.checkVectors(r.config.EmbeddingModel, 0)
 	p.mu.RUnlock()
 	if err != nil || rows == 0 { // a mismatch is known without asking the embedder
 		return nil, err
