@@ -5,8 +5,6 @@ package mem0
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -55,128 +53,6 @@ func (t *batch) build(ctx context.Context) error {
 	}
 	t.identify()
 	return t.encode(ctx)
-}
-
-// resolve looks the targets up as they are now. A target that changed since the
-// decision is errStale. Of two replacements of one memory the second is added
-// beside the first; a retraction of what is replaced or retracted anyway is left
-// out.
-func (t *batch) resolve() error {
-	byID := map[string]*backends.Memory{}
-	for i := range t.entries {
-		if target := t.entries[i].target; target != nil {
-			byID[target.ID] = nil
-		}
-	}
-	if len(byID) == 0 {
-		return nil
-	}
-	for _, m := range t.all {
-		if _, wanted := byID[m.ID]; wanted {
-			byID[m.ID] = m
-		}
-	}
-	gone := map[string]bool{}
-	for i := range t.entries {
-		e := &t.entries[i]
-		if e.target == nil || e.outcome == backends.OutcomeUnchanged {
-			continue
-		}
-		e.now = byID[e.target.ID]
-		if e.now == nil || !e.now.Active() || e.now.Text != e.target.Text {
-			return fmt.Errorf("mem0: memory %s: %w", e.target.ID, errStale)
-		}
-		if e.outcome == backends.OutcomeSuperseded {
-			if gone[e.now.ID] {
-				e.outcome, e.target, e.now = backends.OutcomeAdded, nil, nil
-				continue
-			}
-			gone[e.now.ID] = true
-		}
-	}
-	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool {
-		if e.outcome != backends.OutcomeRetracted {
-			return false
-		}
-		again := gone[e.now.ID]
-		gone[e.now.ID] = true
-		return again
-	})
-	return nil
-}
-
-// dedupe turns what is known already into unchanged. A replacement that is known
-// as another memory retracts its target instead; one that says what its target
-// says changes nothing.
-func (t *batch) dedupe() {
-	first, known := t.held()
-	for i := range t.entries {
-		e := &t.entries[i]
-		if !e.writes() {
-			continue
-		}
-		k := identityOf(&e.memory)
-		switch m := known[k]; {
-		case first[k] != nil && e.outcome == backends.OutcomeSuperseded:
-			e.outcome, e.at = backends.OutcomeRetracted, e.memory.Valid
-		case first[k] != nil:
-			e.outcome, e.same = backends.OutcomeUnchanged, first[k]
-		case m != nil && (t.replaces(m.ID) == nil || t.replaces(m.ID) == e):
-			e.known(m)
-		default: // new, or known as something that this batch takes away: said anew
-			first[k] = e
-		}
-	}
-}
-
-// held returns the identities that the batch is about to write, and the active
-// memories that have them already.
-func (t *batch) held() (wanted map[identity]*entry, known map[identity]*backends.Memory) {
-	wanted, known = map[identity]*entry{}, map[identity]*backends.Memory{}
-	lengths := map[int]bool{} // spares hashing most of the texts
-	for i := range t.entries {
-		if e := &t.entries[i]; e.writes() {
-			k := identityOf(&e.memory)
-			wanted[k] = nil
-			lengths[len(k.text)] = true
-		}
-	}
-	if len(wanted) == 0 {
-		return wanted, known
-	}
-	for _, m := range t.all {
-		if !m.Active() || m.Expired(t.in.now) {
-			continue
-		}
-		k := identityOf(m)
-		if !lengths[len(k.text)] || known[k] != nil {
-			continue
-		}
-		if _, asked := wanted[k]; asked {
-			known[k] = m
-		}
-	}
-	return wanted, known
-}
-
-// replaces returns the entry that supersedes or retracts the memory.
-func (t *batch) replaces(id string) *entry {
-	for i := range t.entries {
-		e := &t.entries[i]
-		if (e.outcome == backends.OutcomeSuperseded || e.outcome == backends.OutcomeRetracted) && e.now != nil && e.now.ID == id {
-			return e
-		}
-	}
-	return nil
-}
-
-// known settles an entry whose text the partition holds as m.
-func (e *entry) known(m *backends.Memory) {
-	if e.outcome == backends.OutcomeSuperseded && e.now.ID != m.ID {
-		e.outcome, e.at = backends.OutcomeRetracted, e.memory.Valid
-		return
-	}
-	e.outcome, e.memory, e.now, e.target = backends.OutcomeUnchanged, clone(m), nil, nil
 }
 
 func (e *entry) writes() bool {

@@ -71,7 +71,7 @@ func (t *batch) near(ctx context.Context, m *backends.Memory) (*backends.Memory,
 	t.usage.EmbeddedTexts++
 	for i := range resp.Hits {
 		h := &resp.Hits[i]
-		if !t.plan.shown[h.ID] && h.Origin.Role == m.Origin.Role && h.Parts.Vector >= t.backend.config.NearDuplicate &&
+		if !t.plan.shown[h.ID] && h.Parts.Vector >= t.backend.config.NearDuplicate &&
 			slices.Equal(numbers(h.Text), numbers(m.Text)) && t.replaces(h.ID) == nil {
 			return &h.Memory, nil
 		}

@@ -14,17 +14,20 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// identity is what makes two memories of a partition the same: kind, role and
-// normalised text. Who said something is part of it, so that an assistant that
-// repeats its user does not stand for the user.
+// identity is what makes two memories of a partition the same: kind, normalised
+// text and, where words are kept as they were said, who said them.
 type identity struct {
 	kind backends.Kind
-	role string
+	role string // empty but for episodes: a fact is one fact, whoever states it
 	text string
 }
 
 func identityOf(m *backends.Memory) identity {
-	return identity{kind: m.Kind, role: m.Origin.Role, text: normalize(m.Text)}
+	k := identity{kind: m.Kind, text: normalize(m.Text)}
+	if m.Kind == backends.KindEpisode {
+		k.role = m.Origin.Role
+	}
+	return k
 }
 
 // normalize brings texts that say the same letter by letter to one form:

@@ -55,6 +55,10 @@ func TestC1_01_TopK(t *testing.T) {
 	require.Len(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "tea", TopK: 2}), 2)
 	require.Empty(t, search(t, b, backends.SearchRequest{Scope: ann, Query: " "}))
 	require.Empty(t, search(t, b, backends.SearchRequest{Scope: backends.Scope{UserID: "nobody"}, Query: "tea"}))
+	for _, wrong := range []int{-1, 1001} {
+		_, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea", TopK: wrong})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+	}
 	_, err := b.Search(ctx, nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	_, err = b.Add(ctx, nil)
