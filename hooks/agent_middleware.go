@@ -115,7 +115,7 @@ func nested(ctx context.Context) bool { return compose.GetToolCallID(ctx) != "" 
 func withoutBlankSystem(messages []*schema.Message) []*schema.Message {
 	blank := func(m *schema.Message) bool {
 		return m != nil && m.Role == schema.System && !einox.IsNote(m) && strings.TrimSpace(textOf(m)) == "" &&
-			len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0
+			len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0 //nolint:staticcheck // old messages still use it
 	}
 	if !slices.ContainsFunc(messages, blank) {
 		return messages

@@ -65,6 +65,8 @@ type Log interface {
 	TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*working.Turn, error)
 }
 
+var _ Log = (*working.Memory)(nil)
+
 // SessionKeys names the Eino session values that a scope is read from. An empty
 // field keeps its default; "-" reads none.
 type SessionKeys struct {

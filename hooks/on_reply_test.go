@@ -102,6 +102,11 @@ func TestASecondRunOfTheSameInputIsAnotherTurn(t *testing.T) {
 	require.NotEqual(t, first.Turn, second.Turn)
 	require.Equal(t, 1, notes(second.Messages))
 	require.Len(t, m.backend.queries(), 2)
+
+	m.backend.texts = nil
+	none := m.BeforeReply(context.Background(), say("two"))
+	m.BeforeReply(context.Background(), none.Messages)
+	require.Equal(t, []string{"one", "one", "two", "two"}, m.backend.queries(), "what a former run did not find is searched for again")
 }
 
 func TestNothingFoundIsNoNote(t *testing.T) {

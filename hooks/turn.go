@@ -93,7 +93,7 @@ func stamp(messages []*schema.Message, start int, id string) {
 			continue
 		}
 		if at, ok := einox.IndexOf(m); ok && einox.TurnOf(m) == id {
-			next = max(next, at) + 1
+			next = at + 1
 			continue
 		}
 		messages[start+i] = einox.MarkIndex(einox.MarkTurn(m, id), next)
@@ -114,8 +114,8 @@ func textOf(m *schema.Message) string {
 		for _, p := range m.UserInputMultiContent {
 			add(p.Text)
 		}
-	case len(m.MultiContent) > 0:
-		for _, p := range m.MultiContent {
+	case len(m.MultiContent) > 0: //nolint:staticcheck // old messages still use it
+		for _, p := range m.MultiContent { //nolint:staticcheck // old messages still use it
 			add(p.Text)
 		}
 	default:
