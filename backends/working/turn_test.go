@@ -4,6 +4,7 @@
 package working_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -122,15 +123,18 @@ func TestRedactRunsOnEveryTextThatIsStored(t *testing.T) {
 
 func TestTextsThatNoStoreTakesDoNotCostTheTurn(t *testing.T) {
 	w := newWorld(t)
+	var got []store.Entry
+	enough := errors.New("seen enough")
+	w.log.before = func(_ string, arg any) error { got = arg.(*store.Append).Entries; return enough }
 	long := strings.Repeat("界", store.MaxText/3+5)
-	w.append(&working.Turn{Scope: ann, ID: "t", Done: true, Messages: []*schema.Message{
+	err := w.mem.Append(t.Context(), &working.Turn{Scope: ann, ID: "t", Done: true, Messages: []*schema.Message{
 		schema.UserMessage("broken \xff byte"), schema.ToolMessage(long, "c"),
 	}})
-	got := w.entries(ann)
+	require.ErrorIs(t, err, enough)
 	require.Len(t, got, 2)
 	assert.Equal(t, "broken \uFFFD byte", got[0].Content)
-	assert.LessOrEqual(t, len(got[1].Content), store.MaxText)
-	assert.True(t, strings.HasPrefix(long, got[1].Content), "cut between characters")
+	assert.Len(t, got[1].Content, store.MaxText/3*3, "cut between characters")
+	assert.True(t, strings.HasPrefix(long, got[1].Content))
 }
 
 func TestTurnsThatCanNeverBeAppended(t *testing.T) {
