@@ -163,3 +163,22 @@ func TestChangesArePaged(t *testing.T) {
 	require.False(t, set.More)
 	require.Len(t, set.Records, 1)
 }
+
+func TestDropLeavesNoRow(t *testing.T) {
+	ctx, path := context.Background(), filepath.Join(t.TempDir(), "mem.db")
+	s := open(t, path, nil)
+	b := put("a", "1")
+	b.Key = "k"
+	apply(t, s, b)
+	apply(t, s, &store.Batch{Mutations: []store.Mutation{store.Delete("a")}})
+	require.NoError(t, s.PutBlob(ctx, ann, "s", "b", []byte("x")))
+	_, err := s.Append(ctx, ann, "s", &store.Append{Entries: []store.Entry{{Message: backends.Message{ID: "m", Message: schema.UserMessage("x")}}}})
+	require.NoError(t, err)
+	_, err = s.Drop(ctx, ann)
+	require.NoError(t, err)
+	for _, table := range []string{"partitions", "records", "tombstones", "events", "batches", "sessions", "messages", "blobs"} {
+		var n int
+		require.NoError(t, raw(t, path).QueryRow("SELECT count(*) FROM "+table).Scan(&n))
+		require.Zero(t, n, table)
+	}
+}
