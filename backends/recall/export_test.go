@@ -64,3 +64,19 @@ func (r *Ranker) BareScan(p backends.Partition, query []float32) (sum float32) {
 	}
 	return sum
 }
+
+// BestOf returns the places of the k best values by a topK: high first, of equal
+// ones the later time, of those the lower id.
+func BestOf(k int, values []float64, times []int64, ids []string) []int {
+	best := topK{size: k}
+	for i := range values {
+		if best.beats(values[i]) {
+			best.offer(ranked{slot: int32(i), value: values[i], time: times[i], id: ids[i]})
+		}
+	}
+	var out []int
+	for _, r := range best.best() {
+		out = append(out, int(r.slot))
+	}
+	return out
+}
