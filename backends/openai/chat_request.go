@@ -133,7 +133,7 @@ func toTool(t *schema.ToolInfo) (api.Tool, error) {
 	f := &api.FunctionDefinition{Name: t.Name, Description: t.Desc, Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}
 	s, err := t.ToJSONSchema()
 	if err != nil {
-		return api.Tool{}, fmt.Errorf("parameters of tool %q: %w: %v", t.Name, backends.ErrInvalid, err)
+		return api.Tool{}, fmt.Errorf("parameters of tool %q: %w: %w", t.Name, backends.ErrInvalid, err)
 	}
 	if s != nil {
 		f.Parameters = s

@@ -90,6 +90,7 @@ func TestAStreamThatIsNotWholeIsAnError(t *testing.T) {
 		{"error in the stream", events(delta(`{"content":"Par"}`), `{"error":{"message":"overloaded `+secret+`","type":"server_error"}}`), backends.ErrUnavailable},
 		{"invalid in the stream", events(`{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}`), backends.ErrInvalid},
 		{"not a stream", text("plain"), backends.ErrUnavailable},
+		{"one line of JSON", raw(200, `{"choices":[]}`+"\n"), backends.ErrUnavailable},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

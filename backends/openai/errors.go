@@ -67,6 +67,9 @@ func (c *client) failure(doing string, err error) error {
 func classify(err error) *Error {
 	var said *api.APIError
 	if errors.As(err, &said) {
+		if said == nil { // go-openai's, of a stream that is JSON without an error
+			return malformedAnswer("no stream")
+		}
 		return fromStatus(said.HTTPStatusCode, said.Type, code(said), said.Message)
 	}
 	var raw *api.RequestError
@@ -78,10 +81,17 @@ func classify(err error) *Error {
 		return fromTransport(lost.err)
 	}
 	if malformed(err) {
-		return &Error{Message: err.Error(), wraps: []error{backends.ErrUnavailable},
-			hint: "the answer is not the API's JSON; check BaseURL (OPENAI_BASE_URL)"}
+		return malformedAnswer(err.Error())
 	}
 	return &Error{Message: err.Error(), wraps: []error{backends.ErrInvalid}}
+}
+
+func malformedAnswer(message string) *Error {
+	return &Error{
+		Message: message,
+		hint:    "the answer is not what the API says; check BaseURL (OPENAI_BASE_URL)",
+		wraps:   []error{backends.ErrUnavailable},
+	}
 }
 
 func fromStatus(status int, kind, code, message string) *Error {

@@ -4,6 +4,7 @@
 package openai
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -65,48 +66,47 @@ func toMessage(m *schema.Message) (api.ChatCompletionMessage, error) {
 }
 
 // toParts translates the parts of a message, whichever of Eino's three fields
-// carries them. go-openai knows texts and images.
+// carries them.
 func toParts(m *schema.Message) ([]api.ChatMessagePart, error) {
 	var out []api.ChatMessagePart
-	add := func(kind schema.ChatMessagePartType, text string, image *api.ChatMessageImageURL) error {
-		switch {
-		case kind == schema.ChatMessagePartTypeText:
-			out = append(out, api.ChatMessagePart{Type: api.ChatMessagePartTypeText, Text: text})
-		case kind == schema.ChatMessagePartTypeImageURL && image != nil && image.URL != "":
-			out = append(out, api.ChatMessagePart{Type: api.ChatMessagePartTypeImageURL, ImageURL: image})
-		default:
-			return fmt.Errorf("part of type %q: %w: only text and images (by URL, or base64 with a MIME type) can be sent", kind, backends.ErrInvalid)
-		}
-		return nil
+	var errs []error
+	add := func(kind schema.ChatMessagePartType, text string, image *api.ChatMessageImageURL) {
+		part, err := toPart(kind, text, image)
+		out, errs = append(out, part), append(errs, err)
 	}
 	for _, p := range m.MultiContent {
 		var image *api.ChatMessageImageURL
 		if p.ImageURL != nil {
 			image = &api.ChatMessageImageURL{URL: p.ImageURL.URL, Detail: api.ImageURLDetail(p.ImageURL.Detail)}
 		}
-		if err := add(p.Type, p.Text, image); err != nil {
-			return nil, err
-		}
+		add(p.Type, p.Text, image)
 	}
 	for _, p := range m.UserInputMultiContent {
 		var image *api.ChatMessageImageURL
 		if p.Image != nil {
 			image = &api.ChatMessageImageURL{URL: imageURL(p.Image.MessagePartCommon), Detail: api.ImageURLDetail(p.Image.Detail)}
 		}
-		if err := add(p.Type, p.Text, image); err != nil {
-			return nil, err
-		}
+		add(p.Type, p.Text, image)
 	}
 	for _, p := range m.AssistantGenMultiContent {
 		var image *api.ChatMessageImageURL
 		if p.Image != nil {
 			image = &api.ChatMessageImageURL{URL: imageURL(p.Image.MessagePartCommon)}
 		}
-		if err := add(p.Type, p.Text, image); err != nil {
-			return nil, err
-		}
+		add(p.Type, p.Text, image)
 	}
-	return out, nil
+	return out, errors.Join(errs...)
+}
+
+// toPart knows what go-openai knows: texts and images.
+func toPart(kind schema.ChatMessagePartType, text string, image *api.ChatMessageImageURL) (api.ChatMessagePart, error) {
+	switch {
+	case kind == schema.ChatMessagePartTypeText:
+		return api.ChatMessagePart{Type: api.ChatMessagePartTypeText, Text: text}, nil
+	case kind == schema.ChatMessagePartTypeImageURL && image != nil && image.URL != "":
+		return api.ChatMessagePart{Type: api.ChatMessagePartTypeImageURL, ImageURL: image}, nil
+	}
+	return api.ChatMessagePart{}, fmt.Errorf("part of type %q: %w: only text and images (by URL, or base64 with a MIME type) can be sent", kind, backends.ErrInvalid)
 }
 
 func imageURL(p schema.MessagePartCommon) string {

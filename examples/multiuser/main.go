@@ -99,11 +99,16 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, mem.Flush(ending), mem.Close(ending)) }()
 
+	return answer(ctx, ending, cancel, addr, newServer(mem, chat), stdout)
+}
+
+// answer listens until ctx is over, and then lets requests end within the grace.
+func answer(ctx, ending context.Context, cancel func(), addr string, h http.Handler, stdout io.Writer) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: newServer(mem, chat), ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(listener) }()
 	fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())

@@ -69,6 +69,7 @@ func TestAnswersInEnglish(t *testing.T) {
 		{"What's my cat's name?", "Momo", "Rex"},
 		{"What pets do I have?", "corgi", "Hangzhou"},
 		{"What is my name?", "Wei", "Rex"},
+		{"Who am I?", "Wei", "Rex"},
 		{"What is my favorite color?", "teal", ""},
 		{"What do I like?", "green tea", ""},
 		{"Where do I work?", "bakery", ""},
@@ -146,6 +147,7 @@ func TestAnswersInChinese(t *testing.T) {
 		{"我喜欢什么颜色？", "蓝色", ""},
 		{"我的生日是哪天？", "五月三日", ""},
 		{"我叫什么名字？", "小明", "旺财"},
+		{"我是谁？", "小明", "旺财"},
 		{"你还记得我的生日吗？", "五月三日", ""},
 		{"请问我对花生过敏吗？", "花生", ""},
 

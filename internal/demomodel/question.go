@@ -84,9 +84,17 @@ func parseQuestion(text string) *question {
 			run += tokens[i].raw
 		}
 		if run != "" {
+			q.asks(run)
 			q.chinese(run)
 		} else {
 			i++
+		}
+	}
+	if len(q.terms) == 0 && q.first && q.wants == "who" { // who am I?
+		for _, w := range []string{"name", "叫"} {
+			if isHan(w) == isHan(text) {
+				q.terms = append(q.terms, term{forms: append([]string{stem(w)}, related[stem(w)]...), shown: w, weight: weightLight, light: true, name: true})
+			}
 		}
 	}
 	q.all = len(q.terms) == 0 && q.first && slices.ContainsFunc([]string{"remember", "know", "记得", "知道", "了解", "记住"}, func(w string) bool {
@@ -136,9 +144,8 @@ func (q *question) english(tokens []token) {
 	}
 }
 
-// chinese finds the terms in a run of characters: known words, and pairs of
-// characters of what is left when the words for asking are cut out.
-func (q *question) chinese(run string) {
+// asks finds out whom a run of characters asks about, and what it wants.
+func (q *question) asks(run string) {
 	if strings.ContainsAny(run, "我咱") {
 		q.first = true
 	}
@@ -147,6 +154,11 @@ func (q *question) chinese(run string) {
 			q.wants = w.wants
 		}
 	}
+}
+
+// chinese finds the terms in a run of characters: known words, and pairs of
+// characters of what is left when the words for asking are cut out.
+func (q *question) chinese(run string) {
 	whose, kind, rest := false, false, ""
 	flush := func() {
 		q.pairs(rest, whose, kind)
