@@ -6,6 +6,9 @@ package recall_test
 import (
 	"context"
 	"fmt"
+	"strings"
+
+	"github.com/cloudwego/eino/components/embedding"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -46,4 +49,66 @@ func Example() {
 		fmt.Printf("%s (%.2f)\n", hit.Text, hit.Score)
 	}
 	// Output: Ann likes green tea (0.43)
+}
+
+// Vectors join in once an embedder is configured: whoever writes memories embeds
+// them and stores the vectors, with the space they live in, in the same batch.
+func ExampleRanker_Embed() {
+	ctx := context.Background()
+	records, err := sqlitestore.Open(ctx, ":memory:", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = records.Close() }()
+	ranker, err := recall.New(ctx, &recall.Config{
+		Records:        records,
+		Embedder:       drinks{}, // in a program: one of Eino's embedders
+		EmbeddingModel: "drinks-1",
+		Encoding:       recall.Int8,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = ranker.Close() }()
+
+	memory := backends.Memory{ID: "1", Kind: backends.KindFact, Text: "Ann starts her day with an espresso"}
+	vectors, space, err := ranker.Embed(ctx, []string{recall.EmbedText(&memory)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ann := backends.Partition{Namespace: "app", Kind: backends.PartitionUser, ID: "ann"}
+	_, err = records.Apply(ctx, ann, &store.Batch{
+		Embedding: space,
+		Mutations: []store.Mutation{store.Put(&store.Record{Memory: memory, Vector: vectors[0]})},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found, err := ranker.Search(ctx, ann, &backends.SearchRequest{Query: "favourite coffee?"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, hit := range found.Hits {
+		fmt.Printf("%s (lexical %.2f, vector %.2f)\n", hit.Text, hit.Parts.Lexical, hit.Parts.Vector)
+	}
+	// Output: Ann starts her day with an espresso (lexical 0.00, vector 1.00)
+}
+
+// drinks is an embedder that knows only whether a text is about coffee.
+type drinks struct{}
+
+func (drinks) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	out := make([][]float64, len(texts))
+	for i, text := range texts {
+		out[i] = []float64{0, 1}
+		if strings.Contains(text, "coffee") || strings.Contains(text, "espresso") {
+			out[i] = []float64{1, 0}
+		}
+	}
+	return out, nil
 }

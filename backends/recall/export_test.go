@@ -49,10 +49,11 @@ func DecodeVector(data []byte, e store.Embedding) ([]float32, error) {
 // Mem0Sigmoid is the curve for keyword scores.
 func Mem0Sigmoid(score float64, words int) float64 { return mem0Sigmoid(score, words) }
 
-// MaxQueryTerms and MaxQuery are the bounds on queries.
+// Bounds that tests reach for.
 const (
 	MaxQueryTerms = maxQueryTerms
 	MaxQuery      = maxQuery
+	PerPartition  = perPartition
 )
 
 // BareScan multiplies a vector with every row of a loaded partition.
