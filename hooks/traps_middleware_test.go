@@ -7,12 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
@@ -122,6 +125,26 @@ func TestT03_ABackendsModelCallsStayOutOfTheEvents(t *testing.T) {
 // Hooks run under the lock of the agent's state. They take none of it: the run
 // would never end.
 func TestT04_HooksLeaveTheAgentsStateAlone(t *testing.T) {
+	asking, got, entered := make(chan struct{}), make(chan struct{}), &atomic.Bool{}
+	naive := func(cfg *adk.ChatModelAgentConfig) {
+		cfg.Middlewares = []adk.AgentMiddleware{{BeforeChatModel: func(ctx context.Context, _ *adk.ChatModelAgentState) error {
+			go func() {
+				defer close(got)
+				close(asking)
+				_ = compose.ProcessState(ctx, func(context.Context, *adk.ChatModelAgentState) error { entered.Store(true); return nil })
+			}()
+			<-asking
+			for range 100 {
+				runtime.Gosched()
+			}
+			require.False(t, entered.Load(), "the trap is gone from this Eino")
+			return nil
+		}}}
+	}
+	drain(t, newRunner(newAgent(t, "a", testmodel.New(), naive), false, nil).Query(context.Background(), "hi"))
+	<-got
+	require.True(t, entered.Load())
+
 	m := newMemory(t, func(c *hooks.Config) { c.AwaitWrite = true; c.Scope = backends.Scope{} })
 	out := drain(t, newRunner(newAgent(t, "a", threeCalls(), m.with, echoTool(t)), true, nil).
 		Query(context.Background(), "hi", adk.WithSessionValues(map[string]any{"user_id": "ann"})))
@@ -176,6 +199,13 @@ func TestT09T10_AfterTheModelTheStateIsOnlyRead(t *testing.T) {
 func TestT12_ToolsComeInASliceOfTheirOwn(t *testing.T) {
 	spare := make([]tool.BaseTool, 1, 4)
 	spare[0] = echoTool(t)
+	other := func(cfg *adk.ChatModelAgentConfig) {
+		cfg.Middlewares = []adk.AgentMiddleware{{AdditionalTools: []tool.BaseTool{askTool(t)}}}
+	}
+	newAgent(t, "a", testmodel.New(), other, spare...)
+	require.NotNil(t, spare[:2][1], "the trap is gone from this Eino")
+	spare[:2][1] = nil
+
 	m := newMemory(t, func(c *hooks.Config) { c.Plan = bothPlan; c.Tools = spare })
 	one, two := m.AgentMiddleware().AdditionalTools, m.AgentMiddleware().AdditionalTools
 	require.Len(t, one, 1)

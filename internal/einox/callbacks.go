@@ -1,9 +1,6 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package einox holds every workaround of an Eino trap, each with a test that
-// reproduces the trap. It imports no agent code, so that the core may use it;
-// what needs the agent development kit is in package adkx below it.
 package einox
 
 import (
