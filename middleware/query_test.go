@@ -17,6 +17,10 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
+// M01 to M31 number the tests that AgentScope has of its mem0 middleware, called
+// upstream here: a test of that name keeps the behaviour, or its comment says what
+// the row becomes in Go and Eino, and where and why ours differs.
+//
 // The rows M01 to M08: what is searched for, and what of an answer is used.
 
 // asked has messages prepared and finished, and returns what was searched for and
