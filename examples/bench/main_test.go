@@ -89,12 +89,6 @@ func TestWrongCommandLines(t *testing.T) {
 	bench(t, 1, "locomo", "-data", filepath.Join(t.TempDir(), "missing.json"))
 }
 
-func TestNDCG(t *testing.T) {
-	require.Equal(t, 1.0, ndcg([]string{"a", "b"}, []string{"b", "a"}, 10))
-	require.InDelta(t, 0.6309, ndcg([]string{"x", "a"}, []string{"a"}, 10), 1e-4)
-	require.Zero(t, ndcg(nil, []string{"a"}, 10))
-}
-
 // TestLocomoAnchors holds the ranking to what BM25 with Porter's stemmer and a
 // full stop list is known to reach on the first five conversations of LoCoMo.
 func TestLocomoAnchors(t *testing.T) {
