@@ -65,7 +65,7 @@ func (t *transport) attempt(req *http.Request) (*http.Response, error) {
 		r.Body = body
 	}
 	resp, err := t.client.Do(r)
-	if err == nil && resp.StatusCode < 300 && req.Header.Get("Accept") == "text/event-stream" {
+	if err == nil && resp.StatusCode < http.StatusMultipleChoices && req.Header.Get("Accept") == "text/event-stream" {
 		timer.Stop()
 		resp.Body = &streamBody{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, timer: timer, timeout: t.timeout}
 		return resp, nil
