@@ -79,6 +79,7 @@ func (m *Memory) settle(k sessionKey, appends int, open time.Duration) {
 		m.due.after(k, open)
 	default:
 		delete(m.backlogs, k)
+		m.due.cancel(k)
 	}
 }
 

@@ -20,6 +20,9 @@ const (
 	// appendTries is after how many failures in a row a turn is reported, and
 	// reported again; and how often Close tries.
 	appendTries = 3
+	// appendPause is the longest pause: until it is over, the turn is nowhere but
+	// in this process.
+	appendPause = 10 * time.Second
 )
 
 // queue holds recorded turns until they are in the log: in the order in which
@@ -142,7 +145,7 @@ func (m *Memory) appendRecorded(k sessionKey) {
 	if n > 0 && n%appendTries == 0 {
 		m.report(m.ctx, StageAppend, fmt.Errorf("%w (%d times; it is kept in memory and tried again)", err, n))
 	}
-	m.queue.work.after(k, m.pause(n))
+	m.queue.work.after(k, min(m.pause(n), appendPause))
 }
 
 // drain appends all turns that wait for a session, in order. The first error

@@ -39,8 +39,8 @@ func (m *Memory) Append(ctx context.Context, t *Turn) error {
 // for room until ctx is done. The turn is checked, redacted and copied before
 // Record returns. The values of ctx go with it, its cancellation does not.
 //
-// A turn that cannot be appended is tried again, with growing pauses, for as long
-// as the Memory is open; after three failures Config.OnError hears of it. A
+// A turn that cannot be appended is tried again, with pauses that grow to ten
+// seconds, for as long as the Memory is open; after three failures Config.OnError hears of it. A
 // process that ends without [Memory.Flush] or [Memory.Close] loses the turns that
 // were not appended yet: use Append where that matters more than time.
 func (m *Memory) Record(ctx context.Context, t *Turn) error {

@@ -27,7 +27,9 @@ type Turn struct {
 	First    int               // the index in the turn of Messages[0]
 	Messages []*schema.Message // in order; system messages, memory notes and empty messages are left out of the log
 	Time     time.Time         // when it was said. Defaults to now.
-	Done     bool              // nothing follows in this turn
+	// Done says that nothing follows in this turn. It comes with the last message
+	// or, alone, after it: on a message that the log holds already it is not seen.
+	Done bool
 }
 
 // entries are a turn, or a piece of one, ready for the log.

@@ -63,6 +63,13 @@ func (w *worklist[K]) after(k K, d time.Duration) {
 	w.timers[k] = t
 }
 
+// cancel forgets an earlier after of k.
+func (w *worklist[K]) cancel(k K) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopTimer(k)
+}
+
 func (w *worklist[K]) addLocked(k K) {
 	if w.closed {
 		return
