@@ -28,6 +28,9 @@ func answering(answers ...string) *testmodel.Chat {
 	return testmodel.New(script...)
 }
 
+// scripted is a model that always answers by f.
+func scripted(f testmodel.Reply) *testmodel.Chat { return testmodel.New(f) }
+
 func TestC1_07_FailureIsNoEmptyAnswer(t *testing.T) {
 	down := errors.New("connection refused")
 	for _, tc := range []struct {
