@@ -19,7 +19,7 @@ import (
 )
 
 func TestRecordKeepsTheOrderOfEachSession(t *testing.T) {
-	const writers, sessions, turns = 32, 16, 6
+	const writers, sessions, turns = 32, 16, 3
 	w := newWorld(t, func(w *world) { w.cfg.Queue, w.cfg.Workers = 8, 4 }) // full most of the time
 	scope := func(s int) backends.Scope {
 		return backends.Scope{UserID: fmt.Sprint("user", s%3), SessionID: fmt.Sprint("s", s)}
@@ -161,17 +161,19 @@ func TestFlushAndAppendDoNotWaitForThePause(t *testing.T) {
 	})
 	require.NoError(t, w.mem.Record(t.Context(), say("a", ann)))
 	<-tried
+	require.NoError(t, w.mem.Record(t.Context(), say("later", ann)))
 	err := w.mem.Append(t.Context(), say("b", ann))
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "an earlier one comes first")
 	require.ErrorIs(t, w.mem.Flush(t.Context()), backends.ErrUnavailable)
 	_, err = w.mem.Consolidate(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
-	assert.Equal(t, 1, w.mem.Stats().Queued)
+	assert.Equal(t, 2, w.mem.Stats().Queued)
+	assert.Len(t, tried, 3, "each of them tried once; a turn that is recorded behind does not")
 	away = false
 	require.NoError(t, w.mem.Flush(t.Context()))
 	assert.Zero(t, w.mem.Stats().Queued)
-	assert.Equal(t, [][]string{{"a-0", "a-1"}}, w.back.stored())
+	assert.Equal(t, [][]string{{"a-0", "a-1", "later-0", "later-1"}}, w.back.stored())
 }
 
 func TestATurnThatTheStoreRefusesForGoodIsReportedAndDropped(t *testing.T) {

@@ -246,13 +246,14 @@ func TestASessionThatWaitsDoesNotExpire(t *testing.T) {
 }
 
 func TestFailuresAreBoundedAndTheForgottenReported(t *testing.T) {
-	f := &failing{err: backends.ErrInvalid}
-	w := failingWorld(t, f, func(w *world) { w.cfg.MaxTokens = 1 })
+	w := newWorld(t)
 	turn := piece("t", 0, true, make([]string, 258)...)
 	for i := range turn.Messages {
 		turn.Messages[i].Content = "x"
 	}
 	w.append(turn)
+	f := &failing{err: backends.ErrInvalid}
+	w = w.restart(func(w *world) { w.cfg.MaxTokens = 1; w.back.before = f.add })
 	_, err := w.mem.Consolidate(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	failures, err := w.mem.Failures(t.Context(), ann)
