@@ -66,7 +66,7 @@ func (b *Backend) decide(ctx context.Context, in *intake, mode Mode, usage *back
 		return b.procedure(ctx, in, usage)
 	}
 	if k := in.req.Kind; k != "" && k != backends.KindFact {
-		return nil, fmt.Errorf("mem0: kind %q: %w: a model writes facts and procedures; other kinds belong to other backends", k, backends.ErrInvalid)
+		return nil, fmt.Errorf("mem0: kind %q: %w: a model writes facts and procedures; with Verbatim episodes may be stored", k, backends.ErrInvalid)
 	}
 	pl := &plan{}
 	if len(in.said) > 0 {

@@ -5,6 +5,7 @@ package mem0_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -41,6 +42,28 @@ func BenchmarkAddVerbatim(b *testing.B) {
 			for b.Loop() {
 				n++
 				if _, err := m.Add(ctx, turn(n)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSearch finds among 10,000 memories, half of them facts that stand for
+// the other half, and folds.
+func BenchmarkSearch(b *testing.B) {
+	m := open(b, with(thinking(b, func(shown) string { return operations() })))
+	var dump strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&dump, `{"id":"e%d","kind":"episode","text":"On day %d I saw the lighthouse with my sister %d","origin":{"session":"s","message_ids":["m%d"]},"created":"2026-01-01T00:00:00Z"}`+"\n", i, i, i%97, i)
+		fmt.Fprintf(&dump, `{"id":"f%d","kind":"fact","text":"The user saw lighthouse %d with a sister on day %d","origin":{"session":"s","message_ids":["m%d"]},"created":"2026-01-01T00:00:00Z"}`+"\n", i, i%97, i, i)
+	}
+	_, err := m.Load(ctx, ann, strings.NewReader(dump.String()))
+	require.NoError(b, err)
+	for name, kinds := range map[string][]backends.Kind{"folded": nil, "facts": {backends.KindFact}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := m.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Who saw lighthouse 42 on day 4242?", Kinds: kinds}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -45,7 +45,7 @@ func (b *Backend) commit(ctx context.Context, in *intake, pl *plan, usage *backe
 	}
 	defer unlock()
 	for attempt := 1; ; attempt++ {
-		resp, err := b.store1(ctx, in, pl, usage)
+		resp, err := b.apply(ctx, in, pl, usage)
 		lost := errors.Is(err, backends.ErrConflict) && !errors.Is(err, errStale)
 		if !lost || attempt == maxAttempts || in.session != nil && b.leaseLost(ctx, in) {
 			return resp, err
@@ -63,8 +63,8 @@ func (b *Backend) leaseLost(ctx context.Context, in *intake) bool {
 	return in.session.Token != 0 && (s.Lease.Token != in.session.Token || !b.config.Clock().Before(s.Lease.Expires))
 }
 
-// store1 reads the partition as it is now, builds the batch and applies it.
-func (b *Backend) store1(ctx context.Context, in *intake, pl *plan, usage *backends.Usage) (*backends.AddResponse, error) {
+// apply reads the partition as it is now, builds the batch and applies it.
+func (b *Backend) apply(ctx context.Context, in *intake, pl *plan, usage *backends.Usage) (*backends.AddResponse, error) {
 	all, err := b.ranker.All(ctx, in.partition)
 	if err != nil {
 		return nil, fmt.Errorf("mem0: %w", err)

@@ -61,7 +61,8 @@ type Config struct {
 
 	// Model turns messages into facts. Optional: without one the backend works
 	// in mode Verbatim. A [model.ToolCallingChatModel] is made to answer by a tool
-	// call; of any other model JSON is asked for in the prompt.
+	// call; of any other model JSON is asked for in the prompt. Wrap a model that
+	// refuses to be made to call a tool in a type without WithTools.
 	Model model.BaseChatModel
 	// ModelTimeout is how long one model call may take. Optional. Defaults to
 	// DefaultModelTimeout.

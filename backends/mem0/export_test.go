@@ -81,3 +81,17 @@ func TestDumpReportsAWriteError(t *testing.T) {
 	_, err := b.Dump(ctx, ann, brokenPipe{})
 	require.ErrorIs(t, err, errBroken)
 }
+
+func TestC1_08_HistoryOfACycleEnds(t *testing.T) {
+	b := open(t)
+	_, err := b.Load(ctx, ann, strings.NewReader(
+		`{"id":"1","kind":"fact","text":"A","supersedes":"2","superseded_by":"2"}`+"\n"+
+			`{"id":"2","kind":"fact","text":"B","supersedes":"1","superseded_by":"1"}`+"\n"+
+			`{"id":"3","kind":"fact","text":"C","supersedes":"3"}`))
+	require.NoError(t, err)
+	for id, want := range map[string]int{"1": 2, "2": 2, "3": 1} {
+		events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
+		require.NoError(t, err)
+		require.Len(t, events, want)
+	}
+}
