@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -58,8 +59,8 @@ type Batch struct {
 	Mutations []Mutation
 
 	// Key makes the batch idempotent: a batch whose key the partition has seen
-	// changes nothing and gets the first one's results with Replayed set. Kept
-	// for at least 30 days. Optional.
+	// changes nothing, checks nothing, and gets the first one's results with
+	// Replayed set. Kept for at least 30 days. At most MaxID bytes. Optional.
 	Key string
 
 	// Embedding declares the space of the vectors in the batch. The first one
@@ -108,13 +109,14 @@ type Mutation struct {
 const MustNotExist int64 = -1
 
 // Put writes r, over the record with its id if there is one: the event is added
-// or updated.
+// or updated. A zero Created keeps that of the record that was there.
 func Put(r *Record) Mutation { return Mutation{Op: OpPut, Record: r} }
 
 // Supersede writes r and hides the record with the given id behind it: the old
 // one keeps its text and gets SupersededBy and Invalidated (r.Valid, else
 // r.Observed, else now), r gets Supersedes. An old record that does not exist,
-// or is superseded or retracted already, is ErrConflict.
+// or is superseded or retracted already, is ErrConflict. The history of the old
+// record gets the event superseded, that of the new one added or updated.
 func Supersede(id string, r *Record) Mutation {
 	return Mutation{Op: OpSupersede, ID: id, Record: r}
 }
@@ -129,7 +131,8 @@ func Retract(id string, at time.Time) Mutation { return Mutation{Op: OpRetract, 
 func Delete(id string) Mutation { return Mutation{Op: OpDelete, ID: id} }
 
 // Increment adds delta to a number in the record's Metadata, atomically. One
-// that does not exist, or a value that is no number, is ErrConflict.
+// that does not exist, or a value that is no number, is ErrConflict. It counts as
+// updated, and leaves no event in the history.
 func Increment(id, field string, delta float64) Mutation {
 	return Mutation{Op: OpIncrement, ID: id, Field: field, Delta: delta}
 }
@@ -178,6 +181,11 @@ func (b *Batch) Validate() error {
 	if len(b.Mutations) > MaxBatch {
 		return fmt.Errorf("batch of %d mutations: %w: at most %d", len(b.Mutations), backends.ErrInvalid, MaxBatch)
 	}
+	if b.Key != "" {
+		if err := ValidateID("idempotency key", b.Key); err != nil {
+			return err
+		}
+	}
 	for i := range b.Mutations {
 		if err := b.Mutations[i].validate(); err != nil {
 			return fmt.Errorf("mutation %d (%s): %w", i, b.Mutations[i].Op, err)
@@ -208,8 +216,8 @@ func (m *Mutation) validate() error {
 		if m.ID == "" {
 			return fmt.Errorf("%w: no id", backends.ErrInvalid)
 		}
-		if m.Op == OpIncrement && (m.Field == "" || m.Delta != m.Delta) {
-			return fmt.Errorf("%w: needs a field and a number", backends.ErrInvalid)
+		if m.Op == OpIncrement && (m.Field == "" || math.IsNaN(m.Delta) || math.IsInf(m.Delta, 0)) {
+			return fmt.Errorf("%w: needs a field and a finite number", backends.ErrInvalid)
 		}
 	default:
 		return fmt.Errorf("%w: unknown operation", backends.ErrInvalid)

@@ -6,6 +6,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
@@ -75,9 +76,35 @@ func validateRecord(r *Record) error {
 		return err
 	}
 	if _, err := json.Marshal(r.Metadata); err != nil {
-		return fmt.Errorf("record %s: %w: metadata: %v", r.ID, backends.ErrInvalid, err)
+		return fmt.Errorf("record %s: %w: metadata: %w", r.ID, backends.ErrInvalid, err)
+	}
+	if !allUTF8(r.Metadata) {
+		return fmt.Errorf("record %s: %w: metadata is not UTF-8", r.ID, backends.ErrInvalid)
+	}
+	if _, err := r.Scope.Normalize(); err != nil {
+		return fmt.Errorf("record %s: %w", r.ID, err)
 	}
 	return nil
+}
+
+// allUTF8 reports whether every text in a JSON-like value is UTF-8. JSON would
+// replace what is not without a word.
+func allUTF8(v any) bool {
+	switch x := v.(type) {
+	case string:
+		return utf8.ValidString(x)
+	case []any:
+		return !slices.ContainsFunc(x, func(e any) bool { return !allUTF8(e) })
+	case []string:
+		return !slices.ContainsFunc(x, func(e string) bool { return !utf8.ValidString(e) })
+	case map[string]any:
+		for k, e := range x {
+			if !utf8.ValidString(k) || !allUTF8(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func validateText(what, text string) error {
