@@ -158,6 +158,19 @@ func TestABackendThatIgnoresItsContextDoesNotHoldUpTheReply(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
+func TestTheSearchHasADeadlineUnlessItIsSwitchedOff(t *testing.T) {
+	for timeout, limited := range map[time.Duration]bool{0: true, time.Minute: true, -1: false} {
+		m := newMemory(t, func(c *hooks.Config) { c.SearchTimeout = timeout })
+		m.backend.find = func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
+			_, got := ctx.Deadline()
+			require.Equal(t, limited, got)
+			return nil, nil
+		}
+		m.BeforeReply(context.Background(), say("hi"))
+		m.fine(t)
+	}
+}
+
 func TestADegradedAnswerIsUsedAndReported(t *testing.T) {
 	m := newMemory(t, nil)
 	m.backend.find = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
