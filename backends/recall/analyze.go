@@ -29,21 +29,38 @@ func newAnalyzer() (*analyzer, error) {
 	return &analyzer{languages: languages}, nil
 }
 
+// memo remembers the terms of words that were met before. It saves most of the
+// time of a load, and is not safe for concurrent use. Nil remembers nothing.
+type memo map[string][]string
+
 // terms calls emit for each term of text, in order, repeats included. Words are
-// the words of UAX #29, width-folded (NFKC), case-folded, without the words of
-// the stop list of their language, and stemmed. Han, Kana and Hangul have no
-// spaces to split at: each character is a term, and each pair of neighbours.
-func (a *analyzer) terms(text string, emit func(term string)) {
+// the words of UAX #29, width-folded (NFKC), case-folded, without the words of the
+// stop list of their language, and stemmed. Scripts without spaces between words
+// have no boundaries to split at, and Hangul glues particles to its words: there
+// each character is a term, and each pair of neighbours.
+func (a *analyzer) terms(text string, known memo, emit func(term string)) {
 	folded := cases.Fold().String(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
 	var run unspacedRun
 	words := segment.NewWordSegmenterDirect([]byte(folded))
 	for words.Segment() {
-		word := string(words.Bytes())
-		if first, _ := utf8.DecodeRuneInString(word); words.Type() == segment.None && !unspaced(first) {
-			run.flush(emit)
-			continue
+		terms, ok := known[string(words.Bytes())]
+		if !ok {
+			word := string(words.Bytes())
+			if strings.ContainsFunc(word, unspaced) {
+				a.word(word, &run, emit)
+				continue
+			}
+			if words.Type() != segment.None {
+				a.word(word, &unspacedRun{}, func(term string) { terms = append(terms, term) })
+			}
+			if known != nil {
+				known[word] = terms
+			}
 		}
-		a.word(word, &run, emit)
+		run.flush(emit)
+		for _, term := range terms {
+			emit(term)
+		}
 	}
 	run.flush(emit)
 }
@@ -63,10 +80,10 @@ func (a *analyzer) word(word string, run *unspacedRun, emit func(term string)) {
 }
 
 // bag returns the distinct terms of text with their counts.
-func (a *analyzer) bag(text string) bag {
+func (a *analyzer) bag(text string, known memo) bag {
 	var b bag
 	at := map[string]int{}
-	a.terms(text, func(term string) {
+	a.terms(text, known, func(term string) {
 		b.length++
 		i, seen := at[term]
 		if !seen {

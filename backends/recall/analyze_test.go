@@ -61,6 +61,15 @@ func TestTermsDoNotDependOnForm(t *testing.T) {
 	})
 }
 
+// What was met before is given the same terms again.
+func TestMemoChangesNothing(t *testing.T) {
+	a := newAnalyzer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOf(rapid.StringMatching(`(cats |Running|the |user_id |绿茶|iPhone은 | '|ｱ|Ann's |, ){0,8}`)).Draw(t, "texts")
+		require.Equal(t, a.TermsOfEach(texts, false), a.TermsOfEach(texts, true))
+	})
+}
+
 func FuzzTerms(f *testing.F) {
 	for _, s := range []string{"", "Ann's cats", "绿茶 green茶", "ｱｲｽ", "\xff\xfe", "a.b_c", "ๆ", "한국어 русский", "''s", "1.,2"} {
 		f.Add(s)

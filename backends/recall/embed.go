@@ -121,7 +121,7 @@ func unavailable(err error) error {
 	if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrDimension) {
 		return err
 	}
-	return errors.Join(backends.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
 }
 
 func (r *Ranker) embedderType() string {

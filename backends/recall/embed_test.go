@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/stretchr/testify/require"
@@ -182,4 +184,54 @@ func TestNoVectorsNoEmbedderCall(t *testing.T) {
 	apply(t, f, ann, fact("1", "tea"))
 	require.Len(t, find(t, r, ann, &backends.SearchRequest{Query: "tea"}), 1)
 	require.Zero(t, calls)
+}
+
+// A text that is longer than models take is embedded by its two ends.
+func TestEmbedShortensLongTexts(t *testing.T) {
+	var got string
+	r := newRanker(t, newFakeRecords(), withEmbedder(embedderFunc(func(texts []string) ([][]float64, error) {
+		got = texts[0]
+		return [][]float64{{1}}, nil
+	})))
+	_, _, err := r.Embed(t.Context(), []string{"start" + strings.Repeat("茶", 1_000_000) + "end"})
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(got), 16<<10+1)
+	require.True(t, utf8.ValidString(got))
+	require.True(t, strings.HasPrefix(got, "start茶") && strings.HasSuffix(got, "茶end"))
+}
+
+// The dimension may not change between the calls that one Embed makes.
+func TestEmbedderThatChangesItsMind(t *testing.T) {
+	calls := 0
+	r := newRanker(t, newFakeRecords(), withEmbedder(embedderFunc(func(texts []string) ([][]float64, error) {
+		calls++
+		out := make([][]float64, len(texts))
+		for i := range out {
+			out[i] = make([]float64, calls)
+			out[i][0] = 1
+		}
+		return out, nil
+	})))
+	texts := strings.Split(strings.Repeat("x ", 150), " ")
+	_, _, err := r.Embed(t.Context(), texts)
+	require.ErrorIs(t, err, backends.ErrDimension)
+	_, space, err := r.Embed(t.Context(), texts[:1])
+	require.NoError(t, err, "and it is not held against it later")
+	require.Equal(t, 3, space.Dim)
+}
+
+// Errors that are sentinels already keep what they say.
+func TestEmbedderErrorsKeepTheirSentinel(t *testing.T) {
+	for _, sentinel := range []error{backends.ErrInvalid, backends.ErrDimension, backends.ErrUnavailable} {
+		r := newRanker(t, newFakeRecords(), withEmbedder(embedderFunc(func([]string) ([][]float64, error) { return nil, sentinel })))
+		_, _, err := r.Embed(t.Context(), []string{"x"})
+		require.ErrorIs(t, err, sentinel)
+		require.Equal(t, sentinel == backends.ErrUnavailable, errors.Is(err, backends.ErrUnavailable))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := newRanker(t, newFakeRecords(), withEmbedder(embedderFunc(func([]string) ([][]float64, error) { return nil, context.Canceled })))
+	_, _, err := r.Embed(ctx, []string{"x"})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, backends.ErrUnavailable)
 }

@@ -43,7 +43,7 @@ func (e *entities) add(slot int32, text string, a *analyzer) {
 	for _, name := range names {
 		n := e.named[name]
 		if n == nil {
-			n = &entity{terms: a.bag(name).terms, slots: map[int32]struct{}{}}
+			n = &entity{terms: a.bag(name, nil).terms, slots: map[int32]struct{}{}}
 			e.named[name] = n
 		}
 		n.slots[slot] = struct{}{}
@@ -69,7 +69,7 @@ func (e *entities) boosts(query string, a *analyzer, eligible func(int32) bool) 
 	out := map[int32]float64{}
 	names := extractEntities(query, a)
 	for _, name := range names[:min(len(names), maxQueryEntities)] {
-		for _, m := range e.similar(name, a.bag(name).terms) {
+		for _, m := range e.similar(name, a.bag(name, nil).terms) {
 			others := float64(len(m.entity.slots) - 1)
 			boost := m.similarity * maxEntityBoost / (1 + 0.001*others*others)
 			for slot := range m.entity.slots {

@@ -24,7 +24,20 @@ func NewAnalyzer() (Analyzer, error) {
 // Terms returns the terms of a text in order.
 func (a Analyzer) Terms(text string) []string {
 	var out []string
-	a.terms(text, func(term string) { out = append(out, term) })
+	a.terms(text, nil, func(term string) { out = append(out, term) })
+	return out
+}
+
+// TermsOfEach returns the terms of each text, with one memo for all or without.
+func (a Analyzer) TermsOfEach(texts []string, withMemo bool) [][]string {
+	var known memo
+	if withMemo {
+		known = memo{}
+	}
+	out := make([][]string, len(texts))
+	for i, text := range texts {
+		a.terms(text, known, func(term string) { out[i] = append(out[i], term) })
+	}
 	return out
 }
 

@@ -6,6 +6,7 @@ package recall_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -87,4 +88,30 @@ func TestTiesGoToTheNewer(t *testing.T) {
 	apply(t, f, ann, store.Delete("older"), store.Delete("newer-a"), store.Delete("newer-b"))
 	apply(t, f, ann, put(d), put(backends.Memory{Text: "tea", Created: f.now.AddDate(0, 0, 1), ID: "stored-later"}))
 	require.Equal(t, []string{"stored-later", "stored"}, ids(find(t, r, ann, &backends.SearchRequest{Query: "tea"})))
+}
+
+// Times outside the range of nanoseconds are ordered like all others.
+func TestTimesFarAway(t *testing.T) {
+	f := newFakeRecords()
+	r := newRanker(t, f, func(c *recall.Config) { c.Clock = func() time.Time { return f.now } })
+	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
+	apply(t, f, ann,
+		put(backends.Memory{ID: "end", Text: "tea", Created: year(9999), Expires: year(9999)}),
+		put(backends.Memory{ID: "start", Text: "tea", Created: year(2), Valid: year(1000)}),
+		put(backends.Memory{ID: "epoch", Text: "tea", Created: time.Unix(0, 0), Expires: year(3000)}),
+		put(backends.Memory{ID: "over", Text: "tea", Expires: year(3)}),
+		put(backends.Memory{ID: "over at the epoch", Text: "tea", Expires: time.Unix(0, 0)}))
+	require.Equal(t, []string{"end", "epoch", "start"}, ids(find(t, r, ann, &backends.SearchRequest{Query: "tea"})))
+	require.Empty(t, find(t, r, ann, &backends.SearchRequest{Query: "tea", AsOf: year(999)}))
+}
+
+// A query of the stop words of its language finds nothing; no query fails.
+func TestQueriesWithoutTerms(t *testing.T) {
+	f := newFakeRecords()
+	r := newRanker(t, f, nil)
+	apply(t, f, ann, fact("1", "what is the tea"), fact("2", ""))
+	for _, q := range []string{"what is the", "", "?!", "\n\t", "\x00", "'s", "😀"} {
+		require.Empty(t, find(t, r, ann, &backends.SearchRequest{Query: q}), "%q", q)
+	}
+	require.Empty(t, find(t, r, user("nobody"), &backends.SearchRequest{Query: "tea"}), "an empty partition")
 }

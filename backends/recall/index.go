@@ -61,6 +61,7 @@ func newIndex(a *analyzer, withVectors, withEntities bool) *index {
 // prepare does what apply need not do under a lock.
 func (x *index) prepare(records []store.Record) []entry {
 	out := make([]entry, len(records))
+	known := memo{}
 	for i := range records {
 		out[i].record = &records[i]
 		text := IndexText(&records[i].Memory)
@@ -68,7 +69,7 @@ func (x *index) prepare(records []store.Record) []entry {
 			out[i].same = true
 			continue
 		}
-		out[i].bag = x.analyzer.bag(text)
+		out[i].bag = x.analyzer.bag(text, known)
 	}
 	return out
 }

@@ -177,3 +177,26 @@ func TestEntities(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, a.Entities(c.text)) })
 	}
 }
+
+// Of very many names that resemble the one asked for, the nearest count.
+func TestMem0ManySimilarNames(t *testing.T) {
+	f := newFakeRecords()
+	r := mem0Ranker(t, f, dice{4})
+	var ms []backends.Memory
+	for i := range 600 {
+		ms = append(ms, backends.Memory{ID: fmt.Sprintf("%03d", i), Text: fmt.Sprintf("he met Sarah Q%d", i)})
+	}
+	ms = append(ms, backends.Memory{ID: "exact", Text: "he met Sarah"})
+	putEmbedded(t, f, r, ann, ms...)
+	hits := find(t, r, ann, &backends.SearchRequest{Query: "Sarah?", Threshold: -1, TopK: 1000})
+	boosted := 0
+	for _, h := range hits {
+		if h.Parts.Signals > 0 {
+			boosted++
+		}
+		if h.ID == "exact" {
+			require.InDelta(t, 0.5, h.Parts.Signals, 1e-9)
+		}
+	}
+	require.Equal(t, 500, boosted)
+}

@@ -93,7 +93,7 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	out.text = strings.TrimSpace(shorten(q.Query, maxQuery))
-	out.bag = r.analyzer.bag(out.text)
+	out.bag = r.analyzer.bag(out.text, nil)
 	return out, nil
 }
 
