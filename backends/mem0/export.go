@@ -33,8 +33,6 @@ func (b *Backend) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int,
 	if err != nil {
 		return 0, fmt.Errorf("mem0: %w", err)
 	}
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b *backends.Memory) int { return positionOf(a).compare(positionOf(b)) })
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

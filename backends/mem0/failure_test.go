@@ -56,7 +56,7 @@ func TestC1_07_FailureIsNoEmptyAnswer(t *testing.T) {
 			require.ErrorIs(t, err, tc.want)
 			require.Len(t, m.Calls(), tc.calls)
 			require.Empty(t, list(t, b, ann), "nothing is stored")
-			if tc.want == backends.ErrUnavailable {
+			if errors.Is(tc.want, backends.ErrUnavailable) {
 				require.ErrorIs(t, err, down)
 			}
 		})

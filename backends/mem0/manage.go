@@ -75,7 +75,6 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 		return positionOf(m).compare(after) <= 0 || !r.IncludeSuperseded && !m.Active() || !r.IncludeExpired && m.Expired(now) ||
 			len(r.Kinds) > 0 && !slices.Contains(r.Kinds, m.Kind) || !matches(m)
 	})
-	slices.SortFunc(all, func(a, b *backends.Memory) int { return positionOf(a).compare(positionOf(b)) })
 	resp := &backends.ListResponse{}
 	limit := store.Page{Limit: r.Limit}.Size()
 	for _, m := range all[:min(limit, len(all))] {
@@ -87,7 +86,8 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 	return resp, nil
 }
 
-// position is a memory's place in the order in which they were stored.
+// position is a memory's place in the order in which they were stored, which is
+// that of recall's All.
 type position struct {
 	created time.Time
 	id      string

@@ -247,3 +247,33 @@ func TestToolSchemasAreValid(t *testing.T) {
 	}
 	require.Len(t, seen, 3)
 }
+
+func TestSaidAgainAfterADeletion(t *testing.T) {
+	for _, b := range []*mem0.Backend{open(t), open(t, with(answering(`{"facts":["tea"]}`)), factsOnly)} {
+		first := add(t, b, ann, user("tea")...).Items[0].Memory
+		require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: first.ID}))
+		again := add(t, b, ann, user("tea")...)
+		require.Equal(t, backends.OutcomeAdded, again.Items[0].Outcome)
+		require.Equal(t, []string{"tea"}, list(t, b, ann))
+		events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: again.Items[0].Memory.ID})
+		require.NoError(t, err)
+		var types []backends.EventType
+		for _, e := range events {
+			types = append(types, e.Type)
+		}
+		require.Equal(t, []backends.EventType{backends.EventAdded, backends.EventDeleted, backends.EventAdded}, types)
+	}
+}
+
+func TestATextChangedByHandIsStillKnown(t *testing.T) {
+	b := open(t)
+	id := add(t, b, ann, user("tea")...).Items[0].Memory.ID
+	text := "green tea"
+	_, err := b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
+	require.NoError(t, err)
+	require.Equal(t, backends.OutcomeUnchanged, add(t, b, ann, user("green tea")...).Items[0].Outcome)
+	back := add(t, b, ann, user("tea")...).Items[0]
+	require.Equal(t, backends.OutcomeAdded, back.Outcome, "it is not known as such any more")
+	require.NotEqual(t, id, back.Memory.ID)
+	require.Equal(t, []string{"green tea", "tea"}, list(t, b, ann))
+}
