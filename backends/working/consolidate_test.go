@@ -180,6 +180,18 @@ func TestATurnLongerThanAReadIsLearntOnceItIsComplete(t *testing.T) {
 	assert.Equal(t, []int{200, 200, 101}, sizes)
 }
 
+func TestATurnLongerThanAnyDoesNotStopTheLog(t *testing.T) {
+	w := newWorld(t)
+	texts := make([]string, 10_000)
+	for i := range texts {
+		texts[i] = "x"
+	}
+	w.append(piece("t", 0, false, texts...))
+	w.consolidate(ann)
+	require.Len(t, w.back.stored(), 1, "no turn has ten thousand messages: somebody forgot to end it")
+	assert.Len(t, w.back.stored()[0], 200)
+}
+
 func TestConsolidationComesDue(t *testing.T) {
 	big := strings.Repeat("word", 200)
 	for name, tc := range map[string]struct {

@@ -5,7 +5,10 @@ package working_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +40,24 @@ func TestFlushReportsEverySessionThatFails(t *testing.T) {
 	assert.Zero(t, w.mem.Stats().Oldest)
 }
 
+func TestATurnThatComesWhileASessionIsSettledIsNotForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.append(say("a", ann))
+	w.log.after = func(op string, arg any) error {
+		if u, ok := arg.(*store.SessionUpdate); ok && u.Release { // the last look at the log is over
+			w.log.after = nil
+			w.clock.Advance(time.Minute)
+			w.append(say("b", ann))
+		}
+		return nil
+	}
+	w.consolidate(ann)
+	assert.Equal(t, 1, w.mem.Stats().Sessions)
+	assert.Equal(t, epoch.Add(time.Minute), w.mem.Stats().Oldest)
+	require.NoError(t, w.mem.Flush(t.Context()))
+	assert.Equal(t, [][]string{{"a-0", "a-1"}, {"b-0", "b-1"}}, w.back.stored())
+}
+
 func TestFlushLeavesOpenTurnsOpen(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.mem.Record(t.Context(), piece("t", 0, false, "hi")))
@@ -64,6 +85,60 @@ func TestCloseAppendsWhatIsRecordedAndLeavesTheRestToTheNext(t *testing.T) {
 	})
 	<-learnt // the first sweep comes at once
 	require.NoError(t, next.mem.Close(t.Context()))
+}
+
+func TestCloseInTheMiddleOfEverything(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.cfg.Idle, w.cfg.MaxTurns, w.cfg.Queue, w.cfg.Sweep = 1, 1, 2, time.Millisecond })
+	var wg sync.WaitGroup
+	var kept atomic.Int64
+	started := make(chan struct{}, 100)
+	for g := range 8 {
+		s := backends.Scope{UserID: "ann", SessionID: fmt.Sprint("s", g%4)}
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				turn := say(fmt.Sprintf("%d.%d", g, i), s)
+				var err error
+				switch i % 4 {
+				case 0, 1:
+					if err = w.mem.Record(context.Background(), turn); err == nil {
+						kept.Add(2)
+					}
+				case 2:
+					if err = w.mem.Append(context.Background(), turn); err == nil {
+						kept.Add(2)
+					}
+				case 3:
+					started <- struct{}{}
+					_, err = w.mem.Consolidate(context.Background(), s)
+					err = errors.Join(err, w.mem.Flush(context.Background()))
+				}
+				if err != nil {
+					assert.ErrorIs(t, err, working.ErrClosed)
+					return
+				}
+			}
+		})
+	}
+	for range 8 {
+		<-started
+	}
+	go func() { // until all are gone
+		for range started {
+			continue
+		}
+	}()
+	require.NoError(t, w.mem.Close(t.Context()))
+	wg.Wait()
+	close(started)
+	var stored int64
+	for g := range 4 {
+		stored += w.session(backends.Scope{UserID: "ann", SessionID: fmt.Sprint("s", g)}).LastSeq
+	}
+	assert.Equal(t, kept.Load(), stored, "whatever was accepted is in the log")
+	p, _ := ann.Speaker()
+	for id, n := range learnt(t, w.db, p) {
+		assert.Equal(t, 1, n, id)
+	}
 }
 
 func TestCloseTwiceAndUseAfter(t *testing.T) {

@@ -197,6 +197,41 @@ func TestALostAnswerIsNotAFailure(t *testing.T) {
 	}
 }
 
+func TestAPauseEndsWithWhatItWasFor(t *testing.T) {
+	w := newWorld(t)
+	w.append(say("a", ann))
+	w.consolidate(ann)
+	p, _ := ann.Speaker() // as left by a process that died right after a hurried call succeeded
+	_, err := w.db.Update(t.Context(), p, &store.SessionUpdate{Session: "s1", Retry: &store.Retry{Attempts: 4, After: epoch.AddDate(1, 0, 0), Upto: 2}})
+	require.NoError(t, err)
+	w.append(say("b", ann))
+	w = w.restart()
+	w.clock.Advance(2 * time.Hour)
+	w.sweep()
+	assert.Equal(t, [][]string{{"b-0", "b-1"}}, w.back.stored())
+
+	f := &failing{err: backends.ErrModel}
+	w.back.before = f.add
+	w.append(say("c", ann))
+	_, err = w.mem.Consolidate(t.Context(), ann)
+	require.ErrorIs(t, err, backends.ErrModel)
+	assert.Equal(t, 1, w.session(ann).Retry.Attempts, "each stretch has its own attempts")
+}
+
+func TestABackendThatSaysNothing(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.cfg.Backend = silent{w.back} })
+	w.append(say("a", ann))
+	assert.Equal(t, &backends.AddResponse{}, w.consolidate(ann))
+	assert.EqualValues(t, 2, w.session(ann).Watermark)
+}
+
+// silent answers neither with a response nor with an error.
+type silent struct{ *learner }
+
+func (silent) Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+	return nil, nil
+}
+
 func TestAPanicInTheBackendIsAFailure(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.cfg.Idle = time.Millisecond
@@ -229,6 +264,7 @@ func TestACallerWhoGivesUpLeavesNoTrace(t *testing.T) {
 	s := w.session(ann)
 	assert.Empty(t, s.Lease.Owner)
 	assert.Zero(t, s.Retry.Attempts)
+	assert.Zero(t, w.mem.Stats().Failed)
 	w.back.before = nil
 	assert.Len(t, w.consolidate(ann).Items, 2)
 }
