@@ -53,7 +53,7 @@ func runChild() {
 			select {}
 		}
 	}
-	db, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{Clock: func() time.Time { return epoch }})
+	db, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{Clock: func() time.Time { return epoch }, Synchronous: sqlitestore.Normal})
 	fatal(err)
 	log := &sessions{Sessions: db, before: func(string, any) error { dieAt(); return nil }, after: func(string, any) error { dieAt(); return nil }}
 	back, err := backendNamed(os.Getenv(childBackend), db)
