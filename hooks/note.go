@@ -6,16 +6,16 @@ package hooks
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/bullet"
 	"github.com/einomem/einomem/internal/einox"
 )
 
 // The fence around the memories of a note. No text of a memory has an angle
-// bracket in it (see [clean]), so none can close it.
+// bracket in it (see package bullet), so none can close it.
 const (
 	fenceOpen  = "<memories>"
 	fenceClose = "</memories>"
@@ -40,7 +40,7 @@ func (n NoteConfig) bullets(hits []backends.Hit) []string {
 	left := n.Tokens - estimateTokens(n.Header+n.Intro+fenceOpen+fenceClose)
 	var out []string
 	for i := range hits {
-		b := bullet(&hits[i].Memory)
+		b := bullet.Of(&hits[i].Memory)
 		if b == "" {
 			continue
 		}
@@ -53,33 +53,6 @@ func (n NoteConfig) bullets(hits []backends.Hit) []string {
 		}
 	}
 	return out
-}
-
-// bullet returns "- [id] date: text", or "" for a memory without text.
-func bullet(m *backends.Memory) string {
-	text := clean(m.Text)
-	if text == "" {
-		return ""
-	}
-	if when := clean(m.WhenToUse); when != "" {
-		text += " (when: " + when + ")"
-	}
-	head := "- [" + strings.NewReplacer("[", "(", "]", ")").Replace(clean(m.ID)) + "] "
-	if day := dayOf(m); !day.IsZero() {
-		head += day.Format(time.DateOnly) + ": "
-	}
-	return head + text
-}
-
-// dayOf returns the time that tells most of a memory: from when it holds, else
-// when it was said, else when it was stored.
-func dayOf(m *backends.Memory) time.Time {
-	for _, t := range []time.Time{m.Valid, m.Observed} {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return m.Created
 }
 
 // owns reports whether m is a note of this memory; another memory of the same

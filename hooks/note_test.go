@@ -115,7 +115,7 @@ func requireIntact(t testing.TB, text string) {
 	require.Len(t, ls, 5)
 	require.Equal(t, "<memories>", ls[2])
 	require.Equal(t, "</memories>", ls[4])
-	require.True(t, strings.HasPrefix(ls[3], "- ["))
+	require.True(t, strings.HasPrefix(ls[3], "- "))
 	require.True(t, utf8.ValidString(n.Content))
 	for _, r := range ls[3] {
 		require.False(t, unicode.IsControl(r) || unicode.Is(unicode.Cf, r), "%U", r)

@@ -6,9 +6,9 @@ package toolkit
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/bullet"
 )
 
 // What a result may hold, so that one call never fills a context: in runes.
@@ -18,13 +18,13 @@ const (
 	maxErrorRunes  = 600
 )
 
-// bullets shows hits as "- [id] date: text" while they fit, and says how many did
+// bullets shows hits, a line each, while they fit, and says how many did
 // not.
 func (k *kit) bullets(hits []backends.Hit) []string {
 	var lines []string
 	size := 0
 	for i := range hits {
-		line := bullet(&hits[i].Memory)
+		line := clip(bullet.Of(&hits[i].Memory), maxMemoryRunes)
 		if size += len([]rune(line)); size > maxResultRunes {
 			return append(lines, fmt.Sprintf(k.text.HitsLeft, len(hits)-i))
 		}
@@ -33,35 +33,8 @@ func (k *kit) bullets(hits []backends.Hit) []string {
 	return lines
 }
 
-// bullet shows one memory. Further lines of its text are indented, so that no
-// memory can pose as another one.
-func bullet(m *backends.Memory) string {
-	line := "- "
-	if m.ID != "" {
-		line += "[" + m.ID + "] "
-	}
-	if day := dayOf(m); !day.IsZero() {
-		line += day.UTC().Format(time.DateOnly) + ": "
-	}
-	line += clip(m.Text, maxMemoryRunes)
-	if m.WhenToUse != "" {
-		line += " (when: " + clip(m.WhenToUse, maxMemoryRunes) + ")"
-	}
-	return indent(line)
-}
-
-// dayOf returns the time that tells most of a memory: from when it holds, else
-// when it was said, else when it was stored.
-func dayOf(m *backends.Memory) time.Time {
-	for _, t := range []time.Time{m.Valid, m.Observed} {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return m.Created
-}
-
-// breaks are the characters at which a reader sees a new line.
+// breaks are the characters at which a reader sees a new line. Further lines are
+// indented, so that no text can pose as a line of the answer.
 var breaks = strings.NewReplacer("\r\n", "\n  ", "\n", "\n  ", "\r", "\n  ", "\u2028", "\n  ", "\u2029", "\n  ", "\u0085", "\n  ", "\v", "\n  ", "\f", "\n  ")
 
 func indent(s string) string { return breaks.Replace(s) }

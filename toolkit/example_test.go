@@ -38,7 +38,7 @@ func ExampleNew() {
 		fmt.Println(out, err)
 	}
 	// Output:
-	// - [id-ann likes green tea] 2026-03-01: ann likes green tea <nil>
+	// - [id-ann likes green tea] 2026-03-01 12:00: ann likes green tea <nil>
 	// Successfully recorded to memory (rationale: she asked for it):
 	// - added: [id-ann moved to Rome] ann moved to Rome <nil>
 }

@@ -26,7 +26,7 @@ func TestSearchRunsOneSearchForEachKeyword(t *testing.T) {
 	cfg.SearchByAgent = true
 	out := run(t, cfg, toolkit.SearchMemory, `{"keywords":["tea","jazz"],"limit":3}`)
 
-	require.Equal(t, "- [id-tea one] 2026-03-01: tea one\n- [id-jazz one] 2026-03-01: jazz one", out)
+	require.Equal(t, "- [id-tea one] 2026-03-01 12:00: tea one\n- [id-jazz one] 2026-03-01 12:00: jazz one", out)
 	require.Len(t, f.searches, 2)
 	queries := map[string]bool{}
 	for _, s := range f.searches {
@@ -58,7 +58,7 @@ func TestSearchMergesInTheOrderOfTheKeywords(t *testing.T) {
 		return same, nil
 	}}
 	out := run(t, config(f), toolkit.SearchMemory, `{"keywords":["a","b"]}`)
-	require.Equal(t, "- [id-shared] 2026-03-01: shared\n- [id-only a] 2026-03-01: only a\n- [id-only b] 2026-03-01: only b", out)
+	require.Equal(t, "- [id-shared] 2026-03-01 12:00: shared\n- [id-only a] 2026-03-01 12:00: only a\n- [id-only b] 2026-03-01 12:00: only b", out)
 }
 
 func TestSearchIsBounded(t *testing.T) {
@@ -112,7 +112,7 @@ func TestSearchShowsWhatOtherKeywordsFound(t *testing.T) {
 		require.ErrorIs(t, err, down)
 	}
 	out := run(t, cfg, toolkit.SearchMemory, `{"keywords":["bad","good"]}`)
-	require.True(t, strings.HasPrefix(out, "- [id-likes tea] 2026-03-01: likes tea\n"), out)
+	require.True(t, strings.HasPrefix(out, "- [id-likes tea] 2026-03-01 12:00: likes tea\n"), out)
 	require.Contains(t, out, `Error retrieving memory: searching for "bad": reading: unavailable: connection refused`)
 	require.Contains(t, out, "Continue without it")
 	require.Equal(t, []string{toolkit.StageSearchTool}, stages)
@@ -187,7 +187,7 @@ func TestADegradedSearchShowsItsHits(t *testing.T) {
 		told = err
 		panic("the handler's own trouble")
 	}
-	require.Equal(t, "- [id-likes tea] 2026-03-01: likes tea", run(t, cfg, toolkit.SearchMemory, `{"keywords":["a"]}`))
+	require.Equal(t, "- [id-likes tea] 2026-03-01 12:00: likes tea", run(t, cfg, toolkit.SearchMemory, `{"keywords":["a"]}`))
 	require.ErrorContains(t, told, "embedder down")
 }
 
@@ -210,7 +210,7 @@ func TestNoMemoryPosesAsAnother(t *testing.T) {
 }
 
 func TestABulletTellsWhenAMemoryHoldsAndHelps(t *testing.T) {
-	day := func(d int) time.Time { return time.Date(2026, 1, d, 23, 0, 0, 0, time.UTC) }
+	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
 	for want, m := range map[string]backends.Memory{
 		"- [1] 2026-01-03: x":      {ID: "1", Text: "x", Valid: day(3), Observed: day(2), Created: day(1)},
 		"- [1] 2026-01-02: x":      {ID: "1", Text: "x", Observed: day(2), Created: day(1)},

@@ -1,22 +1,17 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hooks
+package bullet
 
 import (
-	"sort"
 	"strings"
 	"unicode"
-
-	"github.com/cloudwego/eino/schema"
-
-	"github.com/einomem/einomem/backends/working"
 )
 
-// clean makes the text of a memory safe to show in a note: one line of valid
+// clean makes the text of a memory safe to show to a model: one line of valid
 // UTF-8 without control characters, invisible characters (zero width, text
 // direction, tags) and angle brackets, which are escaped as in HTML, so that
-// nothing in it ends the fence or looks as if it did.
+// nothing in it ends the fence of a note or poses as another bullet.
 func clean(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -59,29 +54,4 @@ func blank(r rune) bool {
 		return true
 	}
 	return false
-}
-
-// estimateTokens estimates how many tokens a model counts for text, as the log
-// does it.
-func estimateTokens(text string) int {
-	return working.EstimateTokens(&schema.Message{Content: text}) - emptyTokens
-}
-
-// emptyTokens is what a message without text is estimated at.
-var emptyTokens = working.EstimateTokens(&schema.Message{})
-
-const ellipsis = "…"
-
-// cutTokens returns text, cut to at most so many estimated tokens with an ellipsis
-// where it was cut; "" when not even a word fits.
-func cutTokens(text string, tokens int) string {
-	if estimateTokens(text) <= tokens {
-		return text
-	}
-	runes := []rune(text)
-	fits := sort.Search(len(runes), func(n int) bool { return estimateTokens(string(runes[:n+1])+ellipsis) > tokens })
-	if fits == 0 {
-		return ""
-	}
-	return string(runes[:fits]) + ellipsis
 }
