@@ -114,8 +114,8 @@ func nested(ctx context.Context) bool { return compose.GetToolCallID(ctx) != "" 
 // middleware without an instruction in an agent without one (trap T18).
 func withoutBlankSystem(messages []*schema.Message) []*schema.Message {
 	blank := func(m *schema.Message) bool {
-		return m != nil && m.Role == schema.System && !einox.IsNote(m) && strings.TrimSpace(textOf(m)) == "" &&
-			len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0 //nolint:staticcheck // old messages still use it
+		return m != nil && m.Role == schema.System && !einox.IsNote(m) && strings.TrimSpace(einox.Text(m)) == "" &&
+			len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0
 	}
 	if !slices.ContainsFunc(messages, blank) {
 		return messages

@@ -57,30 +57,11 @@ func said(m *schema.Message) bool {
 	}
 	switch m.Role {
 	case schema.User:
-		return !retold(m.Content)
+		return !einox.IsRetold(m)
 	case schema.Assistant, schema.Tool:
 		return true
 	}
 	return false
-}
-
-// retold recognises what Eino tells one agent about the others' doings, in the
-// role of the user (trap T16).
-func retold(text string) bool {
-	rest, ok := strings.CutPrefix(text, "For context:")
-	switch {
-	case !ok:
-		return false
-	case rest == "":
-		return true
-	}
-	rest, ok = strings.CutPrefix(rest, " [")
-	if !ok {
-		return false
-	}
-	_, rest, ok = strings.Cut(rest, "] ")
-	return ok && (strings.HasPrefix(rest, "said: ") || strings.HasPrefix(rest, "called tool: ") ||
-		strings.HasPrefix(rest, "`") && strings.Contains(rest, "` tool returned result: "))
 }
 
 // stamp gives each message of the turn from start on the turn's id and its place
@@ -101,29 +82,6 @@ func stamp(messages []*schema.Message, start int, id string) {
 	}
 }
 
-// textOf returns the text of a message, whatever form it has.
-func textOf(m *schema.Message) string {
-	var parts []string
-	add := func(s string) {
-		if s = strings.TrimSpace(s); s != "" {
-			parts = append(parts, s)
-		}
-	}
-	switch {
-	case len(m.UserInputMultiContent) > 0:
-		for _, p := range m.UserInputMultiContent {
-			add(p.Text)
-		}
-	case len(m.MultiContent) > 0: //nolint:staticcheck // old messages still use it
-		for _, p := range m.MultiContent { //nolint:staticcheck // old messages still use it
-			add(p.Text)
-		}
-	default:
-		add(m.Content)
-	}
-	return strings.Join(parts, "\n")
-}
-
 // queryOf returns what to search for: what the user said in the turn, joined by
 // newlines.
 func queryOf(turn []*schema.Message) string {
@@ -132,7 +90,7 @@ func queryOf(turn []*schema.Message) string {
 		if !said(m) || m.Role != schema.User {
 			continue
 		}
-		if t := textOf(m); t != "" {
+		if t := einox.Text(m); t != "" {
 			texts = append(texts, t)
 		}
 	}

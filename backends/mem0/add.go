@@ -43,7 +43,7 @@ func (b *Backend) modeOf(r *backends.AddRequest) Mode {
 // partition, so that a call knows what the one before it stored; when another
 // process changed what the plan replaces, the model is asked again.
 func (b *Backend) learn(ctx context.Context, in *intake, mode Mode, usage *backends.Usage) (*backends.AddResponse, error) {
-	unlock, err := b.learning.lock(ctx, in.partition)
+	unlock, err := b.learning.Lock(ctx, in.partition)
 	if err != nil {
 		return nil, fmt.Errorf("mem0: waiting to learn: %w", err)
 	}

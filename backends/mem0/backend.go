@@ -12,6 +12,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keylock"
 )
 
 // Backend is mem0-style memory. It implements [backends.Backend],
@@ -25,8 +26,8 @@ type Backend struct {
 	traced backends.Backend // search and add, seen by Eino's callbacks
 
 	calls    lifecycle
-	learning keyLock // held from what the model is shown to what is stored
-	writing  keyLock // held while a batch is built and applied
+	learning keylock.Locks[backends.Partition] // held from what the model is shown to what is stored
+	writing  keylock.Locks[backends.Partition] // held while a batch is built and applied
 
 	mu    sync.Mutex
 	stamp time.Time // the last instant given out: see stamps

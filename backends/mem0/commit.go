@@ -39,7 +39,7 @@ var errStale = fmt.Errorf("a memory changed while it was decided about: %w", bac
 // commit stores a plan in one batch. Losing a race against another process that
 // leaves the plan valid is repaired here; [errStale] asks for another plan.
 func (b *Backend) commit(ctx context.Context, in *intake, pl *plan, usage *backends.Usage) (*backends.AddResponse, error) {
-	unlock, err := b.writing.lock(ctx, in.partition)
+	unlock, err := b.writing.Lock(ctx, in.partition)
 	if err != nil {
 		return nil, fmt.Errorf("mem0: waiting to store: %w", err)
 	}

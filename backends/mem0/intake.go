@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -82,7 +81,7 @@ func (b *Backend) gate(messages []backends.Message, now time.Time) ([]utterance,
 		if m.Message == nil || !learnable(m.Message) {
 			continue
 		}
-		text := textOf(m.Message)
+		text := einox.Text(m.Message)
 		if err := validText(m.ID, i, text); err != nil {
 			return nil, err
 		}
@@ -101,36 +100,14 @@ func (b *Backend) gate(messages []backends.Message, now time.Time) ([]utterance,
 	return out, nil
 }
 
-// handover is how Eino shows one agent what another did: as a user's message.
-var handover = regexp.MustCompile("^For context: \\[[^\\]\n]*\\] (said: |called tool: `|`[^`]*` tool returned result: )")
-
 func learnable(m *schema.Message) bool {
 	switch m.Role {
 	case schema.User:
-		return !einox.IsNote(m) && !handover.MatchString(m.Content)
+		return !einox.IsNote(m) && !einox.IsRetold(m)
 	case schema.Assistant:
 		return !einox.IsNote(m)
 	}
 	return false
-}
-
-// textOf returns the text of a message: its content, else the text among its
-// parts. Images and sounds have none.
-func textOf(m *schema.Message) string {
-	if m.Content != "" {
-		return m.Content
-	}
-	var parts []string
-	for _, p := range m.UserInputMultiContent {
-		parts = append(parts, p.Text)
-	}
-	for _, p := range m.AssistantGenMultiContent {
-		parts = append(parts, p.Text)
-	}
-	for _, p := range m.MultiContent { //nolint:staticcheck // old messages still use it
-		parts = append(parts, p.Text)
-	}
-	return strings.Join(parts, "\n")
 }
 
 func validText(id string, i int, text string) error {

@@ -4,9 +4,7 @@
 package mem0
 
 import (
-	"context"
 	"encoding/json"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,38 +13,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 )
-
-func TestKeyLock(t *testing.T) {
-	ctx := context.Background()
-	ann, bob := backends.Partition{Namespace: "n", Kind: "user", ID: "ann"}, backends.Partition{Namespace: "n", Kind: "user", ID: "bob"}
-	var l keyLock
-	unlock, err := l.lock(ctx, ann)
-	require.NoError(t, err)
-	other, err := l.lock(ctx, bob)
-	require.NoError(t, err, "one partition does not wait for another")
-	other()
-	cancelled, cancel := context.WithCancel(ctx)
-	cancel()
-	_, err = l.lock(cancelled, ann)
-	require.ErrorIs(t, err, context.Canceled)
-
-	n, most := 0, 0 // guarded by the lock on ann
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			release, err := l.lock(ctx, ann)
-			require.NoError(t, err)
-			n++
-			most = max(most, n)
-			n--
-			release()
-		})
-	}
-	unlock()
-	wg.Wait()
-	require.Equal(t, 1, most)
-	require.Empty(t, l.held, "nothing is kept of partitions that nobody holds")
-}
 
 func TestIntIn(t *testing.T) {
 	for in, want := range map[string]int{`3`: 3, `"3"`: 3, `3.0`: 3, `"[3]"`: 3, `"#3"`: 3, `[3]`: 3, `0`: 0, `" 7 "`: 7} {

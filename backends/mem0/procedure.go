@@ -85,7 +85,7 @@ func (b *Backend) trajectory(in *intake) ([]messageLine, error) {
 		if m == nil || m.Role == schema.System || einox.IsNote(m) {
 			continue
 		}
-		text := textOf(m)
+		text := einox.Text(m)
 		for _, c := range m.ToolCalls {
 			text += "\n" + c.Function.Name + "(" + c.Function.Arguments + ")"
 		}

@@ -26,9 +26,9 @@ func (m *Memory) clean(msg *schema.Message) *schema.Message {
 		c.ToolCalls[i].Extra = nil
 		c.ToolCalls[i].Function.Arguments = m.text(c.ToolCalls[i].Function.Arguments)
 	}
-	c.MultiContent = slices.Clone(c.MultiContent) //nolint:staticcheck // old messages still use it
-	for i := range c.MultiContent {               //nolint:staticcheck // old messages still use it
-		c.MultiContent[i].Text = m.text(c.MultiContent[i].Text) //nolint:staticcheck // old messages still use it
+	c.MultiContent = slices.Clone(c.MultiContent)
+	for i := range c.MultiContent {
+		c.MultiContent[i].Text = m.text(c.MultiContent[i].Text)
 	}
 	c.UserInputMultiContent = slices.Clone(c.UserInputMultiContent)
 	for i := range c.UserInputMultiContent {

@@ -39,7 +39,7 @@ func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.A
 func (m *Memory) consolidate(ctx context.Context, k sessionKey) (*backends.AddResponse, error) {
 	ctx, cancel := m.bound(ctx)
 	defer cancel()
-	unlock, err := m.locks.lock(ctx, k)
+	unlock, err := m.locks.Lock(ctx, k)
 	if err != nil {
 		return nil, fmt.Errorf("consolidating session %s: waiting for its turn: %w", k, err)
 	}
@@ -94,7 +94,7 @@ func (m *Memory) consolidateWorker() {
 
 // visit consolidates one session in the background.
 func (m *Memory) visit(k sessionKey) {
-	unlock, ok := m.locks.tryLock(k)
+	unlock, ok := m.locks.TryLock(k)
 	if !ok { // a caller is at it
 		m.postpone(k, m.pause(1))
 		return

@@ -50,7 +50,7 @@ func (m *Memory) RetryFailures(ctx context.Context, s backends.Scope) error {
 	if err != nil {
 		return fmt.Errorf("retrying failures: %w", err)
 	}
-	unlock, err := m.locks.lock(ctx, k)
+	unlock, err := m.locks.Lock(ctx, k)
 	if err != nil {
 		return fmt.Errorf("retrying failures of session %s: waiting for its turn: %w", k, err)
 	}

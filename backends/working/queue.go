@@ -12,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keylock"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 type queue struct {
 	slots chan struct{}
 	work  *worklist[sessionKey]
-	locks keyLocks[sessionKey] // one writer a session
+	locks keylock.Locks[sessionKey] // one writer a session
 
 	mu    sync.Mutex
 	lanes map[sessionKey]*lane
@@ -151,7 +152,7 @@ func (m *Memory) appendRecorded(k sessionKey) {
 // drain appends all turns that wait for a session, in order. The first error
 // leaves the rest where it is.
 func (m *Memory) drain(ctx context.Context, k sessionKey) error {
-	unlock, err := m.queue.locks.lock(ctx, k)
+	unlock, err := m.queue.locks.Lock(ctx, k)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (m *Memory) Append(ctx context.Context, t *Turn) error {
 	if err != nil || e == nil {
 		return err
 	}
-	unlock, err := m.queue.locks.lock(ctx, e.key)
+	unlock, err := m.queue.locks.Lock(ctx, e.key)
 	if err != nil {
 		return fmt.Errorf("appending turn %q: waiting for session %s: %w", e.turn, e.key, err)
 	}

@@ -80,7 +80,7 @@ func (m *Memory) left(s *store.Session) bool {
 
 func (m *Memory) visitLeft(ctx context.Context, s *store.Session) {
 	k := sessionKey{s.Partition, s.ID}
-	unlock, ok := m.locks.tryLock(k)
+	unlock, ok := m.locks.TryLock(k)
 	if !ok {
 		return
 	}

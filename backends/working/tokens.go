@@ -32,8 +32,8 @@ func EstimateTokens(m *schema.Message) int {
 	for _, c := range m.ToolCalls {
 		n += textTokens(c.Function.Name) + textTokens(c.Function.Arguments)
 	}
-	for i := range m.MultiContent { //nolint:staticcheck // old messages still use it
-		n += partTokens(m.MultiContent[i].Type, m.MultiContent[i].Text) //nolint:staticcheck // old messages still use it
+	for i := range m.MultiContent {
+		n += partTokens(m.MultiContent[i].Type, m.MultiContent[i].Text)
 	}
 	for i := range m.UserInputMultiContent {
 		n += partTokens(m.UserInputMultiContent[i].Type, m.UserInputMultiContent[i].Text)

@@ -109,6 +109,6 @@ func kept(m *schema.Message) bool {
 // its call would be left without one.
 func empty(m *schema.Message) bool {
 	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" &&
-		len(m.MultiContent) == 0 && //nolint:staticcheck // old messages still use it
+		len(m.MultiContent) == 0 &&
 		len(m.UserInputMultiContent) == 0 && len(m.AssistantGenMultiContent) == 0
 }

@@ -85,23 +85,3 @@ func TestWorklistAfter(t *testing.T) {
 	_, ok := w.get()
 	assert.False(t, ok)
 }
-
-func TestKeyLocks(t *testing.T) {
-	var l keyLocks[string]
-	unlock, err := l.lock(t.Context(), "a")
-	assert.NoError(t, err)
-	_, ok := l.tryLock("a")
-	assert.False(t, ok)
-	other, ok := l.tryLock("b")
-	assert.True(t, ok)
-	other()
-	got := make(chan func())
-	go func() {
-		u, err := l.lock(t.Context(), "a")
-		assert.NoError(t, err)
-		got <- u
-	}()
-	unlock()
-	(<-got)()
-	assert.Empty(t, l.locks, "nothing is kept of locks that nobody holds")
-}

@@ -25,23 +25,23 @@ type conversation struct {
 func read(in []*schema.Message) *conversation {
 	c, asked := &conversation{}, -1
 	for i, m := range in {
-		if m != nil && m.Role == schema.User && !isNote(m) && strings.TrimSpace(text(m)) != "" {
+		if m != nil && m.Role == schema.User && !isNote(m) && strings.TrimSpace(einox.Text(m)) != "" {
 			asked = i
 		}
 	}
 	if asked < 0 {
 		return c
 	}
-	c.said = strings.TrimSpace(text(in[asked]))
+	c.said = strings.TrimSpace(einox.Text(in[asked]))
 	for i, m := range in {
 		switch {
 		case m == nil:
 		case isNote(m) || m.Role == schema.Tool && i > asked:
-			c.evidence = append(c.evidence, fromBullets(text(m))...)
+			c.evidence = append(c.evidence, fromBullets(einox.Text(m))...)
 			c.told = c.told || m.Role == schema.Tool
 		case m.Role == schema.User && i <= asked:
 			// Later than every memory, in the order of the conversation.
-			c.evidence = append(c.evidence, fromText(text(m), "9999")...)
+			c.evidence = append(c.evidence, fromText(einox.Text(m), "9999")...)
 		}
 	}
 	for i := range c.evidence {
@@ -51,14 +51,6 @@ func read(in []*schema.Message) *conversation {
 }
 
 func isNote(m *schema.Message) bool { return einox.IsNote(m) || m.Name == "memory" }
-
-func text(m *schema.Message) string {
-	parts := []string{m.Content}
-	for _, p := range m.UserInputMultiContent {
-		parts = append(parts, p.Text)
-	}
-	return strings.TrimSpace(strings.Join(parts, "\n"))
-}
 
 // toolCall is the call that a turn begins with: search for a question that nothing
 // at hand answers, and add for a statement if the model takes notes. There is one

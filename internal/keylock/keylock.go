@@ -1,26 +1,28 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package working
+// Package keylock has mutexes by key.
+package keylock
 
 import (
 	"context"
 	"sync"
 )
 
-// keyLocks are mutexes by key whose Lock can be given up. The zero value is ready.
-type keyLocks[K comparable] struct {
+// Locks are mutexes by key, whose waiting ends with a context. Keys that nobody
+// holds cost nothing. The zero value is ready.
+type Locks[K comparable] struct {
 	mu    sync.Mutex
-	locks map[K]*keyLock
+	locks map[K]*lock
 }
 
-type keyLock struct {
+type lock struct {
 	held chan struct{} // holds one value while locked
 	refs int           // who holds it or waits for it
 }
 
-// lock waits for the lock of k, and returns what gives it back, or the context's error.
-func (l *keyLocks[K]) lock(ctx context.Context, k K) (unlock func(), err error) {
+// Lock waits for the lock of k, and returns what gives it back, or the context's error.
+func (l *Locks[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
 	kl := l.ref(k)
 	select {
 	case kl.held <- struct{}{}:
@@ -31,8 +33,8 @@ func (l *keyLocks[K]) lock(ctx context.Context, k K) (unlock func(), err error) 
 	}
 }
 
-// tryLock is lock without waiting.
-func (l *keyLocks[K]) tryLock(k K) (unlock func(), ok bool) {
+// TryLock is Lock without waiting.
+func (l *Locks[K]) TryLock(k K) (unlock func(), ok bool) {
 	kl := l.ref(k)
 	select {
 	case kl.held <- struct{}{}:
@@ -43,22 +45,22 @@ func (l *keyLocks[K]) tryLock(k K) (unlock func(), ok bool) {
 	}
 }
 
-func (l *keyLocks[K]) ref(k K) *keyLock {
+func (l *Locks[K]) ref(k K) *lock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.locks == nil {
-		l.locks = make(map[K]*keyLock)
+		l.locks = make(map[K]*lock)
 	}
 	kl := l.locks[k]
 	if kl == nil {
-		kl = &keyLock{held: make(chan struct{}, 1)}
+		kl = &lock{held: make(chan struct{}, 1)}
 		l.locks[k] = kl
 	}
 	kl.refs++
 	return kl
 }
 
-func (l *keyLocks[K]) unref(k K, kl *keyLock) {
+func (l *Locks[K]) unref(k K, kl *lock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if kl.refs--; kl.refs == 0 {

@@ -1,0 +1,47 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package einox
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// Text returns the text of a message, whatever form it has: its parts, else its
+// content. Images and sounds have none.
+func Text(m *schema.Message) string {
+	var parts []string
+	for i := range m.UserInputMultiContent {
+		parts = append(parts, m.UserInputMultiContent[i].Text)
+	}
+	for i := range m.AssistantGenMultiContent {
+		parts = append(parts, m.AssistantGenMultiContent[i].Text)
+	}
+	for i := range m.MultiContent {
+		parts = append(parts, m.MultiContent[i].Text)
+	}
+	if len(parts) == 0 {
+		return strings.TrimSpace(m.Content)
+	}
+	var texts []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			texts = append(texts, p)
+		}
+	}
+	if len(texts) == 0 { // parts of media, and a text beside them
+		return strings.TrimSpace(m.Content)
+	}
+	return strings.Join(texts, "\n")
+}
+
+var retold = regexp.MustCompile("^For context:($| \\[[^\\]\n]*\\] (said: |called tool: |`[^`]*` tool returned result: ))")
+
+// IsRetold reports whether m tells one agent what another did: Eino writes that
+// in the role of the user (trap T16).
+func IsRetold(m *schema.Message) bool {
+	return m != nil && m.Role == schema.User && retold.MatchString(m.Content)
+}
