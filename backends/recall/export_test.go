@@ -94,3 +94,12 @@ func BestOf(k int, values []float64, times []int64, ids []string) []int {
 	}
 	return out
 }
+
+// NextAwaited reports whether somebody waits for the next refresh of a partition,
+// while one is under way.
+func (r *Ranker) NextAwaited(p backends.Partition) bool {
+	part := r.cache.get(p, nil)
+	part.flights.Lock()
+	defer part.flights.Unlock()
+	return part.next != nil
+}

@@ -19,6 +19,7 @@ type fakeRecords struct {
 	store.Records // the methods that the tests do not need
 	pageSize      int
 	before        func(ctx context.Context, cursor string) error // before Changes answers
+	after         func()                                         // when Changes has read its answer, and not yet given it
 	now           time.Time
 
 	mu         sync.Mutex
@@ -118,6 +119,14 @@ func (f *fakeRecords) Changes(ctx context.Context, p backends.Partition, cursor 
 			return nil, err
 		}
 	}
+	c, err := f.changes(p, cursor)
+	if f.after != nil {
+		f.after()
+	}
+	return c, err
+}
+
+func (f *fakeRecords) changes(p backends.Partition, cursor string) (*store.ChangeSet, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++

@@ -6,6 +6,8 @@ package recall_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,12 +39,6 @@ func newGate(f *fakeRecords) *gate {
 	return g
 }
 
-func (g *gate) pass() string {
-	cursor := <-g.entered
-	g.release <- struct{}{}
-	return cursor
-}
-
 // answer is what a search in the background found.
 type answer struct {
 	hits []backends.Hit
@@ -68,33 +64,62 @@ func searchAsync(ctx context.Context, t *testing.T, f func(context.Context) (*ba
 func TestLaterSearchesShareTheNextRefresh(t *testing.T) {
 	f := newFakeRecords()
 	r := newRanker(t, f, nil)
+	find(t, r, user("bob"), &backends.SearchRequest{Query: "tea"})
 	tea := func(ctx context.Context) (*backends.SearchResponse, error) {
 		return r.Search(ctx, ann, &backends.SearchRequest{Query: "tea", TopK: 10})
 	}
 	apply(t, f, ann, fact("1", "tea"))
 	find(t, r, ann, &backends.SearchRequest{Query: "tea"})
 
-	g := newGate(f)
+	read, give := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	f.after = func() { once.Do(func() { close(read); <-give }) }
 	first := searchAsync(t.Context(), t, tea)
-	cursor := <-g.entered // the first search is asking the store
-	require.NotEmpty(t, cursor)
+	<-read // the store has read its answer for the first search
 	apply(t, f, ann, fact("2", "tea"))
-	var later []<-chan answer
-	for range 5 {
+	later := []<-chan answer{searchAsync(t.Context(), t, tea)}
+	for !r.NextAwaited(ann) {
+		runtime.Gosched()
+	}
+	asked, hold := make(chan struct{}), make(chan struct{})
+	var second sync.Once
+	f.before = func(_ context.Context, cursor string) error {
+		if cursor == "0:1" { // of ann's partition
+			second.Do(func() { close(asked); <-hold })
+		}
+		return nil
+	}
+	for range 4 {
 		later = append(later, searchAsync(t.Context(), t, tea))
 	}
-	g.release <- struct{}{}
+	close(give)
 	require.NoError(t, (<-first).err)
-	for done := 0; done < len(later); {
-		select {
-		case <-g.entered: // the shared call, or more of them: searches may come late
-			g.release <- struct{}{}
-		case a := <-later[done]:
-			require.NoError(t, a.err)
-			require.Len(t, a.hits, 2)
-			done++
-		}
+	<-asked // the next call is under way; whoever did not wait for it answers now
+	for range 20 {
+		find(t, r, user("bob"), &backends.SearchRequest{Query: "tea"})
 	}
+	close(hold)
+	for _, a := range later {
+		got := <-a
+		require.NoError(t, got.err)
+		require.Len(t, got.hits, 2)
+	}
+}
+
+// Each call goes on from where the one before has come to.
+func TestCursorMovesOn(t *testing.T) {
+	f := newFakeRecords()
+	r := newRanker(t, f, nil)
+	var cursors []string
+	f.before = func(_ context.Context, cursor string) error { cursors = append(cursors, cursor); return nil }
+	search := func() { find(t, r, ann, &backends.SearchRequest{Query: "tea"}) }
+	apply(t, f, ann, fact("1", "tea"))
+	search()
+	search()
+	apply(t, f, ann, fact("2", "tea"))
+	search()
+	search()
+	require.Equal(t, []string{"", "0:1", "0:1", "0:2"}, cursors)
 }
 
 // Loading one partition does not hold up another.
