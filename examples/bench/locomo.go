@@ -33,6 +33,7 @@ type locomoConfig struct {
 	K1      float64 `json:"k1"`
 	B       float64 `json:"b"`
 	Vectors bool    `json:"vectors"`
+	Units   string  `json:"units"`
 }
 
 func locomoCommand(ctx context.Context, args []string, out, errs io.Writer) error {
@@ -52,7 +53,7 @@ func locomoCommand(ctx context.Context, args []string, out, errs io.Writer) erro
 	if err != nil {
 		return err
 	}
-	r, err := evaluate(ctx, conversations, locomoConfig{K1: *k1, B: *b})
+	r, err := evaluate(ctx, conversations, locomoConfig{K1: *k1, B: *b, Units: units})
 	if err != nil {
 		return err
 	}
@@ -127,17 +128,17 @@ func (r *report) ask(ctx context.Context, ranker *recall.Ranker, p backends.Part
 
 var categories = map[string]string{"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
 
-// table prints the report in percent.
+// table prints the report.
 func (r *report) table(out io.Writer) error {
-	fmt.Fprintf(out, "%s: BM25, k1 %g, b %g; in percent\n", r.Dataset, r.Config.K1, r.Config.B)
+	fmt.Fprintf(out, "%s: BM25, k1 %g, b %g; %s\n", r.Dataset, r.Config.K1, r.Config.B, units)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tquestions\trecall@5\t@10\t@25\t@50\thit@10\tMRR\tnDCG@10\t")
 	row := func(name string, s *scores) {
 		fmt.Fprintf(w, "%s\t%d\t", name, s.Questions)
-		for _, x := range []float64{s.Recall["5"], s.Recall["10"], s.Recall["25"], s.Recall["50"], s.Hit["10"], s.MRR, s.NDCG10} {
-			fmt.Fprintf(w, "%.1f\t", 100*x)
+		for _, x := range []float64{s.Recall["5"], s.Recall["10"], s.Recall["25"], s.Recall["50"], s.Hit["10"]} {
+			fmt.Fprintf(w, "%.1f\t", x)
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%.3f\t%.3f\t\n", s.MRR, s.NDCG10)
 	}
 	for _, c := range slices.Sorted(maps.Keys(r.ByCategory)) {
 		row(c+" "+categories[c], r.ByCategory[c])

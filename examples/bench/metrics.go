@@ -12,7 +12,8 @@ import (
 // depths are the numbers of hits at which recall is measured.
 var depths = []int{5, 10, 25, 50}
 
-// scores are means over questions, each from 0 to 1.
+// scores are means over questions, in the units of the literature: recall and hit
+// in percent, the others from 0 to 1.
 type scores struct {
 	Questions int                `json:"questions"`
 	Recall    map[string]float64 `json:"recall"` // share of the evidence among the first k
@@ -20,6 +21,8 @@ type scores struct {
 	MRR       float64            `json:"mrr"`    // 1 / rank of the first evidence among the first 50
 	NDCG10    float64            `json:"ndcg10"`
 }
+
+const units = "recall and hit in percent, mrr and ndcg10 from 0 to 1"
 
 func newScores() *scores {
 	return &scores{Recall: map[string]float64{}, Hit: map[string]float64{}}
@@ -36,8 +39,8 @@ func (s *scores) add(found, evidence []string) {
 			}
 		}
 		key := strconv.Itoa(k)
-		s.Recall[key] += float64(n) / float64(len(evidence))
-		s.Hit[key] += min(1, float64(n))
+		s.Recall[key] += 100 * float64(n) / float64(len(evidence))
+		s.Hit[key] += 100 * min(1, float64(n))
 	}
 	for i, id := range found {
 		if slices.Contains(evidence, id) {
@@ -65,12 +68,13 @@ func ndcg(found, evidence []string, k int) float64 {
 
 // mean turns the sums into means, rounded to four digits.
 func (s *scores) mean() {
-	n := float64(max(1, s.Questions))
-	round := func(x float64) float64 { return math.Round(x/n*1e4) / 1e4 }
+	mean := func(sum, digits float64) float64 {
+		return math.Round(sum/float64(max(1, s.Questions))*digits) / digits
+	}
 	for _, m := range []map[string]float64{s.Recall, s.Hit} {
 		for k := range m {
-			m[k] = round(m[k])
+			m[k] = mean(m[k], 1e2)
 		}
 	}
-	s.MRR, s.NDCG10 = round(s.MRR), round(s.NDCG10)
+	s.MRR, s.NDCG10 = mean(s.MRR, 1e4), mean(s.NDCG10, 1e4)
 }

@@ -18,8 +18,8 @@ func TestScores(t *testing.T) {
 	s.add(append(make([]string, 5), "a"), []string{"a"}) // at place 6
 	s.mean()
 	require.Equal(t, 3, s.Questions)
-	require.Equal(t, map[string]float64{"5": 0.2222, "10": 0.5556, "25": 0.5556, "50": 0.5556}, s.Recall)
-	require.Equal(t, map[string]float64{"5": 0.3333, "10": 0.6667, "25": 0.6667, "50": 0.6667}, s.Hit)
+	require.Equal(t, map[string]float64{"5": 22.22, "10": 55.56, "25": 55.56, "50": 55.56}, s.Recall)
+	require.Equal(t, map[string]float64{"5": 33.33, "10": 66.67, "25": 66.67, "50": 66.67}, s.Hit)
 	require.Equal(t, 0.2222, s.MRR) // (1/2 + 0 + 1/6) / 3
 }
 
