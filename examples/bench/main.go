@@ -9,9 +9,8 @@
 // The first reads conversations and questions in the format of LoCoMo (Maharana
 // et al., ACL 2024), stores one memory for each turn, one partition for each
 // conversation, asks every question as it stands, and reports how many of the
-// turns that answer it were found. Shares are from 0 to 1, rounded to four
-// digits. The data is not part of this project: its licence forbids commercial
-// use. The second times searches over made-up memories beside a bare scan of the
+// turns that answer it were found. The data is not part of this project: its
+// licence forbids commercial use. The second times searches over made-up memories beside a bare scan of the
 // same vectors. Both go through a store, SQLite in memory, and package recall.
 package main
 

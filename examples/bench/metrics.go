@@ -66,7 +66,7 @@ func ndcg(found, evidence []string, k int) float64 {
 	return gain / ideal
 }
 
-// mean turns the sums into means, rounded to four digits.
+// mean turns the sums into means, rounded.
 func (s *scores) mean() {
 	mean := func(sum, digits float64) float64 {
 		return math.Round(sum/float64(max(1, s.Questions))*digits) / digits
