@@ -62,6 +62,7 @@ type Append struct {
 type Entry struct {
 	Seq int64 `json:"seq"` // assigned by Append
 	backends.Message
+	AgentID string `json:"agent_id,omitempty"` // the agent that the turn was with
 	// Done marks the last message of a turn: what comes before it in the turn is
 	// complete.
 	Done   bool `json:"done,omitempty"`

@@ -18,7 +18,8 @@ const batchMessages = 200
 // mostEntries is how many entries a read of the log can return at most.
 const mostEntries = 10_000
 
-// batch is a stretch of the log that is learnt from in one call.
+// batch is a stretch of the log that is learnt from in one call. Its entries are
+// of one agent.
 type batch struct {
 	from, upto int64 // sequence numbers, both included
 	entries    []store.Entry
@@ -26,6 +27,17 @@ type batch struct {
 
 func newBatch(entries []store.Entry) *batch {
 	return &batch{from: entries[0].Seq, upto: entries[len(entries)-1].Seq, entries: entries}
+}
+
+// scope returns on whose behalf the batch is learnt from. The session's own scope
+// names the agent that began it; the batch may be of another one. In the
+// partition of an agent there is no other.
+func (b *batch) scope(s *store.Session) backends.Scope {
+	scope := s.Scope
+	if s.Partition.Kind != backends.PartitionAgent {
+		scope.AgentID = b.entries[0].AgentID
+	}
+	return scope
 }
 
 // messages returns what was said in entries: all but those that only mark the
@@ -122,14 +134,17 @@ func complete(entries []store.Entry, now time.Time, openFor time.Duration, heard
 }
 
 // size returns how many of the entries, which are complete turns, make one batch:
-// whole turns within the limits, or else the messages of the first turn within
-// the limits, but at least one message.
+// whole turns of one agent within the limits, or else the messages of the first
+// turn within the limits, but at least one message.
 func (m *Memory) size(entries []store.Entry) int {
 	tokens, whole := 0, 0
 	turns := make(map[string]bool)
 	for i := range entries {
 		e := &entries[i]
-		if i > 0 && (entries[i-1].Done || entries[i-1].Turn != e.Turn) {
+		if e.AgentID != entries[0].AgentID {
+			return i
+		}
+		if boundary(entries, i) {
 			whole = i
 		}
 		turns[e.Turn] = true
@@ -142,6 +157,11 @@ func (m *Memory) size(entries []store.Entry) int {
 		}
 	}
 	return len(entries)
+}
+
+// boundary reports whether a turn ends before entry i, or makes room for another.
+func boundary(entries []store.Entry, i int) bool {
+	return i > 0 && (entries[i-1].Done || entries[i-1].Turn != entries[i].Turn)
 }
 
 func (m *Memory) tokens(e *store.Entry) int {

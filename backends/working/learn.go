@@ -140,12 +140,12 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	ctx, stop := r.renewal(ctx)
 	defer stop()
 	resp, err := safeAdd(ctx, r.m.cfg.Backend, &backends.AddRequest{
-		Scope: r.s.Scope, Messages: said, Context: before,
+		Scope: b.scope(r.s), Messages: said, Context: before,
 		IdempotencyKey: idempotencyKey(r.s, b),
 		Checkpoint:     &backends.Checkpoint{Session: r.key.id, Upto: b.upto, Token: r.token},
 	})
 	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("%w (%v)", context.Cause(ctx), err)
+		return nil, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
 	return resp, err
 }

@@ -56,7 +56,7 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	}
 	data, err := json.Marshal(&saved)
 	if err != nil {
-		return fmt.Errorf("open turn %q: %w: %v", t.ID, backends.ErrInvalid, err)
+		return fmt.Errorf("open turn %q: %w: %w", t.ID, backends.ErrInvalid, err)
 	}
 	if err := m.cfg.Sessions.PutBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID), data); err != nil {
 		return fmt.Errorf("keeping open turn %q of session %s: %w", t.ID, k, err)
@@ -91,7 +91,7 @@ func (m *Memory) TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	}
 	var saved savedTurn
 	if err := json.Unmarshal(data, &saved); err != nil {
-		return nil, fmt.Errorf("open turn of session %s, checkpoint %q: %w: %v", k, checkpointID, backends.ErrInvalid, err)
+		return nil, fmt.Errorf("open turn of session %s, checkpoint %q: %w: %w", k, checkpointID, backends.ErrInvalid, err)
 	}
 	if err := m.cfg.Sessions.PutBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID), nil); err != nil {
 		return nil, fmt.Errorf("removing the open turn of session %s: %w", k, err)

@@ -20,7 +20,10 @@ import (
 // Turn is a user's input and what answered it, or a part of that: a turn may be
 // told in pieces. It is not changed, and not kept, by the calls that take it.
 type Turn struct {
-	Scope backends.Scope // Required. Names the partition (by user, else by agent) and the session.
+	// Scope names the partition (by user, else by agent), the session, and the
+	// agent that the turn was with: several may talk with a user in one session.
+	// Its other parts count where it begins the session. Required.
+	Scope backends.Scope
 	// ID is unique in the session. Defaults to a new one; set it where the same
 	// turn may be told twice, because messages are known by ID and index.
 	ID       string
@@ -66,7 +69,7 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 		}
 		msg = m.clean(msg)
 		if _, err := json.Marshal(msg); err != nil {
-			return nil, fmt.Errorf("turn %q: message %d: %w: %v", e.turn, i, backends.ErrInvalid, err)
+			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
 		}
 		e.add(strconv.Itoa(t.First+i), msg, when, m.cfg.Tokens(msg))
 	}
@@ -93,6 +96,7 @@ func (e *entries) add(index string, msg *schema.Message, when time.Time, tokens 
 	e.tokens += tokens
 	e.log = append(e.log, store.Entry{
 		Message: backends.Message{ID: e.turn + "-" + index, Turn: e.turn, Time: when, Message: msg},
+		AgentID: e.scope.AgentID,
 		Tokens:  tokens,
 	})
 }
