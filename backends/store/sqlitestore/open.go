@@ -35,7 +35,7 @@ const Memory = ":memory:"
 func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
 	s := &Store{path: path, cfg: cfg.withDefaults()}
 	if err := s.open(ctx); err != nil {
-		s.closeAll()
+		_ = s.closeAll() // the first error is the one to report
 		return nil, s.describe("open "+path, err)
 	}
 	return s, nil

@@ -5,6 +5,7 @@ package sqlitestore_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,17 +95,28 @@ func TestNoStatementScansATable(t *testing.T) {
 		"SELECT entry FROM messages WHERE session = 1 AND seq > 1 AND seq <= 2 ORDER BY seq LIMIT 3",
 		"SELECT data FROM blobs WHERE part = 1 AND session = '' AND name = ''",
 	} {
-		rows, err := db.Query("EXPLAIN QUERY PLAN " + query)
-		require.NoError(t, err)
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+		for _, detail := range queryPlan(t, db, query) {
 			require.Contains(t, detail, "USING", query)
 			require.NotContains(t, detail, "TEMP B-TREE", query)
 		}
-		require.NoError(t, rows.Close())
 	}
+}
+
+// queryPlan returns the steps in which SQLite carries out a query.
+func queryPlan(t *testing.T, db *sql.DB, query string) []string {
+	t.Helper()
+	rows, err := db.Query("EXPLAIN QUERY PLAN " + query)
+	require.NoError(t, err)
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+		plan = append(plan, detail)
+	}
+	require.NoError(t, rows.Err())
+	return plan
 }
 
 func TestExpiredSessionsAreSweptByLaterAppends(t *testing.T) {

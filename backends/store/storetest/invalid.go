@@ -132,7 +132,7 @@ func invalidSessions(e *env) {
 	_, err := e.Append(e.ctx, e.p, "s", nil)
 	require.ErrorIs(e, err, backends.ErrInvalid)
 	extra := message("m", "x")
-	extra.Message.Message.Extra = map[string]any{"f": func() {}}
+	extra.Extra = map[string]any{"f": func() {}}
 	for name, bad := range map[string]store.Entry{
 		"no id": message("", "x"), "long id": message(strings.Repeat("x", store.MaxID+1), "x"), "id not UTF-8": message("\xff", "x"),
 		"text not UTF-8": message("m", "\xff"), "no message": {Message: backends.Message{ID: "m"}}, "extra no JSON": extra,
