@@ -50,6 +50,12 @@ type Config struct {
 	// Origin, 1 for those not named. Optional. Defaults to none.
 	RoleWeights map[string]float64
 
+	// Keys returns exact keys under which [Ranker.Lookup] finds a memory; they are
+	// kept with the index, so short ones save room. It must depend on the memory
+	// alone, leave it as it is, and be safe for concurrent use. Optional. Defaults
+	// to none.
+	Keys func(*backends.Memory) []string
+
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
 }
 

@@ -103,3 +103,6 @@ func (r *Ranker) NextAwaited(p backends.Partition) bool {
 	defer part.flights.Unlock()
 	return part.next != nil
 }
+
+// KeyBytes returns what the keys of a loaded partition take.
+func (r *Ranker) KeyBytes(p backends.Partition) int64 { return r.cache.get(p, nil).index.keyed.size }

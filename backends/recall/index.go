@@ -23,7 +23,9 @@ type index struct {
 	free     []int32          // slots without a memory
 	lexicon  *lexicon
 	entities *entities // nil unless the scoring asks for them
-	vectors  bool      // whether vectors are kept
+	keyed    *keyed
+	keyFunc  func(*backends.Memory) []string // nil: no keys
+	vectors  bool                            // whether vectors are kept
 
 	matrix    matrix
 	embedding *store.Embedding // nil until the first vector
@@ -35,6 +37,7 @@ type index struct {
 type doc struct {
 	memory  *backends.Memory // nil: the slot is free
 	terms   []termCount
+	keys    []string
 	row     int32 // of its vector; -1 without one
 	active  bool
 	broken  bool
@@ -48,10 +51,11 @@ type entry struct {
 	record *store.Record
 	same   bool // its text is in the index already
 	bag    bag
+	keys   []string
 }
 
 func newIndex(a *analyzer, withVectors, withEntities bool) *index {
-	x := &index{analyzer: a, slots: map[string]int32{}, lexicon: newLexicon(), vectors: withVectors}
+	x := &index{analyzer: a, slots: map[string]int32{}, lexicon: newLexicon(), keyed: newKeyed(), vectors: withVectors}
 	if withEntities {
 		x.entities = newEntities()
 	}
@@ -63,7 +67,7 @@ func (x *index) prepare(records []store.Record) []entry {
 	out := make([]entry, len(records))
 	known := memo{}
 	for i := range records {
-		out[i].record = &records[i]
+		out[i].record, out[i].keys = &records[i], x.keysOf(&records[i].Memory)
 		text := IndexText(&records[i].Memory)
 		if slot, ok := x.slots[records[i].ID]; ok && IndexText(x.docs[slot].memory) == text {
 			out[i].same = true
@@ -142,6 +146,7 @@ func (x *index) put(e *entry) {
 	}
 	d.size = sizeOf(&m)
 	x.text += d.size
+	x.rekey(slot, e.keys)
 	x.setVector(slot, e.record.Vector)
 }
 
@@ -165,6 +170,7 @@ func (x *index) remove(id string) {
 		return
 	}
 	x.unindex(slot)
+	x.rekey(slot, nil)
 	x.setVector(slot, nil)
 	x.text -= x.docs[slot].size
 	x.docs[slot] = doc{row: -1}
@@ -228,8 +234,8 @@ func (x *index) checkVectors(model string, dim int) error {
 
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
-	const perDoc = 160 // doc, map entry, list slack
-	n := x.text + x.lexicon.bytes() + x.matrix.bytes() + int64(len(x.docs))*perDoc
+	const perDoc = 184 // doc, map entry, list slack
+	n := x.text + x.lexicon.bytes() + x.keyed.size + x.matrix.bytes() + int64(len(x.docs))*perDoc
 	if x.entities != nil {
 		n += x.entities.bytes()
 	}

@@ -4,10 +4,8 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/einomem/einomem/backends"
@@ -43,28 +41,6 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes)}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
-}
-
-// All returns every memory of the partition, whether it still holds or not and
-// expired ones that were not swept, in the order in which they were stored (by
-// Created, then ID). The memories belong to the Ranker: they must not be changed.
-func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
-	part, err := r.partition(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	part.mu.RLock()
-	all := make([]*backends.Memory, 0, len(part.index.slots))
-	for i := range part.index.docs {
-		if m := part.index.docs[i].memory; m != nil {
-			all = append(all, m)
-		}
-	}
-	part.mu.RUnlock()
-	slices.SortFunc(all, func(a, b *backends.Memory) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
-	return all, nil
 }
 
 // Stats returns what the Ranker holds now.
@@ -108,5 +84,7 @@ func (r *Ranker) background(ctx context.Context) (work context.Context, finish f
 }
 
 func (r *Ranker) newIndex() *index {
-	return newIndex(r.analyzer, r.config.Embedder != nil, r.config.Scoring == Mem0Compatible)
+	x := newIndex(r.analyzer, r.config.Embedder != nil, r.config.Scoring == Mem0Compatible)
+	x.keyFunc = r.config.Keys
+	return x
 }
