@@ -228,8 +228,11 @@ type Event struct {
 	Old      string    `json:"old,omitempty"` // the text before; empty for added
 	New      string    `json:"new,omitempty"` // the text after; for superseded the text of the successor
 	By       string    `json:"by,omitempty"`  // the id of the successor, for superseded
-	Actor    string    `json:"actor,omitempty"`
-	Role     string    `json:"role,omitempty"`
-	Time     time.Time `json:"time"`
-	Version  int64     `json:"version"` // the partition's version after it
+	// Supersedes is the id of the predecessor, on the event by which the memory
+	// took its place. So a chain is known from either end, whatever was deleted.
+	Supersedes string    `json:"supersedes,omitempty"`
+	Actor      string    `json:"actor,omitempty"`
+	Role       string    `json:"role,omitempty"`
+	Time       time.Time `json:"time"`
+	Version    int64     `json:"version"` // the partition's version after it
 }

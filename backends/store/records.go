@@ -109,14 +109,17 @@ type Mutation struct {
 const MustNotExist int64 = -1
 
 // Put writes r, over the record with its id if there is one: the event is added
-// or updated. A zero Created keeps that of the record that was there.
+// or updated. A zero Created keeps that of the record that was there. One that
+// leaves the text as it was counts as updated, and leaves no event in the history,
+// unless it gives the record another Supersedes, which the event then names.
 func Put(r *Record) Mutation { return Mutation{Op: OpPut, Record: r} }
 
 // Supersede writes r and hides the record with the given id behind it: the old
 // one keeps its text and gets SupersededBy and Invalidated (r.Valid, else
 // r.Observed, else now), r gets Supersedes. An old record that does not exist,
 // or is superseded or retracted already, is ErrConflict. The history of the old
-// record gets the event superseded, that of the new one added or updated.
+// record gets the event superseded, that of the new one added or updated with
+// its Supersedes.
 func Supersede(id string, r *Record) Mutation {
 	return Mutation{Op: OpSupersede, ID: id, Record: r}
 }

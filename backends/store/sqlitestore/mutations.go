@@ -60,9 +60,12 @@ func expect(m *store.Mutation, id string, old *store.Record) error {
 func (a *applier) put(m *store.Mutation, r, old *store.Record) (store.Result, error) {
 	w := *r
 	w.Version = a.version
-	event := backends.Event{Type: backends.EventAdded, New: w.Text}
+	event := backends.Event{Type: backends.EventAdded, New: w.Text, Supersedes: w.Supersedes}
 	if old != nil {
 		event.Type, event.Old = backends.EventUpdated, old.Text
+		if old.Supersedes == w.Supersedes {
+			event.Supersedes = ""
+		}
 	}
 	switch {
 	case !w.Created.IsZero():
@@ -82,7 +85,11 @@ func (a *applier) put(m *store.Mutation, r, old *store.Record) (store.Result, er
 			return store.Result{}, err
 		}
 	}
-	return store.Result{ID: w.ID, Event: event.Type}, a.tell(m, w.ID, event)
+	result := store.Result{ID: w.ID, Event: event.Type}
+	if event.Old == event.New && old != nil && event.Supersedes == "" {
+		return result, nil // it would tell nothing
+	}
+	return result, a.tell(m, w.ID, event)
 }
 
 // supersede hides old behind the mutation's record.

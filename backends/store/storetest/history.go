@@ -16,6 +16,8 @@ import (
 var historyBehaviours = []behaviour{
 	{"an unknown id has no events", historyOfNothing},
 	{"every change of the text is told, oldest first, and by whom", historyTellsAll},
+	{"a put that leaves the text as it was is not told", historyTellsTexts},
+	{"an event names the predecessor once", historyNamesPredecessors},
 	{"the history answers after the record was deleted", historyOutlives},
 }
 
@@ -46,9 +48,42 @@ func historyTellsAll(e *env) {
 		{MemoryID: "a", Type: backends.EventSuperseded, Old: "2", New: "3", By: "b", Actor: "model", Role: "role of model", Time: t2, Version: 3},
 	}, e.history("a"))
 	require.Equal(e, []backends.Event{
-		{MemoryID: "b", Type: backends.EventAdded, New: "3", Actor: "model", Role: "role of model", Time: t2, Version: 3},
+		{MemoryID: "b", Type: backends.EventAdded, New: "3", Supersedes: "a", Actor: "model", Role: "role of model", Time: t2, Version: 3},
 		{MemoryID: "b", Type: backends.EventRetracted, Old: "3", Actor: "bob", Role: "role of bob", Time: t3, Version: 4},
 	}, e.history("b"))
+}
+
+func historyTellsTexts(e *env) {
+	e.apply(store.Put(record("a", "1")), store.Put(record("blank", "")))
+	told := e.history("a")
+	again := record("a", "1")
+	again.Metadata, again.Vector = map[string]any{"n": 1.0}, []byte{1}
+	applied := e.apply(store.Put(again), store.Put(record("blank", "")))
+	require.Equal(e, []store.Result{{ID: "a", Event: backends.EventUpdated}, {ID: "blank", Event: backends.EventUpdated}}, applied.Results)
+	require.Equal(e, applied.Version, e.one("a").Version)
+	require.Equal(e, told, e.history("a"))
+	require.Len(e, e.history("blank"), 1, "a record without a text was added too")
+}
+
+func historyNamesPredecessors(e *env) {
+	names := func(id string) (out []string) {
+		for _, event := range e.history(id) {
+			out = append(out, string(event.Type)+" "+event.Supersedes)
+		}
+		return out
+	}
+	e.apply(store.Put(record("a", "1")), store.Put(record("b", "2")))
+	e.apply(store.Supersede("a", record("b", "2")))
+	require.Equal(e, []string{"added ", "updated a"}, names("b"), "told, though the text is as it was")
+	changed := e.one("b")
+	changed.Text = "3"
+	e.apply(store.Put(&changed))
+	require.Equal(e, []string{"added ", "updated a", "updated "}, names("b"))
+	loaded := record("c", "4")
+	loaded.Supersedes = "b"
+	e.apply(store.Put(loaded))
+	require.Equal(e, []string{"added b"}, names("c"), "put with its chain, as a dump is")
+	require.Equal(e, []string{"added ", "superseded "}, names("a"), "what was superseded names nobody")
 }
 
 func historyOutlives(e *env) {

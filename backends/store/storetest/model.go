@@ -149,12 +149,17 @@ func (m *model) change(mu store.Mutation, old store.Record, now time.Time) store
 }
 
 func (m *model) put(r store.Record, now time.Time) store.Result {
-	e := backends.Event{MemoryID: r.ID, Type: backends.EventAdded, New: r.Text, Time: now, Version: m.version}
+	e := backends.Event{MemoryID: r.ID, Type: backends.EventAdded, New: r.Text, Supersedes: r.Supersedes, Time: now, Version: m.version}
 	r.Version, r.Created, r.Updated = m.version, now, now
 	if old, exists := m.records[r.ID]; exists {
 		e.Type, e.Old, r.Created = backends.EventUpdated, old.Text, old.Created
+		if old.Supersedes == r.Supersedes {
+			e.Supersedes = ""
+		}
 	}
 	m.records[r.ID] = r
-	m.events[r.ID] = append(m.events[r.ID], e)
+	if e.Type == backends.EventAdded || e.Old != e.New || e.Supersedes != "" {
+		m.events[r.ID] = append(m.events[r.ID], e)
+	}
 	return store.Result{ID: r.ID, Event: e.Type}
 }
