@@ -5,6 +5,7 @@ package mem0
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -16,7 +17,6 @@ type batch struct {
 	backend *Backend
 	in      *intake
 	plan    *plan
-	all     []*backends.Memory // the partition's memories now
 	usage   *backends.Usage
 
 	entries   []entry
@@ -44,15 +44,12 @@ func (t *batch) build(ctx context.Context) error {
 	for i, d := range t.plan.decisions {
 		t.entries[i].decision = d
 	}
-	if err := t.resolve(); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{t.resolve, t.dedupe, t.dropNear, t.identify, t.encode} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	t.dedupe()
-	if err := t.dropNear(ctx); err != nil {
-		return err
-	}
-	t.identify()
-	return t.encode(ctx)
+	return nil
 }
 
 func (e *entry) writes() bool {
@@ -60,7 +57,7 @@ func (e *entry) writes() bool {
 }
 
 // identify gives the new memories their ids and times.
-func (t *batch) identify() {
+func (t *batch) identify(ctx context.Context) error {
 	n := 0
 	for i := range t.entries {
 		if t.entries[i].writes() {
@@ -81,38 +78,41 @@ func (t *batch) identify() {
 		}
 	}
 	if t.backend.config.IDs == nil {
-		t.contentIDs()
+		return t.contentIDs(ctx)
 	}
+	return nil
 }
 
 // contentIDs gives each new memory the first id of its identity that is free.
-func (t *batch) contentIDs() {
-	type claim struct {
-		e *entry
-		n int
-	}
-	claims := map[string]*claim{}
+func (t *batch) contentIDs(ctx context.Context) error {
+	var open []*entry
 	for i := range t.entries {
-		if e := &t.entries[i]; e.record != nil {
-			claims[identityOf(&e.memory).id(t.in.partition, 0)] = &claim{e: e}
+		if t.entries[i].record != nil {
+			open = append(open, &t.entries[i])
 		}
 	}
-	for moved := len(claims) > 0; moved; {
-		moved = false
-		for _, m := range t.all {
-			c := claims[m.ID]
-			if c == nil {
-				continue
+	for n, width := 0, 1; len(open) > 0; n, width = n+width, 4*width {
+		claims := map[*entry][]string{}
+		var ids []string
+		for _, e := range open {
+			for i := range width {
+				claims[e] = append(claims[e], identityOf(&e.memory).id(t.in.partition, n+i))
 			}
-			delete(claims, m.ID)
-			c.n++
-			claims[identityOf(&c.e.memory).id(t.in.partition, c.n)] = c
-			moved = true
+			ids = append(ids, claims[e]...)
 		}
+		taken, err := t.backend.held(ctx, t.in.partition, ids)
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(e *entry) bool {
+			free := slices.IndexFunc(claims[e], func(id string) bool { return taken[id] == nil })
+			if free >= 0 {
+				e.record.ID = claims[e][free]
+			}
+			return free >= 0
+		})
 	}
-	for id, c := range claims {
-		c.e.record.ID = id
-	}
+	return nil
 }
 
 // encode embeds the new memories and writes the mutations.

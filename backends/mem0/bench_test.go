@@ -60,7 +60,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	_, err := m.Load(ctx, ann, strings.NewReader(dump.String()))
 	require.NoError(b, err)
-	for name, kinds := range map[string][]backends.Kind{"folded": nil, "facts": {backends.KindFact}} {
+	for name, kinds := range map[string][]backends.Kind{"folded": nil, "unfolded": {backends.KindFact, backends.KindEpisode}, "facts": {backends.KindFact}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := m.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Who saw lighthouse 42 on day 4242?", Kinds: kinds}); err != nil {

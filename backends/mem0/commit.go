@@ -65,11 +65,7 @@ func (b *Backend) leaseLost(ctx context.Context, in *intake) bool {
 
 // apply reads the partition as it is now, builds the batch and applies it.
 func (b *Backend) apply(ctx context.Context, in *intake, pl *plan, usage *backends.Usage) (*backends.AddResponse, error) {
-	all, err := b.ranker.All(ctx, in.partition)
-	if err != nil {
-		return nil, fmt.Errorf("mem0: %w", err)
-	}
-	t := &batch{backend: b, in: in, plan: pl, all: all, usage: usage}
+	t := &batch{backend: b, in: in, plan: pl, usage: usage}
 	if err := t.build(ctx); err != nil {
 		return nil, err
 	}

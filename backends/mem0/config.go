@@ -92,7 +92,7 @@ type Config struct {
 	NearDuplicate float64
 
 	// Recall configures the ranking. Optional. Its Records, Embedder,
-	// EmbeddingModel and Clock are filled from here.
+	// EmbeddingModel, Clock and Keys are filled from here.
 	Recall *recall.Config
 
 	// Redact is applied to every text before it is stored or shown to a model.
@@ -152,6 +152,6 @@ func (c *Config) newRanker(ctx context.Context) (*recall.Ranker, error) {
 	if c.Recall != nil {
 		rc = *c.Recall
 	}
-	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock = c.Store, c.Embedder, c.EmbeddingModel, c.Clock
+	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keysOf
 	return recall.New(ctx, &rc)
 }

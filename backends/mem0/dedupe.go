@@ -4,6 +4,7 @@
 package mem0
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,8 +15,11 @@ import (
 // decision is errStale. Of two replacements of one memory the second is added
 // beside the first; a retraction of what is replaced or retracted anyway is left
 // out.
-func (t *batch) resolve() error {
-	now := t.targets()
+func (t *batch) resolve(ctx context.Context) error {
+	now, err := t.targets(ctx)
+	if err != nil {
+		return err
+	}
 	gone := map[string]bool{}
 	for i := range t.entries {
 		e := &t.entries[i]
@@ -47,29 +51,24 @@ func (t *batch) resolve() error {
 }
 
 // targets returns, by id, the memories that the entries are to change.
-func (t *batch) targets() map[string]*backends.Memory {
-	byID := map[string]*backends.Memory{}
+func (t *batch) targets(ctx context.Context) (map[string]*backends.Memory, error) {
+	var ids []string
 	for i := range t.entries {
 		if target := t.entries[i].target; target != nil {
-			byID[target.ID] = nil
+			ids = append(ids, target.ID)
 		}
 	}
-	if len(byID) == 0 {
-		return byID
-	}
-	for _, m := range t.all {
-		if _, wanted := byID[m.ID]; wanted {
-			byID[m.ID] = m
-		}
-	}
-	return byID
+	return t.backend.held(ctx, t.in.partition, ids)
 }
 
 // dedupe turns what is known already into unchanged. A replacement that is known
 // as another memory retracts its target instead; one that says what its target
 // says changes nothing.
-func (t *batch) dedupe() {
-	first, known := t.held()
+func (t *batch) dedupe(ctx context.Context) error {
+	first, known, err := t.known(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range t.entries {
 		e := &t.entries[i]
 		if !e.writes() {
@@ -87,36 +86,34 @@ func (t *batch) dedupe() {
 			first[k] = e
 		}
 	}
+	return nil
 }
 
-// held returns the identities that the batch is about to write, and the active
+// known returns the identities that the batch is about to write, and the active
 // memories that have them already.
-func (t *batch) held() (wanted map[identity]*entry, known map[identity]*backends.Memory) {
+func (t *batch) known(ctx context.Context) (wanted map[identity]*entry, known map[identity]*backends.Memory, err error) {
 	wanted, known = map[identity]*entry{}, map[identity]*backends.Memory{}
-	lengths := map[int]bool{} // spares hashing most of the texts
+	var keys []string
 	for i := range t.entries {
 		if e := &t.entries[i]; e.writes() {
 			k := identityOf(&e.memory)
 			wanted[k] = nil
-			lengths[len(k.text)] = true
+			keys = append(keys, k.key())
 		}
 	}
-	if len(wanted) == 0 {
-		return wanted, known
+	if len(keys) == 0 {
+		return wanted, known, nil
 	}
-	for _, m := range t.all {
-		if !m.Active() || m.Expired(t.in.now) {
-			continue
-		}
-		k := identityOf(m)
-		if !lengths[len(k.text)] || known[k] != nil {
-			continue
-		}
-		if _, asked := wanted[k]; asked {
+	found, err := t.backend.ranker.Lookup(ctx, t.in.partition, keys...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("mem0: %w", err)
+	}
+	for _, m := range found {
+		if k := identityOf(m); m.Active() && !m.Expired(t.in.now) && known[k] == nil {
 			known[k] = m
 		}
 	}
-	return wanted, known
+	return wanted, known, nil
 }
 
 // replaces returns the entry that supersedes or retracts the memory.

@@ -69,15 +69,15 @@ func (b *Backend) Load(ctx context.Context, s backends.Scope, r io.Reader) (int,
 
 // loadNew writes those records whose ids the partition does not hold.
 func (b *Backend) loadNew(ctx context.Context, p backends.Partition, records []*store.Record) (int, error) {
-	all, err := b.ranker.All(ctx, p)
+	ids := make([]string, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
+	}
+	held, err := b.held(ctx, p, ids)
 	if err != nil {
-		return 0, fmt.Errorf("mem0: %w", err)
+		return 0, err
 	}
-	held := map[string]bool{}
-	for _, m := range all {
-		held[m.ID] = true
-	}
-	fresh := slices.DeleteFunc(slices.Clone(records), func(r *store.Record) bool { return held[r.ID] })
+	fresh := slices.DeleteFunc(slices.Clone(records), func(r *store.Record) bool { return held[r.ID] != nil })
 	if len(fresh) == 0 {
 		return 0, nil
 	}

@@ -11,13 +11,6 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// standsFor is how many messages a fact may name and still stand for them in an
-// answer. One that names more sums them up, or could not say which they were.
-const standsFor = 4
-
-// source names a turn's message: message ids are unique in their session.
-type source struct{ session, message string }
-
 // standing says what the facts of a partition mean for one turn in an answer.
 type standing struct {
 	taught bool // it taught facts
@@ -42,17 +35,18 @@ func (b *Backend) fold(ctx context.Context, p backends.Partition, q *backends.Se
 	if len(turns) == 0 {
 		return nil
 	}
-	all, err := b.ranker.All(ctx, p)
+	var keys []string
+	for s := range turns {
+		keys = append(keys, s.key())
+	}
+	facts, err := b.ranker.Lookup(ctx, p, keys...)
 	if err != nil {
 		return fmt.Errorf("mem0: %w", err)
 	}
 	past := q.IncludeSuperseded || !q.AsOf.IsZero()
-	for _, m := range all {
-		if m.Kind != backends.KindFact || len(m.Origin.MessageIDs) > standsFor {
-			continue
-		}
-		for _, id := range m.Origin.MessageIDs {
-			if s := turns[source{m.Origin.Session, id}]; s != nil {
+	for _, m := range facts {
+		for _, from := range standIns(m) {
+			if s := turns[from]; s != nil {
 				s.taught = true
 				s.holds = s.holds || past || m.Active()
 				s.shown = s.shown || hits[m.ID]

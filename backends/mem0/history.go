@@ -24,10 +24,6 @@ func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) ([]ba
 	if err := store.ValidateID("memory", r.ID); err != nil {
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
-	links, err := b.links(ctx, p)
-	if err != nil {
-		return nil, err
-	}
 	seen := map[string]bool{r.ID: true}
 	var events []backends.Event
 	for queue := []string{r.ID}; len(queue) > 0; queue = queue[1:] {
@@ -35,9 +31,9 @@ func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) ([]ba
 		if err != nil {
 			return nil, fmt.Errorf("mem0: history of memory %s: %w", queue[0], err)
 		}
-		next := links[queue[0]]
-		for _, e := range own {
-			next = append(next, e.By)
+		next, err := b.beside(ctx, p, queue[0], own)
+		if err != nil {
+			return nil, err
 		}
 		for _, id := range next {
 			if id != "" && !seen[id] {
@@ -56,21 +52,25 @@ func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) ([]ba
 	return events, nil
 }
 
-// links returns, for each memory, the ids beside it in its chain. They are read
-// from both ends, so that a chain holds together around a deleted memory.
-func (b *Backend) links(ctx context.Context, p backends.Partition) (map[string][]string, error) {
-	all, err := b.ranker.All(ctx, p)
+// beside returns the ids beside a memory in its chain: those that its events name
+// and those that stand in memories. Either may be all that is left of a link: a
+// deleted memory has only events, one that was loaded from a dump says in its
+// record what no event told.
+func (b *Backend) beside(ctx context.Context, p backends.Partition, id string, events []backends.Event) ([]string, error) {
+	linked, err := b.ranker.Lookup(ctx, p, chainKey(id))
 	if err != nil {
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
-	links := map[string][]string{}
-	for _, m := range all {
-		for _, id := range []string{m.Supersedes, m.SupersededBy} {
-			if id != "" {
-				links[m.ID] = append(links[m.ID], id)
-				links[id] = append(links[id], m.ID)
-			}
+	var ids []string
+	for _, m := range linked {
+		if m.ID == id {
+			ids = append(ids, m.Supersedes, m.SupersededBy)
+			continue
 		}
+		ids = append(ids, m.ID)
 	}
-	return links, nil
+	for _, e := range events {
+		ids = append(ids, e.Supersedes, e.By)
+	}
+	return ids, nil
 }

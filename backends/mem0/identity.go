@@ -68,14 +68,19 @@ func (k identity) id(p backends.Partition, n int) string {
 // turn that taught it find each other by it.
 func messageID(u *utterance) string { return hashID("message", u.role, u.text) }
 
-// hashID returns a UUID of version 8 (RFC 9562) that follows from the parts.
-func hashID(parts ...string) string {
+// hash returns 16 bytes that follow from the parts.
+func hash(parts ...string) (sum [16]byte) {
 	h := sha256.New()
 	for _, part := range parts {
 		_, _ = h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
-	var id uuid.UUID
-	copy(id[:], h.Sum(nil))
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// hashID returns a UUID of version 8 (RFC 9562) that follows from the parts.
+func hashID(parts ...string) string {
+	id := uuid.UUID(hash(parts...))
 	id[6] = id[6]&0x0f | 0x80
 	id[8] = id[8]&0x3f | 0x80
 	return id.String()
