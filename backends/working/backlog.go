@@ -20,8 +20,9 @@ type backlog struct {
 	since         time.Time            // when the first of it was appended
 }
 
-// appended notes a turn that is in the log now, and says when to learn from it.
-func (m *Memory) appended(e *entries) {
+// appended notes a turn that is in the log now, to its end or not, and says when
+// to learn from it.
+func (m *Memory) appended(e *entries, ended bool) {
 	m.counters.appended.Add(1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,7 +34,7 @@ func (m *Memory) appended(e *entries) {
 	b.ctx = e.ctx
 	b.appends++
 	b.tokens += e.tokens
-	if e.done {
+	if ended {
 		b.turns++
 		delete(b.open, e.turn)
 	} else {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keylock"
 )
 
@@ -184,14 +183,4 @@ func (m *Memory) writeRecorded(ctx context.Context, e *entries) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	return m.write(recorded, e)
-}
-
-// write appends one turn to the log and makes it known as not learnt from.
-func (m *Memory) write(ctx context.Context, e *entries) error {
-	_, err := m.cfg.Sessions.Append(ctx, e.key.partition, e.key.id, &store.Append{Entries: e.log, Scope: e.scope, TTL: m.cfg.TTL})
-	if err != nil {
-		return fmt.Errorf("appending turn %q to session %s: %w", e.turn, e.key, err)
-	}
-	m.appended(e)
-	return nil
 }

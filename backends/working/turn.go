@@ -30,8 +30,8 @@ type Turn struct {
 	First    int               // the index in the turn of Messages[0]
 	Messages []*schema.Message // in order; system messages, memory notes and empty messages are left out of the log
 	Time     time.Time         // when it was said. Defaults to now.
-	// Done says that nothing follows in this turn. It comes with the last message
-	// or, alone, after it: on a message that the log holds already it is not seen.
+	// Done says that nothing follows in this turn. It comes with the last message,
+	// or after it: alone, or with messages that the log holds already.
 	Done bool
 }
 
@@ -41,12 +41,14 @@ type entries struct {
 	scope  backends.Scope
 	turn   string
 	done   bool
+	when   time.Time
 	tokens int
 	log    []store.Entry
 	ctx    context.Context // whose values go with the turn
 }
 
-// entriesOf returns what the log keeps of the turn, or nil if that is nothing.
+// entriesOf returns what the log keeps of the turn, or nil if nothing is to be
+// done about it. A turn that is done may have no entries.
 func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 	if t == nil || t.First < 0 {
 		return nil, fmt.Errorf("turn: %w: none, or its first index is negative", backends.ErrInvalid)
@@ -55,13 +57,12 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 	if err != nil {
 		return nil, fmt.Errorf("turn %q: %w", t.ID, err)
 	}
-	e := &entries{key: key, scope: scope, turn: t.ID, done: t.Done, ctx: context.WithoutCancel(ctx)}
+	e := &entries{key: key, scope: scope, turn: t.ID, done: t.Done, when: t.Time, ctx: context.WithoutCancel(ctx)}
 	if e.turn == "" {
 		e.turn = m.cfg.IDs()
 	}
-	when := t.Time
-	if when.IsZero() {
-		when = m.cfg.Clock()
+	if e.when.IsZero() {
+		e.when = m.cfg.Clock()
 	}
 	for i, msg := range t.Messages {
 		if !kept(msg) {
@@ -71,34 +72,43 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 		if _, err := json.Marshal(msg); err != nil {
 			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
 		}
-		e.add(strconv.Itoa(t.First+i), msg, when, m.cfg.Tokens(msg))
+		e.add(strconv.Itoa(t.First+i), msg, m.cfg.Tokens(msg))
 	}
-	return e.finish(t, when)
-}
-
-// finish marks the end of a turn that is done. Where nothing new comes with the
-// mark, a message without content carries it.
-func (e *entries) finish(t *Turn, when time.Time) (*entries, error) {
 	if len(e.log) == 0 && (!e.done || t.ID == "") {
 		return nil, nil
 	}
-	if len(e.log) == 0 {
-		e.add("done", schema.AssistantMessage("", nil), when, 0)
+	if n := len(e.log); n > 0 {
+		e.log[n-1].Done = e.done
 	}
-	e.log[len(e.log)-1].Done = e.done
-	if err := (&store.Append{Entries: e.log}).Validate(); err != nil {
+	if err := e.validate(); err != nil {
 		return nil, fmt.Errorf("turn %q: %w", e.turn, err)
 	}
 	return e, nil
 }
 
-func (e *entries) add(index string, msg *schema.Message, when time.Time, tokens int) {
+func (e *entries) add(index string, msg *schema.Message, tokens int) {
 	e.tokens += tokens
-	e.log = append(e.log, store.Entry{
-		Message: backends.Message{ID: e.turn + "-" + index, Turn: e.turn, Time: when, Message: msg},
-		AgentID: e.scope.AgentID,
-		Tokens:  tokens,
-	})
+	entry := e.entry(e.turn+"-"+index, msg)
+	entry.Tokens = tokens
+	e.log = append(e.log, entry)
+}
+
+func (e *entries) entry(id string, msg *schema.Message) store.Entry {
+	return store.Entry{Message: backends.Message{ID: id, Turn: e.turn, Time: e.when, Message: msg}, AgentID: e.scope.AgentID}
+}
+
+// validate checks what may go into the log: the entries, and the mark that may
+// have to follow them.
+func (e *entries) validate() error {
+	all := e.log
+	if e.done {
+		last := ""
+		if n := len(e.log); n > 0 {
+			last = e.log[n-1].ID
+		}
+		all = append(all[:len(all):len(all)], e.mark(last))
+	}
+	return (&store.Append{Entries: all}).Validate()
 }
 
 // kept reports whether a message belongs into the log.
