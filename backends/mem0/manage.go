@@ -4,6 +4,7 @@
 package mem0
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -71,17 +72,24 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
 	now := b.config.Clock()
-	all = slices.DeleteFunc(slices.Clone(all), func(m *backends.Memory) bool {
-		return positionOf(m).compare(after) <= 0 || !r.IncludeSuperseded && !m.Active() || !r.IncludeExpired && m.Expired(now) ||
-			len(r.Kinds) > 0 && !slices.Contains(r.Kinds, m.Kind) || !matches(m)
-	})
+	wanted := func(m *backends.Memory) bool {
+		return (r.IncludeSuperseded || m.Active()) && (r.IncludeExpired || !m.Expired(now)) &&
+			(len(r.Kinds) == 0 || slices.Contains(r.Kinds, m.Kind)) && matches(m)
+	}
 	resp := &backends.ListResponse{}
 	limit := store.Page{Limit: r.Limit}.Size()
-	for _, m := range all[:min(limit, len(all))] {
+	from, _ := slices.BinarySearchFunc(all, after, func(m *backends.Memory, after position) int {
+		return cmp.Or(positionOf(m).compare(after), -1) // the one at the cursor was on the page before
+	})
+	for _, m := range all[from:] {
+		if !wanted(m) {
+			continue
+		}
+		if n := len(resp.Memories); n == limit {
+			resp.Next = positionOf(&resp.Memories[n-1]).cursor()
+			break
+		}
 		resp.Memories = append(resp.Memories, clone(m))
-	}
-	if len(all) > limit {
-		resp.Next = positionOf(all[limit-1]).cursor()
 	}
 	return resp, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -31,6 +32,8 @@ type index struct {
 	embedding *store.Embedding // nil until the first vector
 	broken    int              // vectors that could not be read
 	text      int64            // bytes of all memories, estimated
+
+	order atomic.Pointer[[]*backends.Memory] // all in the order stored; nil after a change
 }
 
 // doc is what a slot holds. The memory never changes once it is here.
@@ -105,6 +108,7 @@ func (x *index) apply(c *store.ChangeSet, entries []entry, m matrix) {
 		x.embedding = &e
 	}
 	x.matrix = m
+	x.order.Store(nil)
 	for i := range entries {
 		x.put(&entries[i])
 	}
@@ -234,7 +238,7 @@ func (x *index) checkVectors(model string, dim int) error {
 
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
-	const perDoc = 184 // doc, map entry, list slack
+	const perDoc = 192 // doc, map entry, list slack
 	n := x.text + x.lexicon.bytes() + x.keyed.size + x.matrix.bytes() + int64(len(x.docs))*perDoc
 	if x.entities != nil {
 		n += x.entities.bytes()

@@ -15,18 +15,16 @@ import (
 // All returns every memory of the partition, whether it still holds or not and
 // expired ones that were not swept, in the order in which they were stored (by
 // Created, then ID). The memories belong to the Ranker: they must not be changed.
-// It takes time in proportion to the partition; see [Ranker.Lookup] and
+// Putting them in order takes its time once after a change; see [Ranker.Lookup] and
 // [Ranker.Get] for a few of them.
 func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
-	return r.collect(ctx, p, func(x *index) []*backends.Memory {
-		all := make([]*backends.Memory, 0, len(x.slots))
-		for i := range x.docs {
-			if m := x.docs[i].memory; m != nil {
-				all = append(all, m)
-			}
-		}
-		return all
-	})
+	part, err := r.partition(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	part.mu.RLock()
+	defer part.mu.RUnlock()
+	return slices.Clone(part.index.inOrder()), nil
 }
 
 // Lookup returns the memories of the partition that Config.Keys gives at least one
@@ -71,8 +69,27 @@ func (r *Ranker) collect(ctx context.Context, p backends.Partition, pick func(*i
 	part.mu.RLock()
 	found := pick(part.index)
 	part.mu.RUnlock()
-	slices.SortFunc(found, func(a, b *backends.Memory) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(found, asStored)
 	return slices.Compact(found), nil
+}
+
+// inOrder returns all memories in the order stored, which is kept until the next
+// change. Who calls it holds the partition's lock.
+func (x *index) inOrder() []*backends.Memory {
+	if kept := x.order.Load(); kept != nil {
+		return *kept
+	}
+	all := make([]*backends.Memory, 0, len(x.slots))
+	for i := range x.docs {
+		if m := x.docs[i].memory; m != nil {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, asStored)
+	x.order.Store(&all)
+	return all
+}
+
+func asStored(a, b *backends.Memory) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
