@@ -135,6 +135,12 @@ type Retry struct {
 	// is written before the try, so that whoever repeats it after a crash tries
 	// the same stretch under the same idempotency key.
 	Upto int64 `json:"upto,omitempty"`
+	// Whole is the end of a longer stretch that failed too often, of which the one
+	// up to Upto is a part: what spoils it is looked for.
+	Whole int64 `json:"whole,omitempty"`
+	// InDoubt says that a try of the stretch began of which nobody noted how it
+	// ended: it may have been learnt from. It must not be divided.
+	InDoubt bool `json:"in_doubt,omitempty"`
 }
 
 // Failure is a stretch of the log that could not be learnt from. Its messages

@@ -55,8 +55,12 @@ func messages(entries []store.Entry) []backends.Message {
 // next reads the stretch of the log that is to be learnt from now. Without one,
 // wait says how long until an open turn counts as complete; 0: there is none.
 func (m *Memory) next(ctx context.Context, k sessionKey, s *store.Session) (b *batch, wait time.Duration, err error) {
-	if s.Retry.Upto > s.Watermark { // begun before: the same stretch again
-		b, err := m.stretch(ctx, k, s.Watermark+1, s.Retry.Upto)
+	upto := s.Retry.Upto // begun before: the same stretch again
+	if upto <= s.Watermark {
+		upto = s.Retry.Whole // or the rest of one that was divided
+	}
+	if upto > s.Watermark {
+		b, err := m.stretch(ctx, k, s.Watermark+1, upto)
 		if b != nil || err != nil {
 			return b, 0, err
 		}

@@ -39,8 +39,10 @@ type Config struct {
 	// Timeout bounds one call of the backend. Defaults to 5 minutes.
 	Timeout time.Duration
 
-	// MaxAttempts is how often a stretch of the log is tried before it is put
-	// among the session's failures and what follows it is learnt. Defaults to 5.
+	// MaxAttempts is how often a stretch of the log is tried before the turn that
+	// spoils it is looked for, by trying halves of it; then that turn is put among
+	// the session's failures and what follows it is learnt. Defaults to 5.
+	// A stretch of which a try ended without a clear answer is put there whole.
 	// An unavailable backend says nothing about the stretch, so that attempts
 	// which end in backends.ErrUnavailable may be ten times as many: about three
 	// and a half hours with the default Backoff and MaxBackoff.

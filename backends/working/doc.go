@@ -37,7 +37,13 @@
 // # When learning fails
 //
 // The pause after a failure is kept in the session, so that all processes respect
-// it. After Config.MaxAttempts the stretch is put among the session's failures
-// and what follows it is learnt; [Memory.Failures] lists them, and
-// [Memory.RetryFailures] tries them again. Nothing is removed from the log.
+// it. After Config.MaxAttempts the stretch is divided, and a part that fails again
+// is divided further, until the turn that cannot be learnt from is alone. It is
+// put among the session's failures and the others are learnt; [Memory.Failures]
+// lists them, and [Memory.RetryFailures] tries them again. Nothing is removed from
+// the log.
+//
+// Parts have idempotency keys of their own, so that a stretch which may have been
+// learnt from already is never divided: where a process died over it, or the
+// backend's answer was lost, all of it is put aside.
 package working

@@ -65,6 +65,7 @@ func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Dura
 		resp, err := r.try(ctx, b)
 		var gaveUp *giveUpError
 		switch {
+		case errors.Is(err, errDivided):
 		case errors.As(err, &gaveUp):
 			givenUp = append(givenUp, err)
 		case err != nil:
@@ -77,20 +78,20 @@ func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Dura
 
 // clearRetry tidies up the state of tries that are over.
 func (r *run) clearRetry() store.SessionUpdate {
-	if r.s.Retry == (store.Retry{}) || r.s.Retry.Upto > r.s.Watermark {
+	if r.s.Retry == (store.Retry{}) || max(r.s.Retry.Upto, r.s.Retry.Whole) > r.s.Watermark {
 		return store.SessionUpdate{}
 	}
 	return store.SessionUpdate{Retry: &store.Retry{}}
 }
 
 // try learns from one batch and moves the watermark past it. After an error other
-// than a *giveUpError the lease is given back or lost.
+// than a *giveUpError and errDivided the lease is given back or lost.
 func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) {
-	if err := r.begin(ctx, b); err != nil {
-		return nil, r.abandon(ctx, err)
-	}
 	before, err := r.m.overlap(ctx, r.key, b)
 	if err != nil {
+		return nil, r.abandon(ctx, err)
+	}
+	if err := r.begin(ctx, b); err != nil {
 		return nil, r.abandon(ctx, err)
 	}
 	resp, err := r.offer(ctx, b, before)
@@ -104,7 +105,7 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 		return resp, nil
 	}
 	// A crash or a refusal here repeats the batch under the same key, which does nothing.
-	if err := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Retry: &store.Retry{}}); err != nil {
+	if err := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Retry: r.rest(b)}); err != nil {
 		return resp, r.abandon(ctx, err)
 	}
 	return resp, nil
@@ -112,12 +113,27 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 
 // begin writes down which stretch is being tried, before it is.
 func (r *run) begin(ctx context.Context, b *batch) error {
-	if r.s.Retry.Upto == b.upto {
+	retry := r.s.Retry
+	if retry.Upto != b.upto {
+		retry = store.Retry{Upto: b.upto}
+		if r.s.Retry.Whole > r.s.Watermark {
+			retry.Whole, retry.Attempts = r.s.Retry.Whole, r.s.Retry.Attempts
+		}
+	}
+	r.inDoubt = retry.InDoubt
+	if r.inDoubt {
 		return nil
 	}
-	return r.update(ctx, store.SessionUpdate{
-		Acquire: &store.Acquire{Owner: r.m.owner, For: r.m.cfg.Lease}, Retry: &store.Retry{Upto: b.upto},
-	})
+	retry.InDoubt = true
+	return r.update(ctx, store.SessionUpdate{Acquire: &store.Acquire{Owner: r.m.owner, For: r.m.cfg.Lease}, Retry: &retry})
+}
+
+// rest returns the state of tries once the batch is behind.
+func (r *run) rest(b *batch) *store.Retry {
+	if r.s.Retry.Whole > b.upto {
+		return &store.Retry{Whole: r.s.Retry.Whole, Attempts: r.s.Retry.Attempts}
+	}
+	return &store.Retry{}
 }
 
 // abandon gives the lease back after an error of the session's store.

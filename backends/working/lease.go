@@ -32,6 +32,8 @@ type run struct {
 	s     *store.Session // as last seen
 	token int64          // the fencing token: every write presents it
 	early bool           // asked for by a caller: pauses are not waited for
+
+	inDoubt bool // how an earlier try of the present batch ended is not known
 }
 
 // acquire takes the session's lease, or returns errBusy or errGone.

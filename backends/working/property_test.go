@@ -26,19 +26,25 @@ type model struct {
 	pen   *working.Memory // appends, and never consolidates: so that nothing happens by itself
 	procs []*working.Memory
 	backs []*learner
-	fate  string // of the next Add
-	turns []int  // messages appended to each turn so far
+	fate  string          // of the next Add
+	bad   map[string]bool // turns that no model understands
+	turns []int           // messages appended to each turn so far
 	done  []bool
 }
 
 func newModel(t *rapid.T, db *sqlitestore.Store, c *clock, workspace string) *model {
-	m := &model{t: t, ctx: context.Background(), w: &world{t: t, db: db, clock: c}}
+	m := &model{t: t, ctx: context.Background(), w: &world{t: t, db: db, clock: c}, bad: make(map[string]bool)}
 	for i := range 2 {
 		back := &learner{records: db, ids: backends.NewID, workspace: workspace}
-		back.before = func(context.Context, *backends.AddRequest) error { return m.meet(i, "before") }
+		back.before = func(_ context.Context, r *backends.AddRequest) error {
+			if err := m.meet(i, "before"); err != nil {
+				return err
+			}
+			return m.poisoned(r)
+		}
 		back.after = func(*backends.AddRequest) error { return m.meet(i, "after") }
 		m.backs = append(m.backs, back)
-		m.procs = append(m.procs, m.start(back, 2, 12))
+		m.procs = append(m.procs, m.start(back, 4, 40))
 	}
 	m.pen = m.start(m.backs[0], 1<<20, 1<<30)
 	return m
@@ -68,7 +74,16 @@ func (m *model) meet(proc int, when string) error {
 	// 't': it stands still for so long that the other takes over
 	m.w.clock.Advance(time.Minute)
 	_, err := m.procs[1-proc].Consolidate(m.ctx, ann)
-	require.NoError(m.t, err)
+	require.True(m.t, err == nil || len(m.bad) > 0, "failed without a cause: %v", err)
+	return nil
+}
+
+func (m *model) poisoned(r *backends.AddRequest) error {
+	for _, msg := range r.Messages {
+		if m.bad[msg.Turn] {
+			return backends.ErrModel
+		}
+	}
 	return nil
 }
 
@@ -88,7 +103,7 @@ func (m *model) consolidate(proc int, fate string) {
 	_, err := m.procs[proc].Consolidate(m.ctx, ann)
 	m.fate = ""
 	if err != nil {
-		require.True(m.t, fate != "", "failed without a cause: %v", err)
+		require.True(m.t, fate != "" || len(m.bad) > 0, "failed without a cause: %v", err)
 	}
 }
 
@@ -158,8 +173,18 @@ func TestWhateverHappensEachMessageIsLearntOnceAndInOrder(t *testing.T) {
 				m.append(rapid.IntRange(max(0, len(m.turns)-2), len(m.turns)).Draw(rt, "turn"), rapid.Bool().Draw(rt, "done"))
 			},
 			"consolidate": func(rt *rapid.T) {
-				m.consolidate(proc(), rapid.SampledFrom([]string{"", "", "before-m", "before-u", "before-t", "after-m", "after-u", "after-t"}).Draw(rt, "fate"))
+				fates := []string{"", "", "", "before-m", "before-m", "before-u", "before-t", "after-u", "after-t"}
+				if workspace == "" { // elsewhere, an error but ErrUnavailable says that nothing was stored
+					fates = append(fates, "after-m")
+				}
+				m.consolidate(proc(), rapid.SampledFrom(fates).Draw(rt, "fate"))
 			},
+			"poison": func(rt *rapid.T) {
+				if n := len(m.turns); n > 0 {
+					m.bad[fmt.Sprint("t", rapid.IntRange(max(0, n-4), n-1).Draw(rt, "turn"))] = true
+				}
+			},
+			"heal": func(*rapid.T) { clear(m.bad) },
 			"wait": func(rt *rapid.T) {
 				m.w.clock.Advance(time.Duration(rapid.IntRange(1, 150).Draw(rt, "seconds")) * time.Second)
 			},
@@ -168,6 +193,7 @@ func TestWhateverHappensEachMessageIsLearntOnceAndInOrder(t *testing.T) {
 		m.ordered()
 
 		// In the end all of it is learnt, once.
+		clear(m.bad)
 		m.w.clock.Advance(time.Hour)
 		m.consolidate(0, "")
 		require.NoError(rt, m.procs[1].RetryFailures(m.ctx, ann))

@@ -56,7 +56,7 @@ func (m *Memory) pausing(s *store.Session) time.Duration {
 
 // failed decides what follows from a failure of the backend and gives the lease
 // back, unless what follows is to go on: nil if the batch was stored after all, a
-// *giveUpError if it was put aside.
+// *giveUpError if it was put aside, errDivided if a part of it comes next.
 func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	if errors.Is(err, errLost) || errors.Is(err, errGone) {
 		return err
@@ -72,23 +72,17 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	case stored:
 		return nil
 	}
-	attempts := r.s.Retry.Attempts + 1
-	switch early := r.early && r.m.pausing(r.s) > 0; {
-	case hopeless(err):
-		return r.giveUp(ctx, b, attempts, err)
-	case early: // a hurried caller does not use up the attempts
-		return r.abandon(ctx, err)
-	case attempts >= r.m.attempts(err):
-		return r.giveUp(ctx, b, attempts, err)
+	retry := r.s.Retry
+	retry.InDoubt = r.inDoubt || unclear(err)
+	early := r.early && r.m.pausing(r.s) > 0
+	if !early || hopeless(err) { // a hurried caller does not use up the attempts
+		retry.Attempts++
+		retry.After, retry.Reason = r.m.cfg.Clock().Add(r.m.pause(retry.Attempts)), reason(err)
+		if hopeless(err) || retry.Attempts >= r.m.attempts(err) {
+			return r.exhausted(ctx, b, retry, err)
+		}
 	}
-	u := store.SessionUpdate{Retry: &store.Retry{
-		Attempts: attempts, After: r.m.cfg.Clock().Add(r.m.pause(attempts)), Reason: reason(err), Upto: b.upto,
-	}}
-	if r.m.cfg.TTL > 0 { // it must not expire while it waits
-		expires := r.m.cfg.Clock().Add(r.m.cfg.TTL)
-		u.Expires = &expires
-	}
-	return errors.Join(err, r.release(ctx, u))
+	return r.later(ctx, retry, err)
 }
 
 // look reads the session again after an error that may hide a success: the
@@ -119,6 +113,16 @@ func (m *Memory) attempts(err error) int {
 	return m.cfg.MaxAttempts
 }
 
+// later gives the lease back until it is time for another try.
+func (r *run) later(ctx context.Context, retry store.Retry, err error) error {
+	u := store.SessionUpdate{Retry: &retry}
+	if r.m.cfg.TTL > 0 { // it must not expire while it waits
+		expires := r.m.cfg.Clock().Add(r.m.cfg.TTL)
+		u.Expires = &expires
+	}
+	return errors.Join(err, r.release(ctx, u))
+}
+
 // giveUp moves the watermark past a batch and notes it among the failures.
 func (r *run) giveUp(ctx context.Context, b *batch, attempts int, err error) error {
 	failures := append(r.s.Failures[:len(r.s.Failures):len(r.s.Failures)], store.Failure{
@@ -128,7 +132,7 @@ func (r *run) giveUp(ctx context.Context, b *batch, attempts int, err error) err
 	if over := len(failures) - mostFailures; over > 0 {
 		forgotten, failures = failures[:over], failures[over:]
 	}
-	if uerr := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Failures: &failures, Retry: &store.Retry{}}); uerr != nil {
+	if uerr := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Failures: &failures, Retry: r.rest(b)}); uerr != nil {
 		return r.abandon(ctx, errors.Join(err, uerr))
 	}
 	r.m.counters.givenUp.Add(1)

@@ -38,8 +38,10 @@ func updateFields(e *env) {
 		{store.SessionUpdate{Summary: ptr("greetings")}, func(s *store.Session) { s.Summary = "greetings" }},
 		{store.SessionUpdate{SummaryUpto: ptr(int64(2))}, func(s *store.Session) { s.SummaryUpto = 2 }},
 		{store.SessionUpdate{Watermark: ptr(int64(1))}, func(s *store.Session) { s.Watermark = 1 }},
-		{store.SessionUpdate{Retry: &store.Retry{Attempts: 2, After: at, Reason: "model down", Upto: 2}},
-			func(s *store.Session) { s.Retry = store.Retry{Attempts: 2, After: at, Reason: "model down", Upto: 2} }},
+		{store.SessionUpdate{Retry: &store.Retry{Attempts: 2, After: at, Reason: "model down", Upto: 2, Whole: 3, InDoubt: true}},
+			func(s *store.Session) {
+				s.Retry = store.Retry{Attempts: 2, After: at, Reason: "model down", Upto: 2, Whole: 3, InDoubt: true}
+			}},
 		{store.SessionUpdate{Failures: &[]store.Failure{{From: 1, Upto: 2, Attempts: 5, Reason: "no", Time: at}}},
 			func(s *store.Session) {
 				s.Failures = []store.Failure{{From: 1, Upto: 2, Attempts: 5, Reason: "no", Time: at}}
