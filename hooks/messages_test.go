@@ -159,3 +159,10 @@ func TestPrepareAndFinishLeaveAWrappedRunAlone(t *testing.T) {
 	require.Len(t, m.log.recorded(), 1)
 	m.fine(t)
 }
+
+func TestAQuestionThatIsNotUTF8IsSearchedFor(t *testing.T) {
+	m := newMemory(t, nil)
+	require.Equal(t, 1, notes(prepare(t, m, say("What \xff\xfe tea?"))))
+	require.Equal(t, []string{"What \uFFFD tea?"}, m.backend.queries())
+	m.fine(t)
+}

@@ -83,7 +83,7 @@ func stamp(messages []*schema.Message, start int, id string) {
 }
 
 // queryOf returns what to search for: what the user said in the turn, joined by
-// newlines.
+// newlines. Bytes that are not UTF-8 cost themselves, not the search.
 func queryOf(turn []*schema.Message) string {
 	var texts []string
 	for _, m := range turn {
@@ -94,5 +94,5 @@ func queryOf(turn []*schema.Message) string {
 			texts = append(texts, t)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -22,9 +23,23 @@ import (
 // the note that it sees, extracts one fact, and embeds by length.
 type fakeOpenAI struct {
 	*httptest.Server
-	mu                          sync.Mutex
+	mu   sync.Mutex
+	seen traffic
+}
+
+// traffic is what a fakeOpenAI was asked.
+type traffic struct {
 	chats, extractions, vectors int
 	keys                        map[string]bool
+}
+
+// traffic returns what was asked so far.
+func (f *fakeOpenAI) traffic() traffic {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.seen
+	t.keys = maps.Clone(t.keys)
+	return t
 }
 
 type chatRequest struct {
@@ -34,7 +49,7 @@ type chatRequest struct {
 }
 
 func newFakeOpenAI(t *testing.T) *fakeOpenAI {
-	f := &fakeOpenAI{keys: map[string]bool{}}
+	f := &fakeOpenAI{seen: traffic{keys: map[string]bool{}}}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
 	return f
@@ -48,10 +63,10 @@ func (f *fakeOpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.keys[r.Header.Get("Authorization")] = true
+	f.seen.keys[r.Header.Get("Authorization")] = true
 	w.Header().Set("Content-Type", "application/json")
 	if strings.HasSuffix(r.URL.Path, "/embeddings") {
-		f.vectors++
+		f.seen.vectors++
 		var data []string
 		for i, text := range in.Input {
 			data = append(data, fmt.Sprintf(`{"index":%d,"embedding":[%d,1,1]}`, i, len(text)))
@@ -61,12 +76,12 @@ func (f *fakeOpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, tool := range in.Tools {
 		if tool.Function.Name == "remember" { // what mem0 asks the model for
-			f.extractions++
+			f.seen.extractions++
 			f.answer(w, "", `{"operations":[{"op":"add","text":"Allergic to peanuts","said_by":"user","messages":[0]}]}`)
 			return
 		}
 	}
-	f.chats++
+	f.seen.chats++
 	reply := "no note"
 	for _, m := range in.Messages {
 		if m.Name == "memory" {
@@ -99,7 +114,7 @@ func TestWithAKeyFactsAreExtracted(t *testing.T) {
 			r := start(t, f.env(more...), "-db", db, "-user", "ann", "-say", "I am allergic to peanuts.")
 			require.Zero(t, r.code, r.stderr)
 			assert.Equal(t, "no note\n", r.stdout)
-			assert.Equal(t, 1, f.extractions)
+			assert.Equal(t, 1, f.traffic().extractions)
 
 			r = start(t, f.env(more...), "-db", db, "-user", "ann", "-session", "s2", "-say", "What am I allergic to?")
 			require.Zero(t, r.code, r.stderr)
@@ -109,8 +124,8 @@ func TestWithAKeyFactsAreExtracted(t *testing.T) {
 			r = start(t, f.env(more...), "-db", db, "-user", "bob", "-say", "What am I allergic to?")
 			require.Zero(t, r.code, r.stderr)
 			assert.Equal(t, "no note\n", r.stdout)
-			assert.Equal(t, more != nil, f.vectors > 0)
-			assert.Equal(t, map[string]bool{"Bearer sk-secret": true}, f.keys)
+			assert.Equal(t, more != nil, f.traffic().vectors > 0)
+			assert.Equal(t, map[string]bool{"Bearer sk-secret": true}, f.traffic().keys)
 		})
 	}
 }

@@ -14,7 +14,7 @@ const (
 	minCoverage = 0.5 // more than this share of what the question asks about
 	nearTie     = 0.2 // the later of two clauses that differ by less is the answer
 	fitBonus    = 0.25
-	nearSubject = 3 // how far, in words, a light word may stand from its subject
+	nearSubject = 4 // how far, in words, a light word may stand from its subject
 	maxListed   = 5
 )
 
@@ -93,13 +93,17 @@ func (c *conversation) find(q *question) []clause {
 	return out
 }
 
-// later orders by time, then by fit, then by the order of the conversation.
+// later orders by time, then by fit, then by the order of the conversation. Of
+// what memory knows to be of one minute, news is later than how things were.
 func later(a, b scored) int {
 	if n := strings.Compare(a.date, b.date); n != 0 {
 		return n
 	}
 	if a.date == "9999" { // of one conversation
 		return a.order - b.order
+	}
+	if a, b := changes(a.clause), changes(b.clause); a != b {
+		return map[bool]int{true: 1, false: -1}[a]
 	}
 	if n := compare(a.score, b.score); n != 0 {
 		return n

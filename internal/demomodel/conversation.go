@@ -6,7 +6,6 @@ package demomodel
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -25,14 +24,14 @@ type conversation struct {
 func read(in []*schema.Message) *conversation {
 	c, asked := &conversation{}, -1
 	for i, m := range in {
-		if m != nil && m.Role == schema.User && !isNote(m) && strings.TrimSpace(einox.Text(m)) != "" {
+		if m != nil && m.Role == schema.User && !isNote(m) && einox.Text(m) != "" {
 			asked = i
 		}
 	}
 	if asked < 0 {
 		return c
 	}
-	c.said = strings.TrimSpace(einox.Text(in[asked]))
+	c.said = einox.Text(in[asked])
 	for i, m := range in {
 		switch {
 		case m == nil:
@@ -53,13 +52,17 @@ func read(in []*schema.Message) *conversation {
 func isNote(m *schema.Message) bool { return einox.IsNote(m) || m.Name == "memory" }
 
 // toolCall is the call that a turn begins with: search for a question that nothing
-// at hand answers, and add for a statement if the model takes notes. There is one
-// in a turn.
+// at hand answers, or that asks how things are now in words that the latest news
+// need not have; and add for a statement if the model takes notes. There is one in
+// a turn.
 func (c *conversation) toolCall(offered []*schema.ToolInfo, notes bool) *schema.ToolCall {
 	if c.told {
 		return nil
 	}
-	open := slices.DeleteFunc(questions(c.said), func(q string) bool { return len(c.find(parseQuestion(q))) > 0 })
+	open := slices.DeleteFunc(questions(c.said), func(text string) bool {
+		q := parseQuestion(text)
+		return len(c.find(q)) > 0 && !q.changeable()
+	})
 	var name string
 	var arguments map[string]any
 	switch {
@@ -78,6 +81,14 @@ func (c *conversation) toolCall(offered []*schema.ToolInfo, notes bool) *schema.
 		return nil
 	}
 	return &schema.ToolCall{ID: "demo-" + name, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: string(raw)}}
+}
+
+// changeable reports whether other words than the question's tell of a change: who
+// moved lives elsewhere.
+func (q *question) changeable() bool {
+	return slices.ContainsFunc(q.terms, func(t term) bool {
+		return slices.ContainsFunc(synonyms[t.forms[0]], func(w string) bool { return changes(clause{tokens: tokenize(w)}) })
+	})
 }
 
 // searchLimit is high, because questions that were asked before are found too.

@@ -87,6 +87,8 @@ func (q *question) subject(c clause, hits map[int]bool, full bool) bool {
 	}
 	self, owned := c.speaker()
 	switch {
+	case owned >= 0 && owned < len(c.tokens) && c.tokens[owned].owner: // my wife's name is not mine
+		return hits[owned]
 	case owned >= 0:
 		return anyHit(hits, owned, len(c.tokens))
 	case self < 0:
@@ -210,4 +212,15 @@ func adds(c clause) bool {
 		}
 	}
 	return false
+}
+
+// changes reports whether a clause says itself that something is no longer as it
+// was.
+func changes(c clause) bool {
+	return slices.ContainsFunc(c.tokens, func(t token) bool {
+		if t.han {
+			return strings.Contains("搬换改", t.raw)
+		}
+		return slices.Contains(changeWords, t.stem)
+	})
 }

@@ -88,10 +88,11 @@ var synonyms = split(map[string]string{
 	"allergic": "allergy", "allergy": "allergic", "married": "wife husband", "sick": "ill disease", "ill": "sick",
 	"pet": "dog cat bird fish rabbit hamster", "child": "son daughter kid", "kid": "son daughter child", "sibling": "sister brother", "parent": "mother father mom dad",
 	"wife": "wed", "husband": "wed", "spouse": "wed wife husband", "partner": "wife husband girlfriend boyfriend",
-	"car": "drive", "phone": "number", "old": "age", "age": "old year", "trip": "travel visit", "travel": "trip visit", "mom": "mother", "mother": "mom", "dad": "father", "father": "dad",
+	"car": "drive", "phone": "number", "old": "age", "age": "old year", "trip": "travel visit", "travel": "trip visit", "fly": "flight", "flight": "fly", "mom": "mother", "mother": "mom", "dad": "father", "father": "dad",
 	"住": "搬 居住 定居", "居住": "住 搬", "搬家": "搬", "工作": "上班 任职 就职 职业", "上班": "工作", "职业": "工作", "名字": "叫", "叫": "名字 名叫",
 	"喜欢": "爱 喜爱 最爱 偏好", "爱": "喜欢", "宠物": "狗 猫 鸟 鱼 兔", "孩子": "儿子 女儿", "父母": "妈妈 爸爸 母亲 父亲", "妈妈": "母亲", "爸爸": "父亲",
 	"老婆": "妻子 太太", "妻子": "老婆 太太", "老公": "丈夫", "丈夫": "老公", "生日": "出生", "岁": "年龄", "年龄": "岁",
+	"电话号码": "电话 手机号", "电话": "电话号码 手机号",
 })
 
 var related = stemmed(synonyms)
@@ -125,6 +126,9 @@ var stopWords = strings.Fields(`a an the this that these those there here i me m
 // lightWords are matched, but two of them do not make an answer.
 var lightWords = stems(`name call like love enjoy favorite prefer want need make take use good best new old main current eat live-in`)
 
+// changeWords tell that something is no longer as it was.
+var changeWords = stems(`move change switch become now anymore instead`)
+
 var (
 	// hanStop are cut out of a Chinese question, the longest first.
 	hanStop = strings.Fields(`什么时候 哪一个 为什么 怎么样 告诉过 记不记得 知不知道 有没有 是不是 请问 去过 来过 多大 什么 哪里 哪儿 哪个 哪些 哪家 哪位 哪年 哪天 多少 怎么 怎样 时候 几个 几只 几月 几号
@@ -132,12 +136,13 @@ var (
 		我 你 您 他 她 它 的 了 吗 呢 吧 啊 是 在 有 对 和 跟 与 也 都 还 就 被 把 给 于 最 很 会 能 要 想 去 着 到 从 谁 哪 几 多 请 问 那 这 咱 里 个`)
 	hanLight   = strings.Fields(`名字 喜欢 喜爱 叫 爱 吃 喝 做 用 养 买`)
 	hanPersons = strings.Fields(`男朋友 女朋友 妹妹 姐姐 哥哥 弟弟 妈妈 爸爸 母亲 父亲 父母 老婆 妻子 太太 老公 丈夫 儿子 女儿 孩子 朋友 同事 老板 老师 同学 邻居 奶奶 爷爷 外婆 外公 家人 宠物 狗 猫`)
+	hanTopics  = strings.Fields(`过敏`)
 	hanKnown   = hanWords()
 	hanAsks    = strings.Fields(`什么 哪 谁 怎么 怎样 多少 几个 几只 几岁 几月 几号 几点 几年 几次 几口 为何 是否 有没有 是不是`)
 )
 
 // idioms mean something else than their words.
-var idioms = strings.NewReplacer("for a living", "for work", "do for work", "work", "look like", "appear")
+var idioms = strings.NewReplacer("for a living", "for work", "do for work", "work", "look like", "appear", "我多大", "我几岁", "多大了", "几岁了")
 
 func stems(words string) []string {
 	var out []string
@@ -149,7 +154,7 @@ func stems(words string) []string {
 
 // hanWords are all Chinese words that the tables know, the longest first.
 func hanWords() []string {
-	words := slices.Concat(hanLight, hanPersons)
+	words := slices.Concat(hanLight, hanPersons, hanTopics)
 	for w, others := range related {
 		for _, s := range append(others, w) {
 			if isHan(s) {
