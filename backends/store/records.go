@@ -60,7 +60,8 @@ type Batch struct {
 
 	// Key makes the batch idempotent: a batch whose key the partition has seen
 	// changes nothing, checks nothing, and gets the first one's results with
-	// Replayed set. Kept for at least 30 days. At most MaxID bytes. Optional.
+	// Replayed set. A batch that fails leaves its key unused. Kept for at least 30
+	// days. At most MaxID bytes. Optional.
 	Key string
 
 	// Embedding declares the space of the vectors in the batch. The first one

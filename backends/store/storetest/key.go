@@ -17,6 +17,7 @@ var keyBehaviours = []behaviour{
 	{"a key is known for thirty days", keysAreKept},
 	{"a key belongs to its partition", keysAreLocal},
 	{"a repeated batch is not refused for what has changed since", repeatIsNotChecked},
+	{"a batch that fails leaves its key unused", failureLeavesTheKey},
 	{"hostile keys are different keys", keysAreDistinct},
 }
 
@@ -79,6 +80,23 @@ func repeatIsNotChecked(e *env) {
 
 	require.NoError(e, e.Delete(e.ctx, e.p, "s"))
 	require.True(e, e.applyBatch(b).Replayed)
+}
+
+// Backends ask by a batch that cannot succeed whether a key is known.
+func failureLeavesTheKey(e *env) {
+	never := store.Delete("a")
+	never.Expect = 1 << 53 // beyond any version
+	ask := &store.Batch{Key: "k", Mutations: []store.Mutation{never}}
+	e.fails(backends.ErrConflict, ask, "nothing is there")
+	e.apply(store.Put(record("a", "1")))
+	e.fails(backends.ErrConflict, ask, "another version is there")
+	first := e.applyBatch(&store.Batch{Key: "k", Mutations: []store.Mutation{store.Put(record("b", "2"))}})
+	require.False(e, first.Replayed)
+	before := e.state()
+	known := e.applyBatch(ask)
+	require.True(e, known.Replayed)
+	require.Equal(e, first.Results, known.Results)
+	require.Equal(e, before, e.state())
 }
 
 func keysAreDistinct(e *env) {
