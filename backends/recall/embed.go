@@ -109,7 +109,7 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 	out := make([][]float32, len(raw))
 	for i, v := range raw {
 		if out[i], err = normalise(v); err != nil {
-			return nil, fmt.Errorf("vector %d of the embedder: %w: %v", i, backends.ErrInvalid, err)
+			return nil, fmt.Errorf("vector %d of the embedder: %w: %w", i, backends.ErrInvalid, err)
 		}
 	}
 	return out, nil

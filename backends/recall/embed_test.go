@@ -226,7 +226,7 @@ func TestEmbedderErrorsKeepTheirSentinel(t *testing.T) {
 		r := newRanker(t, newFakeRecords(), withEmbedder(embedderFunc(func([]string) ([][]float64, error) { return nil, sentinel })))
 		_, _, err := r.Embed(t.Context(), []string{"x"})
 		require.ErrorIs(t, err, sentinel)
-		require.Equal(t, sentinel == backends.ErrUnavailable, errors.Is(err, backends.ErrUnavailable))
+		require.Equal(t, errors.Is(sentinel, backends.ErrUnavailable), errors.Is(err, backends.ErrUnavailable))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

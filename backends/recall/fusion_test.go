@@ -39,7 +39,8 @@ func TestWeightedSum(t *testing.T) {
 	r := fusionFixture(t, nil)
 	hits := find(t, r, ann, &backends.SearchRequest{Query: "green tea"})
 	// N = 4 texts of 2, 3, 2 and 1 terms; df(green) = 1, df(tea) = 2.
-	green, tea := math.Log(1+3.5/1.5), math.Log(1+2.5/2.5)
+	idf := func(n float64) float64 { return math.Log(1 + (4-n+0.5)/(n+0.5)) }
+	green, tea := idf(1), idf(2)
 	weight := func(length float64) float64 { return 2.2 / (1 + 1.2*(0.25+0.75*length/2)) }
 	attainable := 2.2 * (green + tea)
 	both, words := tea*weight(2)/attainable, (green+tea)*weight(3)/attainable
