@@ -48,6 +48,9 @@ func (b *Backend) learn(ctx context.Context, in *intake, mode Mode, usage *backe
 		return nil, fmt.Errorf("mem0: waiting to learn: %w", err)
 	}
 	defer unlock()
+	if resp, err := b.repeated(ctx, in); resp != nil || err != nil {
+		return resp, err
+	}
 	for attempt := 1; ; attempt++ {
 		pl, err := b.decide(ctx, in, mode, usage)
 		if err != nil {
@@ -83,7 +86,7 @@ func (b *Backend) decide(ctx context.Context, in *intake, mode Mode, usage *back
 			return nil, err
 		}
 	}
-	if !b.config.FactsOnly {
+	if !b.config.FactsOnly && in.req.Author == "" { // else nobody said it
 		for i := range in.said {
 			pl.decisions = append(pl.decisions, decision{outcome: backends.OutcomeAdded, memory: in.episode(&in.said[i])})
 		}

@@ -32,13 +32,6 @@ type entry struct {
 	now    *backends.Memory // the target as it is now
 }
 
-func (t *batch) key() string {
-	if t.in.req.IdempotencyKey == "" {
-		return ""
-	}
-	return "mem0/" + t.in.req.IdempotencyKey
-}
-
 func (t *batch) build(ctx context.Context) error {
 	t.entries = make([]entry, len(t.plan.decisions))
 	for i, d := range t.plan.decisions {
@@ -186,9 +179,6 @@ func (t *batch) items(applied *store.Applied) []backends.Item {
 func previous(m, next *backends.Memory) *backends.Memory {
 	p := clone(m)
 	p.SupersededBy, p.Version = next.ID, next.Version
-	p.Invalidated = next.Valid
-	if p.Invalidated.IsZero() {
-		p.Invalidated = next.Observed
-	}
+	p.Invalidated = since(next)
 	return &p
 }

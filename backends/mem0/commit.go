@@ -69,47 +69,17 @@ func (b *Backend) apply(ctx context.Context, in *intake, pl *plan, usage *backen
 	if err := t.build(ctx); err != nil {
 		return nil, err
 	}
-	if len(t.mutations) == 0 && in.session == nil && t.key() == "" {
+	if len(t.mutations) == 0 && in.session == nil && in.key() == "" {
 		return &backends.AddResponse{Items: t.items(nil), Usage: *usage}, nil
 	}
 	applied, err := b.store.Apply(ctx, in.partition, &store.Batch{
-		Mutations: t.mutations, Key: t.key(), Embedding: t.embedding, Session: in.session,
+		Mutations: t.mutations, Key: in.key(), Embedding: t.embedding, Session: in.session,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mem0: storing %d memories: %w", len(t.mutations), err)
 	}
-	resp := &backends.AddResponse{Usage: *usage, Checkpointed: applied.Session != nil, Replayed: applied.Replayed}
 	if applied.Replayed {
-		resp.Items, err = b.replayed(ctx, in.partition, applied)
-		return resp, err
+		return b.replayed(ctx, in, applied, usage)
 	}
-	resp.Items = t.items(applied)
-	return resp, nil
-}
-
-// replayed turns the results of the first call with a key into its items.
-func (b *Backend) replayed(ctx context.Context, p backends.Partition, applied *store.Applied) ([]backends.Item, error) {
-	outcomes := map[backends.EventType]backends.Outcome{
-		backends.EventAdded: backends.OutcomeAdded, backends.EventUpdated: backends.OutcomeUpdated,
-		backends.EventSuperseded: backends.OutcomeSuperseded, backends.EventRetracted: backends.OutcomeRetracted,
-	}
-	items := make([]backends.Item, 0, len(applied.Results))
-	for _, r := range applied.Results {
-		recs, err := b.store.Get(ctx, p, r.ID)
-		if err != nil {
-			return nil, fmt.Errorf("mem0: reading what was stored before: %w", err)
-		}
-		item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
-		if item.Outcome == "" {
-			item.Outcome = backends.OutcomeUnchanged
-		}
-		if len(recs) == 1 {
-			item.Memory = recs[0].Memory
-			if item.Outcome == backends.OutcomeAdded && item.Memory.Supersedes != "" {
-				item.Outcome = backends.OutcomeSuperseded
-			}
-		}
-		items = append(items, item)
-	}
-	return items, nil
+	return &backends.AddResponse{Items: t.items(applied), Usage: *usage, Checkpointed: applied.Session != nil}, nil
 }

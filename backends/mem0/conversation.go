@@ -90,13 +90,9 @@ func (u *utterance) line(limit int, omitted string) messageLine {
 func existing(memories []*backends.Memory, lang Language) string {
 	lines := make([]memoryLine, len(memories))
 	for i, m := range memories {
-		since := m.Valid
-		if since.IsZero() {
-			since = m.Observed
-		}
 		lines[i] = memoryLine{Index: i, SaidBy: m.Origin.Role, Text: bound(m.Text, memoryRunes, prompts(lang).omitted)}
-		if !since.IsZero() {
-			lines[i].Since = since.UTC().Format(time.DateOnly)
+		if from := since(m); !from.IsZero() {
+			lines[i].Since = from.UTC().Format(time.DateOnly)
 		}
 	}
 	return section("existing_memories", lines)

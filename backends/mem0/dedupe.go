@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -69,24 +70,47 @@ func (t *batch) dedupe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.keepStated(known)
 	for i := range t.entries {
 		e := &t.entries[i]
 		if !e.writes() {
 			continue
 		}
 		k := identityOf(&e.memory)
-		switch m := known[k]; {
+		switch {
 		case first[k] != nil && e.outcome == backends.OutcomeSuperseded:
-			e.outcome, e.at = backends.OutcomeRetracted, e.memory.Valid
+			e.outcome, e.at = backends.OutcomeRetracted, since(&e.memory)
 		case first[k] != nil:
 			e.outcome, e.same = backends.OutcomeUnchanged, first[k]
-		case m != nil && (t.replaces(m.ID) == nil || t.replaces(m.ID) == e):
-			e.known(m)
-		default: // new, or known as something that this batch takes away: said anew
+		case known[k] != nil:
+			e.known(known[k])
+		default:
 			first[k] = e
 		}
 	}
 	return nil
+}
+
+// keepStated leaves memories alone that the same plan states again: an answer that
+// takes a fact away and says it as well says that it holds. So such an answer, given
+// again and again, does not pile up copies.
+func (t *batch) keepStated(known map[identity]*backends.Memory) {
+	stated := map[string]bool{}
+	for i := range t.entries {
+		if e := &t.entries[i]; e.writes() {
+			if m := known[identityOf(&e.memory)]; m != nil {
+				stated[m.ID] = true
+			}
+		}
+	}
+	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool {
+		return e.outcome == backends.OutcomeRetracted && stated[e.now.ID]
+	})
+	for i := range t.entries {
+		if e := &t.entries[i]; e.outcome == backends.OutcomeSuperseded && stated[e.now.ID] {
+			e.outcome, e.target, e.now = backends.OutcomeAdded, nil, nil
+		}
+	}
 }
 
 // known returns the identities that the batch is about to write, and the active
@@ -130,8 +154,16 @@ func (t *batch) replaces(id string) *entry {
 // known settles an entry whose text the partition holds as m.
 func (e *entry) known(m *backends.Memory) {
 	if e.outcome == backends.OutcomeSuperseded && e.now.ID != m.ID {
-		e.outcome, e.at = backends.OutcomeRetracted, e.memory.Valid
+		e.outcome, e.at = backends.OutcomeRetracted, since(&e.memory)
 		return
 	}
 	e.outcome, e.memory, e.now, e.target = backends.OutcomeUnchanged, clone(m), nil, nil
+}
+
+// since returns from when a memory holds.
+func since(m *backends.Memory) time.Time {
+	if m.Valid.IsZero() {
+		return m.Observed
+	}
+	return m.Valid
 }

@@ -39,6 +39,11 @@
 // taught it in Origin.MessageIDs. A search without Kinds ranks both together, with
 // a fact standing for its turns. Config.FactsOnly keeps facts alone.
 //
+// What a request with an Author brings was not said but written down on purpose,
+// as an agent does with its add_memory tool: it leaves facts and no episodes, and
+// Verbatim stores it as a fact. The author stands in Origin.Author and in the
+// history.
+//
 // # Scopes
 //
 // Memories belong to the user of the scope, else to the agent itself, never to a

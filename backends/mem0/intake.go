@@ -145,6 +145,15 @@ func (b *Backend) checkpoint(ctx context.Context, p backends.Partition, c *backe
 	return &store.SessionUpdate{Session: c.Session, Token: c.Token, Watermark: &upto}, nil
 }
 
+// author returns who writes the memories down: whom the request names, else the
+// given one.
+func (in *intake) author(otherwise string) string {
+	if in.req.Author != "" {
+		return in.req.Author
+	}
+	return otherwise
+}
+
 // memory returns what every memory of the call has in common.
 func (in *intake) memory(kind backends.Kind, text string) backends.Memory {
 	return backends.Memory{
@@ -157,7 +166,7 @@ func (in *intake) memory(kind backends.Kind, text string) backends.Memory {
 func (in *intake) episode(u *utterance) backends.Memory {
 	m := in.memory(backends.KindEpisode, u.text)
 	m.Observed = u.time
-	m.Origin.Turn, m.Origin.Role, m.Origin.Speaker, m.Origin.Author = u.turn, u.role, u.speaker, authorVerbatim
+	m.Origin.Turn, m.Origin.Role, m.Origin.Speaker, m.Origin.Author = u.turn, u.role, u.speaker, in.author(authorVerbatim)
 	m.Origin.MessageIDs = []string{u.id}
 	return m
 }

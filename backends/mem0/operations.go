@@ -82,7 +82,9 @@ func readOperations(m *schema.Message, l limits) ([]operation, []rejected, error
 			bad = append(bad, rejected{text: text, err: fmt.Errorf("entry %s: %w", compact(e), err)})
 			continue
 		}
-		ops = append(ops, op)
+		if !op.empty() {
+			ops = append(ops, op)
+		}
 	}
 	if len(ops) == 0 && len(bad) > 0 {
 		return nil, nil, bad[0].err
@@ -157,6 +159,11 @@ func (op *operation) check(l limits) error {
 		return errors.New("text is not UTF-8")
 	}
 	return nil
+}
+
+// empty reports whether the operation does nothing, and to nothing.
+func (op *operation) empty() bool {
+	return op.verb == verbNone && op.text == "" && op.index < 0 && op.fact < 0
 }
 
 func roleIn(s string) string {

@@ -61,6 +61,7 @@ func (b *Backend) verbatimProcedure(in *intake) (*plan, error) {
 }
 
 func (b *Backend) procedurePlan(in *intake, text, author string) *plan {
+	author = in.author(author)
 	m := in.memory(backends.KindProcedure, b.config.Redact(text))
 	m.Origin.Role, m.Origin.Author = string(schema.Assistant), author
 	for i := range in.said {

@@ -83,7 +83,7 @@ func (in *intake) texts() []string {
 
 // newPlan starts a plan with what the model was shown and what it got wrong.
 func (b *Backend) newPlan(known []*backends.Memory, bad []rejected, in *intake) *plan {
-	pl := &plan{shown: map[string]bool{}, author: b.model.typ}
+	pl := &plan{shown: map[string]bool{}, author: in.author(b.model.typ)}
 	for _, m := range known {
 		pl.shown[m.ID] = true
 	}
@@ -100,7 +100,8 @@ func (b *Backend) newPlan(known []*backends.Memory, bad []rejected, in *intake) 
 func (b *Backend) carryOut(in *intake, op *operation, target *backends.Memory) decision {
 	switch op.verb {
 	case verbRetract:
-		return decision{outcome: backends.OutcomeRetracted, target: target, at: op.since, memory: *target}
+		said := b.fact(in, op) // when it was said, it held no more
+		return decision{outcome: backends.OutcomeRetracted, target: target, at: since(&said), memory: *target}
 	case verbSupersede:
 		return decision{outcome: backends.OutcomeSuperseded, target: target, memory: b.fact(in, op)}
 	case verbNone:
@@ -118,7 +119,7 @@ func (b *Backend) carryOut(in *intake, op *operation, target *backends.Memory) d
 func (b *Backend) fact(in *intake, op *operation) backends.Memory {
 	m := in.memory(backends.KindFact, b.config.Redact(op.text))
 	m.Valid = op.since
-	m.Origin.Author = b.model.typ
+	m.Origin.Author = in.author(b.model.typ)
 	m.Origin.Role = op.saidBy
 	from := op.messages
 	if len(from) == 0 {

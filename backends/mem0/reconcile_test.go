@@ -186,7 +186,16 @@ func TestD2_EdgesOfSuperseding(t *testing.T) {
 		}, []string{"A"}, []backends.Outcome{"superseded", "retracted"}},
 		{"swapped", func(s shown) string {
 			return op(`{"op":"supersede","index":%d,"text":%q},{"op":"supersede","index":%d,"text":%q}`, s.indexOf(tea), coffee, s.indexOf(coffee), tea)
-		}, []string{coffee, tea}, []backends.Outcome{"superseded", "superseded"}},
+		}, []string{tea, coffee}, []backends.Outcome{"unchanged", "unchanged"}},
+		{"retracted and said", func(s shown) string {
+			return op(`{"op":"retract","index":%d},{"op":"add","text":%q}`, s.indexOf(tea), tea)
+		}, []string{tea, coffee}, []backends.Outcome{"unchanged"}},
+		{"replaced and said", func(s shown) string {
+			return op(`{"op":"supersede","index":%d,"text":"A"},{"op":"add","text":%q}`, s.indexOf(tea), tea)
+		}, []string{tea, coffee, "A"}, []backends.Outcome{"added", "unchanged"}},
+		{"replaced by what is known and said", func(s shown) string {
+			return op(`{"op":"supersede","index":%d,"text":%q},{"op":"add","text":%q}`, s.indexOf(tea), coffee, tea)
+		}, []string{tea, coffee}, []backends.Outcome{"unchanged", "unchanged"}},
 		{"retracted", func(s shown) string { return op(`{"op":"retract","index":%d,"since":"2026-02-01"}`, s.indexOf(tea)) },
 			[]string{coffee}, []backends.Outcome{"retracted"}},
 		{"retracted twice", func(s shown) string {
