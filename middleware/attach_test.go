@@ -1,0 +1,162 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/prebuilt/supervisor"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/flow/agent/react"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
+)
+
+// knowing returns a middleware over a backend that knows one thing of everybody.
+func knowing(text string, mode modes.Mode) (mem *middleware.MemoryMiddleware, b *fake, end func()) {
+	ctx := context.Background()
+	b = &fake{memories: []string{text}} // any backends.Backend
+	file, err := sqlitestore.Open(ctx, ":memory:", nil)
+	check(err)
+	mem, err = middleware.New(ctx, &middleware.Config{Backend: b, Mode: mode, AwaitWrite: true, Sessions: file})
+	check(err)
+	return mem, b, func() {
+		check(mem.Close(ctx))
+		check(file.Close())
+	}
+}
+
+// isShown prints whether a model saw the note, in its last call.
+func isShown(who string, m *testmodel.Chat) {
+	calls := m.Calls()
+	for _, msg := range calls[len(calls)-1] {
+		if msg.Name == "memory" {
+			fmt.Println(who, "sees the note")
+		}
+	}
+}
+
+// Any tree of agents: a supervisor hands the user's question over to a worker, and
+// both know the user.
+func ExampleMemoryMiddleware_WrapRunner() {
+	ctx := asAnn()
+	mem, backend, end := knowing("vegetarian", modes.StaticControl)
+	defer end()
+
+	chief := testmodel.New(testmodel.Call("c1", "transfer_to_agent", `{"agent_name":"cook"}`), testmodel.Text("Enjoy."))
+	hand := testmodel.New(testmodel.Text("Ratatouille."))
+	boss, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "boss", Description: "leads", Model: chief})
+	check(err)
+	cook, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "cook", Description: "cooks", Model: hand})
+	check(err)
+	team, err := supervisor.New(ctx, &supervisor.Config{Supervisor: boss, SubAgents: []adk.Agent{cook}})
+	check(err)
+
+	runner := mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: team}))
+	fmt.Println(answer(runner.Query(ctx, "What is for dinner?")))
+	isShown("boss", chief)
+	isShown("cook", hand)
+	for _, m := range said(&backend.adds[0]) {
+		fmt.Println("recorded:", m[0], m[1])
+	}
+	// Output:
+	// Enjoy.
+	// boss sees the note
+	// cook sees the note
+	// recorded: user What is for dinner?
+	// recorded: assistant Ratatouille.
+	// recorded: assistant Enjoy.
+}
+
+// flow/agent/react takes no middlewares: the modifier shows the note, and Finish
+// records the turn.
+func ExampleMemoryMiddleware_MessageModifier() {
+	ctx := asAnn()
+	mem, backend, end := knowing("vegetarian", modes.StaticControl)
+	defer end()
+
+	chat := testmodel.New(testmodel.Text("Ratatouille."))
+	agent, err := react.NewAgent(ctx, &react.AgentConfig{ToolCallingModel: chat, MessageModifier: mem.MessageModifier(nil)})
+	check(err)
+	messages := []*schema.Message{schema.UserMessage("What is for dinner?")}
+	out, err := agent.Generate(ctx, messages)
+	check(err)
+	check(mem.Finish(ctx, append(messages, out)))
+	isShown("react", chat)
+	fmt.Println("recorded:", said(&backend.adds[0]))
+	// Output:
+	// react sees the note
+	// recorded: [[user What is for dinner?] [assistant Ratatouille.]]
+}
+
+// In a graph, memory is a node before the model and a call after it.
+func ExampleMemoryMiddleware_Prepare() {
+	ctx := asAnn()
+	mem, backend, end := knowing("vegetarian", modes.StaticControl)
+	defer end()
+
+	chat := testmodel.New(testmodel.Text("Ratatouille."))
+	var prepared []*schema.Message // of one run; in a server keep it in the graph's state
+	chain := compose.NewChain[[]*schema.Message, *schema.Message]().
+		AppendLambda(compose.InvokableLambda(func(ctx context.Context, in []*schema.Message) (out []*schema.Message, err error) {
+			prepared, err = mem.Prepare(ctx, in)
+			return prepared, err
+		})).
+		AppendChatModel(chat)
+	graph, err := chain.Compile(ctx)
+	check(err)
+	out, err := graph.Invoke(ctx, []*schema.Message{schema.UserMessage("What is for dinner?")})
+	check(err)
+	check(mem.Finish(ctx, append(prepared, out)))
+	isShown("the chain", chat)
+	fmt.Println("recorded:", said(&backend.adds[0]))
+	// Output:
+	// the chain sees the note
+	// recorded: [[user What is for dinner?] [assistant Ratatouille.]]
+}
+
+// Memory is a retriever, and so a node of a graph.
+func ExampleMemoryMiddleware_AsRetriever() {
+	ctx := asAnn()
+	mem, _, end := knowing("vegetarian", modes.StaticControl)
+	defer end()
+
+	g := compose.NewGraph[string, []*schema.Document]()
+	check(g.AddRetrieverNode("memory", mem.AsRetriever()))
+	check(g.AddEdge(compose.START, "memory"))
+	check(g.AddEdge("memory", compose.END))
+	graph, err := g.Compile(ctx)
+	check(err)
+	documents, err := graph.Invoke(ctx, "food")
+	check(err)
+	fmt.Println(documents[0].Content, documents[0].Score())
+	// Output: vegetarian 1
+}
+
+// An agent of one's own calls the tools as any others.
+func ExampleMemoryMiddleware_Tools() {
+	ctx := asAnn()
+	mem, _, end := knowing("vegetarian", modes.AgentControl)
+	defer end()
+
+	tools, err := mem.Tools(ctx)
+	check(err)
+	for _, t := range tools {
+		info, err := t.Info(ctx)
+		check(err)
+		if info.Name == "search_memory" {
+			found, err := t.(tool.InvokableTool).InvokableRun(ctx, `{"keywords":["food"]}`)
+			check(err)
+			fmt.Println(withoutIDs(found))
+		}
+	}
+	// Output: - vegetarian
+}
