@@ -92,7 +92,7 @@ func TestWhatWasSaidToAnAgentIsFoundByItsFilter(t *testing.T) {
 // message is learnt once, in the order of the log, under its own agent.
 func TestAgentsThatInterleave(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, func(w *world) { w.cfg.MaxTurns = 1 << 20 })
 		w.t = rt
 		agents := []string{"cook", "guide", ""}
 		next := map[string]int{}

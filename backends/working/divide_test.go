@@ -50,7 +50,7 @@ func (w *world) turnsOf(failures []store.Failure) []string {
 
 // eight appends eight turns of two messages, t1 to t8, that nobody looks at yet.
 func eight(t *testing.T, configure ...func(*world)) *world {
-	w := newWorld(t)
+	w := newWorld(t, func(w *world) { w.cfg.MaxTurns = 1 << 20 })
 	for i := range 8 {
 		w.append(say(fmt.Sprint("t", i+1), ann))
 	}

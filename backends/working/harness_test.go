@@ -5,6 +5,7 @@ package working_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -24,7 +25,10 @@ import (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	runChild() // does not return in a child process of the crash tests
+	runChild()                                               // does not return in a child process of the crash tests
+	if err := flag.Set("rapid.checks", checks); err != nil { // the command line overrides it
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -5,6 +5,7 @@
 
 package working_test
 
-// stride is how many steps lie between the deaths of the crash test: it dies at
-// each of them.
-const stride = 1
+const (
+	stride = 1     // how many steps lie between the deaths of the crash test
+	checks = "100" // how many runs a property gets
+)

@@ -5,6 +5,8 @@
 
 package working_test
 
-// stride is how many steps lie between the deaths of the crash test. A child
-// process takes a second to start under the race detector.
-const stride = 12
+// The race detector makes everything ten times slower.
+const (
+	stride = 24  // how many steps lie between the deaths of the crash test
+	checks = "6" // how many runs a property gets
+)
