@@ -29,7 +29,10 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	runChild()
+	goleak.VerifyTestMain(m)
+}
 
 // verbatim returns a backend that stores what was said, without any model.
 func verbatim(t testing.TB, s store.Store) *mem0.Backend {

@@ -127,7 +127,8 @@ func (m *MemoryMiddleware) Backend() backends.Backend { return m.backend }
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
 
 // Flush waits until every turn recorded so far is in the log and learnt from, or
-// has failed and was reported.
+// has failed and was reported: then it returns the failure, and the turn waits in
+// the log. It ends with ctx, and after Close it returns working.ErrClosed.
 func (m *MemoryMiddleware) Flush(ctx context.Context) error {
 	if m.log == nil {
 		return nil
