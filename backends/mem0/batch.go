@@ -5,6 +5,7 @@ package mem0
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -97,6 +98,9 @@ func (t *batch) contentIDs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := t.storedMeanwhile(taken); err != nil {
+			return err
+		}
 		open = slices.DeleteFunc(open, func(e *entry) bool {
 			free := slices.IndexFunc(claims[e], func(id string) bool { return taken[id] == nil })
 			if free >= 0 {
@@ -104,6 +108,23 @@ func (t *batch) contentIDs(ctx context.Context) error {
 			}
 			return free >= 0
 		})
+	}
+	return nil
+}
+
+// storedMeanwhile returns a conflict when somebody else stored what the batch is
+// about to, since it looked for what is known.
+func (t *batch) storedMeanwhile(taken map[string]*backends.Memory) error {
+	writes := map[identity]bool{}
+	for i := range t.entries {
+		if e := &t.entries[i]; e.record != nil {
+			writes[identityOf(&e.memory)] = true
+		}
+	}
+	for id, m := range taken {
+		if t.holds(m) && writes[identityOf(m)] {
+			return fmt.Errorf("mem0: memory %s was stored meanwhile: %w", id, backends.ErrConflict)
+		}
 	}
 	return nil
 }

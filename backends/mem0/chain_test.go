@@ -109,8 +109,10 @@ func TestOneTextForEverything(t *testing.T) {
 	})
 	b := open(t, with(m), factsOnly)
 	first := add(t, b, ann, user("hello")...)
+	later := user("hello")
+	later[0].Time = start.AddDate(0, 0, -7)
 	for range 3 {
-		add(t, b, ann, user("hello")...)
+		add(t, b, ann, later...)
 		require.Equal(t, []string{"Everything."}, facts(t, b, ann))
 	}
 	ended := map[backends.EventType]int{}
@@ -123,6 +125,9 @@ func TestOneTextForEverything(t *testing.T) {
 	page, err := b.List(ctx, &backends.ListRequest{Scope: ann, IncludeSuperseded: true})
 	require.NoError(t, err)
 	require.Len(t, page.Memories, 4)
+	for _, m := range page.Memories[:3] {
+		require.Equal(t, start.AddDate(0, 0, -7), m.Invalidated, "all of them ended when it was said")
+	}
 }
 
 // Two processes in which many learn the same thing at the same time, with a model.

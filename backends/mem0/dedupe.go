@@ -133,12 +133,15 @@ func (t *batch) known(ctx context.Context) (wanted map[identity]*entry, known ma
 		return nil, nil, fmt.Errorf("mem0: %w", err)
 	}
 	for _, m := range found {
-		if k := identityOf(m); m.Active() && !m.Expired(t.in.now) && known[k] == nil {
+		if k := identityOf(m); t.holds(m) && known[k] == nil {
 			known[k] = m
 		}
 	}
 	return wanted, known, nil
 }
+
+// holds reports whether a memory is one that saying it again would repeat.
+func (t *batch) holds(m *backends.Memory) bool { return m.Active() && !m.Expired(t.in.now) }
 
 // replaces returns the entry that supersedes or retracts the memory.
 func (t *batch) replaces(id string) *entry {

@@ -5,6 +5,7 @@ package mem0_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,24 @@ func TestC1_08_HistoryAroundDeletedLinks(t *testing.T) {
 		}
 		for _, id := range ids {
 			require.Len(t, historyOf(t, b, id), want, "%04b, from %s", deleted, id)
+		}
+	}
+}
+
+// Of a chain that was loaded from a dump no event tells who replaced whom.
+func TestC1_08_HistoryOfALoadedChain(t *testing.T) {
+	for deleted := range 3 {
+		from := open(t, with(resident(t)), factsOnly)
+		ids := chainOf(t, from, "Beijing", "Shanghai", "Beijing")
+		var dump strings.Builder
+		_, err := from.Dump(ctx, ann, &dump)
+		require.NoError(t, err)
+		b := open(t)
+		_, err = b.Load(ctx, ann, strings.NewReader(dump.String()))
+		require.NoError(t, err)
+		require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: ids[deleted]}))
+		for _, id := range ids {
+			require.Len(t, historyOf(t, b, id), 4, "three additions and a deletion")
 		}
 	}
 }
