@@ -5,7 +5,6 @@ package hooks_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -16,28 +15,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 )
-
-// checkpoints is a checkpoint store in memory.
-type checkpoints struct {
-	mu   sync.Mutex
-	data map[string][]byte
-}
-
-func newCheckpoints() *checkpoints { return &checkpoints{data: map[string][]byte{}} }
-
-func (c *checkpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d, ok := c.data[id]
-	return d, ok, nil
-}
-
-func (c *checkpoints) Set(_ context.Context, id string, d []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.data[id] = d
-	return nil
-}
 
 type query struct {
 	Q string `json:"q"`

@@ -61,7 +61,7 @@ func (r *recorder) hear(ctx context.Context, e *adk.AgentEvent) {
 		r.failed = true
 	}
 	if e.Output != nil && e.Output.MessageOutput != nil {
-		r.listen(ctx, e)
+		r.listen(e)
 	}
 	if e.Action != nil && e.Action.Interrupted != nil {
 		r.interrupted = true
@@ -72,7 +72,7 @@ func (r *recorder) hear(ctx context.Context, e *adk.AgentEvent) {
 
 // listen keeps the message of an event. A stream is read beside the run, so that
 // its first word is not held up.
-func (r *recorder) listen(ctx context.Context, e *adk.AgentEvent) {
+func (r *recorder) listen(e *adk.AgentEvent) {
 	u := &utterance{path: pathOf(e.RunPath)}
 	r.heard = append(r.heard, u)
 	v := e.Output.MessageOutput

@@ -33,7 +33,7 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 			for _, streaming := range []bool{false, true} {
 				t.Run(where+", "+how, func(t *testing.T) {
 					m := newMemory(t, nil)
-					store, chat := newCheckpoints(), approvalModel()
+					store, chat := &testmodel.Checkpoints{}, approvalModel()
 					start := func(m *memory) (run func() *adk.AsyncIterator[*adk.AgentEvent], resume func() (*adk.AsyncIterator[*adk.AgentEvent], error)) {
 						change := m.with
 						if how == "runner" {
@@ -86,7 +86,7 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 func TestATurnInterruptedTwiceIsCompleted(t *testing.T) {
 	m := newMemory(t, nil)
 	chat := testmodel.New(testmodel.Call("c1", "ask", "{}"), testmodel.Call("c2", "ask", "{}"), testmodel.Text("done"))
-	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, newCheckpoints()))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, &testmodel.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	for range 2 {
 		it, err := r.ResumeWithParams(context.Background(), "cp", &adk.ResumeParams{})
@@ -104,7 +104,7 @@ func TestATurnInterruptedTwiceIsCompleted(t *testing.T) {
 func TestAResumeThatFailsCanBeRepeated(t *testing.T) {
 	m := newMemory(t, nil)
 	chat := testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Fail(errors.New("down")), testmodel.Text("done"))
-	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, newCheckpoints()))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, &testmodel.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestInterruptsOfParallelAgentsAreOneTurn(t *testing.T) {
 	par, err := adk.NewParallelAgent(context.Background(), &adk.ParallelAgentConfig{Name: "par", Description: "d",
 		SubAgents: []adk.Agent{newAgent(t, "a1", approvalModel(), nil, askTool(t)), newAgent(t, "a2", testmodel.New(testmodel.Text("meanwhile")), nil)}})
 	require.NoError(t, err)
-	r := m.WrapRunner(newRunner(par, false, newCheckpoints()))
+	r := m.WrapRunner(newRunner(par, false, &testmodel.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestAnInterruptWithoutACheckpointLeavesAnOpenTurn(t *testing.T) {
 
 func TestAResumeWithoutAnOpenTurnRecordsWhatItSees(t *testing.T) {
 	m := newMemory(t, nil)
-	store := newCheckpoints()
+	store := &testmodel.Checkpoints{}
 	agent := newAgent(t, "a", approvalModel(), nil, askTool(t))
 	drain(t, newRunner(agent, false, store).Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := m.WrapRunner(newRunner(agent, false, store)).Resume(context.Background(), "cp")
@@ -164,7 +164,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 		}})
 		m.with(cfg)
 	}
-	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, change, askTool(t)), false, newCheckpoints()))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, change, askTool(t)), false, &testmodel.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 // agent's memory because the resume names nobody.
 func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) {
 	m := newMemory(t, func(c *hooks.Config) { c.Scope = backends.Scope{AgentID: "bot"} })
-	r := m.WrapRunner(newRunner(newAgent(t, "a", approvalModel(), nil, askTool(t)), false, newCheckpoints()))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", approvalModel(), nil, askTool(t)), false, &testmodel.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp"), hooks.WithScopeOption(ann)))
 	before := len(m.log.recorded())
 	it, err := r.Resume(context.Background(), "cp")
@@ -193,7 +193,7 @@ func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) 
 // Eino panics where a checkpoint does not fit the agent (issue 1246).
 func TestAPanicOfResumeIsAnError(t *testing.T) {
 	m := newMemory(t, nil)
-	store := newCheckpoints()
+	store := &testmodel.Checkpoints{}
 	a := &scripted{asks: true, resume: func() { panic("does not fit") }}
 	r := m.WrapRunner(newRunner(a, false, store))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))

@@ -35,7 +35,7 @@ func TestT07_TheScopeOfAResumedRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t, func(c *hooks.Config) { c.Scope = backends.Scope{} })
-			store := newCheckpoints()
+			store := &testmodel.Checkpoints{}
 			agent := func() adk.Agent {
 				return newAgent(t, "a", testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Text("done")), m.with, askTool(t))
 			}
@@ -165,7 +165,7 @@ func TestT15_EventsFromInsideAResumedToolAreNotRecorded(t *testing.T) {
 	task := adk.NewAgentTool(context.Background(), child)
 	parent := newAgent(t, "parent", testmodel.New(testmodel.Call("c", "child", `{"request":"a task"}`), testmodel.Text("done")),
 		func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.EmitInternalEvents = true }, task)
-	r := m.WrapRunner(newRunner(parent, false, newCheckpoints()))
+	r := m.WrapRunner(newRunner(parent, false, &testmodel.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)

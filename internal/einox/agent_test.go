@@ -5,7 +5,6 @@ package einox_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -46,7 +45,7 @@ func newRunner(t *testing.T, m *testmodel.Chat, mw adk.AgentMiddleware, tools ..
 		Middlewares: []adk.AgentMiddleware{mw},
 	})
 	require.NoError(t, err)
-	return adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: a, CheckPointStore: &checkpoints{data: map[string][]byte{}}})
+	return adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: a, CheckPointStore: &testmodel.Checkpoints{}})
 }
 
 // drain returns what was said in a run, and its errors.
@@ -68,23 +67,4 @@ func drain(it *adk.AsyncIterator[*adk.AgentEvent]) (said []string, errs []error)
 			said = append(said, m.Content)
 		}
 	}
-}
-
-type checkpoints struct {
-	mu   sync.Mutex
-	data map[string][]byte
-}
-
-func (c *checkpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d, ok := c.data[id]
-	return d, ok, nil
-}
-
-func (c *checkpoints) Set(_ context.Context, id string, d []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.data[id] = d
-	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/internal/einox/adkx"
 )
 
-type ownOption struct{ n int }
+type ownOption struct{}
 
 func TestSessionValuesAreWhatARunWouldSee(t *testing.T) {
 	calls := 0

@@ -1,0 +1,35 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testmodel
+
+import (
+	"context"
+	"sync"
+)
+
+// Checkpoints is an adk.CheckPointStore in memory. It is safe for concurrent use;
+// its zero value is ready.
+type Checkpoints struct {
+	mu   sync.Mutex
+	data map[string][]byte
+}
+
+// Get implements compose.CheckPointStore.
+func (c *Checkpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	data, ok := c.data[id]
+	return data, ok, nil
+}
+
+// Set implements compose.CheckPointStore.
+func (c *Checkpoints) Set(_ context.Context, id string, data []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.data == nil {
+		c.data = map[string][]byte{}
+	}
+	c.data[id] = data
+	return nil
+}
