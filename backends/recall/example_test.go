@@ -99,6 +99,43 @@ func ExampleRanker_Embed() {
 	// Output: Ann starts her day with an espresso (lexical 0.00, vector 1.00)
 }
 
+// Memories that must be found exactly, and not by likeness, are looked up by keys.
+func ExampleRanker_Lookup() {
+	ctx := context.Background()
+	db, err := sqlitestore.Open(ctx, ":memory:", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = db.Close() }()
+	ranker, err := recall.New(ctx, &recall.Config{
+		Records: db,
+		Keys:    func(m *backends.Memory) []string { return []string{m.Origin.Session} },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = ranker.Close() }()
+	ann := backends.Partition{Namespace: "app", Kind: backends.PartitionUser, ID: "ann"}
+	tea := backends.Memory{ID: "1", Kind: backends.KindFact, Text: "Ann likes tea", Origin: backends.Origin{Session: "monday"}}
+	dog := backends.Memory{ID: "2", Kind: backends.KindFact, Text: "Ann has a dog", Origin: backends.Origin{Session: "friday"}}
+	batch := &store.Batch{Mutations: []store.Mutation{store.Put(&store.Record{Memory: tea}), store.Put(&store.Record{Memory: dog})}}
+	if _, err := db.Apply(ctx, ann, batch); err != nil {
+		fmt.Println(err)
+		return
+	}
+	found, err := ranker.Lookup(ctx, ann, "friday")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range found {
+		fmt.Println(m.Text)
+	}
+	// Output: Ann has a dog
+}
+
 // drinks is an embedder that knows only whether a text is about coffee.
 type drinks struct{}
 
