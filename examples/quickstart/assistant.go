@@ -109,7 +109,11 @@ func (a *assistant) close(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	if a.mem != nil {
-		errs = append(errs, a.mem.Flush(ctx), a.mem.Close(ctx))
+		err := a.mem.Flush(ctx)
+		if closed := a.mem.Close(ctx); closed != nil {
+			err = closed // it names what Flush could not write, too
+		}
+		errs = append(errs, err)
 	}
 	if a.backend != nil {
 		errs = append(errs, a.backend.Close(ctx))

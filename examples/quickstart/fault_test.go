@@ -101,6 +101,19 @@ func TestAFileThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// What can be answered and not stored is no success, and the reason is told once.
+func TestAnAnswerThatCannotBeRemembered(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "memory.db")
+	said(t, "-db", db, "-say", "I like tea.")
+	execute(t, db, "CREATE TRIGGER full BEFORE INSERT ON messages BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	r := start(t, nil, "-db", db, "-session", "s2", "-say", "What do I like?")
+	assert.Equal(t, 1, r.code)
+	assert.Equal(t, "You told me: \"I like tea.\"\n", r.stdout)
+	_, told, _ := strings.Cut(r.stderr, "quickstart: ")
+	assert.Equal(t, 1, strings.Count(told, "no room"), r.stderr)
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

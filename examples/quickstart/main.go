@@ -92,7 +92,7 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 		return nil, fmt.Errorf("unexpected argument %q: say it with -say", flags.Arg(0))
 	case given["say"] && strings.TrimSpace(*text) == "":
 		return nil, errors.New("-say is blank: nothing is said")
-	case given["say"] && *db == "":
+	case given["say"] && (*db == "" || *db == ":memory:"):
 		return nil, errors.New("-say needs -db FILE: without a file nothing is remembered")
 	case !given["say"] && (given["db"] || given["user"] || given["session"]):
 		return nil, errors.New("-db, -user and -session need -say TEXT")

@@ -136,6 +136,7 @@ func TestACommandLineThatMakesNoSense(t *testing.T) {
 		"unknown mode":      {[]string{"-db", db, "-mode", "magic", "-say", "hi"}, "magic"},
 		"unknown mode only": {[]string{"-mode", "magic"}, "magic"},
 		"no file":           {[]string{"-say", "hi"}, "-db"},
+		"no file either":    {[]string{"-db", ":memory:", "-say", "hi"}, "-db FILE"},
 		"nothing said":      {[]string{"-db", db, "-say", "  "}, "blank"},
 		"file alone":        {[]string{"-db", db}, "-say"},
 		"user alone":        {[]string{"-user", "ann"}, "-say"},
