@@ -22,22 +22,33 @@ type lexicalQuery struct {
 }
 
 type weighedTerm struct {
+	term   string
+	count  float64 // in the query
 	list   []posting
-	weight float64 // idf times the count in the query
+	weight float64 // idf times the count
 }
 
-// query prepares the terms of a bag for scoring.
+// query prepares the terms of a bag for scoring. A term that no document holds is
+// scored by its variants.
 func (x *lexicon) query(b *bag, p *BM25) lexicalQuery {
 	var q lexicalQuery
+	var unknown []string
 	terms := make([]weighedTerm, len(b.terms))
 	for i, term := range b.terms {
+		terms[i].term, terms[i].count = term, float64(b.counts[i])
 		if id, ok := x.ids[term]; ok {
 			terms[i].list = x.lists[id]
+		} else {
+			unknown = append(unknown, term)
 		}
-		terms[i].weight = x.idf(len(terms[i].list)) * float64(b.counts[i])
+		terms[i].weight = x.idf(len(terms[i].list)) * terms[i].count
 	}
+	variants := x.variants(unknown)
 	for _, t := range strongest(terms) {
 		q.attainable += t.weight * (p.K1 + 1)
+		if list := variants[t.term]; len(list) > 0 {
+			t.list, t.weight = list, variantWeight*x.idf(len(list))*t.count
+		}
 		if len(t.list) > 0 {
 			q.terms = append(q.terms, t)
 		}

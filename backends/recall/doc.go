@@ -49,7 +49,9 @@
 // BM25 and Beyond, 2009) with the idf of Lucene's BM25Similarity, which is never
 // negative. N, n and the mean are of everything that the partition holds, also of
 // what this search may not return, so that a filter does not change a score. A
-// term that stands twice in the query counts twice.
+// term that stands twice in the query counts twice. A term that no memory holds
+// stands, at half its weight, for those that look like other forms of the word:
+// "allergies" finds "allergic", which the stemmer keeps apart.
 //
 // # What Score means
 //

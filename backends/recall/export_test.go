@@ -106,3 +106,9 @@ func (r *Ranker) NextAwaited(p backends.Partition) bool {
 
 // KeyBytes returns what the keys of a loaded partition take.
 func (r *Ranker) KeyBytes(p backends.Partition) int64 { return r.cache.get(p, nil).index.keyed.size }
+
+// IsVariant is the test for two forms of one word; the terms must share their
+// first characters to be asked.
+func IsVariant(a, b string) bool {
+	return prefixOf(a) != "" && prefixOf(a) == prefixOf(b) && isVariant(a, b)
+}
