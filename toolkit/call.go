@@ -64,7 +64,9 @@ func newTool[T any](k *kit, name, stage string, d toolText, run func(ctx context
 		if errors.As(err, &r) {
 			return string(r)
 		}
-		k.report(ctx, stage, err)
+		if !errors.Is(err, backends.ErrNotFound) { // an id that the model made up: its own slip, too
+			k.report(ctx, stage, err)
+		}
 		return k.failure(d.Failed, err)
 	}
 	return einox.SafeTool(&call{info: info, run: run}, onErr), nil

@@ -53,8 +53,9 @@ type Config struct {
 	SearchTimeout time.Duration // Optional. Of one call of search_memory. Defaults to 10 s; below 0 none.
 
 	// OnError hears of every failure of the backend or the scope, with the stage
-	// (StageSearchTool and its like). Must be safe for concurrent use. Optional.
-	// Failures are logged by slog in any case.
+	// (StageSearchTool and its like). Arguments that a model got wrong, and ids that
+	// it made up, are none. Must be safe for concurrent use. Optional. Failures are
+	// logged by slog in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
