@@ -107,6 +107,10 @@ func TestWhatIsSaidLaterWins(t *testing.T) {
 	said(t, "-db", db, "-say", "I moved to Shanghai.")
 	// Both were said on one day: what decides is the order of the two.
 	assert.Contains(t, said(t, "-db", db, "-session", "s2", "-say", "Where did I move to?"), "Shanghai")
+	assert.Contains(t, said(t, "-db", db, "-session", "s2", "-say", "Where do I live now?"), "Shanghai", "no word of it is in the answer")
+	said(t, "-db", db, "-user", "wei", "-say", "我住在北京。")
+	said(t, "-db", db, "-user", "wei", "-say", "我搬到上海了。")
+	assert.Contains(t, said(t, "-db", db, "-user", "wei", "-session", "s2", "-say", "我现在住在哪里？"), "上海")
 }
 
 func TestUsersNeverMeetWhateverTheirNames(t *testing.T) {
