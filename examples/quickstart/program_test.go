@@ -102,6 +102,7 @@ func TestWhatIsSaidIsKnownInTheNextProcess(t *testing.T) {
 }
 
 func TestWhatIsSaidLaterWins(t *testing.T) {
+	t.Parallel()
 	db := filepath.Join(t.TempDir(), "memory.db")
 	said(t, "-db", db, "-say", "I live in Beijing.")
 	said(t, "-db", db, "-say", "I moved to Shanghai.")
