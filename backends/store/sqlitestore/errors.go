@@ -22,7 +22,7 @@ var reasons = map[int]string{
 	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make both writable",
 	sqlite3.SQLITE_PERM:     "access is denied: make the file and its folder readable and writable",
 	sqlite3.SQLITE_AUTH:     "access is denied: make the file and its folder readable and writable",
-	sqlite3.SQLITE_IOERR:    "the disk cannot be read or written: look at the disk and its mount",
+	sqlite3.SQLITE_IOERR:    "the disk cannot be read or written: look at the disk, its mount and the limit on file sizes",
 	sqlite3.SQLITE_CORRUPT:  `the file is damaged: put a backup in its place, or save what can be read with the shell's ".recover"`,
 	sqlite3.SQLITE_NOTADB:   "the file is not an SQLite database: choose another path",
 	sqlite3.SQLITE_FULL:     "the disk is full: free some space and repeat the call",

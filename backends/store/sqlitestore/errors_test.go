@@ -62,6 +62,13 @@ func TestOpenTellsWhatIsInTheWay(t *testing.T) {
 	marked := filepath.Join(dir, "marked.db")
 	run(t, raw(t, marked), "PRAGMA application_id = 7; CREATE TABLE t (id INTEGER)")
 
+	theirs := map[string][]byte{text: nil, foreign: nil, marked: nil}
+	for path := range theirs {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		theirs[path] = data
+	}
+
 	for _, c := range []struct {
 		name, path string
 		cfg        *sqlitestore.Config
@@ -89,10 +96,35 @@ func TestOpenTellsWhatIsInTheWay(t *testing.T) {
 			require.Nil(t, s)
 		})
 	}
-	after, err := os.ReadFile(text)
-	require.NoError(t, err)
-	require.Len(t, after, 15_000, "what is no database is left alone")
+	for path, before := range theirs {
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, before, after, "%s is not ours to change", path)
+	}
 	require.NoFileExists(t, filepath.Join(dir, "x.db"))
+}
+
+func TestANewFileThatIsLockedIsWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mem.db")
+	other, err := raw(t, path).Conn(context.Background())
+	require.NoError(t, err)
+	_, err = other.ExecContext(context.Background(), "BEGIN EXCLUSIVE")
+	require.NoError(t, err)
+	_, err = sqlitestore.Open(context.Background(), path, &sqlitestore.Config{BusyTimeout: 100 * time.Millisecond})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorContains(t, err, "another process holds the file's lock")
+
+	opened := make(chan error, 1)
+	go func() {
+		s, err := sqlitestore.Open(context.Background(), path, nil)
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	_, err = other.ExecContext(context.Background(), "ROLLBACK")
+	require.NoError(t, err)
+	require.NoError(t, <-opened)
 }
 
 func TestOpenEndsWithItsContext(t *testing.T) {

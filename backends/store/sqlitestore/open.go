@@ -96,6 +96,9 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 // prepareFile sets what is kept in the file itself.
 func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 	return c.patiently(ctx, func() error {
+		if err := inspect(c, s.path); err != nil {
+			return err
+		}
 		var mode string
 		if _, err := c.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
 			return err
@@ -103,7 +106,7 @@ func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 		if mode != "wal" && s.path != Memory {
 			return fmt.Errorf("%w: %s: journal mode is %s, not wal: use a local disk", backends.ErrUnavailable, s.path, mode)
 		}
-		if err := migrate(ctx, c, s.path); err != nil {
+		if err := migrate(ctx, c); err != nil {
 			return err
 		}
 		// SQLite opens what it may not write to; say so now, not at the first turn.
