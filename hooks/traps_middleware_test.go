@@ -169,9 +169,24 @@ func TestT06_NoSessionValueIsWritten(t *testing.T) {
 	require.Empty(t, seen)
 }
 
-// AfterChatModel may not change what was answered: the event is gone (T9), and a
-// message behind a tool call ends the run (T10).
-func TestT09T10_AfterTheModelTheStateIsOnlyRead(t *testing.T) {
+// What AfterChatModel changes does not reach the event, which is gone.
+func TestT09_AnEditAfterTheModelIsNotSeen(t *testing.T) {
+	naive := func(cfg *adk.ChatModelAgentConfig) {
+		cfg.Middlewares = []adk.AgentMiddleware{{AfterChatModel: func(_ context.Context, s *adk.ChatModelAgentState) error {
+			last := *s.Messages[len(s.Messages)-1]
+			last.Content = "changed"
+			s.Messages[len(s.Messages)-1] = &last
+			return nil
+		}}}
+	}
+	out := drain(t, newRunner(newAgent(t, "a", testmodel.New(testmodel.Text("said")), naive), false, nil).Query(context.Background(), "hi"))
+	require.Equal(t, "assistant: said", out[len(out)-1], "the trap is gone from this Eino")
+
+	requireReadOnly(t, schema.AssistantMessage("said", nil), true)
+}
+
+// A message behind a tool call ends the run, without an error.
+func TestT10_NothingIsAppendedBehindAToolCall(t *testing.T) {
 	naive := func(cfg *adk.ChatModelAgentConfig) {
 		cfg.Middlewares = []adk.AgentMiddleware{{AfterChatModel: func(_ context.Context, s *adk.ChatModelAgentState) error {
 			s.Messages = append(s.Messages, schema.SystemMessage("note"))
@@ -181,18 +196,25 @@ func TestT09T10_AfterTheModelTheStateIsOnlyRead(t *testing.T) {
 	out := drain(t, newRunner(newAgent(t, "a", threeCalls(), naive, echoTool(t)), false, nil).Query(context.Background(), "hi"))
 	require.NotContains(t, out, "assistant: done", "the trap is gone from this Eino")
 
+	requireReadOnly(t, schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "echo"}}}), false)
+}
+
+// requireReadOnly shows our hook an answer: it records it, and leaves the state
+// as it is.
+func requireReadOnly(t *testing.T, answer *schema.Message, done bool) {
+	t.Helper()
 	m := newMemory(t, nil)
 	mw := m.AgentMiddleware()
 	state := &adk.ChatModelAgentState{Messages: say("hi")}
 	require.NoError(t, mw.BeforeChatModel(context.Background(), state))
-	state.Messages = append(state.Messages, schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "echo"}}}))
+	state.Messages = append(state.Messages, answer)
 	before := slices.Clone(state.Messages)
 	require.NoError(t, mw.AfterChatModel(context.Background(), state))
 	require.Equal(t, before, state.Messages)
 	for i := range before {
 		require.Same(t, before[i], state.Messages[i])
 	}
-	require.False(t, m.log.recorded()[0].Done)
+	require.Equal(t, done, m.log.recorded()[0].Done)
 }
 
 // Eino appends a middleware's tools to the caller's slice.

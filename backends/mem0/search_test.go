@@ -6,6 +6,9 @@ package mem0_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/callbacks"
@@ -125,6 +128,47 @@ func TestC1_14_RerankerFailureKeepsTheOrder(t *testing.T) {
 	for i, h := range resp.Hits {
 		require.Equal(t, want[i], h.Text)
 	}
+}
+
+// wholePool notes how many hits a reranker was shown, and turns their order round.
+type wholePool struct{ shown int }
+
+func (w *wholePool) Rerank(_ context.Context, _ string, hits []backends.Hit) ([]float64, error) {
+	w.shown = len(hits)
+	scores := make([]float64, len(hits))
+	for i := range scores {
+		scores[i] = float64(i) / float64(len(hits))
+	}
+	return scores, nil
+}
+
+func TestD7_AKeywordFindsWhatVectorsMissAndTheWholePoolIsReranked(t *testing.T) {
+	at := func(cosine float64) []float64 { return []float64{cosine, math.Sqrt(1 - cosine*cosine)} }
+	far := func(text string) []float64 { // the fact with the keyword is farther from the question than any other
+		var day int
+		switch n, _ := fmt.Sscanf(text, "the weather of day %d was fine", &day); {
+		case strings.HasSuffix(text, "?"):
+			return at(1)
+		case n == 1:
+			return at(0.3 + 0.02*float64(day))
+		}
+		return at(0.1)
+	}
+	vectors := embedded(&testmodel.Embedder{Dim: 2, Vector: far})
+	st := openStore(t)
+	b := open(t, on(st), vectors)
+	for i := range 12 {
+		add(t, b, ann, user(fmt.Sprintf("the weather of day %d was fine", i))...)
+	}
+	add(t, b, ann, user("my invoice is X-4711")...)
+	got := search(t, b, backends.SearchRequest{Scope: ann, Query: "where is X-4711?", TopK: 3})
+	require.Equal(t, "my invoice is X-4711", got[0])
+
+	pool := &wholePool{}
+	reranked := open(t, on(st), vectors, func(c *mem0.Config) { c.Recall = &recall.Config{Reranker: pool} })
+	last := search(t, reranked, backends.SearchRequest{Scope: ann, Query: "fine weather", TopK: 1})
+	require.Len(t, last, 1)
+	require.Greater(t, pool.shown, 3, "not only the hits that would be returned")
 }
 
 func TestD11_EmbeddingModelIsKept(t *testing.T) {
