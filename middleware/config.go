@@ -91,7 +91,7 @@ type Config struct {
 // withDefaults returns a copy of c that is complete, or ErrInvalid.
 func (c *Config) withDefaults() (*Config, error) {
 	if c == nil || c.Backend == nil {
-		return nil, fmt.Errorf("no Config.Backend: %w: pass one, such as mem0.New or reme.New return", backends.ErrInvalid)
+		return nil, fmt.Errorf("no Config.Backend: %w: pass what mem0.New returns, or a type of your own", backends.ErrInvalid)
 	}
 	d := *c
 	var err error

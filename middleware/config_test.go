@@ -63,7 +63,7 @@ func TestM10_AnUnknownModeIsRefused(t *testing.T) {
 }
 
 func TestM11_WithoutABackendNothingCanBeBuilt(t *testing.T) {
-	refused(t, nil, "Config.Backend", "mem0.New", "reme.New")
+	refused(t, nil, "Config.Backend", "mem0.New", "a type of your own")
 	refused(t, &middleware.Config{}, "Config.Backend")
 }
 

@@ -221,7 +221,7 @@ func (x *index) setVector(slot int32, data []byte) {
 // checkVectors returns ErrDimension unless vectors of the given model can be
 // compared with those that the index holds. A dim of 0 is not known yet.
 func (x *index) checkVectors(model string, dim int) error {
-	const remedy = "call Ranker.Reembed on the partition"
+	const remedy = "call Reembed, of the backend or of the Ranker, to make its vectors anew"
 	e := x.embedding
 	switch {
 	case e == nil || x.matrix.rows() == 0 && x.broken == 0:

@@ -3,7 +3,7 @@
 
 // Package store is the contract of persistence: what every store must do so that
 // memory behaves the same on each of them. Package storetest holds the contract
-// as a test suite; sqlitestore and redisstore fulfil it.
+// as a test suite; sqlitestore fulfils it.
 //
 // There are only a few nouns. A [Record] is a memory with its vector. A [Batch]
 // of mutations is applied to one partition, wholly or not at all; each batch
