@@ -93,7 +93,9 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, backend.Close(ending)) }()
-	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend})
+	// Without a model to ask, learning takes milliseconds: worth waiting for, so that
+	// the user's next session knows it at once. With one it goes on behind the answer.
+	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend, AwaitWrite: config.Model == nil})
 	if err != nil {
 		return err
 	}

@@ -217,6 +217,21 @@ func TestStoppingTheServerLosesNothing(t *testing.T) {
 	require.Zero(t, stop())
 }
 
+func TestTheNextSessionKnowsAtOnce(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	url, stop := launch(t, filepath.Join(t.TempDir(), "memory.db"))
+	_, _, err := post(t.Context(), client, url, `{"text":"My bike is red."}`, "X-User", "ann")
+	require.NoError(t, err)
+	_, out, err := post(t.Context(), client, url, `{"text":"What colour is my bike?"}`, "X-User", "ann", "X-Session", "next")
+	require.NoError(t, err)
+	assert.Contains(t, out, "red")
+	_, out, err = post(t.Context(), client, url, `{"text":"What colour is my bike?"}`, "X-User", "bob")
+	require.NoError(t, err)
+	assert.NotContains(t, out, "red")
+	require.Zero(t, stop())
+}
+
 func TestACommandLineThatMakesNoSense(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	for want, args := range map[int][][]string{
