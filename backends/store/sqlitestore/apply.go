@@ -10,6 +10,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // Apply implements [store.Records].
@@ -45,12 +46,10 @@ func validateBatch(p backends.Partition, b *store.Batch) error {
 // applier carries out one batch inside a write transaction.
 type applier struct {
 	*conn
-	ctx     context.Context
-	p       backends.Partition
-	part    partition
-	now     time.Time
-	version int64 // what the batch raises the partition's version to
-	changed bool  // whether it does
+	ctx  context.Context
+	p    backends.Partition
+	part partition
+	now  time.Time
 }
 
 func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
@@ -64,59 +63,58 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 			return replayed, err
 		}
 	}
-	a.version = a.part.version + 1
-	if err := a.declare(b); err != nil {
+	todo, err := plan.Batch(b, &plan.Input{Now: a.now, Next: a.part.version + 1, Embedding: a.part.space(), Record: a.memory})
+	if err != nil {
 		return nil, err
 	}
-	out := &store.Applied{Results: make([]store.Result, 0, len(b.Mutations))}
-	for i := range b.Mutations {
-		if err := a.ctx.Err(); err != nil {
-			return nil, err
-		}
-		r, err := a.mutate(&b.Mutations[i])
-		if err != nil {
-			return nil, fmt.Errorf("mutation %d (%s): %w", i, b.Mutations[i].Op, err)
-		}
-		a.changed = a.changed || r.Event != ""
-		out.Results = append(out.Results, r)
-	}
+	out := &store.Applied{Results: todo.Results}
 	if b.Session != nil {
 		if out.Session, err = a.updateSession(a.part, b.Session, a.now); err != nil {
 			return nil, err
 		}
-		a.changed = true
 	}
-	return out, a.finish(b, out)
-}
-
-// declare compares the batch's embedding with the partition's.
-func (a *applier) declare(b *store.Batch) error {
-	if b.Embedding == nil || *b.Embedding == a.part.embedding {
-		return nil
-	}
-	if have := a.part.space(); have != nil && !b.Reembed {
-		return fmt.Errorf("%w: the partition holds vectors of %s with %d dimensions, the batch those of %s with %d: re-embed the partition",
-			backends.ErrDimension, have.Model, have.Dim, b.Embedding.Model, b.Embedding.Dim)
-	}
-	a.part.embedding = *b.Embedding
-	a.changed = true
-	return nil
-}
-
-// finish writes the partition's new version and remembers the batch's key.
-func (a *applier) finish(b *store.Batch, out *store.Applied) error {
-	if a.changed {
-		a.part.version = a.version
-		if err := a.savePartition(a.part); err != nil {
-			return err
+	changed := todo.Changed || b.Session != nil
+	if changed {
+		if err := a.carryOut(todo); err != nil {
+			return nil, err
 		}
 	}
 	out.Version = a.part.version
 	if b.Key != "" {
-		return a.remember(b.Key, out)
+		return out, a.remember(b.Key, out)
 	}
-	if !a.changed {
-		return errUnchanged
+	if !changed {
+		return out, errUnchanged
 	}
-	return nil
+	return out, nil
+}
+
+// memory reads a record without its vector, which no plan depends on.
+func (a *applier) memory(id string) (*store.Record, error) {
+	if err := a.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return a.record(`SELECT memory, NULL FROM records WHERE part = ? AND id = ?`, a.part.pk, id)
+}
+
+// carryOut raises the partition's version and writes what the plan says.
+func (a *applier) carryOut(todo *plan.Plan) error {
+	a.part.version++
+	if todo.Embedding != nil {
+		a.part.embedding = *todo.Embedding
+	}
+	for i := range todo.Writes {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
+		if err := a.saveRecord(a.part, &todo.Writes[i]); err != nil {
+			return err
+		}
+	}
+	for i := range todo.Events {
+		if err := a.saveEvent(a.part.pk, &todo.Events[i]); err != nil {
+			return err
+		}
+	}
+	return a.savePartition(a.part)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store"
 )
 
 // History implements [store.Records].
@@ -40,13 +39,12 @@ func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([
 	return out, nil
 }
 
-// tell adds an event to the history of a record.
-func (a *applier) tell(m *store.Mutation, id string, e backends.Event) error {
-	e.MemoryID, e.Actor, e.Role, e.Time, e.Version = id, m.Actor, m.Role, a.now, a.version
-	text, err := encode("event", &e)
+// saveEvent adds an event to the history of its record.
+func (c *conn) saveEvent(part int64, e *backends.Event) error {
+	text, err := encode("event", e)
 	if err != nil {
 		return err
 	}
-	_, err = a.exec(`INSERT INTO events (part, id, event) VALUES (?, ?, ?)`, a.part.pk, id, text)
+	_, err = c.exec(`INSERT INTO events (part, id, event) VALUES (?, ?, ?)`, part, e.MemoryID, text)
 	return err
 }

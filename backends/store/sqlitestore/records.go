@@ -10,6 +10,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // Get implements [store.Records].
@@ -27,7 +28,7 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			r, err := c.record(part.pk, id)
+			r, err := c.record(`SELECT memory, vector FROM records WHERE part = ? AND id = ?`, part.pk, id)
 			if err != nil {
 				return err
 			}
@@ -43,12 +44,12 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 	return out, nil
 }
 
-// record reads one record, nil when there is none.
-func (c *conn) record(part int64, id string) (*store.Record, error) {
+// record reads the memory and the vector of one record, nil when there is none.
+func (c *conn) record(query string, part int64, id string) (*store.Record, error) {
 	var text sql.RawBytes
 	var r store.Record
 	found := false
-	err := c.each(context.Background(), `SELECT memory, vector FROM records WHERE part = ? AND id = ?`, []any{part, id}, func(rows *sql.Rows) error {
+	err := c.each(context.Background(), query, []any{part, id}, func(rows *sql.Rows) error {
 		found = true
 		if err := rows.Scan(&text, &r.Vector); err != nil {
 			return err
@@ -61,29 +62,38 @@ func (c *conn) record(part int64, id string) (*store.Record, error) {
 	return &r, nil
 }
 
-// saveRecord writes r over the record with its id, if there is one.
-func (c *conn) saveRecord(part int64, r *store.Record) error {
-	text, err := encode("record "+r.ID, &r.Memory)
+// saveRecord writes what became of one record. part has its new version.
+func (c *conn) saveRecord(part partition, w *plan.Write) error {
+	if w.Record == nil {
+		return c.removeRecord(part, w.ID)
+	}
+	text, err := encode("record "+w.ID, &w.Record.Memory)
 	if err != nil {
+		return err
+	}
+	if w.SameVector {
+		_, err = c.exec(`UPDATE records SET version = ?, memory = ? WHERE part = ? AND id = ?`, w.Record.Version, text, part.pk, w.ID)
 		return err
 	}
 	var vector any // NULL when there is none
-	if len(r.Vector) > 0 {
-		vector = r.Vector
+	if len(w.Record.Vector) > 0 {
+		vector = w.Record.Vector
 	}
 	_, err = c.exec(`INSERT INTO records (part, id, version, memory, vector) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (part, id) DO UPDATE SET version = excluded.version, memory = excluded.memory, vector = excluded.vector`,
-		part, r.ID, r.Version, text, vector)
+		part.pk, w.ID, w.Record.Version, text, vector)
+	if err != nil || w.Old != 0 {
+		return err
+	}
+	_, err = c.exec(`DELETE FROM tombstones WHERE part = ? AND id = ?`, part.pk, w.ID)
 	return err
 }
 
-// saveMemory writes m over the record with its id, which exists, and leaves the
-// vector alone.
-func (c *conn) saveMemory(part int64, m *backends.Memory) error {
-	text, err := encode("record "+m.ID, m)
-	if err != nil {
+// removeRecord deletes a record and leaves a tombstone, so that indexes hear of it.
+func (c *conn) removeRecord(part partition, id string) error {
+	if _, err := c.exec(`DELETE FROM records WHERE part = ? AND id = ?`, part.pk, id); err != nil {
 		return err
 	}
-	_, err = c.exec(`UPDATE records SET version = ?, memory = ? WHERE part = ? AND id = ?`, m.Version, text, part, m.ID)
+	_, err := c.exec(`INSERT INTO tombstones (part, id, version) VALUES (?, ?, ?)`, part.pk, id, part.version)
 	return err
 }

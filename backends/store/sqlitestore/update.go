@@ -10,6 +10,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // Update implements [store.Sessions].
@@ -54,69 +55,13 @@ func (c *conn) updateSession(part partition, u *store.SessionUpdate, now time.Ti
 	if row == nil {
 		return nil, fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound)
 	}
-	st := &row.state
-	if err := holds(u, st, now); err != nil {
+	st, err := plan.Session(u, &row.state, now)
+	if err != nil {
 		return nil, err
 	}
-	if u.Acquire != nil {
-		if err := acquire(u.Acquire, &st.Lease, now); err != nil {
-			return nil, fmt.Errorf("session %q: %w", u.Session, err)
-		}
-	}
-	if u.Release {
-		st.Lease = store.Lease{Token: st.Lease.Token}
-	}
-	change(u, st)
+	row.state = *st
 	if err := c.saveSession(row, now); err != nil {
 		return nil, err
 	}
-	return st, nil
-}
-
-// holds checks the version and the token that the update expects.
-func holds(u *store.SessionUpdate, st *store.Session, now time.Time) error {
-	if u.Version != 0 && u.Version != st.Version {
-		return fmt.Errorf("session %q: %w: it has version %d, %d was expected: read it again", u.Session, backends.ErrConflict, st.Version, u.Version)
-	}
-	if u.Token == 0 {
-		return nil
-	}
-	switch l := st.Lease; {
-	case l.Owner == "" || l.Token != u.Token:
-		return fmt.Errorf("session %q: %w: token %d is not that of the lease, which is %d: acquire it again", u.Session, backends.ErrConflict, u.Token, l.Token)
-	case !now.Before(l.Expires):
-		return fmt.Errorf("session %q: %w: the lease of token %d ended at %s: acquire it again", u.Session, backends.ErrConflict, u.Token, l.Expires)
-	}
-	return nil
-}
-
-// acquire gives the lease to who asks, if it is free.
-func acquire(a *store.Acquire, l *store.Lease, now time.Time) error {
-	if l.Owner != "" && l.Owner != a.Owner && now.Before(l.Expires) {
-		return fmt.Errorf("%w: %s holds the lease until %s", backends.ErrConflict, l.Owner, l.Expires)
-	}
-	if l.Owner != a.Owner {
-		l.Owner = a.Owner
-		l.Token++
-	}
-	l.Expires = now.Add(a.For)
-	return nil
-}
-
-// change sets the fields that the update names.
-func change(u *store.SessionUpdate, st *store.Session) {
-	if u.Watermark != nil { // never beyond the log: what comes later was not learnt from
-		st.Watermark = max(st.Watermark, min(*u.Watermark, st.LastSeq))
-	}
-	assign(&st.Summary, u.Summary)
-	assign(&st.SummaryUpto, u.SummaryUpto)
-	assign(&st.Retry, u.Retry)
-	assign(&st.Failures, u.Failures)
-	assign(&st.Expires, u.Expires)
-}
-
-func assign[T any](to *T, from *T) {
-	if from != nil {
-		*to = *from
-	}
+	return &row.state, nil
 }
