@@ -1,0 +1,47 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testredis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+)
+
+// StartReplica starts a server that follows of, and waits until it has caught up.
+func (f Flavour) StartReplica(t testing.TB, of *Server, args ...string) *Server {
+	t.Helper()
+	args = append([]string{"--replicaof", "127.0.0.1", strconv.Itoa(of.port)}, args...)
+	if p := of.password(); p != "" {
+		args = append(args, "--masterauth", p)
+	}
+	s := f.Start(t, args...)
+	s.awaitReplication(t, "master_link_status", "up")
+	return s
+}
+
+// Promote makes a replica a master, as a failover does. The old master is not told.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	if err := s.Client(t).SlaveOf(t.Context(), "no", "one").Err(); err != nil {
+		t.Fatalf("promote %s: %v", s.Addr, err)
+	}
+	s.awaitReplication(t, "role", "master")
+}
+
+func (s *Server) awaitReplication(t testing.TB, field, want string) {
+	t.Helper()
+	c := s.Client(t)
+	err := await(func(ctx context.Context) error {
+		got, err := info(ctx, c, "replication")
+		if err == nil && got[field] != want {
+			err = fmt.Errorf("%s is %q, not %q", field, got[field], want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("replication of %s: %v\n%s", s.Addr, err, s.Log())
+	}
+}
