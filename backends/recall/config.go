@@ -30,6 +30,12 @@ type Config struct {
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
 
+	// Large is the number of memories from which on the vectors of a partition stay
+	// in the store, where the store has the ability [store.Near]: see "Large
+	// partitions" in the package comment. Optional. Defaults to 50,000; negative:
+	// never.
+	Large int
+
 	BM25    *BM25    // Optional. Defaults to k1 1.2, b 0.75.
 	Weights *Weights // Optional. Defaults to 1 and 1.
 	Fusion  Fusion   // Optional. Defaults to WeightedSum.
@@ -112,7 +118,10 @@ type Reranker interface {
 	Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error)
 }
 
-const defaultMaxBytes = 1 << 30
+const (
+	defaultMaxBytes = 1 << 30
+	defaultLarge    = 50_000
+)
 
 // withDefaults returns a checked copy of c with its defaults filled in.
 func (c *Config) withDefaults() (Config, error) {
@@ -122,6 +131,9 @@ func (c *Config) withDefaults() (Config, error) {
 	out := *c
 	if out.MaxBytes == 0 {
 		out.MaxBytes = defaultMaxBytes
+	}
+	if out.Large == 0 {
+		out.Large = defaultLarge
 	}
 	bm25, weights := BM25{K1: 1.2, B: 0.75}, Weights{Lexical: 1, Vector: 1}
 	if c.BM25 != nil {

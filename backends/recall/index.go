@@ -27,6 +27,8 @@ type index struct {
 	keyed    *keyed
 	keyFunc  func(*backends.Memory) []string // nil: no keys
 	vectors  bool                            // whether vectors are kept
+	remote   bool                            // whether they stay in the store, and are looked up there
+	changes  int64                           // pages that were applied
 
 	matrix    matrix
 	embedding *store.Embedding // nil until the first vector
@@ -102,6 +104,7 @@ func (x *index) reserve(c *store.ChangeSet) matrix {
 
 // apply brings a page of changes in.
 func (x *index) apply(c *store.ChangeSet, entries []entry, m matrix) {
+	x.follow(c)
 	if x.vectors && c.Embedding != nil && (x.embedding == nil || *x.embedding != *c.Embedding) {
 		x.clearVectors()
 		e := *c.Embedding
@@ -224,7 +227,7 @@ func (x *index) checkVectors(model string, dim int) error {
 	const remedy = "call Reembed, of the backend or of the Ranker, to make its vectors anew"
 	e := x.embedding
 	switch {
-	case e == nil || x.matrix.rows() == 0 && x.broken == 0:
+	case e == nil || !x.comparable():
 		return nil
 	case e.Model != model:
 		return fmt.Errorf("the partition holds vectors of the model %q, not of %q: %w: %s", e.Model, model, backends.ErrDimension, remedy)

@@ -17,6 +17,7 @@ import (
 type refresh struct {
 	partition *partition
 	index     *index
+	remote    bool // whether the vectors stay in the store
 	aside     bool
 	cursor    string
 }
@@ -24,12 +25,11 @@ type refresh struct {
 // refresh applies what changed since the cursor.
 func (p *partition) refresh(ctx context.Context) error {
 	r := refresh{partition: p, index: p.index, cursor: p.cursor}
-	if r.index == nil {
-		r.startOver()
-		r.cursor = ""
+	if err := r.place(ctx); err != nil {
+		return err
 	}
 	for more := true; more; {
-		c, err := p.ranker.config.Records.Changes(ctx, p.key, r.cursor)
+		c, err := r.page(ctx)
 		if err == nil && c.More && c.Cursor == r.cursor {
 			err = fmt.Errorf("%w: the store does not get on", backends.ErrUnavailable)
 		}
@@ -43,7 +43,7 @@ func (p *partition) refresh(ctx context.Context) error {
 	return nil
 }
 
-func (r *refresh) startOver() { r.index, r.aside = r.partition.ranker.newIndex(), true }
+func (r *refresh) startOver() { r.index, r.aside = r.partition.newIndex(r.remote), true }
 
 // take applies one page. What takes time is done before searches are locked out.
 func (r *refresh) take(c *store.ChangeSet) {
