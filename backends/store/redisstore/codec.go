@@ -1,0 +1,91 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bytedance/sonic"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// encode returns v as JSON that is readable in redis-cli. What JSON cannot
+// express (a function in a message's Extra, a year above 9999) is ErrInvalid.
+func encode(what string, v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// decode reads what encode wrote. Anything else means that somebody else wrote
+// to the key.
+func decode(what, text string, v any) error {
+	if err := sonic.ConfigStd.UnmarshalFromString(text, v); err != nil {
+		return fmt.Errorf("%s: %w: not as it was written: restore it, or run Verify: %w", what, backends.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// unstamp splits "<version> <text>".
+func unstamp(what, stamped string) (version int64, text string, err error) {
+	before, text, ok := strings.Cut(stamped, " ")
+	if version, err = strconv.ParseInt(before, 10, 64); err != nil || !ok {
+		return 0, "", fmt.Errorf("%s: %w: not as it was written: no version", what, backends.ErrUnavailable)
+	}
+	return version, text, nil
+}
+
+// micros is how scripts compare times: microseconds since 1970, rounded up so
+// that nothing ends early.
+func micros(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
+
+// timeText is how a time is read back as it was written.
+func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
+
+func parseTime(what, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w: not as it was written: %w", what, backends.ErrUnavailable, err)
+	}
+	return t, nil
+}
+
+// texts returns the strings of an array that a script returned; a nil in it is an
+// empty string.
+func texts(v any) []string {
+	all, _ := v.([]any)
+	out := make([]string, len(all))
+	for i, e := range all {
+		out[i], _ = e.(string)
+	}
+	return out
+}
+
+// number reads an integer of a script's answer, which may be text.
+func number(v any) (int64, error) {
+	switch x := v.(type) {
+	case int64:
+		return x, nil
+	case string:
+		n, err := strconv.ParseInt(x, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%w: unexpected answer of a script: %w", backends.ErrUnavailable, err)
+		}
+		return n, nil
+	}
+	return 0, fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, v)
+}

@@ -1,0 +1,90 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package redisstore keeps memories and conversations in Redis: for many
+// processes, on many machines, on one server, behind Sentinel, or on a Cluster.
+//
+// Give [New] a client of go-redis, or [Open] a URL:
+//
+//	s, err := redisstore.Open(ctx, "redis://localhost:6379/0", nil)
+//	if err != nil {
+//		return err // it says all that is missing
+//	}
+//	defer s.Close()
+//
+// It needs the core commands of Redis 6.2 or later, and runs on Valkey and on
+// managed servers without modules. Scripts must be allowed: every write is one.
+//
+// # What a write survives
+//
+// A call that returned is in the server's memory; what follows is up to the
+// server. It survives a crash of the server if the append-only file is synced
+// for every write ("appendfsync always"); with the usual "everysec" up to a
+// second can be lost. It survives the loss of a master if a replica had it:
+// replication is asynchronous, so a failover can lose what was written just
+// before, unless Config.Replicas makes each write wait for replicas. Even that
+// is no consensus: Redis may promote a replica that did not confirm. A reader
+// that has seen writes which a failover lost starts over by itself (see
+// "Versions" below).
+//
+// The server must not evict: with "allkeys-*" it throws memories away when it is
+// full, so that New warns. Use "noeviction" and a limit on memory: a full server
+// then refuses writes with ErrUnavailable, wholly, and nothing is lost.
+//
+// # Keys
+//
+// All keys of a partition share one hash tag, so that each script works on one
+// slot of a Cluster. T is that tag: {em:<namespace>:<kind>:<id>}, where em is
+// Config.Prefix and every byte of a part outside [A-Za-z0-9_.-] is written as
+// %XX: no part can reach into another.
+//
+//	T:meta          HASH  inc: a random number for this life of the partition; ver: its
+//	                      version; space: the embedding as JSON; floor: the version up to which
+//	                      tombstones were cut; moved, born: counters; work: since when it is in em:work
+//	T:rec           HASH  memory id → "<version> <memory as JSON>"
+//	T:vec           HASH  memory id → its encoded vector
+//	T:chg           ZSET  memory id by the version at which it last changed
+//	T:del           ZSET  deleted id by version, the newest 10,000
+//	T:his           HASH  memory id → lines of "<version> <event as JSON>"
+//	T:idem          HASH  what makes a batch idempotent: k:<key> or n:<nonce> →
+//	                      "<version> <nonce> <results as JSON>"
+//	T:idemt         ZSET  the fields of T:idem by when they may be forgotten, in microseconds
+//	T:tips          LIST  the nonces of the last 1,000 versions, the newest at the end
+//	T:near          VECTORSET, T:nearst HASH  where large partitions have an index on the server
+//	T:sess          ZSET  session id by when it last changed (a counter)
+//	T:pend          ZSET  the same, of those with messages not learnt from
+//	T:born          ZSET  session id by the order of creation
+//	T:s:<id>:st     HASH  a session: ver, seq, tokens, watermark, updated, expires, exp, upd, and
+//	                      state: the rest as JSON
+//	T:s:<id>:log    LIST  its messages as JSON; the message with the number n has the index n-1
+//	T:s:<id>:ids    SET   the ids of its messages
+//	T:s:<id>:blobs  HASH  name → bytes
+//
+// What is not of one partition has slots of its own:
+//
+//	em:namespaces       ZSET  the namespaces
+//	em:partitions:<ns>  ZSET  <kind>:<id> of the partitions of a namespace
+//	em:work             ZSET  <ns>:<kind>:<id> of partitions with messages not learnt from
+//
+// To look at what is remembered of the user ann:
+//
+//	redis-cli HGETALL '{em:default:user:ann}:rec'
+//	redis-cli LRANGE '{em:default:user:ann}:s:chat-1:log' 0 -1
+//
+// # Versions
+//
+// A batch is planned in the process (package plan) on what it has read, and
+// committed by one script that refuses if anything read has changed meanwhile; it
+// is then planned again. The script raises the partition's version and writes the
+// version's nonce to T:tips. A cursor of Changes holds the version and a nonce
+// that the reader has seen: if the server does not know the nonce any more,
+// because a failover lost it or because 1,000 batches came after it, the reader
+// gets a Reset and reads the partition anew.
+//
+// A call that failed for a passing reason (a failover, a slot that moves, a
+// connection that broke) is repeated for up to Config.Retry. No repeat does a
+// thing twice: appends know their message ids, batches their key or a nonce.
+//
+// The registry keys are written before what they point to, and again after it,
+// so that nothing is ever stored where no listing finds it.
+package redisstore

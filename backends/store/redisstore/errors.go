@@ -1,0 +1,117 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// reason says, by the first word of an answer of the server, what went wrong and
+// the way out, and whether it passes by itself.
+type reason struct {
+	code, text string
+	passing    bool
+}
+
+var reasons = []reason{
+	{"LOADING", "the server loads its data: wait", true},
+	{"TRYAGAIN", "the slot of the partition moves to another node: wait", true},
+	{"CLUSTERDOWN", "the cluster does not serve the slot of the partition: look at CLUSTER INFO", true},
+	{"MASTERDOWN", "the master cannot be reached: wait for the failover", true},
+	{"READONLY", "the server is a replica: wait for the failover, or give the address of the master", true},
+	{"MOVED", "the slot of the partition is on another node: wait", true},
+	{"ASK", "the slot of the partition moves to another node: wait", true},
+	{"UNBLOCKED", "the server became a replica: wait for the failover", true},
+	{"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)", true},
+	{"BUSY", "a script of somebody runs too long: look at the server's slow log", true},
+	{"OOM", "the server's memory is full: raise maxmemory or drop something, and repeat the call", false},
+	{"MISCONF", "the server cannot save to its disk and refuses writes: look at its disk and log", false},
+	{"NOAUTH", "the server wants a password: put it into the client's options or the URL", false},
+	{"WRONGPASS", "the user name or the password is wrong", false},
+	{"NOPERM", "the user's ACL forbids a command or a key that is needed: allow the keys of the prefix, and +@hash +@sortedset +@list +@set +@scripting +@keyspace", false},
+	{"DENIED", "the server runs in protected mode: bind an address and set a password", false},
+	{"WRONGTYPE", "a key is not as it was written: somebody else uses the prefix: choose another", false},
+}
+
+// reasonOf finds the reason in an answer of the server. A script reports the
+// error of a command that it called in the middle of its own.
+func reasonOf(err error) (reason, bool) {
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return reason{}, false
+	}
+	text := answer.Error()
+	for _, r := range reasons {
+		if strings.HasPrefix(text, r.code+" ") || strings.HasPrefix(text, "-"+r.code+" ") || strings.Contains(text, ": -"+r.code+" ") || strings.Contains(text, ": "+r.code+" ") {
+			return r, true
+		}
+	}
+	return reason{}, false
+}
+
+// passing reports whether the same call may succeed in a moment.
+func passing(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrClosed) {
+		return false
+	}
+	if r, ok := reasonOf(err); ok {
+		return r.passing
+	}
+	var answer redis.Error
+	return !errors.As(err, &answer) && isNetwork(err)
+}
+
+func isNetwork(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
+}
+
+// describe wraps an error with what was being done and the way out. What the
+// server or the network did is ErrUnavailable; errors that say already what they
+// are stay so.
+func describe(doing string, err error, ctx context.Context) error { //nolint:revive // the context explains the error, it is not worked under
+	if err == nil {
+		return nil
+	}
+	if r, ok := reasonOf(err); ok {
+		return fmt.Errorf("redisstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, r.text, err)
+	}
+	if isSentinel(err) {
+		return fmt.Errorf("redisstore: %s: %w", doing, err)
+	}
+	if ctx.Err() != nil { // go-redis reports a deadline of the context as one of the network
+		return fmt.Errorf("redisstore: %s: %w: %w", doing, context.Cause(ctx), err)
+	}
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		return fmt.Errorf("redisstore: %s: %w: the client is closed: %w", doing, backends.ErrUnavailable, err)
+	case isNetwork(err):
+		return fmt.Errorf("redisstore: %s: %w: the server cannot be reached or does not answer: %w", doing, backends.ErrUnavailable, err)
+	}
+	return fmt.Errorf("redisstore: %s: %w: unexpected answer of the server: %w", doing, backends.ErrUnavailable, err)
+}
+
+func isSentinel(err error) bool {
+	for _, target := range []error{
+		context.Canceled, context.DeadlineExceeded, backends.ErrInvalid, backends.ErrNotFound,
+		backends.ErrConflict, backends.ErrUnavailable, backends.ErrDimension, backends.ErrNoScope,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNil reports whether err only says that a key or field does not exist.
+func isNil(err error) bool { return errors.Is(err, redis.Nil) }

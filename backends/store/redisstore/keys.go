@@ -1,0 +1,126 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// keys names the keys of one partition. The package comment describes them and
+// must change with them.
+type keys struct{ tag string }
+
+func (s *Store) keys(p backends.Partition) keys { return s.named(member(p)) }
+
+// named returns the keys of the partition that the registry calls by a name.
+func (s *Store) named(member string) keys {
+	return keys{tag: "{" + s.config.Prefix + ":" + member + "}"}
+}
+
+func (k keys) meta() string    { return k.tag + ":meta" }
+func (k keys) records() string { return k.tag + ":rec" }
+func (k keys) vectors() string { return k.tag + ":vec" }
+func (k keys) changed() string { return k.tag + ":chg" }
+func (k keys) deleted() string { return k.tag + ":del" }
+func (k keys) history() string { return k.tag + ":his" }
+func (k keys) known() string   { return k.tag + ":idem" }
+func (k keys) knownAt() string { return k.tag + ":idemt" }
+func (k keys) tips() string    { return k.tag + ":tips" }
+func (k keys) near() string    { return k.tag + ":near" }
+func (k keys) nearState() string {
+	return k.tag + ":nearst"
+}
+func (k keys) sessions() string { return k.tag + ":sess" }
+func (k keys) pending() string  { return k.tag + ":pend" }
+func (k keys) born() string     { return k.tag + ":born" }
+
+// all names every key of the partition but those of its sessions.
+func (k keys) all() []string {
+	return []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.history(), k.known(), k.knownAt(), k.tips(),
+		k.near(), k.nearState(), k.sessions(), k.pending(), k.born()}
+}
+
+// sessionKeys names the keys of one session.
+type sessionKeys struct{ stem string }
+
+func (k keys) session(id string) sessionKeys { return sessionKeys{k.tag + ":s:" + escape(id)} }
+
+func (k sessionKeys) state() string { return k.stem + ":st" }
+func (k sessionKeys) log() string   { return k.stem + ":log" }
+func (k sessionKeys) ids() string   { return k.stem + ":ids" }
+func (k sessionKeys) blobs() string { return k.stem + ":blobs" }
+
+func (k sessionKeys) all() []string { return []string{k.state(), k.log(), k.ids(), k.blobs()} }
+
+// The keys of the registry.
+func (s *Store) namespacesKey() string          { return s.config.Prefix + ":namespaces" }
+func (s *Store) partitionsKey(ns string) string { return s.config.Prefix + ":partitions:" + escape(ns) }
+func (s *Store) workKey() string                { return s.config.Prefix + ":work" }
+
+// member is how the registry names a partition: <ns>:<kind>:<id>.
+func member(p backends.Partition) string {
+	return escape(p.Namespace) + ":" + local(p)
+}
+
+// local is how the list of one namespace names a partition: <kind>:<id>.
+func local(p backends.Partition) string {
+	return escape(string(p.Kind)) + ":" + escape(p.ID)
+}
+
+func parseMember(text string) (backends.Partition, error) {
+	ns, rest, _ := strings.Cut(text, ":")
+	name, err := url.PathUnescape(ns)
+	if err != nil {
+		return backends.Partition{}, fmt.Errorf("registry entry %q: %w: %w", text, backends.ErrUnavailable, err)
+	}
+	return parseLocal(name, rest)
+}
+
+func parseLocal(namespace, text string) (backends.Partition, error) {
+	kind, id, _ := strings.Cut(text, ":")
+	id, err := url.PathUnescape(id)
+	p := backends.Partition{Namespace: namespace, Kind: backends.PartitionKind(kind), ID: id}
+	if err == nil {
+		err = p.Validate()
+	}
+	if err != nil {
+		return p, fmt.Errorf("registry entry %q: %w: not one of this store: %w", text, backends.ErrUnavailable, err)
+	}
+	return p, nil
+}
+
+// escape writes every byte outside [A-Za-z0-9_.-] as %XX.
+func escape(part string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(part) {
+		c := part[i]
+		if plain(c) {
+			b.WriteByte(c)
+			continue
+		}
+		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+	}
+	return b.String()
+}
+
+func plain(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-'
+}
+
+// checkNames validates what most calls name.
+func checkNames(p backends.Partition, session string) error {
+	if err := p.Validate(); err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	if err := store.ValidateSession(session); err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// List implements [store.Sessions]. A list of all partitions goes from one to the
+// next; within each, the sessions that changed first come first.
+//
+// The first look at a partition fixes which of its sessions the listing has, and
+// their order. Those to come are in the cursor, by the number that a session gets
+// when it is created, so that one which changes meanwhile is still met once; the
+// cursor takes some two bytes for each.
+func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
+	if q.Partition != nil {
+		if err := checkNames(*q.Partition, ""); err != nil {
+			return nil, err
+		}
+	}
+	start, err := parseListing(q.Page.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	out := &store.SessionPage{}
+	err = s.do(ctx, "list sessions", func() error {
+		l := &lister{Store: s, query: q, at: start}
+		if err := l.fill(ctx); err != nil {
+			return err
+		}
+		out.Sessions, out.Next = l.out, l.at.String()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// listing is where a listing stands.
+type listing struct {
+	Started   bool    `json:"s,omitempty"`
+	Namespace string  `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
+	Member    string  `json:"m,omitempty"` // of a list of all partitions: the one that is being read
+	Rest      numbers `json:"r,omitempty"` // sessions of that partition to come
+	Done      bool    `json:"-"`
+}
+
+// String returns the cursor, empty at the end.
+func (l listing) String() string {
+	if l.Done {
+		return ""
+	}
+	text, _ := json.Marshal(l) // of strings and bytes: it cannot fail
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseListing(cursor string) (listing, error) {
+	var l listing
+	if cursor == "" {
+		return l, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(text, &l)
+	}
+	if err != nil || !l.Started {
+		return l, fmt.Errorf("redisstore: list sessions: cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
+	}
+	return l, nil
+}
+
+// lister fills one page.
+type lister struct {
+	*Store
+	query store.SessionQuery
+	at    listing
+	ahead []string // registered partitions to come that have sessions
+	out   []store.Session
+}
+
+func (l *lister) fill(ctx context.Context) error {
+	p, err := l.current(ctx)
+	for ; err == nil && p != nil; p, err = l.next(ctx) {
+		if err := l.partition(ctx, *p); err != nil {
+			return err
+		}
+		if len(l.out) == l.query.Page.Size() && len(l.at.Rest) > 0 {
+			return nil
+		}
+		if len(l.out) == l.query.Page.Size() && l.query.Partition == nil {
+			return nil // the next page begins with another partition
+		}
+	}
+	l.at.Done = err == nil
+	return err
+}
+
+// current returns the partition that the page begins with.
+func (l *lister) current(ctx context.Context) (*backends.Partition, error) {
+	if l.at.Started && len(l.at.Rest) == 0 {
+		return l.next(ctx)
+	}
+	if l.query.Partition != nil {
+		return l.query.Partition, l.begin(ctx, *l.query.Partition)
+	}
+	if !l.at.Started {
+		return l.next(ctx)
+	}
+	p, err := parseMember(l.at.Member)
+	return &p, err
+}
+
+// next returns the partition after the current one, with its sessions in Rest;
+// nil after the last.
+func (l *lister) next(ctx context.Context) (*backends.Partition, error) {
+	l.at.Started = true
+	if l.query.Partition != nil {
+		return nil, nil
+	}
+	for {
+		p, err := l.nextRegistered(ctx)
+		if p == nil || err != nil {
+			return nil, err
+		}
+		l.at.Rest = nil
+		if err := l.begin(ctx, *p); err != nil || len(l.at.Rest) > 0 {
+			return p, err
+		}
+	}
+}
+
+// index names the key that lists the sessions asked for.
+func (l *lister) index(k keys) string {
+	if l.query.Pending {
+		return k.pending()
+	}
+	return k.sessions()
+}
+
+// begin reads which sessions of the partition the listing has.
+func (l *lister) begin(ctx context.Context, p backends.Partition) error {
+	if l.at.Started && len(l.at.Rest) > 0 {
+		return nil
+	}
+	l.at.Started = true
+	k := l.keys(p)
+	ids, err := l.client.ZRange(ctx, l.index(k), 0, -1).Result()
+	for err == nil && len(ids) > 0 {
+		some := ids[:min(len(ids), hmgetChunk)]
+		ids = ids[len(some):]
+		var born []float64
+		born, err = l.client.ZMScore(ctx, k.born(), some...).Result()
+		for _, n := range born {
+			if n > 0 { // 0: deleted just now
+				l.at.Rest = append(l.at.Rest, int64(n))
+			}
+		}
+	}
+	return err
+}
+
+// partition adds sessions of Rest to the page.
+func (l *lister) partition(ctx context.Context, p backends.Partition) error {
+	k := l.keys(p)
+	for room := l.query.Page.Size() - len(l.out); room > 0 && len(l.at.Rest) > 0; room = l.query.Page.Size() - len(l.out) {
+		some := l.at.Rest[:min(room, len(l.at.Rest))]
+		names := make([]*redis.StringSliceCmd, len(some))
+		err := l.pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for i, n := range some {
+				at := strconv.FormatInt(n, 10)
+				names[i] = pipe.ZRangeByScore(ctx, k.born(), &redis.ZRangeBy{Min: at, Max: at})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for _, name := range names {
+			ids = append(ids, name.Val()...)
+		}
+		if err := l.add(ctx, p, ids); err != nil {
+			return err
+		}
+		l.at.Rest = l.at.Rest[len(some):]
+	}
+	return nil
+}
+
+// add appends the sessions that are there and still match.
+func (l *lister) add(ctx context.Context, p backends.Partition, ids []string) error {
+	states, err := l.sessionHashes(ctx, p, ids)
+	if err != nil {
+		return err
+	}
+	for _, st := range states {
+		if st != nil && (!l.query.Pending || st.Pending()) {
+			l.out = append(l.out, st.Session)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// logged is a message as the log holds it: its number is its place there.
+type logged struct {
+	*store.Entry
+	Seq *struct{} `json:"seq,omitempty"`
+}
+
+// Read implements [store.Sessions].
+func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
+	if err := checkNames(p, id); err != nil {
+		return nil, err
+	}
+	var out []store.Entry
+	err := s.do(ctx, fmt.Sprintf("read session %q", id), func() (err error) {
+		w, err := s.window(ctx, s.keys(p).session(id), r)
+		if err != nil {
+			return err
+		}
+		out, err = w.entries(id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// window is a part of a session's log.
+type window struct {
+	first int64 // the number of its first message
+	texts []string
+}
+
+// window reads a range of the log with one round trip; with a second one when the
+// range has an end beyond the log and its newest messages are asked for.
+func (s *Store) window(ctx context.Context, k sessionKeys, r store.Range) (window, error) {
+	size := int64(r.Size())
+	start, stop := max(r.After, 0), max(r.After, 0)+size-1 // places in the list, from 0
+	if r.Upto > 0 {
+		stop = min(stop, r.Upto-1)
+	}
+	switch {
+	case r.Last && r.Upto > 0:
+		start, stop = max(start, r.Upto-size), r.Upto-1
+	case r.Last:
+		start, stop = -size, -1
+	}
+	if start >= 0 && stop < start { // Redis would take a negative end as one from behind
+		return window{}, nil
+	}
+	w, length, err := s.slice(ctx, k, start, stop)
+	if err == nil && r.Last && r.Upto > length {
+		r.Upto = 0
+		return s.window(ctx, k, r)
+	}
+	if start < 0 {
+		w.first = max(length+start, 0) + 1
+		if skip := r.After + 1 - w.first; skip > 0 {
+			w.texts, w.first = w.texts[min(skip, int64(len(w.texts))):], r.After+1
+		}
+	}
+	return w, err
+}
+
+// slice reads the places start to stop of the log, and its length. The log of an
+// expired session is empty.
+func (s *Store) slice(ctx context.Context, k sessionKeys, start, stop int64) (window, int64, error) {
+	var length *redis.IntCmd
+	var ends *redis.StringCmd
+	var texts *redis.StringSliceCmd
+	err := s.atOnce(ctx, func(pipe redis.Pipeliner) error {
+		ends = pipe.HGet(ctx, k.state(), "expires")
+		length = pipe.LLen(ctx, k.log())
+		texts = pipe.LRange(ctx, k.log(), start, stop)
+		return nil
+	})
+	if err != nil {
+		return window{}, 0, err
+	}
+	gone, err := past(ends.Val(), s.now())
+	if gone || err != nil {
+		return window{}, 0, err
+	}
+	return window{first: start + 1, texts: texts.Val()}, length.Val(), nil
+}
+
+// past reports whether a session's end, empty for none, has come.
+func past(expires string, now time.Time) (bool, error) {
+	t, err := parseTime("session", expires)
+	return !t.IsZero() && !now.Before(t), err
+}
+
+func (w window) entries(session string) ([]store.Entry, error) {
+	out := make([]store.Entry, len(w.texts))
+	for i, text := range w.texts {
+		seq := w.first + int64(i)
+		if err := decode(fmt.Sprintf("message %d of session %q", seq, session), text, &out[i]); err != nil {
+			return nil, err
+		}
+		out[i].Seq = seq
+	}
+	return out, nil
+}

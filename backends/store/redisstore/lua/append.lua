@@ -1,0 +1,50 @@
+-- Adds messages to a session, each once, and creates the session if need be.
+-- ARGV: session id, now (microseconds), now (text), life (microseconds, 0: no
+-- change), end of life (text), "announced" or "", a number for the partition,
+-- the state of a new session (JSON), then for each message: id, tokens, JSON.
+-- Returns the session's fields, or the word "announce": the partition must be
+-- entered in the registry first.
+local meta, st, log, ids, blobs, sess, pend, born = unpack(KEYS)
+local sid, now, life = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
+if redis.call('HEXISTS', meta, 'work') == 0 then
+  if ARGV[6] == '' then return 'announce' end
+  redis.call('HSETNX', meta, 'inc', ARGV[7])
+  redis.call('HSET', meta, 'work', ARGV[2])
+end
+local ends = tonumber(redis.call('HGET', st, 'exp') or '')
+if ends and ends <= now then
+  redis.call('DEL', st, log, ids, blobs)
+  redis.call('ZREM', sess, sid)
+  redis.call('ZREM', pend, sid)
+end
+local created = redis.call('EXISTS', st) == 0
+if created then
+  redis.call('DEL', log, ids)
+  redis.call('HSET', st, 'state', ARGV[8], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', 0)
+  redis.call('ZADD', born, redis.call('HINCRBY', meta, 'born', 1), sid)
+end
+local added, tokens = 0, 0
+for i = 9, #ARGV, 3 do
+  if redis.call('SADD', ids, ARGV[i]) == 1 then
+    redis.call('RPUSH', log, ARGV[i + 2])
+    added, tokens = added + 1, tokens + tonumber(ARGV[i + 1])
+  end
+end
+if created or added > 0 then
+  local seq = redis.call('HINCRBY', st, 'seq', added)
+  redis.call('HINCRBY', st, 'tokens', string.format('%.0f', tokens))
+  redis.call('HINCRBY', st, 'ver', 1)
+  redis.call('HSET', st, 'updated', ARGV[3])
+  if life > 0 then
+    redis.call('HSET', st, 'exp', string.format('%.0f', now + life), 'expires', ARGV[5])
+    redis.call('PEXPIRE', st, string.format('%.0f', math.ceil(life / 1000)))
+  end
+  local left = redis.call('PTTL', st)
+  if left > 0 then
+    for _, key in ipairs({log, ids, blobs}) do redis.call('PEXPIRE', key, left) end
+  end
+  local moved = redis.call('HINCRBY', meta, 'moved', 1)
+  redis.call('ZADD', sess, moved, sid)
+  if seq > tonumber(redis.call('HGET', st, 'watermark')) then redis.call('ZADD', pend, moved, sid) end
+end
+return redis.call('HGETALL', st)

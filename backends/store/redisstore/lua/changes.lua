@@ -1,0 +1,43 @@
+-- Reads a page of what changed in a partition.
+-- ARGV: the cursor's inc, version, version of its nonce and nonce; page size; how
+-- many records are sent along at once; "vectors" or "". Returns nothing for a partition
+-- that does not exist, else {inc, version, space, nonce, reset, end of the page,
+-- removed ids, ids, their versions, records, vectors}; the last two are empty when
+-- the page has too many: they are read apart.
+local meta, rec, vec, chg, del, tips = unpack(KEYS)
+local inc, ver, space, floor = unpack(redis.call('HMGET', meta, 'inc', 'ver', 'space', 'floor'))
+if not inc then return {} end
+local version, since = tonumber(ver or '0'), tonumber(ARGV[2])
+local tip = redis.call('LINDEX', tips, -1) or ''
+local function int(n) return string.format('%.0f', n) end
+
+local reset = 0
+if ARGV[1] ~= '' then
+  local seen = tonumber(ARGV[3])
+  if ARGV[1] ~= inc or seen > version or (since > 0 and since < tonumber(floor or '0')) then
+    reset = 1
+  elseif seen > 0 and redis.call('LINDEX', tips, int(seen - version - 1)) ~= ARGV[4] then
+    reset = 1
+  end
+end
+if reset == 1 then since = 0 end
+local stop, ids, versions, removed, records, vectors = version, {}, {}, {}, {}, {}
+if since < version then
+  local page, after = tonumber(ARGV[5]), '(' .. int(since)
+  for _, index in ipairs({chg, del}) do
+    if index == chg or since > 0 then
+      local last = redis.call('ZRANGEBYSCORE', index, after, '+inf', 'WITHSCORES', 'LIMIT', page - 1, 1)
+      if last[2] then stop = math.min(stop, tonumber(last[2])) end
+    end
+  end
+  local both = redis.call('ZRANGEBYSCORE', chg, after, int(stop), 'WITHSCORES')
+  for i = 1, #both, 2 do
+    ids[#ids + 1], versions[#versions + 1] = both[i], both[i + 1]
+  end
+  if since > 0 then removed = redis.call('ZRANGEBYSCORE', del, after, int(stop)) end
+  if #ids > 0 and #ids <= tonumber(ARGV[6]) then
+    records = redis.call('HMGET', rec, unpack(ids))
+    if ARGV[7] ~= '' then vectors = redis.call('HMGET', vec, unpack(ids)) end
+  end
+end
+return {inc, int(version), space or '', tip, reset, int(stop), removed, ids, versions, records, vectors}

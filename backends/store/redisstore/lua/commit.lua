@@ -1,0 +1,102 @@
+-- Writes what was planned, if nothing of what the plan rests on has changed.
+-- KEYS: those of the partition, then those of the session, if there is one.
+-- ARGV: see commit.go, which must change with it. Returns
+--   {"ok", version, fields of the session}
+--   {"known", what T:idem holds, fields of the session}: the batch was committed before
+--   {"stale"}: read again and plan again
+--   {"announce"}: the partition must be entered in the registry first
+local meta, rec, vec, chg, del, his, idem, idemt, tips = unpack(KEYS, 1, 9)
+local st, log, ids, blobs, sess, pend = unpack(KEYS, 10)
+local at = 0
+local function arg() at = at + 1; return ARGV[at] end
+local function int(n) return string.format('%.0f', n) end
+local function session() return st and redis.call('HGETALL', st) or {} end
+
+local now, nonce, inc, seen = arg(), arg(), arg(), arg()
+local field, forget, results = arg(), arg(), arg()
+local space, newSpace, raise = arg(), arg(), arg() == '1'
+
+if field ~= '' then
+  local known = redis.call('HGET', idem, field)
+  if known then return {'known', known, session()} end
+end
+if (redis.call('HGET', meta, 'inc') or '') ~= seen then return {'stale'} end
+if seen == '' and inc == '' then return {'announce'} end
+if (redis.call('HGET', meta, 'space') or '') ~= space then return {'stale'} end
+for _ = 1, tonumber(arg()) do
+  local id, version = arg(), tonumber(arg())
+  if tonumber(redis.call('ZSCORE', chg, id) or '0') ~= version then return {'stale'} end
+end
+
+local update
+if st then
+  update = {sid = arg(), upd = arg(), ver = arg(), now = arg(), state = arg(), watermark = arg(), exp = arg(), expires = arg()}
+  local upd, ver, last = unpack(redis.call('HMGET', st, 'upd', 'ver', 'nonce'))
+  if last == nonce then return {'ok', redis.call('HGET', meta, 'ver') or '0', session()} end
+  if not upd or upd ~= update.upd or (update.ver ~= '' and update.ver ~= ver) then return {'stale'} end
+end
+
+-- From here on everything is written.
+if seen == '' then redis.call('HSET', meta, 'inc', inc) end
+local version = tonumber(redis.call('HGET', meta, 'ver') or '0')
+if raise then
+  version = redis.call('HINCRBY', meta, 'ver', 1)
+  redis.call('RPUSH', tips, nonce)
+  redis.call('LTRIM', tips, -1000, -1)
+  if newSpace ~= '' then redis.call('HSET', meta, 'space', newSpace) end
+end
+local stamp = int(version) .. ' '
+for _ = 1, tonumber(arg()) do
+  local id, memory, what, vector = arg(), arg(), arg(), arg()
+  if memory == '' then
+    redis.call('HDEL', rec, id)
+    redis.call('ZREM', chg, id)
+    redis.call('ZADD', del, version, id)
+  else
+    redis.call('HSET', rec, id, stamp .. memory)
+    redis.call('ZADD', chg, version, id)
+    redis.call('ZREM', del, id)
+  end
+  if what == 'set' then redis.call('HSET', vec, id, vector)
+  elseif what == 'none' then redis.call('HDEL', vec, id) end
+end
+local extra = redis.call('ZCARD', del) - 10000
+if extra > 0 then
+  local cut = redis.call('ZRANGE', del, extra - 1, extra - 1, 'WITHSCORES')[2]
+  redis.call('ZREMRANGEBYRANK', del, 0, extra - 1)
+  redis.call('HSET', meta, 'floor', cut)
+end
+for _ = 1, tonumber(arg()) do
+  local id, event = arg(), arg()
+  redis.call('HSET', his, id, (redis.call('HGET', his, id) or '') .. stamp .. event .. '\n')
+end
+if field ~= '' then
+  redis.call('HSET', idem, field, stamp .. nonce .. ' ' .. results)
+  redis.call('ZADD', idemt, forget, field)
+  for _, old in ipairs(redis.call('ZRANGEBYSCORE', idemt, '-inf', now, 'LIMIT', 0, 16)) do
+    redis.call('HDEL', idem, old)
+    redis.call('ZREM', idemt, old)
+  end
+end
+if update then
+  redis.call('HSET', st, 'state', update.state, 'watermark', update.watermark, 'updated', update.now, 'nonce', nonce)
+  redis.call('HINCRBY', st, 'upd', 1)
+  redis.call('HINCRBY', st, 'ver', 1)
+  local all = {st, log, ids, blobs}
+  if update.exp == 'never' then
+    redis.call('HDEL', st, 'exp', 'expires')
+    for _, key in ipairs(all) do redis.call('PERSIST', key) end
+  elseif update.exp ~= '' then
+    redis.call('HSET', st, 'exp', update.exp, 'expires', update.expires)
+    local left = math.max(1, math.ceil((tonumber(update.exp) - tonumber(now)) / 1000))
+    for _, key in ipairs(all) do redis.call('PEXPIRE', key, int(left)) end
+  end
+  local moved = redis.call('HINCRBY', meta, 'moved', 1)
+  redis.call('ZADD', sess, moved, update.sid)
+  if tonumber(redis.call('HGET', st, 'seq')) > tonumber(update.watermark) then
+    redis.call('ZADD', pend, moved, update.sid)
+  else
+    redis.call('ZREM', pend, update.sid)
+  end
+end
+return {'ok', int(version), session()}

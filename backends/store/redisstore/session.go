@@ -1,0 +1,163 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// session is a session as its hash holds it.
+type session struct {
+	store.Session
+	fields map[string]string
+	nonce  string // of the last update
+}
+
+// expired reports whether the session is gone at now, removed or not.
+func (s *session) expired(now time.Time) bool {
+	return !s.Expires.IsZero() && !now.Before(s.Expires)
+}
+
+// sessionState is what updates change: scripts do not look into it.
+type sessionState struct {
+	Scope       backends.Scope  `json:"scope"`
+	Summary     string          `json:"summary,omitempty"`
+	SummaryUpto int64           `json:"summary_upto,omitempty"`
+	Lease       store.Lease     `json:"lease,omitzero"`
+	Retry       store.Retry     `json:"retry,omitzero"`
+	Failures    []store.Failure `json:"failures,omitempty"`
+	Created     time.Time       `json:"created"`
+}
+
+func stateOf(s *store.Session) *sessionState {
+	return &sessionState{Scope: s.Scope, Summary: s.Summary, SummaryUpto: s.SummaryUpto, Lease: s.Lease, Retry: s.Retry, Failures: s.Failures, Created: s.Created}
+}
+
+// readSession reads the hash of a session, nil when there is none.
+func readSession(p backends.Partition, id string, fields map[string]string) (*session, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	what := fmt.Sprintf("session %q", id)
+	var st sessionState
+	if err := decode(what, fields["state"], &st); err != nil {
+		return nil, err
+	}
+	out := &session{fields: fields, nonce: fields["nonce"], Session: store.Session{Partition: p, ID: id,
+		Scope: st.Scope, Summary: st.Summary, SummaryUpto: st.SummaryUpto, Lease: st.Lease, Retry: st.Retry, Failures: st.Failures, Created: st.Created}}
+	for field, to := range map[string]*int64{"ver": &out.Version, "seq": &out.LastSeq, "tokens": &out.Tokens, "watermark": &out.Watermark} {
+		n, err := number(fields[field])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", what, field, err)
+		}
+		*to = n
+	}
+	var err error
+	if out.Updated, err = parseTime(what, fields["updated"]); err != nil {
+		return nil, err
+	}
+	out.Expires, err = parseTime(what, fields["expires"])
+	return out, err
+}
+
+// pairs makes a map of the fields and values that a script returned.
+func pairs(v any) map[string]string {
+	list := texts(v)
+	out := make(map[string]string, len(list)/2)
+	for i := 0; i+1 < len(list); i += 2 {
+		out[list[i]] = list[i+1]
+	}
+	return out
+}
+
+// Session implements [store.Sessions].
+func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
+	if err := checkNames(p, id); err != nil {
+		return nil, err
+	}
+	var out *store.Session
+	err := s.do(ctx, fmt.Sprintf("session %q", id), func() error {
+		fields, err := s.client.HGetAll(ctx, s.keys(p).session(id).state()).Result()
+		if err != nil {
+			return err
+		}
+		found, err := readSession(p, id, fields)
+		if err != nil {
+			return err
+		}
+		if found == nil || found.expired(s.now()) {
+			return fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+		}
+		out = &found.Session
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Update implements [store.Sessions].
+func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.SessionUpdate) (*store.Session, error) {
+	if err := checkNames(p, ""); err != nil {
+		return nil, err
+	}
+	if u == nil {
+		return nil, fmt.Errorf("redisstore: update: %w: nothing to update", backends.ErrInvalid)
+	}
+	if err := u.Validate(); err != nil {
+		return nil, fmt.Errorf("redisstore: update: %w", err)
+	}
+	a := &applier{Store: s, p: p, keys: s.keys(p), batch: &store.Batch{Session: u}, update: true, nonce: newNonce()}
+	if err := a.settle(ctx, fmt.Sprintf("update session %q", u.Session)); err != nil {
+		return nil, err
+	}
+	return a.out.Session, nil
+}
+
+// Delete implements [store.Sessions].
+func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) error {
+	if err := checkNames(p, id); err != nil {
+		return err
+	}
+	k := s.keys(p)
+	return s.do(ctx, fmt.Sprintf("delete session %q", id), func() error {
+		_, err := s.write(ctx, deleteScript, append(k.session(id).all(), k.sessions(), k.pending(), k.born()), id)
+		return err
+	})
+}
+
+// sessionHashes reads the states of sessions with one round trip, nil for those
+// that do not exist or are expired.
+func (s *Store) sessionHashes(ctx context.Context, p backends.Partition, ids []string) ([]*session, error) {
+	answers := make([]*redis.MapStringStringCmd, len(ids))
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, id := range ids {
+			answers[i] = pipe.HGetAll(ctx, s.keys(p).session(id).state())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	out := make([]*session, len(ids))
+	for i, id := range ids {
+		found, err := readSession(p, id, answers[i].Val())
+		if err != nil {
+			return nil, err
+		}
+		if found != nil && !found.expired(now) {
+			out[i] = found
+		}
+	}
+	return out, nil
+}
