@@ -86,8 +86,8 @@ func TestSessionDoesNotHold(t *testing.T) {
 		"a stale token":     {store.SessionUpdate{Token: 4}, nil, now, "token 4"},
 		"a future token":    {store.SessionUpdate{Token: 6}, nil, now, "token 6"},
 		"an expired token":  {store.SessionUpdate{Token: 5}, nil, now.Add(time.Minute), "ended"},
-		"a released token":  {store.SessionUpdate{Token: 5}, &released, now, "token 5"},
-		"released twice":    {store.SessionUpdate{Token: 5, Release: true}, &released, now, "token 5"},
+		"a released token":  {store.SessionUpdate{Token: 5}, &released, now, "token 5 is not that of the lease"},
+		"released twice":    {store.SessionUpdate{Token: 5, Release: true}, &released, now, "token 5 is not that of the lease"},
 		"a lease of others": {acquire("w2"), nil, now.Add(time.Minute - 1), "w1 holds the lease"},
 	} {
 		c.u.Session, c.u.Summary = "s", ptr("x")
