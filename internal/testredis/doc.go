@@ -7,28 +7,25 @@
 //
 // # Which servers
 //
-// The environment names them, space-separated, name=program:
+// The environment names them, space-separated, name=program. On Debian and Ubuntu one
+// line runs all tests on all servers that the project supports; as root it installs
+// those that are missing, in a minute, the newer ones in the user's cache folder:
 //
-//	EINOMEM_REDIS_SERVERS="redis7=/usr/bin/redis-server redis8=$HOME/redis8.sh valkey8=$HOME/valkey8.sh" go test ./...
+//	EINOMEM_REDIS_SERVERS=$(.ci/servers) go test ./...
+//
+// Elsewhere name what you have:
+//
+//	EINOMEM_REDIS_SERVERS="redis8=/opt/redis8/bin/redis-server valkey8=$HOME/valkey8.sh" go test ./...
 //
 // When the variable is not set, the redis-server and the valkey-server of the PATH
-// serve; when it is set and empty, none does. A program may be a script that sets
-// things up, as long as it ends in exec, so that the server keeps the script's
-// process id. One that fits a server out of another Debian's tree:
-//
-//	#!/bin/sh
-//	exec TREE/lib64/ld-linux-x86-64.so.2 --library-path TREE/usr/lib/x86_64-linux-gnu TREE/usr/bin/redis-server "$@"
-//
-// On Debian and Ubuntu, as root, .ci/run installs the package redis-server, makes such a
-// tree with debootstrap in the user's cache folder, and runs all tests on all of them.
-// Without any server, tests that need one are skipped, and say so: go test -v ./... shows the lines.
+// serve; when it is set and empty, none does, and tests that need one are skipped with a
+// line that go test -v shows. A program may be a script that sets things up, as long as
+// it ends in exec, so that the server keeps the script's process id. A name is only
+// the subtest's name.
 //
 // # Which tests
 //
 // [Each] runs a test on an in-process imitation, on each server and on a cluster;
 // with -short on the imitation and the first server only. [Need], [NeedNamed]
 // and [NeedRedis] give one server's [Flavour] or skip the test.
-//
-// Names of other servers, such as Redis 6.2, are welcome: a flavour's name is only
-// the subtest's name.
 package testredis

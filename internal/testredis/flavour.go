@@ -89,6 +89,6 @@ func NeedNamed(t testing.TB, name string) Flavour {
 }
 
 func howToGet(what string) string {
-	return "needs " + what + ": apt-get install redis-server, or " + EnvServers +
-		`="redis8=/path/to/redis-server"; see internal/testredis`
+	return "needs " + what + ": " + EnvServers + `=$(.ci/servers) installs and names some, ` +
+		EnvServers + `="redis8=/path/to/redis-server" names yours; see internal/testredis`
 }

@@ -25,7 +25,7 @@ func (f Flavour) StartReplica(t testing.TB, of *Server, args ...string) *Server 
 // Promote makes a replica a master, as a failover does. The old master is not told.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
-	if err := s.Client(t).SlaveOf(t.Context(), "no", "one").Err(); err != nil {
+	if err := s.Client(t).Do(t.Context(), "replicaof", "no", "one").Err(); err != nil {
 		t.Fatalf("promote %s: %v", s.Addr, err)
 	}
 	s.awaitReplication(t, "role", "master")
