@@ -93,13 +93,13 @@ func TestEmbedding(t *testing.T) {
 		want        *store.Embedding
 		err         error
 	}{
-		"none":                       {nil, nil, false, nil, nil},
-		"none given":                 {&small, nil, true, nil, nil},
-		"the first":                  {nil, &small, false, &small, nil},
-		"the same":                   {&small, &small, false, nil, nil},
-		"the same again, re-embeded": {&small, &small, true, nil, nil},
-		"another":                    {&small, &large, false, nil, backends.ErrDimension},
-		"another, re-embedded":       {&small, &large, true, &large, nil},
+		"none":                        {nil, nil, false, nil, nil},
+		"none given":                  {&small, nil, true, nil, nil},
+		"the first":                   {nil, &small, false, &small, nil},
+		"the same":                    {&small, &small, false, nil, nil},
+		"the same again, re-embedded": {&small, &small, true, nil, nil},
+		"another":                     {&small, &large, false, nil, backends.ErrDimension},
+		"another, re-embedded":        {&small, &large, true, &large, nil},
 	} {
 		in := newShelf(t).input(1)
 		in.Embedding = c.have
