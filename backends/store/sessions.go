@@ -31,7 +31,8 @@ type Sessions interface {
 	// or a lease that does not hold is ErrConflict; no session is ErrNotFound.
 	Update(ctx context.Context, p backends.Partition, u *SessionUpdate) (*Session, error)
 
-	// List returns sessions, those that changed first coming first.
+	// List returns sessions, those that changed first coming first. A list of all
+	// partitions may go from one to the next; the order then holds within each.
 	List(ctx context.Context, q SessionQuery) (*SessionPage, error)
 
 	// Delete removes a session, its messages and its blobs. One that does not
