@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -72,6 +73,10 @@ func (r *rawRecords) keep(versions []int64) (some bool) {
 	return some
 }
 
+// bytesOf returns the bytes of a string that nobody else has: go-redis makes one
+// for each answer, and a copy of all vectors is a third of the time of a load.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
 // minDecode is how many records are worth a goroutine.
 const minDecode = 64
 
@@ -88,7 +93,7 @@ func (r *rawRecords) decode() ([]store.Record, error) {
 		var record store.Record
 		if i < len(r.vectors) {
 			if v, ok := r.vectors[i].(string); ok {
-				record.Vector = []byte(v)
+				record.Vector = bytesOf(v)
 			}
 		}
 		out, texts = append(out, record), append(texts, text)
