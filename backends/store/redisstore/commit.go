@@ -6,6 +6,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -97,7 +98,7 @@ func (a *applier) args(c *commit, inc string) ([]any, error) {
 	w := &arguments{}
 	w.add(micros(c.now), a.nonce, inc, c.inc)
 	w.known(a, c)
-	w.add(c.spaceText)
+	w.add(c.spaceText, pin(a.batch, c.version))
 	w.space(c.plan.Embedding)
 	w.add(flag(c.plan.Changed || c.session != nil && !a.update))
 	w.add(len(c.plan.Checks))
@@ -119,6 +120,17 @@ func (a *applier) args(c *commit, inc string) ([]any, error) {
 		w.json("event", &e)
 	}
 	return w.list, w.err
+}
+
+// pin returns the version that the partition must still have, empty for any. Only
+// a batch that expects a version of a record which it changed itself rests on it.
+func pin(b *store.Batch, version int64) string {
+	for i := range b.Mutations {
+		if b.Mutations[i].Expect > version {
+			return strconv.FormatInt(version, 10)
+		}
+	}
+	return ""
 }
 
 func flag(on bool) string {

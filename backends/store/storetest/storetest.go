@@ -46,7 +46,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 		name string
 		all  []behaviour
 	}{
-		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"mutation", mutationBehaviours}, {"embedding", embeddingBehaviours},
+		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"mutation", mutationBehaviours}, {"brief", briefBehaviours}, {"embedding", embeddingBehaviours},
 		{"changes", changesBehaviours}, {"history", historyBehaviours}, {"drop", dropBehaviours}, {"partitions", partitionBehaviours},
 		{"append", appendBehaviours}, {"read", readBehaviours}, {"update", updateBehaviours}, {"lease", leaseBehaviours},
 		{"expiry", expiryBehaviours}, {"list", listBehaviours}, {"blob", blobBehaviours},

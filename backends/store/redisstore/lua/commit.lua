@@ -14,7 +14,7 @@ local function session() return st and redis.call('HGETALL', st) or {} end
 
 local now, nonce, inc, seen = arg(), arg(), arg(), arg()
 local field, forget, results = arg(), arg(), arg()
-local space, newSpace, raise = arg(), arg(), arg() == '1'
+local space, pin, newSpace, raise = arg(), arg(), arg(), arg() == '1'
 
 if field ~= '' then
   local known = redis.call('HGET', idem, field)
@@ -23,6 +23,7 @@ end
 if (redis.call('HGET', meta, 'inc') or '') ~= seen then return {'stale'} end
 if seen == '' and inc == '' then return {'announce'} end
 if (redis.call('HGET', meta, 'space') or '') ~= space then return {'stale'} end
+if pin ~= '' and (redis.call('HGET', meta, 'ver') or '0') ~= pin then return {'stale'} end
 for _ = 1, tonumber(arg()) do
   local id, version = arg(), tonumber(arg())
   if tonumber(redis.call('ZSCORE', chg, id) or '0') ~= version then return {'stale'} end
