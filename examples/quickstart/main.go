@@ -16,7 +16,8 @@
 // OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) has
 // it talk to that model; without a key a small built-in one answers.
 //
-// Where to look: assistant.go is all that an agent needs.
+// Where to look: examples/internal/assistant is all that an agent needs; this
+// program gives it a file to remember in, and examples/redis a server.
 package main
 
 import (
@@ -27,9 +28,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 
-	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/examples/internal/assistant"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -40,17 +41,10 @@ func main() {
 	os.Exit(code)
 }
 
-// request is what the command line asks for.
-type request struct {
-	db, say string
-	mode    modes.Mode
-	scope   middleware.Scope
-}
-
 // run is the program: 0 is success, 1 a failure, 2 a command line that makes no
 // sense.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	r, err := parse(args, stderr)
+	db, turn, err := parse(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -58,10 +52,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "quickstart: %v\nquickstart -h lists the flags\n", err)
 		return 2
 	}
-	if r.say == "" {
-		err = tour(ctx, r.mode, stdout, stderr)
+	if turn.Text == "" {
+		err = tour(ctx, turn.Mode, stdout, stderr)
 	} else {
-		err = say(ctx, r, stdout, stderr)
+		err = say(ctx, db, turn, stdout, stderr)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "quickstart: %v\n", err)
@@ -70,58 +64,36 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func parse(args []string, stderr io.Writer) (*request, error) {
+func parse(args []string, stderr io.Writer) (db string, turn *assistant.Turn, err error) {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	db := flags.String("db", "", "the `file` that keeps the memory; needed by -say")
-	user := flags.String("user", "me", "whose memory")
-	session := flags.String("session", "default", "which conversation of the user")
-	mode := flags.String("mode", string(modes.Both), "who is in charge of memory: static_control, agent_control or both")
-	text := flags.String("say", "", "take one turn: say `text`, print the answer")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			flags.SetOutput(stderr)
-			flags.Usage()
-		}
-		return nil, err
-	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	flags.StringVar(&db, "db", "", "the `file` that keeps the memory; needed by -say")
+	turn, err = assistant.ParseTurn(flags, args, stderr)
 	switch {
-	case flags.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q: say it with -say", flags.Arg(0))
-	case given["say"] && strings.TrimSpace(*text) == "":
-		return nil, errors.New("-say is blank: nothing is said")
-	case given["say"] && (*db == "" || *db == ":memory:"):
-		return nil, errors.New("-say needs -db FILE: without a file nothing is remembered")
-	case !given["say"] && (given["db"] || given["user"] || given["session"]):
-		return nil, errors.New("-db, -user and -session need -say TEXT")
-	case *user == "" || *session == "":
-		return nil, errors.New("-user and -session cannot be empty")
+	case err != nil:
+		return "", nil, err
+	case turn.Given["say"] && (db == "" || db == ":memory:"):
+		return "", nil, errors.New("-say needs -db FILE: without a file nothing is remembered")
+	case !turn.Given["say"] && (turn.Given["db"] || turn.Given["user"] || turn.Given["session"]):
+		return "", nil, errors.New("-db, -user and -session need -say TEXT")
 	}
-	m, err := modes.Parse(*mode)
-	if err != nil {
-		return nil, fmt.Errorf("-mode: %w", err)
-	}
-	scope, err := middleware.Scope{UserID: *user, SessionID: *session}.Normalize()
-	if err != nil {
-		return nil, fmt.Errorf("-user, -session: %w", err)
-	}
-	return &request{db: *db, say: *text, mode: m, scope: scope}, nil
+	return db, turn, nil
 }
 
-// say takes one turn. The answer is printed as soon as it is there; the program
-// ends when what was said is learnt and the file is closed.
-func say(ctx context.Context, r *request, stdout, stderr io.Writer) (err error) {
-	a, err := open(ctx, r.db, r.mode, stderr)
+// say takes one turn. The program ends when what was said is learnt and the file is
+// closed.
+func say(ctx context.Context, db string, turn *assistant.Turn, stdout, stderr io.Writer) error {
+	a, err := open(ctx, db, turn.Mode, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.close(ctx)) }()
-	answer, err := a.say(ctx, r.scope, r.say)
+	return turn.Take(ctx, a, stdout)
+}
+
+// open returns an assistant whose memory is in a file.
+func open(ctx context.Context, db string, mode modes.Mode, stderr io.Writer) (*assistant.Assistant, error) {
+	file, err := sqlitestore.Open(ctx, db, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = fmt.Fprintln(stdout, answer)
-	return err
+	return assistant.Open(ctx, file, mode, stderr)
 }

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/examples/internal/assistant"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -57,16 +57,16 @@ func (s *session) play(ctx context.Context, path string, mode modes.Mode, stdout
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.close(ctx)) }()
+	defer func() { err = errors.Join(err, a.Close(ctx)) }()
 	fmt.Fprintf(stdout, "== %s\n\n", s.title)
 	for _, text := range s.said {
-		answer, err := a.say(ctx, s.scope, text)
+		answer, err := a.Say(ctx, s.scope, text)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(stdout, "%s: %s\n", s.scope.UserID, text)
-		if a.note != "" {
-			fmt.Fprintf(stdout, "\n   memory put in front of it:\n%s\n\n", indent(a.note))
+		if note := a.Note(); note != "" {
+			fmt.Fprintf(stdout, "\n   memory put in front of it:\n%s\n\n", indent(note))
 		}
 		fmt.Fprintf(stdout, "assistant: %s\n\n", answer)
 	}
@@ -76,18 +76,14 @@ func (s *session) play(ctx context.Context, path string, mode modes.Mode, stdout
 	return nil
 }
 
-// show prints what the backend has learnt so far. Learning happens in the
-// background: Flush waits for it.
-func (s *session) show(ctx context.Context, a *assistant, stdout io.Writer) error {
-	if err := a.mem.Flush(ctx); err != nil {
-		return err
-	}
-	page, err := a.backend.List(ctx, &backends.ListRequest{Scope: middleware.Scope{UserID: s.scope.UserID}})
+// show prints what has been learnt so far.
+func (s *session) show(ctx context.Context, a *assistant.Assistant, stdout io.Writer) error {
+	memories, err := a.Memories(ctx, middleware.Scope{UserID: s.scope.UserID})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "   remembered of %s:\n", s.scope.UserID)
-	for _, m := range page.Memories {
+	for _, m := range memories {
 		fmt.Fprintf(stdout, "   | %-7s %s\n", m.Kind, m.Text)
 	}
 	fmt.Fprintln(stdout)

@@ -1,7 +1,9 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package assistant is an agent with a memory, as the examples have it. It is all
+// that an agent needs: the store alone differs from one example to the other.
+package assistant
 
 import (
 	"context"
@@ -13,40 +15,41 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
 
-// assistant is an agent with a memory, and what has to be closed after it.
-type assistant struct {
-	file    *sqlitestore.Store
+// Assistant is an agent with a memory, and what has to be closed after it. It has
+// one turn at a time.
+type Assistant struct {
+	store   store.Store
 	backend *mem0.Backend
 	mem     *middleware.MemoryMiddleware
 	runner  *hooks.Runner
 	note    string // the last note that memory injected, to show it
 }
 
-// open puts an agent with a memory together: a store, a backend that learns and
-// finds, the middleware, and an agent with one line more than usual.
-func open(ctx context.Context, path string, mode modes.Mode, stderr io.Writer) (a *assistant, err error) {
-	m, err := chooseModels(ctx, mode, stderr)
-	if err != nil {
-		return nil, err
-	}
-	a = &assistant{}
+// Open puts an agent with a memory together: a backend that learns and finds on
+// the store, the middleware, and an agent with one line more than usual. The store
+// is closed with the assistant, and at once when it cannot be opened. Which model
+// answers is told on stderr.
+func Open(ctx context.Context, s store.Store, mode modes.Mode, stderr io.Writer) (a *Assistant, err error) {
+	a = &Assistant{store: s}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, a.close(ctx))
+			err = errors.Join(err, a.Close(ctx))
 			a = nil
 		}
 	}()
-	if a.file, err = sqlitestore.Open(ctx, path, nil); err != nil {
+	m, err := chooseModels(ctx, mode, stderr)
+	if err != nil {
 		return a, err
 	}
-	a.backend, err = mem0.New(ctx, &mem0.Config{Store: a.file, Model: m.extract, Embedder: m.embedder, EmbeddingModel: m.embedding})
+	a.backend, err = mem0.New(ctx, &mem0.Config{Store: s, Model: m.extract, Embedder: m.embedder, EmbeddingModel: m.embedding})
 	if err != nil {
 		return a, err
 	}
@@ -72,8 +75,8 @@ func open(ctx context.Context, path string, mode modes.Mode, stderr io.Writer) (
 	return a, nil
 }
 
-// say has one turn with the agent on behalf of the scope.
-func (a *assistant) say(ctx context.Context, scope middleware.Scope, text string) (string, error) {
+// Say has one turn with the agent on behalf of the scope, and returns its answer.
+func (a *Assistant) Say(ctx context.Context, scope middleware.Scope, text string) (string, error) {
 	a.note = ""
 	events := a.runner.Query(middleware.WithScope(ctx, scope), text)
 	answer := ""
@@ -102,9 +105,25 @@ func (a *assistant) say(ctx context.Context, scope middleware.Scope, text string
 	return answer, nil
 }
 
-// close waits until everything said is learnt, then closes what open opened, in
-// the reverse order. It does so even when the context is over, within a minute.
-func (a *assistant) close(ctx context.Context) error {
+// Note returns what memory put in front of the last turn; empty for nothing.
+func (a *Assistant) Note() string { return a.note }
+
+// Memories returns what is remembered of the scope's user. Learning happens in the
+// background: this waits for it.
+func (a *Assistant) Memories(ctx context.Context, scope middleware.Scope) ([]backends.Memory, error) {
+	if err := a.mem.Flush(ctx); err != nil {
+		return nil, err
+	}
+	page, err := a.backend.List(ctx, &backends.ListRequest{Scope: scope})
+	if err != nil {
+		return nil, err
+	}
+	return page.Memories, nil
+}
+
+// Close waits until everything said is learnt, then closes what there is, in the
+// reverse order of Open. It does so even when the context is over, within a minute.
+func (a *Assistant) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	var errs []error
@@ -118,14 +137,11 @@ func (a *assistant) close(ctx context.Context) error {
 	if a.backend != nil {
 		errs = append(errs, a.backend.Close(ctx))
 	}
-	if a.file != nil {
-		errs = append(errs, a.file.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, a.store.Close())...)
 }
 
 // peek keeps the note that memory injected. Only a demonstration needs it.
-func (a *assistant) peek() adk.AgentMiddleware {
+func (a *Assistant) peek() adk.AgentMiddleware {
 	return adk.AgentMiddleware{BeforeChatModel: func(_ context.Context, state *adk.ChatModelAgentState) error {
 		for _, m := range state.Messages {
 			if m.Role == schema.User && m.Name == "memory" {
