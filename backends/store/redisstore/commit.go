@@ -162,7 +162,7 @@ func (w *arguments) known(a *applier, c *commit) {
 	switch {
 	case a.batch.Key != "":
 		w.add(a.field(), micros(c.now.Add(keepKeys)))
-	case c.plan.Changed || c.session != nil && !a.update:
+	case c.plan.Changed || c.session != nil:
 		w.add(a.field(), micros(c.now.Add(keepNonces)))
 	default:
 		w.add("", 0, "")

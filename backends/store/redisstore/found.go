@@ -45,7 +45,8 @@ const hmgetChunk = 1000
 // read reads with one round trip all that the batch's plan rests on.
 func (a *applier) read(ctx context.Context) (*found, error) {
 	ids := plan.Touched(a.batch)
-	var meta, known redis.Cmder
+	var meta redis.Cmder
+	var known *redis.StringCmd
 	var records []*redis.SliceCmd
 	var state *redis.MapStringStringCmd
 	err := a.pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -53,9 +54,7 @@ func (a *applier) read(ctx context.Context) (*found, error) {
 		for some := range slices.Chunk(ids, hmgetChunk) {
 			records = append(records, pipe.HMGet(ctx, a.keys.records(), some...))
 		}
-		if !a.update {
-			known = pipe.HGet(ctx, a.keys.known(), a.field())
-		}
+		known = pipe.HGet(ctx, a.keys.known(), a.field())
 		if a.batch.Session != nil {
 			state = pipe.HGetAll(ctx, a.keys.session(a.batch.Session.Session).state())
 		}
@@ -64,10 +63,7 @@ func (a *applier) read(ctx context.Context) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &found{records: make(map[string]*store.Record, len(ids))}
-	if known != nil {
-		out.known = known.(*redis.StringCmd).Val()
-	}
+	out := &found{records: make(map[string]*store.Record, len(ids)), known: known.Val()}
 	if err := out.readMeta(texts(anys(meta))); err != nil {
 		return nil, err
 	}
@@ -144,14 +140,10 @@ func (a *applier) field() string {
 }
 
 // known returns the results of the batch if it was committed already, by a call
-// with the same key, or by this one when its answer was lost.
+// with the same key, or by this one when its answer was lost. An update is known
+// in the same way: what the session holds would not do, others may have updated it
+// since.
 func (a *applier) known(f *found) (*store.Applied, error) {
-	if a.update {
-		if f.state == nil || f.state.nonce != a.nonce {
-			return nil, nil
-		}
-		return &store.Applied{Session: &f.state.Session}, nil
-	}
 	if f.known == "" {
 		return nil, nil
 	}
@@ -167,6 +159,9 @@ func (a *applier) replay(known string, current *store.Session) (*store.Applied, 
 	out := &store.Applied{Version: version, Replayed: nonce != a.nonce}
 	if a.batch.Session != nil {
 		out.Session = current
+	}
+	if a.update && current == nil { // gone since
+		return nil, fmt.Errorf("session %q: %w", a.batch.Session.Session, backends.ErrNotFound)
 	}
 	return out, decode("results", results, &out.Results)
 }

@@ -18,7 +18,6 @@ import (
 type session struct {
 	store.Session
 	fields map[string]string
-	nonce  string // of the last update
 }
 
 // expired reports whether the session is gone at now, removed or not.
@@ -51,7 +50,7 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 	if err := decode(what, fields["state"], &st); err != nil {
 		return nil, err
 	}
-	out := &session{fields: fields, nonce: fields["nonce"], Session: store.Session{Partition: p, ID: id,
+	out := &session{fields: fields, Session: store.Session{Partition: p, ID: id,
 		Scope: st.Scope, Summary: st.Summary, SummaryUpto: st.SummaryUpto, Lease: st.Lease, Retry: st.Retry, Failures: st.Failures, Created: st.Created}}
 	for field, to := range map[string]*int64{"ver": &out.Version, "seq": &out.LastSeq, "tokens": &out.Tokens, "watermark": &out.Watermark} {
 		n, err := number(fields[field])

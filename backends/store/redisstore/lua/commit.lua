@@ -32,8 +32,7 @@ end
 local update
 if st then
   update = {sid = arg(), upd = arg(), ver = arg(), now = arg(), state = arg(), watermark = arg(), exp = arg(), expires = arg()}
-  local upd, ver, last = unpack(redis.call('HMGET', st, 'upd', 'ver', 'nonce'))
-  if last == nonce then return {'ok', redis.call('HGET', meta, 'ver') or '0', session()} end
+  local upd, ver = unpack(redis.call('HMGET', st, 'upd', 'ver'))
   if not upd or upd ~= update.upd or (update.ver ~= '' and update.ver ~= ver) then return {'stale'} end
 end
 
@@ -80,7 +79,7 @@ if field ~= '' then
   end
 end
 if update then
-  redis.call('HSET', st, 'state', update.state, 'watermark', update.watermark, 'updated', update.now, 'nonce', nonce)
+  redis.call('HSET', st, 'state', update.state, 'watermark', update.watermark, 'updated', update.now)
   redis.call('HINCRBY', st, 'upd', 1)
   redis.call('HINCRBY', st, 'ver', 1)
   local all = {st, log, ids, blobs}
