@@ -7,16 +7,18 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/blevesearch/segment"
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 )
 
 const maxTerm = 256 // bytes
 
 // analyzer turns text into index terms. One analyzer serves documents and
-// queries, so that both sides meet. It is safe for concurrent use.
+// queries, so that both sides meet. It is safe for concurrent use; the work is
+// done by a reader.
+//
+// Words are the words of UAX #29, width-folded (NFKC), case-folded, without the
+// words of the stop list of their language, and stemmed. Scripts without spaces
+// between words have no boundaries to split at, and Hangul glues particles to its
+// words: there each character is a term, and each pair of neighbours.
 type analyzer struct {
 	languages []language
 }
@@ -29,70 +31,24 @@ func newAnalyzer() (*analyzer, error) {
 	return &analyzer{languages: languages}, nil
 }
 
-// memo remembers the terms of words that were met before. It saves most of the
-// time of a load, and is not safe for concurrent use. Nil remembers nothing.
-type memo map[string][]string
-
-// terms calls emit for each term of text, in order, repeats included. Words are
-// the words of UAX #29, width-folded (NFKC), case-folded, without the words of the
-// stop list of their language, and stemmed. Scripts without spaces between words
-// have no boundaries to split at, and Hangul glues particles to its words: there
-// each character is a term, and each pair of neighbours.
-func (a *analyzer) terms(text string, known memo, emit func(term string)) {
-	folded := cases.Fold().String(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
-	var run unspacedRun
-	words := segment.NewWordSegmenterDirect([]byte(folded))
-	for words.Segment() {
-		terms, ok := known[string(words.Bytes())]
-		if !ok {
-			word := string(words.Bytes())
-			if strings.ContainsFunc(word, unspaced) {
-				a.word(word, &run, emit)
-				continue
-			}
-			if words.Type() != segment.None {
-				a.word(word, &unspacedRun{}, func(term string) { terms = append(terms, term) })
-			}
-			if known != nil {
-				known[word] = terms
-			}
-		}
-		run.flush(emit)
-		for _, term := range terms {
-			emit(term)
-		}
-	}
-	run.flush(emit)
+// bag is an analysed text: its distinct terms in order of first appearance.
+type bag struct {
+	terms  []string
+	counts []int32
+	length int32
 }
 
-// word emits the terms of one word of UAX #29.
-func (a *analyzer) word(word string, run *unspacedRun, emit func(term string)) {
-	for _, part := range splitWord(word) {
-		if r, _ := utf8.DecodeRuneInString(part); unspaced(r) {
-			run.add(part)
-			continue
-		}
-		run.flush(emit)
-		if term, ok := a.term(part); ok {
-			emit(term)
-		}
+// bag returns the distinct terms of text with their counts. A reader that is nil
+// is a new one.
+func (a *analyzer) bag(text string, r *reader) bag {
+	if r == nil {
+		r = newReader(a, newVocabulary())
 	}
-}
-
-// bag returns the distinct terms of text with their counts.
-func (a *analyzer) bag(text string, known memo) bag {
-	var b bag
-	at := map[string]int{}
-	a.terms(text, known, func(term string) {
-		b.length++
-		i, seen := at[term]
-		if !seen {
-			i = len(b.terms)
-			at[term] = i
-			b.terms, b.counts = append(b.terms, term), append(b.counts, 0)
-		}
-		b.counts[i]++
-	})
+	t := r.tally(r.read(text))
+	b := bag{terms: make([]string, len(t.terms)), counts: make([]int32, len(t.terms)), length: t.length}
+	for i, c := range t.terms {
+		b.terms[i], b.counts[i] = r.vocabulary.names[c.term], c.count
+	}
 	return b
 }
 
@@ -118,66 +74,55 @@ func (a *analyzer) term(word string) (string, bool) {
 
 // splitWord cuts a word of UAX #29 where it joins what belongs apart: Hangul and
 // Latin, the parts of a dotted or underscored name, sentences without a space
-// between them.
-func splitWord(word string) []string {
-	var parts []string
-	start, kind := 0, -1
+// between them. It calls emit for each part word[start:end].
+func splitWord(word string, emit func(start, end, kind int)) {
+	start, kind := 0, separator
 	for i, r := range word {
 		k := kindOf(r, word[:i])
 		if k == kind {
 			continue
 		}
-		if kind > 0 {
-			parts = append(parts, word[start:i])
+		if kind != separator {
+			emit(start, i, kind)
 		}
 		start, kind = i, k
 	}
-	if kind > 0 {
-		parts = append(parts, word[start:])
+	if kind != separator {
+		emit(start, len(word), kind)
 	}
-	return parts
 }
 
-// kindOf returns 0 for a separator, 1 for part of a word, 2 for a character of a
-// script without spaces.
+// The kinds of characters in a word of UAX #29.
+const (
+	separator = iota
+	lettering
+	character // of a script without spaces
+)
+
 func kindOf(r rune, before string) int {
 	switch {
 	case unspaced(r):
-		return 2
+		return character
 	case r == '_' || r == ':':
-		return 0
+		return separator
 	case r == '.' || r == ',' || r == ';':
 		if last, _ := utf8.DecodeLastRuneInString(before); unicode.IsDigit(last) {
-			return 1
+			return lettering
 		}
-		return 0
+		return separator
 	}
-	return 1
+	return lettering
 }
 
 // unspaced reports whether r is of a script that is not written as words between
 // spaces, or of Hangul.
 func unspaced(r rune) bool {
-	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-		unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer) || r == 'ー'
-}
-
-// unspacedRun collects neighbouring characters.
-type unspacedRun struct{ chars []string }
-
-func (u *unspacedRun) add(part string) {
-	for _, r := range part {
-		u.chars = append(u.chars, string(r))
+	switch {
+	case r < 0x0E00:
+		return false
+	case r >= 0x4E00 && r <= 0x9FFF: // nearly all Han characters
+		return true
 	}
-}
-
-// flush emits the characters and their pairs, and forgets them.
-func (u *unspacedRun) flush(emit func(string)) {
-	for i, s := range u.chars {
-		emit(s)
-		if i > 0 {
-			emit(u.chars[i-1] + s)
-		}
-	}
-	u.chars = u.chars[:0]
+	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer)
 }

@@ -62,23 +62,25 @@ func benchRecords(b *testing.B, n int, encoding recall.Encoding, withVectors boo
 		}
 	})
 	rnd := rand.New(rand.NewPCG(1, 2))
-	batch := &store.Batch{}
-	var texts []string
-	for i := range n {
-		m := backends.Memory{ID: fmt.Sprintf("m%06d", i), Text: sentence(rnd, 10+rnd.IntN(20)), Observed: f.now.Add(time.Duration(i) * time.Minute)}
-		batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: m}))
-		texts = append(texts, m.Text)
-	}
-	if withVectors {
-		vectors, space, err := r.Embed(b.Context(), texts)
-		require.NoError(b, err)
-		batch.Embedding = space
-		for i := range batch.Mutations {
-			batch.Mutations[i].Record.Vector = vectors[i]
+	for start := 0; start < n; start += 1000 { // a batch is never split between pages
+		batch := &store.Batch{}
+		var texts []string
+		for i := start; i < min(n, start+1000); i++ {
+			m := backends.Memory{ID: fmt.Sprintf("m%06d", i), Text: sentence(rnd, 10+rnd.IntN(20)), Observed: f.now.Add(time.Duration(i) * time.Minute)}
+			batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: m}))
+			texts = append(texts, m.Text)
 		}
+		if withVectors {
+			vectors, space, err := r.Embed(b.Context(), texts)
+			require.NoError(b, err)
+			batch.Embedding = space
+			for i := range batch.Mutations {
+				batch.Mutations[i].Record.Vector = vectors[i]
+			}
+		}
+		_, err := f.Apply(b.Context(), ann, batch)
+		require.NoError(b, err)
 	}
-	_, err := f.Apply(b.Context(), ann, batch)
-	require.NoError(b, err)
 	return f, r
 }
 

@@ -71,8 +71,8 @@
 // # Vectors
 //
 // Vectors are brought to length 1 and stored as float32 or, at a quarter of the
-// size, as int8 with one scale a vector; in memory they are float32 in one
-// stretch, scanned with SIMD. The name of the model and the dimension are kept
+// size, as int8 with one scale a vector; in memory they are float32 in long
+// stretches, scanned with SIMD. The name of the model and the dimension are kept
 // with the partition. Vectors of another model are never compared: the search
 // fails with ErrDimension until [Ranker.Reembed] was called. When the embedder
 // fails, the search answers from the lexical part and says so in Degraded.

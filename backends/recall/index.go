@@ -4,7 +4,6 @@
 package recall
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -51,14 +50,6 @@ type doc struct {
 	size    int64
 }
 
-// entry is a record on its way into the index: what takes time was done.
-type entry struct {
-	record *store.Record
-	same   bool // its text is in the index already
-	bag    bag
-	keys   []string
-}
-
 func newIndex(a *analyzer, withVectors, withEntities bool) *index {
 	x := &index{analyzer: a, slots: map[string]int32{}, lexicon: newLexicon(), keyed: newKeyed(), vectors: withVectors}
 	if withEntities {
@@ -67,57 +58,22 @@ func newIndex(a *analyzer, withVectors, withEntities bool) *index {
 	return x
 }
 
-// prepare does what apply need not do under a lock.
-func (x *index) prepare(records []store.Record) []entry {
-	out := make([]entry, len(records))
-	known := memo{}
-	for i := range records {
-		out[i].record, out[i].keys = &records[i], x.keysOf(&records[i].Memory)
-		text := IndexText(&records[i].Memory)
-		if slot, ok := x.slots[records[i].ID]; ok && IndexText(x.docs[slot].memory) == text {
-			out[i].same = true
-			continue
-		}
-		out[i].bag = x.analyzer.bag(text, known)
-	}
-	return out
-}
-
-// reserve returns a matrix with room for the vectors of a page.
-func (x *index) reserve(c *store.ChangeSet) matrix {
-	if !x.vectors || c.Embedding == nil {
-		return x.matrix
-	}
-	if x.embedding == nil || *x.embedding != *c.Embedding {
-		fresh := matrix{dim: c.Embedding.Dim}
-		return fresh.reserved(len(c.Records))
-	}
-	n := 0
-	for i := range c.Records {
-		slot, known := x.slots[c.Records[i].ID]
-		if len(c.Records[i].Vector) > 0 && (!known || x.docs[slot].row < 0) {
-			n++
-		}
-	}
-	return x.matrix.reserved(n)
-}
-
 // apply brings a page of changes in.
-func (x *index) apply(c *store.ChangeSet, entries []entry, m matrix) {
-	x.follow(c)
-	if x.vectors && c.Embedding != nil && (x.embedding == nil || *x.embedding != *c.Embedding) {
+func (x *index) apply(p *page) {
+	x.follow(p.changes)
+	if e := p.changes.Embedding; x.vectors && e != nil && (x.embedding == nil || *x.embedding != *e) {
 		x.clearVectors()
-		e := *c.Embedding
-		x.embedding = &e
+		space := *e
+		x.embedding, x.matrix.dim = &space, space.Dim
 	}
-	x.matrix = m
 	x.order.Store(nil)
-	for i := range entries {
-		x.put(&entries[i])
+	for i := range p.entries {
+		x.put(&p.entries[i], p.vocabulary)
 	}
-	for _, id := range c.Removed {
+	for _, id := range p.changes.Removed {
 		x.remove(id)
 	}
+	x.lexicon.sweep()
 }
 
 func (x *index) clearVectors() {
@@ -127,8 +83,8 @@ func (x *index) clearVectors() {
 	}
 }
 
-func (x *index) put(e *entry) {
-	m := e.record.Memory // a copy: the record holds the vector, too, and its page
+func (x *index) put(e *entry, v *vocabulary) {
+	m := e.memory
 	slot, known := x.slots[m.ID]
 	switch {
 	case !known:
@@ -138,23 +94,25 @@ func (x *index) put(e *entry) {
 	}
 	d := &x.docs[slot]
 	if !e.same {
-		d.terms = x.lexicon.add(slot, &e.bag)
+		x.lexicon.adopt(e.text.terms, v)
+		x.lexicon.add(slot, e.text)
+		d.terms = e.text.terms
 		if x.entities != nil {
 			x.entities.add(slot, m.Text, x.analyzer)
 		}
 	}
 	x.text -= d.size
-	d.memory, d.active, d.expires = &m, m.Active(), math.MaxInt64
+	d.memory, d.active, d.expires = m, m.Active(), math.MaxInt64
 	if !m.Expires.IsZero() {
 		d.expires = nanos(m.Expires)
 	}
 	if d.time = nanos(m.Observed); m.Observed.IsZero() {
 		d.time = nanos(m.Created)
 	}
-	d.size = sizeOf(&m)
+	d.size = sizeOf(m)
 	x.text += d.size
 	x.rekey(slot, e.keys)
-	x.setVector(slot, e.record.Vector)
+	x.setVector(slot, e.vector, e.broken)
 }
 
 // take gives an id a slot.
@@ -178,7 +136,7 @@ func (x *index) remove(id string) {
 	}
 	x.unindex(slot)
 	x.rekey(slot, nil)
-	x.setVector(slot, nil)
+	x.setVector(slot, nil, false)
 	x.text -= x.docs[slot].size
 	x.docs[slot] = doc{row: -1}
 	delete(x.slots, id)
@@ -193,31 +151,26 @@ func (x *index) unindex(slot int32) {
 	}
 }
 
-func (x *index) setVector(slot int32, data []byte) {
+// setVector gives a slot a vector, or none: nil, which may be because what is
+// stored is broken.
+func (x *index) setVector(slot int32, vector []float32, broken bool) {
 	d := &x.docs[slot]
 	if d.broken {
-		d.broken = false
 		x.broken--
 	}
-	if d.row >= 0 {
+	if d.broken = broken; broken {
+		x.broken++
+	}
+	switch {
+	case vector != nil && d.row >= 0:
+		x.matrix.set(d.row, vector)
+	case vector != nil:
+		d.row = x.matrix.add(slot, vector)
+	case d.row >= 0:
 		if moved := x.matrix.remove(d.row); moved >= 0 {
 			x.docs[moved].row = d.row
 		}
 		d.row = -1
-	}
-	if !x.vectors || len(data) == 0 || x.embedding == nil {
-		return
-	}
-	row := x.matrix.add(slot)
-	err := decodeVector(x.matrix.row(row), data, *x.embedding)
-	if err == nil {
-		d.row = row
-		return
-	}
-	x.matrix.remove(row)
-	if !errors.Is(err, errStaleVector) {
-		d.broken = true
-		x.broken++
 	}
 }
 

@@ -20,51 +20,81 @@ type refresh struct {
 	remote    bool // whether the vectors stay in the store
 	aside     bool
 	cursor    string
+	readers   readers // numbers of their terms are adopted by the index's lexicon
 }
 
-// refresh applies what changed since the cursor.
+// refresh applies what changed since the cursor. While it brings one page in, the
+// store reads the next one.
 func (p *partition) refresh(ctx context.Context) error {
 	r := refresh{partition: p, index: p.index, cursor: p.cursor}
+	r.readers = readers{analyzer: p.ranker.analyzer, vocabulary: newVocabulary()}
 	if err := r.place(ctx); err != nil {
 		return err
 	}
-	for more := true; more; {
-		c, err := r.page(ctx)
+	c, err := r.page(ctx)
+	for {
 		if err == nil && c.More && c.Cursor == r.cursor {
 			err = fmt.Errorf("%w: the store does not get on", backends.ErrUnavailable)
 		}
 		if err != nil {
 			return fmt.Errorf("reading what changed in partition %s: %w", p.key, err)
 		}
+		r.cursor = c.Cursor
+		if !c.More {
+			break
+		}
+		next := r.fetch(ctx)
 		r.take(c)
-		more = c.More
+		c, err = next()
 	}
+	r.take(c)
 	r.finish()
 	return nil
 }
 
-func (r *refresh) startOver() { r.index, r.aside = r.partition.newIndex(r.remote), true }
+// fetch begins to read a page and returns what waits for it, which must be called
+// before the cursor moves on.
+func (r *refresh) fetch(ctx context.Context) (wait func() (*store.ChangeSet, error)) {
+	var c *store.ChangeSet
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err = r.page(ctx)
+	}()
+	return func() (*store.ChangeSet, error) {
+		<-done
+		return c, err
+	}
+}
+
+func (r *refresh) startOver() {
+	r.index, r.aside = r.partition.newIndex(r.remote), true
+	r.readers = readers{analyzer: r.index.analyzer, vocabulary: r.index.lexicon.loading}
+}
 
 // take applies one page. What takes time is done before searches are locked out.
 func (r *refresh) take(c *store.ChangeSet) {
 	if c.Reset {
 		r.startOver()
 	}
-	r.cursor = c.Cursor
 	if len(c.Records) > 0 || len(c.Removed) > 0 {
-		entries, room := r.index.prepare(c.Records), r.index.reserve(c)
-		if r.aside {
-			r.index.apply(c, entries, room)
-		} else {
-			r.partition.mu.Lock()
-			r.index.apply(c, entries, room)
-			r.partition.mu.Unlock()
-			r.partition.ranker.cache.charge(r.partition, r.index.bytes())
-		}
+		r.bringIn(r.index.prepare(c, &r.readers))
 	}
 	if !r.aside {
 		r.partition.cursor = r.cursor
 	}
+}
+
+func (r *refresh) bringIn(p *page) {
+	if r.aside {
+		r.index.apply(p)
+		return
+	}
+	r.partition.mu.Lock()
+	r.index.apply(p)
+	r.partition.mu.Unlock()
+	r.partition.ranker.cache.charge(r.partition, r.index.bytes())
 }
 
 // finish shows searches an index that was built aside.
@@ -72,6 +102,7 @@ func (r *refresh) finish() {
 	if !r.aside {
 		return
 	}
+	r.index.lexicon.build(r.index.docs)
 	r.partition.mu.Lock()
 	r.partition.index = r.index
 	r.partition.mu.Unlock()

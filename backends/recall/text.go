@@ -22,16 +22,24 @@ func IndexText(m *backends.Memory) string {
 		}
 	}
 	line(m.Origin.Speaker)
-	if !m.Observed.IsZero() {
-		at := m.Observed.UTC()
-		line(at.Format("3:04 pm on 2 January, 2006"))
-		if strings.ContainsFunc(m.Text, isHan) {
-			line(at.Format("2006年1月2日"))
-		}
-	}
+	line(spokenDate(m))
 	line(m.WhenToUse)
 	b.WriteString(m.Text)
 	return b.String()
+}
+
+// spokenDate returns when a memory was observed, as people say it; empty where
+// that is not known.
+func spokenDate(m *backends.Memory) string {
+	if m.Observed.IsZero() {
+		return ""
+	}
+	at := m.Observed.UTC()
+	date := at.Format("3:04 pm on 2 January, 2006")
+	if !isASCII(m.Text) && strings.ContainsFunc(m.Text, isHan) {
+		date += "\n" + at.Format("2006年1月2日")
+	}
+	return date
 }
 
 // EmbedText returns the text of a memory that is embedded: the situation in which
