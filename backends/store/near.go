@@ -41,8 +41,13 @@ type NearestQuery struct {
 	Limit  int       // how many at most; at least 1
 	// Exact compares with every vector of the index instead of walking its graph.
 	Exact bool
+	// Embedding is the space of Vector. If it is given, and is not that of the
+	// partition, the answer is ErrDimension, so that no index is built by a Decode
+	// that reads another space. Optional.
+	Embedding *Embedding
 	// Decode reads an encoded vector of a record, for an index that has to be
-	// built or brought up to date.
+	// built or brought up to date. It may be called by other goroutines, and after
+	// Nearest has returned: a store may build its index in the background.
 	Decode func(encoded []byte) ([]float32, error)
 }
 

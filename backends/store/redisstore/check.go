@@ -134,6 +134,7 @@ const maxSkew = 2 * time.Second
 
 // warn logs what is dangerous and not wrong.
 func (s *Store) warn(ctx context.Context) {
+	s.warnNear(ctx)
 	log := s.config.Logger.With("server", s.server.String())
 	switch policy := s.server.policy; {
 	case strings.HasPrefix(policy, "allkeys-"):

@@ -37,6 +37,9 @@ type Config struct {
 	Replicas       int
 	ReplicaTimeout time.Duration
 
+	// Near says how vector sets are used for large partitions. Optional.
+	Near NearConfig
+
 	// Logger gets warnings about the server. Optional. Defaults to slog.Default.
 	Logger *slog.Logger
 }
@@ -76,5 +79,5 @@ func (c *Config) withDefaults() (Config, error) {
 	case out.Replicas < 0 || out.ReplicaTimeout < 0:
 		return out, fmt.Errorf("redisstore: %d replicas within %s: %w: not below zero", out.Replicas, out.ReplicaTimeout, backends.ErrInvalid)
 	}
-	return out, nil
+	return out, out.Near.setDefaults()
 }

@@ -23,6 +23,7 @@ type Store struct {
 	server serverInfo
 	owned  bool // the client is ours to close
 	closed atomic.Bool
+	builds builds // indexes that are built in the background
 }
 
 var _ store.Store = (*Store)(nil)
@@ -45,10 +46,13 @@ func New(ctx context.Context, client redis.UniversalClient, cfg *Config) (*Store
 	return s, nil
 }
 
-// Close ends the store: calls after it are ErrUnavailable. A client that was
+// Close ends the store, and what it builds in the background: calls after it are
+// ErrUnavailable. A client that was
 // given to New stays open.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) || !s.owned {
+	first := !s.closed.Swap(true)
+	s.builds.stop()
+	if !first || !s.owned {
 		return nil
 	}
 	return s.client.Close()

@@ -1,0 +1,115 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/einomem/einomem/backends"
+)
+
+const (
+	// nearPage is how many changes are read at once, and nearRead how many of the
+	// records with their vectors.
+	nearPage, nearRead = 1000, 256
+)
+
+// errLost says that the lease, or the index, is not the one that it was.
+var errLost = errors.New("somebody else has the index now")
+
+// indexer brings the index of a partition up to date.
+type indexer struct {
+	*Store
+	p      backends.Partition
+	keys   keys
+	decode func([]byte) ([]float32, error)
+	owner  string
+	chunk  int // how many changes the next script writes
+}
+
+func (s *Store) newIndexer(p backends.Partition, decode func([]byte) ([]float32, error)) *indexer {
+	return &indexer{Store: s, p: p, keys: s.keys(p), decode: decode, owner: newNonce(), chunk: 8}
+}
+
+// build brings the index up to the version that the partition has now.
+func (b *indexer) build(ctx context.Context) error {
+	target := int64(-1)
+	for {
+		o, err := b.look(ctx, b.p, b.owner, math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		if o.inc == "" {
+			return nil
+		}
+		target = max(target, o.version)
+		if o.mine {
+			if o, err = b.catchUp(ctx, o); err != nil && !errors.Is(err, errLost) {
+				return err
+			}
+		}
+		if err == nil && o.reaches(target) {
+			return nil
+		}
+		if !sleep(ctx, nearPoll) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// catchUp writes all that the index lacks, under the lease that the look has taken,
+// and gives it back.
+func (b *indexer) catchUp(ctx context.Context, o *outlook) (*outlook, error) {
+	at := *o
+	for !at.reaches(o.version) {
+		if err := b.page(ctx, &at); err != nil {
+			b.release(ctx, b.p, b.owner)
+			return nil, err
+		}
+	}
+	return &at, nil
+}
+
+// page takes one page of changes over into the index.
+func (b *indexer) page(ctx context.Context, at *outlook) error {
+	from, err := parseCursor(at.cursor)
+	if err != nil {
+		return err
+	}
+	k := b.keys
+	reply, err := changesScript.Run(ctx, b.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
+		from.inc, from.version, from.seen, from.tip, nearPage, 0, "").Slice()
+	if err != nil {
+		return err
+	}
+	if len(reply) == 0 {
+		return errLost
+	}
+	pg, err := readPage(reply)
+	if err != nil {
+		return err
+	}
+	if pg.reset { // the past of the index is not that of the partition
+		if err := b.client.Unlink(ctx, k.near(), k.nearState()).Err(); err != nil {
+			return err
+		}
+		return errLost
+	}
+	w := &nearWrites{indexer: b, at: at, next: pg.cursor, last: pg.cursor.version >= pg.version}
+	for _, id := range pg.removed {
+		w.list = append(w.list, nearWrite{what: "drop", id: id})
+	}
+	for start := 0; start < len(pg.ids); start += nearRead {
+		end := min(start+nearRead, len(pg.ids))
+		if err := w.read(ctx, pg.ids[start:end], pg.versions[start:end]); err != nil {
+			return err
+		}
+		if err := w.send(ctx, false); err != nil {
+			return err
+		}
+	}
+	return w.send(ctx, true)
+}
