@@ -68,21 +68,13 @@ func (r *reader) short(text string, start, end int) {
 	key := keyOf(text, start, end)
 	number, ok := r.words.get(key)
 	if !ok {
-		if number, ok = r.vocabulary.word(key); !ok {
-			number = r.first(strings.ToLower(text[start:end]))
-			r.vocabulary.keepWord(key, number)
+		number = noTerm
+		if term, indexed := r.analyzer.term(strings.ToLower(text[start:end])); indexed {
+			number = r.vocabulary.number(term)
 		}
 		r.words.put(key, number)
 	}
 	r.note(number)
-}
-
-// first returns the number of the term of a word that nobody met before.
-func (r *reader) first(word string) int32 {
-	if term, ok := r.analyzer.term(word); ok {
-		return r.vocabulary.number(term)
-	}
-	return noTerm
 }
 
 // joins reports whether a character between two others makes them one word.

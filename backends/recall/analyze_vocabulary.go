@@ -14,7 +14,6 @@ type vocabulary struct {
 	mu    sync.Mutex
 	ids   map[string]int32 // term → number
 	names []string         // number → term
-	words wordTable        // short word → number of its term, or noTerm
 
 	adopted []int32 // number → number of the lexicon that adopts it, or noTerm
 	sweeps  int     // of that lexicon, when adopted was empty
@@ -37,18 +36,4 @@ func (v *vocabulary) number(term string) int32 {
 		v.names = append(v.names, term)
 	}
 	return n
-}
-
-// word returns the number of the term of a short word, if one was kept.
-func (v *vocabulary) word(key wordKey) (number int32, ok bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.words.get(key)
-}
-
-// keepWord keeps the number of the term of a short word.
-func (v *vocabulary) keepWord(key wordKey, number int32) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.words.put(key, number)
 }

@@ -34,28 +34,30 @@ type entry struct {
 	broken bool // its vector cannot be read
 }
 
-// prepare does what apply need not do under a lock, on all processors.
+// prepare does what apply need not do under a lock, on all processors. Half of
+// them read texts: each reader has to meet a word before it knows it, and knows it
+// best while the word's place in memory is near. The others copy meanwhile.
 func (x *index) prepare(c *store.ChangeSet, readers *readers) *page {
 	p := &page{index: x, changes: c, entries: make([]entry, len(c.Records)), vocabulary: readers.vocabulary}
 	p.setSpace()
+	var texts, copies batches
+	workers := min(runtime.GOMAXPROCS(0), 1+len(p.entries)/prepareBatch)
 	var all sync.WaitGroup
-	var next atomic.Int64
-	work := func(r *reader) {
-		for {
-			end := int(next.Add(prepareBatch))
-			start := end - prepareBatch
-			if start >= len(p.entries) {
-				return
+	for i := range workers {
+		work := func() { copies.each(p.entries, p.copy) }
+		if i < (workers+1)/2 {
+			r := readers.at(i)
+			work = func() {
+				texts.each(p.entries, func(start int, entries []entry) { p.read(start, entries, r) })
+				copies.each(p.entries, p.copy)
 			}
-			p.prepare(start, min(end, len(p.entries)), r)
+		}
+		if i == workers-1 {
+			work()
+		} else {
+			all.Go(work)
 		}
 	}
-	helpers := min(runtime.GOMAXPROCS(0), (len(p.entries)+prepareBatch-1)/prepareBatch) - 1
-	for i := range helpers {
-		r := readers.at(i + 1)
-		all.Go(func() { work(r) })
-	}
-	work(readers.at(0))
 	all.Wait()
 	return p
 }
@@ -63,6 +65,21 @@ func (x *index) prepare(c *store.ChangeSet, readers *readers) *page {
 // prepareBatch is how many records are prepared together. They share memory, and
 // keep it until the last of them leaves the index.
 const prepareBatch = 32
+
+// batches are handed out to those who ask, each once.
+type batches struct{ taken atomic.Int64 }
+
+// each calls do for batches of entries, which begin at start, until none is left.
+func (b *batches) each(entries []entry, do func(start int, entries []entry)) {
+	for {
+		end := int(b.taken.Add(prepareBatch))
+		start := end - prepareBatch
+		if start >= len(entries) {
+			return
+		}
+		do(start, entries[start:min(end, len(entries))])
+	}
+}
 
 // setSpace says what the vectors of the page are.
 func (p *page) setSpace() {
@@ -78,21 +95,26 @@ func (p *page) setSpace() {
 	}
 }
 
-// prepare prepares the records from start to end.
-func (p *page) prepare(start, end int, r *reader) {
-	entries, records := p.entries[start:end], p.changes.Records[start:end]
-	memories := make([]backends.Memory, len(entries))
+// read analyses the texts of the records from start on.
+func (p *page) read(start int, entries []entry, r *reader) {
 	r.counted = r.counted[:0]
 	for i := range entries {
-		e := &entries[i]
-		memories[i] = records[i].Memory
-		e.memory = &memories[i]
-		e.keys = p.index.keysOf(e.memory)
-		if e.same = p.index.holdsText(e.memory); !e.same {
-			e.text = r.tally(r.memory(e.memory))
+		m := &p.changes.Records[start+i].Memory
+		if entries[i].same = p.index.holdsText(m); !entries[i].same {
+			entries[i].text = r.tally(r.memory(m))
 		}
 	}
 	r.settle(entries)
+}
+
+// copy takes the memories of the records from start on, and their vectors.
+func (p *page) copy(start int, entries []entry) {
+	records := p.changes.Records[start : start+len(entries)]
+	memories := make([]backends.Memory, len(entries))
+	for i := range entries {
+		memories[i] = records[i].Memory
+		entries[i].memory, entries[i].keys = &memories[i], p.index.keysOf(&memories[i])
+	}
 	if p.space != nil {
 		p.decode(entries, records)
 	}
@@ -100,7 +122,7 @@ func (p *page) prepare(start, end int, r *reader) {
 
 // decode reads the vectors of records into one stretch of memory.
 func (p *page) decode(entries []entry, records []store.Record) {
-	dim, n := p.space.Dim, 0
+	dim, n := max(0, p.space.Dim), 0
 	for i := range records {
 		if len(records[i].Vector) > 0 {
 			n++
