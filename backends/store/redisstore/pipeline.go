@@ -16,20 +16,49 @@ func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner) error)
 
 // atOnce does the same, and nothing of others happens between the commands, which
 // must be of one partition.
+//
+// On a Cluster it asks the partition's node itself: the client of the cluster sends
+// the MULTI of a transaction that a dead node missed to other nodes, and waits there
+// for answers that never come. What a moved slot answers, [Store.do] repeats.
 func (s *Store) atOnce(ctx context.Context, fill func(redis.Pipeliner) error) error {
-	return firstError(s.client.TxPipelined(ctx, fill))
+	c, ok := s.client.(*redis.ClusterClient)
+	if !ok {
+		return firstError(s.client.TxPipelined(ctx, fill))
+	}
+	pipe := c.Pipeline()
+	if err := fill(pipe); err != nil || pipe.Len() == 0 {
+		return err
+	}
+	all := pipe.Cmds()
+	key, _ := all[0].Args()[1].(string)
+	node, err := c.MasterForKey(ctx, key)
+	if err != nil {
+		return err
+	}
+	return firstError(node.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+		for _, cmd := range all {
+			_ = tx.Process(ctx, cmd) // which puts it into the transaction
+		}
+		return nil
+	}))
 }
 
 // firstError looks at every command: go-redis reports the first error alone, which
-// may be that a field does not exist.
+// may be that a field does not exist. Of a transaction that was refused as a whole it
+// returns the reason.
 func firstError(cmds []redis.Cmder, err error) error {
+	var aborted error
 	for _, cmd := range cmds {
-		if e := cmd.Err(); e != nil && !isNil(e) {
+		switch e := cmd.Err(); {
+		case e == nil || isNil(e):
+		case redis.IsExecAbortError(e):
+			aborted = e
+		default:
 			return e
 		}
 	}
 	if isNil(err) {
-		return nil
+		return aborted
 	}
 	return err
 }
