@@ -61,8 +61,11 @@ func (a *applier) try(ctx context.Context, inc string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if a.out, err = a.known(found); a.out != nil || err != nil {
+		if a.out, err = a.known(found); err != nil {
 			return true, err
+		}
+		if a.out != nil {
+			return true, a.confirm(ctx, a.keys.meta())
 		}
 		c, err := a.plan(found)
 		if err != nil {

@@ -33,13 +33,22 @@ func (s *Store) announced(ctx context.Context, p backends.Partition, write func(
 
 // enter puts the partition into the lists of the registry.
 func (s *Store) enter(ctx context.Context, p backends.Partition) error {
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.ZAdd(ctx, s.namespacesKey(), redis.Z{Member: escape(p.Namespace)})
-		pipe.ZAdd(ctx, s.partitionsKey(p.Namespace), redis.Z{Member: local(p)})
-		pipe.ZAdd(ctx, s.workKey(), redis.Z{Member: member(p)})
-		return nil
-	})
-	return err
+	lists := [][2]string{{s.namespacesKey(), escape(p.Namespace)}, {s.partitionsKey(p.Namespace), local(p)}, {s.workKey(), member(p)}}
+	if s.config.Replicas == 0 {
+		return s.pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for _, l := range lists {
+				pipe.ZAdd(ctx, l[0], redis.Z{Member: l[1]})
+			}
+			return nil
+		})
+	}
+	for _, l := range lists { // on a Cluster, of three masters, each of which may fail
+		err := s.confirmed(ctx, l[0], func(pipe redis.Pipeliner) redis.Cmder { return pipe.ZAdd(ctx, l[0], redis.Z{Member: l[1]}) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave takes a dropped partition off the lists, unless it is back.

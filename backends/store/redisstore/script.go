@@ -6,11 +6,8 @@ package redisstore
 import (
 	"context"
 	_ "embed" // the scripts are files
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/einomem/einomem/backends"
 )
 
 // Every write is one of these scripts. Each declares all its keys, which are of
@@ -45,40 +42,30 @@ func (s *Store) write(ctx context.Context, script *redis.Script, keys []string, 
 	if s.config.Replicas == 0 {
 		return script.Run(ctx, s.client, keys, args...).Result()
 	}
-	node, err := s.master(ctx, keys[0])
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.writeAndWait(ctx, node, script, keys, args)
+	out, err := s.writeAndWait(ctx, script, keys, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		node, merr := s.master(ctx, keys[0])
+		if merr != nil {
+			return nil, merr
+		}
 		if err := script.Load(ctx, node).Err(); err != nil {
 			return nil, err
 		}
-		out, err = s.writeAndWait(ctx, node, script, keys, args)
+		out, err = s.writeAndWait(ctx, script, keys, args)
 	}
 	return out, err
 }
 
-// writeAndWait sends script and WAIT over one connection: WAIT answers for what
-// its own connection wrote.
-func (s *Store) writeAndWait(ctx context.Context, node redis.Cmdable, script *redis.Script, keys []string, args []any) (any, error) {
-	pipe := node.Pipeline()
-	written := script.EvalSha(ctx, pipe, keys, args...)
-	waited := pipe.Do(ctx, "WAIT", s.config.Replicas, s.config.ReplicaTimeout.Milliseconds())
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	out, err := written.Result()
+func (s *Store) writeAndWait(ctx context.Context, script *redis.Script, keys []string, args []any) (any, error) {
+	var written *redis.Cmd
+	err := s.confirmed(ctx, keys[0], func(pipe redis.Pipeliner) redis.Cmder {
+		written = script.EvalSha(ctx, pipe, keys, args...)
+		return written
+	})
 	if err != nil {
 		return nil, err
 	}
-	n, err := waited.Int()
-	if err != nil {
-		return nil, err
-	}
-	if n < s.config.Replicas {
-		return nil, fmt.Errorf("%w: written, but %d of %d replicas confirmed it within %s: a failover may lose it: repeat the call",
-			backends.ErrUnavailable, n, s.config.Replicas, s.config.ReplicaTimeout)
-	}
-	return out, nil
+	return written.Result()
 }
 
 // master returns the client of the node that the key's slot is written on.
