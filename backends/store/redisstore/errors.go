@@ -31,6 +31,8 @@ var reasons = []reason{
 	{"READONLY", "the server is a replica: wait for the failover, or give the address of the master", true},
 	{"MOVED", "the slot of the partition is on another node: wait", true},
 	{"ASK", "the slot of the partition moves to another node: wait", true},
+	{"EXECABORT", "the slot of the partition moves to another node: wait", true},
+	{"ERR max number of clients reached", "the server has too many connections: raise maxclients, or lower the pool_size of its clients", true},
 	{"UNBLOCKED", "the server became a replica: wait for the failover", true},
 	{"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)", true},
 	{"BUSY", "a script of somebody runs too long: look at the server's slow log", true},
@@ -52,7 +54,7 @@ func reasonOf(err error) (reason, bool) {
 	}
 	text := answer.Error()
 	for _, r := range reasons {
-		if strings.HasPrefix(text, r.code+" ") || strings.HasPrefix(text, "-"+r.code+" ") || strings.Contains(text, ": -"+r.code+" ") || strings.Contains(text, ": "+r.code+" ") {
+		if text == r.code || strings.HasPrefix(text, r.code+" ") || strings.HasPrefix(text, "-"+r.code+" ") || strings.Contains(text, ": -"+r.code+" ") || strings.Contains(text, ": "+r.code+" ") {
 			return r, true
 		}
 	}

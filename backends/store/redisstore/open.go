@@ -53,18 +53,21 @@ func dial(address string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, err
 		}
+		o.ContextTimeoutEnabled = true
 		return redis.NewClusterClient(o), nil
 	case query.Has("master_name"):
 		o, err := redis.ParseFailoverURL(u.String())
 		if err != nil {
 			return nil, err
 		}
+		o.ContextTimeoutEnabled = true
 		return redis.NewFailoverClient(o), nil
 	}
 	o, err := redis.ParseURL(u.String())
 	if err != nil {
 		return nil, err
 	}
+	o.ContextTimeoutEnabled = true // else a server that does not answer outlasts the context
 	return redis.NewClient(o), nil
 }
 

@@ -72,17 +72,26 @@ func (s *Store) do(ctx context.Context, doing string, f func() error) error {
 	if s.closed.Load() {
 		return fmt.Errorf("redisstore: %s: %w: the store is closed", doing, backends.ErrUnavailable)
 	}
-	var spent time.Duration
+	limit := time.NewTimer(s.config.Retry) // of the tries too: each may wait long for an answer
+	defer limit.Stop()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := f()
-		if err == nil || !passing(err) || spent >= s.config.Retry || ctx.Err() != nil {
+		if err == nil || !passing(err) || s.config.Retry < 0 || over(limit) || ctx.Err() != nil {
 			return describe(doing, err, ctx)
 		}
 		s.refreshTopology(ctx, err)
 		if !sleep(ctx, pause) {
 			return describe(doing, err, ctx)
 		}
-		spent += pause
+	}
+}
+
+func over(t *time.Timer) bool {
+	select {
+	case <-t.C:
+		return true
+	default:
+		return false
 	}
 }
 
