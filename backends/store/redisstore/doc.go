@@ -50,7 +50,12 @@
 //	                      "<version> <nonce> <results as JSON>"
 //	T:idemt         ZSET  the fields of T:idem by when they may be forgotten, in microseconds
 //	T:tips          LIST  the nonces of the last 1,000 versions, the newest at the end
-//	T:near          VECTORSET, T:nearst HASH  where large partitions have an index on the server
+//	T:near          VECTORSET  where large partitions have an index on the server: the vectors by
+//	                           <hash of the vector>:<memory id>
+//	T:nearst        HASH  what T:near holds: name: a random one of this index; ver, cursor: the changes
+//	                      that are in it; inc, space, format, quant: what it was built for; card, live:
+//	                      how many elements it has, and how many count; owner, ends: who works on
+//	                      it; e:<memory id> → the hash of the vector that counts, -<hash>: left out
 //	T:sess          ZSET  session id by when it last changed (a counter)
 //	T:pend          ZSET  the same, of those with messages not learnt from
 //	T:born          ZSET  session id by the order of creation

@@ -126,6 +126,5 @@ func (s *Store) BuildNear(ctx context.Context, p backends.Partition, decode func
 	if s.config.Near.Use == NearNever {
 		return fmt.Errorf("redisstore: build the index of %s: %w: Config.Near.Use is NearNever", p, backends.ErrUnavailable)
 	}
-	b := s.newIndexer(p, decode)
-	return s.do(ctx, "build the index of "+p.String(), func() error { return b.build(ctx) })
+	return s.newIndexer(p, decode).build(ctx)
 }

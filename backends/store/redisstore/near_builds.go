@@ -41,8 +41,7 @@ func (l *builds) run(ctx context.Context, b *indexer) {
 	defer l.end(b.p)
 	l.one.Lock()
 	defer l.one.Unlock()
-	err := b.do(ctx, "build the index of "+b.p.String(), func() error { return b.build(ctx) })
-	if err != nil && ctx.Err() == nil {
+	if err := b.build(ctx); err != nil && ctx.Err() == nil {
 		b.config.Logger.WarnContext(ctx, "redisstore: the index of a large partition could not be built: its next search tries again", "partition", b.p.String(), "error", err)
 	}
 }

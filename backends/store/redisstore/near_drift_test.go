@@ -66,23 +66,23 @@ func TestNearDriftIsFoundAndRepaired(t *testing.T) {
 	requireDrift(0, "caught up")
 
 	element := func(id string) string { return client.HGet(ctx, k.nearState(), entry(id)).Val() + ":" + id }
-	spoils := map[string]struct {
+	for _, spoil := range []struct {
+		name string
 		do   func()
 		want int
 	}{
-		"an element is gone":             {func() { client.VRem(ctx, k.near(), element("id-5")) }, 1},
-		"the set is gone":                {func() { client.Del(ctx, k.near()) }, 40},
-		"an entry is gone":               {func() { client.HDel(ctx, k.nearState(), entry("id-6")) }, 1},
-		"an entry of another vector":     {func() { client.HSet(ctx, k.nearState(), entry("id-7"), "0123456789abcdef") }, 1},
-		"an entry of nobody":             {func() { client.HSet(ctx, k.nearState(), entry("nobody"), "0123456789abcdef") }, 1},
-		"a record changed by itself":     {func() { client.HSet(ctx, k.vectors(), "id-8", "[1,1,1,1]") }, 1},
-		"a vector that nobody knew of":   {func() { client.HDel(ctx, k.vectors(), "id-9") }, 1},
-		"elements of others in the same": {func() { client.VAdd(ctx, k.near(), "x", plainVector{1, 2, 3, 4}) }, 1},
-	}
-	for name, spoil := range spoils {
-		t.Run(name, func(t *testing.T) {
+		{"an element is gone", func() { client.VRem(ctx, k.near(), element("id-5")) }, 1},
+		{"the set is gone", func() { client.Del(ctx, k.near()) }, 40},
+		{"an entry is gone", func() { client.HDel(ctx, k.nearState(), entry("id-6")) }, 1},
+		{"an entry of another vector", func() { client.HSet(ctx, k.nearState(), entry("id-7"), "0123456789abcdef") }, 1},
+		{"an entry of nobody", func() { client.HSet(ctx, k.nearState(), entry("nobody"), "0123456789abcdef") }, 1},
+		{"a record changed by itself", func() { client.HSet(ctx, k.vectors(), "id-8", "[1,1,1,1]") }, 1},
+		{"a vector that nobody knew of", func() { client.HDel(ctx, k.vectors(), "id-9") }, 1},
+		{"elements of others in the same", func() { client.VAdd(ctx, k.near(), "x", plainVector{1, 2, 3, 4}) }, 1},
+	} {
+		t.Run(spoil.name, func(t *testing.T) {
 			spoil.do()
-			requireDrift(spoil.want, name)
+			requireDrift(spoil.want, spoil.name)
 			require.NoError(t, s.dropNear(ctx, p))
 			requireDrift(0, "dropped")
 			require.NoError(t, s.BuildNear(ctx, p, plainDecode))

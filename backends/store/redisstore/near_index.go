@@ -28,17 +28,33 @@ type indexer struct {
 	decode func([]byte) ([]float32, error)
 	owner  string
 	chunk  int // how many changes the next script writes
+	// patient repeats each step for as long as Config.Retry, since the whole takes
+	// longer than that; else the caller repeats the whole.
+	patient bool
 }
 
 func (s *Store) newIndexer(p backends.Partition, decode func([]byte) ([]float32, error)) *indexer {
 	return &indexer{Store: s, p: p, keys: s.keys(p), decode: decode, owner: newNonce(), chunk: 8}
 }
 
+// step does a part of the work.
+func (b *indexer) step(ctx context.Context, f func() error) error {
+	if !b.patient {
+		return f()
+	}
+	return b.do(ctx, "build the index of "+b.p.String(), f)
+}
+
 // build brings the index up to the version that the partition has now.
 func (b *indexer) build(ctx context.Context) error {
+	b.patient = true
 	target := int64(-1)
 	for {
-		o, err := b.look(ctx, b.p, b.owner, math.MaxInt32)
+		var o *outlook
+		err := b.step(ctx, func() (err error) {
+			o, err = b.look(ctx, b.p, b.owner, math.MaxInt32)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -55,7 +71,7 @@ func (b *indexer) build(ctx context.Context) error {
 			return nil
 		}
 		if !sleep(ctx, nearPoll) {
-			return context.Cause(ctx)
+			return describe("build the index of "+b.p.String(), context.Cause(ctx), ctx)
 		}
 	}
 }
@@ -65,7 +81,7 @@ func (b *indexer) build(ctx context.Context) error {
 func (b *indexer) catchUp(ctx context.Context, o *outlook) (*outlook, error) {
 	at := *o
 	for !at.reaches(o.version) {
-		if err := b.page(ctx, &at); err != nil {
+		if err := b.step(ctx, func() error { return b.page(ctx, &at) }); err != nil {
 			b.release(ctx, b.p, b.owner)
 			return nil, err
 		}

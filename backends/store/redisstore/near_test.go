@@ -83,9 +83,16 @@ func fill(t testing.TB, s store.Store, p backends.Partition, r *rand.Rand, n, di
 	}
 }
 
+// tester is a test, or a run of rapid.
+type tester interface {
+	require.TestingT
+	Helper()
+	Context() context.Context
+}
+
 // bruteForce returns the ids of the active records by falling cosine, from the
 // records themselves.
-func bruteForce(t testing.TB, s store.Store, p backends.Partition, model byte, q []float32) (ids []string, cosines map[string]float64) {
+func bruteForce(t tester, s store.Store, p backends.Partition, model byte, q []float32) (ids []string, cosines map[string]float64) {
 	t.Helper()
 	cosines = map[string]float64{}
 	for cursor := ""; ; {
@@ -121,7 +128,7 @@ func query(v []float32, limit int) *store.NearestQuery {
 }
 
 // requireExact compares what an exact search finds with a scan of the records.
-func requireExact(t testing.TB, s store.Near, all store.Store, p backends.Partition, q []float32) {
+func requireExact(t tester, s store.Near, all store.Store, p backends.Partition, q []float32) {
 	t.Helper()
 	want, cosines := bruteForce(t, all, p, 'a', q)
 	query := query(q, len(want)+3)
@@ -268,39 +275,18 @@ func TestNearestTakesHostileIDs(t *testing.T) {
 	assert.Equal(t, [][]byte{records[0].Vector, nil, records[1].Vector}, vectors)
 }
 
-func TestOutlineIsChangesWithoutVectors(t *testing.T) {
-	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
-		s := newStore(t, open(t), nil)
-		p, r := user("outline"), rand.New(rand.NewPCG(9, 9))
-		fill(t, s, p, r, 100, 4)
-		full, err := s.Changes(t.Context(), p, "")
-		require.NoError(t, err)
-		outline, err := s.Outline(t.Context(), p, "")
-		require.NoError(t, err)
-		assert.Equal(t, full.Cursor, outline.Cursor)
-		for i := range full.Records {
-			require.NotEmpty(t, full.Records[i].Vector)
-			full.Records[i].Vector = nil
-		}
-		assert.Equal(t, full.Records, outline.Records)
-		n, err := s.Count(t.Context(), p)
-		require.NoError(t, err)
-		assert.Equal(t, 100, n)
-		vectors, err := s.Vectors(t.Context(), p)
-		require.NoError(t, err)
-		assert.Empty(t, vectors)
-	})
-}
-
-func TestNearestWithoutVectorSetsIsUnavailable(t *testing.T) {
+// What needs no vector sets works everywhere; the rest says that it cannot.
+func TestNearOnEveryServer(t *testing.T) {
 	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
 		client := open(t)
-		if client.Do(t.Context(), "VCARD", "probe").Err() == nil {
-			t.Skip("it has vector sets")
-		}
 		s := newStore(t, client, nearConfig())
-		p, r := user("unavailable"), rand.New(rand.NewPCG(9, 9))
-		fill(t, s, p, r, 3, 4)
+		p, r := user("everywhere"), rand.New(rand.NewPCG(9, 9))
+		fill(t, s, p, r, 100, 4)
+		requireOutline(t, s, p)
+		if client.Do(t.Context(), "VCARD", "probe").Err() == nil {
+			requireExact(t, s, s, p, randomVector(r, 4))
+			return
+		}
 		before := keysOf(t, client)
 		_, err := s.Nearest(t.Context(), p, query(randomVector(r, 4), 5))
 		require.ErrorIs(t, err, backends.ErrUnavailable)
@@ -308,6 +294,26 @@ func TestNearestWithoutVectorSetsIsUnavailable(t *testing.T) {
 		require.ErrorIs(t, s.BuildNear(t.Context(), p, decoder('a')), backends.ErrUnavailable)
 		assert.Equal(t, before, keysOf(t, client), "nothing is written")
 	})
+}
+
+// requireOutline compares Outline and Count with Changes.
+func requireOutline(t *testing.T, s *redisstore.Store, p backends.Partition) {
+	full, err := s.Changes(t.Context(), p, "")
+	require.NoError(t, err)
+	outline, err := s.Outline(t.Context(), p, "")
+	require.NoError(t, err)
+	assert.Equal(t, full.Cursor, outline.Cursor)
+	for i := range full.Records {
+		require.NotEmpty(t, full.Records[i].Vector)
+		full.Records[i].Vector = nil
+	}
+	assert.Equal(t, full.Records, outline.Records)
+	n, err := s.Count(t.Context(), p)
+	require.NoError(t, err)
+	assert.Len(t, full.Records, n)
+	vectors, err := s.Vectors(t.Context(), p)
+	require.NoError(t, err)
+	assert.Empty(t, vectors)
 }
 
 // keysOf returns all keys of a server, of all nodes of a cluster.

@@ -24,7 +24,7 @@ const (
 	// nearLinks is M of the graph: how many neighbours a node has.
 	nearLinks = 16
 	// nearBuildEffort is how many candidates for them an insertion looks at.
-	nearBuildEffort = 200
+	nearBuildEffort = 100
 	// hashDigits is the length of the hash in an element's name.
 	hashDigits = 16
 )

@@ -25,7 +25,8 @@ local function removable(element)
     top = 0
     local info = redis.call('VINFO', near)
     for i = 1, #info, 2 do
-      if info[i] == 'max-level' then top = tonumber(info[i + 1]) end
+      local field = type(info[i]) == 'table' and info[i].ok or info[i] -- it comes as a status
+      if field == 'max-level' then top = tonumber(info[i + 1]) end
     end
   end
   return #links - 1 < top
