@@ -58,6 +58,7 @@ func (a *analyzer) term(word string) (string, bool) {
 	if len(word) > maxTerm { // a checksum, an encoded file: its beginning tells it apart
 		word = strings.ToValidUTF8(word[:maxTerm], "")
 	}
+	word = strings.TrimLeft(word, " \t") // to which a mark without a letter clings
 	word = strings.ReplaceAll(word, "’", "'")
 	word = strings.Trim(strings.TrimSuffix(word, "'s"), "'")
 	r, _ := utf8.DecodeRuneInString(word)

@@ -68,10 +68,13 @@ func (r *reader) text(text string) {
 		if end == 0 {
 			end = len(text)
 		}
-		if isASCII(text[:end]) {
-			r.ascii(text[:end])
-		} else {
-			r.stretch(text[:end])
+		switch stretch := text[:end]; {
+		case isASCII(stretch):
+			r.ascii(stretch)
+		case isHanText(stretch):
+			r.han(stretch)
+		default:
+			r.stretch(stretch)
 		}
 		text = text[end:]
 	}
@@ -85,7 +88,7 @@ func isASCII(s string) bool {
 	return all < utf8.RuneSelf
 }
 
-// stretch reads what is not ASCII alone.
+// stretch reads what has characters of any sort in it.
 func (r *reader) stretch(text string) {
 	if numbers, ok := r.stretches[text]; ok {
 		r.sequence = append(r.sequence, numbers...)

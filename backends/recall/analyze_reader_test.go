@@ -4,6 +4,7 @@
 package recall_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,10 @@ var asciiForms = []string{"a", "Z", "cats", "Running", "0", "42", "'", "'s", "\"
 var wideForms = []string{"é", "e\u0301", "\u0301", "=\u0338", "\u200d", "\u00ad", "\u00a0", "’", "’s", "—", "“", "ﬁ", "Ａ", "１", "½", "²",
 	"ß", "İ", "Σ", "茶", "绿茶", "ア", "ｱ", "ー", "ｰ", "한국", "은", "ไ", "ๆ", "книги", "كتب", "א\"א", "א'", "नमस्ते", "٣", "٣.٤",
 	"😀", "🇩🇪", "👩‍👩‍👧", "\xff", "\xe4\xb8", "\u2028", "\u3000", "：", "。", "·", "´", "ª"}
+
+// hanForms are pieces of Chinese text.
+var hanForms = []string{"茶", "绿茶", "三", "一", "龥", "鿿", "𠀀", "㐀", "，", "；", "。", "、", "：", "！", "（", "》", "“", "—", "…", "\u3000",
+	"1", "2", "a", "B", "_", "'", ".", ",", ":", " ", "\u0301", "\ufe00", "々", "〇", "ア", "．", "·"}
 
 func drawForms(t *rapid.T, forms ...[]string) string {
 	var all []string
@@ -64,12 +69,27 @@ func TestShortASCIITexts(t *testing.T) {
 	}
 }
 
+func TestHanTermsAreThoseOfUAX29(t *testing.T) {
+	a := newAnalyzer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawForms(t, hanForms)
+		require.Equal(t, a.NaiveTerms(text), a.Terms(text), "%q", text)
+	})
+	for _, x := range hanForms { // and all of up to three pieces
+		for _, y := range hanForms {
+			for _, z := range hanForms {
+				require.Equal(t, a.NaiveTerms(x+y+z), a.Terms(x+y+z), "%q", x+y+z)
+			}
+		}
+	}
+}
+
 // Parting a text at white space, and remembering what was met, change nothing.
 func TestTermsOfAnyText(t *testing.T) {
 	a := newAnalyzer(t)
 	reader := recall.NewReader(a)
 	rapid.Check(t, func(t *rapid.T) {
-		text := drawForms(t, asciiForms, wideForms) + rapid.String().Draw(t, "any")
+		text := drawForms(t, asciiForms, wideForms, hanForms) + rapid.String().Draw(t, "any")
 		want := a.NaiveTerms(text)
 		require.Equal(t, want, a.Terms(text), "%q", text)
 		for range 2 { // the second time it is remembered
@@ -109,7 +129,7 @@ func TestTallyCountsTheTerms(t *testing.T) {
 }
 
 func FuzzTermsEqualTheNaive(f *testing.F) {
-	for _, s := range append(asciiForms, wideForms...) {
+	for _, s := range slices.Concat(asciiForms, wideForms, hanForms) {
 		f.Add(s, "tea "+s+" 绿")
 	}
 	a, err := recall.NewAnalyzer()

@@ -41,6 +41,7 @@ func TestTerms(t *testing.T) {
 		{"Russian", "Книги и друзья", "книг друз"},
 		{"Arabic", "الكتب", "كتب"},
 		{"Devanagari as it is", "नमस्ते दुनिया", "नमस्ते दुनिया"},
+		{"a mark without a letter", "tea \u102b \u0301\u102b", "tea \u102b \u0301 \u102b"},
 		{"nothing to index", " … 😀 -- !", ""},
 		{"overlong", strings.Repeat("1", 300), strings.Repeat("1", 256)},
 		{"broken UTF-8", "caf\xff tea", "caf tea"},
