@@ -5,7 +5,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -55,7 +57,10 @@ func (s *Store) Close() error {
 	if !first || !s.owned {
 		return nil
 	}
-	return s.client.Close()
+	if err := s.client.Close(); err != nil && !errors.Is(err, net.ErrClosed) { // a failover closes connections first
+		return fmt.Errorf("redisstore: close: %w", err)
+	}
+	return nil
 }
 
 func (s *Store) now() time.Time { return s.config.Clock() }
