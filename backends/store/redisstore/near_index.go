@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -115,6 +116,11 @@ func (b *indexer) page(ctx context.Context, at *outlook) error {
 		return errLost
 	}
 	w := &nearWrites{indexer: b, at: at, next: pg.cursor, last: pg.cursor.version >= pg.version}
+	if at.cursor == "" && at.card > 0 {
+		if pg.removed, err = b.orphans(ctx); err != nil {
+			return err
+		}
+	}
 	for _, id := range pg.removed {
 		w.list = append(w.list, nearWrite{what: "drop", id: id})
 	}
@@ -128,4 +134,34 @@ func (b *indexer) page(ctx context.Context, at *outlook) error {
 		}
 	}
 	return w.send(ctx, true)
+}
+
+// orphans returns the memories in the index that the partition has no more. The
+// first page of changes does not tell of what was deleted, and an earlier attempt at
+// it may have stopped half-way.
+func (b *indexer) orphans(ctx context.Context) ([]string, error) {
+	var out []string
+	for cursor := uint64(0); ; {
+		fields, next, err := b.client.HScanNoValues(ctx, b.keys.nearState(), cursor, entry("*"), nearPage).Result()
+		if err != nil {
+			return nil, err
+		}
+		for i, field := range fields {
+			fields[i] = strings.TrimPrefix(field, entry(""))
+		}
+		if len(fields) > 0 {
+			versions, err := b.client.ZMScore(ctx, b.keys.changed(), fields...).Result()
+			if err != nil {
+				return nil, err
+			}
+			for i, v := range versions {
+				if v == 0 {
+					out = append(out, fields[i])
+				}
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return out, nil
+		}
+	}
 }

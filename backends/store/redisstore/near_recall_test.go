@@ -21,9 +21,9 @@ import (
 	"github.com/einomem/einomem/internal/testredis"
 )
 
-// corpus makes vectors as embedding models do: in clusters, of fewer dimensions
+// cloud makes vectors as embedding models do: in clusters, of fewer dimensions
 // than they have components, with noise.
-type corpus struct {
+type cloud struct {
 	r       *rand.Rand
 	dim     int
 	basis   []float32
@@ -35,8 +35,8 @@ const (
 	clusters = 200
 )
 
-func newCorpus(dim int) *corpus {
-	c := &corpus{r: rand.New(rand.NewPCG(11, 12)), dim: dim}
+func newCloud(dim int) *cloud {
+	c := &cloud{r: rand.New(rand.NewPCG(11, 12)), dim: dim}
 	c.basis = randomVector(c.r, latent*dim)
 	for range clusters {
 		c.centres = append(c.centres, randomVector(c.r, latent))
@@ -44,7 +44,7 @@ func newCorpus(dim int) *corpus {
 	return c
 }
 
-func (c *corpus) next() []float32 {
+func (c *cloud) next() []float32 {
 	v := randomVector(c.r, c.dim)
 	for i := range v {
 		v[i] *= 2
@@ -73,7 +73,7 @@ func TestNearestRecall(t *testing.T) {
 		require.NoError(t, err)
 	}
 	client := testredis.NeedRedis(t, 8).Start(t).Client(t)
-	c := newCorpus(dim)
+	c := newCloud(dim)
 	vectors := make([][]float32, n)
 	p := user("recall")
 	plain := newStore(t, client, nil)
