@@ -88,15 +88,18 @@ func (c *cache) evict(keep *held) {
 }
 
 // served notes how a search of a partition without its vectors was answered.
-func (c *cache) served(near bool, vectors int) {
+func (c *cache) served(s *remoteSearch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if near {
+	if s.limit > 0 {
 		c.stats.Near++
 	} else {
 		c.stats.Direct++
 	}
-	c.stats.Vectors += int64(vectors)
+	if s.cut {
+		c.stats.Cut++
+	}
+	c.stats.Vectors += int64(s.read)
 }
 
 func (c *cache) snapshot() Stats {
@@ -126,5 +129,6 @@ type Stats struct {
 	Large   int   // partitions held without their vectors
 	Near    int64 // searches of these whose neighbours the store found
 	Direct  int64 // searches of these that read the vectors of all that they may return
-	Vectors int64 // vectors read for both
+	Cut     int64 // searches that were content with the most promising
+	Vectors int64 // vectors read for all of them
 }

@@ -29,7 +29,7 @@ func (c *contest) entrant(slot int32) ranked {
 	e := ranked{slot: slot, time: d.time, id: d.memory.ID}
 	e.lexical = min(1, share(c.scratch.lexical[slot], c.attainable))
 	e.score = e.lexical
-	if cosine := c.scratch.cosines[slot]; cosine != noVector {
+	if cosine := c.scratch.cosines[slot]; cosine >= 0 {
 		w := c.ranker.config.Weights
 		e.vector = cosine
 		e.score = (w.Lexical*e.lexical + w.Vector*e.vector) / (w.Lexical + w.Vector)
@@ -42,21 +42,30 @@ func (c *contest) entrant(slot int32) ranked {
 // goes by its lexical part alone.
 func (c *contest) weightedSum() []ranked {
 	lexical, cosines := c.scratch.lexical, c.scratch.cosines
-	var topLexical, topVector float64
-	for _, slot := range c.scratch.chosen {
-		topLexical = max(topLexical, lexical[slot])
-		topVector = max(topVector, cosines[slot])
-	}
+	topLexical, topVector := c.tops()
 	w := c.ranker.config.Weights
 	best := topK{size: c.pool()}
 	for _, slot := range c.scratch.chosen {
+		if cosines[slot] == unseen {
+			continue
+		}
 		value := share(lexical[slot], topLexical)
-		if cosines[slot] != noVector {
+		if cosines[slot] >= 0 {
 			value = (w.Lexical*value + w.Vector*share(cosines[slot], topVector)) / (w.Lexical + w.Vector)
 		}
 		c.offer(&best, slot, value)
 	}
 	return best.best()
+}
+
+// tops returns the highest lexical score and the highest cosine among the
+// documents that may be returned.
+func (c *contest) tops() (lexical, vector float64) {
+	for _, slot := range c.scratch.chosen {
+		lexical = max(lexical, c.scratch.lexical[slot])
+		vector = max(vector, c.scratch.cosines[slot])
+	}
+	return lexical, vector
 }
 
 // share returns x / of, and 0 where there is nothing to have a share of.
@@ -90,9 +99,12 @@ const (
 	rrfDepth    = 200 // at least so many of each ranking count
 )
 
+// rrfDepth is how many places of each ranking count.
+func (c *contest) rrfDepth() int { return max(rrfDepth, 4*c.pool()) }
+
 // reciprocalRank orders by the sum over the parts of weight / (60 + rank).
 func (c *contest) reciprocalRank() []ranked {
-	depth := max(rrfDepth, 4*c.pool())
+	depth := c.rrfDepth()
 	lexical, vector := topK{size: depth}, topK{size: depth}
 	for _, slot := range c.scratch.chosen {
 		d := &c.index.docs[slot]

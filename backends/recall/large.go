@@ -16,7 +16,8 @@ func (r *Ranker) near() store.Near {
 	if r.config.Large < 0 || r.config.Embedder == nil {
 		return nil
 	}
-	return nil // until searches ask it
+	n, _ := r.config.Records.(store.Near)
+	return n
 }
 
 // place decides, before a refresh reads, where the vectors of the partition are to

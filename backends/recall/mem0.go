@@ -26,10 +26,7 @@ func (c *contest) mem0() []ranked {
 	if len(boost) > 0 {
 		possible += maxEntityBoost
 	}
-	threshold := c.query.threshold
-	if threshold == 0 {
-		threshold = mem0Threshold
-	}
+	threshold := c.mem0Threshold()
 	best := topK{size: c.pool()}
 	for _, e := range c.nearest(limit) {
 		if e.vector < threshold {
@@ -43,12 +40,20 @@ func (c *contest) mem0() []ranked {
 	return best.best()
 }
 
+// mem0Threshold is the cosine below which nothing is a hit.
+func (c *contest) mem0Threshold() float64 {
+	if c.query.threshold == 0 {
+		return mem0Threshold
+	}
+	return c.query.threshold
+}
+
 // nearest returns the documents with the highest cosines.
 func (c *contest) nearest(limit int) []ranked {
 	best := topK{size: limit}
 	for _, slot := range c.scratch.chosen {
 		v, d := c.scratch.cosines[slot], &c.index.docs[slot]
-		if v == noVector {
+		if v < 0 {
 			continue
 		}
 		best.offer(ranked{slot: slot, value: v, vector: v, time: d.time, id: d.memory.ID})

@@ -14,13 +14,14 @@ import (
 
 // nearRetry is how long a partition is searched in memory after the store said
 // that it cannot find neighbours in it. Then it is asked again.
-const nearRetry = 10 * time.Minute
+const nearRetry = 5 * time.Minute
 
 // access is what is known of the store's ability to find neighbours in one
 // partition. It is forgotten with the partition.
 type access struct {
 	mu      sync.Mutex
-	refused time.Time // when the store said last that it cannot; zero: never
+	refused bool      // the store said that it cannot
+	since   time.Time // when it said so last
 	granted bool      // a probe has shown that it can
 	probing bool
 }
@@ -33,7 +34,7 @@ func (a *access) closed(now time.Time) bool {
 }
 
 func (a *access) shut(now time.Time) bool {
-	return !a.refused.IsZero() && now.Sub(a.refused) < nearRetry
+	return a.refused && now.Sub(a.since) < nearRetry
 }
 
 func (a *access) isGranted() bool {
@@ -46,7 +47,7 @@ func (a *access) isGranted() bool {
 func (a *access) refuse(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refused, a.granted = now, false
+	a.refused, a.since, a.granted = true, now, false
 }
 
 // startProbe reports whether the caller is to probe now.
@@ -64,9 +65,7 @@ func (a *access) endProbe(granted bool, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.probing, a.granted = false, granted
-	if !granted {
-		a.refused = now
-	}
+	a.refused, a.since = !granted, now
 }
 
 // probe asks the store for one neighbour before a loaded partition gives its
@@ -83,7 +82,7 @@ func (p *partition) probe(ctx context.Context, near store.Near) {
 		return
 	}
 	space := *p.index.embedding // the caller is the flight: nobody else changes the index
-	q := &store.NearestQuery{Vector: slices.Clone(p.index.matrix.row(0)), Limit: 1, Decode: decoder(space)}
+	q := &store.NearestQuery{Vector: slices.Clone(p.index.matrix.row(0)), Limit: 1, Embedding: &space, Decode: Decoder(space)}
 	go func() {
 		defer finish()
 		_, err := near.Nearest(ctx, p.key, q)
@@ -91,8 +90,11 @@ func (p *partition) probe(ctx context.Context, near store.Near) {
 	}()
 }
 
-// decoder returns the function by which a store reads the vectors of a space.
-func decoder(space store.Embedding) func([]byte) ([]float32, error) {
+// Decoder returns the function that reads the stored vectors of a space, as Embed
+// returned it, for a [store.NearestQuery] or a store that is to build its index
+// ahead. A vector of another model, and one that cannot be read, is an error. It is
+// safe for concurrent use.
+func Decoder(space store.Embedding) func([]byte) ([]float32, error) {
 	return func(encoded []byte) ([]float32, error) {
 		v := make([]float32, space.Dim)
 		return v, decodeVector(v, encoded, space)

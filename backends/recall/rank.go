@@ -19,7 +19,11 @@ type scratch struct {
 	chosen  []int32   // slots that may be hits
 }
 
-const noVector = -1
+// What stands in the place of a cosine.
+const (
+	noVector = -1
+	unseen   = -2 // the vector, if there is one, is in the store and was not read
+)
 
 // unit brings a cosine into 0 to 1.
 func unit(cosine float64) float64 { return max(0, min(1, cosine)) }
@@ -42,11 +46,15 @@ func (r *Ranker) giveBack(s *scratch) {
 	r.scratch.Put(s)
 }
 
-// rank returns the pool of hits of a query, best first.
+// rank returns the pool of hits of a query, best first, or errRemote if it needs
+// vectors that stay in the store.
 func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	x := p.index
+	if q.vector != nil && x.remote {
+		return nil, errRemote
+	}
 	if q.vector != nil {
 		if err := x.checkVectors(r.config.EmbeddingModel, len(q.vector)); err != nil {
 			return nil, err
@@ -62,16 +70,18 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 		x.choose(q, s)
 	}
 	c := contest{ranker: r, index: x, query: q, scratch: s, attainable: lexical.attainable}
-	var best []ranked
-	switch {
-	case r.config.Scoring == Mem0Compatible && q.vector != nil:
-		best = c.mem0()
-	case r.config.Fusion == ReciprocalRank && q.vector != nil:
-		best = c.reciprocalRank()
-	default:
-		best = c.weightedSum()
+	return x.hits(c.decide()), nil
+}
+
+// decide ranks by the configured scoring, best first.
+func (c *contest) decide() []ranked {
+	switch config := &c.ranker.config; {
+	case config.Scoring == Mem0Compatible && c.query.vector != nil:
+		return c.mem0()
+	case config.Fusion == ReciprocalRank && c.query.vector != nil:
+		return c.reciprocalRank()
 	}
-	return x.hits(best), nil
+	return c.weightedSum()
 }
 
 // choose lists the eligible documents that match the query's terms.

@@ -19,6 +19,8 @@ type Ranker struct {
 	analyzer *analyzer
 	cache    *cache
 	scratch  sync.Pool // of *scratch
+	nearest  int       // neighbours that the store is asked for, at least
+	budget   int       // vectors that a search reads before it is content
 
 	life   context.Context // ends with Close
 	end    context.CancelFunc
@@ -38,7 +40,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes)}
+	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes), nearest: minNeighbours, budget: budget}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
 }

@@ -45,10 +45,11 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 	if resp.Degraded, err = r.embedQuery(ctx, part, query); err != nil {
 		return nil, err
 	}
-	hits, err := r.rank(part, query)
+	hits, degraded, err := r.ranking(ctx, part, query)
 	if err != nil {
 		return nil, err
 	}
+	resp.Degraded = errors.Join(resp.Degraded, degraded)
 	resp.Hits, err = r.rerank(ctx, query, hits)
 	if err != nil {
 		resp.Degraded = errors.Join(resp.Degraded, err)
@@ -114,9 +115,9 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 		return nil, nil
 	}
 	p.mu.RLock()
-	rows, err := p.index.matrix.rows(), p.index.checkVectors(r.config.EmbeddingModel, 0)
+	some, err := p.index.embedding != nil && p.index.comparable(), p.index.checkVectors(r.config.EmbeddingModel, 0)
 	p.mu.RUnlock()
-	if err != nil || rows == 0 { // a mismatch is known without asking the embedder
+	if err != nil || !some { // a mismatch is known without asking the embedder
 		return nil, err
 	}
 	vectors, err := r.vectors(ctx, []string{q.text})
