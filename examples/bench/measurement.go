@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -106,7 +105,7 @@ func (m *measurement) cold(ctx context.Context) error {
 			_ = m.ranker.Close()
 			m.ranker = nil
 		}
-		before := heap()
+		before := trial.Heap()
 		ranker, err := m.workload.ranker(ctx, m.bed, m.way.large)
 		if err != nil {
 			return err
@@ -122,7 +121,7 @@ func (m *measurement) cold(ctx context.Context) error {
 		if m.way.large == inStore && ranker.Stats().Near == 0 {
 			return fmt.Errorf("%w: the first search was not answered from its index, which took %.1f s to build", errNotThere, m.row.Index)
 		}
-		m.row.Held = max(0, heap()-before) / int64(m.total()) // few are lost in what else there is
+		m.row.Held = max(0, trial.Heap()-before) / int64(m.total()) // few are lost in what else there is
 	}
 	m.row.Cold = trial.QuantilesOf(times)
 	return nil
@@ -177,12 +176,4 @@ func (m *measurement) search(ctx context.Context, partition int, query string, f
 		*found = append(*found, numberOf(resp.Hits[i].ID))
 	}
 	return took, nil
-}
-
-// heap returns how many bytes are in use, after what is not was freed.
-func heap() int64 {
-	runtime.GC()
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
 }

@@ -162,21 +162,7 @@ func openSQLite(ctx context.Context) (*bed, error) {
 	}
 	return &bed{
 		Store:  s,
-		bytes:  func() (int64, error) { return sizeOf(dir) },
+		bytes:  func() (int64, error) { return trial.SizeOf(dir) },
 		remove: func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) },
 	}, nil
-}
-
-// sizeOf returns how many bytes the files of a folder have.
-func sizeOf(dir string) (int64, error) {
-	entries, err := os.ReadDir(dir)
-	var sum int64
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			return 0, err
-		}
-		sum += info.Size()
-	}
-	return sum, err
 }

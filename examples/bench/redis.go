@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/einomem/einomem/examples/internal/trial"
@@ -19,12 +17,12 @@ import (
 // redisConfig is what the command redis measures.
 type redisConfig struct {
 	url       string
-	sizes     []int // memories in one partition
-	users     int   // partitions, of each memories each
+	sizes     trial.Numbers // memories in one partition
+	users     int           // partitions, of each memories each
 	each      int
 	dim       int
 	queries   int
-	clients   []int
+	clients   trial.Numbers
 	writes    int
 	yardstick int // the most memories that SQLite is given, too
 	sets      int // the most memories of a partition that a vector set indexes
@@ -43,16 +41,16 @@ func redisCommand(ctx context.Context, args []string, out, errs io.Writer) error
 }
 
 func parseRedis(args []string, errs io.Writer) (cfg *redisConfig, asJSON bool, err error) {
-	cfg = &redisConfig{}
+	cfg = &redisConfig{sizes: trial.Numbers{1000, 10_000, 100_000}, clients: trial.Numbers{1, 8, 64}}
 	flags := flag.NewFlagSet("redis", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	flags.StringVar(&cfg.url, "redis", "redis://localhost:6379/0", "the `URL` of a server that nobody else uses")
-	sizes := flags.String("sizes", "1000,10000,100000", "how many memories in one partition, separated by commas")
+	flags.Var(&cfg.sizes, "sizes", "how many memories in one partition, separated by commas")
 	flags.IntVar(&cfg.users, "users", 1000, "how many partitions, when there are many; 0 leaves that out")
 	flags.IntVar(&cfg.each, "each", 100, "how many memories in each of these")
 	flags.IntVar(&cfg.dim, "dim", 1536, "components of a vector")
 	flags.IntVar(&cfg.queries, "queries", 200, "searches of each sort")
-	clients := flags.String("clients", "1,8,64", "how many write at the same time, separated by commas")
+	flags.Var(&cfg.clients, "clients", "how many write at the same time, separated by commas")
 	flags.IntVar(&cfg.writes, "writes", 2000, "writes of each sort")
 	flags.IntVar(&cfg.yardstick, "yardstick", 10_000, "the most memories that are given to SQLite, too")
 	flags.IntVar(&cfg.sets, "sets", 100_000, "the most memories of a partition that a vector set indexes, in a millisecond or two each")
@@ -60,29 +58,10 @@ func parseRedis(args []string, errs io.Writer) (cfg *redisConfig, asJSON bool, e
 	if err := flags.Parse(args); err != nil {
 		return nil, false, err
 	}
-	if cfg.sizes, err = numbers(*sizes); err != nil {
-		return nil, false, fmt.Errorf("-sizes: %w", err)
-	}
-	if cfg.clients, err = numbers(*clients); err != nil {
-		return nil, false, fmt.Errorf("-clients: %w", err)
-	}
 	if min(cfg.dim, cfg.queries, cfg.writes, cfg.each) <= 0 || min(cfg.users, cfg.yardstick, cfg.sets) < 0 {
 		return nil, false, fmt.Errorf("-dim, -queries, -writes and -each are above 0, -users, -yardstick and -sets not below")
 	}
 	return cfg, asJSON, nil
-}
-
-// numbers reads numbers above 0 that are separated by commas.
-func numbers(list string) ([]int, error) {
-	var out []int
-	for _, s := range strings.Split(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n <= 0 {
-			return nil, fmt.Errorf("%q is no number above 0", s)
-		}
-		out = append(out, n)
-	}
-	return out, nil
 }
 
 // measureRedis takes all measures, of the server and of SQLite in turns.

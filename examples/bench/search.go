@@ -9,8 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/examples/internal/trial"
 )
 
 // timing is one row of the command search, in microseconds.
@@ -31,7 +30,7 @@ type timing struct {
 }
 
 type searchConfig struct {
-	sizes    []int
+	sizes    trial.Numbers
 	dim      int
 	searches int
 }
@@ -39,20 +38,13 @@ type searchConfig struct {
 func searchCommand(ctx context.Context, args []string, out, errs io.Writer) error {
 	flags := flag.NewFlagSet("search", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	sizes := flags.String("sizes", "1000,10000", "how many memories, separated by commas")
-	dim := flags.Int("dim", 1536, "components of a vector")
-	searches := flags.Int("searches", 200, "searches of each sort")
+	cfg := searchConfig{sizes: trial.Numbers{1000, 10_000}}
+	flags.Var(&cfg.sizes, "sizes", "how many memories, separated by commas")
+	flags.IntVar(&cfg.dim, "dim", 1536, "components of a vector")
+	flags.IntVar(&cfg.searches, "searches", 200, "searches of each sort")
 	asJSON := flags.Bool("json", false, "print JSON instead of a table")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	cfg := searchConfig{dim: *dim, searches: *searches}
-	for _, s := range strings.Split(*sizes, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n <= 0 {
-			return fmt.Errorf("%w: size %q", errUsage, s)
-		}
-		cfg.sizes = append(cfg.sizes, n)
 	}
 	if cfg.dim <= 0 || cfg.searches <= 0 {
 		return fmt.Errorf("%w: -dim and -searches are above 0", errUsage)

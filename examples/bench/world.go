@@ -4,17 +4,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/viterin/vek/vek32"
+
+	"github.com/einomem/einomem/examples/internal/trial"
 )
 
 // world is a set of made-up memories and queries. It is their embedder, too: the
@@ -31,25 +30,15 @@ func makeUp(n, dim int) *world {
 	rnd := rand.New(rand.NewPCG(1, uint64(n)))
 	w := &world{dim: dim, matrix: make([]float32, n*dim)}
 	for range n {
-		w.texts = append(w.texts, madeUpText(rnd, 10+rnd.IntN(20)))
+		w.texts = append(w.texts, trial.Text(rnd, 10+rnd.IntN(20)))
 	}
 	for range 64 {
-		w.queries = append(w.queries, madeUpText(rnd, 8))
+		w.queries = append(w.queries, trial.Text(rnd, 8))
 	}
 	for i := range w.matrix {
 		w.matrix[i] = rnd.Float32()
 	}
 	return w
-}
-
-// madeUpText returns n words whose frequencies follow Zipf's law.
-func madeUpText(rnd *rand.Rand, n int) string {
-	zipf := rand.NewZipf(rnd, 1.1, 8, 20_000)
-	words := make([]string, n)
-	for i := range words {
-		words[i] = fmt.Sprintf("w%dx", zipf.Uint64())
-	}
-	return strings.Join(words, " ")
 }
 
 // EmbedStrings implements Eino's embedding.Embedder.
@@ -88,11 +77,8 @@ type sample struct {
 func timings(memories int, samples []*sample) []timing {
 	rows := make([]timing, len(samples))
 	for i, s := range samples {
-		slices.SortFunc(s.times, cmp.Compare)
-		at := func(q float64) float64 {
-			return float64(s.times[int(q*float64(len(s.times)-1))].Nanoseconds()) / 1000
-		}
-		rows[i] = timing{Memories: memories, Search: s.name, P50: at(0.50), P95: at(0.95), P99: at(0.99)}
+		q := trial.QuantilesOf(s.times)
+		rows[i] = timing{Memories: memories, Search: s.name, P50: 1000 * q.P50, P95: 1000 * q.P95, P99: 1000 * q.P99}
 		if strings.HasPrefix(s.name, "vector") && rows[0].P50 > 0 {
 			rows[i].Ratio = rows[i].P50 / rows[0].P50
 		}
