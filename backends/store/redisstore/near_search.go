@@ -21,8 +21,9 @@ const (
 	// nearScan is up to how many elements all are compared: that takes no longer
 	// than a walk of the graph, and finds everything.
 	nearScan = 2000
-	// nearEffort is how many candidates a walk of the graph keeps at least.
-	nearEffort = 200
+	// nearEffort is how many candidates a walk of the graph keeps at least, and
+	// nearMostEffort how many the server allows.
+	nearEffort, nearMostEffort = 200, 1_000_000
 	// nearPoll is how often a search looks whether others are done with the index.
 	nearPoll = 10 * time.Millisecond
 )
@@ -86,23 +87,27 @@ func fitsSpace(q *store.NearestQuery, space *store.Embedding) bool {
 // more are passed over: if too few others are found, it looks further.
 func (s *Store) searchIndex(ctx context.Context, p backends.Partition, q *store.NearestQuery, o *outlook) (*store.Neighbours, error) {
 	exact := q.Exact || o.card <= nearScan
-	for count := q.Limit + min(o.dead, q.Limit); ; count *= 4 {
+	limit := min(q.Limit, o.card)
+	for count := limit + min(o.dead, limit); ; count = min(4*count, o.card) {
 		out := &store.Neighbours{Exact: exact}
+		if count == 0 {
+			return out, nil
+		}
 		found, err := s.vsim(ctx, p, q.Vector, count, exact)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.keepLive(ctx, p, o, found, q.Limit, out); err != nil {
+		if err := s.keepLive(ctx, p, o, found, limit, out); err != nil {
 			return nil, err
 		}
-		if len(out.IDs) == q.Limit || o.dead == 0 || count >= o.card {
+		if len(out.IDs) == limit || o.dead == 0 || count >= o.card {
 			return out, nil
 		}
 	}
 }
 
 func (s *Store) vsim(ctx context.Context, p backends.Partition, v []float32, count int, exact bool) ([]redis.VectorScore, error) {
-	args := &redis.VSimArgs{Count: int64(count), EF: int64(max(nearEffort, 2*count)), Truth: exact}
+	args := &redis.VSimArgs{Count: int64(count), EF: int64(min(nearMostEffort, max(nearEffort, 2*count))), Truth: exact}
 	found, err := s.client.VSimWithArgsWithScores(ctx, s.keys(p).near(), &redis.VectorFP32{Val: nearBlob(v)}, args).Result()
 	if isNil(err) {
 		return nil, nil

@@ -180,6 +180,39 @@ func TestNearestEqualsAScan(t *testing.T) {
 	}
 }
 
+func TestNearestWithoutALimit(t *testing.T) {
+	s := newStore(t, testredis.NeedRedis(t, 8).Start(t).Client(t), nearConfig())
+	p, r := user("limit"), rand.New(rand.NewPCG(1, 2))
+	fill(t, s, p, r, 3000, 4) // more than are compared anyway
+	require.NoError(t, s.BuildNear(t.Context(), p, decoder('a')))
+	for _, exact := range []bool{false, true} {
+		q := query(randomVector(r, 4), math.MaxInt)
+		q.Exact = exact
+		got, err := s.Nearest(t.Context(), p, q)
+		require.NoError(t, err)
+		assert.Equal(t, exact, got.Exact)
+		assert.InDelta(t, 3000, len(got.IDs), 30, "a node of the graph may be out of reach")
+		if exact {
+			assert.Len(t, got.IDs, 3000)
+		}
+	}
+	require.NoError(t, removeAll(t, s, p, 3000))
+	got, err := s.Nearest(t.Context(), p, query(randomVector(r, 4), 5))
+	require.NoError(t, err)
+	assert.Empty(t, got.IDs)
+}
+
+func removeAll(t *testing.T, s *redisstore.Store, p backends.Partition, n int) error {
+	b := &store.Batch{}
+	for i := range n {
+		b.Mutations = append(b.Mutations, store.Delete(fmt.Sprint("id-", i)))
+	}
+	if _, err := s.Apply(t.Context(), p, b); err != nil {
+		return err
+	}
+	return s.BuildNear(t.Context(), p, decoder('a'))
+}
+
 func TestNearestFollowsEveryChange(t *testing.T) {
 	s := newStore(t, testredis.NeedRedis(t, 8).Start(t).Client(t), nearConfig())
 	p, r := user("follow"), rand.New(rand.NewPCG(3, 4))
