@@ -64,6 +64,7 @@ func TestCluster(t *testing.T) {
 			t.Run("a slot moves unnoticed", func(t *testing.T) { aSlotMovesUnnoticed(t, c) })
 			t.Run("a node hangs", func(t *testing.T) { aNodeHangs(t, c) })
 			t.Run("a node is killed", func(t *testing.T) { aNodeIsKilled(t, c) })
+			t.Run("writes wait for replicas", func(t *testing.T) { writesWait(t, f, c) }) // last: it adds nodes
 		})
 	}
 }

@@ -5,10 +5,13 @@ package redisstore_test
 
 import (
 	"fmt"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
@@ -67,4 +70,77 @@ func TestARepeatWaitsForWhatWasWrittenBefore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that lost its scripts gets them again, and is still waited for.
+func TestAWriteThatWaitsLoadsItsScript(t *testing.T) {
+	p := newPair(t)
+	s := p.store(&redisstore.Config{Replicas: 1})
+	beginning(t, s, ann)
+	require.NoError(t, p.master.Client(t).ScriptFlush(t.Context()).Err())
+	for what, err := range everything(t.Context(), s, ann) {
+		require.NoError(t, err, what)
+	}
+	p.failover()
+	p.replica.Promote(t)
+	got, err := newStore(t, p.replica.Client(t), nil).Get(t.Context(), ann, "b")
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+}
+
+// addReplicas gives each master of a cluster a replica.
+func addReplicas(t *testing.T, f testredis.Flavour, c *testredis.Cluster) []*testredis.Server {
+	t.Helper()
+	ctx, out := t.Context(), make([]*testredis.Server, len(c.Servers))
+	host, port, err := net.SplitHostPort(c.Servers[0].Addr)
+	require.NoError(t, err)
+	for i, master := range c.Servers {
+		id, err := master.Client(t).ClusterMyID(ctx).Result()
+		require.NoError(t, err)
+		out[i] = f.Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1")
+		client := out[i].Client(t)
+		require.NoError(t, client.ClusterMeet(ctx, host, port).Err())
+		require.Eventually(t, func() bool { return client.ClusterReplicate(ctx, id).Err() == nil }, 30*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return strings.Contains(client.Info(ctx, "replication").Val(), "master_link_status:up")
+		}, 30*time.Second, 10*time.Millisecond)
+	}
+	return out
+}
+
+// On a Cluster each write waits for the replicas of its own master, the entries of
+// the registry too, and follows a slot that moves.
+func writesWait(t *testing.T, f testredis.Flavour, c *testredis.Cluster) {
+	replicas := addReplicas(t, f, c)
+	a, b := newStore(t, c.Client(t), &redisstore.Config{Replicas: 1}), newStore(t, c.Client(t), &redisstore.Config{Replicas: 1, ReplicaTimeout: 50 * time.Millisecond, Retry: -1})
+	p := someone("waits")
+	beginning(t, a, p)
+	slot, from := nodeOf(t, c, tagOf(p)+":meta")
+	traffic := startTraffic(t, p, a)
+	c.MoveSlot(t, slot, c.Servers[from], c.Servers[(from+1)%3], nil)
+	traffic.advance()
+	traffic.stop()
+	assert.Empty(t, traffic.unavailable)
+	traffic.check(a)
+
+	_, registry := nodeOf(t, c, "em:work")
+	replicas[registry].Freeze()
+	for i := range 30 {
+		p, q := someone(fmt.Sprint("waits-", i)), someone(fmt.Sprint("waits-new-", i))
+		_, there := nodeOf(t, c, tagOf(p)+":meta")
+		if _, next := nodeOf(t, c, tagOf(q)+":meta"); there == registry || next == registry {
+			continue
+		}
+		_, err := b.Apply(t.Context(), p, putting("a"))
+		require.ErrorIs(t, err, backends.ErrUnavailable, "a failover could lose its entry in the registry")
+		require.ErrorContains(t, err, "0 of 1 replicas")
+		keys, err := c.Servers[there].Client(t).Keys(t.Context(), tagOf(p)+":*").Result()
+		require.NoError(t, err)
+		require.Empty(t, keys)
+		replicas[registry].Thaw()
+		_, err = a.Apply(t.Context(), p, putting("a"))
+		require.NoError(t, err)
+		return
+	}
+	t.Fatal("no partition on another node")
 }
