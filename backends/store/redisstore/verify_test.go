@@ -143,6 +143,8 @@ func TestOperations(t *testing.T) {
 			{"import into what holds something", importNeedsAnEmptyPartition},
 			{"import while somebody writes", importWhileSomebodyWrites},
 			{"import of much", importOfMuch},
+			{"health of what is stored", healthOfWhatIsStored},
+			{"health of drift", healthOfDrift},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, open) })
 		}
