@@ -6,6 +6,8 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -35,16 +37,31 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 	return out, nil
 }
 
+// maxTokens bounds the size of a message, so that the sum of a session, which scripts
+// compute, is exact and never overflows.
+const maxTokens = math.MaxInt32
+
+// life is a time to live in microseconds, rounded up: 0 is for ever.
+func life(ttl time.Duration) int64 {
+	if ttl <= 0 {
+		return 0
+	}
+	return (ttl - 1).Microseconds() + 1
+}
+
 // tryAppend runs the script. The session is nil when the partition must be in the
 // registry first.
 func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, inc string) (*store.Session, error) {
 	now := s.now()
 	w := &arguments{}
-	w.add(id, micros(now), timeText(now), a.TTL.Microseconds(), timeText(now.Add(a.TTL)), flag(inc != ""), inc)
+	w.add(id, micros(now), timeText(now), life(a.TTL), timeText(now.Add(a.TTL)), flag(inc != ""), inc)
 	w.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
 	for _, e := range a.Entries {
 		if e.Time.IsZero() {
 			e.Time = now
+		}
+		if e.Tokens > maxTokens || e.Tokens < -maxTokens {
+			return nil, fmt.Errorf("message %s: %w: %d tokens: at most %d", e.ID, backends.ErrInvalid, e.Tokens, maxTokens)
 		}
 		w.add(e.ID, e.Tokens)
 		w.json("message "+e.ID, &logged{Entry: &e})

@@ -31,7 +31,11 @@ func encode(what string, v any) (string, error) {
 // decode reads what encode wrote. Anything else means that somebody else wrote
 // to the key.
 func decode(what, text string, v any) error {
-	if err := sonic.ConfigStd.UnmarshalFromString(text, v); err != nil {
+	err := sonic.ConfigStd.UnmarshalFromString(text, v)
+	if err != nil { // it gives up at values nested 4,000 deep, where the standard library goes on to 10,000
+		err = json.Unmarshal([]byte(text), v)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w: not as it was written: restore it, or run Verify: %w", what, backends.ErrUnavailable, err)
 	}
 	return nil

@@ -156,6 +156,16 @@ func (w *arguments) json(what string, v any) {
 	w.add(text)
 }
 
+// time adds a time as it is read back. One that has no such form, as in a year above
+// 9999, is ErrInvalid.
+func (w *arguments) time(what string, t time.Time) {
+	text, err := t.MarshalText()
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
+	}
+	w.add(text)
+}
+
 // known: under which field the batch is remembered, until when, with what. A batch
 // that changes nothing and has no key need not be.
 func (w *arguments) known(a *applier, c *commit) {
@@ -212,6 +222,7 @@ func (w *arguments) session(u *store.SessionUpdate, c *commit) {
 	case u.Expires.IsZero():
 		w.add("never", "")
 	default:
-		w.add(micros(*u.Expires), timeText(*u.Expires))
+		w.add(micros(*u.Expires))
+		w.time("session "+u.Session+" expires", *u.Expires)
 	}
 }

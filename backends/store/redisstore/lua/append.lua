@@ -20,8 +20,10 @@ end
 local created = redis.call('EXISTS', st) == 0
 if created then
   redis.call('DEL', log, ids)
-  redis.call('HSET', st, 'state', ARGV[8], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', 0)
-  redis.call('ZADD', born, redis.call('HINCRBY', meta, 'born', 1), sid)
+  -- updates are counted from a number that no other session of this id had
+  local ordinal = redis.call('HINCRBY', meta, 'born', 1)
+  redis.call('HSET', st, 'state', ARGV[8], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', string.format('%.0f', ordinal * 4294967296))
+  redis.call('ZADD', born, ordinal, sid)
 end
 local added, tokens = 0, 0
 for i = 9, #ARGV, 3 do
