@@ -117,27 +117,26 @@ func decodeFrom(dst []float32, data []byte, model uint32) error {
 	return errBrokenVector
 }
 
-// decodeFloat32 refuses components above 2, and what is no number. Both have
-// greater bits than 2 has, the sign aside, which shows in the top bit of the
-// difference: no branch for each component is needed.
+// decodeFloat32 refuses components above 2, and what is no number. A vector whose
+// square is as small as it should be has none of them.
 func decodeFloat32(dst []float32, body []byte) error {
-	const sign, two = 1 << 31, 0x40000000
-	var wrong uint32
-	for len(dst) >= 4 && len(body) >= 16 {
+	out := dst
+	for len(out) >= 4 && len(body) >= 16 {
 		a, b := binary.LittleEndian.Uint64(body), binary.LittleEndian.Uint64(body[8:])
-		a0, a1, b0, b1 := uint32(a), uint32(a>>32), uint32(b), uint32(b>>32)
-		wrong |= (two - a0&^sign) | (two - a1&^sign) | (two - b0&^sign) | (two - b1&^sign)
-		dst[0], dst[1] = math.Float32frombits(a0), math.Float32frombits(a1)
-		dst[2], dst[3] = math.Float32frombits(b0), math.Float32frombits(b1)
-		dst, body = dst[4:], body[16:]
+		out[0], out[1] = math.Float32frombits(uint32(a)), math.Float32frombits(uint32(a>>32))
+		out[2], out[3] = math.Float32frombits(uint32(b)), math.Float32frombits(uint32(b>>32))
+		out, body = out[4:], body[16:]
 	}
-	for i := range dst {
-		bits := binary.LittleEndian.Uint32(body[4*i:])
-		wrong |= two - bits&^sign
-		dst[i] = math.Float32frombits(bits)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(body[4*i:]))
 	}
-	if wrong&sign != 0 {
-		return errBrokenVector
+	if vek32.Dot(dst, dst) < 2 {
+		return nil
+	}
+	for _, x := range dst {
+		if x != x || x > 2 || x < -2 {
+			return errBrokenVector
+		}
 	}
 	return nil
 }
@@ -146,15 +145,26 @@ func decodeFloat32(dst []float32, body []byte) error {
 // with others are cosines. The scale takes no part in that.
 func decodeInt8(dst []float32, body []byte) error {
 	scale := math.Float32frombits(binary.LittleEndian.Uint32(body))
-	for i, b := range body[4:] {
-		dst[i] = wholeNumbers[b]
-	}
+	expand(dst, body[4:])
 	sum := squares(dst)
 	if sum == 0 || !(scale > 0) || math.IsInf(float64(scale), 0) {
 		return errBrokenVector
 	}
 	vek32.MulNumber_Inplace(dst, float32(1/math.Sqrt(sum)))
 	return nil
+}
+
+// expand writes int8 numbers to dst, which is as long. A table is faster than the
+// processor's conversion, and four at a time than one.
+func expand(dst []float32, numbers []byte) {
+	for len(dst) >= 4 && len(numbers) >= 4 {
+		dst[0], dst[1] = wholeNumbers[numbers[0]], wholeNumbers[numbers[1]]
+		dst[2], dst[3] = wholeNumbers[numbers[2]], wholeNumbers[numbers[3]]
+		dst, numbers = dst[4:], numbers[4:]
+	}
+	for i, b := range numbers {
+		dst[i] = wholeNumbers[b]
+	}
 }
 
 // wholeNumbers are the int8 numbers, by their bits.
