@@ -30,9 +30,10 @@ type Near interface {
 
 	// Nearest returns up to q.Limit active records whose vectors are near to
 	// q.Vector, the nearest first. Every record of the partition's current version
-	// takes part. ErrUnavailable says that the store cannot: its server lacks the
-	// ability, or the index has to be built first, which then goes on in the
-	// background. Load the partition instead, and ask again later.
+	// takes part. ErrUnavailable says that the store cannot: the index has to be
+	// built first, which then goes on in the background, or, if it is also
+	// [errors.ErrUnsupported], its server lacks the ability. Load the partition
+	// instead.
 	Nearest(ctx context.Context, p backends.Partition, q *NearestQuery) (*Neighbours, error)
 }
 

@@ -5,6 +5,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
@@ -69,8 +70,9 @@ func (s *Store) Vectors(ctx context.Context, p backends.Partition, ids ...string
 // store is closed; any number of processes may meet in it, one of them builds. Load
 // the partition meanwhile, or call [Store.BuildNear] before the first search.
 //
-// ErrUnavailable is also the answer of a server that has no vector sets, forbids
-// them, or whose version is known to crash in them (see [NearAuto]). ErrDimension
+// ErrUnavailable that is [errors.ErrUnsupported], too, is the answer of a server that
+// has no vector sets, forbids them, or whose version is known to crash in them (see
+// [NearAuto]). ErrDimension
 // says that q.Vector, or q.Embedding, is not of the space of the partition.
 //
 // Vectors that q.Decode cannot read, or that are zero, are left out. The cosines are
@@ -83,7 +85,7 @@ func (s *Store) Nearest(ctx context.Context, p backends.Partition, q *store.Near
 		return nil, fmt.Errorf("redisstore: nearest: %w", err)
 	}
 	if s.config.Near.Use == NearNever {
-		return nil, fmt.Errorf("redisstore: nearest: %w: Config.Near.Use is NearNever", backends.ErrUnavailable)
+		return nil, fmt.Errorf("redisstore: nearest: %w: %w: Config.Near.Use is NearNever", backends.ErrUnavailable, errors.ErrUnsupported)
 	}
 	var out *store.Neighbours
 	err := s.do(ctx, "nearest in "+p.String(), func() (err error) {
@@ -124,7 +126,7 @@ func (s *Store) BuildNear(ctx context.Context, p backends.Partition, decode func
 		return fmt.Errorf("redisstore: build the index of %s: %w: needs a way to decode", p, backends.ErrInvalid)
 	}
 	if s.config.Near.Use == NearNever {
-		return fmt.Errorf("redisstore: build the index of %s: %w: Config.Near.Use is NearNever", p, backends.ErrUnavailable)
+		return fmt.Errorf("redisstore: build the index of %s: %w: %w: Config.Near.Use is NearNever", p, backends.ErrUnavailable, errors.ErrUnsupported)
 	}
 	return s.newIndexer(p, decode).build(ctx)
 }

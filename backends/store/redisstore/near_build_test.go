@@ -5,6 +5,7 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -175,6 +176,7 @@ func TestFarBehindIsBuiltInTheBackground(t *testing.T) {
 	q := query(randomVector(r, 8), 5)
 	_, err := s.Nearest(t.Context(), p, q)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.NotErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "being built")
 	require.Eventually(t, func() bool { _, err := s.Nearest(t.Context(), p, q); return err == nil }, 20*time.Second, 5*time.Millisecond)
 	requireExact(t, s, s, p, randomVector(r, 8))
@@ -228,7 +230,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 func TestForbiddenVectorSets(t *testing.T) {
 	srv := testredis.NeedRedis(t, 8).Start(t)
 	admin := srv.Client(t)
-	p, r := user("forbidden"), rand.New(rand.NewPCG(7, 7))
+	p, r := user("acl"), rand.New(rand.NewPCG(7, 7))
 	for _, command := range []string{"vcard", "vadd", "vsim"} {
 		t.Run(command, func(t *testing.T) {
 			admin.FlushAll(t.Context())
@@ -237,6 +239,7 @@ func TestForbiddenVectorSets(t *testing.T) {
 			fill(t, s, p, r, 5, 4)
 			_, err := s.Nearest(t.Context(), p, query(randomVector(r, 4), 3))
 			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.ErrorContains(t, err, "forbidden")
 			require.NoError(t, admin.Do(t.Context(), "acl", "setuser", "bob", "+"+command).Err())
 			requireExact(t, s, s, p, randomVector(r, 4))
@@ -252,6 +255,7 @@ func TestVersionsThatCrashAreNotUsed(t *testing.T) {
 	_, err := s.Nearest(t.Context(), p, query(randomVector(r, 4), 3))
 	if flavour.Release(t).Major == 8 && flavour.Release(t).Minor == 0 {
 		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "beta")
 	}
 }

@@ -5,6 +5,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func (s *Store) mayUseNear(version string) error {
 		return nil
 	}
 	if risk := nearRisk(version); risk != "" {
-		return fmt.Errorf("%w: the server's vector sets are not used: %s: update it, or set Config.Near.Use to NearAlways", backends.ErrUnavailable, risk)
+		return fmt.Errorf("%w: %w: the server's vector sets are not used: %s: update it, or set Config.Near.Use to NearAlways", backends.ErrUnavailable, errors.ErrUnsupported, risk)
 	}
 	return nil
 }

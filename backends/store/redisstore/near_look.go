@@ -5,6 +5,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -79,15 +80,15 @@ func (s *Store) look(ctx context.Context, p backends.Partition, owner string, re
 	return o, nil
 }
 
-// nearRefusal says what it means that a server refuses VCARD.
+// nearRefusal says what it means that a server refuses a command on the index.
 func nearRefusal(said string) error {
 	switch lower := strings.ToLower(said); {
 	case strings.Contains(lower, "unknown"):
-		return fmt.Errorf("%w: the server has no vector sets: they came with Redis 8", backends.ErrUnavailable)
+		return fmt.Errorf("%w: %w: the server has no vector sets: they came with Redis 8", backends.ErrUnavailable, errors.ErrUnsupported)
 	case strings.Contains(lower, "permission"), strings.Contains(lower, "noperm"):
-		return fmt.Errorf("%w: vector sets are forbidden: let the user run VADD, VREM, VSIM, VCARD, VINFO and VLINKS: %s", backends.ErrUnavailable, said)
+		return fmt.Errorf("%w: %w: vector sets are forbidden: let the user run VADD, VREM, VSIM, VCARD, VINFO and VLINKS: %s", backends.ErrUnavailable, errors.ErrUnsupported, said)
 	}
-	return fmt.Errorf("%w: the index cannot be read: %s", backends.ErrUnavailable, said)
+	return fmt.Errorf("%w: the server refuses it: %s", backends.ErrUnavailable, said)
 }
 
 // release gives the lease back, as far as it is the owner's.

@@ -323,6 +323,7 @@ func TestNearOnEveryServer(t *testing.T) {
 		before := keysOf(t, client)
 		_, err := s.Nearest(t.Context(), p, query(randomVector(r, 4), 5))
 		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "Redis 8")
 		require.ErrorIs(t, s.BuildNear(t.Context(), p, decoder('a')), backends.ErrUnavailable)
 		assert.Equal(t, before, keysOf(t, client), "nothing is written")

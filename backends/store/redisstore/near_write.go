@@ -200,7 +200,7 @@ func (w *nearWrites) write(ctx context.Context, some []nearWrite, done bool) err
 	case len(reply) == 1 && word[0] == "lost":
 		return errLost
 	case len(reply) == 2 && word[0] == "failed":
-		return fmt.Errorf("%w: the server refuses to index a vector: %s", backends.ErrUnavailable, word[1])
+		return fmt.Errorf("indexing a vector: %w", nearRefusal(word[1]))
 	}
 	return fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, reply)
 }
