@@ -41,6 +41,7 @@ func TestAProcessThatIsKilledAtAnyCommand(t *testing.T) {
 		checkIntegrity(t, c, s, l.p)
 		checkIntegrity(t, c, s, l.q)
 	}
+	checkReport(t, func() (*redisstore.Report, error) { return s.VerifyRegistry(t.Context()) })
 	t.Logf("%d rounds", rounds)
 	require.GreaterOrEqual(t, rounds, 50)
 }

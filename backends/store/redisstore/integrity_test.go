@@ -35,6 +35,15 @@ func checkIntegrity(t *testing.T, c redis.UniversalClient, s *redisstore.Store, 
 		i.session(id)
 	}
 	i.registry(s)
+	checkReport(t, func() (*redisstore.Report, error) { return s.Verify(t.Context(), p) })
+}
+
+// checkReport proves that a look at the server finds nothing wrong.
+func checkReport(t *testing.T, look func() (*redisstore.Report, error)) {
+	t.Helper()
+	r, err := look()
+	require.NoError(t, err)
+	require.True(t, r.OK(), "%+v", r.Problems)
 }
 
 func (i *integrity) key(name string) string {
