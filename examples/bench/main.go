@@ -23,6 +23,9 @@
 //	redis-server --port 7777 --save '' &
 //	go run ./examples/bench redis -redis redis://localhost:7777
 //
+// The default takes some minutes. An index of 100,000 vectors (-sets 100000) takes
+// some more.
+//
 // The folder peers, a module of its own, gives other projects the same to do.
 package main
 
