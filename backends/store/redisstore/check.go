@@ -67,7 +67,7 @@ func (s *Store) check(ctx context.Context) error {
 func (s *Store) readInfo(ctx context.Context) error {
 	text, err := s.client.Info(ctx).Result()
 	if err != nil {
-		if _, ok := reasonOf(err); ok || !errors.As(err, new(redis.Error)) {
+		if _, ok := reasonOf(err); !errors.As(err, new(redis.Error)) || ok && !redis.IsPermissionError(err) {
 			return describe("info", err, ctx)
 		}
 	}
@@ -114,11 +114,13 @@ func (s *Store) judge() []error {
 	return out
 }
 
-// tryScript makes sure that scripts may be run and sorted sets have what is needed.
+// tryScript makes sure that scripts may be run, with all commands that they call.
 func (s *Store) tryScript(ctx context.Context) error {
-	key := "{" + s.config.Prefix + "}:probe"
-	err := s.client.Eval(ctx, `return redis.call('ZMSCORE', KEYS[1], 'x')`, []string{key}).Err()
+	forbidden, err := s.client.Eval(ctx, probeSource, []string{"{" + s.config.Prefix + ":probe}"}).StringSlice()
 	switch {
+	case len(forbidden) > 0:
+		return fmt.Errorf("%w: the user may not run %s, which scripts call: see \"Permissions\" in the package comment",
+			backends.ErrUnavailable, strings.Join(forbidden, ", "))
 	case err == nil, errors.Is(err, redis.Nil):
 		return nil
 	case redis.HasErrorPrefix(err, "NOPERM"), strings.Contains(err.Error(), "unknown command"):
@@ -142,9 +144,23 @@ func (s *Store) warn(ctx context.Context) {
 	case strings.HasPrefix(policy, "volatile-"):
 		log.WarnContext(ctx, "redisstore: the server throws away sessions that have a time to live when its memory is full: set maxmemory-policy to noeviction", "maxmemory-policy", policy)
 	}
+	if !heedsDeadlines(s.client) {
+		log.WarnContext(ctx, "redisstore: while the server does not answer, a call outlasts the deadline of its context: set ContextTimeoutEnabled in the client's options, as Open does")
+	}
 	if t, err := s.client.Time(ctx).Result(); err == nil {
 		if skew := backends.SystemClock().Sub(t); skew.Abs() > maxSkew {
 			log.WarnContext(ctx, "redisstore: the clocks of this process and of the server differ: leases end too early or too late", "by", skew)
 		}
 	}
+}
+
+// heedsDeadlines reports whether the client ends a command with its context.
+func heedsDeadlines(client redis.UniversalClient) bool {
+	switch c := client.(type) {
+	case *redis.Client:
+		return c.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		return c.Options().ContextTimeoutEnabled
+	}
+	return true // who knows
 }

@@ -31,6 +31,24 @@
 // full, so that New warns. Use "noeviction" and a limit on memory: a full server
 // then refuses writes with ErrUnavailable, wholly, and nothing is lost.
 //
+// # Permissions
+//
+// A user of its own needs these rules, where em is Config.Prefix, and +set +wait for
+// Config.Replicas. New says which of them are missing that a script would miss in the
+// middle of its work.
+//
+//	~em:* ~{em:*
+//	+ping +info +time +config|get +multi +exec
+//	+eval +evalsha +script|load
+//	+exists +del +unlink +persist +pexpire +pttl
+//	+hget +hmget +hgetall +hset +hsetnx +hdel +hlen +hexists +hincrby
+//	+zadd +zrem +zcard +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
+//	+sadd +rpush +llen +lindex +lrange +ltrim
+//
+// A Cluster needs +cluster and +command too, vector sets +@vectorset, and the
+// operations (Verify, Export, Import) +scard +smembers +sscan +hscan +zscan +zcount
+// +zrevrange +type +rename.
+//
 // # Keys
 //
 // All keys of a partition share one hash tag, so that each script works on one
@@ -64,6 +82,7 @@
 //	T:s:<id>:log    LIST  its messages as JSON; the message with the number n has the index n-1
 //	T:s:<id>:ids    SET   the ids of its messages
 //	T:s:<id>:blobs  HASH  name → bytes
+//	T:import:…      what an Import has read so far; it ends by itself after a day
 //
 // What is not of one partition has slots of its own:
 //

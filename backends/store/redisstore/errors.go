@@ -5,6 +5,7 @@ package redisstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,9 @@ var reasons = []reason{
 	{"MISCONF", "the server cannot save to its disk and refuses writes: look at its disk and log", false},
 	{"NOAUTH", "the server wants a password: put it into the client's options or the URL", false},
 	{"WRONGPASS", "the user name or the password is wrong", false},
-	{"NOPERM", "the user's ACL forbids a command or a key that is needed: allow the keys of the prefix, and +@hash +@sortedset +@list +@set +@scripting +@keyspace", false},
+	{"NOPERM", "the user's ACL forbids a command or a key that is needed: see \"Permissions\" in the package comment", false},
+	{"ERR The user executing the script", "the user's ACL forbids a command or a key that a script needs: see \"Permissions\" in the package comment", false},
+	{"ERR ACL failure in script:", "the user's ACL forbids a command or a key that a script needs: see \"Permissions\" in the package comment", false},
 	{"DENIED", "the server runs in protected mode: bind an address and set a password", false},
 	{"WRONGTYPE", "a key is not as it was written: somebody else uses the prefix: choose another", false},
 }
@@ -97,8 +100,15 @@ func describe(doing string, err error, ctx context.Context) error { //nolint:rev
 	switch {
 	case errors.Is(err, redis.ErrClosed):
 		return fmt.Errorf("redisstore: %s: %w: the client is closed: %w", doing, backends.ErrUnavailable, err)
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return fmt.Errorf("redisstore: %s: %w: does it speak TLS? rediss:// is for servers that do: %w", doing, backends.ErrUnavailable, err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("redisstore: %s: %w: the server cannot be reached or does not answer: it ends the connection: is it a Redis, and without TLS? rediss:// is for those with: %w", doing, backends.ErrUnavailable, err)
 	case isNetwork(err):
 		return fmt.Errorf("redisstore: %s: %w: the server cannot be reached or does not answer: %w", doing, backends.ErrUnavailable, err)
+	}
+	if !errors.As(err, new(redis.Error)) {
+		return fmt.Errorf("redisstore: %s: %w: unexpected answer of the server: is it a Redis? %w", doing, backends.ErrUnavailable, err)
 	}
 	return fmt.Errorf("redisstore: %s: %w: unexpected answer of the server: %w", doing, backends.ErrUnavailable, err)
 }

@@ -36,6 +36,7 @@ func newPair(t *testing.T) *pair {
 	p := &pair{t: t, master: f.Start(t)}
 	p.replica = f.StartReplica(t, p.master)
 	p.proxy = faultproxy.Start(t, p.master.Addr)
+	synced(t, p.master) // it takes a master some time to count on a new replica
 	return p
 }
 
@@ -47,15 +48,15 @@ func (p *pair) store(cfg *redisstore.Config) *redisstore.Store {
 }
 
 // synced waits until the replica has all that the master has.
-func (p *pair) synced() {
-	p.t.Helper()
-	conn := p.master.Client(p.t).Conn()
+func synced(t *testing.T, master *testredis.Server) {
+	t.Helper()
+	conn := master.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }).Conn()
 	defer func() { _ = conn.Close() }()
-	ctx := p.t.Context()
-	require.NoError(p.t, conn.Set(ctx, "mark", "", time.Second).Err()) // WAIT is about writes of its connection
-	n, err := conn.Do(ctx, "wait", 1, 10_000).Int()
-	require.NoError(p.t, err)
-	require.Equal(p.t, 1, n)
+	ctx := t.Context()
+	require.NoError(t, conn.Set(ctx, "mark", "", time.Second).Err()) // WAIT is about writes of its connection
+	n, err := conn.Do(ctx, "wait", 1, 30_000).Int()
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
 }
 
 // cut ends the replication: what is written from now on is on the master alone.
@@ -102,7 +103,7 @@ func TestWhatAFailoverLoses(t *testing.T) {
 				want[id] = "kept by the replica"
 				write(id, id, want[id])
 			}
-			p.synced()
+			synced(t, p.master)
 			p.cut()
 			const gone = 7
 			for i := range gone - 1 {
@@ -226,7 +227,7 @@ func TestAMasterThatBecameAReplica(t *testing.T) {
 	s, patient := p.store(&redisstore.Config{Retry: time.Millisecond}), p.store(&redisstore.Config{Retry: time.Minute})
 	_, err := s.Append(t.Context(), ann, "s", saying("1"))
 	require.NoError(t, err)
-	p.synced()
+	synced(t, p.master)
 	p.proxy.Target(p.replica.Addr)
 	p.proxy.CutAll()
 	_, err = s.Append(t.Context(), ann, "s", saying("2"))

@@ -21,26 +21,27 @@ func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner) error)
 // the MULTI of a transaction that a dead node missed to other nodes, and waits there
 // for answers that never come. What a moved slot answers, [Store.do] repeats.
 func (s *Store) atOnce(ctx context.Context, fill func(redis.Pipeliner) error) error {
-	c, ok := s.client.(*redis.ClusterClient)
-	if !ok {
-		return firstError(s.client.TxPipelined(ctx, fill))
-	}
-	pipe := c.Pipeline()
+	pipe := s.client.Pipeline()
 	if err := fill(pipe); err != nil || pipe.Len() == 0 {
 		return err
 	}
 	all := pipe.Cmds()
 	key, _ := all[0].Args()[1].(string)
-	node, err := c.MasterForKey(ctx, key)
+	node, err := s.master(ctx, key)
 	if err != nil {
 		return err
 	}
-	return firstError(node.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+	again := func(pipe redis.Pipeliner) error {
 		for _, cmd := range all {
-			_ = tx.Process(ctx, cmd) // which puts it into the transaction
+			_ = pipe.Process(ctx, cmd) // which puts it there
 		}
 		return nil
-	}))
+	}
+	err = firstError(node.TxPipelined(ctx, again))
+	if redis.IsOOMError(err) { // Redis 7.0 refuses every transaction then: but for removals, nothing happens between
+		err = firstError(node.Pipelined(ctx, again))
+	}
+	return err
 }
 
 // firstError looks at every command: go-redis reports the first error alone, which

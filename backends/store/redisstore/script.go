@@ -25,6 +25,8 @@ var (
 	deleteSource string
 	//go:embed lua/drop.lua
 	dropSource string
+	//go:embed lua/probe.lua
+	probeSource string
 	//go:embed lua/rest.lua
 	restSource string
 

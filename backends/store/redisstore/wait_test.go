@@ -54,9 +54,10 @@ func TestARepeatWaitsForWhatWasWrittenBefore(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			master := f.Start(t)
 			replica := f.StartReplica(t, master)
-			cfg := &redisstore.Config{Replicas: 1, ReplicaTimeout: 50 * time.Millisecond, Retry: -1}
+			cfg := &redisstore.Config{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond, Retry: -1}
 			s, ann := newStore(t, master.Client(t), cfg), someone("ann")
-			_, err := newStore(t, master.Client(t), &redisstore.Config{Replicas: 1}).Append(t.Context(), ann, "s", saying("1"))
+			synced(t, master)
+			_, err := s.Append(t.Context(), ann, "s", saying("1"))
 			require.NoError(t, err)
 			replica.Freeze()
 			keyed := putting("a")
@@ -64,7 +65,7 @@ func TestARepeatWaitsForWhatWasWrittenBefore(t *testing.T) {
 			for i, repeated := range []*redisstore.Store{s, newStore(t, master.Client(t), cfg), newStore(t, master.Client(t), cfg)} {
 				_, err = repeated.Append(t.Context(), ann, "s", saying("2"))
 				require.ErrorIs(t, err, backends.ErrUnavailable, fmt.Sprint("append ", i))
-				require.ErrorContains(t, err, "0 of 1 replicas confirmed it within 50ms")
+				require.ErrorContains(t, err, "0 of 1 replicas confirmed it within 200ms")
 				_, err = repeated.Apply(t.Context(), ann, keyed)
 				require.ErrorIs(t, err, backends.ErrUnavailable, fmt.Sprint("apply ", i))
 			}
