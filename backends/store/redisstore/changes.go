@@ -15,6 +15,9 @@ const (
 	// changesPage is how many records, and how many tombstones, a page of changes
 	// has before it is rounded up to a whole batch.
 	changesPage = 1000
+	// firstPage is the same for a reader that knows nothing: it can begin to work on
+	// a small page while it reads the next.
+	firstPage = 250
 	// changesAlong is up to how many records the script sends along. More are read
 	// by commands of their own, which the server answers faster than a script.
 	changesAlong = 64
@@ -63,12 +66,15 @@ type page struct {
 
 func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor, vectors bool) (*store.ChangeSet, error) {
 	k := s.keys(p)
-	with := ""
+	with, size := "", changesPage
+	if from.inc == "" {
+		size = firstPage
+	}
 	if vectors {
 		with = "vectors"
 	}
 	reply, err := changesScript.Run(ctx, s.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
-		from.inc, from.version, from.seen, from.tip, changesPage, changesAlong, with).Slice()
+		from.inc, from.version, from.seen, from.tip, size, changesAlong, with).Slice()
 	if err != nil {
 		return nil, err
 	}

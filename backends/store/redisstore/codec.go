@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bytedance/sonic"
@@ -27,6 +29,11 @@ func encode(what string, v any) (string, error) {
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
+
+// prepareDecoder has the decoder of memories made before the first search waits
+// for it: that takes some milliseconds, once in a process. A failure only means
+// that it is made later.
+var prepareDecoder = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[backends.Memory]()) })
 
 // decode reads what encode wrote. Anything else means that somebody else wrote
 // to the key.

@@ -41,6 +41,7 @@ func New(ctx context.Context, client redis.UniversalClient, cfg *Config) (*Store
 	if client == nil {
 		return nil, fmt.Errorf("redisstore: %w: no client: pass one, or use Open with a URL", backends.ErrInvalid)
 	}
+	prepareDecoder()
 	s := &Store{client: client, config: c}
 	if err := s.check(ctx); err != nil {
 		return nil, fmt.Errorf("redisstore: the server cannot be used: %w", err)
