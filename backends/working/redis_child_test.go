@@ -38,7 +38,7 @@ func TestRedisChild(t *testing.T) {
 	if len(spec) == 0 {
 		t.Skip("it is for the processes that other tests start")
 	}
-	roles := map[string]func(*testing.T, *redis.Client, string){"steps": liveBySteps, "worker": liveByWork, "holder": liveByHolding}
+	roles := map[string]func(*testing.T, *redis.Client, string){"steps": liveBySteps, "worker": liveByWork, "holder": liveByHolding, "agent": liveAsAgent}
 	o, err := redis.ParseURL(spec[0])
 	require.NoError(t, err)
 	roles[spec[1]](t, redis.NewClient(o), spec[2])
