@@ -131,7 +131,9 @@ func TestGrowingAndShrinking(t *testing.T) {
 		}
 	}
 	remove(0, 15)
-	find(t, r, ann, tea)
+	for range 3 {
+		find(t, r, ann, tea)
+	}
 	require.Equal(t, 1, r.Stats().Large, "ten are left: it stays as it is")
 	remove(15, 16)
 	settle(t, r, 0)

@@ -66,7 +66,7 @@ func (f *nearRecords) Outline(ctx context.Context, p backends.Partition, cursor 
 	if err := f.begin(ctx, p, "Outline"); err != nil {
 		return nil, err
 	}
-	c, err := f.fakeRecords.Changes(ctx, p, cursor)
+	c, err := f.Changes(ctx, p, cursor)
 	if err != nil {
 		return nil, err
 	}

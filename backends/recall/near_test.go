@@ -235,6 +235,23 @@ func TestShortAnswersAreAskedForExactly(t *testing.T) {
 	require.Equal(t, []bool{false, true}, []bool{f.queries[0].Exact, f.queries[1].Exact})
 }
 
+// What the store shows to have no vector is not asked for one.
+func TestMemoriesWithoutVectorsInALargePartition(t *testing.T) {
+	f := newNearRecords()
+	r := large(t, f, 1, nil)
+	r.AskFewer()
+	stock(t, f, r, ann, 0, 20)
+	var plain []store.Mutation
+	for i := range 300 {
+		plain = append(plain, fact(fmt.Sprint("plain", i), "skiing"))
+	}
+	apply(t, f, ann, plain...)
+	q := &backends.SearchRequest{Query: "unheard", TopK: 19}
+	require.Equal(t, loaded(t, f, q), ids(find(t, r, ann, q)))
+	require.True(t, f.queries[1].Exact)
+	require.LessOrEqual(t, len(f.read), 20)
+}
+
 // Searches ask for a part of the vectors, and for none of another partition.
 func TestAsksForItsOwnAlone(t *testing.T) {
 	f, r := shelf(t, nil)
