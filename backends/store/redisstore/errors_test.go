@@ -285,7 +285,7 @@ func TestAServerThatHangs(t *testing.T) {
 		require.NoError(t, err, what)
 	}
 
-	tries := &counting{}
+	tries := &triesCounter{}
 	short := clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
 	short.AddHook(tries)
 	s = newStore(t, short, &redisstore.Config{Retry: 100 * time.Millisecond})
@@ -298,14 +298,14 @@ func TestAServerThatHangs(t *testing.T) {
 	proxy.Freeze(false)
 }
 
-// counting counts the commands that are sent alone.
-type counting struct{ commands int }
+// triesCounter counts the commands that are sent alone.
+type triesCounter struct{ commands int }
 
-func (c *counting) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (c *counting) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (c *triesCounter) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (c *triesCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error { c.commands++; return next(ctx, cmd) }
 }
-func (c *counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (c *triesCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
