@@ -285,7 +285,11 @@ func TestAServerThatHangs(t *testing.T) {
 		require.NoError(t, err, what)
 	}
 
+<<<<<<< ours
 	tries := &triesCounter{}
+=======
+	tries := &sendings{}
+>>>>>>> theirs
 	short := clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
 	short.AddHook(tries)
 	s = newStore(t, short, &redisstore.Config{Retry: 100 * time.Millisecond})
@@ -298,6 +302,7 @@ func TestAServerThatHangs(t *testing.T) {
 	proxy.Freeze(false)
 }
 
+<<<<<<< ours
 // triesCounter counts the commands that are sent alone.
 type triesCounter struct{ commands int }
 
@@ -306,6 +311,16 @@ func (c *triesCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error { c.commands++; return next(ctx, cmd) }
 }
 func (c *triesCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+=======
+// sendings counts the commands that are sent alone.
+type sendings struct{ commands int }
+
+func (c *sendings) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (c *sendings) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { c.commands++; return next(ctx, cmd) }
+}
+func (c *sendings) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+>>>>>>> theirs
 	return next
 }
 
