@@ -93,7 +93,7 @@ func (m *measurement) decode(stored []byte) ([]float32, error) {
 // takes seconds each time.
 const (
 	coldRuns = 5
-	coldFor  = 5 * time.Second
+	coldFor  = 10 * time.Second
 )
 
 // cold times the first search of each partition, in a new ranker; and again in

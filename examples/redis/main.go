@@ -133,6 +133,6 @@ func (r *request) drop(ctx context.Context, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "forgot %s: %d memories, %d sessions with %d messages\n", r.Scope.UserID, n.Records, n.Sessions, n.Messages)
+	_, err = fmt.Fprintf(stdout, "forgot %s: memories %d, sessions %d, messages %d\n", r.Scope.UserID, n.Records, n.Sessions, n.Messages)
 	return err
 }

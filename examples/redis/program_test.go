@@ -125,7 +125,7 @@ func TestProcessesThatTalkAtTheSameTime(t *testing.T) {
 			assert.Contains(t, answer, fmt.Sprintf("number %d lives in Rome", i))
 		}
 		forgotten := start(t, "-redis", url, "-user", "ann", "-forget")
-		assert.Contains(t, forgotten.stdout, "4 sessions", "three while talking, and one after: %s", forgotten.stderr)
+		assert.Contains(t, forgotten.stdout, "sessions 4", "three while talking, and one after: %s", forgotten.stderr)
 	})
 }
 
@@ -136,7 +136,7 @@ func TestAUserIsForgottenAndNobodyElse(t *testing.T) {
 		}
 		r := start(t, "-redis", url, "-user", "ann", "-forget")
 		assert.Zero(t, r.code, r.stderr)
-		assert.Equal(t, "forgot ann: 2 memories, 1 sessions with 2 messages\n", r.stdout)
+		assert.Equal(t, "forgot ann: memories 2, sessions 1, messages 2\n", r.stdout)
 		assert.Contains(t, said(t, "-redis", url, "-user", "ann", "-say", "What do I like?"), "don't know")
 		assert.Contains(t, said(t, "-redis", url, "-user", "bob", "-say", "What do I like?"), "tea")
 	})
@@ -147,7 +147,7 @@ func TestTheTourShowsWhatProcessesShare(t *testing.T) {
 		r := start(t, "-redis", url)
 		require.Zero(t, r.code, r.stderr)
 		assert.Equal(t, demomodel.Notice+"\n", r.stderr, "said once")
-		for _, want := range []string{"You told me: \"I am allergic to peanuts.\"", "旺财。”", "I don't know", "forgot ann-", "4 sessions"} {
+		for _, want := range []string{"You told me: \"I am allergic to peanuts.\"", "旺财。”", "I don't know", "forgot ann-", "sessions 4"} {
 			assert.Contains(t, r.stdout, want)
 		}
 	})
