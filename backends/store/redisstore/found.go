@@ -160,8 +160,23 @@ func (a *applier) replay(known string, current *store.Session) (*store.Applied, 
 	if a.batch.Session != nil {
 		out.Session = current
 	}
-	if a.update && current == nil { // gone since
-		return nil, fmt.Errorf("session %q: %w", a.batch.Session.Session, backends.ErrNotFound)
+	if a.update {
+		if err := stillHolds(a.batch.Session, current); err != nil {
+			return nil, err
+		}
 	}
 	return out, decode("results", results, &out.Results)
+}
+
+// stillHolds looks at what became of a session since an update of it whose answer was
+// lost: it may be gone, and the lease that was acquired may be another's, whose token
+// must never get into wrong hands.
+func stillHolds(u *store.SessionUpdate, current *store.Session) error {
+	switch {
+	case current == nil:
+		return fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound)
+	case u.Acquire != nil && current.Lease.Owner != u.Acquire.Owner:
+		return fmt.Errorf("session %q: %w: the lease was acquired, ended, and is another's", u.Session, backends.ErrConflict)
+	}
+	return nil
 }

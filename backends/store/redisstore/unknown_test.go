@@ -6,6 +6,7 @@ package redisstore_test
 import (
 	"io"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -25,6 +26,11 @@ func newLossy(t *testing.T) (s, other *redisstore.Store, lose func(meanwhile fun
 	c := redis.NewClient(&redis.Options{Addr: addr})
 	t.Cleanup(func() { _ = c.Close() })
 	s = newStore(t, c, nil)
+	warm := backends.Partition{Namespace: "warm", Kind: backends.PartitionUser, ID: "up"} // the server knows the scripts
+	_, err := s.Append(t.Context(), warm, "", &store.Append{})
+	require.NoError(t, err)
+	_, err = s.Update(t.Context(), warm, &store.SessionUpdate{})
+	require.NoError(t, err)
 	c.AddHook(&hook{after: func(name string) error {
 		if name != "evalsha" || meanwhile == nil {
 			return nil
@@ -70,6 +76,29 @@ func TestAnUpdateWithALostAnswerOfASessionThatIsGone(t *testing.T) {
 	lose(func() { require.NoError(t, other.Delete(t.Context(), ann, "talk")) })
 	_, err = s.Update(t.Context(), ann, &store.SessionUpdate{Session: "talk", Summary: text("ours")})
 	require.ErrorIs(t, err, backends.ErrNotFound)
+}
+
+// A lease is acquired, the answer is lost, and before the call is repeated the lease
+// ends and another takes it: the token of the other must not be handed out.
+func TestALeaseThatWasLostWithItsAnswer(t *testing.T) {
+	s, other, lose := newLossy(t)
+	_, err := s.Append(t.Context(), ann, "talk", &store.Append{Entries: []store.Entry{said("a")}})
+	require.NoError(t, err)
+	acquire := func(s *redisstore.Store, owner string) (*store.Session, error) {
+		return s.Update(t.Context(), ann, &store.SessionUpdate{Session: "talk", Acquire: &store.Acquire{Owner: owner, For: time.Nanosecond}})
+	}
+	lose(func() {
+		st, err := acquire(other, "other")
+		require.NoError(t, err)
+		require.Equal(t, int64(2), st.Lease.Token)
+	})
+	_, err = acquire(s, "me")
+	require.ErrorIs(t, err, backends.ErrConflict)
+
+	lose(func() {})
+	st, err := acquire(s, "me")
+	require.NoError(t, err, "nobody else has it")
+	require.Equal(t, int64(3), st.Lease.Token)
 }
 
 // A batch without a key is committed once, even if the partition moved on by more
