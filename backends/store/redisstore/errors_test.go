@@ -285,11 +285,7 @@ func TestAServerThatHangs(t *testing.T) {
 		require.NoError(t, err, what)
 	}
 
-<<<<<<< ours
-	tries := &triesCounter{}
-=======
 	tries := &sendings{}
->>>>>>> theirs
 	short := clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
 	short.AddHook(tries)
 	s = newStore(t, short, &redisstore.Config{Retry: 100 * time.Millisecond})
@@ -302,16 +298,6 @@ func TestAServerThatHangs(t *testing.T) {
 	proxy.Freeze(false)
 }
 
-<<<<<<< ours
-// triesCounter counts the commands that are sent alone.
-type triesCounter struct{ commands int }
-
-func (c *triesCounter) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (c *triesCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { c.commands++; return next(ctx, cmd) }
-}
-func (c *triesCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-=======
 // sendings counts the commands that are sent alone.
 type sendings struct{ commands int }
 
@@ -320,7 +306,6 @@ func (c *sendings) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error { c.commands++; return next(ctx, cmd) }
 }
 func (c *sendings) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
->>>>>>> theirs
 	return next
 }
 
