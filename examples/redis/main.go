@@ -14,6 +14,7 @@
 //	go run ./examples/redis -user ann -say "I am allergic to peanuts."
 //	go run ./examples/redis -user ann -say "What am I allergic to?"
 //	go run ./examples/redis -user ann -forget
+//	go run ./examples/redis -health
 //
 // -redis, or REDIS_URL in the environment, names the server: one, a Cluster, or one
 // behind Sentinels (see package redisstore). OPENAI_API_KEY (and OPENAI_BASE_URL,
@@ -35,7 +36,6 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/examples/internal/assistant"
 )
@@ -51,8 +51,8 @@ func main() {
 // request is what the command line asks for.
 type request struct {
 	*assistant.Turn
-	url    string
-	forget bool
+	url            string
+	forget, health bool
 }
 
 // run is the program: 0 is success, 1 a failure, 2 a command line that makes no
@@ -66,7 +66,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "redis: %v\nredis -h lists the flags\n", err)
 		return 2
 	case r.forget:
-		err = r.drop(ctx, stdout)
+		err = r.onServer(ctx, stdout, forget)
+	case r.health:
+		err = r.onServer(ctx, stdout, health)
 	case r.Text != "":
 		err = r.say(ctx, stdout, stderr)
 	default:
@@ -84,14 +86,15 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	flags := flag.NewFlagSet("redis", flag.ContinueOnError)
 	flags.StringVar(&r.url, "redis", cmp.Or(os.Getenv("REDIS_URL"), "redis://localhost:6379/0"), "the `URL` of the server that keeps the memory")
 	flags.BoolVar(&r.forget, "forget", false, "forget the user: memories, conversations and all")
+	flags.BoolVar(&r.health, "health", false, "say how the server is, and what waits to be learnt")
 	turn, err := assistant.ParseTurn(flags, args, stderr)
 	if err != nil {
 		return nil, err
 	}
 	r.Turn = turn
 	switch say := turn.Given["say"]; {
-	case say && r.forget:
-		return nil, errors.New("-say and -forget exclude each other")
+	case say && r.forget, say && r.health, r.forget && r.health:
+		return nil, errors.New("-say, -forget and -health exclude each other")
 	case r.forget && !turn.Given["user"]:
 		return nil, errors.New("-forget needs -user NAME: nobody is forgotten by default")
 	case !say && !r.forget && (turn.Given["user"] || turn.Given["session"]):
@@ -116,23 +119,4 @@ func open(ctx context.Context, r *request, stderr io.Writer) (*assistant.Assista
 		return nil, err
 	}
 	return assistant.Open(ctx, server, r.Mode, stderr)
-}
-
-// drop erases all that is stored of the user, and says how much that was.
-func (r *request) drop(ctx context.Context, stdout io.Writer) (err error) {
-	server, err := redisstore.Open(ctx, r.url, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	user, err := r.Scope.Partition(backends.PartitionUser)
-	if err != nil {
-		return err
-	}
-	n, err := server.Drop(ctx, user)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "forgot %s: memories %d, sessions %d, messages %d\n", r.Scope.UserID, n.Records, n.Sessions, n.Messages)
-	return err
 }

@@ -142,6 +142,15 @@ func TestAUserIsForgottenAndNobodyElse(t *testing.T) {
 	})
 }
 
+func TestHealthTellsWhatWaits(t *testing.T) {
+	t.Parallel()
+	url := testredis.Need(t).Start(t).URL()
+	said(t, "-redis", url, "-user", "ann", "-say", "I like tea.")
+	r := start(t, "-redis", url, "-health")
+	assert.Zero(t, r.code, r.stderr)
+	assert.Regexp(t, `^ping \S+s; not learnt yet: messages 0, sessions 0; indexes that disagree: 0\n`, r.stdout)
+}
+
 func TestTheTourShowsWhatProcessesShare(t *testing.T) {
 	onServers(t, func(t *testing.T, url string) {
 		r := start(t, "-redis", url)
@@ -159,7 +168,7 @@ func TestAServerThatCannotBeReached(t *testing.T) {
 	addr := gone.Addr()
 	url := "redis://:secret@" + addr
 	gone.Close()
-	for name, args := range map[string][]string{"say": {"-say", "hi"}, "forget": {"-user", "ann", "-forget"}, "tour": nil} {
+	for name, args := range map[string][]string{"say": {"-say", "hi"}, "forget": {"-user", "ann", "-forget"}, "health": {"-health"}, "tour": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := start(t, append([]string{"-redis", url}, args...)...)
@@ -198,6 +207,7 @@ func TestACommandLineThatMakesNoSense(t *testing.T) {
 		"user alone":       {[]string{"-user", "ann"}, "-say"},
 		"everybody":        {[]string{"-user", "*", "-say", "hi"}, "'*'"},
 		"nobody forgotten": {[]string{"-forget"}, "-user NAME"},
+		"said and healthy": {[]string{"-health", "-say", "hi"}, "exclude"},
 		"said and forgot":  {[]string{"-user", "ann", "-forget", "-say", "hi"}, "exclude"},
 	} {
 		t.Run(name, func(t *testing.T) {
