@@ -117,7 +117,8 @@ func checkNearest(q *store.NearestQuery) error {
 // ErrUnavailable, as [Store.Nearest] is.
 //
 // The server does other work in between, which waits for some ten milliseconds at
-// most.
+// most; but when an index of 100,000 records is erased, as before it is built anew
+// for another embedding model, everything waits for about 150.
 func (s *Store) BuildNear(ctx context.Context, p backends.Partition, decode func(encoded []byte) ([]float32, error)) error {
 	if err := checkNames(p, ""); err != nil {
 		return err

@@ -16,8 +16,9 @@ type NearConfig struct {
 	// Use is whether vector sets are used. Optional. Defaults to NearAuto.
 	Use NearUse
 
-	// Float32 keeps the vectors of the index as float32: four times the memory of
-	// int8, and cosines that are exact. What is found hardly differs. Optional.
+	// Float32 keeps the vectors of the index as float32 instead of int8, so that its
+	// cosines are exact. What is found hardly differs: an element of 1,536 dimensions
+	// takes 6.9 KB of the server's memory instead of 2.3. Optional.
 	// Processes that share a partition must agree on it: each would build the
 	// index anew. Defaults to false.
 	Float32 bool

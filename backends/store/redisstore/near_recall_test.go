@@ -22,7 +22,7 @@ import (
 )
 
 // cloud makes vectors as embedding models do: in clusters, of fewer dimensions
-// than they have components, with noise.
+// than they have components, half of it noise.
 type cloud struct {
 	r       *rand.Rand
 	dim     int
@@ -47,7 +47,7 @@ func newCloud(dim int) *cloud {
 func (c *cloud) next() []float32 {
 	v := randomVector(c.r, c.dim)
 	for i := range v {
-		v[i] *= 2
+		v[i] *= 8
 	}
 	for i, x := range c.centres[c.r.IntN(clusters)] {
 		x += 0.8 * float32(c.r.NormFloat64())

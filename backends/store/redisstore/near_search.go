@@ -23,7 +23,7 @@ const (
 	nearScan = 2000
 	// nearEffort is how many candidates a walk of the graph keeps at least, and
 	// nearMostEffort how many the server allows.
-	nearEffort, nearMostEffort = 200, 1_000_000
+	nearEffort, nearMostEffort = 400, 1_000_000
 	// nearPoll is how often a search looks whether others are done with the index.
 	nearPoll = 10 * time.Millisecond
 )
