@@ -88,7 +88,7 @@ func healthOfDrift(t *testing.T, open func(testing.TB) redis.UniversalClient) {
 
 // Much work is looked at in part, with as many commands as little.
 func TestHealthIsBounded(t *testing.T) {
-	o := emptyOps(t, imitated)
+	o := emptyOps(t, quick(t))
 	for n := range 200 {
 		p := backends.Partition{Namespace: fmt.Sprint("n", n%20), Kind: backends.PartitionUser, ID: fmt.Sprint(n)}
 		for s := range 1 + n%2*20 {

@@ -53,6 +53,7 @@ const (
 	theVersion word = "v" // the version that the partition is raised to
 	newBirth   word = "b" // the next number of creation
 	newMove    word = "m" // the next number of change
+	lastMove   word = "c" // the last one
 )
 
 // stamped is a text that begins with the version.

@@ -55,11 +55,8 @@ func (i *inspector) judgeHistory(f *finding, text string, version any) {
 	}
 	last := int64(0)
 	for n := range events {
-		switch e := &events[n]; {
-		case e.MemoryID != f.id:
+		if e := &events[n]; e.MemoryID != f.id {
 			f.add(key, fmt.Sprintf("event %d is of the memory %q: remove the line", n+1, e.MemoryID), "")
-		case e.Version < last:
-			f.add(key, fmt.Sprintf("event %d has version %d, the one before it %d", n+1, e.Version, last), "")
 		}
 		last = max(last, events[n].Version)
 	}

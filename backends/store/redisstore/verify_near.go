@@ -20,7 +20,7 @@ func (i *inspector) near(ctx context.Context) error {
 		return nil
 	}
 	if err != nil || n == 0 {
-		return i.described(ctx, err)
+		return describe(i.doing, err, ctx)
 	}
 	p := Problem{Key: i.keys.near(), What: fmt.Sprintf("the index differs from %d records", n), Fix: "it is erased, and built anew by the next search"}
 	if i.fix {

@@ -25,30 +25,38 @@ var (
 const inspectPage = 200
 
 // fields calls f with the names of a hash, in pages. A name may come twice.
-func (s *Store) fields(ctx context.Context, key string, f func([]string) error) error {
-	return scan(f, func(cursor string) (string, []string, error) {
-		reply, err := namesScript.Run(ctx, s.client, []string{key}, cursor, inspectPage).Slice()
-		if err != nil {
-			return "", nil, err
-		}
-		if len(reply) != 2 {
-			return "", nil, fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, reply)
-		}
-		next, _ := reply[0].(string)
-		return next, texts(reply[1]), nil
+func (i *inspector) fields(ctx context.Context, key string, f func([]string) error) error {
+	return scan(f, func(cursor string) (next string, names []string, err error) {
+		err = i.try(ctx, func() error {
+			reply, err := namesScript.Run(ctx, i.client, []string{key}, cursor, inspectPage).Slice()
+			if err != nil {
+				return err
+			}
+			if len(reply) != 2 {
+				return fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, reply)
+			}
+			next, _ = reply[0].(string)
+			names = texts(reply[1])
+			return nil
+		})
+		return next, names, err
 	})
 }
 
 // members calls f with the members of a sorted set, in pages. One may come twice.
-func (s *Store) members(ctx context.Context, key string, f func([]string) error) error {
+func (i *inspector) members(ctx context.Context, key string, f func([]string) error) error {
 	return scan(f, func(cursor string) (string, []string, error) {
 		at, _ := strconv.ParseUint(cursor, 10, 64)
-		both, next, err := s.client.ZScan(ctx, key, at, "", inspectPage).Result()
+		var both []string
+		err := i.try(ctx, func() (err error) {
+			both, at, err = i.client.ZScan(ctx, key, at, "", inspectPage).Result()
+			return err
+		})
 		var out []string
-		for i := 0; i < len(both); i += 2 {
-			out = append(out, both[i])
+		for n := 0; n < len(both); n += 2 {
+			out = append(out, both[n])
 		}
-		return strconv.FormatUint(next, 10), out, err
+		return strconv.FormatUint(at, 10), out, err
 	})
 }
 
@@ -73,18 +81,10 @@ func scan(f func([]string) error, page func(cursor string) (string, []string, er
 
 // eachField settles what look finds of the fields of a hash.
 func (i *inspector) eachField(ctx context.Context, key string, look func(context.Context, []string) ([]*finding, error)) error {
-	return i.described(ctx, i.Store.fields(ctx, key, func(ids []string) error { return i.settle(ctx, ids, look) }))
+	return i.fields(ctx, key, func(ids []string) error { return i.settle(ctx, ids, look) })
 }
 
 // eachMember does so with the members of a sorted set.
 func (i *inspector) eachMember(ctx context.Context, key string, look func(context.Context, []string) ([]*finding, error)) error {
-	return i.described(ctx, i.Store.members(ctx, key, func(ids []string) error { return i.settle(ctx, ids, look) }))
-}
-
-// described says of an error of a scan what was being done; those of settle do.
-func (i *inspector) described(ctx context.Context, err error) error {
-	if err == nil || isSentinel(err) {
-		return err
-	}
-	return describe(i.doing, err, ctx)
+	return i.members(ctx, key, func(ids []string) error { return i.settle(ctx, ids, look) })
 }

@@ -35,10 +35,10 @@ func (s *Store) RepairRegistry(ctx context.Context) (*Report, error) {
 
 func (s *Store) inspectRegistry(ctx context.Context, fix bool) (*Report, error) {
 	i := s.inspector("verify the registry", keys{}, fix)
-	if err := i.described(ctx, i.scanKeys(ctx)); err != nil {
-		return nil, err
+	if err := i.scanKeys(ctx); err != nil {
+		return nil, describe(i.doing, err, ctx)
 	}
-	if err := i.described(ctx, i.entries(ctx)); err != nil {
+	if err := i.entries(ctx); err != nil {
 		return nil, err
 	}
 	return i.out, nil

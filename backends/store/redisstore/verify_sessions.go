@@ -6,6 +6,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -272,7 +273,7 @@ func (i *inspector) judgeIndexes(f *finding, l *sessionLook) {
 		f.add(k.born(), "the session is missing: a drop would leave it", "it is entered")
 		f.mend.expect(nil, "ZSCORE", k.born(), l.id).do("ZADD", k.born(), newBirth, l.id)
 	}
-	var at any = newMove
+	var at any = lastMove
 	switch {
 	case l.sess != nil:
 		at = l.sess
@@ -297,33 +298,52 @@ func (i *inspector) judgeIndexes(f *finding, l *sessionLook) {
 	}
 }
 
-// births looks for sessions with the same number of creation: a listing would meet
-// both twice.
+// births looks for sessions without a number of creation, which no listing meets,
+// and for some with the same number, which a listing would meet twice.
 func (i *inspector) births(ctx context.Context) error {
-	k := i.keys
-	return i.eachMember(ctx, k.born(), func(ctx context.Context, ids []string) ([]*finding, error) {
-		var out []*finding
-		numbers, err := i.client.ZMScore(ctx, k.born(), ids...).Result()
-		if err != nil {
-			return nil, err
-		}
-		same := make([]*redis.StringSliceCmd, len(ids))
-		err = i.pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for n := range ids {
-				at := scoreText(numbers[n])
-				same[n] = pipe.ZRangeByScore(ctx, k.born(), &redis.ZRangeBy{Min: at, Max: at, Count: 2})
+	return i.eachMember(ctx, i.keys.born(), func(ctx context.Context, ids []string) ([]*finding, error) {
+		key := i.keys.born()
+		numbers, same := make([]*redis.FloatCmd, len(ids)), make([]*redis.StringSliceCmd, len(ids))
+		err := i.pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for n, id := range ids {
+				numbers[n] = pipe.ZScore(ctx, key, id)
 			}
 			return nil
 		})
+		if err != nil {
+			return nil, err
+		}
+		err = i.pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for n := range ids {
+				at := scoreText(numbers[n].Val())
+				same[n] = pipe.ZRangeByScore(ctx, key, &redis.ZRangeBy{Min: at, Max: at, Count: 2})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		var out []*finding
 		for n, id := range ids {
-			if first := same[n].Val(); err == nil && len(first) == 2 && first[0] != id {
-				f := &finding{id: id}
-				f.add(k.born(), fmt.Sprintf("the session has the number %v of %q too", numbers[n], first[0]), "it gets another")
-				f.mend = (&mending{}).expect(scoreText(numbers[n]), "ZSCORE", k.born(), first[0]).expect(scoreText(numbers[n]), "ZSCORE", k.born(), id).
-					do("ZADD", k.born(), newBirth, id)
-				out = append(out, f)
+			if numbers[n].Err() == nil {
+				out = append(out, i.judgeBirth(id, numbers[n].Val(), same[n].Val()))
 			}
 		}
-		return out, err
+		return out, nil
 	})
+}
+
+// judgeBirth looks at a session's number, which the first two of same have.
+func (i *inspector) judgeBirth(id string, number float64, same []string) *finding {
+	f, key := &finding{id: id}, i.keys.born()
+	mend := (&mending{}).expect(scoreText(number), "ZSCORE", key, id).do("ZADD", key, newBirth, id)
+	switch {
+	case number < 1 || number != math.Trunc(number):
+		f.add(key, fmt.Sprintf("the session has the number %v: no list has it", number), "it gets another")
+		f.mend = mend
+	case len(same) == 2 && same[0] != id:
+		f.add(key, fmt.Sprintf("the session has the number %v of %q too", number, same[0]), "it gets another")
+		f.mend = mend.expect(scoreText(number), "ZSCORE", key, same[0])
+	}
+	return f
 }

@@ -139,12 +139,17 @@ func TestOperations(t *testing.T) {
 			{"a sound partition", soundPartition},
 			{"damages", everyDamage},
 			{"export and import", exportAndImport},
+			{"import from another server", importFromAnotherServer},
 			{"export while it changes", exportOfAPartitionThatChanges},
 			{"import into what holds something", importNeedsAnEmptyPartition},
 			{"import while somebody writes", importWhileSomebodyWrites},
 			{"import of much", importOfMuch},
 			{"health of what is stored", healthOfWhatIsStored},
 			{"health of drift", healthOfDrift},
+			{"a busy partition", busyPartition},
+			{"repair among writers", repairAmongWriters},
+			{"registry", registry},
+			{"erasure", erasure},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, open) })
 		}
@@ -263,6 +268,8 @@ var damages = []damage{
 	{"a session in no list", [][]any{{"ZREM", "T:sess", "s"}}, `T:sess "s": the session is missing`, "", false},
 	{"a session that no drop finds", [][]any{{"ZREM", "T:born", "s"}}, `T:born "s": the session is missing`, "", false},
 	{"blobs in another's place", [][]any{{"ZADD", "T:born", "1", "no session"}}, `T:born "s": the session has the number 1 of "no session" too`, "", false},
+	{"a session without a number", [][]any{{"ZADD", "T:born", "0", "s"}}, `T:born "s": the session has the number 0: no list has it`, "", false},
+	{"a session with half a number", [][]any{{"ZADD", "T:born", "1.5", "s"}}, `T:born "s": the session has the number 1.5: no list has it`, "", false},
 	{"a session not pending", [][]any{{"ZREM", "T:pend", "s"}}, `T:pend "s": the session is missing: its messages from 3 to 3`, "", false},
 	{"a session pending since another time", [][]any{{"ZADD", "T:pend", "1", "s"}}, `T:pend "s": the session last changed at 4, here at 1`, "", false},
 	{"a session pending for nothing", [][]any{{"ZADD", "T:pend", "1", ""}}, `T:pend: all messages of the session were learnt from`, "", false},

@@ -4,7 +4,8 @@
 -- or "", the number of its checks, each "=" and the answer that is expected or ""
 -- for none, and a command; the number of its commands, and these. A command is the
 -- number of its words and the words, each marked: "=" as it is, "v" the version,
--- "s" stamped with it, "b" a new number of creation, "m" one of change.
+-- "s" stamped with it, "b" a new number of creation, "m" one of change,
+-- "c" the last number of change.
 -- Returns for each repair 1, or 0 when something was not as expected.
 local meta, tips = KEYS[1], KEYS[2]
 local at = 2
@@ -32,6 +33,7 @@ local marks = {
   v = function() return raised() end,
   s = function(text) return raised() .. ' ' .. text end,
   b = function() return int(redis.call('HINCRBY', meta, 'born', 1)) end,
+  c = function() return redis.call('HGET', meta, 'moved') or '0' end,
   m = function() return int(redis.call('HINCRBY', meta, 'moved', 1)) end,
 }
 
