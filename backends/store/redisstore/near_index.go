@@ -92,28 +92,9 @@ func (b *indexer) catchUp(ctx context.Context, o *outlook) (*outlook, error) {
 
 // page takes one page of changes over into the index.
 func (b *indexer) page(ctx context.Context, at *outlook) error {
-	from, err := parseCursor(at.cursor)
+	pg, err := b.next(ctx, at)
 	if err != nil {
 		return err
-	}
-	k := b.keys
-	reply, err := changesScript.Run(ctx, b.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
-		from.inc, from.version, from.seen, from.tip, nearPage, 0, "").Slice()
-	if err != nil {
-		return err
-	}
-	if len(reply) == 0 {
-		return errLost
-	}
-	pg, err := readPage(reply)
-	if err != nil {
-		return err
-	}
-	if pg.reset { // the past of the index is not that of the partition
-		if err := b.client.Unlink(ctx, k.near(), k.nearState()).Err(); err != nil {
-			return err
-		}
-		return errLost
 	}
 	w := &nearWrites{indexer: b, at: at, next: pg.cursor, last: pg.cursor.version >= pg.version}
 	if at.cursor == "" && at.card > 0 {
@@ -134,6 +115,31 @@ func (b *indexer) page(ctx context.Context, at *outlook) error {
 		}
 	}
 	return w.send(ctx, true)
+}
+
+// next reads which records the next page of changes has.
+func (b *indexer) next(ctx context.Context, at *outlook) (pg page, err error) {
+	from, err := parseCursor(at.cursor)
+	if err != nil {
+		return pg, err
+	}
+	k := b.keys
+	reply, err := changesScript.Run(ctx, b.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
+		from.inc, from.version, from.seen, from.tip, nearPage, 0, "").Slice()
+	if err != nil {
+		return pg, err
+	}
+	if len(reply) == 0 { // dropped
+		return pg, errLost
+	}
+	if pg, err = readPage(reply); err != nil || !pg.reset {
+		return pg, err
+	}
+	// The past of the index is not that of the partition.
+	if err := b.dropNear(ctx, b.p); err != nil {
+		return pg, err
+	}
+	return pg, errLost
 }
 
 // orphans returns the memories in the index that the partition has no more. The
