@@ -337,7 +337,7 @@ func (h *hostile) scan() (n int) {
 
 // No call touches a key outside its partition, whatever its names are.
 func TestHostileNamesStayInTheirPartition(t *testing.T) {
-	cases := several(4000, 100_000)
+	cases := several(3000, 100_000)
 	server := testredis.Need(t).Start(t)
 	c := server.Client(t)
 	h := &hostile{t: t, rnd: rand.New(rand.NewPCG(1, 2)), c: c, s: newStore(t, c, nil), names: hostileNames, model: map[backends.Partition]*held{}}

@@ -117,7 +117,7 @@ func TestIncrementsAddOnceWhenRepliesAreLost(t *testing.T) {
 	_, err := direct.Apply(t.Context(), ann, &store.Batch{Mutations: []store.Mutation{put("keyed", ""), put("bare", "")}})
 	require.NoError(t, err)
 	const adders = 8
-	each := several(100, 500)
+	each := several(60, 500)
 	var all errgroup.Group
 	stores := make([]*redisstore.Store, adders)
 	for n := range stores {

@@ -25,7 +25,7 @@ func newLossy(t *testing.T) (s, other *redisstore.Store, lose func(meanwhile fun
 	var meanwhile func()
 	c := redis.NewClient(&redis.Options{Addr: addr})
 	t.Cleanup(func() { _ = c.Close() })
-	s = newStore(t, c, nil)
+	s = newStore(t, c, &redisstore.Config{Retry: time.Minute})
 	warm := backends.Partition{Namespace: "warm", Kind: backends.PartitionUser, ID: "up"} // the server knows the scripts
 	_, err := s.Append(t.Context(), warm, "", &store.Append{})
 	require.NoError(t, err)

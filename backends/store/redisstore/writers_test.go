@@ -120,7 +120,7 @@ func TestManyWritersAppendToOneSession(t *testing.T) {
 		t.Logf("%d writers, %d messages each, over %d clients", w.writers, w.count, len(w.stores))
 	}
 	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
-		count := 1000
+		count := several(200, 1000)
 		if name := t.Name(); name[len(name)-len("miniredis"):] == "miniredis" || testing.Short() {
 			count = 50
 		}
