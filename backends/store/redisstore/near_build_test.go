@@ -227,6 +227,34 @@ func TestLeaseOfTheDead(t *testing.T) {
 	assert.False(t, client.HExists(t.Context(), stateKey(p), "owner").Val(), "the lease is given back")
 }
 
+func TestIndexOfAnotherPastIsBuiltAnew(t *testing.T) {
+	client := testredis.NeedRedis(t, 8).Start(t).Client(t)
+	s := newStore(t, client, nearConfig())
+	r := rand.New(rand.NewPCG(6, 6))
+	for name, spoil := range map[string]func(cursor string) (field, value string){
+		"a nonce that is not known": func(c string) (string, string) { return "cursor", c[:len(c)-8] + "AAAAAAAA" },
+		"no cursor at all":          func(string) (string, string) { return "cursor", "nonsense" },
+		"a version to come":         func(string) (string, string) { return "ver", "1000" },
+		"another format":            func(string) (string, string) { return "format", "0" },
+		"another partition":         func(string) (string, string) { return "inc", "x" },
+		"another space":             func(string) (string, string) { return "space", "{}" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := user("past")
+			_, err := s.Drop(t.Context(), p)
+			require.NoError(t, err)
+			fill(t, s, p, r, 20, 8)
+			requireExact(t, s, s, p, randomVector(r, 8))
+			before := client.HGetAll(t.Context(), stateKey(p)).Val()
+			field, value := spoil(before["cursor"])
+			client.HSet(t.Context(), stateKey(p), field, value)
+			applyTo(t, s, p, 8, putVector("id-1", randomVector(r, 8)), store.Delete("id-2"))
+			requireExact(t, s, s, p, randomVector(r, 8))
+			assert.NotEqual(t, before["name"], client.HGet(t.Context(), stateKey(p), "name").Val())
+		})
+	}
+}
+
 func TestForbiddenVectorSets(t *testing.T) {
 	srv := testredis.NeedRedis(t, 8).Start(t)
 	admin := srv.Client(t)

@@ -120,8 +120,8 @@ func (b *indexer) page(ctx context.Context, at *outlook) error {
 // next reads which records the next page of changes has.
 func (b *indexer) next(ctx context.Context, at *outlook) (pg page, err error) {
 	from, err := parseCursor(at.cursor)
-	if err != nil {
-		return pg, err
+	if err != nil { // somebody else wrote to the state
+		return pg, b.startOver(ctx)
 	}
 	k := b.keys
 	reply, err := changesScript.Run(ctx, b.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
@@ -135,11 +135,15 @@ func (b *indexer) next(ctx context.Context, at *outlook) (pg page, err error) {
 	if pg, err = readPage(reply); err != nil || !pg.reset {
 		return pg, err
 	}
-	// The past of the index is not that of the partition.
+	return pg, b.startOver(ctx) // the past of the index is not that of the partition
+}
+
+// startOver erases the index; what follows is a new one.
+func (b *indexer) startOver(ctx context.Context) error {
 	if err := b.dropNear(ctx, b.p); err != nil {
-		return pg, err
+		return err
 	}
-	return pg, errLost
+	return errLost
 }
 
 // orphans returns the memories in the index that the partition has no more. The
