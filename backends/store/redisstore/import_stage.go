@@ -21,7 +21,6 @@ var (
 	//go:embed lua/import.lua
 	importSource string
 
-	stageScript  = redis.NewScript(stageSource)
 	importScript = redis.NewScript(importSource)
 )
 
@@ -207,13 +206,13 @@ func (im *importer) switchArgs() (all []string, args []any, err error) {
 		tip = newNonce()
 	}
 	all = append(im.real.all(), im.staged.all()...)
-	args = []any{im.inc, tip, c.Records, im.vectors, c.Records, c.Deleted, c.Histories, c.Keys, c.Keys, c.Sessions, im.pending, len(im.stage.sessions)}
+	args = []any{im.inc, tip, c.Records, im.vectors, c.Records, c.Deleted, c.Histories, c.Keys, c.Keys, c.Sessions, im.pending, len(im.sessions)}
 	meta, err := im.metaFields()
 	if err != nil {
 		return nil, nil, err
 	}
 	args = append(append(args, len(meta)/2), meta...)
-	for _, s := range im.stage.sessions {
+	for _, s := range im.sessions {
 		all = append(append(all, im.real.session(s.id).all()...), im.staged.session(s.id).all()...)
 		args = append(args, s.messages, s.blobs, s.left)
 	}
@@ -254,7 +253,7 @@ func (im *importer) clean(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 	defer cancel()
 	all := im.staged.all()
-	for _, s := range im.stage.sessions {
+	for _, s := range im.sessions {
 		all = append(all, im.staged.session(s.id).all()...)
 	}
 	err := im.do(ctx, "remove what was imported", func() error {

@@ -6,7 +6,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -61,11 +61,12 @@ func (i *inspector) records(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		out := make([]*finding, len(ids))
+		out := make([]*finding, 0, len(ids))
 		var chained []backends.Memory
 		for n, id := range ids {
-			out[n] = &finding{id: id}
-			if m := i.judgeRecord(out[n], &states[n], version); m != nil && (m.Supersedes != "" || m.SupersededBy != "") {
+			f := &finding{id: id}
+			out = append(out, f)
+			if m := i.judgeRecord(f, &states[n], version); m != nil && (m.Supersedes != "" || m.SupersededBy != "") {
 				chained = append(chained, *m)
 			}
 		}
@@ -219,27 +220,33 @@ func (i *inspector) follow(ctx context.Context, c *chain) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var self, other backends.Memory
-	if readMemory(own.Val(), &self) != nil || self.SupersededBy != c.to && self.Supersedes != c.to {
+	self, ok := memoryOf(own)
+	if !ok || self.SupersededBy != c.to && self.Supersedes != c.to {
 		return "", nil // changed meanwhile
 	}
-	if text.Err() != nil {
-		if history.Err() != nil {
+	if !exists(text) {
+		if !exists(history) {
 			return fmt.Sprintf("it is %s %q, which neither exists nor ever did", c.word, c.to), nil
 		}
 		return "", nil
 	}
-	if readMemory(text.Val(), &other) != nil || c.back(&other) == c.from {
+	other, ok := memoryOf(text)
+	if !ok || c.back(other) == c.from || c.isTold(history.Val()) {
 		return "", nil // what cannot be read is a problem of its own
 	}
-	events, err := readEvents(history.Val())
-	for n := range events {
-		if c.told(&events[n]) == c.from {
-			return "", nil
-		}
-	}
-	if err != nil || strings.TrimSpace(history.Val()) == "" {
-		return "", nil
-	}
 	return fmt.Sprintf("it is %s %q, which knows nothing of it: put the record with the link that is right", c.word, c.to), nil
+}
+
+func exists(cmd *redis.StringCmd) bool { return cmd.Err() == nil }
+
+// memoryOf reads an entry of T:rec, if it is there and can be read.
+func memoryOf(cmd *redis.StringCmd) (*backends.Memory, bool) {
+	var m backends.Memory
+	return &m, exists(cmd) && readMemory(cmd.Val(), &m) == nil
+}
+
+// isTold reports whether a history tells of the other end, or cannot be read.
+func (c *chain) isTold(history string) bool {
+	events, err := readEvents(history)
+	return err != nil || len(events) == 0 || slices.ContainsFunc(events, func(e backends.Event) bool { return c.told(&e) == c.from })
 }

@@ -172,10 +172,10 @@ func (i *inspector) judgeSession(ctx context.Context, f *finding, l *sessionLook
 		i.judgeStateless(f, l)
 		return nil
 	}
-	st, err := readSession(i.p, l.id, l.fields)
-	if err != nil {
-		f.add(l.keys.state(), "it cannot be read: write what it was (from an export), or delete the session: "+err.Error(), "")
-		return nil
+	st, unreadable := readSession(i.p, l.id, l.fields)
+	if unreadable != nil {
+		f.add(l.keys.state(), "it cannot be read: write what it was (from an export), or delete the session: "+unreadable.Error(), "")
+		return nil //nolint:nilerr // the report has it
 	}
 	f.mend = (&mending{}).expect(l.fields["ver"], "HGET", l.keys.state(), "ver").expect(l.fields["state"], "HGET", l.keys.state(), "state")
 	if st.expired(i.now()) {
