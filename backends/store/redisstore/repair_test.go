@@ -135,7 +135,9 @@ func repairAmongWriters(t *testing.T, open func(testing.TB) redis.UniversalClien
 	rounds := howOften(t, 8, 200)
 	repaired := 0
 	for n := range rounds {
-		for { // one that can be repaired, and that writers do not stumble over
+		o.apply(&store.Batch{Mutations: []store.Mutation{store.Put(opsFact("apart", fmt.Sprint(n)))}})
+		o.damage([][]any{{"ZREM", "T:chg", "apart"}}) // no writer puts this right
+		for {                                         // one that can be repaired, and that writers do not stumble over
 			d := damages[(n*7+rand.IntN(len(damages)))%len(damages)]
 			if d.left == "" && !strings.Contains(d.name, "meta") && !strings.Contains(d.name, "life") && !strings.Contains(d.name, "fell") && !strings.Contains(d.name, "no number") && !strings.Contains(d.name, "lost") && !strings.Contains(d.name, "ends by itself") {
 				o.damage(d.do)
@@ -153,7 +155,7 @@ func repairAmongWriters(t *testing.T, open func(testing.TB) redis.UniversalClien
 	o.sound()
 	require.Equal(t, o.follow("").records, reader.catchUp(o).records, "a reader that followed sees what a new one sees")
 	t.Logf("%d problems repaired among %d writes", repaired, writes)
-	require.NotZero(t, repaired)
+	require.GreaterOrEqual(t, repaired, rounds)
 }
 
 // quick opens a real server, if there is one: the imitation is slow at scripts.
@@ -252,7 +254,9 @@ func TestAReportIsBounded(t *testing.T) {
 	require.Equal(t, [2]int{1500, 1500}, [2]int{r.Total, r.Fixed})
 	require.Len(t, o.follow("").records, 1500)
 	o.sound()
-	require.Equal(t, "9", o.raw.HGet(o.ctx, o.tag+":meta", "ver").Val(), "one version for each page of 200")
+	version, err := o.raw.HGet(o.ctx, o.tag+":meta", "ver").Int()
+	require.NoError(t, err)
+	require.Less(t, version, 30, "one version for each page, not for each record")
 }
 
 func TestVerifyErrors(t *testing.T) {
