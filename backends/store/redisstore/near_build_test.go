@@ -255,6 +255,38 @@ func TestIndexOfAnotherPastIsBuiltAnew(t *testing.T) {
 	}
 }
 
+func TestLeaseIsGivenBackWhileOthersWrite(t *testing.T) {
+	srv := testredis.NeedRedis(t, 8).Start(t)
+	p, r := user("giveback"), rand.New(rand.NewPCG(6, 6))
+	const dim = 4
+	client, writer := srv.Client(t), newStore(t, srv.Client(t), nearConfig())
+	_, err := writer.Nearest(t.Context(), p, query(randomVector(r, dim), 5)) // loads the script
+	require.NoError(t, err)
+	looked, grown := sync.Once{}, false
+	client.AddHook(watch{func(keys int) {
+		if keys == 5 { // the index was looked at: now the partition grows by more than a page
+			looked.Do(func() {
+				grown = true
+				for i := range 3 {
+					var all []store.Mutation
+					for j := range 900 {
+						all = append(all, putVector(fmt.Sprintf("more-%d-%d", i, j), randomVector(r, dim)))
+					}
+					applyTo(t, writer, p, dim, all...)
+				}
+			})
+		}
+	}})
+	fill(t, writer, p, r, 10, dim)
+	s := newStore(t, client, nearConfig())
+	_, err = s.Nearest(t.Context(), p, query(randomVector(r, dim), 5))
+	require.NoError(t, err)
+	require.True(t, grown)
+	assert.False(t, client.HExists(t.Context(), stateKey(p), "owner").Val())
+	require.NoError(t, writer.BuildNear(t.Context(), p, decoder('a')))
+	requireExact(t, writer, writer, p, randomVector(r, dim))
+}
+
 func TestForbiddenVectorSets(t *testing.T) {
 	srv := testredis.NeedRedis(t, 8).Start(t)
 	admin := srv.Client(t)

@@ -62,7 +62,9 @@ func (b *indexer) build(ctx context.Context) error {
 		if o.inc == "" {
 			return nil
 		}
-		target = max(target, o.version)
+		if target < 0 {
+			target = o.version
+		}
 		if o.mine {
 			if o, err = b.catchUp(ctx, o); err != nil && !errors.Is(err, errLost) {
 				return err
@@ -81,9 +83,13 @@ func (b *indexer) build(ctx context.Context) error {
 // and gives it back.
 func (b *indexer) catchUp(ctx context.Context, o *outlook) (*outlook, error) {
 	at := *o
+	defer func() {
+		if at.mine { // with the last page it is back already
+			b.release(ctx, b.p, b.owner)
+		}
+	}()
 	for !at.reaches(o.version) {
 		if err := b.step(ctx, func() error { return b.page(ctx, &at) }); err != nil {
-			b.release(ctx, b.p, b.owner)
 			return nil, err
 		}
 	}

@@ -194,7 +194,7 @@ func (w *nearWrites) write(ctx context.Context, some []nearWrite, done bool) err
 		live, err := number(reply[2])
 		w.at.card, w.at.dead = int(card), int(card-live)
 		if done {
-			w.at.cursor, w.at.at = w.next.String(), w.next.version
+			w.at.cursor, w.at.at, w.at.mine = w.next.String(), w.next.version, !w.last
 		}
 		return err
 	case len(reply) == 1 && word[0] == "lost":
