@@ -205,10 +205,28 @@ func (l *lister) add(ctx context.Context, p backends.Partition, ids []string) er
 	if err != nil {
 		return err
 	}
-	for _, st := range states {
-		if st != nil && (!l.query.Pending || st.Pending()) {
+	var gone []string
+	for i, st := range states {
+		switch {
+		case st == nil:
+			gone = append(gone, ids[i])
+		case !l.query.Pending || st.Pending():
 			l.out = append(l.out, st.Session)
 		}
 	}
+	if len(gone) > 0 {
+		l.sweep(ctx, p, gone)
+	}
 	return nil
+}
+
+// sweep takes sessions off the indexes that the server removed when their time was
+// over. If it fails the next listing meets them again.
+func (l *lister) sweep(ctx context.Context, p backends.Partition, ids []string) {
+	k := l.keys(p)
+	keys, args := []string{k.sessions(), k.pending(), k.born()}, make([]any, len(ids))
+	for i, id := range ids {
+		keys, args[i] = append(keys, k.session(id).state(), k.session(id).blobs()), id
+	}
+	_, _ = l.write(ctx, goneScript, keys, args...)
 }

@@ -97,7 +97,7 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, p := range all {
 			k := s.keys(p)
-			histories[i] = pipe.Exists(ctx, k.history())
+			histories[i] = pipe.Exists(ctx, k.history(), k.changed())
 			born[i] = pipe.ZRange(ctx, k.born(), 0, -1)
 		}
 		return nil

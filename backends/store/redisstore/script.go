@@ -27,6 +27,8 @@ var (
 	dropSource string
 	//go:embed lua/probe.lua
 	probeSource string
+	//go:embed lua/gone.lua
+	goneSource string
 	//go:embed lua/rest.lua
 	restSource string
 
@@ -36,6 +38,7 @@ var (
 	commitScript  = redis.NewScript(commitSource)
 	deleteScript  = redis.NewScript(deleteSource)
 	dropScript    = redis.NewScript(dropSource)
+	goneScript    = redis.NewScript(goneSource)
 	restScript    = redis.NewScript(restSource)
 )
 
