@@ -32,7 +32,8 @@ type Config struct {
 
 	// Replicas is how many replicas must confirm a write before it returns, and
 	// ReplicaTimeout how long they may take. A write that too few confirm is
-	// ErrUnavailable although the master has it; repeating it is harmless.
+	// ErrUnavailable although the master has it; repeating it is harmless, and waits
+	// again. The time must be shorter than the client's ReadTimeout (3 seconds).
 	// Optional. Defaults to 0 replicas and one second.
 	Replicas       int
 	ReplicaTimeout time.Duration

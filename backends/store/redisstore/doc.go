@@ -74,6 +74,7 @@
 //	                      that are in it; inc, space, format, quant: what it was built for; card, live:
 //	                      how many elements it has, and how many count; owner, ends: who works on
 //	                      it; e:<memory id> → the hash of the vector that counts, -<hash>: left out
+//	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
 //	T:sess          ZSET  session id by when it last changed (a counter)
 //	T:pend          ZSET  the same, of those with messages not learnt from
 //	T:born          ZSET  session id by the order of creation
