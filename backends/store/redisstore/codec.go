@@ -4,7 +4,6 @@
 package redisstore
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -18,24 +17,12 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// encode returns v as JSON that is readable in redis-cli. What JSON cannot
-// express (a function in a message's Extra, a year above 9999) is ErrInvalid.
-func encode(what string, v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
-	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
-}
-
 // prepareDecoder has the decoder of memories made before the first search waits
 // for it: that takes some milliseconds, once in a process. A failure only means
 // that it is made later.
 var prepareDecoder = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[backends.Memory]()) })
 
-// decode reads what encode wrote. Anything else means that somebody else wrote
+// decode reads what jsontext.Encode wrote. Anything else means that somebody else wrote
 // to the key.
 func decode(what, text string, v any) error {
 	err := sonic.ConfigStd.UnmarshalFromString(text, v)

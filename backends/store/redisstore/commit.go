@@ -11,6 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/internal/jsontext"
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
@@ -149,7 +150,7 @@ type arguments struct {
 func (w *arguments) add(values ...any) { w.list = append(w.list, values...) }
 
 func (w *arguments) json(what string, v any) {
-	text, err := encode(what, v)
+	text, err := jsontext.Encode(what, v)
 	if err != nil && w.err == nil {
 		w.err = err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store/internal/jsontext"
 )
 
 var (
@@ -231,7 +232,7 @@ func (im *importer) metaFields() ([]any, error) {
 		}
 	}
 	if h.Embedding != nil {
-		text, err := encode("embedding", h.Embedding)
+		text, err := jsontext.Encode("embedding", h.Embedding)
 		if err != nil {
 			return nil, err
 		}

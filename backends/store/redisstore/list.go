@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/internal/remaining"
 )
 
 // List implements [store.Sessions]. A list of all partitions goes from one to the
@@ -50,11 +51,11 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 
 // listing is where a listing stands.
 type listing struct {
-	Started   bool    `json:"s,omitempty"`
-	Namespace string  `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
-	Member    string  `json:"m,omitempty"` // of a list of all partitions: the one that is being read
-	Rest      numbers `json:"r,omitempty"` // sessions of that partition to come
-	Done      bool    `json:"-"`
+	Started   bool              `json:"s,omitempty"`
+	Namespace string            `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
+	Member    string            `json:"m,omitempty"` // of a list of all partitions: the one that is being read
+	Rest      remaining.Numbers `json:"r,omitempty"` // sessions of that partition to come
+	Done      bool              `json:"-"`
 }
 
 // String returns the cursor, empty at the end.

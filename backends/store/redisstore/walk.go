@@ -5,9 +5,6 @@ package redisstore
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
-	"fmt"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -94,36 +91,4 @@ func (l *lister) busy(ctx context.Context, names []string) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// numbers are written as their differences, as varints.
-type numbers []int64
-
-// MarshalText implements encoding.TextMarshaler.
-func (l numbers) MarshalText() ([]byte, error) {
-	var b []byte
-	last := int64(0)
-	for _, n := range l {
-		b = binary.AppendVarint(b, n-last)
-		last = n
-	}
-	return []byte(base64.RawURLEncoding.EncodeToString(b)), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (l *numbers) UnmarshalText(text []byte) error {
-	b, err := base64.RawURLEncoding.DecodeString(string(text))
-	if err != nil {
-		return err
-	}
-	*l = nil
-	for last := int64(0); len(b) > 0; {
-		d, n := binary.Varint(b)
-		if n <= 0 {
-			return fmt.Errorf("cut off")
-		}
-		last += d
-		*l, b = append(*l, last), b[n:]
-	}
-	return nil
 }

@@ -6,13 +6,12 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/internal/remaining"
 )
 
 // List implements [store.Sessions].
@@ -57,44 +56,18 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 	return out, nil
 }
 
-// listing is what is left of a list of sessions, by their keys.
-type listing []int64
-
-// String returns the cursor for what is left: differences, as varints.
-func (l listing) String() string {
-	if len(l) == 0 {
-		return ""
-	}
-	var b []byte
-	last := int64(0)
-	for _, pk := range l {
-		b = binary.AppendVarint(b, pk-last)
-		last = pk
-	}
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-func parseListing(cursor string) (listing, error) {
-	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	var l listing
-	for last := int64(0); err == nil && len(b) > 0; {
-		d, n := binary.Varint(b)
-		if n <= 0 {
-			err = fmt.Errorf("cut off")
-			break
-		}
-		last += d
-		l, b = append(l, last), b[n:]
-	}
+// parseListing reads what is left of a list of sessions, by their keys.
+func parseListing(text string) (remaining.Numbers, error) {
+	rest, err := remaining.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: list sessions: cursor: %w: not one of this store: %w", backends.ErrInvalid, err)
 	}
-	return l, nil
+	return rest, nil
 }
 
 // listing reads the keys of the sessions that match, those that changed first
 // coming first.
-func (c *conn) listing(ctx context.Context, q store.SessionQuery, now time.Time) (listing, error) {
+func (c *conn) listing(ctx context.Context, q store.SessionQuery, now time.Time) (remaining.Numbers, error) {
 	query, args := `SELECT pk FROM sessions WHERE (expires IS NULL OR expires > ?)`, []any{now.UnixMicro()}
 	if q.Pending {
 		query += ` AND pending = 1`
@@ -106,7 +79,7 @@ func (c *conn) listing(ctx context.Context, q store.SessionQuery, now time.Time)
 		}
 		query, args = query+` AND part = ?`, append(args, part.pk)
 	}
-	var out listing
+	var out remaining.Numbers
 	err := c.each(ctx, query+` ORDER BY changed`, args, func(rows *sql.Rows) error {
 		var pk int64
 		if err := rows.Scan(&pk); err != nil {

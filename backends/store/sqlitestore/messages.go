@@ -11,6 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/internal/jsontext"
 )
 
 // Append implements [store.Sessions].
@@ -92,7 +93,7 @@ func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, now time.Ti
 		if e.Time.IsZero() {
 			e.Time = now
 		}
-		text, err := encode("message "+e.ID, &e)
+		text, err := jsontext.Encode("message "+e.ID, &e)
 		if err != nil {
 			return 0, err
 		}
