@@ -120,7 +120,9 @@ func (s *Session) Pending() bool { return s.LastSeq > s.Watermark }
 
 // Lease is the right of one owner to consolidate a session. Token is a fencing
 // token: it rises with every change of owner, and a write under an older one is
-// refused.
+// refused. A new one is the time in microseconds since 1970, or the last one's
+// successor if that is more: a session that was deleted and begun anew does not
+// give the tokens of the old one again.
 type Lease struct {
 	Owner   string    `json:"owner,omitempty"` // empty: free
 	Token   int64     `json:"token"`

@@ -58,7 +58,7 @@ func acquire(a *store.Acquire, l *store.Lease, now time.Time) error {
 	}
 	if l.Owner != a.Owner {
 		l.Owner = a.Owner
-		l.Token++
+		l.Token = max(l.Token+1, now.UnixMicro())
 	}
 	l.Expires = now.Add(a.For)
 	return nil

@@ -32,21 +32,23 @@ func TestSession(t *testing.T) {
 		at   time.Time
 		want func(*store.Session)
 	}{
-		"nothing":             {store.SessionUpdate{}, now, func(*store.Session) {}},
-		"version and token":   {store.SessionUpdate{Version: 7, Token: 5}, later.Add(-1), func(*store.Session) {}},
-		"watermark":           {store.SessionUpdate{Watermark: ptr(int64(2))}, now, func(s *store.Session) { s.Watermark = 2 }},
-		"watermark falls":     {store.SessionUpdate{Watermark: ptr(int64(0))}, now, func(*store.Session) {}},
-		"watermark too far":   {store.SessionUpdate{Watermark: ptr(int64(9))}, now, func(s *store.Session) { s.Watermark = 3 }},
-		"summary":             {store.SessionUpdate{Summary: ptr("x"), SummaryUpto: ptr(int64(0))}, now, func(s *store.Session) { s.Summary, s.SummaryUpto = "x", 0 }},
-		"retry":               {store.SessionUpdate{Retry: &store.Retry{Attempts: 2}}, now, func(s *store.Session) { s.Retry.Attempts = 2 }},
-		"failures":            {store.SessionUpdate{Failures: &[]store.Failure{{From: 2}}}, now, func(s *store.Session) { s.Failures = []store.Failure{{From: 2}} }},
-		"no failures":         {store.SessionUpdate{Failures: new([]store.Failure)}, now, func(s *store.Session) { s.Failures = nil }},
-		"expires":             {store.SessionUpdate{Expires: &later}, now, func(s *store.Session) { s.Expires = later }},
-		"never expires":       {store.SessionUpdate{Expires: &time.Time{}}, now, func(*store.Session) {}},
-		"release":             {store.SessionUpdate{Token: 5, Release: true}, now, func(s *store.Session) { s.Lease = store.Lease{Token: 5} }},
-		"renewal":             {acquire("w1"), now.Add(1), func(s *store.Session) { s.Lease.Expires = later.Add(1) }},
-		"renewal after time":  {acquire("w1"), later, func(s *store.Session) { s.Lease.Expires = later.Add(time.Minute) }},
-		"taken over":          {acquire("w2"), later, func(s *store.Session) { s.Lease = store.Lease{Owner: "w2", Token: 6, Expires: later.Add(time.Minute)} }},
+		"nothing":            {store.SessionUpdate{}, now, func(*store.Session) {}},
+		"version and token":  {store.SessionUpdate{Version: 7, Token: 5}, later.Add(-1), func(*store.Session) {}},
+		"watermark":          {store.SessionUpdate{Watermark: ptr(int64(2))}, now, func(s *store.Session) { s.Watermark = 2 }},
+		"watermark falls":    {store.SessionUpdate{Watermark: ptr(int64(0))}, now, func(*store.Session) {}},
+		"watermark too far":  {store.SessionUpdate{Watermark: ptr(int64(9))}, now, func(s *store.Session) { s.Watermark = 3 }},
+		"summary":            {store.SessionUpdate{Summary: ptr("x"), SummaryUpto: ptr(int64(0))}, now, func(s *store.Session) { s.Summary, s.SummaryUpto = "x", 0 }},
+		"retry":              {store.SessionUpdate{Retry: &store.Retry{Attempts: 2}}, now, func(s *store.Session) { s.Retry.Attempts = 2 }},
+		"failures":           {store.SessionUpdate{Failures: &[]store.Failure{{From: 2}}}, now, func(s *store.Session) { s.Failures = []store.Failure{{From: 2}} }},
+		"no failures":        {store.SessionUpdate{Failures: new([]store.Failure)}, now, func(s *store.Session) { s.Failures = nil }},
+		"expires":            {store.SessionUpdate{Expires: &later}, now, func(s *store.Session) { s.Expires = later }},
+		"never expires":      {store.SessionUpdate{Expires: &time.Time{}}, now, func(*store.Session) {}},
+		"release":            {store.SessionUpdate{Token: 5, Release: true}, now, func(s *store.Session) { s.Lease = store.Lease{Token: 5} }},
+		"renewal":            {acquire("w1"), now.Add(1), func(s *store.Session) { s.Lease.Expires = later.Add(1) }},
+		"renewal after time": {acquire("w1"), later, func(s *store.Session) { s.Lease.Expires = later.Add(time.Minute) }},
+		"taken over": {acquire("w2"), later, func(s *store.Session) {
+			s.Lease = store.Lease{Owner: "w2", Token: later.UnixMicro(), Expires: later.Add(time.Minute)}
+		}},
 		"renewed and release": {store.SessionUpdate{Token: 5, Release: true, Acquire: acquire("w1").Acquire}, now, func(s *store.Session) { s.Lease = store.Lease{Token: 5} }},
 	} {
 		c.u.Session = "s"
@@ -70,8 +72,13 @@ func TestAReleasedLeaseIsFree(t *testing.T) {
 		u := acquire(owner)
 		got, err := plan.Session(&u, st, now)
 		require.NoError(t, err)
-		require.Equal(t, store.Lease{Owner: owner, Token: 6, Expires: now.Add(time.Minute)}, got.Lease)
+		require.Equal(t, store.Lease{Owner: owner, Token: now.UnixMicro(), Expires: now.Add(time.Minute)}, got.Lease)
 	}
+	st.Lease.Token = now.UnixMicro() + 7 // of a clock that was ahead
+	u := acquire("w1")
+	got, err := plan.Session(&u, st, now)
+	require.NoError(t, err)
+	require.Equal(t, now.UnixMicro()+8, got.Lease.Token)
 }
 
 func TestSessionDoesNotHold(t *testing.T) {

@@ -145,10 +145,15 @@ func (l *life) do(ctx context.Context, s *redisstore.Store, deed int) (err error
 	case acquired:
 		_, err = s.Update(ctx, l.p, &store.SessionUpdate{Session: "log", Acquire: &store.Acquire{Owner: "w", For: time.Hour}})
 	case learnt:
+		st, err := s.Session(ctx, l.p, "log")
+		if err != nil {
+			return err
+		}
 		fact := store.Record{Memory: backends.Memory{ID: "b", Text: "b"}, Vector: make([]byte, 512)}
 		_, err = s.Apply(ctx, l.p, &store.Batch{Key: "turn one", Embedding: &store.Embedding{Model: "m", Dim: 128},
 			Mutations: []store.Mutation{put("a", "a"), put("count", ""), store.Increment("count", "m", 1), store.Put(&fact), store.Delete("a")},
-			Session:   &store.SessionUpdate{Session: "log", Token: 1, Watermark: &two}})
+			Session:   &store.SessionUpdate{Session: "log", Token: st.Lease.Token, Watermark: &two}})
+		return err
 	case release:
 		_, err = s.Update(ctx, l.p, &store.SessionUpdate{Session: "log", Summary: text("a talk"), SummaryUpto: &two})
 	case blobPut:

@@ -17,6 +17,7 @@ var leaseBehaviours = []behaviour{
 	{"its owner renews a lease under the same token", leaseRenewal},
 	{"an expired lease goes to another under a higher token", leaseExpiry},
 	{"a released lease is free, and its token is never used again", leaseRelease},
+	{"a session begun anew does not give the tokens of the old one again", leaseAnew},
 	{"a write under a token that is not held is refused", leaseFencing},
 	{"of many that ask one gets the lease", leaseTogether},
 	{"an append needs no lease and keeps it", leaseAndAppend},
@@ -84,6 +85,17 @@ func leaseRelease(e *env) {
 	e.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Token: first.Token, Release: true})
 	e.update(&store.SessionUpdate{Session: "s", Token: second.Token, Release: true})
 	require.Greater(e, e.acquire("w2").Token, second.Token)
+}
+
+func leaseAnew(e *env) {
+	e.append("s", message("m1", "hi"), message("m2", "ho"))
+	old := e.acquire("w1")
+	require.NoError(e, e.Delete(e.ctx, e.p, "s"))
+	e.append("s", message("m1", "another"))
+	e.clock.pass(time.Microsecond)
+	require.Greater(e, e.acquire("w2").Token, old.Token)
+	e.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Token: old.Token, Watermark: ptr(int64(2))})
+	require.Zero(e, e.session("s").Watermark)
 }
 
 func leaseFencing(e *env) {

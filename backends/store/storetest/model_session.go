@@ -69,7 +69,7 @@ func (m *model) update(u *store.SessionUpdate, now time.Time) (*store.Session, e
 			return nil, backends.ErrConflict
 		}
 		if lease.Owner != a.Owner {
-			lease.Token++
+			lease.Token = max(lease.Token+1, now.UnixMicro())
 		}
 		lease.Owner, lease.Expires = a.Owner, now.Add(a.For)
 	}
