@@ -75,6 +75,9 @@ func validateRecord(r *Record) error {
 	if err := validateText("record "+r.ID, r.WhenToUse); err != nil {
 		return err
 	}
+	if !shallow(r.Metadata, maxDepth) { // before JSON, which follows it to any depth
+		return fmt.Errorf("record %s: %w: metadata is nested more than %d deep", r.ID, backends.ErrInvalid, maxDepth)
+	}
 	if _, err := json.Marshal(r.Metadata); err != nil {
 		return fmt.Errorf("record %s: %w: metadata: %w", r.ID, backends.ErrInvalid, err)
 	}
@@ -85,6 +88,29 @@ func validateRecord(r *Record) error {
 		return fmt.Errorf("record %s: %w", r.ID, err)
 	}
 	return nil
+}
+
+// maxDepth is how deep metadata may be nested: decoders of JSON give up at some
+// depth, and what cannot be read back must not be written.
+const maxDepth = 1000
+
+// shallow reports whether a JSON-like value is nested at most so deep.
+func shallow(v any, depth int) bool {
+	deeper := func(e any) bool { return !shallow(e, depth-1) }
+	switch x := v.(type) {
+	case []any:
+		return depth > 0 && !slices.ContainsFunc(x, deeper)
+	case map[string]any:
+		if depth == 0 {
+			return false
+		}
+		for _, e := range x {
+			if deeper(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // allUTF8 reports whether every text in a JSON-like value is UTF-8. JSON would

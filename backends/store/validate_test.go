@@ -59,6 +59,16 @@ func TestValidateBatch(t *testing.T) {
 	badMeta.Metadata = map[string]any{"k": []any{map[string]any{"deep": "\xff"}}}
 	goodMeta.Metadata = map[string]any{"k": []any{"安", 1, true, nil, []string{"b"}}}
 	badScope.Scope = backends.Scope{UserID: "*"}
+	nested := func(depth int) *store.Record {
+		r := rec("a", "x")
+		r.Metadata = map[string]any{}
+		for v := r.Metadata; depth > 1; depth-- {
+			next := map[string]any{}
+			v["k"], v = []any{next}, next
+			depth--
+		}
+		return r
+	}
 	for name, c := range map[string]struct {
 		b  store.Batch
 		ok bool
@@ -90,6 +100,8 @@ func TestValidateBatch(t *testing.T) {
 		"key too long":           {store.Batch{Key: strings.Repeat("k", store.MaxID+1)}, false},
 		"metadata not UTF-8":     {mutations(store.Put(badMeta)), false},
 		"metadata list in UTF-8": {mutations(store.Put(goodMeta)), true},
+		"metadata deep":          {mutations(store.Put(nested(999))), true},
+		"metadata too deep":      {mutations(store.Put(nested(1003))), false},
 		"scope not legal":        {mutations(store.Put(badScope)), false},
 		"unknown operation":      {mutations(store.Mutation{Op: "merge", ID: "a"}), false},
 		"second is bad":          {mutations(store.Delete("a"), store.Delete("")), false},
