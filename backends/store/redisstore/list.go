@@ -202,7 +202,7 @@ func (l *lister) partition(ctx context.Context, p backends.Partition) error {
 
 // add appends the sessions that are there and still match.
 func (l *lister) add(ctx context.Context, p backends.Partition, ids []string) error {
-	states, err := l.sessionHashes(ctx, p, ids)
+	states, err := l.states(ctx, p, ids)
 	if err != nil {
 		return err
 	}
@@ -230,4 +230,35 @@ func (l *lister) sweep(ctx context.Context, p backends.Partition, ids []string) 
 		keys, args[i] = append(keys, k.session(id).state(), k.session(id).blobs()), id
 	}
 	_, _ = l.write(ctx, goneScript, keys, args...)
+}
+
+// states reads the states of sessions with one round trip, nil for those that do
+// not exist or are expired. One that cannot be read is an error where a partition
+// is listed; in a list of all it is logged and left out, so that it does not keep
+// the others from being learnt from.
+func (l *lister) states(ctx context.Context, p backends.Partition, ids []string) ([]*session, error) {
+	answers := make([]*redis.MapStringStringCmd, len(ids))
+	err := l.pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, id := range ids {
+			answers[i] = pipe.HGetAll(ctx, l.keys(p).session(id).state())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := l.now()
+	out := make([]*session, len(ids))
+	for i, id := range ids {
+		found, err := readSession(p, id, answers[i].Val())
+		switch {
+		case err != nil && l.query.Partition != nil:
+			return nil, err
+		case err != nil:
+			l.config.Logger.ErrorContext(ctx, "redisstore: a session is left out of a list: run Verify", "partition", p.String(), "session", id, "error", err)
+		case found != nil && !found.expired(now):
+			out[i] = found
+		}
+	}
+	return out, nil
 }

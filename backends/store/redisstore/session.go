@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
@@ -132,31 +130,4 @@ func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) err
 		_, err := s.write(ctx, deleteScript, append(k.session(id).all(), k.sessions(), k.pending(), k.born()), id)
 		return err
 	})
-}
-
-// sessionHashes reads the states of sessions with one round trip, nil for those
-// that do not exist or are expired.
-func (s *Store) sessionHashes(ctx context.Context, p backends.Partition, ids []string) ([]*session, error) {
-	answers := make([]*redis.MapStringStringCmd, len(ids))
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, id := range ids {
-			answers[i] = pipe.HGetAll(ctx, s.keys(p).session(id).state())
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	now := s.now()
-	out := make([]*session, len(ids))
-	for i, id := range ids {
-		found, err := readSession(p, id, answers[i].Val())
-		if err != nil {
-			return nil, err
-		}
-		if found != nil && !found.expired(now) {
-			out[i] = found
-		}
-	}
-	return out, nil
 }

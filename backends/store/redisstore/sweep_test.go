@@ -4,16 +4,19 @@
 package redisstore_test
 
 import (
+	"bytes"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/cloudwego/eino/schema"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -47,4 +50,29 @@ func TestListingSweepsWhatIsGone(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, page.Sessions, 2)
 	})
+}
+
+// One session that somebody else wrote to is an error for its partition, and does
+// not keep those of others out of the list of all.
+func TestAnUnreadableSessionIsLeftOutOfTheListOfAll(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer client.Close()
+	var log bytes.Buffer
+	s, ctx := newStore(t, client, &redisstore.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}), t.Context()
+	ann, bob := backends.Partition{Namespace: "n", Kind: backends.PartitionUser, ID: "ann"}, backends.Partition{Namespace: "n", Kind: backends.PartitionUser, ID: "bob"}
+	for _, p := range []backends.Partition{ann, bob} {
+		_, err := s.Append(ctx, p, "s", &store.Append{Entries: []store.Entry{{Message: backends.Message{ID: "m", Message: schema.UserMessage("x")}}}})
+		require.NoError(t, err)
+	}
+	require.NoError(t, client.HSet(ctx, "{em:n:user:ann}:s:s:st", "state", "{").Err())
+	for _, pending := range []bool{true, false} {
+		_, err := s.List(ctx, store.SessionQuery{Partition: &ann, Pending: pending})
+		require.ErrorIs(t, err, backends.ErrUnavailable)
+		page, err := s.List(ctx, store.SessionQuery{Pending: pending})
+		require.NoError(t, err)
+		require.Len(t, page.Sessions, 1)
+		require.Equal(t, bob, page.Sessions[0].Partition)
+		require.Contains(t, log.String(), "n/user/ann")
+		log.Reset()
+	}
 }
