@@ -4,6 +4,7 @@
 package hooks_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -27,6 +28,7 @@ type log struct {
 	consolidated []backends.Scope
 	shared       *openTurns
 	err          error
+	appendErr    error // of Append alone
 	onRecord     func(ctx context.Context)
 }
 
@@ -51,7 +53,7 @@ func (l *log) Record(ctx context.Context, t *working.Turn) error {
 }
 
 func (l *log) Append(ctx context.Context, t *working.Turn) error {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), l.appendErr); err != nil {
 		return err
 	}
 	if err := l.Record(ctx, t); err != nil {

@@ -5,6 +5,7 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -154,6 +155,9 @@ func (h *Hooks) write(ctx context.Context, t *working.Turn) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if err := safely("append", func() error { return h.cfg.Log.Append(lasting, t) }); err != nil {
+		if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) { // it goes in when the store is back
+			err = errors.Join(err, safely("record", func() error { return h.cfg.Log.Record(ctx, t) }))
+		}
 		h.report(ctx, StageRecord, fmt.Errorf("append turn %s: %w", t.ID, err))
 		return
 	}
