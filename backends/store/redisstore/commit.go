@@ -120,8 +120,14 @@ func (a *applier) args(c *commit, inc string) ([]any, error) {
 		w.add(e.MemoryID)
 		w.json("event", &e)
 	}
+	if len(w.list) > mostArguments && w.err == nil {
+		w.err = fmt.Errorf("%w: %d mutations are more than one script takes: split the batch", backends.ErrInvalid, len(a.batch.Mutations))
+	}
 	return w.list, w.err
 }
+
+// mostArguments is how many a server takes before Redis 7, less those of the call.
+const mostArguments = 1<<20 - 100
 
 // pin returns the version that the partition must still have, empty for any. Only
 // a batch that expects a version of a record which it changed itself rests on it.

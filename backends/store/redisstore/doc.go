@@ -31,6 +31,14 @@
 // full, so that New warns. Use "noeviction" and a limit on memory: a full server
 // then refuses writes with ErrUnavailable, wholly, and nothing is lost.
 //
+// # Costs
+//
+// Searching costs the server one short script, and a load the transfer of the
+// partition. A batch is one script, in which the server does nothing else: keep
+// batches to some thousand mutations (at 50,000 it is seconds, and one of more
+// than about 100,000 is refused). A memory's history is written whole with each change
+// of its text: count in Metadata, by Increment, what changes all the time.
+//
 // # Permissions
 //
 // A user of its own needs these rules, where em is Config.Prefix, and +set +wait for
