@@ -5,15 +5,14 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
@@ -61,9 +60,10 @@ func (m *measurement) index(ctx context.Context) error {
 	if !ok {
 		return errNotThere
 	}
+	decode := recall.Decoder(store.Embedding{Model: embeddingModel, Dim: m.corpus.Topics.Dim()})
 	took, err := trial.Time(func() error {
 		for p := range m.partitions {
-			if err := s.BuildNear(ctx, userOf(p), m.decode); err != nil {
+			if err := s.BuildNear(ctx, userOf(p), decode); err != nil {
 				return err
 			}
 		}
@@ -74,19 +74,6 @@ func (m *measurement) index(ctx context.Context) error {
 	}
 	m.row.Index = took.Seconds()
 	return err
-}
-
-// decode reads a vector as it is stored: float32, behind a few bytes about it.
-func (m *measurement) decode(stored []byte) ([]float32, error) {
-	out := make([]float32, m.corpus.Topics.Dim())
-	start := len(stored) - 4*len(out)
-	if start < 0 {
-		return nil, fmt.Errorf("a vector of %d bytes", len(stored))
-	}
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(stored[start+4*i:]))
-	}
-	return out, nil
 }
 
 // coldRuns and coldFor bound how often a cold search is repeated: a big partition

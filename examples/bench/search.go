@@ -89,7 +89,7 @@ func timeSearches(ctx context.Context, cfg searchConfig, n int) ([]timing, error
 	}{{"lexical", false, recall.Float32}, {"vector float32", true, recall.Float32}, {"vector int8", true, recall.Int8}} {
 		rc := &recall.Config{Encoding: s.encoding}
 		if s.vectors {
-			rc.Embedder, rc.EmbeddingModel = world, "made-up"
+			rc.Embedder, rc.EmbeddingModel = world, embeddingModel
 		}
 		search, closeAll, err := world.searcher(ctx, rc)
 		if err != nil {

@@ -91,11 +91,14 @@ func (w *workload) measure(ctx context.Context, p *place, r *trial.Report) (err 
 	return nil
 }
 
+// embeddingModel is the name under which the made-up vectors are stored.
+const embeddingModel = "made-up"
+
 // ranker returns a new Ranker over the workload.
 func (w *workload) ranker(ctx context.Context, b *bed, large int) (*recall.Ranker, error) {
 	cfg := &recall.Config{Records: b.Store, Encoding: w.content.encoding, Large: large, MaxBytes: 16 << 30}
 	if w.content.vectors {
-		cfg.Embedder, cfg.EmbeddingModel = embedder{w.corpus.Topics}, "made-up"
+		cfg.Embedder, cfg.EmbeddingModel = embedder{w.corpus.Topics}, embeddingModel
 	}
 	return recall.New(ctx, cfg)
 }

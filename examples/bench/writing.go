@@ -90,7 +90,7 @@ type vectors struct {
 
 func newVectors(ctx context.Context, dim int) (*vectors, error) {
 	c := trial.NewCorpus(256, 1, dim)
-	ranker, err := recall.New(ctx, &recall.Config{Records: noRecords{}, Embedder: embedder{c.Topics}, EmbeddingModel: "made-up"})
+	ranker, err := recall.New(ctx, &recall.Config{Records: noRecords{}, Embedder: embedder{c.Topics}, EmbeddingModel: embeddingModel})
 	if err != nil {
 		return nil, err
 	}
