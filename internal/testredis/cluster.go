@@ -108,7 +108,7 @@ func (c *Cluster) URL() string {
 // settings, but for what opts change.
 func (c *Cluster) Client(t testing.TB, opts ...func(*redis.ClusterOptions)) *redis.ClusterClient {
 	t.Helper()
-	o := &redis.ClusterOptions{Addrs: c.Addrs()}
+	o := &redis.ClusterOptions{Addrs: c.Addrs(), ContextTimeoutEnabled: true}
 	for _, opt := range opts {
 		opt(o)
 	}

@@ -21,7 +21,7 @@ func Each(t *testing.T, f func(t *testing.T, open func(t testing.TB) redis.Unive
 	t.Run("miniredis", func(t *testing.T) {
 		addr := miniredis.RunT(t).Addr()
 		f(t, func(t testing.TB) redis.UniversalClient {
-			c := redis.NewClient(&redis.Options{Addr: addr})
+			c := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
 			t.Cleanup(func() { _ = c.Close() })
 			return c
 		})

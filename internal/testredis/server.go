@@ -191,7 +191,7 @@ func (s *Server) password() string {
 // settings, but for what opts change.
 func (s *Server) Client(t testing.TB, opts ...func(*redis.Options)) *redis.Client {
 	t.Helper()
-	o := &redis.Options{Addr: s.Addr, Password: s.password()}
+	o := &redis.Options{Addr: s.Addr, Password: s.password(), ContextTimeoutEnabled: true}
 	for _, opt := range opts {
 		opt(o)
 	}

@@ -87,7 +87,7 @@ func TestTheShortestLifeEnds(t *testing.T) {
 // Metadata as deep as can be read with the standard library can be read here.
 func TestDeepMetadataIsReadBack(t *testing.T) {
 	s, _, _ := newLossy(t)
-	for _, depth := range []int{100, 4000, 9000} {
+	for _, depth := range []int{100, 999} {
 		var deep any = "x"
 		for range depth {
 			deep = []any{deep}

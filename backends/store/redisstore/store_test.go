@@ -4,6 +4,7 @@
 package redisstore_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -31,6 +32,14 @@ func TestStore(t *testing.T) {
 
 func newStore(t testing.TB, client redis.UniversalClient, cfg *redisstore.Config) *redisstore.Store {
 	t.Helper()
+	if cfg == nil {
+		cfg = &redisstore.Config{}
+	}
+	if cfg.Logger == nil { // what New warns of is tested apart
+		quiet := *cfg
+		quiet.Logger = slog.New(slog.DiscardHandler)
+		cfg = &quiet
+	}
 	s, err := redisstore.New(t.Context(), client, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -87,10 +87,11 @@ func TestALeaseThatWasLostWithItsAnswer(t *testing.T) {
 	acquire := func(s *redisstore.Store, owner string) (*store.Session, error) {
 		return s.Update(t.Context(), ann, &store.SessionUpdate{Session: "talk", Acquire: &store.Acquire{Owner: owner, For: time.Nanosecond}})
 	}
+	var theirs int64
 	lose(func() {
 		st, err := acquire(other, "other")
 		require.NoError(t, err)
-		require.Equal(t, int64(2), st.Lease.Token)
+		theirs = st.Lease.Token
 	})
 	_, err = acquire(s, "me")
 	require.ErrorIs(t, err, backends.ErrConflict)
@@ -98,7 +99,7 @@ func TestALeaseThatWasLostWithItsAnswer(t *testing.T) {
 	lose(func() {})
 	st, err := acquire(s, "me")
 	require.NoError(t, err, "nobody else has it")
-	require.Equal(t, int64(3), st.Lease.Token)
+	require.Greater(t, st.Lease.Token, theirs)
 }
 
 // A batch without a key is committed once, even if the partition moved on by more
