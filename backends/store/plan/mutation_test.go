@@ -192,9 +192,9 @@ func TestWhatDoesNotHold(t *testing.T) {
 		"increment no number":       {store.Increment("text", "n", 1), backends.ErrConflict, "no number"},
 		"increment without end":     {store.Increment("text", "most", math.MaxFloat64), backends.ErrInvalid, "infinite"},
 	} {
-		err := newShelf(t, held("a", "1", 3), gone, text).fails(c.want, store.Put(record("b", "")), c.m)
-		require.ErrorContains(t, err, "mutation 1 ("+string(c.m.Op)+")", name)
-		require.ErrorContains(t, err, c.says, name)
+		says := newShelf(t, held("a", "1", 3), gone, text).fails(c.want, store.Put(record("b", "")), c.m)
+		require.Contains(t, says, "mutation 1 ("+string(c.m.Op)+")", name)
+		require.Contains(t, says, c.says, name)
 	}
 }
 

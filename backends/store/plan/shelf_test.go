@@ -68,12 +68,12 @@ func (s *shelf) plan(ms ...store.Mutation) *plan.Plan {
 	return out
 }
 
-func (s *shelf) fails(want error, ms ...store.Mutation) error {
+func (s *shelf) fails(want error, ms ...store.Mutation) (says string) {
 	s.Helper()
 	out, err := plan.Batch(batchOf(ms...), s.input(10))
 	require.ErrorIs(s, err, want)
 	require.Nil(s, out)
-	return err
+	return err.Error()
 }
 
 // apply writes a plan as a store does, through JSON.

@@ -170,12 +170,13 @@ func (f *traffic) increment(s *redisstore.Store, name string) {
 }
 
 func (f *traffic) read(s *redisstore.Store, _ string) {
-	ctx, some := f.t.Context(), []store.Record(nil)
+	ctx := f.t.Context()
 	entries, err := s.Read(ctx, f.p, "s", store.Range{})
 	if f.went("read", err) {
 		assert.NotEmpty(f.t, entries, "read")
 	}
-	if some, err = s.Get(ctx, f.p, "counter"); f.went("get", err) {
+	some, err := s.Get(ctx, f.p, "counter")
+	if f.went("get", err) {
 		assert.Len(f.t, some, 1, "get")
 	}
 	changes, err := s.Changes(ctx, f.p, "")
