@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -29,14 +28,14 @@ import (
 
 // howOften is a number of rounds: the second one when EINOMEM_LONG is set, few on
 // the imitation, which is slow at scripts.
-func howOften(t *testing.T, short, long int) int {
+func howOften(t *testing.T, few, many int) int {
 	switch {
 	case strings.Contains(t.Name(), "miniredis"):
 		return 1
-	case os.Getenv("EINOMEM_LONG") == "1":
-		return long
+	case long():
+		return many
 	}
-	return short
+	return few
 }
 
 // writers write to the partition, all kinds of things, until the returned function
@@ -98,7 +97,7 @@ func (o *ops) writeSomething(w, i int) (err error) {
 func busyPartition(t *testing.T, open func(testing.TB) redis.UniversalClient) {
 	o := newOps(t, open)
 	stop := o.writers(4)
-	rounds := howOften(t, 3, 60)
+	rounds := howOften(t, 3, 12)
 	for range rounds {
 		r := o.verify()
 		require.Empty(t, spoken(r))
@@ -132,7 +131,7 @@ func repairAmongWriters(t *testing.T, open func(testing.TB) redis.UniversalClien
 	o := newOps(t, open)
 	reader := o.follow("")
 	stop := o.writers(3)
-	rounds := howOften(t, 8, 200)
+	rounds := howOften(t, 8, 40)
 	repaired := 0
 	for n := range rounds {
 		o.apply(&store.Batch{Mutations: []store.Mutation{store.Put(opsFact("apart", fmt.Sprint(n)))}})
