@@ -15,7 +15,10 @@ import (
 const dropChunk = 1000
 
 // Drop implements [store.Records]. A partition of more than a thousand sessions is
-// dropped in steps; its memories go with the last.
+// dropped in steps; its memories go with the last. When the answer to a step was
+// lost and the step is repeated, the count lacks what went with it; the partition
+// is gone all the same. What an Import that was killed has left ends by itself
+// after a day.
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	if err := checkNames(p, ""); err != nil {
 		return store.DropCount{}, err

@@ -45,7 +45,7 @@ const hmgetChunk = 1000
 // read reads with one round trip all that the batch's plan rests on.
 func (a *applier) read(ctx context.Context) (*found, error) {
 	ids := plan.Touched(a.batch)
-	var meta redis.Cmder
+	var meta *redis.SliceCmd
 	var known *redis.StringCmd
 	var records []*redis.SliceCmd
 	var state *redis.MapStringStringCmd
@@ -64,7 +64,7 @@ func (a *applier) read(ctx context.Context) (*found, error) {
 		return nil, err
 	}
 	out := &found{records: make(map[string]*store.Record, len(ids)), known: known.Val()}
-	if err := out.readMeta(texts(anys(meta))); err != nil {
+	if err := out.readMeta(texts(meta.Val())); err != nil {
 		return nil, err
 	}
 	if err := out.readRecords(ids, records); err != nil {
@@ -75,9 +75,6 @@ func (a *applier) read(ctx context.Context) (*found, error) {
 	}
 	return out, err
 }
-
-// anys returns the values of a command that returns a list.
-func anys(cmd redis.Cmder) any { return cmd.(*redis.SliceCmd).Val() }
 
 func (f *found) readMeta(values []string) (err error) {
 	f.inc, f.spaceText = values[0], values[2]

@@ -50,8 +50,7 @@ func New(ctx context.Context, client redis.UniversalClient, cfg *Config) (*Store
 }
 
 // Close ends the store, and what it builds in the background: calls after it are
-// ErrUnavailable. A client that was
-// given to New stays open.
+// ErrUnavailable. A client that was given to New stays open.
 func (s *Store) Close() error {
 	first := !s.closed.Swap(true)
 	s.builds.stop()
