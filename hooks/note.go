@@ -57,7 +57,7 @@ func (n NoteConfig) bullets(hits []backends.Hit) []string {
 
 // owns reports whether m is a note of this memory; another memory of the same
 // agent has another name.
-func (n NoteConfig) owns(m *schema.Message) bool { return einox.IsNote(m) && m.Name == n.Name }
+func (n NoteConfig) owns(m *schema.Message) bool { return einox.IsRecalled(m) && m.Name == n.Name }
 
 // place returns messages with the note at its position. user is the index of the
 // last user message.

@@ -6,19 +6,14 @@ package hooks
 import (
 	"sort"
 
-	"github.com/cloudwego/eino/schema"
-
-	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/budget"
 )
 
 // estimateTokens estimates how many tokens a model counts for text, as the log
 // does it.
 func estimateTokens(text string) int {
-	return working.EstimateTokens(&schema.Message{Content: text}) - emptyTokens
+	return budget.Estimate.Text(text)
 }
-
-// emptyTokens is what a message without text is estimated at.
-var emptyTokens = working.EstimateTokens(&schema.Message{})
 
 const ellipsis = "…"
 

@@ -172,5 +172,5 @@ func (m *Memory) tokens(e *store.Entry) int {
 	if e.Tokens > 0 {
 		return e.Tokens
 	}
-	return m.cfg.Tokens(e.Message.Message)
+	return m.cfg.Tokens.Message(e.Message.Message)
 }

@@ -72,7 +72,7 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 		if _, err := json.Marshal(msg); err != nil {
 			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
 		}
-		e.add(strconv.Itoa(t.First+i), msg, m.cfg.Tokens(msg))
+		e.add(strconv.Itoa(t.First+i), msg, m.cfg.Tokens.Message(msg))
 	}
 	if len(e.log) == 0 && (!e.done || t.ID == "") {
 		return nil, nil

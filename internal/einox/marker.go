@@ -22,9 +22,14 @@ const (
 	TurnKey = "_einomem_turn"
 
 	indexKey  = "_einomem_index"   // the message's place in its turn, in decimal
+	seqKey    = "_einomem_seq"     // the message's place in the session's log, in decimal
+	refKey    = "_einomem_archive" // what the message stands in for
 	searchKey = "_einomem_search_" // + the memory's name: what the search for the turn came to
 
-	noteMark   = "note"
+	noteMark    = "note"
+	summaryMark = "summary"
+	coreMark    = "core"
+
 	searchHit  = "hit"
 	searchMiss = "miss"
 )
@@ -33,8 +38,81 @@ const (
 // never learnt from. It changes m, which must be the caller's own.
 func MarkNote(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, noteMark) }
 
-// IsNote reports whether m is a note that memory injected.
-func IsNote(m *schema.Message) bool { return text(m, MarkerKey) == noteMark }
+// IsNote reports whether m is a message of memory's own making: a note, a summary,
+// the core blocks. Nobody said it.
+func IsNote(m *schema.Message) bool { return text(m, MarkerKey) != "" }
+
+// IsRecalled reports whether m is a note of what a search found.
+func IsRecalled(m *schema.Message) bool { return text(m, MarkerKey) == noteMark }
+
+// MarkSummary marks m as standing in for messages that left the context. It
+// changes m, which must be the caller's own.
+func MarkSummary(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, summaryMark) }
+
+// IsSummary reports whether m stands in for messages that left the context.
+func IsSummary(m *schema.Message) bool { return text(m, MarkerKey) == summaryMark }
+
+// MarkCore marks m as the message of the core blocks. It changes m, which must be
+// the caller's own.
+func MarkCore(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, coreMark) }
+
+// IsCore reports whether m is the message of the core blocks.
+func IsCore(m *schema.Message) bool { return text(m, MarkerKey) == coreMark }
+
+// MarkSeq returns a copy of m that carries its sequence number in the log of its
+// session: the log holds the original. For a summary it is the last of those that
+// it covers.
+func MarkSeq(m *schema.Message, seq int64) *schema.Message {
+	c := *m
+	c.Extra = with(m.Extra, seqKey, strconv.FormatInt(seq, 10))
+	return &c
+}
+
+// SeqOf returns the sequence number that m carries, or 0.
+func SeqOf(m *schema.Message) int64 {
+	n, err := strconv.ParseInt(text(m, seqKey), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// MarkRef returns a copy of m that says in which archive what it stands in for is
+// found.
+func MarkRef(m *schema.Message, ref string) *schema.Message {
+	c := *m
+	c.Extra = with(m.Extra, refKey, ref)
+	return &c
+}
+
+// RefOf returns the archive that m stands in for, or "".
+func RefOf(m *schema.Message) string { return text(m, refKey) }
+
+// Marks returns memory's marks on m, or nil.
+func Marks(m *schema.Message) map[string]string {
+	var out map[string]string
+	for k := range m.Extra {
+		if !ours(k) {
+			continue
+		}
+		if out == nil {
+			out = make(map[string]string)
+		}
+		out[k] = text(m, k)
+	}
+	return out
+}
+
+// WithMarks returns a copy of m with memory's marks replaced by marks.
+func WithMarks(m *schema.Message, marks map[string]string) *schema.Message {
+	c := *Unmark(m)
+	for k, v := range marks {
+		if ours(k) {
+			c.Extra = with(c.Extra, k, v)
+		}
+	}
+	return &c
+}
 
 // MarkTurn returns a copy of m that carries the id of its turn. m itself is left
 // as it is: it may be the caller's history, or shared by several runs (trap T13).
@@ -82,22 +160,23 @@ func SearchOf(m *schema.Message, name string) (searched, found bool) {
 
 // Unmark returns m without memory's marks: m itself when it has none.
 func Unmark(m *schema.Message) *schema.Message {
-	ours := func(k string, _ any) bool { return k == MarkerKey || strings.HasPrefix(k, MarkerKey+"_") }
 	marked := false
 	for k := range m.Extra {
-		marked = marked || ours(k, nil)
+		marked = marked || ours(k)
 	}
 	if !marked {
 		return m
 	}
 	c := *m
 	c.Extra = maps.Clone(m.Extra)
-	maps.DeleteFunc(c.Extra, ours)
+	maps.DeleteFunc(c.Extra, func(k string, _ any) bool { return ours(k) })
 	if len(c.Extra) == 0 {
 		c.Extra = nil
 	}
 	return &c
 }
+
+func ours(key string) bool { return key == MarkerKey || strings.HasPrefix(key, MarkerKey+"_") }
 
 // with returns a copy of extra that has value under key.
 func with(extra map[string]any, key, value string) map[string]any {

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package working_test
+package budget_test
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/budget"
 )
 
 func TestEstimateTokens(t *testing.T) {
@@ -34,6 +34,6 @@ func TestEstimateTokens(t *testing.T) {
 		"image part": {&schema.Message{AssistantGenMultiContent: []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL}}}, 804},
 		"old image":  {&schema.Message{MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeImageURL}}}, 804},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, working.EstimateTokens(tc.msg)) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, budget.Estimate.Message(tc.msg)) })
 	}
 }
