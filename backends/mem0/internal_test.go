@@ -12,20 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/modelanswer"
 )
 
 func TestIntIn(t *testing.T) {
 	for in, want := range map[string]int{`3`: 3, `"3"`: 3, `3.0`: 3, `"[3]"`: 3, `"#3"`: 3, `[3]`: 3, `0`: 0, `" 7 "`: 7} {
-		v, err := decode(in)
+		v, err := modelanswer.JSON("[" + in + "]")
 		require.NoError(t, err)
-		n, ok := intIn(v)
+		n, ok := intIn(v.([]any)[0])
 		require.True(t, ok, in)
 		require.Equal(t, want, n, in)
 	}
 	for _, in := range []string{`-1`, `1.5`, `"three"`, `1e300`, `null`, `true`, `[]`, `[1,2]`, `{}`, `""`, `"NaN"`, `"Inf"`, `"0x10"`} {
-		v, err := decode(in)
+		v, err := modelanswer.JSON("[" + in + "]")
 		require.NoError(t, err)
-		_, ok := intIn(v)
+		_, ok := intIn(v.([]any)[0])
 		require.False(t, ok, in)
 	}
 	require.Equal(t, []int{1, 2}, intsIn([]any{json.Number("1"), "2", "x", nil}))
@@ -44,13 +45,7 @@ func TestTimeIn(t *testing.T) {
 	}
 }
 
-func TestUnwrap(t *testing.T) {
-	for in, want := range map[string]string{
-		"x": "x", " x ": "x", "```\nx\n```": "x", "```json\n{}\n```": "{}", "before ```json\n{}\n``` after": "{}",
-		"<think>a</think>x": "x", "<THINK>a\nb</THINK>\n\nx": "x", "a</think>x": "x", "<thinking>a</thinking>```\nx\n```": "x", "<think>never closed": "<think>never closed",
-	} {
-		require.Equal(t, want, unwrap(in), in)
-	}
+func TestUnwrapText(t *testing.T) {
 	require.Equal(t, "a ```code``` b", unwrapText("a ```code``` b"), "a procedure may hold code")
 	require.Equal(t, "1. run\n```sh\nls\n```\n2. stop", unwrapText("1. run\n```sh\nls\n```\n2. stop"))
 	require.Equal(t, "all of it", unwrapText("```text\nall of it\n```"))

@@ -8,27 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/modelanswer"
 )
 
-// What makes an answer unusable. The texts are shown to the model.
-var (
-	errEmpty     = errors.New("the answer was empty")
-	errTruncated = errors.New("the answer was cut off before its end; keep it shorter")
-	errNoJSON    = errors.New("the answer holds no JSON")
-	errNoList    = errors.New("the JSON holds no list of entries")
-	errTooLarge  = errors.New("the answer is too large")
-)
-
-const (
-	maxOutput = 1 << 20 // bytes of an answer that are looked at
-	maxRepair = 1 << 18 // bytes that are mended when they are no JSON
-)
+var errNoList = errors.New("the JSON holds no list of entries") // shown to the model
 
 // listKeys are the names under which the list of entries is looked for, in
 // order: ours, and those of other prompts for the same task.
@@ -38,16 +26,13 @@ var listKeys = []string{"operations", "decisions", "facts", "memory", "memories"
 // the JSON in its text. An empty list is an answer; an empty text is not.
 func readList(m *schema.Message) ([]any, error) {
 	if m == nil {
-		return nil, errEmpty
+		return nil, modelanswer.ErrEmpty
 	}
-	if m.ResponseMeta != nil {
-		switch m.ResponseMeta.FinishReason {
-		case "length", "max_tokens", "MAX_TOKENS":
-			return nil, errTruncated
-		}
+	if modelanswer.CutOff(m) {
+		return nil, modelanswer.ErrTruncated
 	}
 	if len(m.ToolCalls) == 0 {
-		v, err := readJSON(m.Content)
+		v, err := modelanswer.JSON(m.Content)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +40,7 @@ func readList(m *schema.Message) ([]any, error) {
 	}
 	all := []any{}
 	for i := range m.ToolCalls {
-		v, err := readJSON(m.ToolCalls[i].Function.Arguments)
+		v, err := modelanswer.JSON(m.ToolCalls[i].Function.Arguments)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +70,7 @@ func listIn(v any) ([]any, error) {
 				if inner == "" {
 					continue
 				}
-				if nested, err := readJSON(inner); err == nil { // a list written as a text
+				if nested, err := modelanswer.JSON(inner); err == nil { // a list written as a text
 					return listIn(nested)
 				}
 				if key == "memory" { // a single entry, whose text is so called
@@ -98,63 +83,6 @@ func listIn(v any) ([]any, error) {
 		}
 	}
 	return nil, errNoList
-}
-
-var (
-	thought      = regexp.MustCompile(`(?is)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
-	thoughtClose = regexp.MustCompile(`(?is)^.*</(think|thinking|reasoning)>`)
-	fence        = regexp.MustCompile("(?s)```[a-zA-Z0-9]*[ \\t]*\\n(.*?)\\n?[ \\t]*```")
-)
-
-// unwrap takes away what models put around an answer: thoughts and code fences.
-func unwrap(s string) string {
-	s = strings.TrimSpace(thoughtClose.ReplaceAllString(thought.ReplaceAllString(s, ""), ""))
-	if m := fence.FindStringSubmatch(s); m != nil {
-		return strings.TrimSpace(m[1])
-	}
-	return s
-}
-
-// readJSON returns the first JSON value in an answer, repaired if need be. An
-// answer that ends before its JSON does is errTruncated: what a repair would make
-// up of it looks whole and is not.
-func readJSON(answer string) (any, error) {
-	if len(answer) > maxOutput {
-		return nil, errTooLarge
-	}
-	s := strings.TrimSpace(answer)
-	if !json.Valid([]byte(s)) {
-		s = unwrap(strings.ToValidUTF8(s, "\uFFFD"))
-	}
-	if s == "" {
-		return nil, errEmpty
-	}
-	start := strings.IndexAny(s, "{[")
-	if start < 0 {
-		return nil, errNoJSON
-	}
-	s = s[start:]
-	v, err := decode(s)
-	if err == nil {
-		return v, nil
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, errTruncated
-	}
-	if len(s) > maxRepair {
-		return nil, errTooLarge
-	}
-	return readLenient(s)
-}
-
-func decode(s string) (any, error) {
-	d := json.NewDecoder(strings.NewReader(s))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	return v, nil
 }
 
 // firstOf returns the first value that the object has under one of the keys.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/modelanswer"
 )
 
 // procedure plans to write down what the agent did as one memory. Unlike a fact
@@ -31,13 +32,13 @@ func (b *Backend) procedure(ctx context.Context, in *intake, usage *backends.Usa
 	text := ""
 	err = b.model.ask(ctx, &question{system: system, user: section("messages", lines), lang: lang}, usage, func(m *schema.Message) error {
 		if m == nil {
-			return errEmpty
+			return modelanswer.ErrEmpty
 		}
-		if m.ResponseMeta != nil && m.ResponseMeta.FinishReason == "length" {
-			return errTruncated
+		if modelanswer.CutOff(m) {
+			return modelanswer.ErrTruncated
 		}
 		if text = unwrapText(m.Content); text == "" {
-			return errEmpty
+			return modelanswer.ErrEmpty
 		}
 		return nil
 	})
@@ -102,7 +103,7 @@ func (b *Backend) trajectory(in *intake) ([]messageLine, error) {
 
 // unwrapText takes thoughts away, and a code fence around the whole.
 func unwrapText(s string) string {
-	s = strings.TrimSpace(thoughtClose.ReplaceAllString(thought.ReplaceAllString(s, ""), ""))
+	s = modelanswer.WithoutThoughts(s)
 	if rest, ok := strings.CutPrefix(s, "```"); ok {
 		if body, closed := strings.CutSuffix(rest, "```"); closed {
 			if _, after, found := strings.Cut(body, "\n"); found {

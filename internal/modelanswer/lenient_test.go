@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package mem0
+package modelanswer
 
 import (
 	"encoding/json"
@@ -34,8 +34,8 @@ func TestLenient(t *testing.T) {
 		require.Equal(t, want, got, in)
 	}
 	for in, want := range map[string]error{
-		``: errTruncated, `{"a":"I love trav`: errTruncated, `[{"a":1},{"b"`: errTruncated, `[{"a":1}`: errTruncated, `{"a":tru`: errTruncated,
-		`{'a':`: errTruncated, `{a 1}`: errMalformed, `[1}`: errMalformed, `{[`: errMalformed, strings.Repeat("[", 100): errMalformed, `{=1}`: errMalformed, `[:]`: errMalformed,
+		``: ErrTruncated, `{"a":"I love trav`: ErrTruncated, `[{"a":1},{"b"`: ErrTruncated, `[{"a":1}`: ErrTruncated, `{"a":tru`: ErrTruncated,
+		`{'a':`: ErrTruncated, `{a 1}`: ErrMalformed, `[1}`: ErrMalformed, `{[`: ErrMalformed, strings.Repeat("[", 100): ErrMalformed, `{=1}`: ErrMalformed, `[:]`: ErrMalformed,
 	} {
 		_, err := readLenient(in)
 		require.ErrorIs(t, err, want, in)

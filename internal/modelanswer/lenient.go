@@ -1,11 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package mem0
+package modelanswer
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,15 +15,13 @@ import (
 // lenient reads what is nearly JSON, as models write it: quotes of every kind or
 // none, commas missing or too many, comments, line breaks and quotes inside
 // texts, Python's literals. It never makes up an end: a text that is cut off is
-// errTruncated. (json-repair completes what is cut off, garbles \u escapes, and on
+// ErrTruncated. (json-repair completes what is cut off, garbles \u escapes, and on
 // some inputs calls itself until the process dies.)
 type lenient struct {
 	s     string
 	i     int
 	depth int
 }
-
-var errMalformed = errors.New("the JSON is malformed")
 
 // maxDepth bounds how deep brackets may stand inside each other.
 const maxDepth = 32
@@ -66,10 +63,10 @@ func (l *lenient) value() (any, error) {
 	r, ok := l.peek()
 	switch {
 	case !ok:
-		return nil, errTruncated
+		return nil, ErrTruncated
 	case r == '{', r == '[':
 		if l.depth++; l.depth > maxDepth {
-			return nil, errMalformed
+			return nil, ErrMalformed
 		}
 		defer func() { l.depth-- }()
 		l.i++
@@ -89,12 +86,12 @@ func (l *lenient) array() (any, error) {
 		r, ok := l.peek()
 		switch {
 		case !ok:
-			return nil, errTruncated
+			return nil, ErrTruncated
 		case r == ']':
 			l.i++
 			return list, nil
 		case r == '}' || r == ':':
-			return nil, errMalformed
+			return nil, ErrMalformed
 		}
 		v, err := l.value()
 		if err != nil {
@@ -110,12 +107,12 @@ func (l *lenient) object() (any, error) {
 		r, ok := l.peek()
 		switch {
 		case !ok:
-			return nil, errTruncated
+			return nil, ErrTruncated
 		case r == '}':
 			l.i++
 			return o, nil
 		case r == ']' || r == '{' || r == '[':
-			return nil, errMalformed
+			return nil, ErrMalformed
 		}
 		key, err := l.key(r)
 		if err != nil {
@@ -123,10 +120,10 @@ func (l *lenient) object() (any, error) {
 		}
 		r, ok = l.peek()
 		if !ok {
-			return nil, errTruncated
+			return nil, ErrTruncated
 		}
 		if r != ':' && r != '：' {
-			return nil, errMalformed
+			return nil, ErrMalformed
 		}
 		l.i += utf8.RuneLen(r)
 		if o[key], err = l.value(); err != nil {
@@ -143,7 +140,7 @@ func (l *lenient) key(r rune) (string, error) {
 	}
 	k := bareKey.FindString(l.s[l.i:])
 	if k == "" {
-		return "", errMalformed
+		return "", ErrMalformed
 	}
 	l.i += len(k)
 	return k, nil
@@ -156,7 +153,7 @@ var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 func (l *lenient) bare() (any, error) {
 	end := strings.IndexAny(l.s[l.i:], ",，]}\n")
 	if end < 0 {
-		return nil, errTruncated
+		return nil, ErrTruncated
 	}
 	word := strings.TrimSpace(l.s[l.i : l.i+end])
 	l.i += end
@@ -166,7 +163,7 @@ func (l *lenient) bare() (any, error) {
 	case "null", "none", "nil", "undefined":
 		return nil, nil
 	case "":
-		return nil, errMalformed
+		return nil, ErrMalformed
 	}
 	if number.MatchString(word) {
 		return json.Number(word), nil
@@ -205,7 +202,7 @@ func (l *lenient) text(open rune) (string, error) {
 			sb.WriteRune(r)
 		}
 	}
-	return "", errTruncated
+	return "", ErrTruncated
 }
 
 // afterQuote is what may follow the quote that closes a text: a bracket, a colon,
