@@ -43,13 +43,35 @@ type Sessions interface {
 }
 
 // Blobs keeps bytes beside a session: text that was taken out of its context,
-// turns that wait to be resumed.
+// turns that wait to be resumed. They end with the session: when it expires or is
+// deleted. Those that were put before the session began are its own from its first
+// Append on, and stay until then, whatever the time.
 type Blobs interface {
 	// PutBlob stores data under a name that is unique in the session, over what
 	// is there. Nil data removes it. The session need not exist.
 	PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error
 	// GetBlob returns the data, or ErrNotFound.
 	GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error)
+	// ListBlobs returns the session's blobs whose names begin with prefix, without
+	// their data, in the order of the bytes of their names. The empty prefix is
+	// that of all; another must be legal as a name. Sessions that do not exist and
+	// have no blobs, and expired ones, have none. A cursor is good for the prefix
+	// that it was given out for. A page is as of one moment; between two of them
+	// blobs may come and go: those that stay are met once, a new one is met if its
+	// name comes after those that were.
+	ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page Page) (*BlobPage, error)
+}
+
+// BlobInfo says what a blob is without its data.
+type BlobInfo struct {
+	Name string
+	Size int64 // of the data, in bytes
+}
+
+// BlobPage is a page of blobs.
+type BlobPage struct {
+	Blobs []BlobInfo
+	Next  string // empty on the last page
 }
 
 // Append is what one call adds to a session.
@@ -95,7 +117,8 @@ type Session struct {
 	Partition backends.Partition `json:"partition"`
 	ID        string             `json:"id"`
 	Scope     backends.Scope     `json:"scope"`
-	Version   int64              `json:"version"` // rises with every Append and Update
+	Version   int64              `json:"version"`         // rises with every Append and Update
+	Title     string             `json:"title,omitempty"` // a name for people
 	LastSeq   int64              `json:"last_seq"`
 	Tokens    int64              `json:"tokens"` // the sum over its messages
 
@@ -166,6 +189,9 @@ type SessionUpdate struct {
 	Acquire *Acquire // take or renew the lease
 	Release bool     // give the lease of Token back
 
+	// Title names the session for people: UTF-8, at most MaxTitle runes, none of
+	// them a control character. The empty one takes it away.
+	Title       *string
 	Watermark   *int64 // never moves back: a lower value leaves it as it is
 	Summary     *string
 	SummaryUpto *int64
@@ -204,6 +230,9 @@ func (u *SessionUpdate) Validate() error {
 	}
 	if u.Release && u.Token == 0 {
 		return fmt.Errorf("lease: %w: a release needs its token", backends.ErrInvalid)
+	}
+	if u.Title != nil {
+		return validateTitle(*u.Title)
 	}
 	return nil
 }

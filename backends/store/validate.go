@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
@@ -17,6 +19,9 @@ const MaxText = 16 << 20
 
 // MaxID is the longest id of a record, a message or a blob, in bytes.
 const MaxID = 512
+
+// MaxTitle is the longest title of a session, in runes.
+const MaxTitle = 256
 
 // ValidateSession returns ErrInvalid for a session id that is not legal. The
 // empty id is.
@@ -139,6 +144,18 @@ func validateText(what, text string) error {
 		return fmt.Errorf("%s: %w: text of %d bytes, at most %d", what, backends.ErrInvalid, len(text), MaxText)
 	case !utf8.ValidString(text):
 		return fmt.Errorf("%s: %w: text is not UTF-8", what, backends.ErrInvalid)
+	}
+	return nil
+}
+
+func validateTitle(title string) error {
+	switch n := utf8.RuneCountInString(title); {
+	case n > MaxTitle:
+		return fmt.Errorf("title: %w: %d runes, at most %d", backends.ErrInvalid, n, MaxTitle)
+	case !utf8.ValidString(title):
+		return fmt.Errorf("title %q: %w: not UTF-8", title, backends.ErrInvalid)
+	case strings.ContainsFunc(title, unicode.IsControl):
+		return fmt.Errorf("title %q: %w: has a control character: a title is one line", title, backends.ErrInvalid)
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ func set(u *store.SessionUpdate, st *store.Session) {
 	if u.Watermark != nil { // never beyond the log: what comes later was not learnt from
 		st.Watermark = max(st.Watermark, min(*u.Watermark, st.LastSeq))
 	}
+	assign(&st.Title, u.Title)
 	assign(&st.Summary, u.Summary)
 	assign(&st.SummaryUpto, u.SummaryUpto)
 	assign(&st.Retry, u.Retry)

@@ -128,7 +128,7 @@ var permissions = strings.Fields(`~em:* ~{em:*
 	+ping +info +time +config|get +multi +exec
 	+eval +evalsha +script|load
 	+exists +del +unlink +persist +pexpire +pttl
-	+hget +hmget +hgetall +hset +hsetnx +hdel +hlen +hexists +hincrby
+	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
 	+zadd +zrem +zcard +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
 	+sadd +rpush +llen +lindex +lrange +ltrim`)
 

@@ -336,6 +336,7 @@ func everything(ctx context.Context, s *redisstore.Store, p backends.Partition) 
 	_, out["update"] = s.Update(ctx, p, &store.SessionUpdate{Session: "s", Summary: new(string)})
 	out["put blob"] = s.PutBlob(ctx, p, "s", "b", []byte("x"))
 	_, out["get blob"] = s.GetBlob(ctx, p, "s", "b")
+	_, out["list blobs"] = s.ListBlobs(ctx, p, "s", "", store.Page{})
 	return out
 }
 

@@ -37,7 +37,8 @@
 // partition. A batch is one script, in which the server does nothing else: keep
 // batches to some thousand mutations (at 50,000 it is seconds, and one of more
 // than about 100,000 is refused). A memory's history is written whole with each change
-// of its text: count in Metadata, by Increment, what changes all the time.
+// of its text: count in Metadata, by Increment, what changes all the time. A page of
+// ListBlobs reads the names, never the data, of all blobs of the session.
 //
 // # Permissions
 //
@@ -49,7 +50,7 @@
 //	+ping +info +time +config|get +multi +exec
 //	+eval +evalsha +script|load
 //	+exists +del +unlink +persist +pexpire +pttl
-//	+hget +hmget +hgetall +hset +hsetnx +hdel +hlen +hexists +hincrby
+//	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
 //	+zadd +zrem +zcard +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
 //	+sadd +rpush +llen +lindex +lrange +ltrim
 //

@@ -31,6 +31,8 @@ var (
 	goneSource string
 	//go:embed lua/rest.lua
 	restSource string
+	//go:embed lua/sizes.lua
+	sizesSource string
 
 	appendScript  = redis.NewScript(appendSource)
 	blobScript    = redis.NewScript(blobSource)
@@ -40,6 +42,7 @@ var (
 	dropScript    = redis.NewScript(dropSource)
 	goneScript    = redis.NewScript(goneSource)
 	restScript    = redis.NewScript(restSource)
+	sizesScript   = redis.NewScript(sizesSource)
 )
 
 // write runs a script that writes, and waits for replicas if so configured.

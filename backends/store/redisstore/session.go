@@ -26,6 +26,7 @@ func (s *session) expired(now time.Time) bool {
 // sessionState is what updates change: scripts do not look into it.
 type sessionState struct {
 	Scope       backends.Scope  `json:"scope"`
+	Title       string          `json:"title,omitempty"`
 	Summary     string          `json:"summary,omitempty"`
 	SummaryUpto int64           `json:"summary_upto,omitempty"`
 	Lease       store.Lease     `json:"lease,omitzero"`
@@ -35,7 +36,8 @@ type sessionState struct {
 }
 
 func stateOf(s *store.Session) *sessionState {
-	return &sessionState{Scope: s.Scope, Summary: s.Summary, SummaryUpto: s.SummaryUpto, Lease: s.Lease, Retry: s.Retry, Failures: s.Failures, Created: s.Created}
+	return &sessionState{Scope: s.Scope, Title: s.Title, Summary: s.Summary, SummaryUpto: s.SummaryUpto,
+		Lease: s.Lease, Retry: s.Retry, Failures: s.Failures, Created: s.Created}
 }
 
 // readSession reads the hash of a session, nil when there is none.
@@ -49,7 +51,8 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 		return nil, err
 	}
 	out := &session{fields: fields, Session: store.Session{Partition: p, ID: id,
-		Scope: st.Scope, Summary: st.Summary, SummaryUpto: st.SummaryUpto, Lease: st.Lease, Retry: st.Retry, Failures: st.Failures, Created: st.Created}}
+		Scope: st.Scope, Title: st.Title, Summary: st.Summary, SummaryUpto: st.SummaryUpto,
+		Lease: st.Lease, Retry: st.Retry, Failures: st.Failures, Created: st.Created}}
 	for field, to := range map[string]*int64{"ver": &out.Version, "seq": &out.LastSeq, "tokens": &out.Tokens, "watermark": &out.Watermark} {
 		n, err := number(fields[field])
 		if err != nil {

@@ -37,18 +37,19 @@ func everyCall(ctx context.Context, s store.Store, p backends.Partition, session
 			_, err := s.Append(ctx, p, session, &store.Append{Entries: []store.Entry{message("m", "x")}})
 			return err
 		},
-		"Session": func() error { _, err := s.Session(ctx, p, session); return err },
-		"Read":    func() error { _, err := s.Read(ctx, p, session, store.Range{}); return err },
-		"Update":  func() error { _, err := s.Update(ctx, p, &store.SessionUpdate{Session: session}); return err },
-		"List":    func() error { _, err := s.List(ctx, store.SessionQuery{Partition: &p}); return err },
-		"Delete":  func() error { return s.Delete(ctx, p, session) },
-		"PutBlob": func() error { return s.PutBlob(ctx, p, session, "b", []byte("x")) },
-		"GetBlob": func() error { _, err := s.GetBlob(ctx, p, session, "b"); return err },
+		"Session":   func() error { _, err := s.Session(ctx, p, session); return err },
+		"Read":      func() error { _, err := s.Read(ctx, p, session, store.Range{}); return err },
+		"Update":    func() error { _, err := s.Update(ctx, p, &store.SessionUpdate{Session: session}); return err },
+		"List":      func() error { _, err := s.List(ctx, store.SessionQuery{Partition: &p}); return err },
+		"Delete":    func() error { return s.Delete(ctx, p, session) },
+		"PutBlob":   func() error { return s.PutBlob(ctx, p, session, "b", []byte("x")) },
+		"GetBlob":   func() error { _, err := s.GetBlob(ctx, p, session, "b"); return err },
+		"ListBlobs": func() error { _, err := s.ListBlobs(ctx, p, session, "", store.Page{}); return err },
 	}
 }
 
 // sessionCalls are those of everyCall that name a session.
-var sessionCalls = []string{"Append", "Session", "Read", "Update", "Delete", "PutBlob", "GetBlob"}
+var sessionCalls = []string{"Append", "Session", "Read", "Update", "Delete", "PutBlob", "GetBlob", "ListBlobs"}
 
 func invalidPartition(e *env) {
 	long := strings.Repeat("x", backends.MaxScopePart+1)
@@ -148,6 +149,7 @@ func invalidSessions(e *env) {
 	for name, u := range map[string]store.SessionUpdate{
 		"no owner": {Acquire: &store.Acquire{For: time.Minute}}, "no duration": {Acquire: &store.Acquire{Owner: "w"}},
 		"negative duration": {Acquire: &store.Acquire{Owner: "w", For: -1}}, "release of nothing": {Release: true},
+		"title not UTF-8": {Title: ptr("\xff")}, "title of two lines": {Title: ptr("a\nb")}, "long title": {Title: ptr(strings.Repeat("é", store.MaxTitle+1))},
 	} {
 		u.Session = "s"
 		e.updateFails(backends.ErrInvalid, &u, name)

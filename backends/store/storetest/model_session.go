@@ -79,6 +79,9 @@ func (m *model) update(u *store.SessionUpdate, now time.Time) (*store.Session, e
 	if u.Watermark != nil {
 		st.Watermark = max(st.Watermark, *u.Watermark)
 	}
+	if u.Title != nil {
+		st.Title = *u.Title
+	}
 	if u.Summary != nil {
 		st.Summary = *u.Summary
 	}

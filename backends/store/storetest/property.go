@@ -166,7 +166,7 @@ func (r *run) change() *store.SessionUpdate {
 	if rapid.Bool().Draw(r.rt, "under token") {
 		u.Token = r.token[u.Session]
 	}
-	switch r.pick("change", "acquire", "acquire", "release", "watermark", "summary", "expires") {
+	switch r.pick("change", "acquire", "acquire", "release", "watermark", "title", "summary", "expires") {
 	case "acquire":
 		u.Acquire = &store.Acquire{Owner: r.pick("owner", "w1", "w2"), For: time.Minute}
 	case "release":
@@ -175,6 +175,8 @@ func (r *run) change() *store.SessionUpdate {
 		if s := r.model.living(u.Session, r.clock.Now()); s != nil {
 			u.Watermark = ptr(int64(rapid.IntRange(0, int(s.state.LastSeq)).Draw(r.rt, "watermark")))
 		}
+	case "title":
+		u.Title = ptr(r.pick("title", "", "x", "y"))
 	case "summary":
 		u.Summary = ptr(r.pick("summary", "", "x", "y"))
 	case "expires":

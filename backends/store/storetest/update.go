@@ -36,6 +36,7 @@ func updateFields(e *env) {
 		set func(*store.Session)
 	}{
 		{store.SessionUpdate{Summary: ptr("greetings")}, func(s *store.Session) { s.Summary = "greetings" }},
+		{store.SessionUpdate{Title: ptr("Hello, hello")}, func(s *store.Session) { s.Title = "Hello, hello" }},
 		{store.SessionUpdate{SummaryUpto: ptr(int64(2))}, func(s *store.Session) { s.SummaryUpto = 2 }},
 		{store.SessionUpdate{Watermark: ptr(int64(1))}, func(s *store.Session) { s.Watermark = 1 }},
 		{store.SessionUpdate{Retry: &store.Retry{Attempts: 2, After: at, Reason: "model down", Upto: 2, Whole: 3, InDoubt: true}},
@@ -48,9 +49,9 @@ func updateFields(e *env) {
 			}},
 		{store.SessionUpdate{Expires: &at}, func(s *store.Session) { s.Expires = at }},
 		{store.SessionUpdate{}, func(*store.Session) {}},
-		{store.SessionUpdate{Summary: ptr(""), SummaryUpto: ptr(int64(0)), Retry: &store.Retry{}, Failures: &[]store.Failure{}, Expires: &time.Time{}},
+		{store.SessionUpdate{Title: ptr(""), Summary: ptr(""), SummaryUpto: ptr(int64(0)), Retry: &store.Retry{}, Failures: &[]store.Failure{}, Expires: &time.Time{}},
 			func(s *store.Session) {
-				s.Summary, s.SummaryUpto, s.Retry, s.Failures, s.Expires = "", 0, store.Retry{}, nil, time.Time{}
+				s.Title, s.Summary, s.SummaryUpto, s.Retry, s.Failures, s.Expires = "", "", 0, store.Retry{}, nil, time.Time{}
 			}},
 	} {
 		step.u.Session = "s"
