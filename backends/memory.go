@@ -21,6 +21,7 @@ const (
 	KindTool      Kind = "tool"      // how a tool behaves and is best used
 	KindProcedure Kind = "procedure" // what an agent did, step by step
 	KindSummary   Kind = "summary"   // a digest of other memories or turns
+	KindCore      Kind = "core"      // a core block of package core: always in the prompt, never found by a search
 )
 
 // Memory is one thing that is remembered. A Memory handed out is the caller's
