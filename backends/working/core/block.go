@@ -53,6 +53,9 @@ type Value struct {
 	Text    string
 	Version int64     // what Set expects; 0: nobody has written the block, and Text is its Initial
 	Updated time.Time // zero where Version is 0
+
+	// Replayed says that the edit's idempotency key was known: nothing was done now.
+	Replayed bool
 }
 
 // Size returns the length of the text, in runes.

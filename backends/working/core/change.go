@@ -37,7 +37,7 @@ func replaced(name, old string) change {
 				return before[:from] + added + before[to:], nil
 			}
 		}
-		return "", &MatchError{Block: name, Count: min(n, maxCount), More: n > maxCount}
+		return "", &MatchError{Block: name, Count: min(n, maxCount), More: n > maxCount, Text: before}
 	}
 }
 

@@ -94,6 +94,7 @@ func (b *Blocks) attempt(ctx context.Context, e *edit) (*Value, error) {
 	text, err := b.next(v, e.added, e.change)
 	if err != nil {
 		if b.done(ctx, e) {
+			v.Replayed = true
 			return v, nil
 		}
 		return nil, err
@@ -119,7 +120,10 @@ func (b *Blocks) write(ctx context.Context, e *edit, v *Value, text string) (*Va
 		return nil, fmt.Errorf("storing block %q: %w", e.name, err)
 	}
 	if applied.Replayed {
-		return b.read(ctx, e.block, e.place)
+		if v, err = b.read(ctx, e.block, e.place); err == nil {
+			v.Replayed = true
+		}
+		return v, err
 	}
 	return &Value{Block: *e.block, Text: text, Version: applied.Version, Updated: now}, nil
 }

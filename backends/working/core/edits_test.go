@@ -77,7 +77,7 @@ func TestReplace(t *testing.T) {
 			if c.want == "" && c.text != c.old {
 				require.ErrorAs(t, err, &match)
 				require.ErrorIs(t, err, backends.ErrInvalid)
-				assert.Equal(t, core.MatchError{Block: "human", Count: c.count, More: c.more}, *match)
+				assert.Equal(t, core.MatchError{Block: "human", Count: c.count, More: c.more, Text: c.text}, *match)
 				assert.Equal(t, c.text, held(t, b, ann)["human"])
 				return
 			}
@@ -179,9 +179,10 @@ func TestRepeatedCallsWithAKeyChangeNothing(t *testing.T) {
 	ctx := t.Context()
 	grow := &core.AppendRequest{Scope: ann, Block: "human", Text: "123456", IdempotencyKey: "a"}
 	swap := &core.ReplaceRequest{Scope: ann, Block: "human", Old: "123456", New: "x", IdempotencyKey: "r"}
-	for range 2 { // the second time there is no room
+	for i := range 2 { // the second time there is no room
 		v, err := b.Append(ctx, grow)
 		require.NoError(t, err)
+		assert.Equal(t, i == 1, v.Replayed)
 		assert.Equal(t, "123456", v.Text)
 	}
 	for range 2 { // the second time there is nothing to replace
@@ -192,6 +193,7 @@ func TestRepeatedCallsWithAKeyChangeNothing(t *testing.T) {
 	v, err := b.Append(ctx, grow)
 	require.NoError(t, err)
 	assert.Equal(t, "x", v.Text)
+	assert.True(t, v.Replayed)
 
 	again := *swap
 	again.IdempotencyKey = "other"

@@ -32,8 +32,9 @@ func (e *LimitError) Unwrap() error { return backends.ErrInvalid }
 // Nothing was changed. It is an [backends.ErrInvalid].
 type MatchError struct {
 	Block string
-	Count int  // how often the old text occurs
-	More  bool // it occurs more often than was counted
+	Count int    // how often the old text occurs
+	More  bool   // it occurs more often than was counted
+	Text  string // what the block holds
 }
 
 // Error says what to do now.

@@ -1,0 +1,127 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolkit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/core"
+)
+
+// The names of the tools of [CoreMemory].
+const (
+	CoreMemoryAppend  = "core_memory_append"
+	CoreMemoryReplace = "core_memory_replace"
+)
+
+// Stages at which an error can be reported to CoreConfig.OnError.
+const (
+	StageCoreAppendTool  = "core_append_tool"
+	StageCoreReplaceTool = "core_replace_tool"
+)
+
+// CoreConfig says which core blocks the tools edit. It is copied by [CoreMemory].
+type CoreConfig struct {
+	Blocks *core.Blocks // Required. With Config.Tools set, so that the prompt speaks of the tools.
+
+	// Scope says on whose behalf a call is made. It runs at each call, with the
+	// call's context, and must be safe for concurrent use. Required.
+	Scope func(ctx context.Context) (backends.Scope, error)
+
+	Language Language // Optional. Of the descriptions and the fixed texts. Defaults to Auto.
+
+	// OnError hears of every failure of the store or the scope, with the stage
+	// (StageCoreAppendTool or StageCoreReplaceTool). Edits that a model got wrong are
+	// none. Must be safe for concurrent use. Optional. Failures are logged by slog in
+	// any case.
+	OnError func(ctx context.Context, stage string, err error)
+}
+
+// CoreMemory returns core_memory_append(block, text) and core_memory_replace(block,
+// old_text, new_text), in this order, with which an agent edits those of its core
+// blocks that are not read-only. Their descriptions name these blocks. What a block
+// holds after an edit is in the result, with the room that is left. An edit that
+// cannot be is refused in words that tell the model what to do; no error but that of
+// a cancelled context ends a run.
+//
+// A call that an interrupted run repeats after its resumption edits nothing twice.
+//
+// It returns ErrInvalid for a configuration that lacks the blocks or the scope, has
+// an unknown language, or has no block that an agent may edit.
+func CoreMemory(_ context.Context, cfg *CoreConfig) ([]tool.BaseTool, error) {
+	k, err := newCoreKit(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("toolkit: %w", err)
+	}
+	var tools [2]tool.BaseTool
+	if tools[0], err = k.appendTool(); err == nil {
+		tools[1], err = k.replaceTool()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("toolkit: %w", err)
+	}
+	return tools[:], nil
+}
+
+// coreKit is what the tools of one CoreMemory share. It is immutable.
+type coreKit struct {
+	CoreConfig
+	editable []core.Block
+	text     *corePhrases
+}
+
+func newCoreKit(cfg *CoreConfig) (*coreKit, error) {
+	switch {
+	case cfg == nil:
+		return nil, fmt.Errorf("no CoreConfig: %w", backends.ErrInvalid)
+	case cfg.Blocks == nil:
+		return nil, fmt.Errorf("no CoreConfig.Blocks: %w: pass those of core.New", backends.ErrInvalid)
+	case cfg.Scope == nil:
+		return nil, fmt.Errorf("no CoreConfig.Scope: %w: pass a function that says whose memory a call is about", backends.ErrInvalid)
+	}
+	if _, err := cfg.Language.phrases(); err != nil {
+		return nil, err
+	}
+	k := &coreKit{CoreConfig: *cfg, text: &englishCore}
+	if cfg.Language == Chinese {
+		k.text = &chineseCore
+	}
+	for _, b := range cfg.Blocks.Blocks() {
+		if !b.ReadOnly {
+			k.editable = append(k.editable, b)
+		}
+	}
+	if len(k.editable) == 0 {
+		return nil, fmt.Errorf("CoreConfig.Blocks: %w: all are read-only; leave the tools out", backends.ErrInvalid)
+	}
+	return k, nil
+}
+
+// scope returns whose blocks a call is about, or why nobody knows.
+func (k *coreKit) scope(ctx context.Context) (backends.Scope, error) {
+	s, err := k.Scope(ctx)
+	if err != nil {
+		return backends.Scope{}, err
+	}
+	return s.Normalize()
+}
+
+// report tells of a failure that the model alone would hear of.
+func (k *coreKit) report(ctx context.Context, stage string, err error) {
+	slog.WarnContext(ctx, "core memory tool failed", "stage", stage, "error", err)
+	if k.OnError == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			slog.ErrorContext(ctx, "core memory tool: CoreConfig.OnError panicked", "stage", stage, "panic", p)
+		}
+	}()
+	k.OnError(ctx, stage, err)
+}

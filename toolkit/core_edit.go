@@ -1,0 +1,129 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolkit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/core"
+)
+
+func (k *coreKit) appendTool() (tool.BaseTool, error) {
+	return newCoreTool[coreAppendParams](k, CoreMemoryAppend, StageCoreAppendTool, k.text.Append, k.append)
+}
+
+func (k *coreKit) replaceTool() (tool.BaseTool, error) {
+	return newCoreTool[coreReplaceParams](k, CoreMemoryReplace, StageCoreReplaceTool, k.text.Replace, k.replace)
+}
+
+func (k *coreKit) append(ctx context.Context, a *coreArguments) (string, error) {
+	r := &core.AppendRequest{Block: a.block(), Text: a.Text.or(a.Content).text}
+	switch {
+	case r.Block == "":
+		return "", k.refuse(k.text.NoBlock, k.names())
+	case strings.TrimSpace(r.Text) == "":
+		return "", refusal(k.text.NoText)
+	}
+	var err error
+	if r.Scope, err = k.scope(ctx); err != nil {
+		return "", err
+	}
+	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryAppend, r.Block, r.Text)
+	v, err := k.Blocks.Append(ctx, r)
+	return k.show(k.text.Appended, v, err)
+}
+
+func (k *coreKit) replace(ctx context.Context, a *coreArguments) (string, error) {
+	text := a.NewText.or(a.NewContent)
+	r := &core.ReplaceRequest{Block: a.block(), Old: a.OldText.or(a.OldContent).text, New: text.text}
+	switch {
+	case r.Block == "":
+		return "", k.refuse(k.text.NoBlock, k.names())
+	case r.Old == "":
+		return "", refusal(k.text.NoOldText)
+	case !text.set: // a slip must not delete
+		return "", refusal(k.text.NoNewText)
+	}
+	var err error
+	if r.Scope, err = k.scope(ctx); err != nil {
+		return "", err
+	}
+	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryReplace, r.Block, r.Old, r.New)
+	v, err := k.Blocks.Replace(ctx, r)
+	return k.show(k.text.Replaced, v, err)
+}
+
+// show words what an edit came to.
+func (k *coreKit) show(done string, v *core.Value, err error) (string, error) {
+	if err != nil {
+		return "", k.refused(err)
+	}
+	if v.Replayed {
+		done = k.text.Replayed
+	}
+	head := fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.text.Holds, v.Size(), v.Block.Limit, v.Room())
+	return head + k.text.held(v.Shown()), nil
+}
+
+// refused words an edit that cannot be for the model, and leaves other errors.
+func (k *coreKit) refused(err error) error {
+	var limit *core.LimitError
+	var match *core.MatchError
+	var readOnly *core.ReadOnlyError
+	var unknown *core.UnknownError
+	switch {
+	case errors.As(err, &limit):
+		return k.refuse(k.text.TooLong, limit.Block, limit.Asked, limit.Limit, limit.Size, limit.Asked-limit.Limit)
+	case errors.As(err, &match) && match.Count == 0:
+		held := (&core.Value{Text: match.Text}).Shown()
+		return refusal(fmt.Sprintf(k.text.NoMatch, match.Block) + k.text.held(held))
+	case errors.As(err, &match):
+		count := fmt.Sprint(match.Count)
+		if match.More {
+			count = fmt.Sprintf(k.text.MoreThan, match.Count)
+		}
+		return k.refuse(k.text.ManyMatches, count, match.Block)
+	case errors.As(err, &readOnly):
+		return k.refuse(k.text.ReadOnly, readOnly.Block, k.names())
+	case errors.As(err, &unknown):
+		return k.refuse(k.text.Unknown, clip(unknown.Block, 60), k.names())
+	}
+	return err
+}
+
+func (k *coreKit) refuse(format string, args ...any) error {
+	return refusal(fmt.Sprintf(format, args...))
+}
+
+// names lists the blocks that can be edited.
+func (k *coreKit) names() string {
+	names := make([]string, len(k.editable))
+	for i := range k.editable {
+		names[i] = k.editable[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// coreCallKey names a tool call, so that a run that is resumed may repeat it. See
+// callKey.
+func coreCallKey(ctx context.Context, s backends.Scope, name string, arguments ...string) string {
+	call := compose.GetToolCallID(ctx)
+	if call == "" {
+		return ""
+	}
+	sum := sha256.New()
+	for _, part := range append([]string{s.AgentID, s.SessionID, call}, arguments...) {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return name + "/" + hex.EncodeToString(sum.Sum(nil)[:16])
+}
