@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/einomem/einomem/backends/working/budget"
 )
 
 // texts makes texts up. Each has words that no other text has, at its begin, in
@@ -24,19 +26,27 @@ func (t *texts) short() string {
 
 // long is about so many tokens long, or less.
 func (t *texts) long(tokens int) string {
-	lines := 1 + tokens/perLine
-	return t.write(lines-t.src.IntN(1+lines/4), t.src.IntN(len(styles)))
+	s := t.src.IntN(len(styles))
+	return t.sized(tokens-t.src.IntN(1+tokens/4), s)
 }
 
-// perLine is about how many tokens a line of a text has.
-const perLine = 16
+// sized is about so many tokens long.
+func (t *texts) sized(tokens, s int) string { return t.write(max(1, tokens/lineTokens(s)), s) }
 
-func (t *texts) write(lines, s int) string {
+// lineTokens is how many tokens a line has.
+func lineTokens(s int) int {
+	var b strings.Builder
+	styles[s].line(&b, 1, 100)
+	b.WriteString(styles[s].between)
+	return budget.Estimate.Text(b.String())
+}
+
+func (t *texts) write(n, s int) string {
 	t.n++
 	var b strings.Builder
 	style := styles[s]
 	b.WriteString(style.open)
-	for i := range lines {
+	for i := range n {
 		if i > 0 {
 			b.WriteString(style.between)
 		}
@@ -45,6 +55,12 @@ func (t *texts) write(lines, s int) string {
 	b.WriteString(style.shut)
 	return b.String()
 }
+
+// The styles that are named.
+const (
+	prose = 0
+	lines = 1
+)
 
 // style is a sort of text.
 type style struct {

@@ -1,0 +1,79 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"fmt"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// Task makes up what an agent with tools does for long: turns of a user's message,
+// up to three exchanges, and an answer. Of the results of tools six in ten have
+// 100 to 500 tokens, three in ten up to 3,000, and one in ten up to 12,000: the
+// pages, listings and logs that agents read.
+func Task(src Source, turns int) [][]*schema.Message {
+	w := &writer{src: src, shape: (*Shape)(nil).withDefaults(), texts: texts{src: src}}
+	out := make([][]*schema.Message, turns)
+	for t := range out {
+		out[t] = append(out[t], schema.UserMessage(w.texts.write(1+src.IntN(4), prose)))
+		for e := range src.IntN(4) {
+			out[t] = append(out[t], w.work(t, e)...)
+		}
+		out[t] = append(out[t], schema.AssistantMessage(w.texts.write(3+src.IntN(15), prose), nil))
+	}
+	return out
+}
+
+// work is one exchange of a task: one call, seldom more.
+func (w *writer) work(t, e int) []*schema.Message {
+	n := 1
+	if oneIn(w.src, 4) {
+		n += 1 + w.src.IntN(2)
+	}
+	m := schema.AssistantMessage(w.texts.write(1, prose), nil)
+	results := make([]*schema.Message, n)
+	for c := range n {
+		call := w.call(t, e, c)
+		m.ToolCalls = append(m.ToolCalls, call)
+		tokens := 100 + w.src.IntN(400)
+		switch w.src.IntN(10) {
+		case 6, 7, 8:
+			tokens = 500 + w.src.IntN(2500)
+		case 9:
+			tokens = 3000 + w.src.IntN(9000)
+		}
+		results[c] = schema.ToolMessage(w.texts.sized(tokens, lines), call.ID, schema.WithToolName(call.Function.Name))
+	}
+	return append([]*schema.Message{m}, results...)
+}
+
+// Chat makes up a conversation of two people with so many messages, of about so
+// many tokens on average.
+func Chat(messages, tokens int) []*schema.Message {
+	var w texts
+	out, line := make([]*schema.Message, messages), lineTokens(prose)
+	for i := range out {
+		text := w.write(max(1, (i+1)*tokens/line-i*tokens/line), prose)
+		if i%2 == 0 {
+			out[i] = schema.UserMessage(text)
+		} else {
+			out[i] = schema.AssistantMessage(text, nil)
+		}
+	}
+	return out
+}
+
+// Reading is the exchange of an agent that reads something long: a call, and its
+// result of about so many tokens. No two numbers make the same.
+func Reading(number, tokens int) []*schema.Message {
+	w := texts{n: number}
+	call := schema.ToolCall{ID: fmt.Sprint("call_", number), Type: "function", Function: schema.FunctionCall{
+		Name: "read_file", Arguments: fmt.Sprintf(`{"path":"reports/%d.log"}`, number),
+	}}
+	return []*schema.Message{
+		schema.AssistantMessage("", []schema.ToolCall{call}),
+		schema.ToolMessage(w.sized(tokens, lines), call.ID, schema.WithToolName("read_file")),
+	}
+}
