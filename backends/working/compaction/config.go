@@ -69,7 +69,9 @@ func (c *Config) withDefaults() (*Config, error) {
 	if slices.Contains(n.Steps, nil) {
 		return nil, fmt.Errorf("compaction: %w: a step is nil: leave it out", backends.ErrInvalid)
 	}
-	n.Steps = slices.Clone(n.Steps)
+	if n.Steps, err = prepared(n.Steps); err != nil {
+		return nil, err
+	}
 	return &n, nil
 }
 

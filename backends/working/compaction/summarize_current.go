@@ -1,0 +1,52 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compaction
+
+import (
+	"context"
+
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// SummarizeCurrent summarises the older exchanges of the running round with a
+// model while the context is too large: what the user asked for stays, and so does
+// the newest exchange. The summary is one message of the role user right after the
+// user's messages; code lists in it which tools were called with which arguments. A
+// former summary of the same round is folded in. Its fields are those of [Summarize].
+type SummarizeCurrent Summarize
+
+// Name implements [Step].
+func (SummarizeCurrent) Name() string { return "summarize_current" }
+
+// Apply implements [Step].
+func (s SummarizeCurrent) Apply(ctx context.Context, c *Context) error {
+	with, err := Summarize(s).ready()
+	if err != nil {
+		return err
+	}
+	return with.run(ctx, c, func() *stretch {
+		l := c.layout()
+		from := l.running.from
+		for from < l.running.to && (l.keeps(c.messages, from) || derived(c.messages[from])) {
+			from++
+		}
+		if from < l.running.to && asks(c.messages[from]) {
+			from++
+		}
+		return c.stretch(&stretch{
+			from: from,
+			to:   max(from, with.newest(c, l)),
+			work: true,
+			stays: func(i int) bool {
+				return l.keeps(c.messages, i) || asks(c.messages[i]) || einox.IsRecalled(c.messages[i])
+			},
+		}, l.running)
+	})
+}
+
+func (s SummarizeCurrent) prepare() (Step, error) {
+	made, err := newSummarizing(Summarize(s))
+	s.made = made
+	return s, err
+}

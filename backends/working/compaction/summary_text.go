@@ -1,0 +1,182 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compaction
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// summary is a summary message in its parts. What the model wrote is in digest;
+// all else is written by code: how many messages left, which tools were called,
+// what was not summarised, and where the originals are.
+type summary struct {
+	work     bool // of the running round
+	noTools  bool // the agent has no tools to read the archive with
+	replaced int  // messages, those of former summaries included
+	digest   digest
+	body     string   // of a summary that was read: its digest as text
+	calls    []string // oldest first
+	earlier  map[string]int
+	kept     []string // stand-ins that no model summarised
+}
+
+// How much code writes, at most.
+const (
+	callRunes = 200 // of a call
+	keptRunes = 300 // of a stand-in that is carried along
+	keptLines = 12
+)
+
+// text writes the summary. Every line of the model's is indented or begins with a
+// dash, so that none can pass for code's.
+func (s *summary) text(p *promptSet, ref string) string {
+	var sb strings.Builder
+	header := p.header
+	if s.work {
+		header = p.headerWork
+	}
+	fmt.Fprintf(&sb, header, s.replaced)
+	for _, part := range parts {
+		writeSection(&sb, p.titles[part], s.digest[part])
+	}
+	writeSection(&sb, p.kept, s.kept)
+	writeSection(&sb, p.calls, append(s.more(p), s.calls...))
+	source := p.source
+	if s.noTools {
+		source = p.sourceOnly
+	}
+	fmt.Fprintf(&sb, "\n"+source, ref)
+	return sb.String()
+}
+
+func writeSection(sb *strings.Builder, title string, entries []string) {
+	if len(entries) == 0 {
+		return
+	}
+	fmt.Fprintf(sb, "\n## %s", title)
+	for _, e := range entries {
+		sb.WriteString("\n- " + e)
+	}
+}
+
+func (s *summary) more(p *promptSet) []string {
+	if len(s.earlier) == 0 {
+		return nil
+	}
+	n, names := 0, make([]string, 0, len(s.earlier))
+	for _, name := range slices.Sorted(maps.Keys(s.earlier)) {
+		n += s.earlier[name]
+		names = append(names, fmt.Sprintf("%s ×%d", name, s.earlier[name]))
+	}
+	return []string{fmt.Sprintf(p.more, n, strings.Join(names, ", "))}
+}
+
+var (
+	digits  = regexp.MustCompile(`\d+`)
+	tallies = regexp.MustCompile(`(\S+) ×(\d+)`)
+)
+
+// readSummary takes a summary's text apart. A text that is none of ours, as that
+// of a stand-in for messages that no model has seen, is what is kept.
+func readSummary(text string) *summary {
+	head, rest, _ := strings.Cut(text, "\n")
+	for _, p := range []*promptSet{&english, &chinese} {
+		for _, header := range []string{p.header, p.headerWork} {
+			before, after, _ := strings.Cut(header, "%d")
+			if strings.HasPrefix(head, before) && strings.HasSuffix(head, after) {
+				s := p.read(rest)
+				s.work = header == p.headerWork
+				s.replaced, _ = strconv.Atoi(digits.FindString(head))
+				return s
+			}
+		}
+	}
+	return &summary{body: text, kept: []string{oneLine(text, keptRunes)}}
+}
+
+func (p *promptSet) read(text string) *summary {
+	s := &summary{earlier: map[string]int{}}
+	source, _, _ := strings.Cut(p.source, "%s")
+	var body []string
+	title := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		entry, listed := strings.CutPrefix(line, "- ")
+		switch t, heading := strings.CutPrefix(line, "## "); {
+		case heading:
+			title = t
+		case strings.HasPrefix(line, source):
+			continue
+		case title == p.calls && listed:
+			s.call(entry)
+			continue
+		case title == p.kept && listed:
+			s.kept = append(s.kept, entry)
+			continue
+		}
+		if title != p.calls && title != p.kept {
+			body = append(body, line)
+		}
+	}
+	s.body = strings.Join(body, "\n")
+	return s
+}
+
+// call adds a line of the list of calls.
+func (s *summary) call(line string) {
+	if strings.Contains(line, "(") || !digits.MatchString(line) {
+		s.calls = append(s.calls, line)
+		return
+	}
+	for _, m := range tallies.FindAllStringSubmatch(line, -1) {
+		n, _ := strconv.Atoi(m[2])
+		s.earlier[m[1]] += n
+	}
+}
+
+// join adds what code keeps of a summary, or of a message, that left.
+func (s *summary) join(m *schema.Message) {
+	if !einox.IsSummary(m) {
+		s.replaced++
+		for i := range m.ToolCalls {
+			f := &m.ToolCalls[i].Function
+			s.calls = append(s.calls, oneLine(f.Name+"("+f.Arguments+")", callRunes))
+		}
+		return
+	}
+	former := readSummary(m.Content)
+	s.replaced += former.replaced
+	s.kept = append(s.kept, former.kept...)
+	s.calls = append(s.calls, former.calls...)
+	for name, n := range former.earlier {
+		s.earlier[name] += n
+	}
+}
+
+// bound cuts the lists that code writes: the newest calls that fit into tokens
+// keep their arguments, of the others the names are counted.
+func (s *summary) bound(tokens int, count budget.Counter) {
+	s.kept = s.kept[max(0, len(s.kept)-keptLines):]
+	first := len(s.calls)
+	for first > 0 {
+		if tokens -= count.Text(s.calls[first-1]) + 2; tokens < 0 {
+			break
+		}
+		first--
+	}
+	for _, c := range s.calls[:first] {
+		name, _, _ := strings.Cut(c, "(")
+		s.earlier[name]++
+	}
+	s.calls = s.calls[first:]
+}
