@@ -189,10 +189,8 @@ type SessionUpdate struct {
 	Acquire *Acquire // take or renew the lease
 	Release bool     // give the lease of Token back
 
-	// Title names the session for people: UTF-8, at most MaxTitle runes, none of
-	// them a control character. The empty one takes it away.
-	Title       *string
-	Watermark   *int64 // never moves back: a lower value leaves it as it is
+	Title       *string // see [ValidateTitle]; the empty one takes it away
+	Watermark   *int64  // never moves back: a lower value leaves it as it is
 	Summary     *string
 	SummaryUpto *int64
 	Retry       *Retry
@@ -232,7 +230,7 @@ func (u *SessionUpdate) Validate() error {
 		return fmt.Errorf("lease: %w: a release needs its token", backends.ErrInvalid)
 	}
 	if u.Title != nil {
-		return validateTitle(*u.Title)
+		return ValidateTitle(*u.Title)
 	}
 	return nil
 }

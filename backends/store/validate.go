@@ -53,6 +53,21 @@ func ValidateID(what, id string) error {
 	return nil
 }
 
+// ValidateTitle returns ErrInvalid for a title of a session that is not legal: not
+// UTF-8, longer than [MaxTitle], or with a control character. The empty title is
+// that of a session without one.
+func ValidateTitle(title string) error {
+	switch n := utf8.RuneCountInString(title); {
+	case n > MaxTitle:
+		return fmt.Errorf("title: %w: %d runes, at most %d", backends.ErrInvalid, n, MaxTitle)
+	case !utf8.ValidString(title):
+		return fmt.Errorf("title %q: %w: not UTF-8", title, backends.ErrInvalid)
+	case strings.ContainsFunc(title, unicode.IsControl):
+		return fmt.Errorf("title %q: %w: has a control character: a title is one line", title, backends.ErrInvalid)
+	}
+	return nil
+}
+
 // Validate returns ErrInvalid for entries that no store can keep.
 func (a *Append) Validate() error {
 	for i := range a.Entries {
@@ -144,18 +159,6 @@ func validateText(what, text string) error {
 		return fmt.Errorf("%s: %w: text of %d bytes, at most %d", what, backends.ErrInvalid, len(text), MaxText)
 	case !utf8.ValidString(text):
 		return fmt.Errorf("%s: %w: text is not UTF-8", what, backends.ErrInvalid)
-	}
-	return nil
-}
-
-func validateTitle(title string) error {
-	switch n := utf8.RuneCountInString(title); {
-	case n > MaxTitle:
-		return fmt.Errorf("title: %w: %d runes, at most %d", backends.ErrInvalid, n, MaxTitle)
-	case !utf8.ValidString(title):
-		return fmt.Errorf("title %q: %w: not UTF-8", title, backends.ErrInvalid)
-	case strings.ContainsFunc(title, unicode.IsControl):
-		return fmt.Errorf("title %q: %w: has a control character: a title is one line", title, backends.ErrInvalid)
 	}
 	return nil
 }

@@ -172,6 +172,17 @@ func TestValidateUpdate(t *testing.T) {
 	}
 }
 
+func TestValidateTitle(t *testing.T) {
+	for title, ok := range map[string]bool{
+		"": true, "Trip to Bergen": true, " ": true, "🎈": true, strings.Repeat("é", store.MaxTitle): true,
+		strings.Repeat("x", store.MaxTitle+1): false, "\xff": false, "a\nb": false, "\x00": false, "\x7f": false, "\u0085": false, "\u2028": true,
+	} {
+		check(t, ok, store.ValidateTitle(title), title)
+		check(t, ok, (&store.SessionUpdate{Title: &title}).Validate(), title)
+	}
+	require.ErrorContains(t, store.ValidateTitle(strings.Repeat("x", 300)), "300 runes, at most 256")
+}
+
 func TestSizes(t *testing.T) {
 	for limit, want := range map[int]int{-1: 100, 0: 100, 1: 1, 1000: 1000, 1001: 1000} {
 		require.Equal(t, want, store.Page{Limit: limit}.Size())

@@ -20,7 +20,7 @@ func ptr[T any](v T) *T { return &v }
 // state is a session of three messages, leased to w1 until a minute from now.
 func state() *store.Session {
 	return &store.Session{
-		ID: "s", Version: 7, LastSeq: 3, Watermark: 1, Summary: "before", SummaryUpto: 1, Created: early, Updated: early,
+		ID: "s", Version: 7, LastSeq: 3, Watermark: 1, Title: "a talk", Summary: "before", SummaryUpto: 1, Created: early, Updated: early,
 		Lease: store.Lease{Owner: "w1", Token: 5, Expires: now.Add(time.Minute)}, Failures: []store.Failure{{From: 1, Upto: 1, Reason: "no"}},
 	}
 }
@@ -37,6 +37,8 @@ func TestSession(t *testing.T) {
 		"watermark":          {store.SessionUpdate{Watermark: ptr(int64(2))}, now, func(s *store.Session) { s.Watermark = 2 }},
 		"watermark falls":    {store.SessionUpdate{Watermark: ptr(int64(0))}, now, func(*store.Session) {}},
 		"watermark too far":  {store.SessionUpdate{Watermark: ptr(int64(9))}, now, func(s *store.Session) { s.Watermark = 3 }},
+		"title":              {store.SessionUpdate{Title: ptr("a trip")}, now, func(s *store.Session) { s.Title = "a trip" }},
+		"no title":           {store.SessionUpdate{Title: ptr("")}, now, func(s *store.Session) { s.Title = "" }},
 		"summary":            {store.SessionUpdate{Summary: ptr("x"), SummaryUpto: ptr(int64(0))}, now, func(s *store.Session) { s.Summary, s.SummaryUpto = "x", 0 }},
 		"retry":              {store.SessionUpdate{Retry: &store.Retry{Attempts: 2}}, now, func(s *store.Session) { s.Retry.Attempts = 2 }},
 		"failures":           {store.SessionUpdate{Failures: &[]store.Failure{{From: 2}}}, now, func(s *store.Session) { s.Failures = []store.Failure{{From: 2}} }},

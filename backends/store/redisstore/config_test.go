@@ -123,7 +123,9 @@ func TestInvalidCallsAreRefusedFirst(t *testing.T) {
 	_, partitions := s.Partitions(ctx, "n", store.Page{Cursor: "%"})
 	_, namespace := s.Partitions(ctx, "a\x00", store.Page{})
 	_, got := s.GetBlob(ctx, ann, "s", "")
-	for i, err := range []error{apply, added, update, cursor, list, listed, partitions, namespace, got, s.PutBlob(ctx, ann, " s", "b", nil), s.Delete(ctx, nobody, "s")} {
+	_, prefix := s.ListBlobs(ctx, ann, "s", "\xff", store.Page{})
+	_, after := s.ListBlobs(ctx, ann, "s", "a", store.Page{Cursor: "Yg"})
+	for i, err := range []error{apply, added, update, cursor, list, listed, partitions, namespace, got, prefix, after, s.PutBlob(ctx, ann, " s", "b", nil), s.Delete(ctx, nobody, "s")} {
 		require.Error(t, err, i)
 		assert.True(t, errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNoScope), "%d: %v", i, err)
 	}

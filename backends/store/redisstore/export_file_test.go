@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,12 +47,13 @@ type state struct {
 	pending  []store.Session
 	messages map[string][]store.Entry
 	blobs    map[string][]byte
+	names    map[string]*store.BlobPage
 	all      []backends.Partition
 }
 
 func (o *ops) state() *state {
 	o.Helper()
-	out := &state{history: map[string][]backends.Event{}, messages: map[string][]store.Entry{}, blobs: map[string][]byte{}}
+	out := &state{history: map[string][]backends.Event{}, messages: map[string][]store.Entry{}, blobs: map[string][]byte{}, names: map[string]*store.BlobPage{}}
 	var err error
 	out.changes, err = o.Changes(o.ctx, o.p, "")
 	require.NoError(o, err)
@@ -74,6 +76,8 @@ func (o *ops) state() *state {
 		if !errors.Is(err, backends.ErrNotFound) {
 			require.NoError(o, err)
 		}
+		out.names[s.ID], err = o.ListBlobs(o.ctx, o.p, s.ID, "", store.Page{})
+		require.NoError(o, err)
 	}
 	page, err := o.Partitions(o.ctx, o.p.Namespace, store.Page{})
 	require.NoError(o, err)
@@ -93,6 +97,8 @@ func exportAndImport(t *testing.T, open func(testing.TB) redis.UniversalClient) 
 	text, count := o.export()
 	require.Equal(t, redisstore.ExportCount{Records: 3, Deleted: 1, Histories: 4, Keys: 4, Sessions: 2 + 1, Messages: 5, Blobs: 3}, count)
 	before, reader := o.state(), o.follow("")
+	require.Equal(t, []store.BlobInfo{{Name: "blob", Size: 7}}, before.names["s"].Blobs)
+	require.True(t, slices.ContainsFunc(before.sessions, func(s store.Session) bool { return s.Title == "Moving <house> 🎈" }))
 	dumped := o.dump()
 
 	dropped, err := o.Drop(o.ctx, o.p)

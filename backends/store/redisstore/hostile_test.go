@@ -223,7 +223,7 @@ func (h *hostile) changes(p backends.Partition, m *held) {
 func (h *hostile) session(p backends.Partition, session, id string) {
 	ctx, m := h.t.Context(), h.in(p)
 	blob := [2]string{session, id}
-	switch h.rnd.IntN(9) {
+	switch h.rnd.IntN(10) {
 	case 0, 1, 2:
 		_, err := h.s.Append(ctx, p, session, &store.Append{Entries: []store.Entry{said(id)}})
 		require.NoError(h.t, err)
@@ -260,6 +260,8 @@ func (h *hostile) session(p backends.Partition, session, id string) {
 	case 7:
 		require.NoError(h.t, h.s.PutBlob(ctx, p, session, id, nil))
 		delete(m.blobs, blob)
+	case 8:
+		h.blobs(p, session, m)
 	default:
 		require.NoError(h.t, h.s.Delete(ctx, p, session))
 		delete(m.sessions, session)
@@ -269,6 +271,24 @@ func (h *hostile) session(p backends.Partition, session, id string) {
 			}
 		}
 	}
+}
+
+// blobs lists what begins like one of the names.
+func (h *hostile) blobs(p backends.Partition, session string, m *held) {
+	prefix := ""
+	if h.rnd.IntN(2) == 0 {
+		prefix = string([]rune(hostileIDs[h.rnd.IntN(len(hostileIDs))])[:1])
+	}
+	page, err := h.s.ListBlobs(h.t.Context(), p, session, prefix, store.Page{Limit: 1000})
+	require.NoError(h.t, err)
+	want := []store.BlobInfo{}
+	for b, there := range m.blobs {
+		if there && b[0] == session && strings.HasPrefix(b[1], prefix) {
+			want = append(want, store.BlobInfo{Name: b[1], Size: int64(len(scar(p, b[1])))})
+		}
+	}
+	slices.SortFunc(want, func(a, b store.BlobInfo) int { return strings.Compare(a.Name, b.Name) })
+	require.Equal(h.t, want, append([]store.BlobInfo{}, page.Blobs...))
 }
 
 func (h *hostile) drop(p backends.Partition) {

@@ -185,6 +185,9 @@ func (im *importer) checkSession(s *sessionLine) error {
 	if err != nil {
 		return badLine("%w", err)
 	}
+	if err := store.ValidateTitle(st.Title); err != nil {
+		return badLine("session %q: %w", s.ID, err)
+	}
 	if s.Moved < 1 || s.Moved > im.header.Moved || s.Messages < 0 || s.Watermark < 0 || s.Watermark > s.Messages ||
 		(s.Exp == "") != (s.Expires == "") || s.Exp != "" && abs(counter(s.Exp)-micros(st.Expires)) > 2 || counter(s.Updates) < 0 {
 		return badLine("session %q cannot be", s.ID)

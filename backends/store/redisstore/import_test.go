@@ -148,6 +148,7 @@ func TestImportRefusesWhatIsNoExport(t *testing.T) {
 		{"a key without results", `"field":"k:turn-1"`, `"results":[`, `"results":7,"x":[`},
 		{"a session that is none", `{"session":{"id":"s"`, `"id":"s"`, `"id":"*"`},
 		{"a session without a state", `{"session":{"id":"s"`, `"state":{`, `"state":7,"x":{`},
+		{"a title of two lines", `{"session":{"id":"s"`, `"title":"Moving `, `"title":"Moving\n`},
 		{"a session born too late", `{"session":{"id":"s"`, `"born":1`, `"born":99`},
 		{"a session that moved too far", `{"session":{"id":"s"`, `"moved":`, `"moved":9`},
 		{"a session with too many messages", `{"session":{"id":"s"`, `"messages":3`, `"messages":4`},

@@ -95,7 +95,7 @@ func rests(name, key string, args []string) bool {
 }
 
 // readers are the commands that change nothing.
-var readers = []string{"exists", "hget", "hgetall", "hmget", "hlen", "hexists", "lindex", "llen", "lrange", "pttl", "zcard", "zmscore", "zrange", "zrangebylex", "zrangebyscore", "zscore"}
+var readers = []string{"exists", "hget", "hgetall", "hkeys", "hstrlen", "hmget", "hlen", "hexists", "lindex", "llen", "lrange", "pttl", "zcard", "zmscore", "zrange", "zrangebylex", "zrangebyscore", "zscore"}
 
 // keysNamed returns the keys that a command names.
 func keysNamed(name string, args []string) []string {

@@ -183,6 +183,9 @@ func (i *inspector) judgeSession(ctx context.Context, f *finding, l *sessionLook
 		return nil
 	}
 	f.looked = Looked{Sessions: 1, Messages: int(l.log), Blobs: int(l.blobs)}
+	if err := store.ValidateTitle(st.Title); err != nil {
+		f.add(l.keys.state(), "update the session with a title that is legal: "+err.Error(), "")
+	}
 	i.judgeEnd(f, l, &st.Session)
 	if err := i.judgeLog(ctx, f, l, &st.Session); err != nil {
 		return err

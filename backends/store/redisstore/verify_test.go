@@ -70,7 +70,7 @@ func (o *ops) fill() {
 		require.NoError(o, o.PutBlob(o.ctx, o.p, session, "blob", []byte("\x00bytes\xff")))
 	}
 	learnt := int64(2)
-	o.apply(&store.Batch{Key: "turn-2", Mutations: []store.Mutation{store.Increment("b", "n", 1)}, Session: &store.SessionUpdate{Session: "s", Watermark: &learnt}})
+	o.apply(&store.Batch{Key: "turn-2", Mutations: []store.Mutation{store.Increment("b", "n", 1)}, Session: &store.SessionUpdate{Session: "s", Watermark: &learnt, Title: text("Moving <house> 🎈")}})
 	all := int64(1)
 	_, err := o.Update(o.ctx, o.p, &store.SessionUpdate{Session: "", Watermark: &all})
 	require.NoError(o, err)

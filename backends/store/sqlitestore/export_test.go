@@ -25,3 +25,6 @@ func (s *Store) LimitPages(n int) error {
 
 // ChangesPage is how many records a page of changes has.
 const ChangesPage = changesPage
+
+// BlobsQuery is what lists blobs.
+const BlobsQuery = blobsQuery

@@ -15,7 +15,7 @@ import (
 
 // blobsQuery reads a stretch of the index of names. SQLite knows the length of a
 // blob from the head of its row: the data stays where it is.
-const blobsQuery = `SELECT b.name, length(b.data) FROM partitions p CROSS JOIN blobs b ON b.part = p.pk
+const blobsQuery = `SELECT b.name, length(b.data) FROM partitions p JOIN blobs b ON b.part = p.pk
 	LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
 	WHERE p.namespace = ? AND p.kind = ? AND p.id = ? AND b.session = ? AND b.name >= ? AND b.name < ? AND (s.expires IS NULL OR s.expires > ?)
 	ORDER BY b.name LIMIT ?`

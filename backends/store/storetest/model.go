@@ -21,11 +21,12 @@ type model struct {
 	keys     map[string]store.Applied
 	space    *store.Embedding
 	sessions map[string]*modelSession
+	blobs    map[string]map[string][]byte // by session, which need not exist
 }
 
 func newModel() *model {
 	return &model{records: map[string]store.Record{}, events: map[string][]backends.Event{},
-		keys: map[string]store.Applied{}, sessions: map[string]*modelSession{}}
+		keys: map[string]store.Applied{}, sessions: map[string]*modelSession{}, blobs: map[string]map[string][]byte{}}
 }
 
 // clone copies what a batch may change.

@@ -4,7 +4,9 @@
 package storetest
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -26,6 +28,7 @@ func (m *model) living(id string, now time.Time) *modelSession {
 	s := m.sessions[id]
 	if s != nil && !s.state.Expires.IsZero() && !now.Before(s.state.Expires) {
 		delete(m.sessions, id)
+		delete(m.blobs, id)
 		return nil
 	}
 	return s
@@ -109,6 +112,27 @@ func (m *model) read(id string, r store.Range, now time.Time) []store.Entry {
 			return out[len(out)-n:]
 		}
 		return out[:n]
+	}
+	return out
+}
+
+func (m *model) putBlob(id, name string, data []byte, now time.Time) {
+	m.living(id, now) // what is of an expired one goes first
+	if m.blobs[id] == nil {
+		m.blobs[id] = map[string][]byte{}
+	}
+	if m.blobs[id][name] = data; data == nil {
+		delete(m.blobs[id], name)
+	}
+}
+
+func (m *model) listBlobs(id, prefix string, now time.Time) []store.BlobInfo {
+	m.living(id, now)
+	out := []store.BlobInfo{}
+	for _, name := range slices.Sorted(maps.Keys(m.blobs[id])) {
+		if strings.HasPrefix(name, prefix) {
+			out = append(out, store.BlobInfo{Name: name, Size: int64(len(m.blobs[id][name]))})
+		}
 	}
 	return out
 }

@@ -45,7 +45,7 @@ func storeEqualsModel(e *env) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"apply": on((*run).apply), "apply with a session": on((*run).applySession), "append": on((*run).append),
-			"update": on((*run).update), "read": on((*run).read), "drop": on((*run).drop),
+			"update": on((*run).update), "read": on((*run).read), "drop": on((*run).drop), "blob": on((*run).blob), "delete": on((*run).deleteSession),
 			"pass": func(*rapid.T) {
 				e.clock.pass(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
 			},
@@ -223,6 +223,9 @@ func (r *run) drop() {
 			want.Messages += len(s.entries)
 		}
 	}
+	for id := range r.model.blobs {
+		want.Blobs += len(r.model.listBlobs(id, "", r.clock.Now()))
+	}
 	require.Equal(r, want, got)
 	require.GreaterOrEqual(r, got.Records, len(r.model.records))
 	r.model = newModel()
@@ -251,6 +254,7 @@ func (r *run) compare() {
 	}
 	living := 0
 	for _, id := range []string{"", "s", "s:t"} {
+		require.Equal(r, r.model.listBlobs(id, "", r.clock.Now()), r.listBlobs(id, "", 0, nil))
 		s := r.model.living(id, r.clock.Now())
 		if s == nil {
 			r.noSession(id)
