@@ -50,6 +50,9 @@ func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	return data, nil
 }
 
+// jsonText is how blobs are written: as JSON that is no longer than need be.
+var jsonText = sonic.Config{SortMapKeys: true, ValidateString: true, CopyString: true}.Froze()
+
 // marshal uses the standard library where values of others are encoded: it alone
 // sees that a map contains itself.
 func marshal(s *saved) ([]byte, error) {
@@ -58,7 +61,7 @@ func marshal(s *saved) ([]byte, error) {
 			return json.Marshal(s)
 		}
 	}
-	return sonic.ConfigStd.Marshal(s)
+	return jsonText.Marshal(s)
 }
 
 func hasParts(m *schema.Message) bool {
@@ -68,7 +71,7 @@ func hasParts(m *schema.Message) bool {
 // decode reads the bytes of a blob, whatever they are.
 func decode(data []byte) ([]*schema.Message, error) {
 	var s saved
-	err := sonic.ConfigStd.Unmarshal(data, &s)
+	err := jsonText.Unmarshal(data, &s)
 	if err != nil { // it gives up at values nested 4,000 deep, where the standard library goes on to 10,000
 		s = saved{}
 		err = json.Unmarshal(data, &s)
