@@ -47,7 +47,8 @@ func main() {
 
 const usage = `usage: bench locomo -data FILE [-json] [-k1 1.2] [-b 0.75]
        bench search [-json] [-sizes 1000,10000] [-dim 1536] [-searches 200]
-       bench redis [-redis URL] [-json] [-sizes 1000,10000,100000] [-dim 1536] [-queries 200] [-users 1000]`
+       bench redis [-redis URL] [-json] [-sizes 1000,10000,100000] [-dim 1536] [-queries 200] [-users 1000]
+       bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]`
 
 // run returns the exit code: 0, 1 for a failure, 2 for a wrong command line.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
@@ -56,9 +57,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 2
 	}
 	command := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"locomo": locomoCommand,
-		"search": searchCommand,
-		"redis":  redisCommand,
+		"locomo":   locomoCommand,
+		"search":   searchCommand,
+		"redis":    redisCommand,
+		"sessions": sessionsCommand,
 	}[args[0]]
 	if command == nil {
 		fmt.Fprintf(errs, "unknown command %q\n%s\n", args[0], usage)
