@@ -39,6 +39,7 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 	if h.cfg.Plan.Tools {
 		m.AdditionalTools = h.Tools()
 	}
+	m.AdditionalTools = slices.Concat(m.AdditionalTools, h.cfg.WindowTools)
 	if h.records() {
 		m.AfterChatModel = h.afterChatModel
 	}
@@ -49,13 +50,17 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 func (h *Hooks) Tools() []tool.BaseTool { return slices.Clip(slices.Clone(h.cfg.Tools)) }
 
 // beforeChatModel runs before every call of the model, under the lock of the
-// agent's state (trap T4). It never returns an error (trap T19).
+// agent's state (trap T4). An error would fail the run (trap T19): the only one is
+// that the context does not fit the window.
 func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
 	h.harmless(ctx, StageSearch, func() {
 		s.Messages = withoutBlankSystem(s.Messages)
 		s.Messages = h.before(ctx, s.Messages)
+		h.keep(ctx, s.Messages)
 	})
-	return nil
+	fitted, err := h.fitting(ctx, s.Messages)
+	s.Messages = fitted
+	return err
 }
 
 // afterChatModel runs after every answer of the model. It only reads the state

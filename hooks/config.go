@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -23,6 +24,11 @@ type Config struct {
 	Backend backends.Backend // Required. Searched before a reply.
 	Log     Log              // Optional. Where turns go; *working.Memory is one. Defaults to none: nothing is recorded.
 	Plan    modes.Plan       // Optional. Which hooks act. Defaults to none.
+
+	// Window shows the model what it may see of the session: what was said before is
+	// put in front of a turn, and every context is made to fit. Optional. Defaults to
+	// none: the caller passes what was said before, and contexts stay as they are.
+	Window *window.Window
 
 	Scope       backends.Scope // Optional. Fills the parts that neither the call nor the session gives.
 	SessionKeys *SessionKeys   // Optional. Defaults to user_id, agent_id, session_id, workspace, namespace.
@@ -39,6 +45,7 @@ type Config struct {
 	Note        NoteConfig      // Optional. How memories are shown to the model.
 	Instruction string          // Optional. What the system prompt says under Plan.Instruct: constant text without braces.
 	Tools       []tool.BaseTool // Optional. What agents get under Plan.Tools. They must resolve their scope at call time.
+	WindowTools []tool.BaseTool // Optional. What agents get where Window is set, whatever the plan: they read what left the context.
 	Language    Language        // Optional. Of the texts above. Defaults to English.
 
 	// OnError is told of every failure of memory: none of them reaches the agent.
@@ -112,7 +119,7 @@ func (c *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("hooks: %w: Config.Backend is required", backends.ErrInvalid)
 	}
 	d := *c
-	d.Tools = slices.Clone(c.Tools)
+	d.Tools, d.WindowTools = slices.Clone(c.Tools), slices.Clone(c.WindowTools)
 	d.SessionKeys = c.SessionKeys.withDefaults()
 	if d.TopK == 0 {
 		d.TopK = 5

@@ -13,6 +13,7 @@ import (
 const (
 	StageScope       = "scope"       // nothing names whose memory it is: there is none for this reply
 	StageSearch      = "search"      // the reply goes on without memories
+	StageHistory     = "history"     // the reply goes on without what was said before
 	StageRecord      = "record"      // the turn could not be written to the log
 	StageConsolidate = "consolidate" // the turn is in the log, and will be learnt from later
 )

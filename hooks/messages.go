@@ -12,9 +12,11 @@ import (
 // Prepare is the on_reply hook for graphs, and for handler interfaces of newer
 // Eino releases: it returns messages with the note in its place and the turn
 // marked. It may be called before every call of a model with the messages it
-// returned before: the search is made once a turn.
+// returned before: the search is made once a turn, and what left the messages to
+// make them fit the window stays away.
 //
-// The error is always nil; failures of memory go to Config.OnError.
+// The error is nil, or a budget.OverError where Config.Window is set and even the
+// messages returned do not fit it; failures of memory go to Config.OnError.
 func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	out := messages
 	h.harmless(ctx, StageSearch, func() {
@@ -23,8 +25,9 @@ func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*sch
 			return
 		}
 		out = h.prepare(ctx, messages, false).Messages
+		h.keep(ctx, out)
 	})
-	return out, nil
+	return h.fitting(ctx, out)
 }
 
 // Finish records the turn that messages end with: those that Prepare returned,

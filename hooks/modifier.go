@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends/working/window"
 )
 
 // MessageModifier returns a modifier for flow/agent/react (its
@@ -23,6 +25,10 @@ func (h *Hooks) MessageModifier(next func(ctx context.Context, input []*schema.M
 		}
 		out := input
 		h.harmless(ctx, StageSearch, func() { out = h.show(ctx, input) })
+		out, err := h.fitting(ctx, out)
+		if err != nil {
+			h.report(ctx, window.StageCompact, err)
+		}
 		return out
 	}
 }

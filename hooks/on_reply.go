@@ -57,7 +57,7 @@ func (h *Hooks) AfterReply(ctx context.Context, r *Reply, produced []*schema.Mes
 // one that is under way.
 func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, fresh bool) *Reply {
 	r := &Reply{Messages: messages}
-	if !h.cfg.Plan.Search && !h.records() {
+	if !h.cfg.Plan.Search && !h.records() && h.cfg.Window == nil {
 		return r
 	}
 	user := lastUser(messages)
@@ -80,6 +80,9 @@ func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, fresh b
 	r.Messages = h.withoutStaleNotes(messages, id)
 	user = lastUser(r.Messages)
 	h.join(r, user, fresh)
+	if fresh {
+		user = h.open(ctx, r, user)
+	}
 	if h.cfg.Plan.Search {
 		h.recall(ctx, r, user)
 	}
@@ -144,27 +147,42 @@ const writeTimeout = 30 * time.Second
 // write hands a turn to the log. What was said is kept even if the run was
 // cancelled. The handlers of the agent's run are dropped: the backend's own model
 // calls would become events of the agent, or panic after its end (trap T3).
+//
+// Where the next run loads what was said, the turn is in the log when its own run
+// ends. A store that takes longer than Config.SearchTimeout gets it later.
 func (h *Hooks) write(ctx context.Context, t *working.Turn) {
 	ctx = einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
-	if !h.cfg.AwaitWrite {
-		if err := safely("record", func() error { return h.cfg.Log.Record(ctx, t) }); err != nil {
+	if h.cfg.Window == nil && !h.cfg.AwaitWrite {
+		if err := h.record(ctx, t); err != nil {
 			h.report(ctx, StageRecord, fmt.Errorf("record turn %s: %w", t.ID, err))
 		}
 		return
 	}
-	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-	defer cancel()
-	if err := safely("append", func() error { return h.cfg.Log.Append(lasting, t) }); err != nil {
+	if err := h.append(ctx, t); err != nil {
 		if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) { // it goes in when the store is back
-			err = errors.Join(err, safely("record", func() error { return h.cfg.Log.Record(ctx, t) }))
+			err = errors.Join(err, h.record(ctx, t))
 		}
 		h.report(ctx, StageRecord, fmt.Errorf("append turn %s: %w", t.ID, err))
 		return
 	}
-	if !t.Done {
+	if !t.Done || !h.cfg.AwaitWrite {
 		return
 	}
 	if err := safely("consolidate", func() error { _, err := h.cfg.Log.Consolidate(ctx, t.Scope); return err }); err != nil {
 		h.report(ctx, StageConsolidate, fmt.Errorf("learn from turn %s: %w", t.ID, err))
 	}
+}
+
+func (h *Hooks) record(ctx context.Context, t *working.Turn) error {
+	return safely("record", func() error { return h.cfg.Log.Record(ctx, t) })
+}
+
+func (h *Hooks) append(ctx context.Context, t *working.Turn) error {
+	patience := writeTimeout
+	if !h.cfg.AwaitWrite && h.cfg.SearchTimeout > 0 {
+		patience = h.cfg.SearchTimeout
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return safely("append", func() error { return h.cfg.Log.Append(ctx, t) })
 }

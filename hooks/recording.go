@@ -39,6 +39,9 @@ func (h *Hooks) recordTurn(ctx context.Context, messages []*schema.Message, done
 	messages = slices.Clone(messages)
 	start := turnStart(messages, user)
 	stamp(messages, start, id)
+	if adopt {
+		messages, start = h.originals(ctx, scope, messages[start:]), 0
+	}
 	first, turn := newest(messages[start:], done)
 	if len(turn) == 0 {
 		h.report(ctx, StageRecord, fmt.Errorf("turn %s has nothing to record", id))
@@ -49,7 +52,7 @@ func (h *Hooks) recordTurn(ctx context.Context, messages []*schema.Message, done
 
 // newest returns the last messages of a stamped turn, back to the answer before
 // the last one, or as far as places follow one another if whole is set, and the
-// place of the first.
+// place of the first. What stands in for a message ends it: the log has the message.
 func newest(messages []*schema.Message, whole bool) (first int, turn []*schema.Message) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
@@ -57,7 +60,7 @@ func newest(messages []*schema.Message, whole bool) (first int, turn []*schema.M
 			continue
 		}
 		at, _ := einox.IndexOf(m)
-		if len(turn) > 0 && (at != first-1 || !whole && m.Role == schema.Assistant) {
+		if len(turn) > 0 && (at != first-1 || !whole && m.Role == schema.Assistant || einox.RefOf(m) != "") {
 			break
 		}
 		first = at

@@ -38,6 +38,12 @@ func (h *Hooks) WrapRunner(r *adk.Runner) *Runner { return &Runner{hooks: h, inn
 func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
 	ctx = r.hooks.withOptions(ctx, opts)
 	reply := r.hooks.beforeReply(ctx, messages)
+	fitted, err := r.hooks.fit(ctx, reply.Scope, reply.Messages)
+	if err != nil {
+		r.hooks.AfterReply(ctx, reply, nil, false) // it was said all the same
+		return failed(err)
+	}
+	reply.Messages = fitted
 	current := &run{reply: reply}
 	events := r.inner.Run(r.hooks.withRun(ctx, current), reply.Messages, opts...)
 	if reply.Turn == "" || !r.hooks.records() || nested(ctx) {
@@ -47,6 +53,14 @@ func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.Ag
 		hooks: r.hooks, run: current,
 		checkpoint: func() string { return adkx.CheckpointID(ctx, opts) },
 	})
+}
+
+// failed returns the events of a run that could not start.
+func failed(err error) *adk.AsyncIterator[*adk.AgentEvent] {
+	out, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
+	gen.Send(&adk.AgentEvent{Err: err})
+	gen.Close()
+	return out
 }
 
 // Query starts a run with what a user says, as adk.Runner.Query does.

@@ -30,7 +30,7 @@ func turnStart(messages []*schema.Message, user int) int {
 	for i := user - 1; i >= 0; i-- {
 		switch {
 		case !said(messages[i]):
-		case messages[i].Role != schema.User:
+		case messages[i].Role != schema.User || einox.SeqOf(messages[i]) > 0: // said in a turn before
 			return start
 		default:
 			start = i

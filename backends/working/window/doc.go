@@ -1,0 +1,28 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package window decides what a model is shown of a session: what was said
+// before, as much of it as fits, in front of what is said now.
+//
+//	w, err := window.New(&window.Config{Sessions: db, Budget: budget.Budget{Window: 128_000}, Model: chatModel})
+//	…
+//	history, err := w.History(ctx, scope)
+//	fitted, err := w.Fit(ctx, scope, append(history, schema.UserMessage(question)))
+//
+// It joins four things, each usable without it: package session loads and keeps
+// conversations, package compaction makes contexts smaller, package archive keeps
+// what left them, and package core has the blocks that never leave.
+//
+// # Nothing is lost
+//
+// What leaves a context is in the store before it does: most of it is in the
+// session's log already, the rest goes to the session's archives. [Window.Restore]
+// undoes a compaction, and an agent reads and searches what left with the tools of
+// package toolkit.
+//
+// # Summaries
+//
+// A summary that covers the beginning of the log is kept with the session by
+// compare-and-swap, so that the next run starts from it. A turn that is appended
+// while the model summarises is behind what the summary covers, and stays.
+package window

@@ -1,0 +1,95 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/session"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// Fit returns messages with the core blocks, compacted if they do not fit. The
+// messages passed are left as they are. When even the compacted ones do not fit
+// it returns them with a budget.OverError that says by how much.
+//
+// Without a scope there is nowhere to keep what would leave: then only what is
+// derived is dropped. A core block that cannot be read is reported, and left out
+// or as it was.
+func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
+	r := &compaction.Request{Messages: w.withCore(ctx, s, messages)}
+	if !s.IsZero() {
+		a, err := w.archives.Of(s)
+		if err != nil {
+			return nil, fmt.Errorf("fit: %w", err)
+		}
+		r.Archive = a
+	}
+	res, err := w.compactor.Compact(ctx, r)
+	if res == nil {
+		return nil, err
+	}
+	for _, step := range res.Steps {
+		if step.Err != nil {
+			w.report(ctx, StageCompact, fmt.Errorf("step %s: %w", step.Step, step.Err))
+		}
+	}
+	if res.Summary != nil {
+		w.keep(ctx, s, res.Summary)
+	}
+	w.cfg.OnFit(ctx, s, res)
+	return res, err
+}
+
+// keep writes a summary of the log's beginning to its session. One that covers
+// less than the session's is not needed.
+func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Summary) {
+	ctx = context.WithoutCancel(ctx)
+	info, err := w.sessions.Get(ctx, s)
+	if err == nil && info.SummaryUpto < sum.Upto {
+		_, err = w.sessions.CommitSummary(ctx, s, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: sum.Text})
+	}
+	if err != nil && !errors.Is(err, backends.ErrNotFound) {
+		w.report(ctx, StageSummary, fmt.Errorf("keeping the summary up to message %d: %w", sum.Upto, err))
+	}
+}
+
+// withCore returns messages with the core blocks as they are now behind the
+// leading system messages.
+func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*schema.Message) []*schema.Message {
+	if w.cfg.Core == nil || s.IsZero() {
+		return messages
+	}
+	now, err := w.cfg.Core.Message(ctx, s)
+	if err != nil {
+		w.report(ctx, StageCompact, fmt.Errorf("core blocks: %w", err))
+		return messages
+	}
+	at := slices.IndexFunc(messages, einox.IsCore)
+	if at >= 0 && now != nil && messages[at].Content == now.Content {
+		return messages
+	}
+	out := slices.DeleteFunc(slices.Clone(messages), einox.IsCore)
+	if now == nil {
+		return out
+	}
+	at = 0
+	for at < len(out) && out[at] != nil && out[at].Role == schema.System {
+		at++
+	}
+	return slices.Insert(out, at, now)
+}
+
+func (w *Window) report(ctx context.Context, stage string, err error) {
+	slog.WarnContext(ctx, "memory: "+stage+" failed", "err", err)
+	w.cfg.OnError(ctx, stage, err)
+}

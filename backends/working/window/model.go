@@ -1,0 +1,66 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+)
+
+// Fitter makes a context fit; see [Window.Model].
+type Fitter func(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error)
+
+// Model returns m with every context that it is given made to fit first: for
+// agents and graphs that have no other place for it. The caller's messages stay as
+// they are, so that each call compacts anew; summaries are made once, because the
+// compactor remembers them.
+func Model(m model.ToolCallingChatModel, fit Fitter) model.ToolCallingChatModel {
+	return &fitted{inner: m, fit: fit}
+}
+
+type fitted struct {
+	inner model.ToolCallingChatModel
+	fit   Fitter
+}
+
+// Generate implements model.BaseChatModel.
+func (f *fitted) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	in, err := f.fit(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return f.inner.Generate(ctx, in, opts...)
+}
+
+// Stream implements model.BaseChatModel.
+func (f *fitted) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	in, err := f.fit(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return f.inner.Stream(ctx, in, opts...)
+}
+
+// WithTools implements model.ToolCallingChatModel.
+func (f *fitted) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	inner, err := f.inner.WithTools(tools)
+	if err != nil {
+		return nil, err
+	}
+	return &fitted{inner: inner, fit: f.fit}, nil
+}
+
+// GetType implements components.Typer: the name of what is inside.
+func (f *fitted) GetType() string {
+	if t, ok := components.GetType(f.inner); ok {
+		return t
+	}
+	return "Fitted"
+}
+
+// IsCallbacksEnabled implements components.Checker.
+func (f *fitted) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(f.inner) }
