@@ -58,9 +58,12 @@ func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState)
 		s.Messages = h.before(ctx, s.Messages)
 		h.keep(ctx, s.Messages)
 	})
-	fitted, err := h.fitting(ctx, s.Messages)
-	s.Messages = fitted
-	return err
+	if h.cfg.Window == nil || s == nil {
+		return nil
+	}
+	var over error
+	s.Messages, over = h.fitting(ctx, s.Messages)
+	return over
 }
 
 // afterChatModel runs after every answer of the model. It only reads the state
