@@ -50,6 +50,14 @@
 // workspace. AgentID and SessionID are kept with each memory, to filter by.
 // A call whose scope is empty takes that of the context ([backends.WithScope]).
 //
+// # Core blocks
+//
+// The core blocks of package core, which are [backends.KindCore], may live in the
+// same partition. They are no memories to search, to compare with or to replace, and
+// Update and Delete refuse them, since their limits are not known here. Get and
+// History read them; List does where Kinds asks for them; Dump, Load and DeleteAll
+// take them with the rest.
+//
 // # Storing the same thing twice
 //
 // Who says the same thing again, letter by letter, is told

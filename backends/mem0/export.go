@@ -22,16 +22,16 @@ import (
 const maxLine = 4 * store.MaxText
 
 // Dump implements [backends.Exporter]: one memory a line as JSON, in the order
-// stored, superseded and expired ones too. Vectors are left out; Load makes them
-// anew.
+// stored, superseded and expired ones and core blocks too. Vectors are left out; Load
+// makes them anew.
 func (b *Backend) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int, error) {
 	_, p, err := b.partition(ctx, s)
 	if err != nil {
 		return 0, err
 	}
-	all, err := b.ranker.All(ctx, p)
+	all, err := b.all(ctx, p, true)
 	if err != nil {
-		return 0, fmt.Errorf("mem0: %w", err)
+		return 0, err
 	}
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
@@ -48,7 +48,8 @@ func (b *Backend) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int,
 }
 
 // Load implements [backends.Exporter]. Every memory becomes one of the partition
-// that s names, whichever it was dumped from; ids, times and chains stay. A line
+// that s names, whichever it was dumped from; ids, times and chains stay. So a core
+// block becomes the one of that partition, unless it has been written there. A line
 // that is no memory is ErrInvalid with its number, and nothing is loaded.
 func (b *Backend) Load(ctx context.Context, s backends.Scope, r io.Reader) (int, error) {
 	scope, p, err := b.partition(ctx, s)
@@ -134,7 +135,7 @@ func checkLoaded(m *backends.Memory, seen map[string]bool) error {
 		return errors.New("no usable id")
 	case seen[m.ID]:
 		return fmt.Errorf("id %s stands on a line before", m.ID)
-	case strings.TrimSpace(m.Text) == "" || len(m.Text) > store.MaxText:
+	case strings.TrimSpace(m.Text) == "" && m.Kind != backends.KindCore || len(m.Text) > store.MaxText:
 		return errors.New("no usable text")
 	case m.Kind == "":
 		return errors.New("no kind")

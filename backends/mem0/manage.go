@@ -53,7 +53,8 @@ func (b *Backend) record(ctx context.Context, p backends.Partition, id string) (
 	return &recs[0], nil
 }
 
-// List implements [backends.Manager].
+// List implements [backends.Manager]. Core blocks are listed only where Kinds asks
+// for them.
 func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
 	_, p, err := b.partition(ctx, r.Scope)
 	if err != nil {
@@ -67,9 +68,9 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 	if err != nil {
 		return nil, err
 	}
-	all, err := b.ranker.All(ctx, p)
+	all, err := b.all(ctx, p, slices.Contains(r.Kinds, backends.KindCore))
 	if err != nil {
-		return nil, fmt.Errorf("mem0: %w", err)
+		return nil, err
 	}
 	now := b.config.Clock()
 	wanted := func(m *backends.Memory) bool {
@@ -92,6 +93,36 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 		resp.Memories = append(resp.Memories, clone(m))
 	}
 	return resp, nil
+}
+
+// all returns the memories of a partition in the order stored, with its core blocks
+// or without.
+func (b *Backend) all(ctx context.Context, p backends.Partition, core bool) ([]*backends.Memory, error) {
+	all, err := b.ranker.All(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	if !core {
+		return all, nil
+	}
+	blocks, err := b.ranker.CoreBlocks(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	for _, m := range blocks {
+		at, _ := slices.BinarySearchFunc(all, positionOf(m), func(m *backends.Memory, q position) int { return positionOf(m).compare(q) })
+		all = slices.Insert(all, at, m)
+	}
+	return all, nil
+}
+
+// refuseCore returns ErrInvalid for a core block: nothing here knows its limit, or
+// whether the agent may change it at all.
+func refuseCore(m *backends.Memory) error {
+	if m.Kind != backends.KindCore {
+		return nil
+	}
+	return fmt.Errorf("mem0: memory %s: %w: it is a core block, which is edited by core_memory_append and core_memory_replace, or by Set of package core", m.ID, backends.ErrInvalid)
 }
 
 // position is a memory's place in the order in which they were stored, which is
@@ -127,7 +158,7 @@ func parseCursor(s string) (position, error) {
 	return position{t, id}, nil
 }
 
-// Delete implements [backends.Manager].
+// Delete implements [backends.Manager]. A core block is ErrInvalid.
 func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 	_, p, err := b.partition(ctx, r.Scope)
 	if err != nil {
@@ -136,6 +167,9 @@ func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 	return b.retry(ctx, r.Version == 0, func() error {
 		rec, err := b.record(ctx, p, r.ID)
 		if err != nil {
+			return err
+		}
+		if err := refuseCore(&rec.Memory); err != nil {
 			return err
 		}
 		m := store.Delete(r.ID)
@@ -160,8 +194,8 @@ func (b *Backend) retry(ctx context.Context, may bool, f func() error) error {
 	}
 }
 
-// DeleteAll implements [backends.Manager]: active or not, expired or not. Large
-// partitions take several writes; after an error the call may be repeated.
+// DeleteAll implements [backends.Manager]: active or not, expired or not, core blocks
+// too: it is how somebody is forgotten. Large partitions take several writes; after an error the call may be repeated.
 func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
 	_, p, err := b.partition(ctx, r.Scope)
 	if err != nil {
@@ -171,9 +205,9 @@ func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 	if err != nil {
 		return 0, fmt.Errorf("mem0: %w", err)
 	}
-	all, err := b.ranker.All(ctx, p)
+	all, err := b.all(ctx, p, true)
 	if err != nil {
-		return 0, fmt.Errorf("mem0: %w", err)
+		return 0, err
 	}
 	var deletes []store.Mutation
 	for _, m := range all {

@@ -15,7 +15,8 @@ import (
 
 // Update implements [backends.Manager]. The memory keeps its id, its scope and
 // its place in the chain whatever the metadata says; metadata keys such as
-// user_id are the caller's own and name nothing. A new text is embedded anew.
+// user_id are the caller's own and name nothing. A new text is embedded anew. A core
+// block is ErrInvalid.
 func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
 	_, p, err := b.partition(ctx, r.Scope)
 	if err != nil {
@@ -28,6 +29,9 @@ func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backe
 	err = b.retry(ctx, r.Version == 0, func() error {
 		rec, err := b.record(ctx, p, r.ID)
 		if err != nil {
+			return err
+		}
+		if err := refuseCore(&rec.Memory); err != nil {
 			return err
 		}
 		batch, err := b.change(ctx, rec, r)

@@ -21,6 +21,10 @@
 // longest ago first, when all together take more than MaxBytes. The ranking
 // depends on what is stored and on nothing else, so it is the same on every store.
 //
+// Memories of kind [backends.KindCore] are kept apart: no search and no look-up
+// returns one, and none has a part in what others score. [Ranker.CoreBlocks] lists
+// them.
+//
 // # How hits are found
 //
 //  1. What may not be returned leaves: superseded and retracted memories, expired

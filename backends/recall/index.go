@@ -28,6 +28,7 @@ type index struct {
 	vectors  bool                            // whether vectors are kept
 	remote   bool                            // whether they stay in the store, and are looked up there
 	changes  int64                           // pages that were applied
+	apart    map[string]*backends.Memory     // the core blocks, by id: none of the above knows them
 
 	matrix    matrix
 	embedding *store.Embedding // nil until the first vector
@@ -68,10 +69,13 @@ func (x *index) apply(p *page) {
 	}
 	x.order.Store(nil)
 	for i := range p.entries {
+		x.forget(p.entries[i].memory.ID)
 		x.put(&p.entries[i], p.vocabulary)
 	}
+	x.keep(p.blocks)
 	for _, id := range p.changes.Removed {
 		x.remove(id)
+		x.forget(id)
 	}
 	x.lexicon.sweep()
 }

@@ -16,7 +16,8 @@ import (
 // page is a page of changes on its way into the index: what takes time was done.
 type page struct {
 	index   *index
-	changes *store.ChangeSet
+	changes *store.ChangeSet // without the core blocks
+	blocks  []*backends.Memory
 	entries []entry
 	space   *store.Embedding // of the vectors; nil where none are kept
 	model   uint32           // fingerprint of its model
@@ -38,7 +39,8 @@ type entry struct {
 // them read texts: each reader has to meet a word before it knows it, and knows it
 // best while the word's place in memory is near. The others copy meanwhile.
 func (x *index) prepare(c *store.ChangeSet, readers *readers) *page {
-	p := &page{index: x, changes: c, entries: make([]entry, len(c.Records)), vocabulary: readers.vocabulary}
+	c, blocks := setApart(c)
+	p := &page{index: x, changes: c, blocks: blocks, entries: make([]entry, len(c.Records)), vocabulary: readers.vocabulary}
 	p.setSpace()
 	var texts, copies batches
 	workers := min(runtime.GOMAXPROCS(0), 1+len(p.entries)/prepareBatch)

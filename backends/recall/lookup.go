@@ -12,8 +12,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// All returns every memory of the partition, whether it still holds or not and
-// expired ones that were not swept, in the order in which they were stored (by
+// All returns every memory of the partition but the core blocks, whether it still
+// holds or not and expired ones that were not swept, in the order in which they were stored (by
 // Created, then ID). The memories belong to the Ranker: they must not be changed.
 // Putting them in order takes its time once after a change; see [Ranker.Lookup] and
 // [Ranker.Get] for a few of them.

@@ -44,9 +44,12 @@ func spokenDate(m *backends.Memory) string {
 
 // EmbedText returns the text of a memory that is embedded: the situation in which
 // it helps where that is known, since a question resembles it more than it
-// resembles the advice; else what it says, after the name of who said it.
+// resembles the advice; else what it says, after the name of who said it. A core
+// block has none: nobody looks for it.
 func EmbedText(m *backends.Memory) string {
 	switch {
+	case m.Kind == backends.KindCore:
+		return ""
 	case m.WhenToUse != "":
 		return m.WhenToUse
 	case m.Origin.Speaker != "" && m.Text != "":
