@@ -49,5 +49,6 @@
 //
 // Idempotency keys are kept for 31 days, tombstones and history until the
 // partition is dropped. An expired session is gone at once for every call; its
-// rows are swept by later appends, a few at a time.
+// rows are swept by later appends, a few at a time. What a page of
+// [Store.ListBlobs] or a PutBlob costs does not depend on how many blobs there are.
 package sqlitestore

@@ -93,6 +93,7 @@ func TestNoStatementScansATable(t *testing.T) {
 		"SELECT part, id FROM sessions WHERE expires <= 1 ORDER BY expires LIMIT 4",
 		"SELECT pk FROM sessions WHERE pending = 1 ORDER BY changed",
 		"SELECT entry FROM messages WHERE session = 1 AND seq > 1 AND seq <= 2 ORDER BY seq LIMIT 3",
+		"SELECT pk FROM blobs WHERE part = 1 AND session = '' LIMIT 64",
 		"SELECT data FROM blobs WHERE part = 1 AND session = '' AND name = ''",
 	} {
 		for _, detail := range queryPlan(t, db, query) {
@@ -143,6 +144,37 @@ func TestExpiredSessionsAreSweptByLaterAppends(t *testing.T) {
 		var n int
 		require.NoError(t, db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
 		require.Equal(t, want, n, table)
+	}
+}
+
+func TestManyBlobsAreSweptAFewAtATime(t *testing.T) {
+	ctx, path, now := context.Background(), filepath.Join(t.TempDir(), "mem.db"), backends.SystemClock()
+	s := open(t, path, &sqlitestore.Config{Clock: func() time.Time { return now }, Synchronous: sqlitestore.Normal})
+	said := 0
+	say := func(session string, ttl time.Duration) {
+		said++
+		_, err := s.Append(ctx, ann, session, &store.Append{TTL: ttl, Entries: []store.Entry{
+			{Message: backends.Message{ID: fmt.Sprint(said), Message: schema.UserMessage("x")}}}})
+		require.NoError(t, err)
+	}
+	for _, session := range []string{"a", "b"} {
+		say(session, time.Minute)
+		for i := range 100 {
+			require.NoError(t, s.PutBlob(ctx, ann, session, fmt.Sprint(i), []byte("x")))
+		}
+	}
+	now = now.Add(time.Hour)
+	db := raw(t, path)
+	for _, want := range []string{"136, 3", "72, 2", "8, 2", "0, 1"} {
+		say("stays", 0)
+		var left string
+		require.NoError(t, db.QueryRow("SELECT (SELECT count(*) FROM blobs) || ', ' || (SELECT count(*) FROM sessions)").Scan(&left))
+		require.Equal(t, want, left)
+		for _, session := range []string{"a", "b"} {
+			page, err := s.ListBlobs(ctx, ann, session, "", store.Page{})
+			require.NoError(t, err)
+			require.Empty(t, page.Blobs)
+		}
 	}
 }
 

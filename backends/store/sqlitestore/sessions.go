@@ -121,6 +121,10 @@ func (c *conn) eraseSession(part int64, session string) error {
 // work.
 const sweepBatch = 4
 
+// sweepBlobs is how many blobs it clears away with them: to free a large one,
+// SQLite reads all its pages.
+const sweepBlobs = 64
+
 // sweep erases expired sessions of all partitions, at most limit of them.
 func (c *conn) sweep(ctx context.Context, now time.Time, limit int) error {
 	type name struct {
@@ -136,10 +140,21 @@ func (c *conn) sweep(ctx context.Context, now time.Time, limit int) error {
 		names = append(names, n)
 		return nil
 	})
+	blobs := sweepBlobs
 	for _, n := range names {
-		if err == nil {
-			err = c.eraseSession(n.part, n.id)
+		if err == nil && blobs > 0 {
+			blobs, err = c.sweepSession(n.part, n.id, blobs)
 		}
 	}
 	return err
+}
+
+// sweepSession erases an expired session, or as many of its blobs as it may, and
+// returns how many more it might have. What is left stays as gone as it was.
+func (c *conn) sweepSession(part int64, session string, blobs int) (int, error) {
+	n, err := c.exec(`DELETE FROM blobs WHERE pk IN (SELECT pk FROM blobs WHERE part = ? AND session = ? LIMIT ?)`, part, session, blobs)
+	if left := blobs - int(n); left > 0 && err == nil {
+		return left, c.eraseSession(part, session)
+	}
+	return 0, err
 }
