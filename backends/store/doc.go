@@ -9,7 +9,8 @@
 // of mutations is applied to one partition, wholly or not at all; each batch
 // raises the partition's version, and [Records.Changes] tells what changed since
 // an earlier one, so that an index in memory stays current with one cheap call.
-// A [Session] is an append-only log of messages with a little state beside it.
+// A [Session] is an append-only log of messages with a little state beside it, and
+// with [Blobs]: bytes under names, which end with the session.
 //
 // The session log is the outbox of learning: a turn is appended in one atomic
 // write; later somebody takes the session's lease, reads what lies after the

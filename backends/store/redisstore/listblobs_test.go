@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -81,6 +83,43 @@ func TestABlobThatGoesWhileItIsListedIsLeftOut(t *testing.T) {
 	page, err := s.ListBlobs(t.Context(), ann, "s", "", store.Page{})
 	require.NoError(t, err)
 	require.Equal(t, []store.BlobInfo{{Name: "a"}, {Name: "c"}}, page.Blobs)
+}
+
+// blobsEnd looks at the time to live that the server knows of.
+func blobsEnd(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+	o := emptyOps(t, open)
+	ends := func(session string) bool {
+		left := o.raw.PTTL(o.ctx, o.tag+":s:"+session+":blobs").Val()
+		require.NotEqual(t, time.Duration(-2), left, "no blobs of %s", session)
+		if left > 0 {
+			require.InDelta(t, o.raw.PTTL(o.ctx, o.tag+":s:"+session+":st").Val().Seconds(), left.Seconds(), 10)
+		}
+		return left > 0
+	}
+	blob := func(session, name string) { require.NoError(t, o.PutBlob(o.ctx, o.p, session, name, []byte("x"))) }
+	blob("before", "a")
+	require.False(t, ends("before"), "what is of no session yet has no end")
+	o.append("before", time.Hour, spoke("m1", 1))
+	require.True(t, ends("before"))
+	o.append("after", time.Hour, spoke("m1", 1))
+	blob("after", "a")
+	require.True(t, ends("after"))
+	blob("after", "a")
+	blob("after", "b")
+	require.True(t, ends("after"))
+	o.append("never", 0, spoke("m1", 1))
+	blob("never", "a")
+	require.False(t, ends("never"))
+
+	soon := backends.SystemClock().Add(time.Hour)
+	for _, expires := range []time.Time{{}, soon} {
+		for _, session := range []string{"before", "after", "never"} {
+			_, err := o.Update(o.ctx, o.p, &store.SessionUpdate{Session: session, Expires: &expires})
+			require.NoError(t, err)
+			require.Equal(t, !expires.IsZero(), ends(session), session)
+		}
+	}
+	o.sound()
 }
 
 func TestVerifyMeetsATitleThatIsNotLegal(t *testing.T) {

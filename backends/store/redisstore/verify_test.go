@@ -150,6 +150,7 @@ func TestOperations(t *testing.T) {
 			{"repair among writers", repairAmongWriters},
 			{"registry", registry},
 			{"erasure", erasure},
+			{"blobs end with their session", blobsEnd},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, open) })
 		}
