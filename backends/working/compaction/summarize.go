@@ -142,16 +142,22 @@ func (s Summarize) ready() (*summarizing, error) {
 	return newSummarizing(s)
 }
 
-// run folds group after group of the stretch that find returns, until the context
-// fits.
-func (s *summarizing) run(ctx context.Context, c *Context, find func() *stretch) error {
-	for s.config.whole || c.Over() > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		more, err := s.with.fold(ctx, c, find(), s.config.GroupTokens)
-		if err != nil || !more {
-			return err
+// run folds group after group of the stretches that find returns, until the
+// context fits.
+func (s *summarizing) run(ctx context.Context, c *Context, find func() []*stretch) error {
+	for more := true; more && (s.config.whole || c.Over() > 0); {
+		more = false
+		for _, st := range find() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var err error
+			if more, err = s.with.fold(ctx, c, st, s.config.GroupTokens); err != nil {
+				return err
+			}
+			if more {
+				break // everything stands elsewhere now
+			}
 		}
 	}
 	return nil

@@ -25,23 +25,16 @@ func (s SummarizeCurrent) Apply(ctx context.Context, c *Context) error {
 	if err != nil {
 		return err
 	}
-	return with.run(ctx, c, func() *stretch {
+	return with.run(ctx, c, func() []*stretch {
 		l := c.layout()
-		from := l.running.from
-		for from < l.running.to && (l.keeps(c.messages, from) || derived(c.messages[from])) {
-			from++
+		stays := func(i int) bool {
+			return l.keeps(c.messages, i) || asks(c.messages[i]) || einox.IsRecalled(c.messages[i])
 		}
-		if from < l.running.to && asks(c.messages[from]) {
-			from++
+		all := c.stretches(l.running.from, with.newest(c, l), stays, l.running)
+		for _, st := range all {
+			st.work = true
 		}
-		return c.stretch(&stretch{
-			from: from,
-			to:   max(from, with.newest(c, l)),
-			work: true,
-			stays: func(i int) bool {
-				return l.keeps(c.messages, i) || asks(c.messages[i]) || einox.IsRecalled(c.messages[i])
-			},
-		}, l.running)
+		return all
 	})
 }
 

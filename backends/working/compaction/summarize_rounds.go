@@ -3,20 +3,13 @@
 
 package compaction
 
-import (
-	"context"
-
-	"github.com/cloudwego/eino/schema"
-
-	"github.com/einomem/einomem/internal/einox"
-)
+import "context"
 
 // SummarizeRounds summarises past rounds with a model, in groups, oldest first,
 // while the context is too large. All of them together are one message of the
 // role user right after the leading system messages; a former summary is folded
 // in. Where it stands for the beginning of the session's log, [Result].Summary
-// says how far it reaches. Its
-// fields are those of [Summarize].
+// says how far it reaches. Its fields are those of [Summarize].
 type SummarizeRounds Summarize
 
 // Name implements [Step].
@@ -28,17 +21,14 @@ func (s SummarizeRounds) Apply(ctx context.Context, c *Context) error {
 	if err != nil {
 		return err
 	}
-	return with.run(ctx, c, func() *stretch {
+	return with.run(ctx, c, func() []*stretch {
 		l := c.layout()
+		stays := func(i int) bool { return l.keeps(c.messages, i) }
 		from := 0
-		for from < l.running.from && c.messages[from].Role == schema.System && !einox.IsNote(c.messages[from]) {
+		for from < l.running.from && stays(from) {
 			from++
 		}
-		return c.stretch(&stretch{
-			from:  from,
-			to:    min(with.newest(c, l), l.running.from),
-			stays: func(i int) bool { return l.keeps(c.messages, i) },
-		}, l.past...)
+		return c.stretches(from, min(with.newest(c, l), l.running.from), stays, l.past...)
 	})
 }
 

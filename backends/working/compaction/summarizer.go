@@ -27,6 +27,7 @@ type summarizer struct {
 type group struct {
 	messages []*schema.Message // those that leave, oldest first
 	tokens   int               // of these
+	former   int               // tokens of the summaries among them that are folded in
 	work     bool              // they belong to the running round
 }
 
@@ -43,10 +44,10 @@ func (s *summarizer) most(c *Context) int {
 	return max(c.Usage().Limit/10, leastTokens)
 }
 
-// wanted is how many tokens the summary of a group may have: less than half of
-// what it takes the place of.
+// wanted is how many tokens the summary of a group may have: no more than what
+// leaves half of what is new as gain.
 func (s *summarizer) wanted(c *Context, g *group) int {
-	return min(s.most(c), g.tokens/2-leastTokens/4)
+	return min(s.most(c), g.former+(g.tokens-g.former)/2-leastTokens/4)
 }
 
 // room is how many tokens of messages the summarising model takes at once.

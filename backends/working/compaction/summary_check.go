@@ -31,11 +31,11 @@ func (d digest) withoutInvented(source string) digest {
 
 // Of the terms of a summary, this share must be in the messages, where both are in
 // the same script: names, numbers and plain words are taken over, and a summary
-// without any is not one of these messages.
-const groundedShare = 0.1
-
-// enough is how many terms a text needs so that their absence means something.
-const enough = 12
+// without any is not one of these messages. Of a shorter text nothing can be told.
+const (
+	groundedShare = 0.1
+	enough        = 12 // terms
+)
 
 // grounded reports whether a digest can be of the source.
 func (d digest) grounded(source string) bool {
@@ -55,7 +55,7 @@ func (d digest) grounded(source string) bool {
 				}
 			}
 		}
-		if said > 0 && float64(found) < groundedShare*float64(said) {
+		if said >= enough && float64(found) < groundedShare*float64(said) {
 			return false
 		}
 	}

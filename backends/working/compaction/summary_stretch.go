@@ -15,48 +15,54 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// stretch is the part of a context that a step summarises, oldest first: a summary
-// takes its beginning's place, then the next one that of the summary and what
-// follows it.
+// stretch is a part of a context that a step may summarise, oldest first: a
+// summary takes its beginning's place, then the next one that of the summary and
+// what follows it. It has nothing in it that stays, so that a summary stands
+// exactly where its messages stood.
 type stretch struct {
-	from, to int
-	work     bool
-	stays    func(i int) bool // message i does not leave
-	former   []*schema.Message
-	units    []unit
+	from   int
+	work   bool // of the running round
+	former []*schema.Message
+	units  []unit
 }
 
 // unit is what is never cut: an exchange.
 type unit struct {
-	from, to int
-	round    int // in which it is
-	tokens   int // of its messages as the model sees them
+	exchange
+	round  int // in which it is
+	tokens int // of its messages as the model sees them
 }
 
-// stretch divides the exchanges of rounds between from and to.
-func (c *Context) stretch(s *stretch, rounds ...round) *stretch {
-	p := prompts(c.language)
-	begun := false
+// stretches divides the exchanges of rounds between from and to at the messages
+// that stay.
+func (c *Context) stretches(from, to int, stays func(i int) bool, rounds ...round) []*stretch {
+	var out []*stretch
+	now := &stretch{from: from}
 	for n, r := range rounds {
 		for _, e := range r.exchanges {
-			if e.from < s.from || e.to > s.to || e.to-e.from == 1 && (s.stays(e.from) || derived(c.messages[e.from])) {
-				continue
+			switch {
+			case e.from < from || e.to > to:
+			case e.to-e.from == 1 && stays(e.from):
+				out = append(out, now)
+				now = &stretch{from: e.to}
+			case e.to-e.from == 1 && derived(c.messages[e.from]):
+			case len(now.units) == 0 && einox.IsSummary(c.messages[e.from]):
+				now.former = append(now.former, c.messages[e.from])
+			default:
+				now.units = append(now.units, c.unit(e, n))
 			}
-			if !begun && einox.IsSummary(c.messages[e.from]) {
-				s.former = append(s.former, c.messages[e.from])
-				continue
-			}
-			begun = true
-			u := unit{from: e.from, to: e.to, round: n}
-			var lines []inputLine
-			for _, m := range c.messages[e.from:e.to] {
-				lines = append(lines, p.line(m))
-			}
-			u.tokens = c.config.Budget.Counter.Text(inputOf("m", lines))
-			s.units = append(s.units, u)
 		}
 	}
-	return s
+	return append(out, now)
+}
+
+func (c *Context) unit(e exchange, round int) unit {
+	p := prompts(c.language)
+	var lines []inputLine
+	for _, m := range c.messages[e.from:e.to] {
+		lines = append(lines, p.line(m))
+	}
+	return unit{exchange: e, round: round, tokens: c.config.Budget.Counter.Text(inputOf("m", lines))}
 }
 
 // derived reports whether m was made of what memory holds anyway: nobody said it,
@@ -109,19 +115,16 @@ func (s *summarizer) fold(ctx context.Context, c *Context, st *stretch, most int
 	}
 	end := st.units[st.next(min(most, room), room)-1].to
 	g := &group{work: st.work}
-	var stay []*schema.Message
 	for i := st.from; i < end; i++ {
-		switch m := c.messages[i]; {
-		case st.stays(i):
-			stay = append(stay, m)
-		case derived(m):
-			g.tokens += c.tokens[i]
-		default:
-			g.tokens += c.tokens[i]
-			g.messages = append(g.messages, m)
+		g.tokens += c.tokens[i]
+		if !derived(c.messages[i]) {
+			g.messages = append(g.messages, c.messages[i])
 		}
 	}
-	if s.wanted(c, g) < leastTokens/4 {
+	for _, m := range st.former {
+		g.former += c.Count(m)
+	}
+	if g.tokens-g.former < leastTokens {
 		return false, nil
 	}
 	sum, err := s.summarise(ctx, c, g)
@@ -140,7 +143,7 @@ func (s *summarizer) fold(ctx context.Context, c *Context, st *stretch, most int
 		m = einox.MarkSeq(m, upto)
 		c.Summarised(&Summary{Text: m.Content, Upto: upto})
 	}
-	c.Replace(st.from, end, append(stay, m)...)
+	c.Replace(st.from, end, m)
 	return true, nil
 }
 
