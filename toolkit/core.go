@@ -45,19 +45,22 @@ type CoreConfig struct {
 
 // CoreMemory returns core_memory_append(block, text) and core_memory_replace(block,
 // old_text, new_text), in this order, with which an agent edits those of its core
-// blocks that are not read-only. Their descriptions name these blocks. What a block
-// holds after an edit is in the result, with the room that is left. An edit that
-// cannot be is refused in words that tell the model what to do; no error but that of
-// a cancelled context ends a run.
+// blocks that are not read-only; where all are, there are no tools. Their
+// descriptions name these blocks. What a block holds after an edit is in the result,
+// with the room that is left. An edit that cannot be is refused in words that tell
+// the model what to do; no error but that of a cancelled context ends a run.
 //
 // A call that an interrupted run repeats after its resumption edits nothing twice.
 //
-// It returns ErrInvalid for a configuration that lacks the blocks or the scope, has
-// an unknown language, or has no block that an agent may edit.
+// It returns ErrInvalid for a configuration that lacks the blocks or the scope, or has
+// an unknown language.
 func CoreMemory(_ context.Context, cfg *CoreConfig) ([]tool.BaseTool, error) {
 	k, err := newCoreKit(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("toolkit: %w", err)
+	}
+	if len(k.editable) == 0 {
+		return nil, nil
 	}
 	var tools [2]tool.BaseTool
 	if tools[0], err = k.appendTool(); err == nil {
@@ -96,9 +99,6 @@ func newCoreKit(cfg *CoreConfig) (*coreKit, error) {
 		if !b.ReadOnly {
 			k.editable = append(k.editable, b)
 		}
-	}
-	if len(k.editable) == 0 {
-		return nil, fmt.Errorf("CoreConfig.Blocks: %w: all are read-only; leave the tools out", backends.ErrInvalid)
 	}
 	return k, nil
 }

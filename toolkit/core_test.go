@@ -240,7 +240,6 @@ func TestCoreMemoryConfig(t *testing.T) {
 		"no blocks": func(c *toolkit.CoreConfig) { c.Blocks = nil },
 		"no scope":  func(c *toolkit.CoreConfig) { c.Scope = nil },
 		"language":  func(c *toolkit.CoreConfig) { c.Language = "eo" },
-		"read-only": func(c *toolkit.CoreConfig) { c.Blocks = readOnly },
 	} {
 		cfg := coreConfig(t)
 		change(cfg)
@@ -249,6 +248,12 @@ func TestCoreMemoryConfig(t *testing.T) {
 	}
 	_, err = toolkit.CoreMemory(t.Context(), nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
+
+	cfg := coreConfig(t)
+	cfg.Blocks = readOnly
+	tools, err := toolkit.CoreMemory(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Empty(t, tools, "there is nothing to edit")
 }
 
 func newStore(t testing.TB) *sqlitestore.Store {

@@ -6,6 +6,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -39,7 +40,7 @@ func (b *Blocks) Message(ctx context.Context, s backends.Scope) (*schema.Message
 func (b *Blocks) render(values []Value) string {
 	var out strings.Builder
 	out.WriteString("<core_memory>\n" + b.text.About + "\n")
-	if b.config.Tools {
+	if b.config.Tools && slices.ContainsFunc(values, func(v Value) bool { return !v.Block.ReadOnly }) {
 		out.WriteString(b.text.Tools + "\n")
 	}
 	for i := range values {
