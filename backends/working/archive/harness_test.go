@@ -29,6 +29,7 @@ type world struct {
 	*archive.Archives
 	store *spied
 	fail  func(op string) error
+	forge func(seq int64) *schema.Message // what the log holds, if not nil
 	n     int
 }
 
@@ -49,6 +50,9 @@ func (s *spied) check(op string) error {
 func (s *spied) Read(ctx context.Context, p backends.Partition, session string, r store.Range) ([]store.Entry, error) {
 	if err := s.check("Read"); err != nil {
 		return nil, err
+	}
+	if s.w.forge != nil {
+		return forged(r, s.w.forge), nil
 	}
 	out, err := s.Sessions.Read(ctx, p, session, r)
 	s.entries += len(out)
@@ -111,6 +115,28 @@ func (w *world) log(s backends.Scope, messages ...*schema.Message) {
 	}
 	_, err := w.store.Append(context.Background(), partition(w, s), s.SessionID, a)
 	require.NoError(w, err)
+}
+
+// text returns the text of an archive that fits one page.
+func text(t testing.TB, x *archive.Archive, ref string) string {
+	t.Helper()
+	page, err := x.Read(context.Background(), &archive.ReadRequest{Ref: ref, Bytes: archive.MaxBytes})
+	require.NoError(t, err)
+	require.False(t, page.More)
+	return page.Text
+}
+
+// grep returns the matches as "ref line byte text".
+func grep(t testing.TB, x *archive.Archive, pattern string, refs ...string) []string {
+	t.Helper()
+	found, err := x.Grep(context.Background(), &archive.GrepRequest{Pattern: pattern, Refs: refs})
+	require.NoError(t, err)
+	require.False(t, found.More)
+	out := []string{}
+	for _, m := range found.Matches {
+		out = append(out, fmt.Sprint(m.Ref, " ", m.Line, " ", m.Byte, " ", m.Text))
+	}
+	return out
 }
 
 // put archives messages.

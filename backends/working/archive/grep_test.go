@@ -1,0 +1,174 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archive_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/archive"
+)
+
+func TestGrepInTheLogAndInBlobs(t *testing.T) {
+	w := newWorld(t)
+	x := w.of(ann)
+	asked, called, result := schema.UserMessage("What about the Timeout?"), schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "grep", Arguments: `{"q":"timeout"}`}}}), schema.ToolMessage("a\nb timeout\nc", "c1")
+	blob := w.put(ann, asked, called, result, schema.UserMessage("no TIMEOUT yet in the log"))
+	require.Equal(t, []string{blob + "#0 1 15 What about the Timeout?", blob + "#1 2 31 call grep({\"q\":\"timeout\"})", blob + "#2 2 4 b timeout", blob + "#3 1 3 no TIMEOUT yet in the log"}, grep(t, x, "timeout"))
+
+	w.log(ann, asked, called, result)
+	inLog := []string{"log-1 1 15 What about the Timeout?", "log-2 2 47 call grep({\"q\":\"timeout\"})", "log-3 2 4 b timeout"}
+	require.Equal(t, append(inLog, blob+"#3 1 3 no TIMEOUT yet in the log"), grep(t, x, "timeout"), "found once, where it is in the log")
+	require.Equal(t, inLog, grep(t, x, "timeout", "log-1-9"))
+	require.Equal(t, inLog[2:], grep(t, x, "timeout", "log-3", blob+"#2"))
+	require.Equal(t, inLog[1:], grep(t, x, "timeout", "log-2-3", "log-3", "log-2-3"))
+	require.Equal(t, []string{}, grep(t, x, "time.ut"))
+	require.Equal(t, []string{}, grep(t, w.of(backends.Scope{UserID: "nobody"}), "timeout"))
+}
+
+func TestGrepOptions(t *testing.T) {
+	w := newWorld(t)
+	ref := w.put(ann, schema.ToolMessage("zero\nfoo 1\ntwo\nFOO 3\nfour\nfoobar 5", "c"))
+	for _, c := range []struct {
+		req  archive.GrepRequest
+		want []int
+	}{
+		{archive.GrepRequest{Pattern: "foo"}, []int{2, 4, 6}},
+		{archive.GrepRequest{Pattern: "foo", CaseSensitive: true}, []int{2, 6}},
+		{archive.GrepRequest{Pattern: `foo \d`, Regexp: true}, []int{2, 4}},
+		{archive.GrepRequest{Pattern: `foo \d`, Regexp: true, CaseSensitive: true}, []int{2}},
+		{archive.GrepRequest{Pattern: `^f`, Regexp: true}, []int{2, 4, 5, 6}},
+		{archive.GrepRequest{Pattern: `[^x]$`, Regexp: true}, []int{1, 2, 3, 4, 5, 6}},
+		{archive.GrepRequest{Pattern: `o\s+f`, Regexp: true}, nil},
+		{archive.GrepRequest{Pattern: `\bfoo\b`, Regexp: true}, []int{2, 4}},
+		{archive.GrepRequest{Pattern: `\b`, Regexp: true}, nil},
+		{archive.GrepRequest{Pattern: `foo \d`}, nil},
+	} {
+		found, err := w.of(ann).Grep(t.Context(), &c.req)
+		require.NoError(t, err)
+		var got []int
+		for _, m := range found.Matches {
+			require.Equal(t, ref, m.Ref)
+			got = append(got, m.Line)
+		}
+		require.Equal(t, c.want, got, c.req.Pattern)
+		require.Equal(t, 1, found.Searched)
+	}
+	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "foo 3", Context: 2})
+	require.NoError(t, err)
+	require.Equal(t, []archive.Match{{Ref: ref, Line: 4, Byte: 15, Text: "FOO 3", Before: []string{"foo 1", "two"}, After: []string{"four", "foobar 5"}}}, found.Matches)
+	found, err = w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "foo", Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, found.Matches, 2)
+	require.True(t, found.More)
+	found, err = w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "foo", Limit: 3})
+	require.NoError(t, err)
+	require.False(t, found.More, "there are just as many")
+}
+
+func TestPatternsThatCannotWork(t *testing.T) {
+	x := newWorld(t).of(ann)
+	for want, req := range map[string]*archive.GrepRequest{
+		"no request": nil, "no pattern": {}, "does not compile": {Pattern: "(", Regexp: true}, "missing closing ]": {Pattern: "[a", Regexp: true}, "line break": {Pattern: "a\nb"},
+		"matches the empty text": {Pattern: "x*", Regexp: true}, "at most 1000": {Pattern: strings.Repeat("x", 1001)}, "too large": {Pattern: strings.Repeat(`\w{500}`, 5), Regexp: true}, "at most 100;": {Pattern: "x", Refs: make([]string, 101)},
+		"invalid repeat count": {Pattern: "((a{100}){100}){100}", Regexp: true},
+	} {
+		_, err := x.Grep(t.Context(), req)
+		require.ErrorIs(t, err, backends.ErrInvalid, want)
+		require.ErrorContains(t, err, want)
+	}
+	for _, pattern := range []string{"", ".*", "a?", "^", "$", "^$", "(a|)", `\B`} {
+		_, err := x.Grep(t.Context(), &archive.GrepRequest{Pattern: pattern, Regexp: true})
+		require.ErrorIs(t, err, backends.ErrInvalid, "%q would flood", pattern)
+	}
+}
+
+// oneLine is a line of the size, with the word needle at each position.
+func oneLine(size int, at ...int) string {
+	b := []byte(strings.Repeat("hay ", size/4))
+	for _, i := range at {
+		copy(b[i:], "needle")
+	}
+	return string(b)
+}
+
+func TestALongLineIsClippedAroundEachMatch(t *testing.T) {
+	w := newWorld(t)
+	at := []int{0, 60, 5000, 5100, 70_000, 199_994}
+	ref := w.put(ann, schema.ToolMessage("first\n"+oneLine(200_000, at...)+"\nlast", "c"))
+	for _, req := range []archive.GrepRequest{{Pattern: "NEEDLE"}, {Pattern: "needle", CaseSensitive: true}, {Pattern: "ne+dle", Regexp: true}, {Pattern: `ne+dle`, Regexp: true, Context: 2}} {
+		found, err := w.of(ann).Grep(t.Context(), &req)
+		require.NoError(t, err)
+		var got []int
+		for _, m := range found.Matches {
+			require.True(t, m.Clipped)
+			require.Equal(t, 2, m.Line)
+			require.Contains(t, m.Text, "needle")
+			require.Less(t, len(m.Text), 420)
+			p, err := w.of(ann).Read(t.Context(), &archive.ReadRequest{Ref: ref, Byte: m.Byte, Bytes: 6})
+			require.NoError(t, err)
+			require.Equal(t, "needle", p.Text)
+			got = append(got, m.Byte-6)
+		}
+		require.Equal(t, []int{0, 5000, 70_000, 199_994}, got, "those that are in sight already are not shown again")
+	}
+	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "^n", Regexp: true})
+	require.NoError(t, err)
+	require.Len(t, found.Matches, 1, "a line begins once")
+	found, err = w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "last", Context: 1})
+	require.NoError(t, err)
+	require.Len(t, found.Matches[0].Before, 1)
+	require.Less(t, len(found.Matches[0].Before[0]), 250)
+}
+
+func TestAWordBoundaryIsNotWhereTheSearchGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.put(ann, schema.ToolMessage(strings.Repeat("x", 300)+" "+strings.Repeat("ab", 2000), "c"))
+	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: `\bab`, Regexp: true})
+	require.NoError(t, err)
+	require.Len(t, found.Matches, 1)
+}
+
+func TestTheAnswerIsBounded(t *testing.T) {
+	w := newWorld(t)
+	for i := range 40 {
+		w.log(ann, schema.ToolMessage(strings.Repeat(fmt.Sprint("茶 and words ", i, " "), 30)+"\n"+strings.Repeat("line 茶\n", 50), "c"))
+	}
+	w.put(ann, schema.ToolMessage(oneLine(1<<20, 0), "c"))
+	for _, req := range []archive.GrepRequest{{Pattern: "茶"}, {Pattern: ".", Regexp: true, Context: 1 << 30}, {Pattern: "a", Limit: 1 << 30, Context: 10}, {Pattern: "[^~]", Regexp: true, Limit: -1}} {
+		found, err := w.of(ann).Grep(t.Context(), &req)
+		require.NoError(t, err)
+		require.True(t, found.More)
+		require.LessOrEqual(t, len(found.Matches), archive.MaxMatches)
+		size := 0
+		for _, m := range found.Matches {
+			for _, line := range append(append(m.Before, m.Text), m.After...) {
+				require.True(t, utf8.ValidString(line))
+				size += len(line)
+			}
+		}
+		require.Greater(t, size, 300)
+		require.LessOrEqual(t, size, 16<<10)
+	}
+}
+
+func TestASearchCanBeCancelled(t *testing.T) {
+	w := newWorld(t)
+	w.put(ann, schema.ToolMessage(strings.Repeat("a", 1<<20), "c"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := w.of(ann).Grep(ctx, &archive.GrepRequest{Pattern: "a"})
+	require.ErrorIs(t, err, context.Canceled)
+
+	got, err := archive.FindAll(ctx, &archive.GrepRequest{Pattern: "a+b?$", Regexp: true}, strings.Repeat("a", 1<<20))
+	require.NoError(t, err)
+	require.Empty(t, got, "within one long line, too")
+}
