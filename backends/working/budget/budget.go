@@ -65,7 +65,7 @@ func (b Budget) WithDefaults() (Budget, error) {
 	if b.Counter == nil {
 		b.Counter = Estimate
 	}
-	if b.Limit() <= 0 {
+	if max(b.Answer, b.Tools, b.Memories) >= b.Window || b.Limit() <= 0 {
 		return b, fmt.Errorf("budget: %w: Window %d leaves nothing beside Answer %d, Tools %d and Memories %d",
 			backends.ErrInvalid, b.Window, b.Answer, b.Tools, b.Memories)
 	}

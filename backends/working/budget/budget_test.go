@@ -1,0 +1,159 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package budget_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+var bytes = budget.Tokenizer(func(s string) int { return len(s) })
+
+func TestWithDefaults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in                             budget.Budget
+		answer, tools, memories, limit int
+	}{
+		"shares":         {budget.Budget{Window: 16_000}, 2000, 1000, 1000, 12_000},
+		"no more than":   {budget.Budget{Window: 1_000_000}, 8192, 4096, 2048, 985_664},
+		"given":          {budget.Budget{Window: 1000, Answer: 1, Tools: 2, Memories: 3}, 1, 2, 3, 994},
+		"nothing kept":   {budget.Budget{Window: 1000, Answer: -1, Tools: -1, Memories: math.MinInt}, 0, 0, 0, 1000},
+		"all but one":    {budget.Budget{Window: 100, Answer: 97, Tools: 1, Memories: 1}, 97, 1, 1, 1},
+		"one":            {budget.Budget{Window: 1}, 0, 0, 0, 1},
+		"a small window": {budget.Budget{Window: 15}, 1, 0, 0, 14},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := tc.in
+			b, err := tc.in.WithDefaults()
+			require.NoError(t, err)
+			assert.Equal(t, []int{tc.answer, tc.tools, tc.memories, tc.limit}, []int{b.Answer, b.Tools, b.Memories, b.Limit()})
+			assert.NotNil(t, b.Counter)
+			assert.Equal(t, before, tc.in)
+		})
+	}
+}
+
+func TestWhatIsNoBudget(t *testing.T) {
+	for name, b := range map[string]budget.Budget{
+		"no window":          {},
+		"a negative window":  {Window: -1},
+		"nothing is left":    {Window: 100, Answer: 100},
+		"less than nothing":  {Window: 100, Answer: 50, Tools: 50, Memories: 50},
+		"too much to add up": {Window: 100, Answer: math.MaxInt, Tools: math.MaxInt, Memories: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := b.WithDefaults()
+			require.ErrorIs(t, err, backends.ErrInvalid)
+		})
+	}
+}
+
+func TestEveryWindowHasALimit(t *testing.T) {
+	for w := 1; w <= 100; w++ {
+		b, err := budget.Budget{Window: w}.WithDefaults()
+		require.NoError(t, err)
+		assert.Positive(t, b.Limit(), w)
+		assert.LessOrEqual(t, b.Limit(), w)
+		again, err := b.WithDefaults()
+		require.NoError(t, err)
+		assert.LessOrEqual(t, again.Limit(), w)
+	}
+}
+
+func mark(m *schema.Message, as func(*schema.Message)) *schema.Message {
+	as(m)
+	return m
+}
+
+func TestUsage(t *testing.T) {
+	said := schema.UserMessage("123456")                                 // 10 with what a message costs
+	note := mark(schema.UserMessage("1234567890123456"), einox.MarkNote) // 20
+	core := mark(schema.UserMessage("1234567890123456"), einox.MarkCore) // 20
+	summary := mark(schema.UserMessage("123456"), einox.MarkSummary)     // 10: it stands in for what was said
+	for name, tc := range map[string]struct {
+		memories int
+		in       []*schema.Message
+		want     int
+	}{
+		"nothing":                      {30, nil, 0},
+		"nil messages":                 {30, []*schema.Message{nil, said, nil}, 10},
+		"memories that fit":            {30, []*schema.Message{said, note}, 10},
+		"memories that fit exactly":    {40, []*schema.Message{said, note, core}, 10},
+		"what memories take beyond it": {30, []*schema.Message{core, said, note}, 20},
+		"nothing kept for them":        {-1, []*schema.Message{core, said, note}, 50},
+		"a summary is no memory":       {30, []*schema.Message{summary, said}, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := budget.Budget{Window: 150, Answer: 10, Tools: 10, Memories: tc.memories, Counter: bytes}.WithDefaults()
+			require.NoError(t, err)
+			u := b.Usage(tc.in)
+			assert.Equal(t, tc.want, u.Tokens)
+			assert.Equal(t, b.Limit(), u.Limit)
+			assert.Equal(t, tc.want-u.Limit, u.Over())
+			assert.NoError(t, u.Err())
+		})
+	}
+}
+
+func TestUsageSaysByHowMuch(t *testing.T) {
+	for _, tc := range []struct {
+		u       budget.Usage
+		percent float64
+		text    string
+	}{
+		{budget.Usage{Tokens: 0, Limit: 100}, 0, ""},
+		{budget.Usage{Tokens: 100, Limit: 100}, 100, ""},
+		{budget.Usage{Tokens: 101, Limit: 100}, 101, "context over budget: 101 tokens, 1 more than the 100 that fit"},
+		{budget.Usage{Tokens: 12_000, Limit: 8000}, 150, "12000 tokens, 4000 more than the 8000 that fit"},
+		{budget.Usage{Tokens: 5}, 500, "5 tokens, 5 more"},
+	} {
+		assert.InDelta(t, tc.percent, tc.u.Percent(), 1e-9)
+		err := tc.u.Err()
+		if tc.text == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, budget.ErrOver)
+		require.ErrorContains(t, err, tc.text)
+		var over *budget.OverError
+		require.True(t, errors.As(err, &over))
+		assert.Equal(t, tc.u.Over(), over.Tokens-over.Limit)
+	}
+}
+
+// What memory may take counts nothing, and what it takes beyond counts as it is;
+// the whole of the context, with what is kept free, is within the window if and
+// only if the usage says so.
+func TestWhatFitsIsWithinTheWindow(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b, err := budget.Budget{
+			Window: rapid.IntRange(20, 200).Draw(rt, "window"), Answer: rapid.IntRange(-1, 6).Draw(rt, "answer"),
+			Tools: rapid.IntRange(-1, 6).Draw(rt, "tools"), Memories: rapid.IntRange(-1, 6).Draw(rt, "memories"), Counter: bytes,
+		}.WithDefaults()
+		require.NoError(rt, err)
+		all, memories := 0, 0
+		var messages []*schema.Message
+		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 60), 0, 6).Draw(rt, "messages") {
+			m := &schema.Message{Role: schema.User, Content: string(make([]byte, n))}
+			if n%3 == 0 {
+				einox.MarkNote(m)
+				memories += n + 4
+			}
+			all += n + 4
+			messages = append(messages, m)
+		}
+		taken := all + max(b.Memories-memories, 0) + b.Answer + b.Tools
+		require.Equal(rt, taken <= b.Window, b.Usage(messages).Err() == nil)
+	})
+}
