@@ -56,9 +56,9 @@ type Blobs interface {
 	// their data, in the order of the bytes of their names. The empty prefix is
 	// that of all; another must be legal as a name. Sessions that do not exist and
 	// have no blobs, and expired ones, have none. A cursor is good for the prefix
-	// that it was given out for. A page is as of one moment; between two of them
-	// blobs may come and go: those that stay are met once, a new one is met if its
-	// name comes after those that were.
+	// that it was given out for. Blobs may come and go meanwhile: those that stay
+	// are met once, a new one is met if its name comes after those that were. A page
+	// may hold fewer than its limit, even none, and have a Next.
 	ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page Page) (*BlobPage, error)
 }
 
