@@ -173,24 +173,46 @@ func (s *summarizing) newest(c *Context, l *layout) int {
 	if len(all) == 0 {
 		return len(c.messages)
 	}
-	from := len(c.messages)
+	from := all[len(all)-1].from // stays whatever it has
+	if s.config.KeepRecent > 0 || s.config.none {
+		return min(from, c.recent(all, s.config.KeepRecent))
+	}
 	share := int(s.config.KeepShare * float64(c.Usage().Limit))
-	recent := s.config.KeepRecent
-	for i := len(all) - 1; i >= 0; i-- {
-		e, said, tokens := all[i], 0, 0
-		for j := e.from; j < e.to; j++ {
-			tokens += c.tokens[j]
-			if c.messages[j].Role != schema.System {
-				said++
-			}
+	kept := c.sum(from, len(c.messages))
+	for i := len(all) - 2; i >= 0 && kept+c.sum(all[i].from, all[i].to) <= share; i-- {
+		from = all[i].from
+		kept += c.sum(from, all[i].to)
+	}
+	for _, r := range l.past { // rather whole rounds, if that leaves enough
+		if r.from < from && from < r.to && c.sum(r.to, len(c.messages)) >= share/2 {
+			return r.to
 		}
-		byCount := s.config.KeepRecent > 0 || s.config.none
-		switch {
-		case i == len(all)-1: // the newest exchange stays whatever it has
-		case byCount && recent <= 0, !byCount && tokens > share:
-			return from
-		}
-		share, recent, from = share-tokens, recent-said, e.from
 	}
 	return from
+}
+
+// recent returns the beginning of the exchange with which the newest n messages
+// begin, those of the system not counted.
+func (c *Context) recent(all []exchange, n int) int {
+	i := len(c.messages)
+	for i > 0 && n > 0 {
+		if i--; c.messages[i].Role != schema.System {
+			n--
+		}
+	}
+	for _, e := range all {
+		if e.from <= i && i < e.to {
+			return e.from
+		}
+	}
+	return i
+}
+
+// sum counts the messages [from, to).
+func (c *Context) sum(from, to int) int {
+	n := 0
+	for _, t := range c.tokens[from:to] {
+		n += t
+	}
+	return n
 }

@@ -33,7 +33,7 @@ func (d digest) withoutInvented(source string) digest {
 // the same script: names, numbers and plain words are taken over, and a summary
 // without any is not one of these messages. Of a shorter text nothing can be told.
 const (
-	groundedShare = 0.1
+	groundedShare = 0.05
 	enough        = 12 // terms
 )
 
