@@ -77,6 +77,9 @@ func (c *Context) Usage() budget.Usage {
 // to: the limit times [Config].Trigger. At 0 or less a step is done.
 func (c *Context) Over() int { return c.Usage().Tokens - c.config.target() }
 
+// overLimit is by how many tokens the context is larger than what fits at all.
+func (c *Context) overLimit() int { return c.Usage().Over() }
+
 // Language is that of the texts to write: never LanguageAuto.
 func (c *Context) Language() Language { return c.language }
 

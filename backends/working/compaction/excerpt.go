@@ -12,39 +12,58 @@ import (
 // maxName is how many runes of a tool's name are shown.
 const maxName = 64
 
-// oneLine returns at most n runes of the beginning of s on one line, with an
-// ellipsis where something is left out.
+// ellipsis ends a text that goes on.
+const ellipsis = "…"
+
+// oneLine returns the beginning of s on one line: at most n runes, and an ellipsis
+// where something is left out.
 func oneLine(s string, n int) string {
-	s = strings.ToValidUTF8(s[:prefix(s, 4*n)], "\uFFFD")
-	var b strings.Builder
-	space, runes := false, 0
-	for _, r := range s {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			space = b.Len() > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-			runes++
-		}
-		if runes++; runes > n {
-			b.WriteString("…")
-			break
-		}
-		b.WriteRune(r)
+	s, more := beginning(s, 2*n)
+	line := strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	line, cut := beginning(line, n)
+	if more || cut {
+		line += ellipsis
 	}
-	return b.String()
+	return line
 }
 
-// prefix returns the length of the longest beginning of s that has at most n bytes
-// and splits no rune.
-func prefix(s string, n int) int {
-	if len(s) <= n {
-		return len(s)
+// quote returns the beginning of s, at most n runes of it, with a mark in front of
+// each line, so that no line of it looks like one of ours. Blank lines are left
+// out.
+func quote(s string, n int) string {
+	s, more := beginning(s, n)
+	var lines []string
+	for line := range strings.Lines(s) {
+		if line = strings.TrimRightFunc(strings.Map(printable, line), unicode.IsSpace); line != "" {
+			lines = append(lines, "> "+line)
+		}
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+	if len(lines) == 0 {
+		return ""
 	}
-	return n
+	if more {
+		lines[len(lines)-1] += ellipsis
+	}
+	return strings.Join(lines, "\n")
+}
+
+// printable makes a space of what could end a line or hide text.
+func printable(r rune) rune {
+	if r == '\t' || r == '\r' || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		return ' '
+	}
+	return r
+}
+
+// beginning returns the first n runes of s, legal ones, and whether there are more.
+func beginning(s string, n int) (string, bool) {
+	at := 0
+	for range n {
+		if at >= len(s) {
+			return strings.ToValidUTF8(s, "\uFFFD"), false
+		}
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return strings.ToValidUTF8(s[:at], "\uFFFD"), at < len(s)
 }

@@ -20,16 +20,14 @@ func (p *pairing) mend(m *schema.Message) *schema.Message {
 	switch {
 	case m == nil:
 		return nil
-	case m.Role == schema.Tool && blank(m.Content) && !hasParts(m):
-		return withContent(m, p.text.noOutput)
-	case m.Role == schema.Tool:
+	case m.Role == schema.Tool: // one that returns nothing is no error
 		return m
 	case m.Role == schema.Assistant:
 		return p.mendAssistant(m)
 	case m.Role != schema.System && m.Role != schema.User:
-		return p.retell(m, fmt.Sprintf(p.text.role, string(m.Role)))
+		return p.retell(m, fmt.Sprintf(p.text.role, string(m.Role)), retoldMark)
 	case len(m.ToolCalls) > 0: // only an assistant calls
-		return p.retell(m, fmt.Sprintf(p.text.role, string(m.Role)))
+		return p.retell(m, fmt.Sprintf(p.text.role, string(m.Role)), retoldMark)
 	case blank(m.Content) && !hasParts(m):
 		return nil
 	}
@@ -59,12 +57,12 @@ func (p *pairing) orphan(m *schema.Message) *schema.Message {
 	if name == "" {
 		name = m.ToolCallID
 	}
-	return p.retell(m, fmt.Sprintf(p.text.orphan, oneLine(name, maxName)))
+	return p.retell(m, fmt.Sprintf(p.text.orphan, oneLine(name, maxName)), orphanMark)
 }
 
 // retell returns m in the role of the user behind a line that says what it was: a
 // message of memory's own, since no user said it.
-func (p *pairing) retell(m *schema.Message, headline string) *schema.Message {
+func (p *pairing) retell(m *schema.Message, headline, mark string) *schema.Message {
 	n := *m
 	n.Role, n.ToolCallID, n.ToolName, n.ToolCalls = schema.User, "", "", nil
 	for i := range m.ToolCalls {
@@ -80,7 +78,7 @@ func (p *pairing) retell(m *schema.Message, headline string) *schema.Message {
 		n.Content = strings.TrimSpace(headline + "\n" + m.Content)
 	}
 	einox.MarkSummary(&n)
-	return &n
+	return withMark(&n, standInKey, mark)
 }
 
 // missing returns a result for a call that has none.
