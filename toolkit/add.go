@@ -23,7 +23,7 @@ import (
 const Author = "agent"
 
 func (k *kit) addTool() (tool.BaseTool, error) {
-	return newTool[addParams](k, AddMemory, StageAddTool, k.text.Add, k.add)
+	return newTool[addParams](&k.set, AddMemory, StageAddTool, k.text.Add, k.add)
 }
 
 func (k *kit) add(ctx context.Context, arguments string) (string, error) {

@@ -42,9 +42,16 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// newTool makes a tool whose parameters are those of struct T, described in the
-// kit's language, and none of whose errors ends a run.
-func newTool[T any](k *kit, name, stage string, d toolText, run func(ctx context.Context, arguments string) (string, error)) (tool.BaseTool, error) {
+// set is what the tools of one constructor share. It is immutable.
+type set struct {
+	advice   *advice
+	onError  func(ctx context.Context, stage string, err error) // nil: none
+	defaults map[string]any                                     // of parameters
+}
+
+// newTool makes a tool whose parameters are those of struct T, described by d, and
+// none of whose errors ends a run.
+func newTool[T any](k *set, name, stage string, d toolText, run func(ctx context.Context, arguments string) (string, error)) (tool.BaseTool, error) {
 	info, err := utils.GoStruct2ToolInfo[T](name, d.Desc)
 	if err != nil {
 		return nil, fmt.Errorf("describing %s: %w", name, err)
@@ -55,8 +62,8 @@ func newTool[T any](k *kit, name, stage string, d toolText, run func(ctx context
 	}
 	for p := params.Properties.Oldest(); p != nil; p = p.Next() {
 		p.Value.Description = d.Params[p.Key]
-		if p.Key == "limit" {
-			p.Value.Default = k.Limit
+		if v, ok := k.defaults[p.Key]; ok {
+			p.Value.Default = v
 		}
 	}
 	onErr := func(ctx context.Context, err error) string {
@@ -73,12 +80,14 @@ func newTool[T any](k *kit, name, stage string, d toolText, run func(ctx context
 }
 
 // failure words an error for the model: what happened, and what to do now.
-func (k *kit) failure(what string, err error) string {
-	return what + ": " + clip(err.Error(), maxErrorRunes) + "\n" + k.advice(err)
+func (k *set) failure(what string, err error) string {
+	return what + ": " + clip(err.Error(), maxErrorRunes) + "\n" + k.advice.on(err)
 }
 
-func (k *kit) advice(err error) string {
-	a := &k.text.Advice
+// advice says what to do about errors of each sort.
+type advice struct{ NoScope, NotFound, Conflict, Invalid, Model, Unavailable string }
+
+func (a *advice) on(err error) string {
 	switch {
 	case errors.Is(err, backends.ErrNoScope):
 		return a.NoScope
@@ -95,9 +104,9 @@ func (k *kit) advice(err error) string {
 }
 
 // report tells of a failure that the model alone would hear of.
-func (k *kit) report(ctx context.Context, stage string, err error) {
+func (k *set) report(ctx context.Context, stage string, err error) {
 	slog.WarnContext(ctx, "memory tool failed", "stage", stage, "error", err)
-	if k.OnError == nil {
+	if k.onError == nil {
 		return
 	}
 	defer func() {
@@ -105,5 +114,20 @@ func (k *kit) report(ctx context.Context, stage string, err error) {
 			slog.ErrorContext(ctx, "memory tool: Config.OnError panicked", "stage", stage, "panic", p)
 		}
 	}()
-	k.OnError(ctx, stage, err)
+	k.onError(ctx, stage, err)
+}
+
+// currentScope returns whose memory a call is about, or why nobody knows.
+func currentScope(ctx context.Context, scope func(context.Context) (backends.Scope, error)) (backends.Scope, error) {
+	s, err := scope(ctx)
+	if err != nil {
+		return backends.Scope{}, err
+	}
+	if s, err = s.Normalize(); err != nil {
+		return backends.Scope{}, err
+	}
+	if s.IsZero() {
+		return backends.Scope{}, fmt.Errorf("%w: nothing says whose memory this is", backends.ErrNoScope)
+	}
+	return s, nil
 }

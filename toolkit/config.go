@@ -93,6 +93,7 @@ func New(_ context.Context, cfg *Config) ([]tool.BaseTool, error) {
 // kit is what the tools of one New share. It is immutable.
 type kit struct {
 	Config
+	set
 	manager backends.Manager // nil without Update and Delete
 	text    *phrases
 }
@@ -114,6 +115,7 @@ func newKit(cfg *Config) (*kit, error) {
 	}
 	k := &kit{Config: *cfg, text: text}
 	k.setDefaults()
+	k.set = set{advice: &text.Advice, onError: cfg.OnError, defaults: map[string]any{"limit": k.Limit}}
 	if !k.Update && !k.Delete {
 		return k, nil
 	}
@@ -141,16 +143,4 @@ func (k *kit) setDefaults() {
 }
 
 // scope returns whose memory a call is about, or why nobody knows.
-func (k *kit) scope(ctx context.Context) (backends.Scope, error) {
-	s, err := k.Scope(ctx)
-	if err != nil {
-		return backends.Scope{}, err
-	}
-	if s, err = s.Normalize(); err != nil {
-		return backends.Scope{}, err
-	}
-	if s.IsZero() {
-		return backends.Scope{}, fmt.Errorf("%w: nothing says whose memory this is", backends.ErrNoScope)
-	}
-	return s, nil
-}
+func (k *kit) scope(ctx context.Context) (backends.Scope, error) { return currentScope(ctx, k.Scope) }

@@ -14,11 +14,11 @@ import (
 )
 
 func (k *kit) updateTool() (tool.BaseTool, error) {
-	return newTool[updateParams](k, UpdateMemory, StageUpdateTool, k.text.Update, k.update)
+	return newTool[updateParams](&k.set, UpdateMemory, StageUpdateTool, k.text.Update, k.update)
 }
 
 func (k *kit) deleteTool() (tool.BaseTool, error) {
-	return newTool[deleteParams](k, DeleteMemory, StageDeleteTool, k.text.Delete, k.delete)
+	return newTool[deleteParams](&k.set, DeleteMemory, StageDeleteTool, k.text.Delete, k.delete)
 }
 
 func (k *kit) update(ctx context.Context, arguments string) (string, error) {

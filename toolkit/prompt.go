@@ -45,7 +45,7 @@ type phrases struct {
 	NoContent, NothingRecorded, Recorded, Rationale, Before string
 	NoID, Updated, Deleted, Unreadable                      string
 	Outcomes                                                map[backends.Outcome]string
-	Advice                                                  struct{ NoScope, NotFound, Conflict, Invalid, Model, Unavailable string }
+	Advice                                                  advice
 }
 
 var english = phrases{
@@ -99,7 +99,7 @@ var english = phrases{
 		backends.OutcomeUnchanged:  "known already",
 		backends.OutcomeFailed:     "not recorded",
 	},
-	Advice: struct{ NoScope, NotFound, Conflict, Invalid, Model, Unavailable string }{
+	Advice: advice{
 		NoScope:     "Nobody is signed in whose memory this could be. Continue without memory.",
 		NotFound:    "No memory has this id. Use an id that search_memory shows.",
 		Conflict:    "The memory was changed meanwhile. Search for it again and then decide.",
@@ -160,7 +160,7 @@ var chinese = phrases{
 		backends.OutcomeUnchanged:  "已知",
 		backends.OutcomeFailed:     "未写入",
 	},
-	Advice: struct{ NoScope, NotFound, Conflict, Invalid, Model, Unavailable string }{
+	Advice: advice{
 		NoScope:     "当前没有可对应的用户。请在没有记忆的情况下继续。",
 		NotFound:    "没有这个 id 的记忆。请使用 search_memory 显示的 id。",
 		Conflict:    "该记忆刚刚被修改过。请重新检索后再决定。",

@@ -19,7 +19,7 @@ import (
 const parallelSearches = 4
 
 func (k *kit) searchTool() (tool.BaseTool, error) {
-	return newTool[searchParams](k, SearchMemory, StageSearchTool, k.text.Search, k.search)
+	return newTool[searchParams](&k.set, SearchMemory, StageSearchTool, k.text.Search, k.search)
 }
 
 // answer is what one keyword brought.

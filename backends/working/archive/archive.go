@@ -4,11 +4,17 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
+
+// ErrDamaged is returned, as a sort of backends.ErrInvalid, for a blob whose bytes
+// are not those that [Archive.Put] wrote, or that a newer version wrote. Other
+// archives are not affected.
+var ErrDamaged = errors.New("damaged")
 
 // Config configures [New]. It is copied.
 type Config struct {

@@ -78,16 +78,16 @@ func decode(data []byte) ([]*schema.Message, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: damaged: %w", backends.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w: %w", backends.ErrInvalid, ErrDamaged, err)
 	case s.Format != format:
-		return nil, fmt.Errorf("%w: has format %d, and this version reads %d alone", backends.ErrInvalid, s.Format, format)
+		return nil, fmt.Errorf("%w: %w: has format %d, and this version reads %d alone", backends.ErrInvalid, ErrDamaged, s.Format, format)
 	case len(s.Messages) == 0:
-		return nil, fmt.Errorf("%w: damaged: no messages", backends.ErrInvalid)
+		return nil, fmt.Errorf("%w: %w: no messages", backends.ErrInvalid, ErrDamaged)
 	}
 	messages := make([]*schema.Message, len(s.Messages))
 	for i, m := range s.Messages {
 		if m.Message == nil {
-			return nil, fmt.Errorf("%w: damaged: message %d is empty", backends.ErrInvalid, i)
+			return nil, fmt.Errorf("%w: %w: message %d is empty", backends.ErrInvalid, ErrDamaged, i)
 		}
 		m.Extra, m.ResponseMeta = nil, nil
 		messages[i] = einox.WithMarks(m.Message, m.Marks)

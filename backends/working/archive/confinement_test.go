@@ -141,6 +141,7 @@ func TestADamagedBlobIsSaidToBe(t *testing.T) {
 	x := w.of(ann)
 	_, err := x.Messages(t.Context(), ref)
 	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.ErrorIs(t, err, archive.ErrDamaged)
 	require.ErrorContains(t, err, ref)
 	_, err = x.Grep(t.Context(), &archive.GrepRequest{Pattern: "word", Refs: []string{ref}})
 	require.ErrorIs(t, err, backends.ErrInvalid)

@@ -17,7 +17,7 @@ import (
 // "id#3" is the message with the index 3 of it. Of a stretch of the log it returns
 // what of it is there. All of it comes into memory.
 //
-// It returns ErrInvalid for an id that is none, or a blob that is damaged, and
+// It returns ErrInvalid for an id that is none, or a blob that is damaged (also ErrDamaged), and
 // ErrNotFound when this session has no such archive, whatever others have.
 func (x *Archive) Messages(ctx context.Context, id string) ([]*schema.Message, error) {
 	r, err := parseRef(id)
@@ -61,7 +61,7 @@ func (x *Archive) blob(ctx context.Context, r ref) ([]*schema.Message, error) {
 		return nil, fmt.Errorf("archive %s%s of %s: %w", blobPrefix, r.blob, x, err)
 	}
 	if idOf(data) != r.blob {
-		return nil, fmt.Errorf("archive %s%s of %s: %w: damaged: its content is not the one that it was named for", blobPrefix, r.blob, x, backends.ErrInvalid)
+		return nil, fmt.Errorf("archive %s%s of %s: %w: %w: its content is not the one that it was named for", blobPrefix, r.blob, x, backends.ErrInvalid, ErrDamaged)
 	}
 	messages, err := decode(data)
 	if err != nil {
