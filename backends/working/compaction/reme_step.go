@@ -5,10 +5,10 @@ package compaction
 
 import (
 	"context"
+	"errors"
+	"math"
 
 	"github.com/cloudwego/eino/schema"
-
-	"github.com/einomem/einomem/internal/einox"
 )
 
 // remeStep is one of ReMe's modes.
@@ -50,29 +50,33 @@ func (s remeStep) Apply(ctx context.Context, c *Context) error {
 	return s.compress(ctx, c)
 }
 
-// compact offloads large tool messages: all that are not recent when these are too
-// large together; and more of them, oldest first, the recent ones last, while the
-// context is.
+// compact offloads large tool messages: all that are not recent when the messages
+// that are not are too large together; else, and of the recent ones, as many as it
+// takes until the context is not too large, oldest first.
 func (s remeStep) compact(ctx context.Context, c *Context) error {
-	recent := c.recent(nil, s.p.KeepRecentCount)
-	all := s.before(c, recent) > s.p.MaxTotalTokens
-	for i := range c.messages {
-		if c.messages[i].Role != schema.Tool || c.tokens[i] <= s.p.MaxToolMessageTokens {
-			continue
-		}
-		if c.Over() <= 0 && (i >= recent || !all) {
-			continue
-		}
-		if err := s.offload(ctx, c, i); err != nil {
-			return err
+	recent := c.recentFrom(s.p.KeepRecentCount)
+	over := c.Over
+	if s.before(c, recent) > s.p.MaxTotalTokens {
+		over = func() int { return math.MaxInt }
+	}
+	err := c.substitute(ctx, s.large(c, 0, recent), over)
+	return errors.Join(err, c.substitute(ctx, s.large(c, recent, len(c.messages)), c.Over))
+}
+
+// large returns how the large tool messages between from and to leave.
+func (s remeStep) large(c *Context, from, to int) []swap {
+	var swaps []swap
+	for i := from; i < to; i++ {
+		if c.tokens[i] > s.p.MaxToolMessageTokens && isResult(c.messages[i]) {
+			swaps = append(swaps, c.offloadResult(i, s.p.PreviewCharLength))
 		}
 	}
-	return nil
+	return swaps
 }
 
 // compress summarises all that is not recent when it is too large together.
 func (s remeStep) compress(ctx context.Context, c *Context) error {
-	if s.before(c, c.recent(nil, s.p.KeepRecentCount)) <= s.p.MaxTotalTokens {
+	if s.before(c, c.recentFrom(s.p.KeepRecentCount)) <= s.p.MaxTotalTokens {
 		return nil
 	}
 	if err := s.rounds.Apply(ctx, c); err != nil {
@@ -105,16 +109,4 @@ func (s lastResort) Apply(ctx context.Context, c *Context) error {
 		return nil
 	}
 	return s.Step.Apply(ctx, c)
-}
-
-// offload puts a stand-in in the place of a tool message.
-func (s remeStep) offload(ctx context.Context, c *Context, i int) error {
-	ref, err := c.Put(ctx, c.messages[i])
-	if err != nil {
-		return err
-	}
-	m := *c.messages[i]
-	m.Content = ref
-	c.Replace(i, i+1, einox.MarkRef(&m, ref))
-	return nil
 }

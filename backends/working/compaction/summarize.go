@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -194,12 +193,7 @@ func (s *summarizing) newest(c *Context, l *layout) int {
 // recent returns the beginning of the exchange with which the newest n messages
 // begin, those of the system not counted.
 func (c *Context) recent(all []exchange, n int) int {
-	i := len(c.messages)
-	for i > 0 && n > 0 {
-		if i--; c.messages[i].Role != schema.System {
-			n--
-		}
-	}
+	i := c.recentFrom(n)
 	for _, e := range all {
 		if e.from <= i && i < e.to {
 			return e.from

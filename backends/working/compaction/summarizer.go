@@ -115,12 +115,9 @@ func (g *group) draft(c *Context, want int) *summary {
 	return s
 }
 
-// longestRef is as long as references get.
-const longestRef = "a-abcdefghijklmnopqrst"
-
 // fits tells why a summary cannot be used. The text is shown to the model.
 func (s *summary) fits(c *Context, p *promptSet, want, replaced int) error {
-	size := c.Count(schema.UserMessage(s.text(p, longestRef)))
+	size := c.Count(schema.UserMessage(s.text(p, draftRef)))
 	written := 0
 	for _, part := range parts {
 		for _, t := range s.digest[part] {

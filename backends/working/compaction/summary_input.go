@@ -51,7 +51,7 @@ func inputOf(tag string, lines []inputLine) string {
 
 func (p *promptSet) line(m *schema.Message) inputLine {
 	if einox.IsSummary(m) {
-		return inputLine{Role: roleSummary, Text: readSummary(m.Content).body}
+		return inputLine{Role: roleSummary, Text: readSummary(m).body}
 	}
 	l := inputLine{Role: string(m.Role), Text: p.textOf(m)}
 	if m.Role == schema.Tool {

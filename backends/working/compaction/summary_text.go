@@ -71,13 +71,16 @@ func writeSection(sb *strings.Builder, title string, entries []string) {
 }
 
 func (s *summary) more(p *promptSet) []string {
-	if len(s.earlier) == 0 {
-		return nil
-	}
 	n, names := 0, make([]string, 0, len(s.earlier))
 	for _, name := range slices.Sorted(maps.Keys(s.earlier)) {
+		if s.earlier[name] <= 0 {
+			continue
+		}
 		n += s.earlier[name]
 		names = append(names, fmt.Sprintf("%s ×%d", name, s.earlier[name]))
+	}
+	if n == 0 {
+		return nil
 	}
 	return []string{fmt.Sprintf(p.more, n, strings.Join(names, ", "))}
 }
@@ -87,9 +90,33 @@ var (
 	tallies = regexp.MustCompile(`(\S+) ×(\d+)`)
 )
 
-// readSummary takes a summary's text apart. A text that is none of ours, as that
-// of a stand-in for messages that no model has seen, is what is kept.
-func readSummary(text string) *summary {
+// readSummary takes apart what stands in for messages: a summary of ours, a
+// stand-in with the tale of what no model has seen, or something else, which is
+// kept as it is.
+func readSummary(m *schema.Message) *summary {
+	t := taleOf(m)
+	if t == nil {
+		return readText(m.Content)
+	}
+	s := &summary{earlier: map[string]int{}}
+	if t.Before != "" {
+		s = readText(t.Before)
+	}
+	headline, _, _ := strings.Cut(m.Content, "\n")
+	s.body = m.Content
+	s.replaced += t.Messages
+	s.kept = append(s.kept, oneLine(headline, keptRunes))
+	for _, tool := range t.Tools {
+		s.earlier[tool.Name] += tool.Calls
+	}
+	for _, step := range t.Steps {
+		s.calls = append(s.calls, step)
+		s.earlier[nameOf(step)]--
+	}
+	return s
+}
+
+func readText(text string) *summary {
 	head, rest, _ := strings.Cut(text, "\n")
 	for _, p := range []*promptSet{&english, &chinese} {
 		for _, header := range []string{p.header, p.headerWork} {
@@ -102,7 +129,13 @@ func readSummary(text string) *summary {
 			}
 		}
 	}
-	return &summary{body: text, kept: []string{oneLine(text, keptRunes)}}
+	return &summary{body: text, kept: []string{oneLine(text, keptRunes)}, earlier: map[string]int{}}
+}
+
+// nameOf returns the tool's name of a line of the list of calls.
+func nameOf(call string) string {
+	name, _, _ := strings.Cut(call, "(")
+	return name
 }
 
 func (p *promptSet) read(text string) *summary {
@@ -154,7 +187,7 @@ func (s *summary) join(m *schema.Message) {
 		}
 		return
 	}
-	former := readSummary(m.Content)
+	former := readSummary(m)
 	s.replaced += former.replaced
 	s.kept = append(s.kept, former.kept...)
 	s.calls = append(s.calls, former.calls...)
@@ -175,8 +208,7 @@ func (s *summary) bound(tokens int, count budget.Counter) {
 		first--
 	}
 	for _, c := range s.calls[:first] {
-		name, _, _ := strings.Cut(c, "(")
-		s.earlier[name]++
+		s.earlier[nameOf(c)]++
 	}
 	s.calls = s.calls[first:]
 }
