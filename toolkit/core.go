@@ -6,7 +6,6 @@ package toolkit
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/cloudwego/eino/components/tool"
 
@@ -54,7 +53,7 @@ type CoreConfig struct {
 //
 // It returns ErrInvalid for a configuration that lacks the blocks or the scope, or has
 // an unknown language.
-func CoreMemory(_ context.Context, cfg *CoreConfig) ([]tool.BaseTool, error) {
+func CoreMemory(ctx context.Context, cfg *CoreConfig) ([]tool.BaseTool, error) {
 	k, err := newCoreKit(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("toolkit: %w", err)
@@ -63,8 +62,8 @@ func CoreMemory(_ context.Context, cfg *CoreConfig) ([]tool.BaseTool, error) {
 		return nil, nil
 	}
 	var tools [2]tool.BaseTool
-	if tools[0], err = k.appendTool(); err == nil {
-		tools[1], err = k.replaceTool()
+	if tools[0], err = k.appendTool(ctx); err == nil {
+		tools[1], err = k.replaceTool(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("toolkit: %w", err)
@@ -75,6 +74,7 @@ func CoreMemory(_ context.Context, cfg *CoreConfig) ([]tool.BaseTool, error) {
 // coreKit is what the tools of one CoreMemory share. It is immutable.
 type coreKit struct {
 	CoreConfig
+	set
 	editable []core.Block
 	text     *corePhrases
 }
@@ -95,33 +95,11 @@ func newCoreKit(cfg *CoreConfig) (*coreKit, error) {
 	if cfg.Language == Chinese {
 		k.text = &chineseCore
 	}
+	k.set = set{advice: &k.text.Advice, onError: cfg.OnError}
 	for _, b := range cfg.Blocks.Blocks() {
 		if !b.ReadOnly {
 			k.editable = append(k.editable, b)
 		}
 	}
 	return k, nil
-}
-
-// scope returns whose blocks a call is about, or why nobody knows.
-func (k *coreKit) scope(ctx context.Context) (backends.Scope, error) {
-	s, err := k.Scope(ctx)
-	if err != nil {
-		return backends.Scope{}, err
-	}
-	return s.Normalize()
-}
-
-// report tells of a failure that the model alone would hear of.
-func (k *coreKit) report(ctx context.Context, stage string, err error) {
-	slog.WarnContext(ctx, "core memory tool failed", "stage", stage, "error", err)
-	if k.OnError == nil {
-		return
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "core memory tool: CoreConfig.OnError panicked", "stage", stage, "panic", p)
-		}
-	}()
-	k.OnError(ctx, stage, err)
 }

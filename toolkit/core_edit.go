@@ -18,12 +18,12 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 )
 
-func (k *coreKit) appendTool() (tool.BaseTool, error) {
-	return newCoreTool[coreAppendParams](k, CoreMemoryAppend, StageCoreAppendTool, k.text.Append, k.append)
+func (k *coreKit) appendTool(ctx context.Context) (tool.BaseTool, error) {
+	return newCoreTool[coreAppendParams](ctx, k, CoreMemoryAppend, StageCoreAppendTool, k.text.Append, k.append)
 }
 
-func (k *coreKit) replaceTool() (tool.BaseTool, error) {
-	return newCoreTool[coreReplaceParams](k, CoreMemoryReplace, StageCoreReplaceTool, k.text.Replace, k.replace)
+func (k *coreKit) replaceTool(ctx context.Context) (tool.BaseTool, error) {
+	return newCoreTool[coreReplaceParams](ctx, k, CoreMemoryReplace, StageCoreReplaceTool, k.text.Replace, k.replace)
 }
 
 func (k *coreKit) append(ctx context.Context, a *coreArguments) (string, error) {
@@ -35,7 +35,7 @@ func (k *coreKit) append(ctx context.Context, a *coreArguments) (string, error) 
 		return "", refusal(k.text.NoText)
 	}
 	var err error
-	if r.Scope, err = k.scope(ctx); err != nil {
+	if r.Scope, err = currentScope(ctx, k.Scope); err != nil {
 		return "", err
 	}
 	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryAppend, r.Block, r.Text)
@@ -55,7 +55,7 @@ func (k *coreKit) replace(ctx context.Context, a *coreArguments) (string, error)
 		return "", refusal(k.text.NoNewText)
 	}
 	var err error
-	if r.Scope, err = k.scope(ctx); err != nil {
+	if r.Scope, err = currentScope(ctx, k.Scope); err != nil {
 		return "", err
 	}
 	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryReplace, r.Block, r.Old, r.New)

@@ -204,7 +204,9 @@ func TestABlockWhoseOwnerNobodyNames(t *testing.T) {
 func TestCoreToolsKeepCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := coreTools(t, coreConfig(t))[appendTool].InvokableRun(ctx, `{"block":"human","text":"x"}`)
+	cfg := coreConfig(t)
+	cfg.OnError = nil
+	_, err := coreTools(t, cfg)[appendTool].InvokableRun(ctx, `{"block":"human","text":"x"}`)
 	require.ErrorIs(t, err, context.Canceled)
 }
 

@@ -13,7 +13,7 @@ type corePhrases struct {
 	NoBlock, NoText, NoOldText, NoNewText   string // arguments that are missing
 	TooLong, NoMatch, ManyMatches, MoreThan string // edits that cannot be
 	ReadOnly, Unknown, Unreadable           string
-	Advice                                  struct{ NoScope, Conflict, Invalid, Unavailable string }
+	Advice                                  advice
 }
 
 // held shows what a block holds, on lines of its own.
@@ -61,8 +61,9 @@ var englishCore = corePhrases{
 	ReadOnly:    "Nothing was changed: core memory block %q is read-only. You can edit: %s.",
 	Unknown:     "Nothing was changed: there is no core memory block %q. You can edit: %s.",
 	Unreadable:  "The arguments of %s could not be read: %s\nCall it again with one JSON object that follows the schema.",
-	Advice: struct{ NoScope, Conflict, Invalid, Unavailable string }{
+	Advice: advice{
 		NoScope:     "Nobody is known here whom this block belongs to. Continue without it.",
+		NotFound:    "The call cannot succeed like this. Change the arguments or continue without it.",
 		Conflict:    "The block is edited by others all the time. Try once more.",
 		Invalid:     "The call cannot succeed like this. Change the arguments or continue without it.",
 		Unavailable: "Core memory is not available now. Continue without it, and do not claim to have noted anything.",
@@ -106,8 +107,9 @@ var chineseCore = corePhrases{
 	ReadOnly:    "没有做任何修改：核心记忆块 %q 是只读的。可以编辑：%s。",
 	Unknown:     "没有做任何修改：没有名为 %q 的核心记忆块。可以编辑：%s。",
 	Unreadable:  "无法读取 %s 的参数：%s\n请按照参数说明，用一个 JSON 对象重新调用。",
-	Advice: struct{ NoScope, Conflict, Invalid, Unavailable string }{
+	Advice: advice{
 		NoScope:     "当前不知道这个块属于谁。请在没有它的情况下继续。",
+		NotFound:    "这样调用不会成功。请修改参数，或在没有它的情况下继续。",
 		Conflict:    "该块正被频繁修改。请再试一次。",
 		Invalid:     "这样调用不会成功。请修改参数，或在没有它的情况下继续。",
 		Unavailable: "核心记忆暂时不可用。请在没有它的情况下继续，不要声称已经记下了什么。",

@@ -76,7 +76,7 @@ func (b *Block) complete() error {
 		b.Limit = DefaultLimit
 	}
 	b.Initial = breaks(b.Initial)
-	fault := ""
+	var fault string
 	switch {
 	case b.Name == "" || len(b.Name) > MaxName || strings.ContainsFunc(b.Name, notOfName):
 		fault = fmt.Sprintf("a name is 1 to %d letters a to z, digits and underscores", MaxName)

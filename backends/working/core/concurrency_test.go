@@ -20,17 +20,23 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 )
 
-// Of what 64 goroutines in two processes append to one block, nothing is lost,
+// Of what 64 goroutines in eight processes append to one block, nothing is lost,
 // nothing is there twice, and each one's lines keep their order.
 func concurrentAppends(t *testing.T, connect func(t testing.TB) store.Store, user backends.Scope) {
 	wide := func(c *core.Config) { c.Blocks = []core.Block{{Name: "human", Limit: core.MaxLimit}} }
-	processes := []*core.Blocks{blocksOn(t, connect(t), wide), blocksOn(t, connect(t), wide)}
+	var processes []*core.Blocks
+	for range 2 {
+		st := connect(t)
+		for range 4 {
+			processes = append(processes, blocksOn(t, st, wide))
+		}
+	}
 	const writers, lines = 64, 3
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {
 			for n := range lines {
-				if _, err := processes[w%2].Append(context.Background(), &core.AppendRequest{Scope: user, Block: "human", Text: fmt.Sprintf("w%d n%d", w, n)}); err != nil {
+				if _, err := processes[w%len(processes)].Append(context.Background(), &core.AppendRequest{Scope: user, Block: "human", Text: fmt.Sprintf("w%d n%d", w, n)}); err != nil {
 					t.Errorf("w%d n%d: %v", w, n, err)
 				}
 			}

@@ -22,9 +22,10 @@ const (
 	roleAgent   = "assistant"
 	actorCaller = "caller" // the program itself
 
-	// maxAttempts bounds how often an edit is tried again that lost a race. Whoever
-	// wins one is done, so that it takes as many writers in other processes.
-	maxAttempts = 100
+	// maxAttempts bounds how often an edit is tried again that lost a race. Somebody
+	// wins each, and of one process one at a time takes part: among 64 processes that
+	// never stop, an edit comes to this with a probability of (63/64)^1000, 1e-7.
+	maxAttempts = 1000
 )
 
 // edit is one change of one block's text.
