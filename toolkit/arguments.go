@@ -129,6 +129,44 @@ func (c count) or(fallback int) int {
 	return c.n
 }
 
+// whole is a number from 0 on, or a string or a fraction that was to be one. What
+// is no number at all counts as 0, which everywhere means the default.
+type whole int
+
+// maxWhole is more than anything has lines or bytes.
+const maxWhole = 1 << 40
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *whole) UnmarshalJSON(b []byte) error {
+	*w = 0
+	s, err := scalar(b)
+	if err != nil {
+		return nil
+	}
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || f != f {
+		return nil
+	}
+	*w = whole(min(max(f, 0), maxWhole))
+	return nil
+}
+
+// flag is a truth value, or a string or a number that was to be one. Anything else
+// is false.
+type flag bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *flag) UnmarshalJSON(b []byte) error {
+	s, _ := scalar(b)
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "true", "yes", "on", "1":
+		*f = true
+	default:
+		*f = false
+	}
+	return nil
+}
+
 // scalar returns the text of a JSON string, number or truth value; null is empty.
 func scalar(b []byte) (string, error) {
 	b = bytes.TrimSpace(b)
