@@ -1,0 +1,140 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prompt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/session"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// draft is a prompt that is being made, without its memories.
+type draft struct {
+	*Builder
+	scope  backends.Scope
+	prompt *Prompt
+
+	head     []*schema.Message // system prompt and core blocks
+	context  *schema.Message   // or nil
+	history  []*schema.Message
+	question *schema.Message
+}
+
+// messages returns them in their order.
+func (d *draft) messages() []*schema.Message {
+	out := slices.Clone(d.head)
+	if d.context != nil {
+		out = append(out, d.context)
+	}
+	return append(append(out, d.history...), d.question)
+}
+
+// compact has the compactor make the history fit. The context goes through it as a
+// system message, because these stay as they are.
+func (d *draft) compact(ctx context.Context) {
+	if d.cfg.Compactor == nil || len(d.history) == 0 {
+		return
+	}
+	shown := d.context
+	if shown != nil {
+		d.context = schema.SystemMessage(shown.Content)
+	}
+	fixed := append(slices.Clone(d.head), d.context, d.question)
+	result, err := d.cfg.Compactor.Compact(ctx, &compaction.Request{Messages: d.messages(), Archive: d.archive()})
+	d.context = shown
+	if over := (*budget.OverError)(nil); err != nil && !errors.As(err, &over) {
+		d.failed(err)
+	}
+	if result == nil {
+		return
+	}
+	d.prompt.Compacted = result
+	for _, step := range result.Steps {
+		d.failed(step.Err)
+	}
+	d.history = slices.DeleteFunc(slices.Clone(result.Messages), func(m *schema.Message) bool { return slices.Contains(fixed, m) })
+	d.keep(ctx, result.Summary)
+}
+
+// archive returns where the compactor keeps what leaves, or nil.
+func (d *draft) archive() compaction.Archive {
+	if d.cfg.Archives == nil {
+		return nil
+	}
+	a, err := d.cfg.Archives.Of(d.scope)
+	if err != nil {
+		d.failed(err)
+		return nil
+	}
+	return a
+}
+
+// failed adds to what went wrong with the compaction.
+func (d *draft) failed(err error) {
+	if err != nil {
+		d.prompt.Failed.Compaction = errors.Join(d.prompt.Failed.Compaction, fmt.Errorf("compaction: %w", err))
+	}
+}
+
+// keep writes a summary that models were asked for to the session, so that the
+// next prompt begins with it.
+func (d *draft) keep(ctx context.Context, sum *compaction.Summary) {
+	if sum == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx) // the model was paid
+	info, err := d.cfg.Sessions.Get(ctx, d.scope)
+	if err == nil && info.SummaryUpto < sum.Upto {
+		_, err = d.cfg.Sessions.CommitSummary(ctx, d.scope, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: sum.Text})
+	}
+	if err != nil {
+		d.prompt.Failed.Summary = fmt.Errorf("keeping the summary up to message %d: %w", sum.Upto, err)
+	}
+}
+
+// trim leaves out the oldest turns of the history while the prompt is too large,
+// and at last what stands in for those before.
+func (d *draft) trim() {
+	over := d.cfg.Budget.Usage(d.messages()).Over()
+	standIns := 0
+	for standIns < len(d.history) && einox.IsNote(d.history[standIns]) {
+		standIns++
+	}
+	from := standIns
+	for over > 0 && from < len(d.history) {
+		next := from + 1
+		for next < len(d.history) && !asks(d.history[next]) {
+			next++
+		}
+		over -= d.count(d.history[from:next])
+		from = next
+	}
+	d.prompt.LeftOut = from - standIns
+	if over > 0 {
+		d.prompt.LeftOut, standIns = len(d.history), 0
+	}
+	d.history = slices.Concat(d.history[:standIns], d.history[from:])
+}
+
+func (d *draft) count(messages []*schema.Message) int {
+	n := 0
+	for _, m := range messages {
+		n += d.cfg.Budget.Counter.Message(m)
+	}
+	return n
+}
+
+// asks reports whether m begins a turn.
+func asks(m *schema.Message) bool {
+	return m.Role == schema.User && !einox.IsNote(m) && !einox.IsRetold(m)
+}

@@ -1,0 +1,76 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package prompt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/session"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// found is what was read for a prompt.
+type found struct {
+	core     *schema.Message
+	history  []*schema.Message
+	searched bool // the search was made and answered
+}
+
+// read reads all parts at the same time, and writes to p what the search found and
+// which of them failed.
+func (b *Builder) read(ctx context.Context, r *Request, question *schema.Message, p *Prompt) *found {
+	f := &found{}
+	var wg sync.WaitGroup
+	if b.cfg.Core != nil {
+		wg.Go(func() { f.core, p.Failed.Core = b.readCore(ctx, r.Scope) })
+	}
+	if b.cfg.Sessions != nil && !r.NoHistory && strings.TrimSpace(r.Scope.SessionID) != "" {
+		wg.Go(func() { f.history, p.Failed.History = b.readHistory(ctx, r.Scope) })
+	}
+	if query := einox.Text(question); b.cfg.Backend != nil && !r.NoMemories && query != "" {
+		wg.Go(func() {
+			var resp *backends.SearchResponse
+			if resp, p.Failed.Memories = b.search(ctx, r, query); resp != nil {
+				p.Hits, p.Degraded, f.searched = resp.Hits, resp.Degraded, true
+			}
+		})
+	}
+	wg.Wait()
+	return f
+}
+
+func (b *Builder) readCore(ctx context.Context, s backends.Scope) (*schema.Message, error) {
+	m, err := b.cfg.Core.Message(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("core blocks: %w", err)
+	}
+	return m, nil
+}
+
+func (b *Builder) readHistory(ctx context.Context, s backends.Scope) ([]*schema.Message, error) {
+	h, err := b.cfg.Sessions.Load(ctx, &session.LoadRequest{Scope: s, Tokens: b.cfg.HistoryTokens})
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	return h.Messages, nil
+}
+
+func (b *Builder) search(ctx context.Context, r *Request, query string) (*backends.SearchResponse, error) {
+	resp, err := b.cfg.Backend.Search(ctx, &backends.SearchRequest{
+		Scope: r.Scope, Query: query, TopK: r.TopK, Threshold: r.Threshold, Kinds: r.Kinds, Filter: r.Filter,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("memories: %w", err)
+	}
+	if resp == nil {
+		return nil, fmt.Errorf("memories: %w: the backend gave no answer", backends.ErrUnavailable)
+	}
+	return resp, nil
+}
