@@ -58,9 +58,15 @@ type Params struct {
 	// Budget is what the agent's model takes. Its Limit may not be below
 	// MaxTotalTokens. Optional: without a Window, MaxTotalTokens is the limit.
 	Budget budget.Budget
+	// SummaryWindow is how many tokens Model takes at once. Optional. Defaults to
+	// Budget's limit, without a Window to 128000.
+	SummaryWindow int
 	// Language of stand-ins and summaries. Optional. Defaults to LanguageAuto.
 	Language Language
 }
+
+// usualWindow is what models take that one would have summarise.
+const usualWindow = 128_000
 
 // DefaultParams returns ReMe's defaults.
 func DefaultParams() Params {
@@ -88,6 +94,8 @@ func (p *Params) validate() error {
 		return wrong("MaxToolMessageTokens", p.MaxToolMessageTokens, "it must be above 0")
 	case p.KeepRecentCount < 0:
 		return wrong("KeepRecentCount", p.KeepRecentCount, "it must not be negative")
+	case p.SummaryWindow < 0:
+		return wrong("SummaryWindow", p.SummaryWindow, "it must not be negative")
 	case p.PreviewCharLength < 0:
 		return wrong("PreviewCharLength", p.PreviewCharLength, "it must not be negative")
 	case p.Model == nil && p.WorkingSummaryMode != ModeCompact:
@@ -119,16 +127,20 @@ func ReMe(p Params) (*Config, error) {
 	}
 	b := p.Budget
 	if b.Window == 0 {
+		if p.SummaryWindow == 0 {
+			p.SummaryWindow = usualWindow
+		}
 		b = budget.Budget{Window: p.MaxTotalTokens, Answer: -1, Tools: -1, Memories: -1, Counter: b.Counter}
 	}
-	b, err := b.WithDefaults()
+	whole, err := b.WithDefaults() // not b: New completes it once more
 	if err != nil {
 		return nil, fmt.Errorf("compaction: %w", err)
 	}
-	if p.MaxTotalTokens > b.Limit() {
-		return nil, fmt.Errorf("compaction: %w: MaxTotalTokens %d is more than the %d that Budget leaves for the conversation", backends.ErrInvalid, p.MaxTotalTokens, b.Limit())
+	limit := whole.Limit()
+	if p.MaxTotalTokens > limit {
+		return nil, fmt.Errorf("compaction: %w: MaxTotalTokens %d is more than the %d that Budget leaves for the conversation", backends.ErrInvalid, p.MaxTotalTokens, limit)
 	}
-	cfg := &Config{Budget: b, Trigger: float64(p.MaxTotalTokens) / float64(b.Limit()), Language: p.Language, Steps: []Step{remeStep{p: p}}}
+	cfg := &Config{Budget: b, Trigger: float64(p.MaxTotalTokens) / float64(limit), Language: p.Language, Steps: []Step{remeStep{p: p}}}
 	if p.WorkingSummaryMode != ModeCompact {
 		cfg.Steps = append(cfg.Steps, lastResort{ArchiveRounds{}}, lastResort{ArchiveCurrent{}})
 	}

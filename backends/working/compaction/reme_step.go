@@ -26,7 +26,7 @@ func (s remeStep) prepare() (Step, error) {
 	}
 	with := Summarize{
 		Model: s.p.Model, GroupTokens: max(s.p.GroupTokenThreshold, 0),
-		KeepRecent: s.p.KeepRecentCount, none: true, whole: true,
+		SummaryWindow: s.p.SummaryWindow, KeepRecent: s.p.KeepRecentCount, none: true, whole: true,
 	}
 	var err error
 	if s.rounds, err = SummarizeRounds(with).prepare(); err == nil {

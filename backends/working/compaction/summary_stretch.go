@@ -70,12 +70,12 @@ func (c *Context) unit(e exchange, round int) unit {
 func derived(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCore(m) }
 
 // next returns how many units the next group has: as many as fit into most tokens,
-// at least one, and whole rounds where these fit. A group too small to be worth
-// a call goes on into the next exchange as long as room allows.
-func (s *stretch) next(most, room int) int {
+// at least one, and whole rounds where these fit. A group too small to be worth a
+// call goes on into the next exchange.
+func (s *stretch) next(most int) int {
 	n, sum := 0, 0
 	for ; n < len(s.units); n++ {
-		if t := sum + s.units[n].tokens; n > 0 && (t > room || t > most && sum >= leastTokens) {
+		if t := sum + s.units[n].tokens; t > most && sum >= leastTokens {
 			break
 		}
 		sum += s.units[n].tokens
@@ -94,7 +94,7 @@ func (s *stretch) next(most, room int) int {
 	for i := range first {
 		before += s.units[i].tokens
 	}
-	if before >= leastTokens && round <= min(most, room) {
+	if before >= leastTokens && round <= most {
 		return first
 	}
 	return n
@@ -113,7 +113,7 @@ func (s *summarizer) fold(ctx context.Context, c *Context, st *stretch, most int
 	if most <= 0 {
 		most = room
 	}
-	end := st.units[st.next(min(most, room), room)-1].to
+	end := st.units[st.next(min(most, room))-1].to
 	g := &group{work: st.work}
 	for i := st.from; i < end; i++ {
 		g.tokens += c.tokens[i]
