@@ -139,16 +139,18 @@ const maxWhole = 1 << 40
 // UnmarshalJSON implements json.Unmarshaler.
 func (w *whole) UnmarshalJSON(b []byte) error {
 	*w = 0
-	s, err := scalar(b)
-	if err != nil {
-		return nil
+	if s, err := scalar(b); err == nil {
+		*w = wholeOf(strings.TrimSpace(s))
 	}
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || f != f {
-		return nil
-	}
-	*w = whole(min(max(f, 0), maxWhole))
 	return nil
+}
+
+func wholeOf(s string) whole {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || f != f {
+		return 0
+	}
+	return whole(min(max(f, 0), maxWhole))
 }
 
 // flag is a truth value, or a string or a number that was to be one. Anything else

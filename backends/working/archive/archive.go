@@ -39,6 +39,7 @@ func New(cfg *Config) (*Archives, error) {
 	if cfg == nil || cfg.Sessions == nil {
 		return nil, fmt.Errorf("archive: %w: Config.Sessions is required", backends.ErrInvalid)
 	}
+	prepareCodec()
 	return &Archives{cfg: *cfg}, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"sync"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
@@ -33,6 +35,11 @@ type savedMessage struct {
 	*schema.Message
 	Marks map[string]string `json:"marks,omitempty"`
 }
+
+// prepareCodec has the encoder and the decoder made before the first message waits
+// for them: that takes some milliseconds, once in a process. A failure only means
+// that they are made later.
+var prepareCodec = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[saved]()) })
 
 // encode returns the bytes of a blob. They follow from the messages alone.
 func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
