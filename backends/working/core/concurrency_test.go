@@ -225,3 +225,43 @@ func concurrentRepetitions(t *testing.T, connect func(t testing.TB) store.Store,
 	all.Wait()
 	assert.ElementsMatch(t, []string{"x0", "x1", "x2", "x3"}, strings.Split(held(t, processes[0], user)["human"], "\n"))
 }
+
+// Whatever is appended at once to a block of whatever limit, it holds what was
+// acknowledged and nothing else; the rest was refused for want of room, and there is
+// too little of it left.
+func TestWhatIsAcknowledgedIsThere(t *testing.T) {
+	st := openStore(t)
+	user := 0
+	rapid.Check(t, func(t *rapid.T) {
+		user++
+		s := backends.Scope{UserID: fmt.Sprint("u", user)}
+		cfg := &core.Config{Records: st, Clock: fixed, Blocks: []core.Block{{Name: "b", Limit: rapid.IntRange(1, 120).Draw(t, "limit")}}}
+		texts := rapid.SliceOfN(rapid.StringMatching(`[a-z安]{1,12}`), 2, 16).Draw(t, "texts")
+		errs := make([]error, len(texts))
+		var all sync.WaitGroup
+		for i, text := range texts {
+			b, err := core.New(cfg) // a process of its own
+			require.NoError(t, err)
+			all.Go(func() {
+				_, errs[i] = b.Append(context.Background(), &core.AppendRequest{Scope: s, Block: "b", Text: text})
+			})
+		}
+		all.Wait()
+		b, err := core.New(cfg)
+		require.NoError(t, err)
+		values, err := b.Get(context.Background(), s)
+		require.NoError(t, err)
+		v := &values[0]
+		var acknowledged []string
+		for i, err := range errs {
+			if err == nil {
+				acknowledged = append(acknowledged, texts[i])
+				continue
+			}
+			require.ErrorAs(t, err, new(*core.LimitError))
+			require.Less(t, v.Room(), len([]rune(texts[i]))+1)
+		}
+		require.LessOrEqual(t, v.Size(), v.Block.Limit)
+		require.ElementsMatch(t, acknowledged, strings.FieldsFunc(v.Text, func(r rune) bool { return r == '\n' }))
+	})
+}
