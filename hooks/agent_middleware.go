@@ -66,8 +66,8 @@ func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState)
 	return over
 }
 
-// afterChatModel runs after every answer of the model. It only reads the state
-// (traps T9, T10).
+// afterChatModel runs after every answer of the model. It appends nothing to the
+// state and takes nothing away (traps T9, T10).
 func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
 	h.harmless(ctx, StageRecord, func() {
 		if len(s.Messages) == 0 || nested(ctx) || h.running(ctx) != nil {
@@ -78,6 +78,7 @@ func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) 
 			return
 		}
 		h.recordTurn(ctx, s.Messages, len(last.ToolCalls) == 0, false)
+		s.Messages = h.counted(s.Messages)
 	})
 	return nil
 }

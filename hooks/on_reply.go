@@ -60,16 +60,18 @@ func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, fresh b
 	if !h.cfg.Plan.Search && !h.records() && h.cfg.Window == nil {
 		return r
 	}
-	user := lastUser(messages)
-	if user < 0 {
-		return r
+	user, id := lastUser(messages), ""
+	if user >= 0 && !fresh {
+		id = einox.TurnOf(messages[user])
 	}
-	id := einox.TurnOf(messages[user])
-	if fresh || id == "" {
-		if answered(messages, user) { // nobody asked anything: an approval, the result of a call
-			return r
-		}
+	switch {
+	case id != "":
+	case user >= 0 && !answered(messages, user):
 		fresh, id = true, h.cfg.IDs()
+	case fresh: // an approval, the result of a call
+		return r
+	default:
+		return h.goOn(ctx, r)
 	}
 	var err error
 	if err = safely("scope", func() error { r.Scope, err = h.ResolveScope(ctx); return err }); err != nil {
@@ -100,6 +102,9 @@ func (h *Hooks) join(r *Reply, user int, fresh bool) {
 		}
 	}
 	stamp(r.Messages, start, r.Turn)
+	if h.cfg.Window != nil {
+		carry(r.Messages, r.Turn)
+	}
 	for _, m := range r.Messages[start:] {
 		if said(m) {
 			r.Said = append(r.Said, einox.Unmark(m))

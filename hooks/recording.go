@@ -20,34 +20,46 @@ import (
 // write that was lost on the way is made good. With adopt set, messages that were
 // never prepared are a turn as well.
 func (h *Hooks) recordTurn(ctx context.Context, messages []*schema.Message, done, adopt bool) {
-	user := lastUser(messages)
-	if user < 0 {
-		return
-	}
-	id := einox.TurnOf(messages[user])
+	messages, id := h.turnOf(slices.Clone(messages), adopt)
 	if id == "" {
-		if !adopt {
-			return
-		}
-		id = h.cfg.IDs()
+		return
 	}
 	scope, err := h.ResolveScope(ctx)
 	if err != nil {
 		h.report(ctx, StageScope, err)
 		return
 	}
-	messages = slices.Clone(messages)
-	start := turnStart(messages, user)
-	stamp(messages, start, id)
 	if adopt {
-		messages, start = h.originals(ctx, scope, messages[start:]), 0
+		messages = h.originals(ctx, scope, messages)
 	}
-	first, turn := newest(messages[start:], done)
+	first, turn := newest(messages, done)
 	if len(turn) == 0 {
 		h.report(ctx, StageRecord, fmt.Errorf("turn %s has nothing to record", id))
 		return
 	}
 	h.write(ctx, &working.Turn{Scope: scope, ID: id, First: first, Messages: turn, Time: h.cfg.Clock(), Done: done})
+}
+
+// turnOf returns the turn that messages end with, stamped, and its id; "" when
+// there is none. The slice must be the caller's own.
+func (h *Hooks) turnOf(messages []*schema.Message, adopt bool) ([]*schema.Message, string) {
+	user, id := lastUser(messages), ""
+	if user >= 0 {
+		id = einox.TurnOf(messages[user])
+	}
+	if id == "" {
+		if carrier, last, ok := carried(messages); ok && h.cfg.Window != nil && (user < 0 || answered(messages, user)) {
+			rejoin(messages, carrier, last)
+			return ofTurn(messages, carrier), carrier
+		}
+		if user < 0 || !adopt {
+			return nil, ""
+		}
+		id = h.cfg.IDs()
+	}
+	start := turnStart(messages, user)
+	stamp(messages, start, id)
+	return messages[start:], id
 }
 
 // newest returns the last messages of a stamped turn, back to the answer before

@@ -50,9 +50,9 @@ func answered(messages []*schema.Message, user int) bool {
 }
 
 // said reports whether m is part of the conversation: said by a user, an
-// assistant or a tool, and no note, system message or retold transfer.
+// assistant or a tool, and no note, system message, summary or retold transfer.
 func said(m *schema.Message) bool {
-	if m == nil || einox.IsNote(m) {
+	if m == nil || einox.IsNote(m) || einox.IsDigest(m) {
 		return false
 	}
 	switch m.Role {

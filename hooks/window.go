@@ -91,9 +91,7 @@ func (h *Hooks) keep(ctx context.Context, messages []*schema.Message) {
 	if h.cfg.Window == nil || !h.records() || nested(ctx) || h.running(ctx) != nil {
 		return
 	}
-	if user := lastUser(messages); user >= 0 && einox.TurnOf(messages[user]) != "" {
-		h.recordTurn(ctx, messages, false, false)
-	}
+	h.recordTurn(ctx, messages, false, false)
 }
 
 // originals returns a turn with what left it put back, as the log is to have it.

@@ -14,6 +14,8 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/modes"
 	"github.com/einomem/einomem/toolkit"
@@ -79,6 +81,20 @@ type Config struct {
 	// Defaults to those of package working.
 	Working *working.Config
 
+	// Window gives the agent working memory: with a session in its scope a run needs
+	// the new message alone, every context is made to fit the model's window, and
+	// the agent reads what left it by grep_working_memory and read_working_memory,
+	// whatever the mode. Its Budget.Window is required; its Sessions, Redact and
+	// OnError are filled from this Config where they are unset. Optional. Defaults
+	// to none.
+	Window *window.Config
+
+	// Core gives the agent blocks that are always in its prompt, and the tools
+	// core_memory_append and core_memory_replace to edit them. Its Blocks are
+	// required; its Records, Redact, Language and Clock are filled where they are
+	// unset. Needs Window. Optional. Defaults to none.
+	Core *core.Config
+
 	// OnError hears of every failure of memory, with its stage (the Stage constants
 	// of packages hooks, toolkit and working): none of them reaches the agent. Must
 	// be safe for concurrent use. Optional. Failures are logged by slog in any case.
@@ -128,6 +144,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("Config.Threshold %v: %w: 0 to 1; 0 leaves nothing out", c.Threshold, backends.ErrInvalid)
 	case c.NoteTokens < 0:
 		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
+	case c.Core != nil && c.Window == nil:
+		return fmt.Errorf("Config.Core: %w: it needs Config.Window, since the blocks take room in it", backends.ErrInvalid)
 	case c.Language != English && c.Language != Chinese:
 		return fmt.Errorf("Config.Language %q: %w: use auto, en or zh", c.Language, backends.ErrInvalid)
 	}
@@ -158,7 +176,8 @@ func (c *Config) sessions() (store.Sessions, error) {
 		c.Mode, c.Backend, backends.ErrInvalid, modes.AgentControl)
 }
 
-func (c *Config) working() (*working.Config, error) {
+// working returns the configuration of the log, from which learner learns.
+func (c *Config) working(learner backends.Backend) (*working.Config, error) {
 	sessions, err := c.sessions()
 	if err != nil {
 		return nil, err
@@ -169,7 +188,7 @@ func (c *Config) working() (*working.Config, error) {
 	}
 	w.Sessions = sessions
 	if w.Backend == nil {
-		w.Backend = c.Backend
+		w.Backend = learner
 	}
 	if w.OnError == nil {
 		w.OnError = c.OnError

@@ -10,12 +10,14 @@ import (
 	"slices"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/toolkit"
 )
@@ -27,7 +29,8 @@ type MemoryMiddleware struct {
 	backend backends.Backend
 	hooks   *hooks.Hooks
 	tools   []tool.BaseTool
-	log     *working.Memory // nil where the mode records nothing
+	log     *working.Memory // nil where nothing is recorded
+	window  *window.Window  // nil without Config.Window
 }
 
 // New returns a middleware. Where the mode records turns it starts the workers
@@ -55,19 +58,21 @@ func newMiddleware(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) 
 	}
 	m := &MemoryMiddleware{backend: c.Backend}
 	h := c.hooks(plan)
-	if plan.Tools {
-		// The tools ask the hooks, which exist by the time that a tool is called.
-		scope := func(ctx context.Context) (Scope, error) { return m.hooks.ResolveScope(ctx) }
-		if m.tools, err = toolkit.New(ctx, c.toolkit(scope)); err != nil {
-			return nil, err
-		}
-		h.Tools = m.tools
+	if m.window, err = c.newWindow(); err != nil {
+		return nil, err
 	}
-	if !plan.Record {
+	if err = m.equip(ctx, c, h); err != nil {
+		return nil, err
+	}
+	learner := c.Backend
+	if !plan.Record && m.window != nil {
+		h.Plan.Record, learner = true, unlearning{c.Backend}
+	}
+	if !h.Plan.Record {
 		m.hooks, err = hooks.New(h)
 		return m, err
 	}
-	w, err := c.working()
+	w, err := c.working(learner)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +86,23 @@ func newMiddleware(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) 
 	return m, nil
 }
 
+// equip gives the hooks the window and the tools.
+func (m *MemoryMiddleware) equip(ctx context.Context, c *Config, h *hooks.Config) (err error) {
+	// The tools ask the hooks, which exist by the time that a tool is called.
+	scope := func(ctx context.Context) (Scope, error) { return m.hooks.ResolveScope(ctx) }
+	if h.Plan.Tools {
+		if h.Tools, err = toolkit.New(ctx, c.toolkit(scope)); err != nil {
+			return err
+		}
+	}
+	h.Window = m.window
+	if h.WindowTools, err = c.windowTools(ctx, m.window, scope); err != nil {
+		return err
+	}
+	m.tools = slices.Concat(h.Tools, h.WindowTools)
+	return nil
+}
+
 // AgentMiddleware returns what makes an [adk.ChatModelAgent] remember: one entry
 // of its Middlewares, and nothing else is needed. See [hooks.Hooks.AgentMiddleware].
 func (m *MemoryMiddleware) AgentMiddleware() adk.AgentMiddleware { return m.hooks.AgentMiddleware() }
@@ -90,9 +112,9 @@ func (m *MemoryMiddleware) AgentMiddleware() adk.AgentMiddleware { return m.hook
 // with AgentMiddleware the work is done once. See [hooks.Hooks.WrapRunner].
 func (m *MemoryMiddleware) WrapRunner(r *adk.Runner) *hooks.Runner { return m.hooks.WrapRunner(r) }
 
-// Tools returns the tools that the mode gives to an agent, none under
-// modes.StaticControl: for agents that take no middleware. The slice is the
-// caller's own.
+// Tools returns the tools that an agent gets: those of the mode, none under
+// modes.StaticControl, and those of Config.Window. It is for agents that take no
+// middleware. The slice is the caller's own.
 func (m *MemoryMiddleware) Tools(context.Context) ([]tool.BaseTool, error) {
 	return slices.Clip(slices.Clone(m.tools)), nil
 }
@@ -115,6 +137,20 @@ func (m *MemoryMiddleware) MessageModifier(next func(context.Context, []*schema.
 	return m.hooks.MessageModifier(next)
 }
 
+// MessageRewriter returns a rewriter for react.AgentConfig that shows what was
+// said before and the note, and makes it fit the window; next may be nil.
+// See [hooks.Hooks.MessageRewriter].
+func (m *MemoryMiddleware) MessageRewriter(next func(context.Context, []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
+	return m.hooks.MessageRewriter(next)
+}
+
+// WrapModel returns cm with every context that it is given made to fit the
+// window, or refused: for agents that take no middleware, and for graphs.
+// See [hooks.Hooks.WrapModel].
+func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCallingChatModel {
+	return m.hooks.WrapModel(cm)
+}
+
 // AsRetriever returns memory as a retriever node for graphs.
 // See [hooks.Hooks.AsRetriever].
 func (m *MemoryMiddleware) AsRetriever() retriever.Retriever { return m.hooks.AsRetriever() }
@@ -122,8 +158,13 @@ func (m *MemoryMiddleware) AsRetriever() retriever.Retriever { return m.hooks.As
 // Backend returns the backend, for what the middleware does not do itself.
 func (m *MemoryMiddleware) Backend() backends.Backend { return m.backend }
 
+// Window returns the working memory, for what the middleware does not do itself:
+// sessions to list, rename, fork or delete, how full a context is. It is nil without
+// Config.Window.
+func (m *MemoryMiddleware) Window() *window.Window { return m.window }
+
 // Working returns the log of turns, for what the middleware does not do itself:
-// failures and their retry. It is nil where the mode records nothing.
+// failures and their retry. It is nil where nothing is recorded.
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
 
 // Flush waits until every turn recorded so far is in the log and learnt from, or

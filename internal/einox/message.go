@@ -45,3 +45,17 @@ var retold = regexp.MustCompile("^For context:($| \\[[^\\]\n]*\\] (said: |called
 func IsRetold(m *schema.Message) bool {
 	return m != nil && m.Role == schema.User && retold.MatchString(m.Content)
 }
+
+// summaryKey is what Eino's summarization middleware of newer releases marks the
+// message with that it puts in the place of others.
+const summaryKey = "_eino_summarization_content_type"
+
+// IsDigest reports whether m is a summary that Eino's own middleware made: it is
+// in the role of the user, and no user said it.
+func IsDigest(m *schema.Message) bool {
+	if m == nil {
+		return false
+	}
+	_, ok := m.Extra[summaryKey]
+	return ok
+}

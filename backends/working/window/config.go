@@ -45,8 +45,12 @@ type Config struct {
 	Core *core.Blocks
 	// Redact changes texts before they are archived. Optional. Give the log's.
 	Redact func(string) string
-	// Language is that of the texts that stand in for what left. Optional.
+	// Language is that of the texts that stand in for what left. Optional. Defaults
+	// to that of the last user message.
 	Language compaction.Language
+	// NoTools is for agents that do not have grep_working_memory and
+	// read_working_memory: what stands in for a text does not name them then.
+	NoTools bool
 
 	// OnFit hears of every context that was fitted: how full it is, and what was
 	// done. It must return quickly, and be safe for concurrent use. Optional.

@@ -43,14 +43,14 @@ func newWindow(cfg *Config) (*Window, error) {
 		return nil, err
 	}
 	w := &Window{cfg: c}
-	w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language})
+	w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
 	if err != nil {
 		return nil, err
 	}
 	if w.archives, err = archive.New(&archive.Config{Sessions: c.Sessions, Redact: c.Redact}); err != nil {
 		return nil, err
 	}
-	w.sessions, err = session.New(&session.Config{Sessions: c.Sessions, Counter: c.Budget.Counter})
+	w.sessions, err = session.New(&session.Config{Sessions: c.Sessions, Counter: c.Budget.Counter, Language: session.Language(c.Language)})
 	return w, err
 }
 
