@@ -38,7 +38,7 @@ func show(text string) shown {
 // visible returns what stands for a rune.
 func visible(r rune) string {
 	switch {
-	case r == '\n' || r == '\t':
+	case r == '\n' || r == '\t', r >= ' ' && r <= '~' && r != '<' && r != '>': // nearly all
 		return string(r)
 	case strings.ContainsRune("\r\v\f\u0085\u2028\u2029", r):
 		return "\n"
