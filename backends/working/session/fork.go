@@ -32,7 +32,8 @@ const (
 //
 // A fork is copied in pages. Repeating one that failed, or whose process died,
 // completes it, and repeating a complete one changes nothing; see
-// Info.Incomplete. Nobody else may write to newSession until Fork returns. If
+// Info.Incomplete. One that is not repeated within a day is learnt from where
+// it stopped. Nobody else may write to newSession until Fork returns. If
 // there is a session of that name that is not this fork, or if it is the
 // session's own, Fork returns ErrConflict. No such session is ErrNotFound, and
 // messages that it does not have are ErrInvalid.

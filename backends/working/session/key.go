@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -54,9 +55,10 @@ func (s *Service) tokens(e *store.Entry) int {
 	return s.cfg.Counter.Message(e.Message.Message)
 }
 
-// empty reports whether an entry says nothing: it only marks the end of a turn.
+// empty reports whether an entry says nothing, as one that only marks the end of a
+// turn. Blank texts count as nothing: providers refuse them.
 func empty(e *store.Entry) bool {
 	m := e.Message.Message
-	return m == nil || m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" &&
+	return m == nil || strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" &&
 		len(m.MultiContent) == 0 && len(m.UserInputMultiContent) == 0 && len(m.AssistantGenMultiContent) == 0
 }

@@ -6,11 +6,13 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // mostMessages is the default of LoadRequest.Messages.
@@ -39,7 +41,7 @@ type History struct {
 	From    int64 // the sequence number of the first message of the turns; Upto+1: there are none
 	Upto    int64 // the last one in the log
 	Earlier int64 // how many lie between the summary and From
-	Tokens  int   // of Messages
+	Tokens  int   // of Messages, those of the log as they were counted when appended
 }
 
 // Load returns the newest whole turns of a session that fit, behind what is
@@ -50,8 +52,10 @@ type History struct {
 // that lies in the window; if it lies before, the window begins after the resumed
 // part instead, unless that costs more than half of it: then the part stands
 // alone, and a tool's result whose call is not in sight becomes a user's message.
-// Calls without a result get one that says so, so that providers accept the
-// list. Turns without an answer stay.
+// Calls without a result get one that says so, and a list that would begin with
+// an assistant begins with a user's message that says that, so that providers
+// accept it. Turns without an answer stay. A single message that a provider would
+// refuse, such as one of a role of its own, stays as it was said.
 //
 // What Load reads depends on what it returns, not on how long the session is:
 // usually the session's state and one stretch of the log, at the same time.
@@ -84,20 +88,23 @@ func (s *Service) history(st *store.Session, window []store.Entry) *History {
 	}
 	h.Earlier = h.From - 1 - st.SummaryUpto
 	if st.SummaryUpto > 0 {
-		h.add(s, s.summary(st.Summary, st.SummaryUpto))
+		h.Messages = append(h.Messages, s.summary(st.Summary, st.SummaryUpto))
 	}
 	if h.Earlier > 0 {
-		h.add(s, s.notice(st.SummaryUpto+1, h.From-1))
+		h.Messages = append(h.Messages, s.notice(st.SummaryUpto+1, h.From-1))
 	}
 	for _, t := range turnsOf(window) {
-		h.add(s, s.paired(t)...)
+		h.Messages = append(h.Messages, s.paired(t)...)
+	}
+	if len(h.Messages) > 0 && h.Messages[0].Role != schema.User {
+		h.Messages = slices.Insert(h.Messages, 0, s.opening())
+	}
+	for _, m := range h.Messages {
+		if seq := einox.SeqOf(m); seq > 0 && !einox.IsNote(m) {
+			h.Tokens += s.tokens(&window[seq-h.From]) // sequence numbers have no gaps
+		} else {
+			h.Tokens += s.cfg.Counter.Message(m)
+		}
 	}
 	return h
-}
-
-func (h *History) add(s *Service, messages ...*schema.Message) {
-	h.Messages = append(h.Messages, messages...)
-	for _, m := range messages {
-		h.Tokens += s.cfg.Counter.Message(m)
-	}
 }

@@ -34,6 +34,15 @@ func (s *Service) notice(from, upto int64) *schema.Message {
 	return standIn(fmt.Sprintf(s.words.earlier, upto-from+1, ref), ref, upto)
 }
 
+// opening returns the message that stands in front of a conversation that no user
+// began.
+func (s *Service) opening() *schema.Message {
+	m := schema.UserMessage(s.words.opening)
+	m.Name = speaker
+	einox.MarkSummary(m)
+	return m
+}
+
 // orphan returns the message that tells a tool's result whose call is not shown.
 func (s *Service) orphan(e *store.Entry) *schema.Message {
 	ref := logRef(e.Seq, e.Seq)

@@ -18,8 +18,11 @@ const (
 	// usualTokens is the guess of how many tokens a message has, for the first
 	// read: short messages of people, and long ones of tools.
 	usualTokens = 100
-	// leastPage and mostPage bound what one read of the log asks for.
-	leastPage, mostPage = 32, 1001
+	// leastPage and mostPage bound what one read of the log asks for; guessPage
+	// what the first one does by that guess, because messages may be huge. Each
+	// further one asks for at most pageGrowth times what is there.
+	leastPage, guessPage, mostPage = 32, 128, 1001
+	pageGrowth                     = 4
 )
 
 // limit is how much a window may hold.
@@ -100,7 +103,7 @@ func (t *tail) seen() int64 {
 func (t *tail) end(ctx context.Context) ([]store.Entry, error) {
 	size := t.limit.messages
 	if t.limit.tokens > 0 {
-		size = min(size, max(t.limit.tokens/usualTokens, leastPage))
+		size = min(size, max(t.limit.tokens/usualTokens, leastPage), guessPage)
 	}
 	return t.cfg.Sessions.Read(ctx, t.key.partition, t.key.id, store.Range{Limit: min(size+1, mostPage), Last: true})
 }
@@ -127,7 +130,7 @@ func (t *tail) page() int {
 	if t.limit.tokens > 0 {
 		missing = min(missing, (t.limit.tokens-tokens)/max(tokens/max(said, 1), 1))
 	}
-	return min(max(missing+missing/4, leastPage), mostPage)
+	return min(max(missing+missing/4, leastPage), pageGrowth*len(t.entries), mostPage)
 }
 
 // trim leaves out what the summary tells.
@@ -147,10 +150,8 @@ func (t *tail) enough() bool {
 // begun anywhere.
 func (t *tail) newestBegins() bool {
 	i := t.newest()
-	if at, ok := indexOf(&t.entries[i]); ok && at == 0 {
-		return true
-	}
-	return i > 0 && (isUsers(&t.entries[i]) || len(t.entries) > t.limit.messages)
+	at, ok := indexOf(&t.entries[i])
+	return t.before(i) >= 0 && (isUsers(&t.entries[i]) || ok && at == 0 || len(t.entries) > t.limit.messages)
 }
 
 // newest returns where the first entry is, of those read, of the turn that spoke
@@ -161,7 +162,19 @@ func (t *tail) newest() int {
 		last--
 	}
 	turn := t.entries[last].Turn
-	return slices.IndexFunc(t.entries, func(e store.Entry) bool { return e.Turn == turn })
+	for i := range t.entries[:last] {
+		if t.entries[i].Turn == turn && !empty(&t.entries[i]) {
+			return i
+		}
+	}
+	return last
+}
+
+// before returns where the last entry before i is that says something, or -1.
+func (t *tail) before(i int) int {
+	for i--; i >= 0 && empty(&t.entries[i]); i-- {
+	}
+	return i
 }
 
 // size counts what was read.

@@ -42,7 +42,10 @@ func (t *tail) window() []store.Entry {
 		}
 	}
 	if clean >= 0 && 2*cleanSaid >= longestSaid {
-		return t.entries[clean:]
+		longest = clean
+	}
+	if t.whole && t.before(longest) < 0 {
+		longest = 0
 	}
 	return t.entries[longest:]
 }
@@ -50,17 +53,18 @@ func (t *tail) window() []store.Entry {
 // begins reports whether the entry at i is known to follow another turn's. What
 // was not read before the newest turn was not worth it.
 func (t *tail) begins(i int) bool {
-	if i == 0 {
-		return t.whole || t.newest() == 0
+	before := t.before(i)
+	if before < 0 {
+		return t.whole || t.newest() == i
 	}
-	return t.entries[i-1].Turn != t.entries[i].Turn
+	return t.entries[before].Turn != t.entries[i].Turn
 }
 
-// firsts returns where the first entry of each turn is.
+// firsts returns where each turn was first heard of.
 func firsts(entries []store.Entry) map[string]int {
 	out := make(map[string]int)
 	for i := range entries {
-		if _, ok := out[entries[i].Turn]; !ok {
+		if _, ok := out[entries[i].Turn]; !ok && !empty(&entries[i]) {
 			out[entries[i].Turn] = i
 		}
 	}

@@ -1,0 +1,9 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build race
+
+package session_test
+
+// The race detector makes everything ten times slower.
+const checks = "10" // how many runs a property gets
