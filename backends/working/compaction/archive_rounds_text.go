@@ -80,7 +80,7 @@ func (c *Context) clipTokens(s string, n int) string {
 		if keep <= 0 {
 			return ""
 		}
-		s = string(runes[:keep]) + ellipsis
+		s = wholeWords(string(runes[:keep])) + ellipsis
 	}
 	return ""
 }

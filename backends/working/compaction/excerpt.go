@@ -22,7 +22,7 @@ func oneLine(s string, n int) string {
 	line := strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	line, cut := beginning(line, n)
 	if more || cut {
-		line += ellipsis
+		line = wholeWords(line) + ellipsis
 	}
 	return line
 }
@@ -32,6 +32,9 @@ func oneLine(s string, n int) string {
 // out.
 func quote(s string, n int) string {
 	s, more := beginning(s, n)
+	if more {
+		s = wholeWords(s)
+	}
 	var lines []string
 	for line := range strings.Lines(s) {
 		if line = strings.TrimRightFunc(strings.Map(printable, line), unicode.IsSpace); line != "" {
@@ -66,4 +69,19 @@ func beginning(s string, n int) (string, bool) {
 		at += size
 	}
 	return strings.ToValidUTF8(s[:at], "\uFFFD"), at < len(s)
+}
+
+// maxWord is how many bytes of a word that was cut are let go: no name of an
+// archive is longer.
+const maxWord = 48
+
+// wholeWords returns s, which was cut, without the word that the cut went through:
+// half a reference, number or name is a wrong one. Where words are not set apart
+// it stays as it is.
+func wholeWords(s string) string {
+	at := strings.LastIndexFunc(s, unicode.IsSpace)
+	if at <= 0 || len(s)-at > maxWord {
+		return s
+	}
+	return strings.TrimRightFunc(s[:at], unicode.IsSpace)
 }

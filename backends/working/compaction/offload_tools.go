@@ -72,10 +72,16 @@ func isResult(m *schema.Message) bool {
 
 // offloadResult is how the result that is message i leaves.
 func (c *Context) offloadResult(i, preview int) swap {
-	m, tokens := c.messages[i], c.tokens[i]
+	m := c.messages[i]
+	size := c.sizeOf(m, c.tokens[i])
+	if m.Role != schema.Tool { // its call is gone; its text begins with whose it was
+		return c.offload(i, preview, func(ref string) string {
+			return fmt.Sprintf(phrases(c.language).message, size, c.where(ref))
+		})
+	}
 	call := callText(c.messages, i)
 	return c.offload(i, preview, func(ref string) string {
-		return fmt.Sprintf(phrases(c.language).tool, call, c.sizeOf(m, tokens), c.where(ref))
+		return fmt.Sprintf(phrases(c.language).tool, call, size, c.where(ref))
 	})
 }
 
@@ -93,14 +99,11 @@ func (c *Context) offload(i, preview int, headline func(ref string) string) swap
 	}}
 }
 
-// callText is the call that message i answers, as far as it is known.
+// callText is the call that message i answers.
 func callText(messages []*schema.Message, i int) string {
-	m := messages[i]
-	name, arguments := m.ToolName, ellipsis
-	if m.Role == schema.Tool {
-		if call := callOf(messages, i); call != nil {
-			name, arguments = call.Function.Name, oneLine(call.Function.Arguments, maxArguments)
-		}
+	name, arguments := messages[i].ToolName, ellipsis
+	if call := callOf(messages, i); call != nil {
+		name, arguments = call.Function.Name, oneLine(call.Function.Arguments, maxArguments)
 	}
 	return oneLine(name, maxName) + "(" + arguments + ")"
 }
