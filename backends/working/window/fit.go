@@ -22,17 +22,16 @@ import (
 // messages passed are left as they are. When even the compacted ones do not fit
 // it returns them with a budget.OverError that says by how much.
 //
-// Without a scope there is nowhere to keep what would leave: then only what is
-// derived is dropped. A core block that cannot be read is reported, and left out
+// Without a scope that names a user or an agent there is nowhere to keep what
+// would leave: then only what is derived is dropped. A core block that cannot be read is reported, and left out
 // or as it was.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
 	r := &compaction.Request{Messages: w.withCore(ctx, s, messages)}
-	if !s.IsZero() {
-		a, err := w.archives.Of(s)
-		if err != nil {
-			return nil, fmt.Errorf("fit: %w", err)
-		}
+	switch a, err := w.archives.Of(s); {
+	case err == nil:
 		r.Archive = a
+	case !errors.Is(err, backends.ErrNoScope):
+		return nil, fmt.Errorf("fit: %w", err)
 	}
 	res, err := w.compactor.Compact(ctx, r)
 	if res == nil {
@@ -75,7 +74,7 @@ func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*sch
 		return messages
 	}
 	at := slices.IndexFunc(messages, einox.IsCore)
-	if at >= 0 && now != nil && messages[at].Content == now.Content {
+	if at >= 0 && now != nil && messages[at].Content == now.Content && !slices.ContainsFunc(messages[at+1:], einox.IsCore) {
 		return messages
 	}
 	out := slices.DeleteFunc(slices.Clone(messages), einox.IsCore)

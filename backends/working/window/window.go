@@ -43,7 +43,9 @@ func newWindow(cfg *Config) (*Window, error) {
 		return nil, err
 	}
 	w := &Window{cfg: c}
-	w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
+	// The caller's budget: one with its defaults would be given them again, and what
+	// keeps nothing free is 0 by then.
+	w.compactor, err = compaction.New(&compaction.Config{Budget: cfg.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +61,17 @@ func (w *Window) Archives() *archive.Archives { return w.archives }
 
 // Sessions returns the conversations that the window shows.
 func (w *Window) Sessions() *session.Service { return w.sessions }
+
+// DeleteSession erases the scope's session: its log, its archives, and the core
+// blocks that are its own.
+func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
+	if w.cfg.Core != nil {
+		if _, err := w.cfg.Core.DeleteSession(ctx, s); err != nil {
+			return fmt.Errorf("delete session: %w", err)
+		}
+	}
+	return w.sessions.Delete(ctx, s)
+}
 
 // Core returns the blocks that are always shown, or nil.
 func (w *Window) Core() *core.Blocks { return w.cfg.Core }
