@@ -47,6 +47,19 @@ func TestGroups(t *testing.T) {
 	require.EqualValues(t, 8, r.Summary.Upto)
 }
 
+// A summary that was folded into one that reaches no place in the log is not told
+// of: it is not in the context any more.
+func TestSummaryThatLeftAgain(t *testing.T) {
+	in := chat(10, 400)
+	in[7] = schema.UserMessage(padded("question 4, which the log has not", 400))
+	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000, GroupTokens: 500}).
+		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+	require.NoError(t, err)
+	require.Equal(t, 2, r.Usage.ModelCalls)
+	require.Zero(t, einox.SeqOf(r.Messages[1]))
+	require.Nil(t, r.Summary)
+}
+
 // What was summarised before the model failed stands.
 func TestFailureAtALaterGroup(t *testing.T) {
 	m := testmodel.New(harbour.calls(t), testmodel.Fail(errRateLimit))

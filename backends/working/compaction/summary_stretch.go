@@ -6,6 +6,7 @@ package compaction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,9 +140,13 @@ func (s *summarizer) fold(ctx context.Context, c *Context, st *stretch, most int
 	if c.Count(m) >= g.tokens {
 		return false, fmt.Errorf("%w: the summary is not smaller than what it takes the place of", backends.ErrModel)
 	}
-	if upto := reaches(ref); upto > 0 && !st.work {
-		m = einox.MarkSeq(m, upto)
-		c.Summarised(&Summary{Text: m.Content, Upto: upto})
+	if !st.work {
+		if upto := reaches(ref); upto > 0 {
+			m = einox.MarkSeq(m, upto)
+			c.Summarised(&Summary{Text: m.Content, Upto: upto})
+		} else if c.summary != nil && slices.ContainsFunc(st.former, func(f *schema.Message) bool { return f.Content == c.summary.Text }) {
+			c.Summarised(nil) // it left
+		}
 	}
 	c.Replace(st.from, end, m)
 	return true, nil
