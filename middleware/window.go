@@ -68,6 +68,7 @@ func (c *Config) newCore(sessions store.Sessions, redact func(string) string) (*
 	if d.Clock == nil {
 		d.Clock = c.Clock
 	}
+	d.Tools = !c.Window.NoTools
 	return core.New(&d)
 }
 

@@ -19,15 +19,15 @@ const (
 )
 
 // phrases are what the model says itself.
-var phrases = map[bool]struct{ noted, unknown, told, also string }{
-	false: {"Noted.", "I don't know: you have not told me.", `You told me: "%s"`, `You also told me: "%s"`},
-	true:  {"好的，记住了。", "我不知道，你还没有告诉过我。", "你告诉过我：“%s”", "你还告诉过我：“%s”"},
+var phrases = map[bool]struct{ noted, unknown, told, also, read string }{
+	false: {"Noted.", "I don't know: you have not told me.", `You told me: "%s"`, `You also told me: "%s"`, `I have read: "%s"`},
+	true:  {"好的，记住了。", "我不知道，你还没有告诉过我。", "你告诉过我：“%s”", "你还告诉过我：“%s”", "我读到：“%s”"},
 }
 
 // isOwn reports whether a text is one that this model said.
 func isOwn(text string) bool {
 	for _, p := range phrases {
-		for _, own := range []string{p.noted, p.unknown, p.told, p.also} {
+		for _, own := range []string{p.noted, p.unknown, p.told, p.also, p.read} {
 			own, _, _ = strings.Cut(own, "%s")
 			if strings.HasPrefix(text, own) {
 				return true

@@ -35,6 +35,11 @@ type Config struct {
 	// tool: what a real model does by itself under agent_control. Optional. Without
 	// it the model leaves it to the program to record what was said.
 	Notes bool
+	// Reads names a tool that returns a document for {"number": n}, which says in
+	// its text "n of all". The model then has documents to read: it reads them one
+	// after the other when it is told to, and answers a question by what it finds
+	// with grep_working_memory and read_working_memory, word for word. Optional.
+	Reads string
 }
 
 // Model is the demo model. It is safe for concurrent use.
@@ -104,6 +109,9 @@ func (m *Model) start(ctx context.Context, in []*schema.Message) context.Context
 func (m *Model) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (*schema.Message, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("demo model: %w", err)
+	}
+	if r := reading(m.config.Reads, in); r != nil && m.config.Reads != "" {
+		return r.next(), nil
 	}
 	c := read(in)
 	if c.said == "" {
