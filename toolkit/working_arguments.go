@@ -31,6 +31,7 @@ type (
 		Regex         flag  `json:"regex"`
 		Archives      list  `json:"archives"`
 		Archive       list  `json:"archive"` // as the other tool calls it
+		Ref           list  `json:"ref"`     // as a message may call it
 		ContextLines  whole `json:"context_lines"`
 		Limit         whole `json:"limit"`
 		CaseSensitive flag  `json:"case_sensitive"`
@@ -38,6 +39,7 @@ type (
 	readArguments struct {
 		Archive  list  `json:"archive"`
 		Archives list  `json:"archives"` // as the other tool calls it
+		Ref      list  `json:"ref"`      // as a message may call it
 		Line     whole `json:"line"`
 		Lines    whole `json:"lines"`
 		Byte     whole `json:"byte"`

@@ -26,7 +26,7 @@ func (k *workingKit) grep(ctx context.Context, arguments string) (string, error)
 	defer cancel()
 	found, err := x.Grep(ctx, &archive.GrepRequest{
 		Pattern: string(args.Pattern), Regexp: bool(args.Regex), CaseSensitive: bool(args.CaseSensitive),
-		Refs: refs(args.Archives, args.Archive), Context: int(args.ContextLines), Limit: int(args.Limit),
+		Refs: refs(args.Archives, args.Archive, args.Ref), Context: int(args.ContextLines), Limit: int(args.Limit),
 	})
 	if err != nil {
 		return "", k.slip(k.text.Grep, err)

@@ -15,7 +15,7 @@ func (k *workingKit) read(ctx context.Context, arguments string) (string, error)
 	if err := decode(arguments, &args); err != nil {
 		return "", k.unreadable(ReadWorkingMemory, err)
 	}
-	ids := refs(args.Archive, args.Archives)
+	ids := refs(args.Archive, args.Archives, args.Ref)
 	switch {
 	case len(ids) == 0:
 		return "", refusal(k.text.NoArchive)

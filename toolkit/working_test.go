@@ -169,7 +169,7 @@ func TestWorkingArgumentsInAnyShape(t *testing.T) {
 	s := newShelf(t)
 	s.say(schema.ToolMessage("one\ntwo\nthree", "c"))
 	for _, arguments := range []string{
-		`{"archive":"log-1","line":2,"lines":1}`, `{"archive":"[log-1]","line":"2","lines":"1"}`, `{"archive":["log-1"],"line":2.0,"lines":1.9}`, `{"archives":"` + "`log-1`" + `","line":2,"lines":1,"byte":0}`,
+		`{"archive":"log-1","line":2,"lines":1}`, `{"archive":"[log-1]","line":"2","lines":"1"}`, `{"archive":["log-1"],"line":2.0,"lines":1.9}`, `{"ref":"log-1.","line":2,"lines":1}`, `{"archives":"` + "`log-1`" + `","line":2,"lines":1,"byte":0}`,
 		`{"archive":" log-1: ","line":2,"lines":1,"byte":null,"bytes":0,"user_id":"bob","session":"s2"}`, `{"archive":"log-1","line":1,"byte":4,"bytes":4}`, `{"archive":"log-1","line":2,"lines":1,"byte":-7,"bytes":"many"}`,
 	} {
 		require.Equal(t, "[log-1: lines 2 to 2 of 3, bytes 4 to 7 of 13]\ntwo\n[there is more: read on with line 3]", s.call(readTool, arguments), arguments)

@@ -15,13 +15,13 @@ import (
 func folded(s string) pattern {
 	first, _ := utf8.DecodeRuneInString(s)
 	forms := formsOf(first)
-	return func(_ context.Context, text string) func(int) (int, int, bool) {
+	return func(ctx context.Context, text string) func(int) (int, int, bool) {
 		next := make([]int, len(forms)) // where each form of the first character is next
 		for i := range next {
 			next[i] = -1
 		}
 		return func(from int) (int, int, bool) {
-			for {
+			for tried := 1; tried%1024 != 0 || ctx.Err() == nil; tried++ {
 				at := len(text)
 				for i, form := range forms {
 					if next[i] < from {
@@ -37,6 +37,7 @@ func folded(s string) pattern {
 				}
 				from = at + 1
 			}
+			return 0, 0, false
 		}
 	}
 }

@@ -67,7 +67,8 @@ type Match struct {
 //
 // It returns ErrInvalid for a pattern that does not compile, or that matches the
 // empty text, and the errors of [Archive.Read] for archives that are named. The
-// time that it takes grows with the text alone, whatever the pattern.
+// time that it takes grows with the text, at worst times the length of the pattern,
+// and ends with ctx.
 func (x *Archive) Grep(ctx context.Context, req *GrepRequest) (*GrepResponse, error) {
 	if req == nil {
 		return nil, fmt.Errorf("searching archives: %w: no request", backends.ErrInvalid)

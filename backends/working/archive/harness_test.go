@@ -75,15 +75,26 @@ func (s *spied) GetBlob(ctx context.Context, p backends.Partition, session, name
 
 func newWorld(t testing.TB, change ...func(*archive.Config)) *world {
 	t.Helper()
+	return worldOn(t, openSQLite(t), change...)
+}
+
+func openSQLite(t testing.TB) store.Sessions {
+	t.Helper()
 	db, err := sqlitestore.Open(context.Background(), sqlitestore.Memory, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func worldOn(t testing.TB, db store.Sessions, change ...func(*archive.Config)) *world {
+	t.Helper()
 	w := &world{TB: t}
 	w.store = &spied{Sessions: db, w: w}
 	cfg := &archive.Config{Sessions: w.store}
 	for _, c := range change {
 		c(cfg)
 	}
+	var err error
 	w.Archives, err = archive.New(cfg)
 	require.NoError(t, err)
 	return w
