@@ -29,7 +29,7 @@ func TestAReader(t *testing.T) {
 		"goes on":          {[]*schema.Message{read, called("read_report"), result("Report 7 of 9\nAll is well.")}, "read_report", `"number":8`},
 		"ends":             {[]*schema.Message{read, called("read_report"), result("Report 9 of 9\nAll is well.")}, "", "all 9"},
 		"searches":         {[]*schema.Message{read, result("Report 9 of 9"), question}, "grep_working_memory", `"pattern":"Orla"`},
-		"searches further": {[]*schema.Message{question, grep, result("No line has it.")}, "grep_working_memory", `"pattern":"cracked"`},
+		"searches further": {[]*schema.Message{question, grep, result("No line has it.")}, "grep_working_memory", `"pattern":"station"`},
 		"finds":            {[]*schema.Message{question, grep, result("Matches: 1.\n[log-3]\n12: A cracked valve on pump 31 at Orla station.")}, "", "pump 31"},
 		"reads on": {
 			[]*schema.Message{question, grep, result("[log-3]\n1: (byte 4000 of a long line) …cked valve on pump 31 at Orla station…")},
