@@ -17,10 +17,12 @@
 //	interrupts and resume
 //	both                                both                   done once            AgentMiddleware
 //	an agent without middlewares        [Hooks.Tools]          -                    the tools
-//	flow/agent/react                    [Hooks.MessageModifier] the note, at each call -
+//	flow/agent/react                    [Hooks.MessageRewriter] before each call, kept -
+//	                                    [Hooks.MessageModifier] the note, at each call -
 //	a graph, a newer handler interface  [Hooks.Prepare],       where you call them  -
 //	                                    [Hooks.Finish]
 //	a graph with a retriever node       [Hooks.AsRetriever]    documents            -
+//	a model without a place for hooks   [Hooks.WrapModel]      fits each context      -
 //	something else                      [Hooks.BeforeReply],   where you call them  -
 //	                                    [Hooks.AfterReply]
 //
@@ -44,6 +46,15 @@
 // tokens. It is marked in schema.Message.Extra; it is never recorded, and the note
 // of a former turn is taken out of the input.
 //
+// # The window
+//
+// With Config.Window, a turn that begins with nothing but what the user says now
+// gets what the session holds in front of it. Before each call of a model what the
+// turn has come to is written to the log, and the context is made to fit. The turn
+// is in the log when its run ends, so that the next one finds it there. Its id is
+// carried by the system message, in case that another middleware summarises all
+// else away.
+//
 // # Whose memory
 //
 // The scope is looked up at every call, see [Hooks.ResolveScope]. One [Hooks]
@@ -51,10 +62,11 @@
 //
 // # Failures
 //
-// Memory never breaks a reply. Failures go to Config.OnError with their stage and
+// Memory never breaks a reply, except that a context which does not fit
+// Config.Window is not sent. Failures go to Config.OnError with their stage and
 // to slog: a scope that nobody gave ([StageScope]), a search that failed or took
-// longer than Config.SearchTimeout ([StageSearch]), a turn that could not be
-// written ([StageRecord]) or learnt from ([StageConsolidate]).
+// longer than Config.SearchTimeout ([StageSearch]), a session that could not be
+// loaded ([StageHistory]), a turn that could not be written ([StageRecord]) or learnt from ([StageConsolidate]).
 //
 // # Caveats
 //

@@ -46,14 +46,36 @@
 // agent must not be run by two goroutines at once: build one for each, with the
 // same middleware.
 //
+// # Working memory
+//
+// With [Config].Window set and a session in its scope, a run needs the new message
+// alone: what was said before is loaded in front of it, and the whole turn is in
+// the log when the run ends. A caller who passes what was said before gets no
+// second copy. Every context fits the model's window, or the run fails with a
+// budget.OverError that says by how much it does not. What leaves a context is in
+// the store before it does, and the agent finds it again with grep_working_memory
+// and read_working_memory, whatever the mode. See package window, and package
+// compaction for what is done in which order. [Config].Core adds blocks that are
+// always in the prompt.
+//
+//	middleware.Config{
+//		Backend: backend,
+//		Window:  &window.Config{Budget: budget.Budget{Window: 128_000}, Model: chatModel},
+//	}
+//
+// Other middlewares may shrink the context, too. Give memory the first place in
+// the chain, or wrap the runner, so that it sees what they take away.
+//
 // # Other ways in
 //
 // [MemoryMiddleware.WrapRunner] is for trees of agents and for runs that are
 // interrupted and resumed; [MemoryMiddleware.MessageModifier] for flow/agent/react;
 // [MemoryMiddleware.Prepare] and [MemoryMiddleware.Finish] for graphs and for the
 // handlers of newer Eino releases; [MemoryMiddleware.AsRetriever] for a retriever
-// node; [MemoryMiddleware.Tools] for agents that take no middleware. Used
-// together for one run they do the work once.
+// node; [MemoryMiddleware.Tools] for agents that take no middleware. With a window,
+// [MemoryMiddleware.MessageRewriter] is for flow/agent/react, and
+// [MemoryMiddleware.WrapModel] fits whatever a model gets, anywhere. Used together
+// for one run they do the work once.
 //
 // # Failure
 //
