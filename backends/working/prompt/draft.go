@@ -103,7 +103,7 @@ func (d *draft) keep(ctx context.Context, sum *compaction.Summary) {
 }
 
 // trim leaves out the oldest turns of the history while the prompt is too large,
-// and at last what stands in for those before.
+// and then what stands in for those before them, the summary last.
 func (d *draft) trim() {
 	over := d.cfg.Budget.Usage(d.messages()).Over()
 	standIns := 0
@@ -119,11 +119,12 @@ func (d *draft) trim() {
 		over -= d.count(d.history[from:next])
 		from = next
 	}
-	d.prompt.LeftOut = from - standIns
-	if over > 0 {
-		d.prompt.LeftOut, standIns = len(d.history), 0
+	kept := standIns
+	for ; over > 0 && kept > 0; kept-- {
+		over -= d.count(d.history[kept-1 : kept])
 	}
-	d.history = slices.Concat(d.history[:standIns], d.history[from:])
+	d.prompt.LeftOut = from - kept
+	d.history = slices.Concat(d.history[:kept], d.history[from:])
 }
 
 func (d *draft) count(messages []*schema.Message) int {

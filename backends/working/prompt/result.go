@@ -22,8 +22,8 @@ type Prompt struct {
 	// Shown are the ids of the hits that the prompt has a line for. The others did
 	// not fit, or the prompt shows their text already.
 	Shown []string
-	// LeftOut is how many messages of the loaded history are in the prompt neither
-	// as they were nor compacted: they did not fit. The log has them.
+	// LeftOut is how many messages of the history, after it was compacted, did not
+	// fit and are not in the prompt. The log has them.
 	LeftOut int
 	// Usage says how full the prompt is.
 	Usage budget.Usage
