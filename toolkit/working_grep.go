@@ -27,6 +27,7 @@ func (k *workingKit) grep(ctx context.Context, arguments string) (string, error)
 	found, err := x.Grep(ctx, &archive.GrepRequest{
 		Pattern: string(args.Pattern), Regexp: bool(args.Regex), CaseSensitive: bool(args.CaseSensitive),
 		Refs: refs(args.Archives, args.Archive, args.Ref), Context: int(args.ContextLines), Limit: int(args.Limit),
+		Skip: []string{GrepWorkingMemory, ReadWorkingMemory},
 	})
 	if err != nil {
 		return "", k.slip(k.text.Grep, err)

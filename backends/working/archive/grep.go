@@ -33,7 +33,11 @@ type GrepRequest struct {
 	CaseSensitive bool
 	// Refs are the archives to search, at most MaxRefs, and what is archived within
 	// them. Defaults to the whole log of the session, then all its blobs.
-	Refs    []string
+	Refs []string
+	// Skip are names of tools whose calls and results are left out, but for a message
+	// that a ref names by itself: tools that search and read archives repeat what is
+	// in them, and what they are asked for. Optional.
+	Skip    []string
 	Context int // lines to show before and after each match, at most MaxContext
 	Limit   int // Defaults to DefaultMatches; at most MaxMatches.
 }
@@ -63,7 +67,8 @@ type Match struct {
 }
 
 // Grep searches single messages, each as [Archive.Read] shows it by itself. A
-// message that is in the log and in a blob is found once.
+// message that is in the log and in a blob is found once. What stands in for one
+// message is not searched, since that message is; summaries are.
 //
 // It returns ErrInvalid for a pattern that does not compile, or that matches the
 // empty text, and the errors of [Archive.Read] for archives that are named. The
@@ -107,7 +112,7 @@ func (x *Archive) grepOne(ctx context.Context, s *search, id string, depth int) 
 	s.begun[id] = true
 	for d, err := range x.documents(ctx, r) {
 		if err == nil {
-			err = s.document(ctx, d)
+			err = s.document(ctx, d, r.single(d))
 		}
 		if err != nil {
 			return err
@@ -129,7 +134,7 @@ func (x *Archive) grepOne(ctx context.Context, s *search, id string, depth int) 
 func (x *Archive) grepAll(ctx context.Context, s *search) error {
 	for d, err := range x.logged(ctx, 1, wholeLog) {
 		if err == nil {
-			err = s.document(ctx, d)
+			err = s.document(ctx, d, false)
 		}
 		if err != nil {
 			return err
@@ -167,7 +172,7 @@ func (x *Archive) grepBlob(ctx context.Context, s *search, name string) error {
 			s.out.Unreadable = append(s.out.Unreadable, r.String())
 			return nil
 		case err == nil:
-			err = s.document(ctx, d)
+			err = s.document(ctx, d, false)
 		}
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 func TestGrepInTheLogAndInBlobs(t *testing.T) {
@@ -32,6 +33,36 @@ func TestGrepInTheLogAndInBlobs(t *testing.T) {
 	require.Equal(t, inLog[1:], grep(t, x, "timeout", "log-2-3", "log-3", "log-2-3"))
 	require.Equal(t, []string{}, grep(t, x, "time.ut"))
 	require.Equal(t, []string{}, grep(t, w.of(backends.Scope{UserID: "nobody"}), "timeout"))
+}
+
+// An agent that searches must not find its own searches.
+func TestToolsThatRepeatAreLeftOut(t *testing.T) {
+	w := newWorld(t)
+	call := func(name string) *schema.Message {
+		return schema.AssistantMessage("the port?", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "ls", Arguments: `{"port":1}`}}, {ID: "d", Function: schema.FunctionCall{Name: name, Arguments: `{"pattern":"port"}`}}})
+	}
+	w.log(ann, schema.UserMessage("a port"), call("grep"), schema.ToolMessage("1: a port", "d", schema.WithToolName("grep")), schema.ToolMessage("port", "c", schema.WithToolName("ls")))
+	blob := w.put(ann, einox.MarkRef(schema.UserMessage("excerpt of a port"), "log-1"), summaryOf("log-1", "a summary with a port"))
+	x := w.of(ann)
+	at := func(req archive.GrepRequest) (out []string) {
+		found, err := x.Grep(t.Context(), &req)
+		require.NoError(t, err)
+		for _, m := range found.Matches {
+			out = append(out, fmt.Sprint(m.Ref, ":", m.Line))
+		}
+		return out
+	}
+	require.Equal(t, []string{"log-1:1", "log-2:2", "log-2:3", "log-2:4", "log-3:1", "log-4:1", blob + "#1:2"}, at(archive.GrepRequest{Pattern: "port"}))
+	skip := []string{"grep", "read"}
+	require.Equal(t, []string{"log-1:1", "log-2:2", "log-2:3", "log-4:1", blob + "#1:2"}, at(archive.GrepRequest{Pattern: "port", Skip: skip}))
+	require.Equal(t, []string{"log-2:2", "log-2:3"}, at(archive.GrepRequest{Pattern: "port", Skip: skip, Refs: []string{"log-2-3"}}))
+	require.Equal(t, []string{"log-2:2", "log-2:3", "log-2:4", "log-3:1", blob + "#0:2", "log-1:1"}, at(archive.GrepRequest{Pattern: "port", Skip: skip, Refs: []string{"log-2", "log-3", blob + "#0"}}), "what is named is searched")
+}
+
+func summaryOf(ref, text string) *schema.Message {
+	m := schema.UserMessage(text)
+	einox.MarkSummary(m)
+	return einox.MarkRef(m, ref)
 }
 
 func TestGrepOptions(t *testing.T) {

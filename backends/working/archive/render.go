@@ -32,11 +32,14 @@ func (d *document) block() string {
 	}
 	b.line(d.Content)
 	b.parts(d.Message)
-	for _, c := range d.ToolCalls {
-		b.line("call " + c.Function.Name + "(" + c.Function.Arguments + ")")
+	for i := range d.ToolCalls {
+		b.line(callLine(&d.ToolCalls[i]) + d.ToolCalls[i].Function.Arguments + ")")
 	}
 	return b.String()
 }
+
+// callLine begins the line of a tool call.
+func callLine(c *schema.ToolCall) string { return "call " + c.Function.Name + "(" }
 
 // header is like "[12] tool read_file 2026-11-21 10:00".
 func (d *document) header() string {

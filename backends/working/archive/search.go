@@ -8,6 +8,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // errEnough ends a search that found all it may.
@@ -18,6 +22,7 @@ type search struct {
 	find    pattern
 	context int
 	limit   int
+	skip    map[string]bool // tools
 
 	begun map[string]bool            // archives by id
 	seen  map[[sha256.Size]byte]bool // messages that were found
@@ -30,27 +35,40 @@ func newSearch(find pattern, req *GrepRequest) *search {
 	if s.limit <= 0 {
 		s.limit = DefaultMatches
 	}
+	s.skip = make(map[string]bool, len(req.Skip))
+	for _, name := range req.Skip {
+		s.skip[name] = true
+	}
 	s.begun, s.seen = make(map[string]bool), make(map[[sha256.Size]byte]bool)
 	return s
 }
 
-// document searches one message.
-func (s *search) document(ctx context.Context, d *document) error {
+// document searches one message, which may have been named by itself.
+func (s *search) document(ctx context.Context, d *document, named bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if !named && s.repeats(d) {
+		return nil
+	}
 	s.out.Searched++
 	text := d.alone()
-	next, at := s.find(ctx, text), place{text: text, line: 1}
+	next, at, found := s.find(ctx, text), place{text: text, line: 1}, false
 	for from := 0; from <= len(text); {
 		start, end, ok := next(from)
 		if !ok {
 			return ctx.Err()
 		}
-		if from == 0 && !s.fresh(d) {
-			return nil
+		if !found {
+			if found = true; !s.fresh(d) {
+				return nil
+			}
 		}
 		at.move(start)
+		if !named && s.asks(d, text[at.start:at.end]) {
+			from = at.end + 1
+			continue
+		}
 		m := Match{Ref: d.id, Line: at.line, Byte: start}
 		m.Text, from = at.show(start, end)
 		m.Clipped = from <= at.end
@@ -62,6 +80,21 @@ func (s *search) document(ctx context.Context, d *document) error {
 		}
 	}
 	return nil
+}
+
+// repeats reports whether d says only what others say that are searched.
+func (s *search) repeats(d *document) bool {
+	return d.Role == schema.Tool && s.skip[d.ToolName] || einox.RefOf(d.Message) != "" && !einox.IsSummary(d.Message)
+}
+
+// asks reports whether a line is a call of a tool that is left out.
+func (s *search) asks(d *document, line string) bool {
+	for i := range d.ToolCalls {
+		if c := &d.ToolCalls[i]; s.skip[c.Function.Name] && strings.HasPrefix(line, callLine(c)) {
+			return true
+		}
+	}
+	return false
 }
 
 // fresh reports whether no message that says the same was found before.
@@ -85,27 +118,4 @@ func (s *search) take(m Match) bool {
 	s.size += size
 	s.out.Matches = append(s.out.Matches, m)
 	return true
-}
-
-// place is a line of a text.
-type place struct {
-	text       string
-	line       int // from 1 on
-	start, end int // of the line, without its line break; end is 0 before the first move
-}
-
-// move goes on to the line of the byte at.
-func (p *place) move(at int) {
-	if at < p.end {
-		return
-	}
-	skipped := p.text[p.start:at]
-	if n := strings.Count(skipped, "\n"); n > 0 {
-		p.line += n
-		p.start += strings.LastIndexByte(skipped, '\n') + 1
-	}
-	p.end = len(p.text)
-	if i := strings.IndexByte(p.text[at:], '\n'); i >= 0 {
-		p.end = at + i
-	}
 }

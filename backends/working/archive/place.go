@@ -16,6 +16,29 @@ const (
 	lookBack    = 4096
 )
 
+// place is a line of a text.
+type place struct {
+	text       string
+	line       int // from 1 on
+	start, end int // of the line, without its line break; end is 0 before the first move
+}
+
+// move goes on to the line of the byte at.
+func (p *place) move(at int) {
+	if at < p.end {
+		return
+	}
+	skipped := p.text[p.start:at]
+	if n := strings.Count(skipped, "\n"); n > 0 {
+		p.line += n
+		p.start += strings.LastIndexByte(skipped, '\n') + 1
+	}
+	p.end = len(p.text)
+	if i := strings.IndexByte(p.text[at:], '\n'); i >= 0 {
+		p.end = at + i
+	}
+}
+
 // show returns the line of a match, or what of a long line surrounds it, and from
 // where on the search goes on.
 func (p *place) show(start, end int) (string, int) {
