@@ -5,6 +5,7 @@ package compaction
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -65,7 +66,17 @@ func (c *Context) fold(ctx context.Context, g *leaving, s shape) error {
 	first := g.indices[0]
 	c.Replace(first, first+1, m)
 	c.remove(g.indices[1:])
+	c.takeOver(messages, m)
 	return nil
+}
+
+// takeOver makes standIn the session's summary where a step made one in this call
+// that left with messages: what is kept with the session is what the context shows.
+func (c *Context) takeOver(messages []*schema.Message, standIn *schema.Message) {
+	upto := einox.SeqOf(standIn) // 0 for one of the running round
+	if c.summary != nil && upto >= c.summary.Upto && slices.ContainsFunc(messages, c.summary.is) {
+		c.summary = &Summary{Text: standIn.Content, Upto: upto}
+	}
 }
 
 // reaching returns m with the last place in the log that messages reach.

@@ -58,8 +58,8 @@ type Result struct {
 	Steps []Report
 	// Usage is what models were asked for.
 	Usage backends.Usage
-	// Summary is the summary that stands for former rounds now, when a step made
-	// one that reaches a place in the session's log; else nil.
+	// Summary is the message that stands for the beginning of the session's log
+	// now, when a step made a summary that does in this call; else nil.
 	Summary *Summary
 }
 
@@ -76,6 +76,9 @@ type Summary struct {
 	Text string
 	Upto int64 // the last sequence number of the session's log that it covers
 }
+
+// is reports whether m is the message of the summary.
+func (s *Summary) is(m *schema.Message) bool { return standsForMany(m) && m.Content == s.Text }
 
 // Compactor makes contexts fit. It is safe for concurrent use.
 type Compactor struct {
@@ -111,7 +114,7 @@ func (c *Compactor) Compact(ctx context.Context, r *Request) (*Result, error) {
 		result.Steps = append(result.Steps, work.apply(ctx, step))
 	}
 	result.Messages, result.After = work.messages, work.Usage()
-	result.Usage, result.Summary = work.spent, work.summary
+	result.Usage, result.Summary = work.spent, work.shownSummary()
 	if err := ctx.Err(); err != nil && work.Over() > 0 {
 		return result, fmt.Errorf("compaction: %w", err)
 	}

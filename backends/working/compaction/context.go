@@ -127,6 +127,14 @@ func (c *Context) Spend(u backends.Usage) {
 // beginning of the session now.
 func (c *Context) Summarised(s *Summary) { c.summary = s }
 
+// shownSummary is that summary, if no later step took it away.
+func (c *Context) shownSummary() *Summary {
+	if c.summary == nil || !slices.ContainsFunc(c.messages, c.summary.is) {
+		return nil
+	}
+	return c.summary
+}
+
 // add counts tokens where [budget.Budget.Usage] does.
 func (c *Context) add(m *schema.Message, tokens int) {
 	if einox.IsRecalled(m) || einox.IsCore(m) {

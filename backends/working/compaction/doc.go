@@ -3,4 +3,50 @@
 
 // Package compaction makes the context of a long task fit what a model takes,
 // without losing a word of it.
+//
+//	compactor, err := compaction.New(&compaction.Config{Budget: budget.Budget{Window: 128_000}})
+//	…
+//	result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: archive})
+//	… = model.Generate(ctx, result.Messages)
+//
+// # Steps
+//
+// A [Compactor] has a list of steps. Each runs only while the context is too
+// large, works from the oldest message to the newest, and stops as soon as the
+// context fits. Each may be used alone. In the order from free to costly:
+//
+//   - [DropDerived] drops notes of former searches, and the reasoning of former
+//     rounds.
+//   - [OffloadTools] moves large results of tools to the archive. What stays names
+//     the call, the size, and the reference by which the result is read.
+//   - [OffloadMessages] does so with long messages of former rounds, and media.
+//   - [SummarizeRounds] has a model summarise past rounds.
+//   - [SummarizeCurrent] has it summarise the older steps of the running round.
+//   - [ArchiveRounds] puts one short message in the place of past rounds, without
+//     a model.
+//   - [ArchiveCurrent] does so with the older steps of the running round.
+//
+// [Free] are those that call no model, [Default] all of them. When the model
+// fails, the steps behind it bring the context into its budget. [Context] is what
+// a step of your own works with.
+//
+// # What is always so
+//
+// Providers take the result: every call of a tool is followed by its one result,
+// nothing is empty, the user begins. That holds for any list of messages, also
+// when nothing had to leave: results are moved behind their calls, calls that were
+// interrupted get a result that says so, and a result without its call becomes a
+// message of its own. What the system says, the user's words in the running round
+// (the last user message, with others of the same turn), memory's notes for that
+// round, and the newest exchange are kept; large results are offloaded wherever
+// they are.
+//
+// What leaves is in the [Archive] before anything is replaced; where that fails the
+// message stays, and the [Report] of the step says why. What stands in for others
+// carries the reference as a mark, so that archive.Restore brings all of it back
+// (but notes, which a search finds again), says that it is an excerpt or a record,
+// and is smaller than what it replaced.
+//
+// The same context gives the same result, and a result that fits is left as it is.
+// Messages are never changed in place.
 package compaction
