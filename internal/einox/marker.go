@@ -24,6 +24,7 @@ const (
 	indexKey  = "_einomem_index"   // the message's place in its turn, in decimal
 	seqKey    = "_einomem_seq"     // the message's place in the session's log, in decimal
 	refKey    = "_einomem_archive" // what the message stands in for
+	ofKey     = "_einomem_session" // the session in which those two mean something
 	searchKey = "_einomem_search_" // + the memory's name: what the search for the turn came to
 
 	noteMark    = "note"
@@ -87,6 +88,30 @@ func MarkRef(m *schema.Message, ref string) *schema.Message {
 
 // RefOf returns the archive that m stands in for, or "".
 func RefOf(m *schema.Message) string { return text(m, refKey) }
+
+// IsTied reports whether m carries something that means nothing outside its
+// session: a sequence number, or an archive.
+func IsTied(m *schema.Message) bool { return SeqOf(m) > 0 || RefOf(m) != "" }
+
+// MarkSession returns a copy of m that says in which session it is tied.
+func MarkSession(m *schema.Message, tag string) *schema.Message {
+	c := *m
+	c.Extra = with(m.Extra, ofKey, tag)
+	return &c
+}
+
+// SessionOf returns the session in which m is tied, or "".
+func SessionOf(m *schema.Message) string { return text(m, ofKey) }
+
+// Untie returns a copy of m that is tied to no session.
+func Untie(m *schema.Message) *schema.Message {
+	c := *m
+	c.Extra = maps.Clone(m.Extra)
+	for _, key := range []string{seqKey, refKey, ofKey} {
+		delete(c.Extra, key)
+	}
+	return &c
+}
 
 // Marks returns memory's marks on m, or nil.
 func Marks(m *schema.Message) map[string]string {

@@ -26,7 +26,8 @@ import (
 // would leave: then only what is derived is dropped. A core block that cannot be read is reported, and left out
 // or as it was.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
-	r := &compaction.Request{Messages: w.withCore(ctx, s, messages)}
+	tag := tagOf(s)
+	r := &compaction.Request{Messages: untied(w.withCore(ctx, s, messages), tag)}
 	switch a, err := w.archives.Of(s); {
 	case err == nil:
 		r.Archive = a
@@ -37,6 +38,7 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 	if res == nil {
 		return nil, err
 	}
+	res.Messages = tagged(res.Messages, tag)
 	for _, step := range res.Steps {
 		if step.Err != nil {
 			w.report(ctx, StageCompact, fmt.Errorf("step %s: %w", step.Step, step.Err))

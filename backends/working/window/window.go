@@ -93,7 +93,7 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
-	return h.Messages, nil
+	return tagged(h.Messages, tagOf(s)), nil
 }
 
 // Restore returns messages with everything that stands in for others replaced by
