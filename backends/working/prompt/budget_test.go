@@ -151,9 +151,11 @@ func TestTheSummaryIsKept(t *testing.T) {
 	for i := range 20 {
 		w.say(schema.UserMessage(fmt.Sprint("Count on from ", i, strings.Repeat(" please", 100))), schema.AssistantMessage(fmt.Sprint("It is ", i+1, strings.Repeat(" really", 100)), nil))
 	}
-	p := w.must(&prompt.Request{Question: "And now?"})
+	p := w.must(&prompt.Request{Question: "And now?", Context: "A game."})
 	require.NoError(t, p.Failed.Err())
 	require.NotNil(t, p.Compacted.Summary)
+	require.Contains(t, p.Messages[0].Content, "A game.", "what the caller gives is not summarised")
+	require.NotContains(t, chat.Calls()[0][len(chat.Calls()[0])-1].Content, "A game.")
 	info, err := w.cfg.Sessions.Get(t.Context(), ann)
 	require.NoError(t, err)
 	require.Equal(t, p.Compacted.Summary.Upto, info.SummaryUpto)
@@ -175,4 +177,29 @@ func TestWhatWasCompactedComesBack(t *testing.T) {
 	whole, err := x.Restore(t.Context(), p.Messages)
 	require.NoError(t, err)
 	require.Contains(t, show(whole), large)
+}
+
+// The caller's context stays, also where whole rounds leave.
+func TestTheContextIsNotCompacted(t *testing.T) {
+	w := newWorld(t, budget.Budget{Window: 1000}).compacting()
+	for i := range 10 {
+		w.say(turn(i, 1000))
+	}
+	p := w.must(&prompt.Request{Question: "end", Context: "They count. " + strings.Repeat("It goes on. ", 80)})
+	require.NotEmpty(t, p.Compacted.Steps)
+	require.Equal(t, "context", p.Messages[0].Name)
+	require.Contains(t, p.Messages[0].Content, strings.Repeat("It goes on. ", 79))
+}
+
+// Whatever the counter, the memories do not take more than their room.
+func TestACounterThatDoesNotAddUp(t *testing.T) {
+	b := bytes(100_000, 250)
+	b.Counter = budget.Tokenizer(func(s string) int { return len(s) * len(s) / 250 })
+	w := newWorld(t, b)
+	for i := range 10 {
+		w.memory.hits = append(w.memory.hits, hit(fmt.Sprint("m", i), "Ann likes tea a lot"))
+	}
+	p := w.must(&prompt.Request{Question: "end"})
+	require.NotEmpty(t, p.Shown)
+	require.LessOrEqual(t, b.Counter.Message(p.Messages[0]), 250)
 }
