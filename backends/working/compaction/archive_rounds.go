@@ -27,7 +27,11 @@ func (ArchiveRounds) Name() string { return "archive_rounds" }
 
 // Apply implements [Step].
 func (s ArchiveRounds) Apply(ctx context.Context, c *Context) error {
-	g, shape, _ := c.smallest(c.pastGroups(), slackOf(s.Slack), c.shapes(true))
+	groups := c.pastGroups()
+	if len(groups) > 0 {
+		groups[0] = c.unnested(groups[0])
+	}
+	g, shape, _ := c.smallest(groups, slackOf(s.Slack), c.shapes(true))
 	if !g.fresh {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (ArchiveCurrent) Name() string { return "archive_current" }
 // Apply implements [Step].
 func (s ArchiveCurrent) Apply(ctx context.Context, c *Context) error {
 	shapes := c.shapes(false)
-	g, shape, ok := c.smallest(c.currentGroups(), slackOf(s.Slack), shapes)
+	g, shape, ok := c.smallest(c.openGroups(), slackOf(s.Slack), shapes)
 	if !ok {
 		shape = shapes[len(shapes)-1]
 	}
@@ -59,6 +59,16 @@ func (c *Context) currentGroups() [][]int {
 		out = append(out, indices)
 	}
 	return out
+}
+
+// openGroups are those of [Context.currentGroups] that may be nested deeper.
+func (c *Context) openGroups() [][]int {
+	groups := c.currentGroups()
+	var firsts []int
+	for _, g := range groups {
+		firsts = append(firsts, g[0])
+	}
+	return groups[len(firsts)-len(c.unnested(firsts)):]
 }
 
 // newestExchange returns the last of exchanges that an assistant began, or the last

@@ -6,10 +6,21 @@ package compaction
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/internal/einox"
+)
+
+// A group goes into the archive with what stands in for an older one, and so on:
+// maxNested archives in one another at most, then the next begins beside them.
+// When there are more than maxBeside of those, they go into one. Thus a thousand
+// archives are no deeper than 60. References to the log do not nest.
+const (
+	maxNested = 40
+	maxBeside = 2
+	logPrefix = "log-"
 )
 
 // leaving is what leaves together for one stand-in.
@@ -19,6 +30,22 @@ type leaving struct {
 	notes   int   // of what memory put in
 	tale    tale
 	fresh   bool // it has messages that are not a group's stand-in
+}
+
+// unnested returns indices, which ascend, without the stand-ins at their beginning
+// that are nested as deep as they may be, as long as those are few.
+func (c *Context) unnested(indices []int) []int {
+	n := 0
+	for n < len(indices) {
+		if t := taleOf(c.messages[indices[n]]); t == nil || t.Depth < maxNested {
+			break
+		}
+		n++
+	}
+	if n > maxBeside {
+		return indices
+	}
+	return indices[n:]
 }
 
 // grow adds messages to a group.
@@ -55,6 +82,9 @@ func (c *Context) fold(ctx context.Context, g *leaving, s shape) error {
 	ref, err := c.Put(ctx, messages...)
 	if err != nil {
 		return err
+	}
+	if g.tale.Depth++; strings.HasPrefix(ref, logPrefix) {
+		g.tale.Depth = 0
 	}
 	m := c.groupStandIn(&g.tale, s, ref)
 	if c.gain(g, m) <= 0 {

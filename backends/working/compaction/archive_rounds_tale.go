@@ -24,6 +24,7 @@ type tale struct {
 	Tools    []tally  `json:"tools,omitempty"`
 	Unasked  int      `json:"unasked,omitempty"`  // older ones that Asked has not
 	Unlisted int      `json:"unlisted,omitempty"` // older ones that Steps has not
+	Depth    int      `json:"depth,omitempty"`    // how many archives are in one another
 }
 
 // tally says how often a tool was called.
@@ -95,6 +96,7 @@ func (d *tale) merge(f *tale, old bool) {
 	d.Tokens += f.Tokens
 	d.Unasked += f.Unasked
 	d.Unlisted += f.Unlisted
+	d.Depth = max(d.Depth, f.Depth)
 	d.Asked = append(d.Asked, f.Asked...)
 	d.Steps = append(d.Steps, f.Steps...)
 	for _, t := range f.Tools {

@@ -125,3 +125,35 @@ func completed(t testing.TB, b budget.Budget) *budget.Budget {
 	require.NoError(t, err)
 	return &b
 }
+
+// A task of four hundred steps: archives go into archives, and all of it comes back.
+func TestArchivesDoNotNestWithoutEnd(t *testing.T) {
+	for name, next := range map[string]func(i int) []*schema.Message{
+		"steps":  func(i int) []*schema.Message { return steps(i, 1, 60) },
+		"rounds": func(i int) []*schema.Message { return rounds(i, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := sqlitestore.Open(t.Context(), ":memory:", nil)
+			require.NoError(t, err)
+			defer db.Close()
+			all, err := archive.New(&archive.Config{Sessions: db})
+			require.NoError(t, err)
+			kept, err := all.Of(backends.Scope{UserID: "ann", SessionID: "s"})
+			require.NoError(t, err)
+			c, err := compaction.New(&compaction.Config{Budget: window(900), Steps: []compaction.Step{compaction.ArchiveRounds{}, compaction.ArchiveCurrent{}}})
+			require.NoError(t, err)
+			now := []*schema.Message{schema.SystemMessage("s"), schema.UserMessage("go")}
+			whole := now
+			for i := range 400 {
+				now, whole = append(now, next(i)...), append(whole, next(i)...)
+				out, err := c.Compact(t.Context(), &compaction.Request{Messages: now, Archive: kept})
+				require.NoError(t, err)
+				now = out.Messages
+			}
+			require.LessOrEqual(t, strings.Count(shapeOf(now), "^"), 4)
+			back, err := kept.Restore(t.Context(), now)
+			require.NoError(t, err)
+			require.Equal(t, whole, back)
+		})
+	}
+}

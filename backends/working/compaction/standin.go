@@ -28,7 +28,10 @@ const (
 // measured before anything is stored.
 const draftRef = "a-xxxxxxxxxxxxxxxxxxxx"
 
-func markOf(m *schema.Message, key string) string { return einox.Marks(m)[key] }
+func markOf(m *schema.Message, key string) string {
+	s, _ := m.Extra[key].(string)
+	return s
+}
 
 // withMark returns a copy of m with one more of memory's marks.
 func withMark(m *schema.Message, key, value string) *schema.Message {
