@@ -1,11 +1,15 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bench measures the ranking of memories: how well it finds, and how fast.
+// Bench measures the ranking of memories: how well it finds, and how fast; and
+// working memory: what sessions and compaction cost.
 //
 //	go run ./examples/bench locomo -data FILE [-json] [-k1 1.2] [-b 0.75]
 //	go run ./examples/bench search [-json] [-sizes 1000,10000] [-dim 1536]
 //	go run ./examples/bench redis -redis URL [-json] [-sizes 1000,10000,100000] [-dim 1536]
+//	go run ./examples/bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]
+//	go run ./examples/bench compaction [-data FILE] [-json] [-outputs 10] [-tokens 50000] [-limit 20000]
+//	go run ./examples/bench transcript [-json] [-turns 200] [-window 32000] [-seed 1]
 //
 // The first reads conversations and questions in the format of LoCoMo (Maharana
 // et al., ACL 2024), stores one memory for each turn, one partition for each
@@ -27,6 +31,14 @@
 // some more.
 //
 // The folder peers, a module of its own, gives other projects the same to do.
+//
+// The fourth lets sessions grow, in a SQLite file and on a server, and measures at
+// some lengths what it costs to save a turn and to load the newest turns: times, and
+// bytes on the wire. The fifth times the steps of compaction that call no model on
+// a long conversation with huge results of tools: one of the file, or a made-up one of
+// the size of LoCoMo's. The sixth plays a made-up conversation of an agent through
+// with and without compaction and counts the tokens that its model is sent, in a table
+// in Markdown. Its summaries are made up, too, of the size that models write.
 package main
 
 import (
@@ -48,7 +60,9 @@ func main() {
 const usage = `usage: bench locomo -data FILE [-json] [-k1 1.2] [-b 0.75]
        bench search [-json] [-sizes 1000,10000] [-dim 1536] [-searches 200]
        bench redis [-redis URL] [-json] [-sizes 1000,10000,100000] [-dim 1536] [-queries 200] [-users 1000]
-       bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]`
+       bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]
+       bench compaction [-data FILE] [-json] [-outputs 10] [-tokens 50000] [-limit 20000] [-runs 20]
+       bench transcript [-json] [-turns 200] [-window 32000] [-seed 1]`
 
 // run returns the exit code: 0, 1 for a failure, 2 for a wrong command line.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
@@ -57,10 +71,12 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 2
 	}
 	command := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"locomo":   locomoCommand,
-		"search":   searchCommand,
-		"redis":    redisCommand,
-		"sessions": sessionsCommand,
+		"locomo":     locomoCommand,
+		"search":     searchCommand,
+		"redis":      redisCommand,
+		"sessions":   sessionsCommand,
+		"compaction": compactionCommand,
+		"transcript": transcriptCommand,
 	}[args[0]]
 	if command == nil {
 		fmt.Fprintf(errs, "unknown command %q\n%s\n", args[0], usage)
