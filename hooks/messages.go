@@ -18,6 +18,12 @@ import (
 // The error is nil, or a budget.OverError where Config.Window is set and even the
 // messages returned do not fit it; failures of memory go to Config.OnError.
 func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+	return h.prepared(ctx, messages, true)
+}
+
+// prepared is Prepare. With keep set what the turn has come to is written, which is
+// right where the messages that come back here are those that Finish gets.
+func (h *Hooks) prepared(ctx context.Context, messages []*schema.Message, keep bool) ([]*schema.Message, error) {
 	out := messages
 	h.harmless(ctx, StageSearch, func() {
 		if run := h.running(ctx); run != nil && !nested(ctx) {
@@ -25,7 +31,9 @@ func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*sch
 			return
 		}
 		out = h.prepare(ctx, messages, false).Messages
-		h.keep(ctx, out)
+		if keep {
+			h.keep(ctx, out)
+		}
 	})
 	return h.fitting(ctx, out)
 }

@@ -33,6 +33,9 @@ func (h *Hooks) recordTurn(ctx context.Context, messages []*schema.Message, done
 		messages = h.originals(ctx, scope, messages)
 	}
 	first, turn := newest(messages, done)
+	if len(turn) == 0 && !done { // it was written before it left
+		return
+	}
 	if len(turn) == 0 {
 		h.report(ctx, StageRecord, fmt.Errorf("turn %s has nothing to record", id))
 		return
@@ -62,20 +65,22 @@ func (h *Hooks) turnOf(messages []*schema.Message, adopt bool) ([]*schema.Messag
 	return messages[start:], id
 }
 
-// newest returns the last messages of a stamped turn, back to the answer before
-// the last one, or as far as places follow one another if whole is set, and the
-// place of the first. What stands in for a message ends it: the log has the message.
+// newest returns the last messages of a stamped turn, and the place of the first:
+// back to the last answer of a model and what it answers, or as far as places follow
+// one another if whole is set. What stands in for a message ends it: the log has
+// the message.
 func newest(messages []*schema.Message, whole bool) (first int, turn []*schema.Message) {
+	spoken := false
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
 		if !said(m) {
 			continue
 		}
 		at, _ := einox.IndexOf(m)
-		if len(turn) > 0 && (at != first-1 || !whole && m.Role == schema.Assistant || einox.RefOf(m) != "") {
+		if len(turn) > 0 && at != first-1 || spoken && !whole && m.Role == schema.Assistant || einox.RefOf(m) != "" {
 			break
 		}
-		first = at
+		first, spoken = at, spoken || m.Role == schema.Assistant
 		turn = append(turn, einox.Unmark(m))
 	}
 	slices.Reverse(turn)

@@ -112,13 +112,17 @@ func (h *Hooks) originals(ctx context.Context, s backends.Scope, turn []*schema.
 // made to fit, kept in the agent's state, so that the search is made once a turn
 // and a summary once. next, which may be nil, runs first. A rewriter cannot fail: a
 // context that does not fit goes on, and Config.OnError is told; wrap the model
-// by [Hooks.WrapModel] to have it refused. Record turns by [Hooks.Finish].
+// by [Hooks.WrapModel] to have it refused.
+//
+// It records nothing: only the caller knows how the turn ends. Record it by
+// [Hooks.Finish], with what the agent was given and what it produced (see
+// react.WithMessageFuture). What left the context until then is in the archive.
 func (h *Hooks) MessageRewriter(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
 	return func(ctx context.Context, input []*schema.Message) []*schema.Message {
 		if next != nil {
 			input = next(ctx, input)
 		}
-		out, err := h.Prepare(ctx, input)
+		out, err := h.prepared(ctx, input, false)
 		if err != nil {
 			h.report(ctx, window.StageCompact, err)
 		}
