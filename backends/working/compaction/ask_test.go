@@ -168,6 +168,22 @@ func TestCancelled(t *testing.T) {
 	require.Len(t, m.Calls(), 1)
 }
 
+// A context that ended while the model answered is not worked on any more.
+func TestCancelledBetweenGroups(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	reply := harbour.calls(t)
+	m := testmodel.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+		cancel()
+		return reply(ctx, in, o)
+	})
+	r, err := compactorOf(t, 1000, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, GroupTokens: 400}).
+		Compact(ctx, &compaction.Request{Messages: chat(10, 400), Archive: newVault()})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, m.Calls(), 1)
+	require.ErrorIs(t, r.Steps[0].Err, context.Canceled)
+	require.True(t, einox.IsSummary(r.Messages[1]), "what was answered stands")
+}
+
 // Handlers of the agent that is running do not see memory's own calls: they would
 // make them events of the agent (trap T3).
 func TestSummaryIsNoEventOfTheAgent(t *testing.T) {

@@ -73,6 +73,35 @@ func TestStandInsAreCarriedAlong(t *testing.T) {
 	require.Contains(t, r.Messages[1].Content, kept)
 }
 
+// What the free steps told of messages that no model has seen, goes into the
+// summary when there is a model again: the former summary, the calls.
+func TestFreeStandInsAreTakenOver(t *testing.T) {
+	v := newVault()
+	good := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000})
+	free := compactorOf(t, 1600, compaction.ArchiveCurrent{})
+	r, err := good.Compact(t.Context(), &compaction.Request{Messages: work(12, 800), Archive: v})
+	require.NoError(t, err)
+	r, err = free.Compact(t.Context(), &compaction.Request{Messages: append(r.Messages, work(18, 800)[26:]...), Archive: v})
+	require.NoError(t, err)
+	m := testmodel.New(harbour.calls(t))
+	good = compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000})
+	r, err = good.Compact(t.Context(), &compaction.Request{Messages: append(r.Messages, work(26, 800)[38:]...), Archive: v})
+	require.NoError(t, err)
+	require.Contains(t, m.Calls()[0][1].Content, "find out about the harbour", "the former summary is in the stand-in")
+	text := r.Messages[2].Content
+	require.True(t, einox.IsSummary(r.Messages[2]))
+	require.Contains(t, text, "\n## Not summarised\n- [Moved to the archive: ")
+	left := 26 - strings.Count(strings.Join(outline(r.Messages), "\n"), "assistant: search")
+	require.Contains(t, text, fmt.Sprintf("place of %d messages", 2*left))
+	_, list, _ := strings.Cut(text, "## Tools called\n")
+	named, earlier := strings.Count(list, "- search("), 0
+	if strings.Contains(list, "earlier calls") {
+		_, err = fmt.Sscanf(list, "- %d earlier", &earlier)
+		require.NoError(t, err)
+	}
+	require.Equal(t, left, named+earlier, list)
+}
+
 // An agent without the tools is not told to call them.
 func TestSummaryWithoutTools(t *testing.T) {
 	c, err := compaction.New(&compaction.Config{Budget: exactly(1600), NoTools: true, Language: compaction.LanguageEnglish,
@@ -139,6 +168,15 @@ func TestChineseSummary(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(r.Messages[0].Content, "[记忆：本摘要代替了对话中较早的 20 条消息。"), r.Messages[0].Content)
 	require.Contains(t, r.Messages[0].Content, "\n## 用户的要求\n- 回答要简短\n## 事实与决定\n- 港口因暴风雨关闭\n[原消息存于归档 ")
+}
+
+// A result is shown with its tool, a call with its arguments.
+func TestToolsAreShown(t *testing.T) {
+	m := testmodel.New(harbour.calls(t))
+	_, err := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000}).
+		Compact(t.Context(), &compaction.Request{Messages: work(10, 800), Archive: newVault()})
+	require.NoError(t, err)
+	require.Contains(t, m.Calls()[0][1].Content, `{"role":"assistant","calls":[{"tool":"search","arguments":"{\"page\":1}"}]}`+"\n"+`{"role":"tool","tool":"search","text":"page 1 says`)
 }
 
 // Images and reasoning: the model learns that there was a picture; what was only
