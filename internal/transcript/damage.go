@@ -11,8 +11,11 @@ import (
 
 // damage breaks rounds as interrupted runs, lost writes and careless callers do.
 func (w *writer) damage() {
+	if oneIn(w.src, 12) { // an assistant that speaks first
+		w.rounds[0] = append([]*schema.Message{schema.AssistantMessage(w.texts.short(), nil)}, w.rounds[0]...)
+	}
 	for r := range w.rounds {
-		switch w.src.IntN(8) {
+		switch w.src.IntN(11) {
 		case 3:
 			w.rounds[r] = w.interrupt(w.rounds[r])
 		case 4:
@@ -24,6 +27,12 @@ func (w *writer) damage() {
 			w.rounds[r] = w.repeat(w.rounds[r])
 		case 7:
 			w.rounds[r] = w.misplace(w.rounds[r])
+		case 8:
+			w.rounds[r] = w.blank(w.rounds[r])
+		case 9:
+			w.rounds[r] = w.blur(w.rounds[r])
+		case 10:
+			w.rounds[r] = append(w.rounds[r], &schema.Message{Role: "function", Content: w.texts.short()})
 		}
 	}
 }
@@ -62,6 +71,32 @@ func (w *writer) misplace(round []*schema.Message) []*schema.Message {
 	if i, ok := w.anyResult(round); ok {
 		late := round[i]
 		return append(slices.Delete(round, i, i+1), late)
+	}
+	return round
+}
+
+// blank puts a message in that says nothing to a provider.
+func (w *writer) blank(round []*schema.Message) []*schema.Message {
+	thought := schema.AssistantMessage("", nil)
+	thought.ReasoningContent = w.texts.short()
+	nothing := []*schema.Message{thought, nil, schema.UserMessage(""), schema.AssistantMessage(" \n", nil), schema.SystemMessage("")}
+	return slices.Insert(round, w.src.IntN(len(round)+1), nothing[w.src.IntN(len(nothing))])
+}
+
+// blur takes from calls of one message what tells them apart.
+func (w *writer) blur(round []*schema.Message) []*schema.Message {
+	id := []string{"same", ""}[w.src.IntN(2)]
+	for i, m := range round {
+		if m == nil || len(m.ToolCalls) < 2 {
+			continue
+		}
+		for n := range m.ToolCalls {
+			m.ToolCalls[n].ID = id
+		}
+		for i++; i < len(round) && round[i].Role == schema.Tool; i++ {
+			round[i].ToolCallID = id
+		}
+		break
 	}
 	return round
 }

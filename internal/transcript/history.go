@@ -66,7 +66,7 @@ func (w *writer) log(logged int) []*schema.Message {
 	for r := range logged {
 		index := 0
 		for i, m := range w.rounds[r] {
-			if einox.IsNote(m) {
+			if einox.IsNote(m) || unsaid(m) {
 				continue
 			}
 			m = einox.MarkSeq(m, int64(len(out)+1))
@@ -77,6 +77,11 @@ func (w *writer) log(logged int) []*schema.Message {
 		}
 	}
 	return out
+}
+
+// unsaid reports whether a message says nothing: logs do not keep it.
+func unsaid(m *schema.Message) bool {
+	return m == nil || m.Role == schema.System || m.Content == "" && m.Role != schema.Tool && len(m.ToolCalls) == 0 && !hasParts(m)
 }
 
 // context returns the rounds one after the other. Of those that come from the log
@@ -93,7 +98,7 @@ func (w *writer) context(logged int) []*schema.Message {
 			switch {
 			case r < left:
 				upto = max(upto, einox.SeqOf(m))
-			case r < logged && einox.IsNote(m):
+			case r < logged && (einox.IsNote(m) || unsaid(m)):
 			default:
 				out = append(out, m)
 			}

@@ -55,7 +55,7 @@ func TestTheLogHoldsWhatIsNumbered(t *testing.T) {
 
 // seen are the features that TestEverySortComesUp looks for.
 var seen = map[string]func(h *transcript.History) bool{
-	"no system prompt":       func(h *transcript.History) bool { return h.Messages[0].Role != schema.System },
+	"no system prompt":       func(h *transcript.History) bool { return h.Messages[0] != nil && h.Messages[0].Role != schema.System },
 	"several system prompts": func(h *transcript.History) bool { return count(h, role(schema.System)) > 1 },
 	"five calls at once":     has(func(m *schema.Message) bool { return len(m.ToolCalls) == 5 }),
 	"an agent as a tool":     has(func(m *schema.Message) bool { return m.ToolName == "research_agent" }),
@@ -82,22 +82,29 @@ var seen = map[string]func(h *transcript.History) bool{
 	"a stand-in":         has(einox.IsSummary),
 	"nothing from a log": func(h *transcript.History) bool { return h.Log == nil },
 	"all from a log": func(h *transcript.History) bool {
-		return len(h.Log) > 0 && einox.SeqOf(h.Messages[len(h.Messages)-1]) > 0
+		return len(h.Log) > 0 && einox.SeqOf(last(h)) > 0
 	},
 	"some from a log": func(h *transcript.History) bool {
-		return len(h.Log) > 0 && einox.SeqOf(h.Messages[len(h.Messages)-1]) == 0
+		return len(h.Log) > 0 && einox.SeqOf(last(h)) == 0
 	},
-	"ends with a question": func(h *transcript.History) bool { return h.Messages[len(h.Messages)-1].Role == schema.User },
-	"ends with a result":   func(h *transcript.History) bool { return h.Messages[len(h.Messages)-1].Role == schema.Tool },
-	"ends with an answer":  func(h *transcript.History) bool { return h.Messages[len(h.Messages)-1].Role == schema.Assistant },
+	"ends with a question": func(h *transcript.History) bool { return last(h).Role == schema.User },
+	"ends with a result":   func(h *transcript.History) bool { return last(h).Role == schema.Tool },
+	"ends with an answer":  func(h *transcript.History) bool { return last(h).Role == schema.Assistant },
 	"calls and nothing more": breaks(func(v *transcript.Violation, h *transcript.History) bool {
 		return v.Rule == transcript.RuleUnanswered && v.Index == len(h.Messages)
 	}),
 	"calls and then something else": breaks(func(v *transcript.Violation, h *transcript.History) bool {
 		return v.Rule == transcript.RuleUnanswered && v.Index < len(h.Messages)
 	}),
-	"a result of nothing": breaks(func(v *transcript.Violation, _ *transcript.History) bool { return v.Rule == transcript.RuleOrphan }),
-	"a result twice":      breaks(func(v *transcript.Violation, _ *transcript.History) bool { return v.Rule == transcript.RuleTwice }),
+	"a result of nothing":      breaks(func(v *transcript.Violation, _ *transcript.History) bool { return v.Rule == transcript.RuleOrphan }),
+	"a role that nobody knows": breaks(rule(transcript.RuleRole)),
+	"a nil":                    breaks(rule(transcript.RuleNil)),
+	"nothing said":             breaks(rule(transcript.RuleContent)),
+	"calls with the same id":   breaks(rule(transcript.RuleCallID)),
+	"a greeting": func(h *transcript.History) bool {
+		return ruleOf(transcript.Anthropic(h.Messages)) == transcript.RuleFirst
+	},
+	"a result twice": breaks(func(v *transcript.Violation, _ *transcript.History) bool { return v.Rule == transcript.RuleTwice }),
 }
 
 func TestEverySortComesUp(t *testing.T) {
@@ -142,10 +149,17 @@ func TestPlainIsTextAndCalls(t *testing.T) {
 	}
 }
 
+func last(h *transcript.History) *schema.Message {
+	if m := h.Messages[len(h.Messages)-1]; m != nil {
+		return m
+	}
+	return &schema.Message{}
+}
+
 func count(h *transcript.History, is func(*schema.Message) bool) int {
 	n := 0
 	for _, m := range h.Messages {
-		if is(m) {
+		if m != nil && is(m) {
 			n++
 		}
 	}
@@ -162,6 +176,18 @@ func says(text string) func(*transcript.History) bool {
 
 func role(r schema.RoleType) func(*schema.Message) bool {
 	return func(m *schema.Message) bool { return m.Role == r }
+}
+
+func rule(r transcript.Rule) func(*transcript.Violation, *transcript.History) bool {
+	return func(v *transcript.Violation, _ *transcript.History) bool { return v.Rule == r }
+}
+
+func ruleOf(err error) transcript.Rule {
+	var v *transcript.Violation
+	if errors.As(err, &v) {
+		return v.Rule
+	}
+	return ""
 }
 
 func breaks(f func(*transcript.Violation, *transcript.History) bool) func(*transcript.History) bool {

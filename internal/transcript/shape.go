@@ -17,7 +17,9 @@ type Shape struct {
 	// memory, core messages.
 	Plain bool
 	// Broken damages some: calls that nobody answered, at the end and before,
-	// results without a call, given twice, or given after something else was said.
+	// results without a call, given twice, or given after something else was said,
+	// calls that share an id or have none, messages that are nil, blank, or of a
+	// role that nobody knows.
 	Broken bool
 	// Logged loads some from a session's log: the messages carry their places in
 	// it, and an older part of them may have left the context for a stand-in.
