@@ -23,8 +23,8 @@ import (
 // model, the context is compacted, and what comes out is what it goes on with.
 type replay struct {
 	name    string
-	config  *compaction.Config // nil: nothing is compacted
-	spent   *spending          // by summaries
+	config  func(*summariser) (*compaction.Config, error) // nil: nothing is compacted
+	spent   *spending                                     // by summaries
 	budget  budget.Budget
 	archive *archive.Archive
 
@@ -67,7 +67,11 @@ func (r *replay) compactor() (*compaction.Compactor, error) {
 	if r.config == nil {
 		return nil, nil
 	}
-	return compaction.New(r.config)
+	config, err := r.config(&summariser{spent: r.spent})
+	if err != nil {
+		return nil, err
+	}
+	return compaction.New(config)
 }
 
 func (r *replay) compact(ctx context.Context, c *compaction.Compactor) error {
@@ -89,19 +93,25 @@ func (r *replay) compact(ctx context.Context, c *compaction.Compactor) error {
 
 // replays returns the ways to live through a transcript that are compared.
 func replays(b budget.Budget) []*replay {
-	with := func(name string, config func(*summariser) *compaction.Config) *replay {
-		r := &replay{name: name, budget: b, spent: &spending{}}
-		r.config = config(&summariser{spent: r.spent})
-		return r
+	with := func(name string, config func(*summariser) (*compaction.Config, error)) *replay {
+		return &replay{name: name, budget: b, spent: &spending{}, config: config}
 	}
 	return []*replay{
 		{name: "none", budget: b, spent: &spending{}},
-		with("free steps", func(*summariser) *compaction.Config { return &compaction.Config{Budget: b, Steps: compaction.Free()} }),
-		with("free steps, down to half", func(*summariser) *compaction.Config {
-			return &compaction.Config{Budget: b, Steps: compaction.Free(), Trigger: 0.5}
+		with("free steps", func(*summariser) (*compaction.Config, error) {
+			return &compaction.Config{Budget: b, Steps: compaction.Free()}, nil
 		}),
-		with("all steps", func(m *summariser) *compaction.Config {
-			return &compaction.Config{Budget: b, Steps: compaction.Default(m)}
+		with("free steps, down to half", func(*summariser) (*compaction.Config, error) {
+			return &compaction.Config{Budget: b, Steps: compaction.Free(), Trigger: 0.5}, nil
+		}),
+		with("all steps", func(m *summariser) (*compaction.Config, error) {
+			return &compaction.Config{Budget: b, Steps: compaction.Default(m)}, nil
+		}),
+		with("ReMe, auto", func(m *summariser) (*compaction.Config, error) {
+			params := compaction.DefaultParams()
+			params.MaxTotalTokens = min(params.MaxTotalTokens, b.Limit())
+			params.Budget, params.Model = b, m
+			return compaction.ReMe(params)
 		}),
 	}
 }

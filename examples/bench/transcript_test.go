@@ -36,6 +36,7 @@ func TestTranscriptComparesCompaction(t *testing.T) {
 			require.Greater(t, row.SummaryIn, row.SummaryOut)
 		}
 	}
+	require.Len(t, r.Rows, 5)
 	require.Positive(t, summaries, "some ask a model")
 }
 
