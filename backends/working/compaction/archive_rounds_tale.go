@@ -69,6 +69,7 @@ func (d *tale) add(m *schema.Message, tokens int, old bool) {
 		return
 	}
 	if standsForMany(m) {
+		d.Depth = max(d.Depth, depthOf(m))
 		if old {
 			d.Before = m.Content
 		}

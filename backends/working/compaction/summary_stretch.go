@@ -6,7 +6,6 @@ package compaction
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +53,11 @@ func (c *Context) stretches(from, to int, stays func(i int) bool, rounds ...roun
 			}
 		}
 	}
-	return append(out, now)
+	out = append(out, now)
+	for _, st := range out {
+		st.leaveNested(c)
+	}
+	return out
 }
 
 func (c *Context) unit(e exchange, round int) unit {
@@ -136,27 +139,16 @@ func (s *summarizer) fold(ctx context.Context, c *Context, st *stretch, most int
 	if err != nil {
 		return false, err
 	}
-	m := sum.message(c, ref)
+	m := sum.message(c, ref, g)
 	if c.Count(m) >= g.tokens {
 		return false, fmt.Errorf("%w: the summary is not smaller than what it takes the place of", backends.ErrModel)
 	}
-	if !st.work {
-		if upto := reaches(ref); upto > 0 {
-			m = einox.MarkSeq(m, upto)
-			c.Summarised(&Summary{Text: m.Content, Upto: upto})
-		} else if c.summary != nil && slices.ContainsFunc(st.former, func(f *schema.Message) bool { return f.Content == c.summary.Text }) {
-			c.Summarised(nil) // it left
-		}
+	if upto := reaches(ref); upto > 0 && !st.work {
+		m = einox.MarkSeq(m, upto)
+		c.Summarised(&Summary{Text: m.Content, Upto: upto})
 	}
 	c.Replace(st.from, end, m)
 	return true, nil
-}
-
-// message is the summary as the context holds it.
-func (s *summary) message(c *Context, ref string) *schema.Message {
-	m := schema.UserMessage(s.text(prompts(c.language), ref))
-	einox.MarkSummary(m)
-	return einox.MarkRef(m, ref)
 }
 
 // reaches returns the last sequence number of a stretch of the session's log that

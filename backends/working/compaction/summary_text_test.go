@@ -49,6 +49,28 @@ func TestCallsAreCarriedAlong(t *testing.T) {
 	require.Less(t, quarters.Text(text), 500, "it does not grow")
 }
 
+// However often it is summarised, archives do not nest without end, and all comes
+// back.
+func TestSummariesDoNotNestWithoutEnd(t *testing.T) {
+	d := newDisk(t)
+	m := testmodel.New(harbour.calls(t), harbour.calls(t), testmodel.Fail(errRateLimit), harbour.calls(t))
+	c := compactorOf(t, 2500, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000, KeepShare: 0.1}, compaction.ArchiveCurrent{})
+	all := work(1300, 800)
+	now := all[:2]
+	most := 0
+	for n := 1; n <= 1300; n++ {
+		now = append(now[:len(now):len(now)], all[2*n:2*n+2]...)
+		r, err := c.Compact(t.Context(), &compaction.Request{Messages: now, Archive: d.archive})
+		require.NoError(t, err, n)
+		now = r.Messages
+		most = max(most, len(d.names))
+	}
+	require.Greater(t, most, 120)
+	back, err := d.archive.Restore(t.Context(), now)
+	require.NoError(t, err)
+	require.Equal(t, texts(all), texts(back))
+}
+
 // What only stands in for messages that no model has seen is carried along as it
 // is: it is neither summarised away nor passed off as a summary.
 func TestStandInsAreCarriedAlong(t *testing.T) {
