@@ -72,5 +72,6 @@
 //
 // Concurrent runs of one ChatModelAgent race inside Eino 0.7; build an agent for
 // each run, and share the Hooks. In a tree whose agents carry AgentMiddleware
-// without a wrapped runner, each agent records its part as a turn of its own.
+// without a wrapped runner, each agent records its part as a turn of its own, and
+// nothing where it runs a second time in the same run: wrap the runner there.
 package hooks

@@ -209,4 +209,3 @@ func TestAChainWithAWrappedModelIsWithinBudget(t *testing.T) {
 	require.Empty(t, d.entries(ann), "a model alone records nothing")
 	d.fine()
 }
-

@@ -303,3 +303,16 @@ func text(messages ...*schema.Message) string {
 	}
 	return b.String()
 }
+
+// assistant is what a model says.
+func assistant(s string) *schema.Message { return schema.AssistantMessage(s, nil) }
+
+// runTool runs what it is asked with a runner of its own.
+func runTool(t testing.TB, r runner) tool.BaseTool {
+	t.Helper()
+	tl, err := utils.InferTool("run", "runs", func(ctx context.Context, q query) (string, error) {
+		return strings.Join(drain(t, r.Query(ctx, q.Q)), "\n"), nil
+	})
+	require.NoError(t, err)
+	return tl
+}
