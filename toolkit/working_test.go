@@ -131,6 +131,15 @@ func TestGrepShowsWhereToReadOn(t *testing.T) {
 	require.Empty(t, s.told)
 }
 
+// The calls and answers of these tools are in the log, too.
+func TestGrepDoesNotFindItself(t *testing.T) {
+	s := newShelf(t)
+	s.say(schema.UserMessage("the port is 1"),
+		schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: grepTool, Arguments: `{"pattern":"port"}`}}, {ID: "c2", Function: schema.FunctionCall{Name: readTool, Arguments: `{"archive":"port"}`}}}),
+		schema.ToolMessage("1: the port is 1", "c1", schema.WithToolName(grepTool)), schema.ToolMessage("the port is 1", "c2", schema.WithToolName(readTool)))
+	require.Contains(t, s.call(grepTool, `{"pattern":"port"}`), "Matches: 1. Messages searched: 2.\n[log-1]\n1: the port is 1\nTo read")
+}
+
 var goOn = regexp.MustCompile(`\[there is more.*: read on with (line|byte) (\d+)\]$`)
 
 // A model that does what the last line says reads all of it, whatever it is.

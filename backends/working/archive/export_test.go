@@ -5,6 +5,7 @@ package archive
 
 import (
 	"context"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -34,4 +35,14 @@ func FindAll(ctx context.Context, req *GrepRequest, text string) ([][2]int, erro
 		out, from = append(out, [2]int{start, end}), end
 	}
 	return out, nil
+}
+
+// RunesRead returns how many characters a long line gives until ctx is done.
+func RunesRead(ctx context.Context, s string) int {
+	r := &runes{ctx: ctx, Reader: strings.NewReader(s)}
+	for n := 0; ; n++ {
+		if _, _, err := r.ReadRune(); err != nil {
+			return n
+		}
+	}
 }

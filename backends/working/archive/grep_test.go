@@ -151,9 +151,9 @@ func TestALongLineIsClippedAroundEachMatch(t *testing.T) {
 		}
 		require.Equal(t, []int{0, 5000, 70_000, 199_994}, got, "those that are in sight already are not shown again")
 	}
-	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "^n", Regexp: true})
+	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "^[a-z ]", Regexp: true, Refs: []string{ref}})
 	require.NoError(t, err)
-	require.Len(t, found.Matches, 1, "a line begins once")
+	require.Len(t, found.Matches, 3, "a line begins once")
 	found, err = w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "last", Context: 1})
 	require.NoError(t, err)
 	require.Len(t, found.Matches[0].Before, 1)
@@ -166,6 +166,19 @@ func TestAWordBoundaryIsNotWhereTheSearchGoesOn(t *testing.T) {
 	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: `\bab`, Regexp: true})
 	require.NoError(t, err)
 	require.Len(t, found.Matches, 1)
+}
+
+// Messages are the same only if all that was said is.
+func TestMessagesThatDifferAreFoundEach(t *testing.T) {
+	w := newWorld(t)
+	w.log(ann,
+		schema.UserMessage("word"), schema.AssistantMessage("word", nil), schema.ToolMessage("word", "c1"), schema.ToolMessage("word", "c2"), schema.ToolMessage("word", "c2", schema.WithToolName("f")),
+		&schema.Message{Role: schema.User, Content: "word", Name: "ann"}, &schema.Message{Role: schema.Assistant, Content: "word", ReasoningContent: "x"}, &schema.Message{Role: schema.Assistant, Content: "word", ReasoningContent: "y"},
+		schema.AssistantMessage("word", []schema.ToolCall{{Function: schema.FunctionCall{Name: "f"}}}), schema.AssistantMessage("word", []schema.ToolCall{{Function: schema.FunctionCall{Name: "f", Arguments: "1"}}}),
+		&schema.Message{Role: schema.User, Content: "word", MultiContent: []schema.ChatMessagePart{{Text: "x"}}}, &schema.Message{Role: schema.User, Content: "word", MultiContent: []schema.ChatMessagePart{{Text: "y"}}},
+		schema.UserMessage("word"),
+	)
+	require.Len(t, grep(t, w.of(ann), "word"), 12, "only the last is said twice")
 }
 
 func TestTheAnswerIsBounded(t *testing.T) {
@@ -208,4 +221,6 @@ func TestASearchCanBeCancelled(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, got, "within one long line, too")
 	}
+	require.Less(t, archive.RunesRead(ctx, strings.Repeat("a", 1<<20)), 5000)
+	require.Equal(t, 1<<20, archive.RunesRead(t.Context(), strings.Repeat("a", 1<<20)))
 }
