@@ -42,7 +42,7 @@ func (c *Context) unnested(indices []int) []int {
 		}
 		n++
 	}
-	if n > maxBeside {
+	if n > 0 {
 		return indices
 	}
 	return indices[n:]
@@ -100,12 +100,12 @@ func (c *Context) fold(ctx context.Context, g *leaving, s shape) error {
 	return nil
 }
 
-// takeOver makes standIn the session's summary where a step made one in this call
-// that left with messages: what is kept with the session is what the context shows.
+// takeOver notes that standIn stands in the place of the summary that a step made
+// in this call. The session keeps the summary: a model has seen all that it covers,
+// and the messages behind it can be summarised when there is a model again.
 func (c *Context) takeOver(messages []*schema.Message, standIn *schema.Message) {
-	upto := einox.SeqOf(standIn) // 0 for one of the running round
-	if c.summary != nil && upto >= c.summary.Upto && slices.ContainsFunc(messages, c.summary.is) {
-		c.summary = &Summary{Text: standIn.Content, Upto: upto}
+	if c.summary != nil && einox.SeqOf(standIn) >= c.summary.Upto && slices.ContainsFunc(messages, c.summary.is) {
+		c.taken = true
 	}
 }
 

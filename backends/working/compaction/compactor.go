@@ -58,8 +58,9 @@ type Result struct {
 	Steps []Report
 	// Usage is what models were asked for.
 	Usage backends.Usage
-	// Summary is the message that stands for the beginning of the session's log
-	// now, when a step made a summary that does in this call; else nil.
+	// Summary is what the session is to keep: the last summary that a step made in
+	// this call and that reaches a place in the session's log; else nil. Messages has
+	// it, or a stand-in of a later step that reaches further.
 	Summary *Summary
 }
 

@@ -31,6 +31,7 @@ type Context struct {
 	replaced int // by the step that runs
 	spent    backends.Usage
 	summary  *Summary
+	taken    bool // a free stand-in took the place of summary
 }
 
 func newContext(cfg *Config, r *Request) *Context {
@@ -125,11 +126,12 @@ func (c *Context) Spend(u backends.Usage) {
 
 // Summarised tells the caller of [Compactor.Compact] which summary stands for the
 // beginning of the session now.
-func (c *Context) Summarised(s *Summary) { c.summary = s }
+func (c *Context) Summarised(s *Summary) { c.summary, c.taken = s, false }
 
-// shownSummary is that summary, if no later step took it away.
+// shownSummary is that summary, if no later step took it away; one that a stand-in
+// took over is told of as it was.
 func (c *Context) shownSummary() *Summary {
-	if c.summary == nil || !slices.ContainsFunc(c.messages, c.summary.is) {
+	if c.summary == nil || !c.taken && !slices.ContainsFunc(c.messages, c.summary.is) {
 		return nil
 	}
 	return c.summary
