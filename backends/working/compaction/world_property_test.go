@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,17 +137,17 @@ func (c *scene) restored(messages []*schema.Message) []*schema.Message {
 	return out
 }
 
-// keeper is an archive of which one in so many writes fails.
+// keeper is an archive of which one in so many writes fails. Steps write several at
+// a time.
 type keeper struct {
 	archive *archive.Archive
 	fails   int
-	writes  int
+	writes  atomic.Int64
 }
 
 // Put implements [compaction.Archive].
 func (k *keeper) Put(ctx context.Context, messages []*schema.Message) (string, error) {
-	k.writes++
-	if k.fails > 0 && k.writes%k.fails == 0 {
+	if n := k.writes.Add(1); k.fails > 0 && n%int64(k.fails) == 0 {
 		return "", errChance
 	}
 	return k.archive.Put(ctx, messages)
