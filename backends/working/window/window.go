@@ -84,7 +84,9 @@ func (w *Window) Usage(messages []*schema.Message) budget.Usage { return w.cfg.B
 
 // History returns what was said in the scope's session before, to go in front of
 // what is said now; nothing under Config.NoHistory, and where the scope names no
-// session: turns without one have nothing to do with each other.
+// session: turns without one have nothing to do with each other. It may go into a
+// checkpoint of Eino: lists and objects in the Extra of a message's parts are left
+// out.
 func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Message, error) {
 	if w.cfg.NoHistory || s.SessionID == "" {
 		return nil, nil
@@ -93,6 +95,7 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
+	portable(h.Messages)
 	return tagged(h.Messages, tagOf(s)), nil
 }
 
