@@ -316,3 +316,19 @@ func runTool(t testing.TB, r runner) tool.BaseTool {
 	require.NoError(t, err)
 	return tl
 }
+
+// summariser is a model that writes summaries.
+func summariser() *testmodel.Chat {
+	return testmodel.New(testmodel.Call("k", "keep_summary",
+		`{"goal":"read page0word0","directives":[],"facts":["page0word1 page0word2"],"failed":[],"open":[],"next":[]}`))
+}
+
+// cores is how many messages of core blocks are among messages.
+func cores(in []*schema.Message) (n int) {
+	for _, m := range in {
+		if einox.IsCore(m) {
+			n++
+		}
+	}
+	return n
+}
