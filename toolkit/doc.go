@@ -33,6 +33,14 @@
 // update_memory(id, content) and delete_memory(id) are off unless asked for, and
 // need a backend that is a [backends.Manager].
 //
+// # Working memory, and core blocks
+//
+// [WorkingMemory] returns grep_working_memory(pattern, regex, archives, …) and
+// read_working_memory(archive, line, …, byte, …): an agent finds again what left
+// its context, in its own session alone. [CoreMemory] returns
+// core_memory_append(block, text) and core_memory_replace(block, old_text,
+// new_text): an agent edits what is always in its prompt, within the limits.
+//
 // # Whose memory
 //
 // A tool knows no user. The scope is looked up with Config.Scope at each call and
