@@ -42,7 +42,7 @@ func (c *Context) unnested(indices []int) []int {
 		}
 		n++
 	}
-	if n > 0 {
+	if n > maxBeside {
 		return indices
 	}
 	return indices[n:]

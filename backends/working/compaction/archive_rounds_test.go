@@ -82,6 +82,12 @@ func TestArchiveRoundsFoldsWhatStandsIn(t *testing.T) {
 	content := now[1].Content
 	require.Contains(t, content, "earlier ones are not shown)\n> question ")
 	require.LessOrEqual(t, strings.Count(content, "\n> "), 12, "the newest are listed")
+	var rounds, more int
+	_, err := fmt.Sscanf(content, "[Moved to the archive: the earlier conversation, %d rounds", &rounds)
+	require.NoError(t, err)
+	_, err = fmt.Sscanf(content[strings.Index(content, "\n(")+1:], "(%d earlier", &more)
+	require.NoError(t, err)
+	require.Equal(t, rounds, more+strings.Count(content, "\n> "))
 	require.Regexp(t, `the earlier conversation, 3\d rounds, 1\d\d messages`, content)
 	require.Regexp(t, `look × 3\d`, content)
 	require.Less(t, chars.Message(now[1]), 200)

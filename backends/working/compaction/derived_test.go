@@ -54,11 +54,17 @@ func TestDropDerivedDropsNoNoteInVain(t *testing.T) {
 	b := window(100)
 	b.Memories = 500 // of the window: nothing is left for anything else
 	b.Window += 500
-	in := []*schema.Message{noteOf(long(100)), user(long(60)), reply(long(60)), user("c")}
+	in := []*schema.Message{user("a"), noteOf(long(100)), user(long(60)), reply(long(60)), user("c")}
 	out, err := compacted(t, b, in, newShelf(), compaction.DropDerived{})
 	require.ErrorIs(t, err, budget.ErrOver)
-	require.Equal(t, "u* u a u", shapeOf(out.Messages), "notes have room of their own")
+	require.Equal(t, "u u* u a u", shapeOf(out.Messages), "notes have room of their own")
 	require.Zero(t, out.Steps[0].Replaced)
+
+	b.Memories, b.Window = 150, 250
+	in = append(in, noteOf(long(100)), user("d"), reply("e"), user("f"))
+	out, err = compacted(t, b, in, newShelf(), compaction.DropDerived{})
+	require.ErrorIs(t, err, budget.ErrOver)
+	require.Equal(t, "u u a u u* u a u", shapeOf(out.Messages), "what is left of them has")
 }
 
 func TestDropDerivedArchivesReasoning(t *testing.T) {

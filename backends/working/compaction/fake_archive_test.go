@@ -30,11 +30,13 @@ type shelf struct {
 	mu       sync.Mutex
 	held     map[string][]*schema.Message
 	fails    func(messages []*schema.Message) error
+	suffix   string // of references
 	puts     int
 	refusals int
-	busy     int // puts that run
-	most     int // puts that ran at a time
-	wait     chan struct{}
+	busy     int           // puts that run
+	most     int           // puts that ran at a time
+	came     chan struct{} // gets one from each put, if wait is there
+	wait     chan struct{} // puts wait for it
 }
 
 func newShelf() *shelf { return &shelf{held: make(map[string][]*schema.Message)} }
@@ -44,6 +46,7 @@ func (s *shelf) Put(_ context.Context, messages []*schema.Message) (string, erro
 	s.enter()
 	defer s.leave()
 	if s.wait != nil {
+		s.came <- struct{}{}
 		<-s.wait
 	}
 	if s.fails != nil {
@@ -65,7 +68,7 @@ func (s *shelf) Put(_ context.Context, messages []*schema.Message) (string, erro
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ref := "a-" + hex.EncodeToString(hash.Sum(nil))[:20]
+	ref := "a-" + hex.EncodeToString(hash.Sum(nil))[:20] + s.suffix
 	s.held[ref] = slices.Clone(messages)
 	return ref, nil
 }

@@ -5,6 +5,7 @@ package compaction_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -152,20 +153,66 @@ func TestOffloadToolsTakesOrphans(t *testing.T) {
 // Writes go several at a time, not all at once, and each result gets its own.
 func TestOffloadToolsWritesInParallel(t *testing.T) {
 	s := newShelf()
-	s.wait = make(chan struct{})
+	s.wait, s.came = make(chan struct{}), make(chan struct{}, 12)
 	go func() {
-		for range 12 {
-			s.wait <- struct{}{}
+		for range 4 {
+			<-s.came
 		}
+		for range 1000 { // more would come now
+			runtime.Gosched()
+		}
+		close(s.wait)
 	}()
 	in := chatWithResults(slices.Repeat([]int{3000}, 12)...)
 	c, err := compaction.New(&compaction.Config{Budget: window(2500), Steps: []compaction.Step{compaction.OffloadTools{}}})
 	require.NoError(t, err)
 	out, err := c.Compact(t.Context(), &compaction.Request{Messages: in, Archive: s})
 	require.NoError(t, err)
-	require.LessOrEqual(t, s.most, 4)
+	require.Equal(t, 4, s.most)
 	for _, i := range offloaded(out.Messages) {
 		require.Equal(t, in[i:i+1], s.held[einox.RefOf(out.Messages[i])])
 	}
 	require.Len(t, offloaded(out.Messages), 12)
+}
+
+// An archive that is gone is not asked for every message.
+func TestOffloadToolsGivesUp(t *testing.T) {
+	s := newShelf()
+	s.fails = func([]*schema.Message) error { return errFull }
+	in := chatWithResults(slices.Repeat([]int{3000}, 50)...)
+	out, err := compacted(t, window(1000), in, s, compaction.OffloadTools{})
+	require.ErrorIs(t, err, budget.ErrOver)
+	require.Equal(t, in, out.Messages)
+	require.Equal(t, 16, s.puts)
+}
+
+// A reference may be longer than was thought when the stand-in was measured.
+func TestNoStandInIsLargerForItsReference(t *testing.T) {
+	s := newShelf()
+	s.suffix = strings.Repeat("x", 2000)
+	in := append(append(chatWithResults(500), rounds(0, 3)...), user("go"))
+	for name, step := range freeSteps {
+		out, err := compacted(t, window(100), in, s, step)
+		require.ErrorIs(t, err, budget.ErrOver, name)
+		require.LessOrEqual(t, out.After.Tokens, out.Before.Tokens, name)
+		require.Equal(t, in, out.Messages, name)
+	}
+}
+
+// Half a reference is a wrong one: what is cut is cut between words.
+func TestExcerptsEndBetweenWords(t *testing.T) {
+	for length := range 60 {
+		text := "see " + strings.Repeat("y", length) + " a-abcdefghijklmnopqrst and more " + long(3000)
+		for name, in := range map[string][]*schema.Message{
+			"an excerpt": {user("q"), calls("x"), result("x", text), user("now")},
+			"a line":     {user(strings.Repeat("z ", 20) + text), reply("b"), user("now")},
+		} {
+			out, err := compacted(t, window(500), in, newShelf(), compaction.OffloadTools{Preview: 50}, compaction.ArchiveRounds{})
+			require.NoError(t, err)
+			for _, m := range out.Messages {
+				at := strings.Index(m.Content, "y a-a")
+				require.True(t, at < 0 || strings.HasPrefix(m.Content[at:], "y a-abcdefghijklmnopqrst"), "%s: %s", name, m.Content)
+			}
+		}
+	}
 }
