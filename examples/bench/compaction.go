@@ -36,7 +36,7 @@ type compactionRow struct {
 	History  string          `json:"history"`
 	Messages int             `json:"messages"`
 	Store    string          `json:"store"`
-	Logged   bool            `json:"logged"` // the session's log holds the messages already
+	Logged   bool            `json:"logged"` // the session's log holds the turns that are over
 	Before   int             `json:"before"` // tokens
 	After    int             `json:"after"`
 	Replaced int             `json:"replaced"`
@@ -75,7 +75,7 @@ func measureCompaction(ctx context.Context, cfg *compactionConfig) (*compactionR
 	r := &compactionReport{About: []string{
 		fmt.Sprintf("%s, %s/%s, %d processors; %d runs of each sort", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), cfg.runs),
 		fmt.Sprintf("%d results of tools of %d tokens each between the messages, a budget of %d; the steps that call no model", cfg.outputs, cfg.tokens, cfg.limit),
-		"sqlite: one file, every commit on disk; in the log: the session holds the messages already, as it does once a turn is over",
+		"sqlite: one file, every commit on disk; in the log: the session holds the messages of the turns that are over already, as those of an agent with sessions does",
 	}}
 	b, err := budget.Budget{Window: cfg.limit, Answer: -1, Tools: -1, Memories: -1}.WithDefaults()
 	if err != nil {

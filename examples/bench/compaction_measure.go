@@ -146,16 +146,19 @@ func (row *compactionRow) note(r *compaction.Result) {
 	}
 }
 
-// logOf appends a history to the log of a session, and returns it as loading the
-// session does: the messages carry their places in the log.
+// logOf appends the turns that are over to the log of a session, and returns the
+// history as loading the session does: their messages carry their places in the log.
 func logOf(ctx context.Context, sessions store.Sessions, s backends.Scope, messages []*schema.Message) ([]*schema.Message, error) {
 	p, err := s.Speaker()
 	if err != nil {
 		return nil, err
 	}
 	out, a := slices.Clone(messages), &store.Append{Scope: s}
-	turn := 0
-	for i, m := range messages {
+	turn, over := 0, len(messages)-1
+	for over > 0 && messages[over].Role != schema.User {
+		over--
+	}
+	for i, m := range messages[:over] {
 		if m.Role == schema.System {
 			continue
 		}
