@@ -99,6 +99,7 @@ func TestRepairedAndRetried(t *testing.T) {
 		"nearly JSON":                 {[]testmodel.Reply{testmodel.Text(`{'goal': 'find out about the harbour', facts: ['it's closed',],}`)}, "- it's closed\n"},
 		"nested":                      {[]testmodel.Reply{testmodel.Text(`{"summary":{"goal":"find out","next_steps":"call\nwait"}}`)}, "## Next steps\n- call\n- wait\n"},
 		"tags":                        {[]testmodel.Reply{testmodel.Text(tagged)}, "## Facts and decisions\n- the harbour is closed\n- wait\n"},
+		"twice the same":              {[]testmodel.Reply{testmodel.Text(`{"goal":"find out","facts":["closed","- closed"," closed "]}`)}, "## Facts and decisions\n- closed\n["},
 		"objects":                     {[]testmodel.Reply{testmodel.Text(`{"facts":[{"tool":"search","arguments":"{}"},7]}`)}, "- arguments: {}; tool: search\n- 7\n"},
 		"the second time":             {[]testmodel.Reply{testmodel.Text("I can't."), harbour.calls(t)}, "- the harbour is closed\n"},
 		"Chinese":                     {[]testmodel.Reply{testmodel.Text(`{"目标":"查明港口的情况","事实":["港口关闭，等暴风雨过去再说"],"下一步":["无"]}`)}, "- 港口关闭，等暴风雨过去再说\n["},

@@ -184,6 +184,33 @@ func TestR19(t *testing.T) {
 	}
 }
 
+// All large results leave that are not recent, when they are too large together,
+// although the first would do; a recent one does not when they suffice.
+func TestCompactOffloadsAllThatAreNotRecent(t *testing.T) {
+	in := append(toolRounds(1, 3, 60_000), schema.UserMessage("and now?"))
+	r, err := remeOf(t, remeParams(compaction.ModeCompact, recent(5), func(p *compaction.Params) { p.MaxTotalTokens = 29_000 })).
+		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+	require.NoError(t, err)
+	require.NotEmpty(t, einox.RefOf(r.Messages[2]))
+	require.NotEmpty(t, einox.RefOf(r.Messages[6]))
+	require.Same(t, in[10], r.Messages[10])
+}
+
+// What compaction left is not compressed when it gained enough, however much that
+// is.
+func TestAutoRatio(t *testing.T) {
+	in := append(toolRounds(1, 1, 300_000), chat(12, 8000)[1:]...)
+	for threshold, calls := range map[float64]int{0.75: 0, 0.1: 1} {
+		m := testmodel.New(harbour.calls(t))
+		p := remeParams(compaction.ModeAuto, recent(1), func(p *compaction.Params) {
+			p.Model, p.CompactRatioThreshold, p.Budget.Window, p.Budget.Answer = m, threshold, 200_000, -1
+		})
+		r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+		require.NoError(t, err)
+		require.Equal(t, calls, r.Usage.ModelCalls)
+	}
+}
+
 func TestReMePreview(t *testing.T) {
 	p := remeParams(compaction.ModeCompact, func(p *compaction.Params) { p.PreviewCharLength = 20 })
 	r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: hugeTool(), Archive: newVault()})

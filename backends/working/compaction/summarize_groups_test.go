@@ -120,6 +120,25 @@ func TestOversizedExchange(t *testing.T) {
 	require.Equal(t, in[2:4], v.held[einox.RefOf(r.Messages[2])])
 }
 
+// So is one with several results.
+func TestOversizedParallelCalls(t *testing.T) {
+	m := testmodel.New(harbour.calls(t))
+	in := work(3, 800)
+	in[2].ToolCalls = append(in[2].ToolCalls, schema.ToolCall{ID: "more", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}})
+	in[3].Content = "the harbour " + strings.Repeat("<first> ", 3000)
+	in = append(in[:4:4], append([]*schema.Message{schema.ToolMessage("the master "+strings.Repeat("<second> ", 3000), "more", schema.WithToolName("search"))}, in[4:]...)...)
+	_, err := compactorOf(t, 4000, compaction.SummarizeCurrent{Model: m, KeepShare: 0.1, SummaryWindow: 1200}).
+		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+	require.NoError(t, err)
+	total := 0
+	for _, m := range m.Calls()[0] {
+		total += quarters.Message(m)
+	}
+	require.Less(t, total, 1200)
+	require.Contains(t, m.Calls()[0][1].Content, "the harbour")
+	require.Contains(t, m.Calls()[0][1].Content, "the master")
+}
+
 func TestWindowTooSmall(t *testing.T) {
 	m := testmodel.New(harbour.calls(t))
 	r, _ := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 600}).
@@ -196,6 +215,20 @@ func TestNotesAreNotSummarised(t *testing.T) {
 	require.NotContains(t, m.Calls()[0][1].Content, "tea")
 	require.NotContains(t, v.held["log-1-14"], note)
 	require.NotContains(t, r.Messages, note)
+}
+
+// One that was put into the running round stays.
+func TestNotesOfTheRunningRoundStay(t *testing.T) {
+	in := work(6, 2000)
+	note := schema.UserMessage("the user likes tea")
+	einox.MarkNote(note)
+	in = append(in[:4:4], append([]*schema.Message{note}, in[4:]...)...)
+	r, err := compactorOf(t, 1000, compaction.SummarizeCurrent{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000, KeepShare: 0.1}).
+		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+	require.NoError(t, err, r.Steps)
+	require.Same(t, note, r.Messages[3])
+	require.True(t, einox.IsSummary(r.Messages[2]))
+	require.True(t, einox.IsSummary(r.Messages[4]))
 }
 
 // A group in which there is hardly anything is not worth a call.

@@ -95,6 +95,22 @@ func TestStandInsAreCarriedAlong(t *testing.T) {
 	require.Contains(t, r.Messages[1].Content, kept)
 }
 
+// Only so many are listed; all are in the archive.
+func TestManyStandIns(t *testing.T) {
+	in := chat(12, 400)[:1]
+	for n := range 30 {
+		gap := schema.UserMessage(fmt.Sprintf("[Earlier messages are in the archive a-%020d.]", n))
+		einox.MarkSummary(gap)
+		in = append(in, gap)
+	}
+	in = append(in, chat(12, 400)[1:]...)
+	r, err := compactorOf(t, 1800, compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000}).
+		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+	require.NoError(t, err, r.Steps)
+	require.Equal(t, 12, strings.Count(r.Messages[1].Content, "\n- [Earlier messages"))
+	require.Contains(t, r.Messages[1].Content, fmt.Sprintf("a-%020d", 29))
+}
+
 // What the free steps told of messages that no model has seen, goes into the
 // summary when there is a model again: the former summary, the calls.
 func TestFreeStandInsAreTakenOver(t *testing.T) {
