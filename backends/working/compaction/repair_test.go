@@ -121,14 +121,55 @@ func TestRepairSpeaksTheLanguage(t *testing.T) {
 	}
 }
 
-func TestRepairOfAnything(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		h := transcript.New(drawn.Source(t), &transcript.Shape{Broken: true})
-		messages := rapid.Permutation(h.Messages).Draw(t, "order")
-		out, err := compacted(t, window(1<<30), messages, newShelf())
-		require.NoError(t, err)
-		require.Empty(t, transcript.WordsOf(messages...).Without(transcript.WordsOf(out.Messages...)), "words are lost")
-	})
+func TestRepairOfAnything(t *testing.T) { rapid.Check(t, repairsAnything) }
+
+func repairsAnything(t *rapid.T) {
+	h := transcript.New(drawn.Source(t), &transcript.Shape{Broken: true})
+	messages := rapid.Permutation(h.Messages).Draw(t, "order")
+	out, err := compacted(t, window(1<<30), messages, newShelf())
+	require.NoError(t, err)
+	require.Empty(t, transcript.WordsOf(messages...).Without(transcript.WordsOf(out.Messages...)), "words are lost")
+}
+
+// roles and ids are few, so that calls and results meet, miss and repeat each other.
+func drawMessage(t *rapid.T) *schema.Message {
+	id := func() string { return rapid.SampledFrom([]string{"", "a", "a", "b", "a-2", "call-1"}).Draw(t, "id") }
+	text := rapid.SampledFrom([]string{"", " \n", "word", "字", "\xff"}).Draw(t, "text")
+	role := rapid.SampledFrom([]schema.RoleType{schema.User, schema.Assistant, schema.Assistant, schema.Tool, schema.Tool, schema.System, "", "critic"}).Draw(t, "role")
+	m := &schema.Message{Role: role, Content: text}
+	switch {
+	case role == schema.Tool:
+		m.ToolCallID = id()
+	case rapid.Bool().Draw(t, "calls"):
+		for range rapid.IntRange(0, 3).Draw(t, "many") {
+			m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id(), Function: schema.FunctionCall{Name: rapid.SampledFrom([]string{"", "look"}).Draw(t, "name")}})
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "thinks") == 0 {
+		m.ReasoningContent = "hm"
+	}
+	return m
+}
+
+// Whatever the ids and roles: providers take it, and once is enough.
+func repairsIDs(t *rapid.T) {
+	messages := rapid.SliceOfN(rapid.OneOf(rapid.Custom(drawMessage), rapid.Just[*schema.Message](nil)), 0, 12).Draw(t, "messages")
+	out, err := compacted(t, window(1<<30), messages, newShelf())
+	require.NoError(t, err)
+	again, err := compacted(t, window(1<<30), out.Messages, newShelf())
+	require.NoError(t, err)
+	require.Equal(t, out.Messages, again.Messages)
+	small, err := compacted(t, window(1), messages, newShelf(), compaction.Free()...)
+	if err == nil {
+		require.LessOrEqual(t, small.After.Tokens, 1)
+	}
+}
+
+func TestRepairOfIDs(t *testing.T) { rapid.Check(t, repairsIDs) }
+
+func FuzzRepair(f *testing.F) {
+	f.Add([]byte("a seed of some length, so that there is something to draw from: 0123456789abcdef"))
+	f.Fuzz(rapid.MakeFuzz(repairsIDs))
 }
 
 // What came from the provider stays where nothing is wrong; notes of memory's own
