@@ -164,8 +164,8 @@ func (h *Hooks) write(ctx context.Context, t *working.Turn) {
 		return
 	}
 	if err := h.append(ctx, t); err != nil {
-		if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) { // it goes in when the store is back
-			err = errors.Join(err, h.record(ctx, t))
+		if later(err) {
+			err = errors.Join(err, h.recordSoon(ctx, t))
 		}
 		h.report(ctx, StageRecord, fmt.Errorf("append turn %s: %w", t.ID, err))
 		return
@@ -182,12 +182,30 @@ func (h *Hooks) record(ctx context.Context, t *working.Turn) error {
 	return safely("record", func() error { return h.cfg.Log.Record(ctx, t) })
 }
 
+// later reports whether what could not be appended goes in when the store is back.
+// Canceled is how a store tells that the time for an earlier turn was over.
+func later(err error) bool {
+	return errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// recordSoon is record, for no longer than append even if the queue is full.
+func (h *Hooks) recordSoon(ctx context.Context, t *working.Turn) error {
+	ctx, cancel := h.patiently(ctx)
+	defer cancel()
+	return h.record(ctx, t)
+}
+
 func (h *Hooks) append(ctx context.Context, t *working.Turn) error {
+	ctx, cancel := h.patiently(ctx)
+	defer cancel()
+	return safely("append", func() error { return h.cfg.Log.Append(ctx, t) })
+}
+
+// patiently returns ctx for one write, which outlives the cancellation of its run.
+func (h *Hooks) patiently(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := writeTimeout
 	if !h.cfg.AwaitWrite && h.cfg.SearchTimeout > 0 {
 		patience = h.cfg.SearchTimeout
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	return safely("append", func() error { return h.cfg.Log.Append(ctx, t) })
+	return context.WithTimeout(context.WithoutCancel(ctx), patience)
 }

@@ -198,7 +198,7 @@ func TestWritingFailsQuietly(t *testing.T) {
 // A turn that cannot be awaited because the store is away is kept for when it is
 // back, and told of; one that can never be written is only told of.
 func TestAwaitWriteKeepsATurnForLater(t *testing.T) {
-	for cause, kept := range map[error]int{backends.ErrUnavailable: 1, context.DeadlineExceeded: 1, backends.ErrInvalid: 0} {
+	for cause, kept := range map[error]int{backends.ErrUnavailable: 1, context.DeadlineExceeded: 1, context.Canceled: 1, backends.ErrInvalid: 0} {
 		m := newMemory(t, func(c *hooks.Config) { c.AwaitWrite = true })
 		m.log.appendErr = cause
 		r := m.BeforeReply(context.Background(), say("hi"))
