@@ -30,6 +30,9 @@ func (c *Config) newWindow() (*window.Window, error) {
 			return nil, err
 		}
 	}
+	if w.StoreTimeout == 0 {
+		w.StoreTimeout = c.SearchTimeout
+	}
 	if w.Redact == nil && c.Working != nil {
 		w.Redact = c.Working.Redact
 	}

@@ -6,6 +6,7 @@ package window
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cloudwego/eino/components/model"
 
@@ -33,6 +34,11 @@ type Config struct {
 	// Trigger is the share of the budget above which the steps begin. Optional.
 	// Defaults to 1: only what does not fit is compacted.
 	Trigger float64
+
+	// StoreTimeout is how long one call of the store may hold a context up. When one
+	// took longer, or the store is away, nothing more is archived for this context: it
+	// fits without, or is over budget. Optional. Defaults to 2s; below 0 without limit.
+	StoreTimeout time.Duration
 
 	// NoHistory leaves it to the caller to pass what was said before.
 	NoHistory bool
@@ -81,6 +87,9 @@ func (c *Config) withDefaults() (Config, error) {
 	}
 	if d.HistoryTokens == 0 {
 		d.HistoryTokens = 4 * d.Budget.Limit()
+	}
+	if d.StoreTimeout == 0 {
+		d.StoreTimeout = defaultStoreTimeout
 	}
 	if d.Steps == nil && d.Model == nil {
 		d.Steps = compaction.Free()

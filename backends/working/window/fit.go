@@ -30,7 +30,7 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 	r := &compaction.Request{Messages: untied(w.withCore(ctx, s, messages), tag)}
 	switch a, err := w.archives.Of(s); {
 	case err == nil:
-		r.Archive = a
+		r.Archive = &patient{window: w, inner: a}
 	case !errors.Is(err, backends.ErrNoScope):
 		return nil, fmt.Errorf("fit: %w", err)
 	}
@@ -54,7 +54,8 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 // keep writes a summary of the log's beginning to its session. One that covers
 // less than the session's is not needed.
 func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Summary) {
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := w.within(context.WithoutCancel(ctx))
+	defer cancel()
 	info, err := w.sessions.Get(ctx, s)
 	if err == nil && info.SummaryUpto < sum.Upto {
 		_, err = w.sessions.CommitSummary(ctx, s, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: sum.Text})
