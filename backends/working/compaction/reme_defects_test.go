@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -29,6 +30,7 @@ import (
 type disk struct {
 	store.Sessions
 	archive *archive.Archive
+	mu      sync.Mutex
 	fails   func(write int) bool
 	names   []string // of what was written
 }
@@ -37,6 +39,8 @@ var errDisk = errors.New("the disk is full")
 
 // PutBlob implements [store.Blobs].
 func (d *disk) PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.names = append(d.names, name)
 	if d.fails != nil && d.fails(len(d.names)) {
 		return errDisk

@@ -187,8 +187,8 @@ func TestR19(t *testing.T) {
 // All large results leave that are not recent, when they are too large together,
 // although the first would do; a recent one does not when they suffice.
 func TestCompactOffloadsAllThatAreNotRecent(t *testing.T) {
-	in := append(toolRounds(1, 3, 60_000), schema.UserMessage("and now?"))
-	r, err := remeOf(t, remeParams(compaction.ModeCompact, recent(5), func(p *compaction.Params) { p.MaxTotalTokens = 29_000 })).
+	in := append(toolRounds(1, 1, 80_000), append(toolRounds(2, 3, 20_000), schema.UserMessage("and now?"))...)
+	r, err := remeOf(t, remeParams(compaction.ModeCompact, recent(5))).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
 	require.NoError(t, err)
 	require.NotEmpty(t, einox.RefOf(r.Messages[2]))

@@ -3,11 +3,7 @@
 
 package compaction
 
-import (
-	"context"
-
-	"github.com/einomem/einomem/internal/einox"
-)
+import "context"
 
 // SummarizeCurrent summarises the older exchanges of the running round with a
 // model while the context is too large: what the user asked for stays, and so does
@@ -27,9 +23,7 @@ func (s SummarizeCurrent) Apply(ctx context.Context, c *Context) error {
 	}
 	return with.run(ctx, c, func() []*stretch {
 		l := c.layout()
-		stays := func(i int) bool {
-			return l.keeps(c.messages, i) || asks(c.messages[i]) || einox.IsRecalled(c.messages[i])
-		}
+		stays := func(i int) bool { return l.keeps(c.messages, i) || asks(c.messages[i]) }
 		all := c.stretches(l.running.from, with.newest(c, l), stays, l.running)
 		for _, st := range all {
 			st.work = true
