@@ -35,7 +35,7 @@ func (p *plan) usage(messages []*schema.Message) budget.Usage {
 }
 
 func (p *plan) budget() budget.Budget {
-	return budget.Budget{Window: p.limit + 2 + p.memories, Answer: 1, Tools: 1, Memories: p.memories, Counter: budget.Estimate}
+	return budget.Budget{Window: p.limit + max(p.memories, 0), Answer: -1, Tools: -1, Memories: p.memories, Counter: budget.Estimate}
 }
 
 func (p *plan) config(m model.BaseChatModel) (*compaction.Config, error) {
@@ -82,7 +82,7 @@ func drawPlan(t *rapid.T, messages []*schema.Message) *plan {
 	}
 	p := &plan{trigger: 1, model: "good"}
 	p.limit = max(1, all*rapid.IntRange(1, 110).Draw(t, "percent")/100)
-	p.memories = rapid.SampledFrom([]int{1, 30}).Draw(t, "memories")
+	p.memories = rapid.SampledFrom([]int{-1, 30}).Draw(t, "memories")
 	if rapid.IntRange(0, 4).Draw(t, "trigger") == 4 && p.limit > 10 {
 		p.trigger = 0.8
 	}

@@ -74,6 +74,7 @@ type scene struct {
 	scope   backends.Scope
 	p       backends.Partition
 	archive *archive.Archive
+	logged  int64 // how many messages the log holds
 }
 
 func (w *world) begin(t *rapid.T) *scene {
@@ -96,6 +97,7 @@ func (c *scene) keep(log []*schema.Message) {
 	if len(log) == 0 {
 		return
 	}
+	c.logged = int64(len(log))
 	a := &store.Append{Scope: c.scope}
 	for i, m := range log {
 		stored := *m
