@@ -47,9 +47,13 @@ func (s *Service) update(ctx context.Context, k key, u store.SessionUpdate) (*st
 	return s.cfg.Sessions.Update(ctx, k.partition, &u)
 }
 
-// tokens returns the size of an entry as it was counted, or counts it.
+// tokens returns the size of an entry as it was counted, or counts it. What says
+// nothing is not shown.
 func (s *Service) tokens(e *store.Entry) int {
-	if e.Tokens > 0 || empty(e) {
+	switch {
+	case empty(e):
+		return 0
+	case e.Tokens > 0:
 		return e.Tokens
 	}
 	return s.cfg.Counter.Message(e.Message.Message)

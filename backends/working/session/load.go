@@ -52,6 +52,10 @@ type History struct {
 // that lies in the window; if it lies before, the window begins after the resumed
 // part instead, unless that costs more than half of it: then the part stands
 // alone, and a tool's result whose call is not in sight becomes a user's message.
+// Where the newest turn is such a one, the window goes back to where it began,
+// with what others said in between, as far as that is among the last
+// LoadRequest.Messages messages.
+//
 // Calls without a result get one that says so, and a list that would begin with
 // an assistant begins with a user's message that says that, so that providers
 // accept it. Turns without an answer stay. A single message that a provider would

@@ -176,8 +176,8 @@ func checkBegin(t tb, log []store.Entry, summary int64, r *session.LoadRequest, 
 	}
 	tokens, messages := 0, 0
 	for i := from; i < len(log); i++ {
-		tokens += log[i].Tokens
 		if !saysNothing(log[i].Message.Message) {
+			tokens += log[i].Tokens
 			messages++
 		}
 	}
@@ -186,7 +186,7 @@ func checkBegin(t tb, log []store.Entry, summary int64, r *session.LoadRequest, 
 		most = 1000
 	}
 	newest := begin
-	for newest < last && log[newest].Turn != log[last].Turn {
+	for newest < last && (log[newest].Turn != log[last].Turn || saysNothing(log[newest].Message.Message)) {
 		newest++
 	}
 	within := messages <= most && (r.Tokens == 0 || tokens <= r.Tokens)
@@ -205,8 +205,8 @@ func checkBegin(t tb, log []store.Entry, summary int64, r *session.LoadRequest, 
 	before := from
 	for moreTokens, more := tokens, messages; before > begin; {
 		before--
-		moreTokens += log[before].Tokens
 		if !saysNothing(log[before].Message.Message) {
+			moreTokens += log[before].Tokens
 			more++
 		}
 		if saysNothing(log[before].Message.Message) || !begins(log[begin:], before-begin) {

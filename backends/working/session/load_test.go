@@ -183,6 +183,23 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// A turn that is resumed after fifty others is looked for as far back as there may
+// be messages.
+func TestLoadOfATurnResumedLate(t *testing.T) {
+	w := onSQLite(t)
+	w.say(ann, user("a", 0, "a"), calls("a", 1, "x"))
+	w.turns(ann, 1, 50)
+	w.say(ann, result("a", 2, "x"), reply("a", 3, "A").end())
+	h := w.load(&session.LoadRequest{Scope: ann, Tokens: 20})
+	assert.EqualValues(t, 1, h.From)
+	assert.Equal(t, []string{"1 user: a", "2 assistant: call x", "103 tool: result of x", "104 assistant: A"}, brief(h.Messages[:4]))
+	assert.Len(t, h.Messages, 104)
+	h = w.load(&session.LoadRequest{Scope: ann, Tokens: 20, Messages: 40})
+	assert.EqualValues(t, 103, h.From)
+	assert.Len(t, h.Messages, 3)
+	assert.NoError(t, transcript.Check(h.Messages))
+}
+
 func TestLoadMarksMessages(t *testing.T) {
 	w := onSQLite(t)
 	said := &schema.Message{Role: schema.User, Name: "Ann", Content: "hi", Extra: map[string]any{"mine": "x"}}

@@ -24,16 +24,15 @@ func (t *tail) window() []store.Entry {
 	tokens, said, oldest := 0, 0, len(t.entries)
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		e := &t.entries[i]
-		tokens += t.tokens(e)
 		if empty(e) {
 			continue
 		}
-		said++
+		tokens, said = tokens+t.tokens(e), said+1
 		oldest = min(oldest, first[e.Turn]) // where the turns from here on began
 		if i > newest || !t.begins(i) {
 			continue
 		}
-		if i < newest && t.limit.over(tokens, said) {
+		if t.limit.over(tokens, said) {
 			break
 		}
 		longest, longestSaid = i, said
