@@ -60,41 +60,50 @@ func TestTheLogHasTheOriginals(t *testing.T) {
 	}
 }
 
-// A caller who keeps the context himself: Prepare makes it fit time and again, and
-// Finish, at any time, logs what was said and not what is left of it.
+// A caller who keeps the context himself: it is made to fit time and again, and
+// Finish, at any time, logs what was said and not what is left of it. Prepare wrote
+// most of it before; a rewriter writes nothing.
 func TestFinishInTheMiddleOfALongTurnLogsTheOriginals(t *testing.T) {
 	const pages, words = 12, 110
-	for name, prepare := range map[string]bool{"one Hooks": true, "another Hooks": false} {
-		t.Run(name, func(t *testing.T) {
-			ctx := context.Background()
-			d := withEverything(t, 2500)
-			require.NoError(t, d.Finish(ctx, append(say("before"), assistant("yes"))))
-			want := []string{"user: before", "assistant: yes", "user: read"}
-			now := append([]*schema.Message{schema.SystemMessage("You read.")}, say("read")...)
-			for n := range pages {
-				var err error
-				now, err = d.Prepare(ctx, now)
-				require.NoError(t, err)
-				require.NoError(t, transcript.Check(now))
-				require.LessOrEqual(t, d.window.Usage(now).Over(), 0)
-				_, said := readPages(n, n+1, words)
-				want = append(want, said...)
-				now = append(now, exchange(n, words)...)
-			}
-			now, err := d.Prepare(ctx, now)
-			require.NoError(t, err)
-			if !prepare { // the messages are all that the other one knows
-				d = newDesk(t, setting{sessions: d.sessions, window: func(c *window.Config) { c.Core = d.window.Core() }})
-			}
-			require.NoError(t, d.Finish(ctx, now))
-			require.Equal(t, want, d.logged())
-			require.NoError(t, d.Finish(ctx, now), "once more")
-			require.NoError(t, d.Finish(ctx, append(slices.Clone(now), assistant("done"))), "and when it goes on")
-			require.Equal(t, append(want, "assistant: done"), d.logged())
-			all, done := d.turns()
-			require.Equal(t, []int{2, 2}, []int{all, done})
-			d.fine()
-		})
+	for name, by := range map[string]func(d *desk, ctx context.Context, in []*schema.Message) ([]*schema.Message, error){
+		"Prepare": func(d *desk, ctx context.Context, in []*schema.Message) ([]*schema.Message, error) { return d.Prepare(ctx, in) },
+		"rewriter": func(d *desk, ctx context.Context, in []*schema.Message) ([]*schema.Message, error) {
+			return d.MessageRewriter(nil)(ctx, in), nil
+		},
+	} {
+		for _, other := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", another process ", other), func(t *testing.T) {
+				ctx := context.Background()
+				d := withEverything(t, 2500)
+				require.NoError(t, d.Finish(ctx, append(say("before"), assistant("yes"))))
+				want := []string{"user: before", "assistant: yes", "user: read"}
+				now := append([]*schema.Message{schema.SystemMessage("You read.")}, say("read")...)
+				for n := range pages + 1 {
+					var err error
+					now, err = by(d, ctx, now)
+					require.NoError(t, err)
+					require.NoError(t, transcript.Check(now))
+					require.LessOrEqual(t, d.window.Usage(now).Over(), 0)
+					if n < pages {
+						_, said := readPages(n, n+1, words)
+						want = append(want, said...)
+						now = append(now, exchange(n, words)...)
+					}
+				}
+				if other { // the messages are all that it knows
+					d.fine()
+					d = newDesk(t, setting{sessions: d.sessions, window: func(c *window.Config) { c.Core = d.window.Core() }})
+				}
+				require.NoError(t, d.Finish(ctx, now))
+				require.Equal(t, want, d.logged())
+				require.NoError(t, d.Finish(ctx, now), "once more")
+				require.NoError(t, d.Finish(ctx, append(slices.Clone(now), assistant("done"))), "and when it goes on")
+				require.Equal(t, append(want, "assistant: done"), d.logged())
+				all, done := d.turns()
+				require.Equal(t, []int{2, 2}, []int{all, done})
+				d.fine()
+			})
+		}
 	}
 }
 
