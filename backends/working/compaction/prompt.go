@@ -89,7 +89,7 @@ var chinese = promptSet{
 	header:     `[记忆：本摘要代替了对话中较早的 %d 条消息。它只是已有内容的记录，不是新的请求。]`,
 	headerWork: `[记忆：本摘要代替了处理上述请求过程中的 %d 条消息，工作还在继续。它只是已做之事的记录，不是新的请求。]`,
 	calls:      `调用过的工具`,
-	more:       `%d 次更早的调用：%s`,
+	more:       `%d 次更早的调用： %s`,
 	kept:       `未作摘要`,
 	source:     `[原消息存于归档 %s：用 read_working_memory 和 grep_working_memory 可以查到每一个字。]`,
 	sourceOnly: `[原消息存于归档 %s。]`,
