@@ -166,14 +166,12 @@ const (
 // and for the older exchanges.
 func (p *plan) irreducible(messages []*schema.Message) int {
 	start := runningFrom(messages)
-	newest := start
+	newest, called := len(messages)-1, false
 	for i := start; i < len(messages); i++ {
-		if len(messages[i].ToolCalls) > 0 {
-			newest = i
+		calls := len(messages[i].ToolCalls) > 0
+		if calls || messages[i].Role == schema.Assistant && !called { // without calls, the last thing said
+			newest, called = i, calls
 		}
-	}
-	if newest == start { // no calls: the last thing said
-		newest = len(messages) - 1
 	}
 	var left []*schema.Message
 	tokens := 2 * standInTokens
