@@ -49,7 +49,8 @@ type Config struct {
 
 	// Core has the blocks that are always shown. Optional.
 	Core *core.Blocks
-	// Redact changes texts before they are archived. Optional. Give the log's.
+	// Redact changes texts before they are archived, and summaries before they are
+	// kept. Optional. Give the log's.
 	Redact func(string) string
 	// Language is that of the texts that stand in for what left. Optional. Defaults
 	// to that of the last user message.

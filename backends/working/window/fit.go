@@ -58,7 +58,7 @@ func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Sum
 	defer cancel()
 	info, err := w.sessions.Get(ctx, s)
 	if err == nil && info.SummaryUpto < sum.Upto {
-		_, err = w.sessions.CommitSummary(ctx, s, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: sum.Text})
+		_, err = w.sessions.CommitSummary(ctx, s, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: text})
 	}
 	if err != nil && !errors.Is(err, backends.ErrNotFound) {
 		w.report(ctx, StageSummary, fmt.Errorf("keeping the summary up to message %d: %w", sum.Upto, err))
