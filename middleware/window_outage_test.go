@@ -155,6 +155,9 @@ func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 				}
 				err := x.run(during, wrapped)
 				if !returns {
+					require.Equal(t, "Here.", newAgent(t, x.mem, testmodel.Text("Here.")).reply(asAnn(), "Are you there?"), "a turn goes on without what was said before")
+					readable := fault.reads || name == "forbids scripts" // which reading a log needs none of
+					require.Equal(t, readable, len(x.told.at("history")) == 0)
 					fault.end(t)
 				}
 				x.check(fault, returns, err, wrapped)
@@ -191,6 +194,9 @@ func (x *task) check(fault outage, returns bool, err error, wrapped bool) {
 	} else {
 		n := len(x.shown) - 1
 		want = append(want, "assistant: ", "tool: "+pageText(n, taskWords))
+	}
+	if !returns {
+		want = append(want, "user: Are you there?", "assistant: Here.")
 	}
 	x.logHas(want)
 	a := newAgent(x.t, x.mem, testmodel.Text("Fine."))
