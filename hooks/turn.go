@@ -30,13 +30,19 @@ func turnStart(messages []*schema.Message, user int) int {
 	for i := user - 1; i >= 0; i-- {
 		switch {
 		case !said(messages[i]):
-		case messages[i].Role != schema.User || einox.SeqOf(messages[i]) > 0: // said in a turn before
+		case messages[i].Role != schema.User || earlier(messages[i], einox.TurnOf(messages[user])):
 			return start
 		default:
 			start = i
 		}
 	}
 	return start
+}
+
+// earlier reports whether a user's message was said in a turn before the turn: it
+// comes from the log, or is marked as another's.
+func earlier(m *schema.Message, turn string) bool {
+	return einox.SeqOf(m) > 0 || einox.TurnOf(m) != "" && einox.TurnOf(m) != turn
 }
 
 // answered reports whether an assistant or a tool spoke behind the user message.

@@ -23,7 +23,7 @@ import (
 // before knows it better: then nothing is loaded. Nor is it in an agent that
 // another one calls as a tool.
 func (h *Hooks) open(ctx context.Context, r *Reply, user int) int {
-	if h.cfg.Window == nil || nested(ctx) || slices.ContainsFunc(r.Messages, before) {
+	if h.cfg.Window == nil || nested(ctx) || slices.ContainsFunc(r.Messages, r.before) {
 		return user
 	}
 	if h.cfg.SearchTimeout > 0 {
@@ -41,9 +41,9 @@ func (h *Hooks) open(ctx context.Context, r *Reply, user int) int {
 	return user + len(history)
 }
 
-// before reports whether m was said before a turn that begins.
-func before(m *schema.Message) bool {
-	return said(m) && (m.Role != schema.User || einox.SeqOf(m) > 0)
+// before reports whether m was said before the turn, which begins.
+func (r *Reply) before(m *schema.Message) bool {
+	return said(m) && (m.Role != schema.User || earlier(m, r.Turn))
 }
 
 // fit returns messages as they fit the window. Its only error is that they do
@@ -77,6 +77,7 @@ func (h *Hooks) fitting(ctx context.Context, messages []*schema.Message) ([]*sch
 	}
 	var s backends.Scope
 	if run := h.running(ctx); run != nil {
+		run.offer(ctx, h)
 		s = run.scope()
 	}
 	if s.IsZero() { // an error was told of when the scope was first looked for

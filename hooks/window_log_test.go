@@ -66,7 +66,9 @@ func TestTheLogHasTheOriginals(t *testing.T) {
 func TestFinishInTheMiddleOfALongTurnLogsTheOriginals(t *testing.T) {
 	const pages, words = 12, 110
 	for name, by := range map[string]func(d *desk, ctx context.Context, in []*schema.Message) ([]*schema.Message, error){
-		"Prepare": func(d *desk, ctx context.Context, in []*schema.Message) ([]*schema.Message, error) { return d.Prepare(ctx, in) },
+		"Prepare": func(d *desk, ctx context.Context, in []*schema.Message) ([]*schema.Message, error) {
+			return d.Prepare(ctx, in)
+		},
 		"rewriter": func(d *desk, ctx context.Context, in []*schema.Message) ([]*schema.Message, error) {
 			return d.MessageRewriter(nil)(ctx, in), nil
 		},
