@@ -56,6 +56,10 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Summary) {
 	ctx, cancel := w.within(context.WithoutCancel(ctx))
 	defer cancel()
+	text := sum.Text
+	if w.cfg.Redact != nil {
+		text = w.cfg.Redact(text)
+	}
 	info, err := w.sessions.Get(ctx, s)
 	if err == nil && info.SummaryUpto < sum.Upto {
 		_, err = w.sessions.CommitSummary(ctx, s, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: text})
