@@ -57,7 +57,7 @@ func Example() {
 	}
 	fmt.Println(len(original[2].Content), "bytes are kept")
 	// Output:
-	// 90024 tokens, now 185 of 6000
+	// 90024 tokens, now 186 of 6000
 	// [Moved to the archive: the result of read_log({"day":"monday"}), about 90004 tok
 	// 360000 bytes are kept
 }
