@@ -202,7 +202,7 @@ func stride(usual int) int {
 	if long {
 		return 1
 	}
-	return usual
+	return usual * pace
 }
 
 func TestKilledAtAnyStep(t *testing.T) {

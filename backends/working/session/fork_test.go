@@ -122,7 +122,7 @@ func testForkInterruptedAtAnyStep(t *testing.T, w *world) {
 	w.filled(w.ann, 410)
 	require.True(t, w.commit(w.ann, 0, 10, "gist"))
 	want := w.entries(w.ann)
-	for n, stride := 1, 1; ; n += stride {
+	for n := 1; ; n += pace {
 		left := n
 		step := func(call) error {
 			if left--; left == 0 {
@@ -184,7 +184,7 @@ func testTheSameForkAtOnce(t *testing.T, w *world) {
 // said is kept, and the fork does not pretend to be one.
 func testForkWhileSomebodyWrites(t *testing.T, w *world) {
 	w.filled(w.ann, 410)
-	for n := 1; ; n++ {
+	for n := 1; ; n += pace {
 		to := fmt.Sprint("s2-", n)
 		left := n
 		w.log.after = func(c call) error {
@@ -220,7 +220,7 @@ func testForkWhileSomebodyWrites(t *testing.T, w *world) {
 
 func TestForkOfASessionThatIsDeletedMeanwhile(t *testing.T) {
 	for _, which := range []string{"s1", "s2"} {
-		for n := 1; ; n++ {
+		for n := 1; ; n += pace {
 			w := onSQLite(t)
 			w.filled(ann, 410)
 			left := n
@@ -279,7 +279,7 @@ func (l *learner) of(session string) map[string]int {
 // What was copied is not learnt again, neither when the fork is complete nor while
 // it is not.
 func TestForksAreNotLearntAgain(t *testing.T) {
-	for n := 0; ; n++ {
+	for n := 0; ; n += pace {
 		w := onSQLite(t)
 		w.filled(ann, 410)
 		left := n

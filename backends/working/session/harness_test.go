@@ -74,7 +74,8 @@ type call struct {
 type spied struct {
 	store.Sessions
 	before func(call) error
-	after  func(call) error
+	after  func(call) error // not called behind an error
+	behind func(call)       // called in any case
 
 	mu    sync.Mutex
 	calls []call
@@ -91,6 +92,9 @@ func around[T any](s *spied, c call, do func() (T, error)) (T, error) {
 		}
 	}
 	out, err := do()
+	if s.behind != nil {
+		s.behind(c)
+	}
 	if err == nil && s.after != nil {
 		if err := s.after(c); err != nil {
 			return zero, err

@@ -5,4 +5,7 @@
 
 package session_test
 
-const checks = "100" // how many runs a property gets
+const (
+	checks = "100" // how many runs a property gets
+	pace   = 1     // how many steps lie between two that fail
+)

@@ -6,4 +6,7 @@
 package session_test
 
 // The race detector makes everything ten times slower.
-const checks = "10" // how many runs a property gets
+const (
+	checks = "10" // how many runs a property gets
+	pace   = 5    // how many steps lie between two that fail
+)
