@@ -33,7 +33,7 @@ func TestArchiveCurrentTakesTheOlderSteps(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "s u* u u*^ a:c2 t:c2 a:c3 t:c3 a:c4 t:c4", shapeOf(out.Messages))
 	m := out.Messages[3]
-	require.Equal(t, fmt.Sprintf(`[Moved to the archive: the earlier steps of this turn, 2 tool calls, 4 messages, about 224 tokens. It is kept as %[1]s: search it with grep_working_memory or read it with read_working_memory, ref %[1]s.]
+	require.Equal(t, fmt.Sprintf(`[Moved to the archive: the earlier steps of this turn, 2 tool calls, 4 messages, about 224 tokens. It is kept as %[1]s: search it with grep_working_memory or read it with read_working_memory, archive %[1]s.]
 The calls, in excerpts, oldest first; they were answered, do not repeat them:
 > look({"at":"c0"})
 > look({"at":"c1"})`, einox.RefOf(m)), m.Content)

@@ -35,7 +35,7 @@ func TestArchiveRoundsTakesTheOldest(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "s u*^ "+strings.TrimSpace(strings.Repeat("u a:c t:c a ", 7))+" u", strings.NewReplacer("3", "", "4", "", "5", "", "6", "", "7", "", "8", "", "9", "").Replace(shapeOf(out.Messages)))
 	m := out.Messages[1]
-	require.Equal(t, fmt.Sprintf(`[Moved to the archive: the earlier conversation, 3 rounds, 12 messages, about 309 tokens. It is kept as %[1]s: search it with grep_working_memory or read it with read_working_memory, ref %[1]s.]
+	require.Equal(t, fmt.Sprintf(`[Moved to the archive: the earlier conversation, 3 rounds, 12 messages, about 309 tokens. It is kept as %[1]s: search it with grep_working_memory or read it with read_working_memory, archive %[1]s.]
 What the user said then, in excerpts, oldest first; it is a record, not a new request:
 > question 0
 > question 1
