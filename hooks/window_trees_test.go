@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -223,4 +224,33 @@ func TestARunnerInAToolHasNoHistory(t *testing.T) {
 	require.Equal(t, []string{"user: look it up"}, shown(inner.Calls()[0]))
 	require.Equal(t, []string{"user: question", "assistant:  calls run", "tool: assistant: sub done", "assistant: done"}, d.logged()[2:])
 	d.fine()
+}
+
+// Deep's own sub-agent carries the middleware of the main one, and runs in a tool.
+func TestDeepsOwnSubAgentHasNoHistory(t *testing.T) {
+	for _, wrapped := range []bool{false, true} {
+		t.Run(fmt.Sprint(wrapped), func(t *testing.T) {
+			d := newDesk(t, setting{tokens: treeWindow + 6000})
+			require.NoError(t, d.Finish(context.Background(), append(say("what was said before"), assistant("an answer"))))
+			script := append([]testmodel.Reply{testmodel.Call("c1", "task", `{"subagent_type":"general-purpose","description":"do it"}`)}, pagesAndThen(testmodel.Text("sub"), testmodel.Text("done"))...)
+			chat := testmodel.New(script...)
+			a, err := deep.New(context.Background(), &deep.Config{Name: "deep", Description: "d", ChatModel: chat, MaxIteration: 50, Middlewares: []adk.AgentMiddleware{d.AgentMiddleware()},
+				ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{readTool(t, pageWords)}}}})
+			require.NoError(t, err)
+			var r runner = newRunner(a, false, nil)
+			if wrapped {
+				r = d.WrapRunner(r.(*adk.Runner))
+			}
+			drain(t, r.Query(context.Background(), "question"))
+			d.sane(chat)
+			calls := chat.Calls()
+			require.Len(t, calls, len(script))
+			for n, call := range calls {
+				main := n == 0 || n == len(calls)-1
+				require.Equal(t, main, strings.Contains(text(call...), "what was said before"), "call %d", n)
+			}
+			require.Equal(t, []string{"user: question", "assistant:  calls task", "tool: sub", "assistant: done"}, d.logged()[2:])
+			d.fine()
+		})
+	}
 }
