@@ -5,10 +5,12 @@ package middleware_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/filesystem"
 	"github.com/cloudwego/eino/adk/middlewares/reduction"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
@@ -22,9 +24,18 @@ import (
 // messages of the state.
 func clearing(t testing.TB) adk.AgentMiddleware {
 	t.Helper()
-	m, err := reduction.NewClearToolResult(context.Background(), &reduction.ClearToolResultConfig{ToolResultTokenThreshold: 100, KeepRecentTokens: 1200})
+	m, err := reduction.NewToolResultMiddleware(context.Background(), &reduction.ToolResultConfig{
+		ClearingTokenThreshold: 100, KeepRecentTokens: 1200, Backend: nowhere{},
+	})
 	require.NoError(t, err)
 	return m
+}
+
+// nowhere is where the reduction writes results that are too large: none is here.
+type nowhere struct{}
+
+func (nowhere) Write(context.Context, *filesystem.WriteRequest) error {
+	return errors.New("nothing was to be offloaded")
 }
 
 // summarising does what Eino's summarization of newer releases does: once the

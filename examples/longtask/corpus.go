@@ -43,15 +43,15 @@ func newCorpus(n, words int, seed uint64) *corpus {
 		station := stations[i%len(stations)]
 		lines := filler(r, words)
 		at := len(lines) / 2
-		switch {
-		case i == n/4:
+		switch i {
+		case n / 4:
 			c.ask("Which pump at "+station+" station had a cracked valve?", "pump 31", i)
 			lines[at] = "The inspector found a cracked valve on pump 31 at " + station + " station."
-		case i == n/2:
+		case n / 2:
 			c.reports = append(c.reports, fmt.Sprintf("Report %d of %d\n柳溪站的情况良好。本周检查了所有管道。柳溪站的阀门编号是7391。天气晴朗，没有发现问题。\n%s", i+1, n, strings.Join(lines, "\n")))
 			c.questions = append(c.questions, question{"柳溪站的阀门编号是多少？", "7391", i + 1})
 			continue
-		case i == 3*n/4:
+		case 3 * n / 4:
 			long := strings.Join(filler(r, 12*words), " ")
 			half := strings.Index(long[len(long)/2:], ". ") + len(long)/2 + 2
 			c.ask("What is the calibration code of the Halcyon run?", "QX-5517", i)
