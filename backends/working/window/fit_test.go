@@ -188,6 +188,16 @@ func TestWhatNeverFitsIsAnErrorWithTheBestThereIs(t *testing.T) {
 	require.Equal(t, plain(in), plain(full))
 }
 
+func TestFittingNothing(t *testing.T) {
+	for _, in := range [][]*schema.Message{nil, {}, {nil}} {
+		res, err := newWorld(t, 500, nil).Fit(context.Background(), ann, in)
+		require.NoError(t, err)
+		require.Empty(t, res.Messages)
+		x, _, _ := withCore(t, 500)
+		require.Equal(t, []int{0}, cores(x.fit(in...).Messages))
+	}
+}
+
 func TestACancelledFitSaysSo(t *testing.T) {
 	x := newWorld(t, 2000, nil)
 	ctx, cancel := context.WithCancel(context.Background())
