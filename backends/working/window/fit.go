@@ -75,7 +75,9 @@ func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*sch
 	if w.cfg.Core == nil || s.IsZero() {
 		return messages
 	}
-	now, err := w.cfg.Core.Message(ctx, s)
+	within, cancel := w.within(ctx)
+	defer cancel()
+	now, err := w.cfg.Core.Message(within, s)
 	if err != nil {
 		w.report(ctx, StageCompact, fmt.Errorf("core blocks: %w", err))
 		return messages

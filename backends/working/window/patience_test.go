@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 )
 
@@ -29,6 +30,26 @@ func (h *hanging) PutBlob(ctx context.Context, _ backends.Partition, _, _ string
 	h.puts.Add(1)
 	<-ctx.Done()
 	return ctx.Err()
+}
+
+// hangingRecords is a store whose records never answer.
+type hangingRecords struct{ store.Records }
+
+func (hangingRecords) Get(ctx context.Context, _ backends.Partition, _ ...string) ([]store.Record, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Blocks that cannot be read in time are left out, and told of.
+func TestBlocksThatHang(t *testing.T) {
+	all := sqlite(t)
+	blocks, err := core.New(&core.Config{Records: hangingRecords{all}, Blocks: []core.Block{{Name: "human"}}})
+	require.NoError(t, err)
+	x := newWorld(t, 1000, func(c *window.Config) { c.Sessions, c.Core, c.StoreTimeout = all, blocks, time.Millisecond })
+	require.Equal(t, []string{"user: hi"}, saying(x.fit(schema.UserMessage("hi")).Messages))
+	stages, errs := x.told()
+	require.Equal(t, []string{window.StageCompact}, stages)
+	require.ErrorIs(t, errs[0], context.DeadlineExceeded)
 }
 
 // A store that hangs holds a context up once, however many steps would archive
