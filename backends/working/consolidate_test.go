@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/budget"
 )
 
 func piece(id string, first int, done bool, texts ...string) *working.Turn {
@@ -120,6 +121,7 @@ func TestOpenTurnsFromThePastAreOpenForWhoHeardOfThem(t *testing.T) {
 
 func TestBatchesAreBounded(t *testing.T) {
 	word := func(tokens int) string { return strings.Repeat("word", tokens-4) } // 4 for the message
+	counter := budget.Tokenizer(func(s string) int { return len(s) / 4 })
 	for name, tc := range map[string]struct {
 		turns []*working.Turn
 		want  [][]string
@@ -146,7 +148,7 @@ func TestBatchesAreBounded(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(w *world) { w.cfg.MaxTurns, w.cfg.MaxTokens = 3, 100; w.back.workspace = "w" })
+			w := newWorld(t, func(w *world) { w.cfg.MaxTurns, w.cfg.MaxTokens, w.cfg.Tokens = 3, 100, counter; w.back.workspace = "w" })
 			p, _ := ann.Speaker()
 			for _, turn := range tc.turns { // behind the Memory's back: nothing is due
 				e := &store.Append{Scope: ann}
