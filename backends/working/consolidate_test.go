@@ -148,7 +148,10 @@ func TestBatchesAreBounded(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(w *world) { w.cfg.MaxTurns, w.cfg.MaxTokens, w.cfg.Tokens = 3, 100, counter; w.back.workspace = "w" })
+			w := newWorld(t, func(w *world) {
+				w.cfg.MaxTurns, w.cfg.MaxTokens, w.cfg.Tokens = 3, 100, counter
+				w.back.workspace = "w"
+			})
 			p, _ := ann.Speaker()
 			for _, turn := range tc.turns { // behind the Memory's back: nothing is due
 				e := &store.Append{Scope: ann}
