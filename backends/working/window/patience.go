@@ -41,6 +41,9 @@ func (p *patient) Put(ctx context.Context, messages []*schema.Message) (string, 
 	ctx, cancel := p.window.within(ctx)
 	defer cancel()
 	ref, err := p.inner.Put(ctx, messages)
+	if errors.Is(err, backends.ErrUnavailable) && ctx.Err() == nil { // one connection may have been cut
+		ref, err = p.inner.Put(ctx, messages)
+	}
 	if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		return "", p.gone(err)
 	}

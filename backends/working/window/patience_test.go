@@ -73,3 +73,35 @@ func TestAStoreThatHangsIsAskedOnce(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 }
+
+// cutOff is a store whose archives cannot be reached so many times.
+type cutOff struct {
+	store.Sessions
+	times atomic.Int64
+}
+
+func (c *cutOff) PutBlob(ctx context.Context, p backends.Partition, id, name string, data []byte) error {
+	if c.times.Add(-1) >= 0 {
+		return backends.ErrUnavailable
+	}
+	return c.Sessions.PutBlob(ctx, p, id, name, data)
+}
+
+// A connection that was cut costs a second try and not the reply; a store that is
+// away is not asked for each step.
+func TestAStoreThatIsCutOffIsAskedTwice(t *testing.T) {
+	in := []*schema.Message{schema.UserMessage(prose("question", 0, 400)), schema.AssistantMessage("ok", nil), schema.UserMessage("and now?")}
+	for _, times := range []int64{1, 2} {
+		db := &cutOff{Sessions: sqlite(t)}
+		db.times.Store(times)
+		x := newWorld(t, 1000, func(c *window.Config) { c.Sessions = db })
+		_, err := x.Fit(context.Background(), ann, in)
+		if times == 1 {
+			require.NoError(t, err)
+			x.fine()
+			continue
+		}
+		require.ErrorIs(t, err, budget.ErrOver)
+		require.Zero(t, db.times.Load(), "two tries, and no more")
+	}
+}
