@@ -29,18 +29,25 @@ func (h *Hooks) recordTurn(ctx context.Context, messages []*schema.Message, done
 		h.report(ctx, StageScope, err)
 		return
 	}
+	whole := true
 	if adopt {
-		messages = h.originals(ctx, scope, messages)
+		messages, whole = h.originals(ctx, scope, messages)
 	}
-	first, turn := newest(messages, done)
-	if len(turn) == 0 && !done { // it was written before it left
+	parts := []piece{newest(messages, done)}
+	if !whole {
+		parts = pieces(messages)
+	}
+	if len(parts[0].messages) == 0 && !done { // it was written before it left
 		return
 	}
-	if len(turn) == 0 {
+	if len(parts[0].messages) == 0 {
 		h.report(ctx, StageRecord, fmt.Errorf("turn %s has nothing to record", id))
 		return
 	}
-	h.write(ctx, &working.Turn{Scope: scope, ID: id, First: first, Messages: turn, Time: h.cfg.Clock(), Done: done})
+	for i, p := range parts {
+		last := i == len(parts)-1
+		h.write(ctx, &working.Turn{Scope: scope, ID: id, First: p.first, Messages: p.messages, Time: h.cfg.Clock(), Done: done && last})
+	}
 }
 
 // turnOf returns the turn that messages end with, stamped, and its id; "" when
@@ -65,11 +72,16 @@ func (h *Hooks) turnOf(messages []*schema.Message, adopt bool) ([]*schema.Messag
 	return messages[start:], id
 }
 
-// newest returns the last messages of a stamped turn, and the place of the first:
-// back to the last answer of a model and what it answers, or as far as places follow
-// one another if whole is set. What stands in for a message ends it: the log has
-// the message.
-func newest(messages []*schema.Message, whole bool) (first int, turn []*schema.Message) {
+// piece is a part of a turn whose places follow one another.
+type piece struct {
+	first    int // the place of the first message
+	messages []*schema.Message
+}
+
+// newest returns the last messages of a stamped turn: back to the last answer of a
+// model and what it answers, or as far as places follow one another if whole is
+// set. What stands in for a message ends it: the log has the message.
+func newest(messages []*schema.Message, whole bool) (p piece) {
 	spoken := false
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
@@ -77,12 +89,28 @@ func newest(messages []*schema.Message, whole bool) (first int, turn []*schema.M
 			continue
 		}
 		at, _ := einox.IndexOf(m)
-		if len(turn) > 0 && at != first-1 || spoken && !whole && m.Role == schema.Assistant || einox.RefOf(m) != "" {
+		if len(p.messages) > 0 && at != p.first-1 || spoken && !whole && m.Role == schema.Assistant || einox.RefOf(m) != "" {
 			break
 		}
-		first, spoken = at, spoken || m.Role == schema.Assistant
-		turn = append(turn, einox.Unmark(m))
+		p.first, spoken = at, spoken || m.Role == schema.Assistant
+		p.messages = append(p.messages, einox.Unmark(m))
 	}
-	slices.Reverse(turn)
-	return first, turn
+	slices.Reverse(p.messages)
+	return p
+}
+
+// pieces returns what is left of a stamped turn between the messages that stand in
+// for others, in order, and at least one piece.
+func pieces(messages []*schema.Message) []piece {
+	out := []piece{newest(messages, true)}
+	for i := len(messages) - 1; i >= 0; i-- {
+		if einox.RefOf(messages[i]) == "" {
+			continue
+		}
+		p := newest(messages[:i], true)
+		if n := len(p.messages); n > 0 && (len(out[0].messages) == 0 || p.first+n <= out[0].first) {
+			out = append([]piece{p}, out...)
+		}
+	}
+	return slices.DeleteFunc(out, func(p piece) bool { return len(p.messages) == 0 && len(out) > 1 })
 }

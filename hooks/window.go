@@ -95,17 +95,18 @@ func (h *Hooks) keep(ctx context.Context, messages []*schema.Message) {
 	h.recordTurn(ctx, messages, false, false)
 }
 
-// originals returns a turn with what left it put back, as the log is to have it.
-func (h *Hooks) originals(ctx context.Context, s backends.Scope, turn []*schema.Message) []*schema.Message {
+// originals returns a turn with what left it put back, as the log is to have it, and
+// whether that was possible.
+func (h *Hooks) originals(ctx context.Context, s backends.Scope, turn []*schema.Message) ([]*schema.Message, bool) {
 	if h.cfg.Window == nil {
-		return turn
+		return turn, true
 	}
 	out, err := h.cfg.Window.Restore(context.WithoutCancel(ctx), s, turn)
 	if err != nil {
-		h.report(ctx, StageRecord, fmt.Errorf("what left the context could not be read back, the log gets what stands in for it: %w", err))
-		return turn
+		h.report(ctx, StageRecord, fmt.Errorf("what left the context could not be read back, the log gets what is left: %w", err))
+		return turn, false
 	}
-	return out
+	return out, true
 }
 
 // MessageRewriter returns a rewriter for flow/agent/react (its

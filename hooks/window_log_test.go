@@ -147,7 +147,15 @@ var errRefused = errors.New("refused")
 // flaky is a store whose log may refuse what is appended.
 type flaky struct {
 	store.Sessions
-	refused atomic.Bool
+	refused atomic.Bool // nothing is appended
+	hidden  atomic.Bool // no blob is read
+}
+
+func (f *flaky) GetBlob(ctx context.Context, p backends.Partition, id, name string) ([]byte, error) {
+	if f.hidden.Load() {
+		return nil, errRefused
+	}
+	return f.Sessions.GetBlob(ctx, p, id, name)
 }
 
 func (f *flaky) Append(ctx context.Context, p backends.Partition, id string, a *store.Append) (*store.Session, error) {
@@ -170,4 +178,41 @@ func TestWhatIsLearntIsWhatWasSaid(t *testing.T) {
 			d.fine()
 		})
 	}
+}
+
+// The archive cannot be read when the turn is over: what stands in for others is
+// not what was said, and the log gets the rest.
+func TestFinishWithoutTheArchive(t *testing.T) {
+	ctx := context.Background()
+	db := &flaky{Sessions: memorySessions(t)}
+	d := newDesk(t, setting{tokens: 2500, sessions: db, window: func(c *window.Config) {
+		c.Steps = []compaction.Step{compaction.OffloadTools{Over: 100}}
+	}})
+	rewrite := d.MessageRewriter(nil)
+	now := say("read")
+	for n := range 8 {
+		now = rewrite(ctx, append(rewrite(ctx, now), exchange(n, 110)...))
+	}
+	db.hidden.Store(true)
+	require.NoError(t, d.Finish(ctx, append(now, assistant("done"))))
+	log := d.logged()
+	require.Equal(t, "user: read", log[0])
+	require.Equal(t, "assistant: done", log[len(log)-1])
+	calls, results := 0, 0
+	for _, l := range log {
+		if l == "assistant:  calls read" {
+			calls++
+		}
+		if l[:5] == "tool:" {
+			results++
+		}
+	}
+	require.Equal(t, 8, calls)
+	require.Positive(t, results)
+	require.Less(t, results, 8)
+	require.Equal(t, "tool: "+page(7, 110), log[len(log)-2])
+	stages, failed := d.failures.seen()
+	require.Equal(t, []string{hooks.StageRecord}, stages)
+	require.ErrorIs(t, failed, errRefused)
+	d.next()
 }
