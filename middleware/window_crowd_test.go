@@ -68,10 +68,12 @@ func (p *talker) own(messages []*schema.Message) error {
 	return nil
 }
 
-// crowdOf serves many talkers with one agent, whose model looks at what it is
-// shown: it knows the talker by the context of the run.
+// crowdOf serves many talkers with one middleware, one model and one tool: they
+// know the talker by the context of the run. Each talker has an agent, because runs
+// of one of this Eino race when they build its graph.
 type crowdOf struct {
-	runner    *adk.Runner
+	memory    adk.AgentMiddleware
+	look      tool.BaseTool
 	calls     atomic.Int64
 	compacted atomic.Int64
 }
@@ -92,19 +94,15 @@ func newCrowdOf(t *testing.T, db store.Sessions, told *failures) (*crowdOf, *mid
 		}
 	}
 	mem := open(t, cfg)
-	look, err := utils.InferTool("look", "looks up", func(ctx context.Context, in struct {
+	var err error
+	c.memory = mem.AgentMiddleware()
+	c.look, err = utils.InferTool("look", "looks up", func(ctx context.Context, in struct {
 		Turn int `json:"turn"`
 	},
 	) (string, error) {
 		return ctx.Value(talkerKey{}).(*talker).text(in.Turn, "result"), nil
 	})
 	require.NoError(t, err)
-	made, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
-		Name: "crowd", Description: "serves many", Instruction: basePrompt, Model: &watcher{c}, Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware()},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{look}}},
-	})
-	require.NoError(t, err)
-	c.runner = adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: made})
 	return c, mem
 }
 
@@ -153,9 +151,17 @@ type turnKey struct{}
 
 // talk has so many turns, one after the other.
 func (c *crowdOf) talk(p *talker, turns int) error {
+	made, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
+		Name: "crowd", Description: "serves many", Instruction: basePrompt, Model: &watcher{c}, Middlewares: []adk.AgentMiddleware{c.memory},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{c.look}}},
+	})
+	if err != nil {
+		return err
+	}
+	runner := adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: made})
 	ctx := context.WithValue(middleware.WithScope(context.Background(), p.scope), talkerKey{}, p)
 	for turn := range turns {
-		if err := failureOf(c.runner.Query(context.WithValue(ctx, turnKey{}, turn), p.text(turn, "question"))); err != nil {
+		if err := failureOf(runner.Query(context.WithValue(ctx, turnKey{}, turn), p.text(turn, "question"))); err != nil {
 			return err
 		}
 	}
