@@ -46,8 +46,6 @@ const (
 	pageWords  = 150
 	pageCount  = 8
 	treeWindow = 2500
-
-	workerPages = 2 // what a supervisor is told of its worker's work does not leave its context
 )
 
 func pages(n int, then ...testmodel.Reply) []testmodel.Reply {
@@ -87,9 +85,9 @@ var trees = map[string]func(g *grove) (adk.Agent, []string){
 	"supervisor": func(g *grove) (adk.Agent, []string) {
 		a, err := supervisor.New(context.Background(), &supervisor.Config{
 			Supervisor: g.agent("boss", testmodel.Call("t", "transfer_to_agent", `{"agent_name":"worker"}`), testmodel.Text("all done")),
-			SubAgents:  []adk.Agent{g.agent("worker", pages(workerPages, testmodel.Text("worked"))...)}})
+			SubAgents:  []adk.Agent{g.agent("worker", pages(pageCount, testmodel.Text("worked"))...)}})
 		require.NoError(g.t, err)
-		return a, said(workerPages, "assistant: worked", "assistant: all done")
+		return a, said(pageCount, "assistant: worked", "assistant: all done")
 	},
 	"plan-execute": func(g *grove) (adk.Agent, []string) {
 		ctx := context.Background()
@@ -179,7 +177,7 @@ func TestTreesWithTheMiddlewareAloneRecordEachAgentsFirstVisit(t *testing.T) {
 				a, _ := trees[name](g)
 				drain(t, newRunner(a, false, nil).Query(context.Background(), fmt.Sprint("question ", turn)))
 				d.sane(g.models...)
-				require.Subset(t, d.logged(), append(said(workerPages, fmt.Sprint("user: question ", turn)), words...))
+				require.Subset(t, d.logged(), append(said(pageCount, fmt.Sprint("user: question ", turn)), words...))
 				d.next()
 			}
 			d.fine()

@@ -13,7 +13,7 @@
 //	T2  BeforeChatModel runs at every call and persists  MarkSearch, hooks
 //	T3  a model call in a hook speaks as the agent       Detach
 //	T4  hooks hold the lock of the state                 hooks: never touch it
-//	T5  checkpoints encode Extra with gob                marks are strings
+//	T5  checkpoints encode Extra with gob                marks are strings; Portable
 //	T6  session values switch templates on               hooks: never write any
 //	T7  contexts do not survive a resume                 hooks.Hooks.ResolveScope
 //	T8  concurrent runs of one agent race                hooks: nothing of a run in the value

@@ -54,7 +54,8 @@ type Budget struct {
 	Counter Counter
 }
 
-// WithDefaults returns a copy that is complete, or ErrInvalid.
+// WithDefaults returns a copy that is complete, or ErrInvalid. That of a copy is
+// the same again.
 func (b Budget) WithDefaults() (Budget, error) {
 	if b.Window <= 0 {
 		return b, fmt.Errorf("budget: %w: Window is %d: give the model's context window in tokens", backends.ErrInvalid, b.Window)
@@ -72,10 +73,13 @@ func (b Budget) WithDefaults() (Budget, error) {
 	return b, nil
 }
 
+// nothing is kept free where zero would mean the default.
+const nothing = -1
+
 func reserve(given, share, most int) int {
 	switch {
 	case given < 0:
-		return 0
+		return nothing
 	case given > 0:
 		return given
 	}
@@ -84,7 +88,10 @@ func reserve(given, share, most int) int {
 
 // Limit is the number of tokens that the conversation may have: the window less
 // what is kept free.
-func (b Budget) Limit() int { return b.Window - b.Answer - b.Tools - b.Memories }
+func (b Budget) Limit() int { return b.Window - max(b.Answer, 0) - max(b.Tools, 0) - b.Room() }
+
+// Room is the number of tokens that is kept free for what memory puts in.
+func (b Budget) Room() int { return max(b.Memories, 0) }
 
 // Usage says how full a context is.
 type Usage struct {
@@ -119,5 +126,5 @@ func (b Budget) Usage(messages []*schema.Message) Usage {
 			said += n
 		}
 	}
-	return Usage{Tokens: said + max(memories-b.Memories, 0), Limit: b.Limit()}
+	return Usage{Tokens: said + max(memories-b.Room(), 0), Limit: b.Limit()}
 }

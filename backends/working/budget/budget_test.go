@@ -28,7 +28,7 @@ func TestWithDefaults(t *testing.T) {
 		"shares":         {budget.Budget{Window: 16_000}, 2000, 1000, 1000, 12_000},
 		"no more than":   {budget.Budget{Window: 1_000_000}, 8192, 4096, 2048, 985_664},
 		"given":          {budget.Budget{Window: 1000, Answer: 1, Tools: 2, Memories: 3}, 1, 2, 3, 994},
-		"nothing kept":   {budget.Budget{Window: 1000, Answer: -1, Tools: -1, Memories: math.MinInt}, 0, 0, 0, 1000},
+		"nothing kept":   {budget.Budget{Window: 1000, Answer: -1, Tools: -1, Memories: math.MinInt}, -1, -1, -1, 1000},
 		"all but one":    {budget.Budget{Window: 100, Answer: 97, Tools: 1, Memories: 1}, 97, 1, 1, 1},
 		"one":            {budget.Budget{Window: 1}, 0, 0, 0, 1},
 		"a small window": {budget.Budget{Window: 15}, 1, 0, 0, 14},
@@ -40,6 +40,9 @@ func TestWithDefaults(t *testing.T) {
 			assert.Equal(t, []int{tc.answer, tc.tools, tc.memories, tc.limit}, []int{b.Answer, b.Tools, b.Memories, b.Limit()})
 			assert.NotNil(t, b.Counter)
 			assert.Equal(t, before, tc.in)
+			again, err := b.WithDefaults()
+			require.NoError(t, err)
+			assert.Equal(t, []int{tc.answer, tc.tools, tc.memories, tc.limit}, []int{again.Answer, again.Tools, again.Memories, again.Limit()})
 		})
 	}
 }

@@ -46,8 +46,8 @@ func (c *Context) currentGroups() [][]int {
 	newest := newestExchange(c.messages, l.running.exchanges)
 	var out [][]int
 	for n, e := range l.running.exchanges {
-		if n >= newest {
-			break
+		if n == newest || n == len(l.running.exchanges)-1 { // what follows the newest is retold by other agents
+			continue
 		}
 		if l.keeps(c.messages, e.from) || asks(c.messages[e.from]) {
 			continue

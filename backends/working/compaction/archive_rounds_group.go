@@ -65,7 +65,7 @@ func (c *Context) grow(g *leaving, indices []int) {
 
 // gain is how many tokens the context loses when standIn takes the group's place.
 func (c *Context) gain(g *leaving, standIn *schema.Message) int {
-	room := c.config.Budget.Memories
+	room := c.config.Budget.Room()
 	return g.tokens + max(c.memories-room, 0) - max(c.memories-g.notes-room, 0) - c.count(standIn)
 }
 

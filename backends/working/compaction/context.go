@@ -71,7 +71,7 @@ func (c *Context) count(m *schema.Message) int { return c.config.Budget.Counter.
 // Usage says how full the context is.
 func (c *Context) Usage() budget.Usage {
 	b := &c.config.Budget
-	return budget.Usage{Tokens: c.said + max(c.memories-b.Memories, 0), Limit: b.Limit()}
+	return budget.Usage{Tokens: c.said + max(c.memories-b.Room(), 0), Limit: b.Limit()}
 }
 
 // Over is by how many tokens the context is larger than what the steps go down

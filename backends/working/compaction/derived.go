@@ -28,7 +28,7 @@ func (DropDerived) Apply(ctx context.Context, c *Context) error {
 
 // dropNotes drops notes of former turns, oldest first, as long as that makes room.
 func (c *Context) dropNotes() {
-	l, room := c.layout(), c.config.Budget.Memories
+	l, room := c.layout(), c.config.Budget.Room()
 	var drop []int
 	over, memories := c.Over(), c.memories
 	for i := 0; i < l.running.from && over > 0 && memories > room; i++ {

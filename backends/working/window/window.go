@@ -95,7 +95,7 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
-	portable(h.Messages)
+	einox.Portable(h.Messages)
 	return tagged(h.Messages, tagOf(s)), nil
 }
 

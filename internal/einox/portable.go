@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package window
+package einox
 
 import (
 	"maps"
@@ -9,11 +9,11 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// portable takes out of what was loaded what Eino's checkpoints cannot hold: they
+// Portable takes out of what was loaded what Eino's checkpoints cannot hold: they
 // are gob, which fails on lists and objects as JSON makes them, and only once a run
 // is interrupted (trap T5). Texts, numbers and truth values that clients hang on the
 // parts of a message stay. The messages are the caller's own, and are changed.
-func portable(messages []*schema.Message) {
+func Portable(messages []*schema.Message) {
 	for _, m := range messages {
 		for i := range m.UserInputMultiContent {
 			inputPart(&m.UserInputMultiContent[i])
