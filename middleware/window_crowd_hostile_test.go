@@ -101,7 +101,7 @@ func confined(t *testing.T, db store.Sessions) {
 	}
 	var everybody []*prisoner
 	for n, s := range hostileSessions() {
-		if !long && n%5 != 0 && n > 40 {
+		if !long && n > 40 && n%5 != 0 || raced && n > 20 {
 			continue
 		}
 		p := &prisoner{scope: s, n: n}

@@ -193,7 +193,11 @@ func (l *life) talked(t *testing.T, db store.Sessions, acknowledged int) int64 {
 func killedSummarising(t *testing.T, db store.Sessions, at string) {
 	const before, meanwhile = 40, 3
 	kept, lost := 0, 0
-	for step, killed := 1, true; killed; step++ {
+	stride := 1
+	if raced {
+		stride = 4
+	}
+	for step, killed := 1, true; killed; step += stride {
 		l := &life{Store: at, User: fmt.Sprint("ann", step), Role: "summarises slowly", Step: step}
 		mem := open(t, summarised(l, db, testmodel.New(keepNumbers(func() {}))))
 		for n := range before {
@@ -223,7 +227,7 @@ func killedSummarising(t *testing.T, db store.Sessions, at string) {
 	}
 	t.Logf("killed at %d steps: the summary was kept after %d, and not after %d", kept+lost-1, kept, lost)
 	require.Positive(t, kept)
-	require.Greater(t, lost, 1)
+	require.Positive(t, lost)
 }
 
 func TestASummariserIsKilledAtAnyStep(t *testing.T) {
@@ -245,8 +249,11 @@ func TestOnRedisASummariserIsKilledAtAnyCommand(t *testing.T) {
 // kills the latter over and over, and the former at the end.
 func killedInACrowd(t *testing.T, db store.Sessions, at string) {
 	deaths, upto, acknowledged := 3, int64(0), 0
-	if long {
+	switch {
+	case long:
 		deaths = 10
+	case raced:
+		deaths = 1
 	}
 	l := &life{Store: at, User: "ann"}
 	for range deaths {
@@ -257,7 +264,10 @@ func killedInACrowd(t *testing.T, db store.Sessions, at string) {
 		}
 		summariser := &life{Store: at, User: "ann", Role: "summarises"}
 		summarises, told := summariser.start(t)
-		for range 2 + rand.IntN(8) {
+		for told.Text() != "fitted" {
+			require.True(t, told.Scan())
+		}
+		for range rand.IntN(8) {
 			require.True(t, told.Scan())
 		}
 		require.NoError(t, summarises.Process.Kill())

@@ -270,7 +270,10 @@ func dies(t *testing.T, new func(user string) *life, look func(l *life, acknowle
 		look(l, l.said(lines))
 		return lines, killed
 	}
-	for _, role := range roles {
+	for i, role := range roles {
+		if raced && i%3 != 0 {
+			continue
+		}
 		lines, killed := born(role, 0)
 		require.False(t, killed)
 		_, err := fmt.Sscanf(lines[len(lines)-1], "steps %d", &steps)
