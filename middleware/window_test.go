@@ -320,3 +320,16 @@ func TestAStoreThatIsAwayCostsTheHistoryAndNotTheReply(t *testing.T) {
 	require.Contains(t, stages, "record")
 	require.ErrorContains(t, mem.Close(context.Background()), "not appended")
 }
+
+// A turn that is many times larger than the window does not hide what was said
+// before it: it shrinks, and the directive of the turn before is shown.
+func TestALargeTurnDoesNotHideWhatWasSaidBefore(t *testing.T) {
+	mem := open(t, windowed(3000))
+	newAgent(t, mem, testmodel.Text("Oui.")).reply(asAnn(), "Always answer in French.")
+	big, _ := reading(t, 300, readAll(20), mem.AgentMiddleware())
+	big.reply(asAnn(), "Read everything.")
+
+	a := newAgent(t, mem, testmodel.Text("ok"))
+	a.reply(asAnn(), "What did you read?")
+	require.Contains(t, strings.Join(a.shown(0), "\n"), "Always answer in French.")
+}

@@ -25,6 +25,10 @@ type LoadRequest struct {
 	// appended; the summary and notices are not counted. Optional. Defaults to
 	// any number.
 	Tokens int
+	// TurnTokens is the most that one turn counts as: a caller who makes large turns
+	// smaller afterwards need not have them hide what was said before. Optional.
+	// Defaults to what the turn has.
+	TurnTokens int
 	// Messages is how many messages the turns may have together. Optional.
 	// Defaults to 1000.
 	Messages int
@@ -64,14 +68,14 @@ type History struct {
 // What Load reads depends on what it returns, not on how long the session is:
 // usually the session's state and one stretch of the log, at the same time.
 func (s *Service) Load(ctx context.Context, r *LoadRequest) (*History, error) {
-	if r == nil || r.Tokens < 0 || r.Messages < 0 {
+	if r == nil || r.Tokens < 0 || r.TurnTokens < 0 || r.Messages < 0 {
 		return nil, fmt.Errorf("load: %w: no request, or a negative limit", backends.ErrInvalid)
 	}
 	k, err := keyOf(r.Scope)
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	t := &tail{Service: s, key: k, limit: limit{tokens: r.Tokens, messages: r.Messages}}
+	t := &tail{Service: s, key: k, limit: limit{tokens: r.Tokens, turn: r.TurnTokens, messages: r.Messages}}
 	if t.limit.messages == 0 {
 		t.limit.messages = mostMessages
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -200,6 +201,28 @@ func TestLoadOfATurnResumedLate(t *testing.T) {
 	assert.EqualValues(t, 103, h.From)
 	assert.Len(t, h.Messages, 3)
 	assert.NoError(t, transcript.Check(h.Messages))
+}
+
+// A turn may count as less than it has, and those before it are loaded.
+func TestALargeTurnCountsAsNoMoreThanItMay(t *testing.T) {
+	w := onSQLite(t)
+	w.turns(ann, 1, 3) // 20 tokens each
+	w.say(ann, user("big", 0, "go"), reply("big", 1, "much").sized(5000), reply("big", 2, "more").sized(5000).end())
+	for _, tc := range []struct{ tokens, turn, loaded int }{
+		{100, 0, 3},   // the newest is whole, and all there is room for
+		{100, 40, 9},  // 40 and three times 20
+		{99, 40, 7},   // one less
+		{100, 60, 7},  // 60 and twice 20
+		{100, 100, 3}, // it fills the room
+		{10, 10, 3},
+		{0, 10, 9}, // any number
+	} {
+		h := w.load(&session.LoadRequest{Scope: ann, Tokens: tc.tokens, TurnTokens: tc.turn})
+		turns := slices.DeleteFunc(h.Messages, einox.IsSummary)
+		assert.Len(t, turns, tc.loaded, "%+v", tc)
+	}
+	_, err := w.Load(t.Context(), &session.LoadRequest{Scope: ann, TurnTokens: -1})
+	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 func TestLoadMarksMessages(t *testing.T) {

@@ -26,7 +26,7 @@ const (
 )
 
 // limit is how much a window may hold.
-type limit struct{ tokens, messages int }
+type limit struct{ tokens, turn, messages int }
 
 func (l limit) over(tokens, messages int) bool {
 	return messages > l.messages || l.tokens > 0 && tokens > l.tokens
@@ -179,11 +179,32 @@ func (t *tail) before(i int) int {
 
 // size counts what was read.
 func (t *tail) size() (tokens, said int) {
+	w := weight{limit: t.limit}
 	for i := range t.entries {
-		tokens += t.tokens(&t.entries[i])
+		w.add(&t.entries[i], t.tokens(&t.entries[i]))
 		if !empty(&t.entries[i]) {
 			said++
 		}
 	}
-	return tokens, said
+	return w.tokens, said
+}
+
+// weight is what entries count as.
+type weight struct {
+	limit  limit
+	tokens int
+	turns  map[string]int // what each turn has, where it may not count in full
+}
+
+func (w *weight) add(e *store.Entry, tokens int) {
+	if w.limit.turn == 0 {
+		w.tokens += tokens
+		return
+	}
+	if w.turns == nil {
+		w.turns = make(map[string]int)
+	}
+	had := w.turns[e.Turn]
+	w.turns[e.Turn] = had + tokens
+	w.tokens += min(had+tokens, w.limit.turn) - min(had, w.limit.turn)
 }

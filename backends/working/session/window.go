@@ -21,18 +21,19 @@ func (t *tail) window() []store.Entry {
 	newest := t.newest()
 	longest, clean := newest, -1
 	longestSaid, cleanSaid := 0, 0
-	tokens, said, oldest := 0, 0, len(t.entries)
+	counted, said, oldest := weight{limit: t.limit}, 0, len(t.entries)
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		e := &t.entries[i]
 		if empty(e) {
 			continue
 		}
-		tokens, said = tokens+t.tokens(e), said+1
+		counted.add(e, t.tokens(e))
+		said++
 		oldest = min(oldest, first[e.Turn]) // where the turns from here on began
 		if i > newest || !t.begins(i) {
 			continue
 		}
-		if t.limit.over(tokens, said) {
+		if t.limit.over(counted.tokens, said) {
 			break
 		}
 		longest, longestSaid = i, said

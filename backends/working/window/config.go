@@ -43,7 +43,8 @@ type Config struct {
 	// NoHistory leaves it to the caller to pass what was said before.
 	NoHistory bool
 	// HistoryTokens is how much of the log one reply loads, in tokens as they were
-	// appended; the compaction makes room for it. Optional. Defaults to four times
+	// appended; the compaction makes room for it. A turn counts as a quarter of it at
+	// most, so that a large one does not hide what was said before. Optional. Defaults to four times
 	// the budget's limit: large outputs of tools shrink without a model.
 	HistoryTokens int
 

@@ -58,7 +58,7 @@ func TestNoHistoryWhereNoneIsWanted(t *testing.T) {
 }
 
 func TestHistoryTokensBoundWhatIsLoaded(t *testing.T) {
-	for _, c := range []struct{ turns, tokens, want int }{{20, 150, 0}, {20, 600, 0}, {1, 1, 2}, {5, 1, 2}} {
+	for _, c := range []struct{ turns, tokens, want int }{{20, 480, 0}, {20, 600, 0}, {1, 1, 2}, {5, 1, 2}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			x := newWorld(t, 8000, func(w *window.Config) { w.HistoryTokens = c.tokens })
 			x.talk(c.turns, 10)

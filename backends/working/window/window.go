@@ -82,6 +82,9 @@ func (w *Window) Budget() budget.Budget { return w.cfg.Budget }
 // Usage measures a context as it is.
 func (w *Window) Usage(messages []*schema.Message) budget.Usage { return w.cfg.Budget.Usage(messages) }
 
+// turnShare is the part of Config.HistoryTokens that one turn counts as, at most.
+const turnShare = 4
+
 // History returns what was said in the scope's session before, to go in front of
 // what is said now; nothing under Config.NoHistory, and where the scope names no
 // session: turns without one have nothing to do with each other. It may go into a
@@ -91,7 +94,7 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 	if w.cfg.NoHistory || s.SessionID == "" {
 		return nil, nil
 	}
-	h, err := w.sessions.Load(ctx, &session.LoadRequest{Scope: s, Tokens: w.cfg.HistoryTokens})
+	h, err := w.sessions.Load(ctx, &session.LoadRequest{Scope: s, Tokens: w.cfg.HistoryTokens, TurnTokens: max(w.cfg.HistoryTokens/turnShare, 1)})
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
