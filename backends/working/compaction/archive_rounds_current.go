@@ -25,45 +25,56 @@ func (ArchiveCurrent) Name() string { return "archive_current" }
 
 // Apply implements [Step].
 func (s ArchiveCurrent) Apply(ctx context.Context, c *Context) error {
-	shapes := c.shapes(false)
-	g, shape, ok := c.smallest(c.openGroups(), slackOf(s.Slack), shapes)
-	if !ok {
-		shape = shapes[len(shapes)-1]
-	}
-	var err error
-	if g.fresh {
-		err = c.fold(ctx, g, shape)
-	}
+	older, retold := c.currentGroups()
+	err := s.leave(ctx, c, older)
 	if errors.Is(err, ErrNoArchive) {
 		return err
+	}
+	if c.Over() > 0 && len(retold) > 0 {
+		_, retold = c.currentGroups() // where they stand now
+		err = errors.Join(err, s.leave(ctx, c, retold))
 	}
 	return errors.Join(err, c.offloadNewest(ctx), c.tighten(ctx))
 }
 
-// currentGroups returns what of the running round may leave, an exchange each.
-func (c *Context) currentGroups() [][]int {
+// leave folds as many of groups, which follow one another, as need be.
+func (s ArchiveCurrent) leave(ctx context.Context, c *Context, groups [][]int) error {
+	shapes := c.shapes(false)
+	g, shape, ok := c.smallest(c.open(groups), slackOf(s.Slack), shapes)
+	if !ok {
+		shape = shapes[len(shapes)-1]
+	}
+	if !g.fresh {
+		return nil
+	}
+	return c.fold(ctx, g, shape)
+}
+
+// currentGroups returns what of the running round may leave, an exchange each:
+// what comes before the newest one, and what other agents retold after it. The
+// last message stays.
+func (c *Context) currentGroups() (older, retold [][]int) {
 	l := c.layout()
 	newest := newestExchange(c.messages, l.running.exchanges)
-	var out [][]int
 	for n, e := range l.running.exchanges {
-		if n == newest || n == len(l.running.exchanges)-1 { // what follows the newest is retold by other agents
-			continue
-		}
-		if l.keeps(c.messages, e.from) || asks(c.messages[e.from]) {
+		if n == newest || n == len(l.running.exchanges)-1 || l.keeps(c.messages, e.from) || asks(c.messages[e.from]) {
 			continue
 		}
 		var indices []int
 		for i := e.from; i < e.to; i++ {
 			indices = append(indices, i)
 		}
-		out = append(out, indices)
+		if n < newest {
+			older = append(older, indices)
+		} else {
+			retold = append(retold, indices)
+		}
 	}
-	return out
+	return older, retold
 }
 
-// openGroups are those of [Context.currentGroups] that may be nested deeper.
-func (c *Context) openGroups() [][]int {
-	groups := c.currentGroups()
+// open are those of groups that may be nested deeper.
+func (c *Context) open(groups [][]int) [][]int {
 	var firsts []int
 	for _, g := range groups {
 		firsts = append(firsts, g[0])
