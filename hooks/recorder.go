@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
@@ -24,6 +25,8 @@ type recorder struct {
 
 	heard       []*utterance
 	streams     sync.WaitGroup // those still being read
+	reading     atomic.Int64   // how many those are
+	written     int            // how many messages of the turn the log was given while the run goes on
 	failed      bool           // the run told of an error
 	interrupted bool
 	saved       int // how many utterances the open turn was saved with, plus one
@@ -38,6 +41,7 @@ func (h *Hooks) forward(ctx context.Context, events *adk.AsyncIterator[*adk.Agen
 	out, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
 	go func() {
 		defer gen.Close()
+		h.harmless(ctx, StageRecord, func() { rec.progress(ctx) }) // the question
 		for {
 			e, ok := events.Next()
 			if !ok {
@@ -45,6 +49,7 @@ func (h *Hooks) forward(ctx context.Context, events *adk.AsyncIterator[*adk.Agen
 			}
 			h.harmless(ctx, StageRecord, func() { rec.hear(ctx, e) })
 			gen.Send(e)
+			h.harmless(ctx, StageRecord, func() { rec.progress(ctx) })
 		}
 		h.harmless(ctx, StageRecord, func() { rec.finish(ctx) })
 	}()
@@ -88,13 +93,29 @@ func (r *recorder) listen(e *adk.AgentEvent) {
 		c.SetAutomaticClose()
 	}
 	v.MessageStream = copies[0]
+	r.reading.Add(1)
 	r.streams.Go(func() {
+		defer r.reading.Add(-1)
 		// A stream that fails was no answer: the model is asked again, or the run fails.
 		_ = safely("stream", func() (err error) {
 			u.message, err = schema.ConcatMessageStream(copies[1])
 			return err
 		})
 	})
+}
+
+// progress writes what the turn has come to while the run goes on: a long task
+// must not be lost with its process. What is still being said is written later.
+func (r *recorder) progress(ctx context.Context) {
+	if r.hooks.cfg.Window == nil || r.run.resumed || r.saved > 0 || r.reading.Load() > 0 {
+		return
+	}
+	said := slices.Concat(r.run.reply.Said, conversation(r.heard))
+	if len(said) <= r.written {
+		return
+	}
+	r.hooks.write(ctx, &working.Turn{Scope: r.run.scope(), ID: r.run.reply.Turn, First: r.written, Messages: said[r.written:], Time: r.hooks.cfg.Clock()})
+	r.written = len(said)
 }
 
 // finish writes what is known of the turn. It is called at the end of the run,

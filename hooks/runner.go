@@ -24,7 +24,8 @@ type Runner struct {
 
 // WrapRunner returns r with memory around each run, whatever the agent tree in
 // it: every agent sees the note, because it is part of the run's input, and the
-// turn is recorded from the run's events when its iterator ends.
+// turn is recorded from the run's events when its iterator ends, and with
+// Config.Window while the run goes on, too.
 //
 // An interrupted turn is kept under its checkpoint id and completed by Resume, in
 // this process or another. Resume needs the scope as Run did: contexts do not
