@@ -185,6 +185,10 @@ type SessionUpdate struct {
 
 	Version int64 // Optional. The version expected. Defaults to any.
 	Token   int64 // Optional. The token of a lease that must be held and not expired. Defaults to any.
+	// Summarised is the SummaryUpto expected: a summary that goes on from another
+	// one is refused once there is a third. Appends do not matter. Optional. Defaults
+	// to any.
+	Summarised *int64
 
 	Acquire *Acquire // take or renew the lease
 	Release bool     // give the lease of Token back

@@ -39,6 +39,9 @@ func holds(u *store.SessionUpdate, st *store.Session, now time.Time) error {
 	if u.Version != 0 && u.Version != st.Version {
 		return fmt.Errorf("%w: it has version %d, %d was expected: read it again", backends.ErrConflict, st.Version, u.Version)
 	}
+	if u.Summarised != nil && *u.Summarised != st.SummaryUpto {
+		return fmt.Errorf("%w: its summary reaches up to message %d, %d was expected: read it again", backends.ErrConflict, st.SummaryUpto, *u.Summarised)
+	}
 	if u.Token == 0 {
 		return nil
 	}

@@ -33,6 +33,7 @@ func TestSession(t *testing.T) {
 		want func(*store.Session)
 	}{
 		"nothing":            {store.SessionUpdate{}, now, func(*store.Session) {}},
+		"the summary before": {store.SessionUpdate{Summarised: ptr(int64(1))}, now, func(*store.Session) {}},
 		"version and token":  {store.SessionUpdate{Version: 7, Token: 5}, later.Add(-1), func(*store.Session) {}},
 		"watermark":          {store.SessionUpdate{Watermark: ptr(int64(2))}, now, func(s *store.Session) { s.Watermark = 2 }},
 		"watermark falls":    {store.SessionUpdate{Watermark: ptr(int64(0))}, now, func(*store.Session) {}},
@@ -92,6 +93,8 @@ func TestSessionDoesNotHold(t *testing.T) {
 		says  string
 	}{
 		"another version":   {store.SessionUpdate{Version: 6}, nil, now, "it has version 7, 6 was expected"},
+		"another summary":   {store.SessionUpdate{Summarised: ptr(int64(2))}, nil, now, "up to message 1, 2 was expected"},
+		"a first summary":   {store.SessionUpdate{Summarised: ptr(int64(0))}, nil, now, "up to message 1, 0 was expected"},
 		"a stale token":     {store.SessionUpdate{Token: 4}, nil, now, "token 4"},
 		"a future token":    {store.SessionUpdate{Token: 6}, nil, now, "token 6"},
 		"an expired token":  {store.SessionUpdate{Token: 5}, nil, now.Add(time.Minute), "ended"},

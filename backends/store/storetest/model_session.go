@@ -64,6 +64,9 @@ func (m *model) update(u *store.SessionUpdate, now time.Time) (*store.Session, e
 	}
 	st := s.state
 	lease := &st.Lease
+	if u.Summarised != nil && *u.Summarised != st.SummaryUpto {
+		return nil, backends.ErrConflict
+	}
 	if u.Token != 0 && (lease.Owner == "" || lease.Token != u.Token || !now.Before(lease.Expires)) {
 		return nil, backends.ErrConflict
 	}
@@ -87,6 +90,9 @@ func (m *model) update(u *store.SessionUpdate, now time.Time) (*store.Session, e
 	}
 	if u.Summary != nil {
 		st.Summary = *u.Summary
+	}
+	if u.SummaryUpto != nil {
+		st.SummaryUpto = *u.SummaryUpto
 	}
 	if u.Expires != nil {
 		st.Expires = *u.Expires

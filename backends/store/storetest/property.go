@@ -179,6 +179,10 @@ func (r *run) change() *store.SessionUpdate {
 		u.Title = ptr(r.pick("title", "", "x", "y"))
 	case "summary":
 		u.Summary = ptr(r.pick("summary", "", "x", "y"))
+		u.SummaryUpto = ptr(int64(rapid.IntRange(0, 2).Draw(r.rt, "upto")))
+		if rapid.Bool().Draw(r.rt, "from one") {
+			u.Summarised = ptr(int64(rapid.IntRange(0, 2).Draw(r.rt, "from")))
+		}
 	case "expires":
 		u.Expires = ptr(r.clock.Now().Add(time.Minute))
 		if rapid.Bool().Draw(r.rt, "never") {

@@ -22,6 +22,7 @@ var sharedBehaviours = []sharedBehaviour{
 	{"records of one handle are seen by the other", sharedRecords},
 	{"sessions and blobs of one handle are seen by the other", sharedSessions},
 	{"an expected version holds across handles", sharedVersions},
+	{"a summary goes on from the one that it was made from", sharedSummary},
 	{"a lease holds across handles", sharedLease},
 	{"a key holds across handles", sharedKeys},
 	{"a drop of one handle resets readers of the other", sharedDrop},
@@ -62,6 +63,23 @@ func sharedVersions(a, b *env) {
 	s := a.append("s", message("m1", "1"))
 	b.append("s", message("m2", "1"))
 	a.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Version: s.Version, Summary: ptr("x")})
+}
+
+// Of two summaries that go on from one, the first is kept; what is appended
+// meanwhile keeps nobody from writing one.
+func sharedSummary(a, b *env) {
+	a.append("s", message("m1", "1"), message("m2", "2"))
+	first := func(text string, upto int64) *store.SessionUpdate {
+		return &store.SessionUpdate{Session: "s", Summarised: ptr(int64(0)), Summary: ptr(text), SummaryUpto: ptr(upto)}
+	}
+	b.append("s", message("m3", "3"))
+	a.update(first("a's", 2))
+	b.updateFails(backends.ErrConflict, first("b's", 3))
+	require.Equal(b, "a's", b.session("s").Summary)
+	a.append("s", message("m4", "4"))
+	got := b.update(&store.SessionUpdate{Session: "s", Summarised: ptr(int64(2)), Summary: ptr("b's"), SummaryUpto: ptr(int64(3))})
+	require.EqualValues(b, 3, got.SummaryUpto)
+	require.Equal(a, "b's", a.session("s").Summary)
 }
 
 func sharedLease(a, b *env) {

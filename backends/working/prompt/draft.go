@@ -14,7 +14,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -93,11 +92,7 @@ func (d *draft) keep(ctx context.Context, sum *compaction.Summary) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx) // the model was paid
-	info, err := d.cfg.Sessions.Get(ctx, d.scope)
-	if err == nil && info.SummaryUpto < sum.Upto {
-		_, err = d.cfg.Sessions.CommitSummary(ctx, d.scope, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: sum.Text})
-	}
-	if err != nil {
+	if _, err := d.cfg.Sessions.KeepSummary(ctx, d.scope, sum.Upto, sum.Text); err != nil {
 		d.prompt.Failed.Summary = fmt.Errorf("keeping the summary up to message %d: %w", sum.Upto, err)
 	}
 }

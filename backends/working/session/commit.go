@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -21,9 +20,6 @@ type Summary struct {
 	Text string // Required.
 }
 
-// mostTries is how often a summary is committed while others write to the session.
-const mostTries = 1000
-
 // CommitSummary puts a summary in the place of the one that it goes on from, by
 // compare-and-swap: messages that are appended meanwhile stay outside of it. It
 // waits for no model, and keeps nobody from appending.
@@ -35,7 +31,7 @@ const mostTries = 1000
 // False without an error means that nothing was kept: another summary came
 // first, or no complete turn is covered. Repeating a call that failed is
 // harmless. Messages that the log does not have are ErrInvalid; no such session
-// is ErrNotFound; a session that others write to without end is ErrConflict.
+// is ErrNotFound.
 func (s *Service) CommitSummary(ctx context.Context, scope backends.Scope, sum *Summary) (bool, error) {
 	if sum == nil || sum.Text == "" || sum.From < 0 || sum.Upto <= sum.From {
 		return false, fmt.Errorf("summary: %w: needs a text, and to end after the one before", backends.ErrInvalid)
@@ -51,49 +47,37 @@ func (s *Service) CommitSummary(ctx context.Context, scope backends.Scope, sum *
 	return ok, nil
 }
 
-func (s *Service) commit(ctx context.Context, k key, sum Summary) (bool, error) {
-	for n := 0; ; n++ {
-		st, err := s.cfg.Sessions.Session(ctx, k.partition, k.id)
-		switch {
-		case err != nil:
-			return false, err
-		case sum.Upto > st.LastSeq:
-			return false, fmt.Errorf("%w: the log ends with message %d", backends.ErrInvalid, st.LastSeq)
-		case n == 0: // what is complete now stays so
-			if sum.Upto, err = s.complete(ctx, k, st, sum); err != nil {
-				return false, err
-			}
-		}
-		switch {
-		case st.SummaryUpto == sum.Upto && st.Summary == sum.Text: // by an earlier try whose answer was lost
-			return sum.Upto > sum.From, nil
-		case st.SummaryUpto != sum.From || sum.Upto <= sum.From:
-			return false, nil
-		}
-		_, err = s.update(ctx, k, store.SessionUpdate{Version: st.Version, Summary: &sum.Text, SummaryUpto: &sum.Upto})
-		if !errors.Is(err, backends.ErrConflict) || n == mostTries {
-			return err == nil, err
-		}
-		if err := stepBack(ctx, n); err != nil {
-			return false, err
-		}
+// KeepSummary keeps a text that covers the session from its first message up to
+// the one given, unless there is a summary that reaches as far; see
+// [Service.CommitSummary], whose errors it returns.
+func (s *Service) KeepSummary(ctx context.Context, scope backends.Scope, upto int64, text string) (bool, error) {
+	info, err := s.Get(ctx, scope)
+	if err != nil || info.SummaryUpto >= upto {
+		return false, err
 	}
+	return s.CommitSummary(ctx, scope, &Summary{From: info.SummaryUpto, Upto: upto, Text: text})
 }
 
-// stepBack waits a little after several conflicts, so that many who write to one
-// session get on.
-func stepBack(ctx context.Context, n int) error {
-	if n < 4 {
-		return ctx.Err()
+func (s *Service) commit(ctx context.Context, k key, sum Summary) (bool, error) {
+	st, err := s.cfg.Sessions.Session(ctx, k.partition, k.id)
+	switch {
+	case err != nil:
+		return false, err
+	case sum.Upto > st.LastSeq:
+		return false, fmt.Errorf("%w: the log ends with message %d", backends.ErrInvalid, st.LastSeq)
 	}
-	pause := time.NewTimer(time.Duration(rand.Int64N(int64(min(n, 50)) * int64(time.Millisecond))))
-	defer pause.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-pause.C:
-		return nil
+	if sum.Upto, err = s.complete(ctx, k, st, sum); err != nil || sum.Upto <= sum.From {
+		return false, err
 	}
+	_, err = s.update(ctx, k, store.SessionUpdate{Summarised: &sum.From, Summary: &sum.Text, SummaryUpto: &sum.Upto})
+	if !errors.Is(err, backends.ErrConflict) {
+		return err == nil, err
+	}
+	// Another one came first, or this one did, and the answer was lost.
+	if st, err = s.cfg.Sessions.Session(ctx, k.partition, k.id); err != nil {
+		return false, err
+	}
+	return st.SummaryUpto == sum.Upto && st.Summary == sum.Text, nil
 }
 
 // complete returns how far the summary reaches before the first turn that may

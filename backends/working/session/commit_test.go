@@ -5,7 +5,6 @@ package session_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -119,26 +118,24 @@ func TestCommitSummarySaysWhatItCouldNotRead(t *testing.T) {
 	}
 }
 
-// A session that others change each time between the look and the write: the caller
-// ends the waiting.
-func TestCommitSummaryEndsWithItsContext(t *testing.T) {
+// Whatever others append between the look and the write: it is one write.
+func TestAppendsKeepNoSummaryFromBeingKept(t *testing.T) {
 	w := onSQLite(t)
 	w.turns(ann, 1, 2)
-	ctx, cancel := context.WithCancelCause(t.Context())
 	n := 0
 	w.log.before = func(c call) error {
 		if c.op == "update" {
 			n++
 			w.turns(ann, 2+n, 2+n)
 		}
-		if n == 10 {
-			cancel(errors.New("enough"))
-		}
 		return nil
 	}
-	_, err := w.CommitSummary(ctx, ann, &session.Summary{Upto: 2, Text: "gist"})
-	require.Error(t, err)
-	require.EqualValues(t, 0, w.state(ann).SummaryUpto)
+	ok, err := w.CommitSummary(t.Context(), ann, &session.Summary{Upto: 2, Text: "gist"})
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, 1, n)
+	st := w.state(ann)
+	require.Equal(t, []int64{2, 6}, []int64{st.SummaryUpto, st.LastSeq})
 }
 
 // Many append while many summarise, each from what it has read. The text of a
@@ -262,4 +259,21 @@ func TestUsageRefuses(t *testing.T) {
 	}
 	_, err = w.Usage(t.Context(), ann, 1, 0)
 	assert.ErrorIs(t, err, backends.ErrUnavailable)
+}
+
+func TestKeepSummaryReachesFurther(t *testing.T) {
+	w := onSQLite(t)
+	w.turns(ann, 1, 3)
+	for _, tc := range []struct {
+		upto int64
+		text string
+		ok   bool
+	}{{2, "one turn", true}, {2, "one turn again", false}, {4, "two turns", true}, {2, "back", false}} {
+		ok, err := w.KeepSummary(t.Context(), ann, tc.upto, tc.text)
+		require.NoError(t, err)
+		require.Equal(t, tc.ok, ok, tc.text)
+	}
+	require.Equal(t, "two turns", w.state(ann).Summary)
+	_, err := w.KeepSummary(t.Context(), backends.Scope{UserID: "bob", SessionID: "s1"}, 2, "x")
+	require.ErrorIs(t, err, backends.ErrNotFound)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -60,10 +59,7 @@ func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Sum
 	if w.cfg.Redact != nil {
 		text = w.cfg.Redact(text)
 	}
-	info, err := w.sessions.Get(ctx, s)
-	if err == nil && info.SummaryUpto < sum.Upto {
-		_, err = w.sessions.CommitSummary(ctx, s, &session.Summary{From: info.SummaryUpto, Upto: sum.Upto, Text: text})
-	}
+	_, err := w.sessions.KeepSummary(ctx, s, sum.Upto, text)
 	if err != nil && !errors.Is(err, backends.ErrNotFound) {
 		w.report(ctx, StageSummary, fmt.Errorf("keeping the summary up to message %d: %w", sum.Upto, err))
 	}
