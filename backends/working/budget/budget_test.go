@@ -156,7 +156,7 @@ func TestWhatFitsIsWithinTheWindow(t *testing.T) {
 			all += n + 4
 			messages = append(messages, m)
 		}
-		taken := all + max(b.Memories-memories, 0) + b.Answer + b.Tools
+		taken := all + max(b.Memories-memories, 0) + max(b.Answer, 0) + max(b.Tools, 0)
 		require.Equal(rt, taken <= b.Window, b.Usage(messages).Err() == nil)
 	})
 }
