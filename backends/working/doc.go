@@ -34,6 +34,13 @@
 // System messages, injected memory notes and empty messages never enter the log;
 // every text is redacted before it does.
 //
+// # What a model is shown of it
+//
+// The log is also what a conversation goes on from. Package window below shows a
+// model as much of it as fits: session loads it, compaction makes it smaller,
+// archive keeps what leaves, budget counts, core has the blocks that stay, and
+// prompt puts a prompt together without an agent.
+//
 // # When learning fails
 //
 // The pause after a failure is kept in the session, so that all processes respect
