@@ -168,11 +168,15 @@ func (l *life) talked(t *testing.T, db store.Sessions, acknowledged int) int64 {
 	}
 	var all []string
 	told := append(numbered(st.Summary), named(st.Summary)...)
+	firstNamed := 0 // stretches before it are counted alone, when they are too many to name
+	if strings.Contains(st.Summary, "older stretches") {
+		firstNamed = slices.Min(named(st.Summary))
+	}
 	for i := range log {
 		n := i / 2
 		require.Equal(t, fmt.Sprintf("t%d-%d", n, i%2), log[i].ID)
 		all = append(all, sayings([]*schema.Message{log[i].Message.Message})...)
-		if log[i].Seq <= st.SummaryUpto {
+		if log[i].Seq <= st.SummaryUpto && n >= firstNamed {
 			require.Contains(t, told, n, "it is summarised, and the summary tells of it or names it: %s", st.Summary)
 		}
 	}

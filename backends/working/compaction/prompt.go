@@ -22,6 +22,7 @@ type promptSet struct {
 	calls      string // heading of the calls that code lists
 	more       string // the calls that are too many to list; a format for number and names
 	kept       string // heading of stand-ins that are carried along as they are
+	older      string // those of them that are too many to list; a format for the number
 	source     string // last line; a format for the ref, which code writes
 	sourceOnly string // the same for agents without the tools
 	titles     map[string]string
@@ -59,6 +60,7 @@ Write in the language of the conversation; do not translate. Invent nothing. Wri
 	calls:      `Tools called`,
 	more:       `%d earlier calls: %s`,
 	kept:       `Not summarised`,
+	older:      `%d older stretches, which the archive below holds, too`,
 	source:     `[The messages themselves are in the archive %s: read_working_memory and grep_working_memory find every word.]`,
 	sourceOnly: `[The messages themselves are in the archive %s.]`,
 	titles: map[string]string{
@@ -91,6 +93,7 @@ var chinese = promptSet{
 	calls:      `调用过的工具`,
 	more:       `%d 次更早的调用： %s`,
 	kept:       `未作摘要`,
+	older:      `另有 %d 段更早的内容，同样在下面的归档里`,
 	source:     `[原消息存于归档 %s：用 read_working_memory 和 grep_working_memory 可以查到每一个字。]`,
 	sourceOnly: `[原消息存于归档 %s。]`,
 	titles: map[string]string{

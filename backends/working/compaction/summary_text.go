@@ -29,6 +29,7 @@ type summary struct {
 	calls    []string // oldest first
 	earlier  map[string]int
 	kept     []string // stand-ins that no model summarised
+	older    int      // how many more of those there were
 }
 
 // How much code writes, at most.
@@ -50,7 +51,7 @@ func (s *summary) text(p *promptSet, ref string) string {
 	for _, part := range parts {
 		writeSection(&sb, p.titles[part], s.digest[part])
 	}
-	writeSection(&sb, p.kept, s.kept)
+	writeSection(&sb, p.kept, append(s.unlisted(p), s.kept...))
 	writeSection(&sb, p.calls, append(s.more(p), s.calls...))
 	source := p.source
 	if s.noTools {
@@ -68,6 +69,14 @@ func writeSection(sb *strings.Builder, title string, entries []string) {
 	for _, e := range entries {
 		sb.WriteString("\n- " + e)
 	}
+}
+
+// unlisted is the line about stand-ins that are too many to list.
+func (s *summary) unlisted(p *promptSet) []string {
+	if s.older == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf(p.older, s.older)}
 }
 
 func (s *summary) more(p *promptSet) []string {
@@ -154,7 +163,7 @@ func (p *promptSet) read(text string) *summary {
 			s.call(entry)
 			continue
 		case title == p.kept && listed:
-			s.kept = append(s.kept, entry)
+			s.keep(entry, p)
 			continue
 		}
 		if title != p.calls && title != p.kept {
@@ -163,6 +172,17 @@ func (p *promptSet) read(text string) *summary {
 	}
 	s.body = strings.Join(body, "\n")
 	return s
+}
+
+// keep adds a line of the list of stand-ins.
+func (s *summary) keep(line string, p *promptSet) {
+	before, after, _ := strings.Cut(p.older, "%d")
+	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(line, before), after))
+	if err == nil && strings.HasPrefix(line, before) && strings.HasSuffix(line, after) {
+		s.older += n
+		return
+	}
+	s.kept = append(s.kept, line)
 }
 
 // call adds a line of the list of calls.
@@ -190,6 +210,7 @@ func (s *summary) join(m *schema.Message) {
 	former := readSummary(m)
 	s.replaced += former.replaced
 	s.kept = append(s.kept, former.kept...)
+	s.older += former.older
 	s.calls = append(s.calls, former.calls...)
 	for name, n := range former.earlier {
 		s.earlier[name] += n
@@ -197,9 +218,12 @@ func (s *summary) join(m *schema.Message) {
 }
 
 // bound cuts the lists that code writes: the newest calls that fit into tokens
-// keep their arguments, of the others the names are counted.
+// keep their arguments, of the others the names are counted; of the stand-ins the
+// newest stay, and the others are counted.
 func (s *summary) bound(tokens int, count budget.Counter) {
-	s.kept = s.kept[max(0, len(s.kept)-keptLines):]
+	if n := len(s.kept) - keptLines; n > 0 {
+		s.kept, s.older = s.kept[n:], s.older+n
+	}
 	first := len(s.calls)
 	for first > 0 {
 		if tokens -= count.Text(s.calls[first-1]) + 2; tokens < 0 {
