@@ -45,7 +45,7 @@ var prepareCodec = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[sav
 func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	s := saved{Format: format, Messages: make([]savedMessage, len(messages))}
 	for i, m := range messages {
-		s.Messages[i] = savedMessage{Message: x.clean(m), Marks: einox.Marks(m)}
+		s.Messages[i] = savedMessage{Message: x.clean(m), Marks: x.marks(m)}
 	}
 	data, err := marshal(&s)
 	if err == nil && bytes.Contains(data, []byte(`"extra":`)) { // of a part; maybe nested deeper than can be read

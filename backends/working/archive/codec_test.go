@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 func TestAnIDIsOfTheContent(t *testing.T) {
@@ -66,6 +67,27 @@ func TestTextsAreRedacted(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, page.Text, "hunter2")
 	require.Equal(t, 6, strings.Count(page.Text, "pw [secret]"))
+}
+
+// What stands in for messages quotes them in a mark.
+func TestMarksAreRedacted(t *testing.T) {
+	w := newWorld(t, func(c *archive.Config) {
+		c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") }
+	})
+	const key = einox.MarkerKey + "_standin"
+	m := einox.WithMarks(schema.UserMessage("pw hunter2"), map[string]string{
+		einox.MarkerKey: "summary", key: `{"messages":1234567,"before":"pw hunter2","asked":["the pw \u0026 hunter2"],"tools":[{"name":"hunter2","calls":1}]}`,
+	})
+	before := einox.Marks(m)
+	ref := w.put(ann, m)
+	data, err := w.store.GetBlob(t.Context(), partition(t, ann), ann.SessionID, w.blobs(ann)[0])
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "hunter2")
+	require.Equal(t, before, einox.Marks(m), "the caller's message is as it was")
+	out, err := w.of(ann).Messages(t.Context(), ref)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"messages":1234567,"before":"pw [secret]","asked":["the pw & [secret]"],"tools":[{"name":"[secret]","calls":1}]}`, einox.Marks(out[0])[key])
+	require.True(t, einox.IsSummary(out[0]))
 }
 
 func FuzzDecode(f *testing.F) {
