@@ -87,7 +87,7 @@ func reserve(given, share, most int) int {
 }
 
 // Limit is the number of tokens that the conversation may have: the window less
-// what is kept free.
+// what is kept free. The budget should be complete, as for [Budget.Usage].
 func (b Budget) Limit() int { return b.Window - max(b.Answer, 0) - max(b.Tools, 0) - b.Room() }
 
 // Room is the number of tokens that is kept free for what memory puts in.
@@ -113,8 +113,12 @@ func (u Usage) Err() error {
 	return &OverError{Tokens: u.Tokens, Limit: u.Limit}
 }
 
-// Usage measures a context.
+// Usage measures a context; nil messages count nothing. The budget should be complete,
+// see [Budget.WithDefaults]: what is 0 in another is taken for 0.
 func (b Budget) Usage(messages []*schema.Message) Usage {
+	if b.Counter == nil {
+		b.Counter = Estimate
+	}
 	said, memories := 0, 0
 	for _, m := range messages {
 		if m == nil {

@@ -109,6 +109,13 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// A budget that nobody completed counts with the default.
+func TestUsageOfABudgetAsGiven(t *testing.T) {
+	m := schema.UserMessage("how full is it?")
+	u := budget.Budget{Window: 100}.Usage([]*schema.Message{m})
+	assert.Equal(t, budget.Usage{Tokens: budget.Estimate.Message(m), Limit: 100}, u)
+}
+
 func TestUsageSaysByHowMuch(t *testing.T) {
 	for _, tc := range []struct {
 		u       budget.Usage

@@ -86,8 +86,9 @@ func (t tokenizer) Message(m *schema.Message) int {
 }
 
 func (t tokenizer) part(kind schema.ChatMessagePartType, text string) int {
-	if kind == schema.ChatMessagePartTypeText {
-		return t(text)
+	n := t(text)
+	if kind != schema.ChatMessagePartTypeText && kind != "" {
+		n += mediaTokens
 	}
-	return mediaTokens
+	return n
 }

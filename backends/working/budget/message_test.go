@@ -27,6 +27,7 @@ func TestWhatAMessageCounts(t *testing.T) {
 		"text part":   {&schema.Message{UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "1234"}}}, 8},
 		"image part":  {&schema.Message{AssistantGenMultiContent: []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL}}}, 804},
 		"old image":   {&schema.Message{MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeImageURL}}}, 804},
+		"no type":     {&schema.Message{MultiContent: []schema.ChatMessagePart{{Text: "1234"}}}, 8},
 		"old text":    {&schema.Message{MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeText, Text: "1234"}}}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
