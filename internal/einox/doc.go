@@ -24,7 +24,7 @@
 //	T13 messages are shared with the caller              MarkTurn and its like copy
 //	T14 some turns end without a last answer             hooks.Runner
 //	T15 in an agent tool a model writes the request      hooks: recall, never record
-//	T16 transfers are retold in the user's role          hooks: recognised by their form
+//	T16 transfers are retold in the user's role          IsRetold
 //	T17 some agents take no middlewares                  hooks.Runner
 //	T18 an empty instruction makes a blank message       hooks: dropped
 //	T19 errors of hooks fail the run                     hooks: never return any

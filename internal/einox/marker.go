@@ -46,11 +46,13 @@ func IsNote(m *schema.Message) bool { return text(m, MarkerKey) != "" }
 // IsRecalled reports whether m is a note of what a search found.
 func IsRecalled(m *schema.Message) bool { return text(m, MarkerKey) == noteMark }
 
-// MarkSummary marks m as standing in for messages that left the context. It
-// changes m, which must be the caller's own.
+// MarkSummary marks m as standing in for messages that left the context, or for
+// what never was in it, as the result of a call that was interrupted. It changes m,
+// which must be the caller's own.
 func MarkSummary(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, summaryMark) }
 
-// IsSummary reports whether m stands in for messages that left the context.
+// IsSummary reports whether m stands in for messages that left the context, which
+// [RefOf] then names, or for what never was in it.
 func IsSummary(m *schema.Message) bool { return text(m, MarkerKey) == summaryMark }
 
 // MarkCore marks m as the message of the core blocks. It changes m, which must be

@@ -14,8 +14,8 @@ import (
 
 // SafeTool returns t with its errors turned into text for the model: in Eino an
 // error of a tool, even arguments that do not parse, ends the run (trap T11).
-// onErr says the text. A panic of t counts as an error. Only the end of the run
-// itself goes through: when ctx is cancelled, so is the call.
+// onErr says the text. A panic of t counts as an error, unless t can only stream.
+// Only the end of the run itself goes through: when ctx is cancelled, so is the call.
 func SafeTool(t tool.BaseTool, onErr func(ctx context.Context, err error) string) tool.BaseTool {
 	inv, ok := t.(tool.InvokableTool)
 	if !ok {
