@@ -20,8 +20,12 @@ func (p *pairing) mend(m *schema.Message) *schema.Message {
 	switch {
 	case m == nil:
 		return nil
-	case m.Role == schema.Tool: // one that returns nothing is no error
+	case m.Role == schema.Tool && len(m.ToolCalls) == 0: // one that returns nothing is no error
 		return m
+	case m.Role == schema.Tool:
+		return withoutCalls(m)
+	case hasParts(m) && m.Content != "":
+		return p.mend(inParts(m))
 	case m.Role == schema.Assistant:
 		return p.mendAssistant(m)
 	case m.Role != schema.System && m.Role != schema.User:
@@ -65,9 +69,7 @@ func (p *pairing) orphan(m *schema.Message) *schema.Message {
 func (p *pairing) retell(m *schema.Message, headline, mark string) *schema.Message {
 	n := *m
 	n.Role, n.ToolCallID, n.ToolName, n.ToolCalls = schema.User, "", "", nil
-	for i := range m.ToolCalls {
-		headline += "\n" + m.ToolCalls[i].Function.Name + "(" + m.ToolCalls[i].Function.Arguments + ")"
-	}
+	headline += callsText(m)
 	text := schema.ChatMessagePartTypeText
 	switch {
 	case len(m.UserInputMultiContent) > 0:
@@ -79,6 +81,39 @@ func (p *pairing) retell(m *schema.Message, headline, mark string) *schema.Messa
 	}
 	einox.MarkSummary(&n)
 	return withMark(&n, standInKey, mark)
+}
+
+// withoutCalls returns m, a tool's, with its calls as text: only an assistant calls.
+func withoutCalls(m *schema.Message) *schema.Message {
+	n := withContent(m, strings.TrimSpace(m.Content+callsText(m)))
+	n.ToolCalls = nil
+	return n
+}
+
+// callsText is what a message calls, a line each.
+func callsText(m *schema.Message) string {
+	var b strings.Builder
+	for i := range m.ToolCalls {
+		b.WriteString("\n" + m.ToolCalls[i].Function.Name + "(" + m.ToolCalls[i].Function.Arguments + ")")
+	}
+	return b.String()
+}
+
+// inParts returns m, which has parts, with its content as the first of them: clients
+// take the one or the other.
+func inParts(m *schema.Message) *schema.Message {
+	n := withContent(m, "")
+	text := schema.ChatMessagePartTypeText
+	switch {
+	case blank(m.Content):
+	case len(m.UserInputMultiContent) > 0:
+		n.UserInputMultiContent = slices.Insert(slices.Clone(m.UserInputMultiContent), 0, schema.MessageInputPart{Type: text, Text: m.Content})
+	case len(m.AssistantGenMultiContent) > 0:
+		n.AssistantGenMultiContent = slices.Insert(slices.Clone(m.AssistantGenMultiContent), 0, schema.MessageOutputPart{Type: text, Text: m.Content})
+	default:
+		n.MultiContent = slices.Insert(slices.Clone(m.MultiContent), 0, schema.ChatMessagePart{Type: text, Text: m.Content})
+	}
+	return n
 }
 
 // missing returns a result for a call that has none.

@@ -85,6 +85,41 @@ func TestRepairLosesNoWord(t *testing.T) {
 	require.NotEmpty(t, out[5].Content)
 }
 
+// Only an assistant calls: what a tool calls is text, and what answers that is too.
+func TestRepairOfAToolThatCalls(t *testing.T) {
+	confused := result("x", "one")
+	confused.ToolCalls = calls("y").ToolCalls
+	out := repairedOf(t, []*schema.Message{user("b"), calls("x"), confused, result("y", "the other's words"), reply("c")})
+	require.Equal(t, "u a:x t:x u* a", shapeOf(out))
+	require.Equal(t, "one\nlook({\"at\":\"y\"})", out[2].Content)
+	require.Empty(t, out[2].ToolCalls)
+	require.Contains(t, out[3].Content, "the other's words")
+}
+
+// Clients take a content or parts.
+func TestRepairPutsContentInParts(t *testing.T) {
+	picture := "https://example.com/p.png"
+	common := schema.MessagePartCommon{URL: &picture}
+	in := []*schema.Message{
+		{Role: schema.User, Content: "of a user", UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: common}}}},
+		{Role: schema.Assistant, Content: "of an assistant", AssistantGenMultiContent: []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: common}}}},
+		{Role: schema.User, Content: "of long ago", MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeImageURL, ImageURL: &schema.ChatMessageImageURL{URL: picture}}}},
+		{Role: schema.User, Content: " ", MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeImageURL, ImageURL: &schema.ChatMessageImageURL{URL: picture}}}},
+	}
+	out := repairedOf(t, in)
+	for i, m := range out {
+		require.Empty(t, m.Content, i)
+	}
+	require.Equal(t, "of a user", out[0].UserInputMultiContent[0].Text)
+	require.Equal(t, in[0].UserInputMultiContent[0], out[0].UserInputMultiContent[1])
+	require.Equal(t, "of an assistant", out[1].AssistantGenMultiContent[0].Text)
+	require.Equal(t, "of long ago", out[2].MultiContent[0].Text)
+	require.Len(t, out[3].MultiContent, 1)
+	for i, m := range repairedOf(t, out) {
+		require.Same(t, out[i], m, "repaired twice")
+	}
+}
+
 // A turn that was interrupted has a result made up for it; the true one comes when
 // it is resumed.
 func TestRepairPrefersTheTrueResult(t *testing.T) {
@@ -137,10 +172,10 @@ func drawMessage(t *rapid.T) *schema.Message {
 	text := rapid.SampledFrom([]string{"", " \n", "word", "字", "\xff"}).Draw(t, "text")
 	role := rapid.SampledFrom([]schema.RoleType{schema.User, schema.Assistant, schema.Assistant, schema.Tool, schema.Tool, schema.System, "", "critic"}).Draw(t, "role")
 	m := &schema.Message{Role: role, Content: text}
-	switch {
-	case role == schema.Tool:
+	if role == schema.Tool {
 		m.ToolCallID = id()
-	case rapid.Bool().Draw(t, "calls"):
+	}
+	if rapid.Bool().Draw(t, "calls") {
 		for range rapid.IntRange(0, 3).Draw(t, "many") {
 			m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id(), Function: schema.FunctionCall{Name: rapid.SampledFrom([]string{"", "look"}).Draw(t, "name")}})
 		}
