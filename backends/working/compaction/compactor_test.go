@@ -78,6 +78,13 @@ func TestCompactSaysByHowMuchItDoesNotFit(t *testing.T) {
 
 // Above the trigger the steps run, down to it; between it and the limit that is no
 // error.
+// A share that is a number of tokens is that number, whatever floating point makes of
+// it: 1.0/49*49 is less than 1.
+func TestTriggerIsExact(t *testing.T) {
+	_, err := compaction.New(&compaction.Config{Budget: window(49), Trigger: 1.0 / 49})
+	require.NoError(t, err)
+}
+
 func TestCompactTriggers(t *testing.T) {
 	in := chatWithResults(3000, 3000)
 	for trigger, want := range map[float64]int{1: 0, 0.8: 1, 0.3: 2, 0.01: 2} {

@@ -76,11 +76,7 @@ func (c *Config) withDefaults() (*Config, error) {
 }
 
 // target is the number of tokens that the steps go down to.
-func (c *Config) target() int { return int(c.Trigger * float64(c.Budget.Limit())) }
-
-// Free returns the steps that call no model, in their order: what is derived goes
-// first, then what is large and old, then whole rounds, then the older part of the
-// running round.
-func Free() []Step {
-	return []Step{DropDerived{}, OffloadTools{}, OffloadMessages{}, ArchiveRounds{}, ArchiveCurrent{}}
+func (c *Config) target() int {
+	const rounding = 1e-6 // 20000.0/65536 of 65536 is 20000, not what floating point makes of it
+	return int(c.Trigger*float64(c.Budget.Limit()) + rounding)
 }

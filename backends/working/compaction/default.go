@@ -18,3 +18,10 @@ func Default(m model.BaseChatModel) []Step {
 		ArchiveRounds{}, ArchiveCurrent{},
 	}
 }
+
+// Free returns the steps that call no model, in their order: what is derived goes
+// first, then what is large and old, then whole rounds, then the older part of the
+// running round.
+func Free() []Step {
+	return []Step{DropDerived{}, OffloadTools{}, OffloadMessages{}, ArchiveRounds{}, ArchiveCurrent{}}
+}
