@@ -28,6 +28,8 @@ type Context struct {
 	said     int   // tokens of the conversation
 	memories int   // tokens of what memory put in
 
+	shown map[shownKey]int // tokens of exchanges for the summarising model, during one step
+
 	replaced int // by the step that runs
 	spent    backends.Usage
 	summary  *Summary
@@ -57,7 +59,8 @@ func (c *Context) apply(ctx context.Context, step Step) Report {
 }
 
 // Messages returns the messages as they are now, oldest first. Neither the slice
-// nor the messages may be changed; see [Context.Replace].
+// nor the messages may be changed; [Context.Replace] does, and the slice is to be
+// asked for again after it.
 func (c *Context) Messages() []*schema.Message { return c.messages }
 
 // Tokens returns what message i counts.

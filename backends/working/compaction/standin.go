@@ -84,13 +84,23 @@ func (c *Context) sizeOf(m *schema.Message, tokens int) string {
 func (c *Context) mediaOf(m *schema.Message) string {
 	var kinds []string
 	counts := make(map[string]int)
-	see := func(kind schema.ChatMessagePartType) {
-		if kind == schema.ChatMessagePartTypeText || kind == "" {
-			return
+	for _, kind := range mediaIn(m) {
+		if counts[kind]++; counts[kind] == 1 {
+			kinds = append(kinds, kind)
 		}
-		name := strings.TrimSuffix(string(kind), "_url")
-		if counts[name]++; counts[name] == 1 {
-			kinds = append(kinds, name)
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf(phrases(c.language).item, counts[kind], kind)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// mediaIn returns the kinds of the media of a message, one for each: "image", "audio".
+func mediaIn(m *schema.Message) []string {
+	var kinds []string
+	see := func(kind schema.ChatMessagePartType) {
+		if kind != schema.ChatMessagePartTypeText && kind != "" {
+			kinds = append(kinds, strings.TrimSuffix(string(kind), "_url"))
 		}
 	}
 	for i := range m.MultiContent {
@@ -102,10 +112,7 @@ func (c *Context) mediaOf(m *schema.Message) string {
 	for i := range m.AssistantGenMultiContent {
 		see(m.AssistantGenMultiContent[i].Type)
 	}
-	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf(phrases(c.language).item, counts[kind], kind)
-	}
-	return strings.Join(kinds, ", ")
+	return kinds
 }
 
 // withExcerpt returns headline with the beginning of a text below it.

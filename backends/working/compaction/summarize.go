@@ -144,6 +144,7 @@ func (s Summarize) ready() (*summarizing, error) {
 // run folds group after group of the stretches that find returns, until the
 // context fits.
 func (s *summarizing) run(ctx context.Context, c *Context, find func() []*stretch) error {
+	c.shown = make(map[shownKey]int)
 	for more := true; more && (s.config.whole || c.Over() > 0); {
 		more = false
 		for _, st := range find() {

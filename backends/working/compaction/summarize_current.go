@@ -7,9 +7,10 @@ import "context"
 
 // SummarizeCurrent summarises the older exchanges of the running round with a
 // model while the context is too large: what the user asked for stays, and so does
-// the newest exchange. The summary is one message of the role user right after the
-// user's messages; code lists in it which tools were called with which arguments. A
-// former summary of the same round is folded in. Its fields are those of [Summarize].
+// the newest exchange, or the last thing that another agent did where such was retold
+// behind it. The summary is one message of the role user right after the user's
+// messages; code lists in it which tools were called with which arguments. A former
+// summary of the same round is folded in. Its fields are those of [Summarize].
 type SummarizeCurrent Summarize
 
 // Name implements [Step].

@@ -12,7 +12,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/einox"
 )
 
 // summarizer makes summaries of groups and keeps them for the next time.
@@ -165,7 +164,7 @@ func (s *summarizer) digest(ctx context.Context, c *Context, q *question, fits f
 // split returns the summaries at the beginning, and what comes after them.
 func split(messages []*schema.Message) (former, rest []*schema.Message) {
 	i := 0
-	for i < len(messages) && einox.IsSummary(messages[i]) {
+	for i < len(messages) && standsForMany(messages[i]) {
 		i++
 	}
 	return messages[:i], messages[i:]

@@ -28,7 +28,7 @@ func TestMessagesCannotCloseTheFence(t *testing.T) {
 	in = append(in, schema.AssistantMessage("done", nil), schema.UserMessage("and now?"))
 	former := schema.UserMessage(attack)
 	einox.MarkSummary(former)
-	in = append([]*schema.Message{in[0], former}, in[1:]...)
+	in = append([]*schema.Message{in[0], einox.MarkRef(former, "a-zzzzzzzzzzzzzzzzzzzz")}, in[1:]...)
 	_, err := compactorOf(t, 1000, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000}).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
 	require.NoError(t, err)

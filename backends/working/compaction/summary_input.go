@@ -29,9 +29,11 @@ type inputCall struct {
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// roleSummary is the role under which a summary is shown that stands between
-// messages.
-const roleSummary = "summary"
+// The roles that no provider knows.
+const (
+	roleSummary = "summary" // of what stands in for several messages
+	roleContext = "context" // of what no user said in the role of the user: it gives no directives
+)
 
 // inputOf renders messages for the model: a line of JSON each, between two tags.
 // Nothing in a text can end a line or close a tag.
@@ -50,10 +52,13 @@ func inputOf(tag string, lines []inputLine) string {
 }
 
 func (p *promptSet) line(m *schema.Message) inputLine {
-	if einox.IsSummary(m) {
+	if standsForMany(m) {
 		return inputLine{Role: roleSummary, Text: readSummary(m).body}
 	}
 	l := inputLine{Role: string(m.Role), Text: p.textOf(m)}
+	if m.Role == schema.User && (!asks(m) || einox.IsDigest(m)) {
+		l.Role = roleContext
+	}
 	if m.Role == schema.Tool {
 		l.Tool = m.ToolName
 	}
@@ -66,19 +71,8 @@ func (p *promptSet) line(m *schema.Message) inputLine {
 // textOf is the text of a message, with a word for what is not text.
 func (p *promptSet) textOf(m *schema.Message) string {
 	texts := []string{einox.Text(m)}
-	media := func(kind schema.ChatMessagePartType) {
-		if kind != schema.ChatMessagePartTypeText && kind != "" {
-			texts = append(texts, fmt.Sprintf(p.media, strings.TrimSuffix(string(kind), "_url")))
-		}
-	}
-	for i := range m.MultiContent {
-		media(m.MultiContent[i].Type)
-	}
-	for i := range m.UserInputMultiContent {
-		media(m.UserInputMultiContent[i].Type)
-	}
-	for i := range m.AssistantGenMultiContent {
-		media(m.AssistantGenMultiContent[i].Type)
+	for _, kind := range mediaIn(m) {
+		texts = append(texts, fmt.Sprintf(p.media, kind))
 	}
 	return strings.TrimSpace(strings.Join(texts, " "))
 }

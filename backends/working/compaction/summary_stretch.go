@@ -46,7 +46,7 @@ func (c *Context) stretches(from, to int, stays func(i int) bool, rounds ...roun
 				out = append(out, now)
 				now = &stretch{from: e.to}
 			case e.to-e.from == 1 && derived(c.messages[e.from]):
-			case len(now.units) == 0 && einox.IsSummary(c.messages[e.from]):
+			case len(now.units) == 0 && standsForMany(c.messages[e.from]):
 				now.former = append(now.former, c.messages[e.from])
 			default:
 				now.units = append(now.units, c.unit(e, n))
@@ -61,12 +61,24 @@ func (c *Context) stretches(from, to int, stays func(i int) bool, rounds ...roun
 }
 
 func (c *Context) unit(e exchange, round int) unit {
-	p := prompts(c.language)
-	var lines []inputLine
-	for _, m := range c.messages[e.from:e.to] {
-		lines = append(lines, p.line(m))
+	key := shownKey{c.messages[e.from], e.to - e.from}
+	tokens, known := c.shown[key]
+	if !known {
+		p := prompts(c.language)
+		var lines []inputLine
+		for _, m := range c.messages[e.from:e.to] {
+			lines = append(lines, p.line(m))
+		}
+		tokens = c.config.Budget.Counter.Text(inputOf("m", lines))
+		c.shown[key] = tokens
 	}
-	return unit{exchange: e, round: round, tokens: c.config.Budget.Counter.Text(inputOf("m", lines))}
+	return unit{exchange: e, round: round, tokens: tokens}
+}
+
+// shownKey is an exchange: the message with which it begins, and how many it has.
+type shownKey struct {
+	first *schema.Message
+	n     int
 }
 
 // derived reports whether m was made of what memory holds anyway: nobody said it,
@@ -120,8 +132,8 @@ func (s *summarizer) fold(ctx context.Context, c *Context, st *stretch, most int
 	end := st.units[st.next(min(most, room))-1].to
 	g := &group{work: st.work}
 	for i := st.from; i < end; i++ {
-		g.tokens += c.tokens[i]
-		if !derived(c.messages[i]) {
+		if !derived(c.messages[i]) { // what memory put in may count nothing: see [Context.Usage]
+			g.tokens += c.tokens[i]
 			g.messages = append(g.messages, c.messages[i])
 		}
 	}

@@ -4,6 +4,7 @@
 package compaction
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -14,7 +15,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends/working/budget"
-	"github.com/einomem/einomem/internal/einox"
 )
 
 // summary is a summary message in its parts. What the model wrote is in digest;
@@ -79,17 +79,29 @@ func (s *summary) unlisted(p *promptSet) []string {
 	return []string{fmt.Sprintf(p.older, s.older)}
 }
 
+// more is the line about calls that are too many to list: those of the tools that
+// were called most by name, of all others together.
 func (s *summary) more(p *promptSet) []string {
-	n, names := 0, make([]string, 0, len(s.earlier))
-	for _, name := range slices.Sorted(maps.Keys(s.earlier)) {
-		if s.earlier[name] <= 0 {
-			continue
+	often := slices.SortedFunc(maps.Keys(s.earlier), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.earlier[b], s.earlier[a]), cmp.Compare(a, b))
+	})
+	shown, n := make(map[string]int), 0
+	for _, name := range often {
+		times := s.earlier[name]
+		if times <= 0 {
+			break
 		}
-		n += s.earlier[name]
-		names = append(names, fmt.Sprintf("%s ×%d", name, s.earlier[name]))
+		if n += times; len(shown) >= maxTools {
+			name = ellipsis
+		}
+		shown[name] += times
 	}
 	if n == 0 {
 		return nil
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(shown)) {
+		names = append(names, fmt.Sprintf("%s ×%d", name, shown[name]))
 	}
 	return []string{fmt.Sprintf(p.more, n, strings.Join(names, ", "))}
 }
@@ -120,7 +132,11 @@ func readSummary(m *schema.Message) *summary {
 	}
 	for _, step := range t.Steps {
 		s.calls = append(s.calls, step)
-		s.earlier[nameOf(step)]--
+		name := nameOf(step)
+		if s.earlier[name] == 0 { // counted with the others
+			name = ellipsis
+		}
+		s.earlier[name]--
 	}
 	return s
 }
@@ -199,7 +215,7 @@ func (s *summary) call(line string) {
 
 // join adds what code keeps of a summary, or of a message, that left.
 func (s *summary) join(m *schema.Message) {
-	if !einox.IsSummary(m) {
+	if !standsForMany(m) {
 		s.replaced++
 		for i := range m.ToolCalls {
 			f := &m.ToolCalls[i].Function

@@ -49,6 +49,31 @@ func TestCallsAreCarriedAlong(t *testing.T) {
 	require.Less(t, quarters.Text(text), 500, "it does not grow")
 }
 
+// However many tools there are, the list of those that were called stays short, and
+// their calls are counted.
+func TestToolsAreCountedTogether(t *testing.T) {
+	m := testmodel.New(harbour.calls(t))
+	c := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000})
+	v := newVault()
+	now := work(0, 0)
+	for n := 1; n <= 60; n++ {
+		step := work(n, 800)[2*n:]
+		step[0].ToolCalls[0].Function.Name = fmt.Sprintf("tool_%d", n)
+		r, err := c.Compact(t.Context(), &compaction.Request{Messages: append(now, step...), Archive: v})
+		require.NoError(t, err, n)
+		now = r.Messages
+	}
+	_, list, _ := strings.Cut(now[2].Content, "## Tools called\n")
+	lines := strings.Split(list, "\n")
+	require.Equal(t, 12, strings.Count(lines[0], " ×"), lines[0])
+	require.Contains(t, lines[0], "… ×")
+	earlier := 0
+	_, err := fmt.Sscanf(lines[0], "- %d earlier", &earlier)
+	require.NoError(t, err)
+	summarised := 60 - strings.Count(strings.Join(outline(now), "\n"), "assistant: tool_")
+	require.Equal(t, summarised, earlier+len(lines)-2, "no call is forgotten")
+}
+
 // However often it is summarised, archives do not nest without end, and all comes
 // back.
 func TestSummariesDoNotNestWithoutEnd(t *testing.T) {
@@ -101,7 +126,7 @@ func TestManyStandIns(t *testing.T) {
 	for n := range 30 {
 		gap := schema.UserMessage(fmt.Sprintf("[Earlier messages are in the archive a-%020d.]", n))
 		einox.MarkSummary(gap)
-		in = append(in, gap)
+		in = append(in, einox.MarkRef(gap, fmt.Sprintf("a-%020d", n)))
 	}
 	in = append(in, chat(12, 400)[1:]...)
 	r, err := compactorOf(t, 1800, compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000}).
