@@ -70,8 +70,10 @@ func (p *pairing) take(id string) (slot, bool) {
 	if len(open) == 0 {
 		return slot{}, false
 	}
-	last := open[len(open)-1].message
-	at := slices.IndexFunc(open, func(s slot) bool { return s.message == last })
+	at := len(open) - 1
+	for at > 0 && open[at-1].message == open[at].message {
+		at--
+	}
 	s := open[at]
 	p.open[id] = slices.Delete(open, at, at+1)
 	return s, true

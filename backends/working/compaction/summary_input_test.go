@@ -74,6 +74,22 @@ func TestASummaryIsSmallerThanWhatCounts(t *testing.T) {
 	require.LessOrEqual(t, r.After.Tokens, r.Before.Tokens)
 }
 
+// A model sees more tokens of a short message than it counts: a group grows until it
+// is worth a call, however many messages that takes.
+func TestShortMessagesAreSummarised(t *testing.T) {
+	m := testmodel.New(harbour.calls(t))
+	in := chat(0, 0)[:1]
+	for range 400 {
+		in = append(in, user("hi"), reply("ok"))
+	}
+	in = append(in, user("and now?"))
+	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, GroupTokens: 300}).
+		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+	require.NoError(t, err)
+	require.NotEmpty(t, m.Calls())
+	require.Contains(t, outline(r.Messages)[1], "user: summary of a-")
+}
+
 // However many groups there are, a message is measured once for the model.
 func TestMessagesAreMeasuredOnce(t *testing.T) {
 	var measured atomic.Int64

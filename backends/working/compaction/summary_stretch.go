@@ -31,6 +31,7 @@ type unit struct {
 	exchange
 	round  int // in which it is
 	tokens int // of its messages as the model sees them
+	said   int // of them as the context counts them
 }
 
 // stretches divides the exchanges of rounds between from and to at the messages
@@ -72,7 +73,7 @@ func (c *Context) unit(e exchange, round int) unit {
 		tokens = c.config.Budget.Counter.Text(inputOf("m", lines))
 		c.shown[key] = tokens
 	}
-	return unit{exchange: e, round: round, tokens: tokens}
+	return unit{exchange: e, round: round, tokens: tokens, said: c.sum(e.from, e.to)}
 }
 
 // shownKey is an exchange: the message with which it begins, and how many it has.
@@ -87,14 +88,15 @@ func derived(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCor
 
 // next returns how many units the next group has: as many as fit into most tokens,
 // at least one, and whole rounds where these fit. A group too small to be worth a
-// call goes on into the next exchange.
-func (s *stretch) next(most int) int {
-	n, sum := 0, 0
+// call goes on into the next exchange, as long as there is room for it.
+func (s *stretch) next(most, room int) int {
+	n, sum, said := 0, 0, 0
 	for ; n < len(s.units); n++ {
-		if t := sum + s.units[n].tokens; t > most && sum >= leastTokens {
+		t := sum + s.units[n].tokens
+		if t > most && said >= leastTokens || t > room && sum >= leastTokens {
 			break
 		}
-		sum += s.units[n].tokens
+		sum, said = t, said+s.units[n].said
 	}
 	if n == len(s.units) {
 		return n
@@ -108,7 +110,7 @@ func (s *stretch) next(most int) int {
 	}
 	before := 0
 	for i := range first {
-		before += s.units[i].tokens
+		before += s.units[i].said
 	}
 	if before >= leastTokens && round <= most {
 		return first
@@ -129,7 +131,7 @@ func (s *summarizer) fold(ctx context.Context, c *Context, st *stretch, most int
 	if most <= 0 {
 		most = room
 	}
-	end := st.units[st.next(min(most, room))-1].to
+	end := st.units[st.next(min(most, room), room)-1].to
 	g := &group{work: st.work}
 	for i := st.from; i < end; i++ {
 		if !derived(c.messages[i]) { // what memory put in may count nothing: see [Context.Usage]
