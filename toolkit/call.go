@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
@@ -115,6 +116,17 @@ func (k *set) report(ctx context.Context, stage string, err error) {
 		}
 	}()
 	k.onError(ctx, stage, err)
+}
+
+// defaultTimeout is how long one call may take, unless the configuration says so.
+const defaultTimeout = 10 * time.Second
+
+// within returns ctx as one call may use it; a timeout below 0 is none.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, timeout)
 }
 
 // currentScope returns whose memory a call is about, or why nobody knows.

@@ -132,7 +132,7 @@ func (k *kit) setDefaults() {
 		k.Limit = 5
 	}
 	if k.SearchTimeout == 0 {
-		k.SearchTimeout = 10 * time.Second
+		k.SearchTimeout = defaultTimeout
 	}
 	if k.Clock == nil {
 		k.Clock = backends.SystemClock

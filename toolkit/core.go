@@ -6,6 +6,7 @@ package toolkit
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 
@@ -33,7 +34,8 @@ type CoreConfig struct {
 	// call's context, and must be safe for concurrent use. Required.
 	Scope func(ctx context.Context) (backends.Scope, error)
 
-	Language Language // Optional. Of the descriptions and the fixed texts. Defaults to Auto.
+	Language Language      // Optional. Of the descriptions and the fixed texts. Defaults to Auto.
+	Timeout  time.Duration // Optional. Of one call. Defaults to 10 s; below 0 none.
 
 	// OnError hears of every failure of the store or the scope, with the stage
 	// (StageCoreAppendTool or StageCoreReplaceTool). Edits that a model got wrong are
@@ -94,6 +96,9 @@ func newCoreKit(cfg *CoreConfig) (*coreKit, error) {
 	k := &coreKit{CoreConfig: *cfg, text: &englishCore}
 	if cfg.Language == Chinese {
 		k.text = &chineseCore
+	}
+	if k.Timeout == 0 {
+		k.Timeout = defaultTimeout
 	}
 	k.set = set{advice: &k.text.Advice, onError: cfg.OnError}
 	for _, b := range cfg.Blocks.Blocks() {

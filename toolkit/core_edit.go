@@ -39,6 +39,8 @@ func (k *coreKit) append(ctx context.Context, a *coreArguments) (string, error) 
 		return "", err
 	}
 	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryAppend, r.Block, r.Text)
+	ctx, cancel := within(ctx, k.Timeout)
+	defer cancel()
 	v, err := k.Blocks.Append(ctx, r)
 	return k.show(k.text.Appended, v, err)
 }
@@ -59,6 +61,8 @@ func (k *coreKit) replace(ctx context.Context, a *coreArguments) (string, error)
 		return "", err
 	}
 	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryReplace, r.Block, r.Old, r.New)
+	ctx, cancel := within(ctx, k.Timeout)
+	defer cancel()
 	v, err := k.Blocks.Replace(ctx, r)
 	return k.show(k.text.Replaced, v, err)
 }
@@ -115,14 +119,14 @@ func (k *coreKit) names() string {
 }
 
 // coreCallKey names a tool call, so that a run that is resumed may repeat it. See
-// callKey.
+// callKey. The user is part of it, because a block may be many users'.
 func coreCallKey(ctx context.Context, s backends.Scope, name string, arguments ...string) string {
 	call := compose.GetToolCallID(ctx)
 	if call == "" {
 		return ""
 	}
 	sum := sha256.New()
-	for _, part := range append([]string{s.AgentID, s.SessionID, call}, arguments...) {
+	for _, part := range append([]string{s.UserID, s.AgentID, s.SessionID, call}, arguments...) {
 		fmt.Fprintf(sum, "%d:%s", len(part), part)
 	}
 	return name + "/" + hex.EncodeToString(sum.Sum(nil)[:16])

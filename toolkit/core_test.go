@@ -9,6 +9,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -298,4 +299,39 @@ func FuzzCoreArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A block of a workspace is many users', whose calls may have one id.
+func TestACallOfAnotherUserIsNoRepetition(t *testing.T) {
+	cfg := coreConfig(t)
+	user := ann
+	user.Workspace = "w"
+	cfg.Scope = func(context.Context) (backends.Scope, error) { return user, nil }
+	tools, err := toolkit.CoreMemory(t.Context(), cfg)
+	require.NoError(t, err)
+	node, err := compose.NewToolNode(t.Context(), &compose.ToolsNodeConfig{Tools: tools})
+	require.NoError(t, err)
+	for _, name := range []string{"ann", "bob"} {
+		user.UserID = name
+		out, err := node.Invoke(t.Context(), schema.AssistantMessage("", []schema.ToolCall{{ID: "call_0", Function: schema.FunctionCall{Name: appendTool, Arguments: `{"block":"shared","text":"+1"}`}}}))
+		require.NoError(t, err)
+		require.Contains(t, out[0].Content, "Added", name)
+	}
+	values, err := cfg.Blocks.Get(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, "+1\n+1", values[len(values)-1].Text)
+}
+
+// A store that does not answer holds a call up for so long, and no longer.
+func TestACoreCallEnds(t *testing.T) {
+	for _, call := range [][2]string{{appendTool, `{"block":"human","text":"x"}`}, {replaceTool, `{"block":"human","old_text":"x","new_text":"y"}`}} {
+		cfg := coreConfig(t)
+		var told []string
+		cfg.OnError = func(_ context.Context, stage string, _ error) { told = append(told, stage) }
+		cfg.Timeout = time.Nanosecond
+		require.Contains(t, edit(t, cfg, call[0], call[1]), "Core memory is not available now")
+		require.Len(t, told, 1)
+		cfg.Timeout = -1
+		require.NotContains(t, edit(t, cfg, call[0], call[1]), "not available")
+	}
 }

@@ -51,11 +51,8 @@ func (k *kit) search(ctx context.Context, arguments string) (string, error) {
 // searchEach runs one search for each keyword, a few at a time. A failure stays
 // with its keyword.
 func (k *kit) searchEach(ctx context.Context, scope backends.Scope, keywords []string, limit int) []answer {
-	if k.SearchTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.SearchTimeout)
-		defer cancel()
-	}
+	ctx, cancel := within(ctx, k.SearchTimeout)
+	defer cancel()
 	answers := make([]answer, len(keywords))
 	var group errgroup.Group
 	group.SetLimit(parallelSearches)

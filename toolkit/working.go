@@ -94,7 +94,7 @@ func newWorkingKit(cfg *WorkingConfig) (*workingKit, error) {
 		k.text = &chineseWorking
 	}
 	if k.Timeout == 0 {
-		k.Timeout = 10 * time.Second
+		k.Timeout = defaultTimeout
 	}
 	k.set = set{advice: &k.text.Advice, onError: cfg.OnError, defaults: map[string]any{
 		"limit": archive.DefaultMatches, "context_lines": 0, "line": 1, "lines": archive.DefaultLines, "bytes": archive.DefaultBytes,
@@ -113,10 +113,7 @@ func (k *workingKit) open(ctx context.Context) (*archive.Archive, context.Contex
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if k.Timeout < 0 {
-		return x, ctx, func() {}, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, k.Timeout)
+	ctx, cancel := within(ctx, k.Timeout)
 	return x, ctx, cancel, nil
 }
 
