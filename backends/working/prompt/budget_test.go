@@ -159,6 +159,7 @@ func TestTheSummaryIsKept(t *testing.T) {
 	info, err := w.cfg.Sessions.Get(t.Context(), ann)
 	require.NoError(t, err)
 	require.Equal(t, p.Compacted.Summary.Upto, info.SummaryUpto)
+	require.Zero(t, w.reads.endless, "nobody waits for it without end")
 	calls := len(chat.Calls())
 	again := w.must(&prompt.Request{Question: "And now?"})
 	require.Len(t, chat.Calls(), calls, "nothing is summarised twice")

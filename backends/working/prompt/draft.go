@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -85,13 +86,17 @@ func (d *draft) failed(err error) {
 	}
 }
 
+// keepTimeout bounds a write that outlives the cancellation of its caller.
+const keepTimeout = 2 * time.Second
+
 // keep writes a summary that models were asked for to the session, so that the
 // next prompt begins with it.
 func (d *draft) keep(ctx context.Context, sum *compaction.Summary) {
 	if sum == nil {
 		return
 	}
-	ctx = context.WithoutCancel(ctx) // the model was paid
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout) // the model was paid
+	defer cancel()
 	if _, err := d.cfg.Sessions.KeepSummary(ctx, d.scope, sum.Upto, sum.Text); err != nil {
 		d.prompt.Failed.Summary = fmt.Errorf("keeping the summary up to message %d: %w", sum.Upto, err)
 	}

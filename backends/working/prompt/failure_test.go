@@ -131,3 +131,18 @@ func TestAnEndedContextIsAnError(t *testing.T) {
 	_, err = b.Build(ctx, &prompt.Request{Scope: ann, Question: "Why?"})
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// A backend that panics costs its part of the prompt, and not the process.
+func TestAPanicOfABackendIsReported(t *testing.T) {
+	w := newWorld(t, budget.Budget{Window: 8000})
+	w.cfg.Backend = panicking{}
+	p := w.must(&prompt.Request{Question: "But why?", EmptyMemoryLine: true})
+	require.ErrorContains(t, p.Failed.Memories, "panicked: index out of range")
+	require.Equal(t, "--- user\nBut why?\n", show(p.Messages))
+}
+
+type panicking struct{ backends.Backend }
+
+func (panicking) Search(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
+	panic("index out of range")
+}

@@ -86,7 +86,15 @@ type world struct {
 // unreliable is a store whose reads may fail.
 type unreliable struct {
 	store.Store
-	err error
+	err     error
+	endless int // updates without a deadline
+}
+
+func (u *unreliable) Update(ctx context.Context, p backends.Partition, up *store.SessionUpdate) (*store.Session, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		u.endless++
+	}
+	return u.Store.Update(ctx, p, up)
 }
 
 func (u *unreliable) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {

@@ -29,21 +29,39 @@ func (b *Builder) read(ctx context.Context, r *Request, question *schema.Message
 	f := &found{}
 	var wg sync.WaitGroup
 	if b.cfg.Core != nil {
-		wg.Go(func() { f.core, p.Failed.Core = b.readCore(ctx, r.Scope) })
+		wg.Go(func() {
+			p.Failed.Core = safely("core blocks", func() (err error) { f.core, err = b.readCore(ctx, r.Scope); return err })
+		})
 	}
 	if b.cfg.Sessions != nil && !r.NoHistory && strings.TrimSpace(r.Scope.SessionID) != "" {
-		wg.Go(func() { f.history, p.Failed.History = b.readHistory(ctx, r.Scope) })
+		wg.Go(func() {
+			p.Failed.History = safely("history", func() (err error) { f.history, err = b.readHistory(ctx, r.Scope); return err })
+		})
 	}
 	if query := einox.Text(question); b.cfg.Backend != nil && !r.NoMemories && query != "" {
 		wg.Go(func() {
-			var resp *backends.SearchResponse
-			if resp, p.Failed.Memories = b.search(ctx, r, query); resp != nil {
-				p.Hits, p.Degraded, f.searched = resp.Hits, resp.Degraded, true
-			}
+			p.Failed.Memories = safely("memories", func() error {
+				resp, err := b.search(ctx, r, query)
+				if resp != nil {
+					p.Hits, p.Degraded, f.searched = resp.Hits, resp.Degraded, true
+				}
+				return err
+			})
 		})
 	}
 	wg.Wait()
 	return f
+}
+
+// safely makes an error of a panic, which nobody else could catch here: the reads
+// have goroutines of their own.
+func safely(what string, read func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s: %w: reading it panicked: %v", what, backends.ErrUnavailable, r)
+		}
+	}()
+	return read()
 }
 
 func (b *Builder) readCore(ctx context.Context, s backends.Scope) (*schema.Message, error) {
