@@ -113,7 +113,7 @@ func TestWhatDoesNotFitWhereNothingCanBeRefused(t *testing.T) {
 	}
 }
 
-// A callback of the caller's that panics costs the fitting, not the run.
+// A callback of the caller's that panics costs neither the run nor the fitting.
 func TestACallbackThatPanics(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,8 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,6 +32,21 @@ func keyOf(s backends.Scope) (key, error) {
 	}
 	p, err := s.Speaker()
 	return key{partition: p, id: s.SessionID}, err
+}
+
+// Tag names the session of a scope in the marks of messages that are tied to it, see
+// [Service.Load]. It tells nothing of whose it is; "" for a scope that names nobody.
+func Tag(scope backends.Scope) string {
+	k, err := keyOf(scope)
+	if err != nil {
+		return ""
+	}
+	return k.tag()
+}
+
+func (k key) tag() string {
+	sum := sha256.Sum256([]byte(k.partition.String() + "\x00" + k.id))
+	return hex.EncodeToString(sum[:8])
 }
 
 // find reads the state of a session, nil if there is none.

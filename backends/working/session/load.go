@@ -107,7 +107,11 @@ func (s *Service) history(st *store.Session, window []store.Entry) *History {
 	if len(h.Messages) > 0 && h.Messages[0].Role != schema.User {
 		h.Messages = slices.Insert(h.Messages, 0, s.opening())
 	}
-	for _, m := range h.Messages {
+	tag := key{st.Partition, st.ID}.tag()
+	for i, m := range h.Messages {
+		if einox.IsTied(m) { // a caller may carry it to another session
+			h.Messages[i] = einox.MarkSession(m, tag)
+		}
 		if seq := einox.SeqOf(m); seq > 0 && !einox.IsNote(m) {
 			h.Tokens += s.tokens(&window[seq-h.From]) // sequence numbers have no gaps
 		} else {

@@ -93,9 +93,6 @@ func (c *Config) withDefaults() (Config, error) {
 	if d.StoreTimeout == 0 {
 		d.StoreTimeout = defaultStoreTimeout
 	}
-	if d.Steps == nil && d.Model == nil {
-		d.Steps = compaction.Free()
-	}
 	if d.Steps == nil {
 		d.Steps = compaction.Default(d.Model)
 	}

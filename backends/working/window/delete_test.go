@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 )
@@ -44,4 +45,20 @@ func TestADeletedSessionLeavesNothing(t *testing.T) {
 			require.Len(t, x.history(), 2, "and it may begin again")
 		})
 	}
+}
+
+// What was said without a session can be erased, too.
+func TestWhatWasSaidWithoutASessionIsDeleted(t *testing.T) {
+	ctx := context.Background()
+	all := sqlite(t)
+	blocks, err := core.New(&core.Config{Records: all, Blocks: []core.Block{{Name: "task", Owner: core.OwnerSession}}})
+	require.NoError(t, err)
+	x := newWorld(t, 2000, func(c *window.Config) { c.Sessions, c.Core = all, blocks })
+	nowhere := backends.Scope{UserID: "ann"}
+	require.NoError(t, x.log.Append(ctx, &working.Turn{Scope: nowhere, ID: "t", Messages: []*schema.Message{schema.UserMessage("hi")}, Done: true}))
+	_, err = x.Sessions().Get(ctx, nowhere)
+	require.NoError(t, err)
+	require.NoError(t, x.DeleteSession(ctx, nowhere))
+	_, err = x.Sessions().Get(ctx, nowhere)
+	require.ErrorIs(t, err, backends.ErrNotFound)
 }

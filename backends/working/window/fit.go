@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -25,7 +26,7 @@ import (
 // would leave: then only what is derived is dropped. A core block that cannot be read is reported, and left out
 // or as it was.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
-	tag := tagOf(s)
+	tag := session.Tag(s)
 	r := &compaction.Request{Messages: untied(w.withCore(ctx, s, messages), tag)}
 	switch a, err := w.archives.Of(s); {
 	case err == nil:
@@ -44,9 +45,9 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 		}
 	}
 	if res.Summary != nil {
-		w.keep(ctx, s, res.Summary)
+		w.harmless(ctx, "Redact", func() { w.keep(ctx, s, res.Summary) })
 	}
-	w.cfg.OnFit(ctx, s, res)
+	w.harmless(ctx, "OnFit", func() { w.cfg.OnFit(ctx, s, res) })
 	return res, err
 }
 
@@ -95,5 +96,21 @@ func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*sch
 
 func (w *Window) report(ctx context.Context, stage string, err error) {
 	slog.WarnContext(ctx, "memory: "+stage+" failed", "err", err)
+	defer func() {
+		if p := recover(); p != nil {
+			slog.ErrorContext(ctx, "memory: window: Config.OnError panicked", "panic", p)
+		}
+	}()
 	w.cfg.OnError(ctx, stage, err)
+}
+
+// harmless keeps a panic of a function of the configuration from the caller, who
+// would go on with a context that was not made to fit.
+func (w *Window) harmless(ctx context.Context, name string, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.report(ctx, StageCompact, fmt.Errorf("Config.%s panicked: %v", name, p))
+		}
+	}()
+	f()
 }

@@ -4,12 +4,8 @@
 package window
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -17,20 +13,6 @@ import (
 // mean something in one session alone, and a caller may carry messages from one
 // session to another. So every such message says which session it is of, and in
 // another one it is taken for what it says.
-
-// tagOf names a session in a mark. It tells nothing of who it is.
-func tagOf(s backends.Scope) string {
-	s, err := s.Normalize()
-	if err != nil {
-		return ""
-	}
-	p, err := s.Speaker()
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(p.String() + "\x00" + s.SessionID))
-	return hex.EncodeToString(sum[:8])
-}
 
 // tagged returns messages of which those that are tied to the session say so.
 func tagged(messages []*schema.Message, tag string) []*schema.Message {
@@ -45,11 +27,17 @@ func tagged(messages []*schema.Message, tag string) []*schema.Message {
 // untied returns messages of which those of other sessions are tied to nothing.
 func untied(messages []*schema.Message, tag string) []*schema.Message {
 	return each(messages, func(m *schema.Message) *schema.Message {
-		if s := einox.SessionOf(m); s != "" && s != tag {
+		if foreign(m, tag) {
 			return einox.Untie(m)
 		}
 		return m
 	})
+}
+
+// foreign reports whether m is tied to another session.
+func foreign(m *schema.Message, tag string) bool {
+	s := einox.SessionOf(m)
+	return s != "" && s != tag
 }
 
 // each returns messages with f applied: the same slice where nothing changes.

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
 )
@@ -46,25 +47,33 @@ func TestMessagesCarriedToAnotherSessionKeepTheirWords(t *testing.T) {
 	}
 	history, err := w.History(ctx, here)
 	require.NoError(t, err)
-	require.Len(t, history, 6)
-	question := schema.UserMessage(strings.Repeat("and now? ", 120))
-	carried := append(history, question)
+	loaded, err := w.Sessions().Load(ctx, &session.LoadRequest{Scope: here})
+	require.NoError(t, err)
+	for name, said := range map[string][]*schema.Message{"of the window": history, "of the session": loaded.Messages} {
+		t.Run(name, func(t *testing.T) {
+			require.Len(t, said, 6)
+			carried := append(said, schema.UserMessage(strings.Repeat("and now? ", 120)))
+			fitted, err := w.Fit(ctx, there, carried)
+			require.NoError(t, err)
+			require.Less(t, len(fitted.Messages), len(carried))
+			restored, err := w.Restore(ctx, there, fitted.Messages)
+			require.NoError(t, err)
+			require.Equal(t, words(carried), words(restored))
 
-	fitted, err := w.Fit(ctx, there, carried)
-	require.NoError(t, err)
-	require.Less(t, len(fitted.Messages), len(carried))
-	restored, err := w.Restore(ctx, there, fitted.Messages)
-	require.NoError(t, err)
-	require.Equal(t, words(carried), words(restored))
+			// In their own session they are in the log, and nothing is written.
+			fitted, err = w.Fit(ctx, here, carried)
+			require.NoError(t, err)
+			ref := einox.RefOf(fitted.Messages[0])
+			require.True(t, strings.HasPrefix(ref, "log-"), ref)
+			restored, err = w.Restore(ctx, here, fitted.Messages)
+			require.NoError(t, err)
+			require.Equal(t, words(carried), words(restored))
 
-	// In their own session they are in the log, and nothing is written.
-	fitted, err = w.Fit(ctx, here, carried)
-	require.NoError(t, err)
-	ref := einox.RefOf(fitted.Messages[0])
-	require.True(t, strings.HasPrefix(ref, "log-"), ref)
-	restored, err = w.Restore(ctx, here, fitted.Messages)
-	require.NoError(t, err)
-	require.Equal(t, words(carried), words(restored))
+			// Elsewhere the log has something else at their numbers.
+			_, err = w.Restore(ctx, there, fitted.Messages)
+			require.ErrorIs(t, err, backends.ErrNotFound)
+		})
+	}
 }
 
 func words(messages []*schema.Message) []string {

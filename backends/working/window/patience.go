@@ -6,6 +6,7 @@ package window
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -40,14 +41,25 @@ func (p *patient) Put(ctx context.Context, messages []*schema.Message) (string, 
 	}
 	ctx, cancel := p.window.within(ctx)
 	defer cancel()
-	ref, err := p.inner.Put(ctx, messages)
+	ref, err := p.put(ctx, messages)
 	if errors.Is(err, backends.ErrUnavailable) && ctx.Err() == nil { // one connection may have been cut
-		ref, err = p.inner.Put(ctx, messages)
+		ref, err = p.put(ctx, messages)
 	}
 	if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		return "", p.gone(err)
 	}
 	return ref, err
+}
+
+// put makes an error of a panic, such as one of Config.Redact: steps archive in
+// goroutines of their own, where nobody else could.
+func (p *patient) put(ctx context.Context, messages []*schema.Message) (ref string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			ref, err = "", fmt.Errorf("archiving panicked: %v", r)
+		}
+	}()
+	return p.inner.Put(ctx, messages)
 }
 
 // gone notes that the store is away, unless err is nil, and returns since when.

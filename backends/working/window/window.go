@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -43,9 +44,7 @@ func newWindow(cfg *Config) (*Window, error) {
 		return nil, err
 	}
 	w := &Window{cfg: c}
-	// The caller's budget: one with its defaults would be given them again, and what
-	// keeps nothing free is 0 by then.
-	w.compactor, err = compaction.New(&compaction.Config{Budget: cfg.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
+	w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +62,10 @@ func (w *Window) Archives() *archive.Archives { return w.archives }
 func (w *Window) Sessions() *session.Service { return w.sessions }
 
 // DeleteSession erases the scope's session: its log, its archives, and the core
-// blocks that are its own.
+// blocks that are its own. Without a session in the scope it erases what was said
+// without one, which has no blocks.
 func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
-	if w.cfg.Core != nil {
+	if w.cfg.Core != nil && strings.TrimSpace(s.SessionID) != "" {
 		if _, err := w.cfg.Core.DeleteSession(ctx, s); err != nil {
 			return fmt.Errorf("delete session: %w", err)
 		}
@@ -99,11 +99,12 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	einox.Portable(h.Messages)
-	return tagged(h.Messages, tagOf(s)), nil
+	return h.Messages, nil
 }
 
 // Restore returns messages with everything that stands in for others replaced by
-// them: the context as it was before [Window.Fit].
+// them: the context as it was before [Window.Fit]. What stands in for messages of
+// another session is ErrNotFound: its archives mean something else here.
 func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*schema.Message) ([]*schema.Message, error) {
 	if !slices.ContainsFunc(messages, func(m *schema.Message) bool { return m != nil && einox.RefOf(m) != "" }) {
 		return messages, nil
@@ -111,6 +112,9 @@ func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*sche
 	a, err := w.archives.Of(s)
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if tag := session.Tag(s); slices.ContainsFunc(messages, func(m *schema.Message) bool { return einox.RefOf(m) != "" && foreign(m, tag) }) {
+		return nil, fmt.Errorf("restore: %w: %s does not have what stands in for messages of another session", backends.ErrNotFound, a)
 	}
 	return a.Restore(ctx, messages)
 }
