@@ -38,6 +38,11 @@ func Text(m *schema.Message) string {
 	return strings.Join(texts, "\n")
 }
 
+// HasParts reports whether a message says what it says in parts, of whichever sort.
+func HasParts(m *schema.Message) bool {
+	return len(m.MultiContent)+len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent) > 0
+}
+
 var retold = regexp.MustCompile("^For context:($| \\[[^\\]\n]*\\] (said: |called tool: |`[^`]*` tool returned result: ))")
 
 // IsRetold reports whether m tells one agent what another did: Eino writes that

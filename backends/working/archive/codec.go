@@ -64,15 +64,11 @@ var jsonText = sonic.Config{SortMapKeys: true, ValidateString: true, CopyString:
 // sees that a map contains itself.
 func marshal(s *saved) ([]byte, error) {
 	for i := range s.Messages {
-		if hasParts(s.Messages[i].Message) {
+		if einox.HasParts(s.Messages[i].Message) {
 			return json.Marshal(s)
 		}
 	}
 	return jsonText.Marshal(s)
-}
-
-func hasParts(m *schema.Message) bool {
-	return len(m.MultiContent)+len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent) > 0
 }
 
 // decode reads the bytes of a blob, whatever they are.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // document is one message of an archive.
@@ -101,7 +103,7 @@ func identity(m *schema.Message) [sha256.Size]byte {
 	for _, c := range m.ToolCalls {
 		write(c.ID, c.Type, c.Function.Name, c.Function.Arguments)
 	}
-	if hasParts(m) {
+	if einox.HasParts(m) {
 		// What came out of JSON goes into it again.
 		parts, _ := json.Marshal([]any{m.MultiContent, m.UserInputMultiContent, m.AssistantGenMultiContent})
 		write(string(parts))

@@ -49,7 +49,7 @@ const wholeLog = math.MaxInt64 - logPage
 
 // saysNothing reports whether m is only there to end a turn.
 func saysNothing(m *schema.Message) bool {
-	return m.Content == "" && m.ReasoningContent == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !hasParts(m)
+	return m.Content == "" && m.ReasoningContent == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
 }
 
 // messageOf returns the message of an entry with the marks that tell where it

@@ -15,7 +15,7 @@ import (
 // alone returns the text of a message that is read by itself: its content if that
 // is all there is.
 func (d *document) alone() string {
-	if d.ReasoningContent == "" && len(d.ToolCalls) == 0 && !hasParts(d.Message) && einox.RefOf(d.Message) == "" {
+	if d.ReasoningContent == "" && len(d.ToolCalls) == 0 && !einox.HasParts(d.Message) && einox.RefOf(d.Message) == "" {
 		return d.Content
 	}
 	return d.block()

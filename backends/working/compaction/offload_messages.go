@@ -108,7 +108,7 @@ func shorten(m *schema.Message, tokens, over, preview int, ref string) (calls []
 	if calls == nil {
 		calls = m.ToolCalls
 	}
-	return calls, hasParts(m) || long(m.Content)
+	return calls, einox.HasParts(m) || long(m.Content)
 }
 
 // archivedArguments stands in for the arguments of a call: an object, as providers

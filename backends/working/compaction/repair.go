@@ -14,8 +14,10 @@ import (
 
 // repair returns messages as a list that providers take: every assistant's call is
 // followed at once by exactly one result, no result stands alone, no message is nil
-// or empty, every role is known, and the user begins. Messages about which nothing
-// is wrong are the same pointers; no word is lost. Repairing twice changes nothing.
+// or empty or has both a content and parts, every role is known, nobody else calls,
+// and the user begins. Which parts fit which role is left as it is. Messages about
+// which nothing is wrong are the same pointers; no word is lost. Repairing twice
+// changes nothing.
 func repair(in []*schema.Message, lang Language) []*schema.Message {
 	p := &pairing{text: phrases(lang), open: make(map[string][]slot), closed: make(map[string]slot), results: make(map[slot]int)}
 	for _, m := range in {

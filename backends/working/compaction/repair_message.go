@@ -24,7 +24,7 @@ func (p *pairing) mend(m *schema.Message) *schema.Message {
 		return m
 	case m.Role == schema.Tool:
 		return withoutCalls(m)
-	case hasParts(m) && m.Content != "":
+	case einox.HasParts(m) && m.Content != "":
 		return p.mend(inParts(m))
 	case m.Role == schema.Assistant:
 		return p.mendAssistant(m)
@@ -32,14 +32,14 @@ func (p *pairing) mend(m *schema.Message) *schema.Message {
 		return p.retell(m, fmt.Sprintf(p.text.role, string(m.Role)), retoldMark)
 	case len(m.ToolCalls) > 0: // only an assistant calls
 		return p.retell(m, fmt.Sprintf(p.text.role, string(m.Role)), retoldMark)
-	case blank(m.Content) && !hasParts(m):
+	case blank(m.Content) && !einox.HasParts(m):
 		return nil
 	}
 	return m
 }
 
 func (p *pairing) mendAssistant(m *schema.Message) *schema.Message {
-	says := !blank(m.Content) || hasParts(m)
+	says := !blank(m.Content) || einox.HasParts(m)
 	switch {
 	case says && (m.Content == "" || !blank(m.Content)):
 		return m
@@ -167,8 +167,4 @@ func numbered(id string, k int) string {
 		id = "call"
 	}
 	return id + "-" + strconv.Itoa(k)
-}
-
-func hasParts(m *schema.Message) bool {
-	return len(m.MultiContent)+len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent) > 0
 }
