@@ -109,7 +109,7 @@ func (w *Window) report(ctx context.Context, stage string, err error) {
 func (w *Window) harmless(ctx context.Context, name string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.report(ctx, StageCompact, fmt.Errorf("Config.%s panicked: %v", name, p))
+			w.report(ctx, StageCompact, fmt.Errorf("panic of Config.%s: %v", name, p))
 		}
 	}()
 	f()
