@@ -36,7 +36,7 @@ type Config struct {
 	TopK          int           // Optional. Memories in a note, at most. Defaults to 5.
 	Threshold     float64       // Optional. The lowest score of a memory in a note. Defaults to 0: any.
 	SearchByAgent bool          // Optional. A user's memories are searched for those of the scope's agent alone.
-	SearchTimeout time.Duration // Optional. How long a search may hold up a reply. Defaults to 2s; below 0 without limit.
+	SearchTimeout time.Duration // Optional. How long a search may hold up a reply, and with Window the loading of the session and each write. Defaults to 2s; below 0 without limit.
 
 	// AwaitWrite makes a reply end only when its turn is learnt from. Optional.
 	// Defaults to false: the turn is queued, and learnt from in the background.

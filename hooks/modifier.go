@@ -17,7 +17,9 @@ import (
 // the agent's state never holds it. next, which may be nil, runs first.
 //
 // A modifier sees each call alone, so the search is made for each call of the
-// model in a turn. Record turns by [Hooks.Finish].
+// model in a turn. Record turns by [Hooks.Finish]. With Config.Window each call is made
+// to fit; what was said before is the caller's, and one that does not fit goes on, as
+// with [Hooks.MessageRewriter].
 func (h *Hooks) MessageModifier(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
 	return func(ctx context.Context, input []*schema.Message) []*schema.Message {
 		if next != nil {

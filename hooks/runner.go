@@ -39,9 +39,11 @@ func (h *Hooks) WrapRunner(r *adk.Runner) *Runner { return &Runner{hooks: h, inn
 func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
 	ctx = r.hooks.withOptions(ctx, opts)
 	reply := r.hooks.beforeReply(ctx, messages)
-	fitted, err := r.hooks.fit(ctx, reply.Scope, reply.Messages)
-	if err != nil {
+	fitted, err := r.hooks.fit(ctx, r.hooks.orResolved(ctx, reply.Scope), reply.Messages)
+	if err != nil && !nested(ctx) {
 		r.hooks.AfterReply(ctx, reply, nil, false) // it was said all the same
+	}
+	if err != nil {
 		return failed(err)
 	}
 	reply.Messages = fitted

@@ -80,10 +80,17 @@ func (h *Hooks) fitting(ctx context.Context, messages []*schema.Message) ([]*sch
 		run.offer(ctx, h)
 		s = run.scope()
 	}
-	if s.IsZero() { // an error was told of when the scope was first looked for
+	return h.fit(einox.Detach(ctx, "Memory", backends.ComponentOfMemory), h.orResolved(ctx, s), messages)
+}
+
+// orResolved returns s, or what ctx says where nobody needed to know it before: a
+// turn goes on, and nothing is searched for. An error was told of when the scope was
+// first looked for.
+func (h *Hooks) orResolved(ctx context.Context, s backends.Scope) backends.Scope {
+	if s.IsZero() && h.cfg.Window != nil {
 		_ = safely("scope", func() (err error) { s, err = h.ResolveScope(ctx); return err })
 	}
-	return h.fit(einox.Detach(ctx, "Memory", backends.ComponentOfMemory), s, messages)
+	return s
 }
 
 // keep writes what a turn has come to before anything in it is replaced, here or
@@ -101,7 +108,9 @@ func (h *Hooks) originals(ctx context.Context, s backends.Scope, turn []*schema.
 	if h.cfg.Window == nil {
 		return turn, true
 	}
-	out, err := h.cfg.Window.Restore(context.WithoutCancel(ctx), s, turn)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	out, err := h.cfg.Window.Restore(ctx, s, turn)
 	if err != nil {
 		h.report(ctx, StageRecord, fmt.Errorf("what left the context could not be read back, the log gets what is left: %w", err))
 		return turn, false
