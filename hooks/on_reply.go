@@ -154,28 +154,30 @@ const writeTimeout = 30 * time.Second
 // calls would become events of the agent, or panic after its end (trap T3).
 //
 // Where the next run loads what was said, the turn is in the log when its own run
-// ends. A store that takes longer than Config.SearchTimeout gets it later.
-func (h *Hooks) write(ctx context.Context, t *working.Turn) {
+// ends. A store that takes longer than Config.SearchTimeout gets it later: then write
+// reports that the store is away.
+func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
 	ctx = einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
 	if h.cfg.Window == nil && !h.cfg.AwaitWrite {
 		if err := h.record(ctx, t); err != nil {
 			h.report(ctx, StageRecord, fmt.Errorf("record turn %s: %w", t.ID, err))
 		}
-		return
+		return false
 	}
 	if err := h.append(ctx, t); err != nil {
-		if later(err) {
+		if away = later(err); away {
 			err = errors.Join(err, h.recordSoon(ctx, t))
 		}
 		h.report(ctx, StageRecord, fmt.Errorf("append turn %s: %w", t.ID, err))
-		return
+		return away
 	}
 	if !t.Done || !h.cfg.AwaitWrite {
-		return
+		return false
 	}
 	if err := safely("consolidate", func() error { _, err := h.cfg.Log.Consolidate(ctx, t.Scope); return err }); err != nil {
 		h.report(ctx, StageConsolidate, fmt.Errorf("learn from turn %s: %w", t.ID, err))
 	}
+	return false
 }
 
 func (h *Hooks) record(ctx context.Context, t *working.Turn) error {

@@ -24,10 +24,13 @@ type recorder struct {
 	checkpoint func() string // the id of the run's checkpoint, or ""
 
 	heard       []*utterance
-	streams     sync.WaitGroup // those still being read
-	reading     atomic.Int64   // how many those are
-	written     int            // how many messages of the turn the log was given while the run goes on
-	failed      bool           // the run told of an error
+	streams     sync.WaitGroup    // those still being read
+	reading     atomic.Int64      // how many those are
+	judged      int               // how many of those heard were looked at while the run goes on,
+	answers     []*schema.Message // what of them belongs to the turn,
+	written     int               // and how many messages of it the log was given
+	away        bool              // a write found the store away: the rest of the run waits for none
+	failed      bool              // the run told of an error
 	interrupted bool
 	saved       int // how many utterances the open turn was saved with, plus one
 
@@ -110,12 +113,25 @@ func (r *recorder) progress(ctx context.Context) {
 	if r.hooks.cfg.Window == nil || r.run.resumed || r.saved > 0 || r.reading.Load() > 0 {
 		return
 	}
-	said := slices.Concat(r.run.reply.Said, conversation(r.heard))
+	for ; r.judged < len(r.heard); r.judged++ {
+		if ofConversation(r.heard, r.judged) {
+			r.answers = append(r.answers, r.heard[r.judged].message)
+		}
+	}
+	said := slices.Concat(r.run.reply.Said, r.answers)
 	if len(said) <= r.written {
 		return
 	}
-	r.hooks.write(ctx, &working.Turn{Scope: r.run.scope(), ID: r.run.reply.Turn, First: r.written, Messages: said[r.written:], Time: r.hooks.cfg.Clock()})
-	r.written = len(said)
+	t := &working.Turn{Scope: r.run.scope(), ID: r.run.reply.Turn, First: r.written, Messages: said[r.written:], Time: r.hooks.cfg.Clock()}
+	if !r.away {
+		r.away, r.written = r.hooks.write(ctx, t), len(said)
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel() // what the queue has no room for is tried again with what comes next
+	if r.hooks.record(ctx, t) == nil {
+		r.written = len(said)
+	}
 }
 
 // finish writes what is known of the turn. It is called at the end of the run,
@@ -157,8 +173,10 @@ func (r *recorder) start(ctx context.Context) *working.Turn {
 		return nil
 	}
 	var t *working.Turn
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
 	err := safely("take the open turn", func() (err error) {
-		t, err = r.hooks.cfg.Log.TakeOpenTurn(context.WithoutCancel(ctx), scope, r.checkpoint())
+		t, err = r.hooks.cfg.Log.TakeOpenTurn(ctx, scope, r.checkpoint())
 		return err
 	})
 	switch {

@@ -30,12 +30,16 @@ func pathOf(steps []adk.RunStep) []string {
 func conversation(heard []*utterance) []*schema.Message {
 	var out []*schema.Message
 	for i, u := range heard {
-		if u.message == nil || !said(u.message) || u.message.Role == schema.User || transfers(u.message) || insideTool(heard, i) {
-			continue
+		if ofConversation(heard, i) {
+			out = append(out, u.message)
 		}
-		out = append(out, u.message)
 	}
 	return out
+}
+
+func ofConversation(heard []*utterance, i int) bool {
+	m := heard[i].message
+	return m != nil && said(m) && m.Role != schema.User && !transfers(m) && !insideTool(heard, i)
 }
 
 // transfers reports whether m only hands the conversation over to another agent.
