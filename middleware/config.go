@@ -51,7 +51,7 @@ type Config struct {
 	TopK               int           // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
 	Threshold          float64       // Optional. The lowest score, 0 to 1, of a memory in a note. Defaults to 0: any.
 	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
-	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply. Defaults to 2 s; below 0 without limit.
+	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; below 0 without limit.
 
 	// AwaitWrite ends a reply only when its turn is learnt from. Optional.
 	// Defaults to false: the turn is on its way to the log, and learnt from in the
@@ -77,16 +77,17 @@ type Config struct {
 	Sessions store.Sessions
 
 	// Working says when turns are learnt from. Its Sessions, Backend, OnError,
-	// Clock and IDs are filled from this Config where they are unset. Optional.
+	// Clock and IDs are filled from this Config where they are unset. Where the mode
+	// learns nothing from turns, its Backend does not count. Optional.
 	// Defaults to those of package working.
 	Working *working.Config
 
 	// Window gives the agent working memory: with a session in its scope a run needs
 	// the new message alone, every context is made to fit the model's window, and
 	// the agent reads what left it by grep_working_memory and read_working_memory,
-	// whatever the mode. Its Budget.Window is required; its Sessions, Redact and
-	// OnError are filled from this Config where they are unset. Optional. Defaults
-	// to none.
+	// whatever the mode. Its Budget.Window is required; its Sessions, Redact,
+	// StoreTimeout (by SearchTimeout), Language, Core and OnError are filled from this
+	// Config where they are unset. Optional. Defaults to none.
 	Window *window.Config
 
 	// Core gives the agent blocks that are always in its prompt, and the tools
@@ -96,7 +97,7 @@ type Config struct {
 	Core *core.Config
 
 	// OnError hears of every failure of memory, with its stage (the Stage constants
-	// of packages hooks, toolkit and working): none of them reaches the agent. Must
+	// of packages hooks, toolkit, window and working): none of them reaches the agent. Must
 	// be safe for concurrent use. Optional. Failures are logged by slog in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
@@ -176,8 +177,8 @@ func (c *Config) sessions() (store.Sessions, error) {
 		c.Mode, c.Backend, backends.ErrInvalid, modes.AgentControl)
 }
 
-// working returns the configuration of the log, from which learner learns.
-func (c *Config) working(learner backends.Backend) (*working.Config, error) {
+// working returns the configuration of the log.
+func (c *Config) working() (*working.Config, error) {
 	sessions, err := c.sessions()
 	if err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (c *Config) working(learner backends.Backend) (*working.Config, error) {
 	}
 	w.Sessions = sessions
 	if w.Backend == nil {
-		w.Backend = learner
+		w.Backend = c.Backend
 	}
 	if w.OnError == nil {
 		w.OnError = c.OnError

@@ -64,17 +64,17 @@ func newMiddleware(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) 
 	if err = m.equip(ctx, c, h); err != nil {
 		return nil, err
 	}
-	learner := c.Backend
-	if !plan.Record && m.window != nil {
-		h.Plan.Record, learner = true, unlearning{c.Backend}
-	}
+	h.Plan.Record = plan.Record || m.window != nil
 	if !h.Plan.Record {
 		m.hooks, err = hooks.New(h)
 		return m, err
 	}
-	w, err := c.working(learner)
+	w, err := c.working()
 	if err != nil {
 		return nil, err
+	}
+	if !plan.Record {
+		w.Backend = unlearning{c.Backend}
 	}
 	if m.log, err = working.New(ctx, w); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/testmodel"
@@ -243,6 +244,7 @@ func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
 func TestUnderAgentControlTheSessionIsKeptAndNotLearntFrom(t *testing.T) {
 	cfg := windowed(8000)
 	cfg.Mode = modes.AgentControl
+	cfg.Working = &working.Config{Backend: cfg.Backend} // where the mode learns it would learn
 	mem := open(t, cfg)
 	newAgent(t, mem, testmodel.Text("Hello.")).reply(asAnn(), "Hi.")
 	a := newAgent(t, mem, testmodel.Text("ok"))
