@@ -33,13 +33,13 @@
 // # What is always so
 //
 // Providers take the result: every call of a tool is followed by its one result,
-// nothing is empty, the user begins. That holds for any list of messages whose
-// parts fit their roles, also when nothing had to leave: results are moved behind their calls, calls that were
-// interrupted get a result that says so, and a result without its call becomes a
-// message of its own. What the system says, the user's words in the running round
-// (the last user message, with others of the same turn), memory's notes for that
-// round, and the newest exchange are kept; large results are offloaded wherever
-// they are.
+// nothing is empty, the user begins. That holds for any list of messages whose parts
+// fit their roles, also when nothing had to leave: results are moved behind their
+// calls, calls that were interrupted get a result that says so, and a result without
+// its call becomes a message of its own. What the system says, the user's words in
+// the running round (the last user message, with others of the same turn), memory's
+// notes for that round, and the newest exchange are kept; large results are offloaded
+// wherever they are.
 //
 // What leaves is in the [Archive] before anything is replaced; where that fails the
 // message stays, and the [Report] of the step says why. What stands in for others
