@@ -78,7 +78,7 @@ func (s *summarizer) system(p *promptSet, work bool, tokens int) string {
 // model unless the same was asked before.
 func (s *summarizer) summarise(ctx context.Context, c *Context, g *group) (*summary, error) {
 	p := prompts(c.language)
-	former, messages := split(g.messages)
+	former, messages := c.split(g.messages)
 	want := s.wanted(c, g)
 	text, fits := p.clipTo(messages, s.room(c, former, g.work), c.config.Budget.Counter)
 	if !fits {
@@ -162,10 +162,17 @@ func (s *summarizer) digest(ctx context.Context, c *Context, q *question, fits f
 }
 
 // split returns the summaries at the beginning, and what comes after them.
-func split(messages []*schema.Message) (former, rest []*schema.Message) {
+func (c *Context) split(messages []*schema.Message) (former, rest []*schema.Message) {
 	i := 0
-	for i < len(messages) && standsForMany(messages[i]) {
+	for i < len(messages) && c.isFormer(messages[i]) {
 		i++
 	}
 	return messages[:i], messages[i:]
+}
+
+// isFormer reports whether m may be shown whole as the summary so far. What is longer
+// than half a context is no summary of this package's, and leaves the model no room:
+// it is shown as messages are, without its middle.
+func (c *Context) isFormer(m *schema.Message) bool {
+	return standsForMany(m) && c.Count(m) <= c.config.Budget.Limit()/2
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testmodel"
 )
 
@@ -28,6 +29,20 @@ func TestAResultWithoutItsCallIsSummarised(t *testing.T) {
 	require.NotContains(t, m.Calls()[0][1].Content, "<former_summary>")
 	require.Contains(t, m.Calls()[0][1].Content, `{"role":"context","text":"[The result of an earlier call of look`)
 	require.NotContains(t, r.Messages[1].Content, "## Not summarised")
+}
+
+// What others put in the place of messages may be long: session.Service tells a result
+// without its call in full.
+func TestALongStandInIsSummarised(t *testing.T) {
+	m := testmodel.New(harbour.calls(t))
+	told := user(padded("the harbour is closed", 8000))
+	einox.MarkSummary(told)
+	in := slices.Insert(chat(10, 400), 1, einox.MarkRef(told, "log-5"))
+	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 2000}).
+		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+	require.NoError(t, err)
+	require.NoError(t, r.Steps[0].Err)
+	require.Contains(t, m.Calls()[0][1].Content, `{"role":"summary","text":"the harbour is closed`)
 }
 
 // The model is told to take directives from users alone: what other agents said in

@@ -47,7 +47,7 @@ func (c *Context) stretches(from, to int, stays func(i int) bool, rounds ...roun
 				out = append(out, now)
 				now = &stretch{from: e.to}
 			case e.to-e.from == 1 && derived(c.messages[e.from]):
-			case len(now.units) == 0 && standsForMany(c.messages[e.from]):
+			case len(now.units) == 0 && c.isFormer(c.messages[e.from]):
 				now.former = append(now.former, c.messages[e.from])
 			default:
 				now.units = append(now.units, c.unit(e, n))
