@@ -132,7 +132,7 @@ func ReMe(p Params) (*Config, error) {
 		}
 		b = budget.Budget{Window: p.MaxTotalTokens, Answer: -1, Tools: -1, Memories: -1, Counter: b.Counter}
 	}
-	whole, err := b.WithDefaults() // not b: New completes it once more
+	whole, err := b.WithDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("compaction: %w", err)
 	}
