@@ -82,6 +82,9 @@ type Question struct {
 	// Complaint is put under the question when it is asked again: what was wrong with
 	// the answer. Required.
 	Complaint func(error) string
+	// Again is called before the question is asked again, and may forbid it by an
+	// error. Optional.
+	Again func() error
 }
 
 // Ask puts the question and hands the answer to read. If read cannot use it, the
@@ -99,6 +102,11 @@ func (a *Asker) Ask(ctx context.Context, q *Question, usage *backends.Usage, rea
 		}
 		if try == 2 {
 			return fmt.Errorf("%s: %w twice: %w", a.name, backends.ErrModel, err)
+		}
+		if q.Again != nil {
+			if refused := q.Again(); refused != nil {
+				return fmt.Errorf("%s: not asked again after %w: %w", a.name, err, refused)
+			}
 		}
 		user = q.User + "\n\n" + q.Complaint(err)
 	}

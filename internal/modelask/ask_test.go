@@ -55,6 +55,18 @@ func TestASecondFailureIsErrModel(t *testing.T) {
 	assert.Equal(t, 2, usage.ModelCalls)
 }
 
+func TestASecondTryMayBeForbidden(t *testing.T) {
+	m := testmodel.New(testmodel.Text("none"))
+	a, err := modelask.New(&modelask.Config{Name: "test", Model: m})
+	require.NoError(t, err)
+	q, spent := question(), errors.New("spent")
+	q.Again = func() error { return spent }
+	err = a.Ask(t.Context(), q, &backends.Usage{}, func(*schema.Message) error { return errors.New("no call") })
+	require.ErrorIs(t, err, spent)
+	require.ErrorContains(t, err, "no call")
+	assert.Len(t, m.Calls(), 1)
+}
+
 func TestAModelThatCannotBeAskedIsUnavailable(t *testing.T) {
 	never := func(*schema.Message) error { t.Error("nothing to read"); return nil }
 	panics := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { panic("boo") })
