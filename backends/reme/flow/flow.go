@@ -62,6 +62,11 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
+// Question is what a model is asked: System and User are the prompts, Tool the name
+// of the tool that it answers by, Complaint what it is told when its answer cannot be
+// used.
+type Question = modelask.Question
+
 // Config configures [Models].
 type Config struct {
 	Name  string              // Required. Errors begin with it.
@@ -118,7 +123,7 @@ func (m *Models) Begin() *Run { return &Run{models: m} }
 // ErrUnavailable when the model cannot be asked, ErrModel when it cannot be
 // understood, [ErrLimit] when the request has spent what it may, [ErrNoModel], and
 // the context's.
-func (r *Run) Ask(ctx context.Context, q *modelask.Question, read func(*schema.Message) error) error {
+func (r *Run) Ask(ctx context.Context, q *Question, read func(*schema.Message) error) error {
 	m := r.models
 	if m.asker == nil {
 		return ErrNoModel

@@ -19,7 +19,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/internal/modelask"
 	"github.com/einomem/einomem/internal/testmodel"
 )
 
@@ -30,8 +29,8 @@ func models(t *testing.T, m model.BaseChatModel, l flow.Limits) *flow.Models {
 	return out
 }
 
-func question() *modelask.Question {
-	return &modelask.Question{System: "s", User: "u", Complaint: func(error) string { return "again" }}
+func question() *flow.Question {
+	return &flow.Question{System: "s", User: "u", Complaint: func(error) string { return "again" }}
 }
 
 func fine(*schema.Message) error { return nil }
@@ -144,7 +143,7 @@ func Example() {
 	run := models.Begin()
 	stage := run.Stage("answer")
 	stage.Took(1)
-	q := &modelask.Question{User: "What is six times seven?", Complaint: func(err error) string { return err.Error() }}
+	q := &flow.Question{User: "What is six times seven?", Complaint: func(err error) string { return err.Error() }}
 	err = run.Ask(context.Background(), q, func(out *schema.Message) error {
 		fmt.Println(out.Content)
 		stage.Gave(1)

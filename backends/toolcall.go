@@ -1,0 +1,54 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backends
+
+import (
+	"context"
+	"time"
+)
+
+// ToolCall is one call of a tool, as it ended.
+type ToolCall struct {
+	// ID makes a repeated record harmless: a call with an ID that is known is not
+	// recorded again. Optional. Defaults to a new one.
+	ID        string
+	Tool      string        // Required. The tool's name.
+	Arguments string        // what it was called with, as the model wrote it: JSON mostly
+	Result    string        // what it returned; with an error what had come by then
+	Error     string        // why it failed; empty: it did not
+	Time      time.Time     // when the call began. Optional. Defaults to now.
+	Took      time.Duration // how long it took
+	Tokens    int           // of arguments and result. Optional. Defaults to an estimate.
+}
+
+// RecordCallsRequest asks a [ToolRecorder] to keep calls.
+type RecordCallsRequest struct {
+	Scope Scope // Required. Names the workspace.
+	Calls []ToolCall
+}
+
+// ToolRecorder is implemented by backends that learn how tools behave from their
+// calls, as ReMe's tool memory does.
+type ToolRecorder interface {
+	// RecordCalls keeps the calls of one workspace, each tool's in one atomic write.
+	// It may be called by many goroutines and processes: no call is lost, and none of
+	// an ID is kept twice. A scope without a workspace is [ErrNoScope].
+	RecordCalls(ctx context.Context, r *RecordCallsRequest) error
+}
+
+// OutcomeRequest tells a [Judge] how a turn went.
+type OutcomeRequest struct {
+	Scope Scope   // Required. Names the session of the turn, and the workspace that is to learn from it.
+	Turn  string  // Optional. The turn's id. Defaults to the session's newest turn.
+	Score float64 // 1 is full success, 0 failure
+	Note  string  // Optional. What was good or wrong, in words; the model that learns sees it.
+}
+
+// Judge is implemented by backends that learn from how turns went, as ReMe's task
+// memory does.
+type Judge interface {
+	// RecordOutcome learns from a turn that is in the log. A repeat of the same
+	// outcome does nothing. A turn that is not there is [ErrNotFound].
+	RecordOutcome(ctx context.Context, r *OutcomeRequest) (*AddResponse, error)
+}
