@@ -31,10 +31,15 @@ type RecordCallsRequest struct {
 // ToolRecorder is implemented by backends that learn how tools behave from their
 // calls, as ReMe's tool memory does.
 type ToolRecorder interface {
-	// RecordCalls keeps the calls of one workspace, each tool's in one atomic write.
-	// It may be called by many goroutines and processes: no call is lost, and none of
+	// RecordCalls takes calls of one workspace. It stands in the way of an agent:
+	// what may take long is done after it returned, in the backend's own goroutine,
+	// and awaited by Flush and by the backend's Close. Many goroutines and processes
+	// may call it: no call that was taken is lost while its process lives, and none of
 	// an ID is kept twice. A scope without a workspace is [ErrNoScope].
 	RecordCalls(ctx context.Context, r *RecordCallsRequest) error
+	// Flush waits until every call taken so far is stored, or has failed: then it
+	// returns the failure.
+	Flush(ctx context.Context) error
 }
 
 // OutcomeRequest tells a [Judge] how a turn went.

@@ -20,8 +20,8 @@ import (
 
 // AgentMiddleware returns the memory as one entry of
 // adk.ChatModelAgentConfig.Middlewares: the memory tools, the text that names
-// them, the note before the model's first call of a turn, and the recording of
-// the turn as the model answers.
+// them, the note before the model's first call of a turn, the recording of the turn
+// as the model answers, and of how its tools' calls went.
 //
 // Inside a run of [Hooks.WrapRunner] it leaves the note and the recording to the
 // runner. In an agent that another agent calls as a tool it recalls and never
@@ -32,7 +32,7 @@ import (
 // One value may serve many agents; each call returns tools in a slice of its own
 // (trap T12).
 func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
-	m := adk.AgentMiddleware{BeforeChatModel: h.beforeChatModel}
+	m := adk.AgentMiddleware{BeforeChatModel: h.beforeChatModel, WrapToolCall: h.ToolMiddleware()}
 	if h.cfg.Plan.Instruct {
 		m.AdditionalInstruction = h.cfg.Instruction
 	}

@@ -45,6 +45,12 @@ type Config struct {
 	Note        NoteConfig      // Optional. How memories are shown to the model.
 	Instruction string          // Optional. What the system prompt says under Plan.Instruct: constant text without braces.
 	Tools       []tool.BaseTool // Optional. What agents get under Plan.Tools. They must resolve their scope at call time.
+	// ToolCalls learns from how calls of the agent's tools went, whatever the plan.
+	// Optional. Defaults to nobody.
+	ToolCalls backends.ToolRecorder
+	// RecordTool says whose calls ToolCalls is told of. Optional. Defaults to all.
+	RecordTool func(tool string) bool
+
 	WindowTools []tool.BaseTool // Optional. What agents get where Window is set, whatever the plan: they read what left the context.
 	Language    Language        // Optional. Of the texts above. Defaults to English.
 

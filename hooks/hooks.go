@@ -15,6 +15,7 @@ const (
 	StageSearch      = "search"      // the reply goes on without memories
 	StageHistory     = "history"     // the reply goes on without what was said before
 	StageRecord      = "record"      // the turn could not be written to the log
+	StageToolCall    = "tool_call"   // how a tool's call went could not be recorded
 	StageConsolidate = "consolidate" // the turn is in the log, and will be learnt from later
 )
 
