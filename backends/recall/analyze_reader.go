@@ -52,7 +52,7 @@ func (r *reader) read(texts ...string) []int32 {
 // memory reads the text of a memory: that of IndexText, whose lines are stretches
 // of their own.
 func (r *reader) memory(m *backends.Memory) []int32 {
-	return r.read(m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.Text)
+	return r.read(m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text)
 }
 
 // text reads on. Where a text is not ASCII alone, white space parts the stretches

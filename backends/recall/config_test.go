@@ -68,7 +68,7 @@ func TestIndexText(t *testing.T) {
 	}{
 		{"text alone", backends.Memory{Text: "tea"}, "tea"},
 		{"all parts", backends.Memory{Text: "tea", WhenToUse: "thirsty", Observed: at, Origin: backends.Origin{Speaker: "Ann"}},
-			"Ann\n1:56 pm on 8 May, 2023\nthirsty\ntea"},
+			"Ann\n1:56 pm on 8 May, 2023\nthirsty\nthirsty\ntea"},
 		{"in UTC", backends.Memory{Text: "tea", Observed: at.In(time.FixedZone("", 14*3600))}, "1:56 pm on 8 May, 2023\ntea"},
 		{"Chinese", backends.Memory{Text: "绿茶", Observed: at}, "1:56 pm on 8 May, 2023\n2023年5月8日\n绿茶"},
 	} {

@@ -44,7 +44,8 @@
 // [IndexText] of a memory and the query are cut into words (UAX #29), folded in
 // width (NFKC) and case, rid of the stop words of their language and stemmed;
 // scripts without spaces, Chinese above all, and Hangul become characters and
-// pairs of neighbours. A memory D then scores, for each term t of the query Q,
+// pairs of neighbours. The words of WhenToUse count twice. A memory D then scores,
+// for each term t of the query Q,
 //
 //	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t stands in D
 //	idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5))               n of N memories hold t

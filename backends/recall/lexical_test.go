@@ -172,3 +172,17 @@ func TestRepeatedAndUnknownQueryTerms(t *testing.T) {
 	require.InDelta(t, score("tea"), score("tea tea"), 1e-12)
 	require.Less(t, score("tea unheard"), score("tea"), "what no memory holds could have been attained")
 }
+
+// Of two memories with the same words, that comes first which is for the situation.
+func TestTheSituationCountsMoreThanTheAdvice(t *testing.T) {
+	f := newFakeRecords()
+	r := newRanker(t, f, nil)
+	task := func(id, when, text string, age int) store.Mutation {
+		return put(backends.Memory{ID: id, Kind: backends.KindTask, WhenToUse: when, Text: text, Created: f.now.AddDate(0, 0, -age)})
+	}
+	apply(t, f, ann,
+		task("for it", "rating songs", "check tokens", 2),
+		task("mentions it", "check tokens", "rating songs", 1), // the newer, which ties would go to
+		task("neither", "booking flights", "compare prices", 0))
+	require.Equal(t, []string{"for it", "mentions it"}, ids(find(t, r, ann, &backends.SearchRequest{Query: "rating songs"})))
+}

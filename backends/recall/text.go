@@ -12,7 +12,9 @@ import (
 
 // IndexText returns the text of a memory that the lexical part searches: who
 // said it, when it was said (in UTC, and in Chinese order too where the text
-// holds Han characters), when it helps, and what it says.
+// holds Han characters), when it helps, and what it says. When it helps stands
+// there twice: a question tells of the situation that somebody is in, and what was
+// written about the situation is more like it than the advice is.
 func IndexText(m *backends.Memory) string {
 	var b strings.Builder
 	line := func(s string) {
@@ -23,6 +25,7 @@ func IndexText(m *backends.Memory) string {
 	}
 	line(m.Origin.Speaker)
 	line(spokenDate(m))
+	line(m.WhenToUse)
 	line(m.WhenToUse)
 	b.WriteString(m.Text)
 	return b.String()
