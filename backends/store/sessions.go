@@ -79,6 +79,13 @@ type Append struct {
 	Entries []Entry
 	Scope   backends.Scope // whose session it is; kept with it at its creation
 	TTL     time.Duration  // Optional. The session ends so long after its last append. Defaults to never.
+
+	// Learnt says that the entries are no material to learn from, as records that a
+	// program keeps for itself: if nothing before them waits to be learnt from, the
+	// watermark moves past them in the same write, and the session is not pending.
+	// If something waits they wait with it, and whoever learns from it moves the
+	// watermark past them too. Entries that are skipped move nothing. Optional.
+	Learnt bool
 }
 
 // Entry is one message of a session's log.

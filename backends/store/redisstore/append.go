@@ -56,6 +56,7 @@ func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, 
 	w := &arguments{}
 	w.add(id, micros(now), timeText(now), life(a.TTL), timeText(now.Add(a.TTL)), flag(inc != ""), inc)
 	w.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
+	w.add(flag(a.Learnt))
 	for _, e := range a.Entries {
 		if e.Time.IsZero() {
 			e.Time = now

@@ -77,7 +77,7 @@ func (o *ops) writeSomething(w, i int) (err error) {
 	case 3:
 		_, err = o.Apply(o.ctx, o.p, &store.Batch{Mutations: []store.Mutation{store.Put(opsFact(id, "a")), store.Supersede(id, opsFact(id+"'", "b"))}})
 	case 4, 5:
-		_, err = o.Append(o.ctx, o.p, session, &store.Append{Entries: []store.Entry{spoke(fmt.Sprint("m", i), i%7)}, TTL: time.Hour * time.Duration(i%2)})
+		_, err = o.Append(o.ctx, o.p, session, &store.Append{Entries: []store.Entry{spoke(fmt.Sprint("m", i), i%7)}, TTL: time.Hour * time.Duration(i%2), Learnt: i%16 > 8})
 	case 6:
 		upto := int64(i % 5)
 		_, err = o.Update(o.ctx, o.p, &store.SessionUpdate{Session: session, Watermark: &upto})

@@ -35,6 +35,7 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 		if err != nil {
 			return err
 		}
+		waits := row.state.Pending()
 		added, err := c.appendEntries(row, a.Entries, now)
 		if err != nil {
 			return err
@@ -42,6 +43,9 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 		out = &row.state
 		if added == 0 && !created {
 			return errUnchanged
+		}
+		if a.Learnt && !waits {
+			row.state.Watermark = row.state.LastSeq
 		}
 		if a.TTL > 0 {
 			row.state.Expires = now.Add(a.TTL)

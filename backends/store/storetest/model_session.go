@@ -40,6 +40,7 @@ func (m *model) appendTo(p backends.Partition, id string, a *store.Append, now t
 		s = &modelSession{state: store.Session{Partition: p, ID: id, Created: now, Updated: now}}
 		m.sessions[id] = s
 	}
+	waits := s.state.Pending()
 	for _, e := range a.Entries {
 		if slices.ContainsFunc(s.entries, func(have store.Entry) bool { return have.ID == e.ID }) {
 			continue
@@ -52,6 +53,9 @@ func (m *model) appendTo(p backends.Partition, id string, a *store.Append, now t
 		if a.TTL > 0 {
 			s.state.Expires = now.Add(a.TTL)
 		}
+	}
+	if a.Learnt && !waits {
+		s.state.Watermark = s.state.LastSeq
 	}
 	out := s.state
 	return &out

@@ -154,6 +154,7 @@ func (r *run) append() {
 		m.Tokens = i
 		a.Entries = append(a.Entries, m)
 	}
+	a.Learnt = rapid.Bool().Draw(r.rt, "learnt")
 	want := r.model.appendTo(r.p, id, a, r.clock.Now())
 	got, err := r.Append(r.ctx, r.p, id, a)
 	require.NoError(r, err)

@@ -26,6 +26,7 @@ var sharedBehaviours = []sharedBehaviour{
 	{"a lease holds across handles", sharedLease},
 	{"a key holds across handles", sharedKeys},
 	{"a drop of one handle resets readers of the other", sharedDrop},
+	{"entries that are learnt from already, of two handles, wait for nobody", sharedLearnt},
 	{"two handles that write at the same time lose nothing", sharedWrites},
 }
 

@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 	}{
 		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"mutation", mutationBehaviours}, {"brief", briefBehaviours}, {"embedding", embeddingBehaviours},
 		{"changes", changesBehaviours}, {"history", historyBehaviours}, {"drop", dropBehaviours}, {"partitions", partitionBehaviours},
-		{"append", appendBehaviours}, {"read", readBehaviours}, {"update", updateBehaviours}, {"lease", leaseBehaviours},
+		{"append", appendBehaviours}, {"learnt", learntBehaviours}, {"read", readBehaviours}, {"update", updateBehaviours}, {"lease", leaseBehaviours},
 		{"expiry", expiryBehaviours}, {"list", listBehaviours}, {"blob", blobBehaviours}, {"blob list", blobListBehaviours}, {"title", titleBehaviours},
 		{"isolation", isolationBehaviours}, {"invalid", invalidBehaviours}, {"context", contextBehaviours}, {"property", propertyBehaviours},
 	} {

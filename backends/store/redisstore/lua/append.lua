@@ -1,7 +1,8 @@
 -- Adds messages to a session, each once, and creates the session if need be.
 -- ARGV: session id, now (microseconds), now (text), life (microseconds, 0: no
 -- change), end of life (text), "announced" or "", a number for the partition,
--- the state of a new session (JSON), then for each message: id, tokens, JSON.
+-- the state of a new session (JSON), "1" if there is nothing to learn from the
+-- messages or "", then for each message: id, tokens, JSON.
 -- Returns the session's fields, or the word "announce": the partition must be
 -- entered in the registry first.
 local meta, st, log, ids, blobs, sess, pend, born = unpack(KEYS)
@@ -25,8 +26,10 @@ if created then
   redis.call('HSET', st, 'state', ARGV[8], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', string.format('%.0f', ordinal * 4294967296))
   redis.call('ZADD', born, ordinal, sid)
 end
+local before, mark = unpack(redis.call('HMGET', st, 'seq', 'watermark'))
+local waits = tonumber(before) > tonumber(mark)
 local added, tokens = 0, 0
-for i = 9, #ARGV, 3 do
+for i = 10, #ARGV, 3 do
   if redis.call('SADD', ids, ARGV[i]) == 1 then
     redis.call('RPUSH', log, ARGV[i + 2])
     added, tokens = added + 1, tokens + tonumber(ARGV[i + 1])
@@ -47,6 +50,13 @@ if created or added > 0 then
   end
   local moved = redis.call('HINCRBY', meta, 'moved', 1)
   redis.call('ZADD', sess, moved, sid)
-  if seq > tonumber(redis.call('HGET', st, 'watermark')) then redis.call('ZADD', pend, moved, sid) end
+  if ARGV[9] ~= '' and not waits then
+    if seq > tonumber(mark) then
+      redis.call('HSET', st, 'watermark', string.format('%.0f', seq))
+      redis.call('HINCRBY', st, 'upd', 1) -- an update that was planned before would write the old watermark
+    end
+  elseif seq > tonumber(mark) then
+    redis.call('ZADD', pend, moved, sid)
+  end
 end
 return redis.call('HGETALL', st)
