@@ -6,6 +6,8 @@ package backends
 import (
 	"context"
 	"time"
+
+	"github.com/cloudwego/eino/components/model"
 )
 
 // ToolCall is one call of a tool, as it ended.
@@ -40,6 +42,14 @@ type ToolRecorder interface {
 	// Flush waits until every call taken so far is stored, or has failed: then it
 	// returns the failure.
 	Flush(ctx context.Context) error
+}
+
+// ToolGuide is implemented by backends that know how tools are best used.
+type ToolGuide interface {
+	// GuideTools returns m with the experience of the scope's workspace in the
+	// descriptions of the tools that each call offers. What cannot be looked up leaves
+	// the call as it is. scope is asked in each call.
+	GuideTools(m model.ToolCallingChatModel, scope func(context.Context) (Scope, error)) model.ToolCallingChatModel
 }
 
 // OutcomeRequest tells a [Judge] how a turn went.

@@ -72,6 +72,11 @@ type Config struct {
 	DeleteTool       bool     // Optional. Give the agent delete_memory too. Needs a backend that is a backends.Manager.
 	Language         Language // Optional. Defaults to Auto.
 
+	// RecordTool says of which tools a backend that is a [backends.ToolRecorder], as
+	// reme's is, learns how calls go: in runs whose scope names a workspace. Optional.
+	// Defaults to all but memory's own and those by which agents hand over.
+	RecordTool func(tool string) bool
+
 	// Sessions keeps the log of turns. Optional. Defaults to the backend's own, if
 	// it has a method Sessions() store.Sessions, as mem0's has.
 	Sessions store.Sessions

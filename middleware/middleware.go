@@ -100,7 +100,11 @@ func (m *MemoryMiddleware) equip(ctx context.Context, c *Config, h *hooks.Config
 		return err
 	}
 	m.tools = slices.Concat(h.Tools, h.WindowTools)
-	return nil
+	if recorder, ok := c.Backend.(backends.ToolRecorder); ok {
+		h.ToolCalls = recorder
+		h.RecordTool, err = c.recordTool(ctx, m.tools)
+	}
+	return err
 }
 
 // AgentMiddleware returns what makes an [adk.ChatModelAgent] remember: one entry
@@ -145,10 +149,16 @@ func (m *MemoryMiddleware) MessageRewriter(next func(context.Context, []*schema.
 }
 
 // WrapModel returns cm with every context that it is given made to fit the
-// window, or refused: for agents that take no middleware, and for graphs.
+// window, or refused: for agents that take no middleware, and for graphs. With a
+// backend that is a [backends.ToolGuide], as reme's is, the tools that are offered to
+// the model are described with what is known of them: that is for every agent.
 // See [hooks.Hooks.WrapModel].
 func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCallingChatModel {
-	return m.hooks.WrapModel(cm)
+	cm = m.hooks.WrapModel(cm)
+	if guide, ok := m.backend.(backends.ToolGuide); ok {
+		return guide.GuideTools(cm, m.hooks.ResolveScope)
+	}
+	return cm
 }
 
 // AsRetriever returns memory as a retriever node for graphs.
@@ -167,14 +177,18 @@ func (m *MemoryMiddleware) Window() *window.Window { return m.window }
 // failures and their retry. It is nil where nothing is recorded.
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
 
-// Flush waits until every turn recorded so far is in the log and learnt from, or
-// has failed and was reported: then it returns the failure, and the turn waits in
+// Flush waits until every turn recorded so far is in the log and learnt from, and
+// every call of a tool stored, or has failed and was reported: then it returns the failure, and the turn waits in
 // the log. It ends with ctx, and after Close it returns working.ErrClosed.
 func (m *MemoryMiddleware) Flush(ctx context.Context) error {
-	if m.log == nil {
-		return nil
+	var errs []error
+	if m.log != nil {
+		errs = append(errs, m.log.Flush(ctx))
 	}
-	return m.log.Flush(ctx)
+	if r, ok := m.backend.(backends.ToolRecorder); ok {
+		errs = append(errs, r.Flush(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // Close writes every recorded turn to the log and stops the workers. Turns that
