@@ -1,0 +1,72 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/backends/recall"
+)
+
+func TestNewNeedsWhatIsRequired(t *testing.T) {
+	w := open(t)
+	for name, c := range map[string]*keeper.Config{
+		"no config": nil,
+		"no name":   {Store: w.Store(), Ranker: w.Ranker()},
+		"no store":  {Name: "x", Ranker: w.Ranker()},
+		"no ranker": {Name: "x", Store: w.Store()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := keeper.New(c)
+			require.ErrorIs(t, err, backends.ErrInvalid)
+		})
+	}
+	k, err := keeper.New(&keeper.Config{Name: "x", Store: w.Store(), Ranker: w.Ranker()})
+	require.NoError(t, err)
+	require.Equal(t, "as it is", k.Redact("as it is"))
+	require.False(t, k.Now().IsZero())
+}
+
+func TestErrorsBeginWithTheBackendsName(t *testing.T) {
+	w := open(t, func(c *keeper.Config, _ *recall.Config) { c.Name = "50% notes" })
+	_, err := w.Get(ctx, ann, "nobody")
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	require.EqualError(t, err, "50% notes: memory nobody of default/user/ann: not found")
+}
+
+func TestStampsGrowThoughTheClockStandsStill(t *testing.T) {
+	now := start
+	w := open(t, func(c *keeper.Config, _ *recall.Config) { c.Clock = func() time.Time { return now } })
+	require.Equal(t, start, w.Stamps(3))
+	require.Equal(t, start.Add(3*time.Microsecond), w.Stamps(0), "none counts as one")
+	require.Equal(t, start.Add(4*time.Microsecond), w.Stamps(1))
+	now = start.Add(-time.Hour)
+	require.Equal(t, start.Add(5*time.Microsecond), w.Stamps(1), "the clock went back")
+	now = start.Add(time.Hour)
+	require.Equal(t, now, w.Stamps(1))
+}
+
+func TestStampsAreGivenOutOnce(t *testing.T) {
+	w := open(t)
+	const callers, calls = 4, 100
+	out := make(chan time.Time, callers*calls)
+	for range callers {
+		go func() {
+			for range calls {
+				out <- w.Stamps(2)
+			}
+		}()
+	}
+	seen := map[time.Time]bool{}
+	for range callers * calls {
+		at := <-out
+		require.False(t, seen[at] || seen[at.Add(time.Microsecond)])
+		seen[at], seen[at.Add(time.Microsecond)] = true, true
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// maxLine is the longest line that Load reads, in bytes: more than the longest text
+// takes with every byte of it escaped.
+const maxLine = 8 * store.MaxText
+
+// Load reads what [Keeper.Dump] wrote and stores it in one atomic batch. Every memory
+// becomes one of the partition, whichever it was dumped from; ids, times and chains
+// stay. So a core block becomes the one of that partition, unless it has been written
+// there. Ids that exist are left as they are. It returns how many were stored. A line
+// that is no memory is ErrInvalid with its number, and nothing is loaded.
+func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (int, error) {
+	records, err := k.readDump(p, r)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	err = Retry(ctx, func() error {
+		n, err = k.loadNew(ctx, p, records)
+		return err
+	})
+	return n, err
+}
+
+// loadNew writes those records whose ids the partition does not hold.
+func (k *Keeper) loadNew(ctx context.Context, p backends.Partition, records []*store.Record) (int, error) {
+	ids := make([]string, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
+	}
+	held, err := k.Held(ctx, p, ids...)
+	if err != nil {
+		return 0, err
+	}
+	fresh := slices.DeleteFunc(slices.Clone(records), func(r *store.Record) bool { return held[r.ID] != nil })
+	if len(fresh) == 0 {
+		return 0, nil
+	}
+	batch := &store.Batch{}
+	for _, rec := range fresh {
+		m := store.Put(rec)
+		m.Expect, m.Actor, m.Role = store.MustNotExist, actorCaller, rec.Origin.Role
+		batch.Mutations = append(batch.Mutations, m)
+	}
+	if _, err := k.Commit(ctx, p, batch, nil); err != nil {
+		return 0, err
+	}
+	return len(fresh), nil
+}
+
+func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, error) {
+	var records []*store.Record
+	seen := map[string]bool{}
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, maxLine)
+	line := 0
+	for in.Scan() {
+		line++
+		if len(bytes.TrimSpace(in.Bytes())) == 0 {
+			continue
+		}
+		rec := &store.Record{}
+		err := json.Unmarshal(in.Bytes(), &rec.Memory)
+		if err == nil {
+			err = checkLoaded(&rec.Memory, seen)
+		}
+		if err != nil {
+			return nil, k.errorf("line %d of the dump: %w: %w", line, backends.ErrInvalid, err)
+		}
+		rec.Scope, rec.Version = within(rec.Scope, p), 0
+		rec.Text, rec.WhenToUse = k.redact(rec.Text), k.redact(rec.WhenToUse)
+		records = append(records, rec)
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, k.errorf("line %d of the dump: %w: longer than %d bytes", line+1, backends.ErrInvalid, maxLine)
+	case err != nil:
+		return nil, k.errorf("line %d of the dump: %w", line+1, err)
+	}
+	return records, nil
+}
+
+// within returns the scope as one of the partition.
+func within(s backends.Scope, p backends.Partition) backends.Scope {
+	s.Namespace = p.Namespace
+	switch p.Kind {
+	case backends.PartitionUser:
+		s.UserID = p.ID
+	case backends.PartitionAgent:
+		s.UserID, s.AgentID = "", p.ID
+	case backends.PartitionWorkspace:
+		s.Workspace = p.ID
+	}
+	return s
+}
+
+func checkLoaded(m *backends.Memory, seen map[string]bool) error {
+	switch {
+	case store.ValidateID("memory", m.ID) != nil:
+		return errors.New("no usable id")
+	case seen[m.ID]:
+		return fmt.Errorf("id %s stands on a line before", m.ID)
+	case strings.TrimSpace(m.Text) == "" && m.Kind != backends.KindCore || len(m.Text) > store.MaxText:
+		return errors.New("no usable text")
+	case m.Kind == "":
+		return errors.New("no kind")
+	}
+	seen[m.ID] = true
+	_, err := m.Scope.Normalize()
+	return err
+}

@@ -1,0 +1,123 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"context"
+	"slices"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Search returns the memories of the partition that answer the query, as
+// [backends.Backend] says. The request's scope does not choose the partition: p does.
+func (k *Keeper) Search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	if r == nil {
+		return nil, k.errorf("%w: no request", backends.ErrInvalid)
+	}
+	resp, err := k.ranker.Search(ctx, p, r)
+	if err != nil {
+		return nil, k.errorf("%w", err)
+	}
+	return resp, nil
+}
+
+// Get returns one memory, active or not. One that expired is ErrNotFound, as is one
+// of another partition.
+func (k *Keeper) Get(ctx context.Context, p backends.Partition, id string) (*backends.Memory, error) {
+	rec, err := k.record(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Expired(k.clock()) {
+		return nil, k.errorf("memory %s: %w: it expired; Update clears the expiry", id, backends.ErrNotFound)
+	}
+	return &rec.Memory, nil
+}
+
+// Records returns the records with the given ids that exist, in the order asked
+// for, as the store holds them: what compare-and-swap needs. They are the caller's.
+func (k *Keeper) Records(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
+	for _, id := range ids {
+		if err := store.ValidateID("memory", id); err != nil {
+			return nil, k.errorf("%w", err)
+		}
+	}
+	recs, err := k.store.Get(ctx, p, ids...)
+	if err != nil && len(ids) == 1 {
+		return nil, k.errorf("reading memory %s: %w", ids[0], err)
+	}
+	if err != nil {
+		return nil, k.errorf("reading %d memories: %w", len(ids), err)
+	}
+	return recs, nil
+}
+
+// record returns one record, or ErrNotFound.
+func (k *Keeper) record(ctx context.Context, p backends.Partition, id string) (*store.Record, error) {
+	recs, err := k.Records(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(recs) == 0 {
+		return nil, k.errorf("memory %s of %s: %w", id, p, backends.ErrNotFound)
+	}
+	return &recs[0], nil
+}
+
+// All returns every memory of the partition but the core blocks, superseded and
+// expired ones too, in the order stored. They belong to the ranker and must not be
+// changed: see [Clone].
+func (k *Keeper) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
+	return k.every(ctx, p, false)
+}
+
+// Lookup returns the memories that have at least one of the keys, each once, under
+// the terms of [Keeper.All]. See [Keys].
+func (k *Keeper) Lookup(ctx context.Context, p backends.Partition, keys ...string) ([]*backends.Memory, error) {
+	found, err := k.ranker.Lookup(ctx, p, keys...)
+	if err != nil {
+		return nil, k.errorf("%w", err)
+	}
+	return found, nil
+}
+
+// Held returns those of the ids that the partition holds, with their memories,
+// under the terms of [Keeper.All]. It reads the ranker's index, and no vectors.
+func (k *Keeper) Held(ctx context.Context, p backends.Partition, ids ...string) (map[string]*backends.Memory, error) {
+	byID := make(map[string]*backends.Memory, len(ids))
+	if len(ids) == 0 {
+		return byID, nil
+	}
+	found, err := k.ranker.Get(ctx, p, ids...)
+	if err != nil {
+		return nil, k.errorf("%w", err)
+	}
+	for _, m := range found {
+		byID[m.ID] = m
+	}
+	return byID, nil
+}
+
+// every returns the memories of a partition in the order stored, with its core
+// blocks or without.
+func (k *Keeper) every(ctx context.Context, p backends.Partition, core bool) ([]*backends.Memory, error) {
+	all, err := k.ranker.All(ctx, p)
+	if err != nil {
+		return nil, k.errorf("%w", err)
+	}
+	if !core {
+		return all, nil
+	}
+	blocks, err := k.ranker.CoreBlocks(ctx, p)
+	if err != nil {
+		return nil, k.errorf("%w", err)
+	}
+	for _, m := range blocks {
+		at, _ := slices.BinarySearchFunc(all, positionOf(m), func(m *backends.Memory, q position) int { return positionOf(m).compare(q) })
+		all = slices.Insert(all, at, m)
+	}
+	return all, nil
+}

@@ -1,0 +1,125 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Update changes one memory in place, as [backends.Manager] says. The memory keeps
+// its id, its scope and its place in the chain whatever the metadata says; metadata
+// keys such as user_id are the caller's own and name nothing. A new text is redacted
+// and embedded anew. A core block is ErrInvalid. The request's scope does not choose
+// the partition: p does.
+func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
+	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil {
+		return nil, k.errorf("memory %s: %w: nothing to change", r.ID, backends.ErrInvalid)
+	}
+	var out *backends.Memory
+	err := k.changing(ctx, p, r.ID, r.Version, func(rec *store.Record, expect int64) error {
+		batch, err := k.change(ctx, rec, r)
+		if err != nil {
+			return err
+		}
+		batch.Mutations[0].Expect = expect
+		applied, err := k.store.Apply(ctx, p, batch)
+		if err != nil {
+			return k.errorf("updating memory %s: %w", r.ID, err)
+		}
+		rec.Version = applied.Version
+		out = &rec.Memory
+		return nil
+	})
+	return out, err
+}
+
+// changing reads a memory and hands it to write with the version that it must still
+// have then: the one that the caller expects, else the one read. Without an
+// expectation of the caller a lost race is tried again.
+func (k *Keeper) changing(ctx context.Context, p backends.Partition, id string, expected int64, write func(*store.Record, int64) error) error {
+	once := func() error {
+		rec, err := k.record(ctx, p, id)
+		if err != nil {
+			return err
+		}
+		if rec.Kind == backends.KindCore { // nothing here knows its limit, or whether the agent may change it at all
+			return k.errorf("memory %s: %w: it is a core block, which is edited by core_memory_append and core_memory_replace, or by Set of package core", id, backends.ErrInvalid)
+		}
+		if expected != 0 {
+			return write(rec, expected)
+		}
+		return write(rec, rec.Version)
+	}
+	if expected != 0 {
+		return once()
+	}
+	return Retry(ctx, once)
+}
+
+// change applies the request to the record and returns the batch that writes it.
+func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.UpdateRequest) (*store.Batch, error) {
+	put := store.Put(rec)
+	put.Actor, put.Role = actorCaller, rec.Origin.Role
+	batch := &store.Batch{Mutations: []store.Mutation{put}}
+	rec.Metadata = mergeMetadata(rec.Metadata, r.Metadata)
+	if r.Expires != nil {
+		rec.Expires = *r.Expires
+	}
+	if r.Quality != nil {
+		q := *r.Quality
+		if !(q >= 0 && q <= 1) {
+			return nil, k.errorf("memory %s: %w: quality %v is not between 0 and 1", r.ID, backends.ErrInvalid, q)
+		}
+		rec.Quality = &q
+	}
+	rec.Updated = k.clock()
+	if r.Text == nil {
+		return batch, nil
+	}
+	text, err := k.newText(r.ID, *r.Text)
+	if err != nil || text == rec.Text {
+		return batch, err
+	}
+	rec.Text = text
+	batch.Embedding, err = k.Embed(ctx, []*store.Record{rec}, &backends.Usage{})
+	return batch, err
+}
+
+// newText returns a text as it is stored.
+func (k *Keeper) newText(id, text string) (string, error) {
+	switch {
+	case !utf8.ValidString(text):
+		return "", k.errorf("memory %s: %w: the text is not UTF-8", id, backends.ErrInvalid)
+	case len(text) > store.MaxText:
+		return "", k.errorf("memory %s: %w: a text of %d bytes, at most %d", id, backends.ErrInvalid, len(text), store.MaxText)
+	}
+	if text = strings.TrimSpace(k.redact(text)); text == "" {
+		return "", k.errorf("memory %s: %w: blank text; Delete removes a memory", id, backends.ErrInvalid)
+	}
+	return text, nil
+}
+
+// mergeMetadata returns old with the changes made; a nil value removes its key.
+func mergeMetadata(old, changes map[string]any) map[string]any {
+	if len(changes) == 0 {
+		return old
+	}
+	merged, _ := CloneJSON(old).(map[string]any)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	for key, v := range changes {
+		if v == nil {
+			delete(merged, key)
+			continue
+		}
+		merged[key] = CloneJSON(v)
+	}
+	return merged
+}
