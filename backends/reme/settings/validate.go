@@ -1,0 +1,103 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Validate returns what cannot work, all of it, by keys. Each is ErrInvalid.
+func (s *Settings) Validate() error {
+	var c checks
+	c.failed("language", s.Language.Validate())
+	c.task(&s.Task)
+	c.personal(&s.Personal)
+	c.tool(&s.Tool)
+	c.atLeast("limits.calls", s.Limits.Calls, 1)
+	c.atLeast("limits.tokens", s.Limits.Tokens, 1)
+	c.atLeast("limits.prompt", s.Limits.Prompt, 1)
+	c.atLeast("limits.concurrency", s.Limits.Concurrency, 1)
+	c.positive("limits.timeout", s.Limits.Timeout)
+	c.failed("prompts", s.Prompts.Validate())
+	return errors.Join(c.found...)
+}
+
+func (c *checks) task(t *Task) {
+	c.number("task.success_threshold", t.SuccessThreshold, math.Inf(-1), math.Inf(1))
+	c.number("task.simple_threshold", t.SimpleThreshold, math.Inf(-1), math.Inf(1))
+	c.number("task.validation_threshold", t.ValidationThreshold, math.SmallestNonzeroFloat64, 1)
+	c.number("task.duplicate", t.Duplicate, math.SmallestNonzeroFloat64, 1)
+	c.number("task.similar_above", t.SimilarAbove, math.SmallestNonzeroFloat64, 1)
+	c.atLeast("task.similar_sequences", t.SimilarSequences, 1)
+	c.atLeast("task.similar_pairs", t.SimilarPairs, 1)
+	c.atLeast("task.top_k", t.TopK, 1)
+	c.atLeast("task.forget_after", t.ForgetAfter, 1)
+	c.number("task.forget_share", t.ForgetShare, 0, 1)
+	c.atLeast("task.attempts", t.Attempts, 1)
+}
+
+func (c *checks) personal(p *Personal) {
+	c.number("personal.min_info", float64(p.MinInfo), 0, 3)
+	c.atLeast("personal.top_k", p.TopK, 1)
+	c.atLeast("personal.compare", p.Compare, 1)
+	c.number("personal.time_weight", p.TimeWeight, 1, math.MaxFloat64)
+	for name, weight := range p.TypeWeights {
+		c.number("personal.type_weights."+name, weight, 0, math.MaxFloat64)
+	}
+}
+
+func (c *checks) tool(t *Tool) {
+	c.atLeast("tool.history", t.History, 1)
+	c.atLeast("tool.window", t.Window, 1)
+	if t.Window > t.History {
+		c.failed("tool.window", fmt.Errorf("%w: %d calls are more than tool.history, %d", backends.ErrInvalid, t.Window, t.History))
+	}
+	c.atLeast("tool.refresh_after", t.RefreshAfter, 1)
+	c.positive("tool.keep", t.Keep)
+}
+
+// checks collects what is wrong.
+type checks struct{ found []error }
+
+func (c *checks) failed(key string, err error) {
+	if err != nil {
+		c.found = append(c.found, fmt.Errorf("%s: %w", key, err))
+	}
+}
+
+func (c *checks) number(key string, x, from, to float64) {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		c.failed(key, fmt.Errorf("%w: %v is no number", backends.ErrInvalid, x))
+	case x < from || x > to:
+		c.failed(key, fmt.Errorf("%w: %v is not %s", backends.ErrInvalid, x, between(from, to)))
+	}
+}
+
+func between(from, to float64) string {
+	switch {
+	case to == math.MaxFloat64:
+		return fmt.Sprintf("at least %v", from)
+	case from == math.SmallestNonzeroFloat64:
+		return fmt.Sprintf("above 0 to %v", to)
+	}
+	return fmt.Sprintf("from %v to %v", from, to)
+}
+
+func (c *checks) atLeast(key string, n, least int) {
+	if n < least {
+		c.failed(key, fmt.Errorf("%w: %d is not at least %d", backends.ErrInvalid, n, least))
+	}
+}
+
+func (c *checks) positive(key string, d time.Duration) {
+	if d <= 0 {
+		c.failed(key, fmt.Errorf("%w: %v is not above 0", backends.ErrInvalid, d))
+	}
+}
