@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 )
 
 // add learns from a request: the gate, a plan, one batch.
@@ -57,7 +58,7 @@ func (b *Backend) learn(ctx context.Context, in *intake, mode Mode, usage *backe
 			return nil, err
 		}
 		resp, err := b.commit(ctx, in, pl, usage)
-		if !errors.Is(err, errStale) || attempt == maxAttempts {
+		if !errors.Is(err, errStale) || attempt == keeper.Attempts {
 			return resp, err
 		}
 	}

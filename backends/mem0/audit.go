@@ -5,7 +5,6 @@ package mem0
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -55,9 +54,9 @@ func (b *Backend) Audit(ctx context.Context, s backends.Scope, staleAfter time.D
 	if err != nil {
 		return nil, err
 	}
-	all, err := b.ranker.All(ctx, p)
+	all, err := b.keep.All(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("mem0: %w", err)
+		return nil, err
 	}
 	now := b.config.Clock()
 	a := &Audit{Memories: len(all), Active: map[string]int{}, Rates: map[Defect]float64{}}

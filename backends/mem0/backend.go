@@ -6,13 +6,15 @@ package mem0
 import (
 	"context"
 	"fmt"
-	"sync"
-	"time"
+
+	"github.com/cloudwego/eino/components"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keylock"
+	"github.com/einomem/einomem/internal/lifecycle"
+	"github.com/einomem/einomem/internal/modelask"
 )
 
 // Backend is mem0-style memory. It implements [backends.Backend],
@@ -20,17 +22,14 @@ import (
 // callbacks as component Memory of type "Mem0". It is safe for concurrent use.
 type Backend struct {
 	config *Config
-	store  store.Store
-	ranker *recall.Ranker
-	model  *modelCaller     // nil without a model
+	keep   *keeper.Keeper
+	model  *modelask.Asker  // nil without a model
+	author string           // the model's name
 	traced backends.Backend // search and add, seen by Eino's callbacks
 
-	calls    lifecycle
+	calls    lifecycle.Calls
 	learning keylock.Locks[backends.Partition] // held from what the model is shown to what is stored
 	writing  keylock.Locks[backends.Partition] // held while a batch is built and applied
-
-	mu    sync.Mutex
-	stamp time.Time // the last instant given out: see stamps
 }
 
 var (
@@ -47,14 +46,18 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranker, err := c.newRanker(ctx)
+	keep, err := c.newKeeper(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("mem0: %w", err)
+		return nil, err
 	}
-	b := &Backend{config: c, store: c.Store, ranker: ranker}
+	b := &Backend{config: c, keep: keep}
 	if c.Model != nil {
-		if b.model, err = newModelCaller(c); err != nil {
+		if b.model, err = modelask.New(&modelask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout, Tools: answerTools()}); err != nil {
 			return nil, err
+		}
+		b.author = "ChatModel"
+		if typ, ok := components.GetType(c.Model); ok {
+			b.author = typ
 		}
 	}
 	b.traced = backends.Traced(b.GetType(), plain{b})
@@ -65,18 +68,18 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if err := p.calls.enter(); err != nil {
+	if err := p.calls.Enter("mem0"); err != nil {
 		return nil, err
 	}
-	defer p.calls.leave()
+	defer p.calls.Leave()
 	return p.search(ctx, r)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if err := p.calls.enter(); err != nil {
+	if err := p.calls.Enter("mem0"); err != nil {
 		return nil, err
 	}
-	defer p.calls.leave()
+	defer p.calls.Leave()
 	return p.add(ctx, r)
 }
 
@@ -101,30 +104,16 @@ func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 // Close implements [backends.Backend]. The store and the models stay open. Calls
 // to Search and Add after it are ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
-	if err := b.calls.close(ctx); err != nil {
-		return err
+	if err := b.calls.Close(ctx); err != nil {
+		return fmt.Errorf("mem0: %w", err)
 	}
-	return b.ranker.Close()
-}
-
-// Reembed computes the vectors of a partition's memories anew, after the
-// embedding model changed ([backends.ErrDimension]), and returns how many.
-func (b *Backend) Reembed(ctx context.Context, s backends.Scope) (int, error) {
-	_, p, err := b.partition(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	n, err := b.ranker.Reembed(ctx, p)
-	if err != nil {
-		return n, fmt.Errorf("mem0: %w", err)
-	}
-	return n, nil
+	return b.keep.Ranker().Close()
 }
 
 // Sessions returns the store's sessions: where a middleware keeps its log when
 // none is configured, so that what was learnt and how far the log was read are
 // one write.
-func (b *Backend) Sessions() store.Sessions { return b.store }
+func (b *Backend) Sessions() store.Sessions { return b.keep.Store() }
 
 // GetType implements Eino's components.Typer.
 func (b *Backend) GetType() string { return "Mem0" }
@@ -148,17 +137,4 @@ func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Sco
 	}
 	s.Namespace = p.Namespace
 	return s, p, nil
-}
-
-// stamps returns the first of n instants a microsecond apart, later than any
-// given out before: the order of storing survives a clock that stands still.
-func (b *Backend) stamps(n int) time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.config.Clock()
-	if !t.After(b.stamp) {
-		t = b.stamp.Add(time.Microsecond)
-	}
-	b.stamp = t.Add(time.Duration(max(n, 1)-1) * time.Microsecond)
-	return t
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -22,7 +23,6 @@ type batch struct {
 
 	entries   []entry
 	mutations []store.Mutation
-	embedding *store.Embedding
 }
 
 // entry is a decision on its way into the batch.
@@ -38,11 +38,12 @@ func (t *batch) build(ctx context.Context) error {
 	for i, d := range t.plan.decisions {
 		t.entries[i].decision = d
 	}
-	for _, step := range []func(context.Context) error{t.resolve, t.dedupe, t.dropNear, t.identify, t.encode} {
+	for _, step := range []func(context.Context) error{t.resolve, t.dedupe, t.dropNear, t.identify} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
+	t.encode()
 	return nil
 }
 
@@ -58,13 +59,13 @@ func (t *batch) identify(ctx context.Context) error {
 			n++
 		}
 	}
-	stamp := t.backend.stamps(n)
+	stamp := t.backend.keep.Stamps(n)
 	for i := range t.entries {
 		e := &t.entries[i]
 		if !e.writes() {
 			continue
 		}
-		e.record = &store.Record{Memory: clone(&e.memory)}
+		e.record = &store.Record{Memory: keeper.Clone(&e.memory)}
 		e.record.Created, e.record.Updated = stamp, stamp
 		stamp = stamp.Add(time.Microsecond)
 		if ids := t.backend.config.IDs; ids != nil {
@@ -94,7 +95,7 @@ func (t *batch) contentIDs(ctx context.Context) error {
 			}
 			ids = append(ids, claims[e]...)
 		}
-		taken, err := t.backend.held(ctx, t.in.partition, ids)
+		taken, err := t.backend.keep.Held(ctx, t.in.partition, ids...)
 		if err != nil {
 			return err
 		}
@@ -129,19 +130,8 @@ func (t *batch) storedMeanwhile(taken map[string]*backends.Memory) error {
 	return nil
 }
 
-// encode embeds the new memories and writes the mutations.
-func (t *batch) encode(ctx context.Context) error {
-	var records []*store.Record
-	for i := range t.entries {
-		if r := t.entries[i].record; r != nil {
-			records = append(records, r)
-		}
-	}
-	embedding, err := t.backend.embed(ctx, records, t.usage)
-	if err != nil {
-		return err
-	}
-	t.embedding = embedding
+// encode turns the entries into mutations.
+func (t *batch) encode() {
 	for i := range t.entries {
 		e := &t.entries[i]
 		var m store.Mutation
@@ -164,7 +154,6 @@ func (t *batch) encode(ctx context.Context) error {
 		m.Actor, m.Role = t.plan.author, e.memory.Origin.Role
 		t.mutations = append(t.mutations, m)
 	}
-	return nil
 }
 
 // items tells what became of each decision. applied is nil when nothing had to
@@ -179,7 +168,7 @@ func (t *batch) items(applied *store.Applied) []backends.Item {
 			item.Memory = e.record.Memory
 			item.Memory.Version = applied.Version
 		case backends.OutcomeRetracted:
-			item.Memory = clone(e.now)
+			item.Memory = keeper.Clone(e.now)
 			item.Memory.Invalidated, item.Memory.Version = e.at, applied.Version
 		case backends.OutcomeUnchanged:
 			if e.same != nil && e.same.record != nil {
@@ -198,7 +187,7 @@ func (t *batch) items(applied *store.Applied) []backends.Item {
 
 // previous is a memory as it is after next replaced it.
 func previous(m, next *backends.Memory) *backends.Memory {
-	p := clone(m)
+	p := keeper.Clone(m)
 	p.SupersededBy, p.Version = next.ID, next.Version
 	p.Invalidated = since(next)
 	return &p

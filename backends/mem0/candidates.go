@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 )
 
 const (
@@ -23,9 +24,9 @@ const (
 // filled up with the newest facts, because what changes a fact may share no word
 // with it.
 func (b *Backend) candidates(ctx context.Context, in *intake, texts []string, n int, usage *backends.Usage) ([]*backends.Memory, error) {
-	all, err := b.ranker.All(ctx, in.partition)
+	all, err := b.keep.All(ctx, in.partition)
 	if err != nil {
-		return nil, fmt.Errorf("mem0: %w", err)
+		return nil, err
 	}
 	var facts []*backends.Memory
 	for _, m := range all {
@@ -44,7 +45,7 @@ func (b *Backend) candidates(ctx context.Context, in *intake, texts []string, n 
 	}
 	out := make([]*backends.Memory, len(facts))
 	for i, m := range facts {
-		c := clone(m)
+		c := keeper.Clone(m)
 		out[i] = &c
 	}
 	return out, nil
@@ -61,7 +62,7 @@ func (b *Backend) rankFor(ctx context.Context, in *intake, texts []string, n int
 	}
 	rank := map[string]float64{}
 	for _, q := range queries {
-		resp, err := b.ranker.Search(ctx, in.partition, &backends.SearchRequest{
+		resp, err := b.keep.Ranker().Search(ctx, in.partition, &backends.SearchRequest{
 			Scope: in.scope, Query: q, TopK: n, Kinds: []backends.Kind{backends.KindFact},
 		})
 		if err != nil {

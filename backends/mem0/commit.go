@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -29,9 +30,6 @@ type plan struct {
 	author    string          // who decided
 }
 
-// maxAttempts bounds how often a call that lost a race is tried again.
-const maxAttempts = 4
-
 // errStale is a conflict that only a new decision resolves: a memory that the
 // plan replaces changed since it was shown.
 var errStale = fmt.Errorf("a memory changed while it was decided about: %w", backends.ErrConflict)
@@ -47,7 +45,7 @@ func (b *Backend) commit(ctx context.Context, in *intake, pl *plan, usage *backe
 	for attempt := 1; ; attempt++ {
 		resp, err := b.apply(ctx, in, pl, usage)
 		lost := errors.Is(err, backends.ErrConflict) && !errors.Is(err, errStale)
-		if !lost || attempt == maxAttempts || in.session != nil && b.leaseLost(ctx, in) {
+		if !lost || attempt == keeper.Attempts || in.session != nil && b.leaseLost(ctx, in) {
 			return resp, err
 		}
 	}
@@ -56,7 +54,7 @@ func (b *Backend) commit(ctx context.Context, in *intake, pl *plan, usage *backe
 // leaseLost tells whether a conflict came from the checkpoint: then repeating
 // the batch is of no use.
 func (b *Backend) leaseLost(ctx context.Context, in *intake) bool {
-	s, err := b.store.Session(ctx, in.partition, in.session.Session)
+	s, err := b.keep.Store().Session(ctx, in.partition, in.session.Session)
 	if err != nil {
 		return true
 	}
@@ -72,11 +70,9 @@ func (b *Backend) apply(ctx context.Context, in *intake, pl *plan, usage *backen
 	if len(t.mutations) == 0 && in.session == nil && in.key() == "" {
 		return &backends.AddResponse{Items: t.items(nil), Usage: *usage}, nil
 	}
-	applied, err := b.store.Apply(ctx, in.partition, &store.Batch{
-		Mutations: t.mutations, Key: in.key(), Embedding: t.embedding, Session: in.session,
-	})
+	applied, err := b.keep.Commit(ctx, in.partition, &store.Batch{Mutations: t.mutations, Key: in.key(), Session: in.session}, usage)
 	if err != nil {
-		return nil, fmt.Errorf("mem0: storing %d memories: %w", len(t.mutations), err)
+		return nil, err
 	}
 	if applied.Replayed {
 		return b.replayed(ctx, in, applied, usage)

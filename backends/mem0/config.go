@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 )
@@ -146,12 +147,18 @@ func (c *Config) normalize() (*Config, error) {
 	return &n, nil
 }
 
-// newRanker builds the ranking over the backend's store.
-func (c *Config) newRanker(ctx context.Context) (*recall.Ranker, error) {
+// newKeeper builds what keeps the memories, and the ranking over its store.
+func (c *Config) newKeeper(ctx context.Context) (*keeper.Keeper, error) {
 	rc := recall.Config{}
 	if c.Recall != nil {
 		rc = *c.Recall
 	}
 	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keysOf
-	return recall.New(ctx, &rc)
+	ranker, err := recall.New(ctx, &rc)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
+	}
+	return keeper.New(&keeper.Config{
+		Name: "mem0", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Clock: c.Clock,
+	})
 }

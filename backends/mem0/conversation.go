@@ -152,7 +152,7 @@ func (b *Backend) system(in *intake, lang Language, task, tool, format string) s
 	if in.partition.Kind == backends.PartitionAgent {
 		parts = append(parts, p.agent)
 	}
-	if b.model.byTool() {
+	if b.model.ByTool() {
 		parts = append(parts, p.byTool+" "+tool+".")
 	} else {
 		parts = append(parts, format)

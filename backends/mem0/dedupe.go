@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 )
 
 // resolve looks the targets up as they are now. A target that changed since the
@@ -59,7 +60,7 @@ func (t *batch) targets(ctx context.Context) (map[string]*backends.Memory, error
 			ids = append(ids, target.ID)
 		}
 	}
-	return t.backend.held(ctx, t.in.partition, ids)
+	return t.backend.keep.Held(ctx, t.in.partition, ids...)
 }
 
 // dedupe turns what is known already into unchanged. A replacement that is known
@@ -128,9 +129,9 @@ func (t *batch) known(ctx context.Context) (wanted map[identity]*entry, known ma
 	if len(keys) == 0 {
 		return wanted, known, nil
 	}
-	found, err := t.backend.ranker.Lookup(ctx, t.in.partition, keys...)
+	found, err := t.backend.keep.Lookup(ctx, t.in.partition, keys...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("mem0: %w", err)
+		return nil, nil, err
 	}
 	for _, m := range found {
 		if k := identityOf(m); t.holds(m) && known[k] == nil {
@@ -160,7 +161,7 @@ func (e *entry) known(m *backends.Memory) {
 		e.outcome, e.at = backends.OutcomeRetracted, since(&e.memory)
 		return
 	}
-	e.outcome, e.memory, e.now, e.target = backends.OutcomeUnchanged, clone(m), nil, nil
+	e.outcome, e.memory, e.now, e.target = backends.OutcomeUnchanged, keeper.Clone(m), nil, nil
 }
 
 // since returns from when a memory holds.

@@ -5,7 +5,6 @@ package mem0
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -39,9 +38,9 @@ func (b *Backend) fold(ctx context.Context, p backends.Partition, q *backends.Se
 	for s := range turns {
 		keys = append(keys, s.key())
 	}
-	facts, err := b.ranker.Lookup(ctx, p, keys...)
+	facts, err := b.keep.Lookup(ctx, p, keys...)
 	if err != nil {
-		return fmt.Errorf("mem0: %w", err)
+		return err
 	}
 	past := q.IncludeSuperseded || !q.AsOf.IsZero()
 	for _, m := range facts {

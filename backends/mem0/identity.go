@@ -4,14 +4,13 @@
 package mem0
 
 import (
-	"crypto/sha256"
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 )
 
 // identity is what makes two memories of a partition the same: kind, normalised
@@ -61,27 +60,9 @@ func isPlain(s string) bool {
 // counts those before it that hold no more. It is a UUID of version 8 (RFC
 // 9562), so that two writers that store the same thing at the same time meet.
 func (k identity) id(p backends.Partition, n int) string {
-	return hashID(p.String(), string(k.kind), k.role, k.text, strconv.Itoa(n))
+	return keeper.ContentID(p, k.kind, k.role, k.text, strconv.Itoa(n))
 }
 
 // messageID returns the id of a message that came without one: a fact and the
 // turn that taught it find each other by it.
-func messageID(u *utterance) string { return hashID("message", u.role, u.text) }
-
-// hash returns 16 bytes that follow from the parts.
-func hash(parts ...string) (sum [16]byte) {
-	h := sha256.New()
-	for _, part := range parts {
-		_, _ = h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
-	}
-	copy(sum[:], h.Sum(nil))
-	return sum
-}
-
-// hashID returns a UUID of version 8 (RFC 9562) that follows from the parts.
-func hashID(parts ...string) string {
-	id := uuid.UUID(hash(parts...))
-	id[6] = id[6]&0x0f | 0x80
-	id[8] = id[8]&0x3f | 0x80
-	return id.String()
-}
+func messageID(u *utterance) string { return keeper.HashID("message", u.role, u.text) }

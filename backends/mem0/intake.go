@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
 )
@@ -131,7 +132,7 @@ func (b *Backend) checkpoint(ctx context.Context, p backends.Partition, c *backe
 	if c == nil {
 		return nil, nil
 	}
-	s, err := b.store.Session(ctx, p, c.Session)
+	s, err := b.keep.Store().Session(ctx, p, c.Session)
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil, nil
 	}
@@ -156,8 +157,9 @@ func (in *intake) author(otherwise string) string {
 
 // memory returns what every memory of the call has in common.
 func (in *intake) memory(kind backends.Kind, text string) backends.Memory {
+	metadata, _ := keeper.CloneJSON(in.req.Metadata).(map[string]any)
 	return backends.Memory{
-		Kind: kind, Text: text, Scope: in.scope, Metadata: cloneMetadata(in.req.Metadata), Expires: in.req.Expires,
+		Kind: kind, Text: text, Scope: in.scope, Metadata: metadata, Expires: in.req.Expires,
 		Observed: in.now, Origin: backends.Origin{Session: in.scope.SessionID},
 	}
 }

@@ -4,10 +4,8 @@
 package mem0
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 )
 
 // standsFor is how many messages a fact may name and still stand for them in an
@@ -25,12 +23,7 @@ func keysOf(m *backends.Memory) []string {
 	for _, s := range standIns(m) {
 		keys = append(keys, s.key())
 	}
-	for _, id := range []string{m.Supersedes, m.SupersededBy} {
-		if id != "" {
-			keys = append(keys, chainKey(id), chainKey(m.ID))
-		}
-	}
-	return keys
+	return append(keys, keeper.ChainKeys(m)...)
 }
 
 // standIns returns the messages that a memory stands for.
@@ -45,33 +38,6 @@ func standIns(m *backends.Memory) []source {
 	return sources
 }
 
-func (k identity) key() string {
-	sum := hash("identity", string(k.kind), k.role, k.text)
-	return string(sum[:])
-}
+func (k identity) key() string { return keeper.Key("identity", string(k.kind), k.role, k.text) }
 
-func (s source) key() string {
-	sum := hash("source", s.session, s.message)
-	return string(sum[:])
-}
-
-func chainKey(id string) string {
-	sum := hash("chain", id)
-	return string(sum[:])
-}
-
-// held returns those of the ids that the partition holds, with their memories.
-func (b *Backend) held(ctx context.Context, p backends.Partition, ids []string) (map[string]*backends.Memory, error) {
-	byID := make(map[string]*backends.Memory, len(ids))
-	if len(ids) == 0 {
-		return byID, nil
-	}
-	found, err := b.ranker.Get(ctx, p, ids...)
-	if err != nil {
-		return nil, fmt.Errorf("mem0: %w", err)
-	}
-	for _, m := range found {
-		byID[m.ID] = m
-	}
-	return byID, nil
-}
+func (s source) key() string { return keeper.Key("source", s.session, s.message) }

@@ -13,6 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/modelanswer"
+	"github.com/einomem/einomem/internal/modelask"
 )
 
 // procedure plans to write down what the agent did as one memory. Unlike a fact
@@ -30,10 +31,8 @@ func (b *Backend) procedure(ctx context.Context, in *intake, usage *backends.Usa
 		system += "\n\n" + prompts(lang).instruct + "\n" + instructions
 	}
 	text := ""
-	err = b.model.ask(ctx, &question{system: system, user: section("messages", lines), lang: lang}, usage, func(m *schema.Message) error {
-		if m == nil {
-			return modelanswer.ErrEmpty
-		}
+	q := &modelask.Question{System: system, User: section("messages", lines), Complaint: prompts(lang).complaint}
+	err = b.model.Ask(ctx, q, usage, func(m *schema.Message) error {
 		if modelanswer.CutOff(m) {
 			return modelanswer.ErrTruncated
 		}
@@ -45,7 +44,7 @@ func (b *Backend) procedure(ctx context.Context, in *intake, usage *backends.Usa
 	if err != nil {
 		return nil, err
 	}
-	return b.procedurePlan(in, text, b.model.typ), nil
+	return b.procedurePlan(in, text, b.author), nil
 }
 
 // verbatimProcedure joins what was said and done into one memory.

@@ -10,15 +10,17 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/modelask"
 )
 
 // reconcile asks once: what is known and what was said go in, operations come
 // out.
 func (b *Backend) reconcile(ctx context.Context, in *intake, usage *backends.Usage) (*plan, error) {
 	lang := b.language(in)
-	known, ops, bad, err := b.extract(ctx, in, &question{
-		system: b.system(in, lang, prompts(lang).reconcile, toolReconcile, prompts(lang).reconcileAs),
-		tool:   toolReconcile, lang: lang,
+	known, ops, bad, err := b.extract(ctx, in, lang, &modelask.Question{
+		System: b.system(in, lang, prompts(lang).reconcile, toolReconcile, prompts(lang).reconcileAs),
+		Tool:   toolReconcile, Complaint: prompts(lang).complaint,
 	}, usage)
 	if err != nil {
 		return nil, err
@@ -38,9 +40,9 @@ func (b *Backend) reconcile(ctx context.Context, in *intake, usage *backends.Usa
 // additive asks once for facts to add.
 func (b *Backend) additive(ctx context.Context, in *intake, usage *backends.Usage) (*plan, error) {
 	lang := b.language(in)
-	known, ops, bad, err := b.extract(ctx, in, &question{
-		system: b.system(in, lang, prompts(lang).additive, toolAdditive, prompts(lang).additiveAs),
-		tool:   toolAdditive, lang: lang,
+	known, ops, bad, err := b.extract(ctx, in, lang, &modelask.Question{
+		System: b.system(in, lang, prompts(lang).additive, toolAdditive, prompts(lang).additiveAs),
+		Tool:   toolAdditive, Complaint: prompts(lang).complaint,
 	}, usage)
 	if err != nil {
 		return nil, err
@@ -58,15 +60,15 @@ func (b *Backend) additive(ctx context.Context, in *intake, usage *backends.Usag
 }
 
 // extract shows the model what is known and what was said, and reads its answer.
-func (b *Backend) extract(ctx context.Context, in *intake, q *question, usage *backends.Usage) (known []*backends.Memory, ops []operation, bad []rejected, err error) {
+func (b *Backend) extract(ctx context.Context, in *intake, lang Language, q *modelask.Question, usage *backends.Usage) (known []*backends.Memory, ops []operation, bad []rejected, err error) {
 	if n := len(in.said); n > maxMessages {
 		return nil, nil, nil, fmt.Errorf("mem0: %d messages: %w: at most %d a call; split them", n, backends.ErrInvalid, maxMessages)
 	}
 	if known, err = b.candidates(ctx, in, in.texts(), memoriesShown, usage); err != nil {
 		return nil, nil, nil, err
 	}
-	q.user = existing(known, q.lang) + in.conversation(q.lang)
-	err = b.model.ask(ctx, q, usage, func(m *schema.Message) error {
+	q.User = existing(known, lang) + in.conversation(lang)
+	err = b.model.Ask(ctx, q, usage, func(m *schema.Message) error {
 		ops, bad, err = readOperations(m, limits{existing: len(known), messages: len(in.said)})
 		return err
 	})
@@ -83,7 +85,7 @@ func (in *intake) texts() []string {
 
 // newPlan starts a plan with what the model was shown and what it got wrong.
 func (b *Backend) newPlan(known []*backends.Memory, bad []rejected, in *intake) *plan {
-	pl := &plan{shown: map[string]bool{}, author: in.author(b.model.typ)}
+	pl := &plan{shown: map[string]bool{}, author: in.author(b.author)}
 	for _, m := range known {
 		pl.shown[m.ID] = true
 	}
@@ -107,7 +109,7 @@ func (b *Backend) carryOut(in *intake, op *operation, target *backends.Memory) d
 	case verbNone:
 		d := decision{outcome: backends.OutcomeUnchanged, memory: b.fact(in, op)}
 		if target != nil {
-			d.memory = clone(target)
+			d.memory = keeper.Clone(target)
 		}
 		return d
 	}
@@ -119,7 +121,7 @@ func (b *Backend) carryOut(in *intake, op *operation, target *backends.Memory) d
 func (b *Backend) fact(in *intake, op *operation) backends.Memory {
 	m := in.memory(backends.KindFact, b.config.Redact(op.text))
 	m.Valid = op.since
-	m.Origin.Author = in.author(b.model.typ)
+	m.Origin.Author = in.author(b.author)
 	m.Origin.Role = op.saidBy
 	from := op.messages
 	if len(from) == 0 {

@@ -5,10 +5,9 @@ package mem0
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -21,23 +20,11 @@ func (in *intake) key() string {
 }
 
 // repeated returns the response of the call that came with the same key before,
-// nil when there was none, so that a repeated call asks no model. It asks the store
-// with a batch that cannot succeed: a key that is known is answered unchecked, and
-// for any other the batch fails as a whole and leaves the key unused.
+// nil when there was none, so that a repeated call asks no model.
 func (b *Backend) repeated(ctx context.Context, in *intake) (*backends.AddResponse, error) {
-	if in.key() == "" {
-		return nil, nil
-	}
-	never := store.Delete("never")
-	never.Expect = 1 << 53 // no record comes to this version
-	applied, err := b.store.Apply(ctx, in.partition, &store.Batch{
-		Key: in.key(), Session: in.session, Mutations: []store.Mutation{never},
-	})
-	switch {
-	case errors.Is(err, backends.ErrConflict), errors.Is(err, backends.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("mem0: asking for an earlier call with the key: %w", err)
+	applied, err := b.keep.Replayed(ctx, in.partition, in.key(), in.session)
+	if applied == nil || err != nil {
+		return nil, err
 	}
 	return b.replayed(ctx, in, applied, &backends.Usage{})
 }
@@ -48,7 +35,7 @@ func (b *Backend) replayed(ctx context.Context, in *intake, applied *store.Appli
 	for i, r := range applied.Results {
 		ids[i] = r.ID
 	}
-	now, err := b.held(ctx, in.partition, ids)
+	now, err := b.keep.Held(ctx, in.partition, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +58,7 @@ func replayedItem(r store.Result, now *backends.Memory) backends.Item {
 	}
 	item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
 	if now != nil {
-		item.Memory = clone(now)
+		item.Memory = keeper.Clone(now)
 	}
 	return item
 }

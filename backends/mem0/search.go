@@ -40,13 +40,13 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	q := *r
 	q.Scope = scope
 	if len(q.Kinds) > 0 || b.config.Mode == Verbatim {
-		return b.find(ctx, p, &q)
+		return b.keep.Search(ctx, p, &q)
 	}
 	k := b.topK(q.TopK)
 	if k > 0 && k <= maxTopK { // others are recall's to refuse
 		q.TopK = min(maxTopK, 2*k+5) // room for the turns that are left out
 	}
-	resp, err := b.find(ctx, p, &q)
+	resp, err := b.keep.Search(ctx, p, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +54,5 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 		return nil, err
 	}
 	resp.Hits = resp.Hits[:min(k, len(resp.Hits))]
-	return resp, nil
-}
-
-func (b *Backend) find(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
-	resp, err := b.ranker.Search(ctx, p, q)
-	if err != nil {
-		return nil, fmt.Errorf("mem0: %w", err)
-	}
 	return resp, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/modelask"
 )
 
 // perFact is how many existing memories are looked up for each fact (the mem0
@@ -28,11 +29,11 @@ func (b *Backend) twoStep(ctx context.Context, in *intake, usage *backends.Usage
 	}
 	var facts []operation
 	var bad []rejected
-	q := &question{
-		system: b.system(in, lang, prompts(lang).additive, toolAdditive, prompts(lang).additiveAs),
-		user:   in.conversation(lang), tool: toolAdditive, lang: lang,
+	q := &modelask.Question{
+		System: b.system(in, lang, prompts(lang).additive, toolAdditive, prompts(lang).additiveAs),
+		User:   in.conversation(lang), Tool: toolAdditive, Complaint: prompts(lang).complaint,
 	}
-	err := b.model.ask(ctx, q, usage, func(m *schema.Message) (err error) {
+	err := b.model.Ask(ctx, q, usage, func(m *schema.Message) (err error) {
 		facts, bad, err = readOperations(m, limits{messages: len(in.said)})
 		return err
 	})
@@ -83,12 +84,12 @@ func (b *Backend) decideFacts(ctx context.Context, in *intake, lang Language, fa
 	for i := range facts {
 		lines[i] = factLine{Fact: i, Text: facts[i].text}
 	}
-	q := &question{
-		system: b.system(in, lang, prompts(lang).decide, toolDecide, prompts(lang).decideAs),
-		user:   existing(known, lang) + section("new_facts", lines), tool: toolDecide, lang: lang,
+	q := &modelask.Question{
+		System: b.system(in, lang, prompts(lang).decide, toolDecide, prompts(lang).decideAs),
+		User:   existing(known, lang) + section("new_facts", lines), Tool: toolDecide, Complaint: prompts(lang).complaint,
 	}
 	var decided []operation
-	err := b.model.ask(ctx, q, usage, func(m *schema.Message) (err error) {
+	err := b.model.Ask(ctx, q, usage, func(m *schema.Message) (err error) {
 		decided, _, err = readOperations(m, limits{existing: len(known), facts: len(facts)})
 		return err
 	})

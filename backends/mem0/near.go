@@ -11,30 +11,7 @@ import (
 	"unicode"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/store"
 )
-
-// embed fills in the vectors of the records. Without an embedder it does
-// nothing.
-func (b *Backend) embed(ctx context.Context, records []*store.Record, usage *backends.Usage) (*store.Embedding, error) {
-	if b.config.Embedder == nil || len(records) == 0 {
-		return nil, nil
-	}
-	texts := make([]string, len(records))
-	for i, r := range records {
-		texts[i] = recall.EmbedText(&r.Memory)
-	}
-	vectors, space, err := b.ranker.Embed(ctx, texts)
-	if err != nil {
-		return nil, fmt.Errorf("mem0: embedding %d texts: %w", len(texts), err)
-	}
-	usage.EmbeddedTexts += len(texts)
-	for i, r := range records {
-		r.Vector = vectors[i]
-	}
-	return space, nil
-}
 
 // dropNear turns a new fact into unchanged when it is all but equal to one that
 // the model was not shown: same numbers, and a cosine of at least
@@ -62,7 +39,7 @@ func (t *batch) dropNear(ctx context.Context) error {
 }
 
 func (t *batch) near(ctx context.Context, m *backends.Memory) (*backends.Memory, error) {
-	resp, err := t.backend.ranker.Search(ctx, t.in.partition, &backends.SearchRequest{
+	resp, err := t.backend.keep.Ranker().Search(ctx, t.in.partition, &backends.SearchRequest{
 		Scope: t.in.scope, Query: m.Text, TopK: 5, Kinds: []backends.Kind{m.Kind},
 	})
 	if err != nil {
