@@ -72,7 +72,7 @@ func TestUnusableSummaries(t *testing.T) {
 		"panic": {func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 			panic("out of cheese")
 		}, 1, backends.ErrUnavailable, "panicked: out of cheese"},
-		"no message": {func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, nil }, 2, backends.ErrModel, "was empty"},
+		"no message": {func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, nil }, 1, backends.ErrUnavailable, "answered nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVault()

@@ -7,14 +7,16 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"sync"
+
+	"github.com/einomem/einomem/internal/modelask"
 )
 
 // cacheKey is the hash of everything that a summary was asked with: prompt,
 // former summary, messages.
 type cacheKey [sha256.Size]byte
 
-func keyOf(q *question) cacheKey {
-	return sha256.Sum256([]byte(q.system + "\x00" + q.user))
+func keyOf(q *modelask.Question) cacheKey {
+	return sha256.Sum256([]byte(q.System + "\x00" + q.User))
 }
 
 // cache holds the summaries that were used last, so that a context which nobody

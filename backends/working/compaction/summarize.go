@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/modelask"
 )
 
 // Defaults of [Summarize].
@@ -80,6 +82,9 @@ func (s Summarize) withDefaults() (Summarize, error) {
 	if s.CacheSize == 0 {
 		s.CacheSize = DefaultCacheSize
 	}
+	if s.Timeout <= 0 {
+		s.Timeout = DefaultTimeout
+	}
 	switch {
 	case s.Model == nil:
 		return s, fmt.Errorf("%w: Model is nil: a summary needs one", backends.ErrInvalid)
@@ -104,7 +109,7 @@ func newSummarizing(cfg Summarize) (*summarizing, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask, err := newAsker(c.Model, c.Timeout)
+	ask, err := modelask.New(&modelask.Config{Name: "compaction", Model: c.Model, Timeout: c.Timeout, Tools: []*schema.ToolInfo{answerTool()}})
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/modelask"
 )
 
 // summarizer makes summaries of groups and keeps them for the next time.
 type summarizer struct {
-	ask    *asker
+	ask    *modelask.Asker
 	cache  *cache
 	tokens int // a summary may have, or 0
 	window int // of the summarising model, or 0
@@ -68,7 +69,7 @@ func (s *summarizer) system(p *promptSet, work bool, tokens int) string {
 	if work {
 		task = p.current
 	}
-	if s.ask.bound {
+	if s.ask.ByTool() {
 		format = p.byTool
 	}
 	return strings.Join([]string{task, p.rules, fmt.Sprintf(p.length, tokens*p.perToken/10), format}, "\n\n")
@@ -88,7 +89,10 @@ func (s *summarizer) summarise(ctx context.Context, c *Context, g *group) (*summ
 	for i, m := range former {
 		lines[i] = p.line(m)
 	}
-	q := &question{system: s.system(p, g.work, want), user: inputOf("former_summary", lines) + text, complaint: p.badAnswer}
+	q := &modelask.Question{
+		System: s.system(p, g.work, want), User: inputOf("former_summary", lines) + text, Tool: toolName,
+		Complaint: func(err error) string { return p.badAnswer + " " + err.Error() },
+	}
 	draft := g.draft(c, want)
 	d, err := s.digest(ctx, c, q, func(d digest) error {
 		draft.digest = d
@@ -131,7 +135,7 @@ func (s *summary) fits(c *Context, p *promptSet, want, replaced int) error {
 
 // digest asks the model, or returns what it answered before. What it could not
 // answer is not asked again either.
-func (s *summarizer) digest(ctx context.Context, c *Context, q *question, fits func(digest) error) (digest, error) {
+func (s *summarizer) digest(ctx context.Context, c *Context, q *modelask.Question, fits func(digest) error) (digest, error) {
 	key := keyOf(q)
 	if held, ok := s.cache.get(key); ok {
 		if held.err != nil {
@@ -142,15 +146,15 @@ func (s *summarizer) digest(ctx context.Context, c *Context, q *question, fits f
 	var d digest
 	var spent backends.Usage
 	defer func() { c.Spend(spent) }()
-	err := s.ask.ask(ctx, q, &spent, func(m *schema.Message) error {
+	err := s.ask.Ask(ctx, q, &spent, func(m *schema.Message) error {
 		got, err := readDigest(m)
 		if err != nil {
 			return err
 		}
-		if d = got.withoutInvented(q.user); len(d) == 0 {
+		if d = got.withoutInvented(q.User); len(d) == 0 {
 			return errNothing
 		}
-		if !d.grounded(q.user) {
+		if !d.grounded(q.User) {
 			return errForeign
 		}
 		return fits(d)
