@@ -10,6 +10,7 @@
 //	go run ./examples/bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]
 //	go run ./examples/bench compaction [-data FILE] [-json] [-outputs 10] [-tokens 50000] [-limit 20000]
 //	go run ./examples/bench transcript [-json] [-turns 200] [-window 32000] [-seed 1]
+//	go run ./examples/bench reme [-data FOLDER] [-redis URL] [-json]
 //
 // The first reads conversations and questions in the format of LoCoMo (Maharana
 // et al., ACL 2024), stores one memory for each turn, one partition for each
@@ -39,6 +40,13 @@
 // the size of LoCoMo's. The sixth plays a made-up conversation of an agent through
 // with and without compaction and counts the tokens that its model is sent, in a table
 // in Markdown. Its summaries are made up, too, of the size that models write.
+//
+// The seventh reads pools of task memories in the format of ReMe 0.2, each with the
+// query of the task that taught it, and measures how many of a task's memories its
+// query finds: with WhenToUse alone and with the content, in SQLite and on a server,
+// whose rankings must be the same, beside plain BM25. -data, or EINOMEM_REME, names
+// the folder with paper/appworld_qwen3_8b.jsonl and paper/bfcl_qwen3_8b.jsonl. They
+// are no part of this project.
 package main
 
 import (
@@ -62,7 +70,8 @@ const usage = `usage: bench locomo -data FILE [-json] [-k1 1.2] [-b 0.75]
        bench redis [-redis URL] [-json] [-sizes 1000,10000,100000] [-dim 1536] [-queries 200] [-users 1000]
        bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]
        bench compaction [-data FILE] [-json] [-outputs 10] [-tokens 50000] [-limit 20000] [-runs 20]
-       bench transcript [-json] [-turns 200] [-window 32000] [-seed 1]`
+       bench transcript [-json] [-turns 200] [-window 32000] [-seed 1]
+       bench reme [-data FOLDER] [-redis URL] [-json]`
 
 // run returns the exit code: 0, 1 for a failure, 2 for a wrong command line.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
@@ -77,6 +86,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		"sessions":   sessionsCommand,
 		"compaction": compactionCommand,
 		"transcript": transcriptCommand,
+		"reme":       remeCommand,
 	}[args[0]]
 	if command == nil {
 		fmt.Fprintf(errs, "unknown command %q\n%s\n", args[0], usage)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// depths are the numbers of hits at which recall is measured.
+// depths are the numbers of hits at which recall is measured where nothing else is said.
 var depths = []int{5, 10, 25, 50}
 
 // scores are means over questions, in the units of the literature: recall and hit
@@ -18,20 +18,24 @@ type scores struct {
 	Questions int                `json:"questions"`
 	Recall    map[string]float64 `json:"recall"` // share of the evidence among the first k
 	Hit       map[string]float64 `json:"hit"`    // share of questions with any evidence among the first k
-	MRR       float64            `json:"mrr"`    // 1 / rank of the first evidence among the first 50
+	MRR       float64            `json:"mrr"`    // 1 / rank of the first evidence among those found
 	NDCG10    float64            `json:"ndcg10"`
+
+	depths []int
 }
 
 const units = "recall and hit in percent, mrr and ndcg10 from 0 to 1"
 
-func newScores() *scores {
-	return &scores{Recall: map[string]float64{}, Hit: map[string]float64{}}
+func newScores() *scores { return newScoresAt(depths) }
+
+func newScoresAt(depths []int) *scores {
+	return &scores{Recall: map[string]float64{}, Hit: map[string]float64{}, depths: depths}
 }
 
 // add counts one question: what was found, best first, against its evidence.
 func (s *scores) add(found, evidence []string) {
 	s.Questions++
-	for _, k := range depths {
+	for _, k := range s.depths {
 		n := 0
 		for _, id := range found[:min(k, len(found))] {
 			if slices.Contains(evidence, id) {
