@@ -10,7 +10,8 @@
 //	for _, p := range trajectory.Pairs(all) {      // best and worst of the same task
 //		fmt.Println(p.Better.Score, p.Worse.Score)
 //	}
-//	for _, part := range all[0].Segments() {        // as metadata.segments says, else one
+//	parts, _ := all[0].Segments(all[0].Points())   // as metadata.segments says, else one
+//	for _, part := range parts {
 //		for _, chunk := range trajectory.Render(part.Steps, &trajectory.Rendering{Limit: 4000}) {
 //			prompt := trajectory.Fence("trajectory", chunk.Text)
 //		}
