@@ -1,0 +1,123 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolmem
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// describeTimeout bounds the look-up before a model's call.
+const describeTimeout = 2 * time.Second
+
+// fenceName is the mark around experience in a description.
+const fenceName = "tool_experience"
+
+// Describe returns tools with what is known of each under its description: marked as
+// experience that is no instruction, and within Config.MaxDescription tokens. Tools of
+// which nothing is known, and all of them when it cannot be looked up in 2 seconds
+// (Config.OnError is told), are those that were given; others are copies. The tools
+// given stay as they are.
+func (m *Memory) Describe(ctx context.Context, s backends.Scope, tools []*schema.ToolInfo) []*schema.ToolInfo {
+	out, _ := m.describe(ctx, func(context.Context) (backends.Scope, error) { return s, nil }, tools)
+	return out
+}
+
+// describe also tells whether a description changed.
+func (m *Memory) describe(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) (out []*schema.ToolInfo, changed bool) {
+	defer func() { // of the scope, a store, or Config.Redact: none is worth the agent's call
+		if v := recover(); v != nil {
+			m.cfg.OnError(ctx, fmt.Errorf("toolmem: describing %d tools: panic: %v", len(tools), v))
+			out, changed = tools, false
+		}
+	}()
+	if len(tools) == 0 {
+		return tools, false
+	}
+	cards, err := m.known(ctx, scope, tools)
+	if err != nil {
+		m.cfg.OnError(ctx, fmt.Errorf("toolmem: describing %d tools: %w", len(tools), err))
+		return tools, false
+	}
+	out = make([]*schema.ToolInfo, len(tools))
+	for i, t := range tools {
+		out[i] = t
+		if t == nil {
+			continue
+		}
+		c := cards[strings.TrimSpace(t.Name)]
+		if c == nil || !c.usable(m.cfg.Clock()) {
+			continue
+		}
+		described := *t
+		described.Desc = strings.TrimSpace(t.Desc + "\n\n" + m.note(c))
+		out[i], changed = &described, true
+	}
+	return out, changed
+}
+
+// known returns the cards of tools by name.
+func (m *Memory) known(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) (map[string]*card, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	s, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, p, err := m.partition(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, t := range tools {
+		if t != nil {
+			list = append(list, t.Name)
+		}
+	}
+	legal, err := names(list, "")
+	if err != nil {
+		return nil, err
+	}
+	return m.cards(ctx, p, legal)
+}
+
+var fenceMark = regexp.MustCompile(`(?i)<(\s*/?\s*` + fenceName + `)`)
+
+// note returns a guideline between marks that nothing in it can close.
+func (m *Memory) note(c *card) string {
+	text := fenceMark.ReplaceAllString(c.record.Text, "‹$1")
+	preface := m.prompts(m.language(text)).Note
+	return "<" + fenceName + ">\n" + preface + "\n" + m.shorten(text, m.cfg.MaxDescription) + "\n</" + fenceName + ">"
+}
+
+// shorten returns the beginning of a text that is within so many tokens, with a count
+// of what was left out.
+func (m *Memory) shorten(text string, tokens int) string {
+	count := m.cfg.Models.Counter()
+	if count.Text(text) <= tokens {
+		return text
+	}
+	low, high := 0, len(text) // the longest beginning that fits lies between
+	for low < high {
+		mid := (low + high + 1) / 2
+		if count.Text(cutShort(text, mid)) <= tokens {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return cutShort(text, low)
+}
+
+func cutShort(text string, at int) string {
+	at = cutBack(text, at)
+	return strings.TrimRight(text[:at], " \n") + fmt.Sprintf(mark, len(text)-at)
+}

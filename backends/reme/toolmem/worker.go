@@ -1,0 +1,197 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolmem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// write is the goroutine that writes what waits, some calls of one workspace and
+// agent at a time.
+func (r *Recorder) write() {
+	for {
+		list := r.next()
+		if list == nil {
+			return
+		}
+		err := r.persist(list)
+		if err != nil {
+			err = r.lost(r.life, list, err)
+		}
+		r.done(len(list), err)
+	}
+}
+
+// next waits for calls and returns the oldest with others of its workspace and agent; nil once
+// the recorder is closed and nothing waits.
+func (r *Recorder) next() []waiting {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.queue) == 0 {
+		if r.closed {
+			return nil
+		}
+		r.wake.Wait()
+	}
+	first := r.queue[0]
+	var list, rest []waiting
+	for _, w := range r.queue {
+		if len(list) < r.cfg.Batch && w.scope == first.scope {
+			list = append(list, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	r.queue = rest
+	r.busy += len(list)
+	return list
+}
+
+// persist writes calls, and tries again what may succeed later.
+func (r *Recorder) persist(list []waiting) error {
+	wait := r.cfg.Backoff
+	for attempt := 1; ; attempt++ {
+		err := r.record(r.life, list)
+		if err == nil || attempt >= r.cfg.Attempts || errors.Is(err, backends.ErrInvalid) || !r.pause(wait) {
+			return err
+		}
+		wait *= 2
+	}
+}
+
+// pause waits, and reports whether the recorder still lives then.
+func (r *Recorder) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.life.Done():
+		return false
+	}
+}
+
+// refreshRest is how long a guideline that could not be written is left alone: a model
+// that is away is not asked with every call of the tool.
+const refreshRest = time.Minute
+
+// plan notes guidelines that are due, each once.
+func (r *Recorder) plan(s backends.Scope, tools []string) {
+	if r.cfg.NoRefresh {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.memory.cfg.Clock()
+	maps.DeleteFunc(r.rest, func(_ dueTool, until time.Time) bool { return !now.Before(until) })
+	for _, tool := range tools {
+		d := dueTool{s.Namespace, s.Workspace, tool}
+		if _, resting := r.rest[d]; !resting && !slices.Contains(r.due, d) {
+			r.due = append(r.due, d)
+		}
+	}
+	r.wake.Broadcast()
+}
+
+// refresh is the goroutine that writes guidelines.
+func (r *Recorder) refresh() {
+	for {
+		d, ok := r.nextDue()
+		if !ok {
+			return
+		}
+		err := r.summarize(d)
+		if err != nil {
+			r.tell(r.life, fmt.Errorf("toolmem: refreshing the guideline of tool %q: %w", d.tool, err))
+		}
+		r.mu.Lock()
+		r.fresh = false
+		if err != nil {
+			r.rest[d] = r.memory.cfg.Clock().Add(refreshRest)
+		}
+		r.wake.Broadcast()
+		r.mu.Unlock()
+	}
+}
+
+// nextDue waits for a guideline that is due; false once the recorder is closed, nothing
+// waits to be written, and nothing is due.
+func (r *Recorder) nextDue() (dueTool, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.due) == 0 {
+		if r.closed && len(r.queue) == 0 && r.busy == 0 {
+			return dueTool{}, false
+		}
+		r.wake.Wait()
+	}
+	d := r.due[0]
+	r.due = r.due[1:]
+	r.fresh = true
+	return d, true
+}
+
+func (r *Recorder) summarize(d dueTool) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	s := backends.Scope{Namespace: d.namespace, Workspace: d.workspace}
+	_, err = r.memory.Summarize(r.life, &SummaryRequest{Scope: s, Tools: []string{d.tool}})
+	return err
+}
+
+// Flush implements backends.ToolRecorder: it waits until every call taken so far is
+// stored or lost, and every guideline that was due by then is written. It returns what
+// was lost since the last Flush. Guidelines that could not be written are told to
+// OnError alone: the next calls make them due again.
+func (r *Recorder) Flush(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.wake.Broadcast()
+	})
+	defer stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.queue) > 0 || r.busy > 0 || len(r.due) > 0 || r.fresh {
+		if ctx.Err() != nil {
+			return fmt.Errorf("toolmem: waiting for calls to be recorded: %w", context.Cause(ctx))
+		}
+		r.wake.Wait()
+	}
+	err := r.failure
+	r.failure = nil
+	return err
+}
+
+// Close takes no more calls, waits as Flush does, and ends the goroutines. When ctx
+// ends first, what is under way is cut off and what waits is lost: OnError is told. It
+// may be called again.
+func (r *Recorder) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.wake.Broadcast()
+	r.mu.Unlock()
+	err := r.Flush(ctx)
+	if ctx.Err() != nil {
+		r.mu.Lock()
+		r.due = nil
+		r.mu.Unlock()
+	}
+	if err != nil && ctx.Err() != nil {
+		r.end()
+	}
+	r.work.Wait()
+	r.end()
+	return err
+}
