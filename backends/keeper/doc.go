@@ -19,8 +19,8 @@
 // or nothing. Who stores what others may store at the same time does it in four steps:
 //
 //   - look for it: [Keeper.Lookup] by [TextKey], or by keys of one's own made by [Key];
-//   - give it an id that follows from what it is, by [ContentID], and an instant of
-//     [Keeper.Stamps];
+//   - give it an id that follows from what it is, by [ContentID] (the [TextKey] is a
+//     good part), and an instant of [Keeper.Stamps];
 //   - put it with Expect [store.MustNotExist], or with the version that was read
 //     ([Keeper.Records]) where it replaces something;
 //   - do all that in [Retry]: a race that was lost is [backends.ErrConflict], and the

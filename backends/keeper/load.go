@@ -42,15 +42,15 @@ func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (i
 
 // loadNew writes those records whose ids the partition does not hold.
 func (k *Keeper) loadNew(ctx context.Context, p backends.Partition, records []*store.Record) (int, error) {
-	ids := make([]string, len(records))
-	for i, r := range records {
-		ids[i] = r.ID
-	}
-	held, err := k.Held(ctx, p, ids...)
+	all, err := k.every(ctx, p, true)
 	if err != nil {
 		return 0, err
 	}
-	fresh := slices.DeleteFunc(slices.Clone(records), func(r *store.Record) bool { return held[r.ID] != nil })
+	held := make(map[string]bool, len(all))
+	for _, m := range all {
+		held[m.ID] = true
+	}
+	fresh := slices.DeleteFunc(slices.Clone(records), func(r *store.Record) bool { return held[r.ID] })
 	if len(fresh) == 0 {
 		return 0, nil
 	}
