@@ -49,8 +49,8 @@ func cut(runes []rune, n int) string {
 		sb.WriteString(strings.TrimRightFunc(string(runes[:front]), unicode.IsSpace) + "\n")
 	}
 	fmt.Fprintf(&sb, "[… %d of %d characters left out …]\n", left, len(runes))
-	if back > 0 {
-		sb.WriteString("  " + strings.TrimLeftFunc(string(runes[len(runes)-back:]), unicode.IsSpace))
+	if tail := strings.TrimLeftFunc(string(runes[len(runes)-back:]), unicode.IsSpace); tail != "" {
+		sb.WriteString("  " + tail)
 	}
 	return sb.String()
 }

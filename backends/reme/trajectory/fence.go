@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// tag is what looks like the tag of a fence.
-var tag = regexp.MustCompile(`(?i)<(\s*[/\\]?\s*data-)`)
+// tag is what looks like the tag of a fence, with whatever a reader may overlook in
+// it.
+var tag = regexp.MustCompile(`(?i)<([^<>\p{L}\p{N}]*data-)`)
 
 // Fence puts material between the tags <data-name> and </data-name>. What looks like
 // such a tag inside the material is no longer one: nothing in it can close a fence or

@@ -70,10 +70,10 @@ func Render(steps []Step, r *Rendering) []Chunk {
 
 // writer collects the steps of a chunk.
 type writer struct {
-	texts           []string
-	size, left      int
-	first, last     int
-	stepsOut, rough int
+	texts       []string
+	size, left  int
+	first, last int
+	stepsOut    int
 }
 
 func (w *writer) add(number int, text string, size, left int) {
