@@ -1,0 +1,138 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package personal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
+)
+
+// snapshot is what a partition knows about the target at one moment. Its memories
+// must not be changed.
+type snapshot struct {
+	now    time.Time
+	byID   map[string]*backends.Memory   // of every kind, and about everybody
+	byText map[string][]*backends.Memory // the personal ones, whether they hold or not
+	active []*backends.Memory            // those of them that hold
+}
+
+func (f *Flows) snapshot(ctx context.Context, d *Draft) (*snapshot, error) {
+	all, err := f.config.Keeper.All(ctx, d.place.partition)
+	if err != nil {
+		return nil, fmt.Errorf("personal: %w", err)
+	}
+	s := &snapshot{now: d.now, byID: make(map[string]*backends.Memory, len(all)), byText: map[string][]*backends.Memory{}}
+	for _, m := range all {
+		s.byID[m.ID] = m
+		if !f.about(&d.place, m) {
+			continue
+		}
+		key := wordsOf(m)
+		s.byText[key] = append(s.byText[key], m)
+		if m.Active() && !m.Expired(d.now) {
+			s.active = append(s.active, m)
+		}
+	}
+	return s, nil
+}
+
+// same returns a memory that says what the statement says word for word, and of the
+// same time: it holds now, or held when the statement was made. So what is imported
+// again changes nothing, and who moves back to where they lived does.
+func (s *snapshot) same(st *statement) *backends.Memory {
+	at := st.memory.Observed
+	var past *backends.Memory
+	for _, m := range s.byText[st.textKey()] {
+		switch {
+		case m.Expired(s.now):
+		case m.Active():
+			return m
+		case at.Equal(m.Observed), !at.Before(m.Observed) && at.Before(m.Invalidated):
+			past = m
+		}
+	}
+	return past
+}
+
+// current returns a known memory as it is now, nil when it changed since it was shown.
+func (s *snapshot) current(shown *backends.Memory) *backends.Memory {
+	m := s.byID[shown.ID]
+	if m == nil || !m.Active() || m.Expired(s.now) || m.Text != shown.Text {
+		return nil
+	}
+	return m
+}
+
+const (
+	queriesPerCall = 12  // searches for one stretch of statements
+	queryBytes     = 600 // of a statement that are searched with
+)
+
+// candidates returns what is known that the statements may be about, at most n: in
+// turn the best that recall finds by each of them, and those of the same days, newest
+// first, because what changes a thing may share no word with it.
+func (f *Flows) candidates(ctx context.Context, d *Draft, s *snapshot, statements []*statement, n int) ([]*backends.Memory, error) {
+	if len(s.active) <= n {
+		return slices.Clone(s.active), nil
+	}
+	rank := map[string]float64{}
+	for _, st := range statements[max(0, len(statements)-queriesPerCall):] {
+		resp, err := f.config.Keeper.Search(ctx, d.place.partition, &backends.SearchRequest{
+			Scope: d.place.scope, Query: shorten(st.memory.Text, queryBytes), TopK: min(n, maxTopK), Kinds: []backends.Kind{backends.KindPersonal},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("personal: looking for what is known: %w", err)
+		}
+		for i := range resp.Hits {
+			rank[resp.Hits[i].ID] += 1 / float64(60+i)
+		}
+	}
+	var found, ofDay []*backends.Memory
+	for _, m := range s.active {
+		if rank[m.ID] > 0 {
+			found = append(found, m)
+		}
+		if f.sameDay(d, m, statements) {
+			ofDay = append(ofDay, m)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *backends.Memory) int { return cmp.Compare(rank[b.ID], rank[a.ID]) })
+	slices.SortStableFunc(ofDay, func(a, b *backends.Memory) int { return b.Observed.Compare(a.Observed) })
+	return inTurn(found, ofDay, n), nil
+}
+
+// sameDay reports whether a memory was said on the day of one of the statements, or
+// stored today.
+func (f *Flows) sameDay(d *Draft, m *backends.Memory, statements []*statement) bool {
+	day := func(t time.Time) string { return t.In(f.config.Location).Format(time.DateOnly) }
+	observed := day(m.Observed)
+	return day(m.Created) == day(d.now) || slices.ContainsFunc(statements, func(s *statement) bool { return day(s.memory.Observed) == observed })
+}
+
+// inTurn takes from both lists in turn, each memory once, at most n.
+func inTurn(a, b []*backends.Memory, n int) []*backends.Memory {
+	var out []*backends.Memory
+	seen := map[string]bool{}
+	for i := range max(len(a), len(b)) {
+		for _, list := range [][]*backends.Memory{a, b} {
+			if i < len(list) && !seen[list[i].ID] && len(out) < n {
+				seen[list[i].ID] = true
+				out = append(out, list[i])
+			}
+		}
+	}
+	return out
+}
+
+// shownMemory is a copy that lasts while the store changes.
+func shownMemory(m *backends.Memory) *backends.Memory {
+	c := keeper.Clone(m)
+	return &c
+}
