@@ -55,12 +55,11 @@
 //	max_similarity_sequences        task.similar_sequences
 //	max_similarity_pairs            task.similar_pairs
 //	top_k                           task.top_k
-//	enable_llm_build                task.build_query
 //	enable_llm_rerank               task.rerank
 //	enable_llm_rewrite              task.rewrite
 //	freq_threshold                  task.forget_after
 //	utility_threshold               task.forget_share
-//	contra_repeat_max_count         personal.compare
+//	contra_repeat_max_count         personal.max_known
 //	output_memory_max_count         personal.top_k
 //	max_history_tool_call_cnt       tool.history
 //	recent_call_count               tool.window

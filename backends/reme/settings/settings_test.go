@@ -53,12 +53,12 @@ tool: {keep: 30d}
 personal: {type_weights: {personal_info: 1, insight: 2.5}}
 `)
 	second := file(t, "second.json", `{"task": {"top_k": 8, "rerank": null}, "limits": {"timeout": 1.5}, "personal": {"type_weights": {"insight": 3}}}`)
-	s, err := settings.Load([]string{first, second}, "task.top_k=9", "tool.judge=False", `limits={"tokens": 1000}`, "language=en")
+	s, err := settings.Load([]string{first, second}, "task.top_k=9", "tool.judge=True", `limits={"tokens": 1000}`, "language=en")
 	require.NoError(t, err)
 	want := settings.Default()
 	want.Language = flow.English
 	want.Task.TopK, want.Task.SuccessThreshold, want.Task.Rerank = 9, 0.8, true
-	want.Tool.Keep, want.Tool.Judge = 30*24*time.Hour, false
+	want.Tool.Keep, want.Tool.Judge = 30*24*time.Hour, true
 	want.Limits.Calls, want.Limits.Tokens, want.Limits.Timeout = 3, 1000, 1500*time.Millisecond
 	want.Personal.TypeWeights = map[string]float64{"personal_info": 1, "insight": 3}
 	require.Equal(t, want, s)
@@ -106,7 +106,7 @@ func TestR27SecretsAreNotTakenAndNotRepeated(t *testing.T) {
 	const mark = "sk-very-secret"
 	for _, override := range []string{
 		"llm.default.api_key=" + mark, "api_key=" + mark, "limits.calls=" + mark, `task.rerank="` + mark + `"`,
-		"password=" + mark, "personal.min_info=[\"" + mark + "\"]",
+		"password=" + mark, "personal.min_score=[\"" + mark + "\"]",
 	} {
 		err := settings.Default().Override(nil, override)
 		require.ErrorIs(t, err, backends.ErrInvalid)
@@ -187,8 +187,9 @@ func TestR27FilesThatCannotBeRead(t *testing.T) {
 
 func TestR27LimitsOfValues(t *testing.T) {
 	for _, wrong := range []string{
-		"task.validation_threshold=1.1", "task.duplicate=0", "task.forget_share=-0.1", "task.forget_after=0", "task.attempts=0",
-		"task.similar_above=2", "personal.min_info=4", "personal.time_weight=0.5", "personal.type_weights.a=-1",
+		"task.validation_threshold=1.1", "task.duplicate=0", "task.forget_share=-0.1", "task.forget_after=0", "task.attempts=0", "task.success_threshold=0",
+		"task.similar_above=1", "tool.history=10001", "tool.max_result=0",
+		"task.similar_above=2", "personal.min_score=4", "personal.time_weight=0.5", "personal.type_weights.a=-1",
 		"tool.window=101", "tool.history=0", "tool.refresh_after=0", "tool.keep=0", "limits.timeout=-1s", "limits.prompt=0",
 		`prompts.task.rewrite=" "`,
 	} {

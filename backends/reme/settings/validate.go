@@ -29,11 +29,12 @@ func (s *Settings) Validate() error {
 }
 
 func (c *checks) task(t *Task) {
-	c.number("task.success_threshold", t.SuccessThreshold, math.Inf(-1), math.Inf(1))
-	c.number("task.simple_threshold", t.SimpleThreshold, math.Inf(-1), math.Inf(1))
+	c.threshold("task.success_threshold", t.SuccessThreshold)
+	c.threshold("task.simple_threshold", t.SimpleThreshold)
 	c.number("task.validation_threshold", t.ValidationThreshold, math.SmallestNonzeroFloat64, 1)
 	c.number("task.duplicate", t.Duplicate, math.SmallestNonzeroFloat64, 1)
-	c.number("task.similar_above", t.SimilarAbove, math.SmallestNonzeroFloat64, 1)
+	c.number("task.duplicate_words", t.DuplicateWords, math.SmallestNonzeroFloat64, 1)
+	c.number("task.similar_above", t.SimilarAbove, math.SmallestNonzeroFloat64, 0.999)
 	c.atLeast("task.similar_sequences", t.SimilarSequences, 1)
 	c.atLeast("task.similar_pairs", t.SimilarPairs, 1)
 	c.atLeast("task.top_k", t.TopK, 1)
@@ -43,9 +44,9 @@ func (c *checks) task(t *Task) {
 }
 
 func (c *checks) personal(p *Personal) {
-	c.number("personal.min_info", float64(p.MinInfo), 0, 3)
+	c.number("personal.min_score", float64(p.MinScore), 1, 3)
 	c.atLeast("personal.top_k", p.TopK, 1)
-	c.atLeast("personal.compare", p.Compare, 1)
+	c.atLeast("personal.max_known", p.MaxKnown, 1)
 	c.number("personal.time_weight", p.TimeWeight, 1, math.MaxFloat64)
 	for name, weight := range p.TypeWeights {
 		c.number("personal.type_weights."+name, weight, 0, math.MaxFloat64)
@@ -53,13 +54,16 @@ func (c *checks) personal(p *Personal) {
 }
 
 func (c *checks) tool(t *Tool) {
-	c.atLeast("tool.history", t.History, 1)
+	c.number("tool.history", float64(t.History), 1, 10_000)
 	c.atLeast("tool.window", t.Window, 1)
 	if t.Window > t.History {
 		c.failed("tool.window", fmt.Errorf("%w: %d calls are more than tool.history, %d", backends.ErrInvalid, t.Window, t.History))
 	}
 	c.atLeast("tool.refresh_after", t.RefreshAfter, 1)
 	c.positive("tool.keep", t.Keep)
+	c.atLeast("tool.max_arguments", t.MaxArguments, 1)
+	c.atLeast("tool.max_result", t.MaxResult, 1)
+	c.atLeast("tool.max_description", t.MaxDescription, 1)
 }
 
 // checks collects what is wrong.
@@ -68,6 +72,13 @@ type checks struct{ found []error }
 func (c *checks) failed(key string, err error) {
 	if err != nil {
 		c.found = append(c.found, fmt.Errorf("%s: %w", key, err))
+	}
+}
+
+// threshold is of a score of any scale. The packages take 0 for nothing said.
+func (c *checks) threshold(key string, x float64) {
+	if c.number(key, x, -math.MaxFloat64, math.MaxFloat64); x == 0 {
+		c.failed(key, fmt.Errorf("%w: 0 says nothing; a number just above it lets nearly everything pass", backends.ErrInvalid))
 	}
 }
 
