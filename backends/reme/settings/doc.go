@@ -32,8 +32,16 @@
 // # Prompts
 //
 // A prompt is a text, or {file: NAME} with NAME relative to the folder of the file
-// that says so (of the working directory in an override). Its steps are the fields
-// of the Prompts of the packages: [Prompts.Fill].
+// that says so (of the working directory in an override). The groups are extract,
+// task, personal and tool; the steps of each are the fields of its package's Prompts in
+// snake_case: prompts.extract.judge is extract.Prompts.Judge.
+//
+// # Use
+//
+// [Settings.FillExtract], [Settings.FillTask], [Settings.FillPersonal] and
+// [Settings.FillTools] put what is set into the configurations of the packages, and
+// [Settings.Rule] is which task memories are forgotten. Limits is as flow wants it.
+// TopK, Rerank, Rewrite and Attempts are for the requests that do not say.
 //
 // # Secrets
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
@@ -61,11 +62,28 @@ func TestR27DefaultsAreThoseOfThePackages(t *testing.T) {
 	require.Equal(t, trajectory.Similar{Threshold: s.Task.SimilarAbove, PerSide: s.Task.SimilarSequences, Pairs: s.Task.SimilarPairs}, similar)
 }
 
+func TestR27PersonalSettingsReachThePackage(t *testing.T) {
+	s, err := settings.Load(nil, "personal.min_score=3", "personal.max_known=9", "personal.time_weight=4", "personal.in_workspace=true",
+		"personal.type_weights.insight=7", "personal.type_weights.mine=8", "prompts.personal.filter=a")
+	require.NoError(t, err)
+	var c personal.Config
+	require.NoError(t, s.FillPersonal(&c))
+	want := personal.DefaultTypeWeights()
+	want["insight"], want["mine"] = 7, 8
+	require.Equal(t, personal.Config{MinScore: 3, MaxKnown: 9, TimeWeight: 4, InWorkspace: true, TypeWeights: want, Prompts: &personal.Prompts{Filter: "a"}}, c)
+
+	own := map[string]float64{"own": 1}
+	c = personal.Config{TypeWeights: own}
+	require.NoError(t, s.FillPersonal(&c))
+	require.Equal(t, map[string]float64{"own": 1, "insight": 7, "mine": 8}, c.TypeWeights)
+	require.Len(t, own, 1, "what was configured is not changed")
+}
+
 func TestR27StepsThatThereAreNot(t *testing.T) {
 	s := settings.Default()
-	require.NoError(t, s.Override(nil, "prompts.extract.jugde=a", "prompts.task.rewirte=a", "prompts.tool.guidelines=a"))
+	s.Prompts = settings.Prompts{"extract": {"jugde": "a"}, "tool": {"guidelines": "a"}}
+	require.ErrorContains(t, s.Validate(), `"judge"`)
 	require.ErrorContains(t, s.FillExtract(&extract.Config{}), `"judge"`)
-	require.ErrorContains(t, s.FillTask(&task.Config{}), `"rewrite"`)
 	require.ErrorContains(t, s.FillTools(&toolmem.Config{}), `"guideline"`)
 	require.ErrorIs(t, s.FillTools(&toolmem.Config{}), backends.ErrInvalid)
 }

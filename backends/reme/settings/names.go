@@ -92,7 +92,7 @@ func known(name string) (string, bool) {
 		if len(parts) == 3 && parts[2] == "file" {
 			parts = parts[:2]
 		}
-		if len(parts) == 2 && parts[1] != "" && slices.Contains(groups, parts[0]) {
+		if len(parts) == 2 && slices.Contains(steps[parts[0]], parts[1]) {
 			return promptsKey + strings.Join(parts, "."), true
 		}
 	}
@@ -116,9 +116,11 @@ func unknown(name string) error {
 }
 
 func promptKeys() []string {
-	out := make([]string, len(groups))
-	for i, g := range groups {
-		out[i] = promptsKey + g + ".STEP"
+	var out []string
+	for _, g := range groups {
+		for _, step := range steps[g] {
+			out = append(out, promptsKey+g+"."+step)
+		}
 	}
 	return out
 }

@@ -12,6 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/extract"
+	"github.com/einomem/einomem/backends/reme/personal"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/toolmem"
 )
 
 // Prompts are texts to use instead of those of the packages: group, then step. The
@@ -20,6 +24,25 @@ import (
 type Prompts map[string]map[string]string
 
 var groups = []string{"extract", "task", "personal", "tool"}
+
+// steps are those of each group.
+var steps = map[string][]string{
+	"extract":  stepsOf[extract.Prompts](),
+	"task":     stepsOf[task.Prompts](),
+	"personal": stepsOf[personal.Prompts](),
+	"tool":     stepsOf[toolmem.Prompts](),
+}
+
+// stepsOf returns the names of the string fields of a struct, in snake_case.
+func stepsOf[P any]() []string {
+	var out []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[P]()) {
+		if f.IsExported() && f.Type.Kind() == reflect.String {
+			out = append(out, snake(f.Name))
+		}
+	}
+	return out
+}
 
 // Fill puts the prompts of a group into the string fields of a struct, given as a
 // pointer: step judge into the field Judge. Fields without a prompt stay as they
@@ -37,21 +60,21 @@ func (p Prompts) Fill(group string, into any) error {
 			fields[snake(f.Name)] = i
 		}
 	}
-	steps := p[group]
-	for _, step := range slices.Sorted(maps.Keys(steps)) {
+	texts := p[group]
+	for _, step := range slices.Sorted(maps.Keys(texts)) {
 		if _, ok := fields[step]; !ok {
 			return fmt.Errorf("prompts.%s.%s: %w: no such step; the nearest is %q", group, step, backends.ErrInvalid,
 				nearest(step, slices.Sorted(maps.Keys(fields))))
 		}
 	}
-	for step, text := range steps {
+	for step, text := range texts {
 		v.Field(fields[step]).SetString(text)
 	}
 	return nil
 }
 
-// Validate returns ErrInvalid for a group that there is not, and for a prompt that
-// is empty or not UTF-8. Which steps there are, [Prompts.Fill] knows.
+// Validate returns ErrInvalid for a group or a step that there is not, and for a prompt that
+// is empty or not UTF-8.
 func (p Prompts) Validate() error {
 	for _, group := range slices.Sorted(maps.Keys(p)) {
 		if !slices.Contains(groups, group) {
@@ -59,6 +82,8 @@ func (p Prompts) Validate() error {
 		}
 		for _, step := range slices.Sorted(maps.Keys(p[group])) {
 			switch text := p[group][step]; {
+			case !slices.Contains(steps[group], step):
+				return fmt.Errorf("%s.%s: %w: no such step; the nearest is %q", group, step, backends.ErrInvalid, nearest(step, steps[group]))
 			case strings.TrimSpace(text) == "":
 				return fmt.Errorf("%s.%s: %w: the prompt is empty", group, step, backends.ErrInvalid)
 			case !utf8.ValidString(text):

@@ -59,6 +59,6 @@ func TestR27PromptsComeFromFilesBesideTheSettings(t *testing.T) {
 	require.ErrorIs(t, s.Override(broken, "prompts.extract.judge.file=x"), backends.ErrInvalid)
 	away := errors.New("away")
 	require.ErrorIs(t, s.Override(func(string) ([]byte, error) { return nil, away }, "prompts.extract.judge.file=x"), away)
-	require.ErrorIs(t, s.Read("x.json", []byte(`{"prompts": {"task": {"a": 5}}}`), nil), backends.ErrInvalid)
-	require.ErrorIs(t, s.Read("x.json", []byte(`{"prompts": {"task": {"a": {"fil": "x"}}}}`), nil), backends.ErrInvalid)
+	require.ErrorIs(t, s.Read("x.json", []byte(`{"prompts": {"task": {"rewrite": 5}}}`), nil), backends.ErrInvalid)
+	require.ErrorIs(t, s.Read("x.json", []byte(`{"prompts": {"task": {"rewrite": {"fil": "x"}}}}`), nil), backends.ErrInvalid)
 }

@@ -81,12 +81,14 @@ func TestR27ValuesOfOverridesHaveTheTypeOfTheirKey(t *testing.T) {
 
 func TestR27UnknownKeysNameTheNearest(t *testing.T) {
 	for override, nearest := range map[string]string{
+		"prompts.extract.jugde=x":          "prompts.extract.judge",
+		"prompts.task.when_to_us=x":        "prompts.task.when_to_use",
 		"task.sucess_threshold=1":          "task.success_threshold",
 		"succes_threshold=1":               "task.success_threshold",
 		"limit.calls=1":                    "limits.calls",
 		"lenguage=zh":                      "language",
 		"tool.histroy=1":                   "tool.history",
-		"prompts.extrakt.judge=x":          "prompts.extract.STEP",
+		"prompts.extrakt.judge=x":          "prompts.extract.judge",
 		"op.any_op.params.frq_threshold=1": "task.",
 		"personal.type_weight.a=1":         "personal.type_weights",
 		"limits=7":                         "a section",
@@ -233,7 +235,7 @@ func TestR27OverridesEqualAFile(t *testing.T) {
 }
 
 func FuzzR27NoInputPanicsOrLeavesHalfAChange(f *testing.F) {
-	for _, seed := range []string{"task.top_k=3", "{}", `{"task":{"top_k":3}}`, "task: {top_k: 3}", "prompts: {task: {a: {file: b}}}", "a: &a [*a]", "=", "limits={", "tool.keep=1e300d", "op..params.top_k=1"} {
+	for _, seed := range []string{"task.top_k=3", "{}", `{"task":{"top_k":3}}`, "task: {top_k: 3}", "prompts: {task: {rewrite: {file: b}}}", "a: &a [*a]", "=", "limits={", "tool.keep=1e300d", "op..params.top_k=1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, input string) {
