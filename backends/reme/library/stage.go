@@ -1,0 +1,233 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// A staged load puts its memories aside as blobs, decides in one write, and then
+// moves them into the workspace, a batch at a time. A batch has a key of its own and
+// the token of the lease: done again it does nothing, done by a process that was
+// only slow it is refused.
+
+const (
+	stagedMost  = 500     // memories in a blob, and so in a batch
+	stagedBytes = 4 << 20 // of input in a blob
+	removedMost = 1000    // ids in a blob, and so in a batch
+)
+
+// stage is the right to load into a workspace, until end.
+type stage struct {
+	*Library
+	at    *place
+	id    string
+	token int64
+	left  *journal // of a load of before that was decided and not finished
+}
+
+// acquire takes the lease of the workspace's loads.
+func (l *Library) acquire(ctx context.Context, at *place) (*stage, error) {
+	s := &stage{Library: l, at: at, id: l.ids()}
+	if _, err := l.session(ctx, at); err != nil {
+		return nil, err
+	}
+	st, err := l.keeper.Store().Update(ctx, at.partition, &store.SessionUpdate{Session: sessionID, Acquire: &store.Acquire{Owner: s.id, For: leaseFor}})
+	if errors.Is(err, backends.ErrConflict) {
+		return nil, fmt.Errorf("%w: another load of the workspace is under way, or died less than %v ago: try again later", err, leaseFor)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.token = st.Lease.Token
+	s.left, err = journalOf(st)
+	return s, err
+}
+
+// held is an update of the session that holds only under the lease, which it renews.
+func (s *stage) held() *store.SessionUpdate {
+	return &store.SessionUpdate{Session: sessionID, Token: s.token, Acquire: &store.Acquire{Owner: s.id, For: leaseFor}}
+}
+
+// end clears what is left of a load away and gives the lease back.
+func (s *stage) end(ctx context.Context) error {
+	none := ""
+	u := s.held()
+	u.Summary = &none
+	if _, err := s.keeper.Store().Update(ctx, s.at.partition, u); err != nil {
+		return err
+	}
+	for cursor := ""; ; {
+		page, err := s.keeper.Store().ListBlobs(ctx, s.at.partition, sessionID, "", store.Page{Limit: 1000, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for _, b := range page.Blobs {
+			if err := s.keeper.Store().PutBlob(ctx, s.at.partition, sessionID, b.Name, nil); err != nil {
+				return err
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	_, err := s.keeper.Store().Update(ctx, s.at.partition, &store.SessionUpdate{Session: sessionID, Token: s.token, Release: true})
+	return err
+}
+
+// abandonFor is how long undoing a load may take.
+const abandonFor = 30 * time.Second
+
+// abandon undoes a load that was not decided. Where that fails, too, the next load
+// does it.
+func (s *stage) abandon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonFor)
+	defer cancel()
+	_ = s.end(ctx)
+}
+
+func putName(id string, n int) string  { return fmt.Sprintf("%s/put/%08d", id, n) }
+func goneName(id string, n int) string { return fmt.Sprintf("%s/gone/%08d", id, n) }
+
+// put puts data aside, if the lease still holds.
+func (s *stage) put(ctx context.Context, name string, data []byte) error {
+	if _, err := s.keeper.Store().Update(ctx, s.at.partition, s.held()); err != nil {
+		return err
+	}
+	return s.keeper.Store().PutBlob(ctx, s.at.partition, sessionID, name, data)
+}
+
+// stage loads the records and all that follow them, or with whole the records alone.
+func (ld *loading) stage(ctx context.Context, records []*store.Record, whole bool) error {
+	ld.out.Staged = true
+	s, err := ld.acquire(ctx, ld.at)
+	if err != nil {
+		return err
+	}
+	j := &journal{ID: s.id, Mode: ld.request.Mode}
+	if s.left != nil { // decided since this load looked
+		err = s.flip(ctx, s.left, ld.tell)
+	}
+	if err == nil {
+		err = ld.putAside(ctx, s, j, records, whole)
+	}
+	if err == nil {
+		err = ld.decide(ctx, s, j)
+	}
+	if err != nil {
+		if !ld.doubt && s.left == nil {
+			s.abandon(ctx)
+		}
+		return err
+	}
+	ld.out.Committed = true
+	ctx = context.WithoutCancel(ctx) // half a load is worse than a late answer
+	if err := s.flip(ctx, j, ld.tell); err != nil {
+		return err
+	}
+	ld.out.Loaded, ld.out.Removed = j.Memories, j.Removed
+	if err := s.end(ctx); err != nil {
+		return err
+	}
+	ld.out.Committed = false
+	return nil
+}
+
+// putAside stages everything that the load does.
+func (ld *loading) putAside(ctx context.Context, s *stage, j *journal, records []*store.Record, whole bool) error {
+	for {
+		for part := range slices.Chunk(records, stagedMost) {
+			if err := ld.putRecords(ctx, s, j, part); err != nil {
+				return err
+			}
+		}
+		if whole {
+			break
+		}
+		var err error
+		records, err = ld.gather(ctx, stagedMost, stagedBytes)
+		if whole = errors.Is(err, io.EOF); err != nil && !whole {
+			return err
+		}
+	}
+	j.Embedding = ld.embedded
+	return ld.putGone(ctx, s, j)
+}
+
+func (ld *loading) putRecords(ctx context.Context, s *stage, j *journal, records []*store.Record) error {
+	if err := ld.embed(ctx, records); err != nil {
+		return err
+	}
+	var data []byte
+	for _, r := range records {
+		line, err := writeOwn(&r.Memory, r.Vector)
+		if err != nil {
+			return fmt.Errorf("memory %s: %w: %w", r.ID, backends.ErrInvalid, err)
+		}
+		data = append(data, line...)
+	}
+	if err := s.put(ctx, putName(j.ID, j.Puts), data); err != nil {
+		return err
+	}
+	j.Puts++
+	j.Memories += len(records)
+	return nil
+}
+
+// putGone stages the ids of what the load removes.
+func (ld *loading) putGone(ctx context.Context, s *stage, j *journal) error {
+	if j.Mode != Replace {
+		return nil
+	}
+	return ld.each(ctx, ld.at.partition, func(ids []string) error {
+		ids = slices.DeleteFunc(ids, func(id string) bool { _, loaded := ld.seen[hashOf(id)]; return loaded })
+		for part := range slices.Chunk(ids, removedMost) {
+			data, err := json.Marshal(part)
+			if err != nil {
+				return err
+			}
+			if err := s.put(ctx, goneName(j.ID, j.Gone), data); err != nil {
+				return err
+			}
+			j.Gone++
+			j.Removed += len(part)
+		}
+		return ctx.Err()
+	})
+}
+
+// decide writes the journal: from then on the load is done, sooner or later.
+func (ld *loading) decide(ctx context.Context, s *stage, j *journal) error {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	u := s.held()
+	summary := string(text)
+	u.Summary = &summary
+	err = ld.apply(ctx, &store.Batch{Embedding: j.Embedding, Session: u})
+	if !ld.doubt {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonFor)
+	defer cancel()
+	st, rerr := ld.keeper.Store().Session(ctx, ld.at.partition, sessionID)
+	if rerr != nil {
+		return fmt.Errorf("%w: call Resume to know whether the load was decided", err)
+	}
+	ld.doubt = false
+	if st.Summary == summary {
+		return nil
+	}
+	return err
+}
