@@ -171,6 +171,7 @@ func (c *Call) problem() string {
 // bad reports whether the call failed or its result was judged to be of no use.
 func (c *Call) bad() bool { return c.failed() || c.Score != nil && *c.Score < 0.5 }
 
+// blank reports whether a call says nothing; its input is plain.
 func (c *Call) blank() bool {
 	return inputText(c.Input) == "" && c.Output == "" && c.Error == ""
 }

@@ -5,8 +5,11 @@ package toolmem_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,4 +102,74 @@ print(hashlib.md5((s+"|o").encode()).hexdigest())`)
 			require.Equal(t, strings.TrimSpace(string(out)), hash, text)
 		}
 	})
+}
+
+// Many random values at once: one process of Python reads them all.
+func TestF1HashesAgreeWithPython(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3 to compare with")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	values := make([]any, 3000)
+	var lines strings.Builder
+	for i := range values {
+		values[i] = randomJSON(random, 3)
+		line, err := json.Marshal(values[i])
+		require.NoError(t, err)
+		lines.Write(line)
+		lines.WriteByte('\n')
+	}
+	cmd := exec.CommandContext(t.Context(), "python3", "-c", `import sys,json,hashlib
+for line in sys.stdin.buffer:
+    v=json.loads(line)
+    s=v if isinstance(v,str) else "" if v is None else json.dumps(v,sort_keys=True)
+    print(hashlib.md5((s+"|").encode()).hexdigest())`)
+	cmd.Stdin = strings.NewReader(lines.String())
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skip("python3 does not run:", err)
+	}
+	want := strings.Fields(string(out))
+	require.Len(t, want, len(values))
+	for i, v := range values {
+		require.Equal(t, want[i], toolmem.Hash(v, ""), "%#v", v)
+	}
+}
+
+func randomJSON(r *rand.Rand, depth int) any {
+	switch kind := r.IntN(8); {
+	case kind == 0:
+		return r.IntN(2) == 0
+	case kind == 1:
+		return nil
+	case kind <= 3:
+		f := math.Float64frombits(r.Uint64())
+		if r.IntN(2) == 0 {
+			f = float64(r.IntN(2000000)-1000000) * math.Pow(10, float64(r.IntN(44)-22))
+		}
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			f = 0
+		}
+		s := strconv.FormatFloat(f, "efg"[r.IntN(3)], r.IntN(20)-1, 64)
+		return json.Number(s)
+	case kind == 4:
+		runes := make([]rune, r.IntN(12))
+		for i := range runes {
+			runes[i] = []rune{rune(r.IntN(0x80)), rune(0x4e00 + r.IntN(1000)), rune(0x1f600 + r.IntN(50)), rune(0x80 + r.IntN(0x800))}[r.IntN(4)]
+		}
+		return string(runes)
+	case kind == 5 || depth == 0:
+		return r.Int64()
+	case kind == 6:
+		list := make([]any, r.IntN(4))
+		for i := range list {
+			list[i] = randomJSON(r, depth-1)
+		}
+		return list
+	}
+	o := map[string]any{}
+	for range r.IntN(5) {
+		o[fmt.Sprint(randomJSON(r, 0))] = randomJSON(r, depth-1)
+	}
+	return o
 }

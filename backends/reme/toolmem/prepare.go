@@ -26,15 +26,15 @@ func (m *Memory) prepare(c Call) (Call, error) {
 	if c.Tool, err = toolName(c.Tool); err != nil {
 		return c, err
 	}
-	if c.blank() {
-		return c, errBlank
-	}
 	if c.Time, err = m.time(c.Time); err != nil {
 		return c, err
 	}
 	c = c.bounded()
 	if c.Input, err = plain(c.Input); err != nil {
 		return c, fmt.Errorf("the input is no JSON: %w", err)
+	}
+	if c.blank() {
+		return c, errBlank
 	}
 	meta, err := plain(c.Metadata)
 	if err != nil {
