@@ -137,8 +137,11 @@ func TestReplayedTellsOfAnEarlierBatch(t *testing.T) {
 	require.Nil(t, other, "a key is its partition's")
 
 	f := &faulty{Store: w.Store(), fail: fmt.Errorf("disk full: %w", backends.ErrUnavailable)}
-	_, err = open(t, on(f)).Replayed(ctx, ann, "k", nil)
+	down := open(t, on(f))
+	_, err = down.Replayed(ctx, ann, "k", nil)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
+	_, err = down.Replayed(ctx, ann, "", nil)
+	require.NoError(t, err, "the store is not asked for no key")
 }
 
 func TestReembedAfterTheModelChanged(t *testing.T) {

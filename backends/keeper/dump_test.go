@@ -161,6 +161,13 @@ func (b *broken) Read(p []byte) (int, error) {
 
 func (b *broken) Write([]byte) (int, error) { return 0, errBroken }
 
+func TestDumpIsPlainToRead(t *testing.T) {
+	w := open(t)
+	w.put(ann, fact("1", "a<b && 茶"))
+	dump, _ := w.whole(ann)
+	require.Contains(t, dump, `"text":"a<b && 茶"`)
+}
+
 func TestDumpReportsAWriteError(t *testing.T) {
 	w := open(t)
 	w.put(ann, fact("1", "tea"), fact("2", strings.Repeat("x", 10_000)))

@@ -10,19 +10,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// sameWords brings texts that are made of the same words to one form.
+// sameWords brings texts that are made of the same words to one form, which is for
+// comparing alone.
 func sameWords(s string) string {
-	s = compatible(s)
-	s = compatible(strings.Map(foldCase, s)) // some letters fall apart only in the other case
-	s = strings.Join(strings.Fields(s), " ")
-	return withoutFinalMark(s)
+	s = strings.Map(foldCase, compatible(s))
+	return withoutFinalMark(strings.Join(strings.Fields(s), " "))
 }
 
-// compatible returns the form NFKC, in which wide letters are narrow ones. Signs
-// that hold a number otherwise than as digits in a row stay: a square metre is not
-// 2 metres long, and 10² is not 102.
+// compatible returns the form NFKD, in which wide letters are narrow ones, and marks
+// stand behind their letters. Signs that hold a number otherwise than as digits in a
+// row stay: a square metre is not 2 metres long, and 10² is not 102.
 func compatible(s string) string {
-	if norm.NFKC.IsNormalString(s) {
+	if norm.NFKD.IsNormalString(s) {
 		return s
 	}
 	var b strings.Builder
@@ -31,7 +30,7 @@ func compatible(s string) string {
 		if i < 0 {
 			i = len(s)
 		}
-		b.WriteString(norm.NFKC.String(s[:i]))
+		b.WriteString(norm.NFKD.String(s[:i]))
 		s = s[i:]
 		n := len(s) - len(strings.TrimLeftFunc(s, holdsNumber))
 		b.WriteString(s[:n])
@@ -40,24 +39,30 @@ func compatible(s string) string {
 	return b.String()
 }
 
-// holdsNumber reports whether a sign that is no digit becomes digits in NFKC.
+// holdsNumber reports whether a sign that is no digit becomes digits in NFKD.
 func holdsNumber(r rune) bool {
-	return r > unicode.MaxASCII && !unicode.IsDigit(r) && strings.ContainsFunc(norm.NFKC.String(string(r)), unicode.IsDigit)
+	return r > unicode.MaxASCII && !unicode.IsDigit(r) && strings.ContainsFunc(norm.NFKD.String(string(r)), unicode.IsDigit)
 }
 
+// iotaBelow is a mark whose capital is the letter iota.
+const iotaBelow = '\u0345'
+
 // foldCase returns the least of the letters that differ in case alone, as
-// [strings.EqualFold] compares. So ß stays apart from ss: Maße are not Masse.
+// [strings.EqualFold] compares. So ß stays apart from ss: Maße are not Masse. A
+// letter never becomes a mark: αί is not άι.
 func foldCase(r rune) rune {
 	least := r
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-		least = min(least, f)
+		if f < least && f != iotaBelow {
+			least = f
+		}
 	}
 	return least
 }
 
 // finalMarks are the marks at a sentence's end that leave its meaning as it is. The
 // question mark does not, nor do signs that names end with.
-const finalMarks = ".。!;,:、" // NFKC makes … three of them
+const finalMarks = ".。!;,:、" // NFKD makes three of …
 
 // withoutFinalMark removes marks from the last word. Marks that stand alone are no
 // sentence's end: "git add ." is not "git add".

@@ -27,7 +27,7 @@ func TestTheSameWordsHaveOneKey(t *testing.T) {
 		{"ｶﾞﾗｽ", "ガラス"},
 		{"cafe\u0301", "Café", "CAFÉ"},
 		{"Straße", "STRAẞE"},
-		{"ΣΊΣΥΦΟΣ", "Σίσυφος"},
+		{"ΣΊΣΥΦΟΣ", "Σίσυφος"}, {"ΐ", "Ϊ\u0301"}, {"5 µm", "5 ΜM"}, {"각", "\u1100\u1161\u11a8"},
 		{"Ⅳ. Akt", "iv. akt"},
 		{"1 \u212a", "1 k"},
 		{"...", "…"},
@@ -45,8 +45,8 @@ func TestDifferentWordsHaveDifferentKeys(t *testing.T) {
 		{"10² pages", "102 pages"}, {"H₂O", "H2O at 2"}, {"½ cup", "12 cup"}, {"№ ① ②", "№ 12"},
 		{"我住在12楼", "我住在21楼"}, {"用户喜欢茶", "用户不喜欢茶"}, {"他在北京", "她在北京"}, {"十二", "十三"},
 		{"用户喜欢茶？", "用户喜欢茶。"}, {"Does it work?", "Does it work"},
-		{"written in C#", "written in C"}, {"written in C++", "written in C"}, {"run git add .", "run git add"}, {"cd ..", "cd"}, {"ls /", "ls"},
-		{"Maße", "Masse"}, {"tea", "teas"}, {"now here", "nowhere"}, {"resume", "résumé"}, {".", "!"}, {"", "."},
+		{"written in C#", "written in C"}, {"written in C++", "written in C"}, {"run git add .", "run git add"}, {"cd .", "cd .."}, {"cd ..", "cd"}, {"ls /", "ls"},
+		{"Maße", "Masse"}, {"tea", "teas"}, {"now here", "nowhere"}, {"resume", "résumé"}, {"αί", "άι"}, {"αι", "ᾳ"}, {".", "!"}, {"", "."},
 	} {
 		require.NotEqual(t, textKey(tc[0]), textKey(tc[1]), "%q and %q", tc[0], tc[1])
 	}
@@ -122,7 +122,7 @@ func FuzzTextKey(f *testing.F) {
 		if !utf8.ValidString(s) {
 			return // no store keeps it
 		}
-		if upper := strings.ToUpper(s); strings.EqualFold(upper, s) && textKey(s) != textKey(upper) {
+		if upper := strings.ToUpper(s); !strings.ContainsRune(s, '\u0345') && strings.EqualFold(upper, s) && textKey(s) != textKey(upper) {
 			t.Errorf("%q and %q", s, upper)
 		}
 		if textKey(s) != textKey("  "+s+"\n") {
