@@ -70,6 +70,10 @@ func TestIndexText(t *testing.T) {
 		{"all parts", backends.Memory{Text: "tea", WhenToUse: "thirsty", Observed: at, Origin: backends.Origin{Speaker: "Ann"}},
 			"Ann\n1:56 pm on 8 May, 2023\nthirsty\nthirsty\ntea"},
 		{"in UTC", backends.Memory{Text: "tea", Observed: at.In(time.FixedZone("", 14*3600))}, "1:56 pm on 8 May, 2023\ntea"},
+		{"experience has no date", backends.Memory{Kind: backends.KindTask, Text: "tea", Observed: at}, "tea"},
+		{"nor have tools", backends.Memory{Kind: backends.KindTool, Text: "tea", Observed: at}, "tea"},
+		{"nor have procedures", backends.Memory{Kind: backends.KindProcedure, Text: "tea", Observed: at}, "tea"},
+		{"facts have", backends.Memory{Kind: backends.KindFact, Text: "tea", Observed: at}, "1:56 pm on 8 May, 2023\ntea"},
 		{"Chinese", backends.Memory{Text: "绿茶", Observed: at}, "1:56 pm on 8 May, 2023\n2023年5月8日\n绿茶"},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, recall.IndexText(&c.m)) })

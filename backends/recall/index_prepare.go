@@ -165,6 +165,6 @@ func (x *index) holdsText(m *backends.Memory) bool {
 		return false
 	}
 	old := x.docs[slot].memory
-	return old.Text == m.Text && old.WhenToUse == m.WhenToUse &&
+	return old.Kind == m.Kind && old.Text == m.Text && old.WhenToUse == m.WhenToUse &&
 		old.Origin.Speaker == m.Origin.Speaker && old.Observed.Equal(m.Observed)
 }

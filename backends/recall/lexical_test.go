@@ -186,3 +186,17 @@ func TestTheSituationCountsMoreThanTheAdvice(t *testing.T) {
 		task("neither", "booking flights", "compare prices", 0))
 	require.Equal(t, []string{"for it", "mentions it"}, ids(find(t, r, ann, &backends.SearchRequest{Query: "rating songs"})))
 }
+
+// The text that is searched depends on the kind: a memory that becomes another is
+// read anew.
+func TestAMemoryOfAnotherKindIsReadAnew(t *testing.T) {
+	f := newFakeRecords()
+	r := newRanker(t, f, nil)
+	m := backends.Memory{ID: "1", Kind: backends.KindFact, Text: "tea", Observed: time.Date(2023, 5, 8, 0, 0, 0, 0, time.UTC)}
+	apply(t, f, ann, put(m))
+	require.Len(t, find(t, r, ann, &backends.SearchRequest{Query: "May 2023"}), 1)
+	m.Kind = backends.KindTask
+	apply(t, f, ann, put(m))
+	require.Empty(t, find(t, r, ann, &backends.SearchRequest{Query: "May 2023"}))
+	require.Len(t, find(t, r, ann, &backends.SearchRequest{Query: "tea"}), 1)
+}

@@ -12,7 +12,8 @@ import (
 
 // IndexText returns the text of a memory that the lexical part searches: who
 // said it, when it was said (in UTC, and in Chinese order too where the text
-// holds Han characters), when it helps, and what it says. When it helps stands
+// holds Han characters; not of what tasks and tools taught, which nobody looks for by
+// the day), when it helps, and what it says. When it helps stands
 // there twice: a question tells of the situation that somebody is in, and what was
 // written about the situation is more like it than the advice is.
 func IndexText(m *backends.Memory) string {
@@ -32,8 +33,12 @@ func IndexText(m *backends.Memory) string {
 }
 
 // spokenDate returns when a memory was observed, as people say it; empty where
-// that is not known.
+// that is not known, or does not matter.
 func spokenDate(m *backends.Memory) string {
+	switch m.Kind {
+	case backends.KindTask, backends.KindTool, backends.KindProcedure:
+		return "" // the numbers of a date would match those of a task
+	}
 	if m.Observed.IsZero() {
 		return ""
 	}

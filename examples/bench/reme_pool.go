@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -52,6 +53,7 @@ func loadPool(path string) (*pool, error) {
 			ID       string `json:"memory_id"`
 			When     string `json:"when_to_use"`
 			Content  string `json:"content"`
+			Created  string `json:"time_created"`
 			Metadata struct {
 				Query string `json:"task_query"`
 			} `json:"metadata"`
@@ -63,7 +65,8 @@ func loadPool(path string) (*pool, error) {
 		if query == "" {
 			return nil, fmt.Errorf("reading %s: line %d: no metadata.task_query", path, n)
 		}
-		p.memories = append(p.memories, backends.Memory{ID: m.ID, Kind: backends.KindTask, WhenToUse: m.When, Text: m.Content})
+		learnt, _ := time.Parse(time.DateTime, m.Created) // without one it is not known when
+		p.memories = append(p.memories, backends.Memory{ID: m.ID, Kind: backends.KindTask, WhenToUse: m.When, Text: m.Content, Observed: learnt})
 		if _, ok := at[query]; !ok {
 			at[query] = len(p.tasks)
 			p.tasks = append(p.tasks, task{query: query})
