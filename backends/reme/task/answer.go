@@ -121,12 +121,12 @@ func (m *Memory) rewrite(ctx context.Context, run *flow.Run, r *RetrieveRequest,
 	return nil
 }
 
-// answer returns the hits as a text for an agent.
+// answer returns the hits as a text for an agent, in the language of the query.
 func (m *Memory) answer(r *RetrieveRequest, resp *RetrieveResponse) string {
 	if len(resp.Hits) == 0 {
 		return ""
 	}
-	_, prompts := m.prompts(resp.Query, resp.Hits[0].WhenToUse, resp.Hits[0].Text)
+	_, prompts := m.prompts(resp.Query)
 	if r.Simple {
 		return prompts.list(resp.Hits)
 	}

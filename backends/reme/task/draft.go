@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/extract"
@@ -148,7 +149,7 @@ const maxKey = 480
 func (m *Memory) extract(ctx context.Context, run *flow.Run, r *SummaryRequest) ([]extract.Candidate, error) {
 	given := append([]extract.Candidate(nil), r.Candidates...)
 	for i := range given {
-		if given[i].WhenToUse == "" || given[i].Content == "" {
+		if strings.TrimSpace(given[i].WhenToUse) == "" || strings.TrimSpace(given[i].Content) == "" {
 			return nil, fmt.Errorf("task: candidate %d: %w: it needs WhenToUse and Content", i, backends.ErrInvalid)
 		}
 	}

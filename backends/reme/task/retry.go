@@ -131,7 +131,7 @@ func (m *Memory) retry(ctx context.Context, r *RetryRequest) (*retry, error) {
 	case strings.TrimSpace(own.Query) == "":
 		err = errors.New("RetryRequest.Query is required: it says what the task is")
 	case own.Attempts < 0:
-		err = fmt.Errorf("Attempts %d: at least 1, or 0 for %d", own.Attempts, DefaultAttempts)
+		err = fmt.Errorf("%d attempts: at least 1, or 0 for %d", own.Attempts, DefaultAttempts)
 	case len(own.IdempotencyKey) > maxKey:
 		err = fmt.Errorf("idempotency key of %d bytes, at most %d", len(own.IdempotencyKey), maxKey)
 	case m.config.Extractor == nil:
