@@ -1,0 +1,176 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/extract"
+	"github.com/einomem/einomem/backends/reme/personal"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// taskKey is put behind an idempotency key for what goes to the workspace.
+const taskKey = "/task"
+
+// add learns from a request. All that models do comes first; then what the workspace
+// learns is stored, and last what is known about who speaks, with the checkpoint of
+// the log. A crash between the two repeats the request, and the idempotency key makes
+// the first of them harmless.
+func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if r == nil {
+		return nil, fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
+	}
+	at, err := b.places(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	switch r.Kind {
+	case "", backends.KindPersonal:
+	case backends.KindTask:
+		return b.addTask(ctx, at, r)
+	default:
+		return nil, fmt.Errorf("reme: kind %q: %w: personal and task memories are added; tool memory learns from calls", r.Kind, backends.ErrInvalid)
+	}
+	if r.Verbatim || !b.models.HasModel() {
+		return b.addVerbatim(ctx, at, r)
+	}
+	return b.learn(ctx, at, r)
+}
+
+// learn learns from what was said, and from how the turns went.
+func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
+	out := &backends.AddResponse{}
+	attempts, err := b.attempts(ctx, at, r.Messages)
+	if err != nil {
+		return nil, fmt.Errorf("reme: %w", err)
+	}
+	var lessons *task.Draft
+	if len(attempts) > 0 {
+		lessons, err = b.task.Draft(ctx, &task.SummaryRequest{
+			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Author: r.Author, IdempotencyKey: keyed(r.IdempotencyKey, taskKey),
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var said *personal.Draft
+	if at.personal != nil && speaks(r.Messages) {
+		if said, err = b.personal.Draft(ctx, b.personalRequest(at, r)); err != nil {
+			return nil, err
+		}
+	}
+	if lessons != nil {
+		resp, err := b.task.Store(ctx, lessons)
+		if err != nil {
+			return nil, err
+		}
+		out.Items, out.Replayed = resp.Items, resp.Replayed
+		addUsage(&out.Usage, resp.Report.Usage)
+	}
+	if said != nil {
+		resp, err := b.personal.Store(ctx, said)
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, resp.Items...)
+		out.Checkpointed = resp.Checkpointed
+		out.Replayed = out.Replayed || resp.Replayed
+		addUsage(&out.Usage, resp.Report.Usage)
+	}
+	return out, nil
+}
+
+// attempts are the turns of which it is known how they went, where there is a workspace
+// to learn from them.
+func (b *Backend) attempts(ctx context.Context, at *places, messages []backends.Message) ([]trajectory.Trajectory, error) {
+	if at.workspace == nil || b.config.Outcome == nil && b.config.Verdict == nil {
+		return nil, nil
+	}
+	var out []trajectory.Trajectory
+	for _, t := range turnsOf(at.scope, messages) {
+		o, err := b.outcome(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			out = append(out, t.trajectory(o))
+		}
+	}
+	return out, nil
+}
+
+func (b *Backend) personalRequest(at *places, r *backends.AddRequest) *personal.SummaryRequest {
+	return &personal.SummaryRequest{
+		Scope: at.scope, Messages: r.Messages, Context: r.Context, Metadata: r.Metadata, Expires: r.Expires,
+		Instructions: r.Instructions, Author: r.Author, IdempotencyKey: r.IdempotencyKey, Checkpoint: r.Checkpoint,
+	}
+}
+
+// addVerbatim keeps what was said as it is, about who said it.
+func (b *Backend) addVerbatim(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if at.personal == nil {
+		return nil, fmt.Errorf("reme: %w: what was said belongs to a user or an agent: name one, or ask for kind task to share it in the workspace", backends.ErrNoScope)
+	}
+	resp, err := b.personal.Verbatim(ctx, b.personalRequest(at, r))
+	if err != nil {
+		return nil, err
+	}
+	return &backends.AddResponse{Items: resp.Items, Usage: resp.Report.Usage, Checkpointed: resp.Checkpointed, Replayed: resp.Replayed}, nil
+}
+
+// addTask shares experience that is written down already: each message is one.
+func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if at.workspace == nil {
+		return nil, fmt.Errorf("reme: %w: experience lives in a workspace: set Scope.Workspace", backends.ErrNoScope)
+	}
+	if !r.Verbatim {
+		return nil, fmt.Errorf("reme: kind task: %w: experience that is written down is stored with Verbatim; from what was done learns Task().Summarize, which needs to know how it went", backends.ErrInvalid)
+	}
+	var notes []extract.Candidate
+	for _, m := range r.Messages {
+		if m.Message == nil || einox.IsNote(m.Message) {
+			continue
+		}
+		if text := strings.TrimSpace(einox.Text(m.Message)); text != "" {
+			notes = append(notes, extract.Candidate{WhenToUse: text, Content: text, Session: at.scope.SessionID, Turn: m.Turn, Observed: m.Time})
+		}
+	}
+	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
+	if err != nil {
+		return nil, err
+	}
+	return &backends.AddResponse{Items: resp.Items, Usage: resp.Report.Usage, Replayed: resp.Replayed}, nil
+}
+
+// speaks reports whether a user says something in the messages.
+func speaks(messages []backends.Message) bool {
+	for _, m := range messages {
+		if m.Message != nil && m.Role == schema.User && !einox.IsNote(m.Message) {
+			return true
+		}
+	}
+	return false
+}
+
+func keyed(key, suffix string) string {
+	if key == "" {
+		return ""
+	}
+	return key + suffix
+}
+
+func addUsage(total *backends.Usage, u backends.Usage) {
+	total.ModelCalls += u.ModelCalls
+	total.PromptTokens += u.PromptTokens
+	total.CompletionTokens += u.CompletionTokens
+	total.EmbeddedTexts += u.EmbeddedTexts
+}

@@ -1,0 +1,161 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudwego/eino/components/model"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/reme/library"
+	"github.com/einomem/einomem/backends/reme/personal"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/lifecycle"
+)
+
+// typ is the backend's name for Eino's callbacks.
+const typ = "ReMe"
+
+// Backend is ReMe-style memory. Search and Add report to Eino's callbacks as component
+// Memory of type "ReMe". It is safe for concurrent use.
+type Backend struct {
+	config *Config
+	store  store.Store
+	ranker *recall.Ranker
+	keeper *keeper.Keeper
+	models *flow.Models
+
+	task     *task.Memory
+	personal *personal.Flows
+	tools    *toolmem.Memory
+	recorder *toolmem.Recorder
+	library  *library.Library
+
+	calls  lifecycle.Calls
+	traced backends.Backend // search and add, seen by Eino's callbacks
+}
+
+var (
+	_ backends.Backend       = (*Backend)(nil)
+	_ backends.Manager       = (*Backend)(nil)
+	_ backends.Exporter      = (*Backend)(nil)
+	_ backends.AlwaysLearner = (*Backend)(nil)
+	_ backends.ToolRecorder  = (*Backend)(nil)
+	_ backends.ToolGuide     = (*Backend)(nil)
+	_ backends.Judge         = (*Backend)(nil)
+)
+
+// New returns a backend. It needs no network: the model and the embedder are first
+// called when there is something to learn or to find. A configuration that cannot work
+// is [backends.ErrInvalid]. Close it: calls of tools are recorded beside the agents.
+func New(ctx context.Context, cfg *Config) (*Backend, error) {
+	c, err := cfg.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("reme: %w", err)
+	}
+	b, err := c.build(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reme: %w", err)
+	}
+	b.traced = backends.Traced(typ, plain{b})
+	return b, nil
+}
+
+// Task returns task memory: experience from trajectories, in a workspace.
+func (b *Backend) Task() *task.Memory { return b.task }
+
+// Personal returns personal memory: what is known about a user.
+func (b *Backend) Personal() *personal.Flows { return b.personal }
+
+// Tools returns tool memory: how tools behave, in a workspace.
+func (b *Backend) Tools() *toolmem.Memory { return b.tools }
+
+// Library returns the workspaces as files: dump, load, copy, delete, list.
+func (b *Backend) Library() *library.Library { return b.library }
+
+// Models returns the model that learns, within its limits.
+func (b *Backend) Models() *flow.Models { return b.models }
+
+// Sessions returns the store's sessions: where a middleware keeps its log when none is
+// configured, so that what was learnt and how far the log was read are one write.
+func (b *Backend) Sessions() store.Sessions { return b.store }
+
+// AlwaysLearns implements [backends.AlwaysLearner]: turns are learnt from whatever the
+// mode.
+func (b *Backend) AlwaysLearns() bool { return true }
+
+// GetType implements Eino's components.Typer.
+func (b *Backend) GetType() string { return typ }
+
+// IsCallbacksEnabled implements Eino's components.Checker: b reports itself.
+func (b *Backend) IsCallbacksEnabled() bool { return true }
+
+// RecordCalls implements [backends.ToolRecorder]: the calls are stored soon, in the
+// background, and guidelines written anew once enough of them are new.
+func (b *Backend) RecordCalls(ctx context.Context, r *backends.RecordCallsRequest) error {
+	return b.recorder.RecordCalls(ctx, r)
+}
+
+// Flush implements [backends.ToolRecorder].
+func (b *Backend) Flush(ctx context.Context) error { return b.recorder.Flush(ctx) }
+
+// GuideTools implements [backends.ToolGuide].
+func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
+	return b.tools.GuideTools(m, scope)
+}
+
+// Close implements [backends.Backend]. It waits for calls under way and for what is
+// being recorded. The store and the models stay open. Calls to Search, Add and
+// RecordCalls after it are ErrUnavailable.
+func (b *Backend) Close(ctx context.Context) error {
+	err := errors.Join(b.calls.Close(ctx), b.recorder.Close(ctx))
+	if err != nil {
+		return fmt.Errorf("reme: %w", err)
+	}
+	return b.ranker.Close()
+}
+
+// Search implements [backends.Backend]: of the partition of who speaks it returns what
+// is known about them, of the workspace experience with tasks and tools, the best of
+// both by score. A condition on the agent (Filter agent_id) holds for the first alone:
+// a workspace is shared between agents. Kinds choose: personal, task, tool.
+func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	return b.traced.Search(ctx, r)
+}
+
+// Add implements [backends.Backend]. What users say is learnt from as personal memory.
+// Turns of which Config.Outcome or Config.Verdict knows how they went are learnt from as
+// tasks, where the scope names a workspace. A request with Verbatim stores what was said
+// as it is: as a task memory where its Kind is task, else as a personal one. Without a
+// model everything is stored so.
+func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	return b.traced.Add(ctx, r)
+}
+
+// plain is the backend as its callbacks see it.
+type plain struct{ *Backend }
+
+func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	if err := p.calls.Enter("reme"); err != nil {
+		return nil, err
+	}
+	defer p.calls.Leave()
+	return p.search(ctx, r)
+}
+
+func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if err := p.calls.Enter("reme"); err != nil {
+		return nil, err
+	}
+	defer p.calls.Leave()
+	return p.add(ctx, r)
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/reme/extract"
+	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/reme/library"
+	"github.com/einomem/einomem/backends/reme/personal"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working/budget"
+)
+
+// Config configures a [Backend]. It is copied by [New]. What the kinds of memory have
+// of their own stands in Extract, Task, Personal, Tools and Library: there the fields
+// that this Config has, too (keeper, models, language where it is unset, clock, ids),
+// are filled from here.
+type Config struct {
+	Store store.Store // Keeps the memories and the log. Required. It stays the caller's to close.
+
+	// Model learns: it extracts, judges, merges, writes guidelines. Optional: without
+	// one personal memory keeps what was said as it is, guidelines follow from rules, and
+	// trajectories cannot be learnt from. A model.ToolCallingChatModel is made to answer
+	// by tool calls; any other is asked for JSON.
+	Model model.BaseChatModel
+
+	// Embedder adds vectors to the search. Optional: lexical search alone works.
+	Embedder embedding.Embedder
+	// EmbeddingModel is the name kept with the vectors, so that two models never mix.
+	// Required with Embedder.
+	EmbeddingModel string
+	// Recall configures the ranking. Optional. Its Records, Embedder, EmbeddingModel,
+	// Clock and Keys are filled from here.
+	Recall *recall.Config
+
+	Limits   flow.Limits    // Optional. What one request may cost.
+	Counter  budget.Counter // Optional. Counts tokens of prompts. Defaults to budget.Estimate.
+	Language flow.Language  // Optional. Of prompts and answers. Defaults to that of the material.
+
+	Extract  extract.Config         // Optional. How trajectories are learnt from.
+	Task     task.Config            // Optional.
+	Personal personal.Config        // Optional.
+	Tools    toolmem.Config         // Optional.
+	Recorder toolmem.RecorderConfig // Optional. How calls of tools are recorded beside an agent's work.
+	Library  library.Config         // Optional.
+
+	// Outcome says how a turn of a conversation went, for task memory to learn from it
+	// when the log is learnt from; nil says that it does not know. An error is one of
+	// the learning, which is tried again later. Optional. It must be safe for concurrent
+	// use.
+	Outcome func(ctx context.Context, t *Turn) (*Outcome, error)
+	// Verdict reads how a turn went from a result of a tool, if it says so; see
+	// [VerdictOf]. Asked where Outcome does not know, of the last result first.
+	// Optional. It must be safe for concurrent use.
+	Verdict func(m *schema.Message) (score float64, ok bool)
+
+	// Redact is applied to every text before it is stored or shown to a model.
+	// Optional. It must be safe for concurrent use.
+	Redact func(string) string
+	// OnError is told what goes wrong beside a call: what could not be recorded of
+	// tools, or looked up for their descriptions. Optional.
+	OnError func(ctx context.Context, err error)
+
+	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
+	IDs   backends.IDSource // Optional. Makes ids of calls and of loads. Defaults to backends.NewID.
+}
+
+func (c *Config) withDefaults() (*Config, error) {
+	if c == nil || c.Store == nil {
+		return nil, fmt.Errorf("%w: Config.Store is required; sqlitestore.Open(ctx, \":memory:\", nil) gives one", backends.ErrInvalid)
+	}
+	n := *c
+	if n.Clock == nil {
+		n.Clock = backends.SystemClock
+	}
+	if n.IDs == nil {
+		n.IDs = backends.NewID
+	}
+	if n.Redact == nil {
+		n.Redact = func(s string) string { return s }
+	}
+	return &n, n.Language.Validate()
+}
+
+// build makes the parts of a backend, from the bottom up.
+func (c *Config) build(ctx context.Context) (*Backend, error) {
+	b := &Backend{config: c, store: c.Store}
+	rc := recall.Config{}
+	if c.Recall != nil {
+		rc = *c.Recall
+	}
+	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keeper.Keys
+	var err error
+	if b.ranker, err = recall.New(ctx, &rc); err != nil {
+		return nil, err
+	}
+	embeds := c.Embedder != nil
+	b.keeper, err = keeper.New(&keeper.Config{Name: "reme", Store: c.Store, Ranker: b.ranker, Embeds: embeds, Redact: c.Redact, Clock: c.Clock})
+	if err != nil {
+		return nil, err
+	}
+	b.models, err = flow.New(&flow.Config{
+		Name: "reme", Model: c.Model, Limits: c.Limits, Counter: c.Counter,
+		Tools: slices.Concat(extract.AnswerTools(), task.AnswerTools(), personal.AnswerTools(), toolmem.AnswerTools()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.buildTask(b, embeds); err != nil {
+		return nil, err
+	}
+	return b, c.buildOthers(b)
+}
+
+func (c *Config) buildTask(b *Backend, embeds bool) error {
+	xc := c.Extract
+	xc.Models, xc.Language = b.models, language(xc.Language, c.Language)
+	if xc.Embedder == nil {
+		xc.Embedder = c.Embedder
+	}
+	extractor, err := extract.New(&xc)
+	if err != nil {
+		return err
+	}
+	tc := c.Task
+	tc.Keeper, tc.Models, tc.Extractor, tc.Embeds, tc.Language = b.keeper, b.models, extractor, embeds, language(tc.Language, c.Language)
+	b.task, err = task.New(&tc)
+	return err
+}
+
+func (c *Config) buildOthers(b *Backend) error {
+	pc := c.Personal
+	pc.Keeper, pc.Models, pc.Language, pc.Clock = b.keeper, b.models, language(pc.Language, c.Language), c.Clock
+	var err error
+	if b.personal, err = personal.New(&pc); err != nil {
+		return err
+	}
+	lc := c.Library
+	lc.Keeper, lc.IDs = b.keeper, c.IDs
+	if b.library, err = library.New(&lc); err != nil {
+		return err
+	}
+	oc := c.Tools
+	oc.Keeper, oc.Models, oc.Language, oc.Clock, oc.IDs = b.keeper, b.models, language(oc.Language, c.Language), c.Clock, c.IDs
+	if oc.OnError == nil {
+		oc.OnError = c.OnError
+	}
+	if b.tools, err = toolmem.New(&oc); err != nil {
+		return err
+	}
+	recorder := c.Recorder
+	if recorder.OnError == nil {
+		recorder.OnError = c.OnError
+	}
+	b.recorder = b.tools.NewRecorder(&recorder)
+	return nil
+}
+
+func language(own, general flow.Language) flow.Language {
+	if own != flow.LanguageAuto {
+		return own
+	}
+	return general
+}

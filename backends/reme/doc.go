@@ -1,0 +1,67 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reme is memory in the style of ReMe: agents learn from what they did. It
+// keeps three kinds of memory:
+//
+//	task      experience from attempts at tasks: when it helps, and what to do
+//	personal  what is known about a user, each statement with its time
+//	tool      how tools behave: their calls, statistics, guidelines
+//
+// Give it a store, and a model that learns:
+//
+//	backend, err := reme.New(ctx, &reme.Config{Store: db, Model: chatModel})
+//	defer backend.Close(ctx)
+//
+// It is a [backends.Backend], so package middleware gives it to an agent in one line,
+// in every mode: turns are always learnt from. Each kind is also there by itself:
+//
+//	scope := backends.Scope{Workspace: "support", UserID: "ann"}
+//	backend.Task().Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: attempts})
+//	backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: "refund an order"})
+//	backend.Personal().Retrieve(ctx, &personal.RetrieveRequest{Scope: scope, Query: "where does she live"})
+//	backend.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
+//	backend.Library().Load(ctx, &library.LoadRequest{Scope: scope, …}) // ReMe's JSONL
+//
+// # Where memories live
+//
+// A workspace is a partition: task and tool memory is in the one that Scope.Workspace
+// names, and shared by whoever names it. Personal memory is in the partition of the
+// user, else of the agent, and in nobody else's; Config.Personal.InWorkspace has ReMe's
+// layout instead, one workspace for everything. A scope that names both reaches both:
+// a search asks each and joins the answers, and an id is looked for in each. What
+// reaches a partition as a whole (DeleteAll, Dump, Load) reaches the user's then.
+//
+// # How a turn went
+//
+// Task memory learns from attempts whose outcome is known. It comes from one of three:
+//
+//   - Config.Outcome is asked of each turn when the log is learnt from;
+//   - Config.Verdict reads it from a tool's result, as [VerdictOf] does;
+//   - RecordOutcome tells of a turn that is in the log, whenever it is known.
+//
+// A turn of which nobody knows is no failure: nothing is learnt from it as a task.
+//
+// # Errors
+//
+// Learning is all or nothing: where a model or the store fails, nothing of the call is
+// stored, the error says what failed, and the call may be repeated. What is known
+// already is recognised, so that a repeat stores nothing twice. The flows of each kind
+// return a report with a line a stage and what it cost in model calls and tokens, which
+// [flow.Limits] bound.
+//
+// # ReMe's flows
+//
+//	summary_task_memory, _simple    Task().Summarize, with Simple
+//	retrieve_task_memory, _simple   Task().Retrieve, with Simple
+//	record_task_memory              Task().Record
+//	delete_task_memory              Task().Forget
+//	summary_personal_memory         Personal().Summarize
+//	retrieve_personal_memory        Personal().Retrieve
+//	add_tool_call_result            Tools().Record
+//	summary_tool_memory             Tools().Summarize
+//	retrieve_tool_memory            Tools().Retrieve
+//	vector_store                    Library()
+//	summary_working_memory          package compaction, its ReMe presets
+//	grep_, read_working_memory      package toolkit
+package reme

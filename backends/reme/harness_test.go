@@ -1,0 +1,75 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/testmodel"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	ann    = backends.Scope{UserID: "ann", AgentID: "bot", SessionID: "s1", Workspace: "lab"}
+	annual = time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
+)
+
+func open(t testing.TB) store.Store {
+	t.Helper()
+	db, err := sqlitestore.Open(context.Background(), ":memory:", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// newBackend returns a backend whose model is a Learner.
+func newBackend(t testing.TB, db store.Store, change func(*reme.Config)) (*reme.Backend, *testmodel.Learner) {
+	t.Helper()
+	learner := &testmodel.Learner{}
+	cfg := &reme.Config{Store: db, Model: learner, OnError: func(_ context.Context, err error) { t.Errorf("beside a call: %v", err) }}
+	if change != nil {
+		change(cfg)
+	}
+	b, err := reme.New(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	return b, learner
+}
+
+// turn is what was said in a turn, as the log holds it.
+func turn(id string, messages ...*schema.Message) []backends.Message {
+	out := make([]backends.Message, len(messages))
+	for i, m := range messages {
+		out[i] = backends.Message{ID: fmt.Sprintf("%s/%d", id, i), Turn: id, Time: annual.Add(time.Duration(i) * time.Second), Message: m}
+	}
+	return out
+}
+
+func texts(hits []backends.Hit) []string {
+	out := make([]string, len(hits))
+	for i := range hits {
+		out[i] = hits[i].Text
+	}
+	return out
+}
+
+func find(t testing.TB, b *reme.Backend, s backends.Scope, query string, kinds ...backends.Kind) []string {
+	t.Helper()
+	resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: s, Query: query, Kinds: kinds})
+	require.NoError(t, err)
+	require.NoError(t, resp.Degraded)
+	return texts(resp.Hits)
+}

@@ -1,0 +1,114 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// found runs f on the partitions of a scope until one holds the memory.
+func (b *Backend) found(ctx context.Context, s backends.Scope, f func(backends.Partition) error) error {
+	at, err := b.places(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, p := range at.all() {
+		if err = f(p); !errors.Is(err, backends.ErrNotFound) {
+			return err
+		}
+	}
+	return err
+}
+
+// Get implements [backends.Manager]. It looks into the partition of who speaks and
+// into the workspace, as far as the scope names them. So do Update, Delete and History.
+func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (m *backends.Memory, err error) {
+	err = b.found(ctx, r.Scope, func(p backends.Partition) error {
+		m, err = b.keeper.Get(ctx, p, r.ID)
+		return err
+	})
+	return m, err
+}
+
+// Update implements [backends.Manager].
+func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *backends.Memory, err error) {
+	err = b.found(ctx, r.Scope, func(p backends.Partition) error {
+		m, err = b.keeper.Update(ctx, p, r)
+		return err
+	})
+	return m, err
+}
+
+// Delete implements [backends.Manager].
+func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
+	return b.found(ctx, r.Scope, func(p backends.Partition) error { return b.keeper.Delete(ctx, p, r) })
+}
+
+// History implements [backends.Manager].
+func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) (events []backends.Event, err error) {
+	err = b.found(ctx, r.Scope, func(p backends.Partition) error {
+		events, err = b.keeper.History(ctx, p, r.ID)
+		return err
+	})
+	return events, err
+}
+
+// List implements [backends.Manager]: what the partition of who speaks holds, then what
+// the workspace holds, as far as the scope names them.
+func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
+	at, err := b.places(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	partitions := at.all()
+	index, cursor, err := parseCursor(r.Cursor, len(partitions))
+	if err != nil {
+		return nil, err
+	}
+	asked := *r
+	asked.Cursor = cursor
+	resp, err := b.keeper.List(ctx, partitions[index], &asked)
+	if err != nil {
+		return nil, err
+	}
+	out := &backends.ListResponse{Memories: slices.Clip(resp.Memories)}
+	switch {
+	case resp.Next != "":
+		out.Next = strconv.Itoa(index) + ":" + resp.Next
+	case index+1 < len(partitions):
+		out.Next = strconv.Itoa(index+1) + ":"
+	}
+	return out, nil
+}
+
+// parseCursor reads "partition:cursor in it".
+func parseCursor(s string, partitions int) (index int, cursor string, err error) {
+	if s == "" {
+		return 0, "", nil
+	}
+	head, cursor, ok := strings.Cut(s, ":")
+	index, err = strconv.Atoi(head)
+	if !ok || err != nil || index < 0 || index >= partitions {
+		return 0, "", fmt.Errorf("reme: cursor %q: %w: use the Next of the page before, and the same scope", s, backends.ErrInvalid)
+	}
+	return index, cursor, nil
+}
+
+// DeleteAll implements [backends.Manager]. It reaches one partition: that of the user,
+// else the agent's own, else the workspace's. Who forgets a user does not erase what a
+// workspace shares; name the workspace alone for that.
+func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
+	at, err := b.places(ctx, r.Scope)
+	if err != nil {
+		return 0, err
+	}
+	return b.keeper.DeleteAll(ctx, at.owner(), r)
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/modelanswer"
+)
+
+// Turn is a turn of a conversation: a user's message and all that was done about it.
+type Turn struct {
+	Scope    backends.Scope
+	ID       string
+	Messages []backends.Message // in order, tool calls and results among them; shared, not to be changed
+}
+
+// Outcome says how a turn went.
+type Outcome struct {
+	Score  float64 // 1 is full success, 0 failure
+	TaskID string  // Optional. Attempts at one task are compared with each other.
+	Note   string  // Optional. What was good or wrong, in words; the model that learns sees it.
+}
+
+// noteKey is where package extract finds what somebody said about the outcome.
+const noteKey = "note"
+
+// VerdictOf returns a [Config.Verdict] that reads how a turn went from the results of
+// one tool: a JSON object with a field that is a number, or true or false. Results
+// without it say nothing.
+func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
+	return func(m *schema.Message) (float64, bool) {
+		if m.Role != schema.Tool || m.ToolName != tool {
+			return 0, false
+		}
+		v, err := modelanswer.JSON(einox.Text(m))
+		if err != nil {
+			return 0, false
+		}
+		object, _ := v.(map[string]any)
+		switch x := object[field].(type) {
+		case bool:
+			if x {
+				return 1, true
+			}
+			return 0, true
+		case json.Number:
+			score, err := x.Float64()
+			return score, err == nil && !math.IsNaN(score) && !math.IsInf(score, 0)
+		}
+		return 0, false
+	}
+}
+
+// outcome says how a turn went, as far as anybody knows: the callback, else the last
+// verdict of a tool.
+func (b *Backend) outcome(ctx context.Context, t *Turn) (*Outcome, error) {
+	if b.config.Outcome != nil {
+		o, err := b.config.Outcome(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("outcome of turn %s: %w", t.ID, err)
+		}
+		if o != nil {
+			return o, nil
+		}
+	}
+	if b.config.Verdict == nil {
+		return nil, nil
+	}
+	for i := len(t.Messages) - 1; i >= 0; i-- {
+		if m := t.Messages[i].Message; m != nil && m.Role == schema.Tool {
+			if score, ok := b.config.Verdict(m); ok {
+				return &Outcome{Score: score}, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// turnsOf puts messages of one session together by their turns, in the order in which
+// these began. What memory itself put in is left out.
+func turnsOf(s backends.Scope, messages []backends.Message) []*Turn {
+	var turns []*Turn
+	byID := map[string]*Turn{}
+	for _, m := range messages {
+		if m.Message == nil || einox.IsNote(m.Message) {
+			continue
+		}
+		t := byID[m.Turn]
+		if t == nil {
+			t = &Turn{Scope: s, ID: m.Turn}
+			byID[m.Turn], turns = t, append(turns, t)
+		}
+		t.Messages = append(t.Messages, m)
+	}
+	return turns
+}
+
+// trajectory is the turn as an attempt at a task.
+func (t *Turn) trajectory(o *Outcome) trajectory.Trajectory {
+	out := trajectory.Trajectory{TaskID: o.TaskID, Score: o.Score, Session: t.Scope.SessionID, Turn: t.ID}
+	for _, m := range t.Messages {
+		out.Messages = append(out.Messages, m.Message)
+		if out.Query == "" && m.Role == schema.User {
+			out.Query = einox.Text(m.Message)
+		}
+		if m.Time.After(out.Observed) {
+			out.Observed = m.Time
+		}
+	}
+	if o.Note != "" {
+		out.Metadata = map[string]any{noteKey: o.Note}
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// worked is a turn in which a tool says how it went.
+func worked(id, verdict string) []backends.Message {
+	note := schema.UserMessage("LESSON a note of memory | is never learnt from")
+	einox.MarkNote(note)
+	return turn(id,
+		note,
+		schema.UserMessage("Refund order 7 FACT ann sells tea"),
+		schema.AssistantMessage("LESSON refunding an order | check the payment first", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "submit", Arguments: `{}`}}}),
+		&schema.Message{Role: schema.Tool, ToolName: "submit", ToolCallID: "c1", Content: verdict},
+		schema.AssistantMessage("Done.", nil),
+	)
+}
+
+func outcomes(items []backends.Item) map[string]backends.Outcome {
+	out := map[string]backends.Outcome{}
+	for i := range items {
+		if text := items[i].Memory.Text; out[text] == "" {
+			out[text] = items[i].Outcome
+		}
+	}
+	return out
+}
+
+func TestAnOutcomeComesFromACallback(t *testing.T) {
+	var asked []*reme.Turn
+	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+		c.Outcome = func(_ context.Context, turn *reme.Turn) (*reme.Outcome, error) {
+			asked = append(asked, turn)
+			if turn.ID == "t2" {
+				return nil, nil
+			}
+			return &reme.Outcome{Score: 1, TaskID: "refunds", Note: "the customer was happy"}, nil
+		}
+	})
+	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: append(worked("t1", "{}"), worked("t2", "{}")...), IdempotencyKey: "k"})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]backends.Outcome{"check the payment first": backends.OutcomeAdded, "ann sells tea": backends.OutcomeAdded}, outcomes(resp.Items))
+	require.Len(t, asked, 2)
+	assert.Equal(t, ann, asked[0].Scope)
+	assert.Len(t, asked[0].Messages, 4, "without the note")
+	got, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "refunding", Kinds: []backends.Kind{backends.KindTask}})
+	require.NoError(t, err)
+	require.Len(t, got.Hits, 1)
+	m := got.Hits[0]
+	assert.Equal(t, "refunds", m.Metadata[task.MetaTaskID])
+	assert.Equal(t, "t1", m.Origin.Turn)
+	assert.Equal(t, "s1", m.Origin.Session)
+
+	again, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: append(worked("t1", "{}"), worked("t2", "{}")...), IdempotencyKey: "k"})
+	require.NoError(t, err)
+	assert.True(t, again.Replayed)
+	assert.Len(t, find(t, b, ann, "refunding tea"), 2)
+}
+
+func TestAnOutcomeThatCannotBeFoundOutStoresNothing(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+		c.Outcome = func(context.Context, *reme.Turn) (*reme.Outcome, error) { return nil, errors.New("the judge is ill") }
+	})
+	_, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", "{}")})
+	require.ErrorContains(t, err, "the judge is ill")
+	assert.Empty(t, find(t, b, ann, "refunding tea"))
+}
+
+func TestAnOutcomeComesFromAToolsVerdict(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Verdict = reme.VerdictOf("submit", "passed") })
+	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed": true}`)})
+	require.NoError(t, err)
+	assert.Equal(t, backends.OutcomeAdded, outcomes(resp.Items)["check the payment first"])
+
+	other := backends.Scope{UserID: "bob", Workspace: "other"}
+	resp, err = b.Add(t.Context(), &backends.AddRequest{Scope: other, Messages: worked("t1", "who knows")})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]backends.Outcome{"ann sells tea": backends.OutcomeAdded}, outcomes(resp.Items), "a turn of which nobody knows is no failure")
+}
+
+func TestVerdictsOfTools(t *testing.T) {
+	verdict := reme.VerdictOf("submit", "score")
+	for result, want := range map[string]float64{
+		`{"score": 0.5}`: 0.5, `{"score": true}`: 1, `{"score": false}`: 0, "```json\n{\"score\": 1}\n```": 1,
+		`{"score": "good"}`: -1, `{}`: -1, `[1]`: -1, `nonsense`: -1, ``: -1, `{"score": 1e999}`: -1,
+	} {
+		score, ok := verdict(&schema.Message{Role: schema.Tool, ToolName: "submit", Content: result})
+		assert.Equal(t, want >= 0, ok, result)
+		if ok {
+			assert.InDelta(t, want, score, 1e-9, result)
+		}
+	}
+	_, ok := verdict(&schema.Message{Role: schema.Tool, ToolName: "other", Content: `{"score": 1}`})
+	assert.False(t, ok)
+}
+
+func logged(t *testing.T, db store.Store, turns ...[]backends.Message) {
+	t.Helper()
+	p, err := ann.Speaker()
+	require.NoError(t, err)
+	for _, messages := range turns {
+		a := &store.Append{Scope: ann}
+		for _, m := range messages {
+			a.Entries = append(a.Entries, store.Entry{Message: m})
+		}
+		_, err = db.Append(t.Context(), p, "s1", a)
+		require.NoError(t, err)
+	}
+}
+
+func TestAnOutcomeComesFromACall(t *testing.T) {
+	db := open(t)
+	b, learner := newBackend(t, db, nil)
+	var noise [][]backends.Message
+	for i := range 30 {
+		for range 50 {
+			noise = append(noise, turn(string(rune('A'+i)), schema.UserMessage("hello")))
+		}
+	}
+	logged(t, db, worked("t1", "{}"))
+	for i, n := range noise[:1200] {
+		n[0].ID = n[0].ID + string(rune('a'+i%26)) + string(rune('a'+i/26))
+		logged(t, db, n)
+	}
+	logged(t, db, turn("t9", schema.UserMessage("Sell order 9"), schema.AssistantMessage("LESSON selling an order | ask for the colour", nil)))
+
+	resp, err := b.RecordOutcome(t.Context(), &backends.OutcomeRequest{Scope: ann, Turn: "t1", Score: 1, Note: "well done"})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]backends.Outcome{"check the payment first": backends.OutcomeAdded}, outcomes(resp.Items))
+
+	asked := learner.Asked("")
+	resp, err = b.RecordOutcome(t.Context(), &backends.OutcomeRequest{Scope: ann, Turn: "t1", Score: 1, Note: "well done"})
+	require.NoError(t, err)
+	assert.True(t, resp.Replayed)
+	assert.Equal(t, asked, learner.Asked(""), "a repeat asks no model")
+
+	resp, err = b.RecordOutcome(t.Context(), &backends.OutcomeRequest{Scope: ann, Score: 0})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]backends.Outcome{"ask for the colour": backends.OutcomeAdded}, outcomes(resp.Items), "the newest turn")
+}
+
+func TestOutcomesOfNothing(t *testing.T) {
+	db := open(t)
+	b, _ := newBackend(t, db, nil)
+	logged(t, db, worked("t1", "{}"))
+	for name, c := range map[string]struct {
+		r    backends.OutcomeRequest
+		want error
+	}{
+		"an unknown turn":    {backends.OutcomeRequest{Scope: ann, Turn: "t2"}, backends.ErrNotFound},
+		"an unknown session": {backends.OutcomeRequest{Scope: backends.Scope{UserID: "ann", SessionID: "s2", Workspace: "lab"}}, backends.ErrNotFound},
+		"no workspace":       {backends.OutcomeRequest{Scope: backends.Scope{UserID: "ann", SessionID: "s1"}, Turn: "t1"}, backends.ErrNoScope},
+		"nobody's session":   {backends.OutcomeRequest{Scope: backends.Scope{Workspace: "lab", SessionID: "s1"}, Turn: "t1"}, backends.ErrNoScope},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := b.RecordOutcome(t.Context(), &c.r)
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+}
+
+func TestExperienceThatIsWrittenDown(t *testing.T) {
+	b, learner := newBackend(t, open(t), nil)
+	note := &backends.AddRequest{Scope: backends.Scope{Workspace: "lab"}, Kind: backends.KindTask, Verbatim: true, Author: "agent", Messages: turn("t1", schema.UserMessage("退款之前先核对付款"))}
+	resp, err := b.Add(t.Context(), note)
+	require.NoError(t, err)
+	require.Len(t, resp.Items, 1)
+	assert.Equal(t, backends.OutcomeAdded, resp.Items[0].Outcome)
+	assert.Equal(t, "agent", resp.Items[0].Memory.Origin.Author)
+	resp, err = b.Add(t.Context(), note)
+	require.NoError(t, err)
+	assert.Equal(t, backends.OutcomeUnchanged, resp.Items[0].Outcome)
+	assert.Zero(t, learner.Asked(""))
+	assert.Equal(t, []string{"退款之前先核对付款"}, find(t, b, ann, "退款"))
+
+	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Kind: backends.KindTask, Messages: turn("t1", schema.UserMessage("x"))})
+	require.ErrorIs(t, err, backends.ErrInvalid, "it does not say how it went")
+	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Kind: backends.KindFact, Messages: turn("t1", schema.UserMessage("x"))})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}

@@ -1,0 +1,176 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testmodel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+)
+
+// Learner is a chat model that learns for package reme, by marks in its material:
+//
+//	LESSON when | what    an experience, for task memory
+//	FACT text             a statement about the user, for personal memory
+//
+// It judges everything good, and finds that nothing repeats anything. It answers by
+// the tools that it is given. It is safe for concurrent use.
+type Learner struct {
+	mu    sync.Mutex
+	asked map[string]int
+	err   error
+}
+
+// Asked returns how often it was asked to answer by a tool, and in all by none.
+func (l *Learner) Asked(tool string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if tool != "" {
+		return l.asked[tool]
+	}
+	all := 0
+	for _, n := range l.asked {
+		all += n
+	}
+	return all
+}
+
+// Break makes it fail from now on; nil makes it work again.
+func (l *Learner) Break(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+}
+
+// WithTools implements model.ToolCallingChatModel.
+func (l *Learner) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	return &taught{Learner: l, tool: tools[0].Name}, nil
+}
+
+// Generate implements model.BaseChatModel.
+func (l *Learner) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
+	return schema.AssistantMessage("Give me a tool to answer by.", nil), nil
+}
+
+// Stream implements model.BaseChatModel.
+func (l *Learner) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	out, err := l.Generate(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return schema.StreamReaderFromArray([]*schema.Message{out}), nil
+}
+
+// taught answers by one tool.
+type taught struct {
+	*Learner
+	tool string
+}
+
+func (t *taught) Generate(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	t.mu.Lock()
+	if t.asked == nil {
+		t.asked = map[string]int{}
+	}
+	t.asked[t.tool]++
+	err := t.err
+	t.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	answer, ok := answers[t.tool]
+	if !ok {
+		return nil, fmt.Errorf("nobody taught the learner %q", t.tool)
+	}
+	text, err := json.Marshal(answer(in[len(in)-1].Content))
+	if err != nil {
+		return nil, err
+	}
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: t.tool, Arguments: string(text)}}}), nil
+}
+
+var (
+	lessonMark    = regexp.MustCompile(`LESSON (.+?) \| (.+)`)
+	factMark      = regexp.MustCompile(`FACT (.+)$`)
+	candidateMark = regexp.MustCompile(`(?m)^candidate (\d+)$`)
+)
+
+type object = map[string]any
+
+// answers are the Learner's answers to material, by tool.
+var answers = map[string]func(material string) object{
+	"extract_experiences": func(s string) object { return object{"experiences": lessons(s, "experience")} },
+	"extract_memories":    func(s string) object { return object{"memories": lessons(s, "memory")} },
+	"extract_verdicts": func(s string) object {
+		var out []object
+		for _, m := range candidateMark.FindAllStringSubmatch(s, -1) {
+			n, _ := strconv.Atoi(m[1])
+			out = append(out, object{"candidate": n, "is_valid": true, "score": 0.9})
+		}
+		return object{"verdicts": out}
+	},
+	"task_duplicates": func(s string) object {
+		var out []object
+		for _, l := range numbered(s) {
+			if l.Pair > 0 {
+				out = append(out, object{"pair": l.Pair, "verdict": "distinct"})
+			}
+		}
+		return object{"decisions": out}
+	},
+	"personal_scores": func(s string) object {
+		var out []object
+		for _, l := range numbered(s) {
+			if l.N != nil {
+				out = append(out, object{"n": *l.N, "score": 3})
+			}
+		}
+		return object{"scores": out}
+	},
+	"personal_observations": func(s string) object {
+		out := []object{}
+		for _, l := range numbered(s) {
+			if m := factMark.FindStringSubmatch(l.Text); l.N != nil && m != nil {
+				out = append(out, object{"n": *l.N, "text": m[1], "keywords": strings.Join(strings.Fields(m[1]), ", ")})
+			}
+		}
+		return object{"observations": out}
+	},
+	"personal_relations": func(string) object { return object{"relations": []object{}} },
+	"tool_guideline":     func(string) object { return object{"guideline": "Use it with care."} },
+	"tool_judge":         func(string) object { return object{"verdicts": []object{}} },
+}
+
+func lessons(material, field string) []object {
+	out := []object{}
+	for _, m := range lessonMark.FindAllStringSubmatch(material, -1) {
+		out = append(out, object{"when_to_use": m[1], field: m[2], "confidence": 0.8})
+	}
+	return out
+}
+
+// line is a line of JSON in the material.
+type line struct {
+	N    *int
+	Pair int
+	Text string
+}
+
+func numbered(material string) []line {
+	var out []line
+	for text := range strings.Lines(material) {
+		var l line
+		if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &l) == nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
