@@ -94,6 +94,16 @@ func (c *card) unseen(h *history) int64 {
 	return n
 }
 
+// covers reports whether the card knows of every call of the log.
+func (c *card) covers(h *history) bool {
+	for month, seen := range h.seen {
+		if c.covered[month] < seen {
+			return false
+		}
+	}
+	return true
+}
+
 // gone returns how many calls were in months that are no longer kept.
 func (c *card) gone(h *history) int64 {
 	n := c.before

@@ -58,7 +58,7 @@ func ClassifyError(text string) ErrorClass {
 }
 
 // nothing are results that say that there is nothing.
-var nothing = regexp.MustCompile(`(?i)^\W*((sorry,? )?(there (is|are|were) )?no (relevant |matching |such |search )?(results?|matches|records?|data|documents?|items?|entries|hits)( (was|were|are|is))?( (found|available|returned))?( for .{0,80})?|nothing( was)? found|not found|none|null|n/a|empty|0 results?( found)?|(没有|未|无|暂无)(找到|查到|搜索到|查询到|检索到|匹配|搜索|查询|相关)*(任何)?(相关|匹配)?的?(结果|数据|记录|内容|信息|文档)?)\W*$`)
+var nothing = regexp.MustCompile(`(?i)^[\s\p{P}\p{S}]*((sorry,? )?(there (is|are|were) )?no (relevant |matching |such |search )?(results?|matches|records?|data|documents?|items?|entries|hits)( (was|were|are|is))?( (found|available|returned))?( for .{0,80})?|nothing( was)? found|not found|none|null|n/a|empty|0 results?( found)?|(没有|未|无|暂无)(找到|查到|搜索到|查询到|检索到|匹配|搜索|查询|相关)*(任何)?(相关|匹配)?的?(结果|数据|记录|内容|信息|文档)?)[\s\p{P}\p{S}]*$`)
 
 // emptyJSON are JSON results without anything in them.
 var emptyJSON = regexp.MustCompile(`^\s*(\[\s*\]|\{\s*\}|\{\s*"(results?|data|items|hits|records|list)"\s*:\s*(\[\s*\]|\{\s*\}|null)\s*\}|"")\s*$`)

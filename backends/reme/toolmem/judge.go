@@ -97,12 +97,12 @@ func (m *Memory) judgeByModel(ctx context.Context, run *flow.Run, calls []*Call)
 }
 
 func (m *Memory) judgeBatch(ctx context.Context, run *flow.Run, calls []*Call) error {
-	lines := make([]string, len(calls))
+	lines, material := make([]string, len(calls)), make([]Call, len(calls))
 	room := run.Limits().Prompt / len(calls)
 	for i, c := range calls {
-		lines[i] = m.shown(i, c, room)
+		lines[i], material[i] = m.shown(i, c, room), *c
 	}
-	q := m.question(m.language(lines...), toolJudge, "<calls>\n"+strings.Join(lines, "\n")+"\n</calls>")
+	q := m.question(m.language(materialOf(material)...), toolJudge, "<calls>\n"+strings.Join(lines, "\n")+"\n</calls>")
 	verdicts := make([]*verdict, len(calls))
 	err := run.Ask(ctx, q, func(out *schema.Message) error { return readVerdicts(out, verdicts) })
 	unjudged := 0

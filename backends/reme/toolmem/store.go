@@ -104,7 +104,7 @@ func (m *Memory) commit(ctx context.Context, d *Draft, batch *store.Batch, puts 
 // overtaken reports whether another guideline, written since the draft began, knows of
 // every call that this one does.
 func (t *drafted) overtaken(now *card) bool {
-	return now.record != nil && now.record.Version != t.version && now.unseen(t.log) == 0
+	return now.record != nil && now.record.Version != t.version && now.covers(t.log)
 }
 
 // notStored takes back what was said to be written.

@@ -1,0 +1,403 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolmem_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/testmodel"
+)
+
+func summarize(t testing.TB, r *rig, q toolmem.SummaryRequest) *toolmem.SummaryResponse {
+	t.Helper()
+	q.Scope = team
+	resp, err := r.Summarize(ctx, &q)
+	require.NoError(t, err)
+	return resp
+}
+
+// writer writes guidelines that number themselves and say which tool they are for.
+func writer(t testing.TB) *testmodel.Chat {
+	var n atomic.Int64
+	return answering(func(_, user string) (string, error) {
+		var tool string
+		require.NoError(t, json.Unmarshal([]byte(inside(t, user, "tool")), &tool))
+		return fmt.Sprintf(`{"guideline":"guideline %d of %s"}`, n.Add(1), tool), nil
+	})
+}
+
+func TestR17AGuidelineIsWrittenWithStatisticsUnderIt(t *testing.T) {
+	m := writer(t)
+	r := newRig(t, setup{model: m})
+	r.record(t, f2()...)
+	resp := r.force(t, "search")
+	got := resp.Tools[0]
+	assert.Equal(t, toolmem.OutcomeWritten, got.Outcome)
+	assert.Equal(t, "guideline 1 of search", got.Guideline)
+	stored := got.Memory
+	require.NotNil(t, stored)
+	assert.Equal(t, backends.KindTool, stored.Kind)
+	assert.Equal(t, "search", stored.WhenToUse)
+	assert.Equal(t, "model", stored.Origin.Author)
+	assert.Equal(t, `guideline 1 of search
+
+## Statistics
+- Calls: the last 3 of 3, 2026-03-12 to 2026-03-12
+- Success rate: 66.67%
+- Average score: 0.333 (3 judged)
+- Average time: 2.000 s (p50 2.000, p90 3.000, p99 3.000)
+- Average tokens: 75.00 (2 known)
+- Errors: timeout 1`, stored.Text)
+	assert.EqualValues(t, 3, stored.Metadata["calls_total"])
+	assert.Equal(t, map[string]any{"2026-03": int64(3)}, stored.Metadata["covered"])
+	all := r.memories(t)
+	require.Len(t, all, 1)
+	assert.Equal(t, stored.ID, all[0].ID)
+	assert.Equal(t, stored.Version, all[0].Version)
+	statistics, _ := all[0].Metadata["statistics"].(map[string]any)
+	assert.EqualValues(t, 0.6667, statistics["success_rate"])
+	assert.Equal(t, 1, resp.Report.Stage(toolmem.StageStore).Out)
+}
+
+func TestR17NothingNewIsSkipped(t *testing.T) {
+	m := writer(t)
+	r := newRig(t, setup{model: m})
+	r.record(t, calls("x", 0, 9)...)
+	resp := summarize(t, r, toolmem.SummaryRequest{ToolNames: "x"})
+	assert.Equal(t, toolmem.OutcomeNotDue, resp.Tools[0].Outcome, "9 of 10")
+	due := r.record(t, call("x", 9))
+	assert.Equal(t, []string{"x"}, due.Due)
+	resp = summarize(t, r, toolmem.SummaryRequest{ToolNames: "x"})
+	assert.Equal(t, toolmem.OutcomeWritten, resp.Tools[0].Outcome)
+	assert.EqualValues(t, 10, resp.Tools[0].New)
+	resp = summarize(t, r, toolmem.SummaryRequest{ToolNames: "x"})
+	assert.Equal(t, toolmem.OutcomeUnchanged, resp.Tools[0].Outcome)
+	assert.NotNil(t, resp.Tools[0].Memory)
+	require.Len(t, m.Calls(), 1, "the model is not asked")
+	assert.Empty(t, r.record(t, calls("x", 10, 19)...).Due)
+	resp = summarize(t, r, toolmem.SummaryRequest{ToolNames: "x"})
+	assert.Equal(t, toolmem.OutcomeNotDue, resp.Tools[0].Outcome)
+	assert.EqualValues(t, 9, resp.Tools[0].New)
+	assert.Equal(t, toolmem.OutcomeWritten, r.force(t, "x").Tools[0].Outcome)
+	require.Len(t, m.Calls(), 2)
+	assert.Equal(t, toolmem.OutcomeWritten, r.force(t, "x").Tools[0].Outcome, "forced is forced")
+}
+
+func TestR17ManyToolsAndUnknownOnes(t *testing.T) {
+	r := newRig(t, setup{model: writer(t)})
+	r.record(t, append(append(calls("a", 0, 10), calls("b", 0, 10)...), calls("c", 0, 2)...)...)
+	resp := summarize(t, r, toolmem.SummaryRequest{Tools: []string{"c"}, ToolNames: " a, b，a ,nobody"})
+	var got []string
+	for _, x := range resp.Tools {
+		got = append(got, x.Tool+" "+string(x.Outcome))
+	}
+	assert.Equal(t, []string{"c not_due", "a written", "b written", "nobody unknown"}, got)
+	all := summarize(t, r, toolmem.SummaryRequest{Force: true})
+	assert.Len(t, all.Tools, 3, "without names all tools")
+	resp, err := r.Summarize(ctx, &toolmem.SummaryRequest{Scope: team, ToolNames: "nobody"})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	assert.Equal(t, toolmem.OutcomeUnknown, resp.Tools[0].Outcome)
+	_, err = r.Summarize(ctx, &toolmem.SummaryRequest{Scope: backends.Scope{Workspace: "empty"}})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+}
+
+func TestDEF19TheModelSeesInputsOutputsErrorsAndRepeats(t *testing.T) {
+	m := writer(t)
+	r := newRig(t, setup{model: m})
+	good := call("fetch", 0)
+	good.Input, good.Output = object("url", "https://a.example", "limit", 10), "the page"
+	var failing []toolmem.Call
+	for n := range 3 {
+		c := call("fetch", n+1)
+		c.Input, c.Output, c.Error = object("url", "https://b.example", "limit", 100), "", "limit must be at most 50"
+		failing = append(failing, c)
+	}
+	r.record(t, append(failing, good)...)
+	r.force(t, "fetch")
+	user := m.Calls()[0][1].Content
+	shown := callsIn(t, user)
+	require.Len(t, shown, 4)
+	assert.JSONEq(t, `{"url":"https://a.example","limit":10}`, string(shown[0].Input), "by time")
+	assert.Equal(t, "the page", shown[0].Output)
+	assert.Equal(t, "limit must be at most 50", shown[1].Error)
+	assert.Equal(t, "invalid_argument", shown[1].Class)
+	var s toolmem.Statistics
+	require.NoError(t, json.Unmarshal([]byte(inside(t, user, "statistics")), &s))
+	assert.Equal(t, 3, s.Repeats.FailingCalls)
+	assert.Contains(t, s.Arguments, toolmem.ArgumentCount{Name: "limit", Value: "100", Bad: 3})
+	assert.Equal(t, `""`, inside(t, user, "guideline_so_far"))
+	r.force(t, "fetch")
+	assert.Equal(t, `"guideline 1 of fetch"`, inside(t, m.Calls()[1][1].Content, "guideline_so_far"), "without its statistics")
+}
+
+func TestDEF19TheMaterialFitsThePrompt(t *testing.T) {
+	m := writer(t)
+	r := newRig(t, setup{model: m, limits: flow.Limits{Prompt: 1500}})
+	var all []toolmem.Call
+	for n := range 20 {
+		c := call("x", n)
+		c.Output = fmt.Sprintf("answer %d %s", n, strings.Repeat("very long text ", 200))
+		all = append(all, c)
+	}
+	r.record(t, all...)
+	r.force(t, "x")
+	user := m.Calls()[0][1].Content
+	assert.Less(t, len(user)/4, 2200)
+	shown := callsIn(t, user)
+	require.NotEmpty(t, shown)
+	assert.Equal(t, 19, shown[len(shown)-1].N, "the newest are there")
+	if n := 20 - len(shown); n > 0 {
+		assert.Contains(t, user, fmt.Sprintf("[%d older calls are left out]", n))
+	}
+	assert.Contains(t, shown[0].Output, "bytes left out")
+}
+
+func TestDEF18OneRecordForAToolWhateverElseIsThere(t *testing.T) {
+	r := newRig(t, setup{model: writer(t)})
+	p, err := team.Partition(backends.PartitionWorkspace)
+	require.NoError(t, err)
+	_, err = r.keeper.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{
+		store.Put(&store.Record{Memory: backends.Memory{ID: "t", Kind: backends.KindTask, WhenToUse: "search", Text: "search"}}),
+		store.Put(&store.Record{Memory: backends.Memory{ID: "u", Kind: backends.KindTool, WhenToUse: "search", Text: "a note of somebody's"}}),
+	}}, nil)
+	require.NoError(t, err)
+	names := []string{"search", "search_web", "search web", "Search"}
+	for n := range 3 {
+		for i, name := range names {
+			r.record(t, call(name, 10*n+i))
+		}
+		r.force(t, names...)
+	}
+	tools := map[string]int{}
+	for _, m := range r.memories(t) {
+		tools[m.WhenToUse]++
+	}
+	assert.Equal(t, map[string]int{"search": 3, "search_web": 1, "search web": 1, "Search": 1}, tools, "ours, and the two of others")
+	assert.Contains(t, r.tool(t, "search").Guideline, "of search")
+	other := backends.Scope{Workspace: "other"}
+	_, err = r.Record(ctx, &toolmem.RecordRequest{Scope: other, Calls: calls("search", 0, 3)})
+	require.NoError(t, err)
+	resp, err := r.Summarize(ctx, &toolmem.SummaryRequest{Scope: other, Force: true})
+	require.NoError(t, err)
+	assert.NotEqual(t, r.tool(t, "search").Memory.ID, resp.Tools[0].Memory.ID)
+}
+
+func TestOlderGuidelinesStayInTheHistory(t *testing.T) {
+	r := newRig(t, setup{model: writer(t)})
+	r.record(t, calls("x", 0, 3)...)
+	r.force(t, "x")
+	stored := r.force(t, "x").Tools[0].Memory
+	p, err := team.Partition(backends.PartitionWorkspace)
+	require.NoError(t, err)
+	events, err := r.keeper.History(ctx, p, stored.ID)
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	assert.Contains(t, events[1].Old, "guideline 1 of x")
+	assert.Contains(t, events[1].New, "guideline 2 of x")
+}
+
+func TestWhatACallerMakesOfAGuidelineIsGoneOnFrom(t *testing.T) {
+	m := writer(t)
+	r := newRig(t, setup{model: m})
+	r.record(t, calls("x", 0, 3)...)
+	id := r.force(t, "x").Tools[0].Memory.ID
+	p, err := team.Partition(backends.PartitionWorkspace)
+	require.NoError(t, err)
+	text := "corrected by hand"
+	_, err = r.keeper.Update(ctx, p, &backends.UpdateRequest{ID: id, Text: &text, Metadata: object("owner", "ann")})
+	require.NoError(t, err)
+	assert.Equal(t, text, r.tool(t, "x").Guideline)
+	again := r.force(t, "x").Tools[0].Memory
+	assert.Equal(t, `"corrected by hand"`, inside(t, m.Calls()[1][1].Content, "guideline_so_far"))
+	assert.Equal(t, "ann", again.Metadata["owner"], "metadata of others stays")
+}
+
+func TestOneFailureStoresNothingUnlessPartialIsFine(t *testing.T) {
+	down := errors.New("down")
+	m := answering(func(_, user string) (string, error) {
+		if strings.Contains(inside(t, user, "tool"), "bad") {
+			return "", down
+		}
+		return `{"guideline":"fine"}`, nil
+	})
+	r := newRig(t, setup{model: m})
+	r.record(t, append(calls("bad", 0, 3), calls("good", 0, 3)...)...)
+	q := toolmem.SummaryRequest{Scope: team, Tools: []string{"good", "bad"}, Force: true}
+	resp, err := r.Summarize(ctx, &q)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorContains(t, err, `tool "bad"`)
+	assert.Equal(t, toolmem.OutcomeFailed, resp.Tools[0].Outcome)
+	assert.Equal(t, toolmem.OutcomeFailed, resp.Tools[1].Outcome)
+	assert.Equal(t, 1, resp.Report.Stage(toolmem.StageGuideline).Failed)
+	assert.Empty(t, r.memories(t))
+	q.KeepPartial = true
+	resp, err = r.Summarize(ctx, &q)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	assert.Equal(t, toolmem.OutcomeWritten, resp.Tools[0].Outcome)
+	assert.Len(t, r.memories(t), 1)
+}
+
+func TestAnswersThatAreNoGuideline(t *testing.T) {
+	for name, answer := range map[string]string{
+		"empty": "", "blank": `{"guideline":"  "}`, "another field": `{"text":"x"}`, "cut off": `{"guideline":"use it wi`, "far too long": `{"guideline":"` + strings.Repeat("x", 5000) + `"}`, "a number": `{"guideline":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, setup{model: answering(func(string, string) (string, error) { return answer, nil })})
+			r.record(t, calls("x", 0, 3)...)
+			_, err := r.Summarize(ctx, &toolmem.SummaryRequest{Scope: team, Force: true})
+			require.ErrorIs(t, err, backends.ErrModel)
+			assert.Empty(t, r.memories(t))
+		})
+	}
+	cut := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		return &schema.Message{Role: schema.Assistant, Content: `{"guideline":"looks whole"}`, ResponseMeta: &schema.ResponseMeta{FinishReason: "length"}}, nil
+	})
+	r := newRig(t, setup{model: textual{cut}})
+	r.record(t, calls("x", 0, 3)...)
+	_, err := r.Summarize(ctx, &toolmem.SummaryRequest{Scope: team, Force: true})
+	require.ErrorIs(t, err, backends.ErrModel)
+}
+
+// The draft of who comes second is put aside if the other one knew of the same calls.
+func TestDEF18TwoSummariesAtOnceLeaveOneRecord(t *testing.T) {
+	r := newRig(t, setup{model: writer(t)})
+	r.record(t, calls("x", 0, 10)...)
+	q := &toolmem.SummaryRequest{Scope: team, Tools: []string{"x"}}
+	first, err := r.Draft(ctx, q)
+	require.NoError(t, err)
+	second, err := r.Draft(ctx, q)
+	require.NoError(t, err)
+	assert.Empty(t, r.memories(t), "a draft writes nothing")
+	one, err := r.Store(ctx, first)
+	require.NoError(t, err)
+	two, err := r.Store(ctx, second)
+	require.NoError(t, err)
+	assert.Equal(t, toolmem.OutcomeWritten, one.Tools[0].Outcome)
+	assert.Equal(t, toolmem.OutcomeUnchanged, two.Tools[0].Outcome)
+	assert.Contains(t, two.Tools[0].Memory.Text, "guideline 1", "what stands")
+
+	r.record(t, calls("x", 10, 20)...)
+	older, err := r.Draft(ctx, q)
+	require.NoError(t, err)
+	r.record(t, calls("x", 20, 30)...)
+	newer, err := r.Draft(ctx, q)
+	require.NoError(t, err)
+	_, err = r.Store(ctx, newer)
+	require.NoError(t, err)
+	two, err = r.Store(ctx, older)
+	require.NoError(t, err)
+	assert.Equal(t, toolmem.OutcomeUnchanged, two.Tools[0].Outcome)
+	assert.Contains(t, r.tool(t, "x").Guideline, "guideline 4")
+
+	var all sync.WaitGroup
+	var written atomic.Int64
+	r.record(t, calls("x", 30, 40)...)
+	for range 8 {
+		all.Go(func() {
+			resp, err := r.Summarize(ctx, q)
+			assert.NoError(t, err)
+			if resp.Tools[0].Outcome == toolmem.OutcomeWritten {
+				written.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	assert.EqualValues(t, 1, written.Load())
+	assert.Len(t, r.memories(t), 1)
+}
+
+func TestGuidelinesByRulesSayWhatFails(t *testing.T) {
+	r := newRig(t, setup{})
+	var all []toolmem.Call
+	for n := range 6 {
+		c := call("fetch", n)
+		c.Input, c.Took = object("url", fmt.Sprint("https://a.example/", n), "limit", 10), 2*time.Second
+		if n >= 3 {
+			c.Input, c.Output, c.Error = object("url", "https://b.example", "limit", 100), "", "limit must be at most 50"
+		}
+		all = append(all, c)
+	}
+	r.record(t, all...)
+	got := r.force(t, "fetch").Tools[0]
+	assert.Equal(t, `- 3 of the last 6 calls served their purpose.
+- An input that worked: {"limit":10,"url":"https://a.example/2"}
+- 3 calls failed (invalid argument), such as with "limit must be at most 50". Check names, types and ranges of the arguments against the tool's description.
+- 3 of 3 calls with limit=100 went badly: avoid it, or check it first.
+- 3 of 3 calls with url="https://b.example" went badly: avoid it, or check it first.
+- One call was made 3 times with the same failure (limit must be at most 50): {"limit":100,"url":"https://b.example"}. Never repeat a failed call unchanged.
+- Expect about 2.0 s; nine of ten calls take at most 2.0 s.`, got.Guideline)
+	assert.Equal(t, "rules", got.Memory.Origin.Author)
+	assert.Equal(t, got.Guideline, r.tool(t, "fetch").Guideline)
+	assert.Equal(t, got.Guideline, r.force(t, "fetch").Tools[0].Guideline, "the same calls give the same text")
+}
+
+func TestDEF29GuidelinesInChinese(t *testing.T) {
+	zh := func() []toolmem.Call {
+		var all []toolmem.Call
+		for n := range 6 {
+			c := call("天气", n)
+			c.Input, c.Output = object("城市", fmt.Sprint("北京市第", n, "区")), "今天晴，气温二十度"
+			if n%2 == 1 {
+				c.Output, c.Error = "", "请求超时，请稍后再试"
+			}
+			all = append(all, c)
+		}
+		return all
+	}
+	r := newRig(t, setup{})
+	r.record(t, zh()...)
+	got := r.force(t, "天气").Tools[0]
+	assert.Contains(t, got.Guideline, "最近的调用中有 3 次有用，共 6 次。")
+	assert.Contains(t, got.Guideline, "3 次调用失败（超时），例如「请求超时，请稍后再试」。每次少要一些，或稍后再试。")
+	assert.Contains(t, got.Memory.Text, "## 统计\n- 调用：最近 6 次，共 6 次")
+	assert.Contains(t, got.Memory.Text, "- 错误：超时 3")
+	assert.Equal(t, got.Guideline, r.tool(t, "天气").Guideline)
+	assert.NotContains(t, got.Memory.Text, "%!")
+
+	m := answering(func(_, user string) (string, error) { return `{"guideline":"先指定城市。"}`, nil })
+	r = newRig(t, setup{model: textual{m}})
+	r.record(t, zh()...)
+	got = r.force(t, "天气").Tools[0]
+	assert.Equal(t, "先指定城市。", got.Guideline)
+	assert.Contains(t, m.Calls()[0][0].Content, "你要写下一个工具的最佳用法")
+	assert.Contains(t, m.Calls()[0][0].Content, `只用 JSON 回答：{"guideline":"…"}`)
+	r = newRig(t, setup{change: func(c *toolmem.Config) { c.Language = flow.English }})
+	r.record(t, zh()...)
+	assert.Contains(t, r.force(t, "天气").Tools[0].Memory.Text, "## Statistics", "as configured")
+}
+
+func TestR27PromptsCanBeReplaced(t *testing.T) {
+	m := answering(func(string, string) (string, error) { return `no`, nil })
+	r := newRig(t, setup{model: textual{m}, change: func(c *toolmem.Config) {
+		c.Prompts = &toolmem.Prompts{Guideline: "MY PROMPT", Again: "MY COMPLAINT"}
+	}})
+	r.record(t, calls("x", 0, 3)...)
+	_, err := r.Summarize(ctx, &toolmem.SummaryRequest{Scope: team, Force: true})
+	require.ErrorIs(t, err, backends.ErrModel)
+	assert.True(t, strings.HasPrefix(m.Calls()[0][0].Content, "MY PROMPT\n\nAnswer with JSON"))
+	assert.Contains(t, m.Calls()[1][1].Content, "MY COMPLAINT the answer holds no JSON")
+	for _, l := range []flow.Language{flow.English, flow.Chinese, flow.LanguageAuto} {
+		p := toolmem.DefaultPrompts(l)
+		for _, text := range []string{p.Judge, p.JudgeJSON, p.Guideline, p.GuidelineJSON, p.Again, p.Note} {
+			assert.NotEmpty(t, text)
+		}
+	}
+}
