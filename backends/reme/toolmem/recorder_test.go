@@ -1,0 +1,242 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolmem_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+)
+
+// gated is a store whose appends wait, or fail, as a test says.
+type gated struct {
+	store.Store
+	gate    chan struct{} // nil: open
+	fail    atomic.Pointer[error]
+	appends atomic.Int64
+}
+
+func newGated(t testing.TB) *gated {
+	t.Helper()
+	st, err := sqlitestore.Open(ctx, ":memory:", &sqlitestore.Config{Clock: newClock().Now})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = st.Close() })
+	return &gated{Store: st}
+}
+
+func (g *gated) Append(c context.Context, p backends.Partition, session string, a *store.Append) (*store.Session, error) {
+	g.appends.Add(1)
+	if g.gate != nil {
+		select {
+		case <-g.gate:
+		case <-c.Done():
+			return nil, c.Err()
+		}
+	}
+	if err := g.fail.Load(); err != nil {
+		return nil, *err
+	}
+	return g.Store.Append(c, p, session, a)
+}
+
+// losses collect what a recorder tells.
+type losses struct {
+	mu   sync.Mutex
+	all  []error
+	lost []toolmem.Call
+}
+
+func (l *losses) note(_ context.Context, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, err)
+	var lost *toolmem.LostError
+	if errors.As(err, &lost) {
+		l.lost = append(l.lost, lost.Calls...)
+	}
+}
+
+func toolCalls(tool string, from, upto int) []backends.ToolCall {
+	var out []backends.ToolCall
+	for n := from; n < upto; n++ {
+		out = append(out, backends.ToolCall{ID: fmt.Sprint(tool, n), Tool: tool, Arguments: fmt.Sprintf(`{"q":%d}`, n), Result: fmt.Sprint("answer ", n), Took: time.Second, Time: start.Add(time.Duration(n) * time.Second)})
+	}
+	return out
+}
+
+func record(t testing.TB, rec *toolmem.Recorder, list []backends.ToolCall) {
+	t.Helper()
+	require.NoError(t, rec.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: list}))
+}
+
+func TestRecordersWriteAndRefreshBesideTheTool(t *testing.T) {
+	m := writer(t)
+	r := newRig(t, setup{model: m})
+	rec := r.NewRecorder(nil)
+	record(t, rec, toolCalls("search", 0, 9))
+	require.NoError(t, rec.Flush(ctx))
+	assert.Empty(t, m.Calls(), "9 of 10")
+	record(t, rec, toolCalls("search", 9, 10))
+	record(t, rec, toolCalls("fetch", 0, 3))
+	require.NoError(t, rec.Flush(ctx))
+	require.Len(t, m.Calls(), 1)
+	got := r.tool(t, "search")
+	assert.Len(t, got.Calls, 10)
+	assert.Equal(t, "guideline 1 of search", got.Guideline)
+	assert.Len(t, r.tool(t, "fetch").Calls, 3)
+	record(t, rec, toolCalls("search", 0, 20)) // ten of them are known
+	require.NoError(t, rec.Close(ctx))
+	assert.Len(t, r.tool(t, "search").Calls, 20)
+	assert.Equal(t, "guideline 2 of search", r.tool(t, "search").Guideline, "Close refreshes, too")
+	require.NoError(t, rec.Close(ctx), "twice")
+	err := rec.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: toolCalls("search", 30, 31)})
+	require.ErrorIs(t, err, backends.ErrUnavailable, "and none after it")
+}
+
+func TestARecorderNeverDelaysATool(t *testing.T) {
+	g := newGated(t)
+	g.gate = make(chan struct{})
+	r := newRig(t, setup{store: g})
+	rec := r.NewRecorder(nil)
+	record(t, rec, toolCalls("search", 0, 50)) // returns while the store hangs
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, rec.Flush(short), context.Canceled)
+	close(g.gate)
+	require.NoError(t, rec.Flush(ctx))
+	assert.Len(t, r.tool(t, "search").Calls, 50)
+	require.NoError(t, rec.Close(ctx))
+}
+
+func TestAFullQueueWritesInTheWayOrSaysWhatIsLost(t *testing.T) {
+	g := newGated(t)
+	g.gate = make(chan struct{})
+	r := newRig(t, setup{store: g})
+	var lost losses
+	never := r.NewRecorder(&toolmem.RecorderConfig{Queue: 5, Batch: 1, WriteTimeout: -1, OnError: lost.note})
+	record(t, never, toolCalls("a", 0, 5))
+	for g.appends.Load() == 0 { // the writer holds one: four wait
+	}
+	err := never.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: toolCalls("a", 5, 10)})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	assert.Len(t, lost.lost, 5, "told")
+	inTheWay := r.NewRecorder(&toolmem.RecorderConfig{Queue: 1, WriteTimeout: time.Millisecond, OnError: lost.note})
+	err = inTheWay.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: toolCalls("b", 0, 2)})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.Len(t, lost.lost, 7)
+	close(g.gate)
+	require.ErrorIs(t, inTheWay.Flush(ctx), context.DeadlineExceeded, "Flush says it, too")
+	require.NoError(t, inTheWay.Flush(ctx), "once")
+	record(t, inTheWay, toolCalls("b", 2, 4))
+	require.NoError(t, inTheWay.Close(ctx))
+	require.NoError(t, never.Close(ctx))
+	assert.Len(t, r.tool(t, "a").Calls, 5)
+	assert.Len(t, r.tool(t, "b").Calls, 2)
+	r.record(t, lost.lost...)
+	assert.Len(t, r.tool(t, "a").Calls, 10, "what was lost can be recorded again")
+}
+
+func TestAStoreThatIsAwayIsTriedAgain(t *testing.T) {
+	g := newGated(t)
+	r := newRig(t, setup{store: g})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Attempts: 3, Backoff: time.Microsecond, OnError: lost.note})
+	down := fmt.Errorf("down: %w", backends.ErrUnavailable)
+	g.fail.Store(&down)
+	record(t, rec, toolCalls("a", 0, 2))
+	require.ErrorIs(t, rec.Flush(ctx), backends.ErrUnavailable)
+	assert.EqualValues(t, 3, g.appends.Load())
+	assert.Len(t, lost.lost, 2)
+	g.fail.Store(nil)
+	record(t, rec, toolCalls("a", 2, 4))
+	require.NoError(t, rec.Flush(ctx))
+	assert.Len(t, r.tool(t, "a").Calls, 2)
+	require.ErrorContains(t, lost.all[0], `2 calls of tools in workspace "team" are not recorded: `)
+	require.NoError(t, rec.Close(ctx))
+}
+
+func TestCloseCutsOffWhatHangs(t *testing.T) {
+	g := newGated(t)
+	g.gate = make(chan struct{})
+	r := newRig(t, setup{store: g})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Batch: 2, OnError: lost.note})
+	record(t, rec, toolCalls("a", 0, 9))
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, rec.Close(short), context.Canceled)
+	assert.Len(t, lost.lost, 9, "told of each")
+}
+
+func TestCallsThatCannotBeKeptAreTold(t *testing.T) {
+	r := newRig(t, setup{})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{OnError: lost.note})
+	require.NoError(t, rec.Enqueue(ctx, team, toolmem.Call{Tool: "x"}, call("x", 1)))
+	require.NoError(t, rec.Close(ctx))
+	require.Len(t, lost.all, 1)
+	require.ErrorIs(t, lost.all[0], backends.ErrInvalid)
+	assert.Len(t, r.tool(t, "x").Calls, 1)
+	require.ErrorIs(t, rec.Enqueue(ctx, backends.Scope{UserID: "ann"}, call("x", 2)), backends.ErrNoScope)
+	require.ErrorIs(t, rec.RecordCalls(ctx, nil), backends.ErrInvalid)
+	require.NoError(t, rec.Enqueue(ctx, team), "nothing to take")
+}
+
+func TestAModelThatIsAwayIsNotAskedWithEveryCall(t *testing.T) {
+	m := answering(func(string, string) (string, error) { return "", errors.New("down") })
+	r := newRig(t, setup{model: m})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{OnError: lost.note})
+	for n := range 10 {
+		record(t, rec, toolCalls("a", 10*n, 10*n+10))
+		require.NoError(t, rec.Flush(ctx), "no call is lost by it")
+	}
+	assert.Len(t, m.Calls(), 1)
+	require.Len(t, lost.all, 1)
+	require.ErrorIs(t, lost.all[0], backends.ErrUnavailable)
+	r.clock.Advance(2 * time.Minute)
+	record(t, rec, toolCalls("a", 100, 101))
+	require.NoError(t, rec.Flush(ctx))
+	assert.Len(t, m.Calls(), 2)
+	require.NoError(t, rec.Close(ctx))
+}
+
+func TestGuidelinesCanBeLeftToOthers(t *testing.T) {
+	m := writer(t)
+	r := newRig(t, setup{model: m})
+	rec := r.NewRecorder(&toolmem.RecorderConfig{NoRefresh: true})
+	record(t, rec, toolCalls("a", 0, 50))
+	require.NoError(t, rec.Close(ctx))
+	assert.Empty(t, m.Calls())
+}
+
+func TestPanicsOfOthersEndNothing(t *testing.T) {
+	r := newRig(t, setup{change: func(c *toolmem.Config) {
+		c.Redact = func(s string) string {
+			if s == "answer 1" {
+				panic("boo")
+			}
+			return s
+		}
+	}})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Batch: 1, Attempts: 1, OnError: func(c context.Context, err error) { lost.note(c, err); panic("again") }})
+	record(t, rec, toolCalls("a", 0, 3))
+	require.ErrorContains(t, rec.Flush(ctx), "boo")
+	assert.Len(t, lost.lost, 1)
+	assert.Len(t, r.tool(t, "a").Calls, 2)
+	require.NoError(t, rec.Close(ctx))
+}
