@@ -10,7 +10,7 @@
 //	go run ./examples/bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]
 //	go run ./examples/bench compaction [-data FILE] [-json] [-outputs 10] [-tokens 50000] [-limit 20000]
 //	go run ./examples/bench transcript [-json] [-turns 200] [-window 32000] [-seed 1]
-//	go run ./examples/bench reme [-data FOLDER] [-redis URL] [-json]
+//	go run ./examples/bench reme [-data FOLDER] [-redis URL] [-json] [-load 100000]
 //
 // The first reads conversations and questions in the format of LoCoMo (Maharana
 // et al., ACL 2024), stores one memory for each turn, one partition for each
@@ -46,7 +46,8 @@
 // query finds: with WhenToUse alone and with the content, in SQLite and on a server,
 // whose rankings must be the same, beside plain BM25. -data, or EINOMEM_REME, names
 // the folder with paper/appworld_qwen3_8b.jsonl and paper/bfcl_qwen3_8b.jsonl. They
-// are no part of this project.
+// are no part of this project. Then it times how long it takes to load bfcl_v3.jsonl of
+// that folder, and a library of -load memories that it makes up, and how much memory.
 package main
 
 import (
@@ -71,7 +72,7 @@ const usage = `usage: bench locomo -data FILE [-json] [-k1 1.2] [-b 0.75]
        bench sessions [-redis URL] [-json] [-sessions 64] [-turns 10,100,1000] [-window 20]
        bench compaction [-data FILE] [-json] [-outputs 10] [-tokens 50000] [-limit 20000] [-runs 20]
        bench transcript [-json] [-turns 200] [-window 32000] [-seed 1]
-       bench reme [-data FOLDER] [-redis URL] [-json]`
+       bench reme [-data FOLDER] [-redis URL] [-json] [-load 100000]`
 
 // run returns the exit code: 0, 1 for a failure, 2 for a wrong command line.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {

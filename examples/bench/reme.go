@@ -21,6 +21,7 @@ import (
 type remeConfig struct {
 	folder string // with the pools
 	url    string // of a server; empty: SQLite alone
+	load   int    // memories of a library that is made up and loaded; 0: none, negative: no loads
 }
 
 // remePools are the files, below the folder, whose memories bear the query of the
@@ -36,6 +37,7 @@ func remeCommand(ctx context.Context, args []string, out, errs io.Writer) error 
 	var cfg remeConfig
 	flags.StringVar(&cfg.folder, "data", os.Getenv("EINOMEM_REME"), "the `folder` with the pools (default $EINOMEM_REME)")
 	flags.StringVar(&cfg.url, "redis", "", "the `URL` of a server; without it, SQLite alone")
+	flags.IntVar(&cfg.load, "load", 100_000, "how many memories a made-up library has whose load is timed; 0: only the published one's, negative: none")
 	asJSON := flags.Bool("json", false, "print JSON instead of tables")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
@@ -43,7 +45,7 @@ func remeCommand(ctx context.Context, args []string, out, errs io.Writer) error 
 	if cfg.folder == "" {
 		return fmt.Errorf("%w: reme needs -data FOLDER, or EINOMEM_REME", errUsage)
 	}
-	r, err := measureReme(ctx, &cfg)
+	r, err := measureReme(ctx, &cfg, errs)
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func remeCommand(ctx context.Context, args []string, out, errs io.Writer) error 
 }
 
 // measureReme takes all measures.
-func measureReme(ctx context.Context, cfg *remeConfig) (*remeReport, error) {
+func measureReme(ctx context.Context, cfg *remeConfig, progress io.Writer) (*remeReport, error) {
 	places, err := remePlaces(cfg.url)
 	if err != nil {
 		return nil, err
@@ -71,7 +73,10 @@ func measureReme(ctx context.Context, cfg *remeConfig) (*remeReport, error) {
 			}
 		}
 	}
-	return r, nil
+	if cfg.load >= 0 {
+		err = r.measureLoads(ctx, cfg.folder, cfg.load, places, progress)
+	}
+	return r, err
 }
 
 // remePlaces are the stores: SQLite, and the server if there is one.

@@ -22,6 +22,8 @@ type remeReport struct {
 	Places   []string  `json:"places"`   // whose rankings are the same
 	Compared int       `json:"compared"` // rankings
 	Rows     []remeRow `json:"rows"`
+
+	Loads []remeLoad `json:"loads,omitempty"`
 }
 
 // remeRow is one way of ranking one pool.
@@ -59,8 +61,18 @@ func (r *remeReport) print(out io.Writer, asJSON bool) error {
 	if len(r.Places) == 1 {
 		where = "on " + r.Places[0] + " alone; -redis URL compares with a server"
 	}
-	_, err := fmt.Fprintf(out, "\n%s: %d rankings, all hits with their scores\n", where, r.Compared)
-	return err
+	fmt.Fprintf(out, "\n%s: %d rankings, all hits with their scores\n", where, r.Compared)
+	if len(r.Loads) > 0 {
+		fmt.Fprintf(out, "\nLoading a library, without an embedder; the heap in MB\n\n")
+		fmt.Fprintln(out, "| library | into | memories | seconds | a second | heap before | highest | after |")
+		fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
+	}
+	const mb = 1 << 20
+	for _, l := range r.Loads {
+		fmt.Fprintf(out, "| %s | %s | %d | %.3f | %.0f | %.1f | %.1f | %.1f |\n", l.Library, l.Place, l.Memories, l.Seconds,
+			float64(l.Memories)/l.Seconds, float64(l.Before)/mb, float64(l.Peak)/mb, float64(l.After)/mb)
+	}
+	return nil
 }
 
 func depthCells(of map[string]float64) string {

@@ -5,6 +5,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,11 +24,11 @@ const smallPool = `{"memory_id": "a", "when_to_use": "When rating songs", "conte
 {"memory_id": "c", "when_to_use": "When booking a flight", "content": "Compare the prices of flights.", "metadata": {"task_query": "Book the cheapest flight to Lisbon"}}
 `
 
-// poolFolder returns a folder in which each pool is content.
+// poolFolder returns a folder in which each pool, and the library, is content.
 func poolFolder(t *testing.T, content string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range remePools {
+	for _, name := range append([]string{remeLibrary}, remePools...) {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
@@ -47,7 +49,7 @@ func remeRowOf(t *testing.T, r *remeReport, pool string, fields remeFields, rank
 
 func TestRemeOnASmallPool(t *testing.T) {
 	var r remeReport
-	out := bench(t, 0, "reme", "-json", "-data", poolFolder(t, smallPool), "-redis", "redis://"+miniredis.RunT(t).Addr())
+	out := bench(t, 0, "reme", "-json", "-load", "5000", "-data", poolFolder(t, smallPool), "-redis", "redis://"+miniredis.RunT(t).Addr())
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	require.Equal(t, []string{"sqlite", "redis"}, r.Places)
 	require.Equal(t, 2*2*2*2, r.Compared, "pools, fields, places, queries")
@@ -57,12 +59,22 @@ func TestRemeOnASmallPool(t *testing.T) {
 	require.Equal(t, 100.0, ours.Hit["1"])
 	require.Equal(t, 3, ours.Memories)
 	require.Equal(t, 2, ours.Questions)
+
+	var loaded []string
+	for _, l := range r.Loads {
+		loaded = append(loaded, fmt.Sprint(l.Library, " into ", l.Place, ": ", l.Memories))
+		require.Positive(t, l.Seconds)
+		require.Positive(t, min(l.Before, l.After))
+	}
+	require.Equal(t, []string{"bfcl_v3.jsonl into sqlite: 3", "made up into sqlite: 5000", "bfcl_v3.jsonl into redis: 3", "made up into redis: 5000"}, loaded)
 }
 
 func TestRemeTable(t *testing.T) {
 	t.Setenv("EINOMEM_REME", poolFolder(t, smallPool))
-	out := bench(t, 0, "reme")
+	out := bench(t, 0, "reme", "-load", "0")
 	require.Contains(t, out, "| when_to_use | einomem | 75.0 |")
+	require.Contains(t, out, "| bfcl_v3.jsonl | sqlite | 3 |")
+	require.NotContains(t, bench(t, 0, "reme", "-load", "-1"), "bfcl_v3.jsonl")
 	require.Contains(t, out, "on sqlite alone")
 }
 
@@ -108,7 +120,7 @@ func TestR3RemeAnchors(t *testing.T) {
 	if folder == "" {
 		t.Skip("set EINOMEM_REME to a folder with ReMe's libraries, paper/ among them, to check the anchors")
 	}
-	r, err := measureReme(t.Context(), &remeConfig{folder: folder, url: "redis://" + miniredis.RunT(t).Addr()})
+	r, err := measureReme(t.Context(), &remeConfig{folder: folder, load: -1, url: "redis://" + miniredis.RunT(t).Addr()}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, 2*2*(120+96), r.Compared)
 	for _, anchor := range []struct {
