@@ -170,3 +170,7 @@ func answering(think func(tool, user string) (string, error)) *testmodel.Chat {
 
 // textual hides that a model can call tools.
 type textual struct{ model.BaseChatModel }
+
+func message(text string) backends.Message {
+	return backends.Message{ID: text, Turn: "t", Time: start, Message: schema.UserMessage(text)}
+}
