@@ -43,8 +43,8 @@ type Config struct {
 	Duplicate float64
 	// DuplicateWords is the same where there is no embedder: Dice's coefficient of the
 	// words. Of 970 memories that ReMe's authors published 9 in 100 have a neighbour
-	// as near as the default, and 1 in 600 one at 0.9. Optional. Defaults to
-	// DefaultDuplicateWords.
+	// as near as the default, which the model then decides about, and a single one has
+	// one at 0.9. Optional. Defaults to DefaultDuplicateWords.
 	DuplicateWords float64
 
 	// Author is the name under which the model's work is kept, in Origin.Author and in

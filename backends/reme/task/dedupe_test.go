@@ -35,24 +35,26 @@ func what(lesson string) string {
 // The second of two identical requests stores nothing at all, on every store, and
 // whatever the clock says.
 func TestR8TheSecondIdenticalSummaryStoresNothing(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		w := open(t, on(st))
-		first := w.summarize(pages, login)
-		assert.Equal(t, []backends.Outcome{backends.OutcomeAdded, backends.OutcomeAdded}, outcomes(first))
-		require.Len(t, first.Memories, 2)
-		before := w.version()
+	eachStore(t, onR8TheSecondIdenticalSummaryStoresNothing)
+}
 
-		later := open(t, on(st), func(s *setup) { s.clock = backends.SystemClock })
-		for _, again := range []*world{w, later} {
-			resp := again.summarize(pages, login)
-			assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged, backends.OutcomeUnchanged}, outcomes(resp))
-			assert.Empty(t, resp.Memories)
-			assert.Equal(t, first.Memories[0].ID, resp.Items[0].Memory.ID)
-			assert.Equal(t, 2, resp.Report.Stage(task.StageDuplicates).Dropped)
-		}
-		assert.Equal(t, before, w.version(), "nothing was written")
-		assert.Zero(t, w.brain.calls("task_duplicates"), "and nobody was asked about it")
-	})
+func onR8TheSecondIdenticalSummaryStoresNothing(t *testing.T, st store.Store) {
+	w := open(t, on(st))
+	first := w.summarize(pages, login)
+	assert.Equal(t, []backends.Outcome{backends.OutcomeAdded, backends.OutcomeAdded}, outcomes(first))
+	require.Len(t, first.Memories, 2)
+	before := w.version()
+
+	later := open(t, on(st), func(s *setup) { s.clock = backends.SystemClock })
+	for _, again := range []*world{w, later} {
+		resp := again.summarize(pages, login)
+		assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged, backends.OutcomeUnchanged}, outcomes(resp))
+		assert.Empty(t, resp.Memories)
+		assert.Equal(t, first.Memories[0].ID, resp.Items[0].Memory.ID)
+		assert.Equal(t, 2, resp.Report.Stage(task.StageDuplicates).Dropped)
+	}
+	assert.Equal(t, before, w.version(), "nothing was written")
+	assert.Zero(t, w.brain.calls("task_duplicates"), "and nobody was asked about it")
 }
 
 // What is known is compared with in the store, not only in the request (DEF-01): in
@@ -75,19 +77,21 @@ func TestR8TheSameTwiceInOneRequest(t *testing.T) {
 
 // Processes that learn the same at the same time store it once.
 func TestR8IdenticalSummariesAtTheSameTime(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		worlds := []*world{open(t, on(st)), open(t, on(st)), open(t, on(st))}
-		var all sync.WaitGroup
-		for i := range 9 {
-			all.Go(func() {
-				resp, err := worlds[i%3].Summarize(ctx, &task.SummaryRequest{Scope: shop, Trajectories: []trajectory.Trajectory{attempt(1, pages, login)}})
-				assert.NoError(t, err)
-				assert.Len(t, resp.Items, 2)
-			})
-		}
-		all.Wait()
-		assert.ElementsMatch(t, []string{what(pages), what(login)}, worlds[0].active())
-	})
+	eachStore(t, onR8IdenticalSummariesAtTheSameTime)
+}
+
+func onR8IdenticalSummariesAtTheSameTime(t *testing.T, st store.Store) {
+	worlds := []*world{open(t, on(st)), open(t, on(st)), open(t, on(st))}
+	var all sync.WaitGroup
+	for i := range 9 {
+		all.Go(func() {
+			resp, err := worlds[i%3].Summarize(ctx, &task.SummaryRequest{Scope: shop, Trajectories: []trajectory.Trajectory{attempt(1, pages, login)}})
+			assert.NoError(t, err)
+			assert.Len(t, resp.Items, 2)
+		})
+	}
+	all.Wait()
+	assert.ElementsMatch(t, []string{what(pages), what(login)}, worlds[0].active())
 }
 
 // raced is a store in which somebody else writes before the nth reading.
@@ -124,6 +128,24 @@ func TestR8AnotherProcessAtEveryStep(t *testing.T) {
 			assert.ElementsMatch(t, []string{"All of it.", what(login)}, other.active())
 		})
 	}
+}
+
+// Whoever loses the race does not write over what the other one stored and counted.
+func TestR8TheLoserOfARaceWritesNothing(t *testing.T) { eachStore(t, onR8TheLoserOfARaceWritesNothing) }
+
+func onR8TheLoserOfARaceWritesNothing(t *testing.T, st store.Store) {
+	other := open(t, on(st))
+	f := &faulty{Store: st}
+	f.before = func(call string) {
+		if call == "Apply" {
+			f.before = nil
+			id := other.summarize(login).Memories[0].ID
+			_, err := other.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{id}})
+			assert.NoError(t, err)
+		}
+	}
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged}, outcomes(open(t, on(f)).summarize(login)))
+	assert.EqualValues(t, 1, other.find(what(login)).Metadata[task.MetaFreq])
 }
 
 // What nearly repeats a memory goes to the model, all of it in one question.
@@ -180,47 +202,49 @@ func TestR8WhatTheModelCallsTheSameIsCounted(t *testing.T) {
 }
 
 func TestR8WhatHasSomethingToAddIsJoined(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		w := open(t, on(st))
-		w.brain.decide = func(fresh, known experience) (string, string, string) {
-			return "merge", known.WhenToUse, known.Content + " And: " + fresh.Content
-		}
-		old := w.summarize(pages).Memories[0]
-		_, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{old.ID}, AllUseful: true})
-		require.NoError(t, err)
+	eachStore(t, onR8WhatHasSomethingToAddIsJoined)
+}
 
-		resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Candidates: []extract.Candidate{{
-			WhenToUse: "When reading paginated results from an API", Content: what(pagesNear),
-			Tags: []string{"pages", "kettle"}, ToolsUsed: []string{"list"}, Confidence: 0.9, Source: extract.SourceFailure, Quality: ptr(0.6),
-		}}})
-		require.NoError(t, err)
-		require.Equal(t, []backends.Outcome{backends.OutcomeSuperseded}, outcomes(resp))
-		assert.Equal(t, old.ID, resp.Items[0].Previous.ID)
-		assert.Equal(t, 1, resp.Report.Stage(task.StageDuplicates).Merged)
-		require.Len(t, resp.Memories, 1)
+func onR8WhatHasSomethingToAddIsJoined(t *testing.T, st store.Store) {
+	w := open(t, on(st))
+	w.brain.decide = func(fresh, known experience) (string, string, string) {
+		return "merge", known.WhenToUse, known.Content + " And: " + fresh.Content
+	}
+	old := w.summarize(pages).Memories[0]
+	_, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{old.ID}, AllUseful: true})
+	require.NoError(t, err)
 
-		joined := what(pages) + " And: " + what(pagesNear)
-		assert.Equal(t, []string{joined}, w.active())
-		m := w.find(joined)
-		assert.Equal(t, resp.Memories[0], *m, "the response tells what is stored")
-		assert.Equal(t, old.ID, m.Supersedes)
-		assert.EqualValues(t, 1, m.Metadata[task.MetaFreq], "counts are carried over")
-		assert.EqualValues(t, 1, m.Metadata[task.MetaUtility])
-		assert.Equal(t, 0.9, m.Metadata[task.MetaConfidence])
-		assert.ElementsMatch(t, []any{"pages", "kettle"}, m.Metadata[task.MetaTags])
-		assert.ElementsMatch(t, []any{"list", "sell"}, m.Metadata[task.MetaToolsUsed])
-		assert.Equal(t, 0.8, *m.Quality, "that of the better one")
-		events, err := w.keeper.History(ctx, inn, m.ID)
-		require.NoError(t, err)
-		assert.Equal(t, what(pages), events[0].New, "the old text is in the history")
+	resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Candidates: []extract.Candidate{{
+		WhenToUse: "When reading paginated results from an API", Content: what(pagesNear),
+		Tags: []string{"pages", "kettle"}, ToolsUsed: []string{"list"}, Confidence: 0.9, Source: extract.SourceFailure, Quality: ptr(0.6),
+	}}})
+	require.NoError(t, err)
+	require.Equal(t, []backends.Outcome{backends.OutcomeSuperseded}, outcomes(resp))
+	assert.Equal(t, old.ID, resp.Items[0].Previous.ID)
+	assert.Equal(t, 1, resp.Report.Stage(task.StageDuplicates).Merged)
+	require.Len(t, resp.Memories, 1)
 
-		// Both wordings are known now.
-		before := w.version()
-		for _, lesson := range []string{pages, pagesNear} {
-			assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged}, outcomes(w.summarize(lesson)), lesson)
-		}
-		assert.Equal(t, before, w.version())
-	})
+	joined := what(pages) + " And: " + what(pagesNear)
+	assert.Equal(t, []string{joined}, w.active())
+	m := w.find(joined)
+	assert.Equal(t, resp.Memories[0], *m, "the response tells what is stored")
+	assert.Equal(t, old.ID, m.Supersedes)
+	assert.EqualValues(t, 1, m.Metadata[task.MetaFreq], "counts are carried over")
+	assert.EqualValues(t, 1, m.Metadata[task.MetaUtility])
+	assert.Equal(t, 0.9, m.Metadata[task.MetaConfidence])
+	assert.ElementsMatch(t, []any{"pages", "kettle"}, m.Metadata[task.MetaTags])
+	assert.ElementsMatch(t, []any{"list", "sell"}, m.Metadata[task.MetaToolsUsed])
+	assert.Equal(t, 0.8, *m.Quality, "that of the better one")
+	events, err := w.keeper.History(ctx, inn, m.ID)
+	require.NoError(t, err)
+	assert.Equal(t, what(pages), events[0].New, "the old text is in the history")
+
+	// Both wordings are known now.
+	before := w.version()
+	for _, lesson := range []string{pages, pagesNear} {
+		assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged}, outcomes(w.summarize(lesson)), lesson)
+	}
+	assert.Equal(t, before, w.version())
 }
 
 func ptr[T any](v T) *T { return &v }

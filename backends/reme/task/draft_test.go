@@ -19,30 +19,30 @@ import (
 )
 
 // What is learnt is kept with all that is known about it (R2), on every store alike.
-func TestR2TheFieldsOfATaskMemory(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		w := open(t, on(st), config(func(c *task.Config) { c.Author = "qwen3" }))
-		tr := attempt(1, login)
-		tr.TaskID, tr.Session, tr.Turn = "t7", "s1", "u3"
-		scope := backends.Scope{Workspace: "shop", AgentID: "porter"}
-		resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: []trajectory.Trajectory{tr}, Metadata: map[string]any{"run": "r1", "freq": 99}})
-		require.NoError(t, err)
-		m := w.find(what(login))
-		assert.Equal(t, resp.Memories[0], *m)
-		assert.Equal(t, backends.KindTask, m.Kind)
-		assert.Equal(t, "When a login is refused", m.WhenToUse)
-		assert.Equal(t, 0.8, *m.Quality)
-		assert.Equal(t, backends.Origin{Session: "s1", Turn: "u3", Author: "qwen3"}, m.Origin)
-		assert.True(t, m.Observed.Equal(start.Add(-time.Hour)), "the time of the trajectory")
-		assert.Equal(t, "porter", m.Scope.AgentID)
-		assert.Equal(t, map[string]any{
-			"tags": []any{"kettle"}, "confidence": 0.7, "step_type": "action", "tools_used": []any{"sell"}, "source": "success",
-			"task_query": "sell a kettle", "task_id": "t7", "outcome": 1.0, "run": "r1",
-		}, m.Metadata, "and no counts: it was not used yet")
-		events, err := w.keeper.History(ctx, inn, m.ID)
-		require.NoError(t, err)
-		assert.Equal(t, "qwen3", events[0].Actor)
-	})
+func TestR2TheFieldsOfATaskMemory(t *testing.T) { eachStore(t, onR2TheFieldsOfATaskMemory) }
+
+func onR2TheFieldsOfATaskMemory(t *testing.T, st store.Store) {
+	w := open(t, on(st), config(func(c *task.Config) { c.Author = "qwen3" }))
+	tr := attempt(1, login)
+	tr.TaskID, tr.Session, tr.Turn = "t7", "s1", "u3"
+	scope := backends.Scope{Workspace: "shop", AgentID: "porter"}
+	resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: []trajectory.Trajectory{tr}, Metadata: map[string]any{"run": "r1", "freq": 99}})
+	require.NoError(t, err)
+	m := w.find(what(login))
+	assert.Equal(t, resp.Memories[0], *m)
+	assert.Equal(t, backends.KindTask, m.Kind)
+	assert.Equal(t, "When a login is refused", m.WhenToUse)
+	assert.Equal(t, 0.8, *m.Quality)
+	assert.Equal(t, backends.Origin{Session: "s1", Turn: "u3", Author: "qwen3"}, m.Origin)
+	assert.True(t, m.Observed.Equal(start.Add(-time.Hour)), "the time of the trajectory")
+	assert.Equal(t, "porter", m.Scope.AgentID)
+	assert.Equal(t, map[string]any{
+		"tags": []any{"kettle"}, "confidence": 0.7, "step_type": "action", "tools_used": []any{"sell"}, "source": "success",
+		"task_query": "sell a kettle", "task_id": "t7", "outcome": 1.0, "run": "r1",
+	}, m.Metadata, "and no counts: it was not used yet")
+	events, err := w.keeper.History(ctx, inn, m.ID)
+	require.NoError(t, err)
+	assert.Equal(t, "qwen3", events[0].Actor)
 }
 
 // Secrets are taken out before anything follows from them.
@@ -96,36 +96,36 @@ func TestADraftIsHeldAgainstWhatIsThereNow(t *testing.T) {
 	assert.Equal(t, []string{what(login), what(pages)}, w.active())
 }
 
-func TestARequestOfAKnownKeyIsFree(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		w := open(t, on(st))
-		r := &task.SummaryRequest{Scope: shop, Trajectories: attempts(login), IdempotencyKey: "turn 7"}
-		first, err := w.Summarize(ctx, r)
-		require.NoError(t, err)
-		assert.False(t, first.Replayed)
-		calls := w.brain.calls()
-		again, err := w.Summarize(ctx, r)
-		require.NoError(t, err)
-		assert.True(t, again.Replayed)
-		assert.Equal(t, first.Memories, again.Memories)
-		assert.Equal(t, outcomes(first), outcomes(again))
-		assert.Equal(t, calls, w.brain.calls(), "no model was asked")
-		d, err := w.Draft(ctx, r)
-		require.NoError(t, err)
-		stored, err := w.Store(ctx, d)
-		require.NoError(t, err)
-		assert.True(t, stored.Replayed)
-		require.NoError(t, w.keeper.Delete(ctx, inn, &backends.DeleteRequest{ID: first.Memories[0].ID}))
-		again, err = w.Summarize(ctx, r)
-		require.NoError(t, err)
-		assert.Empty(t, again.Memories, "what is gone is not told as stored, and not stored again")
-		assert.Empty(t, w.active())
+func TestARequestOfAKnownKeyIsFree(t *testing.T) { eachStore(t, onARequestOfAKnownKeyIsFree) }
 
-		other := backends.Scope{Workspace: "inn"}
-		elsewhere, err := w.Summarize(ctx, &task.SummaryRequest{Scope: other, Trajectories: attempts(login), IdempotencyKey: "turn 7"})
-		require.NoError(t, err)
-		assert.False(t, elsewhere.Replayed, "keys are those of a workspace")
-	})
+func onARequestOfAKnownKeyIsFree(t *testing.T, st store.Store) {
+	w := open(t, on(st))
+	r := &task.SummaryRequest{Scope: shop, Trajectories: attempts(login), IdempotencyKey: "turn 7"}
+	first, err := w.Summarize(ctx, r)
+	require.NoError(t, err)
+	assert.False(t, first.Replayed)
+	calls := w.brain.calls()
+	again, err := w.Summarize(ctx, r)
+	require.NoError(t, err)
+	assert.True(t, again.Replayed)
+	assert.Equal(t, first.Memories, again.Memories)
+	assert.Equal(t, outcomes(first), outcomes(again))
+	assert.Equal(t, calls, w.brain.calls(), "no model was asked")
+	d, err := w.Draft(ctx, r)
+	require.NoError(t, err)
+	stored, err := w.Store(ctx, d)
+	require.NoError(t, err)
+	assert.True(t, stored.Replayed)
+	require.NoError(t, w.keeper.Delete(ctx, inn, &backends.DeleteRequest{ID: first.Memories[0].ID}))
+	again, err = w.Summarize(ctx, r)
+	require.NoError(t, err)
+	assert.Empty(t, again.Memories, "what is gone is not told as stored, and not stored again")
+	assert.Empty(t, w.active())
+
+	other := backends.Scope{Workspace: "inn"}
+	elsewhere, err := w.Summarize(ctx, &task.SummaryRequest{Scope: other, Trajectories: attempts(login), IdempotencyKey: "turn 7"})
+	require.NoError(t, err)
+	assert.False(t, elsewhere.Replayed, "keys are those of a workspace")
 }
 
 func TestSummarizeRefusesWhatCannotBeMeant(t *testing.T) {

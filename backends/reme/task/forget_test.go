@@ -68,54 +68,54 @@ func counted(id string, freq, utility int) backends.Memory {
 }
 
 // What is forgotten is gone: from searches, from dumps, from the store (DEF-02).
-func TestDEF02ForgettingDeletes(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		var heard []string
-		var logged bytes.Buffer
-		w := open(t, on(st), config(func(c *task.Config) {
-			c.OnDelete = func(_ context.Context, p backends.Partition, f task.Forgotten) {
-				heard = append(heard, p.ID+" "+f.ID)
-			}
-			c.Log = slog.New(slog.NewTextHandler(&logged, nil))
-		}))
-		w.put(counted("poor", 6, 1), counted("good", 6, 6), counted("new", 1, 0), counted("even", 10, 5))
-		tool := counted("tool", 9, 0)
-		tool.Kind = backends.KindTool
-		w.put(tool)
+func TestDEF02ForgettingDeletes(t *testing.T) { eachStore(t, onDEF02ForgettingDeletes) }
 
-		before := w.version()
-		dry, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop, DryRun: true})
-		require.NoError(t, err)
-		assert.True(t, dry.DryRun)
-		assert.Equal(t, before, w.version(), "a dry run deletes nothing")
-		assert.Empty(t, heard)
+func onDEF02ForgettingDeletes(t *testing.T, st store.Store) {
+	var heard []string
+	var logged bytes.Buffer
+	w := open(t, on(st), config(func(c *task.Config) {
+		c.OnDelete = func(_ context.Context, p backends.Partition, f task.Forgotten) {
+			heard = append(heard, p.ID+" "+f.ID)
+		}
+		c.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	}))
+	w.put(counted("poor", 6, 1), counted("good", 6, 6), counted("new", 1, 0), counted("even", 10, 5))
+	tool := counted("tool", 9, 0)
+	tool.Kind = backends.KindTool
+	w.put(tool)
 
-		resp, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop})
-		require.NoError(t, err)
-		assert.Equal(t, dry.Deleted, resp.Deleted)
-		assert.Equal(t, []task.Forgotten{
-			{ID: "poor", WhenToUse: "kettle", Text: "hint poor", Freq: 6, Utility: 1, Ratio: 1.0 / 6},
-			{ID: "even", WhenToUse: "kettle", Text: "hint even", Freq: 10, Utility: 5, Ratio: 0.5},
-		}, resp.Deleted)
-		assert.ElementsMatch(t, []string{"hint good", "hint new", "hint tool"}, w.active())
-		assert.Len(t, w.retrieve(task.RetrieveRequest{Query: "kettle"}).Hits, 2)
-		records, err := w.keeper.Records(ctx, inn, "poor", "even")
-		require.NoError(t, err)
-		assert.Empty(t, records)
-		var dump bytes.Buffer
-		_, err = w.keeper.Dump(ctx, inn, &dump)
-		require.NoError(t, err)
-		assert.NotContains(t, dump.String(), "hint poor")
+	before := w.version()
+	dry, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop, DryRun: true})
+	require.NoError(t, err)
+	assert.True(t, dry.DryRun)
+	assert.Equal(t, before, w.version(), "a dry run deletes nothing")
+	assert.Empty(t, heard)
 
-		assert.Equal(t, []string{"shop poor", "shop even"}, heard)
-		assert.Contains(t, logged.String(), "id=poor freq=6 utility=1")
-		events, err := w.keeper.History(ctx, inn, "poor")
-		require.NoError(t, err)
-		assert.Equal(t, backends.EventDeleted, events[len(events)-1].Type, "the history still answers")
-		again, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop})
-		require.NoError(t, err)
-		assert.Empty(t, again.Deleted)
-	})
+	resp, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop})
+	require.NoError(t, err)
+	assert.Equal(t, dry.Deleted, resp.Deleted)
+	assert.Equal(t, []task.Forgotten{
+		{ID: "poor", WhenToUse: "kettle", Text: "hint poor", Freq: 6, Utility: 1, Ratio: 1.0 / 6},
+		{ID: "even", WhenToUse: "kettle", Text: "hint even", Freq: 10, Utility: 5, Ratio: 0.5},
+	}, resp.Deleted)
+	assert.ElementsMatch(t, []string{"hint good", "hint new", "hint tool"}, w.active())
+	assert.Len(t, w.retrieve(task.RetrieveRequest{Query: "kettle"}).Hits, 2)
+	records, err := w.keeper.Records(ctx, inn, "poor", "even")
+	require.NoError(t, err)
+	assert.Empty(t, records)
+	var dump bytes.Buffer
+	_, err = w.keeper.Dump(ctx, inn, &dump)
+	require.NoError(t, err)
+	assert.NotContains(t, dump.String(), "hint poor")
+
+	assert.Equal(t, []string{"shop poor", "shop even"}, heard)
+	assert.Contains(t, logged.String(), "id=poor freq=6 utility=1")
+	events, err := w.keeper.History(ctx, inn, "poor")
+	require.NoError(t, err)
+	assert.Equal(t, backends.EventDeleted, events[len(events)-1].Type, "the history still answers")
+	again, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop})
+	require.NoError(t, err)
+	assert.Empty(t, again.Deleted)
 }
 
 // Counts are those of Record: what is recorded often enough, and helps too seldom, is

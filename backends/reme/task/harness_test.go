@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -48,17 +49,47 @@ func openStore(t testing.TB) *sqlitestore.Store {
 	return st
 }
 
-// eachStore runs a test on SQLite, on the imitation of Redis and on the servers that
-// there are.
+// eachStore runs a test on SQLite and on the imitation of Redis.
 func eachStore(t *testing.T, f func(t *testing.T, st store.Store)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, openStore(t)) })
-	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
-		st, err := redisstore.New(ctx, open(t), &redisstore.Config{Logger: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = st.Close() })
-		f(t, st)
+	t.Run("miniredis", func(t *testing.T) {
+		c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr(), ContextTimeoutEnabled: true})
+		t.Cleanup(func() { _ = c.Close() })
+		f(t, onRedis(t, c, ""))
 	})
+}
+
+func onRedis(t *testing.T, c redis.UniversalClient, prefix string) store.Store {
+	t.Helper()
+	st, err := redisstore.New(ctx, c, &redisstore.Config{Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// The same tests on the servers that there are.
+func TestOnServers(t *testing.T) {
+	tests := map[string]func(*testing.T, store.Store){
+		"R8TheLoserOfARaceWritesNothing":           onR8TheLoserOfARaceWritesNothing,
+		"R8TheSecondIdenticalSummaryStoresNothing": onR8TheSecondIdenticalSummaryStoresNothing,
+		"R8IdenticalSummariesAtTheSameTime":        onR8IdenticalSummariesAtTheSameTime,
+		"R8WhatHasSomethingToAddIsJoined":          onR8WhatHasSomethingToAddIsJoined,
+		"R2TheFieldsOfATaskMemory":                 onR2TheFieldsOfATaskMemory,
+		"ARequestOfAKnownKeyIsFree":                onARequestOfAKnownKeyIsFree,
+		"DEF02ForgettingDeletes":                   onDEF02ForgettingDeletes,
+		"R11UseIsCounted":                          onR11UseIsCounted,
+		"DEF08AHundredRecordersAddAHundred":        onDEF08AHundredRecordersAddAHundred,
+		"DEF06QualityIsNoSimilarity":               onDEF06QualityIsNoSimilarity,
+	}
+	for _, server := range testredis.Flavours() {
+		t.Run(server.Name, func(t *testing.T) {
+			s := server.Start(t)
+			for name, f := range tests {
+				t.Run(name, func(t *testing.T) { f(t, onRedis(t, s.Client(t), "t"+name)) })
+			}
+		})
+	}
 }
 
 // setup is what a world is made of.

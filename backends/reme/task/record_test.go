@@ -16,44 +16,46 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-func TestR11UseIsCounted(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		w := open(t, on(st))
-		resp := w.summarize(pages, login)
-		a, b := resp.Memories[0].ID, resp.Memories[1].ID
-		got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a, b, a}, Useful: []string{b}})
-		require.NoError(t, err)
-		assert.ElementsMatch(t, []task.Recorded{{ID: a, As: a, Freq: 1}, {ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
-		got, err = w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a}, AllUseful: true})
-		require.NoError(t, err)
-		assert.Equal(t, []task.Recorded{{ID: a, As: a, Freq: 2, Utility: 1}}, got.Recorded)
-		m := w.find(what(pages))
-		assert.EqualValues(t, 2, m.Metadata[task.MetaFreq])
-		assert.Equal(t, 0.8, *m.Quality)
-	})
+func TestR11UseIsCounted(t *testing.T) { eachStore(t, onR11UseIsCounted) }
+
+func onR11UseIsCounted(t *testing.T, st store.Store) {
+	w := open(t, on(st))
+	resp := w.summarize(pages, login)
+	a, b := resp.Memories[0].ID, resp.Memories[1].ID
+	got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a, b, a}, Useful: []string{b}})
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []task.Recorded{{ID: a, As: a, Freq: 1}, {ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
+	got, err = w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a}, AllUseful: true})
+	require.NoError(t, err)
+	assert.Equal(t, []task.Recorded{{ID: a, As: a, Freq: 2, Utility: 1}}, got.Recorded)
+	m := w.find(what(pages))
+	assert.EqualValues(t, 2, m.Metadata[task.MetaFreq])
+	assert.Equal(t, 0.8, *m.Quality)
 }
 
 // A hundred recorders of one memory, in two processes, add exactly a hundred.
 func TestDEF08AHundredRecordersAddAHundred(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		worlds := []*world{open(t, on(st)), open(t, on(st))}
-		before := worlds[0].summarize(login).Memories[0]
-		var all sync.WaitGroup
-		for i := range 100 {
-			all.Go(func() {
-				_, err := worlds[i%2].Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{before.ID}, AllUseful: i%4 == 0})
-				assert.NoError(t, err)
-			})
-		}
-		all.Wait()
-		m := worlds[1].find(what(login))
-		assert.EqualValues(t, 100, m.Metadata[task.MetaFreq])
-		assert.EqualValues(t, 25, m.Metadata[task.MetaUtility])
-		delete(m.Metadata, task.MetaFreq)
-		delete(m.Metadata, task.MetaUtility)
-		m.Version, m.Updated = before.Version, before.Updated
-		assert.Equal(t, before, *m, "nothing else changed")
-	})
+	eachStore(t, onDEF08AHundredRecordersAddAHundred)
+}
+
+func onDEF08AHundredRecordersAddAHundred(t *testing.T, st store.Store) {
+	worlds := []*world{open(t, on(st)), open(t, on(st))}
+	before := worlds[0].summarize(login).Memories[0]
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			_, err := worlds[i%2].Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{before.ID}, AllUseful: i%4 == 0})
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	m := worlds[1].find(what(login))
+	assert.EqualValues(t, 100, m.Metadata[task.MetaFreq])
+	assert.EqualValues(t, 25, m.Metadata[task.MetaUtility])
+	delete(m.Metadata, task.MetaFreq)
+	delete(m.Metadata, task.MetaUtility)
+	m.Version, m.Updated = before.Version, before.Updated
+	assert.Equal(t, before, *m, "nothing else changed")
 }
 
 // A memory that is gone is told, and not brought back (DEF-08).

@@ -73,20 +73,20 @@ func TestDEF22TopKIsRefusedRatherThanCapped(t *testing.T) {
 }
 
 // The judge's score stays what it is, in the answer and in the store (DEF-06).
-func TestDEF06QualityIsNoSimilarity(t *testing.T) {
-	eachStore(t, func(t *testing.T, st store.Store) {
-		w := open(t, on(st))
-		w.summarize(login)
-		hit := w.retrieve(task.RetrieveRequest{Query: "login refused"}).Hits[0]
-		require.NotNil(t, hit.Quality)
-		assert.Equal(t, 0.8, *hit.Quality)
-		assert.NotEqual(t, 0.8, hit.Score)
-		assert.Greater(t, hit.Score, 0.0)
-		_, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{hit.ID}, AllUseful: true})
-		require.NoError(t, err)
-		assert.Equal(t, 0.8, *w.find(what(login)).Quality)
-		assert.Empty(t, w.retrieve(task.RetrieveRequest{Query: "login refused", MinScore: 0.99}).Hits)
-	})
+func TestDEF06QualityIsNoSimilarity(t *testing.T) { eachStore(t, onDEF06QualityIsNoSimilarity) }
+
+func onDEF06QualityIsNoSimilarity(t *testing.T, st store.Store) {
+	w := open(t, on(st))
+	w.summarize(login)
+	hit := w.retrieve(task.RetrieveRequest{Query: "login refused"}).Hits[0]
+	require.NotNil(t, hit.Quality)
+	assert.Equal(t, 0.8, *hit.Quality)
+	assert.NotEqual(t, 0.8, hit.Score)
+	assert.Greater(t, hit.Score, 0.0)
+	_, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{hit.ID}, AllUseful: true})
+	require.NoError(t, err)
+	assert.Equal(t, 0.8, *w.find(what(login)).Quality)
+	assert.Empty(t, w.retrieve(task.RetrieveRequest{Query: "login refused", MinScore: 0.99}).Hits)
 }
 
 // What else lives in the workspace, or in another, is not found (DEF-07).
