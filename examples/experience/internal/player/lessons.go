@@ -29,29 +29,39 @@ type bound struct {
 	most           bool // else at least
 }
 
+// The patterns begin with plain words, and are looked for in small letters: that is how
+// Go's expressions are fast, and each call reads everything anew.
 var (
-	avoidText = regexp.MustCompile(`(?i)\b(?:do not|don't|never) step on (\w+) ground`)
-	holdsText = regexp.MustCompile(`(?i)\b(\w+) ground holds\b`)
-	formText  = regexp.MustCompile(`(?i)\bin calls of (\w+) write (\w+) (in capital letters|with a capital letter first|as its first letter alone|in small letters)`)
-	boundText = regexp.MustCompile(`(?i)\bin calls of (\w+) keep (\w+) at (\d+) or (below|above)`)
-	careText  = regexp.MustCompile(`(?i)\binspect ground of a sort that you have not stood on\b`)
+	avoidTexts = []*regexp.Regexp{
+		regexp.MustCompile(`do not step on (\w+) ground`), regexp.MustCompile(`don't step on (\w+) ground`), regexp.MustCompile(`never step on (\w+) ground`),
+	}
+	formText  = regexp.MustCompile(`in calls of (\w+) write (\w+) (in capital letters|with a capital letter first|as its first letter alone|in small letters)`)
+	boundText = regexp.MustCompile(`in calls of (\w+) keep (\w+) at (\d+) or (below|above)`)
+)
+
+const (
+	holdsText = " ground holds"
+	careText  = "inspect ground of a sort that you have not stood on"
 )
 
 // learn takes in what a text says.
 func (l *lessons) learn(text string) {
-	for _, m := range avoidText.FindAllStringSubmatch(text, -1) {
-		l.avoid = append(l.avoid, strings.ToLower(m[1]))
+	text = strings.ToLower(text)
+	for _, form := range avoidTexts {
+		for _, m := range form.FindAllStringSubmatch(text, -1) {
+			l.avoid = append(l.avoid, m[1])
+		}
 	}
-	for _, m := range holdsText.FindAllStringSubmatch(text, -1) {
-		l.hold = append(l.hold, strings.ToLower(m[1]))
+	for before, rest, found := strings.Cut(text, holdsText); found; before, rest, found = strings.Cut(rest, holdsText) {
+		l.hold = append(l.hold, before[strings.LastIndexFunc(before, notLetter)+1:])
 	}
 	for _, m := range formText.FindAllStringSubmatch(text, -1) {
-		l.forms = append(l.forms, form{m[1], m[2], strings.ToLower(m[3])})
+		l.forms = append(l.forms, form{m[1], m[2], m[3]})
 	}
 	for _, m := range boundText.FindAllStringSubmatch(text, -1) {
-		l.bounds = append(l.bounds, bound{m[1], m[2], number(m[3]), strings.EqualFold(m[4], "below")})
+		l.bounds = append(l.bounds, bound{m[1], m[2], number(m[3]), m[4] == "below"})
 	}
-	l.care = l.care || careText.MatchString(text)
+	l.care = l.care || strings.Contains(text, careText)
 }
 
 // warned reports whether ground of these words is to be avoided. Ground that is known

@@ -47,13 +47,12 @@ func (v value) number() int {
 }
 
 var (
-	sizeText  = regexp.MustCompile(`(\d+) by (\d+) cells`)
-	startText = regexp.MustCompile(`You (?:stand|are) at \((\d+),(\d+)\)`)
-	doorText  = regexp.MustCompile(`the (\w+) door`)
-	sightText = regexp.MustCompile(`(?m)^(?:north|east|south|west) \((-?\d+),(-?\d+)\): (.+)$`)
-	thingText = regexp.MustCompile(`(key|door|exit) at \((\d+),(\d+)\)`)
-	holdText  = regexp.MustCompile(`The ground at \((-?\d+),(-?\d+)\) (holds|would give way)`)
-	radius    = regexp.MustCompile(`Within (\d+) of \((\d+),(\d+)\)`)
+	sizeText   = regexp.MustCompile(`(\d+) by (\d+) cells`)
+	startText  = regexp.MustCompile(`You (?:stand|are) at \((\d+),(\d+)\)`)
+	doorText   = regexp.MustCompile(`the (\w+) door`)
+	thingText  = regexp.MustCompile(`(key|door|exit) at \((\d+),(\d+)\)`)
+	holdText   = regexp.MustCompile(`The ground at \((-?\d+),(-?\d+)\) (holds|would give way)`)
+	radiusText = regexp.MustCompile(`Within (\d+) of \((\d+),(\d+)\)`)
 )
 
 // read returns what messages tell. They are only read.
@@ -129,24 +128,33 @@ func (s *scene) stood() {
 	}
 }
 
+// sights takes in what was seen of places.
 func (s *scene) sights(text string) {
-	for _, m := range sightText.FindAllStringSubmatch(text, -1) {
-		p := point{number(m[1]), number(m[2])}
-		s.seen[p] = m[3]
-		for _, thing := range []string{"key", "door", "exit"} {
-			if slices.Contains(strings.FieldsFunc(m[3], notLetter), thing) {
-				s.things[thing] = p
-			}
+	for line := range strings.SplitSeq(text, "\n") {
+		name, rest, _ := strings.Cut(line, " (")
+		at, what, ok := strings.Cut(rest, "): ")
+		x, y, _ := strings.Cut(at, ",")
+		if ok && slices.ContainsFunc(directions, func(d direction) bool { return d.name == name }) {
+			s.sight(point{number(x), number(y)}, what)
 		}
 	}
-	for _, m := range thingText.FindAllStringSubmatch(text, -1) {
-		s.things[m[1]] = point{number(m[2]), number(m[3])}
-	}
-	if m := radius.FindStringSubmatch(text); m != nil {
+	if m := radiusText.FindStringSubmatch(text); m != nil {
 		s.scanned[point{number(m[2]), number(m[3])}] = number(m[1])
+		for _, m := range thingText.FindAllStringSubmatch(text, -1) {
+			s.things[m[1]] = point{number(m[2]), number(m[3])}
+		}
 	}
 	if m := holdText.FindStringSubmatch(text); m != nil {
 		s.inspected[point{number(m[1]), number(m[2])}] = m[3] == "holds"
+	}
+}
+
+func (s *scene) sight(p point, what string) {
+	s.seen[p] = what
+	for _, thing := range []string{"key", "door", "exit"} {
+		if strings.Contains(what, thing) {
+			s.things[thing] = p
+		}
 	}
 }
 

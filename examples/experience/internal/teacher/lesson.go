@@ -25,9 +25,13 @@ const most = 3
 
 // avoid is the lesson that ground does not hold, one of so many suspects.
 func avoid(quality string, suspects int) lesson {
+	why := "it gave way under an attempt, which ended there."
+	if suspects > 1 {
+		why = fmt.Sprintf("it may be what gave way under an attempt, which ended there: one of %d suspects.", suspects)
+	}
 	return lesson{
 		WhenToUse:  "choosing a way through a dark cellar where some ground is " + quality,
-		Experience: fmt.Sprintf("Do not step on %s ground: it gave way under an attempt, which ended there. Go around it.", quality),
+		Experience: fmt.Sprintf("Do not step on %s ground: %s Go around it.", quality, why),
 		Tags:       []string{"ground", quality}, Confidence: 1 / float64(suspects), StepType: "decision", ToolsUsed: []string{"move"},
 	}
 }

@@ -85,6 +85,7 @@ func TestWhatHeldIsNoSuspect(t *testing.T) {
 	got = experiences(t, fenced("data-trajectory", walk(fell, "plain ground", "icy singing ground")))
 	assert.Equal(t, []string{"Do not step on icy ground", "Do not step on singing ground"}, texts(got))
 	assert.InDelta(t, 0.5, got[0].Confidence, 0)
+	assert.Contains(t, got[0].Experience, "it may be what gave way")
 	inspected := "  The ground at (2,0) holds. Strength 9.\n"
 	got = experiences(t, fenced("data-trajectory", walk("", "plain ground", "icy ground")+inspected))
 	assert.Contains(t, texts(got), "Icy ground holds")
@@ -195,6 +196,12 @@ func TestACallServesIfItDidNotFail(t *testing.T) {
 	assert.InDelta(t, 0, out.Verdicts[1].Score, 0)
 }
 
+func TestATaskSaysNothingAboutAPerson(t *testing.T) {
+	var out struct{ Scores []struct{ N, Score int } }
+	ask(t, "personal_scores", "<conversation>\n{\"role\":\"assistant\",\"text\":\"x\"}\n{\"n\":7,\"text\":\"You are in a cellar.\"}\n</conversation>", &out)
+	assert.Equal(t, []struct{ N, Score int }{{7, 0}}, out.Scores)
+}
+
 func TestWhatItCannotAnswerIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -204,7 +211,7 @@ func TestWhatItCannotAnswerIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	_, err = plain.Stream(t.Context(), []*schema.Message{schema.UserMessage("hello")})
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	for _, tool := range []string{"extract_experiences", "extract_verdicts", "task_duplicates", "tool_guideline", "tool_judge"} {
+	for _, tool := range []string{"extract_experiences", "extract_verdicts", "task_duplicates", "tool_guideline", "tool_judge", "personal_scores"} {
 		m, err := (&teacher.Model{}).WithTools([]*schema.ToolInfo{{Name: tool}})
 		require.NoError(t, err)
 		_, err = m.Generate(t.Context(), []*schema.Message{schema.UserMessage("hello")})

@@ -93,32 +93,32 @@ func materialOf(prompt string, candidate int) string {
 	return ""
 }
 
+// decision is what is said of a pair of experiences.
+type decision struct {
+	Pair    int    `json:"pair"`
+	Verdict string `json:"verdict"`
+}
+
 // decisions answers which of pairs of experiences say the same.
 func decisions(prompt string) (any, error) {
 	text, ok := section(prompt, "pairs")
 	if !ok {
 		return nil, errNoMaterial
 	}
-	type decision struct {
-		Pair    int    `json:"pair"`
-		Verdict string `json:"verdict"`
-	}
 	var out []decision
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		var p struct {
-			Pair       int `json:"pair"`
-			New, Known struct {
-				Content string `json:"content"`
-			}
+			Pair       int
+			New, Known struct{ Content string }
 		}
 		if err := json.Unmarshal([]byte(line), &p); err != nil {
 			return nil, fmt.Errorf("a pair: %w", err)
 		}
-		kind := "distinct"
+		d := decision{p.Pair, "distinct"}
 		if same(p.New.Content, p.Known.Content) {
-			kind = "same"
+			d.Verdict = "same"
 		}
-		out = append(out, decision{p.Pair, kind})
+		out = append(out, d)
 	}
 	return listed("decisions", out), nil
 }
@@ -187,4 +187,22 @@ func callVerdicts(prompt string) (any, error) {
 		out = append(out, v)
 	}
 	return listed("verdicts", out), nil
+}
+
+// scores answers how much each message says about the user: nothing. A task is no
+// statement about a person.
+func scores(prompt string) (any, error) {
+	var out []map[string]int
+	for _, line := range strings.Split(prompt, "\n") {
+		var m struct {
+			N *int `json:"n"`
+		}
+		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &m) == nil && m.N != nil {
+			out = append(out, map[string]int{"n": *m.N, "score": 0})
+		}
+	}
+	if out == nil {
+		return nil, errNoMaterial
+	}
+	return listed("scores", out), nil
 }
