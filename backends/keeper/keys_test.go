@@ -75,21 +75,41 @@ func TestContentIDFollowsFromWhatItIs(t *testing.T) {
 }
 
 func TestCloneSharesNothing(t *testing.T) {
-	q := 0.5
-	m := backends.Memory{
-		ID: "1", Quality: &q, Origin: backends.Origin{MessageIDs: []string{"a"}},
-		Metadata: map[string]any{"list": []any{map[string]any{"x": 1.0}}, "none": nil},
+	fresh := func() *backends.Memory {
+		q := 0.5
+		return &backends.Memory{
+			ID: "1", Quality: &q, Origin: backends.Origin{MessageIDs: []string{"a"}},
+			Metadata: map[string]any{"list": []any{map[string]any{"x": 1.0}}, "none": nil},
+		}
 	}
-	c, again := keeper.Clone(&m), keeper.Clone(&m)
-	require.Equal(t, m, c)
+	m := fresh()
+	c := keeper.Clone(m)
+	require.Equal(t, *m, c)
 	*c.Quality = 1
 	c.Origin.MessageIDs[0] = "b"
 	c.Metadata["list"].([]any)[0].(map[string]any)["x"] = 2.0
 	c.Metadata["new"] = true
-	require.Equal(t, again, m)
+	require.Equal(t, fresh(), m)
 
 	bare := backends.Memory{ID: "2"}
 	require.Equal(t, bare, keeper.Clone(&bare), "what is absent stays absent")
 	require.Equal(t, map[string]any(nil), keeper.CloneJSON(map[string]any(nil)))
 	require.Nil(t, keeper.CloneJSON(nil))
+}
+
+// The keys of every memory are made when a partition is loaded.
+func BenchmarkKeys(b *testing.B) {
+	for name, text := range map[string]string{
+		"english": "When a deploy fails with a missing tag, create the tag on the release branch first and run it again with the same arguments.",
+		"chinese": "部署因为缺少标签而失败时，先在发布分支上创建标签，再用相同的参数重新运行一次部署，并检查日志里的版本号。",
+		"accents": "Quand le déploiement échoue à cause d'une étiquette manquante, créez-la d'abord sur la branche de publication, puis réessayez.",
+	} {
+		m := &backends.Memory{ID: "1", Kind: backends.KindTask, Text: text, WhenToUse: text}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				keeper.Keys(m)
+			}
+		})
+	}
 }

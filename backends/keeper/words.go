@@ -41,16 +41,29 @@ func compatible(s string) string {
 
 // holdsNumber reports whether a sign that is no digit becomes digits in NFKD.
 func holdsNumber(r rune) bool {
-	return r > unicode.MaxASCII && !unicode.IsDigit(r) && strings.ContainsFunc(norm.NFKD.String(string(r)), unicode.IsDigit)
+	return r > unicode.MaxASCII && (r < firstHan || r > lastHan) && unicode.In(r, unicode.No, unicode.So) && strings.ContainsFunc(norm.NFKD.String(string(r)), unicode.IsDigit)
 }
 
-// iotaBelow is a mark whose capital is the letter iota.
-const iotaBelow = '\u0345'
+const (
+	iotaBelow = '\u0345' // a mark whose capital is the letter iota
+
+	// From the radicals to Yi, Chinese and kana among them, no letter has a case.
+	firstUncased, lastUncased = '\u2e80', '\ua4cf'
+
+	// The ideographs in common use.
+	firstHan, lastHan = '\u3400', '\u9fff'
+)
 
 // foldCase returns the least of the letters that differ in case alone, as
 // [strings.EqualFold] compares. So ß stays apart from ss: Maße are not Masse. A
 // letter never becomes a mark: αί is not άι.
 func foldCase(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z':
+		return r - 'a' + 'A'
+	case r <= unicode.MaxASCII, firstUncased <= r && r <= lastUncased:
+		return r
+	}
 	least := r
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		if f < least && f != iotaBelow {
