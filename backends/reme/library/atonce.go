@@ -79,7 +79,7 @@ func (ld *loading) wasApplied(ctx context.Context, b *store.Batch) bool {
 	if !ld.doubt {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyFor)
 	defer cancel()
 	applied, err := ld.keeper.Replayed(ctx, ld.at.partition, b.Key, nil)
 	ld.doubt = err != nil

@@ -218,3 +218,18 @@ func remeData(t testing.TB, name string) string {
 	require.NoError(t, err)
 	return string(data)
 }
+
+var anyPage = store.Page{Limit: 1000}
+
+func openDir(t testing.TB) *library.Dir {
+	t.Helper()
+	d, err := library.OpenDir(filepath.Join(t.TempDir(), "libraries"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// toolID is the id by which tool memory finds what it knows of a tool.
+func toolID(s backends.Scope, tool string) string {
+	return keeper.ContentID(partition(s), backends.KindTool, tool)
+}

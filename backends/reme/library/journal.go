@@ -90,9 +90,9 @@ type ResumeResponse struct {
 	// Finished is how many memories a load had that was decided: the workspace holds
 	// them now. 0 when there was none.
 	Finished int
-	// Undone tells that a load was not decided yet: what it had put aside was
-	// removed, and the workspace is as it was.
-	Undone bool
+	// Cleared tells that only things put aside were left, of a load that was not
+	// decided or that was done: they were removed, and the workspace is as it was.
+	Cleared bool
 }
 
 // Resume finishes a staged load of the workspace that was decided when its process
@@ -123,11 +123,18 @@ func (l *Library) resume(ctx context.Context, at *place) (*ResumeResponse, error
 	if err != nil {
 		return nil, err
 	}
-	if s.left == nil {
-		return &ResumeResponse{Undone: true}, s.end(ctx)
+	out := &ResumeResponse{Cleared: s.left == nil}
+	if s.left != nil {
+		if err := s.flip(ctx, s.left, l.reporter(nil)); err != nil {
+			return nil, err
+		}
+		if err := s.forget(ctx); err != nil {
+			return nil, err
+		}
+		out.Finished = s.left.Memories
 	}
-	if err := s.flip(ctx, s.left, l.reporter(nil)); err != nil {
+	if err := s.sweep(ctx, ""); err != nil {
 		return nil, err
 	}
-	return &ResumeResponse{Finished: s.left.Memories}, s.end(ctx)
+	return out, s.release(ctx)
 }

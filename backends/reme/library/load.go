@@ -71,7 +71,7 @@ func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*Load
 		return nil, err
 	}
 	if in == nil {
-		return nil, fmt.Errorf("library: loading workspace %s: %w: nothing to read from; the workspace is as it was", at.partition.ID, backends.ErrInvalid)
+		return nil, fmt.Errorf("library: loading workspace %s (it is as it was): %w: nothing to read from", at.partition.ID, backends.ErrInvalid)
 	}
 	return l.load(ctx, at, r, newReader(in, l.location, 0))
 }

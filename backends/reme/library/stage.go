@@ -22,9 +22,9 @@ import (
 // only slow it is refused.
 
 const (
-	stagedMost  = 500     // memories in a blob, and so in a batch
+	stagedMost  = 500     // memories in a blob, and so in a batch: never more than Config.OneBatch
 	stagedBytes = 4 << 20 // of input in a blob
-	removedMost = 1000    // ids in a blob, and so in a batch
+	removedMost = 1000    // ids in a blob, and so in a batch: never more than Config.OneBatch
 )
 
 // stage is the right to load into a workspace, until end.
@@ -59,16 +59,20 @@ func (s *stage) held() *store.SessionUpdate {
 	return &store.SessionUpdate{Session: sessionID, Token: s.token, Acquire: &store.Acquire{Owner: s.id, For: leaseFor}}
 }
 
-// end clears what is left of a load away and gives the lease back.
-func (s *stage) end(ctx context.Context) error {
+// forget clears the journal: nothing is left to do.
+func (s *stage) forget(ctx context.Context) error {
 	none := ""
 	u := s.held()
 	u.Summary = &none
-	if _, err := s.keeper.Store().Update(ctx, s.at.partition, u); err != nil {
-		return err
-	}
+	_, err := s.keeper.Store().Update(ctx, s.at.partition, u)
+	return err
+}
+
+// sweep removes what was put aside under names that begin with prefix: all of it
+// with the empty one, which only who has just got the lease may do.
+func (s *stage) sweep(ctx context.Context, prefix string) error {
 	for cursor := ""; ; {
-		page, err := s.keeper.Store().ListBlobs(ctx, s.at.partition, sessionID, "", store.Page{Limit: 1000, Cursor: cursor})
+		page, err := s.keeper.Store().ListBlobs(ctx, s.at.partition, sessionID, prefix, store.Page{Limit: 1000, Cursor: cursor})
 		if err != nil {
 			return err
 		}
@@ -78,22 +82,28 @@ func (s *stage) end(ctx context.Context) error {
 			}
 		}
 		if cursor = page.Next; cursor == "" {
-			break
+			return nil
 		}
 	}
+}
+
+// release gives the lease back.
+func (s *stage) release(ctx context.Context) error {
 	_, err := s.keeper.Store().Update(ctx, s.at.partition, &store.SessionUpdate{Session: sessionID, Token: s.token, Release: true})
 	return err
 }
 
-// abandonFor is how long undoing a load may take.
-const abandonFor = 30 * time.Second
+// tidyFor is how long tidying up may take.
+const tidyFor = 30 * time.Second
 
-// abandon undoes a load that was not decided. Where that fails, too, the next load
-// does it.
-func (s *stage) abandon(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonFor)
+// tidy ends a load that was not decided, or that is done. Where it fails, the next
+// load does that. It touches nothing of a load that took over.
+func (s *stage) tidy(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyFor)
 	defer cancel()
-	_ = s.end(ctx)
+	if s.sweep(ctx, s.id+"/") == nil {
+		_ = s.release(ctx)
+	}
 }
 
 func putName(id string, n int) string  { return fmt.Sprintf("%s/put/%08d", id, n) }
@@ -116,7 +126,15 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 	}
 	j := &journal{ID: s.id, Mode: ld.request.Mode}
 	if s.left != nil { // decided since this load looked
-		err = s.flip(ctx, s.left, ld.tell)
+		if err = s.flip(ctx, s.left, ld.tell); err == nil {
+			err = s.forget(ctx)
+		}
+		if err == nil {
+			s.left = nil
+		}
+	}
+	if err == nil {
+		err = s.sweep(ctx, "")
 	}
 	if err == nil {
 		err = ld.putAside(ctx, s, j, records, whole)
@@ -125,9 +143,7 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 		err = ld.decide(ctx, s, j)
 	}
 	if err != nil {
-		if !ld.doubt && s.left == nil {
-			s.abandon(ctx)
-		}
+		ld.giveUp(ctx, s)
 		return err
 	}
 	ld.out.Committed = true
@@ -136,17 +152,25 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 		return err
 	}
 	ld.out.Loaded, ld.out.Removed = j.Memories, j.Removed
-	if err := s.end(ctx); err != nil {
+	if err := s.forget(ctx); err != nil {
 		return err
 	}
 	ld.out.Committed = false
+	s.tidy(ctx)
 	return nil
+}
+
+// giveUp undoes a load that was not decided, unless a journal may stand there.
+func (ld *loading) giveUp(ctx context.Context, s *stage) {
+	if !ld.doubt && s.left == nil {
+		s.tidy(ctx)
+	}
 }
 
 // putAside stages everything that the load does.
 func (ld *loading) putAside(ctx context.Context, s *stage, j *journal, records []*store.Record, whole bool) error {
 	for {
-		for part := range slices.Chunk(records, stagedMost) {
+		for part := range slices.Chunk(records, min(stagedMost, ld.oneBatch)) {
 			if err := ld.putRecords(ctx, s, j, part); err != nil {
 				return err
 			}
@@ -155,7 +179,7 @@ func (ld *loading) putAside(ctx context.Context, s *stage, j *journal, records [
 			break
 		}
 		var err error
-		records, err = ld.gather(ctx, stagedMost, stagedBytes)
+		records, err = ld.gather(ctx, min(stagedMost, ld.oneBatch), stagedBytes)
 		if whole = errors.Is(err, io.EOF); err != nil && !whole {
 			return err
 		}
@@ -191,7 +215,7 @@ func (ld *loading) putGone(ctx context.Context, s *stage, j *journal) error {
 	}
 	return ld.each(ctx, ld.at.partition, func(ids []string) error {
 		ids = slices.DeleteFunc(ids, func(id string) bool { _, loaded := ld.seen[hashOf(id)]; return loaded })
-		for part := range slices.Chunk(ids, removedMost) {
+		for part := range slices.Chunk(ids, min(removedMost, ld.oneBatch)) {
 			data, err := json.Marshal(part)
 			if err != nil {
 				return err
@@ -219,7 +243,7 @@ func (ld *loading) decide(ctx context.Context, s *stage, j *journal) error {
 	if !ld.doubt {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyFor)
 	defer cancel()
 	st, rerr := ld.keeper.Store().Session(ctx, ld.at.partition, sessionID)
 	if rerr != nil {

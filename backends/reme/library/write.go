@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -43,11 +44,34 @@ func writeReMe(m *backends.Memory, workspace string, in *time.Location) ([]byte,
 	}
 	want.Metadata, _ = metadata.(map[string]any)
 	restoreID(&want)
-	line, extra := plainLine(&want, in)
+	text, missing, err := tryLine(&want, &want, workspace, in)
+	if err != nil || len(missing) == 0 {
+		return text, err
+	}
+	said := want
+	_, own := want.Metadata[beyondKey] // somebody else's, which must not be lost to ours
+	if _, broken := missing["metadata"]; broken || own {
+		said.Metadata = nil // nothing of it may disturb the reader
+		if _, missing, err = tryLine(&said, &want, workspace, in); err != nil {
+			return nil, err
+		}
+	}
+	line, extra := plainLine(&said, in)
+	line.Workspace = workspace
+	if line.Metadata, err = withBeyond(line.Metadata, missing); err != nil {
+		return nil, err
+	}
+	return encodeLine(line, extra)
+}
+
+// tryLine writes what ReMe has members for of a memory, and returns which fields of
+// want reading that does not bring back.
+func tryLine(m, want *backends.Memory, workspace string, in *time.Location) ([]byte, map[string]any, error) {
+	line, extra := plainLine(m, in)
 	line.Workspace = workspace
 	text, err := encodeLine(line, extra)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	got := &backends.Memory{}
 	if o, err := parseObject(text); err == nil {
@@ -55,17 +79,7 @@ func writeReMe(m *backends.Memory, workspace string, in *time.Location) ([]byte,
 			got = read
 		}
 	}
-	missing := differing(&want, got)
-	if len(missing) == 0 {
-		return text, nil
-	}
-	if _, all := missing["metadata"]; all { // nothing of it may disturb the reader
-		line.Metadata, extra = nil, nil
-	}
-	if line.Metadata, err = withBeyond(line.Metadata, missing); err != nil {
-		return nil, err
-	}
-	return encodeLine(line, extra)
+	return text, differing(want, got), nil
 }
 
 // restoreID gives the memory of a tool the id back that it had in ReMe: a load gives
@@ -87,7 +101,7 @@ func restoreID(m *backends.Memory) {
 // stands beside them.
 func plainLine(m *backends.Memory, in *time.Location) (*remeLine, map[string]any) {
 	line := &remeLine{ID: m.ID, Kind: memoryType(m.Kind), WhenToUse: m.WhenToUse, Content: m.Text,
-		Score: 0, Created: formatTime(m.Created, in), Modified: formatTime(m.Updated, in), Author: m.Origin.Author}
+		Score: 0.0, Created: formatTime(m.Created, in), Modified: formatTime(m.Updated, in), Author: m.Origin.Author}
 	if m.Quality != nil {
 		line.Score = *m.Quality
 	}
@@ -102,7 +116,7 @@ func plainLine(m *backends.Memory, in *time.Location) (*remeLine, map[string]any
 		delete(line.Metadata, extraKey)
 	}
 	for name, to := range map[string]*any{"score": &line.Score, "time_created": &line.Created, "time_modified": &line.Modified} {
-		if v, ok := extra[name]; ok {
+		if v, ok := extra[name]; ok && reflect.TypeOf(v) == reflect.TypeOf(*to) {
 			*to = v
 		}
 	}
