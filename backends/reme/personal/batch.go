@@ -17,17 +17,24 @@ import (
 // statement relates to changed since it was shown.
 var errStale = fmt.Errorf("a memory changed while it was compared with: %w", backends.ErrConflict)
 
-// node is a memory of the batch, or a known one that the batch replaces. Nodes that
-// contradict each other form chains in the order in which they were said: of each,
-// the next one that contradicts it takes its place.
+// node is a memory of the batch, or a known one that the batch may replace. Nodes
+// that contradict each other form chains in the order in which they were said: of
+// each, the next one that contradicts it takes its place.
 type node struct {
 	statement *statement       // nil for a known memory
 	known     *backends.Memory // as it is now; for a statement the memory that says it already
 	merged    *node            // the node of the batch that says it
-	against   []*node
+	links     []link
 	next      *node         // takes its place
-	before    []*node       // those whose place it takes, the latest one first
+	before    []*node       // those whose place it takes, the known ones and the latest first
 	record    *store.Record // what is written; nil for a known memory, and for what is not
+}
+
+// link leads to a node that cannot hold beside this one: it contradicts it, or one of
+// the two says all that the other says, and more.
+type link struct {
+	to   *node
+	more bool // it is the one that says more
 }
 
 func (n *node) memory() *backends.Memory {
@@ -67,110 +74,131 @@ type batch struct {
 	draft *Draft
 	snap  *snapshot
 
-	nodes     []*node // of the statements, in their order
-	replaced  map[string]*node
+	of        map[*statement]*node
+	nodes     []*node          // of the statements, in their order
+	held      map[string]*node // of known memories, by their ids
 	mutations []store.Mutation
 }
 
 // build decides what becomes of each statement.
 func (b *batch) build() error {
-	of := map[*statement]*node{}
+	b.of, b.held = map[*statement]*node{}, map[string]*node{}
 	for _, s := range b.draft.statements {
 		if s.err == nil {
-			n := &node{statement: s, known: b.snap.same(s)}
-			of[s], b.nodes = n, append(b.nodes, n)
-		}
-	}
-	b.replaced = map[string]*node{}
-	for _, n := range b.nodes {
-		if n.writes() {
-			if err := b.connect(n, of); err != nil {
-				return err
-			}
+			n := &node{statement: s}
+			b.of[s], b.nodes = n, append(b.nodes, n)
 		}
 	}
 	for _, n := range b.nodes {
-		b.mergeWithin(n, of)
+		if err := b.connect(n); err != nil {
+			return err
+		}
 	}
-	b.mergeSame()
+	if err := b.merge(); err != nil {
+		return err
+	}
 	b.chain()
 	b.identify()
 	b.write()
 	return nil
 }
 
-// connect links a node with those that it contradicts.
-func (b *batch) connect(n *node, of map[*statement]*node) error {
-	for _, p := range n.statement.against {
-		other, err := b.find(p, of)
-		if err != nil {
-			return err
-		}
-		if other != nil && other != n {
-			n.against, other.against = append(n.against, other), append(other.against, n)
-		}
-	}
-	if p := n.statement.within; p != nil && p.known != nil && len(n.against) == 0 {
-		if n.known = b.snap.current(p.known); n.known == nil {
-			return fmt.Errorf("personal: memory %s: %w", p.known.ID, errStale)
+// connect links a node with those that it contradicts, and those that it says more
+// than.
+func (b *batch) connect(n *node) error {
+	for i, parties := range [][]party{n.statement.against, n.statement.extends} {
+		for _, p := range parties {
+			other, err := b.find(p)
+			if err != nil {
+				return err
+			}
+			if other != nil {
+				n.link(other, i == 1)
+			}
 		}
 	}
 	return nil
 }
 
-// find returns the node of a party, nil for one that holds no more.
-func (b *batch) find(p party, of map[*statement]*node) (*node, error) {
-	known := p.known
-	if p.other != nil {
-		n := of[p.other]
-		if n == nil || n.known == nil {
-			return n, nil
-		}
-		if known = n.known; !known.Active() {
-			return nil, nil
-		}
-	} else if known = b.snap.current(known); known == nil {
-		return nil, fmt.Errorf("personal: memory %s: %w", p.known.ID, errStale)
-	}
-	if b.replaced[known.ID] == nil {
-		b.replaced[known.ID] = &node{known: known}
-	}
-	return b.replaced[known.ID], nil
-}
-
-// mergeWithin merges a node into the one of the batch that says all that it says.
-func (b *batch) mergeWithin(n *node, of map[*statement]*node) {
-	p := n.statement.within
-	if !n.writes() || p == nil || p.other == nil || len(n.against) > 0 {
+// link links n with another node, more saying that n says more.
+func (n *node) link(o *node, more bool) {
+	if o == n || slices.ContainsFunc(n.links, func(l link) bool { return l.to == o }) {
 		return
 	}
-	into := of[p.other]
-	for into != nil && into.merged != nil && into.merged != n {
-		into = into.merged
-	}
-	if into != nil && into != n && into.merged != n {
-		n.merged = into
-	}
+	n.links, o.links = append(n.links, link{to: o}), append(o.links, link{to: n, more: more})
 }
 
-// mergeSame merges statements of the same words, unless something was said between
-// them that contradicts them: who moves away and back lives there twice.
-func (b *batch) mergeSame() {
+// find returns the node of a party, nil for one that could not be compared.
+func (b *batch) find(p party) (*node, error) {
+	if p.other != nil {
+		return b.of[p.other], nil
+	}
+	known := b.snap.current(p.known)
+	if known == nil {
+		return nil, fmt.Errorf("personal: memory %s: %w", p.known.ID, errStale)
+	}
+	return b.holder(known), nil
+}
+
+// holder returns the node of a known memory that holds.
+func (b *batch) holder(m *backends.Memory) *node {
+	if b.held[m.ID] == nil {
+		b.held[m.ID] = &node{known: m}
+	}
+	return b.held[m.ID]
+}
+
+// merge finds the statements that say nothing new: word for word what is known, or
+// what was said before in the same request, or what is contained in either.
+func (b *batch) merge() error {
 	latest := map[string]*node{}
 	for _, n := range b.nodes {
-		if !n.writes() {
-			continue
-		}
 		key := n.statement.textKey()
 		first := latest[key]
-		latest[key] = n
-		if first == nil || slices.ContainsFunc(slices.Concat(first.against, n.against), func(o *node) bool { return first.compare(o) < 0 && o.compare(n) < 0 }) {
-			continue
+		if same := b.snap.same(n.statement); first == nil && same != nil {
+			if !same.Active() { // it is history already
+				n.known = same
+				continue
+			}
+			first = b.holder(same)
 		}
-		n.merged, latest[key] = first, first
-		for _, o := range n.against {
-			if o != first {
-				first.against, o.against = append(first.against, o), append(o.against, first)
+		if first == nil && n.statement.within != nil && len(n.links) == 0 {
+			var err error
+			if first, err = b.find(*n.statement.within); err != nil {
+				return err
+			}
+		}
+		if first != nil {
+			b.repeat(n, first.says())
+		}
+		if n.merged == nil {
+			latest[key] = n
+		}
+	}
+	return nil
+}
+
+// repeat merges a node into one that says the same, unless something was said between
+// them that contradicts it: who moves away and back lives there twice.
+func (b *batch) repeat(n, first *node) {
+	if first == n || first.statement != nil && first.known != nil {
+		n.known = first.known // nil for itself
+		return
+	}
+	between := slices.DeleteFunc(slices.Clone(first.links), func(l link) bool { return first.compare(l.to) >= 0 || l.to.compare(n) >= 0 })
+	slices.SortFunc(between, func(a, b link) int { return a.to.compare(b.to) })
+	switch {
+	case len(between) == 0:
+		n.merged = first
+		for _, l := range n.links {
+			first.link(l.to.says(), slices.Contains(l.to.links, link{to: n, more: true}))
+		}
+	case between[0].more:
+		b.repeat(n, between[0].to.says())
+	default:
+		for _, l := range slices.Clone(first.links) {
+			if !l.more {
+				n.link(l.to.says(), false)
 			}
 		}
 	}
@@ -179,15 +207,16 @@ func (b *batch) mergeSame() {
 // chain finds out which node takes the place of which.
 func (b *batch) chain() {
 	all := slices.Clone(b.nodes)
-	for _, n := range b.replaced {
+	for _, n := range b.held {
 		all = append(all, n)
 	}
 	for _, n := range all {
-		if n.merged != nil || n.statement != nil && n.known != nil {
+		if n.statement != nil && !n.writes() {
 			continue
 		}
-		for _, o := range n.against {
-			if o.merged == nil && n.compare(o) < 0 && (n.next == nil || o.compare(n.next) < 0) {
+		for _, l := range n.links {
+			o := l.to
+			if (o.statement == nil || o.writes()) && n.compare(o) < 0 && (n.next == nil || o.compare(n.next) < 0) {
 				n.next = o
 			}
 		}

@@ -33,7 +33,9 @@
 // takes the place of the other, which is kept as its history. When things were
 // said decides, and not when they were learnt: a statement of an old log that is older
 // than what it contradicts is stored as superseded by it. A statement that is known,
-// word for word or contained in another, changes nothing.
+// word for word or contained in another, changes nothing; so that it was repeated is
+// not known to an older log that is learnt later. What stands between two statements of
+// the past is not looked for: an old statement becomes the history of what holds now.
 //
 // Memory.Observed is when it was said. Memory.Valid is the time that it is about, if
 // that is not ahead: a plan holds since it was made. Metadata["event_time"] has either.

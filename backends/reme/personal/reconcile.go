@@ -42,7 +42,7 @@ func (f *Flows) reconcile(ctx context.Context, d *Draft) error {
 		if s.err != nil {
 			continue
 		}
-		if s.within, s.against = nil, nil; snap.same(s) == nil {
+		if s.within, s.against, s.extends = nil, nil, nil; snap.same(s) == nil {
 			open = append(open, s)
 		}
 	}
@@ -170,6 +170,6 @@ func relate(s *statement, what string, other party) {
 			other.other.within = &party{other: s}
 		}
 	case !s.memory.Observed.Before(other.known.Observed):
-		s.against = append(s.against, other)
+		s.extends = append(s.extends, other)
 	}
 }

@@ -67,10 +67,10 @@ func TestR14MemoriesOfTheTimeAskedAboutMoveUp(t *testing.T) {
 	}
 	neutral := ask("which castle was visited")
 	for query, first := range map[string][]string{
-		"which castle was visited in January":   {"about-then", "free-text", "said-then"},
-		"which castle was visited last month":   {"said-later"}, // February: none but
-		"which castle was visited 3 days ago":   {"said-later"},
-		"which castle was visited 上个月":          {"said-later"},
+		"which castle was visited in January":    {"about-then", "free-text", "said-then"},
+		"which castle was visited last month":    {"said-later"}, // February: none but
+		"which castle was visited 3 days ago":    {"said-later"},
+		"which castle was visited 上个月":           {"said-later"},
 		"which castle was visited on 2026-02-27": {"said-later"},
 	} {
 		got := ask(query)

@@ -17,7 +17,8 @@ type statement struct {
 	err    error           // it could not be compared with what is known
 
 	within  *party  // says all that it says
-	against []party // cannot hold beside it, or says less
+	against []party // cannot hold beside it
+	extends []party // says less than it does
 }
 
 // party is what a statement relates to: a known memory, or another statement.
