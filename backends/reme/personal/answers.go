@@ -4,16 +4,12 @@
 package personal
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
-
-	"github.com/einomem/einomem/internal/modelanswer"
 )
 
 // maxStatement is the longest statement that a model may write, in bytes.
@@ -32,66 +28,6 @@ var relationWords = map[string]string{
 	"contained": relationContained, "contained_in": relationContained, "same": relationContained, "duplicate": relationContained, "repeat": relationContained, "被包含": relationContained, "包含于": relationContained,
 	"extends": relationExtends, "contains": relationExtends, "extend": relationExtends, "补充": relationExtends,
 	"none": "", "no": "", "无": "", "": "",
-}
-
-// values returns the values of an answer: the arguments of its tool calls, or the
-// JSON in its text.
-func values(m *schema.Message) ([]any, error) {
-	if m == nil {
-		return nil, modelanswer.ErrEmpty
-	}
-	if modelanswer.CutOff(m) {
-		return nil, modelanswer.ErrTruncated
-	}
-	texts := []string{m.Content}
-	if len(m.ToolCalls) > 0 {
-		texts = texts[:0]
-		for i := range m.ToolCalls {
-			texts = append(texts, m.ToolCalls[i].Function.Arguments)
-		}
-	}
-	var out []any
-	for _, text := range texts {
-		v, err := modelanswer.JSON(text)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}
-
-// entries returns the objects of a list that an answer holds, itself or under a name.
-func entries(m *schema.Message, name string) ([]map[string]any, error) {
-	all, err := values(m)
-	if err != nil {
-		return nil, err
-	}
-	var out []map[string]any
-	for _, v := range all {
-		if o, ok := v.(map[string]any); ok {
-			if v, ok = o[name]; !ok {
-				return nil, fmt.Errorf("the JSON has no %q", name)
-			}
-			if s, ok := v.(string); ok { // a list written as a text
-				if v, err = modelanswer.JSON(s); err != nil {
-					return nil, err
-				}
-			}
-		}
-		list, ok := v.([]any)
-		if !ok {
-			return nil, fmt.Errorf("%q is no list", name)
-		}
-		for _, e := range list {
-			o, ok := e.(map[string]any)
-			if !ok {
-				return nil, fmt.Errorf("%q holds something that is no object: %s", name, compact(e))
-			}
-			out = append(out, o)
-		}
-	}
-	return out, nil
 }
 
 // readScores returns the scores of the numbers that were asked about; missing are
@@ -221,45 +157,4 @@ func readPeriod(m *schema.Message) (string, error) {
 		}
 	}
 	return "", errors.New(`the JSON has no text "period"`)
-}
-
-// textIn reads a text; numbers count as their digits.
-func textIn(v any) string {
-	switch x := v.(type) {
-	case string:
-		return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(x, "\uFFFD"), "\x00", ""))
-	case json.Number:
-		return x.String()
-	}
-	return ""
-}
-
-// keywordsIn reads keywords as a text or a list.
-func keywordsIn(v any) string {
-	list, ok := v.([]any)
-	if !ok {
-		return shorten(textIn(v), maxStatement)
-	}
-	var words []string
-	for _, e := range list {
-		if s := textIn(e); s != "" {
-			words = append(words, s)
-		}
-	}
-	return shorten(strings.Join(words, ", "), maxStatement)
-}
-
-// whole reads a number that is whole and not negative.
-func whole(v any) (int, bool) {
-	n, err := strconv.Atoi(strings.TrimSuffix(textIn(v), ".0"))
-	return n, err == nil && n >= 0
-}
-
-// compact renders a value for an error message.
-func compact(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "?"
-	}
-	return shorten(string(text), 120)
 }

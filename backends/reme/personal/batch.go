@@ -17,58 +17,6 @@ import (
 // statement relates to changed since it was shown.
 var errStale = fmt.Errorf("a memory changed while it was compared with: %w", backends.ErrConflict)
 
-// node is a memory of the batch, or a known one that the batch may replace. Nodes
-// that contradict each other form chains in the order in which they were said: of
-// each, the next one that contradicts it takes its place.
-type node struct {
-	statement *statement       // nil for a known memory
-	known     *backends.Memory // as it is now; for a statement the memory that says it already
-	merged    *node            // the node of the batch that says it
-	links     []link
-	next      *node         // takes its place
-	before    []*node       // those whose place it takes, the known ones and the latest first
-	record    *store.Record // what is written; nil for a known memory, and for what is not
-}
-
-// link leads to a node that cannot hold beside this one: it contradicts it, or one of
-// the two says all that the other says, and more.
-type link struct {
-	to   *node
-	more bool // it is the one that says more
-}
-
-func (n *node) memory() *backends.Memory {
-	switch {
-	case n.record != nil:
-		return &n.record.Memory
-	case n.known != nil:
-		return n.known
-	}
-	return &n.statement.memory
-}
-
-// writes reports whether the node is a memory to be written.
-func (n *node) writes() bool { return n.statement != nil && n.known == nil && n.merged == nil }
-
-// says returns the node that says what this one says: itself, unless it was merged.
-func (n *node) says() *node {
-	for n.merged != nil {
-		n = n.merged
-	}
-	return n
-}
-
-// compare orders nodes by when they were said; at one time, known ones come first.
-func (n *node) compare(o *node) int {
-	order := func(n *node) int {
-		if n.statement == nil {
-			return -1
-		}
-		return n.statement.order
-	}
-	return cmp.Or(n.memory().Observed.Compare(o.memory().Observed), cmp.Compare(order(n), order(o)))
-}
-
 // batch is one try at storing a draft: its statements against the partition as it is.
 type batch struct {
 	draft *Draft
@@ -120,14 +68,6 @@ func (b *batch) connect(n *node) error {
 	return nil
 }
 
-// link links n with another node, more saying that n says more.
-func (n *node) link(o *node, more bool) {
-	if o == n || slices.ContainsFunc(n.links, func(l link) bool { return l.to == o }) {
-		return
-	}
-	n.links, o.links = append(n.links, link{to: o}), append(o.links, link{to: n, more: more})
-}
-
 // find returns the node of a party, nil for one that could not be compared.
 func (b *batch) find(p party) (*node, error) {
 	if p.other != nil {
@@ -146,62 +86,6 @@ func (b *batch) holder(m *backends.Memory) *node {
 		b.held[m.ID] = &node{known: m}
 	}
 	return b.held[m.ID]
-}
-
-// merge finds the statements that say nothing new: word for word what is known, or
-// what was said before in the same request, or what is contained in either.
-func (b *batch) merge() error {
-	latest := map[string]*node{}
-	for _, n := range b.nodes {
-		key := n.statement.textKey()
-		first := latest[key]
-		if same := b.snap.same(n.statement); first == nil && same != nil {
-			if !same.Active() { // it is history already
-				n.known = same
-				continue
-			}
-			first = b.holder(same)
-		}
-		if first == nil && n.statement.within != nil && len(n.links) == 0 {
-			var err error
-			if first, err = b.find(*n.statement.within); err != nil {
-				return err
-			}
-		}
-		if first != nil {
-			b.repeat(n, first.says())
-		}
-		if n.merged == nil {
-			latest[key] = n
-		}
-	}
-	return nil
-}
-
-// repeat merges a node into one that says the same, unless something was said between
-// them that contradicts it: who moves away and back lives there twice.
-func (b *batch) repeat(n, first *node) {
-	if first == n || first.statement != nil && first.known != nil {
-		n.known = first.known // nil for itself
-		return
-	}
-	between := slices.DeleteFunc(slices.Clone(first.links), func(l link) bool { return first.compare(l.to) >= 0 || l.to.compare(n) >= 0 })
-	slices.SortFunc(between, func(a, b link) int { return a.to.compare(b.to) })
-	switch {
-	case len(between) == 0:
-		n.merged = first
-		for _, l := range n.links {
-			first.link(l.to.says(), slices.Contains(l.to.links, link{to: n, more: true}))
-		}
-	case between[0].more:
-		b.repeat(n, between[0].to.says())
-	default:
-		for _, l := range slices.Clone(first.links) {
-			if !l.more {
-				n.link(l.to.says(), false)
-			}
-		}
-	}
 }
 
 // chain finds out which node takes the place of which.
@@ -229,14 +113,6 @@ func (b *batch) chain() {
 			return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), b.compare(a))
 		})
 	}
-}
-
-// rankOf puts known memories first: it is they that are superseded.
-func rankOf(n *node) int {
-	if n.statement == nil {
-		return 0
-	}
-	return 1
 }
 
 // write writes the mutations, in the order in which the statements were said.

@@ -4,13 +4,81 @@
 package personal
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/keeper"
 )
+
+// rank orders the pool by type and time, fills it up and cuts it to what was asked
+// for.
+func (q *retrieval) rank(ctx context.Context, pool []backends.Hit, periods []Period) ([]backends.Hit, error) {
+	stage := q.run.Stage(StageRank)
+	stage.Took(len(pool))
+	type ranked struct {
+		backends.Hit
+		value float64
+	}
+	all := make([]ranked, len(pool))
+	similarity := 0.0
+	for i := len(pool) - 1; i >= 0; i-- {
+		similarity = max(similarity, pool[i].Score)
+		all[i] = ranked{pool[i], similarity * q.flows.weight(&pool[i].Memory, periods)}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
+	hits := make([]backends.Hit, 0, q.request.TopK)
+	for i := range all[:min(len(all), q.request.TopK)] {
+		hits = append(hits, all[i].Hit)
+	}
+	more, err := q.ofTheTime(ctx, hits, periods)
+	if err != nil {
+		return nil, err
+	}
+	hits = append(hits, more...)
+	stage.Gave(len(hits))
+	return hits, nil
+}
+
+// ofTheTime returns memories of the periods that are not among the hits, for the
+// places that are left.
+func (q *retrieval) ofTheTime(ctx context.Context, hits []backends.Hit, periods []Period) ([]backends.Hit, error) {
+	r, places := &q.request, q.request.TopK-len(hits)
+	if places <= 0 || len(periods) == 0 || r.Threshold > 0 || !r.AsOf.IsZero() {
+		return nil, nil
+	}
+	match := func(*backends.Memory) bool { return true }
+	if q.filter != nil {
+		var err error
+		if match, err = q.filter.Compile(); err != nil {
+			return nil, fmt.Errorf("personal: %w", err)
+		}
+	}
+	all, err := q.flows.config.Keeper.All(ctx, q.place.partition)
+	if err != nil {
+		return nil, fmt.Errorf("personal: %w", err)
+	}
+	seen := map[string]bool{}
+	for i := range hits {
+		seen[hits[i].ID] = true
+	}
+	var found []*backends.Memory
+	for _, m := range all {
+		holds := (m.Active() || r.IncludeSuperseded) && (r.IncludeExpired || !m.Expired(q.flows.config.Clock()))
+		if m.Kind == backends.KindPersonal && holds && !seen[m.ID] && q.flows.inTime(m, periods) && match(m) {
+			found = append(found, m)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *backends.Memory) int { return b.Observed.Compare(a.Observed) })
+	var out []backends.Hit
+	for _, m := range found[:min(places, len(found))] {
+		out = append(out, backends.Hit{Memory: keeper.Clone(m)})
+	}
+	return out, nil
+}
 
 // weight is what the similarity of a memory is multiplied by for its place.
 func (f *Flows) weight(m *backends.Memory, periods []Period) float64 {
@@ -55,31 +123,4 @@ func (f *Flows) event(m *backends.Memory) (Period, bool) {
 	}
 	since := m.Valid.In(f.config.Location)
 	return Period{From: since, Until: since.Add(time.Nanosecond)}, true
-}
-
-// answer renders hits for a prompt, a line each.
-func (f *Flows) answer(lang flow.Language, hits []backends.Hit) string {
-	words := phrasesOf(lang)
-	var sb strings.Builder
-	for i := range hits {
-		m := &hits[i].Memory
-		var notes []string
-		if !m.Observed.IsZero() {
-			notes = append(notes, words.said+" "+m.Observed.In(f.config.Location).Format(time.DateOnly))
-		}
-		if event, ok := f.event(m); ok {
-			notes = append(notes, words.about+" "+event.day())
-		}
-		notes = append(notes, "id "+m.ID)
-		fmt.Fprintf(&sb, "- %s (%s)\n", strings.Join(strings.Fields(m.Text), " "), strings.Join(notes, ", "))
-	}
-	return strings.TrimSuffix(sb.String(), "\n")
-}
-
-// day is the period for people; an instant is its day.
-func (p Period) day() string {
-	if p.Until.Sub(p.From) < time.Hour {
-		return p.From.Format(time.DateOnly)
-	}
-	return p.String()
 }

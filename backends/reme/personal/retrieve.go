@@ -4,19 +4,14 @@
 package personal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/flow"
 )
 
@@ -158,42 +153,6 @@ const (
 	maxTopK     = 1000
 )
 
-// periods returns the time that the query asks about.
-func (q *retrieval) periods(ctx context.Context) ([]Period, error) {
-	stage := q.run.Stage(StageTime)
-	stage.Took(1)
-	found := FindPeriods(q.request.Query, q.request.Now)
-	if len(found) > 0 || !q.request.UseModel {
-		stage.Gave(len(found))
-		return found, nil
-	}
-	p, ok, err := q.askPeriod(ctx)
-	if err != nil {
-		stage.Fail(err)
-		return nil, fmt.Errorf("the time of the query is unknown: %w", err)
-	}
-	if !ok {
-		return nil, nil
-	}
-	stage.Gave(1)
-	return []Period{p}, nil
-}
-
-func (q *retrieval) askPeriod(ctx context.Context) (p Period, some bool, err error) {
-	f := q.flows
-	lang := f.config.Language.For(q.request.Query)
-	question := f.question(lang, f.prompts(lang).Period, toolPeriod, "")
-	question.User = section("question", []lineShown{{Text: q.request.Query}}) + phrasesOf(lang).now + " " + shownTime(q.request.Now)
-	err = q.run.Ask(ctx, question, func(m *schema.Message) error {
-		text, err := readPeriod(m)
-		if p, some = ParsePeriod(text, f.config.Location); err == nil && text != "" && !some {
-			err = fmt.Errorf("the period %q is neither a date nor two with a slash between them", shorten(text, 40))
-		}
-		return err
-	})
-	return p, some && err == nil, err
-}
-
 // recall searches the pool that is ranked: more than was asked for.
 func (q *retrieval) recall(ctx context.Context) (*backends.SearchResponse, error) {
 	r := &q.request
@@ -209,70 +168,4 @@ func (q *retrieval) recall(ctx context.Context) (*backends.SearchResponse, error
 	}
 	stage.Gave(len(resp.Hits))
 	return resp, nil
-}
-
-// rank orders the pool by type and time, fills it up and cuts it to what was asked
-// for.
-func (q *retrieval) rank(ctx context.Context, pool []backends.Hit, periods []Period) ([]backends.Hit, error) {
-	stage := q.run.Stage(StageRank)
-	stage.Took(len(pool))
-	type ranked struct {
-		backends.Hit
-		value float64
-	}
-	all := make([]ranked, len(pool))
-	similarity := 0.0
-	for i := len(pool) - 1; i >= 0; i-- {
-		similarity = max(similarity, pool[i].Score)
-		all[i] = ranked{pool[i], similarity * q.flows.weight(&pool[i].Memory, periods)}
-	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
-	hits := make([]backends.Hit, 0, q.request.TopK)
-	for i := range all[:min(len(all), q.request.TopK)] {
-		hits = append(hits, all[i].Hit)
-	}
-	more, err := q.ofTheTime(ctx, hits, periods)
-	if err != nil {
-		return nil, err
-	}
-	hits = append(hits, more...)
-	stage.Gave(len(hits))
-	return hits, nil
-}
-
-// ofTheTime returns memories of the periods that are not among the hits, for the
-// places that are left.
-func (q *retrieval) ofTheTime(ctx context.Context, hits []backends.Hit, periods []Period) ([]backends.Hit, error) {
-	r, places := &q.request, q.request.TopK-len(hits)
-	if places <= 0 || len(periods) == 0 || r.Threshold > 0 || !r.AsOf.IsZero() {
-		return nil, nil
-	}
-	match := func(*backends.Memory) bool { return true }
-	if q.filter != nil {
-		var err error
-		if match, err = q.filter.Compile(); err != nil {
-			return nil, fmt.Errorf("personal: %w", err)
-		}
-	}
-	all, err := q.flows.config.Keeper.All(ctx, q.place.partition)
-	if err != nil {
-		return nil, fmt.Errorf("personal: %w", err)
-	}
-	seen := map[string]bool{}
-	for i := range hits {
-		seen[hits[i].ID] = true
-	}
-	var found []*backends.Memory
-	for _, m := range all {
-		holds := (m.Active() || r.IncludeSuperseded) && (r.IncludeExpired || !m.Expired(q.flows.config.Clock()))
-		if m.Kind == backends.KindPersonal && holds && !seen[m.ID] && q.flows.inTime(m, periods) && match(m) {
-			found = append(found, m)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b *backends.Memory) int { return b.Observed.Compare(a.Observed) })
-	var out []backends.Hit
-	for _, m := range found[:min(places, len(found))] {
-		out = append(out, backends.Hit{Memory: keeper.Clone(m)})
-	}
-	return out, nil
 }
