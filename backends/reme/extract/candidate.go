@@ -43,7 +43,7 @@ type Candidate struct {
 
 	// Of the trajectory that taught it; of a comparison, of the better one.
 	TaskID   string    `json:"task_id,omitempty"`
-	Query    string    `json:"query,omitempty"` // the task in words
+	Query    string    `json:"query,omitempty"` // the task in words; of very long ones the beginning and the end, with a word on it
 	Score    float64   `json:"score"`           // how well it went
 	Session  string    `json:"session,omitempty"`
 	Turn     string    `json:"turn,omitempty"`

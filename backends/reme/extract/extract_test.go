@@ -238,6 +238,25 @@ func TestLongTrajectoriesAreDividedWithAGlimpseAround(t *testing.T) {
 	assert.NotContains(t, all.String(), "left out")
 }
 
+// What stands above the steps takes its room from them.
+func TestWhatIsShownFitsWithItsHeading(t *testing.T) {
+	for size := 1000; size < 3400; size += 200 {
+		m := &teacher{answers: three(1)}
+		const most = 3000
+		e, run := open(t, m, limits(t, m, flow.Limits{Prompt: most}))
+		in := attempt("door", 1, strings.Repeat("open it ", size/2))
+		in.Query = strings.Repeat("a task of many words ", 2000)
+		in.Metadata = map[string]any{"note": strings.Repeat("well done ", 2000)}
+		got, err := e.Extract(t.Context(), run, []trajectory.Trajectory{in})
+		require.NoError(t, err)
+		for _, q := range m.of(success) {
+			assert.LessOrEqual(t, run.Models().Counter().Text(q.user), most+20)
+		}
+		assert.LessOrEqual(t, run.Models().Counter().Text(got[0].Query), 1000)
+		assert.Contains(t, got[0].Query, "characters left out")
+	}
+}
+
 func TestLongAttemptsAreComparedWithAWordOnWhatIsMissing(t *testing.T) {
 	m := &teacher{answers: three(1)}
 	const most = 1000

@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/backends/working/budget"
 )
 
 // task is what is asked in a branch.
@@ -85,15 +86,19 @@ func (e *Extractor) ask(ctx context.Context, run *flow.Run, j *job) ([]Candidate
 	stage.Gave(len(found.kept))
 	stage.Drop(found.dropped)
 	for i := range found.kept {
-		j.sign(&found.kept[i])
+		j.sign(&found.kept[i], e.config.Models.Counter())
 	}
 	return found.kept, nil
 }
 
+// maxQuery is how many tokens of the words of a task a candidate carries: where nobody
+// says what the task was, they are all that a user said at first.
+const maxQuery = 1000
+
 // sign says where a candidate comes from.
-func (j *job) sign(c *Candidate) {
+func (j *job) sign(c *Candidate, counter budget.Counter) {
 	c.Source = j.source
-	c.TaskID, c.Query, c.Score = j.of.TaskID, j.of.Task(), j.of.Score
+	c.TaskID, c.Query, c.Score = j.of.TaskID, trajectory.Clip(j.of.Task(), maxQuery, counter), j.of.Score
 	c.Session, c.Turn, c.Observed = j.of.Session, j.of.Turn, j.of.Observed
 	c.Material = evidence(j.material)
 }

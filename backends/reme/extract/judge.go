@@ -6,6 +6,7 @@ package extract
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -100,7 +101,7 @@ func (e *Extractor) judge(ctx context.Context, run *flow.Run, batch []Candidate,
 			if err != nil {
 				return err
 			}
-			if missing := countMissing(found); missing == len(found) || missing > 0 && answers == 1 {
+			if answers == 1 && slices.ContainsFunc(found, func(v verdict) bool { return v.err != nil }) {
 				return errNoVerdict
 			}
 			copy(verdicts, found)

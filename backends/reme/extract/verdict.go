@@ -98,13 +98,3 @@ func firstNumber(o map[string]any) (int, bool) {
 	}
 	return 0, false
 }
-
-func countMissing(vs []verdict) int {
-	n := 0
-	for _, v := range vs {
-		if v.err != nil {
-			n++
-		}
-	}
-	return n
-}

@@ -31,7 +31,7 @@ func TestDEF11OnlyAttemptsAtTheSameTaskAreCompared(t *testing.T) {
 func TestR6BestAgainstWorstOfEachTask(t *testing.T) {
 	ts := []trajectory.Trajectory{
 		attempt("b", "", 0.5), attempt("a", "", 0), attempt("a", "", 1), attempt("b", "", 0.7), attempt("a", "", 0.5), attempt("c", "", 1), attempt("c", "", 1),
-		attempt("a", "", 1), attempt("", "open  the door", 0), attempt("", "open the\tdoor", 1),
+		attempt("a", "", 1), attempt("", "open  the door", 0), attempt("", "open the\tdoor", 1), attempt("a", "", 0),
 	}
 	pairs := trajectory.Pairs(ts)
 	require.Len(t, pairs, 3)
