@@ -49,14 +49,14 @@ func everyStore(t *testing.T, test func(t *testing.T, c *clock, open func() stor
 // other one records as well: none is lost, none is kept twice, and there is one
 // guideline that knows of all.
 func TestR15RecordersOfOneToolLoseNoCall(t *testing.T) {
-	writers, each := 64, 4
+	writers, each := 64, 2
 	if os.Getenv("EINOMEM_LONG") != "" {
 		each = 40
 	}
 	everyStore(t, func(t *testing.T, c *clock, open func() store.Store) {
 		var rigs []*rig
 		for p := range 2 {
-			r := newRig(t, setup{store: open(), clock: c, model: writer(t), change: func(c *toolmem.Config) { c.Keep = maxAge; c.History = 10_000 }})
+			r := newRig(t, setup{store: open(), clock: c, model: writer(t), change: func(c *toolmem.Config) { c.Keep = maxAge }})
 			r.ids.Store(int64(p) << 32)
 			rigs = append(rigs, r)
 		}

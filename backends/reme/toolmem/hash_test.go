@@ -55,7 +55,7 @@ func TestF1HashesSurviveJSONAndToolCalls(t *testing.T) {
 
 func TestPythonsNumbersAndEscapes(t *testing.T) {
 	for input, want := range map[any]string{
-		1.0: "1.0", -0.0: "0.0", math.Copysign(0, -1): "-0.0", 1e15: "1000000000000000.0", 1e16: "1e+16", 123456789012345680.0: "1.2345678901234568e+17",
+		1.0: "1.0", 0.0: "0.0", math.Copysign(0, -1): "-0.0", 1e15: "1000000000000000.0", 1e16: "1e+16", 123456789012345680.0: "1.2345678901234568e+17",
 		0.0001: "0.0001", 0.00001: "1e-05", 1.5e-7: "1.5e-07", 1e300: "1e+300", 5e-324: "5e-324", 0.1: "0.1", 100.5: "100.5",
 		json.Number("-0"): "0", json.Number("1E5"): "100000.0", json.Number("123456789012345678901234567890"): "123456789012345678901234567890",
 		json.Number("1e999"): "Infinity", json.Number("-1e999"): "-Infinity", 7: "7", uint8(3): "3", float32(0.5): "0.5",

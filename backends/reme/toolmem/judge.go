@@ -28,8 +28,8 @@ const maxJudged = 8
 // judge gives calls without a score one. recent are calls whose verdicts hold for
 // repeats of them. Calls that a model could not judge stay without: the stage says
 // why.
-func (m *Memory) judge(ctx context.Context, run *flow.Run, calls, recent []Call) {
-	stage := run.Stage(StageJudge)
+func (m *Memory) judge(ctx context.Context, r *recording, calls, recent []Call) {
+	stage := r.run.Stage(StageJudge)
 	var open []*Call
 	for i := range calls {
 		if calls[i].Score == nil {
@@ -37,7 +37,7 @@ func (m *Memory) judge(ctx context.Context, run *flow.Run, calls, recent []Call)
 		}
 	}
 	stage.Took(len(open))
-	if !m.cfg.Judge {
+	if !r.byModel {
 		for _, c := range open {
 			c.judgeByRules()
 		}
@@ -58,7 +58,7 @@ func (m *Memory) judge(ctx context.Context, run *flow.Run, calls, recent []Call)
 			ask = append(ask, c)
 		}
 	}
-	m.judgeByModel(ctx, run, ask)
+	m.judgeByModel(ctx, r.run, ask)
 	for _, c := range ask {
 		verdicts[c.Hash] = c
 	}

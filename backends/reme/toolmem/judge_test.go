@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -219,4 +220,16 @@ func TestDEF29JudgingInChinese(t *testing.T) {
 	got := r.tool(t, "天气").Calls[0]
 	assert.Equal(t, 1.0, *got.Score)
 	assert.Equal(t, object("城市", "北京"), got.Input)
+}
+
+func TestWritesInTheWayOfAToolAreJudgedByRules(t *testing.T) {
+	m := strict(t)
+	r := newRig(t, setup{model: m, change: judging})
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Queue: 1, WriteTimeout: time.Hour})
+	require.NoError(t, rec.Enqueue(ctx, team, calls("x", 0, 2)...))
+	assert.Empty(t, m.Calls())
+	assert.Equal(t, toolmem.JudgeRules, r.tool(t, "x").Calls[1].Judge)
+	require.NoError(t, rec.Enqueue(ctx, team, call("x", 2)))
+	require.NoError(t, rec.Close(ctx))
+	assert.Equal(t, toolmem.JudgeModel, r.tool(t, "x").Calls[2].Judge)
 }

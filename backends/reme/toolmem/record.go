@@ -66,6 +66,11 @@ type RejectedCall struct {
 // was. A scope without a workspace is ErrNoScope, without a response. A judging model
 // that fails is no error: its calls are stored without a score, and the report says so.
 func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse, error) {
+	return m.record(ctx, r, m.cfg.Judge)
+}
+
+// record is Record, judging by the model or by rules.
+func (m *Memory) record(ctx context.Context, r *RecordRequest, byModel bool) (*RecordResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("toolmem: %w: no request", backends.ErrInvalid)
 	}
@@ -83,7 +88,7 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 		all.Go(func() error {
 			line := &resp.Tools[i]
 			line.Tool = calls[0].Tool
-			if logs[i], line.Err = m.recordTool(ctx, run, s, p, calls, line); line.Err != nil {
+			if logs[i], line.Err = m.recordTool(ctx, &recording{run, s, p, byModel}, calls, line); line.Err != nil {
 				run.Stage(StageStore).Fail(line.Err)
 			}
 			return nil
@@ -122,19 +127,27 @@ func (m *Memory) check(run *flow.Run, calls []Call, resp *RecordResponse) [][]Ca
 	return tools
 }
 
+// recording is what the tools of a request share.
+type recording struct {
+	run     *flow.Run
+	scope   backends.Scope
+	p       backends.Partition
+	byModel bool
+}
+
 // recordTool stores the calls of one tool and returns its log as it is then.
-func (m *Memory) recordTool(ctx context.Context, run *flow.Run, s backends.Scope, p backends.Partition, calls []Call, line *ToolRecord) (*history, error) {
-	h, err := m.read(ctx, p, calls[0].Tool, m.cfg.History, time.Time{})
+func (m *Memory) recordTool(ctx context.Context, r *recording, calls []Call, line *ToolRecord) (*history, error) {
+	h, err := m.read(ctx, r.p, calls[0].Tool, m.cfg.History, time.Time{})
 	if err != nil {
 		return nil, err
 	}
 	calls, repeated := fresh(calls, h.calls)
 	line.Known = repeated.known
-	m.judge(ctx, run, calls, h.calls)
-	stage := run.Stage(StageStore)
+	m.judge(ctx, r, calls, h.calls)
+	stage := r.run.Stage(StageStore)
 	stage.Took(len(calls))
 	for _, month := range byMonth(calls) {
-		session, err := m.appendCalls(ctx, s, p, monthOf(month[0].Time), month)
+		session, err := m.appendCalls(ctx, r.scope, r.p, monthOf(month[0].Time), month)
 		if err != nil {
 			return nil, err
 		}

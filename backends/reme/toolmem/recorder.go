@@ -121,7 +121,7 @@ func (r *Recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 
 // Enqueue takes calls and returns at once; they are recorded as [Memory.Record] does,
 // soon. When the queue is full they are written before it returns, within
-// WriteTimeout. An error says that they were not taken: ErrNoScope, or they are lost,
+// WriteTimeout and judged by rules. An error says that they were not taken: ErrNoScope, or they are lost,
 // which OnError is told too.
 func (r *Recorder) Enqueue(ctx context.Context, s backends.Scope, calls ...Call) error {
 	s, _, err := r.memory.partition(ctx, s)
@@ -174,7 +174,7 @@ func (r *Recorder) take(ctx context.Context, list []waiting) error {
 func (r *Recorder) writeNow(ctx context.Context, list []waiting) error {
 	limited, cancel := context.WithTimeout(ctx, r.cfg.WriteTimeout)
 	defer cancel()
-	err := r.record(limited, list)
+	err := r.record(limited, list, false)
 	if err != nil {
 		err = r.lost(ctx, list, err)
 	}
@@ -211,14 +211,14 @@ func (r *Recorder) done(n int, err error) {
 	r.wake.Broadcast()
 }
 
-// record writes calls of one workspace once.
-func (r *Recorder) record(ctx context.Context, list []waiting) (err error) {
+// record writes calls of one workspace once; a model judges them for who is patient.
+func (r *Recorder) record(ctx context.Context, list []waiting, patient bool) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	resp, err := r.memory.Record(ctx, &RecordRequest{Scope: list[0].scope, Calls: calls(list)})
+	resp, err := r.memory.record(ctx, &RecordRequest{Scope: list[0].scope, Calls: calls(list)}, patient && r.memory.cfg.Judge)
 	if resp == nil {
 		return err
 	}

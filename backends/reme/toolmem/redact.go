@@ -4,29 +4,14 @@
 package toolmem
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // redacted stands where a secret stood.
 const redacted = "[redacted]"
-
-// secretName are names of fields that hold secrets, with what may stand before them
-// in a name: db_password, X-Api-Key.
-const secretName = `[A-Za-z0-9_.-]*(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|(?:auth|access|refresh|id|session|bearer|bot)[_-]?token|credentials?|authorization|set-cookie|cookie)`
-
-var (
-	privateKey = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)`)
-	bearer     = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
-	inURL      = regexp.MustCompile(`(://[^/\s:@"']{0,200}:)([^/\s@"'\[]{1,200})(@)`)
-	// knownKeys are the forms that well-known services give their keys.
-	knownKeys = regexp.MustCompile(`\b(?:sk-[A-Za-z0-9_-]{16,}|[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|LTAI[A-Za-z0-9]{12,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.?[A-Za-z0-9_-]*)`)
-	// quotedField is a field in quotes, also in JSON that stands in a JSON text.
-	quotedField = regexp.MustCompile(`(?i)(\\*["'](?:` + secretName + `|[A-Za-z0-9_.-]*token|密码|口令|密钥|令牌)\\*["']\s*[:：=]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\+"(?:[^"\\])*\\+"|-?[0-9][0-9.eE+-]*)`)
-	bareField   = regexp.MustCompile(`(?i)((?:\b` + secretName + `|密码|口令|密钥|令牌)\s*(?:[:：=]|是|为)\s*|\btoken=)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&"'<>{}()\[\]，。；]+)`)
-	secretField = regexp.MustCompile(`(?i)^(?:` + secretName + `|(?:.*[_-])?token|密码|口令|密钥|令牌)$`)
-	pageToken   = regexp.MustCompile(`(?i)(page|next|continuation|prev|sync|cursor)[_-]?token`)
-)
 
 // RedactSecrets returns the text without the secrets that can be told by their form:
 // private keys, bearer tokens, passwords in URLs, keys of well-known services, and the
@@ -37,75 +22,163 @@ func RedactSecrets(s string) string {
 	if len(s) < 6 {
 		return s
 	}
-	s = privateKey.ReplaceAllString(s, redacted)
-	s = bearer.ReplaceAllStringFunc(s, func(m string) string {
-		part := bearer.FindStringSubmatch(m)
-		if !strings.ContainsAny(part[3], "0123456789=") && len(part[3]) < 20 {
-			return m // a word after "basic", not a token
-		}
-		return part[1] + part[2] + redacted
-	})
-	s = inURL.ReplaceAllString(s, "${1}"+redacted+"${3}")
-	s = knownKeys.ReplaceAllString(s, redacted)
-	s = quotedField.ReplaceAllStringFunc(s, redactField(quotedField))
-	return bareField.ReplaceAllStringFunc(s, redactField(bareField))
-}
-
-// redactField returns what replaces a match of a field: its name, and in quotes as
-// they were the word redacted.
-func redactField(form *regexp.Regexp) func(string) string {
-	return func(m string) string {
-		part := form.FindStringSubmatch(m)
-		name, value := part[1], part[2]
-		if pageToken.MatchString(name) {
-			return m
-		}
-		quote := value[:len(value)-len(strings.TrimLeft(value, `\"'`))]
-		switch inner := strings.Trim(value, `\"'`); {
-		case inner == "" || strings.HasPrefix(inner, redacted):
-			return m
-		case quote == "" && form == quotedField:
-			quote = `"`
-		}
-		return name + quote + redacted + quote
-	}
-}
-
-// redactInput returns a plain input without its secrets: every text goes through
-// redact, and the values of fields that are called like secrets go, too.
-func redactInput(v any, redact func(string) string) any {
-	switch x := v.(type) {
-	case string:
-		return redact(x)
-	case []any:
-		out := make([]any, len(x))
-		for i, e := range x {
-			out[i] = redactInput(e, redact)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k, e := range x {
-			if isSecret(k, e) {
-				out[redact(k)] = redacted
-				continue
+	lower := lowered(s)
+	var cuts []span
+	for _, f := range forms {
+		for i := 0; ; {
+			at := strings.Index(lower[i:], f.word)
+			if at < 0 {
+				break
 			}
-			out[redact(k)] = redactInput(e, redact)
+			i += at + len(f.word)
+			if c, found := f.find(s, i-len(f.word), i); found {
+				cuts = append(cuts, c)
+			}
 		}
-		return out
 	}
-	return v
+	return without(s, cuts)
 }
 
-// isSecret reports whether a field is called like a secret and holds something.
-func isSecret(name string, v any) bool {
-	switch x := v.(type) {
-	case nil, bool:
-		return false
-	case string:
-		if x == "" {
-			return false
+// span is a stretch of a text, with what is put in its place.
+type span struct {
+	from, upto int
+	instead    string
+}
+
+// without returns the text without the spans. Where they overlap all of them go.
+func without(s string, cuts []span) string {
+	if len(cuts) == 0 {
+		return s
+	}
+	slices.SortFunc(cuts, func(a, b span) int { return cmp.Or(a.from-b.from, b.upto-a.upto) })
+	var b strings.Builder
+	done := 0
+	for _, c := range cuts {
+		if c.from >= done {
+			b.WriteString(s[done:c.from])
+			b.WriteString(c.instead)
+		}
+		done = max(done, c.upto)
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// lowered returns s with its ASCII letters in lower case: as many bytes as s.
+func lowered(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
 		}
 	}
-	return secretField.MatchString(name) && !pageToken.MatchString(name)
+	return string(b)
 }
+
+// form is a form of secrets: a word in lower case by which they are looked for, since
+// looking for one is fast, and what tells whether one stands there.
+type form struct {
+	word string
+	find func(s string, from, upto int) (span, bool) // the word is s[from:upto]
+}
+
+var forms = secretForms()
+
+func secretForms() []form {
+	all := []form{{"-----begin ", findPEM}, {"bearer", findBearer}, {"basic", findBearer}, {"://", findInURL}}
+	for _, word := range []string{
+		"password", "passwd", "passphrase", "pwd", "secret", "apikey", "api_key", "api-key", "accesskey", "access_key", "access-key",
+		"privatekey", "private_key", "private-key", "token", "credential", "credentials", "authorization", "cookie", "密码", "口令", "密钥", "令牌",
+	} {
+		all = append(all, form{word, findField})
+	}
+	for word, rest := range map[string]string{
+		"sk-": `[A-Za-z0-9_-]{16,}`, "sk_": `(?:live|test)_[A-Za-z0-9]{10,}`, "rk_": `(?:live|test)_[A-Za-z0-9]{10,}`, "pk_": `(?:live|test)_[A-Za-z0-9]{10,}`,
+		"ghp_": `[A-Za-z0-9]{20,}`, "gho_": `[A-Za-z0-9]{20,}`, "ghu_": `[A-Za-z0-9]{20,}`, "ghs_": `[A-Za-z0-9]{20,}`, "ghr_": `[A-Za-z0-9]{20,}`,
+		"github_pat_": `[A-Za-z0-9_]{20,}`, "glpat-": `[A-Za-z0-9_-]{16,}`, "xox": `[abeprs]-[A-Za-z0-9-]{10,}`, "akia": `[A-Z0-9]{16}`, "asia": `[A-Z0-9]{16}`,
+		"aiza": `[A-Za-z0-9_-]{30,}`, "ltai": `[A-Za-z0-9]{12,}`, "hf_": `[A-Za-z0-9]{20,}`, "npm_": `[A-Za-z0-9]{30,}`,
+		"eyj": `[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.?[A-Za-z0-9_-]*`,
+	} {
+		all = append(all, form{word, findKnown(regexp.MustCompile(`^` + rest))})
+	}
+	return all
+}
+
+// findKnown finds the keys of a well-known service by how they go on.
+func findKnown(rest *regexp.Regexp) func(string, int, int) (span, bool) {
+	return func(s string, from, upto int) (span, bool) {
+		if from > 0 && isWord(s[from-1]) {
+			return span{}, false
+		}
+		n := len(rest.FindString(ahead(s, upto)))
+		return span{from, upto + n, redacted}, n > 0
+	}
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// maxSecret bounds how far a secret is followed, in bytes.
+const maxSecret = 8 << 10
+
+// ahead returns what follows i, as far as a secret may reach.
+func ahead(s string, i int) string { return s[i:min(len(s), i+maxSecret)] }
+
+var pem = regexp.MustCompile(`^[A-Z0-9 ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)`)
+
+func findPEM(s string, from, upto int) (span, bool) {
+	n := len(pem.FindString(ahead(s, upto)))
+	return span{from, upto + n, redacted}, n > 0
+}
+
+var credentials = regexp.MustCompile(`^(\s+)([A-Za-z0-9._~+/=-]{8,})`)
+
+// findBearer finds what follows "Bearer" and "Basic", unless it is a word.
+func findBearer(s string, _, upto int) (span, bool) {
+	m := credentials.FindStringSubmatch(ahead(s, upto))
+	if m == nil || !strings.ContainsAny(m[2], "0123456789=") && len(m[2]) < 20 {
+		return span{}, false
+	}
+	return span{upto + len(m[1]), upto + len(m[0]), redacted}, true
+}
+
+var userInfo = regexp.MustCompile(`^([^/\s:@"']{0,200}:)([^/\s@"'\[]{1,200})@`)
+
+func findInURL(s string, _, upto int) (span, bool) {
+	m := userInfo.FindStringSubmatch(ahead(s, upto))
+	if m == nil {
+		return span{}, false
+	}
+	return span{upto + len(m[1]), upto + len(m[0]) - 1, redacted}, true
+}
+
+// field is what follows a field's name: the quote that closes it, as it stands in JSON
+// and in JSON inside JSON; a sign; and a value in quotes or not. A value whose quote
+// was cut off ends with the text.
+var field = regexp.MustCompile(`^(?:[_-]?key)?(?:[_-]?id)?(\\*["'])?\s*([:：=]|是|为)\s*("(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|\\+"[^"\\]*(?:\\+"|$)|[^\s,;&"'<>{}()\[\]\\，。；]+)`)
+
+var aNumber = regexp.MustCompile(`^-?[0-9]`)
+
+// findField finds the value of a field that is called like a secret.
+func findField(s string, from, upto int) (span, bool) {
+	m := field.FindStringSubmatchIndex(ahead(s, upto))
+	if m == nil || pageToken.MatchString(s[max(0, from-12):upto]) {
+		return span{}, false
+	}
+	named, sign, value := m[2] >= 0, s[upto+m[4]:upto+m[5]], s[upto+m[6]:upto+m[7]]
+	quote := value[:len(value)-len(strings.TrimLeft(value, `\"'`))]
+	switch inner := strings.Trim(value, `\"'`); {
+	case inner == "" || inner == redacted:
+		return span{}, false
+	case !named && strings.EqualFold(s[from:upto], "token") && sign != "=" && (from == 0 || !strings.ContainsRune("_-", rune(s[from-1]))):
+		return span{}, false // "unexpected token: x"
+	case named && quote == "" && !aNumber.MatchString(inner):
+		return span{}, false // true, null
+	case named && quote == "":
+		quote = `"`
+	}
+	return span{upto + m[6], upto + m[7], quote + redacted + quote}, true
+}
+
+var pageToken = regexp.MustCompile(`(?i)(page|next|continuation|prev|sync|cursor)[_-]?token$`)

@@ -59,7 +59,7 @@ func (r *Recorder) next() []waiting {
 func (r *Recorder) persist(list []waiting) error {
 	wait := r.cfg.Backoff
 	for attempt := 1; ; attempt++ {
-		err := r.record(r.life, list)
+		err := r.record(r.life, list, true)
 		if err == nil || attempt >= r.cfg.Attempts || errors.Is(err, backends.ErrInvalid) || !r.pause(wait) {
 			return err
 		}
