@@ -19,7 +19,7 @@ import (
 type snapshot struct {
 	now    time.Time
 	byID   map[string]*backends.Memory   // of every kind, and about everybody
-	byText map[string][]*backends.Memory // the personal ones, whether they hold or not
+	byText map[string][]*backends.Memory // those that say what a statement says, whether they hold or not
 	active []*backends.Memory            // those of them that hold
 }
 
@@ -28,19 +28,39 @@ func (f *Flows) snapshot(ctx context.Context, d *Draft) (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("personal: %w", err)
 	}
+	lengths := map[int]bool{}
+	for _, st := range d.statements {
+		lengths[letters(st.memory.Text)] = true
+	}
 	s := &snapshot{now: d.now, byID: make(map[string]*backends.Memory, len(all)), byText: map[string][]*backends.Memory{}}
 	for _, m := range all {
 		s.byID[m.ID] = m
 		if !f.about(&d.place, m) {
 			continue
 		}
-		key := wordsOf(m)
-		s.byText[key] = append(s.byText[key], m)
+		if n := letters(m.Text); n < 0 || lengths[n] || lengths[-1] { // few are worth a key
+			key := wordsOf(m)
+			s.byText[key] = append(s.byText[key], m)
+		}
 		if m.Active() && !m.Expired(d.now) {
 			s.active = append(s.active, m)
 		}
 	}
 	return s, nil
+}
+
+// letters returns how many letters and digits a text of ASCII has, which texts of the
+// same words have in common; -1 for other texts.
+func letters(s string) (n int) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 0x80:
+			return -1
+		case '0' <= c && c <= '9', 'a' <= c|0x20 && c|0x20 <= 'z':
+			n++
+		}
+	}
+	return n
 }
 
 // same returns a memory that says what the statement says word for word, and of the
