@@ -25,8 +25,9 @@ const (
 	noteShare = 16
 )
 
-// noteKey is the key of the metadata with what somebody said about the outcome.
-const noteKey = "note"
+// NoteKey is the key of a trajectory's metadata with what somebody said about the
+// outcome, in words: the model that learns sees it.
+const NoteKey = "note"
 
 // language returns the language of the prompts for a trajectory: that in which people
 // and models speak, whatever tools return.
@@ -53,7 +54,7 @@ func (e *Extractor) heading(t *trajectory.Trajectory, success bool, lang flow.La
 		sb.WriteString(p.task + "\n" + trajectory.Indent(trajectory.Clip(what, limit/taskShare, counter)))
 	}
 	sb.WriteString(fmt.Sprintf(p.outcome, outcome, strconv.FormatFloat(t.Score, 'g', 4, 64)) + "\n")
-	if note, _ := t.Metadata[noteKey].(string); strings.TrimSpace(note) != "" {
+	if note, _ := t.Metadata[NoteKey].(string); strings.TrimSpace(note) != "" {
 		sb.WriteString(p.note + "\n" + trajectory.Indent(trajectory.Clip(note, limit/noteShare, counter)))
 	}
 	return sb.String()
