@@ -146,7 +146,7 @@ func TestToolCallsAreWrittenWithTheirIndex(t *testing.T) {
 	in := trajectory.Trajectory{Messages: []*schema.Message{schema.AssistantMessage("", []schema.ToolCall{{ID: "a"}, {ID: "b"}})}}
 	text, err := json.Marshal(in)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `"tool_calls":[{"index":0,"id":"a","type":"function","function":{}},{"index":1,"id":"b",`)
+	assert.Contains(t, string(text), `"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"","arguments":""}},{"index":1,"id":"b",`)
 	assert.Nil(t, in.Messages[0].ToolCalls[0].Index, "what was given is as it was")
 }
 

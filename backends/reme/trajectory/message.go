@@ -179,16 +179,31 @@ func wireOf(m *schema.Message) map[string]any {
 	return out
 }
 
-func callsOut(calls []schema.ToolCall) []schema.ToolCall {
-	out := make([]schema.ToolCall, len(calls))
+// callOut is a tool call as it is written: other than in Eino's own JSON, every field
+// of the protocol is there.
+type callOut struct {
+	Index    int            `json:"index"`
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Function functionOut    `json:"function"`
+	Extra    map[string]any `json:"extra,omitempty"`
+}
+
+type functionOut struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func callsOut(calls []schema.ToolCall) []callOut {
+	out := make([]callOut, len(calls))
 	for i, c := range calls {
-		if c.Index == nil {
-			c.Index = &i
+		out[i] = callOut{Index: i, ID: c.ID, Type: "function", Function: functionOut(c.Function), Extra: c.Extra}
+		if c.Index != nil {
+			out[i].Index = *c.Index
 		}
-		if c.Type == "" {
-			c.Type = "function"
+		if c.Type != "" {
+			out[i].Type = c.Type
 		}
-		out[i] = c
 	}
 	return out
 }
