@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/modelanswer"
@@ -30,9 +31,6 @@ type Outcome struct {
 	TaskID string  // Optional. Attempts at one task are compared with each other.
 	Note   string  // Optional. What was good or wrong, in words; the model that learns sees it.
 }
-
-// noteKey is where package extract finds what somebody said about the outcome.
-const noteKey = "note"
 
 // VerdictOf returns a [Config.Verdict] that reads how a turn went from the results of
 // one tool: a JSON object with a field that is a number, or true or false. Results
@@ -118,7 +116,7 @@ func (t *Turn) trajectory(o *Outcome) trajectory.Trajectory {
 		}
 	}
 	if o.Note != "" {
-		out.Metadata = map[string]any{noteKey: o.Note}
+		out.Metadata = map[string]any{extract.NoteKey: o.Note}
 	}
 	return out
 }
