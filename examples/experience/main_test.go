@@ -33,30 +33,33 @@ func anyHas(texts []string, part string) bool {
 	return false
 }
 
-var small = []string{"-seeds", "2", "-train", "4", "-instances", "4"}
+var (
+	small = []string{"-seeds", "2", "-train", "2", "-instances", "2"}
+	tiny  = []string{"-seeds", "1", "-train", "2", "-instances", "1"}
+)
 
 func TestTheProgramPrintsTheSameEachTime(t *testing.T) {
 	code, first, errs := program(t, append(small, "-v")...)
 	require.Equal(t, 0, code, errs)
 	require.Empty(t, errs)
 	for _, part := range []string{
-		"2 seeds from 1 on", "4 to train on, 4 others to test on", "no memory", "task and tool memory", "control: another family's memories", "up to 3 attempts",
-		"stored", "superseded", "deleted", "teacher calls", "better on", "n = 8 test cellars an arm", "Not claimed", "ground gives way", "task: ", "tool: ",
+		"2 seeds from 1 on", "2 to train on, 2 others to test on", "no memory", "task and tool memory", "control: another family's memories", "up to 3 attempts",
+		"stored", "superseded", "deleted", "teacher calls", "better on", "n = 4 test cellars an arm", "Not claimed", "ground gives way", "task: ", "tool: ",
 	} {
 		assert.Contains(t, first, part)
 	}
 	_, again, _ := program(t, append(small, "-v")...)
 	assert.Equal(t, first, again)
-	_, other, _ := program(t, append(small, "-v", "-seed", "40")...)
+	_, other, _ := program(t, append(tiny, "-v", "-seed", "40")...)
 	assert.NotEqual(t, first, other)
 }
 
 // Where the memories are kept makes no difference, and nothing is left behind.
 func TestOnRedis(t *testing.T) {
-	_, want, _ := program(t, small...)
+	_, want, _ := program(t, tiny...)
 	t.Run("miniredis", func(t *testing.T) {
 		server := miniredis.RunT(t)
-		code, got, errs := program(t, append(small, "-redis", "redis://"+server.Addr())...)
+		code, got, errs := program(t, append(tiny, "-redis", "redis://"+server.Addr())...)
 		require.Equal(t, 0, code, errs)
 		assert.Equal(t, want, got)
 		for _, key := range server.Keys() {
@@ -65,14 +68,14 @@ func TestOnRedis(t *testing.T) {
 		}
 	})
 	t.Run("server", func(t *testing.T) {
-		code, got, errs := program(t, append(small, "-redis", testredis.Need(t).Start(t).URL())...)
+		code, got, errs := program(t, append(tiny, "-redis", testredis.Need(t).Start(t).URL())...)
 		require.Equal(t, 0, code, errs)
 		assert.Equal(t, want, got)
 	})
 }
 
 func TestAServerThatIsNotThereIsAFailure(t *testing.T) {
-	code, _, errs := program(t, append(small, "-redis", "redis://127.0.0.1:1/0?dial_timeout=100ms&max_retries=-1")...)
+	code, _, errs := program(t, append(tiny, "-redis", "redis://127.0.0.1:1/0?dial_timeout=100ms&max_retries=-1")...)
 	require.Equal(t, 1, code)
 	require.Contains(t, errs, "experience: seed ")
 }
