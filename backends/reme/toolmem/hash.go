@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 )
@@ -49,7 +50,12 @@ func plainAt(v any, depth int) (any, error) {
 		return nil, errDeep
 	}
 	switch x := v.(type) {
-	case nil, bool, json.Number:
+	case nil, bool:
+		return x, nil
+	case json.Number:
+		if !json.Valid([]byte(x)) || strings.ContainsAny(x.String(), `"[{tfn`) {
+			return nil, fmt.Errorf("%q is no number", x)
+		}
 		return x, nil
 	case string:
 		return strings.ToValidUTF8(x, "\uFFFD"), nil

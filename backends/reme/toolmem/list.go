@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -29,7 +30,7 @@ func (m *Memory) Names(ctx context.Context, s backends.Scope) ([]string, error) 
 		return nil, err
 	}
 	for _, memory := range memories {
-		if name := cardName(memory); name != "" && memory.Active() && !memory.Expired(m.cfg.Clock()) {
+		if name := cardName(p, memory); name != "" && memory.Active() && !memory.Expired(m.cfg.Clock()) {
 			all = append(all, name)
 		}
 	}
@@ -37,10 +38,11 @@ func (m *Memory) Names(ctx context.Context, s backends.Scope) ([]string, error) 
 	return slices.Compact(all), nil
 }
 
-// cardName returns the tool that a memory is the card of; "" for any other.
-func cardName(memory *backends.Memory) string {
-	name, _ := memory.Metadata[metaTool].(string)
-	if memory.Kind != backends.KindTool {
+// cardName returns the tool that a memory is the card of; "" for any other, also of
+// kind tool.
+func cardName(p backends.Partition, memory *backends.Memory) string {
+	name := strings.TrimSpace(memory.WhenToUse)
+	if memory.Kind != backends.KindTool || memory.ID != cardID(p, name) {
 		return ""
 	}
 	return name

@@ -72,7 +72,7 @@ func (m *Memory) read(ctx context.Context, p backends.Partition, tool string, li
 	return h, nil
 }
 
-// readMonth puts calls of a month before those that are there. What is no call, as
+// readMonth adds calls of a month. What is no call, as
 // somebody else's message under the name, is left out.
 func (m *Memory) readMonth(ctx context.Context, p backends.Partition, name string, r store.Range, h *history) error {
 	entries, err := m.cfg.Sessions.Read(ctx, p, name, r)
@@ -86,7 +86,7 @@ func (m *Memory) readMonth(ctx context.Context, p backends.Partition, name strin
 			calls = append(calls, c)
 		}
 	}
-	h.calls = append(calls, h.calls...)
+	h.calls = append(h.calls, calls...)
 	return nil
 }
 

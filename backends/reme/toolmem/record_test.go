@@ -75,6 +75,7 @@ func TestR15CallsThatCannotBeKeptAreToldAndTheOthersKept(t *testing.T) {
 		{Input: "no name", Output: "x"}, {Tool: "  ", Input: "x"}, {Tool: "search"}, {Tool: "search", Input: ""}, {Tool: strings.Repeat("x", 513), Input: "x"},
 		{Tool: "\xff", Input: "x"}, {Tool: "search", Input: loop}, {Tool: "search", Input: deep}, {Tool: "search", Input: "x", Time: start.Add(-91 * 24 * time.Hour)},
 		{Tool: "search", Input: "x", Time: start.Add(25 * time.Hour)}, {Tool: "search", Input: func() {}}, {Tool: "search", Input: "x", Metadata: loop},
+		{Tool: "search", Input: object("n", json.Number("abc"))}, {Tool: "search", Input: json.Number("[]")}, {Tool: "search", Input: json.RawMessage("{")},
 	}
 	resp, err := r.Record(ctx, &toolmem.RecordRequest{Scope: team, Calls: append(bad, call("search", 1), toolmem.Call{Tool: "fetch", Output: "only an output"}, toolmem.Call{Tool: "fetch", Input: "only an input"})})
 	require.NoError(t, err)
@@ -155,6 +156,8 @@ func TestTextsAreBoundedWithACount(t *testing.T) {
 	assert.Equal(t, 1, r.record(t, again).Tools[0].Repeated, "repeats are known whatever was left out")
 	again.Output = big[:300_000] + "!" + big[300_000:]
 	assert.Equal(t, 0, r.record(t, again).Tools[0].Repeated)
+	again.Output = big[:300_000] + "x" + big[300_001:]
+	assert.Equal(t, 1, r.record(t, again).Tools[0].Repeated, "of texts above 256 KiB the ends and the length count")
 }
 
 func TestOddNumbersOfCalls(t *testing.T) {

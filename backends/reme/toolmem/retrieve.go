@@ -85,7 +85,7 @@ func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveRes
 	}
 	scores := map[string]float64{}
 	for _, hit := range found {
-		if name := cardName(&hit.Memory); name != "" {
+		if name := cardName(p, &hit.Memory); name != "" {
 			tools = append(tools, name)
 			scores[name] = hit.Score
 		}
@@ -165,6 +165,7 @@ func (m *Memory) tool(ctx context.Context, p backends.Partition, r *RetrieveRequ
 	if err != nil {
 		return nil, err
 	}
+	m.addLoaded(log, c, r.Since)
 	known := c.usable(m.cfg.Clock())
 	if log.total == 0 && !known {
 		return nil, nil

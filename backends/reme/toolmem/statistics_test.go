@@ -6,6 +6,7 @@ package toolmem_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -179,4 +180,24 @@ func TestTotalsSurviveTheEndOfLogs(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 13, all[0].Metadata["calls_total"])
 	assert.EqualValues(t, 12, all[0].Metadata["calls_before"])
+}
+
+func TestALogThatBeganAnewIsNew(t *testing.T) {
+	r := newRig(t, setup{})
+	r.record(t, calls("x", 0, 12)...)
+	r.force(t, "x")
+	p, err := team.Partition(backends.PartitionWorkspace)
+	require.NoError(t, err)
+	require.NoError(t, r.store.Delete(ctx, p, "tool/x/2026-03"))
+	r.record(t, calls("x", 20, 23)...)
+	assert.EqualValues(t, 3, r.tool(t, "x").New)
+	r.force(t, "x")
+	assert.Zero(t, r.tool(t, "x").New)
+}
+
+func TestFailuresWithoutAWordAreCounted(t *testing.T) {
+	s := toolmem.Measure([]toolmem.Call{{Input: "x", Failed: true}, {Input: math.NaN(), Output: "ok"}})
+	assert.Equal(t, []toolmem.ErrorCount{{Class: toolmem.ErrorOther, Calls: 1, Example: "?"}}, s.Errors)
+	assert.Equal(t, 1, s.Failed)
+	assert.Zero(t, s.Empty)
 }

@@ -132,6 +132,7 @@ func (m *Memory) draft(ctx context.Context, d *Draft, t *drafted, old *card, for
 		t.fail(read, err)
 		return
 	}
+	m.addLoaded(t.log, old, time.Time{})
 	if old.record != nil {
 		t.version = old.record.Version
 	}
