@@ -107,7 +107,6 @@ func (b *batch) join(c *change, l *lesson) {
 	setTexts(next.Metadata, MetaSameAs, texts(c.before, MetaSameAs))
 	unite(&next, c.before)
 	corroborate(&next, l.key)
-	mark(&next, keyOf(c.before))
 	c.record, c.merged = &store.Record{Memory: next}, l
 }
 

@@ -283,6 +283,91 @@ func TestR8AMemoryIsJoinedOnceARequest(t *testing.T) {
 	assert.Equal(t, []string{what(pages) + " When reading paginated results from an API", what(third)}, w.active())
 }
 
+// Words that come of a joining are known like any others: nothing is stored twice.
+func TestR8WhatIsJoinedMayBeKnown(t *testing.T) {
+	w := open(t)
+	third := "When walking | Look at both sides of the road."
+	w.summarize(pages, third)
+	w.brain.decide = func(experience, experience) (string, string, string) {
+		return "merge", "When walking", what(third)
+	}
+	resp := w.summarize(pagesNear)
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUpdated}, outcomes(resp))
+	assert.Equal(t, w.find(what(third)).ID, resp.Items[0].Memory.ID)
+	assert.Equal(t, []string{what(pages), what(third)}, w.active())
+	twins := w.summarize("When reading a list of pages | Turn page after page until none is left.", "When reading lists of pages | Turn page after page until none is left.")
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUpdated, backends.OutcomeUnchanged}, outcomes(twins))
+	assert.Equal(t, []string{what(pages), what(third)}, w.active())
+}
+
+// What says the same as a lesson that says the same as a memory says the same as the
+// memory.
+func TestR8TheSameAsTheSame(t *testing.T) {
+	w := open(t)
+	w.summarize(pages)
+	third := "When reading paginated results out of an API | Read page after page until one comes empty, and count what comes."
+	w.brain.decide = func(fresh, known experience) (string, string, string) {
+		if fresh.Content == what(third) && known.Content == what(pages) {
+			return "distinct", "", ""
+		}
+		return "same", "", ""
+	}
+	resp := w.summarize(pagesNear, third)
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUpdated, backends.OutcomeUpdated}, outcomes(resp))
+	assert.EqualValues(t, 2, w.find(what(pages)).Metadata[task.MetaCorroborated])
+	assert.Equal(t, []string{what(pages)}, w.active())
+}
+
+// A joining that brings nothing new writes no new memory.
+func TestR8AJoiningThatAddsNothing(t *testing.T) {
+	w := open(t)
+	w.brain.decide = func(_, known experience) (string, string, string) { return "merge", known.WhenToUse, known.Content }
+	id := w.summarize(pages).Memories[0].ID
+	resp := w.summarize(pagesNear)
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUpdated}, outcomes(resp))
+	assert.Equal(t, id, w.find(what(pages)).ID)
+}
+
+// What another process joins meanwhile is counted on the joined one, not on the one
+// that holds no more.
+func TestR8AMemoryThatIsJoinedMeanwhile(t *testing.T) {
+	st := openStore(t)
+	other := joining(open(t, on(st)))
+	old := other.summarize(pages).Memories[0]
+	f := &faulty{Store: st}
+	w := open(t, on(f))
+	w.brain.decide = func(experience, experience) (string, string, string) { return "same", "", "" }
+	f.before = func(call string) {
+		if call == "Get" {
+			f.before = nil
+			other.summarize("When reading paginated results out of an API | Read page after page until one is empty, and count what comes.")
+		}
+	}
+	w.summarize(pagesNear)
+	was, err := w.keeper.Get(ctx, inn, old.ID)
+	require.NoError(t, err)
+	assert.Nil(t, was.Metadata[task.MetaCorroborated])
+	assert.EqualValues(t, 2, w.find(what(pages) + " Then stop.").Metadata[task.MetaCorroborated])
+}
+
+// A memory that somebody corrects while it is compared with is compared with again.
+func TestR8AMemoryThatChangesMeanwhile(t *testing.T) {
+	st := openStore(t)
+	other := open(t, on(st))
+	id := other.summarize(pages).Memories[0].ID
+	f := &faulty{Store: st}
+	w := joining(open(t, on(f)))
+	f.before = func(call string) {
+		if call == "Get" {
+			f.before = nil
+			_, err := other.keeper.Update(ctx, inn, &backends.UpdateRequest{ID: id, Text: ptr("Do something else.")})
+			assert.NoError(t, err)
+		}
+	}
+	assert.Equal(t, []backends.Outcome{backends.OutcomeAdded}, outcomes(w.summarize(pagesNear)))
+	assert.Equal(t, []string{"Do something else.", what(pagesNear)}, w.active())
+}
+
 // Without a model only what differs in nothing that matters counts as known.
 func TestR8WithoutAModelTheWordsDecide(t *testing.T) {
 	w := open(t, withModel(nil))

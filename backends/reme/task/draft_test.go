@@ -128,6 +128,31 @@ func onARequestOfAKnownKeyIsFree(t *testing.T, st store.Store) {
 	assert.False(t, elsewhere.Replayed, "keys are those of a workspace")
 }
 
+// Of two calls with one key at the same time one is told what the other stored.
+func TestAKeyThatBecomesKnownMeanwhile(t *testing.T) {
+	st := openStore(t)
+	other := open(t, on(st))
+	f := &faulty{Store: st}
+	w := open(t, on(f))
+	applies := 0
+	f.before = func(call string) {
+		if call != "Apply" {
+			return
+		}
+		if applies++; applies == 2 { // the first asks whether the key is known
+			f.before = nil
+			_, err := other.Summarize(ctx, &task.SummaryRequest{Scope: shop, Trajectories: attempts(pages), IdempotencyKey: "k"})
+			assert.NoError(t, err)
+		}
+	}
+	resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Trajectories: attempts(login), IdempotencyKey: "k"})
+	require.NoError(t, err)
+	assert.True(t, resp.Replayed)
+	require.Len(t, resp.Memories, 1)
+	assert.Equal(t, what(pages), resp.Memories[0].Text)
+	assert.Equal(t, []string{what(pages)}, w.active())
+}
+
 func TestSummarizeRefusesWhatCannotBeMeant(t *testing.T) {
 	w := open(t)
 	for name, c := range map[string]struct {

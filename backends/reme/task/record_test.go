@@ -98,13 +98,20 @@ func TestRecordLooksAgain(t *testing.T) {
 func TestUseFollowsTheChain(t *testing.T) {
 	w := open(t)
 	old := w.summarize(pages).Memories[0]
+	_, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{old.ID}})
+	require.NoError(t, err)
 	w.brain.decide = func(_, known experience) (string, string, string) {
 		return "merge", known.WhenToUse, known.Content + " Then stop."
 	}
 	next := w.summarize(pagesNear).Memories[0]
-	got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{old.ID, next.ID}, Useful: []string{old.ID}})
+	got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{old.ID, next.ID}, AllUseful: true})
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []task.Recorded{{ID: old.ID, As: next.ID, Freq: 1, Utility: 1}, {ID: next.ID, As: next.ID, Freq: 1, Utility: 1}}, got.Recorded)
+	want := []task.Recorded{{ID: old.ID, As: next.ID, Freq: 2, Utility: 1}, {ID: next.ID, As: next.ID, Freq: 2, Utility: 1}}
+	assert.ElementsMatch(t, want, got.Recorded)
+	gone, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop, Rule: &task.Rule{MaxUtility: 1}, DryRun: true})
+	require.NoError(t, err)
+	require.Len(t, gone.Deleted, 1, "the link of the chain that holds, and no other")
+	assert.Equal(t, next.ID, gone.Deleted[0].ID)
 }
 
 func TestARepeatedRecordCountsOnce(t *testing.T) {

@@ -194,6 +194,7 @@ func TestR9RecallRerankRewrite(t *testing.T) {
 	plain := w.retrieve(task.RetrieveRequest{Query: "sell kettles", TopK: 3})
 	require.Len(t, plain.Hits, 3)
 	assert.Zero(t, w.brain.calls(), "no model unless asked for")
+	assert.Equal(t, backends.Usage{}, plain.Report.Usage)
 	assert.Equal(t, "Memory 1\n  When to use: "+plain.Hits[0].WhenToUse+"\n  Experience: "+plain.Hits[0].Text, strings.SplitN(plain.Answer, "\n\n", 2)[0])
 	assert.Equal(t, plain.IDs(), []string{plain.Hits[0].ID, plain.Hits[1].ID, plain.Hits[2].ID})
 
@@ -338,7 +339,9 @@ func TestDEF29FlowsInChineseAndWithoutTools(t *testing.T) {
 }
 
 func TestPromptsAreReplaceable(t *testing.T) {
-	w := open(t, config(func(c *task.Config) { c.Prompts = &task.Prompts{Rerank: "Order them by colour.", Header: "Known:"} }))
+	own := &task.Prompts{Rerank: "Order them by colour.", Header: "Known:"}
+	w := open(t, config(func(c *task.Config) { c.Prompts = own }))
+	own.Header = "Changed later:"
 	w.put(pool(2)...)
 	w.brain.rank = func(int) string { return `{"ranked_indices":[]}` }
 	w.retrieve(task.RetrieveRequest{Query: "kettle", Rerank: true})

@@ -56,7 +56,7 @@ func (t *try) same(p *pair) bool {
 // merge settles a lesson that is to be joined with another, if that one still stands
 // alone.
 func (t *try) merge(p *pair, joined map[string]bool) {
-	l, v := p.lesson, t.verdict(p)
+	l := p.lesson
 	if p.twin != nil {
 		if p.twin.fate == fateAdd && !joined[p.twin.key] {
 			joined[p.twin.key] = true
@@ -64,12 +64,7 @@ func (t *try) merge(p *pair, joined map[string]bool) {
 		}
 		return
 	}
-	words := keeper.TextKey(backends.KindTask, v.WhenToUse, v.Content)
-	switch {
-	case joined[p.known.ID]:
-	case words == keyOf(p.known):
-		l.fate, l.known = fateSame, p.known
-	default:
+	if !joined[p.known.ID] {
 		joined[p.known.ID] = true
 		l.fate, l.known = fateMerge, p.known
 	}
