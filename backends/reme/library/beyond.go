@@ -20,19 +20,25 @@ type beyond object
 // takeBeyond takes it out of a line's metadata. What somebody else keeps under that
 // name stays there.
 func takeBeyond(metadata object) (beyond, error) {
-	o, err := parseObject(metadata[beyondKey])
-	if err != nil {
-		return nil, nil
+	o, _ := parseObject(metadata[beyondKey])
+	version := versionOf(o)
+	if version > beyondVersion {
+		return nil, fmt.Errorf("metadata.%s is of version %v: a later einomem wrote it; load it with that one", beyondKey, version)
 	}
-	var version *float64
-	if o.take("v", &version) != nil || version == nil {
-		return nil, nil
+	if version > 0 {
+		delete(metadata, beyondKey)
+		return beyond(o), nil
 	}
-	if *version > beyondVersion {
-		return nil, fmt.Errorf("metadata.%s is of version %v: a later einomem wrote it; load it with that one", beyondKey, *version)
+	return nil, nil
+}
+
+// versionOf takes out the version, 0 if there is none.
+func versionOf(o object) float64 {
+	var version float64
+	if o.take("v", &version) != nil {
+		return 0
 	}
-	delete(metadata, beyondKey)
-	return beyond(o), nil
+	return version
 }
 
 // apply sets the fields that it names.

@@ -31,7 +31,7 @@ type disaster struct {
 	make func(f *faulty, n int)
 }
 
-var away = fmt.Errorf("the store is away: %w", backends.ErrUnavailable)
+var errAway = fmt.Errorf("the store is away: %w", backends.ErrUnavailable)
 
 var disasters = []disaster{
 	{"the process dies before the call", func(f *faulty, n int) {
@@ -51,7 +51,7 @@ var disasters = []disaster{
 
 func failIf(fails bool) error {
 	if fails {
-		return away
+		return errAway
 	}
 	return nil
 }
@@ -212,6 +212,26 @@ func TestR21ASlowLoadIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrConflict)
 	require.Equal(t, []string{"c0", "c1"}, w.ids(shop))
 	require.Equal(t, 4, w.load(shop, before).Loaded)
+}
+
+// One that was silent for long goes on if nobody came in between.
+func TestR21ASilentLoadGoesOn(t *testing.T) {
+	w := open(t, options{})
+	w.load(shop, before)
+	f := &faulty{Store: w.store}
+	puts := 0
+	f.before = func(_ int, name string) error {
+		if name == "PutBlob" {
+			if puts++; puts <= 4 { // three of memories, one of ids
+				w.clock.pass(2 * library.LeaseFor)
+			}
+		}
+		return nil
+	}
+	silent := open(t, options{store: f, clock: w.clock, config: library.Config{OneBatch: staging}})
+	silent.load(shop, after)
+	require.True(t, whole(t, w, nil))
+	w.nothingStaged(shop)
 }
 
 // When it gives up, it leaves alone what the other one has put aside.

@@ -33,18 +33,20 @@ func (l *Library) Delete(ctx context.Context, r *DeleteRequest) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := 0
+	remove := l.deleteAll
 	if r.Erase {
-		var dropped store.DropCount
-		dropped, err = l.keeper.Store().Drop(ctx, at.partition)
-		n = dropped.Records
-	} else {
-		n, err = l.deleteAll(ctx, at, l.reporter(r.Progress))
+		remove = l.erase
 	}
+	n, err := remove(ctx, at, l.reporter(r.Progress))
 	if err != nil {
 		return n, fmt.Errorf("library: deleting workspace %s: %w", at.partition.ID, err)
 	}
 	return n, nil
+}
+
+func (l *Library) erase(ctx context.Context, at *place, _ Progress) (int, error) {
+	dropped, err := l.keeper.Store().Drop(ctx, at.partition)
+	return dropped.Records, err
 }
 
 func (l *Library) deleteAll(ctx context.Context, at *place, tell Progress) (int, error) {
@@ -123,9 +125,11 @@ func (l *Library) deleteIDs(ctx context.Context, at *place, ids []string) (*Dele
 	if err != nil {
 		return nil, err
 	}
+	told := map[string]bool{}
+	first := func(id string) bool { again := told[id]; told[id] = true; return !again }
 	var there []string
 	for i := range held {
-		if held[i].Kind != backends.KindCore && !slices.Contains(there, held[i].ID) {
+		if held[i].Kind != backends.KindCore && first(held[i].ID) {
 			there = append(there, held[i].ID)
 		}
 	}
@@ -135,12 +139,12 @@ func (l *Library) deleteIDs(ctx context.Context, at *place, ids []string) (*Dele
 			return nil, err
 		}
 	}
-	gone := map[string]bool{}
+	clear(told)
 	for _, id := range out.Deleted {
-		gone[id] = true
+		told[id] = true
 	}
 	for _, id := range ids {
-		if !gone[id] && !slices.Contains(out.Missing, id) {
+		if first(id) {
 			out.Missing = append(out.Missing, id)
 		}
 	}

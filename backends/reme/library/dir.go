@@ -105,5 +105,9 @@ func (d *Dir) replace(name, id string, write func(*os.File) error) (err error) {
 	if err := d.root.Rename(temp, name); err != nil {
 		return fmt.Errorf("putting file %q in its place: %w", name, err)
 	}
+	if folder, err := d.root.Open("."); err == nil { // so that the new name is on disk, where folders can be synced
+		_ = folder.Sync()
+		_ = folder.Close()
+	}
 	return nil
 }

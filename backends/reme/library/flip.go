@@ -20,6 +20,7 @@ import (
 func (s *stage) flip(ctx context.Context, j *journal, tell Progress) error {
 	ld := &loading{Library: s.Library, at: s.at, request: &LoadRequest{Mode: j.Mode}}
 	done := 0
+	s.moved = 0
 	for n := range j.Puts {
 		records, err := s.staged(ctx, putName(j.ID, n))
 		if err != nil {
@@ -79,6 +80,9 @@ func (ld *loading) move(ctx context.Context, s *stage, key string, space *store.
 			}
 			batch.Embedding = nil
 			_, err = ld.keeper.Store().Apply(ctx, ld.at.partition, batch)
+		}
+		if err == nil {
+			s.moved += len(puts)
 		}
 		return err
 	})

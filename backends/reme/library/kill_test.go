@@ -35,9 +35,8 @@ func TestChild(t *testing.T) {
 	require.NoError(t, err)
 	f := &faulty{Store: st, before: func(call int, _ string) error {
 		if call == n {
-			self, err := os.FindProcess(os.Getpid())
-			if err == nil {
-				err = self.Kill()
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = self.Kill()
 			}
 			select {} // until it is dead
 		}

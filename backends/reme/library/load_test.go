@@ -59,9 +59,7 @@ func TestR21LoadMergesAndAdds(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, got.Removed)
 		require.Equal(t, []string{"old", "new", "new", "newest"}, texts())
-		if o.config.OneBatch == 0 {
-			require.Equal(t, []int{1, 1}, []int{got.Loaded, got.Skipped})
-		}
+		require.Equal(t, []int{1, 1}, []int{got.Loaded, got.Skipped})
 		_, err = w.Load(w.ctx, &library.LoadRequest{Scope: shop, Mode: "sometimes"}, strings.NewReader(many("a", 1)))
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	})

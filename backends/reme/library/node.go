@@ -3,8 +3,6 @@
 
 package library
 
-import "encoding/json"
-
 // readNode turns a line of the files of ReMe's local vector store into one of its
 // dumps. Vectors are of a model that nobody names: they are left out.
 func readNode(o object) error {
@@ -24,7 +22,7 @@ func readNode(o object) error {
 		if _, taken := o[name]; taken {
 			name = "metadata." + name
 		}
-		o[name] = json.RawMessage(raw)
+		o[name] = raw
 	}
 	return nil
 }

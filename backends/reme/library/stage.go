@@ -24,6 +24,7 @@ import (
 const (
 	stagedMost  = 500     // memories in a blob, and so in a batch: never more than Config.OneBatch
 	stagedBytes = 4 << 20 // of input in a blob
+	embedMost   = 100     // texts embedded before the lease is renewed
 	removedMost = 1000    // ids in a blob, and so in a batch: never more than Config.OneBatch
 )
 
@@ -33,6 +34,7 @@ type stage struct {
 	at    *place
 	id    string
 	token int64
+	moved int      // memories written by flip
 	left  *journal // of a load of before that was decided and not finished
 }
 
@@ -109,9 +111,24 @@ func (s *stage) tidy(ctx context.Context) {
 func putName(id string, n int) string  { return fmt.Sprintf("%s/put/%08d", id, n) }
 func goneName(id string, n int) string { return fmt.Sprintf("%s/gone/%08d", id, n) }
 
-// put puts data aside, if the lease still holds.
+// renew renews the lease, also one that ran out, unless another load had it since.
+func (s *stage) renew(ctx context.Context) error {
+	u := s.held()
+	u.Token = 0
+	st, err := s.keeper.Store().Update(ctx, s.at.partition, u)
+	if err != nil {
+		return err
+	}
+	if st.Lease.Token != s.token {
+		s.token = st.Lease.Token // to be given back
+		return fmt.Errorf("%w: this load was silent for more than %v, and another one came in between: load again", backends.ErrConflict, leaseFor)
+	}
+	return nil
+}
+
+// put puts data aside, if the lease is still ours.
 func (s *stage) put(ctx context.Context, name string, data []byte) error {
-	if _, err := s.keeper.Store().Update(ctx, s.at.partition, s.held()); err != nil {
+	if err := s.renew(ctx); err != nil {
 		return err
 	}
 	return s.keeper.Store().PutBlob(ctx, s.at.partition, sessionID, name, data)
@@ -151,7 +168,8 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 	if err := s.flip(ctx, j, ld.tell); err != nil {
 		return err
 	}
-	ld.out.Loaded, ld.out.Removed = j.Memories, j.Removed
+	ld.out.Loaded, ld.out.Removed = s.moved, j.Removed
+	ld.out.Skipped += j.Memories - s.moved
 	if err := s.forget(ctx); err != nil {
 		return err
 	}
@@ -189,8 +207,13 @@ func (ld *loading) putAside(ctx context.Context, s *stage, j *journal, records [
 }
 
 func (ld *loading) putRecords(ctx context.Context, s *stage, j *journal, records []*store.Record) error {
-	if err := ld.embed(ctx, records); err != nil {
-		return err
+	for part := range slices.Chunk(records, embedMost) { // an embedder may be slow
+		if err := ld.embed(ctx, part); err != nil {
+			return err
+		}
+		if err := s.renew(ctx); err != nil {
+			return err
+		}
 	}
 	var data []byte
 	for _, r := range records {
@@ -234,6 +257,9 @@ func (ld *loading) putGone(ctx context.Context, s *stage, j *journal) error {
 func (ld *loading) decide(ctx context.Context, s *stage, j *journal) error {
 	text, err := json.Marshal(j)
 	if err != nil {
+		return err
+	}
+	if err := s.renew(ctx); err != nil {
 		return err
 	}
 	u := s.held()
