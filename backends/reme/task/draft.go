@@ -30,11 +30,11 @@ type SummaryRequest struct {
 	// The error comes beside the response then. Optional. Defaults to all or nothing.
 	KeepPartial bool
 	// IdempotencyKey makes a repeated call harmless and free: what the first one
-	// stored is told again. At most 480 bytes. Optional. The same experience is
-	// recognised without it.
+	// stored is told again. It is used up by a call that returned no error. At most 480
+	// bytes. Optional. The same experience is recognised without it.
 	IdempotencyKey string
 
-	Metadata map[string]any // Kept with each memory, under what is learnt. JSON values. Optional.
+	Metadata map[string]any // Kept with each memory; the keys that begin with Meta here are not the caller's. JSON values. Optional.
 	Author   string         // Who wrote it down. Optional. Defaults to Config.Author.
 }
 
@@ -126,8 +126,12 @@ func (m *Memory) draft(ctx context.Context, r *SummaryRequest) (*Draft, error) {
 	}
 	if r.IdempotencyKey != "" {
 		d.key = "task/summary/" + r.IdempotencyKey
-		if d.replayed, err = m.replayed(ctx, d); err != nil || d.replayed != nil {
-			return d, err
+		if d.replayed, d.err = m.replayed(ctx, d); d.err != nil {
+			d.run.Stage(StageStore).Fail(d.err)
+			d.Report = d.run.Report()
+		}
+		if d.err != nil || d.replayed != nil {
+			return d, d.err
 		}
 	}
 	d.Candidates, err = m.extract(ctx, d.run, r)
@@ -135,6 +139,9 @@ func (m *Memory) draft(ctx context.Context, r *SummaryRequest) (*Draft, error) {
 		err = failed
 	}
 	d.Report = d.run.Report()
+	if err != nil {
+		d.key = "" // a repeat is to learn the rest
+	}
 	if err != nil && (!r.KeepPartial || ctx.Err() != nil) {
 		d.Candidates, d.err = nil, err
 	}

@@ -50,10 +50,13 @@ func TestWhatIsStoredIsRedacted(t *testing.T) {
 	w := open(t, func(s *setup) { s.redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") } })
 	resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Candidates: []extract.Candidate{{
 		WhenToUse: "login with hunter2", Content: "say hunter2", Tags: []string{"hunter2"}, ToolsUsed: []string{"say hunter2"}, Query: "enter hunter2",
-	}}})
+		Extra: map[string]any{"note": []any{map[string]any{"why": "hunter2"}}, "run": "the model's"},
+	}}, Metadata: map[string]any{"run": "the caller's"}})
 	require.NoError(t, err)
 	m := w.find("say ***")
 	assert.NotContains(t, encode(m), "hunter2")
+	assert.Equal(t, []any{map[string]any{"why": "***"}}, m.Metadata["note"])
+	assert.Equal(t, "the caller's", m.Metadata["run"])
 	same, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Candidates: []extract.Candidate{{WhenToUse: "login with ***", Content: "say ***"}}})
 	require.NoError(t, err)
 	assert.Equal(t, resp.Memories[0].ID, same.Items[0].Memory.ID)

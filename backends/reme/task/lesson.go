@@ -37,11 +37,11 @@ type lesson struct {
 // lesson returns a candidate as a memory.
 func (t *try) lesson(c *extract.Candidate) *lesson {
 	k, d := t.m.keeper, t.draft
-	meta, _ := keeper.CloneJSON(d.metadata).(map[string]any)
-	if meta == nil {
-		meta = map[string]any{}
+	meta := map[string]any{}
+	for key, v := range c.Extra { // the model's own words, which take nobody's place
+		meta[key] = redactedJSON(k, v)
 	}
-	for key, v := range c.Extra {
+	for key, v := range d.metadata {
 		meta[key] = keeper.CloneJSON(v)
 	}
 	put := func(key string, v any, there bool) {
@@ -81,6 +81,27 @@ func redacted(k *keeper.Keeper, list []string) []string {
 		}
 	}
 	return out
+}
+
+// redactedJSON returns a copy of a JSON value whose texts may be stored.
+func redactedJSON(k *keeper.Keeper, v any) any {
+	switch x := v.(type) {
+	case string:
+		return k.Redact(x)
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = redactedJSON(k, e)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for key, e := range x {
+			out[k.Redact(key)] = redactedJSON(k, e)
+		}
+		return out
+	}
+	return v
 }
 
 // keyOf is the key of the same words.

@@ -50,7 +50,8 @@ type RecordResponse struct {
 // utility in their metadata, each by one, added by the store in one atomic batch.
 // Whoever records at the same time, nothing is lost, and nothing else of a memory
 // changes. What is unknown is told and never created. An id counts once a request, and
-// so do those that were joined into one.
+// so do those that were joined into one. (A count that comes in the very moment in
+// which its memory is joined with another may stay with the one that was replaced.)
 func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
@@ -91,15 +92,36 @@ func (r *RecordRequest) validate() error {
 // write is a conflict.
 func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequest) (*RecordResponse, error) {
 	resp := &RecordResponse{}
-	found, err := m.keeper.Held(ctx, p, r.IDs...)
+	useful, err := m.used(ctx, p, r, resp)
 	if err != nil {
-		return nil, fmt.Errorf("task: %w", err)
+		return nil, err
 	}
 	b := &store.Batch{}
 	if r.IdempotencyKey != "" {
 		b.Key = "task/record/" + r.IdempotencyKey
 	}
-	useful := map[string]float64{} // by the memory that is counted
+	for _, id := range slices.Sorted(maps.Keys(useful)) { // two that were joined count once
+		b.Mutations = append(b.Mutations, store.Increment(id, MetaFreq, 1), store.Increment(id, MetaUtility, useful[id]))
+	}
+	if len(b.Mutations) == 0 && b.Key == "" {
+		return resp, nil
+	}
+	applied, err := m.keeper.Store().Apply(ctx, p, b)
+	if err != nil {
+		return nil, fmt.Errorf("task: recording the use of %d memories: %w", len(resp.Recorded), err)
+	}
+	resp.counts(applied)
+	return resp, nil
+}
+
+// used finds the memories that are to be counted, and returns what is to be added to
+// the utility of each.
+func (m *Memory) used(ctx context.Context, p backends.Partition, r *RecordRequest, resp *RecordResponse) (map[string]float64, error) {
+	found, err := m.keeper.Held(ctx, p, r.IDs...)
+	if err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	useful := map[string]float64{}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(r.IDs))) {
 		mem := found[id]
 		if mem != nil {
@@ -118,18 +140,7 @@ func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequ
 			useful[mem.ID] = 0
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(useful)) { // two that were joined count once
-		b.Mutations = append(b.Mutations, store.Increment(id, MetaFreq, 1), store.Increment(id, MetaUtility, useful[id]))
-	}
-	if len(b.Mutations) == 0 && b.Key == "" {
-		return resp, nil
-	}
-	applied, err := m.keeper.Store().Apply(ctx, p, b)
-	if err != nil {
-		return nil, fmt.Errorf("task: recording the use of %d memories: %w", len(resp.Recorded), err)
-	}
-	resp.counts(applied)
-	return resp, nil
+	return useful, nil
 }
 
 // counts fills in what the store counted. A repeat gets what the first call with the
