@@ -110,7 +110,7 @@ func (b *Backend) attempts(ctx context.Context, at *places, messages []backends.
 
 func (b *Backend) personalRequest(at *places, r *backends.AddRequest) *personal.SummaryRequest {
 	return &personal.SummaryRequest{
-		Scope: at.scope, Messages: r.Messages, Context: r.Context, Metadata: r.Metadata, Expires: r.Expires,
+		Scope: at.scope, Target: at.target, Messages: r.Messages, Context: r.Context, Metadata: r.Metadata, Expires: r.Expires,
 		Instructions: r.Instructions, Author: r.Author, IdempotencyKey: r.IdempotencyKey, Checkpoint: r.Checkpoint,
 	}
 }

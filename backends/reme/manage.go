@@ -15,23 +15,47 @@ import (
 )
 
 // found runs f on the partitions of a scope until one holds the memory.
-func (b *Backend) found(ctx context.Context, s backends.Scope, f func(backends.Partition) error) error {
+func (b *Backend) found(ctx context.Context, s backends.Scope, id string, f func(backends.Partition) error) error {
 	at, err := b.places(ctx, s)
 	if err != nil {
 		return err
 	}
 	for _, p := range at.all() {
-		if err = f(p); !errors.Is(err, backends.ErrNotFound) {
+		if err = b.reaches(ctx, at, p, id); err == nil {
+			err = f(p)
+		}
+		if !errors.Is(err, backends.ErrNotFound) {
 			return err
 		}
 	}
 	return err
 }
 
+// reaches is ErrNotFound where a memory is about another user of the workspace than the
+// one that the scope names.
+func (b *Backend) reaches(ctx context.Context, at *places, p backends.Partition, id string) error {
+	own := at.own()
+	if own == nil {
+		return nil
+	}
+	within, err := own.Compile()
+	if err != nil {
+		return fmt.Errorf("reme: %w", err)
+	}
+	held, err := b.keeper.Held(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	if m := held[id]; m != nil && !within(m) {
+		return fmt.Errorf("reme: memory %s of %s: %w", id, p, backends.ErrNotFound)
+	}
+	return nil
+}
+
 // Get implements [backends.Manager]. It looks into the partition of who speaks and
 // into the workspace, as far as the scope names them. So do Update, Delete and History.
 func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (m *backends.Memory, err error) {
-	err = b.found(ctx, r.Scope, func(p backends.Partition) error {
+	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
 		m, err = b.keeper.Get(ctx, p, r.ID)
 		return err
 	})
@@ -40,7 +64,7 @@ func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (m *backends.
 
 // Update implements [backends.Manager].
 func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *backends.Memory, err error) {
-	err = b.found(ctx, r.Scope, func(p backends.Partition) error {
+	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
 		m, err = b.keeper.Update(ctx, p, r)
 		return err
 	})
@@ -49,12 +73,12 @@ func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *bac
 
 // Delete implements [backends.Manager].
 func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
-	return b.found(ctx, r.Scope, func(p backends.Partition) error { return b.keeper.Delete(ctx, p, r) })
+	return b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error { return b.keeper.Delete(ctx, p, r) })
 }
 
 // History implements [backends.Manager].
 func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) (events []backends.Event, err error) {
-	err = b.found(ctx, r.Scope, func(p backends.Partition) error {
+	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
 		events, err = b.keeper.History(ctx, p, r.ID)
 		return err
 	})
@@ -74,7 +98,7 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 		return nil, err
 	}
 	asked := *r
-	asked.Cursor = cursor
+	asked.Cursor, asked.Filter = cursor, both(at.own(), r.Filter)
 	resp, err := b.keeper.List(ctx, partitions[index], &asked)
 	if err != nil {
 		return nil, err
@@ -104,11 +128,17 @@ func parseCursor(s string, partitions int) (index int, cursor string, err error)
 
 // DeleteAll implements [backends.Manager]. It reaches one partition: that of the user,
 // else the agent's own, else the workspace's. Who forgets a user does not erase what a
-// workspace shares; name the workspace alone for that.
+// workspace shares; name the workspace alone for that. With Personal.InWorkspace it is
+// what the workspace knows about the user, and nothing else.
 func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
 	at, err := b.places(ctx, r.Scope)
 	if err != nil {
 		return 0, err
 	}
-	return b.keeper.DeleteAll(ctx, at.owner(), r)
+	asked := *r
+	if at.target != "" && at.scope.UserID+at.scope.AgentID != "" {
+		about := at.about()
+		asked.Filter = both(&about, r.Filter)
+	}
+	return b.keeper.DeleteAll(ctx, at.owner(), &asked)
 }

@@ -4,12 +4,14 @@
 package reme
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/personal"
 )
 
 // places are the partitions that a scope names: the one of who speaks and the
@@ -18,6 +20,7 @@ type places struct {
 	scope     backends.Scope
 	personal  *backends.Partition // the user's, else the agent's own
 	workspace *backends.Partition
+	target    string // with Personal.InWorkspace: the name by which the user's memories are known there
 }
 
 // places returns where a call may go. A zero scope is that of the context.
@@ -37,7 +40,7 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) (*places, error)
 		return nil, fmt.Errorf("reme: %w", err)
 	}
 	if b.config.Personal.InWorkspace {
-		out.personal = out.workspace
+		out.personal, out.target = out.workspace, cmp.Or(s.UserID, personal.DefaultTarget)
 	}
 	if out.personal == nil && out.workspace == nil {
 		return nil, fmt.Errorf("reme: %w: name a user or an agent for personal memory, a workspace for task and tool memory", backends.ErrNoScope)
@@ -68,6 +71,34 @@ func (p *places) all() []backends.Partition {
 // owner is the partition of calls that reach one as a whole: whoever forgets a user
 // must not erase what others share.
 func (p *places) owner() backends.Partition { return p.all()[0] }
+
+// own are the conditions on what a call that names a user may reach in a partition. In
+// a workspace that holds what is known about several users it is what is about the one
+// that is named, and what is about nobody; nil is everything.
+func (p *places) own() *backends.Filter {
+	if p.target == "" || p.scope.UserID == "" {
+		return nil
+	}
+	f := backends.Or(backends.Ne("kind", string(backends.KindPersonal)), p.about())
+	return &f
+}
+
+// about is the condition on what is known about the user.
+func (p *places) about() backends.Filter {
+	return backends.And(backends.Eq("kind", string(backends.KindPersonal)), backends.Eq("metadata.target", p.target))
+}
+
+// both joins two conditions, either of which may be nil.
+func both(a, b *backends.Filter) *backends.Filter {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	f := backends.And(*a, *b)
+	return &f
+}
 
 // shared returns the filter without what it asks of the agent: a workspace is shared
 // between agents on purpose.

@@ -39,7 +39,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	var both errgroup.Group
 	if at.personal != nil && asksFor(q.Kinds, backends.KindPersonal) {
 		both.Go(func() (err error) {
-			about, err = b.searchPersonal(ctx, &q)
+			about, err = b.searchPersonal(ctx, at.target, &q)
 			return err
 		})
 	}
@@ -91,9 +91,9 @@ func asksFor(kinds []backends.Kind, some ...backends.Kind) bool {
 	return len(kinds) == 0 || slices.ContainsFunc(some, func(k backends.Kind) bool { return slices.Contains(kinds, k) })
 }
 
-func (b *Backend) searchPersonal(ctx context.Context, q *backends.SearchRequest) (backends.SearchResponse, error) {
+func (b *Backend) searchPersonal(ctx context.Context, target string, q *backends.SearchRequest) (backends.SearchResponse, error) {
 	resp, err := b.personal.Retrieve(ctx, &personal.RetrieveRequest{
-		Scope: q.Scope, Query: q.Query, TopK: q.TopK, Threshold: q.Threshold, Filter: q.Filter,
+		Scope: q.Scope, Target: target, Query: q.Query, TopK: q.TopK, Threshold: q.Threshold, Filter: q.Filter,
 		AsOf: q.AsOf, IncludeSuperseded: q.IncludeSuperseded, IncludeExpired: q.IncludeExpired, WithSources: q.WithSources,
 	})
 	if err != nil {
