@@ -102,6 +102,7 @@ func TestR13OfPartsThatFailTheOthersMayBeKept(t *testing.T) {
 	resp, err := w.Summarize(ctx, request)
 	require.ErrorIs(t, err, backends.ErrModel)
 	require.Equal(t, []backends.Outcome{backends.OutcomeFailed}, outcomes(resp))
+	assert.Zero(t, m.calls(relations), "what is not kept is not compared")
 	active, _ := w.known(t, ann)
 	assert.Empty(t, active)
 
