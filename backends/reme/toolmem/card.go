@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -141,7 +142,6 @@ func (m *Memory) written(p backends.Partition, d *drafted, old *card) *store.Rec
 	r := &store.Record{}
 	if old.record != nil {
 		*r = *old.record
-		r.Vector = nil
 	} else {
 		r.Created = m.keeper.Stamps(1)
 	}
@@ -160,6 +160,9 @@ func (m *Memory) written(p backends.Partition, d *drafted, old *card) *store.Rec
 	r.Scope = backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
 	r.Text = d.Guideline + "\n\n" + d.Statistics.Text(d.language)
 	r.Metadata, r.Observed, r.Origin = meta, d.Statistics.To, backends.Origin{Role: "tool", Author: d.by}
+	if old.record != nil && recall.EmbedText(&r.Memory) != recall.EmbedText(&old.record.Memory) {
+		r.Vector = nil
+	}
 	r.Invalidated, r.SupersededBy, r.Expires, r.Updated = time.Time{}, "", time.Time{}, m.cfg.Clock()
 	return r
 }

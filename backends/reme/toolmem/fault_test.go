@@ -119,7 +119,7 @@ func TestAStoreThatFailsIsAnErrorAndLeavesAllValid(t *testing.T) {
 		{"Forget", []string{"Delete", "Get", "Apply"}, func(r *rig) error { return r.Forget(ctx, team, "old") }},
 	} {
 		for _, call := range tc.fails {
-			for after := range int64(3) {
+			for after := range int64(2) {
 				t.Run(fmt.Sprintf("%s when %s fails after %d", tc.name, call, after), func(t *testing.T) {
 					plain := newRig(t, setup{model: writer(t)})
 					plain.record(t, calls("old", 0, 12)...)

@@ -60,6 +60,8 @@ type setup struct {
 	limits flow.Limits
 	clock  *clock
 	change func(*toolmem.Config)
+	// embeds makes vectors of guidelines
+	embeds *testmodel.Embedder
 }
 
 func newRig(t testing.TB, s setup) *rig {
@@ -74,10 +76,14 @@ func newRig(t testing.TB, s setup) *rig {
 		t.Cleanup(func() { _ = st.Close() })
 		r.store = st
 	}
-	ranker, err := recall.New(ctx, &recall.Config{Records: r.store, Keys: keeper.Keys, Clock: r.clock.Now})
+	rc := &recall.Config{Records: r.store, Keys: keeper.Keys, Clock: r.clock.Now}
+	if s.embeds != nil {
+		rc.Embedder, rc.EmbeddingModel = s.embeds, "hash"
+	}
+	ranker, err := recall.New(ctx, rc)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ranker.Close() })
-	r.keeper, err = keeper.New(&keeper.Config{Name: "test", Store: r.store, Ranker: ranker, Clock: r.clock.Now})
+	r.keeper, err = keeper.New(&keeper.Config{Name: "test", Store: r.store, Ranker: ranker, Embeds: s.embeds != nil, Clock: r.clock.Now})
 	require.NoError(t, err)
 	models, err := flow.New(&flow.Config{Name: "test", Model: s.model, Tools: toolmem.AnswerTools(), Limits: s.limits})
 	require.NoError(t, err)

@@ -72,21 +72,19 @@ func (m *Memory) read(ctx context.Context, p backends.Partition, tool string, li
 	return h, nil
 }
 
-// readMonth adds calls of a month. What is no call, as
-// somebody else's message under the name, is left out.
+// readMonth adds calls of a month. What is no call, as somebody else's message under
+// the name, is left out.
 func (m *Memory) readMonth(ctx context.Context, p backends.Partition, name string, r store.Range, h *history) error {
 	entries, err := m.cfg.Sessions.Read(ctx, p, name, r)
 	if err != nil {
 		return err
 	}
-	var calls []Call
 	for i := range entries {
 		var c Call
 		if json.Unmarshal([]byte(entries[i].Content), &c) == nil {
-			calls = append(calls, c)
+			h.calls = append(h.calls, c)
 		}
 	}
-	h.calls = append(h.calls, calls...)
 	return nil
 }
 

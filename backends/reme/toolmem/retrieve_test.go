@@ -4,6 +4,7 @@
 package toolmem_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/internal/testmodel"
 )
 
 func TestR18ByNamesWithCommas(t *testing.T) {
@@ -90,4 +92,28 @@ func TestTheToolForATask(t *testing.T) {
 	resp, err = r.Retrieve(ctx, &toolmem.RetrieveRequest{Scope: team, Query: "zymurgy"})
 	require.NoError(t, err, "a query that nothing fits is no error")
 	assert.Empty(t, resp.Tools)
+}
+
+func TestTheVectorOfAGuidelineIsMadeOnceForTheSameText(t *testing.T) {
+	e := &testmodel.Embedder{Dim: 64}
+	r := newRig(t, setup{model: writer(t), embeds: e})
+	r.record(t, calls("parcel", 0, 3)...)
+	assert.Equal(t, 1, r.force(t, "parcel").Report.Usage.EmbeddedTexts)
+	assert.Zero(t, r.force(t, "parcel").Report.Usage.EmbeddedTexts, "what is embedded of a tool is its name")
+	p, err := team.Partition(backends.PartitionWorkspace)
+	require.NoError(t, err)
+	records, err := r.keeper.Records(ctx, p, r.memories(t)[0].ID)
+	require.NoError(t, err)
+	assert.NotEmpty(t, records[0].Vector, "and stays")
+
+	e.Err = errors.New("down")
+	r.record(t, calls("mail", 0, 3)...)
+	_, err = r.Summarize(ctx, &toolmem.SummaryRequest{Scope: team, Force: true})
+	require.Error(t, err, "an embedder that is away stores nothing")
+	assert.Len(t, r.memories(t), 1)
+	assert.Equal(t, "guideline 2 of parcel", r.tool(t, "parcel").Guideline)
+	resp, err := r.Retrieve(ctx, &toolmem.RetrieveRequest{Scope: team, Query: "parcel"})
+	require.NoError(t, err)
+	require.Error(t, resp.Degraded, "and a query is answered by its words")
+	assert.Len(t, resp.Tools, 1)
 }

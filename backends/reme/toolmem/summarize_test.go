@@ -401,3 +401,48 @@ func TestR27PromptsCanBeReplaced(t *testing.T) {
 		}
 	}
 }
+
+// overtaking is a store in which somebody is faster between a look and a write.
+type overtaking struct {
+	store.Store
+	first func() // before the next write
+}
+
+func (o *overtaking) Apply(c context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
+	if f := o.first; f != nil {
+		o.first = nil
+		f()
+	}
+	return o.Store.Apply(c, p, b)
+}
+
+// Who loses the race between look and write looks again, for a first guideline as for
+// a later one.
+func TestDEF18WhoIsOvertakenLooksAgain(t *testing.T) {
+	other := newRig(t, setup{model: writer(t)})
+	o := &overtaking{Store: other.store}
+	r := newRig(t, setup{store: o, model: writer(t)})
+	for n := range 2 {
+		other.record(t, calls("x", 10*n, 10*n+10)...)
+		o.first = func() { other.force(t, "x") }
+		got := r.force(t, "x").Tools[0]
+		assert.Equal(t, toolmem.OutcomeUnchanged, got.Outcome)
+		assert.Contains(t, got.Memory.Text, fmt.Sprintf("guideline %d of x", n+1))
+		p, err := team.Partition(backends.PartitionWorkspace)
+		require.NoError(t, err)
+		events, err := r.keeper.History(ctx, p, got.Memory.ID)
+		require.NoError(t, err)
+		assert.Len(t, events, n+1, "written once")
+	}
+	o.first = func() { // with fewer calls than the draft knows of
+		p, err := team.Partition(backends.PartitionWorkspace)
+		require.NoError(t, err)
+		text := "by hand"
+		_, err = other.keeper.Update(ctx, p, &backends.UpdateRequest{ID: other.memories(t)[0].ID, Text: &text})
+		require.NoError(t, err)
+	}
+	other.record(t, calls("x", 20, 30)...)
+	got := r.force(t, "x").Tools[0]
+	assert.Equal(t, toolmem.OutcomeWritten, got.Outcome)
+	assert.Equal(t, r.memories(t)[0].Version, got.Memory.Version)
+}
