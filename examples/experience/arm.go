@@ -12,6 +12,7 @@ type arm struct {
 	careful  bool // the agent is told to inspect ground that is new to it
 	memory   bool // task memory, learnt from the training cellars
 	tools    bool // and tool memory
+	forgets  bool // forgets by ReMe's rule, after training, what seldom went with success
 	foreign  bool // the training cellars are of another family
 	attempts int  // at each test cellar, at most; 0: one
 }
@@ -22,6 +23,7 @@ var (
 	cautious   = arm{name: "no memory, told to inspect", careful: true}
 	withTask   = arm{name: "task memory", memory: true}
 	withTools  = arm{name: "task and tool memory", memory: true, tools: true}
+	forgetting = arm{name: "task memory, forgetting", memory: true, forgets: true}
 	irrelevant = arm{name: "control: another family's memories", memory: true, tools: true, foreign: true}
 
 	withoutRetry = arm{name: "no memory, up to 3 attempts", attempts: 3}
@@ -29,7 +31,7 @@ var (
 )
 
 var (
-	once   = []arm{without, cautious, withTask, withTools, irrelevant}
+	once   = []arm{without, cautious, withTask, forgetting, withTools, irrelevant}
 	thrice = []arm{withoutRetry, withRetry}
 )
 

@@ -54,6 +54,13 @@ func TestTheProgramPrintsTheSameEachTime(t *testing.T) {
 	assert.NotEqual(t, first, other)
 }
 
+func TestNothingIsClaimedThatTheNumbersDoNotShow(t *testing.T) {
+	code, out, errs := program(t, "-seeds", "1", "-train", "0", "-instances", "2")
+	require.Equal(t, 0, code, errs)
+	assert.Contains(t, out, nothing)
+	assert.NotContains(t, out, claimed)
+}
+
 // Where the memories are kept makes no difference, and nothing is left behind.
 func TestOnRedis(t *testing.T) {
 	_, want, _ := program(t, tiny...)

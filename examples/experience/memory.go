@@ -86,8 +86,8 @@ func (r *remembering) at(c *cellar.Cellar) backends.Scope {
 	return s
 }
 
-// train learns from an attempt at each cellar. In the end it forgets what did not prove
-// itself, and learns nothing more of tools.
+// train learns from an attempt at each cellar. In the end it learns nothing more of
+// tools, and forgets what did not prove itself, if the arm does that.
 func (r *remembering) train(ctx context.Context, all []*cellar.Cellar) error {
 	for _, c := range all {
 		if err := r.learn(ctx, c); err != nil {
@@ -95,6 +95,9 @@ func (r *remembering) train(ctx context.Context, all []*cellar.Cellar) error {
 		}
 	}
 	r.learning = false
+	if !r.arm.forgets {
+		return nil
+	}
 	_, err := r.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: r.scope})
 	return err
 }

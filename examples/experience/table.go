@@ -34,8 +34,10 @@ func (s *series) print(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	for _, c := range comparisons {
-		s.compare(out, c.of, c.to)
+	for _, arms := range comparisons {
+		c := s.compare(arms.of, arms.to)
+		fmt.Fprintf(out, "%s against %s: better on %d of %d seeds, worse on %d; %+.1f ± %.1f points\n",
+			arms.of.name, arms.to.name, c.better, c.seeds, c.worse, c.points.mean, c.points.sd)
 	}
 	return s.claim(out)
 }
@@ -66,27 +68,35 @@ func (s *series) tell(out io.Writer) {
 
 // comparisons are the arms that have the same attempts, and are set against each other.
 var comparisons = []struct{ of, to *arm }{
-	{&withTask, &without}, {&withTools, &without}, {&withTask, &cautious}, {&irrelevant, &without}, {&withRetry, &withoutRetry},
+	{&withTask, &without}, {&withTools, &without}, {&withTask, &cautious}, {&forgetting, &withTask}, {&irrelevant, &without}, {&withRetry, &withoutRetry},
 }
 
-// compare writes seed by seed how an arm did against another.
-func (s *series) compare(out io.Writer, of, to *arm) {
+// comparison is how an arm did against another, seed by seed.
+type comparison struct {
+	seeds, better, worse int
+	points               spread // of a hundred
+}
+
+func (s *series) compare(of, to *arm) comparison {
 	a, b := s.row(of), s.row(to)
-	more, less := 0, 0
+	c := comparison{seeds: len(a.results)}
 	var gains []float64
 	for i := range a.results {
 		gain := a.results[i].rate() - b.results[i].rate()
 		gains = append(gains, 100*gain)
 		switch {
 		case gain > 0:
-			more++
+			c.better++
 		case gain < 0:
-			less++
+			c.worse++
 		}
 	}
-	g := spreadOf(gains)
-	fmt.Fprintf(out, "%s against %s: better on %d of %d seeds, worse on %d; %+.1f ± %.1f points\n", of.name, to.name, more, len(gains), less, g.mean, g.sd)
+	c.points = spreadOf(gains)
+	return c
 }
+
+// clear reports whether the arm did better on most seeds.
+func (c comparison) clear() bool { return 2*c.better > c.seeds }
 
 func (s *series) row(a *arm) *row {
 	for _, r := range s.rows {
@@ -97,15 +107,25 @@ func (s *series) row(a *arm) *row {
 	return &row{arm: a}
 }
 
+// The claim, and what stands in its place where the numbers do not bear it out.
+const (
+	claimed = `Claimed: what attempts at some cellars taught reaches the agent in other cellars of the family, and changes what it does there; what another family taught does not help.`
+	nothing = `Claimed: nothing. Memory did not help on most seeds, or another family's did.`
+)
+
 // claim says what the table shows and what it does not.
 func (s *series) claim(out io.Writer) error {
 	o := s.options
+	text := nothing
+	if s.compare(&withTask, &without).clear() && !s.compare(&irrelevant, &without).clear() {
+		text = claimed
+	}
 	_, err := fmt.Fprintf(out, `
 Models: a scripted player and a scripted teacher: no language model, no network, no chance. Split: %d training and %d test cellars a seed, disjoint; n = %d test cellars an arm.
 Attempts: one at each training cellar and one at each test cellar, in every arm; in the last two rows up to 3 at each test cellar, in both. There the arm with memory
 keeps learning while it is tested, from attempts that end well (task.Retry); elsewhere nothing is learnt in tests. Success: the cellar says so, there is no judge.
-Claimed: what attempts at some cellars taught reaches the agent in other cellars of the family, and changes what it does there; what another family taught does not help.
+%s
 Not claimed: anything about how well language models learn or play, or about other tasks.
-`, o.train, o.instances, o.seeds*o.instances)
+`, o.train, o.instances, o.seeds*o.instances, text)
 	return err
 }

@@ -33,7 +33,7 @@ func in(ctx context.Context, f func(*cellar.Visit) (string, error)) (string, err
 	return f(v)
 }
 
-type nothing struct{}
+type bare struct{}
 
 type toward struct {
 	Direction string `json:"direction" jsonschema:"required" jsonschema_description:"north, east, south or west"`
@@ -53,7 +53,7 @@ func tools() ([]tool.BaseTool, error) {
 	var out []tool.BaseTool
 	var errs []error
 	add := func(t tool.BaseTool, err error) { out, errs = append(out, t), append(errs, err) }
-	add(utils.InferTool("look", "Tells what is next to you.", func(ctx context.Context, _ nothing) (string, error) {
+	add(utils.InferTool("look", "Tells what is next to you.", func(ctx context.Context, _ bare) (string, error) {
 		return in(ctx, (*cellar.Visit).Look)
 	}))
 	add(utils.InferTool("move", "Goes one cell, and tells what is next to you there.", func(ctx context.Context, a toward) (string, error) {
