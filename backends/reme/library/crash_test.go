@@ -357,3 +357,49 @@ func TestR21LearningBesideAStagedLoad(t *testing.T) {
 	require.NotContains(t, all, "a0", "one that the load replaces goes, used meanwhile or not")
 	require.Len(t, all, 52)
 }
+
+// What a dead load wrote already is not written over what was learnt since.
+func TestR21ResumedLoadsWriteNothingTwice(t *testing.T) {
+	w := open(t, options{})
+	w.load(shop, before)
+	f := &faulty{Store: w.store}
+	applied := 0
+	f.before = func(_ int, name string) error {
+		if name == "Apply" {
+			applied++
+		}
+		return failIf(applied > 2) // the decision, and the first batch
+	}
+	dying := open(t, options{store: f, clock: w.clock, config: library.Config{OneBatch: staging}})
+	got, err := dying.Load(w.ctx, &library.LoadRequest{Scope: shop}, strings.NewReader(after))
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.True(t, got.Committed)
+	_, err = w.store.Apply(w.ctx, partition(shop), &store.Batch{Mutations: []store.Mutation{store.Increment("b0", "freq", 1), store.Delete("b1")}})
+	require.NoError(t, err)
+	w.clock.pass(library.LeaseFor)
+	resumed, err := w.Resume(w.ctx, shop)
+	require.NoError(t, err)
+	require.Equal(t, &library.ResumeResponse{Finished: 51}, resumed)
+	all := w.all(shop)
+	require.Len(t, all, 50)
+	require.Equal(t, 1.0, all["b0"].Metadata["freq"])
+}
+
+// A load that comes between the look and the write of another is replaced by it, not
+// mixed with it.
+func TestR21ALoadBetweenLookAndWrite(t *testing.T) {
+	w := open(t, options{})
+	w.load(shop, before)
+	f := &faulty{Store: w.store}
+	between := 0
+	f.before = func(_ int, name string) error {
+		if name == "Apply" && between < 2 {
+			between++
+			w.load(shop, many(fmt.Sprint("between", between, "-"), 3))
+		}
+		return nil
+	}
+	slow := open(t, options{store: f, clock: w.clock})
+	require.Equal(t, &library.LoadResponse{Loaded: 51, Removed: 3}, slow.load(shop, after))
+	require.True(t, whole(t, w, nil))
+}
