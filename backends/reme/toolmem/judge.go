@@ -37,13 +37,22 @@ func (m *Memory) judge(ctx context.Context, r *recording, calls, recent []Call) 
 		}
 	}
 	stage.Took(len(open))
-	if !r.byModel {
-		for _, c := range open {
+	if r.byModel {
+		m.judgeOnce(ctx, r.run, open, recent)
+	}
+	for _, c := range open {
+		if !r.byModel {
 			c.judgeByRules()
 		}
-		stage.Gave(len(open))
-		return
+		if c.Score != nil {
+			stage.Gave(1)
+		}
 	}
+}
+
+// judgeOnce asks for one verdict on calls that are equal, and for none where a recent
+// call has it.
+func (m *Memory) judgeOnce(ctx context.Context, run *flow.Run, open []*Call, recent []Call) {
 	verdicts := map[string]*Call{}
 	for i := range recent {
 		if recent[i].Judge == JudgeModel && recent[i].Score != nil {
@@ -51,24 +60,17 @@ func (m *Memory) judge(ctx context.Context, r *recording, calls, recent []Call) 
 		}
 	}
 	var ask []*Call
-	asked := map[string]bool{}
 	for _, c := range open {
-		if verdicts[c.Hash] == nil && !asked[c.Hash] {
-			asked[c.Hash] = true
+		if verdicts[c.Hash] == nil {
+			verdicts[c.Hash] = c
 			ask = append(ask, c)
 		}
 	}
-	m.judgeByModel(ctx, r.run, ask)
-	for _, c := range ask {
-		verdicts[c.Hash] = c
-	}
+	m.judgeByModel(ctx, run, ask)
 	for _, c := range open {
-		if of := verdicts[c.Hash]; of != nil && of != c {
+		if of := verdicts[c.Hash]; of != c {
 			c.Score, c.Judge, c.Summary, c.Evaluation = of.Score, of.Judge, of.Summary, of.Evaluation
-			stage.Merge(1)
-		}
-		if c.Score != nil {
-			stage.Gave(1)
+			run.Stage(StageJudge).Merge(1)
 		}
 	}
 }

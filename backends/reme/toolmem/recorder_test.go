@@ -26,6 +26,7 @@ type gated struct {
 	store.Store
 	gate    chan struct{} // nil: open
 	fail    atomic.Pointer[error]
+	lies    atomic.Int64 // appends that are stored and said to have failed
 	appends atomic.Int64
 }
 
@@ -49,7 +50,11 @@ func (g *gated) Append(c context.Context, p backends.Partition, session string, 
 	if err := g.fail.Load(); err != nil {
 		return nil, *err
 	}
-	return g.Store.Append(c, p, session, a)
+	s, err := g.Store.Append(c, p, session, a)
+	if g.lies.Add(-1) >= 0 {
+		return nil, fmt.Errorf("the answer was lost: %w", backends.ErrUnavailable)
+	}
+	return s, err
 }
 
 // losses collect what a recorder tells.
@@ -169,6 +174,20 @@ func TestAStoreThatIsAwayIsTriedAgain(t *testing.T) {
 	assert.Len(t, r.tool(t, "a").Calls, 2)
 	require.ErrorContains(t, lost.all[0], `2 calls of tools in workspace "team" are not recorded: `)
 	require.NoError(t, rec.Close(ctx))
+}
+
+// The answer to a write may get lost: trying again keeps no call twice, also of those
+// that came without an ID and a time.
+func TestATryThatWasStoredIsNotStoredAgain(t *testing.T) {
+	g := newGated(t)
+	r := newRig(t, setup{store: g})
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Backoff: time.Microsecond})
+	g.lies.Store(2)
+	c := call("x", 1)
+	c.Time = time.Time{}
+	require.NoError(t, rec.Enqueue(ctx, team, c, call("x", 2)))
+	require.NoError(t, rec.Close(ctx))
+	assert.Len(t, r.tool(t, "x").Calls, 2)
 }
 
 func TestCloseCutsOffWhatHangs(t *testing.T) {

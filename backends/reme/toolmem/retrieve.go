@@ -23,7 +23,9 @@ type RetrieveRequest struct {
 	Tools     []string
 	ToolNames string
 	// Query is a task in words: the tools whose guidelines fit it best come after
-	// those that are named. It finds tools that have a guideline.
+	// those that are named. It finds tools that have a guideline, by the words of name
+	// and guideline; by meaning it finds them by what of a tool is embedded, which is
+	// its name.
 	Query string
 	TopK  int // Optional. How many tools Query finds. Defaults to 5.
 

@@ -20,14 +20,7 @@ func guidelineByRules(l flow.Language, s Statistics, calls []Call) string {
 	w := wordsOf(l)
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, "- "+fmt.Sprintf(format, args...)) }
-	served := 0
-	example := ""
-	for i := range calls {
-		if !calls[i].bad() {
-			served++
-			example = clip(oneLine(readable(calls[i].Input)), maxExample)
-		}
-	}
+	served, example := whatServed(calls)
 	add(w.served, served, len(calls))
 	if example != "" {
 		add(w.works, example)
@@ -56,4 +49,16 @@ func guidelineByRules(l flow.Language, s Statistics, calls []Call) string {
 		lines = append(lines, "- "+w.fewCalls)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// whatServed returns how many calls served their purpose, and the newest input of
+// those.
+func whatServed(calls []Call) (n int, example string) {
+	for i := range calls {
+		if !calls[i].bad() {
+			n++
+			example = clip(oneLine(readable(calls[i].Input)), maxExample)
+		}
+	}
+	return n, example
 }
