@@ -118,10 +118,10 @@ var answers = map[string]func(material string) object{
 		return object{"verdicts": out}
 	},
 	"task_duplicates": func(s string) object {
-		var out []object
+		out := []object{}
 		for _, l := range numbered(s) {
-			if l.Pair > 0 {
-				out = append(out, object{"pair": l.Pair, "verdict": "distinct"})
+			if l.Pair != nil {
+				out = append(out, object{"pair": *l.Pair, "verdict": "distinct"})
 			}
 		}
 		return object{"decisions": out}
@@ -160,7 +160,7 @@ func lessons(material, field string) []object {
 // line is a line of JSON in the material.
 type line struct {
 	N    *int
-	Pair int
+	Pair *int
 	Text string
 }
 
