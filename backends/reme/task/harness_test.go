@@ -71,6 +71,7 @@ func onRedis(t *testing.T, c redis.UniversalClient, prefix string) store.Store {
 // The same tests on the servers that there are.
 func TestOnServers(t *testing.T) {
 	tests := map[string]func(*testing.T, store.Store){
+		"R22WorkspacesAreIsolated": onR22WorkspacesAreIsolated, "WhatHoldsNoMoreIsLearntAnew": onWhatHoldsNoMoreIsLearntAnew, "AllAtTheSameTime": onAllAtTheSameTime,
 		"R8TheLoserOfARaceWritesNothing":           onR8TheLoserOfARaceWritesNothing,
 		"R8TheSecondIdenticalSummaryStoresNothing": onR8TheSecondIdenticalSummaryStoresNothing,
 		"R8IdenticalSummariesAtTheSameTime":        onR8IdenticalSummariesAtTheSameTime,
