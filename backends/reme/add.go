@@ -40,7 +40,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	default:
 		return nil, fmt.Errorf("reme: kind %q: %w: personal and task memories are added; tool memory learns from calls", r.Kind, backends.ErrInvalid)
 	}
-	if r.Verbatim || !b.models.HasModel() {
+	if r.Verbatim || !b.models.HasModel() && !b.config.NoPersonal {
 		return b.addVerbatim(ctx, at, r)
 	}
 	return b.learn(ctx, at, r)
@@ -63,7 +63,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		}
 	}
 	var said *personal.Draft
-	if at.personal != nil && speaks(r.Messages) {
+	if at.personal != nil && !b.config.NoPersonal && speaks(r.Messages) {
 		if said, err = b.personal.Draft(ctx, b.personalRequest(at, r)); err != nil {
 			return nil, err
 		}

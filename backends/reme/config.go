@@ -58,6 +58,11 @@ type Config struct {
 	Recorder toolmem.RecorderConfig // Optional. How calls of tools are recorded beside an agent's work.
 	Library  library.Config         // Optional.
 
+	// NoPersonal learns nothing about users from turns: for agents that are to learn
+	// from their work alone. It saves a model call a turn. What is asked for
+	// (Verbatim, Personal().Summarize) is done all the same. Optional.
+	NoPersonal bool
+
 	// Outcome says how a turn of a conversation went, for task memory to learn from it
 	// when the log is learnt from; nil says that it does not know. An error is one of
 	// the learning, which is tried again later. Optional. It must be safe for concurrent
@@ -131,6 +136,11 @@ func (c *Config) buildTask(b *Backend, embeds bool) error {
 	xc.Models, xc.Language = b.models, language(xc.Language, c.Language)
 	if xc.Embedder == nil {
 		xc.Embedder = c.Embedder
+	}
+	if own := xc.Redact; own != nil {
+		xc.Redact = func(s string) string { return own(c.Redact(s)) }
+	} else {
+		xc.Redact = c.Redact
 	}
 	extractor, err := extract.New(&xc)
 	if err != nil {

@@ -194,3 +194,16 @@ func TestExperienceThatIsWrittenDown(t *testing.T) {
 	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Kind: backends.KindFact, Messages: turn("t1", schema.UserMessage("x"))})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
+
+func TestAnAgentMayLearnFromItsWorkAlone(t *testing.T) {
+	b, learner := newBackend(t, open(t), func(c *reme.Config) {
+		c.Verdict, c.NoPersonal = reme.VerdictOf("submit", "passed"), true
+	})
+	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed": true}`)})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]backends.Outcome{"check the payment first": backends.OutcomeAdded}, outcomes(resp.Items))
+	assert.Zero(t, learner.Asked("personal_scores"))
+	resp, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Verbatim: true, Messages: turn("t2", schema.UserMessage("ann sells tea"))})
+	require.NoError(t, err)
+	assert.Len(t, resp.Items, 1, "what is asked for")
+}
