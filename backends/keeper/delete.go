@@ -20,6 +20,9 @@ const deleteBatch = 5000
 // Delete removes one memory; its history still answers. A core block is ErrInvalid.
 // The request's scope does not choose the partition: p does.
 func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.DeleteRequest) error {
+	if r == nil {
+		return k.noRequest()
+	}
 	return k.changing(ctx, p, r.ID, r.Version, func(_ *store.Record, expect int64) error {
 		m := store.Delete(r.ID)
 		m.Expect, m.Actor = expect, actorCaller
@@ -35,6 +38,9 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 // take several writes; after an error the call may be repeated. The request's scope
 // does not choose the partition: p does.
 func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backends.DeleteAllRequest) (int, error) {
+	if r == nil {
+		return 0, k.noRequest()
+	}
 	matches, err := r.Filter.Compile()
 	if err != nil {
 		return 0, k.errorf("%w", err)

@@ -25,9 +25,9 @@ type Config struct {
 	Ranker *recall.Ranker
 	// Embeds says that the ranker has an embedder: what is written gets vectors.
 	Embeds bool
-	// Redact is applied to every text that Update and Load store; of a Commit the
-	// texts are the caller's to redact, before ids are made of them. Optional. It
-	// must be safe for concurrent use.
+	// Redact is applied to every text that Update and Load store, those of metadata
+	// among them; of a Commit the texts are the caller's to redact, before ids are made
+	// of them. Optional. It must be safe for concurrent use.
 	Redact func(string) string
 	// Clock tells the time. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
@@ -99,3 +99,5 @@ func (k *Keeper) Stamps(n int) time.Time {
 func (k *Keeper) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", k.name, fmt.Errorf(format, args...))
 }
+
+func (k *Keeper) noRequest() error { return k.errorf("%w: no request", backends.ErrInvalid) }

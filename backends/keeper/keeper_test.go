@@ -4,6 +4,7 @@
 package keeper_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -69,4 +70,38 @@ func TestStampsAreGivenOutOnce(t *testing.T) {
 		require.False(t, seen[at] || seen[at.Add(time.Microsecond)])
 		seen[at], seen[at.Add(time.Microsecond)] = true, true
 	}
+}
+
+func TestNoRequestIsInvalid(t *testing.T) {
+	w := open(t)
+	for name, call := range map[string]func() error{
+		"Search":    func() error { _, err := w.Search(ctx, ann, nil); return err },
+		"List":      func() error { _, err := w.List(ctx, ann, nil); return err },
+		"Update":    func() error { _, err := w.Update(ctx, ann, nil); return err },
+		"Delete":    func() error { return w.Delete(ctx, ann, nil) },
+		"DeleteAll": func() error { _, err := w.DeleteAll(ctx, ann, nil); return err },
+	} {
+		require.ErrorIs(t, call(), backends.ErrInvalid, name)
+	}
+}
+
+func TestMetadataIsRedactedAndCopied(t *testing.T) {
+	w := open(t, func(c *keeper.Config, _ *recall.Config) {
+		c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
+	})
+	given := map[string]any{"a": "hunter2", "n": 1.5, "deep": []any{map[string]any{"x": "hunter2"}}, "tags": []string{"hunter2"}}
+	got := w.RedactJSON(given)
+	require.Equal(t, map[string]any{"a": "***", "n": 1.5, "deep": []any{map[string]any{"x": "***"}}, "tags": []string{"***"}}, got)
+	require.Equal(t, "hunter2", given["a"], "the caller's stay as they are")
+	require.Equal(t, []string{"hunter2"}, given["tags"])
+
+	n, err := w.Load(ctx, ann, strings.NewReader(`{"id":"1","kind":"fact","text":"tea","metadata":{"deep":["hunter2"]}}`))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	m, err := w.Get(ctx, ann, "1")
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"deep": []any{"***"}}, m.Metadata)
+	m, err = w.Update(ctx, ann, &backends.UpdateRequest{ID: "1", Metadata: given})
+	require.NoError(t, err)
+	require.Equal(t, "***", m.Metadata["a"])
 }

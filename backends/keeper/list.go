@@ -20,6 +20,9 @@ import (
 // Core blocks are listed only where Kinds asks for them. The request's scope does
 // not choose the partition: p does.
 func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.ListRequest) (*backends.ListResponse, error) {
+	if r == nil {
+		return nil, k.noRequest()
+	}
 	matches, err := r.Filter.Compile()
 	if err != nil {
 		return nil, k.errorf("%w", err)

@@ -87,6 +87,7 @@ func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, e
 		}
 		rec.Scope, rec.Version = within(rec.Scope, p), 0
 		rec.Text, rec.WhenToUse = k.redact(rec.Text), k.redact(rec.WhenToUse)
+		rec.Metadata, _ = k.RedactJSON(rec.Metadata).(map[string]any)
 		records = append(records, rec)
 	}
 	switch err := in.Err(); {

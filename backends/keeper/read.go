@@ -15,7 +15,7 @@ import (
 // [backends.Backend] says. The request's scope does not choose the partition: p does.
 func (k *Keeper) Search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	if r == nil {
-		return nil, k.errorf("%w: no request", backends.ErrInvalid)
+		return nil, k.noRequest()
 	}
 	resp, err := k.ranker.Search(ctx, p, r)
 	if err != nil {

@@ -18,6 +18,9 @@ import (
 // and embedded anew. A core block is ErrInvalid. The request's scope does not choose
 // the partition: p does.
 func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
+	if r == nil {
+		return nil, k.noRequest()
+	}
 	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil {
 		return nil, k.errorf("memory %s: %w: nothing to change", r.ID, backends.ErrInvalid)
 	}
@@ -67,7 +70,7 @@ func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.Upda
 	put := store.Put(rec)
 	put.Actor, put.Role = actorCaller, rec.Origin.Role
 	batch := &store.Batch{Mutations: []store.Mutation{put}}
-	rec.Metadata = mergeMetadata(rec.Metadata, r.Metadata)
+	rec.Metadata = k.mergeMetadata(rec.Metadata, r.Metadata)
 	if r.Expires != nil {
 		rec.Expires = *r.Expires
 	}
@@ -105,8 +108,8 @@ func (k *Keeper) newText(id, text string) (string, error) {
 	return text, nil
 }
 
-// mergeMetadata returns old with the changes made; a nil value removes its key.
-func mergeMetadata(old, changes map[string]any) map[string]any {
+// mergeMetadata returns old with the changes made, redacted; a nil value removes its key.
+func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 	if len(changes) == 0 {
 		return old
 	}
@@ -119,7 +122,7 @@ func mergeMetadata(old, changes map[string]any) map[string]any {
 			delete(merged, key)
 			continue
 		}
-		merged[key] = CloneJSON(v)
+		merged[key] = k.RedactJSON(v)
 	}
 	return merged
 }
