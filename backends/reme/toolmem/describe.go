@@ -5,6 +5,7 @@ package toolmem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -24,8 +25,8 @@ const fenceName = "tool_experience"
 // Describe returns tools with what is known of each under its description: marked as
 // experience that is no instruction, and within Config.MaxDescription tokens. Tools of
 // which nothing is known, and all of them when it cannot be looked up in 2 seconds
-// (Config.OnError is told), are those that were given; others are copies. The tools
-// given stay as they are.
+// (Config.OnError is told), are those that were given; others are copies. In a scope
+// without a workspace nothing is known. The tools given stay as they are.
 func (m *Memory) Describe(ctx context.Context, s backends.Scope, tools []*schema.ToolInfo) []*schema.ToolInfo {
 	out, _ := m.describe(ctx, func(context.Context) (backends.Scope, error) { return s, nil }, tools)
 	return out
@@ -43,6 +44,9 @@ func (m *Memory) describe(ctx context.Context, scope func(context.Context) (back
 		return tools, false
 	}
 	cards, err := m.known(ctx, scope, tools)
+	if errors.Is(err, backends.ErrNoScope) {
+		return tools, false // a run in no workspace
+	}
 	if err != nil {
 		m.cfg.OnError(ctx, fmt.Errorf("toolmem: describing %d tools: %w", len(tools), err))
 		return tools, false

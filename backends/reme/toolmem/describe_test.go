@@ -83,8 +83,10 @@ func TestWhatCannotBeLookedUpLeavesToolsAsTheyWere(t *testing.T) {
 	r := knowing(t, "x", nil)
 	given := []*schema.ToolInfo{info("search")}
 	assert.Same(t, given[0], r.Describe(ctx, backends.Scope{UserID: "ann"}, given)[0])
+	require.Empty(t, r.errs, "a run in no workspace is no failure")
+	assert.Same(t, given[0], r.Describe(ctx, backends.Scope{Workspace: "*"}, given)[0])
 	require.Len(t, r.errs, 1)
-	require.ErrorIs(t, r.errs[0], backends.ErrNoScope)
+	require.ErrorIs(t, r.errs[0], backends.ErrInvalid)
 	_ = r.store.Close()
 	assert.Same(t, given[0], r.Describe(ctx, team, given)[0])
 	require.Len(t, r.errs, 2)

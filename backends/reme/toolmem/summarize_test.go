@@ -175,6 +175,7 @@ func TestDEF18OneRecordForAToolWhateverElseIsThere(t *testing.T) {
 	_, err = r.keeper.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{
 		store.Put(&store.Record{Memory: backends.Memory{ID: "t", Kind: backends.KindTask, WhenToUse: "search", Text: "search"}}),
 		store.Put(&store.Record{Memory: backends.Memory{ID: "u", Kind: backends.KindTool, WhenToUse: "search", Text: "a note of somebody's"}}),
+		store.Put(&store.Record{Memory: backends.Memory{ID: "v", Kind: backends.KindTool, WhenToUse: "ghost", Text: "a haunted note"}}),
 	}}, nil)
 	require.NoError(t, err)
 	names := []string{"search", "search_web", "search web", "Search"}
@@ -188,7 +189,13 @@ func TestDEF18OneRecordForAToolWhateverElseIsThere(t *testing.T) {
 	for _, m := range r.memories(t) {
 		tools[m.WhenToUse]++
 	}
-	assert.Equal(t, map[string]int{"search": 3, "search_web": 1, "search web": 1, "Search": 1}, tools, "ours, and the two of others")
+	assert.Equal(t, map[string]int{"search": 3, "search_web": 1, "search web": 1, "Search": 1, "ghost": 1}, tools, "ours, and the three of others")
+	found, err := r.Names(ctx, team)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, names, found, "a note is no tool")
+	haunted, err := r.Retrieve(ctx, &toolmem.RetrieveRequest{Scope: team, Query: "a haunted note"})
+	require.NoError(t, err)
+	assert.Empty(t, haunted.Tools)
 	assert.Contains(t, r.tool(t, "search").Guideline, "of search")
 	other := backends.Scope{Workspace: "other"}
 	_, err = r.Record(ctx, &toolmem.RecordRequest{Scope: other, Calls: calls("search", 0, 3)})
