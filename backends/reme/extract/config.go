@@ -23,6 +23,10 @@ type Config struct {
 	Language        flow.Language // of the prompts. Optional. Defaults to that of the material.
 	Prompts         *Prompts      // Optional. Empty fields have the defaults.
 
+	// Redact is applied to every text of a trajectory before a model is shown it, and so
+	// to what candidates say of it. Optional. It must be safe for concurrent use.
+	Redact func(string) string
+
 	// Segment asks a model where trajectories without metadata.segments fall into
 	// parts, a call each. Optional.
 	Segment bool

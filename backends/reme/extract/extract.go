@@ -52,7 +52,7 @@ func (e *Extractor) Extract(ctx context.Context, run *flow.Run, ts []trajectory.
 	return e.do(ctx, run, branches, &failed), failed.join()
 }
 
-// prepare leaves out what is no trajectory.
+// prepare leaves out what is no trajectory, and of the others what nobody may see.
 func (e *Extractor) prepare(run *flow.Run, ts []trajectory.Trajectory, failed *failures) []trajectory.Trajectory {
 	stage := run.Stage(StagePrepare)
 	stage.Took(len(ts))
@@ -62,7 +62,7 @@ func (e *Extractor) prepare(run *flow.Run, ts []trajectory.Trajectory, failed *f
 			failed.add(stage, StagePrepare, err)
 			continue
 		}
-		valid = append(valid, ts[i])
+		valid = append(valid, e.redacted(&ts[i]))
 	}
 	stage.Gave(len(valid))
 	return valid
