@@ -267,6 +267,8 @@ func TestR13RequestsThatAreNotLegal(t *testing.T) {
 		"none":     nil,
 		"expired":  {Scope: ann, Expires: start},
 		"not UTF8": {Scope: ann, Messages: []backends.Message{{Message: schema.UserMessage("\xff")}}},
+		"context":  {Scope: ann, Context: []backends.Message{{Message: schema.UserMessage("\xff")}}, KeepPartial: true},
+		"partial":  {Scope: ann, Messages: []backends.Message{{Message: schema.UserMessage("\xff")}}, KeepPartial: true},
 		"scope":    {Scope: backends.Scope{UserID: "*"}},
 	} {
 		for kind, call := range map[string]func(context.Context, *personal.SummaryRequest) (*personal.SummaryResponse, error){"summarize": w.Summarize, "verbatim": w.Verbatim} {

@@ -70,7 +70,8 @@ type RetrieveResponse struct {
 // Config.TimeWeight for memories that were said in, or are about, a time that the
 // query names. Where fewer than TopK memories are like the query, those of the time
 // that it names fill the places, newest first, with a Score of 0: "what did I do
-// yesterday" need not share a word with what was done.
+// yesterday" need not share a word with what was done. With a Threshold, or AsOf, they
+// do not.
 //
 // Errors: ErrNoScope, ErrInvalid for a request that is not legal, flow.ErrNoModel for
 // UseModel without one, ErrUnavailable when the store does not answer. A failing

@@ -143,7 +143,10 @@ func (f *Flows) begin(ctx context.Context, r *SummaryRequest) (*Draft, *intake, 
 		return nil, nil, fmt.Errorf("personal: %w", err)
 	}
 	in, err := f.take(d)
-	return d, in, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, in, nil
 }
 
 // key returns the idempotency key of the batch, empty for none.
