@@ -52,7 +52,7 @@ func journalOf(st *store.Session) (*journal, error) {
 	}
 	j := &journal{}
 	if err := json.Unmarshal([]byte(st.Summary), j); err != nil {
-		return nil, fmt.Errorf("%w: the journal of a load, in session %q, cannot be read: %w", backends.ErrUnavailable, sessionID, err)
+		return nil, fmt.Errorf("%w: the journal of a load, in session %q, cannot be read (save the workspace with Dump of package keeper, Delete it with Erase, and load that): %w", backends.ErrUnavailable, sessionID, err)
 	}
 	return j, nil
 }
