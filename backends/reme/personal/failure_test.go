@@ -313,7 +313,7 @@ func TestR13MaterialCannotCloseItsFence(t *testing.T) {
 	}
 }
 
-func TestR27PromptsAndInstructionsReachTheModel(t *testing.T) {
+func TestR27DEF29EveryFlowRunsInBothLanguages(t *testing.T) {
 	for name, lang := range map[string]flow.Language{"en": flow.English, "zh": flow.Chinese} {
 		for _, byTool := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, byTool), func(t *testing.T) {
