@@ -155,10 +155,16 @@ func FromToolCall(t *backends.ToolCall) Call {
 
 func (c *Call) failed() bool { return c.Failed || c.Error != "" }
 
-// problem returns what the error of a failed call says.
+// wrong reports whether the call failed, or returned an error in words that nobody
+// judged to be what was asked for.
+func (c *Call) wrong() bool {
+	return c.failed() || (c.Score == nil || *c.Score < 0.5) && saysError(c.Output)
+}
+
+// problem returns what the error of a call says that went wrong.
 func (c *Call) problem() string {
 	switch {
-	case !c.failed():
+	case !c.wrong():
 		return ""
 	case c.Error != "":
 		return c.Error
@@ -169,7 +175,7 @@ func (c *Call) problem() string {
 }
 
 // bad reports whether the call failed or its result was judged to be of no use.
-func (c *Call) bad() bool { return c.failed() || c.Score != nil && *c.Score < 0.5 }
+func (c *Call) bad() bool { return c.wrong() || c.Score != nil && *c.Score < 0.5 }
 
 // blank reports whether a call says nothing; its input is plain.
 func (c *Call) blank() bool {

@@ -25,7 +25,7 @@ func clip(s string, limit int) string {
 
 // cutBack returns the last boundary of a character at or before i.
 func cutBack(s string, i int) int {
-	for i > 0 && !utf8.RuneStart(s[i]) {
+	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
 		i--
 	}
 	return i

@@ -22,7 +22,8 @@ type Config struct {
 	// of [AnswerTools]. Optional. Without a model both are done by rules.
 	Models *flow.Models
 	// Judge has a model judge the calls that are recorded. Optional. Defaults to
-	// rules: 0 for an error and for a result that says nothing, 1 for every other.
+	// rules: 0 for an error, also one in words that begin the result, and for a result
+	// that says nothing, 1 for every other.
 	Judge bool
 
 	// RefreshAfter is how many new calls make a guideline due again, and a first one

@@ -70,3 +70,12 @@ func saysNothing(output string) bool {
 	}
 	return len(output) < 400 && (nothing.MatchString(output) || emptyJSON.MatchString(output))
 }
+
+// errorWords are beginnings of results by which tools say in words that they failed,
+// as those do whose errors are handled for the model.
+var errorWords = regexp.MustCompile(`(?i)^[\s\[("'*#]*(tool |runtime |internal |http |server )?(error|exception|failed|failure|fatal)\b["'\])*]*\s*[:：-]|^\s*traceback \(|^\s*(failed to|unable to|could not|cannot) |^\s*\{\s*"(error|err|error_?message|errmsg)"\s*:\s*("[^"]|\{|\[\s*[^\]\s]|true|[1-9])|^\s*\{\s*"(success|ok)"\s*:\s*false|^[\s【\["']*(工具|调用|请求|执行|操作|运行)?(错误|出错|失败|异常|报错)(了|信息)?[】\]"']*\s*([:：，,。！!]|$)`)
+
+// saysError reports whether a result is an error in words.
+func saysError(output string) bool {
+	return errorWords.MatchString(output[:cutBack(output, min(len(output), maxExample))])
+}

@@ -78,7 +78,7 @@ func (m *Memory) judgeOnce(ctx context.Context, run *flow.Run, open []*Call, rec
 // judgeByRules scores a call by how it ended.
 func (c *Call) judgeByRules() {
 	score := 1.0
-	if c.failed() || saysNothing(c.Output) {
+	if c.wrong() || saysNothing(c.Output) {
 		score = 0
 	}
 	c.Score, c.Judge = &score, JudgeRules

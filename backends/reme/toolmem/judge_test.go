@@ -81,6 +81,8 @@ func TestR15JudgedByRules(t *testing.T) {
 	r := newRig(t, setup{})
 	for output, want := range map[string]float64{
 		"two results": 1, "": 0, "No results found.": 0, "[]": 0, `{"results": []}`: 0, "没有找到相关结果": 0, "未找到": 0, "null": 0, "None": 0,
+		"Error: limit must be at most 50": 0, `{"error": "no such file"}`: 0, "[ERROR] - boom": 0, "failed to open x": 0, "错误：参数无效": 0, "请求失败": 0, `{"success": false}`: 0, "Traceback (most recent call last)": 0,
+		"Errors are values": 1, `{"error": null, "data": 1}`: 1, `{"error": "", "data": 1}`: 1, "失败是成功之母": 1, "an error: no": 1, `{"errors": []}`: 1,
 		"No results were needed: it is 7": 1, "没有找到旧文件，已新建": 1, "0": 1, "false": 1,
 	} {
 		r.record(t, toolmem.Call{Tool: "x", Input: "q " + output, Output: output})
@@ -90,6 +92,9 @@ func TestR15JudgedByRules(t *testing.T) {
 		assert.Equal(t, want, *c.Score, output)
 		assert.Equal(t, toolmem.JudgeRules, c.Judge)
 	}
+	s := r.tool(t, "x").Statistics
+	assert.Equal(t, 1.0, s.SuccessRate, "the success rate is of flags, as ReMe's")
+	assert.Contains(t, s.Errors, toolmem.ErrorCount{Class: toolmem.ErrorNotFound, Calls: 1, Example: `{"error": "no such file"}`}, "and errors in words have classes")
 	r.record(t, toolmem.Call{Tool: "y", Input: "q", Output: "two results", Failed: true})
 	assert.Equal(t, 0.0, *r.tool(t, "y").Calls[0].Score)
 }

@@ -45,7 +45,7 @@ type Latency struct {
 	P99 float64 `json:"p99"`
 }
 
-// ErrorCount counts failed calls of a class.
+// ErrorCount counts calls of a class that failed, or returned an error in words.
 type ErrorCount struct {
 	Class   ErrorClass `json:"class"`
 	Calls   int        `json:"calls"`
@@ -172,7 +172,7 @@ func countRepeats(calls []Call) Repeats {
 			continue
 		}
 		r.Calls++
-		if n := seen[hash]; c.failed() && n >= r.FailingCalls {
+		if n := seen[hash]; c.wrong() && n >= r.FailingCalls {
 			r.FailingCalls = n
 			r.Failing, r.FailingError = clip(oneLine(readable(c.Input)), maxExample), clip(oneLine(c.problem()), maxExample)
 		}

@@ -200,4 +200,6 @@ func TestFailuresWithoutAWordAreCounted(t *testing.T) {
 	assert.Equal(t, []toolmem.ErrorCount{{Class: toolmem.ErrorOther, Calls: 1, Example: "?"}}, s.Errors)
 	assert.Equal(t, 1, s.Failed)
 	assert.Zero(t, s.Empty)
+	asked := toolmem.Call{Input: "what does the log say?", Output: "Error: boom", Score: score(1)}
+	assert.Empty(t, toolmem.Measure([]toolmem.Call{asked}).Errors, "somebody judged that it is what was asked for")
 }
