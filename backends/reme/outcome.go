@@ -33,6 +33,9 @@ func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 		return nil, err
 	}
 	defer b.calls.Leave()
+	if r == nil {
+		return nil, errNoRequest
+	}
 	if math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
 		return nil, fmt.Errorf("reme: outcome of a turn: %w: score %v", backends.ErrInvalid, r.Score)
 	}
@@ -43,13 +46,17 @@ func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 	if at.workspace == nil {
 		return nil, fmt.Errorf("reme: outcome of a turn: %w: set Scope.Workspace: it is what learns", backends.ErrNoScope)
 	}
+	speaker, err := at.scope.Speaker()
+	if err != nil {
+		return nil, fmt.Errorf("reme: outcome of a turn: %w", err)
+	}
 	t, err := b.turn(ctx, at.scope, r.Turn)
 	if err != nil {
 		return nil, fmt.Errorf("reme: outcome of a turn: %w", err)
 	}
 	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{
 		Scope: at.scope, Trajectories: []trajectory.Trajectory{t.trajectory(&Outcome{Score: r.Score, Note: r.Note})},
-		IdempotencyKey: "outcome/" + keeper.HashID(t.Scope.SessionID, t.ID, strconv.FormatFloat(r.Score, 'g', -1, 64), r.Note),
+		IdempotencyKey: "outcome/" + keeper.HashID(speaker.String(), t.Scope.SessionID, t.ID, strconv.FormatFloat(r.Score, 'g', -1, 64), r.Note),
 	})
 	if err != nil {
 		return nil, err

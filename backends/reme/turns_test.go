@@ -207,3 +207,25 @@ func TestAnAgentMayLearnFromItsWorkAlone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, resp.Items, 1, "what is asked for")
 }
+
+// Sessions and turns of two users may have the same names.
+func TestOutcomesOfTwoUsersAreTwo(t *testing.T) {
+	db := open(t)
+	b, _ := newBackend(t, db, nil)
+	for user, lesson := range map[string]string{"ann": "LESSON refunding an order | check the payment first", "bob": "LESSON selling an order | ask for the colour"} {
+		s := backends.Scope{UserID: user, SessionID: "s1", Workspace: "lab"}
+		p, err := s.Speaker()
+		require.NoError(t, err)
+		a := &store.Append{Scope: s}
+		for _, m := range turn("t1", schema.UserMessage("do it"), schema.AssistantMessage(lesson, nil)) {
+			a.Entries = append(a.Entries, store.Entry{Message: m})
+		}
+		_, err = db.Append(t.Context(), p, "s1", a)
+		require.NoError(t, err)
+		resp, err := b.RecordOutcome(t.Context(), &backends.OutcomeRequest{Scope: s, Turn: "t1", Score: 1})
+		require.NoError(t, err)
+		assert.False(t, resp.Replayed, user)
+		require.Len(t, resp.Items, 1)
+		assert.Equal(t, backends.OutcomeAdded, resp.Items[0].Outcome)
+	}
+}
