@@ -46,6 +46,9 @@ func (m *MemoryMiddleware) ToolMiddleware() compose.ToolMiddleware { return m.ho
 // where no workspace is named, ErrNotFound for a turn that is not in the session, and
 // the backend's. The call may be repeated.
 func (m *MemoryMiddleware) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
+	if r == nil {
+		return nil, fmt.Errorf("memory middleware: outcome of a turn: %w: no request", backends.ErrInvalid)
+	}
 	judge, ok := m.backend.(backends.Judge)
 	if !ok || m.log == nil {
 		return nil, fmt.Errorf("memory middleware: outcome of a turn: %w: it needs a backend that learns from outcomes, as reme's does, and a mode that records turns", backends.ErrInvalid)

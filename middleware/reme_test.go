@@ -152,6 +152,8 @@ func TestAnOutcomeMayComeLater(t *testing.T) {
 	other := open(t, &middleware.Config{Backend: &fake{}})
 	_, err = other.RecordOutcome(ctx, &backends.OutcomeRequest{Score: 1})
 	require.ErrorIs(t, err, backends.ErrInvalid, "a backend that does not judge")
+	_, err = mem.RecordOutcome(ctx, nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 func TestToolsAreListedWithWhatIsKnownOfThem(t *testing.T) {

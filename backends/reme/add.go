@@ -27,7 +27,7 @@ const taskKey = "/task"
 // the first of them harmless.
 func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	if r == nil {
-		return nil, fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
+		return nil, errNoRequest
 	}
 	at, err := b.places(ctx, r.Scope)
 	if err != nil {
@@ -78,6 +78,11 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 	}
 	if said != nil {
 		resp, err := b.personal.Store(ctx, said)
+		if err != nil && lessons != nil {
+			// Whoever repeats the call must know that some of it may be stored: parts of it,
+			// under other keys, would teach the workspace the same once more.
+			return nil, fmt.Errorf("%w; what the workspace learnt is stored: repeat the call under its key (%w)", err, backends.ErrUnavailable)
+		}
 		if err != nil {
 			return nil, err
 		}

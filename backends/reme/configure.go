@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/settings"
 )
 
@@ -15,6 +16,9 @@ import (
 // requests (how many memories, whether to rerank) stand in the settings for whoever
 // makes the requests. Settings that cannot work are [backends.ErrInvalid].
 func (c *Config) Configure(s *settings.Settings) error {
+	if s == nil {
+		return fmt.Errorf("reme: %w: no settings; settings.Load gives them", backends.ErrInvalid)
+	}
 	if err := s.Validate(); err != nil {
 		return fmt.Errorf("reme: %w", err)
 	}

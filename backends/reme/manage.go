@@ -14,6 +14,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
+var errNoRequest = fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
+
 // found runs f on the partitions of a scope until one holds the memory.
 func (b *Backend) found(ctx context.Context, s backends.Scope, id string, f func(backends.Partition) error) error {
 	at, err := b.places(ctx, s)
@@ -55,6 +57,9 @@ func (b *Backend) reaches(ctx context.Context, at *places, p backends.Partition,
 // Get implements [backends.Manager]. It looks into the partition of who speaks and
 // into the workspace, as far as the scope names them. So do Update, Delete and History.
 func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (m *backends.Memory, err error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
 		m, err = b.keeper.Get(ctx, p, r.ID)
 		return err
@@ -64,6 +69,9 @@ func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (m *backends.
 
 // Update implements [backends.Manager].
 func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *backends.Memory, err error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
 		m, err = b.keeper.Update(ctx, p, r)
 		return err
@@ -73,11 +81,17 @@ func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *bac
 
 // Delete implements [backends.Manager].
 func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
+	if r == nil {
+		return errNoRequest
+	}
 	return b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error { return b.keeper.Delete(ctx, p, r) })
 }
 
 // History implements [backends.Manager].
 func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) (events []backends.Event, err error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
 		events, err = b.keeper.History(ctx, p, r.ID)
 		return err
@@ -88,6 +102,9 @@ func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) (even
 // List implements [backends.Manager]: what the partition of who speaks holds, then what
 // the workspace holds, as far as the scope names them.
 func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	at, err := b.places(ctx, r.Scope)
 	if err != nil {
 		return nil, err
@@ -131,6 +148,9 @@ func parseCursor(s string, partitions int) (index int, cursor string, err error)
 // workspace shares; name the workspace alone for that. With Personal.InWorkspace it is
 // what the workspace knows about the user, and nothing else.
 func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
+	if r == nil {
+		return 0, errNoRequest
+	}
 	at, err := b.places(ctx, r.Scope)
 	if err != nil {
 		return 0, err

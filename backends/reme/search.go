@@ -15,8 +15,11 @@ import (
 	"github.com/einomem/einomem/backends/reme/personal"
 )
 
-// defaultTopK is how many hits a search gives that does not say.
-const defaultTopK = 5
+// defaultTopK is how many hits a search gives that does not say, maxTopK the most.
+const (
+	defaultTopK = 5
+	maxTopK     = 1000
+)
 
 // experience are the kinds of memory that live in a workspace.
 var experience = []backends.Kind{backends.KindTask, backends.KindTool}
@@ -24,7 +27,10 @@ var experience = []backends.Kind{backends.KindTask, backends.KindTool}
 // search asks the partitions that the scope names, side by side, and joins the answers.
 func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	if r == nil {
-		return nil, fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
+		return nil, errNoRequest
+	}
+	if r.TopK < 0 || r.TopK > maxTopK {
+		return nil, fmt.Errorf("reme: TopK %d: %w: 1 to %d, or 0 for %d", r.TopK, backends.ErrInvalid, maxTopK, defaultTopK)
 	}
 	at, err := b.places(ctx, r.Scope)
 	if err != nil {
