@@ -125,15 +125,9 @@ func (l *Library) resume(ctx context.Context, at *place) (*ResumeResponse, error
 	}
 	out := &ResumeResponse{Cleared: s.left == nil}
 	if s.left != nil {
-		if err := s.flip(ctx, s.left, l.reporter(nil)); err != nil {
-			return nil, err
-		}
-		if err := s.forget(ctx); err != nil {
-			return nil, err
-		}
 		out.Finished = s.left.Memories
 	}
-	if err := s.sweep(ctx, ""); err != nil {
+	if err := s.finishLeft(ctx, l.reporter(nil)); err != nil {
 		return nil, err
 	}
 	return out, s.release(ctx)

@@ -89,6 +89,21 @@ func (s *stage) sweep(ctx context.Context, prefix string) error {
 	}
 }
 
+// finishLeft finishes the load that was left, if there is one, and sweeps away what
+// any others have put aside.
+func (s *stage) finishLeft(ctx context.Context, tell Progress) error {
+	if s.left != nil {
+		if err := s.flip(ctx, s.left, tell); err != nil {
+			return err
+		}
+		if err := s.forget(ctx); err != nil {
+			return err
+		}
+		s.left = nil
+	}
+	return s.sweep(ctx, "")
+}
+
 // release gives the lease back.
 func (s *stage) release(ctx context.Context) error {
 	_, err := s.keeper.Store().Update(ctx, s.at.partition, &store.SessionUpdate{Session: sessionID, Token: s.token, Release: true})
@@ -142,17 +157,7 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 		return err
 	}
 	j := &journal{ID: s.id, Mode: ld.request.Mode}
-	if s.left != nil { // decided since this load looked
-		if err = s.flip(ctx, s.left, ld.tell); err == nil {
-			err = s.forget(ctx)
-		}
-		if err == nil {
-			s.left = nil
-		}
-	}
-	if err == nil {
-		err = s.sweep(ctx, "")
-	}
+	err = s.finishLeft(ctx, ld.tell)
 	if err == nil {
 		err = ld.putAside(ctx, s, j, records, whole)
 	}
@@ -160,7 +165,9 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 		err = ld.decide(ctx, s, j)
 	}
 	if err != nil {
-		ld.giveUp(ctx, s)
+		if !ld.doubt && s.left == nil { // no journal stands there
+			s.tidy(ctx)
+		}
 		return err
 	}
 	ld.out.Committed = true
@@ -176,13 +183,6 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 	ld.out.Committed = false
 	s.tidy(ctx)
 	return nil
-}
-
-// giveUp undoes a load that was not decided, unless a journal may stand there.
-func (ld *loading) giveUp(ctx context.Context, s *stage) {
-	if !ld.doubt && s.left == nil {
-		s.tidy(ctx)
-	}
 }
 
 // putAside stages everything that the load does.
