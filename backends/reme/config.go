@@ -108,7 +108,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	if c.Recall != nil {
 		rc = *c.Recall
 	}
-	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keeper.Keys
+	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, watched(c.Embedder), c.EmbeddingModel, c.Clock, keeper.Keys
 	var err error
 	if b.ranker, err = recall.New(ctx, &rc); err != nil {
 		return nil, err
@@ -178,6 +178,14 @@ func (c *Config) buildOthers(b *Backend) error {
 	}
 	b.recorder = b.tools.NewRecorder(&recorder)
 	return nil
+}
+
+// watched lets a progress bar see what is embedded anew.
+func watched(e embedding.Embedder) embedding.Embedder {
+	if e == nil {
+		return nil
+	}
+	return library.Watched(e)
 }
 
 func language(own, general flow.Language) flow.Language {
