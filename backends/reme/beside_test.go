@@ -1,0 +1,266 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/library"
+	"github.com/einomem/einomem/backends/reme/personal"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/testmodel"
+)
+
+// overheard is a model that says whether it was shown a text.
+type overheard struct {
+	*testmodel.Learner
+	material *strings.Builder
+}
+
+func (o *overheard) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	inner, err := o.Learner.WithTools(tools)
+	return &overheardTool{inner, o.material}, err
+}
+
+type overheardTool struct {
+	model.ToolCallingChatModel
+	material *strings.Builder
+}
+
+func (o *overheardTool) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	for _, m := range in {
+		o.material.WriteString(m.Content)
+	}
+	return o.ToolCallingChatModel.Generate(ctx, in, opts...)
+}
+
+// neighbours are what lives in ann's partition and in the workspace beside reme: facts
+// and turns of mem0, and core blocks.
+type neighbours struct {
+	t      *testing.T
+	db     store.Store
+	mem0   *mem0.Backend
+	blocks *core.Blocks
+}
+
+const secretBlock = "Ann's password is swordfish."
+
+func newNeighbours(t *testing.T, db store.Store) *neighbours {
+	n := &neighbours{t: t, db: db}
+	var err error
+	n.mem0, err = mem0.New(t.Context(), &mem0.Config{Store: db, Mode: mem0.Verbatim})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, n.mem0.Close(context.Background())) })
+	n.remember("ann drinks tea", "agent")
+	n.remember("ann sells tea in Suzhou", "")
+	n.blocks, err = core.New(&core.Config{Records: db, Blocks: []core.Block{{Name: "human"}, {Name: "desk", Owner: core.OwnerWorkspace}}})
+	require.NoError(t, err)
+	for _, block := range []string{"human", "desk"} {
+		_, err = n.blocks.Set(t.Context(), &core.SetRequest{Scope: ann, Block: block, Text: secretBlock})
+		require.NoError(t, err)
+	}
+	return n
+}
+
+// remember gives mem0 a text: with an author as a fact, else as what was said.
+func (n *neighbours) remember(text, author string) {
+	n.t.Helper()
+	_, err := n.mem0.Add(n.t.Context(), &backends.AddRequest{Scope: ann, Author: author, Messages: turn("m/"+text, schema.UserMessage(text))})
+	require.NoError(n.t, err)
+}
+
+// untouched returns all that is not reme's, to the last version.
+func (n *neighbours) untouched() []string {
+	n.t.Helper()
+	var out []string
+	for _, s := range []backends.Scope{{UserID: "ann"}, {Workspace: "lab"}} {
+		p, err := named(s)
+		require.NoError(n.t, err)
+		all, err := n.db.Changes(n.t.Context(), p, "")
+		require.NoError(n.t, err)
+		for i := range all.Records {
+			if m := &all.Records[i].Memory; m.Kind == backends.KindFact || m.Kind == backends.KindEpisode || m.Kind == backends.KindCore {
+				out = append(out, fmt.Sprint(p, m.Kind, m.ID, m.Version, m.Text, m.Active()))
+			}
+		}
+	}
+	return out
+}
+
+// named returns the partition of a scope that names only one.
+func named(s backends.Scope) (backends.Partition, error) {
+	if s.Workspace != "" {
+		return s.Partition(backends.PartitionWorkspace)
+	}
+	return s.Speaker()
+}
+
+// In one user's partition, mem0 and reme learn the same things, each for itself:
+// neither takes what the other knows for its own, shows it to its model, replaces or
+// deletes it. Core blocks are nobody's to touch.
+func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
+	db := open(t)
+	n := newNeighbours(t, db)
+	before := n.untouched()
+	require.Len(t, before, 4)
+	heard := &overheard{&testmodel.Learner{}, &strings.Builder{}}
+	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Model = heard })
+	ctx := t.Context()
+
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t1",
+		schema.UserMessage("FACT ann drinks tea"), schema.UserMessage("FACT ann sells tea in Suzhou no more"),
+		schema.AssistantMessage("LESSON selling tea | ask for the colour", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "submit", Arguments: "{}"}}}),
+		&schema.Message{Role: schema.Tool, ToolName: "submit", ToolCallID: "c", Content: `{"passed":true}`})})
+	require.NoError(t, err)
+	for _, item := range resp.Items {
+		assert.Equal(t, backends.OutcomeAdded, item.Outcome, item.Memory.Text)
+	}
+	require.Len(t, resp.Items, 3)
+	require.NoError(t, only(b.Personal().Verbatim(ctx, &personal.SummaryRequest{Scope: ann, Messages: said("ann drinks tea")})))
+	require.NoError(t, only(b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: calls(4, "c")})))
+	require.NoError(t, only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
+	require.NoError(t, only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MaxUtility: 1}})))
+	var file bytes.Buffer
+	require.NoError(t, only(b.Library().Dump(ctx, &library.DumpRequest{Scope: ann, Format: library.ReMe}, &file)))
+	require.NoError(t, only(b.Library().Load(ctx, &library.LoadRequest{Scope: ann}, &file)))
+	require.NoError(t, only(b.Library().Delete(ctx, &library.DeleteRequest{Scope: ann})))
+
+	assert.Equal(t, before, n.untouched())
+	assert.NotContains(t, heard.material.String(), "swordfish")
+	for _, q := range []string{"what does ann drink and sell: tea", "ann's password swordfish"} {
+		found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: q, TopK: 50})
+		require.NoError(t, err)
+		for i := range found.Hits {
+			assert.Contains(t, []backends.Kind{backends.KindPersonal, backends.KindTask, backends.KindTool}, found.Hits[i].Kind)
+		}
+	}
+
+	mine := find(t, b, ann, "what does ann drink: tea", backends.KindPersonal)
+	n.remember("ann drinks tea", "agent")
+	n.remember("ann drinks coffee", "agent")
+	found, err := n.mem0.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "ann drinks", Kinds: []backends.Kind{backends.KindFact, backends.KindEpisode}, TopK: 50})
+	require.NoError(t, err)
+	assert.Len(t, found.Hits, 3, "tea once, coffee, and what was said")
+	assert.Equal(t, mine, find(t, b, ann, "what does ann drink: tea", backends.KindPersonal))
+}
+
+// No id leads reme's Manager to a core block: its limits are not known here.
+func TestCoreBlocksAreNotChangedByTheirIDs(t *testing.T) {
+	db := open(t)
+	n := newNeighbours(t, db)
+	before := n.untouched()
+	b, _ := newBackend(t, db, reading)
+	for _, s := range []backends.Scope{{UserID: "ann"}, {Workspace: "lab"}} {
+		listed, err := b.List(t.Context(), &backends.ListRequest{Scope: s, Kinds: []backends.Kind{backends.KindCore}})
+		require.NoError(t, err)
+		require.Len(t, listed.Memories, 1)
+		id, text := listed.Memories[0].ID, "mine"
+		_, err = b.Update(t.Context(), &backends.UpdateRequest{Scope: s, ID: id, Text: &text})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		require.ErrorIs(t, b.Delete(t.Context(), &backends.DeleteRequest{Scope: s, ID: id}), backends.ErrInvalid)
+		gone, err := b.Library().DeleteIDs(t.Context(), &library.DeleteIDsRequest{Scope: ann, IDs: []string{id}})
+		require.NoError(t, err)
+		require.Equal(t, []string{id}, gone.Missing)
+	}
+	assert.Equal(t, before, n.untouched())
+}
+
+// A backend that gets an embedder, or another one: nothing is lost, the error names the
+// way out, and Reembed is it.
+func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
+	db := open(t)
+	lived(t, db)
+	with := func(name string, dim int) *reme.Backend {
+		b, _ := newBackend(t, db, func(c *reme.Config) {
+			reading(c)
+			c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: dim}, name
+		})
+		return b
+	}
+	const query = "refunding an order of tea"
+	works := func(b *reme.Backend) {
+		t.Helper()
+		found, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+		require.NoError(t, err)
+		require.NoError(t, found.Degraded)
+		require.GreaterOrEqual(t, len(found.Hits), 2)
+		for i := range found.Hits {
+			assert.NotZero(t, found.Hits[i].Parts.Vector, found.Hits[i].Text)
+		}
+	}
+	first := with("hash", 32)
+	found, err := first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+	require.NoError(t, err)
+	require.Len(t, found.Hits, 2, "words find what has no vectors")
+	reembed(t, first)
+	works(first)
+
+	writes := map[string]deed{}
+	for name, f := range deeds() {
+		if name == "Add" || name == "Task.Summarize" || name == "Personal.Summarize" || name == "Add verbatim" || name == "Add experience" || name == "Library.Load" {
+			writes[name] = f
+		}
+	}
+	for name, second := range map[string]*reme.Backend{"another name": with("hash2", 32), "another size": with("hash", 16)} {
+		before := state(t, db)
+		_, err := second.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+		require.ErrorIs(t, err, backends.ErrDimension, name)
+		require.ErrorContains(t, err, "Reembed", name)
+		for write, f := range writes {
+			err := f.call(t.Context(), second)
+			require.ErrorIs(t, err, backends.ErrDimension, "%s, %s", name, write)
+			require.Regexp(t, "(?i)re-?embed", err.Error(), "%s, %s", name, write)
+			require.Equal(t, before, state(t, db), "%s, %s", name, write)
+		}
+		reembed(t, second)
+		works(second)
+		_, err = first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+		require.ErrorIs(t, err, backends.ErrDimension, "the old one is told, too")
+		reembed(t, first)
+	}
+	for write, f := range writes {
+		require.NoError(t, f.call(t.Context(), first), write)
+	}
+	works(first)
+}
+
+// reembed computes all vectors of ann's anew.
+func reembed(t *testing.T, b *reme.Backend) {
+	t.Helper()
+	done, err := b.Reembed(t.Context(), ann)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, done, 2)
+}
+
+// What the workspace learnt from a stretch of the log is not learnt again from parts
+// of it, because what was said cannot be stored: the log is told that it is in doubt.
+func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
+	db := open(t)
+	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: 8}, "old" })
+	require.NoError(t, only(old.Personal().Verbatim(t.Context(), &personal.SummaryRequest{Scope: ann, Messages: said("我住在杭州")})))
+	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: 9}, "new" })
+	r := &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k"}
+	_, err := b.Add(t.Context(), r)
+	require.ErrorIs(t, err, backends.ErrDimension)
+	require.ErrorIs(t, err, backends.ErrUnavailable, "it may be repeated as it is, and not in parts")
+	require.Equal(t, []string{"check the payment first"}, find(t, b, backends.Scope{Workspace: "lab"}, "refunding"))
+	reembed(t, b)
+	require.NoError(t, only(b.Add(t.Context(), r)))
+	assert.ElementsMatch(t, []string{"check the payment first", "ann sells tea", "我住在杭州"}, find(t, b, ann, "refunding tea 杭州"))
+}
