@@ -49,7 +49,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 // learn learns from what was said, and from how the turns went.
 func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
 	out := &backends.AddResponse{}
-	attempts, err := b.attempts(ctx, at, r.Messages)
+	attempts, err := b.attempts(ctx, at, r)
 	if err != nil {
 		return nil, fmt.Errorf("reme: %w", err)
 	}
@@ -96,12 +96,19 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 
 // attempts are the turns of which it is known how they went, where there is a workspace
 // to learn from them.
-func (b *Backend) attempts(ctx context.Context, at *places, messages []backends.Message) ([]trajectory.Trajectory, error) {
+func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]trajectory.Trajectory, error) {
 	if at.workspace == nil || b.config.Outcome == nil && b.config.Verdict == nil {
 		return nil, nil
 	}
+	turns, err := b.ended(ctx, at.scope, r)
+	if err != nil {
+		return nil, err
+	}
 	var out []trajectory.Trajectory
-	for _, t := range turnsOf(at.scope, messages) {
+	for _, t := range turns {
+		if !t.teaches() {
+			continue
+		}
 		o, err := b.outcome(ctx, t)
 		if err != nil {
 			return nil, err

@@ -64,8 +64,8 @@ type Config struct {
 	NoPersonal bool
 
 	// Outcome says how a turn of a conversation went, for task memory to learn from it
-	// when the log is learnt from; nil says that it does not know. An error is one of
-	// the learning, which is tried again later. Optional. It must be safe for concurrent
+	// when the log is learnt from; nil says that it does not know. It is asked at the
+	// turn's end, of all of it, as far as Store keeps the log. An error is one of the learning, which is tried again later. Optional. It must be safe for concurrent
 	// use.
 	Outcome func(ctx context.Context, t *Turn) (*Outcome, error)
 	// Verdict reads how a turn went from a result of a tool, if it says so; see

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -101,6 +102,24 @@ func turnsOf(s backends.Scope, messages []backends.Message) []*Turn {
 		t.Messages = append(t.Messages, m)
 	}
 	return turns
+}
+
+// among reports whether there are messages of the turn among those of others.
+func (t *Turn) among(turns []*Turn) bool {
+	return t.ID != "" && slices.ContainsFunc(turns, func(o *Turn) bool { return o.ID == t.ID })
+}
+
+// teaches reports whether anything was said or done in the turn: notes of memory's own
+// and system prompts are not.
+func (t *Turn) teaches() bool {
+	attempt := t.trajectory(&Outcome{})
+	return len(attempt.Steps()) > 0
+}
+
+// blank reports whether a message says and does nothing: the log gives no such to learn
+// from.
+func blank(m *schema.Message) bool {
+	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
 }
 
 // trajectory is the turn as an attempt at a task.

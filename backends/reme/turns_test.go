@@ -6,6 +6,7 @@ package reme_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -16,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -228,4 +230,48 @@ func TestOutcomesOfTwoUsersAreTwo(t *testing.T) {
 		require.Len(t, resp.Items, 1)
 		assert.Equal(t, backends.OutcomeAdded, resp.Items[0].Outcome)
 	}
+}
+
+// The log gives a long turn piece by piece: how it went is asked once, of all of it.
+func TestALongTurnIsLearntFromAsAWhole(t *testing.T) {
+	db := open(t)
+	asked := map[string][]int{}
+	b, learner := newBackend(t, db, func(c *reme.Config) {
+		c.Outcome = func(_ context.Context, turn *reme.Turn) (*reme.Outcome, error) {
+			asked[turn.ID] = append(asked[turn.ID], len(turn.Messages))
+			return &reme.Outcome{Score: 1}, nil
+		}
+	})
+	memory, err := working.New(t.Context(), &working.Config{Sessions: db, Backend: b, MaxTokens: 60})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, memory.Close(context.Background())) }()
+	long := []*schema.Message{schema.UserMessage("Refund order 7 FACT ann sells tea")}
+	for range 6 {
+		long = append(long, schema.AssistantMessage(strings.Repeat("thinking about it ", 10), nil))
+	}
+	long = append(long, schema.AssistantMessage("LESSON refunding an order | check the payment first", nil))
+	for _, turn := range []*working.Turn{
+		{Scope: ann, ID: "before", Messages: []*schema.Message{schema.UserMessage("hello"), schema.AssistantMessage("LESSON greeting | say hello", nil)}, Done: true},
+		{Scope: ann, ID: "long", Messages: long},
+		{Scope: ann, ID: "long", First: len(long), Done: true}, // the end, marked alone
+		{Scope: ann, ID: "after", Messages: []*schema.Message{schema.UserMessage("bye"), schema.AssistantMessage("LESSON parting | say goodbye", nil)}, Done: true},
+	} {
+		require.NoError(t, memory.Append(t.Context(), turn))
+	}
+	_, err = memory.Consolidate(t.Context(), ann)
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]int{"before": {2}, "long": {len(long)}, "after": {2}}, asked)
+	assert.Equal(t, 3, learner.Asked("extract_experiences"))
+	assert.ElementsMatch(t, []string{"say hello", "check the payment first", "say goodbye"}, find(t, b, ann, "greeting refunding parting", backends.KindTask))
+}
+
+// A turn in which nothing was said teaches nothing, and keeps nobody from learning.
+func TestATurnOfNothingIsNoAttempt(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+		c.Outcome = func(context.Context, *reme.Turn) (*reme.Outcome, error) { return &reme.Outcome{Score: 1}, nil }
+	})
+	messages := append(turn("t0", schema.SystemMessage("be kind")), turn("t1", schema.UserMessage("FACT ann sells tea"))...)
+	_, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: messages})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ann sells tea"}, find(t, b, ann, "tea"))
 }
