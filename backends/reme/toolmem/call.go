@@ -103,7 +103,7 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	in := &raw.callJSON
 	*c = Call{
 		ID: in.ID, Tool: in.Tool, Output: in.Output, Error: in.Error, Failed: in.Success != nil && !*in.Success, Tokens: -1,
-		Took: time.Duration(in.TimeCost * float64(time.Second)), Summary: in.Summary, Evaluation: in.Evaluation,
+		Took: seconds(in.TimeCost), Summary: in.Summary, Evaluation: in.Evaluation,
 		Score: in.Score, Judge: in.Judge, Summarized: in.Summarized, Hash: in.Hash, Metadata: in.Metadata,
 	}
 	if in.TokenCost != nil {
@@ -120,6 +120,12 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	}
 	c.Time, err = parseTime(in.CreateTime)
 	return err
+}
+
+// seconds returns a duration of so many seconds, of at most a century.
+func seconds(f float64) time.Duration {
+	const century = 100 * 365 * 24 * 3600
+	return time.Duration(min(max(f, -century), century) * float64(time.Second))
 }
 
 // parseTime reads a time as we write it, or as ReMe does.
