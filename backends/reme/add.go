@@ -97,7 +97,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 // attempts are the turns of which it is known how they went, where there is a workspace
 // to learn from them.
 func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]trajectory.Trajectory, error) {
-	if at.workspace == nil || b.config.Outcome == nil && b.config.Verdict == nil {
+	if at.workspace == nil || !b.models.HasModel() || b.config.Outcome == nil && b.config.Verdict == nil {
 		return nil, nil
 	}
 	turns, err := b.ended(ctx, at.scope, r)

@@ -6,6 +6,7 @@ package reme_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -274,4 +275,34 @@ func TestATurnOfNothingIsNoAttempt(t *testing.T) {
 	_, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: messages})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"ann sells tea"}, find(t, b, ann, "tea"))
+}
+
+// A stretch of the log that costs more than a request may is divided at once, and not
+// tried again and again.
+func TestAStretchThatCostsTooMuchIsDivided(t *testing.T) {
+	db := open(t)
+	b, learner := newBackend(t, db, func(c *reme.Config) {
+		c.Limits.Calls = 4 // a turn needs two for its lesson, and two for its fact
+		c.Outcome = func(context.Context, *reme.Turn) (*reme.Outcome, error) { return &reme.Outcome{Score: 1}, nil }
+	})
+	memory, err := working.New(t.Context(), &working.Config{Sessions: db, Backend: b})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, memory.Close(context.Background())) }()
+	for i, what := range []string{"greeting | say hello", "parting | say goodbye", "refunding | check the payment", "selling | ask for the colour", "buying | compare", "packing | keep it dry"} {
+		require.NoError(t, memory.Append(t.Context(), &working.Turn{Scope: ann, ID: fmt.Sprint("t", i), Messages: []*schema.Message{schema.UserMessage("do it"), schema.AssistantMessage("LESSON "+what, nil)}, Done: true}))
+	}
+	_, err = memory.Consolidate(t.Context(), ann)
+	require.NoError(t, err)
+	assert.Len(t, find(t, b, ann, "greeting parting refunding selling buying packing", backends.KindTask), 5, "as many as a search gives")
+	assert.Less(t, learner.Asked(""), 60)
+}
+
+func TestWithoutAModelNothingIsLearntFromOutcomes(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+		c.Model, c.NoPersonal = nil, true
+		c.Outcome = func(context.Context, *reme.Turn) (*reme.Outcome, error) { return &reme.Outcome{Score: 1}, nil }
+	})
+	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", "{}")})
+	require.NoError(t, err)
+	assert.Empty(t, resp.Items)
 }

@@ -28,8 +28,9 @@ import (
 )
 
 // ErrLimit is a request that would need more model calls or tokens than its
-// [Limits] allow. It is also backends.ErrUnavailable: nothing was judged.
-var ErrLimit = fmt.Errorf("the request's limit is reached: %w", backends.ErrUnavailable)
+// [Limits] allow. It is also backends.ErrInvalid: a repeat would cost as much and come
+// no further.
+var ErrLimit = fmt.Errorf("the request's limit is reached: %w", backends.ErrInvalid)
 
 // ErrNoModel is a flow that needs a model where none is configured.
 var ErrNoModel = fmt.Errorf("%w: this needs Config.Model", backends.ErrInvalid)

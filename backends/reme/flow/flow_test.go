@@ -69,7 +69,8 @@ func TestRepeatsCountAsCalls(t *testing.T) {
 	run := models(t, testmodel.New(testmodel.Text("?")), flow.Limits{Calls: 1}).Begin()
 	err := run.Ask(t.Context(), question(), func(*schema.Message) error { return errors.New("unreadable") })
 	require.ErrorIs(t, err, flow.ErrLimit)
-	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.NotErrorIs(t, err, backends.ErrUnavailable, "who waits and repeats it pays again for nothing")
 	assert.Equal(t, 1, run.Usage().ModelCalls)
 }
 
