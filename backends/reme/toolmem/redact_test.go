@@ -47,13 +47,15 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		assert.Contains(t, clean, "[redacted]", text)
 		assert.Equal(t, clean, toolmem.RedactSecrets(clean), "once is enough")
 	}
+	clean := toolmem.RedactSecrets(`{"password": "a ghp_abcdefghijklmnopqrstuvwxyz and the rest"}`)
+	assert.Equal(t, `{"password": "[redacted]"}`, clean, "one secret inside another")
 	assert.Equal(t, `{"password": "[redacted]", "user": "ann"}`, toolmem.RedactSecrets(`{"password": "x\"y", "user": "ann"}`), "JSON stays JSON")
 }
 
 func TestWhatIsNoSecretStays(t *testing.T) {
 	for _, text := range []string{
 		"", "short", "max_tokens: 100", `{"max_tokens": 100, "next_page_token": "abc", "author": "ann"}`, "invalid token: foo", "a basic introduction to bearer markets",
-		"the secretary of state", "https://example.org/a:b?q=1", "keyword: tea", "北京今天天气怎么样", `{"query":"how do passwords work"}`, "sk-short", "password reset is at /reset", `{"tokens": 12}`,
+		"the secretary of state", "https://example.org/a:b?q=1", "keyword: tea", "北京今天天气怎么样", `{"query":"how do passwords work"}`, "sk-short", "password reset is at /reset", `{"tokens": 12}`, "task-management-for-teams-2026", "risk-assessment-of-the-year",
 	} {
 		assert.Equal(t, text, toolmem.RedactSecrets(text))
 	}
@@ -138,4 +140,6 @@ func TestARedactorOfOnesOwn(t *testing.T) {
 	c := r.tool(t, "find").Calls[0]
 	assert.Equal(t, object("who", "X", "list", []any{"X"}), c.Input)
 	assert.Equal(t, "X is here", c.Output)
+	r.record(t, toolmem.Call{Tool: "page", Input: object("page_token", "abc", "userToken", "x", "password", "", "apiKey", true, "secret", []any{"y"}), Output: "ok"})
+	assert.Equal(t, object("page_token", "abc", "userToken", "[redacted]", "password", "", "apiKey", true, "secret", "[redacted]"), r.tool(t, "page").Calls[0].Input, "fields are taken out whatever it does")
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +127,19 @@ func TestArgumentsThatFailStandOut(t *testing.T) {
 	}
 	s := toolmem.Measure(list)
 	assert.ElementsMatch(t, []toolmem.ArgumentCount{{Name: "limit", Value: "100", Bad: 4}, {Name: "deep", Bad: 4}, {Name: "deep", Value: "true", Bad: 4}}, s.Arguments)
+}
+
+func TestArgumentsThatSayNothingAreLeftOut(t *testing.T) {
+	var list []toolmem.Call
+	for n := range 4 {
+		list = append(list, toolmem.Call{Input: object("q", fmt.Sprint(n), "limit", 100), Error: "boom"})
+	}
+	assert.Empty(t, toolmem.Measure(list).Arguments, "all calls have it")
+	for n := range 4 {
+		list[n].Input = object("key", []any{"[redacted]", n}[n%2], "long", strings.Repeat("x", 100))
+	}
+	good := toolmem.Call{Input: object("q", "x"), Output: "ok"}
+	assert.Equal(t, []toolmem.ArgumentCount{{Name: "key", Bad: 4}, {Name: "long", Bad: 4}}, toolmem.Measure(append(list, good)).Arguments, "no value of a secret, nor of a text")
 }
 
 func TestStatisticsDoNotDependOnTheOrderOfCalls(t *testing.T) {
