@@ -37,7 +37,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
 				c := h.beginCall(in)
-				out, err := next(ctx, in)
+				out, err := through(ctx, c, in, next)
 				if out != nil {
 					c.keep(out.Result)
 				}
@@ -48,7 +48,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
 				c := h.beginCall(in)
-				out, err := next(ctx, in)
+				out, err := through(ctx, c, in, next)
 				if err != nil || out == nil || out.Result == nil {
 					c.end(ctx, err)
 					return out, err
@@ -59,7 +59,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
 				c := h.beginCall(in)
-				out, err := next(ctx, in)
+				out, err := through(ctx, c, in, next)
 				if out != nil {
 					c.keep(partsText(out.Result))
 				}
@@ -70,7 +70,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
 				c := h.beginCall(in)
-				out, err := next(ctx, in)
+				out, err := through(ctx, c, in, next)
 				if err != nil || out == nil || out.Result == nil {
 					c.end(ctx, err)
 					return out, err
@@ -79,6 +79,22 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 			}
 		},
 	}
+}
+
+// errNoReturn is what is recorded of a tool that panics.
+var errNoReturn = errors.New("the tool panicked")
+
+// through calls a tool. A panic is recorded as its failure, and goes on.
+func through[T any](ctx context.Context, c *call, in *compose.ToolInput, next func(context.Context, *compose.ToolInput) (T, error)) (out T, err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			c.end(ctx, errNoReturn)
+		}
+	}()
+	out, err = next(ctx, in)
+	returned = true
+	return out, err
 }
 
 // call is a call of a tool under way. A nil one is not recorded.
@@ -149,7 +165,7 @@ func watch[T any](ctx context.Context, c *call, in *schema.StreamReader[T], text
 		defer in.Close()
 		defer w.Close()
 		for {
-			chunk, err := in.Recv()
+			chunk, err := receive(in)
 			if errors.Is(err, io.EOF) {
 				c.end(ctx, nil)
 				return
@@ -164,6 +180,16 @@ func watch[T any](ctx context.Context, c *call, in *schema.StreamReader[T], text
 		}
 	}()
 	return out
+}
+
+// receive reads a chunk. A panic of the tool's stream becomes an error: nobody could
+// recover it in our goroutine.
+func receive[T any](in *schema.StreamReader[T]) (chunk T, err error) {
+	err = safely("the stream of the tool", func() (err error) {
+		chunk, err = in.Recv()
+		return err
+	})
+	return chunk, err
 }
 
 // partsText is what a result in parts says, with a word for each part that is no text.
