@@ -45,8 +45,9 @@ const (
 	DefaultMinQuality      = 0.5
 )
 
-// minPrompt is the least room for material that is of use, in tokens.
-const minPrompt = 512
+// MinPrompt is the least flow.Limits.Prompt that is of use: fewer tokens of a
+// trajectory say nothing.
+const MinPrompt = 512
 
 // Extractor learns from trajectories. It is safe for concurrent use.
 type Extractor struct {
@@ -76,8 +77,8 @@ func New(cfg *Config) (*Extractor, error) {
 			return nil, fmt.Errorf("extract: Config.%s %v: %w: it must be a number, of a quality one above 0 to 1", n.name, *n.value, backends.ErrInvalid)
 		}
 	}
-	if limit := cfg.Models.Limits().Prompt; limit < minPrompt {
-		return nil, fmt.Errorf("extract: Limits.Prompt %d: %w: trajectories need %d tokens or more", limit, backends.ErrInvalid, minPrompt)
+	if limit := cfg.Models.Limits().Prompt; limit < MinPrompt {
+		return nil, fmt.Errorf("extract: Limits.Prompt %d: %w: trajectories need %d tokens or more", limit, backends.ErrInvalid, MinPrompt)
 	}
 	if err := cfg.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("extract: Config.Language: %w", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/personal"
@@ -17,6 +18,8 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/testmodel"
 )
 
 func TestR27SettingsReachThePackages(t *testing.T) {
@@ -86,4 +89,19 @@ func TestR27StepsThatThereAreNot(t *testing.T) {
 	require.ErrorContains(t, s.FillExtract(&extract.Config{}), `"judge"`)
 	require.ErrorContains(t, s.FillTools(&toolmem.Config{}), `"guideline"`)
 	require.ErrorIs(t, s.FillTools(&toolmem.Config{}), backends.ErrInvalid)
+}
+
+// What is valid here is valid there, to the last.
+func TestR27TheLargestValuesWork(t *testing.T) {
+	s, err := settings.Load(nil, "limits.prompt=512", "task.top_k=1000", "personal.top_k=1000", "tool.keep=1830d", "tool.history=10000", "tool.window=10000",
+		"tool.max_arguments=65536", "tool.max_result=65536", "tool.max_description=1048576", "task.duplicate=1", "task.similar=true", "task.similar_above=0.999")
+	require.NoError(t, err)
+	db, err := sqlitestore.Open(t.Context(), ":memory:", nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	cfg := &reme.Config{Store: db, Model: &testmodel.Learner{}}
+	require.NoError(t, cfg.Configure(s))
+	b, err := reme.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, b.Close(t.Context()))
 }

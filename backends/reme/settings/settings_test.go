@@ -193,7 +193,8 @@ func TestR27LimitsOfValues(t *testing.T) {
 		"task.similar_above=1", "tool.history=10001", "tool.max_result=0",
 		"task.similar_above=2", "personal.min_score=4", "personal.time_weight=0.5", "personal.type_weights.a=-1",
 		"tool.window=101", "tool.history=0", "tool.refresh_after=0", "tool.keep=0", "limits.timeout=-1s", "limits.prompt=0",
-		`prompts.task.rewrite=" "`,
+		`prompts.task.rewrite=" "`, "limits.prompt=511", "task.top_k=1001", "personal.top_k=1001", "tool.keep=1831d",
+		"tool.max_arguments=65537", "tool.max_result=65537", "tool.max_description=1048577",
 	} {
 		_, err := settings.Load(nil, wrong)
 		require.ErrorIs(t, err, backends.ErrInvalid, wrong)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/extract"
+	"github.com/einomem/einomem/backends/reme/task"
 )
 
 // Validate returns what cannot work, all of it, by keys. Each is ErrInvalid.
@@ -21,7 +23,7 @@ func (s *Settings) Validate() error {
 	c.tool(&s.Tool)
 	c.atLeast("limits.calls", s.Limits.Calls, 1)
 	c.atLeast("limits.tokens", s.Limits.Tokens, 1)
-	c.atLeast("limits.prompt", s.Limits.Prompt, 1)
+	c.atLeast("limits.prompt", s.Limits.Prompt, extract.MinPrompt)
 	c.atLeast("limits.concurrency", s.Limits.Concurrency, 1)
 	c.positive("limits.timeout", s.Limits.Timeout)
 	c.failed("prompts", s.Prompts.Validate())
@@ -37,7 +39,7 @@ func (c *checks) task(t *Task) {
 	c.number("task.similar_above", t.SimilarAbove, math.SmallestNonzeroFloat64, 0.999)
 	c.atLeast("task.similar_sequences", t.SimilarSequences, 1)
 	c.atLeast("task.similar_pairs", t.SimilarPairs, 1)
-	c.atLeast("task.top_k", t.TopK, 1)
+	c.whole("task.top_k", t.TopK, task.MaxTopK)
 	c.atLeast("task.forget_after", t.ForgetAfter, 1)
 	c.number("task.forget_share", t.ForgetShare, 0, 1)
 	c.atLeast("task.attempts", t.Attempts, 1)
@@ -45,7 +47,7 @@ func (c *checks) task(t *Task) {
 
 func (c *checks) personal(p *Personal) {
 	c.number("personal.min_score", float64(p.MinScore), 1, 3)
-	c.atLeast("personal.top_k", p.TopK, 1)
+	c.whole("personal.top_k", p.TopK, task.MaxTopK) // of any search
 	c.atLeast("personal.max_known", p.MaxKnown, 1)
 	c.number("personal.time_weight", p.TimeWeight, 1, math.MaxFloat64)
 	for name, weight := range p.TypeWeights {
@@ -54,17 +56,22 @@ func (c *checks) personal(p *Personal) {
 }
 
 func (c *checks) tool(t *Tool) {
-	c.number("tool.history", float64(t.History), 1, 10_000)
+	c.whole("tool.history", t.History, 10_000)
 	c.atLeast("tool.window", t.Window, 1)
 	if t.Window > t.History {
 		c.failed("tool.window", fmt.Errorf("%w: %d calls are more than tool.history, %d", backends.ErrInvalid, t.Window, t.History))
 	}
 	c.atLeast("tool.refresh_after", t.RefreshAfter, 1)
-	c.positive("tool.keep", t.Keep)
-	c.atLeast("tool.max_arguments", t.MaxArguments, 1)
-	c.atLeast("tool.max_result", t.MaxResult, 1)
-	c.atLeast("tool.max_description", t.MaxDescription, 1)
+	if c.positive("tool.keep", t.Keep); t.Keep > maxKeep {
+		c.failed("tool.keep", fmt.Errorf("%w: %v is more than %v", backends.ErrInvalid, t.Keep, maxKeep))
+	}
+	c.whole("tool.max_arguments", t.MaxArguments, 64<<10)
+	c.whole("tool.max_result", t.MaxResult, 64<<10)
+	c.whole("tool.max_description", t.MaxDescription, 1<<20)
 }
+
+// maxKeep is how long package toolmem keeps calls at most.
+const maxKeep = 5 * 366 * day
 
 // checks collects what is wrong.
 type checks struct{ found []error }
@@ -106,6 +113,8 @@ func (c *checks) atLeast(key string, n, least int) {
 		c.failed(key, fmt.Errorf("%w: %d is not at least %d", backends.ErrInvalid, n, least))
 	}
 }
+
+func (c *checks) whole(key string, n, most int) { c.number(key, float64(n), 1, float64(most)) }
 
 func (c *checks) positive(key string, d time.Duration) {
 	if d <= 0 {
