@@ -89,6 +89,9 @@ type Models struct {
 // New returns the model within its limits. A configuration that cannot work is
 // ErrInvalid.
 func New(cfg *Config) (*Models, error) {
+	if cfg == nil {
+		return nil, fmt.Errorf("flow: %w: no Config", backends.ErrInvalid)
+	}
 	limits, err := cfg.Limits.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Name, err)
@@ -126,8 +129,13 @@ func (m *Models) Begin() *Run { return &Run{models: m} }
 // the context's.
 func (r *Run) Ask(ctx context.Context, q *Question, read func(*schema.Message) error) error {
 	m := r.models
-	if m.asker == nil {
+	switch {
+	case q == nil || q.Complaint == nil || read == nil:
+		return fmt.Errorf("asking the model: %w: it takes a Question with a Complaint, and read", backends.ErrInvalid)
+	case m.asker == nil:
 		return ErrNoModel
+	case ctx.Err() != nil: // else a free slot might be taken all the same
+		return fmt.Errorf("asking the model: %w", context.Cause(ctx))
 	}
 	select {
 	case m.slots <- struct{}{}:

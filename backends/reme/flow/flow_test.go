@@ -136,6 +136,28 @@ func TestLimitsBelowZeroAreInvalid(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
+func TestWhatIsNoQuestionIsInvalid(t *testing.T) {
+	_, err := flow.New(nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	run := models(t, testmodel.New(testmodel.Text("42")), flow.Limits{}).Begin()
+	require.ErrorIs(t, run.Ask(t.Context(), nil, fine), backends.ErrInvalid)
+	require.ErrorIs(t, run.Ask(t.Context(), &flow.Question{User: "u"}, fine), backends.ErrInvalid)
+	require.ErrorIs(t, run.Ask(t.Context(), question(), nil), backends.ErrInvalid)
+	assert.Zero(t, run.Usage().ModelCalls)
+}
+
+func TestNobodyIsAskedOnceTheContextEnded(t *testing.T) {
+	m := testmodel.New(testmodel.Text("42"))
+	run := models(t, m, flow.Limits{}).Begin()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		require.ErrorIs(t, run.Ask(ctx, question(), fine), context.Canceled)
+	}
+	assert.Empty(t, m.Calls())
+	assert.Zero(t, run.Usage().ModelCalls)
+}
+
 func Example() {
 	models, err := flow.New(&flow.Config{Name: "example", Model: testmodel.New(testmodel.Text("42"))})
 	if err != nil {
