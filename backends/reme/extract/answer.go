@@ -44,8 +44,8 @@ const maxItem = 32 << 10
 
 // readItems reads the candidates of an answer, the first most of those that have both
 // texts. An empty list is an answer; one in which no entry can be used is not.
-func readItems(m *schema.Message, most int) (items, error) {
-	entries, err := entriesIn(m, itemKeys, slices.Concat(whenKeys, contentKeys))
+func readItems(m *schema.Message, tool string, most int) (items, error) {
+	entries, err := entriesIn(m, tool, itemKeys, slices.Concat(whenKeys, contentKeys))
 	if err != nil {
 		return items{}, err
 	}
@@ -66,8 +66,8 @@ func readItems(m *schema.Message, most int) (items, error) {
 
 // entriesIn returns the entries of the list in an answer. What is no object is an
 // empty one. An object with one of the marks is an entry itself.
-func entriesIn(m *schema.Message, keys, marks []string) ([]map[string]any, error) {
-	v, err := answerIn(m)
+func entriesIn(m *schema.Message, tool string, keys, marks []string) ([]map[string]any, error) {
+	v, err := answerIn(m, tool)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (e *Extractor) ask(ctx context.Context, run *flow.Run, j *job) ([]Candidate
 	var found items
 	q := e.question(j.lang, j.prompt, j.tool, j.most, fences(j.material))
 	if err := run.Ask(ctx, q, func(m *schema.Message) (err error) {
-		found, err = readItems(m, j.most)
+		found, err = readItems(m, j.tool, j.most)
 		return err
 	}); err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ var errNoPoints = errors.New(`the JSON holds no list "segment_points"`) // shown
 
 // readPoints reads the points of an answer. What is no number is 0, which is no point.
 func readPoints(m *schema.Message) ([]int, error) {
-	v, err := answerIn(m)
+	v, err := answerIn(m, toolSegments)
 	if err != nil {
 		return nil, err
 	}
@@ -97,28 +97,13 @@ func readPoints(m *schema.Message) ([]int, error) {
 	return points, nil
 }
 
-// answerIn returns the JSON of an answer: the arguments of its tool call, or its text.
-// Several calls are an array of theirs.
-func answerIn(m *schema.Message) (any, error) {
-	switch {
-	case m == nil:
-		return nil, modelanswer.ErrEmpty
-	case modelanswer.CutOff(m):
-		return nil, modelanswer.ErrTruncated
-	case len(m.ToolCalls) == 0:
-		return modelanswer.JSON(m.Content)
-	case len(m.ToolCalls) == 1:
-		return modelanswer.JSON(m.ToolCalls[0].Function.Arguments)
+// answerIn returns the JSON of an answer. Several calls are an array of theirs.
+func answerIn(m *schema.Message, tool string) (any, error) {
+	all, err := modelanswer.Of(m, tool)
+	if err != nil || len(all) > 1 {
+		return all, err
 	}
-	var all []any
-	for i := range m.ToolCalls {
-		v, err := modelanswer.JSON(m.ToolCalls[i].Function.Arguments)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, nil
+	return all[0], nil
 }
 
 // wholeNumber reads 3, 3.0 and "3".

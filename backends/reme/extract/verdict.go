@@ -34,7 +34,7 @@ type verdict struct {
 // that a candidate is valid or not, and how good it is, is a verdict; of two on the
 // same candidate neither counts.
 func readVerdicts(m *schema.Message, n int) ([]verdict, error) {
-	entries, err := entriesIn(m, verdictKeys, validKeys)
+	entries, err := entriesIn(m, toolVerdicts, verdictKeys, validKeys)
 	if err != nil {
 		return nil, err
 	}
