@@ -24,24 +24,24 @@ const (
 // query returns what to look for: the request's query, else one that the model makes
 // of its messages, else the last of these. With an error it is the last messages.
 func (m *Memory) query(ctx context.Context, run *flow.Run, r *RetrieveRequest) (string, error) {
-	if q := strings.TrimSpace(r.Query); q != "" {
+	if q := strings.TrimSpace(m.redact(r.Query)); q != "" {
 		return q, nil
 	}
 	last := newest(r.Messages, queryMessages)
-	plain := joined(last[max(0, len(last)-plainMessages):])
+	plain := m.joined(last[max(0, len(last)-plainMessages):])
 	if r.Simple || !m.models.HasModel() || len(last) == 0 {
 		return plain, nil
 	}
 	stage := run.Stage(StageQuery)
 	stage.Took(len(last))
-	l, prompts := m.prompts(joined(last))
+	l, prompts := m.prompts(m.joined(last))
 	mat := m.material(frameIn(l))
-	mat.section("messages", mat.frame.messages(last))
+	mat.section("messages", mat.messages(last))
 	query := plain
 	err := m.ask(ctx, run, l, toolQuery, prompts.Query, mat.text.String(), func(o map[string]any) error {
 		q, err := textOf(o, "query")
 		if err == nil {
-			query = q
+			query = m.redact(q)
 		}
 		return err
 	})
@@ -72,11 +72,11 @@ func newest(messages []*schema.Message, n int) []said {
 	return out
 }
 
-// joined are the texts of messages, each at most shownMessage characters.
-func joined(messages []said) string {
+// joined are the texts of messages, redacted, each at most shownMessage characters.
+func (m *Memory) joined(messages []said) string {
 	texts := make([]string, len(messages))
 	for i, s := range messages {
-		r := []rune(s.Text)
+		r := []rune(m.redact(s.Text))
 		if len(r) > shownMessage { // a query has room for no mark
 			r = append(append([]rune(nil), r[:shownMessage/2]...), r[len(r)-shownMessage/2:]...)
 		}
@@ -85,10 +85,10 @@ func joined(messages []said) string {
 	return strings.Join(texts, "\n")
 }
 
-func (f *frame) messages(messages []said) []any {
+func (m *material) messages(messages []said) []any {
 	lines := make([]any, len(messages))
 	for i, s := range messages {
-		s.Text = f.clip(s.Text, shownMessage)
+		s.Text = m.shown(s.Text, shownMessage)
 		lines[i] = s
 	}
 	return lines
@@ -100,11 +100,11 @@ func (m *Memory) rewrite(ctx context.Context, run *flow.Run, r *RetrieveRequest,
 	stage.Took(len(resp.Hits))
 	l, prompts := m.prompts(resp.Query)
 	mat := m.material(frameIn(l))
-	mat.section("task", []any{said{Text: mat.frame.clip(resp.Query, shownQuery)}})
+	mat.section("task", []any{said{Text: mat.shown(resp.Query, shownQuery)}})
 	if last := newest(r.Messages, rewriteMessages); len(last) > 0 {
-		mat.section("messages", mat.frame.messages(last))
+		mat.section("messages", mat.messages(last))
 	}
-	shown := mat.section("experiences", mat.frame.numbered(resp.Hits))
+	shown := mat.section("experiences", mat.numbered(resp.Hits))
 	var advice string
 	err := m.ask(ctx, run, l, toolRewrite, prompts.Rewrite, mat.text.String(), func(o map[string]any) (err error) {
 		advice, err = textOf(o, "rewritten_context")

@@ -175,7 +175,7 @@ func (b *batch) mutations() []store.Mutation {
 			out[i] = store.Put(c.record)
 			out[i].Expect = c.before.Version
 		}
-		out[i].Actor = b.try.draft.author
+		out[i].Actor = b.try.m.redact(b.try.draft.author)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -92,7 +93,7 @@ func (t *try) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 			Pair  int        `json:"pair"`
 			New   experience `json:"new"`
 			Known experience `json:"known"`
-		}{i, mat.frame.experience(&p.lesson.memory), mat.frame.experience(p.other())}
+		}{i, mat.experience(&p.lesson.memory), mat.experience(p.other())}
 	}
 	n := mat.section("pairs", lines)
 	var verdicts []verdict
@@ -104,7 +105,10 @@ func (t *try) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 		return 0, fmt.Errorf("task: deciding about %d experiences that resemble known ones: %w", n, err)
 	}
 	for i, v := range verdicts {
-		v.WhenToUse, v.Content = t.m.keeper.Redact(v.WhenToUse), t.m.keeper.Redact(v.Content)
+		v.WhenToUse, v.Content = strings.TrimSpace(t.m.redact(v.WhenToUse)), strings.TrimSpace(t.m.redact(v.Content))
+		if v.Kind == verdictMerge && (v.WhenToUse == "" || v.Content == "") { // all of it was redacted
+			v = verdict{Kind: verdictDistinct}
+		}
 		t.draft.memo.verdicts[pairs[i].key()] = v
 	}
 	return n, nil

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/cloudwego/eino/components/embedding"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
@@ -55,4 +57,18 @@ func (f *faulty) Changes(c context.Context, p backends.Partition, cursor string)
 		return nil, err
 	}
 	return f.Store.Changes(c, p, cursor)
+}
+
+// heard is an embedder that keeps what it is shown.
+type heard struct {
+	embedding.Embedder
+	mu    sync.Mutex
+	texts []string
+}
+
+func (h *heard) EmbedStrings(ctx context.Context, texts []string, opts ...embedding.Option) ([][]float64, error) {
+	h.mu.Lock()
+	h.texts = append(h.texts, texts...)
+	h.mu.Unlock()
+	return h.Embedder.EmbedStrings(ctx, texts, opts...)
 }

@@ -143,7 +143,7 @@ func open(t testing.TB, change ...func(*setup)) *world {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if s.model != nil {
-		c.Extractor, err = extract.New(&extract.Config{Models: models})
+		c.Extractor, err = extract.New(&extract.Config{Models: models, Redact: s.redact})
 		require.NoError(t, err)
 	}
 	m, err := task.New(&c)

@@ -5,6 +5,7 @@ package task
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -39,10 +40,10 @@ func (t *try) lesson(c *extract.Candidate) *lesson {
 	k, d := t.m.keeper, t.draft
 	meta := map[string]any{}
 	for key, v := range c.Extra { // the model's own words, which take nobody's place
-		meta[key] = redactedJSON(k, v)
+		meta[k.Redact(key)] = redactedJSON(k, v)
 	}
 	for key, v := range d.metadata {
-		meta[key] = keeper.CloneJSON(v)
+		meta[key] = redactedJSON(k, v)
 	}
 	put := func(key string, v any, there bool) {
 		if there {
@@ -52,9 +53,9 @@ func (t *try) lesson(c *extract.Candidate) *lesson {
 	setTexts(meta, MetaTags, redacted(k, c.Tags))
 	setTexts(meta, MetaToolsUsed, redacted(k, c.ToolsUsed))
 	put(MetaConfidence, c.Confidence, c.Confidence > 0)
-	put(MetaStepType, string(c.StepType), c.StepType != "")
-	put(MetaSource, string(c.Source), c.Source != "")
-	put(MetaTaskID, c.TaskID, c.TaskID != "")
+	put(MetaStepType, k.Redact(string(c.StepType)), c.StepType != "")
+	put(MetaSource, k.Redact(string(c.Source)), c.Source != "")
+	put(MetaTaskID, k.Redact(c.TaskID), c.TaskID != "")
 	put(MetaTaskQuery, k.Redact(c.Query), c.Query != "")
 	put(MetaOutcome, c.Score, c.Source != "")
 	for _, own := range []string{MetaFreq, MetaUtility, MetaCorroborated, MetaSameAs} {
@@ -63,7 +64,7 @@ func (t *try) lesson(c *extract.Candidate) *lesson {
 	l := &lesson{memory: backends.Memory{
 		Kind: backends.KindTask, Scope: d.scope, Metadata: meta, Observed: c.Observed,
 		WhenToUse: strings.TrimSpace(k.Redact(c.WhenToUse)), Text: strings.TrimSpace(k.Redact(c.Content)),
-		Origin: backends.Origin{Session: c.Session, Turn: c.Turn, Author: d.author},
+		Origin: backends.Origin{Session: c.Session, Turn: c.Turn, Author: k.Redact(d.author)},
 	}}
 	if q := c.Quality; q != nil {
 		score := min(1, max(0, *q))
@@ -100,8 +101,15 @@ func redactedJSON(k *keeper.Keeper, v any) any {
 			out[k.Redact(key)] = redactedJSON(k, e)
 		}
 		return out
+	case nil, bool, float64, int, int64, json.Number:
+		return v
 	}
-	return v
+	text, err := json.Marshal(v) // of a type of its own, such as map[string]string
+	var plain any
+	if err != nil || json.Unmarshal(text, &plain) != nil { // no JSON, which stores say
+		return v
+	}
+	return redactedJSON(k, plain)
 }
 
 // keyOf is the key of the same words.

@@ -23,15 +23,20 @@ const (
 // material is what a model is shown: sections between tags, one JSON object a line,
 // in which nothing can close a tag, since JSON as Go writes it has no angle brackets.
 type material struct {
-	frame *frame
-	count budget.Counter
-	left  int // tokens
-	text  strings.Builder
+	frame  *frame
+	redact func(string) string
+	count  budget.Counter
+	left   int // tokens
+	text   strings.Builder
 }
 
 func (m *Memory) material(f *frame) *material {
-	return &material{frame: f, count: m.models.Counter(), left: m.models.Limits().Prompt}
+	return &material{frame: f, redact: m.redact, count: m.models.Counter(), left: m.models.Limits().Prompt}
 }
+
+// shown is a text as a model is shown it: redacted as a whole, so that no half of a
+// secret is left, and at most so many characters of it.
+func (m *material) shown(s string, most int) string { return m.frame.clip(m.redact(s), most) }
 
 // section writes the lines that fit, from the first on, and returns how many did. The
 // first always does. What is left out is told.
@@ -77,15 +82,15 @@ type experience struct {
 	Content   string `json:"content"`
 }
 
-func (f *frame) experience(m *backends.Memory) experience {
-	return experience{WhenToUse: f.clip(m.WhenToUse, shownExperience), Content: f.clip(m.Text, shownExperience)}
+func (m *material) experience(mem *backends.Memory) experience {
+	return experience{WhenToUse: m.shown(mem.WhenToUse, shownExperience), Content: m.shown(mem.Text, shownExperience)}
 }
 
 // numbered are memories as a model is shown them, from 0 on.
-func (f *frame) numbered(hits []backends.Hit) []any {
+func (m *material) numbered(hits []backends.Hit) []any {
 	lines := make([]any, len(hits))
 	for i := range hits {
-		e := f.experience(&hits[i].Memory)
+		e := m.experience(&hits[i].Memory)
 		e.N = &i
 		lines[i] = e
 	}

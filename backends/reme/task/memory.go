@@ -64,6 +64,14 @@ func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scop
 	return s, p, nil
 }
 
+// redact returns a text as it may be stored and shown to a model.
+func (m *Memory) redact(s string) string {
+	if m.keeper == nil { // a reranker of searches: see NewReranker
+		return s
+	}
+	return m.keeper.Redact(s)
+}
+
 // prompts returns the language that fits the material, and its prompts.
 func (m *Memory) prompts(material ...string) (flow.Language, Prompts) {
 	l := m.config.Language.For(material...)

@@ -31,7 +31,9 @@ type try struct {
 func (m *Memory) try(d *Draft) *try {
 	t := &try{m: m, draft: d}
 	for i := range d.Candidates {
-		t.lessons = append(t.lessons, t.lesson(&d.Candidates[i]))
+		if l := t.lesson(&d.Candidates[i]); l.memory.WhenToUse != "" && l.memory.Text != "" { // else all of it was redacted
+			t.lessons = append(t.lessons, l)
+		}
 	}
 	return t
 }

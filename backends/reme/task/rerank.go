@@ -24,8 +24,8 @@ func (m *Memory) rerank(ctx context.Context, run *flow.Run, query string, hits [
 	stage.Took(len(hits))
 	l, prompts := m.prompts(query)
 	mat := m.material(frameIn(l))
-	mat.section("task", []any{said{Text: mat.frame.clip(query, shownQuery)}})
-	shown := mat.section("experiences", mat.frame.numbered(hits))
+	mat.section("task", []any{said{Text: mat.shown(query, shownQuery)}})
+	shown := mat.section("experiences", mat.numbered(hits))
 	var order []int
 	err := m.ask(ctx, run, l, toolRerank, prompts.Rerank, mat.text.String(), func(o map[string]any) (err error) {
 		order, err = indexesOf(o, "ranked_indices", shown)
