@@ -112,7 +112,7 @@ func (t *retry) attempt(ctx context.Context) error {
 
 // learn draws lessons from a trajectory, and notes what failed.
 func (t *retry) learn(ctx context.Context, made trajectory.Trajectory) {
-	found, err := t.m.extract(ctx, t.flow, &SummaryRequest{Trajectories: []trajectory.Trajectory{made}})
+	found, err := t.m.extract(ctx, t.flow, &SummaryRequest{Trajectories: []trajectory.Trajectory{made}, KeepPartial: true}) // the next attempt may use a part
 	if err != nil {
 		t.learnt = errors.Join(t.learnt, fmt.Errorf("task: learning from attempt %d: %w", t.resp.Attempts, err))
 	}

@@ -171,7 +171,7 @@ func (m *Memory) extract(ctx context.Context, run *flow.Run, r *SummaryRequest) 
 		return append(found, given...), err
 	}
 	found, err := x.Extract(ctx, run, r.Trajectories)
-	if len(found) == 0 {
+	if len(found) == 0 || err != nil && !r.KeepPartial { // nothing of it will be stored: no call for a judge
 		return given, err
 	}
 	kept, judged := x.Validate(ctx, run, found)

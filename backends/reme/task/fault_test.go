@@ -224,3 +224,15 @@ func TestConflictsAreBounded(t *testing.T) {
 	resp := w.summarize(pagesNear)
 	assert.EqualValues(t, 16, resp.Memories[0].Metadata[task.MetaFreq], "no count was lost on the way")
 }
+
+// What will not be stored is not judged.
+func TestAFailedExtractionAsksNoJudge(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		w := open(t)
+		w.brain.failAt = 1
+		_, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, KeepPartial: partial, Trajectories: []trajectory.Trajectory{attempt(1, login), attempt(1, pages)}})
+		require.ErrorIs(t, err, backends.ErrUnavailable)
+		assert.Equal(t, partial, w.brain.calls("extract_verdicts") > 0)
+		assert.Equal(t, partial, len(w.active()) > 0)
+	}
+}
