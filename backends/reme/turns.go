@@ -109,11 +109,11 @@ func (t *Turn) among(turns []*Turn) bool {
 	return t.ID != "" && slices.ContainsFunc(turns, func(o *Turn) bool { return o.ID == t.ID })
 }
 
-// teaches reports whether anything was said or done in the turn: notes of memory's own
-// and system prompts are not.
+// teaches reports whether anything was done in the turn. What an agent notes down by a
+// tool of memory comes as a turn, too: nobody attempted anything in it.
 func (t *Turn) teaches() bool {
 	attempt := t.trajectory(&Outcome{})
-	return len(attempt.Steps()) > 0
+	return slices.ContainsFunc(attempt.Steps(), func(s trajectory.Step) bool { return s.Message.Role != schema.User })
 }
 
 // blank reports whether a message says and does nothing: the log gives no such to learn

@@ -266,15 +266,16 @@ func TestALongTurnIsLearntFromAsAWhole(t *testing.T) {
 	assert.ElementsMatch(t, []string{"say hello", "check the payment first", "say goodbye"}, find(t, b, ann, "greeting refunding parting", backends.KindTask))
 }
 
-// A turn in which nothing was said teaches nothing, and keeps nobody from learning.
+// A turn in which nothing was done teaches nothing, and keeps nobody from learning.
 func TestATurnOfNothingIsNoAttempt(t *testing.T) {
-	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+	b, learner := newBackend(t, open(t), func(c *reme.Config) {
 		c.Outcome = func(context.Context, *reme.Turn) (*reme.Outcome, error) { return &reme.Outcome{Score: 1}, nil }
 	})
 	messages := append(turn("t0", schema.SystemMessage("be kind")), turn("t1", schema.UserMessage("FACT ann sells tea"))...)
 	_, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: messages})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"ann sells tea"}, find(t, b, ann, "tea"))
+	assert.Zero(t, learner.Asked("extract_experiences"), "what an agent notes down is no attempt at a task")
 }
 
 // A stretch of the log that costs more than a request may is divided at once, and not
