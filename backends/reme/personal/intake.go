@@ -93,7 +93,7 @@ func (f *Flows) gate(messages []backends.Message, now time.Time, learn bool) ([]
 		if text = strings.TrimSpace(f.config.Keeper.Redact(text)); text == "" {
 			continue
 		}
-		u := &utterance{id: m.ID, turn: m.Turn, role: string(m.Role), speaker: m.Name, text: text, time: m.Time}
+		u := &utterance{id: m.ID, turn: m.Turn, role: string(m.Role), speaker: f.config.Keeper.Redact(m.Name), text: text, time: m.Time}
 		u.learn = learn && m.Role == schema.User && m.Extra["memorized"] != true
 		if u.time.IsZero() {
 			u.time = now
@@ -112,7 +112,7 @@ func (d *Draft) memory(u *utterance, text string) backends.Memory {
 		Kind: backends.KindPersonal, Text: text, Scope: d.place.scope, Expires: d.request.Expires, Observed: u.time,
 		Origin: backends.Origin{Session: d.place.scope.SessionID, Turn: u.turn, MessageIDs: []string{u.id}, Role: u.role, Speaker: u.speaker, Author: d.request.Author},
 	}
-	m.Metadata, _ = keeper.CloneJSON(d.request.Metadata).(map[string]any)
+	m.Metadata, _ = d.flows.config.Keeper.RedactJSON(d.request.Metadata).(map[string]any)
 	if m.Metadata == nil {
 		m.Metadata = map[string]any{}
 	}

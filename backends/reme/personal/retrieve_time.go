@@ -35,7 +35,7 @@ func (q *retrieval) askPeriod(ctx context.Context) (p Period, some bool, err err
 	f := q.flows
 	lang := f.config.Language.For(q.request.Query)
 	question := f.question(lang, f.prompts(lang).Period, toolPeriod, "")
-	question.User = section("question", []lineShown{{Text: q.request.Query}}) + phrasesOf(lang).now + " " + shownTime(q.request.Now)
+	question.User = section("question", []lineShown{{Text: f.config.Keeper.Redact(q.request.Query)}}) + phrasesOf(lang).now + " " + shownTime(q.request.Now)
 	err = q.run.Ask(ctx, question, func(m *schema.Message) error {
 		text, err := readPeriod(m)
 		if p, some = ParsePeriod(text, f.config.Location); err == nil && text != "" && !some {

@@ -1,0 +1,191 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/extract"
+	"github.com/einomem/einomem/backends/reme/library"
+	"github.com/einomem/einomem/backends/reme/personal"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/testmodel"
+)
+
+const secret = "Hunter2"
+
+func redacting(c *reme.Config) {
+	c.Redact = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
+}
+
+// witness remembers what a model was shown.
+type witness struct {
+	model.ToolCallingChatModel
+	seen *[]string
+	mu   *sync.Mutex
+}
+
+func (w *witness) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	m, err := w.ToolCallingChatModel.WithTools(tools)
+	return &witness{m, w.seen, w.mu}, err
+}
+
+func (w *witness) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	w.mu.Lock()
+	for _, m := range in {
+		*w.seen = append(*w.seen, m.Content)
+	}
+	w.mu.Unlock()
+	return w.ToolCallingChatModel.Generate(ctx, in, opts...)
+}
+
+// kept is all that is stored of memories and of calls.
+func kept(t *testing.T, db store.Store) string {
+	t.Helper()
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	all, err := db.Partitions(t.Context(), backends.DefaultNamespace, store.Page{})
+	require.NoError(t, err)
+	for _, p := range all.Partitions {
+		changes, err := db.Changes(t.Context(), p, "")
+		require.NoError(t, err)
+		for i := range changes.Records {
+			require.NoError(t, enc.Encode(changes.Records[i].Memory))
+			events, err := db.History(t.Context(), p, changes.Records[i].ID)
+			require.NoError(t, err)
+			require.NoError(t, enc.Encode(events))
+		}
+		if p.Kind != backends.PartitionWorkspace { // the log of who speaks is not memory's to redact
+			continue
+		}
+		sessions, err := db.List(t.Context(), store.SessionQuery{Partition: &p})
+		require.NoError(t, err)
+		for i := range sessions.Sessions {
+			require.NoError(t, enc.Encode(sessions.Sessions[i]))
+			entries, err := db.Read(t.Context(), p, sessions.Sessions[i].ID, store.Range{})
+			require.NoError(t, err)
+			require.NoError(t, enc.Encode(entries))
+		}
+	}
+	return out.String()
+}
+
+// hushed is a trajectory with the secret wherever one can be.
+func hushed() trajectory.Trajectory {
+	return trajectory.Trajectory{
+		TaskID: "log in with " + secret, Query: "log in as " + secret, Score: 1, Metadata: map[string]any{extract.NoteKey: "it took " + secret, "x": secret},
+		Messages: []*schema.Message{
+			{Role: schema.User, Name: secret, UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "my word is " + secret}}},
+			{Role: schema.Assistant, ReasoningContent: "use " + secret, Content: "LESSON logging in with " + secret + " | send " + secret, ToolCalls: []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "login", Arguments: `{"word":"` + secret + `"}`}}}},
+			schema.ToolMessage("welcome "+secret, "1"),
+		},
+	}
+}
+
+func TestNoSecretIsStoredOrShown(t *testing.T) {
+	const lines = `{"workspace_id":"lab","memory_id":"m1","memory_type":"task","when_to_use":"packing ` + secret + `","content":"keep ` + secret + `","score":0.5,"metadata":{"tags":["` + secret + `"],"deep":{"x":["` + secret + `"]}}}` + "\n"
+	const line = `{"id":"d1","kind":"personal","text":"ann says ` + secret + `","when_to_use":"` + secret + `","scope":{"user_id":"ann"},"metadata":{"keywords":"` + secret + `","deep":{"x":["` + secret + `"]}}}` + "\n"
+	metadata := map[string]any{"source_file": secret, "deep": []any{map[string]any{"x": secret}}}
+	said := func() []backends.Message {
+		return turn("t1",
+			schema.UserMessage("My word is "+secret+". FACT ann types "+secret),
+			schema.AssistantMessage("LESSON typing "+secret+" | never show "+secret, []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "login", Arguments: secret}}}),
+			schema.ToolMessage(`{"passed": true, "word": "`+secret+`"}`, "1", schema.WithToolName("login")))
+	}
+	ways := map[string]func(ctx context.Context, b *reme.Backend) error{
+		"Add": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said(), Context: said(), Metadata: metadata}))
+		},
+		"Add verbatim": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said(), Metadata: metadata, Verbatim: true}))
+		},
+		"Add experience": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said(), Metadata: metadata, Kind: backends.KindTask, Verbatim: true}))
+		},
+		"RecordOutcome": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: ann, Turn: "logged", Score: 1, Note: "thanks to " + secret}))
+		},
+		"Task.Summarize": func(ctx context.Context, b *reme.Backend) error {
+			worse := hushed()
+			worse.Score = 0
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Metadata: metadata, Trajectories: []trajectory.Trajectory{hushed(), worse}}))
+		},
+		"Task.Summarize simple": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{hushed()}, Simple: true}))
+		},
+		"Task.Summarize candidates": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Candidates: []extract.Candidate{{
+				WhenToUse: "with " + secret, Content: "say " + secret, Tags: []string{secret}, ToolsUsed: []string{secret}, Feedback: secret,
+				Query: secret, TaskID: secret, Source: extract.SourceSuccess, Extra: map[string]any{"x": secret, "y": []any{secret}},
+			}}}))
+		},
+		"Task.Retrieve": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "refunding an order for " + secret, Rerank: true, Rewrite: true, Messages: []*schema.Message{schema.UserMessage(secret)}}))
+		},
+		"Task.Retrieve by messages": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Messages: []*schema.Message{schema.UserMessage("refunding " + secret)}}))
+		},
+		"Personal.Retrieve": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Personal().Retrieve(ctx, &personal.RetrieveRequest{Scope: ann, Query: "who is " + secret, UseModel: true}))
+		},
+		"Tools": func(ctx context.Context, b *reme.Backend) error {
+			err := b.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: ann, Calls: []backends.ToolCall{
+				{Tool: "login", Arguments: `{"a":"` + secret + `"}`, Result: "hello " + secret},
+				{Tool: "login", Arguments: secret, Error: "no " + secret},
+			}})
+			return errors.Join(err, b.Flush(ctx), only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
+		},
+		"Library.Load": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Library().Load(ctx, &library.LoadRequest{Scope: ann}, strings.NewReader(lines)))
+		},
+		"Load": func(ctx context.Context, b *reme.Backend) error { return only(b.Load(ctx, ann, strings.NewReader(line))) },
+		"Update": func(ctx context.Context, b *reme.Backend) error {
+			learnt, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+			if err != nil {
+				return err
+			}
+			text := "say " + secret
+			return only(b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: learnt.Items[0].Memory.ID, Text: &text, Metadata: metadata}))
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			db := open(t)
+			seen := &witness{&testmodel.Learner{}, &[]string{}, &sync.Mutex{}}
+			b, _ := newBackend(t, db, func(c *reme.Config) {
+				redacting(c)
+				c.Model, c.Verdict = seen, reme.VerdictOf("login", "passed")
+			})
+			_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+			require.NoError(t, err)
+			logged(t, db, append(said(), turn("logged", said()[0].Message, said()[1].Message)...))
+			before := kept(t, db)
+			require.NoError(t, way(t.Context(), b))
+			after := kept(t, db)
+			assert.NotContains(t, after, secret)
+			if !strings.Contains(name, "Retrieve") {
+				assert.NotEqual(t, before, after, "something was learnt")
+			}
+			for _, prompt := range *seen.seen {
+				assert.NotContains(t, prompt, secret)
+			}
+		})
+	}
+}
