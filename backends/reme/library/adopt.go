@@ -18,7 +18,7 @@ func (l *Library) adopt(at *place, e *entry) error {
 	m := &e.record.Memory
 	m.Scope.Namespace, m.Scope.Workspace, m.Version = at.scope.Namespace, at.scope.Workspace, 0
 	m.Text, m.WhenToUse = l.keeper.Redact(m.Text), l.keeper.Redact(m.WhenToUse)
-	m.Metadata, _ = l.redact(m.Metadata).(map[string]any)
+	m.Metadata, _ = l.keeper.RedactJSON(m.Metadata).(map[string]any)
 	if m.Created.IsZero() {
 		m.Created = l.keeper.Stamps(1)
 	}
@@ -60,21 +60,4 @@ func identify(p backends.Partition, e *entry) {
 		m.Metadata = map[string]any{}
 	}
 	m.Metadata[extraKey] = extra
-}
-
-// redact returns a JSON value with its texts as they may be stored.
-func (l *Library) redact(v any) any {
-	switch x := v.(type) {
-	case string:
-		return l.keeper.Redact(x)
-	case []any:
-		for i := range x {
-			x[i] = l.redact(x[i])
-		}
-	case map[string]any:
-		for k := range x {
-			x[k] = l.redact(x[k])
-		}
-	}
-	return v
 }
