@@ -49,9 +49,11 @@ func (t *try) batch(ctx context.Context) (*batch, error) {
 	}
 	for _, l := range t.lessons { // counted last: on what took the place of a memory
 		if l.fate == fateSame && l.known != nil {
-			if c := b.touched[l.known.ID]; !bears(&c.record.Memory, l.key) {
+			c := b.touched[l.known.ID]
+			if !bears(&c.record.Memory, l.key) {
 				corroborate(&c.record.Memory, l.key)
 			}
+			remember(&c.record.Memory, texts(&l.memory, MetaSameAs)) // of lessons that it was joined with
 		}
 	}
 	return b, b.identify(ctx)

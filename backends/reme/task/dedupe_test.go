@@ -413,3 +413,59 @@ func TestDEF14TheResponseTellsWhatIsStored(t *testing.T) {
 	assert.Equal(t, 1, resp.Report.Stage(task.StageDuplicates).Dropped)
 	assert.Equal(t, 1, resp.Report.Stage(task.StageStore).Out)
 }
+
+// Two lessons of a request that come to the same words by joining are stored once,
+// whatever each of them was joined with.
+func TestR8JoiningsThatComeToTheSameWords(t *testing.T) {
+	all := "Read page after page, and look at every name of the list."
+	both := "When reading or sorting | " + all
+	third := "When reading paginated results out of an API | Read page after page until one comes empty, and count what comes."
+	sorting, sortingNear := "When sorting a long list of names | Compare two names at a time.", "When sorting the long list of names | Compare two names at a time."
+	for name, c := range map[string]struct {
+		known, fresh, active []string
+		want                 []backends.Outcome
+	}{
+		"one that is added, one that is joined": {
+			[]string{pages}, []string{both, pagesNear}, []string{what(pages), all},
+			[]backends.Outcome{backends.OutcomeAdded, backends.OutcomeUnchanged},
+		},
+		"the other way round": {
+			[]string{pages}, []string{pagesNear, both}, []string{all},
+			[]backends.Outcome{backends.OutcomeSuperseded, backends.OutcomeUnchanged},
+		},
+		"two that are joined": {
+			[]string{pages, sorting}, []string{pagesNear, sortingNear}, []string{what(sorting), all},
+			[]backends.Outcome{backends.OutcomeSuperseded, backends.OutcomeUnchanged},
+		},
+		"two that are joined with twins": {
+			nil, []string{pages, third, sorting, sortingNear}, []string{all},
+			[]backends.Outcome{backends.OutcomeAdded, backends.OutcomeUnchanged, backends.OutcomeUnchanged, backends.OutcomeUnchanged},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t)
+			given := func(lessons []string) *task.SummaryRequest {
+				r := &task.SummaryRequest{Scope: shop}
+				for _, l := range lessons {
+					when, text, _ := strings.Cut(l, " | ")
+					r.Candidates = append(r.Candidates, extract.Candidate{WhenToUse: when, Content: text})
+				}
+				return r
+			}
+			_, err := w.Summarize(ctx, given(c.known))
+			require.NoError(t, err)
+			w.brain.decide = func(experience, experience) (string, string, string) { return "merge", "When reading or sorting", all }
+			resp, err := w.Summarize(ctx, given(c.fresh))
+			require.NoError(t, err)
+			assert.Equal(t, c.want, outcomes(resp))
+			assert.ElementsMatch(t, c.active, w.active())
+			for _, item := range resp.Items {
+				assert.Equal(t, all, item.Memory.Text)
+			}
+			before := w.version()
+			_, err = w.Summarize(ctx, given(c.fresh))
+			require.NoError(t, err)
+			assert.Equal(t, before, w.version(), "and the same request again writes nothing")
+		})
+	}
+}

@@ -133,10 +133,16 @@ func corroborate(m *backends.Memory, keys ...string) {
 
 // mark remembers wordings that say what the memory says.
 func mark(m *backends.Memory, keys ...string) {
-	marks := texts(m, MetaSameAs)
-	for _, key := range keys {
-		marks = united(marks, []string{markOf(key)})
+	marks := make([]string, len(keys))
+	for i, key := range keys {
+		marks[i] = markOf(key)
 	}
+	remember(m, marks)
+}
+
+// remember puts marks of wordings into a memory's metadata, which keep the newest.
+func remember(m *backends.Memory, marks []string) {
+	marks = united(texts(m, MetaSameAs), marks)
 	setTexts(m.Metadata, MetaSameAs, marks[max(0, len(marks)-maxSameAs):])
 }
 

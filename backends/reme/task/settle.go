@@ -6,7 +6,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/keeper"
@@ -100,36 +99,68 @@ func (t *try) joinTwins() {
 	}
 }
 
-// knownJoined turns lessons whose words, joined, are those of a memory that is there into
-// ones that are known.
+// knownJoined turns lessons whose words, joined, are those of a memory that is there, or
+// of another lesson of the request, into ones that are known.
 func (t *try) knownJoined(ctx context.Context) error {
-	words := map[string]*lesson{}
+	all := map[string][]*lesson{} // by the words that they are to be stored in
+	var keys []string
 	for _, l := range t.lessons {
-		switch {
-		case l.fate == fateMerge && l.known != nil:
-			v := t.joins(l)
-			words[keeper.TextKey(backends.KindTask, v.WhenToUse, v.Content)] = l
-		case l.fate == fateAdd && keyOf(&l.memory) != l.key:
-			words[keyOf(&l.memory)] = l
+		key, joined := t.stored(l)
+		if key == "" {
+			continue
+		}
+		if all[key] = append(all[key], l); joined {
+			keys = append(keys, key)
 		}
 	}
-	if len(words) == 0 {
+	if len(keys) == 0 {
 		return nil
-	}
-	keys := make([]string, 0, len(words))
-	for key := range maps.Keys(words) {
-		keys = append(keys, key)
 	}
 	found, err := t.m.keeper.Lookup(ctx, t.draft.workspace, keys...)
 	if err != nil {
 		return fmt.Errorf("task: looking for what is known: %w", err)
 	}
 	for _, m := range found {
-		if l := words[keyOf(m)]; l != nil && m.Active() && !m.Expired(t.m.keeper.Now()) {
-			l.fate, l.known = fateSame, m
+		if m.Active() && !m.Expired(t.m.keeper.Now()) {
+			for _, l := range all[keyOf(m)] {
+				l.fate, l.known = fateSame, m
+			}
+			delete(all, keyOf(m))
+		}
+	}
+	for _, same := range all {
+		for _, l := range same[1:] {
+			same[0].take(l)
 		}
 	}
 	return nil
+}
+
+// stored returns the key of the words that a lesson is to be stored in, and whether they
+// come of a joining; none for one that is not.
+func (t *try) stored(l *lesson) (key string, joined bool) {
+	switch {
+	case l.fate == fateMerge && l.known != nil:
+		v := t.joins(l)
+		return keeper.TextKey(backends.KindTask, v.WhenToUse, v.Content), true
+	case l.fate == fateAdd:
+		key = keyOf(&l.memory)
+		return key, key != l.key
+	}
+	return "", false
+}
+
+// take counts a lesson that came to the same words: nothing else is to be stored for it.
+func (l *lesson) take(other *lesson) {
+	other.fate = fateSame
+	if l.fate == fateMerge {
+		other.known = l.known
+		return
+	}
+	other.known, other.twin = nil, l
+	corroborate(&l.memory, other.key)
+	remember(&l.memory, texts(&other.memory, MetaSameAs))
+	unite(&l.memory, &other.memory)
 }
 
 // unite puts what b knows about itself into a: the union of tags and tools, the
