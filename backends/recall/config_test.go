@@ -84,5 +84,7 @@ func TestEmbedText(t *testing.T) {
 	require.Equal(t, "tea", recall.EmbedText(&backends.Memory{Text: "tea"}))
 	require.Equal(t, "Ann: tea", recall.EmbedText(&backends.Memory{Text: "tea", Origin: backends.Origin{Speaker: "Ann"}}))
 	require.Equal(t, "thirsty", recall.EmbedText(&backends.Memory{Text: "tea", WhenToUse: "thirsty"}))
+	require.Equal(t, "kettle: boils water", recall.EmbedText(&backends.Memory{Kind: backends.KindTool, Text: "boils water", WhenToUse: "kettle"}), "a name is no situation")
+	require.Equal(t, "Ann likes tea", recall.EmbedText(&backends.Memory{Kind: backends.KindPersonal, Text: "Ann likes tea", WhenToUse: "tea, drinks"}), "nor are keywords")
 	require.Empty(t, recall.EmbedText(&backends.Memory{Origin: backends.Origin{Speaker: "Ann"}}))
 }

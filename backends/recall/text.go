@@ -52,12 +52,17 @@ func spokenDate(m *backends.Memory) string {
 
 // EmbedText returns the text of a memory that is embedded: the situation in which
 // it helps where that is known, since a question resembles it more than it
-// resembles the advice; else what it says, after the name of who said it. A core
-// block has none: nobody looks for it.
+// resembles the advice; else what it says, after the name of who said it. WhenToUse of
+// a tool is its name, and of what is known of a person keywords: of the first both are
+// embedded, of the second what it says. A core block has none: nobody looks for it.
 func EmbedText(m *backends.Memory) string {
 	switch {
 	case m.Kind == backends.KindCore:
 		return ""
+	case m.Kind == backends.KindTool && m.WhenToUse != "" && m.Text != "":
+		return m.WhenToUse + ": " + m.Text
+	case m.Kind == backends.KindPersonal && m.Text != "":
+		return m.Text
 	case m.WhenToUse != "":
 		return m.WhenToUse
 	case m.Origin.Speaker != "" && m.Text != "":

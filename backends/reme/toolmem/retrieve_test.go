@@ -94,12 +94,12 @@ func TestTheToolForATask(t *testing.T) {
 	assert.Empty(t, resp.Tools)
 }
 
-func TestTheVectorOfAGuidelineIsMadeOnceForTheSameText(t *testing.T) {
+func TestTheVectorOfAGuidelineFollowsWhatItSays(t *testing.T) {
 	e := &testmodel.Embedder{Dim: 64}
 	r := newRig(t, setup{model: writer(t), embeds: e})
 	r.record(t, calls("parcel", 0, 3)...)
 	assert.Equal(t, 1, r.force(t, "parcel").Report.Usage.EmbeddedTexts)
-	assert.Zero(t, r.force(t, "parcel").Report.Usage.EmbeddedTexts, "what is embedded of a tool is its name")
+	assert.Equal(t, 1, r.force(t, "parcel").Report.Usage.EmbeddedTexts, "a guideline is embedded with the tool's name: it says something else now")
 	p, err := team.Partition(backends.PartitionWorkspace)
 	require.NoError(t, err)
 	records, err := r.keeper.Records(ctx, p, r.memories(t)[0].ID)
