@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -31,7 +33,8 @@ const (
 // maxSameAs is how many other wordings a memory remembers.
 const maxSameAs = 32
 
-// number returns a number of a memory's metadata; what is none is 0.
+// number returns a number of a memory's metadata, also one that is written as a text,
+// as libraries of others have them; what is none is 0.
 func number(m *backends.Memory, key string) float64 {
 	var n float64
 	switch x := m.Metadata[key].(type) {
@@ -43,12 +46,31 @@ func number(m *backends.Memory, key string) float64 {
 		n = float64(x)
 	case json.Number:
 		n, _ = x.Float64()
+	case string:
+		n, _ = strconv.ParseFloat(strings.TrimSpace(x), 64)
 	}
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return 0
 	}
 	return n
 }
+
+// countable reports whether the store can add to the counts of a memory.
+func countable(m *backends.Memory) bool {
+	for _, key := range counters {
+		switch v, there := m.Metadata[key]; v.(type) {
+		case float64, int, int64, json.Number:
+		default:
+			if there {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// counters are what Record counts.
+var counters = [...]string{MetaFreq, MetaUtility}
 
 // texts returns a list of texts of a memory's metadata.
 func texts(m *backends.Memory, key string) []string {

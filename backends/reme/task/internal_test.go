@@ -85,7 +85,7 @@ func TestNumbersOfMetadata(t *testing.T) {
 	for _, c := range []struct {
 		v    any
 		want float64
-	}{{3.5, 3.5}, {3, 3}, {int64(3), 3}, {json.Number("3"), 3}, {json.Number("x"), 0}, {"3", 0}, {nil, 0}, {[]any{3}, 0}} {
+	}{{3.5, 3.5}, {3, 3}, {int64(3), 3}, {json.Number("3"), 3}, {json.Number("x"), 0}, {" 3", 3}, {"x", 0}, {"inf", 0}, {nil, 0}, {[]any{3}, 0}} {
 		assert.Equal(t, c.want, number(&backends.Memory{Metadata: map[string]any{"n": c.v}}, "n"), "%v", c.v)
 	}
 	assert.Zero(t, number(&backends.Memory{}, "n"))

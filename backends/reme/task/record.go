@@ -96,6 +96,9 @@ func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequ
 	if err != nil {
 		return nil, err
 	}
+	if err := m.repair(ctx, p, slices.Sorted(maps.Keys(useful))); err != nil {
+		return nil, err
+	}
 	b := &store.Batch{}
 	if r.IdempotencyKey != "" {
 		b.Key = "task/record/" + r.IdempotencyKey
@@ -141,6 +144,37 @@ func (m *Memory) used(ctx context.Context, p backends.Partition, r *RecordReques
 		}
 	}
 	return useful, nil
+}
+
+// repair makes numbers of counts that are none, such as the texts of a foreign library:
+// nothing can be added to them.
+func (m *Memory) repair(ctx context.Context, p backends.Partition, ids []string) error {
+	held, err := m.keeper.Held(ctx, p, ids...)
+	if err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return held[id] == nil || countable(held[id]) })
+	if len(ids) == 0 {
+		return nil
+	}
+	records, err := m.keeper.Records(ctx, p, ids...)
+	if err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	b := &store.Batch{}
+	for i := range records {
+		rec := &records[i]
+		for _, key := range counters {
+			rec.Metadata[key] = number(&rec.Memory, key)
+		}
+		put := store.Put(rec)
+		put.Expect = rec.Version
+		b.Mutations = append(b.Mutations, put)
+	}
+	if _, err := m.keeper.Store().Apply(ctx, p, b); err != nil {
+		return fmt.Errorf("task: making numbers of the counts of %d memories: %w", len(ids), err)
+	}
+	return nil
 }
 
 // counts fills in what the store counted. A repeat gets what the first call with the

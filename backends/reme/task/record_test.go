@@ -140,3 +140,20 @@ func TestRecordRefusesWhatCannotBeMeant(t *testing.T) {
 	_, err := w.Record(ctx, &task.RecordRequest{IDs: []string{"a"}})
 	require.ErrorIs(t, err, backends.ErrNoScope)
 }
+
+// Counts that are no numbers, as a library of somebody else may have them, neither make a
+// request fail nor stay as they are.
+func TestR11CountsThatAreNoNumbers(t *testing.T) {
+	eachStore(t, func(t *testing.T, st store.Store) {
+		for written, want := range map[any]float64{"3": 4, " 2.0 ": 3, "many": 1, nil: 1, true: 1, "NaN": 1} {
+			w := open(t, on(st))
+			w.put(backends.Memory{ID: "a", WhenToUse: "when", Text: "what", Metadata: map[string]any{"freq": written, "utility": written, "tags": []any{"x"}}},
+				backends.Memory{ID: "b", WhenToUse: "other", Text: "thing"})
+			resp, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{"a", "b"}, Useful: []string{"a"}})
+			require.NoError(t, err, written)
+			assert.Equal(t, []task.Recorded{{ID: "a", As: "a", Freq: want, Utility: want}, {ID: "b", As: "b", Freq: 1}}, resp.Recorded)
+			m := w.find("what")
+			assert.Equal(t, map[string]any{"freq": want, "utility": want, "tags": []any{"x"}}, m.Metadata)
+		}
+	})
+}
