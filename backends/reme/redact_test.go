@@ -189,3 +189,27 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 		})
 	}
 }
+
+// What was stored before anybody thought of redacting is not shown to models either.
+func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
+	db := open(t)
+	careless, _ := newBackend(t, db, func(c *reme.Config) { c.Tools.Redact = func(s string) string { return s } })
+	ctx := t.Context()
+	require.NoError(t, only(careless.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann types "+secret))})))
+	require.NoError(t, only(careless.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("typing a password", "type "+secret, 1)}})))
+	require.NoError(t, only(careless.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{Tool: "login", Input: secret, Output: "hello " + secret}}})))
+
+	seen := &witness{&testmodel.Learner{}, &[]string{}, &sync.Mutex{}}
+	b, _ := newBackend(t, db, func(c *reme.Config) {
+		redacting(c)
+		c.Model = seen
+	})
+	require.NoError(t, only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t2", schema.UserMessage("FACT ann types fast"))})))
+	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("typing a password", "type it slowly", 1)}})))
+	require.NoError(t, only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "typing a password", Rewrite: true})))
+	require.NoError(t, only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
+	require.NotEmpty(t, *seen.seen)
+	for _, prompt := range *seen.seen {
+		assert.NotContains(t, prompt, secret)
+	}
+}

@@ -141,7 +141,7 @@ func (f *Flows) comparison(d *Draft, parties []party, known int) *flow.Question 
 		m := p.memory()
 		lines[i] = statementShown{N: i, Status: "new", Text: m.Text}
 		if i < known {
-			lines[i].Status, lines[i].Text = "known", f.clip(m.Text, f.clipped(), phrasesOf(d.lang).leftOut)
+			lines[i].Status, lines[i].Text = "known", f.clip(f.config.Keeper.Redact(m.Text), f.clipped(), phrasesOf(d.lang).leftOut)
 		}
 		if !m.Observed.IsZero() {
 			lines[i].Said = m.Observed.In(f.config.Location).Format(time.DateOnly)

@@ -3,11 +3,27 @@
 
 package toolmem
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // secretField are names of fields whose values are secrets, with what may stand before
 // them in a name: db_password, X-Api-Key.
 var secretField = regexp.MustCompile(`(?i)^(?:.*(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|(?:api|access|private)[_-]?key(?:[_-]?id)?|credentials?|authorization|cookie)|(?:.*[_-]|.*[a-z])?token|密码|口令|密钥|令牌)$`)
+
+// redacted returns calls without secrets: those that are kept may be of a time when
+// nobody took them out. Their hashes stay, by which repeats are known.
+func (m *Memory) redacted(calls []Call) []Call {
+	out := slices.Clone(calls)
+	for i := range out {
+		c := &out[i]
+		c.Input = redactInput(c.Input, m.redact)
+		c.Output, c.Error = m.redact(c.Output), m.redact(c.Error)
+		c.Summary, c.Evaluation = m.redact(c.Summary), m.redact(c.Evaluation)
+	}
+	return out
+}
 
 // redactInput returns a plain input without its secrets: every text goes through
 // redact, and the values of fields that are called like secrets go, too.

@@ -17,7 +17,7 @@ func (m *Memory) material(t *drafted, calls []Call, old *card) string {
 	count, room := m.cfg.Models.Counter(), m.cfg.Models.Limits().Prompt
 	statistics := t.Statistics
 	head := fence("tool", quoted(t.Tool)) +
-		fence("guideline_so_far", quoted(clip(old.guideline(), 4*maxGuideline))) +
+		fence("guideline_so_far", quoted(clip(m.redact(old.guideline()), 4*maxGuideline))) +
 		fence("statistics", quoted(statistics))
 	room -= count.Text(head)
 	// Half of the prompt may go to the newest call, half of the rest to the next …; but

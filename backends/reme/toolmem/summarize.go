@@ -137,7 +137,7 @@ func (m *Memory) draft(ctx context.Context, d *Draft, t *drafted, old *card, for
 		t.version = old.record.Version
 	}
 	t.New = old.unseen(t.log)
-	calls := t.log.newest(m.cfg.Window)
+	calls := m.redacted(t.log.newest(m.cfg.Window))
 	t.Statistics = m.statistics(t.Tool, calls, t.log, old)
 	switch {
 	case t.log.total == 0 || len(calls) == 0:
