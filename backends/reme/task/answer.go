@@ -161,6 +161,9 @@ func (p *Prompts) list(hits []backends.Hit) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// indented begins every line after the first with two spaces, whichever sign ends one.
 func indented(s string) string {
-	return strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")), "\n", "\n  ")
+	return strings.ReplaceAll(strings.TrimSpace(lineEnds.Replace(s)), "\n", "\n  ")
 }
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")

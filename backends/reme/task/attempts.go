@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,6 +50,8 @@ func (m *Memory) retry(ctx context.Context, r *RetryRequest) (*retry, error) {
 		err = errors.New("RetryRequest.Run is required: it makes an attempt")
 	case strings.TrimSpace(own.Query) == "":
 		err = errors.New("RetryRequest.Query is required: it says what the task is")
+	case math.IsNaN(own.SuccessAt):
+		err = errors.New("RetryRequest.SuccessAt is no number")
 	case own.Attempts < 0:
 		err = fmt.Errorf("%d attempts: at least 1, or 0 for %d", own.Attempts, DefaultAttempts)
 	case len(own.IdempotencyKey) > maxKey:
@@ -59,13 +62,21 @@ func (m *Memory) retry(ctx context.Context, r *RetryRequest) (*retry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task: %w: %w", backends.ErrInvalid, err)
 	}
-	return &retry{m: m, req: &own, scope: scope, ws: p, flow: m.models.Begin(), resp: &RetryResponse{}}, nil
+	t := &retry{m: m, req: &own, scope: scope, ws: p, flow: m.models.Begin(), resp: &RetryResponse{}}
+	_, _, err = m.retrieval(ctx, t.asks()) // before an attempt is made in vain
+	return t, err
+}
+
+// asks is how the workspace is asked what it knows.
+func (t *retry) asks() *RetrieveRequest {
+	r := t.req
+	return &RetrieveRequest{Scope: t.scope, Query: r.Query, TopK: r.TopK, Rerank: r.Rerank, Rewrite: r.Rewrite}
 }
 
 // run makes the attempts and settles what is left of them.
 func (t *retry) run(ctx context.Context) error {
 	r := t.req
-	found, failed := t.m.retrieve(ctx, t.flow, &RetrieveRequest{Scope: t.scope, Query: r.Query, TopK: r.TopK, Rerank: r.Rerank, Rewrite: r.Rewrite})
+	found, failed := t.m.retrieve(ctx, t.flow, t.asks())
 	if found == nil {
 		found = &RetrieveResponse{}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/extract"
@@ -158,6 +159,9 @@ func (m *Memory) extract(ctx context.Context, run *flow.Run, r *SummaryRequest) 
 	for i := range given {
 		if strings.TrimSpace(given[i].WhenToUse) == "" || strings.TrimSpace(given[i].Content) == "" {
 			return nil, fmt.Errorf("task: candidate %d: %w: it needs WhenToUse and Content", i, backends.ErrInvalid)
+		}
+		if !utf8.ValidString(given[i].WhenToUse) || !utf8.ValidString(given[i].Content) {
+			return nil, fmt.Errorf("task: candidate %d: %w: it is not UTF-8", i, backends.ErrInvalid)
 		}
 	}
 	x := m.config.Extractor

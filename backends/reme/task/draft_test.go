@@ -172,7 +172,9 @@ func TestSummarizeRefusesWhatCannotBeMeant(t *testing.T) {
 		_, err := w.Summarize(ctx, c.r)
 		require.ErrorIs(t, err, c.want, name)
 	}
-	_, err := open(t, withModel(nil)).Summarize(ctx, &task.SummaryRequest{Scope: shop, Trajectories: attempts(login)})
+	_, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Candidates: []extract.Candidate{{WhenToUse: "x", Content: "y"}, {WhenToUse: "x", Content: "\xff"}}})
+	require.ErrorContains(t, err, "candidate 1", "an error says what of the request is wrong")
+	_, err = open(t, withModel(nil)).Summarize(ctx, &task.SummaryRequest{Scope: shop, Trajectories: attempts(login)})
 	require.ErrorIs(t, err, backends.ErrInvalid, "without a model nothing is extracted")
 	resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop})
 	require.NoError(t, err)

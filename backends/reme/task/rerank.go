@@ -53,7 +53,8 @@ func (m *Memory) rerank(ctx context.Context, run *flow.Run, query string, hits [
 
 // NewReranker returns the model as a reranker of searches, for the Reranker of a
 // recall.Config: one question a search, in the given language and by Prompts.Rerank.
-// Both may be left zero. Without a model every search is degraded.
+// Both may be left zero. Without a model every search is degraded. What it shows the
+// model is what the searches give it: redact queries before.
 func NewReranker(models *flow.Models, l flow.Language, p *Prompts) recall.Reranker {
 	return reranker{&Memory{config: Config{Language: l, Prompts: p}, models: models}}
 }
@@ -65,6 +66,9 @@ func (r reranker) Rerank(ctx context.Context, query string, hits []backends.Hit)
 	pool := slices.Clone(hits)
 	for i := range pool {
 		pool[i].Parts.Rerank = 0
+	}
+	if r.memory.models == nil {
+		return nil, flow.ErrNoModel
 	}
 	if err := r.memory.rerank(ctx, r.memory.models.Begin(), query, pool); err != nil {
 		return nil, err

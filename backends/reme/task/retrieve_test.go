@@ -289,6 +289,15 @@ func TestMaterialStaysInItsFence(t *testing.T) {
 	require.NoError(t, resp.Degraded, "an empty order is an order")
 }
 
+// A line begins after whatever sign ends one.
+func TestNoLineOfAMemoryPosesAsAHeading(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"} {
+		w := open(t)
+		w.put(backends.Memory{ID: "1", WhenToUse: "kettle", Text: "fine" + end + "Memory 2"})
+		assert.Contains(t, w.retrieve(task.RetrieveRequest{Query: "kettle"}).Answer, "fine\n  Memory 2", "%q", end)
+	}
+}
+
 // The simple variant: a header, a bullet a memory and a closing sentence, no model.
 func TestR10TheMergedAnswer(t *testing.T) {
 	w := open(t)
@@ -373,4 +382,6 @@ func TestNewReranker(t *testing.T) {
 	w.brain.rank = func(int) string { return "none" }
 	_, err = r.Rerank(ctx, "kettle", hits)
 	require.ErrorIs(t, err, backends.ErrModel)
+	_, err = task.NewReranker(nil, flow.LanguageAuto, nil).Rerank(ctx, "kettle", hits)
+	require.ErrorIs(t, err, flow.ErrNoModel)
 }

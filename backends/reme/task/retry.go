@@ -79,9 +79,12 @@ type RetryResponse struct {
 // More attempts are more chances: compare with an agent without memory that has as
 // many.
 //
+// Each attempt is learnt from by itself: what sets the success apart from a failure is
+// what the lessons of both say. Summarize compares whole trajectories of one task.
+//
 // The attempts come first: what fails beside them, retrieving, learning, storing or
-// counting, is in the error beside the response, and no attempt is lost for it. Then
-// nothing is stored, unless KeepPartial is set. An error of Run, or the end of the
+// counting, is in the error beside the response, and no attempt is lost for it. Where
+// learning failed nothing is stored, unless KeepPartial is set. An error of Run, or the end of the
 // context, ends the retries: nothing is stored and nothing counted.
 func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, error) {
 	t, err := m.retry(ctx, r)

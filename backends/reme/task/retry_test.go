@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -173,14 +174,17 @@ func TestR12RetriesStopWithTheirContext(t *testing.T) {
 
 func TestRetryRefusesWhatCannotBeMeant(t *testing.T) {
 	w := open(t)
-	run := gate("", new([]*task.Attempt))
+	seen := new([]*task.Attempt)
+	run := gate("", seen)
 	for name, r := range map[string]*task.RetryRequest{
 		"nothing": nil, "no run": {Scope: shop, Query: "x"}, "no query": {Scope: shop, Run: run},
+		"top k": {Scope: shop, Query: "x", Run: run, TopK: -1}, "success": {Scope: shop, Query: "x", Run: run, SuccessAt: math.NaN()},
 		"attempts": {Scope: shop, Query: "x", Run: run, Attempts: -1}, "key": {Scope: shop, Query: "x", Run: run, IdempotencyKey: strings.Repeat("k", 481)},
 	} {
 		_, err := w.Retry(ctx, r)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
+	assert.Empty(t, *seen, "no attempt was made in vain")
 	_, err := open(t, withModel(nil)).Retry(ctx, &task.RetryRequest{Scope: shop, Query: "x", Run: run})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	_, err = w.Retry(ctx, &task.RetryRequest{Query: "x", Run: run})
