@@ -36,10 +36,10 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
-				c := h.beginCall(in)
+				c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if out != nil {
-					c.keep(out.Result)
+					c.returned(out.Result)
 				}
 				c.end(ctx, err)
 				return out, err
@@ -47,7 +47,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		},
 		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
-				c := h.beginCall(in)
+				c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if err != nil || out == nil || out.Result == nil {
 					c.end(ctx, err)
@@ -58,10 +58,10 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		},
 		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
-				c := h.beginCall(in)
+				c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if out != nil {
-					c.keep(partsText(out.Result))
+					c.returned(partsText(out.Result))
 				}
 				c.end(ctx, err)
 				return out, err
@@ -69,7 +69,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		},
 		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
-				c := h.beginCall(in)
+				c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if err != nil || out == nil || out.Result == nil {
 					c.end(ctx, err)
@@ -104,8 +104,8 @@ type call struct {
 	result strings.Builder
 }
 
-func (h *Hooks) beginCall(in *compose.ToolInput) *call {
-	if in == nil || h.cfg.RecordTool != nil && !h.cfg.RecordTool(in.Name) {
+func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) *call {
+	if in == nil || !h.recorded(ctx, in.Name) {
 		return nil
 	}
 	// The id of the model's call is no name of the record: models that count their
@@ -113,9 +113,27 @@ func (h *Hooks) beginCall(in *compose.ToolInput) *call {
 	return &call{hooks: h, call: backends.ToolCall{ID: h.cfg.IDs(), Tool: in.Name, Arguments: in.Arguments, Time: h.cfg.Clock()}}
 }
 
+// recorded reports whether calls of the tool are recorded. Who cannot say is no reason
+// for the call to fail.
+func (h *Hooks) recorded(ctx context.Context, tool string) (yes bool) {
+	if h.cfg.RecordTool == nil {
+		return true
+	}
+	h.harmless(ctx, StageToolCall, func() { yes = h.cfg.RecordTool(tool) })
+	return yes
+}
+
+// returned keeps a result that is there anyway.
+func (c *call) returned(text string) {
+	if c != nil {
+		c.call.Result = text
+	}
+}
+
+// keep keeps what goes by of a result, up to keptResult.
 func (c *call) keep(text string) {
-	if c != nil && c.result.Len() < keptResult {
-		c.result.WriteString(text)
+	if c != nil {
+		c.result.WriteString(text[:min(len(text), keptResult-c.result.Len())])
 	}
 }
 
@@ -125,7 +143,10 @@ func (c *call) end(ctx context.Context, err error) {
 	}
 	h := c.hooks
 	c.call.Took = max(0, h.cfg.Clock().Sub(c.call.Time))
-	c.call.Result = strings.ToValidUTF8(c.result.String(), "\uFFFD")
+	if c.result.Len() > 0 {
+		c.call.Result = c.result.String()
+	}
+	c.call.Result = strings.ToValidUTF8(c.call.Result, "\uFFFD")
 	if err != nil {
 		c.call.Error = strings.ToValidUTF8(err.Error(), "\uFFFD")
 	}

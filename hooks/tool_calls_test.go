@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -244,4 +245,38 @@ func TestWithoutARecorderToolsAreNotWrapped(t *testing.T) {
 	assert.Nil(t, newMemory(t, nil).ToolMiddleware().Invokable)
 	assert.Nil(t, newMemory(t, nil).AgentMiddleware().WrapToolCall.Invokable)
 	assert.NotNil(t, recording(t, newRecorder(), nil).AgentMiddleware().WrapToolCall.Invokable)
+}
+
+func TestAFilterThatPanicsIsNoFailureOfTheTool(t *testing.T) {
+	rec := newRecorder()
+	m := recording(t, rec, func(c *hooks.Config) { c.RecordTool = func(string) bool { panic("who knows") } })
+	_, err := node(t, m, invokable{probe{run: says("ok", nil)}}).Invoke(t.Context(), asked(`{}`))
+	require.NoError(t, err)
+	stages, _ := m.failures.seen()
+	assert.Equal(t, []string{hooks.StageToolCall}, stages)
+	assert.Empty(t, rec.seen())
+}
+
+// A stream is held for the record up to a size, however large its chunks; a result that
+// is there is told whole.
+func TestOfAStreamOnlySoMuchIsHeld(t *testing.T) {
+	const chunk = 700 << 10
+	rec := newRecorder()
+	m := recording(t, rec, nil)
+	out, err := node(t, m, streamable{probe{stream: func(context.Context, string) (*schema.StreamReader[string], error) {
+		return schema.StreamReaderFromArray([]string{strings.Repeat("a", chunk), strings.Repeat("b", chunk), strings.Repeat("c", chunk)}), nil
+	}}}).Stream(t.Context(), asked(`{}`))
+	require.NoError(t, err)
+	for {
+		if _, err := out.Recv(); err != nil {
+			require.ErrorIs(t, err, io.EOF)
+			break
+		}
+	}
+	<-rec.told
+	assert.Len(t, rec.seen()[0].Result, 1<<20)
+
+	_, err = node(t, m, invokable{probe{run: says(strings.Repeat("a", 3*chunk), nil)}}).Invoke(t.Context(), asked(`{}`))
+	require.NoError(t, err)
+	assert.Len(t, rec.seen()[1].Result, 3*chunk)
 }
