@@ -4,6 +4,7 @@
 package keeper
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -23,39 +24,58 @@ func Clone(m *backends.Memory) backends.Memory {
 }
 
 // CloneJSON returns a copy of a JSON value, such as metadata, whose type it keeps.
-// Lists and objects of other types than []any, []string and map[string]any are shared.
-func CloneJSON(v any) any { return mapTexts(v, func(s string) string { return s }) }
-
-// RedactJSON returns a copy of a JSON value, such as metadata, in which every text is
-// as it may be stored, by Config.Redact. Keys of objects stay.
-func (k *Keeper) RedactJSON(v any) any { return mapTexts(v, k.redact) }
-
-// mapTexts returns a copy of a JSON value with f applied to its texts.
-func mapTexts(v any, f func(string) string) any {
+// Lists and objects of other types than []any and map[string]any are shared.
+func CloneJSON(v any) any {
 	switch x := v.(type) {
-	case string:
-		return f(x)
 	case map[string]any:
 		if x == nil {
 			return x
 		}
 		c := make(map[string]any, len(x))
 		for k, e := range x {
-			c[k] = mapTexts(e, f)
+			c[k] = CloneJSON(e)
 		}
 		return c
 	case []any:
 		c := make([]any, len(x))
 		for i, e := range x {
-			c[i] = mapTexts(e, f)
-		}
-		return c
-	case []string:
-		c := make([]string, len(x))
-		for i, e := range x {
-			c[i] = f(e)
+			c[i] = CloneJSON(e)
 		}
 		return c
 	}
 	return v
+}
+
+// RedactJSON returns a copy of a JSON value, such as metadata, in which every text, and
+// every key of an object, is as it may be stored, by Config.Redact. What is of a type
+// of its own, such as map[string]string, becomes what its JSON says; what is no JSON
+// stays, and no store takes it.
+func (k *Keeper) RedactJSON(v any) any {
+	switch x := v.(type) {
+	case string:
+		return k.redact(x)
+	case map[string]any:
+		if x == nil {
+			return x
+		}
+		c := make(map[string]any, len(x))
+		for key, e := range x {
+			c[k.redact(key)] = k.RedactJSON(e)
+		}
+		return c
+	case []any:
+		c := make([]any, len(x))
+		for i, e := range x {
+			c[i] = k.RedactJSON(e)
+		}
+		return c
+	case nil, bool, float64, int, int64, json.Number:
+		return v
+	}
+	text, err := json.Marshal(v)
+	var plain any
+	if err != nil || json.Unmarshal(text, &plain) != nil {
+		return v
+	}
+	return k.RedactJSON(plain)
 }

@@ -89,9 +89,12 @@ func TestMetadataIsRedactedAndCopied(t *testing.T) {
 	w := open(t, func(c *keeper.Config, _ *recall.Config) {
 		c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
 	})
-	given := map[string]any{"a": "hunter2", "n": 1.5, "deep": []any{map[string]any{"x": "hunter2"}}, "tags": []string{"hunter2"}}
+	given := map[string]any{"a": "hunter2", "n": 1.5, "i": 7, "deep": []any{map[string]any{"x hunter2": "hunter2"}}, "tags": []string{"hunter2"}, "of": map[string]string{"x": "hunter2"}}
 	got := w.RedactJSON(given)
-	require.Equal(t, map[string]any{"a": "***", "n": 1.5, "deep": []any{map[string]any{"x": "***"}}, "tags": []string{"***"}}, got)
+	require.Equal(t, map[string]any{"a": "***", "n": 1.5, "i": 7, "deep": []any{map[string]any{"x ***": "***"}}, "tags": []any{"***"}, "of": map[string]any{"x": "***"}}, got)
+	broken := func() {}
+	require.NotNil(t, w.RedactJSON(broken), "no store takes it, and says so")
+	require.Nil(t, w.RedactJSON(nil))
 	require.Equal(t, "hunter2", given["a"], "the caller's stay as they are")
 	require.Equal(t, []string{"hunter2"}, given["tags"])
 
