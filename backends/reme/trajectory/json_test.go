@@ -118,7 +118,7 @@ func TestR4ClientsAreTakenAsTheyAre(t *testing.T) {
 
 func TestWhatIsNoTrajectoryIsInvalid(t *testing.T) {
 	for _, in := range []string{
-		`{"messages":"x"}`, `{"messages":[1]}`, `{"messages":[{"content":{"a":1}}]}`, `{"messages":[],"score":"good"}`, `{"messages":[],"score":[1]}`,
+		`{"messages":"x"}`, `{"messages":[1]}`, `{"messages":[null]}`, `{"messages":[{"content":{"a":1}}]}`, `{"messages":[],"score":"good"}`, `{"messages":[],"score":[1]}`,
 		`{"messages":[{"tool_calls":{}}]}`, `{"messages":[],"metadata":[]}`, `{"messages":[],"observed":"yesterday"}`, `[]`,
 	} {
 		var out trajectory.Trajectory

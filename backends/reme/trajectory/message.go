@@ -6,6 +6,7 @@ package trajectory
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"strings"
 
@@ -29,6 +30,9 @@ func messageIn(data []byte) (*schema.Message, error) {
 	var in object
 	if err := json.Unmarshal(data, &in); err != nil {
 		return nil, err
+	}
+	if in == nil {
+		return nil, errors.New("it is null")
 	}
 	m := &schema.Message{Role: schema.User}
 	var eino einoFields
