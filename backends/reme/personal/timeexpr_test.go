@@ -42,7 +42,7 @@ func TestR14TimesInQueries(t *testing.T) {
 		"昨天我说了什么": "2024-03-12", "大前天": "2024-03-10", "前天": "2024-03-11", "后天要做什么": "2024-03-15", "今晚": "2024-03-13",
 		"上周": "2024-03-04/2024-03-10", "上周三": "2024-03-06", "上个星期天": "2024-03-10", "下礼拜一": "2024-03-18", "这周末": "2024-03-16/2024-03-17", "上上周": "2024-02-26/2024-03-03",
 		"周五": "2024-03-08", "星期三见过谁": "2024-03-13", "每周一开会": "", "一周一次": "", "周末去哪了": "2024-03-09/2024-03-10",
-		"上个月": "2024-02", "上月5号": "2024-02-05", "本月": "2024-03", "上个季度": "2023-10-01/2023-12-31", "去年": "2023", "去年三月": "2023-03", "去年12月25日": "2023-12-25",
+		"上个月": "2024-02", "上月5号": "2024-02-05", "本月": "2024-03", "上个季度": "2023-10-01/2023-12-31", "去年": "2023", "去年三月": "2023-03", "去年今天": "2023-03-13", "前年的今天": "2022-03-13", "去年12月25日": "2023-12-25",
 		"前年夏天": "2022-06-01/2022-08-31", "今年上半年": "2024-01-01/2024-06-30", "三月": "2024-03", "3月5号": "2024-03-05", "十二月": "2023-12", "13月": "", "三个月": "",
 		"2023年": "2023", "二〇二三年五月": "2023-05", "2023年5月6日": "2023-05-06", "２０２３年５月": "2023-05", "23年5月": "2023-05", "2023年第三季度": "2023-07-01/2023-09-30",
 		"三天前": "2024-03-10", "两周前": "2024-02-26/2024-03-03", "3个月前": "2023-12", "十年前": "2014", "半年前": "2023-09", "二十三天后": "2024-04-05", "最近三天": "2024-03-10/2024-03-13",
@@ -75,6 +75,47 @@ func TestR14DaysBeginInTheZoneOfTheQuestion(t *testing.T) {
 	assert.Equal(t, "2024-03-12", p.String())
 	assert.True(t, p.Contains(time.Date(2024, 3, 11, 16, 0, 0, 0, time.UTC)))
 	assert.False(t, p.Contains(late))
+}
+
+// In some zones clocks are put forward at midnight: the day begins at one.
+func TestR14ADayWithoutMidnightIsADay(t *testing.T) {
+	zone, err := time.LoadLocation("America/Sao_Paulo")
+	if err != nil {
+		t.Skip("no zones here: ", err)
+	}
+	now := time.Date(2018, 11, 4, 12, 0, 0, 0, zone)
+	for text, want := range map[string]string{
+		"today": "2018-11-04", "yesterday": "2018-11-03", "tomorrow": "2018-11-05", "2018-11-04": "2018-11-04", "on November 4": "2018-11-04", "11月4日": "2018-11-04", "今天": "2018-11-04",
+	} {
+		got := personal.FindPeriods(text, now)
+		if assert.Len(t, got, 1, text) {
+			assert.Equal(t, want, got[0].String(), text)
+			read, ok := personal.ParsePeriod(want, zone)
+			assert.True(t, ok, text)
+			assert.Equal(t, want, read.String())
+			assert.True(t, read.From.Before(read.Until), text)
+		}
+	}
+	day, _ := personal.ParsePeriod("2018-11-04", zone)
+	assert.Equal(t, 23*time.Hour, day.Until.Sub(day.From))
+}
+
+func TestR14MonthsBackFromTheEndOfOneAreWhole(t *testing.T) {
+	for now, want := range map[string]map[string]string{
+		"2023-03-31": {"the last 1 month": "2023-02-28/2023-03-31", "最近一个月": "2023-02-28/2023-03-31"},
+		"2024-04-30": {"the past two months": "2024-02-29/2024-04-30"},
+		"2024-02-29": {"过去一年": "2023-02-28/2024-02-29", "the last two years": "2022-02-28/2024-02-29"},
+		"2024-01-31": {"the last two months": "2023-11-30/2024-01-31"},
+	} {
+		at, err := time.Parse(time.DateOnly, now)
+		require.NoError(t, err)
+		for text, period := range want {
+			got := personal.FindPeriods(text, at)
+			if assert.Len(t, got, 1, text) {
+				assert.Equal(t, period, got[0].String(), text)
+			}
+		}
+	}
 }
 
 func TestR14OnlyWhatTheCalendarDecidesIsSure(t *testing.T) {
@@ -124,7 +165,7 @@ func TestR14AWeekdayIsThatDayOfTheWeek(t *testing.T) {
 			if len(got) != 1 || got[0].From.Weekday() != day || got[0].Until.Sub(got[0].From) != 24*time.Hour {
 				t.Fatalf("%q at %v: %v", text, now, got)
 			}
-			switch past := got[0].From.Before(now); {
+			switch past := !got[0].From.After(now); { // of a day that begins now, too
 			case strings.HasPrefix(text, "last"), strings.HasPrefix(text, "上"), strings.HasPrefix(text, "周"), text == day.String():
 				if !past {
 					t.Fatalf("%q at %v is ahead: %v", text, now, got)
