@@ -9,9 +9,20 @@ import "time"
 // that begin on Monday and seasons of the northern half of the earth.
 type calendar struct{ now time.Time }
 
-// date is midnight of a day. Days and months beyond their ends count on.
+// date is the first instant of a day: midnight, or where clocks are put forward at
+// midnight an hour later. Days and months beyond their ends count on.
 func (c calendar) date(year int, month time.Month, day int) time.Time {
-	return time.Date(year, month, day, 0, 0, 0, 0, c.now.Location())
+	t := time.Date(year, month, day, 0, 0, 0, 0, c.now.Location())
+	if t.Hour() >= 12 { // the evening before
+		_, t = t.ZoneBounds()
+	}
+	return t
+}
+
+// dateOfMonth is a day of a month, its last one where it has no such day.
+func (c calendar) dateOfMonth(year int, month time.Month, day int) time.Time {
+	last := time.Date(year, month+1, 0, 12, 0, 0, 0, time.UTC).Day()
+	return c.date(year, month, min(day, last))
 }
 
 // between is the period from one midnight to another, if it is one in the common
@@ -178,9 +189,9 @@ func (c calendar) past(n int, u unit) (Period, bool) {
 	case weeks:
 		return c.between(c.date(y, m, d-7*n), until, true)
 	case months:
-		return c.between(c.date(y, m-time.Month(n), d), until, true)
+		return c.between(c.dateOfMonth(y, m-time.Month(n), d), until, true)
 	case years:
-		return c.between(c.date(y-n, m, d), until, true)
+		return c.between(c.dateOfMonth(y-n, m, d), until, true)
 	}
 	return c.between(c.date(y, m, d-n), until, true)
 }

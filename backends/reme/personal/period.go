@@ -60,16 +60,16 @@ func ParsePeriod(s string, loc *time.Location) (Period, bool) {
 }
 
 func parseDate(s string, loc *time.Location) (Period, bool) {
+	c := calendar{now: time.Time{}.In(loc)}
 	for _, l := range layouts {
-		if t, err := time.ParseInLocation(l.layout, s, loc); err == nil && t.Year() >= 1000 {
-			until := time.Date(t.Year()+l.years, t.Month()+time.Month(l.months), t.Day()+l.days, 0, 0, 0, 0, loc)
-			return Period{Text: s, From: t, Until: until, Sure: true}, true
+		if t, err := time.Parse(l.layout, s); err == nil && t.Year() >= 1000 {
+			from, until := c.date(t.Date()), c.date(t.Year()+l.years, t.Month()+time.Month(l.months), t.Day()+l.days)
+			return Period{Text: s, From: from, Until: until, Sure: true}, from.Before(until)
 		}
 	}
 	for _, l := range instants {
 		if t, err := time.ParseInLocation(l, s, loc); err == nil && t.Year() >= 1000 {
 			y, m, d := t.In(loc).Date()
-			c := calendar{now: t.In(loc)}
 			return Period{Text: s, From: c.date(y, m, d), Until: c.date(y, m, d+1), Sure: true}, true
 		}
 	}

@@ -25,8 +25,11 @@ const (
 var chineseRules = []rule{
 	{regexp.MustCompile(`(大前天|前天|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|明天|明日|明晚|大后天|后天)`), zhNamedDay},
 	{regexp.MustCompile(`(大前年|前年|去年|今年|明年|后年)` + zhPart), func(c calendar, m match) (Period, bool) {
-		offset := map[string]int{"大前年": -3, "前年": -2, "去年": -1, "明年": 1, "后年": 2}[m.group[1]]
-		return zhPartOf(c, c.now.Year()+offset, m.group[2:])
+		return zhPartOf(c, c.now.Year()+zhYears[m.group[1]], m.group[2:])
+	}},
+	{regexp.MustCompile(`(大前年|前年|去年|明年|后年)的?(?:今天|今日)`), func(c calendar, m match) (Period, bool) {
+		_, month, day := c.now.Date()
+		return c.exact(c.now.Year()+zhYears[m.group[1]], int(month), day, true)
 	}},
 	{regexp.MustCompile(zhYear + `年` + zhPart), func(c calendar, m match) (Period, bool) {
 		if endsInDigit(m.before) {
@@ -95,6 +98,9 @@ var chineseRules = []rule{
 		return c.past(15, days)
 	}},
 }
+
+// zhYears is how far from this year the words for others are.
+var zhYears = map[string]int{"大前年": -3, "前年": -2, "去年": -1, "明年": 1, "后年": 2}
 
 func zhNamedDay(c calendar, m match) (Period, bool) {
 	offset := map[string]int{"大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "明天": 1, "明日": 1, "明晚": 1, "后天": 2, "大后天": 3}[m.group[1]]
