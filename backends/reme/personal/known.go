@@ -90,42 +90,59 @@ func (s *snapshot) current(shown *backends.Memory) *backends.Memory {
 	return m
 }
 
-const (
-	queriesPerCall = 12  // searches for one stretch of statements
-	queryBytes     = 600 // of a statement that are searched with
-)
+// queryBytes is how much of a statement is searched with.
+const queryBytes = 600
 
 // candidates returns what is known that the statements may be about, at most n: in
-// turn the best that recall finds by each of them, and those of the same days, newest
-// first, because what changes a thing may share no word with it.
+// turn the best that recall finds by each of them, so that none is drowned by many that
+// are alike, and those of the same days, newest first, because what changes a thing may
+// share no word with it.
 func (f *Flows) candidates(ctx context.Context, d *Draft, s *snapshot, statements []*statement, n int) ([]*backends.Memory, error) {
 	if len(s.active) <= n {
 		return slices.Clone(s.active), nil
 	}
-	rank := map[string]float64{}
-	for _, st := range statements[max(0, len(statements)-queriesPerCall):] {
-		resp, err := f.config.Keeper.Search(ctx, d.place.partition, &backends.SearchRequest{
-			Scope: d.place.scope, Query: shorten(st.memory.Text, queryBytes), TopK: min(n, maxTopK), Kinds: []backends.Kind{backends.KindPersonal},
-		})
-		if err != nil {
-			return nil, fmt.Errorf("personal: looking for what is known: %w", err)
-		}
-		for i := range resp.Hits {
-			rank[resp.Hits[i].ID] += 1 / float64(60+i)
-		}
+	places, err := f.placesIn(ctx, d, statements, n)
+	if err != nil {
+		return nil, err
 	}
 	var found, ofDay []*backends.Memory
 	for _, m := range s.active {
-		if rank[m.ID] > 0 {
+		if _, ok := places[m.ID]; ok {
 			found = append(found, m)
 		}
 		if f.sameDay(d, m, statements) {
 			ofDay = append(ofDay, m)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *backends.Memory) int { return cmp.Compare(rank[b.ID], rank[a.ID]) })
+	slices.SortStableFunc(found, func(a, b *backends.Memory) int { return cmp.Compare(places[a.ID], places[b.ID]) })
 	slices.SortStableFunc(ofDay, func(a, b *backends.Memory) int { return b.Observed.Compare(a.Observed) })
 	return inTurn(found, ofDay, n), nil
+}
+
+// placesIn returns the best place that each memory about the target has among what is
+// found by one of the statements.
+func (f *Flows) placesIn(ctx context.Context, d *Draft, statements []*statement, n int) (map[string]int, error) {
+	var about *backends.Filter
+	if f.config.InWorkspace { // else what is known about others takes the places
+		own := backends.Eq("metadata."+metaTarget, d.place.target)
+		about = &own
+	}
+	places := map[string]int{}
+	for _, st := range statements {
+		resp, err := f.config.Keeper.Search(ctx, d.place.partition, &backends.SearchRequest{
+			Scope: d.place.scope, Query: shorten(st.memory.Text, queryBytes), TopK: min(n, maxTopK), Kinds: []backends.Kind{backends.KindPersonal}, Filter: about,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("personal: looking for what is known: %w", err)
+		}
+		for i := range resp.Hits {
+			id := resp.Hits[i].ID
+			if at, ok := places[id]; !ok || i < at {
+				places[id] = i
+			}
+		}
+	}
+	return places, nil
 }
 
 // sameDay reports whether a memory was said on the day of one of the statements, or

@@ -5,6 +5,7 @@ package personal_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -71,6 +72,49 @@ func TestDEF03MemoriesOfTheDayAreShownThoughTheyShareNoWord(t *testing.T) {
 			assert.Contains(t, known, "user lives in Beijing.")
 		})
 	}
+}
+
+func TestDEF03NoStatementOfManyIsDrowned(t *testing.T) {
+	w := open(t)
+	p := partitionOf(t, ann)
+	for i := range 100 {
+		juice := memory(fmt.Sprint("juice", i), fmt.Sprint("user likes juice", i), -300)
+		juice.Created = start.AddDate(-1, 0, 0)
+		w.put(t, p, juice)
+	}
+	home := memory("home", "user lives in Beijing.", -400)
+	home.Created = start.AddDate(-1, 0, 0)
+	w.put(t, p, home)
+	messages := []backends.Message{said(0, "I moved to Shanghai")}
+	for i := range 20 {
+		messages = append(messages, said(0, fmt.Sprint("I like coffee", i)))
+	}
+	w.summarize(t, ann, messages...)
+	_, past := w.known(t, ann)
+	assert.Equal(t, []string{"user lives in Beijing."}, past)
+}
+
+func TestDEF07WhatIsKnownAboutOthersTakesNoPlaces(t *testing.T) {
+	w := open(t, inWorkspace)
+	shared := backends.Scope{Workspace: "w"}
+	p, err := shared.Partition(backends.PartitionWorkspace)
+	require.NoError(t, err)
+	put := func(target, id, text string) {
+		m := memory(id, text, -300, "target", target)
+		m.Created = start.AddDate(-1, 0, 0)
+		w.put(t, p, m)
+	}
+	put("ann", "home", "ann lives in Beijing since long ago, in a house with many rooms.")
+	for i := range 60 {
+		put("ann", fmt.Sprint("met", i), fmt.Sprintf("ann met colleague %d", i))
+		put(fmt.Sprint("user", i), fmt.Sprint("other", i), fmt.Sprint("ann lives in Shanghai ", i))
+	}
+	_, err = w.Summarize(ctx, &personal.SummaryRequest{Scope: shared, Target: "ann", Messages: []backends.Message{said(0, "I moved to Shanghai")}})
+	require.NoError(t, err)
+	held, err := w.keeper.Held(ctx, p, "home", "other0")
+	require.NoError(t, err)
+	assert.False(t, held["home"].Active())
+	assert.True(t, held["other0"].Active())
 }
 
 func TestR13WhatAModelWritesIsRedactedToo(t *testing.T) {
