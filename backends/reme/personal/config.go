@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"time"
+	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/keeper"
@@ -132,6 +133,9 @@ type place struct {
 	target    string
 }
 
+// maxTarget is the longest name of a target, in bytes.
+const maxTarget = 512
+
 // place returns the place that a request names. A scope that is zero is the
 // context's.
 func (f *Flows) place(ctx context.Context, s backends.Scope, target string) (place, error) {
@@ -141,6 +145,9 @@ func (f *Flows) place(ctx context.Context, s backends.Scope, target string) (pla
 	s, err := s.Normalize()
 	if err != nil {
 		return place{}, fmt.Errorf("personal: %w", err)
+	}
+	if len(target) > maxTarget || !utf8.ValidString(target) {
+		return place{}, fmt.Errorf("personal: %w: the target's name is UTF-8 of at most %d bytes", backends.ErrInvalid, maxTarget)
 	}
 	at := place{scope: s, target: target}
 	if f.config.InWorkspace {

@@ -270,6 +270,8 @@ func TestR13RequestsThatAreNotLegal(t *testing.T) {
 		"context":  {Scope: ann, Context: []backends.Message{{Message: schema.UserMessage("\xff")}}, KeepPartial: true},
 		"partial":  {Scope: ann, Messages: []backends.Message{{Message: schema.UserMessage("\xff")}}, KeepPartial: true},
 		"scope":    {Scope: backends.Scope{UserID: "*"}},
+		"target":   {Scope: ann, Target: "\xff", Messages: []backends.Message{said(0, "I like tea")}},
+		"long":     {Scope: ann, Target: strings.Repeat("x", 513), Messages: []backends.Message{said(0, "I like tea")}},
 	} {
 		for kind, call := range map[string]func(context.Context, *personal.SummaryRequest) (*personal.SummaryResponse, error){"summarize": w.Summarize, "verbatim": w.Verbatim} {
 			_, err := call(ctx, r)

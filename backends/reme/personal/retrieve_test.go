@@ -248,6 +248,7 @@ func TestR14RequestsAreCheckedAndDefaulted(t *testing.T) {
 	assert.Empty(t, got.Hits)
 	for name, r := range map[string]*personal.RetrieveRequest{
 		"none": nil, "TopK": {Scope: ann, Query: "x", TopK: -1}, "UTF-8": {Scope: ann, Query: "\xff"}, "filter": {Scope: ann, Query: "x", Filter: &backends.Filter{Op: "?"}},
+		"target": {Scope: ann, Query: "x", Target: "\xff"},
 	} {
 		_, err := w.Retrieve(ctx, r)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
