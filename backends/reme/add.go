@@ -56,7 +56,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 	var lessons *task.Draft
 	if len(attempts) > 0 {
 		lessons, err = b.task.Draft(ctx, &task.SummaryRequest{
-			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Author: r.Author, IdempotencyKey: keyed(r.IdempotencyKey, taskKey),
+			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: keyed(r.IdempotencyKey, taskKey),
 		})
 		if err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddReques
 			notes = append(notes, extract.Candidate{WhenToUse: text, Content: text, Session: at.scope.SessionID, Turn: m.Turn, Observed: m.Time})
 		}
 	}
-	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
+	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,9 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 		"Library.Load": func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Library().Load(ctx, &library.LoadRequest{Scope: ann}, strings.NewReader(lines)))
 		},
-		"Load": func(ctx context.Context, b *reme.Backend) error { return only(b.Load(ctx, ann, strings.NewReader(line))) },
+		"Load": func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Load(ctx, ann, strings.NewReader(line)))
+		},
 		"Update": func(ctx context.Context, b *reme.Backend) error {
 			learnt, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -306,4 +307,19 @@ func TestWithoutAModelNothingIsLearntFromOutcomes(t *testing.T) {
 	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", "{}")})
 	require.NoError(t, err)
 	assert.Empty(t, resp.Items)
+}
+
+func TestWhatIsLearntEndsWhenTheRequestSays(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Verdict = reme.VerdictOf("submit", "passed") })
+	end := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	_, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed": true}`), Expires: end})
+	require.NoError(t, err)
+	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: turn("t2", schema.UserMessage("ask for the colour")), Kind: backends.KindTask, Verbatim: true, Expires: end})
+	require.NoError(t, err)
+	got, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "refunding tea, colour"})
+	require.NoError(t, err)
+	require.Len(t, got.Hits, 3)
+	for _, hit := range got.Hits {
+		assert.True(t, end.Equal(hit.Expires), hit.Text)
+	}
 }

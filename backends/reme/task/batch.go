@@ -100,7 +100,9 @@ func (b *batch) join(c *change, l *lesson) {
 	v := b.try.joins(l)
 	next := keeper.Clone(&l.memory)
 	next.WhenToUse, next.Text = v.WhenToUse, v.Content
-	next.Expires = c.before.Expires
+	if end := c.before.Expires; end.IsZero() || !next.Expires.IsZero() && end.After(next.Expires) {
+		next.Expires = end // of the two the one that holds longer
+	}
 	for _, key := range []string{MetaFreq, MetaUtility, MetaCorroborated} {
 		if n := number(c.before, key); n != 0 {
 			next.Metadata[key] = n

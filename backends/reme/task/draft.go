@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
@@ -36,6 +37,7 @@ type SummaryRequest struct {
 	IdempotencyKey string
 
 	Metadata map[string]any // Kept with each memory; the keys that begin with Meta here are not the caller's. JSON values. Optional.
+	Expires  time.Time      // When the memories end. Optional. Defaults to never.
 	Author   string         // Who wrote it down. Optional. Defaults to Config.Author.
 }
 
@@ -64,6 +66,7 @@ type Draft struct {
 	workspace backends.Partition
 	key       string // of the batch; empty for none
 	metadata  map[string]any
+	expires   time.Time
 	author    string
 	run       *flow.Run
 	memo      *memo
@@ -121,7 +124,10 @@ func (m *Memory) draft(ctx context.Context, r *SummaryRequest) (*Draft, error) {
 	if len(r.IdempotencyKey) > maxKey {
 		return nil, fmt.Errorf("task: idempotency key of %d bytes: %w: at most %d", len(r.IdempotencyKey), backends.ErrInvalid, maxKey)
 	}
-	d := &Draft{scope: scope, workspace: p, metadata: r.Metadata, author: r.Author, run: m.models.Begin(), memo: newMemo()}
+	if !r.Expires.IsZero() && !r.Expires.After(m.keeper.Now()) {
+		return nil, fmt.Errorf("task: %w: Expires %s is over already", backends.ErrInvalid, r.Expires.Format(time.RFC3339))
+	}
+	d := &Draft{scope: scope, workspace: p, metadata: r.Metadata, expires: r.Expires, author: r.Author, run: m.models.Begin(), memo: newMemo()}
 	if d.author == "" {
 		d.author = m.config.Author
 	}

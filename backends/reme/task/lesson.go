@@ -62,7 +62,7 @@ func (t *try) lesson(c *extract.Candidate) *lesson {
 		delete(meta, own) // a new memory was not used yet, whatever a model says
 	}
 	l := &lesson{memory: backends.Memory{
-		Kind: backends.KindTask, Scope: d.scope, Metadata: meta, Observed: c.Observed,
+		Kind: backends.KindTask, Scope: d.scope, Metadata: meta, Observed: c.Observed, Expires: d.expires,
 		WhenToUse: strings.TrimSpace(k.Redact(c.WhenToUse)), Text: strings.TrimSpace(k.Redact(c.Content)),
 		Origin: backends.Origin{Session: c.Session, Turn: c.Turn, Author: k.Redact(d.author)},
 	}}
