@@ -114,8 +114,8 @@ func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Co
 }
 
 // Close implements [backends.Backend]. It waits for calls under way and for what is
-// being recorded. The store and the models stay open. Calls to Search, Add and
-// RecordCalls after it are ErrUnavailable.
+// being recorded. The store and the models stay open. Calls to Search, Add,
+// RecordOutcome and RecordCalls after it are ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
 	err := errors.Join(b.calls.Close(ctx), b.recorder.Close(ctx))
 	if err != nil {

@@ -29,7 +29,7 @@ type Turn struct {
 // Outcome says how a turn went.
 type Outcome struct {
 	Score  float64 // 1 is full success, 0 failure
-	TaskID string  // Optional. Attempts at one task are compared with each other.
+	TaskID string  // Optional. Attempts at one task that are learnt from together, in one stretch of the log, are compared.
 	Note   string  // Optional. What was good or wrong, in words; the model that learns sees it.
 }
 
