@@ -42,6 +42,9 @@ type day struct {
 	Heir   bool // it takes over from one that is dead, and waits for no turn of it
 	Orders int
 	Step   int // at which it dies; 0: at none
+	// After is the kind of a partition: the child dies when its first batch of memories
+	// is stored there, before anybody is told.
+	After backends.PartitionKind
 
 	steps atomic.Int64
 }
@@ -112,7 +115,7 @@ func orderName(n int) string { return strings.Repeat(string(rune('a'+n%26)), 3+n
 func (d *day) open(t *testing.T, step func()) store.Store {
 	if !strings.HasPrefix(d.Store, "redis:") {
 		db := openFile(t, d.Store)
-		return steppingStore{stepping{db, step}, steppingRecords{db, step}, db}
+		return steppingStore{stepping{db, step}, steppingRecords{db, step, d.After}, db}
 	}
 	o, err := redis.ParseURL(d.Store)
 	require.NoError(t, err)
@@ -135,13 +138,18 @@ func (s steppingStore) Close() error { return s.closer.Close() }
 
 type steppingRecords struct {
 	store.Records
-	step func()
+	step  func()
+	after backends.PartitionKind
 }
 
 func (s steppingRecords) Apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
 	s.step()
 	defer s.step()
-	return s.Records.Apply(ctx, p, b)
+	applied, err := s.Records.Apply(ctx, p, b)
+	if err == nil && p.Kind == s.after && !applied.Replayed && len(b.Mutations) > 0 {
+		die()
+	}
+	return applied, err
 }
 
 func (s steppingRecords) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {

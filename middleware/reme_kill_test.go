@@ -252,6 +252,24 @@ func TestOnRedisReMeIsKilledAtAnyCommand(t *testing.T) {
 		func(d *day, lines []string) { t.Run(d.User, func(t *testing.T) { d.survived(t, db, lines) }) })
 }
 
+// A stretch of the log is two batches: what the workspace learns, then what is known of
+// the user with the log's checkpoint. A process dies right behind each.
+func TestReMeIsKilledBetweenItsBatches(t *testing.T) {
+	for _, after := range []backends.PartitionKind{backends.PartitionWorkspace, backends.PartitionUser} {
+		for _, await := range []bool{false, true} {
+			t.Run(fmt.Sprintf("behind the %s, await %v", after, await), func(t *testing.T) {
+				t.Parallel()
+				d := &day{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Await: await, Orders: 3, After: after}
+				lines, killed := d.run(t)
+				require.True(t, killed)
+				db := openFile(t, d.Store)
+				t.Cleanup(func() { require.NoError(t, db.Close()) })
+				d.survived(t, db, lines)
+			})
+		}
+	}
+}
+
 // Its parent kills the child at a moment that nobody chose.
 func TestReMeIsKilledAtAnyMoment(t *testing.T) {
 	orders, deaths := daySizes()
