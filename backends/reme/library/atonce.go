@@ -81,6 +81,11 @@ func (ld *loading) wasApplied(ctx context.Context, b *store.Batch) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyFor)
 	defer cancel()
+	// A batch that is still under way comes too late from here on: the session has
+	// another version.
+	if _, err := ld.keeper.Store().Update(ctx, ld.at.partition, &store.SessionUpdate{Session: sessionID}); err != nil {
+		return false
+	}
 	applied, err := ld.keeper.Replayed(ctx, ld.at.partition, b.Key, nil)
 	ld.doubt = err != nil
 	return applied != nil

@@ -44,21 +44,33 @@ func (s *stage) flip(ctx context.Context, j *journal, tell Progress) error {
 	return nil
 }
 
+// blob reads what is staged under a name.
+func (s *stage) blob(ctx context.Context, name string) ([]byte, error) {
+	data, err := s.keeper.Store().GetBlob(ctx, s.at.partition, sessionID, name)
+	switch {
+	case errors.Is(err, backends.ErrNotFound):
+		return nil, damaged(fmt.Errorf("what was staged in %s is gone", name))
+	case err != nil:
+		return nil, fmt.Errorf("reading what is staged: %w", err)
+	}
+	return data, nil
+}
+
 // staged reads the records of a blob.
 func (s *stage) staged(ctx context.Context, name string) ([]*store.Record, error) {
-	data, err := s.keeper.Store().GetBlob(ctx, s.at.partition, sessionID, name)
+	data, err := s.blob(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("reading what is staged: %w", err)
+		return nil, err
 	}
 	var out []*store.Record
 	for line := range bytes.Lines(data) {
 		o, err := parseObject(line)
 		if err != nil {
-			return nil, fmt.Errorf("%w: staged memories in %s: %w", backends.ErrUnavailable, name, err)
+			return nil, damaged(fmt.Errorf("staged memories in %s: %w", name, err))
 		}
 		m, vector, err := readOwn(o)
 		if err != nil {
-			return nil, fmt.Errorf("%w: staged memories in %s: %w", backends.ErrUnavailable, name, err)
+			return nil, damaged(fmt.Errorf("staged memories in %s: %w", name, err))
 		}
 		out = append(out, &store.Record{Memory: *m, Vector: vector})
 	}
@@ -90,13 +102,13 @@ func (ld *loading) move(ctx context.Context, s *stage, key string, space *store.
 
 // removeStaged removes the memories of a blob of ids and returns how many it names.
 func (s *stage) removeStaged(ctx context.Context, name string) (int, error) {
-	data, err := s.keeper.Store().GetBlob(ctx, s.at.partition, sessionID, name)
+	data, err := s.blob(ctx, name)
 	if err != nil {
-		return 0, fmt.Errorf("reading what is staged: %w", err)
+		return 0, err
 	}
 	var ids []string
 	if err := json.Unmarshal(data, &ids); err != nil {
-		return 0, fmt.Errorf("%w: staged ids in %s: %w", backends.ErrUnavailable, name, err)
+		return 0, damaged(fmt.Errorf("staged ids in %s: %w", name, err))
 	}
 	batch := &store.Batch{Key: sessionID + "/" + name, Session: s.held()}
 	for _, id := range ids {

@@ -52,9 +52,15 @@ func journalOf(st *store.Session) (*journal, error) {
 	}
 	j := &journal{}
 	if err := json.Unmarshal([]byte(st.Summary), j); err != nil {
-		return nil, fmt.Errorf("%w: the journal of a load, in session %q, cannot be read (save the workspace with Dump of package keeper, Delete it with Erase, and load that): %w", backends.ErrUnavailable, sessionID, err)
+		return nil, damaged(fmt.Errorf("the journal of a load, in session %q, cannot be read: %w", sessionID, err))
 	}
 	return j, nil
+}
+
+// damaged is the error of a load that was decided, and of which something is lost that
+// it needs: it can be neither finished nor undone.
+func damaged(err error) error {
+	return fmt.Errorf("%w: %w; save the workspace with Dump of package keeper, Delete it with Erase, and load that", backends.ErrUnavailable, err)
 }
 
 // settle returns the state of the library's session once nothing of an earlier load
@@ -128,6 +134,7 @@ func (l *Library) resume(ctx context.Context, at *place) (*ResumeResponse, error
 		out.Finished = s.left.Memories
 	}
 	if err := s.finishLeft(ctx, l.reporter(nil)); err != nil {
+		s.giveBack(ctx)
 		return nil, err
 	}
 	return out, s.release(ctx)

@@ -34,8 +34,9 @@ type stage struct {
 	at    *place
 	id    string
 	token int64
-	moved int      // memories written by flip
-	left  *journal // of a load of before that was decided and not finished
+	moved int            // memories written by flip
+	seen  *store.Session // as the last renew left it
+	left  *journal       // of a load of before that was decided and not finished
 }
 
 // acquire takes the lease of the workspace's loads.
@@ -52,7 +53,9 @@ func (l *Library) acquire(ctx context.Context, at *place) (*stage, error) {
 		return nil, err
 	}
 	s.token = st.Lease.Token
-	s.left, err = journalOf(st)
+	if s.left, err = journalOf(st); err != nil {
+		s.giveBack(ctx)
+	}
 	return s, err
 }
 
@@ -110,6 +113,14 @@ func (s *stage) release(ctx context.Context) error {
 	return err
 }
 
+// giveBack releases the lease of a load that failed, if the store lets it: what it left is
+// finished by whoever comes next, at once.
+func (s *stage) giveBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyFor)
+	defer cancel()
+	_ = s.release(ctx)
+}
+
 // tidyFor is how long tidying up may take.
 const tidyFor = 30 * time.Second
 
@@ -134,6 +145,7 @@ func (s *stage) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.seen = st
 	if st.Lease.Token != s.token {
 		s.token = st.Lease.Token // to be given back
 		return fmt.Errorf("%w: this load was silent for more than %v, and another one came in between: load again", backends.ErrConflict, leaseFor)
@@ -165,7 +177,11 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 		err = ld.decide(ctx, s, j)
 	}
 	if err != nil {
-		if !ld.doubt && s.left == nil { // no journal stands there
+		switch {
+		case ld.doubt:
+		case s.left != nil: // its journal still stands there
+			s.giveBack(ctx)
+		default:
 			s.tidy(ctx)
 		}
 		return err
@@ -173,6 +189,7 @@ func (ld *loading) stage(ctx context.Context, records []*store.Record, whole boo
 	ld.out.Committed = true
 	ctx = context.WithoutCancel(ctx) // half a load is worse than a late answer
 	if err := s.flip(ctx, j, ld.tell); err != nil {
+		s.giveBack(ctx)
 		return err
 	}
 	ld.out.Loaded, ld.out.Removed = s.moved, j.Removed
@@ -264,19 +281,18 @@ func (ld *loading) decide(ctx context.Context, s *stage, j *journal) error {
 	}
 	u := s.held()
 	summary := string(text)
-	u.Summary = &summary
+	u.Summary, u.Version = &summary, s.seen.Version
 	err = ld.apply(ctx, &store.Batch{Embedding: j.Embedding, Session: u})
 	if !ld.doubt {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyFor)
 	defer cancel()
-	st, rerr := ld.keeper.Store().Session(ctx, ld.at.partition, sessionID)
-	if rerr != nil {
+	if s.renew(ctx) != nil { // by which what is still under way comes too late
 		return fmt.Errorf("%w: call Resume to know whether the load was decided", err)
 	}
 	ld.doubt = false
-	if st.Summary == summary {
+	if s.seen.Summary == summary {
 		return nil
 	}
 	return err
