@@ -36,7 +36,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
-				c := h.beginCall(ctx, in)
+				ctx, c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if out != nil {
 					c.returned(out.Result)
@@ -47,7 +47,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		},
 		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
-				c := h.beginCall(ctx, in)
+				ctx, c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if err != nil || out == nil || out.Result == nil {
 					c.end(ctx, err)
@@ -58,7 +58,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		},
 		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
-				c := h.beginCall(ctx, in)
+				ctx, c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if out != nil {
 					c.returned(partsText(out.Result))
@@ -69,7 +69,7 @@ func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 		},
 		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
-				c := h.beginCall(ctx, in)
+				ctx, c := h.beginCall(ctx, in)
 				out, err := through(ctx, c, in, next)
 				if err != nil || out == nil || out.Result == nil {
 					c.end(ctx, err)
@@ -104,13 +104,23 @@ type call struct {
 	result strings.Builder
 }
 
-func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) *call {
+// underway is the key, in the context of a call, of the hooks that record it.
+type underway struct{ hooks *Hooks }
+
+// beginCall begins the record of a call, and marks its context: where a tool got the
+// middleware in two ways, the call is one.
+func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.Context, *call) {
 	if in == nil || !h.recorded(ctx, in.Name) {
-		return nil
+		return ctx, nil
+	}
+	this := [2]string{in.Name, in.CallID}
+	if ctx.Value(underway{h}) == this {
+		return ctx, nil
 	}
 	// The id of the model's call is no name of the record: models that count their
 	// calls from the start in each run use it again.
-	return &call{hooks: h, call: backends.ToolCall{ID: h.cfg.IDs(), Tool: in.Name, Arguments: in.Arguments, Time: h.cfg.Clock()}}
+	c := &call{hooks: h, call: backends.ToolCall{ID: h.cfg.IDs(), Tool: in.Name, Arguments: in.Arguments, Time: h.cfg.Clock()}}
+	return context.WithValue(ctx, underway{h}, this), c
 }
 
 // recorded reports whether calls of the tool are recorded. Who cannot say is no reason

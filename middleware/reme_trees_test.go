@@ -291,6 +291,23 @@ func TestReactAgentsAndGraphsRecordTheirCalls(t *testing.T) {
 	})
 }
 
+// Who attaches memory in both ways has each call recorded once all the same.
+func TestTheToolMiddlewareBesideTheAgents(t *testing.T) {
+	w := newWorkshop(t)
+	ctx := middleware.WithScope(t.Context(), atWork)
+	for _, streaming := range []bool{false, true} {
+		a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+			Name: "a", Description: "works", Model: testmodel.New(several("saw", "plane", "saw"), testmodel.Text("done")),
+			Middlewares: []adk.AgentMiddleware{w.mem.AgentMiddleware()},
+			ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{
+				Tools: []tool.BaseTool{w.saw(), w.plane()}, ToolCallMiddlewares: []compose.ToolMiddleware{w.mem.ToolMiddleware()}}},
+		})
+		require.NoError(t, err)
+		drain(t, adk.NewRunner(ctx, adk.RunnerConfig{Agent: a, EnableStreaming: streaming}).Query(ctx, "Saw it."))
+	}
+	w.did(map[string]int{"saw": 4, "plane": 2})
+}
+
 // awaits is did for what is recorded behind a reader that went away.
 func (w *workshop) awaits(want map[string]int) {
 	w.t.Helper()
