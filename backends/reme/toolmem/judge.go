@@ -90,7 +90,7 @@ func (m *Memory) judgeByModel(ctx context.Context, run *flow.Run, calls []*Call)
 	var all sync.WaitGroup
 	for batch := range slices.Chunk(calls, maxJudged) {
 		all.Go(func() {
-			if err := m.judgeBatch(ctx, run, batch); err != nil {
+			if err := guarded(func() error { return m.judgeBatch(ctx, run, batch) }); err != nil {
 				run.Stage(StageJudge).Fail(err)
 			}
 		})

@@ -88,7 +88,11 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, byModel bool) (*R
 		all.Go(func() error {
 			line := &resp.Tools[i]
 			line.Tool = calls[0].Tool
-			if logs[i], line.Err = m.recordTool(ctx, &recording{run, s, p, byModel}, calls, line); line.Err != nil {
+			line.Err = guarded(func() (err error) {
+				logs[i], err = m.recordTool(ctx, &recording{run, s, p, byModel}, calls, line)
+				return err
+			})
+			if line.Err != nil {
 				run.Stage(StageStore).Fail(line.Err)
 			}
 			return nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -261,4 +262,38 @@ func TestPanicsOfOthersEndNothing(t *testing.T) {
 	assert.Len(t, lost.lost, 1)
 	assert.Len(t, r.tool(t, "a").Calls, 2)
 	require.NoError(t, rec.Close(ctx))
+}
+
+// Nobody could recover a panic of the goroutines that a request is divided between.
+func TestARedactorThatPanicsIsAnError(t *testing.T) {
+	on := ""
+	boo := func(c *toolmem.Config) {
+		c.Judge = true
+		c.Redact = func(s string) string {
+			if on != "" && strings.Contains(s, on) {
+				panic("boo")
+			}
+			return s
+		}
+	}
+	m := answering(func(tool, _ string) (string, error) {
+		if tool == "tool_judge" {
+			return `{"verdicts":[{"n":0,"score":1,"summary":"verdict","evaluation":"verdict"}]}`, nil
+		}
+		return `{"guideline":"a text"}`, nil
+	})
+	r := newRig(t, setup{model: m, change: boo})
+	on = "verdict"
+	resp := r.record(t, call("a", 1))
+	assert.Equal(t, 1, resp.Tools[0].Added, "no call is lost by it")
+	require.ErrorContains(t, resp.Report.Err(), "boo")
+	on = "a text"
+	summary, err := r.Summarize(ctx, &toolmem.SummaryRequest{Scope: team, Tools: []string{"a"}, Force: true})
+	require.ErrorContains(t, err, "boo")
+	assert.Equal(t, toolmem.OutcomeFailed, summary.Tools[0].Outcome)
+	on = ""
+	r.load(t, "loaded", "Guideline.", `[{"tool_name":"loaded","input":"verdict","output":"x"}]`)
+	on = "verdict"
+	_, err = r.Retrieve(ctx, &toolmem.RetrieveRequest{Scope: team, Tools: []string{"loaded"}})
+	require.ErrorContains(t, err, "boo")
 }

@@ -146,9 +146,11 @@ func (m *Memory) lookup(ctx context.Context, p backends.Partition, r *RetrieveRe
 	var all errgroup.Group
 	all.SetLimit(m.cfg.Models.Limits().Concurrency)
 	for i, name := range tools {
-		all.Go(func() (err error) {
-			out[i], err = m.tool(ctx, p, r, name, cards[name])
-			return err
+		all.Go(func() error {
+			return guarded(func() (err error) {
+				out[i], err = m.tool(ctx, p, r, name, cards[name])
+				return err
+			})
 		})
 	}
 	return out, all.Wait()

@@ -115,8 +115,11 @@ func (m *Memory) Draft(ctx context.Context, r *SummaryRequest) (*Draft, error) {
 	all.SetLimit(m.cfg.Models.Limits().Concurrency)
 	for i, tool := range tools {
 		all.Go(func() error {
-			d.tools[i].Tool = tool
-			m.draft(ctx, d, &d.tools[i], cards[tool], r.Force)
+			t := &d.tools[i]
+			t.Tool = tool
+			if err := guarded(func() error { m.draft(ctx, d, t, cards[tool], r.Force); return nil }); err != nil {
+				t.fail(d.run.Stage(StageGuideline), err)
+			}
 			return nil
 		})
 	}

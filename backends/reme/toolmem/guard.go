@@ -1,0 +1,17 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolmem
+
+import "fmt"
+
+// guarded runs work of a goroutine of ours and makes an error of a panic, as of
+// Config.Redact: whoever called could not recover it there.
+func guarded(work func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("toolmem: panic: %v", v)
+		}
+	}()
+	return work()
+}
