@@ -14,36 +14,9 @@ import (
 	"github.com/einomem/einomem/internal/modelanswer"
 )
 
-// values returns the values of an answer: the arguments of its tool calls, or the
-// JSON in its text.
-func values(m *schema.Message) ([]any, error) {
-	if m == nil {
-		return nil, modelanswer.ErrEmpty
-	}
-	if modelanswer.CutOff(m) {
-		return nil, modelanswer.ErrTruncated
-	}
-	texts := []string{m.Content}
-	if len(m.ToolCalls) > 0 {
-		texts = texts[:0]
-		for i := range m.ToolCalls {
-			texts = append(texts, m.ToolCalls[i].Function.Arguments)
-		}
-	}
-	var out []any
-	for _, text := range texts {
-		v, err := modelanswer.JSON(text)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}
-
 // entries returns the objects of a list that an answer holds, itself or under a name.
-func entries(m *schema.Message, name string) ([]map[string]any, error) {
-	all, err := values(m)
+func entries(m *schema.Message, tool, name string) ([]map[string]any, error) {
+	all, err := modelanswer.Of(m, tool)
 	if err != nil {
 		return nil, err
 	}

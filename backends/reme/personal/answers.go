@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/modelanswer"
 )
 
 // maxStatement is the longest statement that a model may write, in bytes.
@@ -33,7 +35,7 @@ var relationWords = map[string]string{
 // readScores returns the scores of the numbers that were asked about; missing are
 // those without.
 func readScores(m *schema.Message, asked []int) (scores map[int]int, missing []int, err error) {
-	list, err := entries(m, "scores")
+	list, err := entries(m, toolScores, "scores")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +76,7 @@ type rejected struct {
 // readObservations returns what the messages tell; an empty list is an answer.
 // Entries that cannot be used are returned beside the others.
 func readObservations(m *schema.Message, asked []int) (out []observation, bad []rejected, err error) {
-	list, err := entries(m, "observations")
+	list, err := entries(m, toolObservations, "observations")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +117,7 @@ type relation struct {
 // readRelations returns the relations between statements, of which there are count,
 // the first known of them known.
 func readRelations(m *schema.Message, known, count int) ([]relation, error) {
-	list, err := entries(m, "relations")
+	list, err := entries(m, toolRelations, "relations")
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func readRelations(m *schema.Message, known, count int) ([]relation, error) {
 
 // readPeriod returns the text of a period; empty for none.
 func readPeriod(m *schema.Message) (string, error) {
-	all, err := values(m)
+	all, err := modelanswer.Of(m, toolPeriod)
 	if err != nil {
 		return "", err
 	}

@@ -121,7 +121,7 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		o, err := answerIn(schema.AssistantMessage(s, nil))
+		o, err := answerIn(schema.AssistantMessage(s, nil), toolRerank)
 		if err != nil {
 			return
 		}
@@ -146,9 +146,25 @@ func FuzzAnswers(f *testing.F) {
 func TestAnAnswerThatWasCutOffIsNone(t *testing.T) {
 	m := schema.AssistantMessage(`{"query":"x"}`, nil)
 	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "length"}
-	_, err := answerIn(m)
+	_, err := answerIn(m, toolQuery)
 	require.Error(t, err)
 	m.ResponseMeta = nil
-	_, err = answerIn(m)
+	_, err = answerIn(m, toolQuery)
 	require.NoError(t, err)
+}
+
+// A model that calls the tool once an entry has answered all the same.
+func TestSeveralCallsAreOneAnswer(t *testing.T) {
+	call := func(arguments string) schema.ToolCall {
+		return schema.ToolCall{Function: schema.FunctionCall{Name: toolDuplicates, Arguments: arguments}}
+	}
+	o, err := answerIn(schema.AssistantMessage("", []schema.ToolCall{
+		call(`{"decisions":[{"pair":0,"verdict":"same"}]}`), call(`{"decisions":[{"pair":1,"verdict":"distinct"}]}`),
+	}), toolDuplicates)
+	require.NoError(t, err)
+	verdicts, err := readVerdicts(o, 2)
+	require.NoError(t, err)
+	require.Len(t, verdicts, 2)
+	_, err = answerIn(schema.AssistantMessage("", []schema.ToolCall{call(`{"decisions":[]}`), call(`[]`)}), toolDuplicates)
+	require.ErrorIs(t, err, errNoObject)
 }

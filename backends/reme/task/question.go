@@ -78,7 +78,7 @@ func (m *Memory) ask(ctx context.Context, run *flow.Run, l flow.Language, tool, 
 		Complaint: func(err error) string { return f.bad + " " + err.Error() },
 	}
 	return run.Ask(ctx, q, func(out *schema.Message) error {
-		o, err := answerIn(out)
+		o, err := answerIn(out, tool)
 		if err != nil {
 			return err
 		}
@@ -88,25 +88,31 @@ func (m *Memory) ask(ctx context.Context, run *flow.Run, l flow.Language, tool, 
 
 var errNoObject = errors.New("the answer is no JSON object")
 
-// answerIn returns the object that a model answered with: the arguments of its call,
-// or the JSON in its text.
-func answerIn(out *schema.Message) (map[string]any, error) {
-	if modelanswer.CutOff(out) {
-		return nil, modelanswer.ErrTruncated
-	}
-	text := out.Content
-	if len(out.ToolCalls) > 0 {
-		text = out.ToolCalls[0].Function.Arguments
-	}
-	v, err := modelanswer.JSON(text)
+// answerIn returns the object that a model answered with. Of several, as of a model
+// that calls the tool once an entry, the lists are one.
+func answerIn(out *schema.Message, tool string) (map[string]any, error) {
+	all, err := modelanswer.Of(out, tool)
 	if err != nil {
 		return nil, err
 	}
-	o, ok := v.(map[string]any)
-	if !ok {
-		return nil, errNoObject
+	var joined map[string]any
+	for _, v := range all {
+		o, ok := v.(map[string]any)
+		if !ok {
+			return nil, errNoObject
+		}
+		if joined == nil {
+			joined = o
+			continue
+		}
+		for key, x := range o {
+			before, list := joined[key].([]any)
+			if more, ok := x.([]any); ok && list {
+				joined[key] = append(before, more...)
+			}
+		}
 	}
-	return o, nil
+	return joined, nil
 }
 
 // textOf reads a text that must be there.

@@ -41,29 +41,15 @@ func AnswerTools() []*schema.ToolInfo {
 	}
 }
 
-// answered returns the answer of a model as JSON, from its call of the tool or from
-// its text. One that was cut off is none.
-func answered(out *schema.Message, tool string) (any, error) {
-	if modelanswer.CutOff(out) {
-		return nil, modelanswer.ErrTruncated
-	}
-	for i := range out.ToolCalls {
-		if f := &out.ToolCalls[i].Function; f.Name == tool {
-			return modelanswer.JSON(f.Arguments)
-		}
-	}
-	return modelanswer.JSON(out.Content)
-}
-
 // maxGuideline bounds a guideline, in characters: more is no guideline.
 const maxGuideline = 4000
 
 func readGuideline(out *schema.Message) (string, error) {
-	v, err := answered(out, toolGuideline)
+	all, err := modelanswer.Of(out, toolGuideline)
 	if err != nil {
 		return "", err
 	}
-	o, _ := v.(map[string]any)
+	o, _ := all[0].(map[string]any)
 	text, _ := o["guideline"].(string)
 	switch text = strings.TrimSpace(text); {
 	case text == "":
@@ -83,18 +69,22 @@ type verdict struct {
 // readVerdicts puts the verdicts of an answer where they belong. One that is missing
 // or unreadable is an error, and the others are kept.
 func readVerdicts(out *schema.Message, into []*verdict) error {
-	v, err := answered(out, toolJudge)
+	all, err := modelanswer.Of(out, toolJudge)
 	if err != nil {
 		return err
 	}
-	list, ok := v.([]any)
-	if o, isObject := v.(map[string]any); isObject {
-		list, ok = o["verdicts"].([]any)
+	var entries []any
+	for _, v := range all {
+		list, ok := v.([]any)
+		if o, isObject := v.(map[string]any); isObject {
+			list, ok = o["verdicts"].([]any)
+		}
+		if !ok {
+			return errors.New("the answer holds no verdicts")
+		}
+		entries = append(entries, list...)
 	}
-	if !ok {
-		return errors.New("the answer holds no verdicts")
-	}
-	for _, e := range list {
+	for _, e := range entries {
 		o, _ := e.(map[string]any)
 		n, hasN := number(o["n"])
 		score, hasScore := number(o["score"])

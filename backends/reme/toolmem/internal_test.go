@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -122,4 +123,17 @@ func TestRoundedAsPythonRounds(t *testing.T) {
 	}{{2.0 / 3, 4, 0.6667}, {0.5, 0, 0}, {1.5, 0, 2}, {2.675, 2, 2.67}, {1.0 / 3, 3, 0.333}, {0, 2, 0}, {1e300, 2, 1e300}} {
 		assert.Equal(t, tc.want, round(tc.f, tc.decimals), tc.f)
 	}
+}
+
+// A model that calls the tool once a verdict has answered all the same.
+func TestVerdictsOfSeveralCallsAreOneAnswer(t *testing.T) {
+	call := func(arguments string) schema.ToolCall {
+		return schema.ToolCall{Function: schema.FunctionCall{Name: toolJudge, Arguments: arguments}}
+	}
+	into := make([]*verdict, 2)
+	require.NoError(t, readVerdicts(schema.AssistantMessage("", []schema.ToolCall{
+		call(`{"verdicts":[{"n":0,"score":1,"summary":"s","evaluation":"e"}]}`), call(`{"verdicts":[{"n":1,"score":0,"summary":"s","evaluation":"e"}]}`),
+	}), into))
+	require.InDelta(t, 1, into[0].score, 0)
+	require.InDelta(t, 0, into[1].score, 0)
 }
