@@ -5,7 +5,6 @@ package task
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -40,10 +39,10 @@ func (t *try) lesson(c *extract.Candidate) *lesson {
 	k, d := t.m.keeper, t.draft
 	meta := map[string]any{}
 	for key, v := range c.Extra { // the model's own words, which take nobody's place
-		meta[k.Redact(key)] = redactedJSON(k, v)
+		meta[k.Redact(key)] = k.RedactJSON(v)
 	}
 	for key, v := range d.metadata {
-		meta[key] = redactedJSON(k, v)
+		meta[key] = k.RedactJSON(v)
 	}
 	put := func(key string, v any, there bool) {
 		if there {
@@ -82,34 +81,6 @@ func redacted(k *keeper.Keeper, list []string) []string {
 		}
 	}
 	return out
-}
-
-// redactedJSON returns a copy of a JSON value whose texts may be stored.
-func redactedJSON(k *keeper.Keeper, v any) any {
-	switch x := v.(type) {
-	case string:
-		return k.Redact(x)
-	case []any:
-		out := make([]any, len(x))
-		for i, e := range x {
-			out[i] = redactedJSON(k, e)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for key, e := range x {
-			out[k.Redact(key)] = redactedJSON(k, e)
-		}
-		return out
-	case nil, bool, float64, int, int64, json.Number:
-		return v
-	}
-	text, err := json.Marshal(v) // of a type of its own, such as map[string]string
-	var plain any
-	if err != nil || json.Unmarshal(text, &plain) != nil { // no JSON, which stores say
-		return v
-	}
-	return redactedJSON(k, plain)
 }
 
 // keyOf is the key of the same words.
