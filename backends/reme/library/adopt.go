@@ -17,7 +17,7 @@ import (
 func (l *Library) adopt(at *place, e *entry) error {
 	m := &e.record.Memory
 	m.Scope.Namespace, m.Scope.Workspace, m.Version = at.scope.Namespace, at.scope.Workspace, 0
-	m.Text, m.WhenToUse = l.keeper.Redact(m.Text), l.keeper.Redact(m.WhenToUse)
+	m.Text, m.WhenToUse, m.Origin.Author = l.keeper.Redact(m.Text), l.keeper.Redact(m.WhenToUse), l.keeper.Redact(m.Origin.Author)
 	m.Metadata, _ = l.keeper.RedactJSON(m.Metadata).(map[string]any)
 	if m.Created.IsZero() {
 		m.Created = l.keeper.Stamps(1)

@@ -43,7 +43,8 @@ const longestName = 200
 // FileName returns the name of a workspace's file: the workspace, percent-encoded
 // where it is neither letter, digit, '_', '-' nor a '.' inside, and ".jsonl". One
 // that would be longer than 200 bytes is cut, and has a '~' and a hash of the
-// workspace instead of the rest. Distinct workspaces have distinct names.
+// workspace instead of the rest. Distinct workspaces have distinct names, which some file
+// systems do not tell apart by case alone.
 func FileName(workspace string) string {
 	name := escape(workspace)
 	if len(name) > longestName {
@@ -75,6 +76,10 @@ func (d *Dir) open(name string) (*os.File, error) {
 		return nil, fmt.Errorf("%w: no file %q in %s", backends.ErrNotFound, name, d.root.Name())
 	case err != nil:
 		return nil, fmt.Errorf("opening file %q in %s: %w", name, d.root.Name(), err)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, fmt.Errorf("%w: %q in %s is a folder", backends.ErrInvalid, name, d.root.Name())
 	}
 	return f, nil
 }

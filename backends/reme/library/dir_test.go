@@ -166,6 +166,28 @@ func (w *world) loadFile(s backends.Scope) *library.LoadResponse {
 	return out
 }
 
+// A folder is no file, in either direction.
+func TestR21AFolderIsNoFile(t *testing.T) {
+	path := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(path, "sub.jsonl"), 0o700))
+	d, err := library.OpenDir(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = d.Close() })
+	w := open(t, options{config: library.Config{Dir: d}})
+	w.load(shop, many("a", 1))
+	for _, name := range []string{"sub.jsonl", "."} {
+		_, err = w.LoadFile(w.ctx, &library.LoadRequest{Scope: shop, File: name})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		require.ErrorContains(t, err, "it is as it was")
+		_, err = w.DumpFile(w.ctx, &library.DumpRequest{Scope: shop, File: name})
+		require.Error(t, err)
+	}
+	left, err := os.ReadDir(path)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing half written is left")
+	require.Len(t, w.ids(shop), 1)
+}
+
 func TestFilesNeedAFolder(t *testing.T) {
 	w := open(t, options{})
 	w.load(shop, many("a", 1))

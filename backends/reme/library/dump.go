@@ -46,6 +46,9 @@ func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpR
 	if err != nil {
 		return nil, err
 	}
+	if w == nil {
+		return nil, d.failed(fmt.Errorf("%w: nothing to write to", backends.ErrInvalid))
+	}
 	if err := d.write(ctx, w); err != nil {
 		return nil, d.failed(err)
 	}

@@ -33,6 +33,8 @@ func TestR21DumpsAreOfOneFormat(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrNoScope)
 	_, err = w.Dump(w.ctx, &library.DumpRequest{Scope: shop}, brokenPipe{})
 	require.ErrorIs(t, err, errPipe)
+	_, err = w.Dump(w.ctx, &library.DumpRequest{Scope: shop}, nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 var errPipe = errors.New("broken pipe")

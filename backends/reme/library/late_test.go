@@ -22,6 +22,8 @@ type late struct {
 	store.Store
 	left  int
 	batch *store.Batch
+	came  bool
+	err   error // of its coming
 }
 
 func (l *late) Apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
@@ -30,6 +32,29 @@ func (l *late) Apply(ctx context.Context, p backends.Partition, b *store.Batch) 
 		return nil, backends.ErrUnavailable
 	}
 	return l.Store.Apply(ctx, p, b)
+}
+
+// ListBlobs carries out what is late, so that it comes while a load tidies up.
+func (l *late) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
+	if l.batch != nil && !l.came {
+		l.came = true
+		_, l.err = l.Store.Apply(ctx, p, l.batch)
+	}
+	return l.Store.ListBlobs(ctx, p, session, prefix, page)
+}
+
+// The same where it comes before the load has given its lease back.
+func TestR21AWriteThatComesLateWhileTidying(t *testing.T) {
+	w := open(t, options{})
+	w.load(shop, before)
+	was := w.all(shop)
+	st := &late{Store: w.store, left: 1}
+	_, err := open(t, options{store: st, clock: w.clock, config: library.Config{OneBatch: staging}}).Load(w.ctx, &library.LoadRequest{Scope: shop}, reader(after))
+	require.ErrorContains(t, err, "it is as it was)")
+	require.True(t, st.came)
+	require.ErrorIs(t, st.err, backends.ErrConflict)
+	require.Equal(t, was, w.all(shop))
+	require.Equal(t, 51, w.load(shop, after).Loaded)
 }
 
 // A load that says that the workspace is as it was says so for good: the write that was

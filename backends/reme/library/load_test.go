@@ -169,7 +169,7 @@ func TestR21TextsAreRedacted(t *testing.T) {
 	sizes(t, func(t *testing.T, o options) {
 		o.redact = hide
 		w := open(t, o)
-		w.load(shop, task("z", "w", "c")+`{"memory_id":"a","when_to_use":"hunter2?","content":"say hunter2","metadata":{"k":[{"x":"hunter2"}]}}`)
+		w.load(shop, task("z", "w", "c")+`{"memory_id":"a","when_to_use":"hunter2?","content":"say hunter2","author":"hunter2","target":"hunter2","score":9,"other":["hunter2"],"metadata":{"k":[{"x":"hunter2"}]}}`)
 		m := w.all(shop)["a"]
 		require.NotContains(t, fmt.Sprint(m), "hunter2")
 		require.Equal(t, "say ***", m.Text)
