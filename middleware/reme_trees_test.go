@@ -230,7 +230,7 @@ func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
 				}
 				ctx := middleware.WithScope(t.Context(), atWork)
 				runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: streaming, CheckPointStore: folder(t.TempDir())})
-				drain(t, runner.Query(ctx, "Glue it.", adk.WithCheckPointID("cp")))
+				drain(t, runner.Query(ctx, "Glue it. FACT ann glues", adk.WithCheckPointID("cp")))
 				require.NoError(t, w.mem.Flush(ctx))
 				names, err := w.b.Tools().Names(ctx, atWork)
 				require.NoError(t, err)
@@ -239,6 +239,11 @@ func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
 				require.NoError(t, err)
 				drain(t, events)
 				w.did(want)
+				learnt := map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}
+				if nested { // how the inner agent fared is not part of the outer one's turn
+					delete(learnt, backends.KindTask)
+				}
+				assert.Equal(t, learnt, kinds(t, w.b))
 			})
 		}
 	}
