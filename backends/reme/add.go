@@ -121,10 +121,14 @@ func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddReque
 }
 
 func (b *Backend) personalRequest(at *places, r *backends.AddRequest) *personal.SummaryRequest {
-	return &personal.SummaryRequest{
+	out := &personal.SummaryRequest{
 		Scope: at.scope, Target: at.target, Messages: r.Messages, Context: r.Context, Metadata: r.Metadata, Expires: r.Expires,
 		Instructions: r.Instructions, Author: r.Author, IdempotencyKey: r.IdempotencyKey, Checkpoint: r.Checkpoint,
 	}
+	if b.config.Personal.InWorkspace { // where a session of that name is none of the user's log
+		out.Checkpoint = nil
+	}
+	return out
 }
 
 // addVerbatim keeps what was said as it is, about who said it.
