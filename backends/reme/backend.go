@@ -117,11 +117,15 @@ func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Co
 // being recorded. The store and the models stay open. Calls to Search, Add,
 // RecordOutcome and RecordCalls after it are ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
-	err := errors.Join(b.calls.Close(ctx), b.recorder.Close(ctx))
+	waited := b.calls.Close(ctx)
+	err := errors.Join(waited, b.recorder.Close(ctx))
+	if waited == nil { // else the calls need the index, and Close may be called again
+		err = errors.Join(err, b.ranker.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("reme: %w", err)
 	}
-	return b.ranker.Close()
+	return nil
 }
 
 // Search implements [backends.Backend]: of the partition of who speaks it returns what

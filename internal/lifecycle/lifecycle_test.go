@@ -35,6 +35,15 @@ func TestCloseWaitsForTheCallsUnderWay(t *testing.T) {
 	require.NoError(t, calls.Close(t.Context()), "again")
 }
 
+func TestWithNothingUnderWayCloseNeedsNoTime(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 {
+		var calls lifecycle.Calls
+		require.NoError(t, calls.Close(ended))
+	}
+}
+
 func TestNoCallBeginsAfterClose(t *testing.T) {
 	var calls lifecycle.Calls
 	require.NoError(t, calls.Close(t.Context()))
