@@ -89,8 +89,12 @@ type Question struct {
 
 // Ask puts the question and hands the answer to read. If read cannot use it, the
 // model is told why and asked once more; a second failure is ErrModel. What it cost
-// is added to usage, also when it fails.
+// is added to usage, also when it fails. A tool that is not one of Config.Tools is
+// ErrInvalid.
 func (a *Asker) Ask(ctx context.Context, q *Question, usage *backends.Usage, read func(*schema.Message) error) error {
+	if a.bound != nil && q.Tool != "" && a.bound[q.Tool] == nil {
+		return fmt.Errorf("%s: %w: the model was not given the tool %s by which it is to answer", a.name, backends.ErrInvalid, q.Tool)
+	}
 	user := q.User
 	for try := 1; ; try++ {
 		out, err := a.generate(ctx, q.Tool, []*schema.Message{schema.SystemMessage(q.System), schema.UserMessage(user)}, usage)

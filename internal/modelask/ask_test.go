@@ -57,7 +57,7 @@ func TestASecondFailureIsErrModel(t *testing.T) {
 
 func TestASecondTryMayBeForbidden(t *testing.T) {
 	m := testmodel.New(testmodel.Text("none"))
-	a, err := modelask.New(&modelask.Config{Name: "test", Model: m})
+	a, err := modelask.New(&modelask.Config{Name: "test", Model: m, Tools: []*schema.ToolInfo{tool}})
 	require.NoError(t, err)
 	q, spent := question(), errors.New("spent")
 	q.Again = func() error { return spent }
@@ -100,7 +100,7 @@ func TestACancelledContextIsNoOutage(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	})
-	a, err := modelask.New(&modelask.Config{Name: "test", Model: m})
+	a, err := modelask.New(&modelask.Config{Name: "test", Model: m, Tools: []*schema.ToolInfo{tool}})
 	require.NoError(t, err)
 	err = a.Ask(ctx, question(), &backends.Usage{}, func(*schema.Message) error { return nil })
 	require.ErrorIs(t, err, context.Canceled)
@@ -122,4 +122,15 @@ func TestTheModelIsMadeToCallTheTool(t *testing.T) {
 func TestWithoutAModelThereIsNoAsker(t *testing.T) {
 	_, err := modelask.New(&modelask.Config{Name: "test"})
 	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+func TestAToolThatTheModelWasNotGivenIsInvalid(t *testing.T) {
+	m := testmodel.New(testmodel.Text("none"))
+	a, err := modelask.New(&modelask.Config{Name: "test", Model: m, Tools: []*schema.ToolInfo{tool}})
+	require.NoError(t, err)
+	q := question()
+	q.Tool = "other"
+	var usage backends.Usage
+	require.ErrorIs(t, a.Ask(t.Context(), q, &usage, func(*schema.Message) error { return nil }), backends.ErrInvalid)
+	assert.Zero(t, usage.ModelCalls)
 }
