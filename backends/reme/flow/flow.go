@@ -57,7 +57,10 @@ func (l Limits) withDefaults() (Limits, error) {
 			*n.value = n.fallback
 		}
 	}
-	if l.Timeout <= 0 {
+	switch {
+	case l.Timeout < 0:
+		return l, fmt.Errorf("Limits.Timeout %v: %w: above 0, or 0 for %v", l.Timeout, backends.ErrInvalid, modelask.DefaultTimeout)
+	case l.Timeout == 0:
 		l.Timeout = modelask.DefaultTimeout
 	}
 	return l, nil

@@ -132,8 +132,10 @@ func TestAWaitForTheModelEndsWithItsContext(t *testing.T) {
 }
 
 func TestLimitsBelowZeroAreInvalid(t *testing.T) {
-	_, err := flow.New(&flow.Config{Name: "test", Limits: flow.Limits{Calls: -1}})
-	require.ErrorIs(t, err, backends.ErrInvalid)
+	for _, l := range []flow.Limits{{Calls: -1}, {Tokens: -1}, {Prompt: -1}, {Concurrency: -1}, {Timeout: -1}} {
+		_, err := flow.New(&flow.Config{Name: "test", Limits: l})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+	}
 }
 
 func TestWhatIsNoQuestionIsInvalid(t *testing.T) {
