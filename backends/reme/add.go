@@ -88,7 +88,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		}
 		out.Items = append(out.Items, resp.Items...)
 		out.Checkpointed = resp.Checkpointed
-		out.Replayed = out.Replayed || resp.Replayed
+		out.Replayed = resp.Replayed && (lessons == nil || out.Replayed) // nothing was done
 		addUsage(&out.Usage, resp.Report.Usage)
 	}
 	return out, nil

@@ -323,3 +323,20 @@ func TestWhatIsLearntEndsWhenTheRequestSays(t *testing.T) {
 		assert.True(t, end.Equal(hit.Expires), hit.Text)
 	}
 }
+
+// A repeat that finds one half of an Add done and does the other is no mere repeat.
+func TestARepeatThatDoesTheRestIsNotReplayed(t *testing.T) {
+	db := open(t)
+	add := func(alone bool) *backends.AddResponse {
+		b, _ := newBackend(t, db, func(c *reme.Config) { c.Verdict, c.NoPersonal = reme.VerdictOf("submit", "passed"), alone })
+		resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed": true}`), IdempotencyKey: "k"})
+		require.NoError(t, err)
+		return resp
+	}
+	assert.False(t, add(true).Replayed)
+	assert.True(t, add(true).Replayed)
+	rest := add(false)
+	assert.False(t, rest.Replayed)
+	assert.Equal(t, backends.OutcomeAdded, outcomes(rest.Items)["ann sells tea"])
+	assert.True(t, add(false).Replayed)
+}
