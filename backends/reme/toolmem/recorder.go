@@ -5,7 +5,6 @@ package toolmem
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -55,21 +54,24 @@ type Recorder struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex
-	wake    *sync.Cond            // something changed
-	queue   []waiting             // not yet taken by the writer
-	busy    int                   // calls that the writer holds, and writes in the way of tools
-	due     []dueTool             // guidelines to refresh
-	fresh   bool                  // the refresher is at work
-	rest    map[dueTool]time.Time // until when a guideline that failed is left alone
-	closed  bool
-	failure error // of writes, since the last Flush
+	mu        sync.Mutex
+	wake      *sync.Cond            // something changed
+	queue     []waiting             // not yet taken by the writer
+	tickets   int64                 // of takes so far, numbered from 1
+	open      map[int64]int         // how many calls of a ticket are neither stored nor lost
+	due       []dueTool             // guidelines to refresh
+	planned   int64                 // guidelines that were ever due
+	refreshed int64                 // those of them that were seen to, in order
+	rest      map[dueTool]time.Time // until when a guideline that failed is left alone
+	closed    bool
+	missed    missed
 }
 
-// waiting is a call in the queue.
+// waiting is a call that was taken.
 type waiting struct {
-	scope backends.Scope // the workspace, and the agent that called
-	call  Call
+	scope  backends.Scope // the workspace, and the agent that called
+	call   Call
+	ticket int64
 }
 
 // dueTool is a guideline to refresh.
@@ -79,7 +81,7 @@ var _ backends.ToolRecorder = (*Recorder)(nil)
 
 // NewRecorder starts a recorder. nil is the default configuration.
 func (m *Memory) NewRecorder(c *RecorderConfig) *Recorder {
-	r := &Recorder{memory: m, rest: map[dueTool]time.Time{}}
+	r := &Recorder{memory: m, rest: map[dueTool]time.Time{}, open: map[int64]int{}}
 	if c != nil {
 		r.cfg = *c
 	}
@@ -149,36 +151,52 @@ func (r *Recorder) take(ctx context.Context, list []waiting) error {
 		return nil
 	}
 	r.mu.Lock()
-	var full error
-	switch {
-	case r.closed:
-		full = fmt.Errorf("the recorder is closed: %w", backends.ErrUnavailable)
-	case len(r.queue)+len(list) > r.cfg.Queue && r.cfg.WriteTimeout < 0:
-		full = fmt.Errorf("%d calls wait: %w; raise RecorderConfig.Queue, or allow a WriteTimeout", len(r.queue), backends.ErrUnavailable)
-	case len(r.queue)+len(list) > r.cfg.Queue:
-		r.busy += len(list)
-		r.mu.Unlock()
-		return r.writeNow(ctx, list)
-	default:
-		r.queue = append(r.queue, list...)
-		r.wake.Broadcast()
+	full := r.full(len(list))
+	wait := len(r.queue)+len(list) <= r.cfg.Queue
+	if full == nil {
+		r.admit(list)
+		if wait {
+			r.queue = append(r.queue, list...)
+			r.wake.Broadcast()
+		}
 	}
 	r.mu.Unlock()
-	if full != nil {
+	switch {
+	case full != nil:
 		return r.lost(ctx, list, full)
+	case wait:
+		return nil
+	}
+	return r.writeNow(ctx, list)
+}
+
+// full says why calls cannot be taken.
+func (r *Recorder) full(n int) error {
+	switch {
+	case r.closed:
+		return fmt.Errorf("the recorder is closed: %w", backends.ErrUnavailable)
+	case len(r.queue)+n > r.cfg.Queue && r.cfg.WriteTimeout < 0:
+		return fmt.Errorf("%d calls wait: %w; raise RecorderConfig.Queue, or allow a WriteTimeout", len(r.queue), backends.ErrUnavailable)
 	}
 	return nil
+}
+
+// admit gives calls a ticket.
+func (r *Recorder) admit(list []waiting) {
+	r.tickets++
+	r.open[r.tickets] = len(list)
+	for i := range list {
+		list[i].ticket = r.tickets
+	}
 }
 
 // writeNow writes in the way of a tool.
 func (r *Recorder) writeNow(ctx context.Context, list []waiting) error {
 	limited, cancel := context.WithTimeout(ctx, r.cfg.WriteTimeout)
 	defer cancel()
-	err := r.record(limited, list, false)
-	if err != nil {
-		err = r.lost(ctx, list, err)
-	}
-	r.done(len(list), err)
+	resp, err := r.record(limited, list, false)
+	err = r.settle(ctx, list, resp, err)
+	r.done(list, err)
 	return err
 }
 
@@ -203,29 +221,55 @@ func calls(list []waiting) []Call {
 	return out
 }
 
-func (r *Recorder) done(n int, err error) {
+// settle tells what became of calls for good: which of them cannot be kept, and which
+// are not recorded although they could be.
+func (r *Recorder) settle(ctx context.Context, list []waiting, resp *RecordResponse, err error) error {
+	rejected, failed := map[int]bool{}, map[string]bool{}
+	if resp != nil {
+		for _, x := range resp.Rejected {
+			rejected[x.Index] = true
+			r.tell(ctx, &LostError{Scope: list[0].scope, Calls: []Call{list[x.Index].call}, Err: fmt.Errorf("%w: %w", backends.ErrInvalid, x.Why)})
+		}
+		for i := range resp.Tools {
+			failed[resp.Tools[i].Tool] = resp.Tools[i].Err != nil
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	var lost []waiting
+	for i := range list {
+		name, _ := toolName(list[i].call.Tool)
+		if resp == nil || !rejected[i] && failed[name] {
+			lost = append(lost, list[i])
+		}
+	}
+	if len(lost) == 0 {
+		return err
+	}
+	return r.lost(ctx, lost, err)
+}
+
+func (r *Recorder) done(list []waiting, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.busy -= n
-	r.failure = errors.Join(r.failure, err)
+	for i := range list {
+		if r.open[list[i].ticket]--; r.open[list[i].ticket] == 0 {
+			delete(r.open, list[i].ticket)
+		}
+	}
+	r.missed.note(err, len(list), r.cfg.Queue)
 	r.wake.Broadcast()
 }
 
 // record writes calls of one workspace once; a model judges them for who is patient.
-func (r *Recorder) record(ctx context.Context, list []waiting, patient bool) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	resp, err := r.memory.record(ctx, &RecordRequest{Scope: list[0].scope, Calls: calls(list)}, patient && r.memory.cfg.Judge)
-	if resp == nil {
+func (r *Recorder) record(ctx context.Context, list []waiting, patient bool) (resp *RecordResponse, err error) {
+	err = guarded(func() (err error) {
+		resp, err = r.memory.record(ctx, &RecordRequest{Scope: list[0].scope, Calls: calls(list)}, patient && r.memory.cfg.Judge)
 		return err
+	})
+	if resp != nil {
+		r.plan(list[0].scope, resp.Due)
 	}
-	for _, x := range resp.Rejected {
-		e := &LostError{Scope: list[0].scope, Calls: []Call{list[x.Index].call}, Err: fmt.Errorf("%w: %w", backends.ErrInvalid, x.Why)}
-		r.tell(ctx, e)
-	}
-	r.plan(list[0].scope, resp.Due)
-	return err
+	return resp, err
 }

@@ -25,10 +25,12 @@ import (
 // gated is a store whose appends wait, or fail, as a test says.
 type gated struct {
 	store.Store
-	gate    chan struct{} // nil: open
-	fail    atomic.Pointer[error]
-	lies    atomic.Int64 // appends that are stored and said to have failed
-	appends atomic.Int64
+	gate      chan struct{} // nil: open
+	fail      atomic.Pointer[error]
+	lies      atomic.Int64 // appends that are stored and said to have failed
+	appends   atomic.Int64
+	refuses   string // part of the names of logs that cannot be written
+	meanwhile func() // called in each append
 }
 
 func newGated(t testing.TB) *gated {
@@ -50,6 +52,12 @@ func (g *gated) Append(c context.Context, p backends.Partition, session string, 
 	}
 	if err := g.fail.Load(); err != nil {
 		return nil, *err
+	}
+	if g.meanwhile != nil {
+		g.meanwhile()
+	}
+	if g.refuses != "" && strings.Contains(session, g.refuses) {
+		return nil, fmt.Errorf("no room: %w", backends.ErrUnavailable)
 	}
 	s, err := g.Store.Append(c, p, session, a)
 	if g.lies.Add(-1) >= 0 {
@@ -175,6 +183,58 @@ func TestAStoreThatIsAwayIsTriedAgain(t *testing.T) {
 	assert.Len(t, r.tool(t, "a").Calls, 2)
 	require.ErrorContains(t, lost.all[0], `2 calls of tools in workspace "team" are not recorded: `)
 	require.NoError(t, rec.Close(ctx))
+}
+
+func TestFlushWaitsForWhatWasTakenAndNoLonger(t *testing.T) {
+	const most = 300
+	g := newGated(t)
+	r := newRig(t, setup{store: g})
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Batch: 1, NoRefresh: true})
+	var more atomic.Int64
+	g.meanwhile = func() { // there is always one more
+		if n := int(more.Add(1)); n < most {
+			_ = rec.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: toolCalls("a", n, n+1)})
+		}
+	}
+	record(t, rec, toolCalls("a", 0, 1))
+	require.NoError(t, rec.Flush(ctx))
+	assert.NotEmpty(t, r.tool(t, "a").Calls)
+	assert.Less(t, g.appends.Load(), int64(most))
+	require.NoError(t, rec.Close(ctx))
+}
+
+func TestWhoNeverFlushesKeepsNothingAlive(t *testing.T) {
+	g := newGated(t)
+	r := newRig(t, setup{store: g})
+	down := fmt.Errorf("down: %w", backends.ErrUnavailable)
+	g.fail.Store(&down)
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Attempts: 1, Queue: 4, Batch: 1, WriteTimeout: time.Hour, OnError: lost.note})
+	for n := range 100 {
+		_ = rec.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: toolCalls("a", n, n+1)})
+	}
+	err := rec.Flush(ctx)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorContains(t, err, "and 96 more calls are not recorded")
+	assert.Len(t, lost.lost, 100, "told of each")
+	require.NoError(t, rec.Close(ctx))
+}
+
+func TestOnlyWhatIsLostIsSaidToBe(t *testing.T) {
+	g := newGated(t)
+	g.refuses = "tool/full/"
+	r := newRig(t, setup{store: g})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Backoff: time.Microsecond, OnError: lost.note})
+	require.NoError(t, rec.Enqueue(ctx, team, call("full", 1), call("x", 1), toolmem.Call{Tool: "x"}, call(" full ", 2)))
+	require.ErrorIs(t, rec.Close(ctx), backends.ErrUnavailable)
+	assert.Len(t, r.tool(t, "x").Calls, 1)
+	require.Len(t, lost.all, 2, "the one that cannot be kept is told of once, however often the others are tried")
+	require.ErrorIs(t, lost.all[0], backends.ErrInvalid)
+	require.ErrorContains(t, lost.all[1], "2 calls of tools")
+	for _, c := range lost.lost[1:] {
+		assert.Equal(t, "full", strings.TrimSpace(c.Tool))
+	}
 }
 
 // The answer to a write may get lost: trying again keeps no call twice, also of those

@@ -22,11 +22,8 @@ func (r *Recorder) write() {
 		if list == nil {
 			return
 		}
-		err := r.persist(list)
-		if err != nil {
-			err = r.lost(r.life, list, err)
-		}
-		r.done(len(list), err)
+		resp, err := r.persist(list)
+		r.done(list, r.settle(r.life, list, resp, err))
 	}
 }
 
@@ -51,17 +48,16 @@ func (r *Recorder) next() []waiting {
 		}
 	}
 	r.queue = rest
-	r.busy += len(list)
 	return list
 }
 
 // persist writes calls, and tries again what may succeed later.
-func (r *Recorder) persist(list []waiting) error {
+func (r *Recorder) persist(list []waiting) (*RecordResponse, error) {
 	wait := r.cfg.Backoff
 	for attempt := 1; ; attempt++ {
-		err := r.record(r.life, list, true)
+		resp, err := r.record(r.life, list, true)
 		if err == nil || attempt >= r.cfg.Attempts || errors.Is(err, backends.ErrInvalid) || !r.pause(wait) {
-			return err
+			return resp, err
 		}
 		wait *= 2
 	}
@@ -96,6 +92,7 @@ func (r *Recorder) plan(s backends.Scope, tools []string) {
 		d := dueTool{s.Namespace, s.Workspace, tool}
 		if _, resting := r.rest[d]; !resting && !slices.Contains(r.due, d) {
 			r.due = append(r.due, d)
+			r.planned++
 		}
 	}
 	r.wake.Broadcast()
@@ -113,7 +110,7 @@ func (r *Recorder) refresh() {
 			r.tell(r.life, fmt.Errorf("toolmem: refreshing the guideline of tool %q: %w", d.tool, err))
 		}
 		r.mu.Lock()
-		r.fresh = false
+		r.refreshed++
 		if err != nil {
 			r.rest[d] = r.memory.cfg.Clock().Add(refreshRest)
 		}
@@ -128,31 +125,28 @@ func (r *Recorder) nextDue() (dueTool, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.due) == 0 {
-		if r.closed && len(r.queue) == 0 && r.busy == 0 {
+		if r.closed && len(r.open) == 0 {
 			return dueTool{}, false
 		}
 		r.wake.Wait()
 	}
 	d := r.due[0]
 	r.due = r.due[1:]
-	r.fresh = true
 	return d, true
 }
 
-func (r *Recorder) summarize(d dueTool) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+func (r *Recorder) summarize(d dueTool) error {
 	s := backends.Scope{Namespace: d.namespace, Workspace: d.workspace}
-	_, err = r.memory.Summarize(r.life, &SummaryRequest{Scope: s, Tools: []string{d.tool}})
-	return err
+	return guarded(func() error {
+		_, err := r.memory.Summarize(r.life, &SummaryRequest{Scope: s, Tools: []string{d.tool}})
+		return err
+	})
 }
 
 // Flush implements backends.ToolRecorder: it waits until every call taken so far is
-// stored or lost, and every guideline that was due by then is written. It returns what
-// was lost since the last Flush. Guidelines that could not be written are told to
+// stored or lost, and every guideline that was due by then is written, whatever comes
+// in meanwhile. It returns what was lost since the last Flush: the errors of as many
+// calls as the queue holds, and of more their number. Guidelines that could not be written are told to
 // OnError alone: the next calls make them due again.
 func (r *Recorder) Flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
@@ -163,15 +157,38 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.queue) > 0 || r.busy > 0 || len(r.due) > 0 || r.fresh {
+	calls := r.tickets
+	if err := r.await(ctx, func() bool { return !r.anyOpen(calls) }); err != nil {
+		return err
+	}
+	due := r.planned
+	if err := r.await(ctx, func() bool { return r.refreshed >= due }); err != nil {
+		return err
+	}
+	err := r.missed.err()
+	r.missed = missed{}
+	return err
+}
+
+// await waits under the lock until something is so.
+func (r *Recorder) await(ctx context.Context, so func() bool) error {
+	for !so() {
 		if ctx.Err() != nil {
 			return fmt.Errorf("toolmem: waiting for calls to be recorded: %w", context.Cause(ctx))
 		}
 		r.wake.Wait()
 	}
-	err := r.failure
-	r.failure = nil
-	return err
+	return nil
+}
+
+// anyOpen reports whether a call of the tickets up to one is neither stored nor lost.
+func (r *Recorder) anyOpen(upto int64) bool {
+	for ticket := range r.open {
+		if ticket <= upto {
+			return true
+		}
+	}
+	return false
 }
 
 // Close takes no more calls, waits as Flush does, and ends the goroutines. When ctx
@@ -185,6 +202,7 @@ func (r *Recorder) Close(ctx context.Context) error {
 	err := r.Flush(ctx)
 	if ctx.Err() != nil {
 		r.mu.Lock()
+		r.refreshed += int64(len(r.due))
 		r.due = nil
 		r.mu.Unlock()
 	}
