@@ -6,10 +6,12 @@ package task_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/cloudwego/eino/components/embedding"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -468,4 +470,63 @@ func TestR8JoiningsThatComeToTheSameWords(t *testing.T) {
 			assert.Equal(t, before, w.version(), "and the same request again writes nothing")
 		})
 	}
+}
+
+// angles is an embedder in which what begins with "near" is so near to everything else.
+type angles float64
+
+func (a angles) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	out := make([][]float64, len(texts))
+	for i, s := range texts {
+		out[i] = []float64{1, 0}
+		if strings.HasPrefix(s, "near") {
+			out[i] = []float64{float64(a), math.Sqrt(1 - float64(a*a))}
+		}
+	}
+	return out, nil
+}
+
+// Without a model vectors say that two are the same from a cosine of 0.95 on, and not if
+// a number or a turn is another.
+func TestR8VectorsWithoutAModel(t *testing.T) {
+	for _, c := range []struct {
+		cosine float64
+		text   string
+		want   backends.Outcome
+	}{
+		{0.96, "wait for the bell", backends.OutcomeUpdated}, {0.94, "wait for the bell", backends.OutcomeAdded},
+		{0.96, "wait for 2 bells", backends.OutcomeAdded}, {0.96, "never wait for the bell", backends.OutcomeAdded},
+	} {
+		w := open(t, withModel(nil), embedded(angles(c.cosine)))
+		learn := func(when, text string) []backends.Outcome {
+			resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Candidates: []extract.Candidate{{WhenToUse: when, Content: text}}})
+			require.NoError(t, err)
+			return outcomes(resp)
+		}
+		learn("at the gate", "wait for the bell")
+		assert.Equal(t, []backends.Outcome{c.want}, learn("near the gate", c.text), "%v", c)
+	}
+}
+
+// What is recorded while an experience is counted again is not lost (DEF-08).
+func TestDEF08CountingAgainLosesNoUse(t *testing.T) {
+	eachStore(t, func(t *testing.T, st store.Store) {
+		other := open(t, on(st))
+		id := other.summarize(pages).Memories[0].ID
+		f := &faulty{Store: st}
+		w := open(t, on(f))
+		w.brain.decide = func(experience, experience) (string, string, string) { return "same", "", "" }
+		f.before = func(call string) {
+			if call == "Apply" {
+				f.before = nil
+				_, err := other.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{id}, AllUseful: true})
+				assert.NoError(t, err)
+			}
+		}
+		w.summarize(pagesNear)
+		m := other.find(what(pages))
+		assert.EqualValues(t, 1, m.Metadata[task.MetaCorroborated])
+		assert.EqualValues(t, 1, m.Metadata[task.MetaFreq])
+		assert.EqualValues(t, 1, m.Metadata[task.MetaUtility])
+	})
 }

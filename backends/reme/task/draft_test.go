@@ -35,7 +35,7 @@ func onR2TheFieldsOfATaskMemory(t *testing.T, st store.Store) {
 	assert.Equal(t, 0.8, *m.Quality)
 	assert.Equal(t, backends.Origin{Session: "s1", Turn: "u3", Author: "qwen3"}, m.Origin)
 	assert.True(t, m.Observed.Equal(start.Add(-time.Hour)), "the time of the trajectory")
-	assert.Equal(t, "porter", m.Scope.AgentID)
+	assert.Equal(t, backends.Scope{Namespace: "default", Workspace: "shop", AgentID: "porter"}, m.Scope)
 	assert.Equal(t, map[string]any{
 		"tags": []any{"kettle"}, "confidence": 0.7, "step_type": "action", "tools_used": []any{"sell"}, "source": "success",
 		"task_query": "sell a kettle", "task_id": "t7", "outcome": 1.0, "run": "r1",

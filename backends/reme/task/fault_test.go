@@ -236,3 +236,15 @@ func TestAFailedExtractionAsksNoJudge(t *testing.T) {
 		assert.Equal(t, partial, len(w.active()) > 0)
 	}
 }
+
+// All or nothing counts what is written down already, too.
+func TestAFailedExtractionStoresNothingBesides(t *testing.T) {
+	w := open(t)
+	w.brain.failAt = 1
+	resp, err := w.Summarize(ctx, &task.SummaryRequest{
+		Scope: shop, Trajectories: attempts(login), Candidates: []extract.Candidate{{WhenToUse: "gate", Content: "knock"}},
+	})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	assert.Empty(t, resp.Items)
+	assert.Empty(t, w.active())
+}
