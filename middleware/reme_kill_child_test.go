@@ -40,6 +40,7 @@ type day struct {
 	User   string
 	Await  bool // each turn waits until it is learnt from
 	Heir   bool // it takes over from one that is dead, and waits for no turn of it
+	Pieces bool // its turns are learnt from in pieces
 	Orders int
 	Step   int // at which it dies; 0: at none
 	// After is the kind of a partition: the child dies when its first batch of memories
@@ -90,6 +91,9 @@ func (d *day) memory(t testing.TB, db store.Store) (*reme.Backend, *middleware.M
 	b, err := reme.New(context.Background(), cfg)
 	require.NoError(t, err)
 	w := &working.Config{Sweep: -1, Lease: 300 * time.Millisecond, Idle: time.Millisecond, MaxTurns: 2}
+	if d.Pieces {
+		w.MaxTokens = 8
+	}
 	if d.Heir {
 		w.OpenTurn = time.Millisecond
 	}

@@ -210,7 +210,7 @@ func days(t *testing.T, new func(user string) *day, look func(d *day, lines []st
 	for _, await := range []bool{false, true} {
 		born := func(step int) (lines []string, killed bool) {
 			d := new(fmt.Sprint("ann ", await, step))
-			d.Await, d.Orders, d.Step = await, orders, step
+			d.Await, d.Pieces, d.Orders, d.Step = await, step%2 == 1, orders, step
 			lines, killed = d.run(t)
 			look(d, lines)
 			return lines, killed
@@ -256,10 +256,11 @@ func TestOnRedisReMeIsKilledAtAnyCommand(t *testing.T) {
 // the user with the log's checkpoint. A process dies right behind each.
 func TestReMeIsKilledBetweenItsBatches(t *testing.T) {
 	for _, after := range []backends.PartitionKind{backends.PartitionWorkspace, backends.PartitionUser} {
-		for _, await := range []bool{false, true} {
-			t.Run(fmt.Sprintf("behind the %s, await %v", after, await), func(t *testing.T) {
+		for n := range 4 {
+			await, pieces := n%2 == 1, n > 1
+			t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v", after, await, pieces), func(t *testing.T) {
 				t.Parallel()
-				d := &day{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Await: await, Orders: 3, After: after}
+				d := &day{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Await: await, Pieces: pieces, Orders: 3, After: after}
 				lines, killed := d.run(t)
 				require.True(t, killed)
 				db := openFile(t, d.Store)
@@ -274,7 +275,7 @@ func TestReMeIsKilledBetweenItsBatches(t *testing.T) {
 func TestReMeIsKilledAtAnyMoment(t *testing.T) {
 	orders, deaths := daySizes()
 	for n := range deaths / 2 {
-		d := &day{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Orders: orders, Await: n%2 == 0}
+		d := &day{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Orders: orders, Await: n%2 == 0, Pieces: n%4 > 1}
 		cmd, out := d.start(t)
 		var lines []string
 		for range 1 + rand.IntN(orders) {
