@@ -42,8 +42,8 @@ type Config struct {
 	MaxDescription int
 
 	// Redact takes secrets out of every text before it is stored or shown to a model,
-	// after the keeper's own. Values of fields called like secrets are taken out
-	// whatever it does. It must be safe for concurrent use. Optional. Defaults to
+	// after the keeper's own. Of inputs and metadata that are objects, values of fields
+	// called like secrets are taken out whatever it does. It must be safe for concurrent use. Optional. Defaults to
 	// [RedactSecrets].
 	Redact func(string) string
 

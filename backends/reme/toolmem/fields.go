@@ -10,7 +10,7 @@ import (
 
 // secretField are names of fields whose values are secrets, with what may stand before
 // them in a name: db_password, X-Api-Key.
-var secretField = regexp.MustCompile(`(?i)^(?:.*(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|(?:api|access|private)[_-]?key(?:[_-]?id)?|credentials?|authorization|cookie)|(?:.*[_-]|.*[a-z])?token|密码|口令|密钥|令牌)$`)
+var secretField = regexp.MustCompile(`(?i)^(?:.*(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|(?:api|access|private)[_-]?key(?:[_-]?id)?|credential|authorization|cookie)s?|(?:.*[_-]|.*[a-z])?token|.*(?:密码|口令|密钥|私钥|令牌))$`)
 
 // redacted returns calls without secrets: those that are kept may be of a time when
 // nobody took them out. Their hashes stay, by which repeats are known.

@@ -67,6 +67,7 @@ func (m *Memory) clean(c Call) Call {
 	if c.Hash == "" || store.ValidateID("hash", c.Hash) != nil {
 		c.Hash = Hash(c.Input, c.Output)
 	}
+	c.Judge = clip(m.redact(c.Judge), maxName)
 	if c.Score != nil {
 		score := binary(*c.Score) // NaN is 0
 		c.Score = &score

@@ -85,10 +85,13 @@ type form struct {
 var forms = secretForms()
 
 func secretForms() []form {
-	all := []form{{"-----begin ", findPEM}, {"bearer", findBearer}, {"basic", findBearer}, {"://", findInURL}}
+	all := []form{
+		{"-----begin ", findPEM}, {"bearer", findBearer}, {"basic", findBearer}, {"://", findInURL},
+		{"authorization", findHeader(scheme)}, {"cookie", findHeader(cookies)},
+	}
 	for _, word := range []string{
 		"password", "passwd", "passphrase", "pwd", "secret", "apikey", "api_key", "api-key", "accesskey", "access_key", "access-key",
-		"privatekey", "private_key", "private-key", "token", "credential", "credentials", "authorization", "cookie", "密码", "口令", "密钥", "令牌",
+		"privatekey", "private_key", "private-key", "token", "credential", "credentials", "authorization", "cookie", "密码", "口令", "密钥", "私钥", "令牌",
 	} {
 		all = append(all, form{word, findField})
 	}
@@ -154,31 +157,85 @@ func findInURL(s string, _, upto int) (span, bool) {
 }
 
 // field is what follows a field's name: the quote that closes it, as it stands in JSON
-// and in JSON inside JSON; a sign; and a value in quotes or not. A value whose quote
-// was cut off ends with the text.
-var field = regexp.MustCompile(`^(?:[_-]?key)?(?:[_-]?id)?(\\*["'])?\s*([:：=]|是|为)\s*("(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|\\+"[^"\\]*(?:\\+"|$)|[^\s,;&"'<>{}()\[\]\\，。；]+)`)
+// and in JSON inside JSON; a sign; and a value in quotes or not, or a list or an object
+// of plain values. A value whose quote was cut off ends with the text.
+var field = regexp.MustCompile(`^(?:[_-]?key)?(?:[_-]?id)?(s?)(\\*["'])?\s*([:：=]|是|为)\s*("(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|\\+"[^"\\]*(?:\\+"|$)|\[[^\[\]{}]+(?:\]|$)|\{[^\[\]{}]+(?:\}|$)|[^\s,;&"'<>{}()\[\]\\，。；]+)`)
 
 var aNumber = regexp.MustCompile(`^-?[0-9]`)
 
 // findField finds the value of a field that is called like a secret.
 func findField(s string, from, upto int) (span, bool) {
+	if c, ok := findArgument(s, from, upto); ok {
+		return c, true
+	}
 	m := field.FindStringSubmatchIndex(ahead(s, upto))
 	if m == nil || pageToken.MatchString(s[max(0, from-12):upto]) {
 		return span{}, false
 	}
-	named, sign, value := m[2] >= 0, s[upto+m[4]:upto+m[5]], s[upto+m[6]:upto+m[7]]
+	many, named, sign, value := m[2] < m[3], m[4] >= 0, s[upto+m[6]:upto+m[7]], s[upto+m[8]:upto+m[9]]
+	token := strings.EqualFold(s[from:upto], "token")
 	quote := value[:len(value)-len(strings.TrimLeft(value, `\"'`))]
+	group := value[0] == '[' || value[0] == '{'
 	switch inner := strings.Trim(value, `\"'`); {
 	case inner == "" || inner == redacted:
 		return span{}, false
-	case !named && strings.EqualFold(s[from:upto], "token") && sign != "=" && (from == 0 || !strings.ContainsRune("_-", rune(s[from-1]))):
+	case many && (token || !named), group && !named:
+		return span{}, false // how many tokens; "passwords: some advice"
+	case !named && token && sign != "=" && (from == 0 || !strings.ContainsRune("_-", rune(s[from-1]))):
 		return span{}, false // "unexpected token: x"
-	case named && quote == "" && !aNumber.MatchString(inner):
+	case named && quote == "" && !group && !aNumber.MatchString(inner):
 		return span{}, false // true, null
 	case named && quote == "":
-		quote = `"`
+		quote = s[upto+m[4] : upto+m[5]]
 	}
-	return span{upto + m[6], upto + m[7], quote + redacted + quote}, true
+	return span{upto + m[8], upto + m[9], quote + redacted + quote}, true
+}
+
+var (
+	flagBefore = regexp.MustCompile(`(?:^|[\s"'=(])--[A-Za-z0-9_-]*$`)
+	flagValue  = regexp.MustCompile(`^\s+("[^"]*(?:"|$)|'[^']*(?:'|$)|[^\s"'\\-][^\s"'\\]*)`)
+	tagBefore  = regexp.MustCompile(`<[A-Za-z0-9_:.-]*$`)
+	tagValue   = regexp.MustCompile(`^>\s*([^<>\s][^<>]*)</`)
+)
+
+// findArgument finds the value behind a flag of a command, or in an element of XML.
+func findArgument(s string, from, upto int) (span, bool) {
+	before, rest := s[max(0, from-32):from], ahead(s, upto)
+	for _, form := range [][2]*regexp.Regexp{{flagBefore, flagValue}, {tagBefore, tagValue}} {
+		if m := form[1].FindStringSubmatchIndex(rest); m != nil && form[0].MatchString(before) && rest[m[2]:m[3]] != redacted {
+			return span{upto + m[2], upto + m[3], redacted}, true
+		}
+	}
+	return span{}, false
+}
+
+var (
+	scheme   = regexp.MustCompile(`(?i)^\s*[:：=]\s*(?:bearer|basic|token|digest|api[_-]?key|negotiate|ntlm|hmac|hawk|oauth|jwt|aws4-hmac-sha256)\s+()[^\s\[]`)
+	cookies  = regexp.MustCompile(`^\s*[:：]\s*()[^\s=;,"'\[]+=`)
+	lineEnds = regexp.MustCompile(`\r|\n|\\+[rn]`)
+)
+
+// findHeader finds what follows the name of an HTTP header, up to the end of its line,
+// or of the quote that it stands in.
+func findHeader(begins *regexp.Regexp) func(string, int, int) (span, bool) {
+	return func(s string, from, upto int) (span, bool) {
+		rest := ahead(s, upto)
+		m := begins.FindStringSubmatchIndex(rest)
+		if m == nil {
+			return span{}, false
+		}
+		end := len(rest)
+		if at := lineEnds.FindStringIndex(rest[m[2]:]); at != nil {
+			end = m[2] + at[0]
+		}
+		name := strings.LastIndexFunc(s[:from], func(r rune) bool { return r != '-' && (r > 0x7f || !isWord(byte(r))) })
+		if name >= 0 && (s[name] == '"' || s[name] == '\'') {
+			if at := strings.IndexByte(rest[m[2]:end], s[name]); at >= 0 {
+				end = m[2] + len(strings.TrimRight(rest[m[2]:m[2]+at], `\`))
+			}
+		}
+		return span{upto + m[2], upto + end, redacted}, end > m[2]
+	}
 }
 
 var pageToken = regexp.MustCompile(`(?i)(page|next|continuation|prev|sync|cursor)[_-]?token$`)

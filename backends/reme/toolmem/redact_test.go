@@ -38,6 +38,19 @@ var leaks = []string{
 	`key sk-proj-abcdefghijkl` + secret,
 	`ghp_abcdefghijklmnop` + secret + ` is mine`,
 	`eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0.` + secret,
+	`Authorization: Token ` + secret,
+	`Authorization: Digest username="x", response="` + secret + `"`,
+	`curl -H 'Authorization: Token ` + secret + `' https://x.y`,
+	"Cookie: sid=abc; session=" + secret + "\nHost: x.y",
+	`Set-Cookie: session=x; id=` + secret,
+	`{"passwords": ["` + secret + `", "x"]}`,
+	`{"secrets":{"db":"` + secret + `"}}`,
+	`{"api_keys":["` + secret + `"`,
+	`{"用户密码":"` + secret + `"}`,
+	`{"私钥": "` + secret + `"}`,
+	`psql --password ` + secret + ` -h db`,
+	`tool --api-key '` + secret + `'`,
+	`<db:password>` + secret + `</db:password>`,
 }
 
 func TestSecretsAreTakenOut(t *testing.T) {
@@ -56,6 +69,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	for _, text := range []string{
 		"", "short", "max_tokens: 100", `{"max_tokens": 100, "next_page_token": "abc", "author": "ann"}`, "invalid token: foo", "a basic introduction to bearer markets",
 		"the secretary of state", "https://example.org/a:b?q=1", "keyword: tea", "北京今天天气怎么样", `{"query":"how do passwords work"}`, "sk-short", "password reset is at /reset", `{"tokens": 12}`, "task-management-for-teams-2026", "risk-assessment-of-the-year",
+		`{"tokens": ["a", "b"]}`, "passwords: never write them down", "--max-tokens 100 is the limit", `{"secret": null, "password": []}`, "<b>Password</b> is a field", "Cookies: eat=2",
 	} {
 		assert.Equal(t, text, toolmem.RedactSecrets(text))
 	}
@@ -113,7 +127,7 @@ func TestNoSecretIsStored(t *testing.T) {
 	})
 	r := newRig(t, setup{model: m, change: func(c *toolmem.Config) { c.Judge = true }})
 	for i, text := range leaks {
-		c := toolmem.Call{Tool: "login", Input: object("q", text, "credentials", object("user", "ann", "pin", 4711)), Output: text, Error: text, Metadata: object("note", text, "secret", secret)}
+		c := toolmem.Call{Tool: "login", Input: object("q", text, "credentials", object("user", "ann", "pin", 4711)), Output: text, Error: text, Metadata: object("note", text, "secret", secret, "passwords", object("db", secret), "用户密码", secret), Judge: text}
 		if i%2 == 0 {
 			c.Input = text
 		}
