@@ -31,14 +31,49 @@ func (t *Trajectory) Steps() []Step {
 		if m.Role == schema.Tool {
 			step.Tool = calls.answer(m)
 		}
-		calls = append(calls, callsOf(m)...)
+		calls.add(callsOf(m))
 		out = append(out, step)
 	}
 	return out
 }
 
 // openCalls are the tool calls that have no result yet.
-type openCalls []schema.ToolCall
+type openCalls struct {
+	calls    []schema.ToolCall
+	answered []bool
+	first    int              // the first that may be open
+	byID     map[string][]int // those that may be open, in order
+}
+
+func (c *openCalls) add(calls []schema.ToolCall) {
+	for _, call := range calls {
+		if c.byID == nil {
+			c.byID = map[string][]int{}
+		}
+		c.byID[call.ID] = append(c.byID[call.ID], len(c.calls))
+		c.calls, c.answered = append(c.calls, call), append(c.answered, false)
+	}
+}
+
+// take returns the open call that a result with the id answers, or nil. A result that
+// names no call is that of the first open one.
+func (c *openCalls) take(id string) *schema.ToolCall {
+	for id == "" && c.first < len(c.calls) {
+		i := c.first
+		if c.first++; !c.answered[i] {
+			c.answered[i] = true
+			return &c.calls[i]
+		}
+	}
+	for id != "" && len(c.byID[id]) > 0 {
+		i := c.byID[id][0]
+		if c.byID[id] = c.byID[id][1:]; !c.answered[i] {
+			c.answered[i] = true
+			return &c.calls[i]
+		}
+	}
+	return nil
+}
 
 func callsOf(m *schema.Message) []schema.ToolCall {
 	if m.Role != schema.Assistant {
@@ -47,16 +82,11 @@ func callsOf(m *schema.Message) []schema.ToolCall {
 	return m.ToolCalls
 }
 
-// answer returns the name of the tool whose result m is. A result that names no call
-// is that of the first open one.
+// answer returns the name of the tool whose result m is.
 func (c *openCalls) answer(m *schema.Message) string {
-	i := slices.IndexFunc(*c, func(call schema.ToolCall) bool { return m.ToolCallID == "" || call.ID == m.ToolCallID })
-	name := m.ToolName
-	if i >= 0 {
-		if name == "" {
-			name = (*c)[i].Function.Name
-		}
-		*c = slices.Delete(slices.Clone(*c), i, i+1)
+	call, name := c.take(m.ToolCallID), m.ToolName
+	if name == "" && call != nil {
+		name = call.Function.Name
 	}
 	if name == "" {
 		name = m.Name

@@ -5,6 +5,8 @@ package trajectory_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -112,4 +114,51 @@ func TestSegmentsAreTheStepsInOrder(t *testing.T) {
 		used := len(points) - ignored
 		require.Contains(rt, []int{used, used + 1}, len(segments))
 	})
+}
+
+// Whichever calls are answered in whichever order: each result is that of the first
+// call still open that it may be of.
+func TestResultsAreOfTheFirstOpenCall(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := &trajectory.Trajectory{}
+		var open []schema.ToolCall
+		var want []string
+		id := rapid.SampledFrom([]string{"", "1", "2", "3"})
+		for i := range rapid.IntRange(0, 30).Draw(t, "messages") {
+			if rapid.Bool().Draw(t, "calls") {
+				c := call(id.Draw(t, "id"), string(rune('a'+i)), "{}")
+				open = append(open, c)
+				tr.Messages = append(tr.Messages, schema.AssistantMessage("", []schema.ToolCall{c}))
+				continue
+			}
+			m, name := schema.ToolMessage("r", id.Draw(t, "of")), ""
+			at := slices.IndexFunc(open, func(c schema.ToolCall) bool { return m.ToolCallID == "" || c.ID == m.ToolCallID })
+			if at >= 0 {
+				name = open[at].Function.Name
+				open = slices.Delete(open, at, at+1)
+			}
+			tr.Messages, want = append(tr.Messages, m), append(want, name)
+		}
+		var got []string
+		for _, s := range tr.Steps() {
+			if s.Message.Role == schema.Tool {
+				got = append(got, s.Tool)
+			}
+		}
+		require.Equal(t, want, got)
+	})
+}
+
+func BenchmarkStepsOfManyOpenCalls(b *testing.B) {
+	tr := &trajectory.Trajectory{}
+	const n = 20_000
+	for i := range n {
+		tr.Messages = append(tr.Messages, schema.AssistantMessage("", []schema.ToolCall{call(strconv.Itoa(i), "f", "{}")}))
+	}
+	for i := range n {
+		tr.Messages = append(tr.Messages, schema.ToolMessage("r", strconv.Itoa(i)))
+	}
+	for b.Loop() {
+		tr.Steps()
+	}
 }
