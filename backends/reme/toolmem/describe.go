@@ -43,7 +43,7 @@ func (m *Memory) describe(ctx context.Context, scope func(context.Context) (back
 	if len(tools) == 0 {
 		return tools, false
 	}
-	cards, err := m.known(ctx, scope, tools)
+	known, err := m.known(ctx, scope, tools)
 	if errors.Is(err, backends.ErrNoScope) {
 		return tools, false // a run in no workspace
 	}
@@ -57,19 +57,20 @@ func (m *Memory) describe(ctx context.Context, scope func(context.Context) (back
 		if t == nil {
 			continue
 		}
-		c := cards[strings.TrimSpace(t.Name)]
-		if c == nil || !c.usable(m.cfg.Clock()) {
+		of := known[strings.TrimSpace(t.Name)]
+		if of == nil || !of.Active() || of.Expired(m.cfg.Clock()) {
 			continue
 		}
 		described := *t
-		described.Desc = strings.TrimSpace(t.Desc + "\n\n" + m.note(c))
+		described.Desc = strings.TrimSpace(t.Desc + "\n\n" + m.note(of))
 		out[i], changed = &described, true
 	}
 	return out, changed
 }
 
-// known returns the cards of tools by name.
-func (m *Memory) known(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) (map[string]*card, error) {
+// known returns the memories of tools by name, from the index: that asks the store what
+// changed, and reads no record at each call of a model.
+func (m *Memory) known(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) (map[string]*backends.Memory, error) {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	s, err := scope(ctx)
@@ -90,14 +91,28 @@ func (m *Memory) known(ctx context.Context, scope func(context.Context) (backend
 	if err != nil {
 		return nil, err
 	}
-	return m.cards(ctx, p, legal)
+	ids := make([]string, len(legal))
+	for i, name := range legal {
+		ids[i] = cardID(p, name)
+	}
+	held, err := m.keeper.Held(ctx, p, ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*backends.Memory, len(held))
+	for i, name := range legal {
+		if of := held[ids[i]]; of != nil {
+			out[name] = of
+		}
+	}
+	return out, nil
 }
 
 var fenceMark = regexp.MustCompile(`(?i)<(\s*/?\s*` + fenceName + `)`)
 
 // note returns a guideline between marks that nothing in it can close.
-func (m *Memory) note(c *card) string {
-	text := fenceMark.ReplaceAllString(c.record.Text, "‹$1")
+func (m *Memory) note(of *backends.Memory) string {
+	text := fenceMark.ReplaceAllString(of.Text, "‹$1")
 	preface := m.prompts(m.language(text)).Note
 	return "<" + fenceName + ">\n" + preface + "\n" + m.shorten(text, m.cfg.MaxDescription) + "\n</" + fenceName + ">"
 }

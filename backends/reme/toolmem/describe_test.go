@@ -189,3 +189,24 @@ type refusing struct{ model.BaseChatModel }
 func (refusing) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) {
 	return nil, fmt.Errorf("refused")
 }
+
+// A model is called often: what it is shown comes from the index, which asks what changed
+// and reads no record.
+func TestR18DescriptionsReadNoRecords(t *testing.T) {
+	writing := newRig(t, setup{model: writer(t)})
+	writing.record(t, calls("search", 0, 12)...)
+	writing.force(t, "search")
+	f := &faulty{Store: writing.store, err: errors.New("nothing is read"), call: "Get"}
+	r := newRig(t, setup{store: f})
+	tools := []*schema.ToolInfo{{Name: "search", Desc: "Searches."}, {Name: "fetch"}}
+	for n := range 3 {
+		got := r.Describe(ctx, team, tools)
+		assert.Contains(t, got[0].Desc, fmt.Sprintf("guideline %d of search", n+1), "what another process wrote last")
+		assert.Same(t, tools[1], got[1])
+		writing.force(t, "search")
+	}
+	assert.Zero(t, f.seen.Load())
+	assert.Empty(t, r.errs)
+	require.NoError(t, writing.Forget(ctx, team, "search"))
+	assert.Same(t, tools[0], r.Describe(ctx, team, tools)[0], "or forgot")
+}
