@@ -66,11 +66,13 @@ type RejectedCall struct {
 // was. A scope without a workspace is ErrNoScope, without a response. A judging model
 // that fails is no error: its calls are stored without a score, and the report says so.
 func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse, error) {
-	return m.record(ctx, r, m.cfg.Judge)
+	return m.record(ctx, r, m.cfg.Judge, true)
 }
 
-// record is Record, judging by the model or by rules.
-func (m *Memory) record(ctx context.Context, r *RecordRequest, byModel bool) (*RecordResponse, error) {
+// record is Record, judging by the model or by rules. Uncounted, without a model, the
+// kept calls are not read: Known and Repeated are not told, and the store alone knows
+// the IDs again.
+func (m *Memory) record(ctx context.Context, r *RecordRequest, byModel, counted bool) (*RecordResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("toolmem: %w: no request", backends.ErrInvalid)
 	}
@@ -89,7 +91,7 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, byModel bool) (*R
 			line := &resp.Tools[i]
 			line.Tool = calls[0].Tool
 			line.Err = guarded(func() (err error) {
-				logs[i], err = m.recordTool(ctx, &recording{run, s, p, byModel}, calls, line)
+				logs[i], err = m.recordTool(ctx, &recording{run, s, p, byModel, byModel || counted}, calls, line)
 				return err
 			})
 			if line.Err != nil {
@@ -137,11 +139,16 @@ type recording struct {
 	scope   backends.Scope
 	p       backends.Partition
 	byModel bool
+	reads   bool // the kept calls, to compare with
 }
 
 // recordTool stores the calls of one tool and returns its log as it is then.
 func (m *Memory) recordTool(ctx context.Context, r *recording, calls []Call, line *ToolRecord) (*history, error) {
-	h, err := m.read(ctx, r.p, calls[0].Tool, m.cfg.History, time.Time{})
+	limit := 0
+	if r.reads {
+		limit = m.cfg.History
+	}
+	h, err := m.read(ctx, r.p, calls[0].Tool, limit, time.Time{})
 	if err != nil {
 		return nil, err
 	}

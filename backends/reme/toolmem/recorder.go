@@ -265,7 +265,7 @@ func (r *Recorder) done(list []waiting, err error) {
 // record writes calls of one workspace once; a model judges them for who is patient.
 func (r *Recorder) record(ctx context.Context, list []waiting, patient bool) (resp *RecordResponse, err error) {
 	err = guarded(func() (err error) {
-		resp, err = r.memory.record(ctx, &RecordRequest{Scope: list[0].scope, Calls: calls(list)}, patient && r.memory.cfg.Judge)
+		resp, err = r.memory.record(ctx, &RecordRequest{Scope: list[0].scope, Calls: calls(list)}, patient && r.memory.cfg.Judge, false)
 		return err
 	})
 	if resp != nil {

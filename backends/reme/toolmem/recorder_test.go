@@ -251,6 +251,25 @@ func TestATryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	assert.Len(t, r.tool(t, "x").Calls, 2)
 }
 
+// What was recorded is not read at each write: the store knows its IDs.
+func TestARecorderReadsNoCalls(t *testing.T) {
+	plain := newRig(t, setup{})
+	plain.record(t, calls("search", 0, 8)...)
+	f := &faulty{Store: plain.store, err: errors.New("nothing is read"), call: "Read"}
+	r := newRig(t, setup{store: f})
+	r.ids.Store(1000)
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{NoRefresh: true, OnError: lost.note})
+	for range 2 { // again
+		record(t, rec, toolCalls("search", 0, 3))
+		require.NoError(t, rec.Flush(ctx))
+	}
+	require.NoError(t, rec.Close(ctx))
+	assert.Empty(t, lost.all)
+	assert.Zero(t, f.seen.Load())
+	assert.Len(t, plain.tool(t, "search").Calls, 11)
+}
+
 func TestCloseCutsOffWhatHangs(t *testing.T) {
 	g := newGated(t)
 	g.gate = make(chan struct{})
