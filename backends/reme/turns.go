@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -34,14 +35,19 @@ type Outcome struct {
 }
 
 // VerdictOf returns a [Config.Verdict] that reads how a turn went from the results of
-// one tool: a JSON object with a field that is a number, or true or false. Results
-// without it say nothing.
+// one tool: a JSON object with a field that is a number, or true or false, perhaps in a
+// code fence. Results without it say nothing, and so do those that begin with words: an
+// object further on may be one that the tool was given.
 func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
 	return func(m *schema.Message) (float64, bool) {
 		if m.Role != schema.Tool || m.ToolName != tool {
 			return 0, false
 		}
-		v, err := modelanswer.JSON(einox.Text(m))
+		text := einox.Text(m)
+		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "```") {
+			return 0, false
+		}
+		v, err := modelanswer.JSON(text)
 		if err != nil {
 			return 0, false
 		}

@@ -102,7 +102,7 @@ func TestVerdictsOfTools(t *testing.T) {
 	verdict := reme.VerdictOf("submit", "score")
 	for result, want := range map[string]float64{
 		`{"score": 0.5}`: 0.5, `{"score": true}`: 1, `{"score": false}`: 0, "```json\n{\"score\": 1}\n```": 1,
-		`{"score": "good"}`: -1, `{}`: -1, `[1]`: -1, `nonsense`: -1, ``: -1, `{"score": 1e999}`: -1,
+		`{"score": "good"}`: -1, `{}`: -1, `[1]`: -1, `nonsense`: -1, ``: -1, `you said {"score": 1}, which is wrong: {"score": 0}`: -1, `{"score": 1e999}`: -1,
 	} {
 		score, ok := verdict(&schema.Message{Role: schema.Tool, ToolName: "submit", Content: result})
 		assert.Equal(t, want >= 0, ok, result)
