@@ -28,9 +28,12 @@ const ahead = 200
 // at their end.
 func (b *Backend) ended(ctx context.Context, s backends.Scope, r *backends.AddRequest) ([]*Turn, error) {
 	turns := turnsOf(s, r.Messages)
-	p, err := s.Speaker()
-	if r.Checkpoint == nil || err != nil { // not from a log
+	if r.Checkpoint == nil { // not from a log
 		return turns, nil
+	}
+	p, err := s.Speaker()
+	if err != nil {
+		return nil, fmt.Errorf("the checkpoint of nobody's log: %w", err)
 	}
 	s.SessionID = r.Checkpoint.Session
 	next, err := b.store.Read(ctx, p, s.SessionID, store.Range{After: r.Checkpoint.Upto, Limit: ahead})
