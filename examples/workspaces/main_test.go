@@ -1,0 +1,63 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// program runs the program on a file and returns what it printed.
+func program(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	var out, failed bytes.Buffer
+	require.Equal(t, code, run(t.Context(), args, &out, &failed), failed.String())
+	if code != 0 {
+		return failed.String()
+	}
+	assert.Empty(t, failed.String(), "no bar where there is no terminal")
+	return out.String()
+}
+
+const lines = `{"workspace_id":"x","memory_id":"a1","memory_type":"task","when_to_use":"deleting a playlist","content":"look it up by its name first","score":0.0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:17","author":"m","metadata":{}}
+{"workspace_id":"x","memory_id":"a2","memory_type":"task","when_to_use":"转账之前","content":"先核对余额","score":0.0,"time_created":"2025-07-24 21:15:18","time_modified":"2025-07-24 21:15:18","author":"m","metadata":"{}"}
+`
+
+func TestALibraryGoesRound(t *testing.T) {
+	dir := t.TempDir()
+	db, file, copied := filepath.Join(dir, "lib.db"), filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(lines), 0o600))
+	do := func(args ...string) string { return program(t, 0, append([]string{"-db", db}, args...)...) }
+
+	assert.Equal(t, "app/世界: 2 memories loaded, 0 others removed\n", do("load", "app/世界", file))
+	assert.Contains(t, do("find", "app/世界", "delete a playlist"), "look it up by its name first")
+	assert.Contains(t, do("find", "app/世界", "转账"), "先核对余额")
+	assert.Equal(t, "nothing\n", do("find", "trial", "转账"), "another workspace")
+	assert.Equal(t, "trial: 2 memories copied\n", do("copy", "app/世界", "trial"))
+	assert.Equal(t, "app/世界\ntrial\n", do("list"))
+	assert.Equal(t, "trial: 2 memories written, 0 that hold no more left out\n", do("dump", "trial", copied))
+	assert.Equal(t, "trial: 2 memories removed\n", do("delete", "trial"))
+	assert.Equal(t, "app/世界\n", do("list"))
+	assert.Equal(t, "trial: 2 memories loaded, 0 others removed\n", do("load", "trial", copied))
+	do("-lossless", "dump", "trial", copied)
+	assert.Equal(t, "trial: 2 memories loaded, 0 others removed\n", do("load", "trial", copied))
+}
+
+func TestWhatCannotBeDoneIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	db, file := filepath.Join(dir, "lib.db"), filepath.Join(dir, "in.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(lines+"no memory\n"), 0o600))
+	assert.Contains(t, program(t, 1, "-db", db, "load", "w", file), "line 3")
+	assert.Contains(t, program(t, 1, "-db", db, "load", "w", filepath.Join(dir, "none.jsonl")), "no such file")
+	assert.Contains(t, program(t, 1, "-db", db, "load", "*", file), "'*'")
+	assert.Equal(t, "", program(t, 0, "-db", db, "list"), "nothing was loaded")
+	assert.Contains(t, program(t, 2, "-db", db, "load", "w"), "load WORKSPACE FILE")
+	assert.Contains(t, program(t, 2, "-db", db), "use one of")
+	assert.Contains(t, program(t, 2, "-wrong"), "not defined")
+}
