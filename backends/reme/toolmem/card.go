@@ -105,15 +105,20 @@ func (c *card) covers(h *history) bool {
 	return true
 }
 
-// gone returns how many calls were in months that are no longer kept.
-func (c *card) gone(h *history) int64 {
-	n := c.before
+// gone returns how many calls that the card knows of were in months that are no longer
+// kept, or that a clock that went back does not know yet: those are ahead.
+func (c *card) gone(h *history) (n int64, ahead map[string]int64) {
+	n, ahead = c.before, map[string]int64{}
 	for month, covered := range c.covered {
-		if _, kept := h.seen[month]; !kept {
+		switch _, kept := h.seen[month]; {
+		case kept:
+		case month > h.last:
+			ahead[month] = covered
+		default:
 			n += covered
 		}
 	}
-	return n
+	return n, ahead
 }
 
 // usable reports whether the card holds a guideline that holds now.
@@ -153,9 +158,12 @@ func (m *Memory) written(p backends.Partition, d *drafted, old *card) *store.Rec
 	for k, v := range r.Metadata {
 		meta[k] = v
 	}
-	before := old.gone(d.log)
+	before, ahead := old.gone(d.log)
+	for month, n := range ahead {
+		covered[month] = n
+	}
 	meta[metaTool], meta[metaBy], meta[metaCovered], meta[metaBefore] = d.Tool, d.by, covered, before
-	meta[metaStatistics], meta[metaCalls] = d.Statistics.asJSON(), before+d.log.total
+	meta[metaStatistics], meta[metaCalls] = d.Statistics.asJSON(), d.Statistics.Total
 	r.ID, r.Kind, r.WhenToUse = cardID(p, d.Tool), backends.KindTool, d.Tool
 	r.Scope = backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
 	r.Text = d.Guideline + "\n\n" + d.Statistics.Text(d.language)

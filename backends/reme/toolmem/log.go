@@ -44,13 +44,18 @@ type history struct {
 	calls []Call           // the newest, oldest first
 	seen  map[string]int64 // how many each month has, by month
 	total int64
+
+	last   string    // the last month that was looked for
+	unread bool      // there are calls that may be of the time asked for beside those read
+	edge   time.Time // of the call before which they were recorded
 }
 
 // read returns the newest calls of a tool, at most limit and none from before since,
 // and how many there are in all.
 func (m *Memory) read(ctx context.Context, p backends.Partition, tool string, limit int, since time.Time) (*history, error) {
-	h := &history{seen: map[string]int64{}}
-	for _, month := range months(m.cfg.Clock(), m.cfg.Keep) {
+	all := months(m.cfg.Clock(), m.cfg.Keep)
+	h := &history{seen: map[string]int64{}, last: all[0]}
+	for _, month := range all {
 		name := logName(tool, month)
 		session, err := m.cfg.Sessions.Session(ctx, p, name)
 		if errors.Is(err, backends.ErrNotFound) {
@@ -61,7 +66,12 @@ func (m *Memory) read(ctx context.Context, p backends.Partition, tool string, li
 		}
 		h.seen[month] = session.LastSeq
 		h.total += session.LastSeq
-		if missing := limit - len(h.calls); missing > 0 && (since.IsZero() || month >= monthOf(since)) {
+		if !since.IsZero() && month < monthOf(since) {
+			continue
+		}
+		missing := limit - len(h.calls)
+		h.unread = h.unread || session.LastSeq > int64(max(missing, 0))
+		if missing > 0 {
 			if err := m.readMonth(ctx, p, name, store.Range{Upto: session.LastSeq, Limit: missing, Last: true}, h); err != nil {
 				return nil, fmt.Errorf("toolmem: reading calls of tool %q: %w", tool, err)
 			}
@@ -79,6 +89,9 @@ func (m *Memory) readMonth(ctx context.Context, p backends.Partition, name strin
 	if err != nil {
 		return err
 	}
+	if len(entries) > 0 {
+		h.edge = entries[0].Time
+	}
 	for i := range entries {
 		var c Call
 		if json.Unmarshal([]byte(entries[i].Content), &c) == nil {
@@ -87,6 +100,10 @@ func (m *Memory) readMonth(ctx context.Context, p backends.Partition, name strin
 	}
 	return nil
 }
+
+// more reports whether there were calls of the time since then that are not read. Calls
+// are recorded about in the order in which they began.
+func (h *history) more(since time.Time) bool { return h.unread && !h.edge.Before(since) }
 
 // newest returns the last n calls.
 func (h *history) newest(n int) []Call { return h.calls[max(0, len(h.calls)-n):] }

@@ -176,7 +176,7 @@ func (m *Memory) tool(ctx context.Context, p backends.Partition, r *RetrieveRequ
 	}
 	calls := log.newest(last)
 	t := &Tool{Name: name, Statistics: m.statistics(name, calls, log, c), New: c.unseen(log)}
-	t.Statistics.Truncated = !r.Since.IsZero() && (len(log.calls) > last || len(log.calls) == max(last, m.cfg.History))
+	t.Statistics.Truncated = !r.Since.IsZero() && (len(log.calls) > last || log.more(r.Since))
 	if known {
 		memory := keeper.Clone(&c.record.Memory)
 		t.Guideline, t.Memory = c.guideline(), &memory

@@ -14,8 +14,10 @@ import (
 // Statistics tell how calls of one tool went. The fields that ReMe knows have its
 // names and roundings as JSON.
 type Statistics struct {
-	Tool  string    `json:"tool_name"`
-	Total int64     `json:"total_calls"`           // all that were ever recorded
+	Tool string `json:"tool_name"`
+	// Total are all calls that are kept, and those that the guideline knew of when they
+	// expired with their month: see Config.Keep.
+	Total int64     `json:"total_calls"`
 	Calls int       `json:"recent_calls_analyzed"` // those that the rest is about
 	From  time.Time `json:"from,omitzero"`         // the first of them
 	To    time.Time `json:"to,omitzero"`           // the last of them

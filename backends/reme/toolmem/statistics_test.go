@@ -196,6 +196,44 @@ func TestTotalsSurviveTheEndOfLogs(t *testing.T) {
 	assert.EqualValues(t, 12, all[0].Metadata["calls_before"])
 }
 
+func TestAClockThatGoesBackCountsNoCallTwice(t *testing.T) {
+	r := newRig(t, setup{})
+	r.record(t, calls("x", 0, 12)...)
+	r.force(t, "x")
+	r.clock.Advance(-60 * 24 * time.Hour)
+	early := call("x", 20)
+	early.Time = r.clock.Now()
+	r.record(t, early)
+	r.force(t, "x")
+	assert.EqualValues(t, 13, r.tool(t, "x").Statistics.Total)
+	r.clock.Advance(60 * 24 * time.Hour)
+	got := r.tool(t, "x")
+	assert.EqualValues(t, 13, got.Statistics.Total)
+	assert.Zero(t, got.New, "its guideline knows of them all")
+}
+
+func TestR16WhatIsLeftOutOfATimeIsSaid(t *testing.T) {
+	r := newRig(t, setup{})
+	r.clock.Advance(10 * 24 * time.Hour)
+	r.record(t, calls("x", 0, 100)...)
+	truncated := func(since time.Time, last int) bool {
+		resp, err := r.Retrieve(ctx, &toolmem.RetrieveRequest{Scope: team, Tools: []string{"x"}, Since: since, Last: last})
+		require.NoError(t, err)
+		return resp.Tools[0].Statistics.Truncated
+	}
+	assert.False(t, truncated(start.Add(-time.Hour), 0), "as many as are read")
+	assert.True(t, truncated(start.Add(-time.Hour), 99))
+	late := call("x", 200)
+	late.Time = start.AddDate(0, 0, -5)
+	r.record(t, late)
+	assert.True(t, truncated(start.Add(-time.Hour), 0), "the first of them is not read any more")
+	assert.False(t, truncated(start.Add(10*time.Second), 0))
+	late.Time = start.AddDate(0, -1, 0)
+	late.ID = "earlier"
+	r.record(t, late)
+	assert.False(t, truncated(start.Add(10*time.Second), 0), "other months do not matter")
+}
+
 func TestALogThatBeganAnewIsNew(t *testing.T) {
 	r := newRig(t, setup{})
 	r.record(t, calls("x", 0, 12)...)

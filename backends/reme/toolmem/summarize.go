@@ -174,7 +174,11 @@ func (t *drafted) fail(stage *flow.Stage, err error) {
 // statistics measures calls of a tool, of which the log may hold more.
 func (m *Memory) statistics(tool string, calls []Call, h *history, c *card) Statistics {
 	s := Measure(calls)
-	s.Tool, s.Total = tool, h.total+c.gone(h)
+	gone, ahead := c.gone(h)
+	for _, n := range ahead {
+		gone += n
+	}
+	s.Tool, s.Total = tool, h.total+gone
 	return s
 }
 
