@@ -51,7 +51,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		fallback int
 	}{{"Calls", &l.Calls, 64}, {"Tokens", &l.Tokens, 400_000}, {"Prompt", &l.Prompt, 12_000}, {"Concurrency", &l.Concurrency, 4}} {
 		if *n.value < 0 {
-			return l, fmt.Errorf("Limits.%s %d: %w: above 0, or 0 for %d", n.name, *n.value, backends.ErrInvalid, n.fallback)
+			return l, fmt.Errorf("in Limits: %s %d: %w: above 0, or 0 for %d", n.name, *n.value, backends.ErrInvalid, n.fallback)
 		}
 		if *n.value == 0 {
 			*n.value = n.fallback
@@ -59,7 +59,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	switch {
 	case l.Timeout < 0:
-		return l, fmt.Errorf("Limits.Timeout %v: %w: above 0, or 0 for %v", l.Timeout, backends.ErrInvalid, modelask.DefaultTimeout)
+		return l, fmt.Errorf("in Limits: Timeout %v: %w: above 0, or 0 for %v", l.Timeout, backends.ErrInvalid, modelask.DefaultTimeout)
 	case l.Timeout == 0:
 		l.Timeout = modelask.DefaultTimeout
 	}
