@@ -41,6 +41,8 @@ type day struct {
 	Await  bool // each turn waits until it is learnt from
 	Heir   bool // it takes over from one that is dead, and waits for no turn of it
 	Pieces bool // its turns are learnt from in pieces
+	Shared bool // ReMe's layout: what is known of users is in the workspace, too
+	Nobody bool // its scope names no user: the agent's own memory
 	Orders int
 	Step   int // at which it dies; 0: at none
 	// After is the kind of a partition: the child dies when its first batch of memories
@@ -81,13 +83,16 @@ func TestRemeChild(t *testing.T) {
 }
 
 func (d *day) scope() middleware.Scope {
+	if d.Nobody {
+		return middleware.Scope{AgentID: "clerk of " + d.User, SessionID: "s1", Workspace: "desk of " + d.User}
+	}
 	return middleware.Scope{UserID: d.User, AgentID: "clerk", SessionID: "s1", Workspace: "desk of " + d.User}
 }
 
 // memory is that of the child, and of who looks after it.
 func (d *day) memory(t testing.TB, db store.Store) (*reme.Backend, *middleware.MemoryMiddleware) {
 	cfg := &reme.Config{Store: db, Model: &rewording{Learner: &testmodel.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
-	cfg.Tools.RefreshAfter = 2
+	cfg.Tools.RefreshAfter, cfg.Personal.InWorkspace = 2, d.Shared
 	b, err := reme.New(context.Background(), cfg)
 	require.NoError(t, err)
 	w := &working.Config{Sweep: -1, Lease: 300 * time.Millisecond, Idle: time.Millisecond, MaxTurns: 2}

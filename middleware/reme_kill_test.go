@@ -31,7 +31,7 @@ func (d *day) survived(t *testing.T, db store.Store, lines []string) {
 	t.Helper()
 	d.comesUp(t, db)
 	ctx := context.Background()
-	after := &day{User: d.User}
+	after := &day{User: d.User, Shared: d.Shared, Nobody: d.Nobody}
 	b, mem := after.memory(t, db)
 	defer func() {
 		require.NoError(t, mem.Close(ctx))
@@ -57,7 +57,7 @@ func (d *day) survived(t *testing.T, db store.Store, lines []string) {
 func (d *day) comesUp(t *testing.T, db store.Store) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	b, mem := (&day{User: d.User, Heir: true}).memory(t, db)
+	b, mem := (&day{User: d.User, Shared: d.Shared, Nobody: d.Nobody, Heir: true}).memory(t, db)
 	p, err := d.scope().Speaker()
 	require.NoError(t, err)
 	for {
@@ -255,12 +255,16 @@ func TestOnRedisReMeIsKilledAtAnyCommand(t *testing.T) {
 // A stretch of the log is two batches: what the workspace learns, then what is known of
 // the user with the log's checkpoint. A process dies right behind each.
 func TestReMeIsKilledBetweenItsBatches(t *testing.T) {
-	for _, after := range []backends.PartitionKind{backends.PartitionWorkspace, backends.PartitionUser} {
-		for n := range 4 {
-			await, pieces := n%2 == 1, n > 1
-			t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v", after, await, pieces), func(t *testing.T) {
+	for after, layouts := range map[backends.PartitionKind][]day{
+		backends.PartitionWorkspace: {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}, {Shared: true}, {Await: true, Shared: true}, {Nobody: true}},
+		backends.PartitionUser:      {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}},
+		backends.PartitionAgent:     {{Nobody: true}, {Await: true, Nobody: true}},
+	} {
+		for i := range layouts {
+			d := &layouts[i]
+			t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v, shared %v, nobody %v", after, d.Await, d.Pieces, d.Shared, d.Nobody), func(t *testing.T) {
 				t.Parallel()
-				d := &day{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Await: await, Pieces: pieces, Orders: 3, After: after}
+				d.User, d.Store, d.Orders, d.After = "ann", filepath.Join(t.TempDir(), "memory.db"), 3, after
 				lines, killed := d.run(t)
 				require.True(t, killed)
 				db := openFile(t, d.Store)
@@ -275,7 +279,8 @@ func TestReMeIsKilledBetweenItsBatches(t *testing.T) {
 func TestReMeIsKilledAtAnyMoment(t *testing.T) {
 	orders, deaths := daySizes()
 	for n := range deaths / 2 {
-		d := &day{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Orders: orders, Await: n%2 == 0, Pieces: n%4 > 1}
+		// One in four is an agent without a user, one in four has ReMe's layout.
+		d := &day{Nobody: n%4 == 1, Shared: n%4 == 2, User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Orders: orders, Await: n%2 == 0, Pieces: n%4 > 1}
 		cmd, out := d.start(t)
 		var lines []string
 		for range 1 + rand.IntN(orders) {
