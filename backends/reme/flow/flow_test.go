@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -81,7 +82,11 @@ func TestTokensAreBounded(t *testing.T) {
 	})
 	run := models(t, m, flow.Limits{Tokens: 99}).Begin()
 	require.NoError(t, run.Ask(t.Context(), question(), fine))
-	require.ErrorIs(t, run.Ask(t.Context(), question(), fine), flow.ErrLimit, "98 of 99 are spent")
+	err := run.Ask(t.Context(), question(), fine)
+	require.ErrorIs(t, err, flow.ErrLimit, "98 of 99 are spent")
+	longer := question()
+	longer.User = strings.Repeat("u ", 100)
+	require.EqualError(t, run.Ask(t.Context(), longer, fine), err.Error(), "of a thousand questions it is one error")
 	assert.Equal(t, backends.Usage{ModelCalls: 1, PromptTokens: 90, CompletionTokens: 8}, run.Usage())
 }
 

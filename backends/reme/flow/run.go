@@ -30,7 +30,7 @@ func (r *Run) reserve(tokens int) error {
 	case r.calls >= limits.Calls:
 		return fmt.Errorf("%w: %d model calls; raise Limits.Calls or send less at a time", ErrLimit, limits.Calls)
 	case r.tokens+tokens > limits.Tokens:
-		return fmt.Errorf("%w: %d tokens spent and %d wanted of %d; raise Limits.Tokens or send less at a time", ErrLimit, r.tokens, tokens, limits.Tokens)
+		return fmt.Errorf("%w: %d tokens; raise Limits.Tokens or send less at a time", ErrLimit, limits.Tokens) // the same of each question: reports have each error once
 	}
 	r.calls++
 	r.tokens += tokens
