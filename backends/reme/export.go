@@ -12,7 +12,8 @@ import (
 )
 
 // Dump implements [backends.Exporter] for one partition: that of the user, else the
-// agent's own, else the workspace's. Workspaces in ReMe's format are the work of
+// agent's own, else the workspace's; with Personal.InWorkspace always the workspace's,
+// with what is known of all its users. Workspaces in ReMe's format are the work of
 // [Backend.Library].
 func (b *Backend) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int, error) {
 	at, err := b.places(ctx, s)

@@ -72,6 +72,11 @@ func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *bac
 	if r == nil {
 		return nil, errNoRequest
 	}
+	if _, moves := r.Metadata["target"]; moves {
+		if at, err := b.places(ctx, r.Scope); err == nil && at.own() != nil {
+			return nil, fmt.Errorf("reme: memory %s: %w: its target is whom it is about, and not for a user to change", r.ID, backends.ErrInvalid)
+		}
+	}
 	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
 		m, err = b.keeper.Update(ctx, p, r)
 		return err

@@ -52,6 +52,8 @@ func TestUsersOfOneWorkspaceAreToldApart(t *testing.T) {
 		require.ErrorIs(t, b.Delete(ctx, &backends.DeleteRequest{Scope: bob, ID: m.ID}), backends.ErrNotFound)
 		_, err = b.Get(ctx, &backends.GetRequest{Scope: ann, ID: m.ID})
 		require.NoError(t, err)
+		_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: m.ID, Metadata: map[string]any{"target": "bob"}})
+		require.ErrorIs(t, err, backends.ErrInvalid, "nobody puts words into what is known of others")
 	}
 
 	n, err := b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann})
