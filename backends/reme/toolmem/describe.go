@@ -36,8 +36,8 @@ func (m *Memory) Describe(ctx context.Context, s backends.Scope, tools []*schema
 func (m *Memory) describe(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) (out []*schema.ToolInfo, changed bool) {
 	defer func() { // of the scope, a store, or Config.Redact: none is worth the agent's call
 		if v := recover(); v != nil {
-			m.cfg.OnError(ctx, fmt.Errorf("toolmem: describing %d tools: panic: %v", len(tools), v))
 			out, changed = tools, false
+			m.tell(ctx, fmt.Errorf("toolmem: describing %d tools: panic: %v", len(tools), v))
 		}
 	}()
 	if len(tools) == 0 {
@@ -48,7 +48,7 @@ func (m *Memory) describe(ctx context.Context, scope func(context.Context) (back
 		return tools, false // a run in no workspace
 	}
 	if err != nil {
-		m.cfg.OnError(ctx, fmt.Errorf("toolmem: describing %d tools: %w", len(tools), err))
+		m.tell(ctx, fmt.Errorf("toolmem: describing %d tools: %w", len(tools), err))
 		return tools, false
 	}
 	out = make([]*schema.ToolInfo, len(tools))
@@ -66,6 +66,12 @@ func (m *Memory) describe(ctx context.Context, scope func(context.Context) (back
 		out[i], changed = &described, true
 	}
 	return out, changed
+}
+
+// tell reports an error. A panic of who is told is not worth the agent's call.
+func (m *Memory) tell(ctx context.Context, err error) {
+	defer func() { _ = recover() }()
+	m.cfg.OnError(ctx, err)
 }
 
 // known returns the memories of tools by name, from the index: that asks the store what

@@ -177,6 +177,12 @@ func TestAGuidedModelIsTheOneInside(t *testing.T) {
 	assert.False(t, components.IsCallbacksEnabled(r.GuideTools(refusing{}, inContext)))
 	_, err := r.GuideTools(refusing{}, inContext).WithTools(nil)
 	require.ErrorContains(t, err, "refused")
+	// and so does who is told of it
+	told := newRig(t, setup{change: func(c *toolmem.Config) { c.OnError = func(context.Context, error) { panic("again") } }})
+	assert.NotPanics(t, func() {
+		_, err := told.GuideTools(seeing(), func(context.Context) (backends.Scope, error) { panic("boo") }).Generate(ctx, nil, model.WithTools([]*schema.ToolInfo{info("search")}))
+		require.NoError(t, err)
+	})
 	panics := r.GuideTools(seeing(), func(context.Context) (backends.Scope, error) { panic("boo") })
 	out, err := panics.Generate(ctx, nil, model.WithTools([]*schema.ToolInfo{info("search")}))
 	require.NoError(t, err)

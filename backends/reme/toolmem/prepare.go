@@ -100,10 +100,62 @@ const bound = 4 * maxTexts
 func (c Call) bounded() Call {
 	c.Output, c.Error = clip(c.Output, bound), clip(c.Error, bound)
 	c.Summary, c.Evaluation = clip(c.Summary, bound), clip(c.Evaluation, bound)
-	if s, ok := c.Input.(string); ok {
-		c.Input = clip(s, bound)
+	switch x := c.Input.(type) {
+	case string:
+		c.Input = clip(x, bound)
+	case map[string]any, []any:
+		if heavy(x) {
+			c.Input = lighter(x)
+		}
+	}
+	if heavy(c.Metadata) {
+		if size := len(readableJSON(c.Metadata)); size > 0 { // else it is no JSON
+			c.Metadata = map[string]any{"left_out_bytes": size}
+		}
 	}
 	return c
+}
+
+// heavy reports whether the texts of an object are longer than what is looked at.
+func heavy(v any) bool {
+	room := bound
+	var weigh func(any)
+	weigh = func(v any) {
+		if room--; room < 0 {
+			return // also in what contains itself
+		}
+		switch x := v.(type) {
+		case string:
+			room -= len(x)
+		case []any:
+			for i := 0; i < len(x) && room >= 0; i++ {
+				weigh(x[i])
+			}
+		case map[string]any:
+			for k, e := range x {
+				if room -= len(k); room < 0 {
+					return
+				}
+				weigh(e)
+			}
+		}
+	}
+	weigh(v)
+	return room < 0
+}
+
+// lighter returns an object with its longest texts bounded, or where that is not enough
+// as a bounded text without the values of fields that are called like secrets. What
+// cannot be written stays: it is told of when it is recorded.
+func lighter(v any) any {
+	p, err := plain(v)
+	if err != nil {
+		return v
+	}
+	if p = clipLeaves(p, bound/2); !heavy(p) {
+		return p
+	}
+	return clip(readableJSON(redactInput(p, func(s string) string { return s })), bound)
 }
 
 // maxLeaf is what is kept of a text inside an input that is too large, in bytes.

@@ -4,6 +4,7 @@
 package toolmem_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,6 +133,45 @@ func TestR15TheHistoryThatIsReadIsBounded(t *testing.T) {
 	assert.True(t, resp.Tools[0].Statistics.Truncated)
 	assert.EqualValues(t, 130, resp.Tools[0].Statistics.Total)
 	assert.Len(t, r.tool(t, "search").Calls, 130, "no call is lost by it")
+}
+
+// What waits in a queue is bounded, whatever form it has.
+func TestLargeObjectsDoNotWaitInAQueue(t *testing.T) {
+	g := newGated(t)
+	g.gate = make(chan struct{})
+	r := newRig(t, setup{store: g})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{WriteTimeout: -1, OnError: lost.note})
+	var list []any
+	for range 100 {
+		list = append(list, strings.Repeat("x", 50_000))
+	}
+	endless := map[string]any{}
+	endless["a"], endless["b"] = endless, endless
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	require.NoError(t, rec.Enqueue(ctx, team,
+		toolmem.Call{Tool: "x", Input: object("text", strings.Repeat("长", 1<<20), "n", 1), Output: "ok"},
+		toolmem.Call{Tool: "x", Input: object("list", list, "password", secret), Output: "ok"},
+		toolmem.FromToolCall(&backends.ToolCall{Tool: "x", Arguments: `{"list":["` + strings.Repeat("x", 1<<20) + `"]}`, Result: "ok"}),
+		toolmem.Call{Tool: "x", Input: object("a", 1), Output: "ok", Metadata: object("list", list)},
+		toolmem.Call{Tool: "x", Input: endless, Output: "ok"},
+	))
+	require.Error(t, rec.Close(short))
+	require.Len(t, lost.lost, 5)
+	var kept int
+	for _, c := range lost.lost {
+		text, err := json.Marshal(c)
+		if err != nil {
+			require.ErrorContains(t, err, "nested too deep")
+			continue
+		}
+		kept++
+		assert.Less(t, len(text), 600_000)
+		assert.NotContains(t, string(text), secret)
+	}
+	assert.Equal(t, 4, kept)
+	assert.IsType(t, object(), lost.lost[len(lost.lost)-5].Input)
 }
 
 func TestTextsAreBoundedWithACount(t *testing.T) {
