@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/personal"
+	"github.com/einomem/einomem/internal/guard"
 )
 
 // defaultTopK is how many hits a search gives that does not say, maxTopK the most.
@@ -44,15 +45,19 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	var about, learnt backends.SearchResponse
 	var both errgroup.Group
 	if at.personal != nil && asksFor(q.Kinds, backends.KindPersonal) {
-		both.Go(func() (err error) {
-			about, err = b.searchPersonal(ctx, at.target, &q)
-			return err
+		both.Go(func() error {
+			return guard.Call("reme: personal memory", func() (err error) {
+				about, err = b.searchPersonal(ctx, at.target, &q)
+				return err
+			})
 		})
 	}
 	if at.workspace != nil && (len(q.Kinds) == 0 || asksFor(q.Kinds, experience...)) {
-		both.Go(func() (err error) {
-			learnt, err = b.searchExperience(ctx, *at.workspace, &q)
-			return err
+		both.Go(func() error {
+			return guard.Call("reme: the workspace", func() (err error) {
+				learnt, err = b.searchExperience(ctx, *at.workspace, &q)
+				return err
+			})
 		})
 	}
 	if err := both.Wait(); err != nil {
@@ -63,6 +68,17 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 		Hits:     hits[:min(len(hits), q.TopK)],
 		Degraded: errors.Join(about.Degraded, learnt.Degraded),
 	}, nil
+}
+
+// recovered makes an error of a panic, as of an embedder: in a goroutine of ours nobody
+// else could.
+func recovered(search func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("reme: searching panicked: %v: %w", v, backends.ErrUnavailable)
+		}
+	}()
+	return search()
 }
 
 // merge joins two answers, each in its own order, which need not be that of the

@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/guard"
 )
 
 // task is what is asked in a branch.
@@ -50,7 +51,10 @@ func (e *Extractor) do(ctx context.Context, run *flow.Run, branches [][]job, fai
 		for b, jobs := range branches {
 			if i < len(jobs) {
 				all.Go(func() error {
-					results[b][i], errs[b][i] = e.ask(ctx, run, &jobs[i])
+					errs[b][i] = guard.Call("extract", func() (err error) {
+						results[b][i], err = e.ask(ctx, run, &jobs[i])
+						return err
+					})
 					return nil
 				})
 			}

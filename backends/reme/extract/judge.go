@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/internal/guard"
 )
 
 // maxBatch is how many candidates are judged at a time.
@@ -33,7 +34,16 @@ func (e *Extractor) Validate(ctx context.Context, run *flow.Run, candidates []Ca
 	all.SetLimit(run.Limits().Concurrency)
 	for _, b := range e.batches(candidates) {
 		all.Go(func() error {
-			e.judge(ctx, run, candidates[b.from:b.to], verdicts[b.from:b.to])
+			batch := verdicts[b.from:b.to]
+			err := guard.Call("extract", func() error {
+				e.judge(ctx, run, candidates[b.from:b.to], batch)
+				return nil
+			})
+			for i := range batch {
+				if err != nil {
+					batch[i] = verdict{err: err}
+				}
+			}
 			return nil
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/internal/guard"
 	"github.com/einomem/einomem/internal/modelanswer"
 )
 
@@ -34,7 +35,10 @@ func (e *Extractor) segment(ctx context.Context, run *flow.Run, ts []trajectory.
 		}
 		if byModel {
 			all.Go(func() error {
-				points[i], errs[i] = e.askPoints(ctx, run, &ts[i])
+				errs[i] = guard.Call("extract", func() (err error) {
+					points[i], err = e.askPoints(ctx, run, &ts[i])
+					return err
+				})
 				return nil
 			})
 		}

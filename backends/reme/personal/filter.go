@@ -11,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/guard"
 )
 
 // filter returns the passages that say something about the user. One that the model
@@ -78,7 +79,7 @@ func each(stretches [][]lineShown, ask func(int, []lineShown) error) []error {
 	errs := make([]error, len(stretches))
 	var all sync.WaitGroup
 	for i, s := range stretches {
-		all.Go(func() { errs[i] = ask(i, s) })
+		all.Go(func() { errs[i] = guard.Call("personal", func() error { return ask(i, s) }) })
 	}
 	all.Wait()
 	return errs

@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/guard"
 )
 
 const (
@@ -123,7 +124,12 @@ func (t *try) resemble(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(t.m.models.Limits().Concurrency)
 	for i, l := range open {
-		g.Go(func() (err error) { hits[i], err = t.search(gctx, l); return err })
+		g.Go(func() error {
+			return guard.Call("task", func() (err error) {
+				hits[i], err = t.search(gctx, l)
+				return err
+			})
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return err
