@@ -3,15 +3,8 @@
 
 package toolmem
 
-import "fmt"
+import "github.com/einomem/einomem/internal/guard"
 
 // guarded runs work of a goroutine of ours and makes an error of a panic, as of
 // Config.Redact: whoever called could not recover it there.
-func guarded(work func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("toolmem: panic: %v", v)
-		}
-	}()
-	return work()
-}
+func guarded(work func() error) error { return guard.Call("toolmem", work) }
