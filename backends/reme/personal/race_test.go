@@ -89,6 +89,32 @@ func TestDEF10WhatChangedMeanwhileIsComparedAgain(t *testing.T) {
 	_ = beijing
 }
 
+func TestDEF10WhatWasAddedMeanwhileIsCompared(t *testing.T) {
+	m := newMind()
+	w := open(t, with(m))
+	draft := func(day int, text string) *personal.Draft {
+		d, err := w.Draft(ctx, &personal.SummaryRequest{Scope: ann, Messages: []backends.Message{said(day, text)}})
+		require.NoError(t, err)
+		return d
+	}
+	rome, tea := draft(5, "I live in Rome"), draft(5, "I like tea")
+	w.summarize(t, ann, said(9, "I live in Oslo")) // another session
+	resp, err := w.Store(ctx, rome)
+	require.NoError(t, err)
+	require.Equal(t, []backends.Outcome{backends.OutcomeAdded}, outcomes(resp))
+	active, past := w.known(t, ann)
+	assert.Equal(t, []string{"user lives in Oslo."}, active)
+	assert.Equal(t, []string{"user lives in Rome."}, past)
+	_, err = w.Store(ctx, tea)
+	require.NoError(t, err)
+	compared := m.calls(relations)
+	assert.Equal(t, 2, compared, "one for each draft that something was added beside")
+	resp, err = w.Store(ctx, draft(6, "I like tea"))
+	require.NoError(t, err)
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged}, outcomes(resp))
+	assert.Equal(t, compared, m.calls(relations), "nothing is new about what is known")
+}
+
 func TestR13AModelThatIsAwayWhenComparedAgainStoresNothing(t *testing.T) {
 	m := newMind()
 	w := open(t, with(m))

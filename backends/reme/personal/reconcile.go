@@ -36,6 +36,10 @@ func (f *Flows) reconcile(ctx context.Context, d *Draft) error {
 	if err != nil {
 		return err
 	}
+	d.seen = make(map[string]bool, len(snap.active))
+	for _, m := range snap.active {
+		d.seen[m.ID] = true
+	}
 	stage := d.run.Stage(StageReconcile)
 	var open []*statement
 	for _, s := range d.statements {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/einomem/einomem/backends"
@@ -17,7 +18,8 @@ import (
 
 // Store writes a draft in one batch, wholly or not at all. What another process
 // stored since the draft was made counts: what it learnt too is unchanged, and where a
-// memory changed that was compared with, the model is asked again. Storing a draft
+// memory changed that was compared with, or others were added, the model is asked again;
+// for additions once, so that no crowd keeps a draft from being stored. Storing a draft
 // again changes nothing.
 //
 // Errors: that of the draft, if a stage failed and KeepPartial is not set;
@@ -34,7 +36,7 @@ func (f *Flows) Store(ctx context.Context, d *Draft) (*SummaryResponse, error) {
 		return d.unstored(), d.err
 	}
 	for attempt := 1; ; attempt++ {
-		resp, err := d.apply(ctx)
+		resp, err := d.apply(ctx, attempt == 1)
 		if err == nil {
 			return resp, d.err
 		}
@@ -67,11 +69,15 @@ func (d *Draft) leaseLost(ctx context.Context) bool {
 	return d.session.Token != 0 && (s.Lease.Token != d.session.Token || !d.flows.config.Clock().Before(s.Lease.Expires))
 }
 
-// apply reads the partition as it is now, builds the batch and commits it.
-func (d *Draft) apply(ctx context.Context) (*SummaryResponse, error) {
+// apply reads the partition as it is now, builds the batch and commits it. With first,
+// what nothing was compared with yet is errStale.
+func (d *Draft) apply(ctx context.Context, first bool) (*SummaryResponse, error) {
 	snap, err := d.flows.snapshot(ctx, d)
 	if err != nil {
 		return nil, err
+	}
+	if first && d.outdated(snap) {
+		return nil, fmt.Errorf("personal: %w", errStale)
 	}
 	b := &batch{draft: d, snap: snap}
 	if err := b.build(); err != nil {
@@ -94,6 +100,16 @@ func (d *Draft) apply(ctx context.Context) (*SummaryResponse, error) {
 		return d.again(ctx, applied)
 	}
 	return d.done(b, applied), nil
+}
+
+// outdated reports whether something holds that a statement was not compared with.
+func (d *Draft) outdated(snap *snapshot) bool {
+	if d.seen == nil {
+		return false
+	}
+	added := func(m *backends.Memory) bool { return !d.seen[m.ID] }
+	open := func(s *statement) bool { return s.err == nil && snap.same(s) == nil }
+	return slices.ContainsFunc(d.statements, open) && slices.ContainsFunc(snap.active, added)
 }
 
 // done is the response to a draft that was stored.

@@ -86,6 +86,7 @@ type Draft struct {
 	session *store.SessionUpdate
 
 	statements []*statement
+	seen       map[string]bool // what held when the statements were compared; nil: they were not
 	failed     []backends.Item
 	replayed   *store.Applied // of an earlier request with the same key
 	err        error          // of the stages
