@@ -92,7 +92,7 @@ func (b *Backend) turn(ctx context.Context, p backends.Partition, s backends.Sco
 	if found != nil {
 		return found, nil
 	}
-	return nil, fmt.Errorf("turn %q of session %q: %w: it is not in the log; turns are logged by a middleware whose mode records them", id, s.SessionID, backends.ErrNotFound)
+	return nil, fmt.Errorf("turn %q of session %q: %w: it is not in the log that the backend's store keeps; turns are logged there by a middleware whose mode records them", id, s.SessionID, backends.ErrNotFound)
 }
 
 // find returns the turn, or nil, and whether all of it is among the entries: messages
