@@ -70,17 +70,6 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	}, nil
 }
 
-// recovered makes an error of a panic, as of an embedder: in a goroutine of ours nobody
-// else could.
-func recovered(search func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("reme: searching panicked: %v: %w", v, backends.ErrUnavailable)
-		}
-	}()
-	return search()
-}
-
 // merge joins two answers, each in its own order, which need not be that of the
 // scores: a hit counts as much as the best of itself and those behind it.
 func merge(a, b []backends.Hit) []backends.Hit {
