@@ -6,6 +6,7 @@ package extract_test
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -74,4 +75,23 @@ func TestWhatIsRedactedIsNeverShown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
 	require.Equal(t, metadata, ts[0].Metadata)
+}
+
+// Redacting makes no two tasks one: what is compared are attempts at the same.
+func TestDEF11TasksStayApartWhenTheirNamesAreRedacted(t *testing.T) {
+	m := &teacher{answers: map[step]func(asked) (string, error){success: says("S", 1), failure: says("F", 1), comparative: says("C", 1)}}
+	e, run := open(t, m, func(c *extract.Config) {
+		c.Redact = func(s string) string { return regexp.MustCompile(`[0-9]+`).ReplaceAllString(s, "#") }
+	})
+	named, other := attempt("refund order 7", 1, "x"), attempt("refund order 8", 0, "y")
+	asked, another := attempt("cancel order 7", 1, "x"), attempt("cancel order 8", 0, "y")
+	asked.TaskID, another.TaskID = "", "" // told apart by their words alone
+	_, err := e.Extract(t.Context(), run, []trajectory.Trajectory{named, other, asked, another})
+	require.NoError(t, err)
+	require.Empty(t, m.of(comparative))
+
+	again := attempt("refund order 7", 0, "z")
+	_, err = e.Extract(t.Context(), run, []trajectory.Trajectory{named, other, again})
+	require.NoError(t, err)
+	require.Len(t, m.of(comparative), 1)
 }

@@ -49,6 +49,9 @@ func Pairs(ts []Trajectory) []Pair {
 // taskKey names the task among the trajectories of a request; false when nothing
 // does.
 func (t *Trajectory) taskKey() (string, bool) {
+	if t.key != "" {
+		return t.key, true
+	}
 	if id := strings.TrimSpace(t.TaskID); id != "" {
 		return "id " + id, true
 	}

@@ -28,6 +28,8 @@ type Trajectory struct {
 	Session  string    // the session that it is from. Optional.
 	Turn     string    // the turn that it is from. Optional.
 	Observed time.Time // when it ended. Optional.
+
+	key string // which task, where the words for it were redacted; see Redacted
 }
 
 // Validate returns ErrInvalid for a trajectory that teaches nothing whatever is done

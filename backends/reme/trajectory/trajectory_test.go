@@ -5,6 +5,7 @@ package trajectory_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -65,4 +66,23 @@ func TestR4SuccessesAreThoseOfTheThresholdAndAbove(t *testing.T) {
 	assert.Len(t, failure, 1)
 	success, failure = trajectory.Split(nil, 0.5)
 	assert.Empty(t, append(success, failure...))
+}
+
+func TestRedactedIsACopyOfTheSameTask(t *testing.T) {
+	in := []trajectory.Trajectory{
+		{TaskID: "a1", Score: 1, Messages: []*schema.Message{schema.UserMessage("x1")}},
+		{TaskID: "a2", Messages: []*schema.Message{schema.UserMessage("x2"), nil}},
+		{TaskID: "a1", Messages: []*schema.Message{schema.UserMessage("x3")}},
+	}
+	var out []trajectory.Trajectory
+	for i := range in {
+		out = append(out, in[i].Redacted(func(s string) string { return strings.Trim(s, "0123456789") }))
+	}
+	assert.Equal(t, []string{"a", "a", "a"}, []string{out[0].TaskID, out[1].TaskID, out[2].TaskID})
+	assert.Equal(t, "x", out[0].Task())
+	assert.Equal(t, "x1", in[0].Messages[0].Content, "the messages that were given stay")
+	pairs := trajectory.Pairs(out)
+	require.Len(t, pairs, 1)
+	assert.Same(t, &out[0], pairs[0].Better)
+	assert.Same(t, &out[2], pairs[0].Worse)
 }
