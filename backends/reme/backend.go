@@ -140,7 +140,7 @@ func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backe
 // Turns of which Config.Outcome or Config.Verdict knows how they went are learnt from as
 // tasks, where the scope names a workspace. A request with Verbatim stores what was said
 // as it is: as a task memory where its Kind is task, else as a personal one. Without a
-// model everything is stored so.
+// model everything is stored so. Instructions and Context are for personal memory.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	return b.traced.Add(ctx, r)
 }

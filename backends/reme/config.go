@@ -47,7 +47,7 @@ type Config struct {
 	// Clock and Keys are filled from here.
 	Recall *recall.Config
 
-	Limits   flow.Limits    // Optional. What one request may cost.
+	Limits   flow.Limits    // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory.
 	Counter  budget.Counter // Optional. Counts tokens of prompts. Defaults to budget.Estimate.
 	Language flow.Language  // Optional. Of prompts and answers. Defaults to that of the material.
 
