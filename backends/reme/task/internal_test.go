@@ -4,6 +4,7 @@
 package task
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -167,4 +168,19 @@ func TestSeveralCallsAreOneAnswer(t *testing.T) {
 	require.Len(t, verdicts, 2)
 	_, err = answerIn(schema.AssistantMessage("", []schema.ToolCall{call(`{"decisions":[]}`), call(`[]`)}), toolDuplicates)
 	require.ErrorIs(t, err, errNoObject)
+}
+
+// Comparing many lessons with each other ends with the context.
+func TestComparingEndsWithTheContext(t *testing.T) {
+	m := &Memory{config: Config{DuplicateWords: 0.1}}
+	tr := &try{m: m, draft: &Draft{memo: newMemo()}}
+	open := []*lesson{{memory: backends.Memory{WhenToUse: "w", Text: "a b"}}, {memory: backends.Memory{WhenToUse: "w", Text: "a b c"}}}
+	require.NoError(t, tr.measure(t.Context(), []string{"w\na b", "w\na b c"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, tr.compare(ctx, open, make([][]backends.Hit, 2)))
+	assert.Len(t, open[1].pairs, 1)
+	cancel()
+	open[1].pairs = nil
+	require.ErrorIs(t, tr.compare(ctx, open, make([][]backends.Hit, 2)), context.Canceled)
+	assert.Empty(t, open[1].pairs)
 }

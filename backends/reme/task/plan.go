@@ -147,7 +147,16 @@ func (t *try) resemble(ctx context.Context) error {
 	if err := t.measure(ctx, measured); err != nil {
 		return err
 	}
+	return t.compare(ctx, open, hits)
+}
+
+// compare pairs each lesson with what it is near to. Many lessons take time, and others
+// wait for the workspace: it ends with the context.
+func (t *try) compare(ctx context.Context, open []*lesson, hits [][]backends.Hit) error {
 	for i, l := range open {
+		if ctx.Err() != nil {
+			return fmt.Errorf("task: comparing with what is known: %w", context.Cause(ctx))
+		}
 		if l.fate == fateAdd {
 			t.pair(l, open[:i], hits[i])
 		}
