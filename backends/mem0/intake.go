@@ -36,6 +36,7 @@ type intake struct {
 	context   []utterance // what was said before
 	session   *store.SessionUpdate
 	now       time.Time
+	metadata  map[string]any // of the request, redacted
 }
 
 // utterance is one message that memory may keep.
@@ -54,6 +55,7 @@ func (b *Backend) take(ctx context.Context, r *backends.AddRequest) (*intake, er
 		return nil, err
 	}
 	in := &intake{req: r, scope: scope, partition: p, now: b.config.Clock()}
+	in.metadata, _ = b.keep.RedactJSON(r.Metadata).(map[string]any)
 	if !r.Expires.IsZero() && !r.Expires.After(in.now) {
 		return nil, fmt.Errorf("mem0: %w: Expires %s is over already", backends.ErrInvalid, r.Expires.Format(time.RFC3339))
 	}
@@ -89,7 +91,7 @@ func (b *Backend) gate(messages []backends.Message, now time.Time) ([]utterance,
 		if text = strings.TrimSpace(b.config.Redact(text)); text == "" {
 			continue
 		}
-		u := utterance{id: m.ID, turn: m.Turn, role: string(m.Role), speaker: m.Name, text: text, time: m.Time}
+		u := utterance{id: m.ID, turn: m.Turn, role: string(m.Role), speaker: b.config.Redact(m.Name), text: text, time: m.Time}
 		if u.time.IsZero() {
 			u.time = now
 		}
@@ -157,7 +159,7 @@ func (in *intake) author(otherwise string) string {
 
 // memory returns what every memory of the call has in common.
 func (in *intake) memory(kind backends.Kind, text string) backends.Memory {
-	metadata, _ := keeper.CloneJSON(in.req.Metadata).(map[string]any)
+	metadata, _ := keeper.CloneJSON(in.metadata).(map[string]any)
 	return backends.Memory{
 		Kind: kind, Text: text, Scope: in.scope, Metadata: metadata, Expires: in.req.Expires,
 		Observed: in.now, Origin: backends.Origin{Session: in.scope.SessionID},

@@ -187,4 +187,11 @@ func TestD8_RedactBeforeModelAndStore(t *testing.T) {
 	got, err := b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
 	require.NoError(t, err)
 	require.Equal(t, "again ****", got.Text)
+
+	said := user("my PIN is 4242 too")
+	said[0].Name = "4242"
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said, Verbatim: true, Metadata: map[string]any{"card": "4242", "deep": []any{"4242"}}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"card": "****", "deep": []any{"****"}}, resp.Items[0].Memory.Metadata)
+	require.Equal(t, "****", resp.Items[0].Memory.Origin.Speaker)
 }
