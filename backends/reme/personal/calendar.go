@@ -10,10 +10,11 @@ import "time"
 type calendar struct{ now time.Time }
 
 // date is the first instant of a day: midnight, or where clocks are put forward at
-// midnight an hour later. Days and months beyond their ends count on.
+// midnight what comes next. Days and months beyond their ends count on.
 func (c calendar) date(year int, month time.Month, day int) time.Time {
 	t := time.Date(year, month, day, 0, 0, 0, 0, c.now.Location())
-	if t.Hour() >= 12 { // the evening before
+	y, m, d := t.Date()
+	if time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Before(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)) { // the day before
 		_, t = t.ZoneBounds()
 	}
 	return t

@@ -98,6 +98,10 @@ func TestR14ADayWithoutMidnightIsADay(t *testing.T) {
 	}
 	day, _ := personal.ParsePeriod("2018-11-04", zone)
 	assert.Equal(t, 23*time.Hour, day.Until.Sub(day.From))
+	if zone, err = time.LoadLocation("Pacific/Apia"); err == nil { // crossed the date line
+		p, ok := personal.ParsePeriod("2011-12-30", zone)
+		assert.False(t, ok, p)
+	}
 }
 
 func TestR14MonthsBackFromTheEndOfOneAreWhole(t *testing.T) {
