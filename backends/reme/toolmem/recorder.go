@@ -19,9 +19,12 @@ type RecorderConfig struct {
 	// WriteTimeout bounds a write in the way of a tool, which happens when the queue is
 	// full. Optional. Defaults to a second; negative: never, such calls are lost.
 	WriteTimeout time.Duration
-	Attempts     int           // Optional. Tries of a write in the background. Defaults to 3.
-	Backoff      time.Duration // Optional. Between tries, doubled each time. Defaults to 200 ms.
-	NoRefresh    bool          // leaves guidelines alone: somebody else calls Summarize
+	// Attempts are the tries of a write in the background while the store is away: then
+	// the calls are lost, and OnError is told. What fails for another reason is tried at
+	// most three times. Optional. Defaults to 20, which is more than two minutes.
+	Attempts  int
+	Backoff   time.Duration // Optional. Between tries, doubled each time up to 10 s. Defaults to 200 ms.
+	NoRefresh bool          // leaves guidelines alone: somebody else calls Summarize
 	// OnError is told what was lost, as a [*LostError], and which guidelines could not be
 	// written. It is called from the recorder's goroutines, or in the way of a tool
 	// while the queue is full. Optional.
@@ -88,7 +91,7 @@ func (m *Memory) NewRecorder(c *RecorderConfig) *Recorder {
 	for _, n := range []struct {
 		value    *int
 		fallback int
-	}{{&r.cfg.Queue, 1024}, {&r.cfg.Batch, 64}, {&r.cfg.Attempts, 3}} {
+	}{{&r.cfg.Queue, 1024}, {&r.cfg.Batch, 64}, {&r.cfg.Attempts, 20}} {
 		if *n.value <= 0 {
 			*n.value = n.fallback
 		}

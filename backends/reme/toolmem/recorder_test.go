@@ -29,8 +29,9 @@ type gated struct {
 	fail      atomic.Pointer[error]
 	lies      atomic.Int64 // appends that are stored and said to have failed
 	appends   atomic.Int64
-	refuses   string // part of the names of logs that cannot be written
-	meanwhile func() // called in each append
+	refuses   string      // part of the names of logs that cannot be written
+	meanwhile func()      // called in each append
+	failed    func(int64) // called in each that fails, with how many there were
 }
 
 func newGated(t testing.TB) *gated {
@@ -51,6 +52,9 @@ func (g *gated) Append(c context.Context, p backends.Partition, session string, 
 		}
 	}
 	if err := g.fail.Load(); err != nil {
+		if g.failed != nil {
+			g.failed(g.appends.Load())
+		}
 		return nil, *err
 	}
 	if g.meanwhile != nil {
@@ -235,6 +239,32 @@ func TestOnlyWhatIsLostIsSaidToBe(t *testing.T) {
 	for _, c := range lost.lost[1:] {
 		assert.Equal(t, "full", strings.TrimSpace(c.Tool))
 	}
+}
+
+// A store that restarts is away for a while.
+func TestCallsOutliveAnOutage(t *testing.T) {
+	g := newGated(t)
+	down := fmt.Errorf("down: %w", backends.ErrUnavailable)
+	g.fail.Store(&down)
+	r := newRig(t, setup{store: g})
+	var lost losses
+	rec := r.NewRecorder(&toolmem.RecorderConfig{Backoff: time.Microsecond, OnError: lost.note})
+	g.failed = func(n int64) {
+		if n == 15 {
+			g.fail.Store(nil)
+		}
+	}
+	record(t, rec, toolCalls("a", 0, 2))
+	require.NoError(t, rec.Flush(ctx))
+	assert.Len(t, r.tool(t, "a").Calls, 2)
+	broken := errors.New("no such table")
+	g.fail.Store(&broken)
+	before := g.appends.Load()
+	record(t, rec, toolCalls("a", 2, 3))
+	require.ErrorContains(t, rec.Flush(ctx), "no such table")
+	assert.EqualValues(t, 3, g.appends.Load()-before, "what is broken is not waited for")
+	require.NoError(t, rec.Close(ctx))
+	assert.Len(t, lost.lost, 1)
 }
 
 // The answer to a write may get lost: trying again keeps no call twice, also of those

@@ -51,15 +51,22 @@ func (r *Recorder) next() []waiting {
 	return list
 }
 
+// maxBackoff is the longest pause between two tries.
+const maxBackoff = 10 * time.Second
+
 // persist writes calls, and tries again what may succeed later.
 func (r *Recorder) persist(list []waiting) (*RecordResponse, error) {
 	wait := r.cfg.Backoff
 	for attempt := 1; ; attempt++ {
 		resp, err := r.record(r.life, list, true)
-		if err == nil || attempt >= r.cfg.Attempts || errors.Is(err, backends.ErrInvalid) || !r.pause(wait) {
+		last := r.cfg.Attempts
+		if !errors.Is(err, backends.ErrUnavailable) {
+			last = min(last, 3)
+		}
+		if err == nil || attempt >= last || errors.Is(err, backends.ErrInvalid) || !r.pause(wait) {
 			return resp, err
 		}
-		wait *= 2
+		wait = max(r.cfg.Backoff, min(2*wait, maxBackoff))
 	}
 }
 
