@@ -11,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/internal/guard"
 )
 
@@ -26,7 +27,11 @@ func (f *Flows) filter(ctx context.Context, d *Draft, in *intake) map[*passage]b
 	stage.Took(len(in.passages))
 	stretches := f.questions(in.lines, d.lang, func(*passage) bool { return true })
 	results := make([]map[int]int, len(stretches))
+	dear := d.tooDear(len(stretches))
 	errs := each(stretches, func(i int, stretch []lineShown) error {
+		if dear != nil {
+			return dear
+		}
 		tries := 0
 		q := d.conversation(f.prompts(d.lang).Filter, toolScores, stretch)
 		return d.run.Ask(ctx, q, func(m *schema.Message) error {
@@ -55,6 +60,16 @@ func (f *Flows) filter(ctx context.Context, d *Draft, in *intake) map[*passage]b
 		}
 	}
 	return kept
+}
+
+// tooDear says that a request cannot be carried out within its limits, before it costs
+// anything. Who keeps parts gets as many as the limits allow.
+func (d *Draft) tooDear(questions int) error {
+	most := d.run.Limits().Calls
+	if questions <= most || d.request.KeepPartial {
+		return nil
+	}
+	return fmt.Errorf("%w: %d model calls for the first stage alone, of %d; raise Limits.Calls or send less at a time", flow.ErrLimit, questions, most)
 }
 
 // fail notes what could not be learnt.

@@ -125,14 +125,31 @@ func TestDEF10ContradictionsAreFoundAcrossQuestions(t *testing.T) {
 
 func TestDEF16ARequestStaysWithinItsLimits(t *testing.T) {
 	m := newMind()
-	w := open(t, with(m), within(flow.Limits{Prompt: 200, Calls: 3}))
+	w := open(t, with(m), within(flow.Limits{Prompt: 200, Calls: 6}))
 	filler := strings.Repeat("and so on and so on. ", 20)
 	resp, err := w.Summarize(ctx, &personal.SummaryRequest{Scope: ann, Messages: []backends.Message{
 		said(0, "I like tea "+filler), said(1, "I like rice "+filler), said(2, "I like rain "+filler), said(3, "I like snow "+filler)}})
 	require.ErrorIs(t, err, flow.ErrLimit)
-	assert.Equal(t, 3, resp.Report.Usage.ModelCalls)
+	assert.Equal(t, 6, resp.Report.Usage.ModelCalls)
 	active, _ := w.known(t, ann)
 	assert.Empty(t, active)
+}
+
+func TestDEF16WhatCannotBeAffordedCostsNothing(t *testing.T) {
+	m := newMind()
+	w := open(t, with(m))
+	messages := make([]backends.Message, 10_000)
+	for i := range messages {
+		messages[i] = said(i, fmt.Sprint("I like tea", i))
+	}
+	resp, err := w.Summarize(ctx, &personal.SummaryRequest{Scope: ann, Messages: messages})
+	require.ErrorIs(t, err, flow.ErrLimit)
+	require.ErrorContains(t, err, "200 model calls")
+	assert.Len(t, resp.Items, len(messages), "each is told of")
+	assert.Zero(t, m.calls(""))
+	resp, err = w.Summarize(ctx, &personal.SummaryRequest{Scope: ann, Messages: messages, KeepPartial: true})
+	require.ErrorIs(t, err, flow.ErrLimit)
+	assert.Equal(t, 64, resp.Report.Usage.ModelCalls, "who keeps parts gets what the limits allow")
 }
 
 func TestR13WhatCouldNotBeComparedIsNotKept(t *testing.T) {
