@@ -18,7 +18,7 @@ import (
 // change is one memory that a batch writes.
 type change struct {
 	record *store.Record
-	before *backends.Memory // what was there, for memories that are joined or counted
+	before *backends.Memory // what was there, for memories that are not new
 	merged *lesson          // the lesson that before is joined with
 }
 
@@ -48,24 +48,39 @@ func (t *try) batch(ctx context.Context) (*batch, error) {
 		}
 	}
 	for _, l := range t.lessons { // counted last: on what took the place of a memory
-		if l.fate == fateSame && l.known != nil {
-			c := b.touched[l.known.ID]
-			if !bears(&c.record.Memory, l.key) {
-				corroborate(&c.record.Memory, l.key)
-			}
-			remember(&c.record.Memory, texts(&l.memory, MetaSameAs)) // of lessons that it was joined with
+		if l.known != nil && (l.fate == fateSame || l.fate == fateKnown) {
+			b.again(l)
 		}
 	}
 	return b, b.identify(ctx)
 }
 
-// touch reads the memories that are to be joined or counted, as they are now. One
+// again counts that a memory was learnt again: it lasts as long as what was learnt does.
+func (b *batch) again(l *lesson) {
+	c := b.touched[l.known.ID]
+	if c == nil {
+		return
+	}
+	m := &c.record.Memory
+	if l.fate == fateSame {
+		if !bears(m, l.key) {
+			corroborate(m, l.key)
+		}
+		remember(m, texts(&l.memory, MetaSameAs)) // of lessons that it was joined with
+	}
+	if l.outlasts(m) {
+		m.Expires = l.memory.Expires
+	}
+}
+
+// touch reads the memories that are to be joined, counted or to last longer, as they are
+// now. One
 // that says something else by now, or holds no more, is a conflict.
 func (b *batch) touch(ctx context.Context) error {
 	known := map[string]*backends.Memory{}
 	var ids []string
 	for _, l := range b.try.lessons {
-		if (l.fate == fateSame || l.fate == fateMerge) && l.known != nil && known[l.known.ID] == nil {
+		if l.changes() && known[l.known.ID] == nil {
 			known[l.known.ID] = l.known
 			ids = append(ids, l.known.ID)
 		}

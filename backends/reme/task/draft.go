@@ -45,7 +45,8 @@ type SummaryRequest struct {
 type SummaryResponse struct {
 	// Items has one entry for each experience that came through the judge. Added:
 	// stored. Superseded: joined with Previous, whose place the joined one took.
-	// Updated: it says what Memory says in other words, which is counted there.
+	// Updated: it says what Memory says in other words, which is counted there, or it
+	// holds longer than Memory did, which lasts as long now.
 	// Unchanged: known word for word, or counted before; nothing was written.
 	Items []backends.Item
 	// Memories are those that were stored, and nothing else.

@@ -18,7 +18,7 @@ type fate int
 
 const (
 	fateAdd   fate = iota // it is stored
-	fateKnown             // it is there already: nothing is written
+	fateKnown             // it is there already: nothing is written, unless it would end too soon
 	fateSame              // it says what something else says in other words: that is counted
 	fateMerge             // it is joined with what is there
 )
@@ -32,6 +32,16 @@ type lesson struct {
 	known *backends.Memory // the memory of the workspace that it is, or is joined with
 	twin  *lesson          // the earlier lesson of the request that it is, or is joined with
 	pairs []*pair          // what it resembles, the nearest first
+}
+
+// outlasts reports whether a memory ends while the lesson still holds.
+func (l *lesson) outlasts(m *backends.Memory) bool {
+	return !m.Expires.IsZero() && (l.memory.Expires.IsZero() || l.memory.Expires.After(m.Expires))
+}
+
+// changes reports whether a memory of the workspace becomes another one by the lesson.
+func (l *lesson) changes() bool {
+	return l.known != nil && (l.fate == fateSame || l.fate == fateMerge || l.fate == fateKnown && l.outlasts(l.known))
 }
 
 // lesson returns a candidate as a memory.

@@ -137,7 +137,7 @@ func (b *batch) item(l *lesson) backends.Item {
 		previous := keeper.Clone(c.before)
 		previous.SupersededBy, previous.Version = c.record.ID, c.record.Version
 		item.Outcome, item.Previous = backends.OutcomeSuperseded, &previous
-	case c.merged == nil && l.fate == fateSame:
+	case c.merged == nil && l.changes():
 		previous := keeper.Clone(c.before)
 		item.Outcome, item.Previous = backends.OutcomeUpdated, &previous
 	}
