@@ -530,3 +530,18 @@ func TestDEF08CountingAgainLosesNoUse(t *testing.T) {
 		assert.EqualValues(t, 1, m.Metadata[task.MetaUtility])
 	})
 }
+
+// The quality of what is joined is that of the better of the two, whichever came first.
+func TestR8AJoiningHasTheBetterQuality(t *testing.T) {
+	for _, c := range []struct{ first, second, want *float64 }{
+		{ptr(0.8), ptr(0.6), ptr(0.8)}, {ptr(0.6), ptr(0.8), ptr(0.8)}, {nil, ptr(0.6), ptr(0.6)}, {ptr(0.6), nil, ptr(0.6)}, {nil, nil, nil},
+	} {
+		w := joining(open(t))
+		for i, q := range []*float64{c.first, c.second} {
+			when, text, _ := strings.Cut([]string{pages, pagesNear}[i], " | ")
+			_, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Candidates: []extract.Candidate{{WhenToUse: when, Content: text, Quality: q}}})
+			require.NoError(t, err)
+		}
+		assert.Equal(t, c.want, w.find(what(pages)+" Then stop.").Quality)
+	}
+}

@@ -196,3 +196,18 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, c.Models, "the configuration is not changed")
 }
+
+// A key is used up by a request that taught nothing, too: the repeat asks nobody.
+func TestAKnownKeyOfNothingIsFree(t *testing.T) {
+	w := open(t)
+	r := &task.SummaryRequest{Scope: shop, Trajectories: attempts("login | rubbish"), IdempotencyKey: "turn 8"}
+	first, err := w.Summarize(ctx, r)
+	require.NoError(t, err)
+	assert.Empty(t, first.Items)
+	calls := w.brain.calls()
+	require.NotZero(t, calls)
+	again, err := w.Summarize(ctx, r)
+	require.NoError(t, err)
+	assert.True(t, again.Replayed)
+	assert.Equal(t, calls, w.brain.calls())
+}
