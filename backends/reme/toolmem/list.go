@@ -50,6 +50,7 @@ func cardName(p backends.Partition, memory *backends.Memory) string {
 
 // list returns the tools with kept calls, in order.
 func (m *Memory) list(ctx context.Context, p backends.Partition) ([]string, error) {
+	read := months(m.cfg.Clock(), m.cfg.Keep)
 	var all []string
 	for cursor := ""; ; {
 		page, err := m.cfg.Sessions.List(ctx, store.SessionQuery{Partition: &p, Page: store.Page{Cursor: cursor, Limit: 1000}})
@@ -57,9 +58,13 @@ func (m *Memory) list(ctx context.Context, p backends.Partition) ([]string, erro
 			return nil, fmt.Errorf("toolmem: listing the tools of %s: %w", p, err)
 		}
 		for i := range page.Sessions {
-			name, ok := logTool(page.Sessions[i].ID)
+			id := page.Sessions[i].ID
+			name, ok := logTool(id)
+			if !slices.Contains(read, id[strings.LastIndex(id, "/")+1:]) {
+				continue // too old to be looked at
+			}
 			if ok && name == "" {
-				if name, err = m.nameInside(ctx, p, page.Sessions[i].ID); err != nil {
+				if name, err = m.nameInside(ctx, p, id); err != nil {
 					return nil, err
 				}
 			}

@@ -299,6 +299,23 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A call that was recorded late is in a log that lives longer than it is looked at.
+func TestForgetRemovesLogsThatNobodyLooksAt(t *testing.T) {
+	r := newRig(t, setup{})
+	late := call("x", 1)
+	late.Time = start.Add(-maxAge + time.Hour)
+	r.record(t, late)
+	r.clock.Advance(maxAge - time.Hour)
+	require.Len(t, r.sessions(t), 1)
+	found, err := r.Names(ctx, team)
+	require.NoError(t, err)
+	assert.Empty(t, found, "nothing can be said of it")
+	_, err = r.Summarize(ctx, &toolmem.SummaryRequest{Scope: team, Force: true})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	require.NoError(t, r.Forget(ctx, team, "x"))
+	assert.Empty(t, r.sessions(t))
+}
+
 func TestForgetRemovesCallsAndGuideline(t *testing.T) {
 	r := newRig(t, setup{})
 	r.record(t, append(calls("x", 0, 3), calls("y", 0, 3)...)...)

@@ -201,7 +201,9 @@ func (m *Memory) Forget(ctx context.Context, s backends.Scope, tool string) erro
 	if err != nil {
 		return fmt.Errorf("toolmem: %w: %w", backends.ErrInvalid, err)
 	}
-	for _, month := range months(m.cfg.Clock(), m.cfg.Keep) {
+	// A call may be recorded when it is as old as calls are kept, and its log is kept as
+	// long from then on.
+	for _, month := range months(m.cfg.Clock(), 2*m.cfg.Keep) {
 		if err := m.cfg.Sessions.Delete(ctx, p, logName(name, month)); err != nil {
 			return fmt.Errorf("toolmem: forgetting calls of tool %q: %w", name, err)
 		}
