@@ -508,6 +508,20 @@ func TestR8VectorsWithoutAModel(t *testing.T) {
 	}
 }
 
+// What another process stores word for word between the two looks at the workspace is
+// known, and no pair for a model.
+func TestR8TheSameWordsStoredBetweenTwoLooks(t *testing.T) {
+	for n := 1; n <= 6; n++ {
+		st := openStore(t)
+		other := open(t, on(st))
+		other.summarize("gate | knock")
+		w := joining(open(t, on(&raced{Store: st, left: n, write: func() { other.summarize(login) }})))
+		w.summarize(login)
+		assert.ElementsMatch(t, []string{"knock", what(login)}, other.active(), "reading %d", n)
+		assert.Zero(t, w.brain.calls("task_duplicates"), "reading %d", n)
+	}
+}
+
 // What is recorded while an experience is counted again is not lost (DEF-08).
 func TestDEF08CountingAgainLosesNoUse(t *testing.T) {
 	eachStore(t, func(t *testing.T, st store.Store) {

@@ -181,10 +181,11 @@ func (t *try) search(ctx context.Context, l *lesson) ([]backends.Hit, error) {
 	return resp.Hits, nil
 }
 
-// counted settles a lesson that a memory is known to say in other words.
+// counted settles a lesson that a memory is known to say in other words, or says in the
+// same: one that somebody stored since [try.exact] looked.
 func (t *try) counted(l *lesson, hits []backends.Hit) bool {
 	for i := range hits {
-		if bears(&hits[i].Memory, l.key) {
+		if m := &hits[i].Memory; keyOf(m) == l.key || bears(m, l.key) {
 			known := keeper.Clone(&hits[i].Memory)
 			l.fate, l.known = fateKnown, &known
 			return true
