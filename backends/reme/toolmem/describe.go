@@ -118,7 +118,7 @@ var fenceMark = regexp.MustCompile(`(?i)<(\s*/?\s*` + fenceName + `)`)
 
 // note returns a guideline between marks that nothing in it can close.
 func (m *Memory) note(of *backends.Memory) string {
-	text := fenceMark.ReplaceAllString(of.Text, "‹$1")
+	text := fenceMark.ReplaceAllString(m.redact(of.Text), "‹$1")
 	preface := m.prompts(m.language(text)).Note
 	return "<" + fenceName + ">\n" + preface + "\n" + m.shorten(text, m.cfg.MaxDescription) + "\n</" + fenceName + ">"
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -156,4 +157,21 @@ func TestARedactorOfOnesOwn(t *testing.T) {
 	assert.Equal(t, "X is here", c.Output)
 	r.record(t, toolmem.Call{Tool: "page", Input: object("page_token", "abc", "userToken", "x", "password", "", "apiKey", true, "secret", []any{"y"}), Output: "ok"})
 	assert.Equal(t, object("page_token", "abc", "userToken", "[redacted]", "password", "", "apiKey", true, "secret", "[redacted]"), r.tool(t, "page").Calls[0].Input, "fields are taken out whatever it does")
+}
+
+// Guidelines and calls may be older than the redactor.
+func TestWhatWasStoredWithSecretsIsShownWithout(t *testing.T) {
+	old := newRig(t, setup{change: func(c *toolmem.Config) { c.Redact = func(s string) string { return s } }})
+	old.record(t, toolmem.Call{Tool: "login", Input: "password: " + secret, Output: "failed: the password=" + secret + " is wrong", Error: "password=" + secret})
+	old.load(t, "login", "Give password: "+secret+" to it.", `[]`)
+	r := newRig(t, setup{store: old.store})
+	resp, err := r.Retrieve(ctx, &toolmem.RetrieveRequest{Scope: team, Tools: []string{"login"}, WithCalls: true})
+	require.NoError(t, err)
+	assert.Contains(t, resp.Answer, "[redacted]")
+	text, err := json.Marshal([]any{resp.Answer, resp.Tools[0].Guideline, resp.Tools[0].Calls, resp.Tools[0].Statistics})
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), secret)
+	described := r.Describe(ctx, team, []*schema.ToolInfo{{Name: "login", Desc: "Logs in."}})
+	assert.Contains(t, described[0].Desc, "[redacted]")
+	assert.NotContains(t, described[0].Desc, secret)
 }

@@ -174,12 +174,12 @@ func (m *Memory) tool(ctx context.Context, p backends.Partition, r *RetrieveRequ
 	if log.total == 0 && !known {
 		return nil, nil
 	}
-	calls := log.newest(last)
+	calls := m.redacted(log.newest(last))
 	t := &Tool{Name: name, Statistics: m.statistics(name, calls, log, c), New: c.unseen(log)}
 	t.Statistics.Truncated = !r.Since.IsZero() && (len(log.calls) > last || log.more(r.Since))
 	if known {
 		memory := keeper.Clone(&c.record.Memory)
-		t.Guideline, t.Memory = c.guideline(), &memory
+		t.Guideline, t.Memory = m.redact(c.guideline()), &memory
 	}
 	if r.WithCalls {
 		t.Calls = calls
