@@ -559,3 +559,22 @@ func TestR8AJoiningHasTheBetterQuality(t *testing.T) {
 		assert.Equal(t, c.want, w.find(what(pages)+" Then stop.").Quality)
 	}
 }
+
+// What two lessons of a request come to by joining may be known: both wordings are, then.
+func TestR8TwinsThatComeToKnownWords(t *testing.T) {
+	w := open(t)
+	all := "When reading pages | Read page after page until none is left, and count them."
+	w.summarize(all)
+	w.brain.decide = func(fresh, known experience) (string, string, string) {
+		if known.Content == what(all) {
+			return "distinct", "", ""
+		}
+		return "merge", "When reading pages", what(all)
+	}
+	resp := w.summarize(pages, pagesNear)
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUpdated, backends.OutcomeUnchanged}, outcomes(resp))
+	before := w.version()
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged}, outcomes(w.summarize(pagesNear)))
+	assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged}, outcomes(w.summarize(pages)))
+	assert.Equal(t, before, w.version())
+}
