@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/components/embedding"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
