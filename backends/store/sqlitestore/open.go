@@ -89,8 +89,12 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 	}
 	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}, patience: s.cfg.BusyTimeout}
 	s.conns = append(s.conns, c)
-	return c, c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY",
-		busy.Milliseconds(), s.cfg.Synchronous.pragma()))
+	// Another process that closes the file as its last user holds it for a moment, and
+	// SQLite does not wait for that.
+	return c, c.patiently(ctx, func() error {
+		return c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY",
+			busy.Milliseconds(), s.cfg.Synchronous.pragma()))
+	})
 }
 
 // prepareFile sets what is kept in the file itself.
