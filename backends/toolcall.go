@@ -36,8 +36,8 @@ type ToolRecorder interface {
 	// RecordCalls takes calls of one workspace. It stands in the way of an agent:
 	// what may take long is done after it returned, in the backend's own goroutine,
 	// and awaited by Flush and by the backend's Close. Many goroutines and processes
-	// may call it: no call that was taken is lost while its process lives, and none of
-	// an ID is kept twice. A scope without a workspace is [ErrNoScope].
+	// may call it: no call that was taken is lost without a word, and none of an ID is
+	// kept twice. A scope without a workspace is [ErrNoScope].
 	RecordCalls(ctx context.Context, r *RecordCallsRequest) error
 	// Flush waits until every call taken so far is stored, or has failed: then it
 	// returns the failure.
