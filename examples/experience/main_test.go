@@ -54,6 +54,16 @@ func TestTheProgramPrintsTheSameEachTime(t *testing.T) {
 	assert.NotEqual(t, first, other)
 }
 
+// R28: a figure says which models made it, on what split, with how many attempts an
+// arm, over how many seeds and cellars, who judged, and how far the seeds lie apart.
+func TestR28AClaimSaysHowItWasMade(t *testing.T) {
+	code, out, errs := program(t, "-seeds", "2", "-train", "2", "-instances", "3")
+	require.Equal(t, 0, code, errs)
+	for _, said := range []string{"2 seeds from 1 on", "2 to train on, 3 others to test on", "±", "Models: ", "Split: ", "n = 6", "Attempts: ", "there is no judge", "Not claimed: "} {
+		assert.Contains(t, out, said)
+	}
+}
+
 func TestNothingIsClaimedThatTheNumbersDoNotShow(t *testing.T) {
 	code, out, errs := program(t, "-seeds", "1", "-train", "0", "-instances", "2")
 	require.Equal(t, 0, code, errs)
