@@ -47,10 +47,9 @@
 // Learning is all or nothing in each partition: where a model fails, or the store,
 // nothing is stored, the error says what failed, and the call may be repeated. (An Add
 // that reaches a workspace and a user is two writes, of which the repeat finds the first
-// done.) What is known
-// already is recognised, so that a repeat stores nothing twice. The flows of each kind
-// return a report with a line a stage and what it cost in model calls and tokens, which
-// [flow.Limits] bound.
+// done.) What is known already is recognised, so that a repeat stores nothing twice. The
+// flows of each kind return a report with a line a stage and what it cost in model calls
+// and tokens, which [flow.Limits] bound.
 //
 // # ReMe's flows
 //
