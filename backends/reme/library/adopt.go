@@ -41,6 +41,7 @@ func (l *Library) adopt(at *place, e *entry) error {
 func identify(p backends.Partition, e *entry) {
 	m := &e.record.Memory
 	given := m.ID
+	e.given = given
 	switch tool := strings.TrimSpace(m.WhenToUse); {
 	case m.Kind == backends.KindTool && tool != "":
 		m.ID = keeper.ContentID(p, m.Kind, tool)

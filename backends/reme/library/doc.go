@@ -27,8 +27,9 @@
 //   - the Einomem format, and memories of package backends one a line.
 //
 // Ids stay; a line without one gets an id that follows from what it says. Of a tool
-// a workspace has one memory, and its id is made of both. The workspace is that of
-// the request, whatever a line says. Times without a zone are of Config.Location.
+// a workspace has one memory, and its id is made of both; where ReMe came to have more
+// of one tool, the first is that one, and the others keep theirs. The workspace is that
+// of the request, whatever a line says. Times without a zone are of Config.Location.
 // Members that a memory has no field for stand in its metadata under "extra_fields",
 // and a dump in ReMe's format puts them back. Tags, confidence, step_type and
 // tools_used are lifted out of extra_info, and category becomes source, so that

@@ -86,6 +86,7 @@ type loading struct {
 	out     LoadResponse
 
 	seen     map[[16]byte]int // the lines of the ids met, by their hashes
+	tools    map[[16]byte]int // the lines of the ids that memories of tools had there
 	read     int
 	vectors  vectorUse
 	embedded *store.Embedding // the space of the vectors that are stored
@@ -98,7 +99,7 @@ func (l *Library) load(ctx context.Context, at *place, r *LoadRequest, from sour
 	default:
 		return nil, fmt.Errorf("library: %w: mode %q: use Replace, Merge or Add", backends.ErrInvalid, r.Mode)
 	}
-	ld := &loading{Library: l, at: at, request: r, source: from, tell: l.reporter(r.Progress), seen: map[[16]byte]int{}}
+	ld := &loading{Library: l, at: at, request: r, source: from, tell: l.reporter(r.Progress), seen: map[[16]byte]int{}, tools: map[[16]byte]int{}}
 	err := ld.run(ctx)
 	if err != nil {
 		return &ld.out, fmt.Errorf("library: loading workspace %s (%s): %w", at.partition.ID, ld.state(), err)
@@ -180,10 +181,21 @@ func (ld *loading) gather(ctx context.Context, most, bytes int) ([]*store.Record
 const tellEvery = 100
 
 // first reports whether the entry is the first with its id; a second one is an
-// error, unless neither had one.
+// error, unless neither had one. ReMe could come to have two memories of one tool: the
+// first is the one that tool memory finds by its name, others are kept as they are.
 func (ld *loading) first(e *entry) (bool, error) {
 	key := hashOf(e.record.ID)
 	before, twice := ld.seen[key]
+	if m := &e.record.Memory; m.Kind == backends.KindTool && e.given != "" && e.given != m.ID {
+		own := hashOf(e.given)
+		if line, met := ld.tools[own]; met {
+			before, twice = line, true
+		} else if ld.tools[own] = e.line; twice {
+			restoreID(m)
+			m.ID, key = e.given, own
+			before, twice = ld.seen[key]
+		}
+	}
 	if !twice {
 		if ld.seen[key] = e.line; e.nameless {
 			ld.seen[key] = -e.line

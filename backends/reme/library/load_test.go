@@ -160,8 +160,28 @@ func TestR21MemoriesOfTools(t *testing.T) {
 	require.Equal(t, parsed(t, line), parsed(t, w.dump(&library.DumpRequest{Scope: shop, Format: library.ReMe})))
 	w.load(lab, w.dump(&library.DumpRequest{Scope: shop}))
 	require.Equal(t, []string{toolID(lab, "search")}, w.ids(lab))
-	_, err = w.Load(w.ctx, &library.LoadRequest{Scope: shop}, strings.NewReader(line+"\n"+strings.Replace(line, "0123", "4567", 1)))
+	_, err = w.Load(w.ctx, &library.LoadRequest{Scope: shop}, strings.NewReader(line+"\n"+line))
 	require.ErrorContains(t, err, `line 2: invalid: tool "search" (of which a workspace has one memory) stands on line 1 already`)
+}
+
+// ReMe could come to have two memories of one tool (DEF-18): none is lost.
+func TestR21TwoMemoriesOfOneTool(t *testing.T) {
+	sizes(t, func(t *testing.T, o options) {
+		w := open(t, o)
+		line := `{"workspace_id":"x","memory_id":"0123","memory_type":"tool","when_to_use":"search","content":"use it","score":0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:17","author":"","metadata":{},"tool_call_results":[]}`
+		other := strings.NewReplacer("0123", "4567", "use it", "use it twice", "21:15:17", "21:15:18").Replace(line)
+		w.load(shop, line+"\n"+other)
+		require.ElementsMatch(t, []string{toolID(shop, "search"), "4567"}, w.ids(shop))
+		in, err := w.keeper.Get(w.ctx, partition(shop), toolID(shop, "search"))
+		require.NoError(t, err)
+		require.Equal(t, "use it", in.Text, "the first is found by its name")
+		dumped := parsed(t, w.dump(&library.DumpRequest{Scope: shop, Format: library.ReMe}))
+		require.Equal(t, parsed(t, line+"\n"+other), dumped)
+		w.load(lab, w.dump(&library.DumpRequest{Scope: shop}))
+		require.ElementsMatch(t, []string{toolID(lab, "search"), "4567"}, w.ids(lab))
+		w.load(shop, w.dump(&library.DumpRequest{Scope: lab, Format: library.ReMe}))
+		require.ElementsMatch(t, []string{toolID(shop, "search"), "4567"}, w.ids(shop))
+	})
 }
 
 func TestR21TextsAreRedacted(t *testing.T) {

@@ -24,10 +24,11 @@ const maxLine = 8 * store.MaxText
 // entry is a memory on its way into a workspace.
 type entry struct {
 	record   *store.Record
-	line     int  // where it stands, from 1 on
-	size     int  // of its line, in bytes
-	foreign  bool // it comes from ReMe, with an id of ReMe's
-	nameless bool // its id follows from what it says
+	line     int    // where it stands, from 1 on
+	size     int    // of its line, in bytes
+	foreign  bool   // it comes from ReMe, with an id of ReMe's
+	given    string // the id of the line
+	nameless bool   // its id follows from what it says
 }
 
 // source gives memories one after the other.
