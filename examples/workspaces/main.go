@@ -170,11 +170,10 @@ func find(ctx context.Context, d *desk, words []string) error {
 }
 
 func remove(ctx context.Context, d *desk, words []string) error {
-	n, err := d.backend.Library().Delete(ctx, &library.DeleteRequest{Scope: in(words[0]), Erase: true})
-	if err != nil {
+	if _, err := d.backend.Library().Delete(ctx, &library.DeleteRequest{Scope: in(words[0]), Erase: true}); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "%s: %d memories removed\n", words[0], n)
+	fmt.Fprintf(d.out, "%s: erased\n", words[0])
 	return nil
 }
 

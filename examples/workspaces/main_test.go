@@ -42,7 +42,7 @@ func TestALibraryGoesRound(t *testing.T) {
 	assert.Equal(t, "trial: 2 memories copied\n", do("copy", "app/世界", "trial"))
 	assert.Equal(t, "app/世界\ntrial\n", do("list"))
 	assert.Equal(t, "trial: 2 memories written, 0 that hold no more left out\n", do("dump", "trial", copied))
-	assert.Equal(t, "trial: 2 memories removed\n", do("delete", "trial"))
+	assert.Equal(t, "trial: erased\n", do("delete", "trial"))
 	assert.Equal(t, "app/世界\n", do("list"))
 	assert.Equal(t, "trial: 2 memories loaded, 0 others removed\n", do("load", "trial", copied))
 	do("-lossless", "dump", "trial", copied)

@@ -24,7 +24,8 @@ type DeleteRequest struct {
 
 // Delete removes the memories of a workspace, but for core blocks, and returns how
 // many. Their history stays. More than 50,000 take several writes; after an error the
-// call may be repeated. What a dead load left is finished first.
+// call may be repeated. What a dead load left is finished first. With Erase the traces
+// of memories that were removed before count, too.
 func (l *Library) Delete(ctx context.Context, r *DeleteRequest) (int, error) {
 	if r == nil {
 		r = &DeleteRequest{}
