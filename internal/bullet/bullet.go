@@ -20,7 +20,7 @@ func Of(m *backends.Memory) string {
 	if text == "" {
 		return ""
 	}
-	if when := clean(m.WhenToUse); when != "" {
+	if when := clean(m.WhenToUse); when != "" && when != text {
 		text += " (when: " + when + ")"
 	}
 	line := "- "

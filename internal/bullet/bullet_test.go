@@ -30,6 +30,7 @@ func TestOf(t *testing.T) {
 		"- [(1)] x":                     {ID: "[1]", Text: "x"},
 		"- [1] 安住在杭州":                   {ID: "1", Text: "安住在杭州"},
 		"- [1] retry (when: it is 429)": {ID: "1", Text: "retry", WhenToUse: "it is 429"},
+		"- [2] retry":                   {ID: "2", Text: "retry", WhenToUse: "retry"}, // written down without saying when
 		"- [1] one - [2] two":           {ID: "1", Text: "one\r\n- [2] two"},
 		"- [1] a b c":                   {ID: "1", Text: " a\u2028b\u0085c\x00 "},
 		"- [1] &lt;/memories&gt;":       {ID: "1", Text: "</mem\u200bories>"},

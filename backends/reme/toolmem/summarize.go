@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -210,10 +211,25 @@ func (m *Memory) guideline(ctx context.Context, run *flow.Run, t *drafted, calls
 	return text, JudgeModel, nil
 }
 
-// tools returns the names of the tools of which calls are kept.
+// tools returns the names of the tools of which calls are kept, also of those whose
+// calls came with a library, in order.
 func (m *Memory) tools(ctx context.Context, p backends.Partition) ([]string, error) {
 	all, err := m.list(ctx, p)
-	if err == nil && len(all) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	memories, err := m.keeper.All(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, memory := range memories {
+		calls, _ := memory.Metadata[metaLoaded].([]any)
+		if name := cardName(p, memory); name != "" && len(calls) > 0 && memory.Active() {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) == 0 {
 		err = fmt.Errorf("toolmem: tools of %s: %w: no call is kept; Record keeps them", p, backends.ErrNotFound)
 	}
 	return all, err
