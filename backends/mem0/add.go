@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // add learns from a request: the gate, a plan, one batch.

@@ -10,11 +10,10 @@ import (
 	"github.com/cloudwego/eino/components"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keylock"
-	"github.com/einomem/einomem/internal/lifecycle"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/modelask"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Backend is mem0-style memory. It implements [backends.Backend],
@@ -27,9 +26,9 @@ type Backend struct {
 	author string           // the model's name
 	traced backends.Backend // search and add, seen by Eino's callbacks
 
-	calls    lifecycle.Calls
-	learning keylock.Locks[backends.Partition] // held from what the model is shown to what is stored
-	writing  keylock.Locks[backends.Partition] // held while a batch is built and applied
+	calls    work.Calls
+	learning work.Locks[backends.Partition] // held from what the model is shown to what is stored
+	writing  work.Locks[backends.Partition] // held while a batch is built and applied
 }
 
 var (

@@ -12,9 +12,9 @@ import (
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Mode says how messages become memories.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // resolve looks the targets up as they are now. A target that changed since the

@@ -14,9 +14,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // MaxMessage is the longest message that is stored, in bytes. A longer one is

@@ -5,7 +5,7 @@ package mem0
 
 import (
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // standsFor is how many messages a fact may name and still stand for them in an

@@ -7,8 +7,8 @@ import (
 	"context"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // key returns the idempotency key of the call's batch, empty for none.

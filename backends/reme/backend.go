@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/library"
@@ -19,7 +18,8 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/lifecycle"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // typ is the backend's name for Eino's callbacks.
@@ -40,7 +40,7 @@ type Backend struct {
 	recorder *toolmem.Recorder
 	library  *library.Library
 
-	calls  lifecycle.Calls
+	calls  work.Calls
 	traced backends.Backend // search and add, seen by Eino's callbacks
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
@@ -23,6 +22,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Config configures a [Backend]. It is copied by [New]. What the kinds of memory have

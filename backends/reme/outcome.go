@@ -10,9 +10,9 @@ import (
 	"strconv"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // RecordOutcome implements [backends.Judge]: task memory learns from a turn that is in

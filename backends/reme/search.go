@@ -13,7 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/personal"
-	"github.com/einomem/einomem/internal/guard"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // defaultTopK is how many hits a search gives that does not say, maxTopK the most.
@@ -46,7 +46,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	var both errgroup.Group
 	if at.personal != nil && asksFor(q.Kinds, backends.KindPersonal) {
 		both.Go(func() error {
-			return guard.Call("reme: personal memory", func() (err error) {
+			return work.Catch("reme: personal memory", func() (err error) {
 				about, err = b.searchPersonal(ctx, at.target, &q)
 				return err
 			})
@@ -54,7 +54,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	}
 	if at.workspace != nil && (len(q.Kinds) == 0 || asksFor(q.Kinds, experience...)) {
 		both.Go(func() error {
-			return guard.Call("reme: the workspace", func() (err error) {
+			return work.Catch("reme: the workspace", func() (err error) {
 				learnt, err = b.searchExperience(ctx, *at.workspace, &q)
 				return err
 			})

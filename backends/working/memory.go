@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keylock"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // ErrClosed is returned by every method of a [Memory] that was closed. What was
@@ -35,8 +35,8 @@ type Memory struct {
 	cancel context.CancelFunc
 	queue  *queue
 
-	due   *worklist[sessionKey]     // sessions to consolidate
-	locks keylock.Locks[sessionKey] // one consolidation a session in this process
+	due   *worklist[sessionKey]  // sessions to consolidate
+	locks work.Locks[sessionKey] // one consolidation a session in this process
 
 	counters counters
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keylock"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 type queue struct {
 	slots chan struct{}
 	work  *worklist[sessionKey]
-	locks keylock.Locks[sessionKey] // one writer a session
+	locks work.Locks[sessionKey] // one writer a session
 
 	mu    sync.Mutex
 	lanes map[sessionKey]*lane

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/examples/internal/trial"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // remeLibrary is the file, below the folder, whose load is timed.

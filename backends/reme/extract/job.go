@@ -15,7 +15,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/working/budget"
-	"github.com/einomem/einomem/internal/guard"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // task is what is asked in a branch.
@@ -51,7 +51,7 @@ func (e *Extractor) do(ctx context.Context, run *flow.Run, branches [][]job, fai
 		for b, jobs := range branches {
 			if i < len(jobs) {
 				all.Go(func() error {
-					errs[b][i] = guard.Call("extract", func() (err error) {
+					errs[b][i] = work.Catch("extract", func() (err error) {
 						results[b][i], err = e.ask(ctx, run, &jobs[i])
 						return err
 					})

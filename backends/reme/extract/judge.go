@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/guard"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // maxBatch is how many candidates are judged at a time.
@@ -35,7 +35,7 @@ func (e *Extractor) Validate(ctx context.Context, run *flow.Run, candidates []Ca
 	for _, b := range e.batches(candidates) {
 		all.Go(func() error {
 			batch := verdicts[b.from:b.to]
-			err := guard.Call("extract", func() error {
+			err := work.Catch("extract", func() error {
 				e.judge(ctx, run, candidates[b.from:b.to], batch)
 				return nil
 			})

@@ -12,8 +12,8 @@ import (
 
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/guard"
 	"github.com/einomem/einomem/internal/modelanswer"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // minSegmented is how many steps a trajectory must have to be divided by a model.
@@ -35,7 +35,7 @@ func (e *Extractor) segment(ctx context.Context, run *flow.Run, ts []trajectory.
 		}
 		if byModel {
 			all.Go(func() error {
-				errs[i] = guard.Call("extract", func() (err error) {
+				errs[i] = work.Catch("extract", func() (err error) {
 					points[i], err = e.askPoints(ctx, run, &ts[i])
 					return err
 				})

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // adopt makes the memory of an entry one of the workspace: its scope, its id, and

@@ -9,8 +9,8 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // actor is who the history says it was.

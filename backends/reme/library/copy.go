@@ -9,8 +9,8 @@ import (
 	"io"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // CopyRequest asks for a copy of a workspace.

@@ -6,7 +6,7 @@ package library
 import (
 	"reflect"
 
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // lifted are members of a line's metadata that einomem has under another name, or

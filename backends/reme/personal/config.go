@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // DefaultTarget is the name of a user who has none.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/internal/guard"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // filter returns the passages that say something about the user. One that the model
@@ -94,7 +94,7 @@ func each(stretches [][]lineShown, ask func(int, []lineShown) error) []error {
 	errs := make([]error, len(stretches))
 	var all sync.WaitGroup
 	for i, s := range stretches {
-		all.Go(func() { errs[i] = guard.Call("personal", func() error { return ask(i, s) }) })
+		all.Go(func() { errs[i] = work.Catch("personal", func() error { return ask(i, s) }) })
 	}
 	all.Wait()
 	return errs

@@ -12,9 +12,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // intake is what a request brings, after the gate.

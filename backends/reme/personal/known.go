@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // snapshot is what a partition knows about the target at one moment. Its memories

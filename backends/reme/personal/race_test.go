@@ -17,10 +17,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 func TestR13TwoProcessesThatLearnTheSameStoreItOnce(t *testing.T) {

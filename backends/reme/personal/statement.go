@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // statement is one thing learnt about a person, on its way into the store.

@@ -9,9 +9,9 @@ import (
 	"log/slog"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // The defaults of [Config].

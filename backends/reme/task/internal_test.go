@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 func TestWords(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/extract"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // fate is what is to become of a lesson.

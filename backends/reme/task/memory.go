@@ -8,9 +8,9 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/internal/keylock"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // The stages of a report that are this package's own. Those of an extraction stand in
@@ -33,7 +33,7 @@ type Memory struct {
 	config  Config
 	keeper  *keeper.Keeper
 	models  *flow.Models
-	storing keylock.Locks[backends.Partition] // held from what is known to what is stored
+	storing work.Locks[backends.Partition] // held from what is known to what is stored
 }
 
 // New returns task memory over a keeper. A configuration that cannot work is

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
-	"github.com/einomem/einomem/internal/guard"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -125,7 +125,7 @@ func (t *try) resemble(ctx context.Context) error {
 	g.SetLimit(t.m.models.Limits().Concurrency)
 	for i, l := range open {
 		g.Go(func() error {
-			return guard.Call("task", func() (err error) {
+			return work.Catch("task", func() (err error) {
 				hits[i], err = t.search(gctx, l)
 				return err
 			})

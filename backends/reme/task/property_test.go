@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Whatever is learnt in whatever requests, and whatever the model decides about what

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // replayed returns the response of the call that came with the same key before, nil

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // settle turns the verdicts into fates, lesson by lesson. What is the same comes

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Config configures a [Memory]. It is copied by [New].

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // A tool fails in a way that its calls show; without a model the guideline follows

@@ -3,8 +3,8 @@
 
 package toolmem
 
-import "github.com/einomem/einomem/internal/guard"
+import "github.com/einomem/einomem/internal/work"
 
 // guarded runs work of a goroutine of ours and makes an error of a panic, as of
 // Config.Redact: whoever called could not recover it there.
-func guarded(work func() error) error { return guard.Call("toolmem", work) }
+func guarded(f func() error) error { return work.Catch("toolmem", f) }

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Memory is what is known of tools. It owns no goroutine (a [Recorder] does) and is

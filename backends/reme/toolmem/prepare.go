@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/einomem/einomem/backends/keeper"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Why a call is not kept, beside an illegal name.

@@ -22,7 +22,7 @@ import (
 // that it is made later.
 var prepareDecoder = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[backends.Memory]()) })
 
-// decode reads what jsontext.Encode wrote. Anything else means that somebody else wrote
+// decode reads what plan.Encode wrote. Anything else means that somebody else wrote
 // to the key.
 func decode(what, text string, v any) error {
 	err := sonic.ConfigStd.UnmarshalFromString(text, v)

@@ -11,8 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/jsontext"
-	"github.com/einomem/einomem/backends/store/plan"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // commit is a plan on its way to the server.
@@ -156,7 +155,7 @@ type arguments struct {
 func (w *arguments) add(values ...any) { w.list = append(w.list, values...) }
 
 func (w *arguments) json(what string, v any) {
-	text, err := jsontext.Encode(what, v)
+	text, err := plan.Encode(what, v)
 	if err != nil && w.err == nil {
 		w.err = err
 	}

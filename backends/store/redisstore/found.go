@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/plan"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // found is what a plan is made from. Its parts may have been read at different

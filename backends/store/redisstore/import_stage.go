@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store/internal/jsontext"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 var (
@@ -232,7 +232,7 @@ func (im *importer) metaFields() ([]any, error) {
 		}
 	}
 	if h.Embedding != nil {
-		text, err := jsontext.Encode("embedding", h.Embedding)
+		text, err := plan.Encode("embedding", h.Embedding)
 		if err != nil {
 			return nil, err
 		}

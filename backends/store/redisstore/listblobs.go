@@ -12,7 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/nameorder"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // ListBlobs implements [store.Blobs]. A hash has no order: each page reads the
@@ -22,7 +22,7 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix 
 	if err := checkNames(p, id); err != nil {
 		return nil, err
 	}
-	within, err := nameorder.Parse("blob", prefix, page.Cursor)
+	within, err := plan.ParseNames("blob", prefix, page.Cursor)
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: list blobs: %w", err)
 	}
@@ -35,7 +35,7 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix 
 		out = &store.BlobPage{}
 		if size := page.Size(); len(names) > size {
 			names = names[:size]
-			out.Next = nameorder.Cursor(names[size-1])
+			out.Next = plan.NamesCursor(names[size-1])
 		}
 		out.Blobs, err = s.blobSizes(ctx, s.keys(p).session(id), names)
 		return err
@@ -48,7 +48,7 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix 
 
 // blobNames returns the names within a range in order, none if the session is
 // expired.
-func (s *Store) blobNames(ctx context.Context, k sessionKeys, within nameorder.Range) ([]string, error) {
+func (s *Store) blobNames(ctx context.Context, k sessionKeys, within plan.Names) ([]string, error) {
 	var ends *redis.StringCmd
 	var names *redis.StringSliceCmd
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {

@@ -9,16 +9,16 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store/internal/remaining"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // listing is where a listing stands.
 type listing struct {
-	Started   bool              `json:"s,omitempty"`
-	Namespace string            `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
-	Member    string            `json:"m,omitempty"` // of a list of all partitions: the one that is being read
-	Rest      remaining.Numbers `json:"r,omitempty"` // sessions of that partition to come
-	Done      bool              `json:"-"`
+	Started   bool         `json:"s,omitempty"`
+	Namespace string       `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
+	Member    string       `json:"m,omitempty"` // of a list of all partitions: the one that is being read
+	Rest      plan.Numbers `json:"r,omitempty"` // sessions of that partition to come
+	Done      bool         `json:"-"`
 }
 
 // String returns the cursor, empty at the end.

@@ -10,7 +10,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// decode reads what jsontext.Encode wrote. Anything else means that the file was changed
+// decode reads what plan.Encode wrote. Anything else means that the file was changed
 // by somebody else.
 func decode(what string, text []byte, v any) error {
 	if err := json.Unmarshal(text, v); err != nil {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store/internal/jsontext"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // History implements [store.Records].
@@ -42,7 +42,7 @@ func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([
 
 // saveEvent adds an event to the history of its record.
 func (c *conn) saveEvent(part int64, e *backends.Event) error {
-	text, err := jsontext.Encode("event", e)
+	text, err := plan.Encode("event", e)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/jsontext"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // keepKeys is how long an idempotency key is known.
@@ -39,7 +39,7 @@ func (a *applier) replay(b *store.Batch) (*store.Applied, error) {
 
 // remember keeps the key with its results, and forgets keys that are too old.
 func (a *applier) remember(key string, out *store.Applied) error {
-	results, err := jsontext.Encode("results", out.Results)
+	results, err := plan.Encode("results", out.Results)
 	if err != nil {
 		return err
 	}

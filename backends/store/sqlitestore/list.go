@@ -11,7 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/remaining"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // List implements [store.Sessions].
@@ -57,8 +57,8 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 }
 
 // parseListing reads what is left of a list of sessions, by their keys.
-func parseListing(text string) (remaining.Numbers, error) {
-	rest, err := remaining.Parse(text)
+func parseListing(text string) (plan.Numbers, error) {
+	rest, err := plan.ParseNumbers(text)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: list sessions: cursor: %w: not one of this store: %w", backends.ErrInvalid, err)
 	}
@@ -67,7 +67,7 @@ func parseListing(text string) (remaining.Numbers, error) {
 
 // listing reads the keys of the sessions that match, those that changed first
 // coming first.
-func (c *conn) listing(ctx context.Context, q store.SessionQuery, now time.Time) (remaining.Numbers, error) {
+func (c *conn) listing(ctx context.Context, q store.SessionQuery, now time.Time) (plan.Numbers, error) {
 	query, args := `SELECT pk FROM sessions WHERE (expires IS NULL OR expires > ?)`, []any{now.UnixMicro()}
 	if q.Pending {
 		query += ` AND pending = 1`
@@ -79,7 +79,7 @@ func (c *conn) listing(ctx context.Context, q store.SessionQuery, now time.Time)
 		}
 		query, args = query+` AND part = ?`, append(args, part.pk)
 	}
-	var out remaining.Numbers
+	var out plan.Numbers
 	err := c.each(ctx, query+` ORDER BY changed`, args, func(rows *sql.Rows) error {
 		var pk int64
 		if err := rows.Scan(&pk); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/nameorder"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // blobsQuery reads a stretch of the index of names. SQLite knows the length of a
@@ -26,7 +26,7 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, pr
 	if err := checkNames(p, session); err != nil {
 		return nil, err
 	}
-	within, err := nameorder.Parse("blob", prefix, page.Cursor)
+	within, err := plan.ParseNames("blob", prefix, page.Cursor)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: list blobs: %w", err)
 	}
@@ -46,7 +46,7 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, pr
 	}
 	if len(out.Blobs) > size { // one more than asked for: there is a next page
 		out.Blobs = out.Blobs[:size]
-		out.Next = nameorder.Cursor(out.Blobs[size-1].Name)
+		out.Next = plan.NamesCursor(out.Blobs[size-1].Name)
 	}
 	return out, nil
 }

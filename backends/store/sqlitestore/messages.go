@@ -11,7 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/jsontext"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // Append implements [store.Sessions].
@@ -97,7 +97,7 @@ func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, now time.Ti
 		if e.Time.IsZero() {
 			e.Time = now
 		}
-		text, err := jsontext.Encode("message "+e.ID, &e)
+		text, err := plan.Encode("message "+e.ID, &e)
 		if err != nil {
 			return 0, err
 		}

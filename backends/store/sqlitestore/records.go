@@ -10,8 +10,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/jsontext"
-	"github.com/einomem/einomem/backends/store/plan"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // Get implements [store.Records].
@@ -68,7 +67,7 @@ func (c *conn) saveRecord(part partition, w *plan.Write) error {
 	if w.Record == nil {
 		return c.removeRecord(part, w.ID)
 	}
-	text, err := jsontext.Encode("record "+w.ID, &w.Record.Memory)
+	text, err := plan.Encode("record "+w.ID, &w.Record.Memory)
 	if err != nil {
 		return err
 	}

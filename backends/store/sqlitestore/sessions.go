@@ -11,7 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/internal/jsontext"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // sessionRow is a row of the table sessions.
@@ -92,7 +92,7 @@ func (c *conn) session(part partition, session string, now time.Time) (*sessionR
 func (c *conn) saveSession(row *sessionRow, now time.Time) error {
 	row.state.Version++
 	row.state.Updated = now
-	state, err := jsontext.Encode("session "+row.state.ID, &row.state)
+	state, err := plan.Encode("session "+row.state.ID, &row.state)
 	if err != nil {
 		return err
 	}

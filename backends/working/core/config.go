@@ -9,7 +9,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keylock"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config says which blocks there are and where they are kept. It is copied by [New].
@@ -39,7 +39,7 @@ type Config struct {
 type Blocks struct {
 	config  Config
 	text    *phrases
-	writing keylock.Locks[place]
+	writing work.Locks[place]
 }
 
 // New returns the blocks of a configuration, or ErrInvalid for one that lacks the
