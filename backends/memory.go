@@ -4,6 +4,7 @@
 package backends
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -62,6 +63,42 @@ type Memory struct {
 // Active reports whether the memory still holds: neither superseded nor
 // retracted.
 func (m *Memory) Active() bool { return m.SupersededBy == "" && m.Invalidated.IsZero() }
+
+// Clone returns a copy that shares nothing with m that can be changed. Values of
+// Metadata of other types than []any and map[string]any are shared.
+func (m *Memory) Clone() Memory {
+	c := *m
+	c.Metadata, _ = CloneJSON(m.Metadata).(map[string]any)
+	c.Origin.MessageIDs = slices.Clone(m.Origin.MessageIDs)
+	if m.Quality != nil {
+		q := *m.Quality
+		c.Quality = &q
+	}
+	return c
+}
+
+// CloneJSON returns a deep copy of a JSON value, such as metadata, and keeps its type.
+// Lists and objects of other types than []any and map[string]any are shared.
+func CloneJSON(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		if x == nil {
+			return x
+		}
+		c := make(map[string]any, len(x))
+		for k, e := range x {
+			c[k] = CloneJSON(e)
+		}
+		return c
+	case []any:
+		c := make([]any, len(x))
+		for i, e := range x {
+			c[i] = CloneJSON(e)
+		}
+		return c
+	}
+	return v
+}
 
 // Expired reports whether the memory's time is over at now.
 func (m *Memory) Expired(now time.Time) bool { return !m.Expires.IsZero() && !now.Before(m.Expires) }

@@ -67,16 +67,16 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if err := p.calls.Enter("mem0"); err != nil {
-		return nil, err
+	if !p.calls.Enter() {
+		return nil, errClosed
 	}
 	defer p.calls.Leave()
 	return p.search(ctx, r)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if err := p.calls.Enter("mem0"); err != nil {
-		return nil, err
+	if !p.calls.Enter() {
+		return nil, errClosed
 	}
 	defer p.calls.Leave()
 	return p.add(ctx, r)
@@ -137,3 +137,5 @@ func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Sco
 	s.Namespace = p.Namespace
 	return s, p, nil
 }
+
+var errClosed = fmt.Errorf("mem0: the backend is closed: %w", backends.ErrUnavailable)

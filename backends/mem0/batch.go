@@ -11,7 +11,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // batch is one try at storing a plan: the plan against the partition as it is.
@@ -65,7 +64,7 @@ func (t *batch) identify(ctx context.Context) error {
 		if !e.writes() {
 			continue
 		}
-		e.record = &store.Record{Memory: keeper.Clone(&e.memory)}
+		e.record = &store.Record{Memory: e.memory.Clone()}
 		e.record.Created, e.record.Updated = stamp, stamp
 		stamp = stamp.Add(time.Microsecond)
 		if ids := t.backend.config.IDs; ids != nil {
@@ -168,7 +167,7 @@ func (t *batch) items(applied *store.Applied) []backends.Item {
 			item.Memory = e.record.Memory
 			item.Memory.Version = applied.Version
 		case backends.OutcomeRetracted:
-			item.Memory = keeper.Clone(e.now)
+			item.Memory = e.now.Clone()
 			item.Memory.Invalidated, item.Memory.Version = e.at, applied.Version
 		case backends.OutcomeUnchanged:
 			if e.same != nil && e.same.record != nil {
@@ -187,7 +186,7 @@ func (t *batch) items(applied *store.Applied) []backends.Item {
 
 // previous is a memory as it is after next replaced it.
 func previous(m, next *backends.Memory) *backends.Memory {
-	p := keeper.Clone(m)
+	p := m.Clone()
 	p.SupersededBy, p.Version = next.ID, next.Version
 	p.Invalidated = since(next)
 	return &p

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 const (
@@ -45,7 +44,7 @@ func (b *Backend) candidates(ctx context.Context, in *intake, texts []string, n 
 	}
 	out := make([]*backends.Memory, len(facts))
 	for i, m := range facts {
-		c := keeper.Clone(m)
+		c := m.Clone()
 		out[i] = &c
 	}
 	return out, nil

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // resolve looks the targets up as they are now. A target that changed since the
@@ -161,7 +160,7 @@ func (e *entry) known(m *backends.Memory) {
 		e.outcome, e.at = backends.OutcomeRetracted, since(&e.memory)
 		return
 	}
-	e.outcome, e.memory, e.now, e.target = backends.OutcomeUnchanged, keeper.Clone(m), nil, nil
+	e.outcome, e.memory, e.now, e.target = backends.OutcomeUnchanged, m.Clone(), nil, nil
 }
 
 // since returns from when a memory holds.

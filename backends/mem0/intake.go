@@ -16,7 +16,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // MaxMessage is the longest message that is stored, in bytes. A longer one is
@@ -159,7 +158,7 @@ func (in *intake) author(otherwise string) string {
 
 // memory returns what every memory of the call has in common.
 func (in *intake) memory(kind backends.Kind, text string) backends.Memory {
-	metadata, _ := keeper.CloneJSON(in.metadata).(map[string]any)
+	metadata, _ := backends.CloneJSON(in.metadata).(map[string]any)
 	return backends.Memory{
 		Kind: kind, Text: text, Scope: in.scope, Metadata: metadata, Expires: in.req.Expires,
 		Observed: in.now, Origin: backends.Origin{Session: in.scope.SessionID},

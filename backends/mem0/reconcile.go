@@ -10,7 +10,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/modelask"
 )
 
@@ -109,7 +108,7 @@ func (b *Backend) carryOut(in *intake, op *operation, target *backends.Memory) d
 	case verbNone:
 		d := decision{outcome: backends.OutcomeUnchanged, memory: b.fact(in, op)}
 		if target != nil {
-			d.memory = keeper.Clone(target)
+			d.memory = target.Clone()
 		}
 		return d
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // key returns the idempotency key of the call's batch, empty for none.
@@ -58,7 +57,7 @@ func replayedItem(r store.Result, now *backends.Memory) backends.Item {
 	}
 	item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
 	if now != nil {
-		item.Memory = keeper.Clone(now)
+		item.Memory = now.Clone()
 	}
 	return item
 }

@@ -149,17 +149,19 @@ func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if err := p.calls.Enter("reme"); err != nil {
-		return nil, err
+	if !p.calls.Enter() {
+		return nil, errClosed
 	}
 	defer p.calls.Leave()
 	return p.search(ctx, r)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if err := p.calls.Enter("reme"); err != nil {
-		return nil, err
+	if !p.calls.Enter() {
+		return nil, errClosed
 	}
 	defer p.calls.Leave()
 	return p.add(ctx, r)
 }
+
+var errClosed = fmt.Errorf("reme: the backend is closed: %w", backends.ErrUnavailable)

@@ -22,8 +22,8 @@ import (
 // ErrNotFound for a turn that is not there, ErrInvalid for a score that is no number
 // and without a model, and those of Task().Summarize.
 func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
-	if err := b.calls.Enter("reme"); err != nil {
-		return nil, err
+	if !b.calls.Enter() {
+		return nil, errClosed
 	}
 	defer b.calls.Leave()
 	if r == nil {

@@ -10,27 +10,28 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Of returns "- [id] time: text", or "" for a memory without text. An id or a
 // time that is missing is left out. Whatever the memory holds, the line is one
 // line of valid UTF-8 without angle brackets.
 func Of(m *backends.Memory) string {
-	text := clean(m.Text)
-	if text == "" {
+	said := text.Inert(m.Text)
+	if said == "" {
 		return ""
 	}
-	if when := clean(m.WhenToUse); when != "" && when != text {
-		text += " (when: " + when + ")"
+	if when := text.Inert(m.WhenToUse); when != "" && when != said {
+		said += " (when: " + when + ")"
 	}
 	line := "- "
-	if id := clean(m.ID); id != "" {
+	if id := text.Inert(m.ID); id != "" {
 		line += "[" + strings.NewReplacer("[", "(", "]", ")").Replace(id) + "] "
 	}
 	if t := timeOf(m); !t.IsZero() {
 		line += t.UTC().Format(layout(t.UTC())) + ": "
 	}
-	return line + text
+	return line + said
 }
 
 // timeOf returns the time that tells most of a memory: from when it holds, else

@@ -3,7 +3,10 @@
 
 package keeper
 
-import "github.com/einomem/einomem/backends"
+import (
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+)
 
 // Keys returns the keys by which [Keeper.Lookup] finds a memory: those of
 // [ChainKeys], and [TextKey] of what it says. It is made for the Keys of a
@@ -27,8 +30,8 @@ func ChainKeys(m *backends.Memory) []string {
 // TextKey returns the key of the same words: memories of one kind whose WhenToUse
 // and Text differ in nothing but width, case, spaces between words and the sentence's
 // final mark have the same. Numbers always count, and so does a question mark.
-func TextKey(kind backends.Kind, whenToUse, text string) string {
-	return Key("text", string(kind), sameWords(whenToUse), sameWords(text))
+func TextKey(kind backends.Kind, whenToUse, content string) string {
+	return Key("text", string(kind), text.Fold(whenToUse), text.Fold(content))
 }
 
 // Key returns a short key that follows from the parts, the first of which says what

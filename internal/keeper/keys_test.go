@@ -83,7 +83,7 @@ func TestCloneSharesNothing(t *testing.T) {
 		}
 	}
 	m := fresh()
-	c := keeper.Clone(m)
+	c := m.Clone()
 	require.Equal(t, *m, c)
 	*c.Quality = 1
 	c.Origin.MessageIDs[0] = "b"
@@ -92,9 +92,9 @@ func TestCloneSharesNothing(t *testing.T) {
 	require.Equal(t, fresh(), m)
 
 	bare := backends.Memory{ID: "2"}
-	require.Equal(t, bare, keeper.Clone(&bare), "what is absent stays absent")
-	require.Equal(t, map[string]any(nil), keeper.CloneJSON(map[string]any(nil)))
-	require.Nil(t, keeper.CloneJSON(nil))
+	require.Equal(t, bare, bare.Clone(), "what is absent stays absent")
+	require.Equal(t, map[string]any(nil), backends.CloneJSON(map[string]any(nil)))
+	require.Nil(t, backends.CloneJSON(nil))
 }
 
 // The keys of every memory are made when a partition is loaded.
@@ -111,5 +111,16 @@ func BenchmarkKeys(b *testing.B) {
 				keeper.Keys(m)
 			}
 		})
+	}
+}
+
+func TestTextKeyKeepsItsPartsApart(t *testing.T) {
+	keys := map[string]bool{}
+	for _, k := range []string{
+		keeper.TextKey(backends.KindTask, "a", "b"), keeper.TextKey(backends.KindTask, "", "ab"), keeper.TextKey(backends.KindTask, "ab", ""),
+		keeper.TextKey(backends.KindPersonal, "a", "b"), keeper.TextKey(backends.KindTask, "b", "a"), keeper.TextKey("task1:a", "", "b"),
+	} {
+		require.False(t, keys[k])
+		keys[k] = true
 	}
 }

@@ -53,7 +53,7 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 			resp.Next = positionOf(&resp.Memories[n-1]).cursor()
 			break
 		}
-		resp.Memories = append(resp.Memories, Clone(m))
+		resp.Memories = append(resp.Memories, m.Clone())
 	}
 	return resp, nil
 }

@@ -113,7 +113,7 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 	if len(changes) == 0 {
 		return old
 	}
-	merged, _ := CloneJSON(old).(map[string]any)
+	merged, _ := backends.CloneJSON(old).(map[string]any)
 	if merged == nil {
 		merged = map[string]any{}
 	}

@@ -7,12 +7,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-
-	"github.com/einomem/einomem/backends"
 )
 
-// Calls are the calls under way. The zero value is ready. It is safe for concurrent
-// use.
+// Calls are the calls under way, so that what they use is closed after the last of
+// them. The zero value is ready. It is safe for concurrent use.
 type Calls struct {
 	mu     sync.Mutex
 	n      int
@@ -20,16 +18,15 @@ type Calls struct {
 	idle   chan struct{} // closed when the last call ends after Close
 }
 
-// Enter begins a call, which Leave ends. After Close it is backends.ErrUnavailable;
-// who says in the error what is closed.
-func (c *Calls) Enter(who string) error {
+// Enter begins a call, which Leave ends, and reports whether it may: not after Close.
+func (c *Calls) Enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return fmt.Errorf("%s: the backend is closed: %w", who, backends.ErrUnavailable)
+		return false
 	}
 	c.n++
-	return nil
+	return true
 }
 
 // Leave ends a call.
@@ -61,6 +58,6 @@ func (c *Calls) Close(ctx context.Context) error {
 	case <-c.idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("closing: %w", ctx.Err())
+		return fmt.Errorf("closing: %w", context.Cause(ctx))
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // CopyRequest asks for a copy of a workspace.
@@ -75,7 +74,7 @@ func (c *copied) next(ctx context.Context) (*entry, error) {
 			return nil, err
 		}
 	}
-	m := keeper.Clone(c.memories[c.at])
+	m := c.memories[c.at].Clone()
 	c.at++
 	return &entry{record: &store.Record{Memory: m, Vector: c.vectors[m.ID]}, line: c.at, size: len(m.Text) + len(m.WhenToUse)}, nil
 }

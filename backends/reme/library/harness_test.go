@@ -150,7 +150,7 @@ func (w *world) all(s backends.Scope) map[string]backends.Memory {
 	require.NoError(w.t, err)
 	out := map[string]backends.Memory{}
 	for _, m := range list {
-		c := keeper.Clone(m)
+		c := m.Clone()
 		c.Version = 0
 		out[c.ID] = c
 	}

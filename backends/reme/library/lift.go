@@ -6,7 +6,7 @@ package library
 import (
 	"reflect"
 
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends"
 )
 
 // lifted are members of a line's metadata that einomem has under another name, or
@@ -33,7 +33,7 @@ func lift(metadata map[string]any) {
 	for _, l := range lifted {
 		v := liftable(metadata, l.inside, l.from)
 		if _, taken := metadata[l.to]; v != nil && !taken {
-			metadata[l.to] = keeper.CloneJSON(v)
+			metadata[l.to] = backends.CloneJSON(v)
 		}
 	}
 }

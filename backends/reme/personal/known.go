@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // snapshot is what a partition knows about the target at one moment. Its memories
@@ -170,6 +169,6 @@ func inTurn(a, b []*backends.Memory, n int) []*backends.Memory {
 
 // shownMemory is a copy that lasts while the store changes.
 func shownMemory(m *backends.Memory) *backends.Memory {
-	c := keeper.Clone(m)
+	c := m.Clone()
 	return &c
 }

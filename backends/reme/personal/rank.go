@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // rank orders the pool by type and time, fills it up and cuts it to what was asked
@@ -75,7 +74,7 @@ func (q *retrieval) ofTheTime(ctx context.Context, hits []backends.Hit, periods 
 	slices.SortStableFunc(found, func(a, b *backends.Memory) int { return b.Observed.Compare(a.Observed) })
 	var out []backends.Hit
 	for _, m := range found[:min(places, len(found))] {
-		out = append(out, backends.Hit{Memory: keeper.Clone(m)})
+		out = append(out, backends.Hit{Memory: m.Clone()})
 	}
 	return out, nil
 }

@@ -27,7 +27,7 @@ type party struct {
 	other *statement
 }
 
-func (s *statement) copy() backends.Memory { return keeper.Clone(&s.memory) }
+func (s *statement) copy() backends.Memory { return s.memory.Clone() }
 
 func (s *statement) textKey() string { return wordsOf(&s.memory) }
 

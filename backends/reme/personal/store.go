@@ -171,7 +171,7 @@ func (d *Draft) again(ctx context.Context, applied *store.Applied) (*SummaryResp
 	for _, r := range applied.Results {
 		item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
 		if m := now[r.ID]; m != nil {
-			item.Memory = keeper.Clone(m)
+			item.Memory = m.Clone()
 		}
 		resp.Items = append(resp.Items, item)
 	}

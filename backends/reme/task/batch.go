@@ -40,7 +40,7 @@ func (t *try) batch(ctx context.Context) (*batch, error) {
 	for _, l := range t.lessons {
 		switch {
 		case l.fate == fateAdd:
-			c := &change{record: &store.Record{Memory: keeper.Clone(&l.memory)}}
+			c := &change{record: &store.Record{Memory: l.memory.Clone()}}
 			b.added[l] = c
 			b.changes = append(b.changes, c)
 		case l.fate == fateMerge && l.known != nil:
@@ -97,8 +97,8 @@ func (b *batch) touch(ctx context.Context) error {
 		if !rec.Active() || keyOf(&rec.Memory) != keyOf(known[rec.ID]) {
 			continue
 		}
-		before := keeper.Clone(&rec.Memory)
-		rec.Memory = keeper.Clone(&rec.Memory)
+		before := rec.Memory.Clone()
+		rec.Memory = rec.Memory.Clone()
 		c := &change{record: &rec, before: &before}
 		b.touched[rec.ID] = c
 		b.changes = append(b.changes, c)
@@ -113,7 +113,7 @@ func (b *batch) touch(ctx context.Context) error {
 // counts of the memory, and what both know about themselves.
 func (b *batch) join(c *change, l *lesson) {
 	v := b.try.joins(l)
-	next := keeper.Clone(&l.memory)
+	next := l.memory.Clone()
 	next.WhenToUse, next.Text = v.WhenToUse, v.Content
 	if end := c.before.Expires; end.IsZero() || !next.Expires.IsZero() && end.After(next.Expires) {
 		next.Expires = end // of the two the one that holds longer

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -186,7 +185,7 @@ func (t *try) search(ctx context.Context, l *lesson) ([]backends.Hit, error) {
 func (t *try) counted(l *lesson, hits []backends.Hit) bool {
 	for i := range hits {
 		if m := &hits[i].Memory; keyOf(m) == l.key || bears(m, l.key) {
-			known := keeper.Clone(&hits[i].Memory)
+			known := hits[i].Memory.Clone()
 			l.fate, l.known = fateKnown, &known
 			return true
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // replayed returns the response of the call that came with the same key before, nil
@@ -43,9 +42,9 @@ func (m *Memory) replay(ctx context.Context, d *Draft, applied *store.Applied) (
 	for _, r := range applied.Results {
 		item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
 		if mem := now[r.ID]; mem != nil { // else it was deleted since
-			item.Memory = keeper.Clone(mem)
+			item.Memory = mem.Clone()
 			if item.Outcome == backends.OutcomeAdded || item.Outcome == backends.OutcomeSuperseded {
-				resp.Memories = append(resp.Memories, keeper.Clone(mem))
+				resp.Memories = append(resp.Memories, mem.Clone())
 			}
 		}
 		resp.Items = append(resp.Items, item)

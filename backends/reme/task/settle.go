@@ -177,7 +177,7 @@ func unite(a, b *backends.Memory) {
 	}
 	for key, v := range b.Metadata {
 		if _, there := a.Metadata[key]; !there && key != MetaFreq && key != MetaUtility && key != MetaCorroborated && key != MetaSameAs {
-			a.Metadata[key] = keeper.CloneJSON(v)
+			a.Metadata[key] = backends.CloneJSON(v)
 		}
 	}
 	if b.Quality != nil && (a.Quality == nil || *a.Quality < *b.Quality) {

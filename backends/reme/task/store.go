@@ -10,7 +10,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // maxTries is how often a draft is held against a workspace that others change at
@@ -108,7 +107,7 @@ func (b *batch) response(applied *store.Applied) *SummaryResponse {
 			c.record.Supersedes = c.before.ID
 		}
 		if c.fresh() {
-			resp.Memories = append(resp.Memories, keeper.Clone(&c.record.Memory))
+			resp.Memories = append(resp.Memories, c.record.Memory.Clone())
 		}
 	}
 	for _, l := range b.try.lessons {
@@ -120,7 +119,7 @@ func (b *batch) response(applied *store.Applied) *SummaryResponse {
 // item tells what became of one lesson.
 func (b *batch) item(l *lesson) backends.Item {
 	if c := b.added[l]; c != nil {
-		return backends.Item{Outcome: backends.OutcomeAdded, Memory: keeper.Clone(&c.record.Memory)}
+		return backends.Item{Outcome: backends.OutcomeAdded, Memory: c.record.Memory.Clone()}
 	}
 	if l.known == nil { // it went where its twin went
 		item := b.item(l.twin)
@@ -129,16 +128,16 @@ func (b *batch) item(l *lesson) backends.Item {
 	}
 	c := b.touched[l.known.ID]
 	if c == nil {
-		return backends.Item{Outcome: backends.OutcomeUnchanged, Memory: keeper.Clone(l.known)}
+		return backends.Item{Outcome: backends.OutcomeUnchanged, Memory: l.known.Clone()}
 	}
-	item := backends.Item{Outcome: backends.OutcomeUnchanged, Memory: keeper.Clone(&c.record.Memory)}
+	item := backends.Item{Outcome: backends.OutcomeUnchanged, Memory: c.record.Memory.Clone()}
 	switch {
 	case c.merged == l:
-		previous := keeper.Clone(c.before)
+		previous := c.before.Clone()
 		previous.SupersededBy, previous.Version = c.record.ID, c.record.Version
 		item.Outcome, item.Previous = backends.OutcomeSuperseded, &previous
 	case c.merged == nil && l.changes():
-		previous := keeper.Clone(c.before)
+		previous := c.before.Clone()
 		item.Outcome, item.Previous = backends.OutcomeUpdated, &previous
 	}
 	return item

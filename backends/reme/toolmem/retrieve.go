@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // RetrieveRequest asks what is known of tools: by name, by a task, or both.
@@ -178,7 +177,7 @@ func (m *Memory) tool(ctx context.Context, p backends.Partition, r *RetrieveRequ
 	t := &Tool{Name: name, Statistics: m.statistics(name, calls, log, c), New: c.unseen(log)}
 	t.Statistics.Truncated = !r.Since.IsZero() && (len(log.calls) > last || log.more(r.Since))
 	if known {
-		memory := keeper.Clone(&c.record.Memory)
+		memory := c.record.Memory.Clone()
 		t.Guideline, t.Memory = m.redact(c.guideline()), &memory
 	}
 	if r.WithCalls {

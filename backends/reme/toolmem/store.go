@@ -93,7 +93,7 @@ func (m *Memory) commit(ctx context.Context, d *Draft, batch *store.Batch, puts 
 		return err
 	}
 	for i, t := range puts {
-		stored := keeper.Clone(&batch.Mutations[i].Record.Memory)
+		stored := batch.Mutations[i].Record.Memory.Clone()
 		stored.Version = applied.Version
 		t.Memory = &stored
 	}

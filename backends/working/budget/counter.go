@@ -3,7 +3,11 @@
 
 package budget
 
-import "github.com/cloudwego/eino/schema"
+import (
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/text"
+)
 
 // Counter counts tokens. It must be safe for concurrent use, and should be cheap:
 // every message of a context goes through it at every call of a model.
@@ -22,8 +26,8 @@ const (
 )
 
 // Estimate counts without any model's vocabulary: by the letters, digits, marks and
-// spaces of a text (see estimate.go), in one pass, without allocation, at some 0.8
-// GB/s of ASCII and 0.4 GB/s of Chinese. It never counts less for more text.
+// spaces of a text (see text.Tokens), in one pass, without allocation.
+// It never counts less for more text.
 //
 // It is fitted to o200k_base, the vocabulary of OpenAI's models since GPT-4o, and
 // errs on the high side, because a budget is to hold. How far it is off, in percent,
@@ -50,7 +54,7 @@ const (
 // Older vocabularies, as cl100k_base of GPT-4, split what is not English more: for
 // these, or where the window is to be used to the last token, give a [Tokenizer],
 // or a smaller [Budget.Window].
-var Estimate Counter = Tokenizer(estimateText)
+var Estimate Counter = Tokenizer(text.Tokens)
 
 // Tokenizer returns a counter that counts texts with count, such as the length of
 // what a tokenizer returns, and messages as their texts plus 4 for the message and
@@ -85,8 +89,8 @@ func (t tokenizer) Message(m *schema.Message) int {
 	return n
 }
 
-func (t tokenizer) part(kind schema.ChatMessagePartType, text string) int {
-	n := t(text)
+func (t tokenizer) part(kind schema.ChatMessagePartType, s string) int {
+	n := t(s)
 	if kind != schema.ChatMessagePartTypeText && kind != "" {
 		n += mediaTokens
 	}

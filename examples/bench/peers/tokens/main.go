@@ -25,7 +25,7 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 )
 
-const texts = "../../../backends/working/budget/testdata/*.txt"
+const texts = "../../../internal/text/testdata/*.txt"
 
 func main() {
 	if err := run(os.Stdout, texts, os.Getenv("EINOMEM_LOCOMO")); err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package keeper
+package text
 
 import (
 	"strings"
@@ -10,9 +10,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// sameWords brings texts that are made of the same words to one form, which is for
-// comparing alone.
-func sameWords(s string) string {
+// Fold normalises a text for comparison alone: two texts have the same one if they differ
+// in nothing but width, case, spaces between words and the mark at the sentence's end.
+// Numbers always count, and so does a question mark.
+func Fold(s string) string {
 	s = strings.Map(foldCase, compatible(s))
 	return withoutFinalMark(strings.Join(strings.Fields(s), " "))
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package keeper_test
+package text_test
 
 import (
 	"strings"
@@ -12,13 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 )
 
-func textKey(s string) string { return keeper.TextKey(backends.KindTask, "", s) }
-
-func TestTheSameWordsHaveOneKey(t *testing.T) {
+func TestFoldIsEqualForTheSameWords(t *testing.T) {
 	for _, tc := range [][]string{
 		{"The user likes tea.", "the user likes tea", " The  user\tlikes\ntea. ", "THE USER LIKES TEA!", "The user likes tea...", "The user likes tea…"},
 		{"Ｔｈｅ　ｕｓｅｒ　ｌｉｋｅｓ　ｔｅａ．", "the user likes tea"},
@@ -33,12 +30,12 @@ func TestTheSameWordsHaveOneKey(t *testing.T) {
 		{"...", "…"},
 	} {
 		for _, s := range tc[1:] {
-			require.Equal(t, textKey(tc[0]), textKey(s), "%q and %q", tc[0], s)
+			require.Equal(t, text.Fold(tc[0]), text.Fold(s), "%q and %q", tc[0], s)
 		}
 	}
 }
 
-func TestDifferentWordsHaveDifferentKeys(t *testing.T) {
+func TestFoldDiffersForDifferentWords(t *testing.T) {
 	for _, tc := range [][2]string{
 		{"My budget is $1200", "My budget is $12000"},
 		{"It costs 3.5", "It costs 35"}, {"v1.2", "v12"}, {"-5 degrees", "5 degrees"}, {"50%", "50"},
@@ -48,18 +45,7 @@ func TestDifferentWordsHaveDifferentKeys(t *testing.T) {
 		{"written in C#", "written in C"}, {"written in C++", "written in C"}, {"run git add .", "run git add"}, {"cd .", "cd .."}, {"cd ..", "cd"}, {"ls /", "ls"},
 		{"Maße", "Masse"}, {"tea", "teas"}, {"now here", "nowhere"}, {"resume", "résumé"}, {"αί", "άι"}, {"αι", "ᾳ"}, {".", "!"}, {"", "."},
 	} {
-		require.NotEqual(t, textKey(tc[0]), textKey(tc[1]), "%q and %q", tc[0], tc[1])
-	}
-}
-
-func TestTextKeyKeepsItsPartsApart(t *testing.T) {
-	keys := map[string]bool{}
-	for _, k := range []string{
-		keeper.TextKey(backends.KindTask, "a", "b"), keeper.TextKey(backends.KindTask, "", "ab"), keeper.TextKey(backends.KindTask, "ab", ""),
-		keeper.TextKey(backends.KindPersonal, "a", "b"), keeper.TextKey(backends.KindTask, "b", "a"), keeper.TextKey("task1:a", "", "b"),
-	} {
-		require.False(t, keys[k])
-		keys[k] = true
+		require.NotEqual(t, text.Fold(tc[0]), text.Fold(tc[1]), "%q and %q", tc[0], tc[1])
 	}
 }
 
@@ -95,26 +81,26 @@ func spelled(t *rapid.T, words []string) string {
 }
 
 // Two texts have one key if and only if they are the same words in the same order.
-func TestTextKeyProperty(t *testing.T) {
+func TestFoldIsEqualOnlyForTheSameWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		some := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 6)
 		a := some.Draw(t, "a")
 		b := some.Draw(t, "b")
-		require.Equal(t, textKey(spelled(t, a)), textKey(spelled(t, a)), "%q", a)
+		require.Equal(t, text.Fold(spelled(t, a)), text.Fold(spelled(t, a)), "%q", a)
 		same := strings.Join(a, " ") == strings.Join(b, " ")
-		require.Equal(t, same, textKey(spelled(t, a)) == textKey(spelled(t, b)), "%q and %q", a, b)
+		require.Equal(t, same, text.Fold(spelled(t, a)) == text.Fold(spelled(t, b)), "%q and %q", a, b)
 		if len(a) > 0 {
 			i := rapid.IntRange(0, len(a)-1).Draw(t, "at")
 			other := append([]string(nil), a...)
 			other[i] = rapid.SampledFrom(vocabulary).Filter(func(s string) bool { return s != a[i] }).Draw(t, "other")
-			require.NotEqual(t, textKey(spelled(t, a)), textKey(spelled(t, other)), "%q and %q", a, other)
+			require.NotEqual(t, text.Fold(spelled(t, a)), text.Fold(spelled(t, other)), "%q and %q", a, other)
 		}
 	})
 }
 
 // Whatever the text, its key is that of the text in capitals wherever the capitals
 // are those letters again, and a text never loses its digits.
-func FuzzTextKey(f *testing.F) {
+func FuzzFold(f *testing.F) {
 	for _, s := range []string{"", ".", "The user likes tea.", "用户喜欢茶。", "10²", "½", "①", "ǅ", "ß", "a\u0301\u0345", "１２", "㍘", "ﬁne"} {
 		f.Add(s)
 	}
@@ -122,13 +108,13 @@ func FuzzTextKey(f *testing.F) {
 		if !utf8.ValidString(s) {
 			return // no store keeps it
 		}
-		if upper := strings.ToUpper(s); !strings.ContainsRune(s, '\u0345') && strings.EqualFold(upper, s) && textKey(s) != textKey(upper) {
+		if upper := strings.ToUpper(s); !strings.ContainsRune(s, '\u0345') && strings.EqualFold(upper, s) && text.Fold(s) != text.Fold(upper) {
 			t.Errorf("%q and %q", s, upper)
 		}
-		if textKey(s) != textKey("  "+s+"\n") {
+		if text.Fold(s) != text.Fold("  "+s+"\n") {
 			t.Errorf("%q: spaces count", s)
 		}
-		if textKey(s) == textKey(s+" 7") || textKey("7"+s) == textKey("8"+s) {
+		if text.Fold(s) == text.Fold(s+" 7") || text.Fold("7"+s) == text.Fold("8"+s) {
 			t.Errorf("%q: numbers do not count", s)
 		}
 	})

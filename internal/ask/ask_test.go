@@ -1,0 +1,245 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/testmodel"
+)
+
+type operation struct {
+	Op       string         `json:"op" alias:"event,action" jsonschema:"enum=add,enum=retract"`
+	Text     string         `json:"text" alias:"fact,memory"`
+	Index    *int           `json:"index,omitempty" alias:"id"`
+	Messages []int          `json:"messages,omitempty"`
+	Tags     []string       `json:"tags,omitempty"`
+	Sure     float64        `json:"confidence,omitempty"`
+	Valid    bool           `json:"valid,omitempty"`
+	Rest     map[string]any `json:"-"`
+}
+
+func (o *operation) Check() error {
+	if o.Op == "" && o.Text == "" {
+		return errors.New("has neither op nor text")
+	}
+	return nil
+}
+
+type operations struct {
+	Operations []operation `json:"operations" alias:"memories"`
+}
+
+var question = &ask.Question{System: "be brief", User: "what is new?", Tool: "remember", Purpose: "changes the memory"}
+
+func begin(t *testing.T, m model.BaseChatModel, l ask.Limits) *ask.Run {
+	t.Helper()
+	asked, err := ask.New(&ask.Config{Name: "test", Model: m})
+	require.NoError(t, err)
+	return asked.Begin(l)
+}
+
+func answerOf(t *testing.T, replies ...testmodel.Reply) (*ask.Answer[operations], backends.Usage, error) {
+	t.Helper()
+	r := begin(t, testmodel.New(replies...), ask.Limits{})
+	a, err := ask.For[operations](t.Context(), r, question, nil)
+	return a, r.Usage(), err
+}
+
+func one(n int) *int { return &n }
+
+func TestAnswersAreDecodedAsModelsMeanThem(t *testing.T) {
+	tea := operation{Op: "add", Text: "likes tea"}
+	for name, c := range map[string]struct {
+		reply testmodel.Reply
+		want  []operation
+	}{
+		"a call":                   {testmodel.Call("1", "remember", `{"operations":[{"op":"add","text":"likes tea"}]}`), []operation{tea}},
+		"under a wrong name":       {testmodel.Call("1", "functions.remember", `{"operations":[{"op":"add","text":"likes tea"}]}`), []operation{tea}},
+		"text with thoughts":       {testmodel.Text("<think>{</think>Sure:\n```json\n{'operations':[{'op':'add','text':'likes tea'},]}\n```"), []operation{tea}},
+		"a bare list":              {testmodel.Text(`[{"op":"add","text":"likes tea"}]`), []operation{tea}},
+		"a single entry":           {testmodel.Text(`{"operations":{"op":"add","text":"likes tea"}}`), []operation{tea}},
+		"an entry without a list":  {testmodel.Text(`{"op":"add","text":"likes tea"}`), []operation{tea}},
+		"a list written as a text": {testmodel.Text(`{"operations":"[{\"op\":\"add\",\"text\":\"likes tea\"}]"}`), []operation{tea}},
+		"other names":              {testmodel.Text(`{"memories":[{"event":"add","fact":"likes tea"}]}`), []operation{tea}},
+		"numbers in quotes": {testmodel.Text(`{"operations":[{"op":"add","text":"t","index":"[3]","messages":"2","tags":"a, b；c","confidence":"0.5","valid":"True"}]}`),
+			[]operation{{Op: "add", Text: "t", Index: one(3), Messages: []int{2}, Tags: []string{"a", "b", "c"}, Sure: 0.5, Valid: true}}},
+		"more than was asked for": {testmodel.Text(`{"operations":[{"op":"add","text":"t","why":{"n":1}}]}`), []operation{{Op: "add", Text: "t", Rest: map[string]any{"why": map[string]any{"n": 1.0}}}}},
+		"nothing":                 {testmodel.Text(`{"operations":[]}`), nil},
+		"null":                    {testmodel.Text(`{"operations":null}`), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, usage, err := answerOf(t, c.reply)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, a.Value.Operations)
+			assert.Empty(t, a.Bad)
+			assert.Equal(t, 1, usage.ModelCalls)
+		})
+	}
+}
+
+func TestSeveralCallsAreOneAnswer(t *testing.T) {
+	two := func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		call := func(arguments string) schema.ToolCall {
+			return schema.ToolCall{Function: schema.FunctionCall{Name: "remember", Arguments: arguments}}
+		}
+		return schema.AssistantMessage("", []schema.ToolCall{call(`{"operations":[{"op":"add","text":"a"}]}`), call(`{"operations":[{"op":"add","text":"b"}]}`)}), nil
+	}
+	a, _, err := answerOf(t, two)
+	require.NoError(t, err)
+	require.Len(t, a.Value.Operations, 2)
+}
+
+func TestEntriesThatCannotBeDecodedAreReportedBesideTheOthers(t *testing.T) {
+	a, _, err := answerOf(t, testmodel.Text(`{"operations":[{"op":"add","text":"t"},{"op":"add","text":12},{"tags":["x"]},"words"]}`))
+	require.NoError(t, err)
+	require.Len(t, a.Value.Operations, 1)
+	require.Len(t, a.Bad, 3)
+	assert.Equal(t, ask.Bad{Raw: `{"op":"add","text":12}`, Err: a.Bad[0].Err}, a.Bad[0])
+	assert.EqualError(t, a.Bad[0].Err, `"text" is no text`)
+	assert.EqualError(t, a.Bad[1].Err, "has neither op nor text")
+}
+
+func TestAnAnswerThatCannotBeUsedIsExplainedOnce(t *testing.T) {
+	m := testmodel.New(testmodel.Text("none"), testmodel.Call("1", "remember", `{"operations":[]}`))
+	r := begin(t, m, ask.Limits{})
+	_, err := ask.For[operations](t.Context(), r, question, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 2, r.Usage().ModelCalls)
+	assert.Contains(t, m.Calls()[1][1].Content, "What was wrong: the answer holds no JSON")
+
+	refused := 0
+	r = begin(t, testmodel.New(testmodel.Text("{}")), ask.Limits{})
+	_, err = ask.For(t.Context(), r, question, func(*operations) error { refused++; return errors.New("not enough") })
+	require.ErrorIs(t, err, backends.ErrModel)
+	require.ErrorContains(t, err, "not enough")
+	assert.Equal(t, 2, refused)
+}
+
+func TestHalfAnAnswerIsNone(t *testing.T) {
+	cut := func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		return &schema.Message{Content: `{"operations":[]}`, ResponseMeta: &schema.ResponseMeta{FinishReason: "length"}}, nil
+	}
+	for _, reply := range []testmodel.Reply{cut, testmodel.Call("1", "remember", `{"operations":[{"op":"add"`), testmodel.Text(`{"operations":[{"op":"add","text":"I love trav`), testmodel.Text("")} {
+		_, _, err := answerOf(t, reply)
+		require.ErrorIs(t, err, backends.ErrModel)
+	}
+}
+
+func TestAModelThatCannotBeAskedIsUnavailable(t *testing.T) {
+	for name, reply := range map[string]testmodel.Reply{
+		"an error": testmodel.Fail(errors.New("down")),
+		"a panic":  func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { panic("boo") },
+		"nothing":  func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, usage, err := answerOf(t, reply)
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.NotErrorIs(t, err, backends.ErrModel)
+			assert.Equal(t, 1, usage.ModelCalls)
+		})
+	}
+	_, err := ask.New(&ask.Config{Name: "test"})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+func TestACancelledContextIsNoOutage(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := testmodel.New(func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
+		cancel()
+		return nil, ctx.Err()
+	})
+	r := begin(t, m, ask.Limits{})
+	for range 2 { // under way, and before
+		_, err := ask.For[operations](ctx, r, question, nil)
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, backends.ErrUnavailable)
+	}
+	assert.Len(t, m.Calls(), 1)
+}
+
+func TestTheModelIsForcedToCallTheTool(t *testing.T) {
+	var seen *model.Options
+	m := testmodel.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+		seen = o
+		return schema.AssistantMessage("{}", nil), nil
+	})
+	_, err := ask.For[operations](t.Context(), begin(t, m, ask.Limits{}), question, nil)
+	require.NoError(t, err)
+	require.NotNil(t, seen.ToolChoice)
+	assert.Equal(t, schema.ToolChoiceForced, *seen.ToolChoice)
+	assert.Equal(t, "be brief\n\nAnswer with one call of the tool remember.", m.Calls()[0][0].Content)
+}
+
+// plainModel is a chat model that calls no tools.
+type plainModel struct{ model.BaseChatModel }
+
+func TestAModelWithoutToolsIsShownTheJSON(t *testing.T) {
+	m := testmodel.New(testmodel.Text("{}"))
+	zh := *question
+	zh.Language = backends.Chinese
+	_, err := ask.For[operations](t.Context(), begin(t, plainModel{m}, ask.Limits{}), &zh, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "be brief\n\n只回答 JSON，格式如下： "+`{"operations":[{"op":"add|retract","text":"…","index":0,"messages":[0],"tags":["…"],"confidence":0.0,"valid":true}]}`, m.Calls()[0][0].Content)
+}
+
+func TestTextIsWithoutThoughts(t *testing.T) {
+	r := begin(t, testmodel.New(testmodel.Text("<think>hm</think>"), testmodel.Text("<think>hm</think> done ")), ask.Limits{})
+	answer, err := ask.Text(t.Context(), r, &ask.Question{System: "s", User: "u"}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "done", answer)
+	assert.Equal(t, 2, r.Usage().ModelCalls)
+}
+
+func TestLimitsBoundCallsAndTokens(t *testing.T) {
+	reply := func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		return &schema.Message{Content: "{}", ResponseMeta: &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: 90, CompletionTokens: 8}}}, nil
+	}
+	for _, l := range []ask.Limits{{Calls: 1}, {Tokens: 99}} {
+		m := testmodel.New(reply)
+		r := begin(t, m, l)
+		_, err := ask.For[operations](t.Context(), r, question, nil)
+		require.NoError(t, err)
+		_, err = ask.For[operations](t.Context(), r, question, nil)
+		require.ErrorIs(t, err, ask.ErrLimit)
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		assert.Len(t, m.Calls(), 1)
+		r.Embedded(3)
+		assert.Equal(t, backends.Usage{ModelCalls: 1, PromptTokens: 90, CompletionTokens: 8, EmbeddedTexts: 3}, r.Usage())
+	}
+	// The repeat of a refused answer counts.
+	_, err := ask.For(t.Context(), begin(t, testmodel.New(reply), ask.Limits{Calls: 1}), question, func(*operations) error { return errors.New("no") })
+	require.ErrorIs(t, err, ask.ErrLimit)
+}
+
+func TestCallsAtTheSameTimeAreBounded(t *testing.T) {
+	var now, most atomic.Int64
+	m := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		most.Store(max(most.Load(), now.Add(1)))
+		defer now.Add(-1)
+		return schema.AssistantMessage("{}", nil), nil
+	})
+	asked, err := ask.New(&ask.Config{Name: "test", Model: m, Concurrency: 2})
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			_, err := ask.For[operations](t.Context(), asked.Begin(ask.Limits{}), question, nil)
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	assert.LessOrEqual(t, most.Load(), int64(2))
+}

@@ -1,0 +1,254 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrClosed is returned by a [Queue] that was closed.
+var ErrClosed = errors.New("the queue is closed")
+
+// QueueConfig configures a [Queue].
+type QueueConfig[K comparable, V any] struct {
+	Size    int // values that may wait; at least 1
+	Workers int // keys that are handled at the same time; at least 1
+	Batch   int // values of a key that are handed over at once; 0 is 1
+
+	// Handle works on the oldest values of a key. failures is how often they failed
+	// before. After an error they keep their place, and are tried again after
+	// Pause(failures+1): what can never succeed it reports, and returns nil.
+	Handle func(ctx context.Context, k K, values []V, failures int) error
+	// Pause is how long to wait after so many failures in a row.
+	Pause func(failures int) time.Duration
+}
+
+// Queue hands values to a handler in the background: in order within a key, several
+// keys at a time, and never more of them than its size. It is safe for concurrent use.
+// Close it: it owns goroutines.
+type Queue[K comparable, V any] struct {
+	cfg     QueueConfig[K, V]
+	ctx     context.Context // of the workers
+	cancel  context.CancelFunc
+	slots   chan struct{}
+	list    *List[K]
+	locks   Locks[K] // one handler a key
+	workers sync.WaitGroup
+	closing chan struct{}
+	close   sync.Once
+
+	mu      sync.Mutex
+	waiting map[K]*backlog[V]
+}
+
+// backlog is what waits under one key.
+type backlog[V any] struct {
+	values   []V
+	failures int // of the first values, in a row
+}
+
+// NewQueue returns a queue at work. The values of ctx go with the handler's context;
+// its cancellation does not.
+func NewQueue[K comparable, V any](ctx context.Context, cfg QueueConfig[K, V]) *Queue[K, V] {
+	q := &Queue[K, V]{
+		cfg: cfg, slots: make(chan struct{}, cfg.Size), list: NewList[K](),
+		closing: make(chan struct{}), waiting: make(map[K]*backlog[V]),
+	}
+	q.ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	for range cfg.Workers {
+		q.workers.Go(q.work)
+	}
+	return q
+}
+
+// Push takes a value. It returns at once unless the queue is full: then it waits for
+// room until ctx ends. After Close it is [ErrClosed].
+func (q *Queue[K, V]) Push(ctx context.Context, k K, v V) error {
+	select {
+	case <-q.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case q.slots <- struct{}{}: // even if ctx is done
+		q.add(k, v)
+		return nil
+	default:
+	}
+	select {
+	case q.slots <- struct{}{}:
+		q.add(k, v)
+		return nil
+	case <-q.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("the queue of %d is full: %w", cap(q.slots), context.Cause(ctx))
+	}
+}
+
+// Do handles what waits under k, and then calls f, with no handler of k beside it. An
+// error of what waits comes before f, which is then not called.
+func (q *Queue[K, V]) Do(ctx context.Context, k K, f func() error) error {
+	unlock, err := q.locks.Lock(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := q.drain(ctx, k); err != nil {
+		return fmt.Errorf("what was queued before comes first: %w", err)
+	}
+	return f()
+}
+
+// Flush handles all that waits now, and returns what failed, which stays.
+func (q *Queue[K, V]) Flush(ctx context.Context) error {
+	q.mu.Lock()
+	keys := make([]K, 0, len(q.waiting))
+	for k := range q.waiting {
+		keys = append(keys, k)
+	}
+	q.mu.Unlock()
+	var errs []error
+	for _, k := range keys {
+		unlock, err := q.locks.Lock(ctx, k)
+		if err == nil {
+			err = q.drain(ctx, k)
+			unlock()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Waiting returns the values that were taken and not handled yet, those of a key in
+// their order.
+func (q *Queue[K, V]) Waiting() []V {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var out []V
+	for _, b := range q.waiting {
+		out = append(out, b.values...)
+	}
+	return out
+}
+
+// Stop refuses new values and ends the workers once what they are at is done, or with
+// ctx: then it is cancelled, and Stop waits no longer than grace for it. What is still
+// waiting stays; [Queue.Flush] may be called after Stop.
+func (q *Queue[K, V]) Stop(ctx context.Context, grace time.Duration) error {
+	q.close.Do(func() {
+		close(q.closing)
+		q.list.Close()
+	})
+	done := make(chan struct{})
+	go func() { defer close(done); q.workers.Wait() }()
+	select {
+	case <-done:
+		q.cancel()
+		return nil
+	case <-ctx.Done():
+	}
+	q.cancel()
+	select {
+	case <-done:
+	case <-time.After(grace):
+	}
+	return context.Cause(ctx)
+}
+
+func (q *Queue[K, V]) add(k K, v V) {
+	q.mu.Lock()
+	b := q.waiting[k]
+	if b == nil {
+		b = &backlog[V]{}
+		q.waiting[k] = b
+	}
+	b.values = append(b.values, v)
+	first := len(b.values) == 1
+	q.mu.Unlock()
+	if first { // else a worker is at it, or a pause runs
+		q.list.Add(k)
+	}
+}
+
+func (q *Queue[K, V]) work() {
+	for {
+		k, ok := q.list.Get()
+		if !ok {
+			return
+		}
+		if unlock, err := q.locks.Lock(q.ctx, k); err == nil {
+			err = q.drain(q.ctx, k)
+			unlock()
+			if err != nil && q.ctx.Err() == nil {
+				q.list.AddAfter(k, q.cfg.Pause(q.failures(k)))
+			}
+		}
+		q.list.Done(k)
+	}
+}
+
+// drain handles all that waits under a key, whose lock the caller holds. The first
+// error leaves the rest where it is.
+func (q *Queue[K, V]) drain(ctx context.Context, k K) error {
+	for {
+		values, failures := q.first(k)
+		if len(values) == 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if err := q.cfg.Handle(ctx, k, values, failures); err != nil {
+			q.failed(k, ctx.Err() == nil)
+			return err
+		}
+		q.pop(k, len(values))
+	}
+}
+
+func (q *Queue[K, V]) first(k K) (values []V, failures int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.waiting[k]
+	if b == nil {
+		return nil, 0
+	}
+	return slices.Clone(b.values[:min(len(b.values), max(q.cfg.Batch, 1))]), b.failures
+}
+
+func (q *Queue[K, V]) pop(k K, n int) {
+	q.mu.Lock()
+	b := q.waiting[k]
+	b.failures, b.values = 0, b.values[n:]
+	if len(b.values) == 0 {
+		delete(q.waiting, k)
+	}
+	q.mu.Unlock()
+	for range n {
+		<-q.slots
+	}
+}
+
+func (q *Queue[K, V]) failed(k K, counts bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if b := q.waiting[k]; b != nil && counts {
+		b.failures++
+	}
+}
+
+func (q *Queue[K, V]) failures(k K) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if b := q.waiting[k]; b != nil {
+		return b.failures
+	}
+	return 0
+}

@@ -1,0 +1,198 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package work_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/einomem/einomem/internal/work"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestCatchMakesAnErrorOfAPanic(t *testing.T) {
+	require.EqualError(t, work.Catch("the counter", func() error { panic("boo") }), "the counter: panic: boo")
+	require.ErrorIs(t, work.Catch("the counter", func() error { return context.Canceled }), context.Canceled)
+	require.NoError(t, work.Catch("the counter", func() error { return nil }))
+}
+
+func TestCloseWaitsForTheCallsUnderWay(t *testing.T) {
+	var calls work.Calls
+	require.True(t, calls.Enter())
+	require.True(t, calls.Enter())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, calls.Close(ended), context.Canceled, "two are under way")
+	closed := make(chan error, 1)
+	go func() { closed <- calls.Close(t.Context()) }()
+	calls.Leave()
+	select {
+	case <-closed:
+		t.Fatal("closed with a call under way")
+	default:
+	}
+	calls.Leave()
+	require.NoError(t, <-closed)
+	require.NoError(t, calls.Close(ended), "nothing is under way")
+	require.False(t, calls.Enter(), "no call begins after Close")
+}
+
+func TestLocksExcludeByKey(t *testing.T) {
+	var locks work.Locks[string]
+	unlock, err := locks.Lock(t.Context(), "a")
+	require.NoError(t, err)
+	other, err := locks.Lock(t.Context(), "b")
+	require.NoError(t, err, "another key is free")
+	other()
+	_, ok := locks.TryLock("a")
+	require.False(t, ok)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = locks.Lock(ended, "a")
+	require.ErrorIs(t, err, context.Canceled)
+	unlock()
+	unlock, ok = locks.TryLock("a")
+	require.True(t, ok)
+	unlock()
+}
+
+func TestAListGivesAKeyToOneWorkerAtATime(t *testing.T) {
+	l := work.NewList[int]()
+	var running [4]atomic.Int32
+	var workers, adders sync.WaitGroup
+	for range 3 {
+		workers.Go(func() {
+			for {
+				k, ok := l.Get()
+				if !ok {
+					return
+				}
+				assert.EqualValues(t, 1, running[k].Add(1))
+				running[k].Add(-1)
+				l.Done(k)
+			}
+		})
+	}
+	for range 8 {
+		adders.Go(func() {
+			for i := range 200 {
+				l.Add(i % 4)
+			}
+		})
+	}
+	adders.Wait()
+	l.Close()
+	workers.Wait()
+}
+
+func TestAListHoldsAKeyOnceAndOnceMoreIfAddedDuringTheWork(t *testing.T) {
+	l := work.NewList[string]()
+	defer l.Close()
+	l.Add("a")
+	l.Add("b")
+	l.Add("a")
+	next := func() string { k, _ := l.Get(); return k }
+	assert.Equal(t, "a", next())
+	l.Add("a") // while it is worked on
+	l.Add("a")
+	l.Done("a")
+	assert.Equal(t, "b", next())
+	assert.Equal(t, "a", next())
+	l.Done("a")
+	l.AddAfter("late", time.Hour)
+	l.AddAfter("soon", time.Hour)
+	l.AddAfter("soon", time.Millisecond) // the newer one counts
+	assert.Equal(t, "soon", next())
+	l.Cancel("late")
+	l.AddAfter("now", 0)
+	assert.Equal(t, "now", next())
+}
+
+// queueOf returns a queue that is stopped with the test.
+func queueOf(t *testing.T, size, batch int, handle func(context.Context, string, []int, int) error) *work.Queue[string, int] {
+	q := work.NewQueue(t.Context(), work.QueueConfig[string, int]{
+		Size: size, Workers: 2, Batch: batch, Handle: handle, Pause: func(int) time.Duration { return time.Millisecond },
+	})
+	t.Cleanup(func() { assert.NoError(t, q.Stop(context.Background(), time.Second)) })
+	return q
+}
+
+func TestAQueueKeepsTheOrderOfAKeyThroughFailures(t *testing.T) {
+	var mu sync.Mutex
+	got := map[string][]int{}
+	q := queueOf(t, 100, 3, func(_ context.Context, k string, values []int, failures int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if values[0]%5 == 0 && failures < 2 {
+			return errors.New("not yet")
+		}
+		got[k] = append(got[k], values...)
+		return nil
+	})
+	var want []int
+	for i := range 40 {
+		want = append(want, i)
+		for _, k := range []string{"a", "b"} {
+			require.NoError(t, q.Push(t.Context(), k, i))
+		}
+	}
+	for q.Flush(t.Context()) != nil {
+	}
+	assert.Equal(t, map[string][]int{"a": want, "b": want}, got)
+	assert.Empty(t, q.Waiting())
+}
+
+func TestAFullQueueMakesPushWait(t *testing.T) {
+	open := make(chan struct{})
+	q := queueOf(t, 1, 1, func(context.Context, string, []int, int) error { <-open; return nil })
+	require.NoError(t, q.Push(t.Context(), "a", 1))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, q.Push(ended, "a", 2), context.Canceled)
+	close(open)
+	require.NoError(t, q.Push(t.Context(), "a", 2))
+}
+
+func TestDoComesAfterWhatWaits(t *testing.T) {
+	var got []string
+	away := errors.New("away")
+	err := away
+	q := queueOf(t, 10, 1, func(_ context.Context, _ string, values []int, _ int) error {
+		if err == nil {
+			got = append(got, fmt.Sprint(values))
+		}
+		return err
+	})
+	unlocked := func() error { got = append(got, "f"); return nil }
+	require.NoError(t, q.Push(t.Context(), "a", 1))
+	require.ErrorIs(t, q.Do(t.Context(), "a", unlocked), away)
+	require.NoError(t, q.Stop(t.Context(), 0))
+	require.ErrorIs(t, q.Push(t.Context(), "a", 2), work.ErrClosed)
+	assert.Equal(t, []int{1}, q.Waiting())
+	err = nil
+	require.NoError(t, q.Do(t.Context(), "a", unlocked), "what waits may still be drained")
+	assert.Equal(t, []string{"[1]", "f"}, got)
+}
+
+func TestStopCancelsWhatTakesTooLong(t *testing.T) {
+	q := work.NewQueue(t.Context(), work.QueueConfig[string, int]{
+		Size: 1, Workers: 1, Pause: func(int) time.Duration { return time.Hour },
+		Handle: func(ctx context.Context, _ string, _ []int, _ int) error { <-ctx.Done(); return ctx.Err() },
+	})
+	require.NoError(t, q.Push(t.Context(), "a", 1))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, q.Stop(ended, time.Minute), context.Canceled)
+	assert.Equal(t, []int{1}, q.Waiting())
+}
