@@ -13,7 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // Each answer is written as it comes, the whole turn at its end.
@@ -39,7 +39,7 @@ func TestTheMiddlewareRecordsATurnAsItGrows(t *testing.T) {
 
 func TestTurnsOfOneAgentFollowEachOther(t *testing.T) {
 	m := newMemory(t, nil)
-	agent := newAgent(t, "a", testmodel.New(), m.with)
+	agent := newAgent(t, "a", testkit.New(), m.with)
 	history := say("one")
 	for _, next := range []string{"two", "three"} {
 		drain(t, newRunner(agent, false, nil).Run(context.Background(), history))
@@ -52,7 +52,7 @@ func TestTurnsOfOneAgentFollowEachOther(t *testing.T) {
 func TestWithoutALogNothingIsRecorded(t *testing.T) {
 	m := newMemory(t, func(c *hooks.Config) { c.Log = nil })
 	require.Nil(t, m.AgentMiddleware().AfterChatModel)
-	chat := testmodel.New()
+	chat := testkit.New()
 	drain(t, m.WrapRunner(newRunner(newAgent(t, "a", chat, m.with), true, nil)).Query(context.Background(), "hi"))
 	require.Equal(t, 1, notes(chat.Calls()[0]))
 	require.NoError(t, m.Finish(context.Background(), say("hi")))
@@ -70,7 +70,7 @@ func TestTheScopeOfARunStays(t *testing.T) {
 		}})
 		m.with(cfg)
 	}
-	drain(t, m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(), change), false, nil)).Query(context.Background(), "hi"))
+	drain(t, m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(), change), false, nil)).Query(context.Background(), "hi"))
 	require.Equal(t, backends.Scope{AgentID: "bot"}, m.log.recorded()[0].Scope)
 	require.Equal(t, backends.Scope{AgentID: "bot"}, m.backend.searches[0].Scope)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -52,8 +52,8 @@ func ExampleHooks_WrapRunner() {
 }
 
 // repeating is a model that repeats the first message it is given.
-func repeating() *testmodel.Chat {
-	return testmodel.New(func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
+func repeating() *testkit.Chat {
+	return testkit.New(func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
 		return schema.AssistantMessage(in[0].Content, nil), nil
 	})
 }

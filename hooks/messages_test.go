@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -130,7 +130,7 @@ func TestMessageModifierIsIdempotentAndChangesNothing(t *testing.T) {
 
 func TestAGraphRemembers(t *testing.T) {
 	m := newMemory(t, nil)
-	chat := testmodel.New()
+	chat := testkit.New()
 	chain := compose.NewChain[[]*schema.Message, *schema.Message]().
 		AppendLambda(compose.InvokableLambda(m.Prepare)).AppendChatModel(chat)
 	r, err := chain.Compile(context.Background())
@@ -143,7 +143,7 @@ func TestAGraphRemembers(t *testing.T) {
 // A handler of the agent calls Prepare and Finish inside a run that is wrapped.
 func TestPrepareAndFinishLeaveAWrappedRunAlone(t *testing.T) {
 	m := newMemory(t, nil)
-	chat := testmodel.New()
+	chat := testkit.New()
 	own := func(cfg *adk.ChatModelAgentConfig) {
 		cfg.Middlewares = []adk.AgentMiddleware{{
 			BeforeChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) (err error) {

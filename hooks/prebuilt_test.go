@@ -16,64 +16,64 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // tree is an agent tree and the models in it.
 type tree struct {
 	agent  adk.Agent
-	models []*testmodel.Chat // all of them see the memory at every call
-	turn   []string          // what is recorded of the turn, in any order if unordered
+	models []*testkit.Chat // all of them see the memory at every call
+	turn   []string        // what is recorded of the turn, in any order if unordered
 	any    bool
 }
 
 func sequential(t *testing.T) tree {
-	one, two := testmodel.New(testmodel.Call("c", "echo", `{"q":"1"}`), testmodel.Text("one")), testmodel.New(testmodel.Text("two"))
+	one, two := testkit.New(testkit.Call("c", "echo", `{"q":"1"}`), testkit.Text("one")), testkit.New(testkit.Text("two"))
 	a, err := adk.NewSequentialAgent(context.Background(), &adk.SequentialAgentConfig{Name: "seq", Description: "d",
 		SubAgents: []adk.Agent{newAgent(t, "a1", one, nil, echoTool(t)), newAgent(t, "a2", two, nil)}})
 	require.NoError(t, err)
-	return tree{a, []*testmodel.Chat{one, two}, []string{"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant: one", "assistant: two"}, false}
+	return tree{a, []*testkit.Chat{one, two}, []string{"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant: one", "assistant: two"}, false}
 }
 
 func loop(t *testing.T) tree {
-	m := testmodel.New(testmodel.Text("one"), testmodel.Text("two"))
+	m := testkit.New(testkit.Text("one"), testkit.Text("two"))
 	a, err := adk.NewLoopAgent(context.Background(), &adk.LoopAgentConfig{Name: "loop", Description: "d", MaxIterations: 2,
 		SubAgents: []adk.Agent{newAgent(t, "a", m, nil)}})
 	require.NoError(t, err)
-	return tree{a, []*testmodel.Chat{m}, []string{"user: hi", "assistant: one", "assistant: two"}, false}
+	return tree{a, []*testkit.Chat{m}, []string{"user: hi", "assistant: one", "assistant: two"}, false}
 }
 
 func parallel(t *testing.T) tree {
-	one, two := testmodel.New(testmodel.Text("one")), testmodel.New(testmodel.Call("c", "echo", `{"q":"1"}`), testmodel.Text("two"))
+	one, two := testkit.New(testkit.Text("one")), testkit.New(testkit.Call("c", "echo", `{"q":"1"}`), testkit.Text("two"))
 	a, err := adk.NewParallelAgent(context.Background(), &adk.ParallelAgentConfig{Name: "par", Description: "d",
 		SubAgents: []adk.Agent{newAgent(t, "a1", one, nil), newAgent(t, "a2", two, nil, echoTool(t))}})
 	require.NoError(t, err)
-	return tree{a, []*testmodel.Chat{one, two}, []string{"user: hi", "assistant: one", "assistant:  calls echo", "tool: echo:1", "assistant: two"}, true}
+	return tree{a, []*testkit.Chat{one, two}, []string{"user: hi", "assistant: one", "assistant:  calls echo", "tool: echo:1", "assistant: two"}, true}
 }
 
 func supervised(t *testing.T) tree {
-	boss := testmodel.New(testmodel.Call("c", "transfer_to_agent", `{"agent_name":"worker"}`), testmodel.Text("all done"))
-	worker := testmodel.New(testmodel.Text("worked"))
+	boss := testkit.New(testkit.Call("c", "transfer_to_agent", `{"agent_name":"worker"}`), testkit.Text("all done"))
+	worker := testkit.New(testkit.Text("worked"))
 	a, err := supervisor.New(context.Background(), &supervisor.Config{Supervisor: newAgent(t, "boss", boss, nil), SubAgents: []adk.Agent{newAgent(t, "worker", worker, nil)}})
 	require.NoError(t, err)
-	return tree{a, []*testmodel.Chat{boss, worker}, []string{"user: hi", "assistant: worked", "assistant: all done"}, false}
+	return tree{a, []*testkit.Chat{boss, worker}, []string{"user: hi", "assistant: worked", "assistant: all done"}, false}
 }
 
 func deepAgent(t *testing.T) tree {
-	m := testmodel.New(
-		testmodel.Call("c1", "write_todos", `{"todos":[{"content":"c","activeForm":"a","status":"pending"}]}`),
-		testmodel.Text("done"))
+	m := testkit.New(
+		testkit.Call("c1", "write_todos", `{"todos":[{"content":"c","activeForm":"a","status":"pending"}]}`),
+		testkit.Text("done"))
 	a, err := deep.New(context.Background(), &deep.Config{Name: "deep", Description: "d", ChatModel: m})
 	require.NoError(t, err)
-	return tree{a, []*testmodel.Chat{m}, []string{"user: hi", "assistant:  calls write_todos",
+	return tree{a, []*testkit.Chat{m}, []string{"user: hi", "assistant:  calls write_todos",
 		`tool: Updated todo list to [{"content":"c","activeForm":"a","status":"pending"}]`, "assistant: done"}, false}
 }
 
 func planExecute(t *testing.T) tree {
 	ctx := context.Background()
-	plan := testmodel.New(testmodel.Call("c", "plan", `{"steps":["s1"]}`))
-	execute := testmodel.New(testmodel.Text("step done"))
-	replan := testmodel.New(testmodel.Call("c", "respond", `{"response":"bye"}`))
+	plan := testkit.New(testkit.Call("c", "plan", `{"steps":["s1"]}`))
+	execute := testkit.New(testkit.Text("step done"))
+	replan := testkit.New(testkit.Call("c", "respond", `{"response":"bye"}`))
 	p, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{ToolCallingChatModel: plan})
 	require.NoError(t, err)
 	e, err := planexecute.NewExecutor(ctx, &planexecute.ExecutorConfig{Model: execute,
@@ -83,7 +83,7 @@ func planExecute(t *testing.T) tree {
 	require.NoError(t, err)
 	a, err := planexecute.New(ctx, &planexecute.Config{Planner: p, Executor: e, Replanner: r})
 	require.NoError(t, err)
-	return tree{a, []*testmodel.Chat{plan, execute, replan},
+	return tree{a, []*testkit.Chat{plan, execute, replan},
 		[]string{"user: hi", `assistant: {"steps":["s1"]}`, "assistant: step done", `assistant: {"response":"bye"}`}, false}
 }
 
@@ -126,9 +126,9 @@ func TestT17_EveryAgentTreeHasMemoryThroughTheRunner(t *testing.T) {
 // Deep's general agent carries the middlewares of the main one, and runs in a tool.
 func TestDeepsOwnSubAgentRecallsAndNeverRecords(t *testing.T) {
 	m := newMemory(t, nil)
-	model := testmodel.New(
-		testmodel.Call("c1", "task", `{"subagent_type":"general-purpose","description":"do it"}`),
-		testmodel.Text("sub"), testmodel.Text("done"))
+	model := testkit.New(
+		testkit.Call("c1", "task", `{"subagent_type":"general-purpose","description":"do it"}`),
+		testkit.Text("sub"), testkit.Text("done"))
 	a, err := deep.New(context.Background(), &deep.Config{Name: "deep", Description: "d", ChatModel: model, Middlewares: []adk.AgentMiddleware{m.AgentMiddleware()}})
 	require.NoError(t, err)
 	drain(t, m.WrapRunner(newRunner(a, false, nil)).Query(context.Background(), "hi"))

@@ -16,13 +16,13 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 var approved = []string{"user: hi", "assistant:  calls ask", "tool: approved", "assistant: done"}
 
-func approvalModel() *testmodel.Chat {
-	return testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Text("done"))
+func approvalModel() *testkit.Chat {
+	return testkit.New(testkit.Call("c", "ask", "{}"), testkit.Text("done"))
 }
 
 // An interrupted turn is completed under its id, in the same process or another:
@@ -33,7 +33,7 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 			for _, streaming := range []bool{false, true} {
 				t.Run(where+", "+how, func(t *testing.T) {
 					m := newMemory(t, nil)
-					store, chat := &testmodel.Checkpoints{}, approvalModel()
+					store, chat := &testkit.Checkpoints{}, approvalModel()
 					start := func(m *memory) (run func() *adk.AsyncIterator[*adk.AgentEvent], resume func() (*adk.AsyncIterator[*adk.AgentEvent], error)) {
 						change := m.with
 						if how == "runner" {
@@ -85,8 +85,8 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 
 func TestATurnInterruptedTwiceIsCompleted(t *testing.T) {
 	m := newMemory(t, nil)
-	chat := testmodel.New(testmodel.Call("c1", "ask", "{}"), testmodel.Call("c2", "ask", "{}"), testmodel.Text("done"))
-	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, &testmodel.Checkpoints{}))
+	chat := testkit.New(testkit.Call("c1", "ask", "{}"), testkit.Call("c2", "ask", "{}"), testkit.Text("done"))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, &testkit.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	for range 2 {
 		it, err := r.ResumeWithParams(context.Background(), "cp", &adk.ResumeParams{})
@@ -103,8 +103,8 @@ func TestATurnInterruptedTwiceIsCompleted(t *testing.T) {
 
 func TestAResumeThatFailsCanBeRepeated(t *testing.T) {
 	m := newMemory(t, nil)
-	chat := testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Fail(errors.New("down")), testmodel.Text("done"))
-	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, &testmodel.Checkpoints{}))
+	chat := testkit.New(testkit.Call("c", "ask", "{}"), testkit.Fail(errors.New("down")), testkit.Text("done"))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, nil, askTool(t)), false, &testkit.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)
@@ -122,9 +122,9 @@ func TestAResumeThatFailsCanBeRepeated(t *testing.T) {
 func TestInterruptsOfParallelAgentsAreOneTurn(t *testing.T) {
 	m := newMemory(t, nil)
 	par, err := adk.NewParallelAgent(context.Background(), &adk.ParallelAgentConfig{Name: "par", Description: "d",
-		SubAgents: []adk.Agent{newAgent(t, "a1", approvalModel(), nil, askTool(t)), newAgent(t, "a2", testmodel.New(testmodel.Text("meanwhile")), nil)}})
+		SubAgents: []adk.Agent{newAgent(t, "a1", approvalModel(), nil, askTool(t)), newAgent(t, "a2", testkit.New(testkit.Text("meanwhile")), nil)}})
 	require.NoError(t, err)
-	r := m.WrapRunner(newRunner(par, false, &testmodel.Checkpoints{}))
+	r := m.WrapRunner(newRunner(par, false, &testkit.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestAnInterruptWithoutACheckpointLeavesAnOpenTurn(t *testing.T) {
 
 func TestAResumeWithoutAnOpenTurnRecordsWhatItSees(t *testing.T) {
 	m := newMemory(t, nil)
-	store := &testmodel.Checkpoints{}
+	store := &testkit.Checkpoints{}
 	agent := newAgent(t, "a", approvalModel(), nil, askTool(t))
 	drain(t, newRunner(agent, false, store).Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := m.WrapRunner(newRunner(agent, false, store)).Resume(context.Background(), "cp")
@@ -164,7 +164,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 		}})
 		m.with(cfg)
 	}
-	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, change, askTool(t)), false, &testmodel.Checkpoints{}))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", chat, change, askTool(t)), false, &testkit.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 // agent's memory because the resume names nobody.
 func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) {
 	m := newMemory(t, func(c *hooks.Config) { c.Scope = backends.Scope{AgentID: "bot"} })
-	r := m.WrapRunner(newRunner(newAgent(t, "a", approvalModel(), nil, askTool(t)), false, &testmodel.Checkpoints{}))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", approvalModel(), nil, askTool(t)), false, &testkit.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp"), hooks.WithScopeOption(ann)))
 	before := len(m.log.recorded())
 	it, err := r.Resume(context.Background(), "cp")
@@ -193,7 +193,7 @@ func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) 
 // Eino panics where a checkpoint does not fit the agent (issue 1246).
 func TestAPanicOfResumeIsAnError(t *testing.T) {
 	m := newMemory(t, nil)
-	store := &testmodel.Checkpoints{}
+	store := &testkit.Checkpoints{}
 	a := &scripted{asks: true, resume: func() { panic("does not fit") }}
 	r := m.WrapRunner(newRunner(a, false, store))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))

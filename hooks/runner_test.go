@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // scripted is an agent that sends the events it is given.
@@ -77,7 +77,7 @@ func TestStreamsThatFailAreNotRecorded(t *testing.T) {
 	m := newMemory(t, nil)
 	read := make(chan struct{})
 	close(read)
-	failing := &slowModel{Chat: testmodel.New(), proceed: read, err: errors.New("cut")}
+	failing := &slowModel{Chat: testkit.New(), proceed: read, err: errors.New("cut")}
 	retry := func(cfg *adk.ChatModelAgentConfig) {
 		cfg.ModelRetryConfig = &adk.ModelRetryConfig{MaxRetries: 1, IsRetryAble: func(context.Context, error) bool { return true }}
 	}
@@ -105,7 +105,7 @@ func TestAnIteratorThatNobodyReadsIsRecordedAllTheSame(t *testing.T) {
 	recorded := make(chan struct{})
 	m := newMemory(t, nil)
 	m.log.onRecord = func(context.Context) { close(recorded) }
-	m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(), nil), true, nil)).Query(context.Background(), "hi")
+	m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(), nil), true, nil)).Query(context.Background(), "hi")
 	<-recorded
 }
 
@@ -124,7 +124,7 @@ func TestTheRunnersScope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t, nil)
-			drain(t, m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(), m.with), false, nil)).Query(c.ctx, "hi", c.opts...))
+			drain(t, m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(), m.with), false, nil)).Query(c.ctx, "hi", c.opts...))
 			require.Equal(t, c.want, m.log.recorded()[0].Scope)
 			require.Equal(t, c.want, m.backend.searches[0].Scope)
 			m.fine(t)
@@ -148,7 +148,7 @@ func TestWithoutAScopeThereIsNoMemory(t *testing.T) {
 					cfg.Scope = backends.Scope{}
 				}
 			})
-			out := drain(t, m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(), nil), false, nil)).Query(context.Background(), "hi", c.opts...))
+			out := drain(t, m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(), nil), false, nil)).Query(context.Background(), "hi", c.opts...))
 			require.Equal(t, []string{"assistant: ok"}, out)
 			require.Empty(t, m.backend.queries())
 			require.Empty(t, m.log.recorded())
@@ -178,7 +178,7 @@ func TestMiddlewareAndRunnerTogetherWorkOnce(t *testing.T) {
 // back without another search.
 func TestALostNoteOfAWrappedRunIsRestored(t *testing.T) {
 	m := newMemory(t, nil)
-	chat := testmodel.New()
+	chat := testkit.New()
 	own := func(cfg *adk.ChatModelAgentConfig) {
 		m.with(cfg)
 		cfg.GenModelInput = func(context.Context, string, *adk.AgentInput) ([]*schema.Message, error) {

@@ -9,12 +9,12 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // slowModel streams two words and waits between them for proceed.
 type slowModel struct {
-	*testmodel.Chat
+	*testkit.Chat
 	proceed <-chan struct{}
 	err     error // instead of the second word
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -35,7 +35,7 @@ func TestT01_BracesNeverReachTheInstruction(t *testing.T) {
 	naive := func(cfg *adk.ChatModelAgentConfig) {
 		cfg.Middlewares = []adk.AgentMiddleware{{AdditionalInstruction: "remember: {secret}"}}
 	}
-	chat := testmodel.New()
+	chat := testkit.New()
 	drain(t, newRunner(newAgent(t, "a", chat, naive), false, nil).Query(context.Background(), "hi", values))
 	require.True(t, sees(chat.Calls()[0], "S3CRET"), "the trap is gone from this Eino")
 
@@ -44,7 +44,7 @@ func TestT01_BracesNeverReachTheInstruction(t *testing.T) {
 		require.NotContains(t, m.AgentMiddleware().AdditionalInstruction, "{")
 		require.NotContains(t, m.AgentMiddleware().AdditionalInstruction, "}")
 		m.backend.texts = []string{`likes {"tea": 1} and {secret}`}
-		chat := testmodel.New()
+		chat := testkit.New()
 		out := drain(t, newRunner(newAgent(t, "a", chat, m.with), false, nil).Query(context.Background(), "hi", values))
 		require.Equal(t, []string{"assistant: ok"}, out)
 		require.True(t, sees(chat.Calls()[0], `likes {"tea": 1} and {secret}`))
@@ -54,8 +54,8 @@ func TestT01_BracesNeverReachTheInstruction(t *testing.T) {
 	}
 }
 
-func threeCalls() *testmodel.Chat {
-	return testmodel.New(testmodel.Call("c1", "echo", `{"q":"1"}`), testmodel.Call("c2", "echo", `{"q":"2"}`), testmodel.Text("done"))
+func threeCalls() *testkit.Chat {
+	return testkit.New(testkit.Call("c1", "echo", `{"q":"1"}`), testkit.Call("c2", "echo", `{"q":"2"}`), testkit.Text("done"))
 }
 
 // The hook runs before every call of the model, and what it adds stays.
@@ -108,14 +108,14 @@ func TestT02_AVanishedNoteIsInjectedAgain(t *testing.T) {
 // that would speak as the agent (trap T3).
 func TestT03_ABackendsModelCallsStayOutOfTheEvents(t *testing.T) {
 	m := newMemory(t, func(c *hooks.Config) { c.AwaitWrite = true })
-	inner := testmodel.New(testmodel.Text("REWRITTEN QUERY"))
+	inner := testkit.New(testkit.Text("REWRITTEN QUERY"))
 	m.backend.find = func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
 		_, err := inner.Generate(ctx, say("x"))
 		return nil, err
 	}
 	m.log.onRecord = func(ctx context.Context) { _, _ = inner.Generate(ctx, say("y")) }
 	for _, tools := range [][]tool.BaseTool{nil, {echoTool(t)}} {
-		out := drain(t, newRunner(newAgent(t, "a", testmodel.New(), m.with, tools...), false, nil).Query(context.Background(), "hi"))
+		out := drain(t, newRunner(newAgent(t, "a", testkit.New(), m.with, tools...), false, nil).Query(context.Background(), "hi"))
 		require.Equal(t, []string{"assistant: ok"}, out)
 	}
 	require.Len(t, inner.Calls(), 4)
@@ -141,7 +141,7 @@ func TestT04_HooksLeaveTheAgentsStateAlone(t *testing.T) {
 			return nil
 		}}}
 	}
-	drain(t, newRunner(newAgent(t, "a", testmodel.New(), naive), false, nil).Query(context.Background(), "hi"))
+	drain(t, newRunner(newAgent(t, "a", testkit.New(), naive), false, nil).Query(context.Background(), "hi"))
 	<-got
 	require.True(t, entered.Load())
 
@@ -163,7 +163,7 @@ func TestT06_NoSessionValueIsWritten(t *testing.T) {
 			return nil
 		}})
 	}
-	r := m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(), last), false, nil))
+	r := m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(), last), false, nil))
 	drain(t, r.Query(context.Background(), "hi"))
 	require.NotNil(t, seen)
 	require.Empty(t, seen)
@@ -179,7 +179,7 @@ func TestT09_AnEditAfterTheModelIsNotSeen(t *testing.T) {
 			return nil
 		}}}
 	}
-	out := drain(t, newRunner(newAgent(t, "a", testmodel.New(testmodel.Text("said")), naive), false, nil).Query(context.Background(), "hi"))
+	out := drain(t, newRunner(newAgent(t, "a", testkit.New(testkit.Text("said")), naive), false, nil).Query(context.Background(), "hi"))
 	require.Equal(t, "assistant: said", out[len(out)-1], "the trap is gone from this Eino")
 
 	requireReadOnly(t, schema.AssistantMessage("said", nil), true)
@@ -224,7 +224,7 @@ func TestT12_ToolsComeInASliceOfTheirOwn(t *testing.T) {
 	other := func(cfg *adk.ChatModelAgentConfig) {
 		cfg.Middlewares = []adk.AgentMiddleware{{AdditionalTools: []tool.BaseTool{askTool(t)}}}
 	}
-	newAgent(t, "a", testmodel.New(), other, spare...)
+	newAgent(t, "a", testkit.New(), other, spare...)
 	require.NotNil(t, spare[:2][1], "the trap is gone from this Eino")
 	spare[:2][1] = nil
 
@@ -243,9 +243,9 @@ func TestT13_TheCallersHistoryStaysAsItIs(t *testing.T) {
 	m := newMemory(t, nil)
 	history := []*schema.Message{schema.UserMessage("hi")}
 	for range 2 {
-		r := m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(), m.with), false, nil))
+		r := m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(), m.with), false, nil))
 		drain(t, r.Run(context.Background(), history))
-		drain(t, newRunner(newAgent(t, "a", testmodel.New(), m.with), false, nil).Run(context.Background(), history))
+		drain(t, newRunner(newAgent(t, "a", testkit.New(), m.with), false, nil).Run(context.Background(), history))
 	}
 	require.Equal(t, []*schema.Message{schema.UserMessage("hi")}, history)
 }
@@ -253,8 +253,8 @@ func TestT13_TheCallersHistoryStaysAsItIs(t *testing.T) {
 // What other agents did arrives in the user's role.
 func TestT16_RetoldTransfersAreNotWhatTheUserSaid(t *testing.T) {
 	m := newMemory(t, nil)
-	first := newAgent(t, "first", testmodel.New(testmodel.Text("one")), nil)
-	chat := testmodel.New(testmodel.Text("two"))
+	first := newAgent(t, "first", testkit.New(testkit.Text("one")), nil)
+	chat := testkit.New(testkit.Text("two"))
 	second := newAgent(t, "second", chat, m.with)
 	seq, err := adk.NewSequentialAgent(context.Background(), &adk.SequentialAgentConfig{Name: "seq", Description: "d", SubAgents: []adk.Agent{first, second}})
 	require.NoError(t, err)
@@ -279,12 +279,12 @@ func TestT18_ABlankSystemMessageIsDropped(t *testing.T) {
 		cfg.Instruction = ""
 		cfg.Middlewares = append(cfg.Middlewares, adk.AgentMiddleware{})
 	}
-	chat := testmodel.New()
+	chat := testkit.New()
 	drain(t, newRunner(newAgent(t, "a", chat, bare), false, nil).Query(context.Background(), "hi"))
 	require.Equal(t, schema.System, chat.Calls()[0][0].Role, "the trap is gone from this Eino")
 
 	m := newMemory(t, func(c *hooks.Config) { c.Plan = modes.Plan{} })
-	chat = testmodel.New()
+	chat = testkit.New()
 	drain(t, newRunner(newAgent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { bare(cfg); m.with(cfg) }), false, nil).Query(context.Background(), "hi"))
 	require.Equal(t, []string{"user: hi"}, lines(chat.Calls()[0]))
 }
@@ -294,14 +294,14 @@ func TestT19_HooksReturnNoErrors(t *testing.T) {
 	naive := func(cfg *adk.ChatModelAgentConfig) {
 		cfg.Middlewares = []adk.AgentMiddleware{{AfterChatModel: func(context.Context, *adk.ChatModelAgentState) error { return errors.New("down") }}}
 	}
-	out := drain(t, newRunner(newAgent(t, "a", testmodel.New(), naive), false, nil).Query(context.Background(), "hi"))
+	out := drain(t, newRunner(newAgent(t, "a", testkit.New(), naive), false, nil).Query(context.Background(), "hi"))
 	require.Contains(t, out[len(out)-1], "error: ", "the trap is gone from this Eino")
 
 	for _, scope := range []backends.Scope{ann, {}, {Namespace: "n"}} {
 		m := newMemory(t, func(c *hooks.Config) { c.Scope = scope })
 		m.backend.find = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("down") }
 		m.log.err = backends.ErrUnavailable
-		out := drain(t, newRunner(newAgent(t, "a", testmodel.New(), m.with), false, nil).Query(context.Background(), "hi"))
+		out := drain(t, newRunner(newAgent(t, "a", testkit.New(), m.with), false, nil).Query(context.Background(), "hi"))
 		require.Equal(t, []string{"assistant: ok"}, out)
 		stages, _ := m.failures.seen()
 		require.NotEmpty(t, stages)

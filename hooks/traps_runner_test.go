@@ -16,7 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // The context of a run is gone when it is resumed; its session values are not.
@@ -35,9 +35,9 @@ func TestT07_TheScopeOfAResumedRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t, func(c *hooks.Config) { c.Scope = backends.Scope{} })
-			store := &testmodel.Checkpoints{}
+			store := &testkit.Checkpoints{}
 			agent := func() adk.Agent {
-				return newAgent(t, "a", testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Text("done")), m.with, askTool(t))
+				return newAgent(t, "a", testkit.New(testkit.Call("c", "ask", "{}"), testkit.Text("done")), m.with, askTool(t))
 			}
 			chatAgent := agent()
 			r := m.WrapRunner(newRunner(chatAgent, false, store))
@@ -66,31 +66,31 @@ func TestT07_TheScopeOfAResumedRun(t *testing.T) {
 func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 	down := errors.New("model is down")
 	for name, c := range map[string]struct {
-		script []testmodel.Reply
+		script []testkit.Reply
 		change func(*adk.ChatModelAgentConfig)
 		done   bool
 		want   []string
 	}{
 		"return directly": {
-			[]testmodel.Reply{testmodel.Call("c", "echo", `{"q":"1"}`)},
+			[]testkit.Reply{testkit.Call("c", "echo", `{"q":"1"}`)},
 			func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.ReturnDirectly = map[string]bool{"echo": true} },
 			true, []string{"user: hi", "assistant:  calls echo", "tool: echo:1"},
 		},
 		"exit": {
-			[]testmodel.Reply{testmodel.Call("c", "exit", `{"final_result":"bye"}`)},
+			[]testkit.Reply{testkit.Call("c", "exit", `{"final_result":"bye"}`)},
 			func(cfg *adk.ChatModelAgentConfig) { cfg.Exit = adk.ExitTool{} },
 			true, []string{"user: hi", "assistant:  calls exit", "tool: bye"},
 		},
 		"too many iterations": {
-			[]testmodel.Reply{testmodel.Call("c", "echo", `{"q":"1"}`)},
+			[]testkit.Reply{testkit.Call("c", "echo", `{"q":"1"}`)},
 			func(cfg *adk.ChatModelAgentConfig) { cfg.MaxIterations = 1 },
 			false, []string{"user: hi", "assistant:  calls echo", "tool: echo:1"},
 		},
 		"model error": {
-			[]testmodel.Reply{testmodel.Call("c", "echo", `{"q":"1"}`), testmodel.Fail(down)}, nil,
+			[]testkit.Reply{testkit.Call("c", "echo", `{"q":"1"}`), testkit.Fail(down)}, nil,
 			false, []string{"user: hi", "assistant:  calls echo", "tool: echo:1"},
 		},
-		"model error at once": {[]testmodel.Reply{testmodel.Fail(down)}, nil, false, []string{"user: hi"}},
+		"model error at once": {[]testkit.Reply{testkit.Fail(down)}, nil, false, []string{"user: hi"}},
 	} {
 		for _, streaming := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 						return nil
 					}})
 				}
-				r := m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(c.script...), change, echoTool(t)), streaming, nil))
+				r := m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(c.script...), change, echoTool(t)), streaming, nil))
 				drain(t, r.Query(context.Background(), "hi"))
 				require.Zero(t, finals, "the trap is gone from this Eino")
 				require.Equal(t, c.want, m.log.turn(t))
@@ -124,10 +124,10 @@ func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 func TestT15_AnAgentInAToolRecallsAndNeverRecords(t *testing.T) {
 	for _, wrapped := range []bool{false, true} {
 		m := newMemory(t, nil)
-		childModel := testmodel.New(testmodel.Text("child done"))
+		childModel := testkit.New(testkit.Text("child done"))
 		child := newAgent(t, "child", childModel, m.with)
 		task := adk.NewAgentTool(context.Background(), child)
-		parentModel := testmodel.New(testmodel.Call("c", "child", `{"request":"a task"}`), testmodel.Text("done"))
+		parentModel := testkit.New(testkit.Call("c", "child", `{"request":"a task"}`), testkit.Text("done"))
 		parent := newAgent(t, "parent", parentModel, m.with, task)
 		want := []string{"user: hi", "assistant:  calls child", "tool: child done", "assistant: done"}
 		if wrapped {
@@ -146,9 +146,9 @@ func TestT15_AnAgentInAToolRecallsAndNeverRecords(t *testing.T) {
 func TestT15_EventsFromInsideAToolAreForwardedAndNotRecorded(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		m := newMemory(t, nil)
-		child := newAgent(t, "child", testmodel.New(testmodel.Call("c9", "echo", `{"q":"x"}`), testmodel.Text("child done")), nil, echoTool(t))
+		child := newAgent(t, "child", testkit.New(testkit.Call("c9", "echo", `{"q":"x"}`), testkit.Text("child done")), nil, echoTool(t))
 		task := adk.NewAgentTool(context.Background(), child)
-		parent := newAgent(t, "parent", testmodel.New(testmodel.Call("c", "child", `{"request":"a task"}`), testmodel.Text("done")),
+		parent := newAgent(t, "parent", testkit.New(testkit.Call("c", "child", `{"request":"a task"}`), testkit.Text("done")),
 			func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.EmitInternalEvents = true }, task)
 		out := drain(t, m.WrapRunner(newRunner(parent, streaming, nil)).Query(context.Background(), "hi"))
 		require.Contains(t, out, "assistant: child done")
@@ -161,11 +161,11 @@ func TestT15_EventsFromInsideAToolAreForwardedAndNotRecorded(t *testing.T) {
 // come without the call that they belong to.
 func TestT15_EventsFromInsideAResumedToolAreNotRecorded(t *testing.T) {
 	m := newMemory(t, nil)
-	child := newAgent(t, "child", testmodel.New(testmodel.Call("c9", "ask", "{}"), testmodel.Text("child done")), nil, askTool(t))
+	child := newAgent(t, "child", testkit.New(testkit.Call("c9", "ask", "{}"), testkit.Text("child done")), nil, askTool(t))
 	task := adk.NewAgentTool(context.Background(), child)
-	parent := newAgent(t, "parent", testmodel.New(testmodel.Call("c", "child", `{"request":"a task"}`), testmodel.Text("done")),
+	parent := newAgent(t, "parent", testkit.New(testkit.Call("c", "child", `{"request":"a task"}`), testkit.Text("done")),
 		func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.EmitInternalEvents = true }, task)
-	r := m.WrapRunner(newRunner(parent, false, &testmodel.Checkpoints{}))
+	r := m.WrapRunner(newRunner(parent, false, &testkit.Checkpoints{}))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 	it, err := r.Resume(context.Background(), "cp")
 	require.NoError(t, err)
@@ -176,13 +176,13 @@ func TestT15_EventsFromInsideAResumedToolAreNotRecorded(t *testing.T) {
 
 func TestT15_ARunThatAToolMakesIsNotRecorded(t *testing.T) {
 	m := newMemory(t, nil)
-	inner := testmodel.New(testmodel.Text("inner done"))
+	inner := testkit.New(testkit.Text("inner done"))
 	r := m.WrapRunner(newRunner(newAgent(t, "inner", inner, m.with), false, nil))
 	delegate, err := utils.InferTool("delegate", "d", func(ctx context.Context, q query) (string, error) {
 		return strings.Join(drain(t, r.Query(ctx, q.Q)), "\n"), nil
 	})
 	require.NoError(t, err)
-	outer := newAgent(t, "outer", testmodel.New(testmodel.Call("c", "delegate", `{"q":"a task"}`), testmodel.Text("done")), m.with, delegate)
+	outer := newAgent(t, "outer", testkit.New(testkit.Call("c", "delegate", `{"q":"a task"}`), testkit.Text("done")), m.with, delegate)
 	drain(t, m.WrapRunner(newRunner(outer, false, nil)).Query(context.Background(), "hi"))
 	require.Equal(t, []string{"user: hi", "assistant:  calls delegate", "tool: assistant: inner done", "assistant: done"}, m.log.turn(t))
 	require.Equal(t, 1, notes(inner.Calls()[0]))
@@ -194,7 +194,7 @@ func TestT20_EventsLeaveBeforeTheTurnIsWritten(t *testing.T) {
 	m := newMemory(t, func(c *hooks.Config) { c.AwaitWrite = true })
 	read := make(chan struct{})
 	m.log.onRecord = func(context.Context) { <-read }
-	it := m.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(testmodel.Text("done")), nil), true, nil)).Query(context.Background(), "hi")
+	it := m.WrapRunner(newRunner(newAgent(t, "a", testkit.New(testkit.Text("done")), nil), true, nil)).Query(context.Background(), "hi")
 	e, ok := it.Next()
 	require.True(t, ok)
 	msg, err := e.Output.MessageOutput.GetMessage()
@@ -211,7 +211,7 @@ func TestT20_EventsLeaveBeforeTheTurnIsWritten(t *testing.T) {
 func TestT20_StreamsAreNotHeldUp(t *testing.T) {
 	m := newMemory(t, nil)
 	read := make(chan struct{})
-	slow := &slowModel{Chat: testmodel.New(), proceed: read}
+	slow := &slowModel{Chat: testkit.New(), proceed: read}
 	it := m.WrapRunner(newRunner(newAgent(t, "a", slow, nil), true, nil)).Query(context.Background(), "hi")
 	e, ok := it.Next()
 	require.True(t, ok)

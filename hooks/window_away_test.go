@@ -13,7 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // A store that is away is waited for once in a run, not with every event.
@@ -21,8 +21,8 @@ func TestAStoreThatIsAwayHoldsARunUpOnce(t *testing.T) {
 	l := newLog()
 	l.appendErr = fmt.Errorf("%w: away", backends.ErrUnavailable)
 	d := newDesk(t, setting{hooks: func(c *hooks.Config) { c.Log = l }})
-	script, said := readPages(0, 10, 5, testmodel.Text("done"))
-	drain(t, d.WrapRunner(newRunner(newAgent(t, "a", testmodel.New(script...), nil, readTool(t, 5)), false, nil)).Query(context.Background(), "read"))
+	script, said := readPages(0, 10, 5, testkit.Text("done"))
+	drain(t, d.WrapRunner(newRunner(newAgent(t, "a", testkit.New(script...), nil, readTool(t, 5)), false, nil)).Query(context.Background(), "read"))
 	stages, err := d.failures.seen()
 	require.Equal(t, []string{hooks.StageRecord, hooks.StageRecord}, stages, "one while the run goes on, one at its end: %v", err)
 	for _, turn := range l.conversation(t) {
@@ -35,7 +35,7 @@ func TestAStoreThatIsAwayHoldsARunUpOnce(t *testing.T) {
 // The end of a resumed run waits for the turn that was interrupted, and not without
 // end.
 func TestAnOpenTurnIsTakenInTime(t *testing.T) {
-	sessions, points := &bounded{Sessions: memorySessions(t)}, &testmodel.Checkpoints{}
+	sessions, points := &bounded{Sessions: memorySessions(t)}, &testkit.Checkpoints{}
 	d := newDesk(t, setting{sessions: sessions})
 	r := d.WrapRunner(newRunner(newAgent(t, "a", approvalModel(), nil, askTool(t)), false, points))
 	drain(t, r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))

@@ -16,7 +16,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // Three long turns of one session, through every door: the model sees what was
@@ -29,8 +29,8 @@ func TestALongSessionThroughEveryDoor(t *testing.T) {
 				d := newDesk(t, setting{tokens: 3000})
 				var want []string
 				for turn := range 3 {
-					script, said := readPages(turn*pages, (turn+1)*pages, words, testmodel.Text(fmt.Sprint("answer ", turn)))
-					chat := testmodel.New(script...)
+					script, said := readPages(turn*pages, (turn+1)*pages, words, testkit.Text(fmt.Sprint("answer ", turn)))
+					chat := testkit.New(script...)
 					out := drain(t, d.enter(by, chat, nil, streaming, readTool(t, words)).Query(context.Background(), fmt.Sprint("question ", turn)))
 					require.Equal(t, append(said, fmt.Sprint("assistant: answer ", turn)), out)
 					d.sane(chat)
@@ -94,8 +94,8 @@ func TestALongSessionInAGraph(t *testing.T) {
 	d := newDesk(t, setting{tokens: 3000})
 	var want []string
 	for turn := range 3 {
-		script, said := readPages(turn*pages, (turn+1)*pages, words, testmodel.Text(fmt.Sprint("answer ", turn)))
-		chat := testmodel.New(script...)
+		script, said := readPages(turn*pages, (turn+1)*pages, words, testkit.Text(fmt.Sprint("answer ", turn)))
+		chat := testkit.New(script...)
 		_, err := graphOf(t, d, chat, readTool(t, words)).Invoke(context.Background(), append([]*schema.Message{schema.SystemMessage("You read.")}, say(fmt.Sprint("question ", turn))...))
 		require.NoError(t, err)
 		d.sane(chat)
@@ -141,20 +141,20 @@ func generate(t *testing.T, a *react.Agent, in []*schema.Message) []*schema.Mess
 // recorded by Finish, from what the agent was given and what it produced.
 func TestALongSessionInReact(t *testing.T) {
 	const words, pages = 120, 12
-	for name, configure := range map[string]func(d *desk, chat *testmodel.Chat) *react.AgentConfig{
-		"rewriter": func(d *desk, chat *testmodel.Chat) *react.AgentConfig {
+	for name, configure := range map[string]func(d *desk, chat *testkit.Chat) *react.AgentConfig{
+		"rewriter": func(d *desk, chat *testkit.Chat) *react.AgentConfig {
 			return &react.AgentConfig{ToolCallingModel: chat, MessageRewriter: d.MessageRewriter(nil)}
 		},
-		"rewriter and system prompt": func(d *desk, chat *testmodel.Chat) *react.AgentConfig {
+		"rewriter and system prompt": func(d *desk, chat *testkit.Chat) *react.AgentConfig {
 			return &react.AgentConfig{ToolCallingModel: chat, MessageRewriter: d.MessageRewriter(nil),
 				MessageModifier: func(_ context.Context, in []*schema.Message) []*schema.Message {
 					return append([]*schema.Message{schema.SystemMessage("You.")}, in...)
 				}}
 		},
-		"modifier and model": func(d *desk, chat *testmodel.Chat) *react.AgentConfig {
+		"modifier and model": func(d *desk, chat *testkit.Chat) *react.AgentConfig {
 			return &react.AgentConfig{ToolCallingModel: d.WrapModel(chat), MessageModifier: d.MessageModifier(nil)}
 		},
-		"model": func(d *desk, chat *testmodel.Chat) *react.AgentConfig {
+		"model": func(d *desk, chat *testkit.Chat) *react.AgentConfig {
 			return &react.AgentConfig{ToolCallingModel: d.WrapModel(chat)}
 		},
 	} {
@@ -163,8 +163,8 @@ func TestALongSessionInReact(t *testing.T) {
 				d := newDesk(t, setting{tokens: 3000})
 				var want []string
 				for turn := range 3 {
-					script, said := readPages(turn*pages, (turn+1)*pages, words, testmodel.Text(fmt.Sprint("answer ", turn)))
-					chat := testmodel.New(script...)
+					script, said := readPages(turn*pages, (turn+1)*pages, words, testkit.Text(fmt.Sprint("answer ", turn)))
+					chat := testkit.New(script...)
 					in := say(fmt.Sprint("question ", turn))
 					if prepared {
 						var err error
@@ -193,7 +193,7 @@ func TestALongSessionInReact(t *testing.T) {
 // A graph that calls the model once: history in front, and the answer recorded.
 func TestAChainWithAWrappedModelIsWithinBudget(t *testing.T) {
 	d := newDesk(t, setting{tokens: 1000})
-	chat := testmodel.New(testmodel.Text("ok"))
+	chat := testkit.New(testkit.Text("ok"))
 	c := compose.NewChain[[]*schema.Message, *schema.Message]()
 	c.AppendChatModel(d.WrapModel(chat))
 	r, err := c.Compile(context.Background())

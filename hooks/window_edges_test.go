@@ -14,14 +14,14 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // What a model asks an agent is no turn, also where it does not fit.
 func TestAQuestionOfAModelThatDoesNotFitIsNotRecorded(t *testing.T) {
 	d := newDesk(t, setting{tokens: 500})
-	sub := d.WrapRunner(newRunner(newAgent(t, "sub", testmodel.New(testmodel.Text("never")), nil), false, nil))
-	outer := testmodel.New(testmodel.Call("x", "run", fmt.Sprintf(`{"q":%q}`, page(1, 2000))), testmodel.Text("done"))
+	sub := d.WrapRunner(newRunner(newAgent(t, "sub", testkit.New(testkit.Text("never")), nil), false, nil))
+	outer := testkit.New(testkit.Call("x", "run", fmt.Sprintf(`{"q":%q}`, page(1, 2000))), testkit.Text("done"))
 	out := drain(t, newRunner(newAgent(t, "outer", outer, nil, runTool(t, sub)), false, nil).Query(context.Background(), "go"))
 	require.Contains(t, fmt.Sprint(out), "over budget")
 	require.Empty(t, d.logged())
@@ -31,7 +31,7 @@ func TestAQuestionOfAModelThatDoesNotFitIsNotRecorded(t *testing.T) {
 // leaves for the archives of the session.
 func TestARunThatNobodyAsksAnythingInFits(t *testing.T) {
 	d := newDesk(t, setting{tokens: 1500})
-	chat := testmodel.New(testmodel.Text("done"))
+	chat := testkit.New(testkit.Text("done"))
 	in := append(say("read"), schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Type: "function", Function: schema.FunctionCall{Name: "read", Arguments: `{"n":1}`}}}),
 		schema.ToolMessage(page(1, 3000), "c", schema.WithToolName("read")))
 	out := drain(t, d.WrapRunner(newRunner(newAgent(t, "a", chat, nil), false, nil)).Run(context.Background(), in))

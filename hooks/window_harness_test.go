@@ -29,7 +29,7 @@ import (
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -174,7 +174,7 @@ func (d *desk) turns() (all, done int) {
 
 // sane checks what must be true of every call of a model: a provider takes it, it
 // is within the budget, and nothing is in it twice.
-func (d *desk) sane(models ...*testmodel.Chat) {
+func (d *desk) sane(models ...*testkit.Chat) {
 	d.t.Helper()
 	for i, m := range models {
 		for n, in := range m.Calls() {
@@ -259,9 +259,9 @@ func readTool(t testing.TB, words int) tool.BaseTool {
 }
 
 // readPages is a script that reads pages one after the other, and what is said.
-func readPages(from, upto, words int, then ...testmodel.Reply) (script []testmodel.Reply, said []string) {
+func readPages(from, upto, words int, then ...testkit.Reply) (script []testkit.Reply, said []string) {
 	for n := from; n < upto; n++ {
-		script = append(script, testmodel.Call(fmt.Sprint("c", n), "read", fmt.Sprintf(`{"n":%d}`, n)))
+		script = append(script, testkit.Call(fmt.Sprint("c", n), "read", fmt.Sprintf(`{"n":%d}`, n)))
 		said = append(said, "assistant:  calls read", "tool: "+page(n, words))
 	}
 	return append(script, then...), said
@@ -273,7 +273,7 @@ type door struct{ middleware, runner bool }
 var doors = map[string]door{"middleware": {true, false}, "runner": {false, true}, "both": {true, true}}
 
 // enter returns how a new agent is run and resumed through a door.
-func (d *desk) enter(by door, chat *testmodel.Chat, points adk.CheckPointStore, streaming bool, tools ...tool.BaseTool) runner {
+func (d *desk) enter(by door, chat *testkit.Chat, points adk.CheckPointStore, streaming bool, tools ...tool.BaseTool) runner {
 	d.t.Helper()
 	inner := newRunner(newAgent(d.t, "a", chat, func(cfg *adk.ChatModelAgentConfig) {
 		cfg.MaxIterations = 100
@@ -318,8 +318,8 @@ func runTool(t testing.TB, r runner) tool.BaseTool {
 }
 
 // summariser is a model that writes summaries.
-func summariser() *testmodel.Chat {
-	return testmodel.New(testmodel.Call("k", "keep_summary",
+func summariser() *testkit.Chat {
+	return testkit.New(testkit.Call("k", "keep_summary",
 		`{"goal":"read page0word0","directives":[],"facts":["page0word1 page0word2"],"failed":[],"open":[],"next":[]}`))
 }
 

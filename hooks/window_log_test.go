@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -48,8 +48,8 @@ func TestTheLogHasTheOriginals(t *testing.T) {
 			d := withEverything(t, 3000)
 			var want []string
 			for turn := range 3 {
-				script, said := readPages(turn*pages, (turn+1)*pages, words, testmodel.Text(page(turn+1000, words)))
-				chat := testmodel.New(script...)
+				script, said := readPages(turn*pages, (turn+1)*pages, words, testkit.Text(page(turn+1000, words)))
+				chat := testkit.New(script...)
 				drain(t, d.enter(by, chat, nil, false, readTool(t, words)).Query(context.Background(), page(turn+2000, words)))
 				d.sane(chat)
 				want = append(append(append(want, "user: "+page(turn+2000, words)), said...), "assistant: "+page(turn+1000, words))
@@ -171,8 +171,8 @@ func TestWhatIsLearntIsWhatWasSaid(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
 			d := withEverything(t, 3000)
-			script, said := readPages(0, pages, words, testmodel.Text("done"))
-			drain(t, d.enter(by, testmodel.New(script...), nil, false, readTool(t, words)).Query(context.Background(), "read"))
+			script, said := readPages(0, pages, words, testkit.Text("done"))
+			drain(t, d.enter(by, testkit.New(script...), nil, false, readTool(t, words)).Query(context.Background(), "read"))
 			require.NoError(t, d.log.Flush(context.Background()))
 			require.Equal(t, append(append([]string{"user: read"}, said...), "assistant: done"), d.backend.learnt)
 			d.fine()

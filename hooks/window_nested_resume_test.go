@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -29,14 +29,14 @@ import (
 func TestAnAgentInAToolIsInterruptedAndResumed(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			ctx, points, sessions := context.Background(), &testmodel.Checkpoints{}, memorySessions(t)
+			ctx, points, sessions := context.Background(), &testkit.Checkpoints{}, memorySessions(t)
 			first, rest, _ := longTask(6, 6)
-			process := func(outer, inner *testmodel.Chat) (*desk, runner) {
+			process := func(outer, inner *testkit.Chat) (*desk, runner) {
 				d := newDesk(t, setting{tokens: 2500, sessions: sessions})
 				expert := newAgent(t, "expert", inner, d.with, readTool(t, resumeWords), askTool(t))
 				return d, d.enter(by, outer, points, false, adk.NewAgentTool(ctx, expert))
 			}
-			outer, inner := testmodel.New(testmodel.Call("x", "expert", `{"request":"read it all"}`)), testmodel.New(first...)
+			outer, inner := testkit.New(testkit.Call("x", "expert", `{"request":"read it all"}`)), testkit.New(first...)
 			d, r := process(outer, inner)
 			require.NoError(t, d.Finish(ctx, append(say("what was said before"), assistant("an answer"))))
 			out := drain(t, r.Query(ctx, "question", adk.WithCheckPointID("cp")))
@@ -44,7 +44,7 @@ func TestAnAgentInAToolIsInterruptedAndResumed(t *testing.T) {
 			d.sane(outer, inner)
 			d.fine()
 
-			outer, inner = testmodel.New(testmodel.Text("all done")), testmodel.New(rest...)
+			outer, inner = testkit.New(testkit.Text("all done")), testkit.New(rest...)
 			d, r = process(outer, inner)
 			it, err := r.Resume(ctx, "cp")
 			require.NoError(t, err)
@@ -64,8 +64,8 @@ func TestAnAgentInAToolIsInterruptedAndResumed(t *testing.T) {
 
 // The worker of a supervisor is interrupted and resumed in another process.
 func TestAWorkerIsInterruptedAndResumed(t *testing.T) {
-	ctx, points, sessions := context.Background(), &testmodel.Checkpoints{}, memorySessions(t)
-	process := func(boss, worker []testmodel.Reply) (*desk, *grove, runner) {
+	ctx, points, sessions := context.Background(), &testkit.Checkpoints{}, memorySessions(t)
+	process := func(boss, worker []testkit.Reply) (*desk, *grove, runner) {
 		d := newDesk(t, setting{tokens: 2500, sessions: sessions})
 		g := &grove{t: t, d: d, in: d.with}
 		b := g.agent("boss", boss...)
@@ -74,12 +74,12 @@ func TestAWorkerIsInterruptedAndResumed(t *testing.T) {
 		require.NoError(t, err)
 		return d, g, d.WrapRunner(newRunner(a, false, points))
 	}
-	first, said := readPages(0, 2, pageWords, testmodel.Call("ask", "ask", "{}"))
-	d, g, r := process([]testmodel.Reply{testmodel.Call("t", "transfer_to_agent", `{"agent_name":"worker"}`)}, first)
+	first, said := readPages(0, 2, pageWords, testkit.Call("ask", "ask", "{}"))
+	d, g, r := process([]testkit.Reply{testkit.Call("t", "transfer_to_agent", `{"agent_name":"worker"}`)}, first)
 	require.NoError(t, d.Finish(ctx, append(say("what was said before"), assistant("an answer"))))
 	drain(t, r.Query(ctx, "question", adk.WithCheckPointID("cp")))
 	d.sane(g.models...)
-	d, g, r = process([]testmodel.Reply{testmodel.Text("all done")}, []testmodel.Reply{testmodel.Text("worked")})
+	d, g, r = process([]testkit.Reply{testkit.Text("all done")}, []testkit.Reply{testkit.Text("worked")})
 	it, err := r.Resume(ctx, "cp")
 	require.NoError(t, err)
 	drain(t, it)
@@ -120,7 +120,7 @@ func TestACallbackThatPanics(t *testing.T) {
 			d := newDesk(t, setting{window: func(c *window.Config) {
 				c.OnFit = func(context.Context, backends.Scope, *compaction.Result) { panic("mine") }
 			}})
-			chat := testmodel.New(testmodel.Text("ok"))
+			chat := testkit.New(testkit.Text("ok"))
 			require.Equal(t, []string{"assistant: ok"}, drain(t, d.enter(by, chat, nil, false).Query(context.Background(), "hi")))
 			require.Equal(t, []string{"user: hi", "assistant: ok"}, d.logged())
 			stages, err := d.failures.seen()
@@ -142,8 +142,8 @@ func TestANoteStaysInASmallWindow(t *testing.T) {
 			for n := range 40 {
 				d.backend.texts = append(d.backend.texts, fmt.Sprint("Ann knows ", page(n, 10)))
 			}
-			script, _ := readPages(0, 10, 100, testmodel.Text("done"))
-			chat := testmodel.New(script...)
+			script, _ := readPages(0, 10, 100, testkit.Text("done"))
+			chat := testkit.New(script...)
 			out := drain(t, d.enter(by, chat, nil, false, readTool(t, 100)).Query(context.Background(), "read"))
 			require.Equal(t, "assistant: done", out[len(out)-1])
 			d.sane(chat)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // returning is a tool that returns always the same, or fails.
@@ -38,7 +38,7 @@ func TestWhatARunLeavesBehind(t *testing.T) {
 		return m, nil
 	}
 	for name, c := range map[string]struct {
-		script  []testmodel.Reply
+		script  []testkit.Reply
 		tools   []tool.BaseTool
 		logged  []string // of every door, when no door has its own
 		by      map[string][]string
@@ -46,29 +46,29 @@ func TestWhatARunLeavesBehind(t *testing.T) {
 		limited bool // to two iterations
 		fails   bool
 	}{
-		"reasoning": {script: []testmodel.Reply{thinking}, logged: []string{"user: hi", "assistant: done"}},
-		"an empty result": {script: []testmodel.Reply{testmodel.Call("c", "empty", "{}"), testmodel.Text("done")}, tools: []tool.BaseTool{returning(t, "empty", "", nil)},
+		"reasoning": {script: []testkit.Reply{thinking}, logged: []string{"user: hi", "assistant: done"}},
+		"an empty result": {script: []testkit.Reply{testkit.Call("c", "empty", "{}"), testkit.Text("done")}, tools: []tool.BaseTool{returning(t, "empty", "", nil)},
 			logged: []string{"user: hi", "assistant:  calls empty", "tool: ", "assistant: done"}},
-		"an empty answer": {script: []testmodel.Reply{testmodel.Text("")}, logged: []string{"user: hi"}},
-		"a tool that fails": {script: []testmodel.Reply{testmodel.Call("c", "bad", "{}")}, tools: []tool.BaseTool{returning(t, "bad", "", down)},
+		"an empty answer": {script: []testkit.Reply{testkit.Text("")}, logged: []string{"user: hi"}},
+		"a tool that fails": {script: []testkit.Reply{testkit.Call("c", "bad", "{}")}, tools: []tool.BaseTool{returning(t, "bad", "", down)},
 			logged: []string{"user: hi", "assistant:  calls bad"}, shown: 3, fails: true},
-		"a model that fails":        {script: []testmodel.Reply{testmodel.Fail(down)}, logged: []string{"user: hi"}, fails: true},
-		"a model that fails midway": {script: []testmodel.Reply{testmodel.Call("c", "echo", `{"q":"1"}`), testmodel.Fail(down)}, tools: []tool.BaseTool{echoTool(t)}, logged: []string{"user: hi", "assistant:  calls echo", "tool: echo:1"}, fails: true},
-		"too many iterations": {script: []testmodel.Reply{testmodel.Call("c", "echo", `{"q":"1"}`)}, tools: []tool.BaseTool{echoTool(t)}, limited: true, fails: true,
+		"a model that fails":        {script: []testkit.Reply{testkit.Fail(down)}, logged: []string{"user: hi"}, fails: true},
+		"a model that fails midway": {script: []testkit.Reply{testkit.Call("c", "echo", `{"q":"1"}`), testkit.Fail(down)}, tools: []tool.BaseTool{echoTool(t)}, logged: []string{"user: hi", "assistant:  calls echo", "tool: echo:1"}, fails: true},
+		"too many iterations": {script: []testkit.Reply{testkit.Call("c", "echo", `{"q":"1"}`)}, tools: []tool.BaseTool{echoTool(t)}, limited: true, fails: true,
 			by: map[string][]string{
 				"runner": {"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo", "tool: echo:1"},
 				"both":   {"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo", "tool: echo:1"},
 				// The model is not called again, so that nobody sees the last result.
 				"middleware": {"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo"},
 			}, shown: 5},
-		"a call that is repeated under one id": {script: []testmodel.Reply{testmodel.Call("c", "echo", `{"q":"1"}`), testmodel.Call("c", "echo", `{"q":"2"}`), testmodel.Text("done")}, tools: []tool.BaseTool{echoTool(t)},
+		"a call that is repeated under one id": {script: []testkit.Reply{testkit.Call("c", "echo", `{"q":"1"}`), testkit.Call("c", "echo", `{"q":"2"}`), testkit.Text("done")}, tools: []tool.BaseTool{echoTool(t)},
 			logged: []string{"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo", "tool: echo:2", "assistant: done"}},
 	} {
 		for by, d := range doors {
 			for _, streaming := range []bool{false, true} {
 				t.Run(fmt.Sprint(name, " ", by, " ", streaming), func(t *testing.T) {
 					x := newDesk(t, setting{})
-					chat := testmodel.New(c.script...)
+					chat := testkit.New(c.script...)
 					r := x.enter(d, chat, nil, streaming, c.tools...)
 					if c.limited {
 						r = x.limited(d, chat, 2, c.tools...)
@@ -103,7 +103,7 @@ func TestWhatARunLeavesBehind(t *testing.T) {
 }
 
 // limited enters an agent that may call its model so many times.
-func (d *desk) limited(by door, chat *testmodel.Chat, iterations int, tools ...tool.BaseTool) runner {
+func (d *desk) limited(by door, chat *testkit.Chat, iterations int, tools ...tool.BaseTool) runner {
 	inner := newRunner(newAgent(d.t, "a", chat, func(cfg *adk.ChatModelAgentConfig) {
 		if by.middleware {
 			d.with(cfg)
@@ -122,7 +122,7 @@ func TestAToolThatReturnsDirectly(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{})
-			chat := testmodel.New(testmodel.Call("c", "echo", `{"q":"1"}`))
+			chat := testkit.New(testkit.Call("c", "echo", `{"q":"1"}`))
 			inner := newRunner(newAgent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) {
 				cfg.ToolsConfig.ReturnDirectly = map[string]bool{"echo": true}
 				if by.middleware {
@@ -154,7 +154,7 @@ func TestARunThatIsCancelledIsInTheLogAsFarAsItGot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{})
 			ctx, cancel := context.WithCancel(context.Background())
-			chat := testmodel.New(testmodel.Call("c", "echo", `{"q":"1"}`), func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
+			chat := testkit.New(testkit.Call("c", "echo", `{"q":"1"}`), func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
 				cancel()
 				return nil, ctx.Err()
 			})
@@ -173,8 +173,8 @@ func TestSeveralMessagesOfTheUser(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{})
-			drain(t, d.enter(by, testmodel.New(testmodel.Fail(errors.New("down"))), nil, false).Query(context.Background(), "first"))
-			chat := testmodel.New(testmodel.Text("ok"))
+			drain(t, d.enter(by, testkit.New(testkit.Fail(errors.New("down"))), nil, false).Query(context.Background(), "first"))
+			chat := testkit.New(testkit.Text("ok"))
 			drain(t, d.enter(by, chat, nil, false).Run(context.Background(), say("second", "third")))
 			d.sane(chat)
 			require.Equal(t, []string{"user: first", "user: second", "user: third"}, shown(chat.Calls()[0]))
@@ -192,7 +192,7 @@ func TestAQuestionThatNeverFits(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{tokens: 1500})
-			chat := testmodel.New(testmodel.Text("ok"))
+			chat := testkit.New(testkit.Text("ok"))
 			events := d.enter(by, chat, nil, false).Query(context.Background(), page(1, 600))
 			e, ok := events.Next()
 			require.True(t, ok)
@@ -219,8 +219,8 @@ func TestARunWithoutASession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{tokens: 2500, hooks: func(c *hooks.Config) { c.Scope.SessionID = "" }})
 			for range 2 {
-				script, _ := readPages(0, 12, 120, testmodel.Text("done"))
-				chat := testmodel.New(script...)
+				script, _ := readPages(0, 12, 120, testkit.Text("done"))
+				chat := testkit.New(script...)
 				out := drain(t, d.enter(by, chat, nil, false, readTool(t, 120)).Query(context.Background(), "read"))
 				require.Equal(t, "assistant: done", out[len(out)-1])
 				d.sane(chat)
@@ -237,7 +237,7 @@ func TestARunOfNobody(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{tokens: 1500, hooks: func(c *hooks.Config) { c.Scope.UserID, c.Scope.AgentID = "", "" }})
-			chat := testmodel.New(testmodel.Text("ok"))
+			chat := testkit.New(testkit.Text("ok"))
 			require.Equal(t, []string{"assistant: ok"}, drain(t, d.enter(by, chat, nil, false).Query(context.Background(), "hi")))
 			require.Equal(t, []string{"user: hi"}, shown(chat.Calls()[0]))
 			stages, _ := d.failures.seen()

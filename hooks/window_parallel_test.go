@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // Sixteen sessions at once over one Hooks, an agent a run: each sees its own.
@@ -29,13 +29,13 @@ func TestSessionsInParallel(t *testing.T) {
 				scope := func(n int) backends.Scope {
 					return backends.Scope{UserID: fmt.Sprint("user", n/2), AgentID: "bot", SessionID: fmt.Sprint("s", n%2)}
 				}
-				chats := make([][]*testmodel.Chat, sessions)
+				chats := make([][]*testkit.Chat, sessions)
 				var group sync.WaitGroup
 				for n := range sessions {
-					chats[n] = make([]*testmodel.Chat, turns)
+					chats[n] = make([]*testkit.Chat, turns)
 					for turn := range turns {
-						script, _ := readPages(n*100+turn*pages, n*100+(turn+1)*pages, words, testmodel.Text(fmt.Sprintf("answer %d of %d", turn, n)))
-						chats[n][turn] = testmodel.New(script...)
+						script, _ := readPages(n*100+turn*pages, n*100+(turn+1)*pages, words, testkit.Text(fmt.Sprintf("answer %d of %d", turn, n)))
+						chats[n][turn] = testkit.New(script...)
 					}
 				}
 				runs := make([][]runner, sessions)
@@ -81,18 +81,18 @@ func TestTwoRunsOfOneSessionAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{tokens: 2500})
 			meet := newBarrier(2)
-			var chats []*testmodel.Chat
+			var chats []*testkit.Chat
 			var runs []runner
 			var wants [][]string
 			for n := range 2 {
-				script, said := readPages(n*100, n*100+pages, words, testmodel.Text(fmt.Sprint("answer ", n)))
+				script, said := readPages(n*100, n*100+pages, words, testkit.Text(fmt.Sprint("answer ", n)))
 				for i, reply := range script { // each call of the one waits for the same call of the other
 					script[i] = func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 						meet.wait()
 						return reply(ctx, in, o)
 					}
 				}
-				chats = append(chats, testmodel.New(script...))
+				chats = append(chats, testkit.New(script...))
 				runs = append(runs, d.enter(by, chats[n], nil, false, readTool(t, words)))
 				wants = append(wants, append(append([]string{fmt.Sprint("user: question ", n)}, said...), fmt.Sprint("assistant: answer ", n)))
 			}
@@ -155,7 +155,7 @@ func TestTheNextRunSeesTheLastOneAtOnce(t *testing.T) {
 				d := newDesk(t, setting{hooks: func(c *hooks.Config) { c.AwaitWrite = await }})
 				var want []string
 				for n := range 10 {
-					chat := testmodel.New(testmodel.Text(fmt.Sprint("answer ", n)))
+					chat := testkit.New(testkit.Text(fmt.Sprint("answer ", n)))
 					drain(t, d.enter(by, chat, nil, n%2 == 0).Query(context.Background(), fmt.Sprint("question ", n)))
 					want = append(want, fmt.Sprint("user: question ", n))
 					require.Equal(t, want, shown(chat.Calls()[0]))

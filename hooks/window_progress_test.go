@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // telling is a log that tells of what is in it.
@@ -38,7 +38,7 @@ func TestARunIsLoggedWhileItGoesOn(t *testing.T) {
 			d := newDesk(t, setting{hooks: func(c *hooks.Config) { log.Log, c.Log = c.Log, log }})
 			var waited int
 			// Each call of the model waits until the log has all that came before it.
-			after := func(said int, next testmodel.Reply) testmodel.Reply {
+			after := func(said int, next testkit.Reply) testkit.Reply {
 				return func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 					for len(d.logged()) < said {
 						select {
@@ -51,10 +51,10 @@ func TestARunIsLoggedWhileItGoesOn(t *testing.T) {
 					return next(ctx, in, opts)
 				}
 			}
-			chat := testmodel.New(
-				after(1, testmodel.Call("c0", "read", `{"n":0}`)),
-				after(3, testmodel.Call("c1", "read", `{"n":1}`)),
-				after(5, testmodel.Text("done")))
+			chat := testkit.New(
+				after(1, testkit.Call("c0", "read", `{"n":0}`)),
+				after(3, testkit.Call("c1", "read", `{"n":1}`)),
+				after(5, testkit.Text("done")))
 			drain(t, d.enter(by, chat, nil, false, readTool(t, 20)).Query(backends.WithScope(t.Context(), ann), "Read."))
 			require.Equal(t, 3, waited)
 			require.Len(t, d.logged(), 6, "each message once")

@@ -15,15 +15,15 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 const resumeWords = 150
 
 // longTask reads pages before and after it asks for approval.
-func longTask(before, after int) (first, rest []testmodel.Reply, want []string) {
-	first, said := readPages(0, before, resumeWords, testmodel.Call("ask", "ask", "{}"))
-	rest, more := readPages(before, before+after, resumeWords, testmodel.Text("done"))
+func longTask(before, after int) (first, rest []testkit.Reply, want []string) {
+	first, said := readPages(0, before, resumeWords, testkit.Call("ask", "ask", "{}"))
+	rest, more := readPages(before, before+after, resumeWords, testkit.Text("done"))
 	want = append(append([]string{"user: read it all"}, said...), "assistant:  calls ask", "tool: approved")
 	return first, rest, append(append(want, more...), "assistant: done")
 }
@@ -37,12 +37,12 @@ func TestALongTurnIsResumedInAnotherProcess(t *testing.T) {
 		for name, by := range doors {
 			for _, streaming := range []bool{false, true} {
 				t.Run(fmt.Sprint(kind, " ", name, " ", streaming), func(t *testing.T) {
-					ctx, points, sessions := context.Background(), &testmodel.Checkpoints{}, open(t)
+					ctx, points, sessions := context.Background(), &testkit.Checkpoints{}, open(t)
 					first, rest, want := longTask(10, 10)
 
 					d := newDesk(t, setting{tokens: 2500, sessions: sessions})
 					require.NoError(t, d.Finish(ctx, append(say("long ago"), assistant("yes"))))
-					chat := testmodel.New(first...)
+					chat := testkit.New(first...)
 					out := drain(t, d.enter(by, chat, points, streaming, readTool(t, resumeWords), askTool(t)).Query(ctx, "read it all", adk.WithCheckPointID("cp")))
 					require.Equal(t, "interrupted", out[len(out)-1])
 					d.sane(chat)
@@ -51,7 +51,7 @@ func TestALongTurnIsResumedInAnotherProcess(t *testing.T) {
 					d.fine()
 
 					d2 := newDesk(t, setting{tokens: 2500, sessions: sessions})
-					chat2 := testmodel.New(rest...)
+					chat2 := testkit.New(rest...)
 					it, err := d2.enter(by, chat2, points, streaming, readTool(t, resumeWords), askTool(t)).Resume(ctx, "cp")
 					require.NoError(t, err)
 					out = drain(t, it)
@@ -79,7 +79,7 @@ func TestALongTurnIsResumedInAnotherProcess(t *testing.T) {
 func TestATurnInterruptedTwiceWithAllSortsOfMessages(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			ctx, points := context.Background(), &testmodel.Checkpoints{}
+			ctx, points := context.Background(), &testkit.Checkpoints{}
 			all := memorySessions(t)
 			blocks, err := core.New(&core.Config{Records: all.(store.Records), Blocks: []core.Block{{Name: "human", Initial: "Ann."}}})
 			require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestATurnInterruptedTwiceWithAllSortsOfMessages(t *testing.T) {
 				require.NoError(t, d.Finish(ctx, append(say(page(n, 80)), assistant(page(n+50, 80)))))
 			}
 			first, rest, _ := longTask(8, 8)
-			chat := testmodel.New(append(first, rest[:len(rest)-1]...)...)
+			chat := testkit.New(append(first, rest[:len(rest)-1]...)...)
 			picture := "https://example.com/cat.png"
 			in := []*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
 				{Type: schema.ChatMessagePartTypeText, Text: "read it all"},
@@ -97,9 +97,9 @@ func TestATurnInterruptedTwiceWithAllSortsOfMessages(t *testing.T) {
 			}}}
 			drain(t, d.enter(by, chat, points, false, readTool(t, resumeWords), askTool(t)).Run(ctx, in, adk.WithCheckPointID("cp")))
 			d.sane(chat)
-			for _, script := range [][]testmodel.Reply{append(rest[:len(rest)-1:len(rest)-1], testmodel.Call("ask2", "ask", "{}")), {testmodel.Text("done")}} {
+			for _, script := range [][]testkit.Reply{append(rest[:len(rest)-1:len(rest)-1], testkit.Call("ask2", "ask", "{}")), {testkit.Text("done")}} {
 				d = newDesk(t, shape)
-				chat = testmodel.New(script...)
+				chat = testkit.New(script...)
 				it, err := d.enter(by, chat, points, false, readTool(t, resumeWords), askTool(t)).Resume(ctx, "cp")
 				require.NoError(t, err)
 				out := drain(t, it)
@@ -127,9 +127,9 @@ func TestAnInterruptedTurnThatNobodyResumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			d := newDesk(t, setting{})
-			chat := testmodel.New(testmodel.Call("c", "ask", "{}"))
-			drain(t, d.enter(by, chat, &testmodel.Checkpoints{}, false, askTool(t)).Query(ctx, "first", adk.WithCheckPointID("cp")))
-			chat = testmodel.New(testmodel.Text("second answer"))
+			chat := testkit.New(testkit.Call("c", "ask", "{}"))
+			drain(t, d.enter(by, chat, &testkit.Checkpoints{}, false, askTool(t)).Query(ctx, "first", adk.WithCheckPointID("cp")))
+			chat = testkit.New(testkit.Text("second answer"))
 			drain(t, d.enter(by, chat, nil, false).Query(ctx, "second"))
 			d.sane(chat)
 			in := shown(chat.Calls()[0])
@@ -149,14 +149,14 @@ func TestAnInterruptedTurnThatNobodyResumes(t *testing.T) {
 func TestATurnThatIsResumedAfterAnotherBegan(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			ctx, points := context.Background(), &testmodel.Checkpoints{}
+			ctx, points := context.Background(), &testkit.Checkpoints{}
 			d := newDesk(t, setting{tokens: 2500})
 			first, rest, want := longTask(6, 6)
-			drain(t, d.enter(by, testmodel.New(first...), points, false, readTool(t, resumeWords), askTool(t)).Query(ctx, "read it all", adk.WithCheckPointID("cp")))
-			chat := testmodel.New(testmodel.Text("between"))
+			drain(t, d.enter(by, testkit.New(first...), points, false, readTool(t, resumeWords), askTool(t)).Query(ctx, "read it all", adk.WithCheckPointID("cp")))
+			chat := testkit.New(testkit.Text("between"))
 			drain(t, d.enter(by, chat, nil, false).Query(ctx, "meanwhile"))
 			d.sane(chat)
-			chat = testmodel.New(rest...)
+			chat = testkit.New(rest...)
 			it, err := d.enter(by, chat, points, false, readTool(t, resumeWords), askTool(t)).Resume(ctx, "cp")
 			require.NoError(t, err)
 			drain(t, it)
@@ -178,9 +178,9 @@ func TestATurnThatIsResumedAfterAnotherBegan(t *testing.T) {
 func TestAResumeThatIsMadeTwice(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			ctx, points := context.Background(), &testmodel.Checkpoints{}
+			ctx, points := context.Background(), &testkit.Checkpoints{}
 			d := newDesk(t, setting{})
-			chat := testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Text("done"))
+			chat := testkit.New(testkit.Call("c", "ask", "{}"), testkit.Text("done"))
 			r := d.enter(by, chat, points, false, askTool(t))
 			drain(t, r.Query(ctx, "hi", adk.WithCheckPointID("cp")))
 			for range 2 {
@@ -205,7 +205,7 @@ func TestAResumeThatIsMadeTwice(t *testing.T) {
 func TestWhatComesFromTheLogGoesIntoACheckpoint(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			ctx, points := context.Background(), &testmodel.Checkpoints{}
+			ctx, points := context.Background(), &testkit.Checkpoints{}
 			d := newDesk(t, setting{})
 			picture := "https://example.com/cat.png"
 			require.NoError(t, d.Finish(ctx, []*schema.Message{
@@ -217,7 +217,7 @@ func TestWhatComesFromTheLogGoesIntoACheckpoint(t *testing.T) {
 				}},
 				{Role: schema.Assistant, Content: "a cat", Extra: map[string]any{"provider": map[string]any{"x": 1}}},
 			}))
-			chat := testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Text("done"))
+			chat := testkit.New(testkit.Call("c", "ask", "{}"), testkit.Text("done"))
 			out := drain(t, d.enter(by, chat, points, false, askTool(t)).Query(ctx, "hi", adk.WithCheckPointID("cp")))
 			require.Equal(t, []string{"assistant:  calls ask", "interrupted"}, out)
 			it, err := d.enter(by, chat, points, false, askTool(t)).Resume(ctx, "cp")

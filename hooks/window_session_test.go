@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -29,10 +29,10 @@ func TestASessionNamedBySessionValues(t *testing.T) {
 	ann := map[string]any{"user_id": "ann", "session_id": "s1"}
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			ctx, points := context.Background(), &testmodel.Checkpoints{}
+			ctx, points := context.Background(), &testkit.Checkpoints{}
 			d := newDesk(t, setting{hooks: func(c *hooks.Config) { c.Scope = backends.Scope{AgentID: "bot"} }})
-			drain(t, d.enter(by, testmodel.New(testmodel.Text("Hello.")), nil, false).Query(ctx, "Hi.", adk.WithSessionValues(ann)))
-			chat := testmodel.New(testmodel.Call("c", "ask", "{}"), testmodel.Text("done"))
+			drain(t, d.enter(by, testkit.New(testkit.Text("Hello.")), nil, false).Query(ctx, "Hi.", adk.WithSessionValues(ann)))
+			chat := testkit.New(testkit.Call("c", "ask", "{}"), testkit.Text("done"))
 			drain(t, d.enter(by, chat, points, false, askTool(t)).Query(ctx, "And now?", adk.WithSessionValues(ann), adk.WithCheckPointID("cp")))
 			require.Equal(t, []string{"user: Hi.", "assistant: Hello.", "user: And now?"}, shown(chat.Calls()[0]))
 			it, err := d.enter(by, chat, points, false, askTool(t)).Resume(ctx, "cp")
@@ -91,8 +91,8 @@ func TestAWindowThatOnlyReads(t *testing.T) {
 			writer := newDesk(t, setting{})
 			require.NoError(t, writer.Finish(context.Background(), append(say("Hi."), assistant("Hello."))))
 			d := newDesk(t, setting{tokens: 2500, sessions: writer.sessions, hooks: func(c *hooks.Config) { c.Log, c.Plan = nil, modes.Plan{} }})
-			script, _ := readPages(0, 12, 120, testmodel.Text("done"))
-			chat := testmodel.New(script...)
+			script, _ := readPages(0, 12, 120, testkit.Text("done"))
+			chat := testkit.New(script...)
 			out := drain(t, d.enter(by, chat, nil, false, readTool(t, 120)).Query(context.Background(), "read"))
 			require.Equal(t, "assistant: done", out[len(out)-1])
 			d.sane(chat)
@@ -115,7 +115,7 @@ func TestAHistoryThatTakesTooLongCostsTheHistory(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, setting{sessions: &slowToRead{memorySessions(t)}, hooks: func(c *hooks.Config) { c.SearchTimeout = time.Millisecond; c.Plan = modes.Plan{} }})
-			chat := testmodel.New(testmodel.Text("ok"))
+			chat := testkit.New(testkit.Text("ok"))
 			require.Equal(t, []string{"assistant: ok"}, drain(t, d.enter(by, chat, nil, false).Query(context.Background(), "hi")))
 			stages, err := d.failures.seen()
 			require.Equal(t, []string{hooks.StageHistory}, stages, "once a turn")
@@ -136,9 +136,9 @@ func TestABlockEditedInARunIsShownOnceAndNew(t *testing.T) {
 				if _, err := blocks.Append(ctx, &core.AppendRequest{Scope: ann, Block: "human", Text: "Likes tea."}); err != nil {
 					return nil, err
 				}
-				return testmodel.Call("c", "echo", `{"q":"1"}`)(ctx, in, o)
+				return testkit.Call("c", "echo", `{"q":"1"}`)(ctx, in, o)
 			}
-			chat := testmodel.New(edit, testmodel.Text("done"))
+			chat := testkit.New(edit, testkit.Text("done"))
 			drain(t, d.enter(by, chat, nil, false, echoTool(t)).Query(context.Background(), "hi"))
 			d.sane(chat)
 			require.Equal(t, 1, cores(chat.Calls()[0]))
@@ -161,12 +161,12 @@ func TestASummaryIsNoEventOfTheAgent(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					chat := summariser()
 					if fails {
-						chat = testmodel.New(testmodel.Fail(errors.New("down")))
+						chat = testkit.New(testkit.Fail(errors.New("down")))
 					}
 					d := newDesk(t, setting{tokens: 2500, window: func(c *window.Config) { c.Model = chat }})
 					for turn := range 2 {
-						script, said := readPages(turn*pages, (turn+1)*pages, words, testmodel.Text("done"))
-						agent := testmodel.New(script...)
+						script, said := readPages(turn*pages, (turn+1)*pages, words, testkit.Text("done"))
+						agent := testkit.New(script...)
 						out := drain(t, d.enter(by, agent, nil, streaming, readTool(t, words)).Query(context.Background(), "read"))
 						require.Equal(t, append(said, "assistant: done"), out)
 						d.sane(agent)

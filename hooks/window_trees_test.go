@@ -19,7 +19,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // grove builds one tree of agents of d, for one turn. Each agent is let to memory
@@ -27,16 +27,16 @@ import (
 type grove struct {
 	t      *testing.T
 	d      *desk
-	models []*testmodel.Chat
+	models []*testkit.Chat
 	in     func(cfg *adk.ChatModelAgentConfig)
 }
 
-func (g *grove) agent(name string, script ...testmodel.Reply) *adk.ChatModelAgent {
+func (g *grove) agent(name string, script ...testkit.Reply) *adk.ChatModelAgent {
 	return newAgent(g.t, name, g.model(script...), g.in, readTool(g.t, pageWords))
 }
 
-func (g *grove) model(script ...testmodel.Reply) *testmodel.Chat {
-	m := testmodel.New(script...)
+func (g *grove) model(script ...testkit.Reply) *testkit.Chat {
+	m := testkit.New(script...)
 	g.models = append(g.models, m)
 	return m
 }
@@ -48,12 +48,12 @@ const (
 	treeWindow = 2500
 )
 
-func pages(n int, then ...testmodel.Reply) []testmodel.Reply {
+func pages(n int, then ...testkit.Reply) []testkit.Reply {
 	script, _ := readPages(0, n, pageWords, then...)
 	return script
 }
 
-func pagesAndThen(then ...testmodel.Reply) []testmodel.Reply { return pages(pageCount, then...) }
+func pagesAndThen(then ...testkit.Reply) []testkit.Reply { return pages(pageCount, then...) }
 
 func said(n int, then ...string) []string {
 	_, out := readPages(0, n, pageWords)
@@ -66,38 +66,38 @@ func pagesSaid(then ...string) []string { return said(pageCount, then...) }
 var trees = map[string]func(g *grove) (adk.Agent, []string){
 	"sequential": func(g *grove) (adk.Agent, []string) {
 		a, err := adk.NewSequentialAgent(context.Background(), &adk.SequentialAgentConfig{Name: "seq", Description: "d",
-			SubAgents: []adk.Agent{g.agent("a1", pagesAndThen(testmodel.Text("one"))...), g.agent("a2", pagesAndThen(testmodel.Text("two"))...)}})
+			SubAgents: []adk.Agent{g.agent("a1", pagesAndThen(testkit.Text("one"))...), g.agent("a2", pagesAndThen(testkit.Text("two"))...)}})
 		require.NoError(g.t, err)
 		return a, append(pagesSaid("assistant: one"), pagesSaid("assistant: two")...)
 	},
 	"loop": func(g *grove) (adk.Agent, []string) {
 		a, err := adk.NewLoopAgent(context.Background(), &adk.LoopAgentConfig{Name: "loop", Description: "d", MaxIterations: 2,
-			SubAgents: []adk.Agent{g.agent("a", append(pagesAndThen(testmodel.Text("one")), pagesAndThen(testmodel.Text("two"))...)...)}})
+			SubAgents: []adk.Agent{g.agent("a", append(pagesAndThen(testkit.Text("one")), pagesAndThen(testkit.Text("two"))...)...)}})
 		require.NoError(g.t, err)
 		return a, append(pagesSaid("assistant: one"), pagesSaid("assistant: two")...)
 	},
 	"parallel": func(g *grove) (adk.Agent, []string) {
 		a, err := adk.NewParallelAgent(context.Background(), &adk.ParallelAgentConfig{Name: "par", Description: "d",
-			SubAgents: []adk.Agent{g.agent("a1", pagesAndThen(testmodel.Text("one"))...), g.agent("a2", testmodel.Text("two"))}})
+			SubAgents: []adk.Agent{g.agent("a1", pagesAndThen(testkit.Text("one"))...), g.agent("a2", testkit.Text("two"))}})
 		require.NoError(g.t, err)
 		return a, pagesSaid("assistant: one", "assistant: two")
 	},
 	"supervisor": func(g *grove) (adk.Agent, []string) {
 		a, err := supervisor.New(context.Background(), &supervisor.Config{
-			Supervisor: g.agent("boss", testmodel.Call("t", "transfer_to_agent", `{"agent_name":"worker"}`), testmodel.Text("all done")),
-			SubAgents:  []adk.Agent{g.agent("worker", pages(pageCount, testmodel.Text("worked"))...)}})
+			Supervisor: g.agent("boss", testkit.Call("t", "transfer_to_agent", `{"agent_name":"worker"}`), testkit.Text("all done")),
+			SubAgents:  []adk.Agent{g.agent("worker", pages(pageCount, testkit.Text("worked"))...)}})
 		require.NoError(g.t, err)
 		return a, said(pageCount, "assistant: worked", "assistant: all done")
 	},
 	"plan-execute": func(g *grove) (adk.Agent, []string) {
 		ctx := context.Background()
-		wrap := func(m *testmodel.Chat) model.ToolCallingChatModel { return g.d.WrapModel(m) }
-		p, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{ToolCallingChatModel: wrap(g.model(testmodel.Call("c", "plan", `{"steps":["s1"]}`)))})
+		wrap := func(m *testkit.Chat) model.ToolCallingChatModel { return g.d.WrapModel(m) }
+		p, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{ToolCallingChatModel: wrap(g.model(testkit.Call("c", "plan", `{"steps":["s1"]}`)))})
 		require.NoError(g.t, err)
-		e, err := planexecute.NewExecutor(ctx, &planexecute.ExecutorConfig{Model: wrap(g.model(pagesAndThen(testmodel.Text("step done"))...)), MaxIterations: 50,
+		e, err := planexecute.NewExecutor(ctx, &planexecute.ExecutorConfig{Model: wrap(g.model(pagesAndThen(testkit.Text("step done"))...)), MaxIterations: 50,
 			ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{readTool(g.t, pageWords)}}}})
 		require.NoError(g.t, err)
-		r, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{ChatModel: wrap(g.model(testmodel.Call("c", "respond", `{"response":"bye"}`)))})
+		r, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{ChatModel: wrap(g.model(testkit.Call("c", "respond", `{"response":"bye"}`)))})
 		require.NoError(g.t, err)
 		a, err := planexecute.New(ctx, &planexecute.Config{Planner: p, Executor: e, Replanner: r})
 		require.NoError(g.t, err)
@@ -105,7 +105,7 @@ var trees = map[string]func(g *grove) (adk.Agent, []string){
 	},
 	"deep": func(g *grove) (adk.Agent, []string) {
 		a, err := deep.New(context.Background(), &deep.Config{Name: "deep", Description: "d", MaxIteration: 50,
-			ChatModel:   g.d.WrapModel(g.model(pagesAndThen(testmodel.Text("done"))...)),
+			ChatModel:   g.d.WrapModel(g.model(pagesAndThen(testkit.Text("done"))...)),
 			ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{readTool(g.t, pageWords)}}}})
 		require.NoError(g.t, err)
 		return a, pagesSaid("assistant: done")
@@ -131,7 +131,7 @@ func TestEveryTreeGoesOnWithItsSession(t *testing.T) {
 						if both {
 							d.with(cfg)
 						} else {
-							cfg.Model = d.WrapModel(cfg.Model.(*testmodel.Chat))
+							cfg.Model = d.WrapModel(cfg.Model.(*testkit.Chat))
 						}
 					}}
 					a, said := build(g)
@@ -193,9 +193,9 @@ func TestAnAgentInAToolHasNoHistory(t *testing.T) {
 			d := newDesk(t, setting{tokens: treeWindow})
 			require.NoError(t, d.Finish(context.Background(), append(say("what was said before"), assistant("an answer"))))
 			before := len(d.logged())
-			inner := testmodel.New(pagesAndThen(testmodel.Text("sub done"))...)
+			inner := testkit.New(pagesAndThen(testkit.Text("sub done"))...)
 			expert := newAgent(t, "expert", inner, d.with, readTool(t, pageWords))
-			outer := testmodel.New(testmodel.Call("x", "expert", `{"request":"look it up"}`), testmodel.Text("done"))
+			outer := testkit.New(testkit.Call("x", "expert", `{"request":"look it up"}`), testkit.Text("done"))
 			drain(t, d.enter(by, outer, nil, false, adk.NewAgentTool(context.Background(), expert)).Query(context.Background(), "question"))
 			d.sane(inner, outer)
 			require.Contains(t, text(outer.Calls()[0]...), "what was said before")
@@ -215,9 +215,9 @@ func TestAnAgentInAToolHasNoHistory(t *testing.T) {
 func TestARunnerInAToolHasNoHistory(t *testing.T) {
 	d := newDesk(t, setting{})
 	require.NoError(t, d.Finish(context.Background(), append(say("what was said before"), assistant("an answer"))))
-	inner := testmodel.New(testmodel.Text("sub done"))
+	inner := testkit.New(testkit.Text("sub done"))
 	sub := d.WrapRunner(newRunner(newAgent(t, "sub", inner, nil), false, nil))
-	outer := testmodel.New(testmodel.Call("x", "run", `{"q":"look it up"}`), testmodel.Text("done"))
+	outer := testkit.New(testkit.Call("x", "run", `{"q":"look it up"}`), testkit.Text("done"))
 	drain(t, d.enter(doors["both"], outer, nil, false, runTool(t, sub)).Query(context.Background(), "question"))
 	require.Equal(t, []string{"user: look it up"}, shown(inner.Calls()[0]))
 	require.Equal(t, []string{"user: question", "assistant:  calls run", "tool: assistant: sub done", "assistant: done"}, d.logged()[2:])
@@ -230,8 +230,8 @@ func TestDeepsOwnSubAgentHasNoHistory(t *testing.T) {
 		t.Run(fmt.Sprint(wrapped), func(t *testing.T) {
 			d := newDesk(t, setting{tokens: treeWindow + 6000})
 			require.NoError(t, d.Finish(context.Background(), append(say("what was said before"), assistant("an answer"))))
-			script := append([]testmodel.Reply{testmodel.Call("c1", "task", `{"subagent_type":"general-purpose","description":"do it"}`)}, pagesAndThen(testmodel.Text("sub"), testmodel.Text("done"))...)
-			chat := testmodel.New(script...)
+			script := append([]testkit.Reply{testkit.Call("c1", "task", `{"subagent_type":"general-purpose","description":"do it"}`)}, pagesAndThen(testkit.Text("sub"), testkit.Text("done"))...)
+			chat := testkit.New(script...)
 			a, err := deep.New(context.Background(), &deep.Config{Name: "deep", Description: "d", ChatModel: chat, MaxIteration: 50, Middlewares: []adk.AgentMiddleware{d.AgentMiddleware()},
 				ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{readTool(t, pageWords)}}}})
 			require.NoError(t, err)

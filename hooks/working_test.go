@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // learner is a backend that keeps what it is given to learn from.
@@ -42,7 +42,7 @@ func TestAResumedTurnIsLearntFromOnce(t *testing.T) {
 	for _, how := range []string{"runner", "middleware"} {
 		t.Run(how, func(t *testing.T) {
 			ctx := context.Background()
-			path, points, chat, l := filepath.Join(t.TempDir(), "m.db"), &testmodel.Checkpoints{}, approvalModel(), &learner{}
+			path, points, chat, l := filepath.Join(t.TempDir(), "m.db"), &testkit.Checkpoints{}, approvalModel(), &learner{}
 			process := func(step func(run *adk.Runner, wrapped *hooks.Runner), learnt []string) {
 				db, err := sqlitestore.Open(ctx, path, nil)
 				require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -23,7 +23,7 @@ import (
 type agent struct {
 	t      testing.TB
 	runner *adk.Runner
-	model  *testmodel.Chat
+	model  *testkit.Chat
 
 	mu    sync.Mutex
 	tools []string // the tools that the model was offered last
@@ -31,17 +31,17 @@ type agent struct {
 
 const basePrompt = "You are a helpful agent."
 
-func newAgent(t testing.TB, mem *middleware.MemoryMiddleware, script ...testmodel.Reply) *agent {
+func newAgent(t testing.TB, mem *middleware.MemoryMiddleware, script ...testkit.Reply) *agent {
 	t.Helper()
 	a := &agent{t: t}
-	watched := make([]testmodel.Reply, len(script))
+	watched := make([]testkit.Reply, len(script))
 	for i, reply := range script {
 		watched[i] = func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 			a.offered(opts.Tools)
 			return reply(ctx, in, opts)
 		}
 	}
-	a.model = testmodel.New(watched...)
+	a.model = testkit.New(watched...)
 	config := &adk.ChatModelAgentConfig{Name: "assistant", Description: "helps", Instruction: basePrompt, Model: a.model}
 	if mem != nil {
 		config.Middlewares = []adk.AgentMiddleware{mem.AgentMiddleware()}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -33,9 +33,9 @@ func TestAnOnErrorThatPanics(t *testing.T) {
 			}
 			mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, OnError: onError,
 				Working: &working.Config{Backoff: time.Hour, MaxBackoff: time.Hour}})
-			a := newAgent(t, mem, testmodel.Call("c1", "search_memory", `{"keywords":["tea"]}`), testmodel.Call("c2", "add_memory", `{"content":["tea"]}`), testmodel.Text("still here"))
+			a := newAgent(t, mem, testkit.Call("c1", "search_memory", `{"keywords":["tea"]}`), testkit.Call("c2", "add_memory", `{"content":["tea"]}`), testkit.Text("still here"))
 			require.Equal(t, "still here", a.reply(asAnn(), "hi"))
-			require.Equal(t, "nobody", newAgent(t, mem, testmodel.Text("nobody")).reply(context.Background(), "hi"))
+			require.Equal(t, "nobody", newAgent(t, mem, testkit.Text("nobody")).reply(context.Background(), "hi"))
 			require.ErrorContains(t, mem.Flush(context.Background()), "panicked", "what is not learnt is said")
 		})
 	}
@@ -48,7 +48,7 @@ func TestClosingDuringReplies(t *testing.T) {
 	const users, replies = 4, 10
 	begun, ended := make(chan struct{}, users), make(chan string, users*replies)
 	for u := range users {
-		a := newAgent(t, mem, testmodel.Text("ok"))
+		a := newAgent(t, mem, testkit.Text("ok"))
 		go func() {
 			for n := range replies {
 				if n == 1 {
@@ -79,7 +79,7 @@ func TestFlushHeedsItsContext(t *testing.T) {
 		return &backends.AddResponse{}, nil
 	}}
 	mem := open(t, &middleware.Config{Backend: f, Working: &working.Config{Idle: time.Millisecond}})
-	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "hi")
+	newAgent(t, mem, testkit.Text("ok")).reply(asAnn(), "hi")
 	<-learning
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -92,7 +92,7 @@ func TestFlushHeedsItsContext(t *testing.T) {
 func TestManyRepliesLeaveNothingBehind(t *testing.T) {
 	s := openStore(t)
 	mem := open(t, &middleware.Config{Backend: verbatim(t, s), AwaitWrite: true})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	measure := func() (goroutines int, bytes uint64) {
 		require.NoError(t, mem.Flush(context.Background()))
 		runtime.GC()
@@ -117,7 +117,7 @@ func TestManyRepliesLeaveNothingBehind(t *testing.T) {
 func TestTwoMiddlewaresOnOneAgent(t *testing.T) {
 	users := open(t, &middleware.Config{Backend: &fake{memories: []string{"likes tea"}}, Mode: modes.StaticControl})
 	tasks := open(t, &middleware.Config{Backend: &fake{memories: []string{"boil the water"}}, Mode: modes.StaticControl, NoteName: "experience"})
-	chat := testmodel.New(testmodel.Text("ok"))
+	chat := testkit.New(testkit.Text("ok"))
 	made, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{Name: "a", Description: "d", Model: chat,
 		Middlewares: []adk.AgentMiddleware{users.AgentMiddleware(), tasks.AgentMiddleware()}})
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestAgentControlNeedsNoSessions(t *testing.T) {
 	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: &fake{}, Mode: modes.AgentControl})
 	require.NoError(t, err)
 	require.Nil(t, mem.Working())
-	require.Equal(t, "ok", newAgent(t, mem, testmodel.Text("ok")).reply(context.Background(), "hi"))
+	require.Equal(t, "ok", newAgent(t, mem, testkit.Text("ok")).reply(context.Background(), "hi"))
 	require.NoError(t, mem.Flush(context.Background()))
 	require.NoError(t, mem.Close(context.Background()))
 }
@@ -149,7 +149,7 @@ func TestAConfigMayChangeAfterNew(t *testing.T) {
 	yes = true
 	*cfg.Working = working.Config{Backend: &fake{}}
 	*cfg = middleware.Config{Backend: &fake{}, NoteName: "other", TopK: 1}
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(context.Background(), "hi")
 	searches, adds := f.seen()
 	require.Len(t, searches, 1)

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -35,7 +35,7 @@ func knowing(text string, mode modes.Mode) (mem *middleware.MemoryMiddleware, b 
 }
 
 // isShown prints whether a model saw the note, in its last call.
-func isShown(who string, m *testmodel.Chat) {
+func isShown(who string, m *testkit.Chat) {
 	calls := m.Calls()
 	for _, msg := range calls[len(calls)-1] {
 		if msg.Name == "memory" {
@@ -51,8 +51,8 @@ func ExampleMemoryMiddleware_WrapRunner() {
 	mem, backend, end := knowing("vegetarian", modes.StaticControl)
 	defer end()
 
-	chief := testmodel.New(testmodel.Call("c1", "transfer_to_agent", `{"agent_name":"cook"}`), testmodel.Text("Enjoy."))
-	hand := testmodel.New(testmodel.Text("Ratatouille."))
+	chief := testkit.New(testkit.Call("c1", "transfer_to_agent", `{"agent_name":"cook"}`), testkit.Text("Enjoy."))
+	hand := testkit.New(testkit.Text("Ratatouille."))
 	boss, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "boss", Description: "leads", Model: chief})
 	check(err)
 	cook, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "cook", Description: "cooks", Model: hand})
@@ -83,7 +83,7 @@ func ExampleMemoryMiddleware_MessageModifier() {
 	mem, backend, end := knowing("vegetarian", modes.StaticControl)
 	defer end()
 
-	chat := testmodel.New(testmodel.Text("Ratatouille."))
+	chat := testkit.New(testkit.Text("Ratatouille."))
 	agent, err := react.NewAgent(ctx, &react.AgentConfig{ToolCallingModel: chat, MessageModifier: mem.MessageModifier(nil)})
 	check(err)
 	messages := []*schema.Message{schema.UserMessage("What is for dinner?")}
@@ -103,7 +103,7 @@ func ExampleMemoryMiddleware_Prepare() {
 	mem, backend, end := knowing("vegetarian", modes.StaticControl)
 	defer end()
 
-	chat := testmodel.New(testmodel.Text("Ratatouille."))
+	chat := testkit.New(testkit.Text("Ratatouille."))
 	var prepared []*schema.Message // of one run; in a server keep it in the graph's state
 	chain := compose.NewChain[[]*schema.Message, *schema.Message]().
 		AppendLambda(compose.InvokableLambda(func(ctx context.Context, in []*schema.Message) (out []*schema.Message, err error) {

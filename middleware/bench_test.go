@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -59,7 +59,7 @@ func benchMemory(b *testing.B, cfg *middleware.Config) *middleware.MemoryMiddlew
 
 func benchReplies(b *testing.B, mem *middleware.MemoryMiddleware) {
 	b.Helper()
-	a := newAgent(b, mem, testmodel.Text("By train 7."))
+	a := newAgent(b, mem, testkit.Text("By train 7."))
 	i := 0
 	for b.Loop() {
 		i++

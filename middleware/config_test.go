@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -47,7 +47,7 @@ func TestM09_NoUserNoMemory(t *testing.T) {
 	f := &fake{memories: []string{"somebody's"}}
 	var told []error
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, OnError: func(_ context.Context, _ string, err error) { told = append(told, err) }})
-	a := newAgent(t, mem, testmodel.Call("1", "search_memory", `{"keywords":["x"],"user_id":"ann"}`), testmodel.Call("2", "add_memory", `{"content":["x"]}`), testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Call("1", "search_memory", `{"keywords":["x"],"user_id":"ann"}`), testkit.Call("2", "add_memory", `{"content":["x"]}`), testkit.Text("ok"))
 	require.Equal(t, "ok", a.reply(context.Background(), "hi"))
 	searches, adds := f.seen()
 	require.Empty(t, searches)
@@ -75,7 +75,7 @@ func TestM12_TheBackendIsUsedAsItIs(t *testing.T) {
 	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: f, Sessions: own, AwaitWrite: true})
 	require.NoError(t, err)
 	require.Same(t, f, mem.Backend())
-	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "hi")
+	newAgent(t, mem, testkit.Text("ok")).reply(asAnn(), "hi")
 	require.NoError(t, mem.Close(context.Background()))
 	p, err := ann.Partition(backends.PartitionUser)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestM13_ABackendAloneIsEnough(t *testing.T) {
 	f := &withSessions{own: openStore(t)}
 	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: f})
 	require.NoError(t, err)
-	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "hi")
+	newAgent(t, mem, testkit.Text("ok")).reply(asAnn(), "hi")
 	require.NoError(t, mem.Flush(context.Background()))
 	require.NoError(t, mem.Close(context.Background()))
 	require.Empty(t, logged.String(), "nothing to warn of")
@@ -114,8 +114,8 @@ func TestM13_ABackendAloneIsEnough(t *testing.T) {
 // Upstream's two models need each other; ours need what keeps their results.
 func TestM14_HalfABackendIsRefused(t *testing.T) {
 	for name, cfg := range map[string]*mem0.Config{
-		"a model without a store":         {Model: testmodel.New()},
-		"an embedder without its model's": {Store: openStore(t), Embedder: &testmodel.Embedder{Dim: 8}},
+		"a model without a store":         {Model: testkit.New()},
+		"an embedder without its model's": {Store: openStore(t), Embedder: &testkit.Embedder{Dim: 8}},
 	} {
 		_, err := mem0.New(context.Background(), cfg)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
@@ -134,7 +134,7 @@ func TestM20_ABackendThatCannotRecordIsRefused(t *testing.T) {
 func TestM21_AWrappedBackendIsAccepted(t *testing.T) {
 	f := &fake{memories: []string{"likes tea"}}
 	mem := open(t, &middleware.Config{Backend: backends.Traced("Fake", f), AwaitWrite: true})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "hi")
 	require.Contains(t, a.note(t, 0).Content, "likes tea")
 	searches, adds := f.seen()

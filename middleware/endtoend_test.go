@@ -24,7 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -66,14 +66,14 @@ func TestWhatWasSaidIsKnownInTheNextSessionToItsUserAlone(t *testing.T) {
 		{"I live in Bergen with my cat Miso.", "Where do I live?", "Bergen"},
 		{"我住在杭州，最喜欢喝龙井茶。", "我喜欢喝什么茶？", "龙井茶"},
 	} {
-		newAgent(t, mem, testmodel.Text("Noted.")).reply(as("ann", "monday"), c.said)
+		newAgent(t, mem, testkit.Text("Noted.")).reply(as("ann", "monday"), c.said)
 
-		tuesday := newAgent(t, mem, testmodel.Text("ok"))
+		tuesday := newAgent(t, mem, testkit.Text("ok"))
 		tuesday.reply(as("ann", "tuesday"), c.asked)
 		require.Contains(t, tuesday.note(t, 0).Content, c.known)
 
 		for _, stranger := range []string{"bob", "Ann", "ann2", "an", "ann:tuesday", "ánn"} {
-			theirs := newAgent(t, mem, testmodel.Call("1", "search_memory", fmt.Sprintf(`{"keywords":[%q]}`, c.known)), testmodel.Text("ok"))
+			theirs := newAgent(t, mem, testkit.Call("1", "search_memory", fmt.Sprintf(`{"keywords":[%q]}`, c.known)), testkit.Text("ok"))
 			theirs.reply(as(stranger, "monday"), c.asked)
 			for _, call := range theirs.model.Calls() {
 				for _, m := range call {
@@ -88,18 +88,18 @@ func TestWhatWasSaidIsKnownInTheNextSessionToItsUserAlone(t *testing.T) {
 }
 
 func TestTheModesEndToEnd(t *testing.T) {
-	add := testmodel.Call("1", "add_memory", `{"thinking":"t","content":["Ann plays the cello."]}`)
-	search := testmodel.Call("2", "search_memory", `{"keywords":["cello"]}`)
-	done := testmodel.Text("ok")
+	add := testkit.Call("1", "add_memory", `{"thinking":"t","content":["Ann plays the cello."]}`)
+	search := testkit.Call("2", "search_memory", `{"keywords":["cello"]}`)
+	done := testkit.Text("ok")
 	for _, c := range []struct {
 		mode          modes.Mode
-		first, second []testmodel.Reply
+		first, second []testkit.Reply
 		stored        []string
 		note, tool    bool
 	}{
-		{modes.StaticControl, []testmodel.Reply{done}, []testmodel.Reply{done}, []string{"I play the cello.", "ok"}, true, false},
-		{modes.AgentControl, []testmodel.Reply{add, done}, []testmodel.Reply{search, done}, []string{"Ann plays the cello."}, false, true},
-		{modes.Both, []testmodel.Reply{add, done}, []testmodel.Reply{search, done}, []string{"Ann plays the cello.", "I play the cello.", "ok"}, true, true},
+		{modes.StaticControl, []testkit.Reply{done}, []testkit.Reply{done}, []string{"I play the cello.", "ok"}, true, false},
+		{modes.AgentControl, []testkit.Reply{add, done}, []testkit.Reply{search, done}, []string{"Ann plays the cello."}, false, true},
+		{modes.Both, []testkit.Reply{add, done}, []testkit.Reply{search, done}, []string{"Ann plays the cello.", "I play the cello.", "ok"}, true, true},
 	} {
 		t.Run(string(c.mode), func(t *testing.T) {
 			b := verbatim(t, openStore(t))
@@ -122,7 +122,7 @@ func TestTheLogInAStoreOfItsOwn(t *testing.T) {
 	b := verbatim(t, openStore(t))
 	mem := open(t, &middleware.Config{Backend: b, Sessions: openStore(t), AwaitWrite: true})
 	for range 2 {
-		newAgent(t, mem, testmodel.Text("ok")).reply(as("ann", "1"), "hi")
+		newAgent(t, mem, testkit.Text("ok")).reply(as("ann", "1"), "hi")
 	}
 	require.ElementsMatch(t, []string{"hi", "ok"}, list(t, b, "ann"))
 	p, err := backends.Scope{UserID: "ann"}.Partition(backends.PartitionUser)
@@ -135,7 +135,7 @@ func TestAwaitWriteLearnsBeforeTheReplyEnds(t *testing.T) {
 	for _, await := range []bool{true, false} {
 		b := verbatim(t, openStore(t))
 		mem := open(t, &middleware.Config{Backend: b, AwaitWrite: await, Working: &working.Config{Idle: time.Hour}})
-		newAgent(t, mem, testmodel.Text("ok")).reply(as("ann", "1"), "hi")
+		newAgent(t, mem, testkit.Text("ok")).reply(as("ann", "1"), "hi")
 		require.Equal(t, await, len(list(t, b, "ann")) == 2)
 		require.NoError(t, mem.Flush(context.Background()))
 		require.ElementsMatch(t, []string{"hi", "ok"}, list(t, b, "ann"))
@@ -181,7 +181,7 @@ func TestATurnOutlivesItsProcess(t *testing.T) {
 		}
 	}
 	mem, b, end := session(&working.Config{Idle: time.Hour, Sweep: -1}, func() {})
-	newAgent(t, mem, testmodel.Text("ok")).reply(as("ann", "1"), "I moved to Rome.")
+	newAgent(t, mem, testkit.Text("ok")).reply(as("ann", "1"), "I moved to Rome.")
 	require.Empty(t, list(t, b, "ann"))
 	end()
 
@@ -214,10 +214,10 @@ func TestManyUsersAtOnce(t *testing.T) {
 	for i := range agents {
 		secret := fmt.Sprintf("secret%02d", i)
 		agents[i] = newAgent(t, mem,
-			testmodel.Text("Noted "+secret),
-			testmodel.Call("1", "add_memory", fmt.Sprintf(`{"content":["The word is %s."]}`, secret)),
-			testmodel.Call("2", "search_memory", `{"keywords":["word","secret"]}`),
-			testmodel.Text("bye"))
+			testkit.Text("Noted "+secret),
+			testkit.Call("1", "add_memory", fmt.Sprintf(`{"content":["The word is %s."]}`, secret)),
+			testkit.Call("2", "search_memory", `{"keywords":["word","secret"]}`),
+			testkit.Text("bye"))
 	}
 	var wg sync.WaitGroup
 	for i, a := range agents {
@@ -268,7 +268,7 @@ func (a *agent) replyOrErr(ctx context.Context, text string) {
 func TestRunnerAndAgentMiddlewareTogether(t *testing.T) {
 	f := &fake{memories: []string{"likes tea"}}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	require.Equal(t, "ok", drain(t, mem.WrapRunner(a.runner).Query(asAnn(), "hi")))
 	require.Len(t, a.notes(0), 1)
 	searches, adds := f.seen()
@@ -280,7 +280,7 @@ func TestRunnerAndAgentMiddlewareTogether(t *testing.T) {
 func TestTheScopeOfSessionValues(t *testing.T) {
 	f := &fake{}
 	mem := open(t, &middleware.Config{Backend: f, Scope: middleware.Scope{Namespace: "app", UserID: "nobody"}, AwaitWrite: true})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	drain(t, a.runner.Query(context.Background(), "hi", adk.WithSessionValues(map[string]any{"user_id": "cleo", "session_id": "s9"})))
 	searches, adds := f.seen()
 	want := middleware.Scope{Namespace: "app", UserID: "cleo", SessionID: "s9"}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -34,7 +34,7 @@ func ExampleNew() {
 	check(err)
 	defer mem.Close(ctx)
 
-	chatModel := testmodel.New(testmodel.Text("Noted."), func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
+	chatModel := testkit.New(testkit.Text("Noted."), func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
 		for _, m := range in {
 			fmt.Printf("%s %s: %s\n", m.Role, m.Name, withoutIDs(m.Content))
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -67,7 +67,7 @@ func TestABackendThatIsDown(t *testing.T) {
 				Backend: f, AwaitWrite: true, SearchTimeout: 20 * time.Millisecond, OnError: told.tell,
 				Working: &working.Config{Backoff: time.Hour, MaxBackoff: time.Hour},
 			})
-			a := newAgent(t, mem, testmodel.Text("still here"))
+			a := newAgent(t, mem, testkit.Text("still here"))
 			require.Equal(t, "still here", a.reply(asAnn(), "hi"))
 			require.Empty(t, a.notes(0))
 			require.Len(t, told.at("search"), 1)
@@ -91,7 +91,7 @@ func TestNothingIsLostWhileTheBackendIsDown(t *testing.T) {
 	}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, OnError: func(context.Context, string, error) {},
 		Working: &working.Config{Backoff: time.Nanosecond, MaxBackoff: time.Nanosecond}})
-	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "I moved to Rome.")
+	newAgent(t, mem, testkit.Text("ok")).reply(asAnn(), "I moved to Rome.")
 	mu.Lock()
 	broken = false
 	mu.Unlock()
@@ -108,7 +108,7 @@ func TestRecordingAfterCloseIsReported(t *testing.T) {
 	var told failures
 	mem := open(t, &middleware.Config{Backend: &fake{memories: []string{"likes tea"}}, OnError: told.tell})
 	require.NoError(t, mem.Close(context.Background()))
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	require.Len(t, a.notes(0), 1, "reading goes on")
 	require.Len(t, told.at("record"), 1)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -62,7 +62,7 @@ type travelling struct {
 
 // newTravelling opens the agent on the files of dir. way says how memory comes in
 // (middleware, runner or both), and whether the model streams.
-func newTravelling(dir, way string, script ...testmodel.Reply) *travelling {
+func newTravelling(dir, way string, script ...testkit.Reply) *travelling {
 	ctx := context.Background()
 	tr := &travelling{}
 	var err error
@@ -80,7 +80,7 @@ func newTravelling(dir, way string, script ...testmodel.Reply) *travelling {
 	})
 	check(err)
 	config := &adk.ChatModelAgentConfig{
-		Name: "assistant", Description: "travels", Model: testmodel.New(script...),
+		Name: "assistant", Description: "travels", Model: testkit.New(script...),
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{book}}},
 	}
 	if !strings.Contains(way, "runner") {
@@ -111,7 +111,7 @@ func runChild() {
 	if dir == "" {
 		return
 	}
-	tr := newTravelling(dir, os.Getenv(childWay), testmodel.Call("c1", "book", "{}"))
+	tr := newTravelling(dir, os.Getenv(childWay), testkit.Call("c1", "book", "{}"))
 	events := tr.Query(context.Background(), "Book the train to Oslo.", adk.WithCheckPointID("cp"),
 		adk.WithSessionValues(map[string]any{"user_id": "ann", "session_id": "s1"}))
 	for {
@@ -142,7 +142,7 @@ func TestATurnIsResumedInAnotherProcess(t *testing.T) {
 			require.NoError(t, err, string(out))
 			require.Equal(t, "interrupted\n", string(out))
 
-			tr := newTravelling(dir, way, testmodel.Text("The 14:05 is booked."))
+			tr := newTravelling(dir, way, testkit.Text("The 14:05 is booked."))
 			ctx := context.Background()
 			if strings.HasPrefix(way, "runner") {
 				ctx = as("ann", "s1")

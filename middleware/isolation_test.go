@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -66,7 +66,7 @@ func TestNotesOfHostileScopes(t *testing.T) {
 	run := func(i int, text string) *agent {
 		s := hostile[i]
 		s.SessionID = "one: session {id} for % all?"
-		a := newAgent(t, mem, testmodel.Text("ok"))
+		a := newAgent(t, mem, testkit.Text("ok"))
 		a.reply(middleware.WithScope(context.Background(), s), text)
 		return a
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -88,7 +88,7 @@ func shown(t *testing.T, resp *backends.SearchResponse) []string {
 	t.Helper()
 	f := &fake{onSearch: func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { return resp, nil }}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.StaticControl})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	var out []string
 	for _, at := range a.notes(0) {

@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/faultproxy"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/middleware"
 )
@@ -97,13 +97,13 @@ func TestRedisFails(t *testing.T) {
 				Backend: b, SearchTimeout: 300 * time.Millisecond, OnError: told.tell,
 				Working: &working.Config{Backoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond, Idle: time.Millisecond, Sweep: -1},
 			})
-			newAgent(t, mem, testmodel.Text("Noted.")).reply(as("ann", "monday"), "I live in Bergen.")
+			newAgent(t, mem, testkit.Text("Noted.")).reply(as("ann", "monday"), "I live in Bergen.")
 			require.NoError(t, mem.Flush(t.Context()))
 
 			fault.begin(t)
-			a := newAgent(t, mem, testmodel.Call("1", "search_memory", `{"keywords":["Bergen"]}`), testmodel.Text("still here"))
+			a := newAgent(t, mem, testkit.Call("1", "search_memory", `{"keywords":["Bergen"]}`), testkit.Text("still here"))
 			require.Equal(t, "still here", a.reply(as("ann", "tuesday"), "My cat is called Miso. Where do I live?"))
-			require.Equal(t, "me too", newAgent(t, mem, testmodel.Text("me too")).reply(as("ann", "tuesday"), "I also have a dog."))
+			require.Equal(t, "me too", newAgent(t, mem, testkit.Text("me too")).reply(as("ann", "tuesday"), "I also have a dog."))
 			assertNothingInvented(t, a, fault.reads)
 			if !fault.works {
 				flushed, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -123,7 +123,7 @@ func TestRedisFails(t *testing.T) {
 			}
 			want := []string{"I live in Bergen.", "Noted.", "My cat is called Miso. Where do I live?", "still here", "I also have a dog.", "me too"}
 			require.ElementsMatch(t, want, list(t, b, "ann"))
-			after := newAgent(t, mem, testmodel.Text("ok"))
+			after := newAgent(t, mem, testkit.Text("ok"))
 			after.reply(as("ann", "wednesday"), "What is my cat called, and where do I live?")
 			note := after.note(t, 0).Content
 			assert.Contains(t, note, "Bergen")
@@ -167,13 +167,13 @@ func TestRedisFailsWhileARecordIsAwaited(t *testing.T) {
 	var told failures
 	b := verbatim(t, s.store())
 	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, OnError: told.tell, SearchTimeout: 300 * time.Millisecond, Working: &working.Config{Sweep: -1}})
-	newAgent(t, mem, testmodel.Text("one")).reply(as("ann", "monday"), "I live in Bergen.")
+	newAgent(t, mem, testkit.Text("one")).reply(as("ann", "monday"), "I live in Bergen.")
 	s.proxy.Refuse(true)
 	s.proxy.CutAll()
-	require.Equal(t, "two", newAgent(t, mem, testmodel.Text("two")).reply(as("ann", "monday"), "I have a cat."))
+	require.Equal(t, "two", newAgent(t, mem, testkit.Text("two")).reply(as("ann", "monday"), "I have a cat."))
 	requireUnavailable(t, told.at("record"))
 	s.proxy.Refuse(false)
-	require.Equal(t, "three", newAgent(t, mem, testmodel.Text("three")).reply(as("ann", "monday"), "I have a dog."))
+	require.Equal(t, "three", newAgent(t, mem, testkit.Text("three")).reply(as("ann", "monday"), "I have a dog."))
 	require.NoError(t, mem.Flush(t.Context()))
 	require.Subset(t, list(t, b, "ann"), []string{"I live in Bergen.", "one", "I have a dog.", "three"})
 }
@@ -188,7 +188,7 @@ func TestRedisIsDownWhenTheProcessEnds(t *testing.T) {
 	require.NoError(t, err)
 	s.proxy.Refuse(true)
 	s.proxy.CutAll()
-	require.Equal(t, "ok", newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "I have a cat."))
+	require.Equal(t, "ok", newAgent(t, mem, testkit.Text("ok")).reply(asAnn(), "I have a cat."))
 	err = mem.Close(t.Context())
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "1 recorded turns were not appended and are lost")
@@ -205,7 +205,7 @@ func TestRedisIsDownForLong(t *testing.T) {
 	s.proxy.CutAll()
 	for i := range 4 {
 		ctx, cancel := context.WithTimeout(as("ann", fmt.Sprint(i)), 500*time.Millisecond)
-		require.Equal(t, "ok", newAgent(t, mem, testmodel.Text("ok")).reply(ctx, "I have a cat."))
+		require.Equal(t, "ok", newAgent(t, mem, testkit.Text("ok")).reply(ctx, "I have a cat."))
 		cancel()
 	}
 	require.Len(t, told.at("record"), 2)

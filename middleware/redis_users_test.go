@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -52,7 +52,7 @@ func TestAProcessOfManyUsersHoldsItsBudget(t *testing.T) {
 	s, err := redisstore.New(t.Context(), client, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	ranker, err := recall.New(t.Context(), &recall.Config{Records: s, MaxBytes: budget, Embedder: &testmodel.Embedder{Dim: 64}, EmbeddingModel: "words"})
+	ranker, err := recall.New(t.Context(), &recall.Config{Records: s, MaxBytes: budget, Embedder: &testkit.Embedder{Dim: 64}, EmbeddingModel: "words"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ranker.Close()) })
 	partition := func(user int) backends.Partition {

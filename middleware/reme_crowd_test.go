@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -25,7 +25,7 @@ func TestAnOutcomeThatManyTellIsLearntFromOnce(t *testing.T) {
 	var mems []*middleware.MemoryMiddleware
 	var backend *reme.Backend
 	for range 2 {
-		b, err := reme.New(t.Context(), &reme.Config{Store: db, Model: &rewording{Learner: &testmodel.Learner{}}})
+		b, err := reme.New(t.Context(), &reme.Config{Store: db, Model: &rewording{Learner: &testkit.Learner{}}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 		mems, backend = append(mems, open(t, &middleware.Config{Backend: b})), b
@@ -37,7 +37,7 @@ func TestAnOutcomeThatManyTellIsLearntFromOnce(t *testing.T) {
 		return s
 	}
 	for n, d := range days {
-		agent := clerk(t, mems[0], testmodel.New(testmodel.Text(fmt.Sprintf("LESSON refunding | look into drawer %s", orderName(n)))))
+		agent := clerk(t, mems[0], testkit.New(testkit.Text(fmt.Sprintf("LESSON refunding | look into drawer %s", orderName(n)))))
 		drain(t, agent.Query(middleware.WithScope(context.Background(), desk(d)), "Refund it."))
 	}
 	require.NoError(t, mems[0].Flush(t.Context()))

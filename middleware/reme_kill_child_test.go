@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -91,7 +91,7 @@ func (d *day) scope() middleware.Scope {
 
 // memory is that of the child, and of who looks after it.
 func (d *day) memory(t testing.TB, db store.Store) (*reme.Backend, *middleware.MemoryMiddleware) {
-	cfg := &reme.Config{Store: db, Model: &rewording{Learner: &testmodel.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
+	cfg := &reme.Config{Store: db, Model: &rewording{Learner: &testkit.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
 	cfg.Tools.RefreshAfter, cfg.Personal.InWorkspace = 2, d.Shared
 	b, err := reme.New(context.Background(), cfg)
 	require.NoError(t, err)
@@ -110,9 +110,9 @@ func (d *day) memory(t testing.TB, db store.Store) (*reme.Backend, *middleware.M
 // turn refunds one order: what is learnt from it is its own.
 func (d *day) turn(t *testing.T, mem *middleware.MemoryMiddleware, n int) {
 	order := n + 10
-	agent := clerk(t, mem, testmodel.New(
-		testmodel.Call("c1", "refund", fmt.Sprintf(`{"order":%d}`, order)),
-		testmodel.Text(fmt.Sprintf("LESSON refunding %s | look into drawer %s", orderName(order), orderName(order))),
+	agent := clerk(t, mem, testkit.New(
+		testkit.Call("c1", "refund", fmt.Sprintf(`{"order":%d}`, order)),
+		testkit.Text(fmt.Sprintf("LESSON refunding %s | look into drawer %s", orderName(order), orderName(order))),
 	), refundTool(t))
 	drain(t, agent.Query(middleware.WithScope(context.Background(), d.scope()), fmt.Sprintf("Refund it. FACT %s bought %s", d.User, orderName(order))))
 }
@@ -203,7 +203,7 @@ func (d *day) run(t *testing.T) (lines []string, killed bool) {
 
 // rewording is a model that never says the same twice: what is learnt again is not
 // recognised by its words.
-type rewording struct{ *testmodel.Learner }
+type rewording struct{ *testkit.Learner }
 
 func (r *rewording) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
 	inner, err := r.Learner.WithTools(tools)

@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -35,7 +35,7 @@ func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
 			var mu sync.Mutex
 			var told []error
 			lost := map[string]bool{}
-			cfg := &reme.Config{Store: db, Model: &rewording{Learner: &testmodel.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
+			cfg := &reme.Config{Store: db, Model: &rewording{Learner: &testkit.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
 			cfg.Recorder.Attempts, cfg.Recorder.Backoff, cfg.Recorder.NoRefresh = 12, time.Millisecond, true
 			cfg.OnError = func(_ context.Context, err error) {
 				mu.Lock()

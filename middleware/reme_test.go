@@ -22,16 +22,16 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	remetask "github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
 
 var atWork = middleware.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1", Workspace: "lab"}
 
-func newReme(t testing.TB, change func(*reme.Config)) (*reme.Backend, *testmodel.Learner) {
+func newReme(t testing.TB, change func(*reme.Config)) (*reme.Backend, *testkit.Learner) {
 	t.Helper()
-	learner := &testmodel.Learner{}
+	learner := &testkit.Learner{}
 	cfg := &reme.Config{Store: openStore(t), Model: learner}
 	if change != nil {
 		change(cfg)
@@ -70,10 +70,10 @@ func clerk(t testing.TB, mem *middleware.MemoryMiddleware, cm model.ToolCallingC
 	return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made})
 }
 
-func refunds() *testmodel.Chat {
-	return testmodel.New(
-		testmodel.Call("c1", "refund", `{"order":7}`),
-		testmodel.Text("LESSON refunding an order | check the payment first"),
+func refunds() *testkit.Chat {
+	return testkit.New(
+		testkit.Call("c1", "refund", `{"order":7}`),
+		testkit.Text("LESSON refunding an order | check the payment first"),
 	)
 }
 
@@ -105,7 +105,7 @@ func TestReMeLearnsInEveryModeAndIsFoundAsTheModeSays(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, 1, calls.Tools[0].Statistics.Total)
 
-			next := testmodel.New(testmodel.Text("ok"))
+			next := testkit.New(testkit.Text("ok"))
 			drain(t, clerk(t, mem, next, refundTool(t)).Query(ctx, "Refunding an order of tea"))
 			shown := ""
 			for _, m := range next.Calls()[0] {
@@ -123,7 +123,7 @@ func TestTheAgentFindsExperienceByItself(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, AwaitWrite: true})
 	ctx := middleware.WithScope(t.Context(), atWork)
 	drain(t, clerk(t, mem, refunds(), refundTool(t)).Query(ctx, "Refund order 7."))
-	asks := testmodel.New(testmodel.Call("c1", "search_memory", `{"keywords":["refunding an order"]}`), testmodel.Text("ok"))
+	asks := testkit.New(testkit.Call("c1", "search_memory", `{"keywords":["refunding an order"]}`), testkit.Text("ok"))
 	drain(t, clerk(t, mem, asks, refundTool(t)).Query(ctx, "Refund order 8."))
 	last := asks.Calls()[1]
 	assert.Contains(t, last[len(last)-1].Content, "check the payment first")
@@ -167,7 +167,7 @@ func TestToolsAreListedWithWhatIsKnownOfThem(t *testing.T) {
 
 	listed := func(s middleware.Scope) string {
 		desc := ""
-		watched := testmodel.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+		watched := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
 			for _, info := range o.Tools {
 				if info.Name == "refund" {
 					desc = info.Desc

@@ -21,7 +21,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -32,11 +32,11 @@ var woods = map[string]struct {
 }{
 	"one agent": {func(w *workshop) adk.Agent { return w.agent("a", sawing("oak"), w.saw()) }, map[string]int{"saw": 1}},
 	"several at once": {func(w *workshop) adk.Agent {
-		return w.agent("a", testmodel.New(several("saw", "plane", "saw", "plane"), several("saw"), testmodel.Text("done")), w.saw(), w.plane())
+		return w.agent("a", testkit.New(several("saw", "plane", "saw", "plane"), several("saw"), testkit.Text("done")), w.saw(), w.plane())
 	}, map[string]int{"saw": 3, "plane": 2}},
 	"an agent as a tool": {func(w *workshop) adk.Agent {
 		joiner := adk.NewAgentTool(context.Background(), w.agent("joiner", sawing("ash"), w.saw()))
-		outer := w.agent("a", testmodel.New(testmodel.Call("o1", "joiner", `{"request":"saw it"}`), testmodel.Call("o2", "saw", `{"n":2}`), testmodel.Text("done")), counted(w, joiner), w.saw())
+		outer := w.agent("a", testkit.New(testkit.Call("o1", "joiner", `{"request":"saw it"}`), testkit.Call("o2", "saw", `{"n":2}`), testkit.Text("done")), counted(w, joiner), w.saw())
 		return outer
 	}, map[string]int{"joiner": 1, "saw": 2}},
 	"one after the other": {func(w *workshop) adk.Agent {
@@ -55,13 +55,13 @@ var woods = map[string]struct {
 		return out
 	}, map[string]int{"saw": 8}},
 	"again and again": {func(w *workshop) adk.Agent {
-		chat := testmodel.New(testmodel.Call("c1", "saw", `{"n":1}`), testmodel.Text("one"), testmodel.Call("c1", "saw", `{"n":1}`), testmodel.Text("two"))
+		chat := testkit.New(testkit.Call("c1", "saw", `{"n":1}`), testkit.Text("one"), testkit.Call("c1", "saw", `{"n":1}`), testkit.Text("two"))
 		out, err := adk.NewLoopAgent(context.Background(), &adk.LoopAgentConfig{Name: "loop", Description: "d", MaxIterations: 2, SubAgents: []adk.Agent{w.agent("a", chat, w.saw())}})
 		require.NoError(w.t, err)
 		return out
 	}, map[string]int{"saw": 2}},
 	"a supervisor": {func(w *workshop) adk.Agent {
-		boss := w.agent("boss", testmodel.New(testmodel.Call("c", "transfer_to_agent", `{"agent_name":"worker"}`), testmodel.Text("all done")))
+		boss := w.agent("boss", testkit.New(testkit.Call("c", "transfer_to_agent", `{"agent_name":"worker"}`), testkit.Text("all done")))
 		out, err := supervisor.New(context.Background(), &supervisor.Config{Supervisor: boss, SubAgents: []adk.Agent{w.agent("worker", sawing("oak"), w.saw())}})
 		require.NoError(w.t, err)
 		return out
@@ -126,11 +126,11 @@ func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
 					return "it holds", nil
 				})
 				require.NoError(t, err)
-				agent := w.agent("a", testmodel.New(several("saw", "glue", "plane"), testmodel.Text("LESSON gluing | ask before")), w.saw(), glue, w.plane())
+				agent := w.agent("a", testkit.New(several("saw", "glue", "plane"), testkit.Text("LESSON gluing | ask before")), w.saw(), glue, w.plane())
 				want := map[string]int{"saw": 1, "plane": 1, "glue": 1}
 				if nested {
 					inner := adk.NewAgentTool(t.Context(), agent)
-					agent = w.agent("outer", testmodel.New(testmodel.Call("o", "a", `{"request":"glue it"}`), testmodel.Text("done")), inner)
+					agent = w.agent("outer", testkit.New(testkit.Call("o", "a", `{"request":"glue it"}`), testkit.Text("done")), inner)
 					want["a"] = 1
 					w.count("a")
 				}
@@ -163,7 +163,7 @@ func TestReactAgentsAndGraphsRecordTheirCalls(t *testing.T) {
 		ctx := middleware.WithScope(t.Context(), atWork)
 		for _, streaming := range []bool{false, true} {
 			a, err := react.NewAgent(ctx, &react.AgentConfig{
-				ToolCallingModel: w.mem.WrapModel(testmodel.New(several("saw", "plane"), testmodel.Text("LESSON sawing | mind the grain"))),
+				ToolCallingModel: w.mem.WrapModel(testkit.New(several("saw", "plane"), testkit.Text("LESSON sawing | mind the grain"))),
 				MessageModifier:  w.mem.MessageModifier(nil),
 				ToolsConfig:      compose.ToolsNodeConfig{Tools: []tool.BaseTool{w.saw(), w.plane()}, ToolCallMiddlewares: []compose.ToolMiddleware{w.mem.ToolMiddleware()}},
 			})
@@ -208,7 +208,7 @@ func TestTheToolMiddlewareBesideTheAgents(t *testing.T) {
 	ctx := middleware.WithScope(t.Context(), atWork)
 	for _, streaming := range []bool{false, true} {
 		a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-			Name: "a", Description: "works", Model: testmodel.New(several("saw", "plane", "saw"), testmodel.Text("done")),
+			Name: "a", Description: "works", Model: testkit.New(several("saw", "plane", "saw"), testkit.Text("done")),
 			Middlewares: []adk.AgentMiddleware{w.mem.AgentMiddleware()},
 			ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{
 				Tools: []tool.BaseTool{w.saw(), w.plane()}, ToolCallMiddlewares: []compose.ToolMiddleware{w.mem.ToolMiddleware()}}},

@@ -21,7 +21,7 @@ import (
 
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -91,7 +91,7 @@ func (w *workshop) plane() tool.BaseTool {
 }
 
 // agent is one with the memory; its model follows a script.
-func (w *workshop) agent(name string, chat *testmodel.Chat, tools ...tool.BaseTool) *adk.ChatModelAgent {
+func (w *workshop) agent(name string, chat *testkit.Chat, tools ...tool.BaseTool) *adk.ChatModelAgent {
 	out, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
 		Name: name, Description: "works", Model: chat, Middlewares: []adk.AgentMiddleware{w.mem.AgentMiddleware()},
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
@@ -101,12 +101,12 @@ func (w *workshop) agent(name string, chat *testmodel.Chat, tools ...tool.BaseTo
 }
 
 // sawing is a model that saws once, and then says what it learnt.
-func sawing(name string) *testmodel.Chat {
-	return testmodel.New(testmodel.Call("c1", "saw", `{"n":1}`), testmodel.Text("LESSON sawing "+name+" | "+name+" needs a fine saw"))
+func sawing(name string) *testkit.Chat {
+	return testkit.New(testkit.Call("c1", "saw", `{"n":1}`), testkit.Text("LESSON sawing "+name+" | "+name+" needs a fine saw"))
 }
 
 // several calls more than one tool at once.
-func several(tools ...string) testmodel.Reply {
+func several(tools ...string) testkit.Reply {
 	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		m := schema.AssistantMessage("", nil)
 		for i, name := range tools {

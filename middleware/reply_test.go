@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -28,7 +28,7 @@ import (
 func TestM15_StaticControl(t *testing.T) {
 	f := &fake{memories: []string{"Ann lives in Oslo"}}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.StaticControl, AwaitWrite: true})
-	a := newAgent(t, mem, testmodel.Text("In Oslo."))
+	a := newAgent(t, mem, testkit.Text("In Oslo."))
 	require.Equal(t, "In Oslo.", a.reply(asAnn(), "Where do I live?"))
 
 	searches, adds := f.seen()
@@ -53,7 +53,7 @@ func TestM15_StaticControl(t *testing.T) {
 // Upstream's rule is the other way round: see M15.
 func TestM16_TheNoteStandsBeforeTheQuestion(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &fake{memories: []string{"likes tea"}}, Mode: modes.StaticControl})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "What do I like?")
 	in := a.model.Calls()[0]
 	require.Len(t, in, 3)
@@ -63,7 +63,7 @@ func TestM16_TheNoteStandsBeforeTheQuestion(t *testing.T) {
 
 func TestM16_OrBehindItIfConfigured(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &fake{memories: []string{"likes tea"}}, Mode: modes.StaticControl, NotePosition: "after_user", NoteRole: schema.Assistant})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "What do I like?")
 	require.Equal(t, []int{2}, a.notes(0))
 	require.Equal(t, schema.Assistant, a.note(t, 0).Role)
@@ -72,7 +72,7 @@ func TestM16_OrBehindItIfConfigured(t *testing.T) {
 func TestM17_WithoutMemoriesThereIsNoNote(t *testing.T) {
 	f := &fake{}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.StaticControl, AwaitWrite: true})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "hi")
 	require.Empty(t, a.notes(0))
 	require.Len(t, a.model.Calls()[0], 2)
@@ -91,7 +91,7 @@ func TestM18_ASearchThatFailsLeavesTheReplyAndTheWrite(t *testing.T) {
 		Backend: f, Mode: modes.StaticControl, AwaitWrite: true,
 		OnError: func(_ context.Context, stage string, err error) { told = append(told, stage+": "+err.Error()) },
 	})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	require.Empty(t, a.notes(0))
 	_, adds := f.seen()
@@ -105,7 +105,7 @@ func TestM19_SearchingAcrossAgents(t *testing.T) {
 	no := false
 	f := &fake{}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, ScopeSearchByAgent: &no})
-	newAgent(t, mem, testmodel.Call("1", "search_memory", `{"keywords":["tea"]}`), testmodel.Text("ok")).reply(asAnn(), "hi")
+	newAgent(t, mem, testkit.Call("1", "search_memory", `{"keywords":["tea"]}`), testkit.Text("ok")).reply(asAnn(), "hi")
 	searches, adds := f.seen()
 	require.Len(t, searches, 2, "the hook's and the tool's")
 	for _, s := range searches {
@@ -119,7 +119,7 @@ func TestM22_AgentControl(t *testing.T) {
 	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: f, Mode: modes.AgentControl})
 	require.NoError(t, err, "nothing is recorded, so no log is needed")
 	require.Nil(t, mem.Working())
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	require.Equal(t, "ok", a.reply(asAnn(), "hi"))
 	require.NoError(t, mem.Flush(context.Background()))
 	require.NoError(t, mem.Close(context.Background()))
@@ -140,7 +140,7 @@ func TestM22_AgentControl(t *testing.T) {
 // changes nothing that it does not own.
 func TestM23_OtherAgentsGetNoTools(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &fake{}, Mode: modes.AgentControl})
-	other := newAgent(t, nil, testmodel.Text("ok"))
+	other := newAgent(t, nil, testkit.Text("ok"))
 	other.reply(asAnn(), "hi")
 	require.Empty(t, other.tools)
 	require.Equal(t, basePrompt, other.systemPrompt(0))
@@ -163,7 +163,7 @@ func TestM23_OtherAgentsGetNoTools(t *testing.T) {
 func TestM31_Both(t *testing.T) {
 	f := &fake{memories: []string{"Ann lives in Oslo"}}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true}) // the default
-	a := newAgent(t, mem, testmodel.Text("In Oslo."))
+	a := newAgent(t, mem, testkit.Text("In Oslo."))
 	require.Equal(t, "In Oslo.", a.reply(asAnn(), "Where do I live?"))
 	searches, adds := f.seen()
 	require.Len(t, searches, 1)
@@ -177,7 +177,7 @@ func TestM31_Both(t *testing.T) {
 func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 	f := &fake{memories: []string{"喜欢茶"}}
 	mem := open(t, &middleware.Config{Backend: f, Language: middleware.Chinese})
-	a := newAgent(t, mem, testmodel.Text("好"))
+	a := newAgent(t, mem, testkit.Text("好"))
 	a.reply(asAnn(), "我喜欢什么？")
 	require.Contains(t, a.systemPrompt(0), "## 长期记忆")
 	require.NotContains(t, a.systemPrompt(0), "{", "Eino formats instructions")
@@ -192,7 +192,7 @@ func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 func TestTheTextsCanBeReplaced(t *testing.T) {
 	f := &fake{memories: []string{"likes tea"}}
 	mem := open(t, &middleware.Config{Backend: f, Language: middleware.Auto, NoteHeader: "HEAD", NoteIntro: "INTRO", NoteName: "recall", ToolInstructions: "Use the tools."})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "hi")
 	require.Contains(t, a.systemPrompt(0), "Use the tools.")
 	require.NotContains(t, a.systemPrompt(0), "Long-term memory")
@@ -206,7 +206,7 @@ func TestTheTextsCanBeReplaced(t *testing.T) {
 func TestAnAlwaysLearningBackendGetsEveryTurn(t *testing.T) {
 	f := &learner{}
 	mem := open(t, &middleware.Config{Backend: f, Mode: modes.AgentControl, AwaitWrite: true})
-	newAgent(t, mem, testmodel.Text("ok")).reply(asAnn(), "hi")
+	newAgent(t, mem, testkit.Text("ok")).reply(asAnn(), "hi")
 	searches, adds := f.seen()
 	require.Empty(t, searches)
 	require.Len(t, adds, 1)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -25,7 +25,7 @@ import (
 // use runs an agent whose model calls one tool, and returns the tool's result.
 func use(t *testing.T, mem *middleware.MemoryMiddleware, name, arguments string) string {
 	t.Helper()
-	a := newAgent(t, mem, testmodel.Call("call_1", name, arguments), testmodel.Text("done"))
+	a := newAgent(t, mem, testkit.Call("call_1", name, arguments), testkit.Text("done"))
 	require.Equal(t, "done", a.reply(asAnn(), "go"), "the run must go on")
 	calls := a.model.Calls()
 	last := calls[len(calls)-1]
@@ -143,7 +143,7 @@ func TestM30_ThinkingIsNotStored(t *testing.T) {
 // A backend's own model call must not become an answer of the agent, whether a
 // hook or a tool made it (trap T3).
 func TestTheBackendsModelSpeaksToNobody(t *testing.T) {
-	inner := testmodel.New(testmodel.Text("INNER"))
+	inner := testkit.New(testkit.Text("INNER"))
 	f := &fake{
 		onSearch: func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
 			_, err := inner.Generate(ctx, []*schema.Message{schema.UserMessage("rank")})
@@ -155,7 +155,7 @@ func TestTheBackendsModelSpeaksToNobody(t *testing.T) {
 		},
 	}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true})
-	a := newAgent(t, mem, testmodel.Call("1", "search_memory", `{"keywords":["tea"]}`), testmodel.Call("2", "add_memory", `{"content":["x"]}`), testmodel.Text("done"))
+	a := newAgent(t, mem, testkit.Call("1", "search_memory", `{"keywords":["tea"]}`), testkit.Call("2", "add_memory", `{"content":["x"]}`), testkit.Text("done"))
 	events := a.runner.Query(asAnn(), "go")
 	for {
 		event, ok := events.Next()
@@ -172,7 +172,7 @@ func TestTheBackendsModelSpeaksToNobody(t *testing.T) {
 
 func TestUpdateAndDeleteAreAskedFor(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &manager{}, UpdateTool: true, DeleteTool: true})
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "hi")
 	require.Equal(t, []string{"search_memory", "add_memory", "update_memory", "delete_memory"}, a.tools)
 }

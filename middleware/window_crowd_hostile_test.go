@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/middleware"
 )
@@ -69,7 +69,7 @@ func (p *prisoner) fill(t *testing.T, mem *middleware.MemoryMiddleware) {
 		}
 	}
 	require.NotEmpty(t, p.refs)
-	require.Equal(t, "Noted.", newAgent(t, mem, testmodel.Text("Noted.")).reply(p.ctx(), p.secret()+" was said."))
+	require.Equal(t, "Noted.", newAgent(t, mem, testkit.Text("Noted.")).reply(p.ctx(), p.secret()+" was said."))
 }
 
 // call calls a tool in the session, which must not tell of what is not its own.

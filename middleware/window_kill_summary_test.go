@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
@@ -102,7 +102,7 @@ func summarised(l *life, db store.Sessions, m model.BaseChatModel) *middleware.C
 }
 
 // keepNumbers answers with the numbers that it is shown. before runs first.
-func keepNumbers(before func()) testmodel.Reply {
+func keepNumbers(before func()) testkit.Reply {
 	return func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
 		before()
 		arguments, err := json.Marshal(map[string]any{"goal": "talk", "directives": []string{}, "facts": []string{inShort(numbered(in[len(in)-1].Content))}, "failed": []string{}, "open": []string{}, "next": []string{}})
@@ -112,7 +112,7 @@ func keepNumbers(before func()) testmodel.Reply {
 
 // liveByTalking appends a turn after another until it is killed, and says so.
 func liveByTalking(t *testing.T, l *life, db store.Sessions) {
-	mem, err := middleware.New(context.Background(), summarised(l, db, testmodel.New(keepNumbers(func() {}))))
+	mem, err := middleware.New(context.Background(), summarised(l, db, testkit.New(keepNumbers(func() {}))))
 	require.NoError(t, err)
 	for n := l.Pages; ; n++ {
 		require.NoError(t, mem.Working().Append(context.Background(), markedTurn(l, fmt.Sprint("t", n), n)))
@@ -125,7 +125,7 @@ func liveByTalking(t *testing.T, l *life, db store.Sessions) {
 func liveBySummarising(t *testing.T, l *life, db store.Sessions) {
 	slowly := l.Role == "summarises slowly"
 	in := bufio.NewScanner(os.Stdin)
-	mem, err := middleware.New(context.Background(), summarised(l, db, testmodel.New(keepNumbers(func() {
+	mem, err := middleware.New(context.Background(), summarised(l, db, testkit.New(keepNumbers(func() {
 		fmt.Println("asked")
 		if slowly {
 			in.Scan()
@@ -152,7 +152,7 @@ func liveBySummarising(t *testing.T, l *life, db store.Sessions) {
 func (l *life) talked(t *testing.T, db store.Sessions, acknowledged int) int64 {
 	t.Helper()
 	ctx := context.Background()
-	mem := open(t, summarised(l, db, testmodel.New(keepNumbers(func() {}))))
+	mem := open(t, summarised(l, db, testkit.New(keepNumbers(func() {}))))
 	p, err := l.scope().Speaker()
 	require.NoError(t, err)
 	st, err := db.Session(ctx, p, "s1")
@@ -203,7 +203,7 @@ func killedSummarising(t *testing.T, db store.Sessions, at string) {
 	}
 	for step, killed := 1, true; killed; step += stride {
 		l := &life{Store: at, User: fmt.Sprint("ann", step), Role: "summarises slowly", Step: step}
-		mem := open(t, summarised(l, db, testmodel.New(keepNumbers(func() {}))))
+		mem := open(t, summarised(l, db, testkit.New(keepNumbers(func() {}))))
 		for n := range before {
 			require.NoError(t, mem.Working().Append(t.Context(), markedTurn(l, fmt.Sprint("t", n), n)))
 		}

@@ -25,7 +25,7 @@ import (
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
@@ -130,7 +130,7 @@ func (l *life) config(db store.Sessions) *middleware.Config {
 	// One that dies while it learns keeps the session's lease, which AwaitWrite waits for.
 	cfg.AwaitWrite = strings.Contains(l.Role, "await")
 	if strings.Contains(l.Role, "summaries") {
-		cfg.Window.Model = testmodel.New(keepSummary)
+		cfg.Window.Model = testkit.New(keepSummary)
 	}
 	return cfg
 }
@@ -148,7 +148,7 @@ func liveByReading(t *testing.T, l *life, db store.Sessions) {
 	mem, err := middleware.New(context.Background(), cfg)
 	require.NoError(t, err)
 	all := plan(l.Pages)
-	var script []testmodel.Reply
+	var script []testkit.Reply
 	for i, m := range all {
 		if m.Role == schema.Assistant {
 			script = append(script, func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
@@ -221,7 +221,7 @@ func (l *life) survived(t *testing.T, db store.Sessions, acknowledged int) {
 // goesOn has the next turn of a session with that log.
 func (l *life) goesOn(t *testing.T, mem *middleware.MemoryMiddleware, log []*schema.Message) {
 	t.Helper()
-	a, _ := reading(t, killWords, []testmodel.Reply{testmodel.Text("Now this.")}, mem.AgentMiddleware())
+	a, _ := reading(t, killWords, []testkit.Reply{testkit.Text("Now this.")}, mem.AgentMiddleware())
 	a.reply(middleware.WithScope(context.Background(), l.scope()), "And now?")
 	in := a.model.Calls()[0]
 	require.NoError(t, transcript.Check(in))

@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/budget"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
 )
@@ -84,8 +84,8 @@ func newTask(t *testing.T, s *site) *task {
 }
 
 // watched calls during before call n of the model.
-func (x *task) watched(script []testmodel.Reply, during map[int]func()) []testmodel.Reply {
-	out := make([]testmodel.Reply, len(script))
+func (x *task) watched(script []testkit.Reply, during map[int]func()) []testkit.Reply {
+	out := make([]testkit.Reply, len(script))
 	for n, reply := range script {
 		out[n] = func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 			x.db.modelCalled()
@@ -157,14 +157,14 @@ func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 				t.Parallel()
 				s := newSite(t)
 				x, fault := newTask(t, s), interruptions(s)[name]
-				require.Equal(t, "Hello.", newAgent(t, x.mem, testmodel.Text("Hello.")).reply(asAnn(), "Hi."))
+				require.Equal(t, "Hello.", newAgent(t, x.mem, testkit.Text("Hello.")).reply(asAnn(), "Hi."))
 				during := map[int]func(){2: func() { fault.begin(t) }}
 				if returns {
 					during[5] = func() { fault.end(t) }
 				}
 				err := x.run(during, wrapped)
 				if !returns {
-					require.Equal(t, "Here.", newAgent(t, x.mem, testmodel.Text("Here.")).reply(asAnn(), "Are you there?"), "a turn goes on without what was said before")
+					require.Equal(t, "Here.", newAgent(t, x.mem, testkit.Text("Here.")).reply(asAnn(), "Are you there?"), "a turn goes on without what was said before")
 					readable := fault.reads || name == "forbids scripts" // which reading a log needs none of
 					require.True(t, name == "cuts connections" || readable == (len(x.told.at("history")) == 0))
 					fault.end(t)
@@ -210,7 +210,7 @@ func (x *task) check(fault outage, returns bool, err error, wrapped bool) {
 		want = append(want, "user: Are you there?", "assistant: Here.")
 	}
 	x.logHas(want)
-	a := newAgent(x.t, x.mem, testmodel.Text("Fine."))
+	a := newAgent(x.t, x.mem, testkit.Text("Fine."))
 	require.Equal(x.t, "Fine.", a.reply(asAnn(), "And now?"))
 	require.NoError(x.t, transcript.Check(a.model.Calls()[0]))
 	x.logHas(append(want, "user: And now?", "assistant: Fine."))

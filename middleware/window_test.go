@@ -24,7 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/window"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -77,7 +77,7 @@ func TestASessionGoesOnInAnotherProcess(t *testing.T) {
 		cfg.Backend.(*fake).memories = []string{"Ann likes tea."}
 		mem, err := middleware.New(context.Background(), cfg)
 		require.NoError(t, err)
-		a := newAgent(t, mem, testmodel.Text(fmt.Sprintf("answer %d", turn)))
+		a := newAgent(t, mem, testkit.Text(fmt.Sprintf("answer %d", turn)))
 		a.reply(asAnn(), fmt.Sprintf("question %d", turn))
 
 		var want []string
@@ -97,28 +97,28 @@ func TestASessionGoesOnInAnotherProcess(t *testing.T) {
 
 func TestWhoPassesTheHistoryGetsNoOther(t *testing.T) {
 	mem := open(t, windowed(8000))
-	newAgent(t, mem, testmodel.Text("Hello.")).reply(asAnn(), "Hi.")
+	newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "Hi.")
 
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	drain(t, a.runner.Run(asAnn(), []adk.Message{schema.UserMessage("Hi!"), schema.AssistantMessage("Hello!", nil), schema.UserMessage("And now?")}))
 	require.Equal(t, []string{"user: Hi!", "assistant: Hello!", "user: And now?"}, a.shown(0))
 }
 
 func TestSessionsOfOthersAreNotLoaded(t *testing.T) {
 	mem := open(t, windowed(8000))
-	newAgent(t, mem, testmodel.Text("Hello.")).reply(asAnn(), "My secret is 4711.")
+	newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "My secret is 4711.")
 	for _, other := range []middleware.Scope{
 		{UserID: "bob", SessionID: "s1"}, {UserID: "ann", SessionID: "s2"}, {UserID: "ann"}, {AgentID: "helper", SessionID: "s1"},
 		{Namespace: "x", UserID: "ann", SessionID: "s1"}, {UserID: "ann", SessionID: "S1"},
 	} {
-		a := newAgent(t, mem, testmodel.Text("ok"))
+		a := newAgent(t, mem, testkit.Text("ok"))
 		a.reply(middleware.WithScope(context.Background(), other), "What is it?")
 		require.Equal(t, []string{"user: What is it?"}, a.shown(0), "%+v", other)
 	}
 }
 
 // reading is an agent with a tool that returns a long text, number by number.
-func reading(t testing.TB, size int, script []testmodel.Reply, middlewares ...adk.AgentMiddleware) (*agent, []adk.AgentMiddleware) {
+func reading(t testing.TB, size int, script []testkit.Reply, middlewares ...adk.AgentMiddleware) (*agent, []adk.AgentMiddleware) {
 	t.Helper()
 	read, err := utils.InferTool("read", "reads", func(_ context.Context, in struct {
 		N int `json:"n"`
@@ -127,7 +127,7 @@ func reading(t testing.TB, size int, script []testmodel.Reply, middlewares ...ad
 		return pageText(in.N, size), nil
 	})
 	require.NoError(t, err)
-	a := &agent{t: t, model: testmodel.New(script...)}
+	a := &agent{t: t, model: testkit.New(script...)}
 	made, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
 		Name: "reader", Description: "reads", Instruction: basePrompt, Model: a.model, MaxIterations: 100, Middlewares: middlewares,
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{read}}},
@@ -147,12 +147,12 @@ func pageText(n, words int) string {
 }
 
 // readAll is a script that reads so many pages and then says so.
-func readAll(pages int) []testmodel.Reply {
-	var script []testmodel.Reply
+func readAll(pages int) []testkit.Reply {
+	var script []testkit.Reply
 	for n := range pages {
-		script = append(script, testmodel.Call(fmt.Sprintf("c%d", n), "read", fmt.Sprintf(`{"n":%d}`, n)))
+		script = append(script, testkit.Call(fmt.Sprintf("c%d", n), "read", fmt.Sprintf(`{"n":%d}`, n)))
 	}
-	return append(script, testmodel.Text("I have read everything."))
+	return append(script, testkit.Text("I have read everything."))
 }
 
 // Whatever brings memory in, an agent that reads many times its window has a
@@ -194,7 +194,7 @@ func TestTheAgentFindsWhatLeftItsContext(t *testing.T) {
 	cfg := windowed(4000)
 	mem := open(t, cfg)
 	script := append(readAll(30)[:30],
-		testmodel.Call("g", "grep_working_memory", `{"pattern":"page3word7 "}`), testmodel.Text("found"))
+		testkit.Call("g", "grep_working_memory", `{"pattern":"page3word7 "}`), testkit.Text("found"))
 	a, _ := reading(t, 300, script, mem.AgentMiddleware())
 	a.reply(asAnn(), "Read everything.")
 	calls := a.model.Calls()
@@ -202,7 +202,7 @@ func TestTheAgentFindsWhatLeftItsContext(t *testing.T) {
 	require.Contains(t, last[len(last)-1].Content, "page3word7 page3word8")
 
 	// Another user's agent finds nothing of it.
-	b, _ := reading(t, 1, []testmodel.Reply{testmodel.Call("g", "grep_working_memory", `{"pattern":"page3word7"}`), testmodel.Text("none")}, mem.AgentMiddleware())
+	b, _ := reading(t, 1, []testkit.Reply{testkit.Call("g", "grep_working_memory", `{"pattern":"page3word7"}`), testkit.Text("none")}, mem.AgentMiddleware())
 	b.reply(middleware.WithScope(context.Background(), middleware.Scope{UserID: "bob", AgentID: "helper", SessionID: "s1"}), "Find page3word7 for me.")
 	calls = b.model.Calls()
 	last = calls[len(calls)-1]
@@ -212,7 +212,7 @@ func TestTheAgentFindsWhatLeftItsContext(t *testing.T) {
 func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
 	cfg := windowed(500)
 	mem := open(t, cfg)
-	a := newAgent(t, mem, testmodel.Text("never"))
+	a := newAgent(t, mem, testkit.Text("never"))
 	for name, run := range map[string]func() *adk.AsyncIterator[*adk.AgentEvent]{
 		"middleware": func() *adk.AsyncIterator[*adk.AgentEvent] {
 			return a.runner.Query(asAnn(), pageText(1, 400))
@@ -236,7 +236,7 @@ func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
 	require.Empty(t, a.model.Calls(), "nothing was sent")
 	require.Len(t, texts(logged(t, cfg.Sessions)), 2, "what was said is in the log")
 
-	fine := newAgent(t, mem, testmodel.Text("ok"))
+	fine := newAgent(t, mem, testkit.Text("ok"))
 	fine.reply(asAnn(), "Hello?")
 	require.Equal(t, "user: Hello?", fine.shown(0)[len(fine.shown(0))-1], "and the session goes on")
 }
@@ -246,8 +246,8 @@ func TestUnderAgentControlTheSessionIsKeptAndNotLearntFrom(t *testing.T) {
 	cfg.Mode = modes.AgentControl
 	cfg.Working = &working.Config{Backend: cfg.Backend} // where the mode learns it would learn
 	mem := open(t, cfg)
-	newAgent(t, mem, testmodel.Text("Hello.")).reply(asAnn(), "Hi.")
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "Hi.")
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "And now?")
 	require.Equal(t, []string{"user: Hi.", "assistant: Hello.", "user: And now?"}, a.shown(0))
 	require.NoError(t, mem.Flush(context.Background()))
@@ -273,10 +273,10 @@ func TestEverythingThatWasSaidComesBack(t *testing.T) {
 		m.ReasoningContent = "It has whiskers."
 		return m, nil
 	}
-	a, _ := reading(t, 5, []testmodel.Reply{testmodel.Call("c1", "read", `{"n":1}`), answer}, mem.AgentMiddleware())
+	a, _ := reading(t, 5, []testkit.Reply{testkit.Call("c1", "read", `{"n":1}`), answer}, mem.AgentMiddleware())
 	drain(t, a.runner.Run(asAnn(), []adk.Message{said}))
 
-	next := newAgent(t, mem, testmodel.Text("ok"))
+	next := newAgent(t, mem, testkit.Text("ok"))
 	next.reply(asAnn(), "Sure?")
 	in := next.model.Calls()[0]
 	require.Len(t, in, 6)
@@ -317,7 +317,7 @@ func TestAStoreThatIsAwayCostsTheHistoryAndNotTheReply(t *testing.T) {
 	}
 	mem, err := middleware.New(context.Background(), cfg)
 	require.NoError(t, err)
-	require.Equal(t, "Hello.", newAgent(t, mem, testmodel.Text("Hello.")).reply(asAnn(), "Hi."))
+	require.Equal(t, "Hello.", newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "Hi."))
 	require.Contains(t, stages, "history")
 	require.Contains(t, stages, "record")
 	require.ErrorContains(t, mem.Close(context.Background()), "not appended")
@@ -327,11 +327,11 @@ func TestAStoreThatIsAwayCostsTheHistoryAndNotTheReply(t *testing.T) {
 // before it: it shrinks, and the directive of the turn before is shown.
 func TestALargeTurnDoesNotHideWhatWasSaidBefore(t *testing.T) {
 	mem := open(t, windowed(3000))
-	newAgent(t, mem, testmodel.Text("Oui.")).reply(asAnn(), "Always answer in French.")
+	newAgent(t, mem, testkit.Text("Oui.")).reply(asAnn(), "Always answer in French.")
 	big, _ := reading(t, 300, readAll(20), mem.AgentMiddleware())
 	big.reply(asAnn(), "Read everything.")
 
-	a := newAgent(t, mem, testmodel.Text("ok"))
+	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "What did you read?")
 	require.Contains(t, strings.Join(a.shown(0), "\n"), "Always answer in French.")
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestD3_ConcurrentAddsStoreOnce(t *testing.T) {
@@ -75,7 +75,7 @@ func TestD3_DecidesAgainWhenAMemoryChanged(t *testing.T) {
 	add(t, other, ann, user("I live in Beijing")...)
 	calls := 0
 	inner := resident(t)
-	m := testmodel.New(func(c context.Context, input []*schema.Message, o *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(c context.Context, input []*schema.Message, o *model.Options) (*schema.Message, error) {
 		calls++
 		if calls == 1 {
 			add(t, other, ann, user("I moved to Shanghai")...)
@@ -124,7 +124,7 @@ func TestD3_NearDuplicates(t *testing.T) {
 				answers = append(answers, operations(others...))
 			}
 			answers = append(answers, operations(fmt.Sprintf(`{"op":"add","text":%q}`, tc.second)))
-			b := open(t, with(answering(answers...)), factsOnly, embedded(&testmodel.Embedder{Dim: 64, Vector: meaning}), func(c *mem0.Config) { c.NearDuplicate = tc.near })
+			b := open(t, with(answering(answers...)), factsOnly, embedded(&testkit.Embedder{Dim: 64, Vector: meaning}), func(c *mem0.Config) { c.NearDuplicate = tc.near })
 			for i := range answers {
 				add(t, b, ann, user(fmt.Sprintf("zz%d", i))...)
 			}

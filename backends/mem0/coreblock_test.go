@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // blocksOn are core blocks in the partitions of mem0.
@@ -44,7 +44,7 @@ func blockTexts(t *testing.T, b *core.Blocks, s backends.Scope) map[string]strin
 func TestCoreBlocksAreNoMemories(t *testing.T) {
 	st := openStore(t)
 	blocks := blocksOn(t, st)
-	e := &testmodel.Embedder{Dim: 16}
+	e := &testkit.Embedder{Dim: 16}
 	b := open(t, on(st), with(resident(t)), embedded(e))
 	note(t, blocks, "human", "I live in Beijing")
 	note(t, blocks, "task", "The user lives in Shanghai.")
@@ -99,7 +99,7 @@ func TestMemoryToolsCannotChangeCoreBlocks(t *testing.T) {
 func TestDumpLoadAndDeleteAllTakeCoreBlocks(t *testing.T) {
 	st := openStore(t)
 	blocks := blocksOn(t, st)
-	e := &testmodel.Embedder{Dim: 16}
+	e := &testkit.Embedder{Dim: 16}
 	b := open(t, on(st), embedded(e), in(mem0.Verbatim))
 	add(t, b, ann, user("hello")...)
 	note(t, blocks, "human", "likes tea")

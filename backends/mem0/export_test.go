@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestDumpAndLoadKeepTheChain(t *testing.T) {
-	from := open(t, with(resident(t)), embedded(&testmodel.Embedder{Dim: 16}))
+	from := open(t, with(resident(t)), embedded(&testkit.Embedder{Dim: 16}))
 	add(t, from, ann, user("I live in Beijing")...)
 	last := add(t, from, ann, user("I moved to Shanghai")...).Items[0].Memory
 	var dump strings.Builder
@@ -25,7 +25,7 @@ func TestDumpAndLoadKeepTheChain(t *testing.T) {
 	require.Equal(t, 4, n, "two facts, two turns")
 	require.Equal(t, 4, strings.Count(dump.String(), "\n"))
 
-	to := open(t, embedded(&testmodel.Embedder{Dim: 32}))
+	to := open(t, embedded(&testkit.Embedder{Dim: 32}))
 	bob := backends.Scope{UserID: "bob", Namespace: "elsewhere"}
 	kept := add(t, to, bob, user("I was here before")...).Items[0].Memory
 	n, err = to.Load(ctx, bob, strings.NewReader(dump.String()+"\n"))

@@ -16,41 +16,41 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // answering is a model that gives these texts, by tool or not.
-func answering(answers ...string) *testmodel.Chat {
-	script := make([]testmodel.Reply, len(answers))
+func answering(answers ...string) *testkit.Chat {
+	script := make([]testkit.Reply, len(answers))
 	for i, a := range answers {
-		script[i] = testmodel.Text(a)
+		script[i] = testkit.Text(a)
 	}
-	return testmodel.New(script...)
+	return testkit.New(script...)
 }
 
 // scripted is a model that always answers by f.
-func scripted(f testmodel.Reply) *testmodel.Chat { return testmodel.New(f) }
+func scripted(f testkit.Reply) *testkit.Chat { return testkit.New(f) }
 
 func TestC1_07_FailureIsNoEmptyAnswer(t *testing.T) {
 	down := errors.New("connection refused")
 	for _, tc := range []struct {
 		name  string
-		reply []testmodel.Reply
+		reply []testkit.Reply
 		want  error
 		calls int
 	}{
-		{"network", []testmodel.Reply{testmodel.Fail(down)}, backends.ErrUnavailable, 1},
-		{"empty text", []testmodel.Reply{testmodel.Text("")}, backends.ErrModel, 2},
-		{"prose", []testmodel.Reply{testmodel.Text("I have nothing to say.")}, backends.ErrModel, 2},
-		{"no list", []testmodel.Reply{testmodel.Text(`{"ok":true}`)}, backends.ErrModel, 2},
-		{"null list", []testmodel.Reply{testmodel.Text(`{"operations":null}`)}, backends.ErrModel, 2},
-		{"cut off", []testmodel.Reply{testmodel.Text(`{"operations":[{"op":"add","text":"a"},{"op":"add","te`)}, backends.ErrModel, 2},
-		{"cut off after an entry", []testmodel.Reply{testmodel.Text(`{"operations":[{"op":"add","text":"a"}`)}, backends.ErrModel, 2},
-		{"only nonsense entries", []testmodel.Reply{testmodel.Text(`[{"op":"dance"}]`)}, backends.ErrModel, 2},
-		{"empty arguments", []testmodel.Reply{testmodel.Call("1", "remember", "")}, backends.ErrModel, 2},
+		{"network", []testkit.Reply{testkit.Fail(down)}, backends.ErrUnavailable, 1},
+		{"empty text", []testkit.Reply{testkit.Text("")}, backends.ErrModel, 2},
+		{"prose", []testkit.Reply{testkit.Text("I have nothing to say.")}, backends.ErrModel, 2},
+		{"no list", []testkit.Reply{testkit.Text(`{"ok":true}`)}, backends.ErrModel, 2},
+		{"null list", []testkit.Reply{testkit.Text(`{"operations":null}`)}, backends.ErrModel, 2},
+		{"cut off", []testkit.Reply{testkit.Text(`{"operations":[{"op":"add","text":"a"},{"op":"add","te`)}, backends.ErrModel, 2},
+		{"cut off after an entry", []testkit.Reply{testkit.Text(`{"operations":[{"op":"add","text":"a"}`)}, backends.ErrModel, 2},
+		{"only nonsense entries", []testkit.Reply{testkit.Text(`[{"op":"dance"}]`)}, backends.ErrModel, 2},
+		{"empty arguments", []testkit.Reply{testkit.Call("1", "remember", "")}, backends.ErrModel, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := testmodel.New(tc.reply...)
+			m := testkit.New(tc.reply...)
 			b := open(t, with(m))
 			_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I live in Beijing")})
 			require.ErrorIs(t, err, tc.want)
@@ -78,7 +78,7 @@ func TestD6_RetryTellsWhatWasWrong(t *testing.T) {
 		m.ResponseMeta = &schema.ResponseMeta{FinishReason: "length", Usage: &schema.TokenUsage{PromptTokens: 100, CompletionTokens: 7}}
 		return m, nil
 	}
-	m := testmodel.New(length, testmodel.Text(`{"operations":[{"op":"add","text":"The user likes tea."}]}`))
+	m := testkit.New(length, testkit.Text(`{"operations":[{"op":"add","text":"The user likes tea."}]}`))
 	b := open(t, with(m), factsOnly)
 	resp := add(t, b, ann, user("I like tea")...)
 	require.Equal(t, backends.Usage{ModelCalls: 2, PromptTokens: 100, CompletionTokens: 7}, resp.Usage)
@@ -137,11 +137,11 @@ func TestD6_ModelTimeout(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	b := open(t, with(testmodel.New(hang)), func(c *mem0.Config) { c.ModelTimeout = time.Millisecond })
+	b := open(t, with(testkit.New(hang)), func(c *mem0.Config) { c.ModelTimeout = time.Millisecond })
 	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("x")})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 
-	b = open(t, with(testmodel.New(hang)))
+	b = open(t, with(testkit.New(hang)))
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = b.Add(cancelled, &backends.AddRequest{Scope: ann, Messages: user("x")})

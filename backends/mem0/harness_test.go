@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 var (
@@ -60,7 +60,7 @@ func on(st store.Store) func(*mem0.Config)          { return func(c *mem0.Config
 func with(m model.BaseChatModel) func(*mem0.Config) { return func(c *mem0.Config) { c.Model = m } }
 func in(mode mem0.Mode) func(*mem0.Config)          { return func(c *mem0.Config) { c.Mode = mode } }
 func factsOnly(c *mem0.Config)                      { c.FactsOnly = true }
-func embedded(e *testmodel.Embedder) func(*mem0.Config) {
+func embedded(e *testkit.Embedder) func(*mem0.Config) {
 	return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = e, "hash" }
 }
 
@@ -192,8 +192,8 @@ func (s *shown) said() string {
 
 // thinking is a model whose answers depend on what it is shown, and on nothing
 // else. It answers by tool when it was given one.
-func thinking(t testing.TB, think func(s shown) string) *testmodel.Chat {
-	return testmodel.New(func(_ context.Context, input []*schema.Message, o *model.Options) (*schema.Message, error) {
+func thinking(t testing.TB, think func(s shown) string) *testkit.Chat {
+	return testkit.New(func(_ context.Context, input []*schema.Message, o *model.Options) (*schema.Message, error) {
 		answer := think(read(t, input))
 		if len(o.Tools) == 0 {
 			return schema.AssistantMessage(answer, nil), nil
@@ -208,7 +208,7 @@ type textual struct{ model.BaseChatModel }
 func operations(ops ...string) string { return `{"operations":[` + strings.Join(ops, ",") + `]}` }
 
 // resident is a model that knows where people live.
-func resident(t testing.TB) *testmodel.Chat {
+func resident(t testing.TB) *testkit.Chat {
 	return thinking(t, func(s shown) string {
 		var ops []string
 		for _, place := range []string{"Beijing", "Shanghai", "北京", "上海"} {

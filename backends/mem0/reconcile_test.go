@@ -14,7 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestD2_SupersedeChain(t *testing.T) {
@@ -136,9 +136,9 @@ func TestC1_05_AgentFramingAndInstructions(t *testing.T) {
 }
 
 func TestC1_06_InventedIndexesTouchNothing(t *testing.T) {
-	b := open(t, with(testmodel.New(
-		testmodel.Text(operations(`{"op":"add","text":"The user has a cat."}`)),
-		testmodel.Text(operations(`{"op":"supersede","index":9,"text":"The user has a dog."}`, `{"op":"retract","index":-1}`,
+	b := open(t, with(testkit.New(
+		testkit.Text(operations(`{"op":"add","text":"The user has a cat."}`)),
+		testkit.Text(operations(`{"op":"supersede","index":9,"text":"The user has a dog."}`, `{"op":"retract","index":-1}`,
 			`{"op":"retract","index":"3b1f"}`, `{"op":"retract","index":0.5}`, `{"op":"supersede","index":99999999999999999999,"text":"The user has a bird."}`)),
 	)), factsOnly)
 	add(t, b, ann, user("cat")...)

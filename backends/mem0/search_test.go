@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // TestFactsStandForTheirTurns: facts and episodes share a search.
@@ -72,7 +72,7 @@ func TestC1_09_Mem0CompatibleScoringIsReached(t *testing.T) {
 	scores := map[recall.Scoring]float64{}
 	for _, scoring := range []recall.Scoring{recall.Absolute, recall.Mem0Compatible} {
 		settings := &recall.Config{Scoring: scoring}
-		b := open(t, embedded(&testmodel.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = settings })
+		b := open(t, embedded(&testkit.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = settings })
 		add(t, b, ann, user("Ann plays chess on Sundays")...)
 		add(t, b, ann, user("The weather was fine")...)
 		resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "chess"})
@@ -88,7 +88,7 @@ func TestC1_09_Mem0CompatibleScoringIsReached(t *testing.T) {
 
 // Entities are linked in package recall; here it is seen that changes reach it.
 func TestC1_11_EntitiesFollowChanges(t *testing.T) {
-	b := open(t, embedded(&testmodel.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = &recall.Config{Scoring: recall.Mem0Compatible} })
+	b := open(t, embedded(&testkit.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = &recall.Config{Scoring: recall.Mem0Compatible} })
 	id := add(t, b, ann, user("We met Marie Curie in Warsaw")...).Items[0].Memory.ID
 	q := backends.SearchRequest{Scope: ann, Query: "Who met Marie Curie?"}
 	before, err := b.Search(ctx, &q)
@@ -154,7 +154,7 @@ func TestD7_AKeywordFindsWhatVectorsMissAndTheWholePoolIsReranked(t *testing.T) 
 		}
 		return at(0.1)
 	}
-	vectors := embedded(&testmodel.Embedder{Dim: 2, Vector: far})
+	vectors := embedded(&testkit.Embedder{Dim: 2, Vector: far})
 	st := openStore(t)
 	b := open(t, on(st), vectors)
 	for i := range 12 {
@@ -174,7 +174,7 @@ func TestD7_AKeywordFindsWhatVectorsMissAndTheWholePoolIsReranked(t *testing.T) 
 func TestD11_EmbeddingModelIsKept(t *testing.T) {
 	st := openStore(t)
 	model := func(name string, dim int) func(*mem0.Config) {
-		return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: dim}, name }
+		return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: dim}, name }
 	}
 	old := open(t, on(st), model("small", 16))
 	resp := add(t, old, ann, user("I like tea")...)
@@ -193,7 +193,7 @@ func TestD11_EmbeddingModelIsKept(t *testing.T) {
 }
 
 func TestD11_EmbedderFailureStoresNothing(t *testing.T) {
-	e := &testmodel.Embedder{Dim: 16, Err: errors.New("no route")}
+	e := &testkit.Embedder{Dim: 16, Err: errors.New("no route")}
 	b := open(t, embedded(e))
 	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea")})
 	require.ErrorIs(t, err, backends.ErrUnavailable)

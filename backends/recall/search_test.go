@@ -12,7 +12,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 var ann = backends.Partition{Namespace: "test", Kind: backends.PartitionUser, ID: "ann"}
@@ -70,7 +70,7 @@ func TestSearchFindsByVectors(t *testing.T) {
 	f := newFakeRecords()
 	for _, e := range []recall.Encoding{recall.Float32, recall.Int8} {
 		r := newRanker(t, f, func(c *recall.Config) {
-			c.Embedder, c.EmbeddingModel, c.Encoding = &testmodel.Embedder{Dim: 64}, "hash", e
+			c.Embedder, c.EmbeddingModel, c.Encoding = &testkit.Embedder{Dim: 64}, "hash", e
 		})
 		vs, space, err := r.Embed(t.Context(), []string{"green tea", "black coffee"})
 		require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func refund(score float64) trajectory.Trajectory {
@@ -114,7 +114,7 @@ func TestWhoForgetsAUserDoesNotEraseWhatIsShared(t *testing.T) {
 
 func TestR26ModelEmbedderAndStoreArePluggable(t *testing.T) {
 	db := open(t)
-	embedder := &testmodel.Embedder{Dim: 64}
+	embedder := &testkit.Embedder{Dim: 64}
 	b, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = embedder, "hash" })
 	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestAConfigurationThatCannotWork(t *testing.T) {
 		"no store":    {},
 		"a language":  {Store: open(t), Language: "fr"},
 		"no limit":    {Store: open(t), Limits: flow.Limits{Calls: -1}},
-		"no name":     {Store: open(t), Embedder: &testmodel.Embedder{Dim: 3}},
+		"no name":     {Store: open(t), Embedder: &testkit.Embedder{Dim: 3}},
 		"a threshold": {Store: open(t), Task: task.Config{Duplicate: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,12 +24,12 @@ import (
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // overheard is a model that says whether it was shown a text.
 type overheard struct {
-	*testmodel.Learner
+	*testkit.Learner
 	material *strings.Builder
 }
 
@@ -119,7 +119,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	n := newNeighbours(t, db)
 	before := n.untouched()
 	require.Len(t, before, 4)
-	heard := &overheard{&testmodel.Learner{}, &strings.Builder{}}
+	heard := &overheard{&testkit.Learner{}, &strings.Builder{}}
 	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Model = heard })
 	ctx := t.Context()
 
@@ -189,7 +189,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	with := func(name string, dim int) *reme.Backend {
 		b, _ := newBackend(t, db, func(c *reme.Config) {
 			reading(c)
-			c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: dim}, name
+			c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: dim}, name
 		})
 		return b
 	}
@@ -252,9 +252,9 @@ func reembed(t *testing.T, b *reme.Backend) {
 // of it, because what was said cannot be stored: the log is told that it is in doubt.
 func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 	db := open(t)
-	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: 8}, "old" })
+	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "old" })
 	require.NoError(t, only(old.Personal().Verbatim(t.Context(), &personal.SummaryRequest{Scope: ann, Messages: said("我住在杭州")})))
-	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Embedder, c.EmbeddingModel = &testmodel.Embedder{Dim: 9}, "new" })
+	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 9}, "new" })
 	r := &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k"}
 	_, err := b.Add(t.Context(), r)
 	require.ErrorIs(t, err, backends.ErrDimension)

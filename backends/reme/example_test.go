@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // R25: the whole of ReMe in a process, without a server.
@@ -24,7 +24,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	backend, err := reme.New(ctx, &reme.Config{Store: db, Model: &testmodel.Learner{}}) // any Eino chat model
+	backend, err := reme.New(ctx, &reme.Config{Store: db, Model: &testkit.Learner{}}) // any Eino chat model
 	if err != nil {
 		panic(err)
 	}

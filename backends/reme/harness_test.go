@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,9 +36,9 @@ func open(t testing.TB) store.Store {
 }
 
 // newBackend returns a backend whose model is a Learner.
-func newBackend(t testing.TB, db store.Store, change func(*reme.Config)) (*reme.Backend, *testmodel.Learner) {
+func newBackend(t testing.TB, db store.Store, change func(*reme.Config)) (*reme.Backend, *testkit.Learner) {
 	t.Helper()
-	learner := &testmodel.Learner{}
+	learner := &testkit.Learner{}
 	cfg := &reme.Config{Store: db, Model: learner, OnError: func(_ context.Context, err error) { t.Errorf("beside a call: %v", err) }}
 	if change != nil {
 		change(cfg)

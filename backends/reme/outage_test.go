@@ -23,7 +23,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/library"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // long asks for the full sizes.
@@ -105,7 +105,7 @@ func storeFails(t *testing.T, f deed, what string, n int, fails func(int) (bool,
 
 // moody is a model whose call n fails, or is answered by nothing of use.
 type moody struct {
-	*testmodel.Learner
+	*testkit.Learner
 	count *int
 	at    int
 	say   func() (*schema.Message, error)
@@ -152,7 +152,7 @@ func TestTheModelFailsAtEachCallOfEachFlow(t *testing.T) {
 					db := open(t)
 					lived(t, db)
 					before, count := state(t, db), 0
-					m := &moody{Learner: &testmodel.Learner{}, count: &count, at: n, say: say.say}
+					m := &moody{Learner: &testkit.Learner{}, count: &count, at: n, say: say.say}
 					b, _ := newBackend(t, db, func(c *reme.Config) {
 						reading(c)
 						c.Model, c.Limits.Concurrency = m, 1
@@ -184,7 +184,7 @@ func TestTheModelFailsAtEachCallOfEachFlow(t *testing.T) {
 func TestTheEmbedderFailsInEachFlow(t *testing.T) {
 	for name, f := range deeds() {
 		t.Run(name, func(t *testing.T) {
-			e := &testmodel.Embedder{Dim: 32}
+			e := &testkit.Embedder{Dim: 32}
 			with := func(c *reme.Config) { reading(c); c.Embedder, c.EmbeddingModel = e, "hash" }
 			db := open(t)
 			lived(t, db)

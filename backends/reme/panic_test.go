@@ -17,12 +17,12 @@ import (
 	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // wild is an embedder that panics once it is let loose.
 type wild struct {
-	testmodel.Embedder
+	testkit.Embedder
 	loose atomic.Bool
 }
 
@@ -36,7 +36,7 @@ func (w *wild) EmbedStrings(ctx context.Context, texts []string, o ...embedding.
 // A panic in a goroutine of ours would end the program: nobody who called could
 // recover it.
 func TestPanicsInGoroutinesAreErrors(t *testing.T) {
-	embedder := &wild{Embedder: testmodel.Embedder{Dim: 8}}
+	embedder := &wild{Embedder: testkit.Embedder{Dim: 8}}
 	b, _ := newBackend(t, open(t), func(c *reme.Config) {
 		c.Embedder, c.EmbeddingModel = embedder, "wild"
 	})

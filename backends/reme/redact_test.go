@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 const secret = "Hunter2"
@@ -170,7 +170,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			db := open(t)
-			seen := &witness{&testmodel.Learner{}, &[]string{}, &sync.Mutex{}}
+			seen := &witness{&testkit.Learner{}, &[]string{}, &sync.Mutex{}}
 			b, _ := newBackend(t, db, func(c *reme.Config) {
 				redacting(c)
 				c.Model, c.Verdict = seen, reme.VerdictOf("login", "passed")
@@ -201,7 +201,7 @@ func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 	require.NoError(t, only(careless.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("typing a password", "type "+secret, 1)}})))
 	require.NoError(t, only(careless.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{Tool: "login", Input: secret, Output: "hello " + secret}}})))
 
-	seen := &witness{&testmodel.Learner{}, &[]string{}, &sync.Mutex{}}
+	seen := &witness{&testkit.Learner{}, &[]string{}, &sync.Mutex{}}
 	b, _ := newBackend(t, db, func(c *reme.Config) {
 		redacting(c)
 		c.Model = seen

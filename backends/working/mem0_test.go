@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // verbatim returns a mem0 that keeps each message as it was said.
@@ -79,7 +79,7 @@ func TestMem0LearnsEachTurnOnce(t *testing.T) {
 func TestAModelThatFailsCostsNoTurn(t *testing.T) {
 	c := newClock()
 	db := openStore(t, ":memory:", c.Now)
-	broken := testmodel.New(testmodel.Fail(errors.New("503")))
+	broken := testkit.New(testkit.Fail(errors.New("503")))
 	bad, err := mem0.New(t.Context(), &mem0.Config{Store: db, Model: broken})
 	require.NoError(t, err)
 	w := joinWorld(t, db, c, func(w *world) { w.cfg.Backend = bad })

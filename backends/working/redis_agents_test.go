@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -38,7 +38,7 @@ func liveAsAgent(t *testing.T, c *redis.Client, name string) {
 	})
 	require.NoError(t, err)
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "bot", Description: "answers", Model: testmodel.New(reply), Middlewares: []adk.AgentMiddleware{m.AgentMiddleware()},
+		Name: "bot", Description: "answers", Model: testkit.New(reply), Middlewares: []adk.AgentMiddleware{m.AgentMiddleware()},
 	})
 	require.NoError(t, err)
 	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent})

@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // redisChild makes TestRedisChild a process of its own: "url role argument".
@@ -64,7 +64,7 @@ func redisBackend(t testing.TB, c *redis.Client, clock backends.Clock) *mem0.Bac
 	t.Helper()
 	s, err := redisstore.New(context.Background(), c, &redisstore.Config{Clock: clock})
 	require.NoError(t, err)
-	b, err := mem0.New(context.Background(), &mem0.Config{Store: s, Mode: mem0.Additive, Clock: clock, Model: testmodel.New(tellQuestions)})
+	b, err := mem0.New(context.Background(), &mem0.Config{Store: s, Mode: mem0.Additive, Clock: clock, Model: testkit.New(tellQuestions)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.Close(context.Background()); _ = s.Close() })
 	return b

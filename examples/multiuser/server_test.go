@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/demomodel"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -172,7 +172,7 @@ func TestAnswersCanBeStreamed(t *testing.T) {
 }
 
 func TestAFailingModelIsNotExplainedToClients(t *testing.T) {
-	c := newChat(t, testmodel.New(testmodel.Fail(errors.New("secret detail"))))
+	c := newChat(t, testkit.New(testkit.Fail(errors.New("secret detail"))))
 	status, out, err := post(t.Context(), c.Client(), c.URL, `{"text":"hi"}`, "X-User", "ann")
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusBadGateway, status)

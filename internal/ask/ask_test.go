@@ -17,7 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 type operation struct {
@@ -51,9 +51,9 @@ func begin(t *testing.T, m model.BaseChatModel, l ask.Limits) *ask.Run {
 	return asked.Begin(l)
 }
 
-func answerOf(t *testing.T, replies ...testmodel.Reply) (*ask.Answer[operations], backends.Usage, error) {
+func answerOf(t *testing.T, replies ...testkit.Reply) (*ask.Answer[operations], backends.Usage, error) {
 	t.Helper()
-	r := begin(t, testmodel.New(replies...), ask.Limits{})
+	r := begin(t, testkit.New(replies...), ask.Limits{})
 	a, err := ask.For[operations](t.Context(), r, question, nil)
 	return a, r.Usage(), err
 }
@@ -63,22 +63,22 @@ func one(n int) *int { return &n }
 func TestAnswersAreDecodedAsModelsMeanThem(t *testing.T) {
 	tea := operation{Op: "add", Text: "likes tea"}
 	for name, c := range map[string]struct {
-		reply testmodel.Reply
+		reply testkit.Reply
 		want  []operation
 	}{
-		"a call":                   {testmodel.Call("1", "remember", `{"operations":[{"op":"add","text":"likes tea"}]}`), []operation{tea}},
-		"under a wrong name":       {testmodel.Call("1", "functions.remember", `{"operations":[{"op":"add","text":"likes tea"}]}`), []operation{tea}},
-		"text with thoughts":       {testmodel.Text("<think>{</think>Sure:\n```json\n{'operations':[{'op':'add','text':'likes tea'},]}\n```"), []operation{tea}},
-		"a bare list":              {testmodel.Text(`[{"op":"add","text":"likes tea"}]`), []operation{tea}},
-		"a single entry":           {testmodel.Text(`{"operations":{"op":"add","text":"likes tea"}}`), []operation{tea}},
-		"an entry without a list":  {testmodel.Text(`{"op":"add","text":"likes tea"}`), []operation{tea}},
-		"a list written as a text": {testmodel.Text(`{"operations":"[{\"op\":\"add\",\"text\":\"likes tea\"}]"}`), []operation{tea}},
-		"other names":              {testmodel.Text(`{"memories":[{"event":"add","fact":"likes tea"}]}`), []operation{tea}},
-		"numbers in quotes": {testmodel.Text(`{"operations":[{"op":"add","text":"t","index":"[3]","messages":"2","tags":"a, b；c","confidence":"0.5","valid":"True"}]}`),
+		"a call":                   {testkit.Call("1", "remember", `{"operations":[{"op":"add","text":"likes tea"}]}`), []operation{tea}},
+		"under a wrong name":       {testkit.Call("1", "functions.remember", `{"operations":[{"op":"add","text":"likes tea"}]}`), []operation{tea}},
+		"text with thoughts":       {testkit.Text("<think>{</think>Sure:\n```json\n{'operations':[{'op':'add','text':'likes tea'},]}\n```"), []operation{tea}},
+		"a bare list":              {testkit.Text(`[{"op":"add","text":"likes tea"}]`), []operation{tea}},
+		"a single entry":           {testkit.Text(`{"operations":{"op":"add","text":"likes tea"}}`), []operation{tea}},
+		"an entry without a list":  {testkit.Text(`{"op":"add","text":"likes tea"}`), []operation{tea}},
+		"a list written as a text": {testkit.Text(`{"operations":"[{\"op\":\"add\",\"text\":\"likes tea\"}]"}`), []operation{tea}},
+		"other names":              {testkit.Text(`{"memories":[{"event":"add","fact":"likes tea"}]}`), []operation{tea}},
+		"numbers in quotes": {testkit.Text(`{"operations":[{"op":"add","text":"t","index":"[3]","messages":"2","tags":"a, b；c","confidence":"0.5","valid":"True"}]}`),
 			[]operation{{Op: "add", Text: "t", Index: one(3), Messages: []int{2}, Tags: []string{"a", "b", "c"}, Sure: 0.5, Valid: true}}},
-		"more than was asked for": {testmodel.Text(`{"operations":[{"op":"add","text":"t","why":{"n":1}}]}`), []operation{{Op: "add", Text: "t", Rest: map[string]any{"why": map[string]any{"n": 1.0}}}}},
-		"nothing":                 {testmodel.Text(`{"operations":[]}`), nil},
-		"null":                    {testmodel.Text(`{"operations":null}`), nil},
+		"more than was asked for": {testkit.Text(`{"operations":[{"op":"add","text":"t","why":{"n":1}}]}`), []operation{{Op: "add", Text: "t", Rest: map[string]any{"why": map[string]any{"n": 1.0}}}}},
+		"nothing":                 {testkit.Text(`{"operations":[]}`), nil},
+		"null":                    {testkit.Text(`{"operations":null}`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, usage, err := answerOf(t, c.reply)
@@ -103,7 +103,7 @@ func TestSeveralCallsAreOneAnswer(t *testing.T) {
 }
 
 func TestEntriesThatCannotBeDecodedAreReportedBesideTheOthers(t *testing.T) {
-	a, _, err := answerOf(t, testmodel.Text(`{"operations":[{"op":"add","text":"t"},{"op":"add","text":12},{"tags":["x"]},"words"]}`))
+	a, _, err := answerOf(t, testkit.Text(`{"operations":[{"op":"add","text":"t"},{"op":"add","text":12},{"tags":["x"]},"words"]}`))
 	require.NoError(t, err)
 	require.Len(t, a.Value.Operations, 1)
 	require.Len(t, a.Bad, 3)
@@ -113,7 +113,7 @@ func TestEntriesThatCannotBeDecodedAreReportedBesideTheOthers(t *testing.T) {
 }
 
 func TestAnAnswerThatCannotBeUsedIsExplainedOnce(t *testing.T) {
-	m := testmodel.New(testmodel.Text("none"), testmodel.Call("1", "remember", `{"operations":[]}`))
+	m := testkit.New(testkit.Text("none"), testkit.Call("1", "remember", `{"operations":[]}`))
 	r := begin(t, m, ask.Limits{})
 	_, err := ask.For[operations](t.Context(), r, question, nil)
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestAnAnswerThatCannotBeUsedIsExplainedOnce(t *testing.T) {
 	assert.Contains(t, m.Calls()[1][1].Content, "What was wrong: the answer holds no JSON")
 
 	refused := 0
-	r = begin(t, testmodel.New(testmodel.Text("{}")), ask.Limits{})
+	r = begin(t, testkit.New(testkit.Text("{}")), ask.Limits{})
 	_, err = ask.For(t.Context(), r, question, func(*operations) error { refused++; return errors.New("not enough") })
 	require.ErrorIs(t, err, backends.ErrModel)
 	require.ErrorContains(t, err, "not enough")
@@ -132,15 +132,15 @@ func TestHalfAnAnswerIsNone(t *testing.T) {
 	cut := func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		return &schema.Message{Content: `{"operations":[]}`, ResponseMeta: &schema.ResponseMeta{FinishReason: "length"}}, nil
 	}
-	for _, reply := range []testmodel.Reply{cut, testmodel.Call("1", "remember", `{"operations":[{"op":"add"`), testmodel.Text(`{"operations":[{"op":"add","text":"I love trav`), testmodel.Text("")} {
+	for _, reply := range []testkit.Reply{cut, testkit.Call("1", "remember", `{"operations":[{"op":"add"`), testkit.Text(`{"operations":[{"op":"add","text":"I love trav`), testkit.Text("")} {
 		_, _, err := answerOf(t, reply)
 		require.ErrorIs(t, err, backends.ErrModel)
 	}
 }
 
 func TestAModelThatCannotBeAskedIsUnavailable(t *testing.T) {
-	for name, reply := range map[string]testmodel.Reply{
-		"an error": testmodel.Fail(errors.New("down")),
+	for name, reply := range map[string]testkit.Reply{
+		"an error": testkit.Fail(errors.New("down")),
 		"a panic":  func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { panic("boo") },
 		"nothing":  func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, nil },
 	} {
@@ -157,7 +157,7 @@ func TestAModelThatCannotBeAskedIsUnavailable(t *testing.T) {
 
 func TestACancelledContextIsNoOutage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := testmodel.New(func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
 		cancel()
 		return nil, ctx.Err()
 	})
@@ -172,7 +172,7 @@ func TestACancelledContextIsNoOutage(t *testing.T) {
 
 func TestTheModelIsForcedToCallTheTool(t *testing.T) {
 	var seen *model.Options
-	m := testmodel.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
 		seen = o
 		return schema.AssistantMessage("{}", nil), nil
 	})
@@ -187,7 +187,7 @@ func TestTheModelIsForcedToCallTheTool(t *testing.T) {
 type plainModel struct{ model.BaseChatModel }
 
 func TestAModelWithoutToolsIsShownTheJSON(t *testing.T) {
-	m := testmodel.New(testmodel.Text("{}"))
+	m := testkit.New(testkit.Text("{}"))
 	zh := *question
 	zh.Language = backends.Chinese
 	_, err := ask.For[operations](t.Context(), begin(t, plainModel{m}, ask.Limits{}), &zh, nil)
@@ -196,7 +196,7 @@ func TestAModelWithoutToolsIsShownTheJSON(t *testing.T) {
 }
 
 func TestTextIsWithoutThoughts(t *testing.T) {
-	r := begin(t, testmodel.New(testmodel.Text("<think>hm</think>"), testmodel.Text("<think>hm</think> done ")), ask.Limits{})
+	r := begin(t, testkit.New(testkit.Text("<think>hm</think>"), testkit.Text("<think>hm</think> done ")), ask.Limits{})
 	answer, err := ask.Text(t.Context(), r, &ask.Question{System: "s", User: "u"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "done", answer)
@@ -208,7 +208,7 @@ func TestLimitsBoundCallsAndTokens(t *testing.T) {
 		return &schema.Message{Content: "{}", ResponseMeta: &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: 90, CompletionTokens: 8}}}, nil
 	}
 	for _, l := range []ask.Limits{{Calls: 1}, {Tokens: 99}} {
-		m := testmodel.New(reply)
+		m := testkit.New(reply)
 		r := begin(t, m, l)
 		_, err := ask.For[operations](t.Context(), r, question, nil)
 		require.NoError(t, err)
@@ -220,13 +220,13 @@ func TestLimitsBoundCallsAndTokens(t *testing.T) {
 		assert.Equal(t, backends.Usage{ModelCalls: 1, PromptTokens: 90, CompletionTokens: 8, EmbeddedTexts: 3}, r.Usage())
 	}
 	// The repeat of a refused answer counts.
-	_, err := ask.For(t.Context(), begin(t, testmodel.New(reply), ask.Limits{Calls: 1}), question, func(*operations) error { return errors.New("no") })
+	_, err := ask.For(t.Context(), begin(t, testkit.New(reply), ask.Limits{Calls: 1}), question, func(*operations) error { return errors.New("no") })
 	require.ErrorIs(t, err, ask.ErrLimit)
 }
 
 func TestCallsAtTheSameTimeAreBounded(t *testing.T) {
 	var now, most atomic.Int64
-	m := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		most.Store(max(most.Load(), now.Add(1)))
 		defer now.Add(-1)
 		return schema.AssistantMessage("{}", nil), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 type query struct {
@@ -37,7 +37,7 @@ func asking(t *testing.T) tool.BaseTool {
 	})
 }
 
-func newRunner(t *testing.T, m *testmodel.Chat, mw adk.AgentMiddleware, tools ...tool.BaseTool) *adk.Runner {
+func newRunner(t *testing.T, m *testkit.Chat, mw adk.AgentMiddleware, tools ...tool.BaseTool) *adk.Runner {
 	t.Helper()
 	a, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
 		Name: "a", Description: "d", Instruction: "base", Model: m,
@@ -45,7 +45,7 @@ func newRunner(t *testing.T, m *testmodel.Chat, mw adk.AgentMiddleware, tools ..
 		Middlewares: []adk.AgentMiddleware{mw},
 	})
 	require.NoError(t, err)
-	return adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: a, CheckPointStore: &testmodel.Checkpoints{}})
+	return adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: a, CheckPointStore: &testkit.Checkpoints{}})
 }
 
 // drain returns what was said in a run, and its errors.

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // A model called in a hook with the hook's context speaks as the agent.
 func TestT03_AModelCallInAHookLeaksUnlessDetached(t *testing.T) {
 	for _, detach := range []bool{false, true} {
 		for _, tools := range [][]tool.BaseTool{nil, {asking(t)}} {
-			inner := testmodel.New(testmodel.Text("EXTRACTED"))
+			inner := testkit.New(testkit.Text("EXTRACTED"))
 			hook := func(ctx context.Context, s *adk.ChatModelAgentState) error {
 				if detach {
 					ctx = einox.Detach(ctx, "Scripted", components.ComponentOfChatModel)
@@ -29,7 +29,7 @@ func TestT03_AModelCallInAHookLeaksUnlessDetached(t *testing.T) {
 				_, err := inner.Generate(ctx, s.Messages)
 				return err
 			}
-			r := newRunner(t, testmodel.New(testmodel.Text("answer")), adk.AgentMiddleware{AfterChatModel: hook}, tools...)
+			r := newRunner(t, testkit.New(testkit.Text("answer")), adk.AgentMiddleware{AfterChatModel: hook}, tools...)
 			said, errs := drain(r.Query(context.Background(), "hi"))
 			require.Empty(t, errs)
 			require.Len(t, inner.Calls(), 1)
@@ -45,7 +45,7 @@ func TestT03_AModelCallInAHookLeaksUnlessDetached(t *testing.T) {
 // The same call after the end of the run panics.
 func TestT03_AModelCallAfterTheRunPanicsUnlessDetached(t *testing.T) {
 	for _, detach := range []bool{false, true} {
-		inner := testmodel.New(testmodel.Text("EXTRACTED"))
+		inner := testkit.New(testkit.Text("EXTRACTED"))
 		over, result := make(chan struct{}), make(chan any, 1)
 		hook := func(ctx context.Context, _ *adk.ChatModelAgentState) error {
 			if detach {
@@ -58,7 +58,7 @@ func TestT03_AModelCallAfterTheRunPanicsUnlessDetached(t *testing.T) {
 			}()
 			return nil
 		}
-		r := newRunner(t, testmodel.New(testmodel.Text("answer")), adk.AgentMiddleware{AfterChatModel: hook})
+		r := newRunner(t, testkit.New(testkit.Text("answer")), adk.AgentMiddleware{AfterChatModel: hook})
 		drain(r.Query(context.Background(), "hi"))
 		close(over)
 		p := <-result

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestANoteIsKnownByItsMark(t *testing.T) {
@@ -87,7 +87,7 @@ func TestT05_MarksSurviveACheckpoint(t *testing.T) {
 				}
 				return nil
 			}
-			model := testmodel.New(testmodel.Call("c", "ask", `{"q":1}`), testmodel.Text("done"))
+			model := testkit.New(testkit.Call("c", "ask", `{"q":1}`), testkit.Text("done"))
 			r := newRunner(t, model, adk.AgentMiddleware{BeforeChatModel: before}, asking(t))
 			_, errs := drain(r.Query(context.Background(), "hi", adk.WithCheckPointID("cp")))
 			if name == "naive" {
@@ -123,7 +123,7 @@ func TestT13_MarksDoNotReachTheCallersHistory(t *testing.T) {
 			}
 			return nil
 		}
-		r := newRunner(t, testmodel.New(testmodel.Text("x")), adk.AgentMiddleware{BeforeChatModel: before})
+		r := newRunner(t, testkit.New(testkit.Text("x")), adk.AgentMiddleware{BeforeChatModel: before})
 		drain(r.Run(context.Background(), history))
 		if naive {
 			require.Equal(t, "hi [memory]", history[0].Content, "the trap is gone from this Eino")

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // An error of a tool, or arguments that do not parse, end the run.
@@ -31,13 +31,13 @@ func TestT11_AToolErrorEndsTheRunUnlessSafe(t *testing.T) {
 		"panic":         {panicking, `{"q":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			script := []testmodel.Reply{testmodel.Call("c", "memory", c.args), testmodel.Text("went on")}
-			_, errs := drain(newRunner(t, testmodel.New(script...), adk.AgentMiddleware{}, c.tool).Query(context.Background(), "hi"))
+			script := []testkit.Reply{testkit.Call("c", "memory", c.args), testkit.Text("went on")}
+			_, errs := drain(newRunner(t, testkit.New(script...), adk.AgentMiddleware{}, c.tool).Query(context.Background(), "hi"))
 			require.NotEmpty(t, errs, "the trap is gone from this Eino")
 
 			var told error
 			safe := einox.SafeTool(c.tool, func(_ context.Context, err error) string { told = err; return "memory is unavailable" })
-			said, errs := drain(newRunner(t, testmodel.New(script...), adk.AgentMiddleware{}, safe).Query(context.Background(), "hi"))
+			said, errs := drain(newRunner(t, testkit.New(script...), adk.AgentMiddleware{}, safe).Query(context.Background(), "hi"))
 			require.Empty(t, errs)
 			require.Equal(t, []string{"", "memory is unavailable", "went on"}, said)
 			require.Error(t, told)

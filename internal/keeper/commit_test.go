@@ -14,15 +14,15 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
-func embedded(e *testmodel.Embedder) func(*keeper.Config, *recall.Config) {
+func embedded(e *testkit.Embedder) func(*keeper.Config, *recall.Config) {
 	return func(_ *keeper.Config, rc *recall.Config) { rc.Embedder, rc.EmbeddingModel = e, "hash" }
 }
 
 func TestCommitEmbedsWhatLacksAVector(t *testing.T) {
-	w := open(t, embedded(&testmodel.Embedder{Dim: 8}))
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
 	w.put(ann, fact("old", "She lives in Beijing."))
 	before, err := w.Records(ctx, ann, "old")
 	require.NoError(t, err)
@@ -60,12 +60,12 @@ func TestACommitThatFailsStoresNothing(t *testing.T) {
 	down := errors.New("no route to host")
 	for _, tc := range []struct {
 		name string
-		with func(*testmodel.Embedder)
+		with func(*testkit.Embedder)
 		last store.Mutation
 		want error
 	}{
-		{"the embedder is down", func(e *testmodel.Embedder) { e.Err = down }, store.Put(fact("2", "coffee")), backends.ErrUnavailable},
-		{"another embedder", func(e *testmodel.Embedder) { e.Dim = 16 }, store.Put(fact("2", "coffee")), backends.ErrDimension},
+		{"the embedder is down", func(e *testkit.Embedder) { e.Err = down }, store.Put(fact("2", "coffee")), backends.ErrUnavailable},
+		{"another embedder", func(e *testkit.Embedder) { e.Dim = 16 }, store.Put(fact("2", "coffee")), backends.ErrDimension},
 		{"it exists", nil, store.Mutation{Op: store.OpPut, Record: fact("0", "coffee"), Expect: store.MustNotExist}, backends.ErrConflict},
 		{"another version", nil, store.Mutation{Op: store.OpDelete, ID: "0", Expect: 99}, backends.ErrConflict},
 		{"nothing to replace", nil, store.Supersede("gone", fact("2", "coffee")), backends.ErrConflict},
@@ -73,7 +73,7 @@ func TestACommitThatFailsStoresNothing(t *testing.T) {
 		{"not UTF-8", nil, store.Put(fact("2", "\xff")), backends.ErrInvalid},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e := &testmodel.Embedder{Dim: 8}
+			e := &testkit.Embedder{Dim: 8}
 			w := open(t, embedded(e))
 			w.put(ann, fact("0", "water"))
 			before := w.get(ann, "0")
@@ -94,7 +94,7 @@ func TestACommitThatFailsStoresNothing(t *testing.T) {
 }
 
 func TestABatchThatLostARaceIsNotEmbeddedAgain(t *testing.T) {
-	w := open(t, embedded(&testmodel.Embedder{Dim: 8}))
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
 	var usage backends.Usage
 	wait := store.Delete("0")
 	wait.Expect = 1
@@ -110,7 +110,7 @@ func TestABatchThatLostARaceIsNotEmbeddedAgain(t *testing.T) {
 
 // A vector whose space nobody tells would be found by nothing.
 func TestARecordInAnotherBatchIsEmbeddedAgain(t *testing.T) {
-	w := open(t, embedded(&testmodel.Embedder{Dim: 8}))
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
 	rec := fact("1", "tea")
 	wait := store.Delete("0")
 	wait.Expect = 1
@@ -145,10 +145,10 @@ func TestReplayedTellsOfAnEarlierBatch(t *testing.T) {
 }
 
 func TestReembedAfterTheModelChanged(t *testing.T) {
-	w := open(t, embedded(&testmodel.Embedder{Dim: 8}))
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
 	w.put(ann, fact("1", "tea"))
 	next := open(t, on(w.Store()), func(_ *keeper.Config, rc *recall.Config) {
-		rc.Embedder, rc.EmbeddingModel = &testmodel.Embedder{Dim: 16}, "other"
+		rc.Embedder, rc.EmbeddingModel = &testkit.Embedder{Dim: 16}, "other"
 	})
 	_, err := next.Search(ctx, ann, &backends.SearchRequest{Query: "tea"})
 	require.ErrorIs(t, err, backends.ErrDimension)

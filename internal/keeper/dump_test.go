@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // any memory that a partition may hold.
@@ -134,7 +134,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 		})
 	}
 	t.Run("the embedder is down", func(t *testing.T) {
-		w := open(t, embedded(&testmodel.Embedder{Dim: 8, Err: errors.New("down")}))
+		w := open(t, embedded(&testkit.Embedder{Dim: 8, Err: errors.New("down")}))
 		_, err := w.Load(ctx, ann, strings.NewReader(good))
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		require.Empty(t, w.texts(ann))
@@ -176,7 +176,7 @@ func TestDumpReportsAWriteError(t *testing.T) {
 }
 
 func TestLoadRedactsAndEmbeds(t *testing.T) {
-	w := open(t, embedded(&testmodel.Embedder{Dim: 8}), func(c *keeper.Config, _ *recall.Config) {
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}), func(c *keeper.Config, _ *recall.Config) {
 		c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[password]") }
 	})
 	_, err := w.Load(ctx, ann, strings.NewReader(`{"id":"1","kind":"task","text":"it is hunter2","when_to_use":"asked for hunter2"}`))
@@ -193,8 +193,8 @@ func TestLoadRedactsAndEmbeds(t *testing.T) {
 func TestLoadRacingAnother(t *testing.T) {
 	f := &faulty{Store: openStore(t)}
 	t.Cleanup(func() { _ = f.Close() })
-	w := open(t, on(f), embedded(&testmodel.Embedder{Dim: 8}))
-	rival := open(t, on(f.Store), embedded(&testmodel.Embedder{Dim: 8}))
+	w := open(t, on(f), embedded(&testkit.Embedder{Dim: 8}))
+	rival := open(t, on(f.Store), embedded(&testkit.Embedder{Dim: 8}))
 	f.before = func() {
 		f.before = nil
 		rival.put(ann, fact("1", "said first"))

@@ -15,7 +15,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func core(id, text string) *store.Record {
@@ -147,7 +147,7 @@ func TestListHandsOutCopies(t *testing.T) {
 
 func TestUpdate(t *testing.T) {
 	now := start
-	e := &testmodel.Embedder{Dim: 8}
+	e := &testkit.Embedder{Dim: 8}
 	w := open(t, embedded(e), func(c *keeper.Config, _ *recall.Config) {
 		c.Clock = func() time.Time { return now }
 		c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "") }

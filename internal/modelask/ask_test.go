@@ -15,7 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/modelask"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 var tool = &schema.ToolInfo{Name: "answer", Desc: "answers"}
@@ -34,7 +34,7 @@ func ask(t *testing.T, m model.BaseChatModel, read func(*schema.Message) error) 
 }
 
 func TestAnAnswerThatCannotBeUsedIsExplainedOnce(t *testing.T) {
-	m := testmodel.New(testmodel.Text("none"), testmodel.Call("1", "answer", `{"n":3}`))
+	m := testkit.New(testkit.Text("none"), testkit.Call("1", "answer", `{"n":3}`))
 	var tries int
 	usage, err := ask(t, m, func(out *schema.Message) error {
 		if tries++; len(out.ToolCalls) == 0 {
@@ -49,14 +49,14 @@ func TestAnAnswerThatCannotBeUsedIsExplainedOnce(t *testing.T) {
 }
 
 func TestASecondFailureIsErrModel(t *testing.T) {
-	usage, err := ask(t, testmodel.New(testmodel.Text("none")), func(*schema.Message) error { return errors.New("no call") })
+	usage, err := ask(t, testkit.New(testkit.Text("none")), func(*schema.Message) error { return errors.New("no call") })
 	require.ErrorIs(t, err, backends.ErrModel)
 	require.ErrorContains(t, err, "no call")
 	assert.Equal(t, 2, usage.ModelCalls)
 }
 
 func TestASecondTryMayBeForbidden(t *testing.T) {
-	m := testmodel.New(testmodel.Text("none"))
+	m := testkit.New(testkit.Text("none"))
 	a, err := modelask.New(&modelask.Config{Name: "test", Model: m, Tools: []*schema.ToolInfo{tool}})
 	require.NoError(t, err)
 	q, spent := question(), errors.New("spent")
@@ -69,9 +69,9 @@ func TestASecondTryMayBeForbidden(t *testing.T) {
 
 func TestAModelThatCannotBeAskedIsUnavailable(t *testing.T) {
 	never := func(*schema.Message) error { t.Error("nothing to read"); return nil }
-	panics := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { panic("boo") })
+	panics := testkit.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { panic("boo") })
 	for name, m := range map[string]model.BaseChatModel{
-		"an error": testmodel.New(testmodel.Fail(errors.New("down"))),
+		"an error": testkit.New(testkit.Fail(errors.New("down"))),
 		"a panic":  panics,
 		"nothing":  nothing{},
 	} {
@@ -96,7 +96,7 @@ func (nothing) Stream(context.Context, []*schema.Message, ...model.Option) (*sch
 
 func TestACancelledContextIsNoOutage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := testmodel.New(func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
 		cancel()
 		return nil, ctx.Err()
 	})
@@ -109,7 +109,7 @@ func TestACancelledContextIsNoOutage(t *testing.T) {
 
 func TestTheModelIsMadeToCallTheTool(t *testing.T) {
 	var seen *model.Options
-	m := testmodel.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
 		seen = o
 		return schema.AssistantMessage("ok", nil), nil
 	})
@@ -125,7 +125,7 @@ func TestWithoutAModelThereIsNoAsker(t *testing.T) {
 }
 
 func TestAToolThatTheModelWasNotGivenIsInvalid(t *testing.T) {
-	m := testmodel.New(testmodel.Text("none"))
+	m := testkit.New(testkit.Text("none"))
 	a, err := modelask.New(&modelask.Config{Name: "test", Model: m, Tools: []*schema.ToolInfo{tool}})
 	require.NoError(t, err)
 	q := question()

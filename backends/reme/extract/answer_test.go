@@ -19,11 +19,11 @@ import (
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // learn lets a model that gives one answer learn from one success.
-func learn(t testing.TB, m *testmodel.Chat) ([]extract.Candidate, flow.Report, error) {
+func learn(t testing.TB, m *testkit.Chat) ([]extract.Candidate, flow.Report, error) {
 	t.Helper()
 	shared := models(t, m, flow.Limits{})
 	e, err := extract.New(&extract.Config{Models: shared})
@@ -44,7 +44,7 @@ func TestR5ExperiencesAreReadAsModelsWriteThem(t *testing.T) {
 		"an empty first":    `[{"when_to_use":" ","condition":"w","experience":"...","content":"e"}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := learn(t, testmodel.New(testmodel.Text(reply)))
+			got, _, err := learn(t, testkit.New(testkit.Text(reply)))
 			require.NoError(t, err)
 			require.Len(t, got, 1)
 			assert.Equal(t, []string{"w", "e"}, []string{got[0].WhenToUse, got[0].Content})
@@ -57,17 +57,17 @@ func TestSeveralToolCallsAreOneAnswer(t *testing.T) {
 		{Function: schema.FunctionCall{Arguments: `{"experiences":[{"when_to_use":"w1","experience":"e1"},{"when_to_use":"w2","experience":"e2"}]}`}},
 		{Function: schema.FunctionCall{Arguments: `{"when_to_use":"w3","experience":"e3"}`}},
 	}}
-	m := testmodel.New(fixed(both))
+	m := testkit.New(fixed(both))
 	got, _, err := learn(t, m)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"e1", "e2", "e3"}, texts(got))
 	both.ToolCalls[1].Function.Arguments = "oops"
-	_, _, err = learn(t, testmodel.New(fixed(both)))
+	_, _, err = learn(t, testkit.New(fixed(both)))
 	require.ErrorIs(t, err, backends.ErrModel)
 }
 
 func TestEntriesWithoutBothTextsAreRefused(t *testing.T) {
-	got, report, err := learn(t, testmodel.New(testmodel.Text(`[{"when_to_use":"w"},{"experience":"e"},{"when_to_use":"","experience":"e"},{"when_to_use":"w","experience":"?!…"},
+	got, report, err := learn(t, testkit.New(testkit.Text(`[{"when_to_use":"w"},{"experience":"e"},{"when_to_use":"","experience":"e"},{"when_to_use":"w","experience":"?!…"},
 		"text",null,{"when_to_use":1,"experience":["x"]},{"when_to_use":"w","experience":"fine"}]`)))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"fine"}, texts(got))
@@ -75,13 +75,13 @@ func TestEntriesWithoutBothTextsAreRefused(t *testing.T) {
 }
 
 func TestAnswersThatSayNothingAreErrors(t *testing.T) {
-	for name, reply := range map[string]testmodel.Reply{
-		"empty": testmodel.Text(""), "prose": testmodel.Text("I learnt a lot."), "cut off": testmodel.Text(`[{"when_to_use":"w","experience":"e`),
-		"nothing of use": testmodel.Text(`[{"when_to_use":"w"}]`), "another object": testmodel.Text(`{"answer":42}`),
+	for name, reply := range map[string]testkit.Reply{
+		"empty": testkit.Text(""), "prose": testkit.Text("I learnt a lot."), "cut off": testkit.Text(`[{"when_to_use":"w","experience":"e`),
+		"nothing of use": testkit.Text(`[{"when_to_use":"w"}]`), "another object": testkit.Text(`{"answer":42}`),
 		"cut off by the limit": fixed(&schema.Message{Role: schema.Assistant, Content: `[{"when_to_use":"w","experience":"e"}]`, ResponseMeta: &schema.ResponseMeta{FinishReason: "length"}}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, report, err := learn(t, testmodel.New(reply))
+			got, report, err := learn(t, testkit.New(reply))
 			require.ErrorIs(t, err, backends.ErrModel)
 			assert.Empty(t, got)
 			assert.Equal(t, 1, report.Stage(extract.StageSuccess).Failed)
@@ -92,7 +92,7 @@ func TestAnswersThatSayNothingAreErrors(t *testing.T) {
 
 func TestNothingToLearnIsAnAnswer(t *testing.T) {
 	for _, reply := range []string{`[]`, `{"experiences":[]}`} {
-		got, report, err := learn(t, testmodel.New(testmodel.Text(reply)))
+		got, report, err := learn(t, testkit.New(testkit.Text(reply)))
 		require.NoError(t, err)
 		assert.Empty(t, got)
 		assert.Zero(t, report.Stage(extract.StageSuccess).Dropped)
@@ -106,7 +106,7 @@ func TestACandidateThatIsNoLessonButABookIsRefused(t *testing.T) {
 	} {
 		text, err := json.Marshal([]any{entry, map[string]any{"when_to_use": "w", "experience": "fine"}})
 		require.NoError(t, err)
-		got, report, err := learn(t, testmodel.New(testmodel.Text(string(text))))
+		got, report, err := learn(t, testkit.New(testkit.Text(string(text))))
 		require.NoError(t, err)
 		assert.Equal(t, []string{"fine"}, texts(got))
 		assert.Equal(t, 1, report.Stage(extract.StageSuccess).Dropped)
@@ -114,7 +114,7 @@ func TestACandidateThatIsNoLessonButABookIsRefused(t *testing.T) {
 }
 
 func TestWhatIsBesideTheTextsIsTakenAsFarAsItMakesSense(t *testing.T) {
-	got, _, err := learn(t, testmodel.New(testmodel.Text(`[
+	got, _, err := learn(t, testkit.New(testkit.Text(`[
 		{"when_to_use":"w","experience":"a\u0000b","confidence":"0.7","step_type":"thinking","tags":"x, y；x","tools_used":["t",3,""]},
 		{"when_to_use":"w","experience":"e","confidence":70,"step_type":5,"tags":7,"note":"n\u0000","empty":null}]`)))
 	require.NoError(t, err)
@@ -147,11 +147,11 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(s, false)
 	}
 	f.Fuzz(func(t *testing.T, reply string, byTool bool) {
-		answer := testmodel.Text(reply)
+		answer := testkit.Text(reply)
 		if byTool {
-			answer = testmodel.Call("c", "extract_experiences", reply)
+			answer = testkit.Call("c", "extract_experiences", reply)
 		}
-		got, report, err := learn(t, testmodel.New(answer))
+		got, report, err := learn(t, testkit.New(answer))
 		stage := report.Stage(extract.StageSuccess)
 		require.Len(t, got, stage.Out)
 		require.LessOrEqual(t, len(got), 3)
@@ -172,7 +172,7 @@ func FuzzVerdicts(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, reply string) {
-		shared := models(t, testmodel.New(testmodel.Text(reply)), flow.Limits{})
+		shared := models(t, testkit.New(testkit.Text(reply)), flow.Limits{})
 		e, err := extract.New(&extract.Config{Models: shared})
 		require.NoError(t, err)
 		run := shared.Begin()

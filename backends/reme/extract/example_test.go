@@ -12,15 +12,15 @@ import (
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func Example() {
 	// A model that follows a script; any model of Eino takes its place.
-	m := testmodel.New(
-		testmodel.Call("1", "extract_experiences", `{"experiences":[{"when_to_use":"a door is locked","experience":"Look for the key before pushing."},
+	m := testkit.New(
+		testkit.Call("1", "extract_experiences", `{"experiences":[{"when_to_use":"a door is locked","experience":"Look for the key before pushing."},
 			{"when_to_use":"always","experience":"Do your best."}]}`),
-		testmodel.Call("2", "extract_verdicts", `{"verdicts":[{"candidate":1,"is_valid":true,"score":0.8},{"candidate":2,"is_valid":false,"score":0.1,"feedback":"empty phrase"}]}`),
+		testkit.Call("2", "extract_verdicts", `{"verdicts":[{"candidate":1,"is_valid":true,"score":0.8},{"candidate":2,"is_valid":false,"score":0.1,"feedback":"empty phrase"}]}`),
 	)
 	models, err := flow.New(&flow.Config{Name: "example", Model: m, Tools: extract.AnswerTools()})
 	if err != nil {

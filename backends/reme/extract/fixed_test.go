@@ -9,10 +9,10 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // fixed answers with a message.
-func fixed(m *schema.Message) testmodel.Reply {
+func fixed(m *schema.Message) testkit.Reply {
 	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return m, nil }
 }

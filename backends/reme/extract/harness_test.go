@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 var errDown = errors.New("connection refused")
@@ -111,7 +111,7 @@ func models(t testing.TB, m model.BaseChatModel, limits flow.Limits) *flow.Model
 // open returns an extractor whose model is m, and a run.
 func open(t testing.TB, m *teacher, change ...func(*extract.Config)) (*extract.Extractor, *flow.Run) {
 	t.Helper()
-	cfg := &extract.Config{Models: models(t, testmodel.New(m.reply), flow.Limits{})}
+	cfg := &extract.Config{Models: models(t, testkit.New(m.reply), flow.Limits{})}
 	for _, f := range change {
 		f(cfg)
 	}
@@ -121,11 +121,11 @@ func open(t testing.TB, m *teacher, change ...func(*extract.Config)) (*extract.E
 }
 
 func limits(t testing.TB, m *teacher, l flow.Limits) func(*extract.Config) {
-	return func(c *extract.Config) { c.Models = models(t, testmodel.New(m.reply), l) }
+	return func(c *extract.Config) { c.Models = models(t, testkit.New(m.reply), l) }
 }
 
 func withoutTools(t testing.TB, m *teacher) func(*extract.Config) {
-	return func(c *extract.Config) { c.Models = models(t, plain{testmodel.New(m.reply)}, flow.Limits{}) }
+	return func(c *extract.Config) { c.Models = models(t, plain{testkit.New(m.reply)}, flow.Limits{}) }
 }
 
 // says answers with that many experiences, whose texts begin with a name.

@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func candidate(name, material string) extract.Candidate {
@@ -211,7 +211,7 @@ func TestWithoutAModelNothingIsJudged(t *testing.T) {
 }
 
 func TestAContextThatIsOverAsksNothing(t *testing.T) {
-	m := testmodel.New()
+	m := testkit.New()
 	shared := models(t, m, flow.Limits{})
 	e, err := extract.New(&extract.Config{Models: shared})
 	require.NoError(t, err)

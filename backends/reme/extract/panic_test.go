@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/working/budget"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // What panics in a goroutine of ours is an error, and never approval.
@@ -26,7 +26,7 @@ func TestAPanicBesideTheCallerIsAnError(t *testing.T) {
 		}
 		return len(s) / 4
 	})
-	models, err := flow.New(&flow.Config{Name: "test", Model: testmodel.New(m.reply), Tools: extract.AnswerTools(), Counter: counter})
+	models, err := flow.New(&flow.Config{Name: "test", Model: testkit.New(m.reply), Tools: extract.AnswerTools(), Counter: counter})
 	require.NoError(t, err)
 	e, err := extract.New(&extract.Config{Models: models, Segment: true})
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/working/budget"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func drawAttempt(rt *rapid.T, i int) trajectory.Trajectory {
@@ -188,7 +188,7 @@ func TestTheJudgesVerdictsAreCarriedOut(t *testing.T) {
 func TestAnExtractorIsSharedByRequests(t *testing.T) {
 	m := &teacher{answers: three(3)}
 	m.answers[judge] = approve(0.8)
-	shared := models(t, testmodel.New(m.reply), flow.Limits{Concurrency: 3})
+	shared := models(t, testkit.New(m.reply), flow.Limits{Concurrency: 3})
 	e, err := extract.New(&extract.Config{Models: shared})
 	require.NoError(t, err)
 	var all sync.WaitGroup

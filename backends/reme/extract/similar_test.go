@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func similarTeacher() *teacher {
@@ -47,7 +47,7 @@ func TestR6SimilarAttemptsAreComparedOnDemand(t *testing.T) {
 }
 
 type countingEmbedder struct {
-	testmodel.Embedder
+	testkit.Embedder
 	calls atomic.Int64
 	cut   bool
 }
@@ -63,7 +63,7 @@ func (c *countingEmbedder) EmbedStrings(ctx context.Context, texts []string, opt
 
 // ReMe embeds both texts of every pair anew.
 func TestDEF17AllAttemptsAreEmbeddedWithOneCall(t *testing.T) {
-	em := &countingEmbedder{Embedder: testmodel.Embedder{Vector: func(text string) []float64 {
+	em := &countingEmbedder{Embedder: testkit.Embedder{Vector: func(text string) []float64 {
 		if strings.Contains(text, "door") || strings.Contains(text, "gate") {
 			return []float64{1, 0}
 		}
@@ -82,8 +82,8 @@ func TestDEF17AllAttemptsAreEmbeddedWithOneCall(t *testing.T) {
 
 func TestAnEmbedderThatIsAwayFailsTheComparisonAlone(t *testing.T) {
 	for name, em := range map[string]*countingEmbedder{
-		"an error": {Embedder: testmodel.Embedder{Dim: 4, Err: errDown}},
-		"too few":  {Embedder: testmodel.Embedder{Dim: 4}, cut: true},
+		"an error": {Embedder: testkit.Embedder{Dim: 4, Err: errDown}},
+		"too few":  {Embedder: testkit.Embedder{Dim: 4}, cut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := similarTeacher()
@@ -98,7 +98,7 @@ func TestAnEmbedderThatIsAwayFailsTheComparisonAlone(t *testing.T) {
 
 func TestVectorsThatCannotBeComparedAreNotAlike(t *testing.T) {
 	n := 0.0
-	em := &testmodel.Embedder{Vector: func(string) []float64 { n++; return make([]float64, int(n)) }}
+	em := &testkit.Embedder{Vector: func(string) []float64 { n++; return make([]float64, int(n)) }}
 	m := similarTeacher()
 	e, run := open(t, m, alike, func(c *extract.Config) { c.Embedder = em })
 	_, err := e.Extract(t.Context(), run, []trajectory.Trajectory{attempt("door", 1, "x"), attempt("gate", 0, "y")})

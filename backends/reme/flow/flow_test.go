@@ -20,7 +20,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func models(t *testing.T, m model.BaseChatModel, l flow.Limits) *flow.Models {
@@ -39,7 +39,7 @@ func fine(*schema.Message) error { return nil }
 func TestDEF16ModelCallsAreBoundedInNumberAndAtATime(t *testing.T) {
 	var now, most atomic.Int64
 	gate := make(chan struct{})
-	m := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		if n := now.Add(1); n > most.Load() {
 			most.Store(n)
 		}
@@ -67,7 +67,7 @@ func TestDEF16ModelCallsAreBoundedInNumberAndAtATime(t *testing.T) {
 }
 
 func TestRepeatsCountAsCalls(t *testing.T) {
-	run := models(t, testmodel.New(testmodel.Text("?")), flow.Limits{Calls: 1}).Begin()
+	run := models(t, testkit.New(testkit.Text("?")), flow.Limits{Calls: 1}).Begin()
 	err := run.Ask(t.Context(), question(), func(*schema.Message) error { return errors.New("unreadable") })
 	require.ErrorIs(t, err, flow.ErrLimit)
 	require.ErrorIs(t, err, backends.ErrInvalid)
@@ -77,7 +77,7 @@ func TestRepeatsCountAsCalls(t *testing.T) {
 
 func TestTokensAreBounded(t *testing.T) {
 	usage := &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: 90, CompletionTokens: 8}}
-	m := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		return &schema.Message{Role: schema.Assistant, Content: "ok", ResponseMeta: usage}, nil
 	})
 	run := models(t, m, flow.Limits{Tokens: 99}).Begin()
@@ -120,7 +120,7 @@ func TestWithoutAModelQuestionsAreErrors(t *testing.T) {
 
 func TestAWaitForTheModelEndsWithItsContext(t *testing.T) {
 	block := make(chan struct{})
-	m := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		<-block
 		return schema.AssistantMessage("ok", nil), nil
 	})
@@ -146,7 +146,7 @@ func TestLimitsBelowZeroAreInvalid(t *testing.T) {
 func TestWhatIsNoQuestionIsInvalid(t *testing.T) {
 	_, err := flow.New(nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	run := models(t, testmodel.New(testmodel.Text("42")), flow.Limits{}).Begin()
+	run := models(t, testkit.New(testkit.Text("42")), flow.Limits{}).Begin()
 	require.ErrorIs(t, run.Ask(t.Context(), nil, fine), backends.ErrInvalid)
 	require.ErrorIs(t, run.Ask(t.Context(), &flow.Question{User: "u"}, fine), backends.ErrInvalid)
 	require.ErrorIs(t, run.Ask(t.Context(), question(), nil), backends.ErrInvalid)
@@ -154,7 +154,7 @@ func TestWhatIsNoQuestionIsInvalid(t *testing.T) {
 }
 
 func TestNobodyIsAskedOnceTheContextEnded(t *testing.T) {
-	m := testmodel.New(testmodel.Text("42"))
+	m := testkit.New(testkit.Text("42"))
 	run := models(t, m, flow.Limits{}).Begin()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -166,7 +166,7 @@ func TestNobodyIsAskedOnceTheContextEnded(t *testing.T) {
 }
 
 func Example() {
-	models, err := flow.New(&flow.Config{Name: "example", Model: testmodel.New(testmodel.Text("42"))})
+	models, err := flow.New(&flow.Config{Name: "example", Model: testkit.New(testkit.Text("42"))})
 	if err != nil {
 		panic(err)
 	}

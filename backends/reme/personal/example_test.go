@@ -16,18 +16,18 @@ import (
 	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // What is said in two conversations: the newer statement takes the place of the older.
 func Example() {
 	ctx := context.Background()
-	model := testmodel.New( // what a real model would answer
-		testmodel.Call("1", "personal_scores", `{"scores":[{"n":0,"score":3}]}`),
-		testmodel.Call("2", "personal_observations", `{"observations":[{"n":0,"text":"Ann lives in Beijing.","keywords":"home, Beijing"}]}`),
-		testmodel.Call("3", "personal_scores", `{"scores":[{"n":0,"score":3}]}`),
-		testmodel.Call("4", "personal_observations", `{"observations":[{"n":0,"text":"Ann moved to Shanghai.","keywords":"home, Shanghai","when":"2026-06-01"}]}`),
-		testmodel.Call("5", "personal_relations", `{"relations":[{"n":1,"relation":"contradicts","other":0}]}`),
+	model := testkit.New( // what a real model would answer
+		testkit.Call("1", "personal_scores", `{"scores":[{"n":0,"score":3}]}`),
+		testkit.Call("2", "personal_observations", `{"observations":[{"n":0,"text":"Ann lives in Beijing.","keywords":"home, Beijing"}]}`),
+		testkit.Call("3", "personal_scores", `{"scores":[{"n":0,"score":3}]}`),
+		testkit.Call("4", "personal_observations", `{"observations":[{"n":0,"text":"Ann moved to Shanghai.","keywords":"home, Shanghai","when":"2026-06-01"}]}`),
+		testkit.Call("5", "personal_relations", `{"relations":[{"n":1,"relation":"contradicts","other":0}]}`),
 	)
 	st, err := sqlitestore.Open(ctx, ":memory:", nil)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,7 +45,7 @@ type setting struct {
 	model    model.BaseChatModel
 	limits   flow.Limits
 	store    store.Store
-	embedder *testmodel.Embedder
+	embedder *testkit.Embedder
 	redact   func(string) string
 }
 
@@ -203,7 +203,7 @@ func read(in []*schema.Message) (shown, error) {
 // mind is a model whose answers depend on what it is shown, and on nothing else. It
 // knows where people live and what they like, in two languages.
 type mind struct {
-	*testmodel.Chat
+	*testkit.Chat
 	mu     sync.Mutex
 	asked  []string // the tools of the questions so far
 	seen   []shown
@@ -213,7 +213,7 @@ type mind struct {
 
 func newMind() *mind {
 	m := &mind{}
-	m.Chat = testmodel.New(func(_ context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+	m.Chat = testkit.New(func(_ context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		s, err := read(in)
 		if err != nil {
 			return nil, err

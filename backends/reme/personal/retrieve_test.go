@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // put stores memories as they are.
@@ -158,7 +158,7 @@ func TestR14TypesAreWeighed(t *testing.T) {
 }
 
 func TestR14WithoutWeightsTheOrderIsRecalls(t *testing.T) {
-	e := &testmodel.Embedder{Dim: 16}
+	e := &testkit.Embedder{Dim: 16}
 	words := []string{"tea", "green", "castle", "home", "Rome", "dog", "yellow"}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := open(t, func(s *setting) { s.embedder = e })
@@ -258,7 +258,7 @@ func TestR14RequestsAreCheckedAndDefaulted(t *testing.T) {
 }
 
 func TestR14AnEmbedderThatIsAwayDegrades(t *testing.T) {
-	e := &testmodel.Embedder{Dim: 16}
+	e := &testkit.Embedder{Dim: 16}
 	w := open(t, func(s *setting) { s.embedder = e })
 	resp := w.summarize(t, ann, said(0, "I like tea"))
 	assert.Equal(t, 1, resp.Report.Usage.EmbeddedTexts)

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestR27SettingsReachThePackages(t *testing.T) {
@@ -99,7 +99,7 @@ func TestR27TheLargestValuesWork(t *testing.T) {
 	db, err := sqlitestore.Open(t.Context(), ":memory:", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	cfg := &reme.Config{Store: db, Model: &testmodel.Learner{}}
+	cfg := &reme.Config{Store: db, Model: &testkit.Learner{}}
 	require.NoError(t, cfg.Configure(s))
 	b, err := reme.New(t.Context(), cfg)
 	require.NoError(t, err)

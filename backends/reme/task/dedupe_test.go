@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 const (
@@ -150,7 +150,7 @@ func onR8TheLoserOfARaceWritesNothing(t *testing.T, st store.Store) {
 
 // What nearly repeats a memory goes to the model, all of it in one question.
 func TestDEF17OneQuestionAndOneEmbeddingCallForAllNearPairs(t *testing.T) {
-	e := &testmodel.Embedder{Dim: 64}
+	e := &testkit.Embedder{Dim: 64}
 	w := open(t, embedded(e), config(func(c *task.Config) { c.Duplicate = 0.8 }))
 	w.summarize(pages, login)
 	before, calls := e.Texts.Load(), w.brain.calls("task_duplicates")
@@ -169,7 +169,7 @@ func TestDEF17OneQuestionAndOneEmbeddingCallForAllNearPairs(t *testing.T) {
 // content. A shared situation alone, which is all that vectors are stored of, makes
 // no duplicate.
 func TestDEF01LikenessIsThatOfBothTexts(t *testing.T) {
-	for name, change := range map[string]func(*setup){"words": func(*setup) {}, "vectors": embedded(&testmodel.Embedder{Dim: 256})} {
+	for name, change := range map[string]func(*setup){"words": func(*setup) {}, "vectors": embedded(&testkit.Embedder{Dim: 256})} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, change)
 			w.summarize("When booking a flight | Look up the airport codes first.")

@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // joining makes the model join what is near.
@@ -91,7 +91,7 @@ func TestDEF09AnOutageOfTheStoreAtEachCall(t *testing.T) {
 // failAtEachCall lets one call of the store fail, or all from one on: the flow fails,
 // nothing is written, and the repeat does it all.
 func failAtEachCall(t *testing.T, call func(w *world, id string) error, once bool) {
-	e := &testmodel.Embedder{Dim: 64}
+	e := &testkit.Embedder{Dim: 64}
 	var want []string
 	for n := 0; ; n++ { // 0: nothing fails
 		f := &faulty{Store: openStore(t), once: once}
@@ -126,7 +126,7 @@ func failAtEachCall(t *testing.T, call func(w *world, id string) error, once boo
 
 // An embedder that fails stores nothing, and deletes nothing (DEF-09).
 func TestDEF09AnOutageOfTheEmbedder(t *testing.T) {
-	e := &testmodel.Embedder{Dim: 64}
+	e := &testkit.Embedder{Dim: 64}
 	w := joining(open(t, embedded(e), config(func(c *task.Config) { c.Duplicate = 0.8 })))
 	w.summarize(pages)
 	before := w.version()

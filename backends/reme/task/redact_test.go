@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 const secret = "hunter2"
@@ -111,7 +111,7 @@ func TestASecretIsNowhere(t *testing.T) {
 
 // An embedder is a model, too.
 func TestAnEmbedderIsShownNoSecret(t *testing.T) {
-	e := &heard{Embedder: &testmodel.Embedder{Dim: 8}}
+	e := &heard{Embedder: &testkit.Embedder{Dim: 8}}
 	w := open(t, hushed, embedded(e))
 	w.summarize("login with "+secret+" | say "+secret, pages)
 	_, err := w.Retrieve(ctx, &task.RetrieveRequest{Scope: shop, Query: "login with " + secret})

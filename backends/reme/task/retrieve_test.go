@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func (w *world) retrieve(r task.RetrieveRequest) *task.RetrieveResponse {
@@ -39,7 +39,7 @@ func textsOf(hits []backends.Hit) []string {
 // The vector of a task memory is that of its situation: what is near to it finds the
 // memory, and what is near to the advice alone need not.
 func TestR3TheSituationIsWhatVectorsAreMadeOf(t *testing.T) {
-	w := open(t, embedded(&testmodel.Embedder{Dim: 128}))
+	w := open(t, embedded(&testkit.Embedder{Dim: 128}))
 	w.summarize("harbour gate stays shut | ring warden bell twice", "engine does not start | press the brake first")
 	near := w.retrieve(task.RetrieveRequest{Query: "the gate at the harbour is shut", TopK: 1})
 	require.Equal(t, []string{"ring warden bell twice"}, textsOf(near.Hits))

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // Workspaces know nothing of each other, whatever the call and whatever the id.
@@ -142,7 +142,7 @@ func TestDEF17PairsBeyondOnePrompt(t *testing.T) {
 // text is compared by one embedding however many it resembles.
 func TestDEF17EmbeddingsGrowWithTheLessons(t *testing.T) {
 	spent := func(n int) int64 {
-		e := &testmodel.Embedder{Dim: 64}
+		e := &testkit.Embedder{Dim: 64}
 		w := open(t, embedded(e))
 		var all []extract.Candidate
 		for i := range n {

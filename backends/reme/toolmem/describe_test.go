@@ -22,7 +22,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func dump(t testing.TB, m backends.Memory) io.Reader {
@@ -93,8 +93,8 @@ func TestWhatCannotBeLookedUpLeavesToolsAsTheyWere(t *testing.T) {
 }
 
 // seeing is a model that says what tools it is offered.
-func seeing() *testmodel.Chat {
-	return testmodel.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+func seeing() *testkit.Chat {
+	return testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
 		var all []string
 		for _, t := range o.Tools {
 			all = append(all, t.Name+": "+t.Desc)

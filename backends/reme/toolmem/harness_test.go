@@ -22,7 +22,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 var (
@@ -61,7 +61,7 @@ type setup struct {
 	clock  *clock
 	change func(*toolmem.Config)
 	// embeds makes vectors of guidelines
-	embeds *testmodel.Embedder
+	embeds *testkit.Embedder
 }
 
 func newRig(t testing.TB, s setup) *rig {
@@ -157,8 +157,8 @@ func calls(tool string, from, upto int) []toolmem.Call {
 
 // answering is a model whose answers depend on what it is shown: user is the whole of
 // the material.
-func answering(think func(tool, user string) (string, error)) *testmodel.Chat {
-	return testmodel.New(func(_ context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+func answering(think func(tool, user string) (string, error)) *testkit.Chat {
+	return testkit.New(func(_ context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		tool := ""
 		if len(o.Tools) > 0 {
 			tool = o.Tools[0].Name

@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func judging(c *toolmem.Config) { c.Judge = true }
@@ -63,7 +63,7 @@ func callsIn(t testing.TB, user string) []shownCall {
 }
 
 // strict is a judge to whom a result is of use if it says "answer".
-func strict(t testing.TB) *testmodel.Chat {
+func strict(t testing.TB) *testkit.Chat {
 	return answering(func(_, user string) (string, error) {
 		var verdicts []string
 		for _, c := range callsIn(t, user) {
@@ -100,9 +100,9 @@ func TestR15JudgedByRules(t *testing.T) {
 }
 
 func TestR15JudgedByAModel(t *testing.T) {
-	for name, hide := range map[string]func(*testmodel.Chat) model.BaseChatModel{
-		"by tool": func(m *testmodel.Chat) model.BaseChatModel { return m },
-		"as text": func(m *testmodel.Chat) model.BaseChatModel { return textual{m} },
+	for name, hide := range map[string]func(*testkit.Chat) model.BaseChatModel{
+		"by tool": func(m *testkit.Chat) model.BaseChatModel { return m },
+		"as text": func(m *testkit.Chat) model.BaseChatModel { return textual{m} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := strict(t)
@@ -153,7 +153,7 @@ func TestDEF30ARepeatIsNotJudgedAgain(t *testing.T) {
 func TestDEF16JudgingIsBounded(t *testing.T) {
 	var now, most atomic.Int64
 	inner := strict(t)
-	m := testmodel.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+	m := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		if n := now.Add(1); n > most.Load() {
 			most.Store(n)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestR18ByNamesWithCommas(t *testing.T) {
@@ -95,7 +95,7 @@ func TestTheToolForATask(t *testing.T) {
 }
 
 func TestTheVectorOfAGuidelineFollowsWhatItSays(t *testing.T) {
-	e := &testmodel.Embedder{Dim: 64}
+	e := &testkit.Embedder{Dim: 64}
 	r := newRig(t, setup{model: writer(t), embeds: e})
 	r.record(t, calls("parcel", 0, 3)...)
 	assert.Equal(t, 1, r.force(t, "parcel").Report.Usage.EmbeddedTexts)

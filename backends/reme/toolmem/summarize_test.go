@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func summarize(t testing.TB, r *rig, q toolmem.SummaryRequest) *toolmem.SummaryResponse {
@@ -33,7 +33,7 @@ func summarize(t testing.TB, r *rig, q toolmem.SummaryRequest) *toolmem.SummaryR
 }
 
 // writer writes guidelines that number themselves and say which tool they are for.
-func writer(t testing.TB) *testmodel.Chat {
+func writer(t testing.TB) *testkit.Chat {
 	var n atomic.Int64
 	return answering(func(_, user string) (string, error) {
 		var tool string
@@ -272,7 +272,7 @@ func TestAnswersThatAreNoGuideline(t *testing.T) {
 			assert.Empty(t, r.memories(t))
 		})
 	}
-	cut := testmodel.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+	cut := testkit.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		return &schema.Message{Role: schema.Assistant, Content: `{"guideline":"looks whole"}`, ResponseMeta: &schema.ResponseMeta{FinishReason: "length"}}, nil
 	})
 	r := newRig(t, setup{model: textual{cut}})

@@ -13,12 +13,12 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // A context that nobody keeps compacted is summarised once.
 func TestSameMessagesAreSummarisedOnce(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	v := newVault()
 	c := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, KeepRecent: 7})
 	first, err := c.Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: v})
@@ -42,15 +42,15 @@ func TestSameMessagesAreSummarisedOnce(t *testing.T) {
 // there to be asked is another matter.
 func TestFailuresAreRemembered(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reply testmodel.Reply
+		reply testkit.Reply
 		calls int
 		err   error
 	}{
-		"not understood": {testmodel.Text("no"), 2, backends.ErrModel},
-		"unavailable":    {testmodel.Fail(errRateLimit), 3, errRateLimit},
+		"not understood": {testkit.Text("no"), 2, backends.ErrModel},
+		"unavailable":    {testkit.Fail(errRateLimit), 3, errRateLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := testmodel.New(tc.reply)
+			m := testkit.New(tc.reply)
 			c := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000})
 			for range 3 {
 				r, _ := c.Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: newVault()})
@@ -63,7 +63,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 
 func TestCacheSize(t *testing.T) {
 	for _, tc := range []struct{ size, calls int }{{0, 2}, {1, 4}, {2, 2}, {-1, 4}} {
-		m := testmodel.New(harbour.calls(t))
+		m := testkit.New(harbour.calls(t))
 		c := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, CacheSize: tc.size})
 		for _, rounds := range []int{10, 12, 10, 12} {
 			_, err := c.Compact(t.Context(), &compaction.Request{Messages: chat(rounds, 400), Archive: newVault()})
@@ -75,7 +75,7 @@ func TestCacheSize(t *testing.T) {
 
 // The one that was used last leaves last.
 func TestCacheForgetsWhatWasUsedLeast(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	c := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, CacheSize: 2})
 	for i, rounds := range []int{10, 11, 10, 12, 10, 11} {
 		_, err := c.Compact(t.Context(), &compaction.Request{Messages: chat(rounds, 400), Archive: newVault()})
@@ -86,7 +86,7 @@ func TestCacheForgetsWhatWasUsedLeast(t *testing.T) {
 
 // One compactor serves many sessions at once.
 func TestConcurrentSummaries(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	c := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, CacheSize: 4}, compaction.SummarizeCurrent{Model: m})
 	var wg sync.WaitGroup
 	for i := range 16 {

@@ -22,7 +22,7 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -79,7 +79,7 @@ func TestDEF23CutsRespectPairing(t *testing.T) {
 	in = append(in, schema.UserMessage("and now?"))
 	for n := range 14 {
 		p := remeParams(compaction.ModeCompress, recent(n), func(p *compaction.Params) {
-			p.Model, p.MaxTotalTokens = testmodel.New(harbour.calls(t)), 15_000
+			p.Model, p.MaxTotalTokens = testkit.New(harbour.calls(t)), 15_000
 			p.Budget.Window, p.Budget.Answer = 100_000, -1
 		})
 		r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
@@ -93,7 +93,7 @@ func TestDEF23CutsRespectPairing(t *testing.T) {
 // DEF-24: a second compression does not write over the archive of the first.
 func TestDEF24ArchivesAreImmutable(t *testing.T) {
 	d := newDisk(t)
-	p := remeParams(compaction.ModeCompress, recent(1), func(p *compaction.Params) { p.Model = testmodel.New(harbour.calls(t)) })
+	p := remeParams(compaction.ModeCompress, recent(1), func(p *compaction.Params) { p.Model = testkit.New(harbour.calls(t)) })
 	c := remeOf(t, p)
 	first := append(toolRounds(1, 6, 20_000), schema.UserMessage("go on"))
 	r, err := c.Compact(t.Context(), &compaction.Request{Messages: first, Archive: d.archive})
@@ -125,7 +125,7 @@ func texts(messages []*schema.Message) (out []string) {
 // DEF-25: what auto compresses is what compaction left: results that were offloaded
 // are not put into the prompt again, and their references survive.
 func TestDEF25AutoCompressesWhatWasCompacted(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	p := remeParams(compaction.ModeAuto, recent(3), func(p *compaction.Params) { p.Model, p.CompactRatioThreshold = m, 0.5 })
 	in := append(chat(10, 8000)[:21], toolRounds(11, 11, 60_000)...)
 	in = append(in, schema.UserMessage("go on"), schema.AssistantMessage("yes", nil), schema.UserMessage("and now?"))
@@ -148,7 +148,7 @@ func TestDEF26FailedWriteReplacesNothing(t *testing.T) {
 	for _, mode := range []compaction.Mode{compaction.ModeCompact, compaction.ModeCompress, compaction.ModeAuto} {
 		d := newDisk(t)
 		d.fails = func(int) bool { return true }
-		p := remeParams(mode, recent(1), func(p *compaction.Params) { p.Model = testmodel.New(harbour.calls(t)) })
+		p := remeParams(mode, recent(1), func(p *compaction.Params) { p.Model = testkit.New(harbour.calls(t)) })
 		r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: in, Archive: d.archive})
 		require.Error(t, err, "it does not fit")
 		require.ErrorIs(t, r.Steps[0].Err, errDisk)
@@ -172,7 +172,7 @@ func TestDEF27NamesComeFromCode(t *testing.T) {
 		in[2] = schema.AssistantMessage("", []schema.ToolCall{{ID: hostile, Type: "function", Function: schema.FunctionCall{Name: hostile, Arguments: hostile}}})
 		in[3] = schema.ToolMessage(strings.Repeat("the pump must not run dry.\n", 3704), hostile, schema.WithToolName(hostile))
 		p := remeParams(compaction.ModeAuto, recent(1), func(p *compaction.Params) {
-			p.Model = testmodel.New(answer{Goal: "pump", Facts: []string{"see " + hostile}}.calls(t))
+			p.Model = testkit.New(answer{Goal: "pump", Facts: []string{"see " + hostile}}.calls(t))
 			p.CompactRatioThreshold, p.MaxTotalTokens = 0.0001, 400
 		})
 		r, _ := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: in, Archive: d.archive})
@@ -190,7 +190,7 @@ func TestDEF27NamesComeFromCode(t *testing.T) {
 // message and two are kept, shrinks.
 func TestDEF31ReadmeExampleShrinks(t *testing.T) {
 	for _, mode := range []compaction.Mode{compaction.ModeCompact, compaction.ModeAuto} {
-		p := remeParams(mode, recent(2), func(p *compaction.Params) { p.Model = testmodel.New(testmodel.Fail(errRateLimit)) })
+		p := remeParams(mode, recent(2), func(p *compaction.Params) { p.Model = testkit.New(testkit.Fail(errRateLimit)) })
 		r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: hugeTool(), Archive: newVault()})
 		require.NoError(t, err)
 		require.Less(t, r.After.Tokens, r.Before.Tokens/100)

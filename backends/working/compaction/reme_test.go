@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -91,7 +91,7 @@ func TestF3(t *testing.T) {
 // Fixture F4: what compaction left is a hundredth, so nothing is summarised; what it
 // cannot make smaller is.
 func TestF4(t *testing.T) {
-	m := testmodel.New(pump.calls(t))
+	m := testkit.New(pump.calls(t))
 	p := remeParams(compaction.ModeAuto, recent(1), func(p *compaction.Params) { p.Model = m })
 	r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: hugeTool(), Archive: newVault()})
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestR19(t *testing.T) {
 		}), offloaded, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := testmodel.New(harbour.calls(t))
+			m := testkit.New(harbour.calls(t))
 			tc.params.Model = m
 			v := newVault()
 			r, err := remeOf(t, tc.params).Compact(t.Context(), &compaction.Request{Messages: history(), Archive: v})
@@ -201,7 +201,7 @@ func TestCompactOffloadsAllThatAreNotRecent(t *testing.T) {
 func TestAutoRatio(t *testing.T) {
 	in := append(toolRounds(1, 1, 300_000), chat(12, 8000)[1:]...)
 	for threshold, calls := range map[float64]int{0.75: 0, 0.1: 1} {
-		m := testmodel.New(harbour.calls(t))
+		m := testkit.New(harbour.calls(t))
 		p := remeParams(compaction.ModeAuto, recent(1), func(p *compaction.Params) {
 			p.Model, p.CompactRatioThreshold, p.Budget.Window, p.Budget.Answer = m, threshold, 200_000, -1
 		})
@@ -222,7 +222,7 @@ func TestReMePreview(t *testing.T) {
 // When the model fails, the context still fits.
 func TestReMeLastResort(t *testing.T) {
 	for _, mode := range []compaction.Mode{compaction.ModeCompress, compaction.ModeAuto} {
-		p := remeParams(mode, recent(3), func(p *compaction.Params) { p.Model = testmodel.New(testmodel.Fail(errRateLimit)) })
+		p := remeParams(mode, recent(3), func(p *compaction.Params) { p.Model = testkit.New(testkit.Fail(errRateLimit)) })
 		r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: chat(20, 8000), Archive: newVault()})
 		require.NoError(t, err)
 		require.ErrorIs(t, r.Steps[0].Err, errRateLimit)
@@ -254,13 +254,13 @@ func TestReMeParams(t *testing.T) {
 		"window":           func(p *compaction.Params) { p.Budget.Window = -5 },
 		"total over limit": func(p *compaction.Params) { p.Budget.Window = 20_000 },
 	} {
-		_, err := compaction.ReMe(remeParams(compaction.ModeAuto, func(p *compaction.Params) { p.Model = testmodel.New() }, change))
+		_, err := compaction.ReMe(remeParams(compaction.ModeAuto, func(p *compaction.Params) { p.Model = testkit.New() }, change))
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
 	for _, change := range []func(*compaction.Params){
 		func(p *compaction.Params) { p.WorkingSummaryMode = compaction.ModeCompact }, // without a model
-		func(p *compaction.Params) { p.KeepRecentCount, p.GroupTokenThreshold, p.Model = 0, -1, testmodel.New() },
-		func(p *compaction.Params) { p.Budget.Window, p.Model = 128_000, testmodel.New() },
+		func(p *compaction.Params) { p.KeepRecentCount, p.GroupTokenThreshold, p.Model = 0, -1, testkit.New() },
+		func(p *compaction.Params) { p.Budget.Window, p.Model = 128_000, testkit.New() },
 	} {
 		cfg, err := compaction.ReMe(remeParams(compaction.ModeAuto, change))
 		require.NoError(t, err)

@@ -18,14 +18,14 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
 var questions = regexp.MustCompile(`question \d+`)
 
 // asked returns which questions each call of the model was shown.
-func asked(m *testmodel.Chat) [][]string {
+func asked(m *testkit.Chat) [][]string {
 	var out [][]string
 	for _, call := range m.Calls() {
 		_, shown, _ := strings.Cut(call[1].Content, "<messages>")
@@ -36,7 +36,7 @@ func asked(m *testmodel.Chat) [][]string {
 
 // Groups are whole rounds, oldest first; the step ends once the context fits.
 func TestGroups(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	v := newVault()
 	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, GroupTokens: 600}).
 		Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: v})
@@ -53,7 +53,7 @@ func TestSummaryThatIsNotSmallerAfterAll(t *testing.T) {
 	v := newVault()
 	b := exactly(1600)
 	b.Counter = budget.Tokenizer(func(s string) int { return (len([]rune(s))+3)/4 + 10_000*strings.Count(s, "a-bbbb") })
-	c, err := compaction.New(&compaction.Config{Budget: b, Steps: []compaction.Step{compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000}}})
+	c, err := compaction.New(&compaction.Config{Budget: b, Steps: []compaction.Step{compaction.SummarizeRounds{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000}}})
 	require.NoError(t, err)
 	in := chat(10, 400)
 	in[3] = schema.UserMessage(padded("question 2, which the log has not", 400))
@@ -69,7 +69,7 @@ func TestSummaryThatIsNotSmallerAfterAll(t *testing.T) {
 func TestSummaryThatLeftAgain(t *testing.T) {
 	in := chat(10, 400)
 	in[7] = schema.UserMessage(padded("question 4, which the log has not", 400))
-	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000, GroupTokens: 500}).
+	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000, GroupTokens: 500}).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
 	require.NoError(t, err)
 	require.Equal(t, 2, r.Usage.ModelCalls)
@@ -79,7 +79,7 @@ func TestSummaryThatLeftAgain(t *testing.T) {
 
 // What was summarised before the model failed stands.
 func TestFailureAtALaterGroup(t *testing.T) {
-	m := testmodel.New(harbour.calls(t), testmodel.Fail(errRateLimit))
+	m := testkit.New(harbour.calls(t), testkit.Fail(errRateLimit))
 	r, err := compactorOf(t, 1000, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, GroupTokens: 500}, compaction.ArchiveRounds{}).
 		Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: newVault()})
 	require.ErrorIs(t, r.Steps[0].Err, errRateLimit)
@@ -92,7 +92,7 @@ func TestFailureAtALaterGroup(t *testing.T) {
 func TestFullArchive(t *testing.T) {
 	v := newVault()
 	v.full = true
-	r, sum := summarised(t, testmodel.New(harbour.calls(t)), v)
+	r, sum := summarised(t, testkit.New(harbour.calls(t)), v)
 	require.Nil(t, sum)
 	require.Nil(t, r.Summary)
 	require.ErrorIs(t, r.Steps[0].Err, errFull)
@@ -101,7 +101,7 @@ func TestFullArchive(t *testing.T) {
 // An exchange that is larger than the window of the summarising model is shown
 // without its middle; the archive has all of it.
 func TestOversizedExchange(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	v := newVault()
 	in := work(4, 800)
 	in[3] = schema.ToolMessage("the beginning of the harbour "+strings.Repeat("<middle> ", 5000)+" the end", "call1", schema.WithToolName("search"))
@@ -122,7 +122,7 @@ func TestOversizedExchange(t *testing.T) {
 
 // So is one with several results.
 func TestOversizedParallelCalls(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := work(3, 800)
 	in[2].ToolCalls = append(in[2].ToolCalls, schema.ToolCall{ID: "more", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}})
 	in[3].Content = "the harbour " + strings.Repeat("<first> ", 3000)
@@ -140,7 +140,7 @@ func TestOversizedParallelCalls(t *testing.T) {
 }
 
 func TestWindowTooSmall(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	r, _ := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 600}).
 		Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: newVault()})
 	require.ErrorIs(t, r.Steps[0].Err, backends.ErrInvalid)
@@ -153,8 +153,8 @@ func TestCutsBetweenExchanges(t *testing.T) {
 		t.Run(fmt.Sprint(recent), func(t *testing.T) {
 			in := work(6, 1200)
 			both := []compaction.Step{
-				compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000, KeepRecent: recent},
-				compaction.SummarizeCurrent{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000, KeepRecent: recent},
+				compaction.SummarizeRounds{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000, KeepRecent: recent},
+				compaction.SummarizeCurrent{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000, KeepRecent: recent},
 			}
 			past := append(append(append([]*schema.Message{}, in...), schema.AssistantMessage("I found nobody.", nil)), schema.UserMessage("go on"))
 			for _, messages := range [][]*schema.Message{in, past} {
@@ -172,7 +172,7 @@ func TestCutsBetweenExchanges(t *testing.T) {
 
 // What stays divides what is summarised: nothing moves past it.
 func TestWhatStaysDivides(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := chat(12, 400)
 	in = append(in[:9:9], append([]*schema.Message{schema.SystemMessage("From now on speak softly.")}, in[9:]...)...)
 	r, err := compactorOf(t, 1000, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000}).
@@ -187,7 +187,7 @@ func TestWhatStaysDivides(t *testing.T) {
 
 // A turn that was resumed has several user messages; all of them stay.
 func TestUserMessagesOfTheRunningTurnStay(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := work(4, 2000)
 	in[1] = einox.MarkTurn(in[1], "t1")
 	in = append(in[:6:6], append([]*schema.Message{einox.MarkTurn(schema.UserMessage("approved"), "t1")}, in[6:]...)...)
@@ -203,7 +203,7 @@ func TestUserMessagesOfTheRunningTurnStay(t *testing.T) {
 // Notes of a search were not said by anybody: they are neither shown to the model
 // nor kept.
 func TestNotesAreNotSummarised(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	v := newVault()
 	in := chat(10, 400)
 	note := schema.UserMessage("the user likes tea")
@@ -223,7 +223,7 @@ func TestNotesOfTheRunningRoundStay(t *testing.T) {
 	note := schema.UserMessage("the user likes tea")
 	einox.MarkNote(note)
 	in = append(in[:4:4], append([]*schema.Message{note}, in[4:]...)...)
-	r, err := compactorOf(t, 1000, compaction.SummarizeCurrent{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000, KeepShare: 0.1}).
+	r, err := compactorOf(t, 1000, compaction.SummarizeCurrent{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000, KeepShare: 0.1}).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
 	require.NoError(t, err, r.Steps)
 	require.Same(t, note, r.Messages[3])
@@ -233,7 +233,7 @@ func TestNotesOfTheRunningRoundStay(t *testing.T) {
 
 // A group in which there is hardly anything is not worth a call.
 func TestNothingToGain(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := append(chat(1, 200)[:3], schema.UserMessage(padded("long", 4000)))
 	r, err := compactorOf(t, 900, compaction.SummarizeRounds{Model: m}, compaction.SummarizeCurrent{Model: m}).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
@@ -243,7 +243,7 @@ func TestNothingToGain(t *testing.T) {
 }
 
 func TestSummarizeSettings(t *testing.T) {
-	m := testmodel.New()
+	m := testkit.New()
 	for name, s := range map[string]compaction.Summarize{
 		"no model": {}, "share 1": {Model: m, KeepShare: 1}, "share below 0": {Model: m, KeepShare: -0.1}, "group": {Model: m, GroupTokens: -1},
 		"recent": {Model: m, KeepRecent: -1}, "window": {Model: m, SummaryWindow: -1}, "tokens": {Model: m, SummaryTokens: -1},
@@ -262,11 +262,11 @@ func TestSummarizeSettings(t *testing.T) {
 
 // A model that cannot be given tools is no reason to fail later.
 func TestToolsRefused(t *testing.T) {
-	_, err := compaction.New(&compaction.Config{Budget: exactly(1000), Steps: []compaction.Step{compaction.SummarizeRounds{Model: toolless{testmodel.New()}}}})
+	_, err := compaction.New(&compaction.Config{Budget: exactly(1000), Steps: []compaction.Step{compaction.SummarizeRounds{Model: toolless{testkit.New()}}}})
 	require.ErrorIs(t, err, errToolless)
 }
 
-type toolless struct{ *testmodel.Chat }
+type toolless struct{ *testkit.Chat }
 
 var errToolless = fmt.Errorf("no tools here")
 
@@ -284,12 +284,12 @@ func TestDefault(t *testing.T) {
 	}
 	require.Equal(t, names(compaction.Free()), names(compaction.Default(nil)))
 	require.Equal(t, []string{"drop_derived", "offload_tools", "offload_messages", "summarize_rounds", "summarize_current", "archive_rounds", "archive_current"},
-		names(compaction.Default(testmodel.New())))
+		names(compaction.Default(testkit.New())))
 }
 
 // Used by itself, a step works as in a compactor, but remembers nothing.
 func TestStepAlone(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	c := compactorOf(t, 1600, alone{compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000}})
 	for range 2 {
 		_, err := c.Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: newVault()})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 var harbour = answer{
@@ -20,7 +20,7 @@ var harbour = answer{
 }
 
 func TestSummarizeRounds(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	v := newVault()
 	in := chat(10, 400) // about 2000 tokens
 	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000}).Compact(t.Context(), &compaction.Request{Messages: in, Archive: v})
@@ -56,7 +56,7 @@ func TestSummarizeRounds(t *testing.T) {
 }
 
 func TestSummarizeCurrent(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	v := newVault()
 	in := work(10, 800)
 	r, err := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000}).Compact(t.Context(), &compaction.Request{Messages: in, Archive: v})
@@ -76,7 +76,7 @@ func TestSummarizeCurrent(t *testing.T) {
 func TestSummaryIsFolded(t *testing.T) {
 	first, second := harbour, harbour
 	second.Facts = []string{"the harbour is open again"}
-	m := testmodel.New(first.calls(t), second.calls(t))
+	m := testkit.New(first.calls(t), second.calls(t))
 	v := newVault()
 	c := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000})
 	r, err := c.Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: v})

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // vault is an archive in memory. Its references are of the log where all messages
@@ -78,8 +78,8 @@ func (a answer) json(t *testing.T) string {
 }
 
 // calls answers with the tool.
-func (a answer) calls(t *testing.T) testmodel.Reply {
-	return testmodel.Call("c1", "keep_summary", a.json(t))
+func (a answer) calls(t *testing.T) testkit.Reply {
+	return testkit.Call("c1", "keep_summary", a.json(t))
 }
 
 // plain is a model that calls no tools.

@@ -14,13 +14,13 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // A result whose call is gone is summarised as other messages are, however long it is:
 // it is no summary of former ones.
 func TestAResultWithoutItsCallIsSummarised(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := slices.Insert(chat(10, 400), 1, result("gone", padded("the harbour is closed", 8000)))
 	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 2000}).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
@@ -34,7 +34,7 @@ func TestAResultWithoutItsCallIsSummarised(t *testing.T) {
 // What others put in the place of messages may be long: session.Service tells a result
 // without its call in full.
 func TestALongStandInIsSummarised(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	told := user(padded("the harbour is closed", 8000))
 	einox.MarkSummary(told)
 	in := slices.Insert(chat(10, 400), 1, einox.MarkRef(told, "log-5"))
@@ -48,7 +48,7 @@ func TestALongStandInIsSummarised(t *testing.T) {
 // The model is told to take directives from users alone: what other agents said in
 // the user's role is not shown as a user's.
 func TestOnlyUsersAreShownAsUsers(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	digest := user("The user wants short answers.")
 	digest.Extra = map[string]any{"_eino_summarization_content_type": "summary"}
 	in := slices.Insert(chat(10, 400), 3, user("For context: [writer] said: always answer at length."), digest)
@@ -63,7 +63,7 @@ func TestOnlyUsersAreShownAsUsers(t *testing.T) {
 // A call that was interrupted is a call without a result, and nothing that is left to
 // summarise.
 func TestAnInterruptedCallIsSummarised(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := slices.Insert(chat(10, 400), 3, calls("x"))
 	r, err := compactorOf(t, 1600, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000}).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
@@ -79,7 +79,7 @@ func TestASummaryIsSmallerThanWhatCounts(t *testing.T) {
 	longer.Facts = []string{padded("the harbour is closed", 1200)}
 	b := exactly(1600)
 	b.Window, b.Memories = 6600, 5000
-	c, err := compaction.New(&compaction.Config{Budget: b, Steps: []compaction.Step{compaction.SummarizeRounds{Model: testmodel.New(longer.calls(t)), SummaryWindow: 10_000}}})
+	c, err := compaction.New(&compaction.Config{Budget: b, Steps: []compaction.Step{compaction.SummarizeRounds{Model: testkit.New(longer.calls(t)), SummaryWindow: 10_000}}})
 	require.NoError(t, err)
 	in := chat(1, 400)
 	in = slices.Insert(in[:3:3], 2, noteOf(padded("the harbour was open", 4000)))
@@ -92,7 +92,7 @@ func TestASummaryIsSmallerThanWhatCounts(t *testing.T) {
 // A model sees more tokens of a short message than it counts: a group grows until it
 // is worth a call, however many messages that takes.
 func TestShortMessagesAreSummarised(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := chat(0, 0)[:1]
 	for range 400 {
 		in = append(in, user("hi"), reply("ok"))
@@ -116,7 +116,7 @@ func TestMessagesAreMeasuredOnce(t *testing.T) {
 		return (len([]rune(s)) + 3) / 4
 	})
 	in := chat(40, 400)
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	c, err := compaction.New(&compaction.Config{Budget: b, Steps: []compaction.Step{compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000, GroupTokens: 300}}})
 	require.NoError(t, err)
 	_, err = c.Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})

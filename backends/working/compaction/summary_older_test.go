@@ -13,7 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // What no model has summarised is named in a summary, and counted where there is
@@ -23,7 +23,7 @@ func TestASummaryCountsWhatItCannotName(t *testing.T) {
 		compaction.LanguageEnglish: "- %d older stretches, which", compaction.LanguageChinese: "- 另有 %d 段更早的内容",
 	} {
 		t.Run(string(lang), func(t *testing.T) {
-			m := testmodel.New(harbour.calls(t))
+			m := testkit.New(harbour.calls(t))
 			c, err := compaction.New(&compaction.Config{
 				Budget: exactly(1600), Language: lang, Steps: []compaction.Step{compaction.SummarizeRounds{Model: m, SummaryWindow: 20_000}},
 			})

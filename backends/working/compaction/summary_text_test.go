@@ -17,13 +17,13 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // Which tools were called is kept however often a running round is summarised:
 // the newest calls with their arguments, of the older ones how many of each.
 func TestCallsAreCarriedAlong(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	c := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000})
 	v := newVault()
 	now := work(0, 0)
@@ -52,7 +52,7 @@ func TestCallsAreCarriedAlong(t *testing.T) {
 // However many tools there are, the list of those that were called stays short, and
 // their calls are counted.
 func TestToolsAreCountedTogether(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	c := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000})
 	v := newVault()
 	now := work(0, 0)
@@ -78,7 +78,7 @@ func TestToolsAreCountedTogether(t *testing.T) {
 // back.
 func TestSummariesDoNotNestWithoutEnd(t *testing.T) {
 	d := newDisk(t)
-	m := testmodel.New(harbour.calls(t), harbour.calls(t), testmodel.Fail(errRateLimit), harbour.calls(t))
+	m := testkit.New(harbour.calls(t), harbour.calls(t), testkit.Fail(errRateLimit), harbour.calls(t))
 	c := compactorOf(t, 2500, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000, KeepShare: 0.1}, compaction.ArchiveCurrent{})
 	all := work(1300, 800)
 	now := all[:2]
@@ -99,7 +99,7 @@ func TestSummariesDoNotNestWithoutEnd(t *testing.T) {
 // What only stands in for messages that no model has seen is carried along as it
 // is: it is neither summarised away nor passed off as a summary.
 func TestStandInsAreCarriedAlong(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	v := newVault()
 	in := chat(12, 400)
 	gap := schema.UserMessage("[Earlier messages are in the archive log-1-4.\nRead them there.]")
@@ -129,7 +129,7 @@ func TestManyStandIns(t *testing.T) {
 		in = append(in, einox.MarkRef(gap, fmt.Sprintf("a-%020d", n)))
 	}
 	in = append(in, chat(12, 400)[1:]...)
-	r, err := compactorOf(t, 1800, compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000}).
+	r, err := compactorOf(t, 1800, compaction.SummarizeRounds{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000}).
 		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
 	require.NoError(t, err, r.Steps)
 	require.Equal(t, 12, strings.Count(r.Messages[1].Content, "\n- [Earlier messages"))
@@ -140,13 +140,13 @@ func TestManyStandIns(t *testing.T) {
 // summary when there is a model again: the former summary, the calls.
 func TestFreeStandInsAreTakenOver(t *testing.T) {
 	v := newVault()
-	good := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000})
+	good := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000})
 	free := compactorOf(t, 1600, compaction.ArchiveCurrent{})
 	r, err := good.Compact(t.Context(), &compaction.Request{Messages: work(12, 800), Archive: v})
 	require.NoError(t, err)
 	r, err = free.Compact(t.Context(), &compaction.Request{Messages: append(r.Messages, work(18, 800)[26:]...), Archive: v})
 	require.NoError(t, err)
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	good = compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000})
 	r, err = good.Compact(t.Context(), &compaction.Request{Messages: append(r.Messages, work(26, 800)[38:]...), Archive: v})
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestFreeStandInsAreTakenOver(t *testing.T) {
 // An agent without the tools is not told to call them.
 func TestSummaryWithoutTools(t *testing.T) {
 	c, err := compaction.New(&compaction.Config{Budget: exactly(1600), NoTools: true, Language: compaction.LanguageEnglish,
-		Steps: []compaction.Step{compaction.SummarizeRounds{Model: testmodel.New(harbour.calls(t)), SummaryWindow: 10_000}}})
+		Steps: []compaction.Step{compaction.SummarizeRounds{Model: testkit.New(harbour.calls(t)), SummaryWindow: 10_000}}})
 	require.NoError(t, err)
 	r, err := c.Compact(t.Context(), &compaction.Request{Messages: chat(10, 400), Archive: newVault()})
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestLanguages(t *testing.T) {
 		"auto English": {compaction.LanguageAuto, "and now?", "## Facts and decisions\n- the harbour is closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := testmodel.New(harbour.calls(t))
+			m := testkit.New(harbour.calls(t))
 			c, err := compaction.New(&compaction.Config{Budget: exactly(1600), Language: tc.language,
 				Steps: []compaction.Step{compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000}}})
 			require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestLanguages(t *testing.T) {
 
 // A Chinese conversation, and a model that answers in Chinese.
 func TestChineseSummary(t *testing.T) {
-	m := testmodel.New(answer{Goal: "查明港口何时开放", Directives: []string{"回答要简短"}, Facts: []string{"港口因暴风雨关闭"}}.calls(t))
+	m := testkit.New(answer{Goal: "查明港口何时开放", Directives: []string{"回答要简短"}, Facts: []string{"港口因暴风雨关闭"}}.calls(t))
 	var in []*schema.Message
 	for n := range 12 {
 		in = append(in, schema.UserMessage(strings.Repeat(fmt.Sprintf("第%d个问题：港口什么时候开放？", n), 30)), schema.AssistantMessage(strings.Repeat("港口因暴风雨关闭了。", 40), nil))
@@ -235,7 +235,7 @@ func TestChineseSummary(t *testing.T) {
 
 // A result is shown with its tool, a call with its arguments.
 func TestToolsAreShown(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	_, err := compactorOf(t, 1600, compaction.SummarizeCurrent{Model: m, SummaryWindow: 10_000}).
 		Compact(t.Context(), &compaction.Request{Messages: work(10, 800), Archive: newVault()})
 	require.NoError(t, err)
@@ -245,7 +245,7 @@ func TestToolsAreShown(t *testing.T) {
 // Images and reasoning: the model learns that there was a picture; what was only
 // thought is left out.
 func TestWhatIsShownOfAMessage(t *testing.T) {
-	m := testmodel.New(harbour.calls(t))
+	m := testkit.New(harbour.calls(t))
 	in := chat(10, 400)
 	url := "https://example.org/harbour.png"
 	in[1] = einox.MarkSeq(&schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
@@ -266,7 +266,7 @@ func TestWhatIsShownOfAMessage(t *testing.T) {
 // The fixed part of a call is small.
 func TestPromptSize(t *testing.T) {
 	for _, l := range []compaction.Language{compaction.LanguageEnglish, compaction.LanguageChinese} {
-		m := testmodel.New(func(_ context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+		m := testkit.New(func(_ context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 			s, err := o.Tools[0].ToJSONSchema()
 			require.NoError(t, err)
 			tool, err := json.Marshal(s)

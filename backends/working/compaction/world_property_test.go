@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -200,14 +200,14 @@ func (r *reader) open(ref string, must bool) {
 
 // chat is the model of a plan.
 func (w *world) chat(p *plan) model.BaseChatModel {
-	replies := map[string]testmodel.Reply{
+	replies := map[string]testkit.Reply{
 		"good":   summary("Ann waits for a parcel."),
 		"long":   summary(strings.Repeat("and then this was said, and that, ", 20_000)),
-		"chatty": testmodel.Text("Certainly! What would you like me to do?"),
-		"empty":  testmodel.Text(""),
-		"broken": testmodel.Fail(backends.ErrUnavailable),
+		"chatty": testkit.Text("Certainly! What would you like me to do?"),
+		"empty":  testkit.Text(""),
+		"broken": testkit.Fail(backends.ErrUnavailable),
 	}
-	return testmodel.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+	return testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		w.calls++
 		how := p.model
 		if how == "moody" {
@@ -218,11 +218,11 @@ func (w *world) chat(p *plan) model.BaseChatModel {
 }
 
 // summary answers with a summary, by the tool when there is one.
-func summary(fact string) testmodel.Reply {
+func summary(fact string) testkit.Reply {
 	return func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		text := fmt.Sprintf(`{"goal":"help Ann","directives":["be brief"],"facts":[%q],"failed":[],"open":[],"next":["wait"]}`, fact)
 		if len(o.Tools) > 0 {
-			return testmodel.Call("c", o.Tools[0].Name, text)(ctx, in, o)
+			return testkit.Call("c", o.Tools[0].Name, text)(ctx, in, o)
 		}
 		return schema.AssistantMessage(text, nil), nil
 	}

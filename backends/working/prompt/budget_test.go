@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/prompt"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // bytes returns a budget in bytes, 4 a message; nothing is kept but for memories.
@@ -146,7 +146,7 @@ func TestTheHistoryIsCompacted(t *testing.T) {
 // A summary that a model was paid for is kept: the next prompt begins with it.
 func TestTheSummaryIsKept(t *testing.T) {
 	w := newWorld(t, budget.Budget{Window: 3000})
-	chat := testmodel.New(testmodel.Text(`{"goal":"count","directives":[],"facts":["They counted."],"failed":[],"open":[],"next":[]}`))
+	chat := testkit.New(testkit.Text(`{"goal":"count","directives":[],"facts":["They counted."],"failed":[],"open":[],"next":[]}`))
 	w.compacting(compaction.SummarizeRounds{Model: chat})
 	for i := range 20 {
 		w.say(schema.UserMessage(fmt.Sprint("Count on from ", i, strings.Repeat(" please", 100))), schema.AssistantMessage(fmt.Sprint("It is ", i+1, strings.Repeat(" really", 100)), nil))

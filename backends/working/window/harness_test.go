@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -200,7 +200,7 @@ func reading(n, size int) []*schema.Message {
 
 // summariser is a model that summarises: every part of its answer is from what it
 // is shown.
-func summariser() *testmodel.Chat { return testmodel.New(summarise) }
+func summariser() *testkit.Chat { return testkit.New(summarise) }
 
 func summarise(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 	return schema.AssistantMessage("", []schema.ToolCall{{ID: "k", Type: "function", Function: schema.FunctionCall{

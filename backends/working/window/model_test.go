@@ -19,7 +19,7 @@ import (
 
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/window"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func (x *world) fitter() window.Fitter {
@@ -34,7 +34,7 @@ func (x *world) fitter() window.Fitter {
 
 func TestAModelIsGivenWhatFits(t *testing.T) {
 	x := newWorld(t, 2000, nil)
-	chat := testmodel.New(testmodel.Text("read"))
+	chat := testkit.New(testkit.Text("read"))
 	m := window.Model(chat, x.fitter())
 	in := task(30, 100)
 	before := snapshot(in)
@@ -63,7 +63,7 @@ func TestAModelIsGivenWhatFits(t *testing.T) {
 
 func TestAModelIsNotAskedWhatDoesNotFit(t *testing.T) {
 	x := newWorld(t, 200, nil)
-	chat := testmodel.New(testmodel.Text("never"))
+	chat := testkit.New(testkit.Text("never"))
 	m := window.Model(chat, x.fitter())
 	in := []*schema.Message{schema.UserMessage(prose("question", 0, 300))}
 	_, err := m.Generate(context.Background(), in)
@@ -76,7 +76,7 @@ func TestAModelIsNotAskedWhatDoesNotFit(t *testing.T) {
 func TestAFittedModelTakesTools(t *testing.T) {
 	x := newWorld(t, 2000, nil)
 	var seen []*schema.ToolInfo
-	chat := testmodel.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+	chat := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
 		seen = o.Tools
 		return schema.AssistantMessage("ok", nil), nil
 	})
@@ -95,7 +95,7 @@ func TestAFittedModelTakesTools(t *testing.T) {
 	require.ErrorContains(t, err, "takes no tools")
 }
 
-type toolless struct{ *testmodel.Chat }
+type toolless struct{ *testkit.Chat }
 
 func (toolless) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) {
 	return nil, errors.New("takes no tools")
@@ -106,7 +106,7 @@ type plainModel struct{ model.ToolCallingChatModel }
 
 func TestAFittedModelIsTheModelThatIsInIt(t *testing.T) {
 	x := newWorld(t, 2000, nil)
-	for _, inner := range []model.ToolCallingChatModel{testmodel.New(), &plainModel{testmodel.New()}} {
+	for _, inner := range []model.ToolCallingChatModel{testkit.New(), &plainModel{testkit.New()}} {
 		m := window.Model(inner, x.fitter())
 		want, named := components.GetType(inner)
 		got, ok := components.GetType(m)
@@ -124,9 +124,9 @@ func TestAFittedModelIsTheModelThatIsInIt(t *testing.T) {
 // and nothing of what was done to make its input fit.
 func TestCallbacksHearOfAFittedModelAsOfTheBareOne(t *testing.T) {
 	for name, inner := range map[string]func() model.ToolCallingChatModel{
-		"reports itself":  func() model.ToolCallingChatModel { return testmodel.New(testmodel.Text("ok")) },
-		"leaves it to us": func() model.ToolCallingChatModel { return &silent{chat: testmodel.New(testmodel.Text("ok"))} },
-		"fails":           func() model.ToolCallingChatModel { return testmodel.New(testmodel.Fail(errors.New("down"))) },
+		"reports itself":  func() model.ToolCallingChatModel { return testkit.New(testkit.Text("ok")) },
+		"leaves it to us": func() model.ToolCallingChatModel { return &silent{chat: testkit.New(testkit.Text("ok"))} },
+		"fails":           func() model.ToolCallingChatModel { return testkit.New(testkit.Fail(errors.New("down"))) },
 	} {
 		for _, stream := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func heard(t *testing.T, m model.ToolCallingChatModel, stream bool) []string {
 }
 
 // silent is a model that reports nothing itself.
-type silent struct{ chat *testmodel.Chat }
+type silent struct{ chat *testkit.Chat }
 
 func (s *silent) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
 	return schema.AssistantMessage("ok", nil), nil

@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/backends/working/window"
-	"github.com/einomem/einomem/internal/testmodel"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // summarising is a window that summarises past rounds by m, and nothing else first.
@@ -81,7 +81,7 @@ func TestTurnsSaidWhileTheModelSummarisesAreKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var x *world
 			meanwhile := 0
-			chat := testmodel.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+			chat := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 				x.turn(fmt.Sprint("meanwhile", meanwhile), schema.UserMessage(fmt.Sprintf("said meanwhile %d", meanwhile)), schema.AssistantMessage("yes", nil))
 				meanwhile++
 				return summarise(ctx, in, o)
@@ -149,7 +149,7 @@ func unique(in []string) map[string]bool {
 func TestASummaryThatCoversLessThanTheSessionsIsNotKept(t *testing.T) {
 	var x *world
 	once := sync.Once{}
-	chat := testmodel.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+	chat := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		once.Do(func() {
 			ok, err := x.Sessions().CommitSummary(ctx, ann, &session.Summary{Upto: 60, Text: "The rival's."})
 			require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestASummaryThatCoversLessThanTheSessionsIsNotKept(t *testing.T) {
 func TestASummaryThatCoversMoreTakesTheRivalsPlace(t *testing.T) {
 	var x *world
 	once := sync.Once{}
-	chat := testmodel.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+	chat := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		once.Do(func() {
 			_, err := x.Sessions().CommitSummary(ctx, ann, &session.Summary{Upto: 2, Text: "The rival's."})
 			require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestASummaryThatCoversMoreTakesTheRivalsPlace(t *testing.T) {
 }
 
 func TestASummaryThatFailsLeavesTheContextValidAndSmall(t *testing.T) {
-	x := summarising(t, 1000, testmodel.New(testmodel.Fail(errors.New("the model is down"))), nil)
+	x := summarising(t, 1000, testkit.New(testkit.Fail(errors.New("the model is down"))), nil)
 	x.talk(30, 20)
 	res := x.ask()
 	require.Nil(t, res.Summary)
@@ -253,7 +253,7 @@ func TestASummaryOfWhatIsNotInTheLogIsNotKept(t *testing.T) {
 // nothing to tell of.
 func TestASessionDeletedMeanwhileStaysDeleted(t *testing.T) {
 	var x *world
-	chat := testmodel.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+	chat := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		require.NoError(t, x.Sessions().Delete(ctx, ann))
 		return summarise(ctx, in, o)
 	})

@@ -1,10 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testmodel has models for tests that need no network: a chat model that
-// follows a script and an embedder that hashes words. Both behave at the edges as
-// eino-ext's do: the chat model reports to callbacks itself.
-package testmodel
+package testkit
 
 import (
 	"context"

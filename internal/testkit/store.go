@@ -1,0 +1,165 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"context"
+	"sync"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// StoreCall is one call of a [Store].
+type StoreCall struct {
+	Method string // such as "Apply"
+	N      int    // its number, from 0 on, since the store was made or armed
+	Lost   bool   // set by Fails: the call is carried out, and its answer lost
+}
+
+// Store is a store whose calls are counted, and fail when they are told to. It is safe
+// for concurrent use.
+type Store struct {
+	store.Store
+
+	mu    sync.Mutex
+	calls []string
+	fails func(*StoreCall) error
+}
+
+// Spy returns a store that hands its calls on to s.
+func Spy(s store.Store) *Store { return &Store{Store: s} }
+
+// Arm counts anew, and from now on has each call fail with the error that fails returns
+// for it; nil lets it through. With StoreCall.Lost set the call is carried out first. fails
+// may be nil: then none fails.
+func (s *Store) Arm(fails func(*StoreCall) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls, s.fails = nil, fails
+}
+
+// FailOn has every call of the methods fail with err.
+func (s *Store) FailOn(err error, methods ...string) {
+	s.Arm(func(c *StoreCall) error {
+		for _, m := range methods {
+			if c.Method == m {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Calls returns the methods called since the store was made or armed.
+func (s *Store) Calls() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.calls...)
+}
+
+func (s *Store) called(method string) (c *StoreCall, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c = &StoreCall{Method: method, N: len(s.calls)}
+	s.calls = append(s.calls, method)
+	if s.fails != nil {
+		err = s.fails(c)
+	}
+	return c, err
+}
+
+// through makes one call.
+func through[T any](s *Store, method string, call func() (T, error)) (T, error) {
+	var none T
+	c, fail := s.called(method)
+	if fail != nil && !c.Lost {
+		return none, fail
+	}
+	out, err := call()
+	if fail != nil {
+		return none, fail
+	}
+	return out, err
+}
+
+func just(s *Store, method string, call func() error) error {
+	_, err := through(s, method, func() (struct{}, error) { return struct{}{}, call() })
+	return err
+}
+
+// Apply implements store.Records.
+func (s *Store) Apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
+	return through(s, "Apply", func() (*store.Applied, error) { return s.Store.Apply(ctx, p, b) })
+}
+
+// Get implements store.Records.
+func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
+	return through(s, "Get", func() ([]store.Record, error) { return s.Store.Get(ctx, p, ids...) })
+}
+
+// Changes implements store.Records.
+func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
+	return through(s, "Changes", func() (*store.ChangeSet, error) { return s.Store.Changes(ctx, p, cursor) })
+}
+
+// History implements store.Records.
+func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
+	return through(s, "History", func() ([]backends.Event, error) { return s.Store.History(ctx, p, id) })
+}
+
+// Drop implements store.Records.
+func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
+	return through(s, "Drop", func() (store.DropCount, error) { return s.Store.Drop(ctx, p) })
+}
+
+// Partitions implements store.Records.
+func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
+	return through(s, "Partitions", func() (*store.PartitionPage, error) { return s.Store.Partitions(ctx, namespace, page) })
+}
+
+// Append implements store.Sessions.
+func (s *Store) Append(ctx context.Context, p backends.Partition, session string, a *store.Append) (*store.Session, error) {
+	return through(s, "Append", func() (*store.Session, error) { return s.Store.Append(ctx, p, session, a) })
+}
+
+// Session implements store.Sessions.
+func (s *Store) Session(ctx context.Context, p backends.Partition, session string) (*store.Session, error) {
+	return through(s, "Session", func() (*store.Session, error) { return s.Store.Session(ctx, p, session) })
+}
+
+// Read implements store.Sessions.
+func (s *Store) Read(ctx context.Context, p backends.Partition, session string, r store.Range) ([]store.Entry, error) {
+	return through(s, "Read", func() ([]store.Entry, error) { return s.Store.Read(ctx, p, session, r) })
+}
+
+// Update implements store.Sessions.
+func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.SessionUpdate) (*store.Session, error) {
+	return through(s, "Update", func() (*store.Session, error) { return s.Store.Update(ctx, p, u) })
+}
+
+// List implements store.Sessions.
+func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
+	return through(s, "List", func() (*store.SessionPage, error) { return s.Store.List(ctx, q) })
+}
+
+// Delete implements store.Sessions.
+func (s *Store) Delete(ctx context.Context, p backends.Partition, session string) error {
+	return just(s, "Delete", func() error { return s.Store.Delete(ctx, p, session) })
+}
+
+// PutBlob implements store.Blobs.
+func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error {
+	return just(s, "PutBlob", func() error { return s.Store.PutBlob(ctx, p, session, name, data) })
+}
+
+// GetBlob implements store.Blobs.
+func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error) {
+	return through(s, "GetBlob", func() ([]byte, error) { return s.Store.GetBlob(ctx, p, session, name) })
+}
+
+// ListBlobs implements store.Blobs.
+func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
+	return through(s, "ListBlobs", func() (*store.BlobPage, error) { return s.Store.ListBlobs(ctx, p, session, prefix, page) })
+}

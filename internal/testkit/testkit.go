@@ -1,0 +1,79 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testkit has what tests share, and needs no network: chat models that follow a
+// script or learn by marks, an embedder that hashes words, a clock that is set, a store
+// whose calls are counted and fail when they are told to, checkpoints in memory, and child
+// processes. What is specific to Redis stands in testredis, faults of a network in
+// faultproxy.
+package testkit
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+)
+
+// Clock is a clock that moves when it is told to. It is safe for concurrent use.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock that stands at noon of 7 March 2026, UTC.
+func NewClock() *Clock { return &Clock{now: time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)} }
+
+// Now is a backends.Clock.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock by d, which may be negative, and returns the time then.
+func (c *Clock) Advance(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return c.now
+}
+
+// Set moves the clock to t.
+func (c *Clock) Set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+// SQLite returns a store in memory that is closed with the test.
+func SQLite(t testing.TB, options ...func(*sqlitestore.Config)) *sqlitestore.Store {
+	t.Helper()
+	cfg := &sqlitestore.Config{}
+	for _, o := range options {
+		o(cfg)
+	}
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Memory, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// User returns messages of a user, in order.
+func User(texts ...string) []backends.Message {
+	out := make([]backends.Message, len(texts))
+	for i, s := range texts {
+		out[i] = backends.Message{Message: schema.UserMessage(s)}
+	}
+	return out
+}
+
+// Turn returns what a user said and what the assistant answered.
+func Turn(question, answer string) []*schema.Message {
+	return []*schema.Message{schema.UserMessage(question), schema.AssistantMessage(answer, nil)}
+}
