@@ -5,7 +5,9 @@ package ask_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -242,4 +244,24 @@ func TestCallsAtTheSameTimeAreBounded(t *testing.T) {
 	}
 	all.Wait()
 	assert.LessOrEqual(t, most.Load(), int64(2))
+}
+
+func TestAReportSaysWhatBecameOfEachStage(t *testing.T) {
+	r := begin(t, testkit.New(), ask.Limits{})
+	s := r.Stage("validate")
+	s.In(5)
+	s.Out(2)
+	s.Drop(1)
+	for range 2 {
+		s.Fail(fmt.Errorf("judge: %w", backends.ErrModel))
+	}
+	r.Stage("store").Merge(1)
+	assert.Same(t, s, r.Stage("validate"))
+	report := r.Report()
+	require.ErrorIs(t, report.Err(), backends.ErrModel)
+	encoded, err := json.Marshal(report)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"stages":[{"name":"validate","in":5,"out":2,"dropped":1,"failed":2,"errors":["judge: model output not understood"]},
+		{"name":"store","in":0,"out":0,"merged":1}],"usage":{"model_calls":0,"prompt_tokens":0,"completion_tokens":0,"embedded_texts":0}}`, string(encoded))
+	assert.Equal(t, backends.StageReport{Name: "rerank"}, report.Stage("rerank"))
 }

@@ -33,6 +33,7 @@ type Run struct {
 	calls  int // made or under way
 	tokens int // spent, and those of the prompts under way
 	usage  backends.Usage
+	stages []*Stage
 }
 
 // Begin returns a run without questions so far.
