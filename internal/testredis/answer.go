@@ -50,7 +50,7 @@ func (s *Server) answers(ctx context.Context, pid int) error {
 	return nil
 }
 
-// info returns a section of INFO, or what CLUSTER INFO says, by field.
+// info returns a section of INFO, or the answer of CLUSTER INFO, by field.
 func info(ctx context.Context, c *redis.Client, section string) (map[string]string, error) {
 	cmd := c.Info(ctx, section)
 	if section == "cluster" {

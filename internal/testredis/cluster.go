@@ -26,8 +26,7 @@ func (f Flavour) StartCluster(t testing.TB, masters int) *Cluster {
 	t.Helper()
 	c := &Cluster{}
 	for range masters {
-		c.Servers = append(c.Servers, f.Start(t, "--cluster-enabled", "yes",
-			"--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1"))
+		c.Servers = append(c.Servers, f.Start(t, nodeArgs...))
 	}
 	for i, s := range c.Servers {
 		if err := c.join(t, i, s.Client(t)); err != nil {
@@ -36,6 +35,32 @@ func (f Flavour) StartCluster(t testing.TB, masters int) *Cluster {
 	}
 	c.AwaitOK(t)
 	return c
+}
+
+var nodeArgs = []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1"}
+
+// AddReplicas starts a replica of each server, and waits until it has caught up. The
+// replicas are in the order of Servers, and not among them.
+func (c *Cluster) AddReplicas(t testing.TB) []*Server {
+	t.Helper()
+	replicas := make([]*Server, len(c.Servers))
+	for i, master := range c.Servers {
+		r := master.flavour.Start(t, nodeArgs...)
+		client := r.Client(t)
+		id, err := master.Client(t).ClusterMyID(t.Context()).Result()
+		if err == nil {
+			err = client.ClusterMeet(t.Context(), "127.0.0.1", strconv.Itoa(master.port)).Err()
+		}
+		if err == nil {
+			err = await(func(ctx context.Context) error { return client.ClusterReplicate(ctx, id).Err() })
+		}
+		if err != nil {
+			t.Fatalf("replica of cluster node %s: %v\n%s", master.Addr, err, r.Log())
+		}
+		r.awaitReplication(t, "master_link_status", "up")
+		replicas[i] = r
+	}
+	return replicas
 }
 
 // join gives node i its epoch and slots, and makes it known to the first one.
@@ -54,7 +79,7 @@ func (c *Cluster) join(t testing.TB, i int, node *redis.Client) error {
 	return node.ClusterMeet(ctx, "127.0.0.1", strconv.Itoa(c.Servers[0].port)).Err()
 }
 
-// AwaitOK waits until every node knows all others and says that the cluster is whole.
+// AwaitOK waits until every node knows all others and reports that the cluster is whole.
 func (c *Cluster) AwaitOK(t testing.TB) {
 	t.Helper()
 	for _, s := range c.Servers {

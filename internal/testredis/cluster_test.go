@@ -76,6 +76,9 @@ func TestClusterNodeComesBack(t *testing.T) {
 	c.Servers[1].Kill()
 	c.Servers[1].Restart()
 	c.AwaitOK(t)
+	for _, replica := range c.AddReplicas(t) {
+		assert.Contains(t, replica.Client(t).Info(t.Context(), "replication").Val(), "role:slave")
+	}
 	assert.True(t, strings.HasPrefix(c.URL(), "redis://127.0.0.1:"))
 	assert.True(t, strings.HasSuffix(c.URL(), "?cluster=true"))
 	assert.Equal(t, 2, strings.Count(c.URL(), ","))

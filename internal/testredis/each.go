@@ -12,7 +12,7 @@ import (
 
 // Each runs f as subtests: "miniredis" on an in-process imitation, then each of
 // [Flavours] by its name, then "cluster" on three masters of the first one. With
-// -short it runs the first two only. Without any server it says so in a subtest that is skipped.
+// -short it runs the first two only. Without any server one subtest is skipped, with the reason.
 //
 // open returns another client of the subtest's one server, which is closed when its
 // t ends. Nothing is flushed between: what shares a server uses names of its own.

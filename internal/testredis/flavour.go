@@ -76,18 +76,6 @@ func Need(t testing.TB) Flavour {
 	return all[0]
 }
 
-// NeedNamed returns the server of that name, and skips the test when there is none.
-func NeedNamed(t testing.TB, name string) Flavour {
-	t.Helper()
-	for _, f := range Flavours() {
-		if f.Name == name {
-			return f
-		}
-	}
-	t.Skip(howToGet("a server named " + name))
-	return Flavour{}
-}
-
 func howToGet(what string) string {
 	return "needs " + what + ": " + EnvServers + `=$(.ci/servers) installs and names some, ` +
 		EnvServers + `="redis8=/path/to/redis-server" names yours; see internal/testredis`

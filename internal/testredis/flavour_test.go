@@ -55,7 +55,6 @@ func TestNeedPrefersRedis7AndSkipsWithout(t *testing.T) {
 	eight, key := " eight="+imitate(t, "c", recent), " key="+imitate(t, "d", valkey)
 	need := testredis.Need
 	vectors := func(t testing.TB) testredis.Flavour { return testredis.NeedRedis(t, 8) }
-	named := func(t testing.TB) testredis.Flavour { return testredis.NeedNamed(t, "key") }
 	for _, c := range []struct {
 		name, servers string
 		need          func(testing.TB) testredis.Flavour
@@ -66,8 +65,6 @@ func TestNeedPrefersRedis7AndSkipsWithout(t *testing.T) {
 		{"takes what there is", key + " " + six, need, "key"},
 		{"8", six + key + seven + eight, vectors, "eight"},
 		{"valkey is no redis 8", six + key + seven, vectors, ""},
-		{"by name", six + key, named, "key"},
-		{"no such name", six, named, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv(testredis.EnvServers, c.servers)

@@ -29,7 +29,7 @@ func (c *Cluster) MoveSlot(t testing.TB, slot int, from, to *Server, during func
 	for m.moveKey() {
 		m.during()
 	}
-	m.setSlot(m.target, "node", m.targetID) // the target first: else nobody owns the slot for a moment
+	m.setSlot(m.target, "node", m.targetID) // the target first: else no node owns the slot for a moment
 	m.setSlot(m.source, "node", m.targetID)
 	for _, s := range c.Servers {
 		if s != from && s != to {
@@ -64,7 +64,7 @@ func (m *move) setSlot(node *redis.Client, state, id string) {
 	}
 }
 
-// moveKey moves one key, and says whether there was one.
+// moveKey moves one key, and reports whether there was one.
 func (m *move) moveKey() bool {
 	m.t.Helper()
 	ctx := m.t.Context()

@@ -29,7 +29,7 @@ func launch(cmd *exec.Cmd) (*process, error) {
 		if err != nil {
 			return
 		}
-		_ = cmd.Wait() // how it ended says its log
+		_ = cmd.Wait() // its log has how it ended
 		close(p.done)
 	}()
 	return p, <-started

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// The products that [Release] tells apart.
+// The products that [Release] distinguishes.
 const (
 	Redis  = "Redis"
 	Valkey = "Valkey"
 )
 
-// Release is what a server program says that it is.
+// Release is what a server program reports that it is.
 type Release struct {
 	Product      string // Redis or Valkey
 	Major, Minor int
@@ -33,7 +33,7 @@ func (f Flavour) Release(t testing.TB) Release {
 	}
 	var r Release
 	if _, err := fmt.Sscanf(string(out), "%s server v=%d.%d", &r.Product, &r.Major, &r.Minor); err != nil {
-		t.Fatalf("%s: %s --version says %q: %v", f.Name, f.Program, out, err)
+		t.Fatalf("%s: %s --version printed %q: %v", f.Name, f.Program, out, err)
 	}
 	return r
 }

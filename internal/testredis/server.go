@@ -35,7 +35,7 @@ type Server struct {
 }
 
 // Start starts a server and waits until it answers. It keeps nothing on disk unless
-// args say so: "--appendonly", "yes". A password that args set ("--requirepass",
+// args ask for it: "--appendonly", "yes". A password that args set ("--requirepass",
 // "secret") is used by URL and Client. When the test fails, the server's log is printed.
 func (f Flavour) Start(t testing.TB, args ...string) *Server {
 	t.Helper()

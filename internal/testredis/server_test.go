@@ -5,6 +5,7 @@ package testredis_test
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"testing"
@@ -128,22 +129,67 @@ func TestReplicaIsPromoted(t *testing.T) {
 		require.Equal(t, "v", client.Get(ctx, "before").Val())
 		require.ErrorContains(t, client.Set(ctx, "k", "v", 0).Err(), "READONLY")
 
-		n, err := acknowledged(ctx, master.Client(t))
-		require.NoError(t, err)
-		require.EqualValues(t, 1, n)
+		require.NoError(t, master.Client(t).Set(ctx, "awaited", "v", 0).Err())
+		master.AwaitReplica(t)
 		master.Kill()
 		replica.Promote(t)
 		require.NoError(t, client.Set(ctx, "after", "v", 0).Err())
-		assert.EqualValues(t, 3, client.Exists(ctx, "before", "waited", "after").Val())
+		assert.EqualValues(t, 3, client.Exists(ctx, "before", "awaited", "after").Val())
 	})
 }
 
-// acknowledged writes, and returns how many replicas have it.
-func acknowledged(ctx context.Context, c *redis.Client) (int64, error) {
-	conn := c.Conn() // WAIT is about the writes of its connection
-	defer conn.Close()
-	if err := conn.Set(ctx, "waited", "v", 0).Err(); err != nil {
-		return 0, err
+func TestHookStandsBeforeAndAfterCommands(t *testing.T) {
+	c := testredis.Need(t).Start(t).Client(t)
+	require.NoError(t, c.Ping(t.Context()).Err()) // sets up the connection
+	var names []string
+	fail, lose := error(nil), error(nil)
+	c.AddHook(&testredis.Hook{
+		Before: func(name string) error { names = append(names, "before "+name); return fail },
+		After:  func(name string) error { names = append(names, "after "+name); return lose },
+	})
+	require.NoError(t, c.Set(t.Context(), "k", "1", 0).Err())
+	pipe := func() error {
+		_, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+			p.Incr(t.Context(), "k")
+			p.Get(t.Context(), "k")
+			return nil
+		})
+		return err
 	}
-	return conn.Wait(ctx, 1, 10*time.Second).Result()
+	require.NoError(t, pipe())
+	assert.Equal(t, []string{"before set", "after set", "before incr get", "after incr get"}, names)
+	lose = errors.New("lost")
+	require.ErrorIs(t, pipe(), lose)
+	require.ErrorIs(t, c.Incr(t.Context(), "k").Err(), lose)
+	fail = errors.New("refused")
+	require.ErrorIs(t, c.Incr(t.Context(), "k").Err(), fail)
+	fail, lose = nil, nil
+	assert.Equal(t, "4", c.Get(t.Context(), "k").Val(), "what was lost was carried out, what was refused was not")
+}
+
+func TestMonitorSeesCommandsAndTheirKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, flavour testredis.Flavour) {
+		s, ctx := flavour.Start(t), t.Context()
+		c := s.Client(t)
+		var keys [][]string
+		done := s.Monitor(t, func(command []string) bool {
+			if of := testredis.KeysOf(command); len(of) > 0 {
+				keys = append(keys, of)
+			}
+			return command[0] != "echo"
+		})
+		hostile := "a\x00\n é\xff"
+		if flavour.Release(t).Product == testredis.Redis {
+			hostile += "\"\\"
+		}
+		require.NoError(t, c.Set(ctx, hostile, "v", 0).Err())
+		require.NoError(t, c.Eval(ctx, "redis.call('get', KEYS[1]) return redis.call('del', KEYS[1], KEYS[2])", []string{hostile, "b"}, "c").Err())
+		require.NoError(t, c.Set(ctx, "kept", "v", 0).Err())
+		require.NoError(t, c.Echo(ctx, "end").Err())
+		<-done
+		assert.Equal(t, [][]string{{hostile}, {hostile, "b"}, {hostile}, {hostile, "b"}, {"kept"}}, keys)
+		dump := s.Dump(t)
+		require.Len(t, dump, 1)
+		assert.NotEmpty(t, dump["kept"])
+	})
 }

@@ -1,0 +1,96 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testkit has what tests share.
+package testkit
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// childEnv makes a test binary a child; its value is the child's spec.
+const childEnv = "EINOMEM_TEST_CHILD"
+
+// Main is the TestMain of a package whose tests start children. In a process that
+// [StartChild] started it runs child instead of the tests; an error goes to standard
+// error, and the process ends with status 1.
+func Main(m *testing.M, child func(spec string) error) {
+	spec, ok := os.LookupEnv(childEnv)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := child(spec); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Die ends this process as kill -9 does: nothing is flushed or closed.
+func Die() {
+	p, _ := os.FindProcess(os.Getpid())
+	_ = p.Kill()
+	select {}
+}
+
+// Child is a process that runs the same test binary. Its methods are for one
+// goroutine.
+type Child struct {
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+	in    io.WriteCloser
+}
+
+// StartChild starts a child, which the test kills at its end if it still runs. What it
+// writes to standard error is seen in the output of the tests. The package's TestMain
+// must call [Main].
+func StartChild(t testing.TB, spec string) *Child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0]) //nolint:noctx // it is killed below
+	cmd.Env = append(os.Environ(), childEnv+"="+spec)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("start a child: %v", err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return &Child{cmd: cmd, lines: bufio.NewScanner(out), in: in}
+}
+
+// Line waits for the next line that the child prints. It returns false at its end.
+func (c *Child) Line() (text string, ok bool) {
+	ok = c.lines.Scan()
+	return c.lines.Text(), ok
+}
+
+// Send writes a line to the child's standard input.
+func (c *Child) Send(line string) error {
+	_, err := io.WriteString(c.in, line+"\n")
+	return err
+}
+
+// Kill ends the child as kill -9 does. Lines that it printed before can still be read.
+func (c *Child) Kill() { _ = c.cmd.Process.Kill() }
+
+// Wait waits for the child's end, and reports whether it was killed. A child that
+// failed fails the test. Read all lines before.
+func (c *Child) Wait(t testing.TB) (killed bool) {
+	t.Helper()
+	err := c.cmd.Wait()
+	if err != nil && c.cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the child failed, and was not killed: %v", err)
+	}
+	return err != nil
+}
