@@ -97,7 +97,6 @@ func openRedis(ctx context.Context, options *redis.Options) (*bed, error) {
 	prefix := "bench-" + id[len(id)-8:]
 	s, err := redisstore.New(ctx, client, &redisstore.Config{
 		Prefix: prefix,
-		Near:   redisstore.NearConfig{Use: redisstore.NearAlways}, // it is measured, whatever its release notes say
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

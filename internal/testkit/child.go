@@ -1,7 +1,6 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testkit has what tests share.
 package testkit
 
 import (

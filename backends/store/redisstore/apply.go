@@ -7,7 +7,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -26,10 +30,7 @@ func (s *Store) Apply(ctx context.Context, p backends.Partition, b *store.Batch)
 		return nil, fmt.Errorf("redisstore: apply: %w", err)
 	}
 	a := &applier{Store: s, p: p, keys: s.keys(p), batch: b, nonce: newNonce()}
-	if err := a.settle(ctx, fmt.Sprintf("apply %d mutations to %s", len(b.Mutations), p)); err != nil {
-		return nil, err
-	}
-	return a.out, nil
+	return a.run(ctx, fmt.Sprintf("apply %d mutations to %s", len(b.Mutations), p))
 }
 
 // applier carries out one batch, or one update of a session.
@@ -40,66 +41,179 @@ type applier struct {
 	batch  *store.Batch // with a Session alone, and update set, it is an update
 	update bool
 	nonce  string // the same for every repeat, so that none is committed twice
-	out    *store.Applied
 }
 
-// settle plans and commits until the outcome is certain.
-func (a *applier) settle(ctx context.Context, doing string) error {
-	return a.do(ctx, doing, func() error {
-		return a.announced(ctx, a.p, func(inc string) (bool, error) { return a.try(ctx, inc) })
+// run plans and commits until the outcome is certain.
+func (a *applier) run(ctx context.Context, doing string) (*store.Applied, error) {
+	return retry(ctx, a.Store, doing, func() (out *store.Applied, err error) {
+		err = a.registered(ctx, a.p, func(inc string) (bool, error) {
+			out, err = a.try(ctx, inc)
+			return out != nil, err
+		})
+		return out, err
 	})
 }
 
-// longestWait bounds the pause of a commit that others came before.
+// longestWait bounds the pause after a commit that another one made stale.
 const longestWait = 8 * time.Millisecond
 
 // try reads, plans and commits, again whenever another commit came in between.
-// It returns false when the partition must be in the registry first.
-func (a *applier) try(ctx context.Context, inc string) (bool, error) {
+// It returns nil when the partition must be in the registry first.
+func (a *applier) try(ctx context.Context, inc string) (*store.Applied, error) {
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, longestWait) {
-		found, err := a.read(ctx)
+		before, err := a.read(ctx)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		if a.out, err = a.known(found); err != nil {
-			return true, err
+		if before.known != "" {
+			out, err := a.replay(before.known, before.session(a.now()))
+			if err == nil {
+				err = a.confirm(ctx, a.keys.meta())
+			}
+			return out, err
 		}
-		if a.out != nil {
-			return true, a.confirm(ctx, a.keys.meta())
-		}
-		c, err := a.plan(found)
+		c, err := a.plan(before)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		answer, err := a.commit(ctx, c, inc)
-		if err != nil {
-			return false, err
+		out, answer, err := a.commit(ctx, c, inc)
+		if err != nil || answer != stale {
+			return out, err
 		}
-		switch answer {
-		case committed:
-			return true, nil
-		case unannounced:
-			return false, nil
-		}
-		if !sleep(ctx, rand.N(wait)) { // stale
-			return false, ctx.Err()
+		if !sleep(ctx, rand.N(wait)) {
+			return nil, ctx.Err()
 		}
 	}
 }
 
-// plan decides what the batch does to what was found.
-func (a *applier) plan(found *found) (*commit, error) {
+// snapshot is what a plan is made from. Its parts may have been read at different
+// moments: the commit compares them all.
+type snapshot struct {
+	inc       string // empty: the partition does not exist
+	version   int64
+	spaceText string
+	space     *store.Embedding
+	records   map[string]*store.Record // without vectors
+	known     string                   // what T:idem holds under the batch's field
+	state     *session                 // nil: none
+}
+
+func (f *snapshot) record(id string) (*store.Record, error) { return f.records[id], nil }
+
+// session returns the session if it exists and is not expired.
+func (f *snapshot) session(now time.Time) *store.Session {
+	if f.state == nil || f.state.expired(now) {
+		return nil
+	}
+	return &f.state.Session
+}
+
+// read reads with one round trip all that the batch's plan rests on.
+func (a *applier) read(ctx context.Context) (*snapshot, error) {
+	ids := plan.Touched(a.batch)
+	var meta *redis.SliceCmd
+	var known *redis.StringCmd
+	var records []*redis.SliceCmd
+	var state *redis.MapStringStringCmd
+	err := a.pipelined(ctx, func(pipe redis.Pipeliner) {
+		meta = pipe.HMGet(ctx, a.keys.meta(), "inc", "ver", "space")
+		for some := range slices.Chunk(ids, hmgetChunk) {
+			records = append(records, pipe.HMGet(ctx, a.keys.records(), some...))
+		}
+		known = pipe.HGet(ctx, a.keys.known(), a.field())
+		if a.batch.Session != nil {
+			state = pipe.HGetAll(ctx, a.keys.session(a.batch.Session.Session).state())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &snapshot{records: make(map[string]*store.Record, len(ids)), known: known.Val()}
+	if err := out.readMeta(texts(meta.Val())); err != nil {
+		return nil, err
+	}
+	for i, v := range joined(records) {
+		if text, ok := v.(string); ok {
+			r := &store.Record{}
+			if err := decodeMemory(fmt.Sprintf("record %q", ids[i]), text, &r.Memory); err != nil {
+				return nil, err
+			}
+			out.records[ids[i]] = r
+		}
+	}
+	if state != nil {
+		out.state, err = readSession(a.p, a.batch.Session.Session, state.Val())
+	}
+	return out, err
+}
+
+func (f *snapshot) readMeta(values []string) (err error) {
+	f.inc, f.spaceText = values[0], values[2]
+	if values[1] != "" {
+		if f.version, err = number(values[1]); err != nil {
+			return err
+		}
+	}
+	f.space, err = parseSpace(f.spaceText)
+	return err
+}
+
+// plan decides what the batch does to what was read.
+func (a *applier) plan(before *snapshot) (*commit, error) {
 	now := a.now()
-	c := &commit{found: found, now: now}
+	c := &commit{snapshot: before, now: now}
 	var err error
-	c.plan, err = plan.Batch(a.batch, &plan.Input{Now: now, Next: found.version + 1, Embedding: found.space, Record: found.record})
+	c.plan, err = plan.Batch(a.batch, &plan.Input{Now: now, Next: before.version + 1, Embedding: before.space, Record: before.record})
 	if err != nil || a.batch.Session == nil {
 		return c, err
 	}
-	before := found.session(now)
-	if before == nil {
+	current := before.session(now)
+	if current == nil {
 		return nil, fmt.Errorf("session %q: %w", a.batch.Session.Session, backends.ErrNotFound)
 	}
-	c.session, err = plan.Session(a.batch.Session, before, now)
+	c.after, err = plan.Session(a.batch.Session, current, now)
 	return c, err
+}
+
+// field is where T:idem remembers the batch: by its key, or for some minutes by
+// the nonce of the call.
+func (a *applier) field() string {
+	if a.batch.Key != "" {
+		return "k:" + a.batch.Key
+	}
+	return "n:" + a.nonce
+}
+
+// replay returns the results of a batch that was committed already, by a call with
+// the same key, or by this one when its answer was lost. An update is known in the
+// same way: the session does not show it, other updates may have come since.
+func (a *applier) replay(known string, current *store.Session) (*store.Applied, error) {
+	version, text, err := unstamp("results", known)
+	if err != nil {
+		return nil, err
+	}
+	nonce, results, _ := strings.Cut(text, " ")
+	out := &store.Applied{Version: version, Replayed: nonce != a.nonce}
+	if a.batch.Session != nil {
+		out.Session = current
+	}
+	if a.update {
+		if err := stillHolds(a.batch.Session, current); err != nil {
+			return nil, err
+		}
+	}
+	return out, decode("results", results, &out.Results)
+}
+
+// stillHolds looks at what became of a session since an update of it whose answer was
+// lost: it may be gone, and the lease that was acquired may have another owner, whose
+// fencing token must not be handed out.
+func stillHolds(u *store.SessionUpdate, current *store.Session) error {
+	switch {
+	case current == nil:
+		return fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound)
+	case u.Acquire != nil && current.Lease.Owner != u.Acquire.Owner:
+		return fmt.Errorf("session %q: %w: the lease was acquired, ended, and has another owner", u.Session, backends.ErrConflict)
+	}
+	return nil
 }

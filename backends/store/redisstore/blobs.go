@@ -6,11 +6,13 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // PutBlob implements [store.Blobs].
@@ -22,11 +24,9 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, id, name stri
 	if data == nil {
 		what = "remove"
 	}
-	k := s.keys(p)
-	keys := append(append([]string{k.meta()}, k.session(id).all()...), k.sessions(), k.pending(), k.born())
 	return s.do(ctx, fmt.Sprintf("put blob %q of session %q", name, id), func() error {
-		return s.announced(ctx, p, func(inc string) (bool, error) {
-			reply, err := s.write(ctx, blobScript, keys, id, micros(s.now()), inc, name, what, data)
+		return s.registered(ctx, p, func(inc string) (bool, error) {
+			reply, err := s.write(ctx, blobScript, s.keys(p).withSession(id), id, micros(s.now()), inc, name, what, data)
 			return reply == "ok", err
 		})
 	})
@@ -37,32 +37,25 @@ func (s *Store) GetBlob(ctx context.Context, p backends.Partition, id, name stri
 	if err := checkBlob(p, id, name); err != nil {
 		return nil, err
 	}
-	var out []byte
-	err := s.do(ctx, fmt.Sprintf("get blob %q of session %q", name, id), func() error {
+	return retry(ctx, s, fmt.Sprintf("get blob %q of session %q", name, id), func() ([]byte, error) {
 		k := s.keys(p).session(id)
 		var data, ends *redis.StringCmd
-		err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
+		err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 			ends = pipe.HGet(ctx, k.state(), "expires")
 			data = pipe.HGet(ctx, k.blobs(), name)
-			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		gone, err := past(ends.Val(), s.now())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if gone || data.Err() != nil {
-			return fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+			return nil, fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
 		}
-		out, err = data.Bytes()
-		return err
+		return data.Bytes()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 func checkBlob(p backends.Partition, session, name string) error {
@@ -73,4 +66,78 @@ func checkBlob(p backends.Partition, session, name string) error {
 		return fmt.Errorf("redisstore: %w", err)
 	}
 	return nil
+}
+
+// ListBlobs implements [store.Blobs]. A hash has no order: each page reads the
+// names of all the session's blobs and chooses among them here, because scripts
+// compare texts by the locale of the server. The data is never read.
+func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix string, page store.Page) (*store.BlobPage, error) {
+	if err := checkNames(p, id); err != nil {
+		return nil, err
+	}
+	within, err := plan.ParseNames("blob", prefix, page.Cursor)
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: list blobs: %w", err)
+	}
+	return retry(ctx, s, fmt.Sprintf("list blobs of session %q", id), func() (*store.BlobPage, error) {
+		k := s.keys(p).session(id)
+		names, err := s.blobNames(ctx, k, within)
+		if err != nil {
+			return nil, err
+		}
+		out := &store.BlobPage{}
+		if size := page.Size(); len(names) > size {
+			names = names[:size]
+			out.Next = plan.NamesCursor(names[size-1])
+		}
+		out.Blobs, err = s.blobSizes(ctx, k, names)
+		return out, err
+	})
+}
+
+// blobNames returns the names within a range in order, none if the session is
+// expired.
+func (s *Store) blobNames(ctx context.Context, k sessionKeys, within plan.Names) ([]string, error) {
+	var ends *redis.StringCmd
+	var names *redis.StringSliceCmd
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		ends, names = pipe.HGet(ctx, k.state(), "expires"), pipe.HKeys(ctx, k.blobs())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if gone, err := past(ends.Val(), s.now()); gone || err != nil {
+		return nil, err
+	}
+	out := slices.DeleteFunc(names.Val(), func(name string) bool { return !within.Holds(name) })
+	slices.Sort(out)
+	return out, nil
+}
+
+// blobSizes leaves out the blobs that were removed since their names were read. The
+// server counts 0 bytes of those, and of empty ones.
+func (s *Store) blobSizes(ctx context.Context, k sessionKeys, names []string) ([]store.BlobInfo, error) {
+	sizes, exist := make([]*redis.IntCmd, len(names)), make([]*redis.BoolCmd, len(names))
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for i, name := range names {
+			sizes[i] = pipe.HStrLen(ctx, k.blobs(), name)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for i, name := range names {
+			if sizes[i].Val() == 0 {
+				exist[i] = pipe.HExists(ctx, k.blobs(), name)
+			}
+		}
+	})
+	var out []store.BlobInfo
+	for i, name := range names {
+		if exist[i] == nil || exist[i].Val() {
+			out = append(out, store.BlobInfo{Name: name, Size: sizes[i].Val()})
+		}
+	}
+	return out, err
 }

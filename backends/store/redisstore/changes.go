@@ -5,7 +5,12 @@ package redisstore
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -18,7 +23,7 @@ const (
 	// firstPage is the same for a reader that knows nothing: it can begin to work on
 	// a small page while it reads the next.
 	firstPage = 250
-	// changesAlong is up to how many records the script sends along. More are read
+	// changesAlong is up to how many records the script returns itself. More are read
 	// by commands of their own, which the server answers faster than a script.
 	changesAlong = 64
 )
@@ -26,10 +31,6 @@ const (
 // Changes implements [store.Records]. It takes one round trip, and a second one
 // for a page of many records.
 func (s *Store) Changes(ctx context.Context, p backends.Partition, since string) (*store.ChangeSet, error) {
-	return s.changes(ctx, p, since, true)
-}
-
-func (s *Store) changes(ctx context.Context, p backends.Partition, since string, vectors bool) (*store.ChangeSet, error) {
 	if err := checkNames(p, ""); err != nil {
 		return nil, err
 	}
@@ -37,19 +38,14 @@ func (s *Store) changes(ctx context.Context, p backends.Partition, since string,
 	if err != nil {
 		return nil, err
 	}
-	var out *store.ChangeSet
-	err = s.do(ctx, "changes of "+p.String(), func() error {
-		for out = nil; out == nil; { // nil: dropped while it was read
-			if out, err = s.changesPage(ctx, p, from, vectors); err != nil {
-				return err
+	return retry(ctx, s, "changes of "+p.String(), func() (*store.ChangeSet, error) {
+		for { // until the partition is not dropped while it is read
+			out, err := s.changesPage(ctx, p, from)
+			if out != nil || err != nil {
+				return out, err
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // page is the answer of the changes script.
@@ -61,20 +57,19 @@ type page struct {
 	removed  []string
 	ids      []string
 	versions []int64
-	along    rawRecords // what was sent along
+	records  rawRecords // empty if they have to be read
 }
 
-func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor, vectors bool) (*store.ChangeSet, error) {
+// changesPage returns nil if the partition was dropped between the script and the
+// reading of its records.
+func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor) (*store.ChangeSet, error) {
 	k := s.keys(p)
-	with, size := "", changesPage
+	size := changesPage
 	if from.inc == "" {
 		size = firstPage
 	}
-	if vectors {
-		with = "vectors"
-	}
 	reply, err := changesScript.Run(ctx, s.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
-		from.inc, from.version, from.seen, from.tip, size, changesAlong, with).Slice()
+		from.inc, from.version, from.seen, from.tip, size, changesAlong).Slice()
 	if err != nil {
 		return nil, err
 	}
@@ -90,29 +85,28 @@ func (s *Store) changesPage(ctx context.Context, p backends.Partition, from curs
 	if len(pg.ids) == 0 {
 		return out, nil
 	}
-	raw := pg.along
-	if len(raw.texts) == 0 {
-		if raw, err = s.rawRecords(ctx, p, pg.ids, vectors); err != nil {
+	if len(pg.records.texts) == 0 {
+		if pg.records, err = s.rawRecords(ctx, p, pg.ids); err != nil {
 			return nil, err
 		}
-		if raw.inc != pg.cursor.inc {
+		if pg.records.inc != pg.cursor.inc {
 			return nil, nil
 		}
-		if raw.keep(pg.versions) {
-			out.More = true // they come with the version that they have now
+		if pg.records.keep(pg.versions) {
+			out.More = true // the others come with the versions that they have now
 		}
 	}
-	out.Records, err = raw.decode()
+	out.Records, err = pg.records.decode()
 	return out, err
 }
 
 func readPage(reply []any) (pg page, err error) {
 	if len(reply) != 11 {
-		return pg, fmt.Errorf("%w: unexpected answer of a script: %d values", backends.ErrUnavailable, len(reply))
+		return pg, badAnswer(reply)
 	}
-	head := texts([]any{reply[0], reply[2], reply[3]})
-	pg.cursor.inc, pg.cursor.tip = head[0], head[2]
-	if pg.space, err = parseSpace(head[1]); err != nil {
+	head := texts(reply[:4])
+	pg.cursor.inc, pg.cursor.tip = head[0], head[3]
+	if pg.space, err = parseSpace(head[2]); err != nil {
 		return pg, err
 	}
 	if pg.version, err = number(reply[1]); err != nil {
@@ -124,15 +118,59 @@ func readPage(reply []any) (pg page, err error) {
 	pg.cursor.seen = pg.version
 	pg.reset = reply[4] == int64(1)
 	pg.removed, pg.ids = texts(reply[6]), texts(reply[7])
-	for _, v := range texts(reply[8]) {
-		n, err := number(v)
-		if err != nil {
-			return pg, err
-		}
-		pg.versions = append(pg.versions, n)
+	pg.records.texts, _ = reply[9].([]any)
+	pg.records.vectors, _ = reply[10].([]any)
+	pg.versions, err = numbers(reply[8])
+	return pg, err
+}
+
+func parseSpace(text string) (*store.Embedding, error) {
+	if text == "" {
+		return nil, nil
 	}
-	pg.along.ids = pg.ids
-	pg.along.texts, _ = reply[9].([]any)
-	pg.along.vectors, _ = reply[10].([]any)
-	return pg, nil
+	space := &store.Embedding{}
+	return space, decode("embedding", text, space)
+}
+
+// cursor is how far a reader of a partition's changes is, and the nonce by which it
+// notices that the server lost what it has read.
+type cursor struct {
+	inc     string // which life of the partition
+	version int64  // the version up to which it has read
+	seen    int64  // the partition's version when it read
+	tip     string // the nonce of that version; empty for version 0
+}
+
+func (c cursor) String() string {
+	return fmt.Sprintf("%s.%d.%d.%s", c.inc, c.version, c.seen, c.tip)
+}
+
+func parseCursor(text string) (cursor, error) {
+	if text == "" {
+		return cursor{}, nil
+	}
+	var c cursor
+	parts := strings.Split(text, ".")
+	if len(parts) == 4 {
+		c.inc, c.tip = parts[0], parts[3]
+		c.version, _ = strconv.ParseInt(parts[1], 10, 64)
+		c.seen, _ = strconv.ParseInt(parts[2], 10, 64)
+		tip := isNonce(c.tip) || c.seen == 0 && c.tip == ""
+		if c.version >= 0 && c.version <= c.seen && isNonce(c.inc) && tip && c.String() == text {
+			return c, nil
+		}
+	}
+	return cursor{}, fmt.Errorf("redisstore: changes: cursor %q: %w: not one of this store", text, backends.ErrInvalid)
+}
+
+// newNonce returns a random number of 64 bits as 11 characters. It distinguishes two
+// commits, or two lives of a partition; it is no secret.
+func newNonce() string {
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
+}
+
+// isNonce reports whether text has the form of a nonce.
+func isNonce(text string) bool {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && len(b) == 8
 }

@@ -5,162 +5,207 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
+	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
 )
 
-// serverInfo is what New learns of the server. What it does not tell is zero.
-type serverInfo struct {
-	name    string // redis or valkey
-	version [3]int
-	policy  string // maxmemory-policy
-	cluster bool
-	replica bool
+// Drift is an entry of a derived key that does not agree with what it is derived
+// from.
+type Drift struct {
+	Key  string // on the server
+	ID   string // of the record, session, field or list entry; empty: it is the whole key
+	What string // what is wrong
 }
 
-func (i *serverInfo) String() string {
-	return fmt.Sprintf("%s %d.%d.%d", i.name, i.version[0], i.version[1], i.version[2])
+// String returns the drift on one line.
+func (d Drift) String() string {
+	if d.ID == "" {
+		return d.Key + ": " + d.What
+	}
+	return fmt.Sprintf("%s %q: %s", d.Key, d.ID, d.What)
 }
 
-// atLeast compares the version, which is unknown as zero, with another.
-func (i *serverInfo) atLeast(version ...int) bool {
-	for n, v := range version {
-		if i.version[n] != v {
-			return i.version[n] > v
+// Check compares the derived keys of a partition, which are its change log, session
+// lists, counters and entries in the registry and the work queue, with its records and
+// sessions. It changes nothing, and may run while others write. It goes through the
+// records, and through the names of all keys of the server (SCAN): that is for
+// maintenance, and not for every request.
+func (s *Store) Check(ctx context.Context, p backends.Partition) ([]Drift, error) {
+	return s.inspect(ctx, "check "+p.String(), p, false)
+}
+
+// Reindex rebuilds what [Store.Check] compares, and returns what was wrong. Run it
+// after keys were lost or restored, as by an eviction, a failover that lost a part of
+// a Cluster, or by hand. Records, histories, messages and blobs stay as they are. It
+// may run while others write: each step is a script that derives entries from what the
+// server holds in that moment. All readers of the partition start over; if it fails,
+// repeat it.
+func (s *Store) Reindex(ctx context.Context, p backends.Partition) ([]Drift, error) {
+	return s.inspect(ctx, "reindex "+p.String(), p, true)
+}
+
+func (s *Store) inspect(ctx context.Context, doing string, p backends.Partition, repair bool) ([]Drift, error) {
+	if err := checkNames(p, ""); err != nil {
+		return nil, err
+	}
+	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: doing, repair: repair, seen: map[Drift]struct{}{}}
+	for _, step := range []func(context.Context) error{i.records, i.sessions, i.registry} {
+		if err := step(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return true
+	return i.found, nil
 }
 
-// check looks at the server, and returns all that is missing in one error.
-func (s *Store) check(ctx context.Context) error {
-	if _, ok := s.client.(*redis.Ring); ok {
-		return fmt.Errorf("%w: a Ring spreads keys without moving them: use a Cluster", backends.ErrInvalid)
+// inspection is one run of Check or Reindex.
+type inspection struct {
+	*Store
+	p      backends.Partition
+	keys   keys
+	doing  string
+	repair bool
+	found  []Drift
+	seen   map[Drift]struct{}
+}
+
+// add notes what a script returned as keys, ids and texts. Several pages may report
+// the same.
+func (i *inspection) add(words []string) {
+	for d := range slices.Chunk(words, 3) {
+		drift := Drift{Key: d[0], ID: d[1], What: d[2]}
+		if _, ok := i.seen[drift]; !ok {
+			i.seen[drift] = struct{}{}
+			i.found = append(i.found, drift)
+		}
 	}
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		return describe("ping", err, ctx)
+}
+
+func (i *inspection) records(ctx context.Context) error {
+	k := i.keys
+	keys := []string{k.meta(), k.records(), k.changed(), k.deleted(), k.tips()}
+	for _, scan := range []string{"HSCAN", "ZSCAN"} {
+		for cursor := "0"; ; {
+			args := []any{scan, cursor}
+			if i.repair {
+				args = append(args, newNonce(), newNonce())
+			}
+			page, err := retry(ctx, i.Store, i.doing, func() ([]any, error) {
+				reply, err := i.write(ctx, checkRecordsScript, keys, args...)
+				page, _ := reply.([]any)
+				if err == nil && len(page) != 2 {
+					err = badAnswer(reply)
+				}
+				return page, err
+			})
+			if err != nil {
+				return err
+			}
+			i.add(texts(page[1]))
+			if cursor, _ = page[0].(string); cursor == "0" {
+				break
+			}
+		}
 	}
-	var problems []error
-	if err := s.readInfo(ctx); err != nil {
-		problems = append(problems, err)
-	}
-	problems = append(problems, s.judge()...)
-	if err := s.tryScript(ctx); err != nil {
-		problems = append(problems, err)
-	}
-	if err := errors.Join(problems...); err != nil {
+	return nil
+}
+
+// sessionsAtOnce is how many sessions one script looks at.
+const sessionsAtOnce = 100
+
+func (i *inspection) sessions(ctx context.Context) error {
+	ids, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.sessionIDs(ctx) })
+	if err != nil {
 		return err
 	}
-	s.warn(ctx)
+	for some := range slices.Chunk(ids, sessionsAtOnce) {
+		words, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.checkSessions(ctx, i.p, some, i.repair) })
+		if err != nil {
+			return err
+		}
+		i.add(words)
+	}
 	return nil
 }
 
-// readInfo asks the server for its version and role. One that does not tell, as
-// some managed ones, is taken as it is.
-func (s *Store) readInfo(ctx context.Context) error {
-	text, err := s.client.Info(ctx).Result()
+// sessionIDs returns the sessions that a list names, or that there are keys of.
+func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
+	var ids []string
+	for _, list := range []string{i.keys.born(), i.keys.sessions(), i.keys.pending()} {
+		some, err := i.client.ZRange(ctx, list, 0, -1).Result()
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
+	}
+	node, err := i.master(ctx, i.keys.meta())
 	if err != nil {
-		if _, ok := reasonOf(err); !errors.As(err, new(redis.Error)) || ok && !redis.IsPermissionError(err) {
-			return describe("info", err, ctx)
+		return nil, err
+	}
+	stem := i.keys.tag + ":s:" // no letter of it has a meaning in a pattern
+	scan := node.Scan(ctx, 0, stem+"*", 1000).Iterator()
+	for scan.Next(ctx) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(scan.Val(), stem), ":")
+		if id, err := url.PathUnescape(name); err == nil {
+			ids = append(ids, id)
 		}
 	}
-	fields := parseInfo(text)
-	version := fields["redis_version"]
-	s.server = serverInfo{name: "redis", policy: fields["maxmemory_policy"], cluster: fields["cluster_enabled"] == "1", replica: fields["role"] == "slave"}
-	if v := fields["valkey_version"]; v != "" {
-		s.server.name, version = "valkey", v
+	slices.Sort(ids)
+	return slices.Compact(ids), scan.Err()
+}
+
+// checkSessions compares sessions with the lists of their partition, and takes those
+// that do not exist off the lists if repair is set. It returns keys, ids and texts.
+func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []string, repair bool) ([]string, error) {
+	k, what := s.keys(p), ""
+	if repair {
+		what = "repair"
 	}
-	for i, part := range strings.SplitN(version, ".", 3) {
-		s.server.version[i], _ = strconv.Atoi(part) // a suffix, as in 8.0-rc1, counts as 0
+	keys, args := []string{k.meta(), k.sessions(), k.pending(), k.born()}, []any{micros(s.now()), what}
+	for _, id := range ids {
+		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}
-	if s.server.policy == "" {
-		if got, err := s.client.ConfigGet(ctx, "maxmemory-policy").Result(); err == nil {
-			s.server.policy = got["maxmemory-policy"]
+	reply, err := s.write(ctx, checkSessionsScript, keys, args...)
+	return texts(reply), err
+}
+
+func (i *inspection) registry(ctx context.Context) error {
+	return i.do(ctx, i.doing, func() error {
+		want := i.entries(i.p)
+		var exists, pending *redis.IntCmd
+		var work *redis.BoolCmd
+		scores := make([]*redis.FloatCmd, len(want))
+		err := i.pipelined(ctx, func(pipe redis.Pipeliner) {
+			exists, pending = pipe.Exists(ctx, i.keys.all()...), pipe.Exists(ctx, i.keys.pending())
+			work = pipe.HExists(ctx, i.keys.meta(), "work")
+			for n, e := range want {
+				scores[n] = pipe.ZScore(ctx, e.key, e.member)
+			}
+		})
+		if err != nil {
+			return err
 		}
-	}
-	return nil
-}
-
-func parseInfo(text string) map[string]string {
-	out := map[string]string{}
-	for line := range strings.Lines(text) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			out[k] = v
+		if exists.Val() == 0 {
+			want = nil
+		} else if pending.Val() == 0 && !work.Val() {
+			want = want[:2] // it is not in the work queue
 		}
-	}
-	return out
-}
-
-// judge says what of the server's state makes it unusable.
-func (s *Store) judge() []error {
-	var out []error
-	if s.server.version != [3]int{} && s.server.name == "redis" && !s.server.atLeast(6, 2) {
-		out = append(out, fmt.Errorf("%w: it is %s: Redis 6.2 or later, or Valkey, is needed", backends.ErrInvalid, &s.server))
-	}
-	_, single := s.client.(*redis.Client)
-	if s.server.cluster && single {
-		out = append(out, fmt.Errorf("%w: it is a node of a cluster: use redis.NewClusterClient, or a URL with cluster=true", backends.ErrInvalid))
-	}
-	if s.server.replica && single {
-		out = append(out, fmt.Errorf("%w: it is a read-only replica: give the address of the master, or those of the Sentinels", backends.ErrUnavailable))
-	}
-	return out
-}
-
-// tryScript makes sure that scripts may be run, with all commands that they call.
-func (s *Store) tryScript(ctx context.Context) error {
-	forbidden, err := s.client.Eval(ctx, probeSource, []string{"{" + s.config.Prefix + ":probe}"}).StringSlice()
-	switch {
-	case len(forbidden) > 0:
-		return fmt.Errorf("%w: the user may not run %s, which scripts call: see \"Permissions\" in the package comment",
-			backends.ErrUnavailable, strings.Join(forbidden, ", "))
-	case err == nil, errors.Is(err, redis.Nil):
-		return nil
-	case redis.HasErrorPrefix(err, "NOPERM"), strings.Contains(err.Error(), "unknown command"):
-		return fmt.Errorf("%w: scripts are needed and not allowed: let the user run EVAL, EVALSHA and SCRIPT LOAD (ACL: +@scripting), on keys that begin with %s or {%s: %w",
-			backends.ErrUnavailable, s.config.Prefix, s.config.Prefix, err)
-	}
-	return describe("try a script", err, ctx)
-}
-
-// maxSkew is how far the clocks of process and server may be apart without a
-// warning.
-const maxSkew = 2 * time.Second
-
-// warn logs what is dangerous and not wrong.
-func (s *Store) warn(ctx context.Context) {
-	s.warnNear(ctx)
-	log := s.config.Logger.With("server", s.server.String())
-	switch policy := s.server.policy; {
-	case strings.HasPrefix(policy, "allkeys-"):
-		log.WarnContext(ctx, "redisstore: the server throws memories away when its memory is full: set maxmemory-policy to noeviction", "maxmemory-policy", policy)
-	case strings.HasPrefix(policy, "volatile-"):
-		log.WarnContext(ctx, "redisstore: the server throws away sessions that have a time to live when its memory is full: set maxmemory-policy to noeviction", "maxmemory-policy", policy)
-	}
-	if !heedsDeadlines(s.client) {
-		log.WarnContext(ctx, "redisstore: while the server does not answer, a call outlasts the deadline of its context: set ContextTimeoutEnabled in the client's options, as Open does")
-	}
-	if t, err := s.client.Time(ctx).Result(); err == nil {
-		if skew := backends.SystemClock().Sub(t); skew.Abs() > maxSkew {
-			log.WarnContext(ctx, "redisstore: the clocks of this process and of the server differ: leases end too early or too late", "by", skew)
+		for n, e := range want {
+			if scores[n].Err() != nil {
+				i.add([]string{e.key, e.member, "the partition is missing: no listing finds it"})
+			}
 		}
-	}
-}
-
-// heedsDeadlines reports whether the client ends a command with its context.
-func heedsDeadlines(client redis.UniversalClient) bool {
-	switch c := client.(type) {
-	case *redis.Client:
-		return c.Options().ContextTimeoutEnabled
-	case *redis.ClusterClient:
-		return c.Options().ContextTimeoutEnabled
-	}
-	return true // who knows
+		switch {
+		case !i.repair:
+			return nil
+		case exists.Val() == 0:
+			return i.unregister(ctx, i.p)
+		}
+		return i.register(ctx, i.p)
+	})
 }

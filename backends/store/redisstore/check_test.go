@@ -4,17 +4,21 @@
 package redisstore_test
 
 import (
-	"bytes"
-	"log/slog"
-	"os"
-	"regexp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -22,221 +26,387 @@ import (
 	"github.com/einomem/einomem/internal/testredis"
 )
 
-// logged returns a configuration that logs to a text.
-func logged() (*redisstore.Config, *bytes.Buffer) {
-	var b bytes.Buffer
-	return &redisstore.Config{Logger: slog.New(slog.NewTextHandler(&b, nil))}, &b
-}
-
-func TestNewLooksAtTheServer(t *testing.T) {
-	for name, c := range map[string]struct {
-		info  []string
-		is    error
-		says  []string // in one error
-		warns string
-	}{
-		"the oldest":             {info: []string{"redis_version:6.2.0", "role:master"}},
-		"a release candidate":    {info: []string{"redis_version:8.0-rc1", "role:master"}},
-		"a Valkey":               {info: []string{"redis_version:7.2.4", "valkey_version:8.1.1", "role:master"}},
-		"the first Valkey":       {info: []string{"redis_version:7.2.4", "valkey_version:7.2.5"}},
-		"one that does not tell": {info: []string{"os:Linux"}},
-		"too old":                {info: []string{"redis_version:6.0.16", "role:master"}, is: backends.ErrInvalid, says: []string{"redis 6.0.16", "6.2 or later"}},
-		"much too old":           {info: []string{"redis_version:5.0.7"}, is: backends.ErrInvalid, says: []string{"redis 5.0.7"}},
-		"a replica":              {info: []string{"redis_version:7.2.0", "role:slave"}, is: backends.ErrUnavailable, says: []string{"read-only replica", "the address of the master"}},
-		"a cluster's node":       {info: []string{"redis_version:7.2.0", "cluster_enabled:1"}, is: backends.ErrInvalid, says: []string{"node of a cluster", "NewClusterClient"}},
-		"all of it": {info: []string{"redis_version:6.0.1", "cluster_enabled:1", "role:slave"}, is: backends.ErrInvalid,
-			says: []string{"6.2 or later", "node of a cluster", "read-only replica"}},
-		"one that evicts":           {info: []string{"redis_version:7.2.0", "maxmemory_policy:allkeys-lru"}, warns: "maxmemory-policy=allkeys-lru"},
-		"one that evicts sessions":  {info: []string{"redis_version:7.2.0", "maxmemory_policy:volatile-ttl"}, warns: "sessions that have a time to live"},
-		"one that evicts nothing":   {info: []string{"redis_version:7.2.0", "maxmemory_policy:noeviction"}},
-		"one of vectors, not ready": {info: []string{"redis_version:8.0.2", "maxmemory_policy:allkeys-lfu"}, warns: "allkeys-lfu"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newImpostor(t, c.info...)
-			cfg, log := logged()
-			s, err := redisstore.New(t.Context(), clientOf(t, f.addr), cfg)
-			if c.is == nil {
-				require.NoError(t, err)
-				require.NoError(t, s.Close())
-			} else {
-				require.ErrorIs(t, err, c.is)
-				for _, says := range c.says {
-					require.ErrorContains(t, err, says)
-				}
-			}
-			if c.warns != "" {
-				assert.Contains(t, log.String(), c.warns)
-				assert.Contains(t, log.String(), "noeviction")
-			} else {
-				assert.NotContains(t, log.String(), "maxmemory")
-			}
-		})
-	}
-}
-
-func TestNewOnWhatItCannotUse(t *testing.T) {
-	_, err := redisstore.New(t.Context(), nil, nil)
-	require.ErrorIs(t, err, backends.ErrInvalid)
-	require.ErrorContains(t, err, "no client: pass one, or use Open")
-
-	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": miniredis.RunT(t).Addr()}})
-	t.Cleanup(func() { _ = ring.Close() })
-	_, err = redisstore.New(t.Context(), ring, nil)
-	require.ErrorIs(t, err, backends.ErrInvalid)
-	require.ErrorContains(t, err, "Ring")
-
-	closed := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	require.NoError(t, closed.Close())
-	_, err = redisstore.New(t.Context(), closed, nil)
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.ErrorContains(t, err, "the client is closed")
-}
-
-// A client that outlasts the deadline of a context is the caller's choice, of which
-// the log tells.
-func TestNewWarnsOfAClientWithoutDeadlines(t *testing.T) {
-	addr := miniredis.RunT(t).Addr()
-	for heeds, warning := range map[bool]int{true: 0, false: 1} {
-		cfg, log := logged()
-		newStore(t, clientOf(t, addr, func(o *redis.Options) { o.ContextTimeoutEnabled = heeds }), cfg)
-		assert.Equal(t, warning, strings.Count(log.String(), "ContextTimeoutEnabled"), log.String())
-	}
-}
-
-func TestNewOnRealServers(t *testing.T) {
-	for _, f := range testredis.Flavours() {
-		t.Run(f.Name, func(t *testing.T) {
-			server := f.Start(t, "--requirepass", "secret word", "--maxmemory-policy", "allkeys-random")
-			cfg, log := logged()
-			newStore(t, server.Client(t), cfg)
-			assert.Contains(t, log.String(), "allkeys-random")
-			for password, says := range map[string]string{"": "put it into the client's options or the URL", "wrong": "the user name or the password is wrong"} {
-				_, err := redisstore.New(t.Context(), clientOf(t, server.Addr, func(o *redis.Options) { o.Password = password }), nil)
-				require.ErrorIs(t, err, backends.ErrUnavailable)
-				require.ErrorContains(t, err, says)
-			}
-			replica := f.StartReplica(t, server)
-			_, err := redisstore.New(t.Context(), clientOf(t, replica.Addr, func(o *redis.Options) { o.Password = "secret word" }), nil)
-			require.ErrorIs(t, err, backends.ErrUnavailable)
-			require.ErrorContains(t, err, "read-only replica")
-		})
-	}
-}
-
-// permissions are those of the package comment: they suffice, and none is idle.
-var permissions = strings.Fields(`~em:* ~{em:*
-	+ping +info +time +config|get +multi +exec
-	+eval +evalsha +script|load
-	+exists +del +unlink +persist +pexpire +pttl
-	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
-	+zadd +zrem +zcard +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
-	+sadd +rpush +llen +lindex +lrange +ltrim`)
-
-func TestTheSmallestPermissionsSuffice(t *testing.T) {
-	for _, f := range testredis.Flavours() {
-		t.Run(f.Name, func(t *testing.T) {
-			server := f.Start(t)
-			admin := server.Client(t)
-			user := func(name string, rules ...string) *redis.Client {
-				args := []any{"acl", "setuser", name, "reset", "on", ">pw"}
-				for _, rule := range rules {
-					args = append(args, rule)
-				}
-				require.NoError(t, admin.Do(t.Context(), args...).Err())
-				return clientOf(t, server.Addr, func(o *redis.Options) { o.Username, o.Password = name, "pw" })
-			}
-			s := newStore(t, user("small", permissions...), nil)
-			beginning(t, s, ann)
-			for what, err := range everything(t.Context(), s, ann) {
-				require.NoError(t, err, what)
-			}
-			for what, err := range seldom(t, s) {
-				require.NoError(t, err, what)
-			}
-
-			for _, missing := range []string{"+eval", "+evalsha"} {
-				_, err := redisstore.New(t.Context(), user("no-scripts", without(permissions, missing)...), nil)
-				if missing == "+eval" {
-					require.ErrorIs(t, err, backends.ErrUnavailable)
-					require.ErrorContains(t, err, "scripts are needed and not allowed")
-					continue
-				}
-				require.NoError(t, err)
-			}
-			_, err := redisstore.New(t.Context(), user("elsewhere", append(without(permissions, "~em:*", "~{em:*"), "~app:*")...), nil)
-			require.ErrorIs(t, err, backends.ErrUnavailable)
-			require.ErrorContains(t, err, "begin with em or {em")
-
-			before := dump(t, server)
-			for _, rule := range permissions {
-				client := user("less", without(permissions, rule)...)
-				less, err := redisstore.New(t.Context(), client, nil)
-				if called[strings.ToUpper(rule[1:])] {
-					require.ErrorIs(t, err, backends.ErrUnavailable, rule)
-					require.ErrorContains(t, err, strings.ToUpper(rule[1:]), "the command is named")
-				}
-				if err == nil { // else a write that is refused is refused before it begins
-					_, err = less.Append(t.Context(), ann, "s", saying("another"))
-				}
-				if err != nil {
-					require.ErrorIs(t, err, backends.ErrUnavailable, rule)
-					assert.Equal(t, before, dump(t, server), rule)
-				}
-				before = dump(t, server)
-			}
-		})
-	}
-}
-
-// called are the commands of scripts that write: New tries each.
-var called = func() map[string]bool {
-	out := map[string]bool{}
-	for _, name := range []string{"append", "blob", "commit", "delete", "drop", "rest"} {
-		source, err := os.ReadFile("lua/" + name + ".lua")
-		if err != nil {
-			panic(err)
-		}
-		for _, m := range regexp.MustCompile(`redis\.call\('([A-Z]+)'`).FindAllSubmatch(source, -1) {
-			out[string(m[1])] = true
-		}
-	}
-	return out
-}()
-
-func without(rules []string, some ...string) []string {
-	var out []string
-	for _, rule := range rules {
-		keep := true
-		for _, s := range some {
-			keep = keep && rule != s
-		}
-		if keep {
-			out = append(out, rule)
-		}
-	}
-	return out
-}
-
-// seldom does what everything does not.
-func seldom(t *testing.T, s *redisstore.Store) map[string]error {
+// fill gives a partition one of everything.
+func fill(t testing.TB, s *redisstore.Store, p backends.Partition) {
 	t.Helper()
-	ctx, out, bob := t.Context(), map[string]error{}, someone("bob")
-	many := make([]string, 100)
-	for i := range many {
-		many[i] = strings.Repeat("x", i+1)
+	apply := func(b *store.Batch) {
+		_, err := s.Apply(t.Context(), p, b)
+		require.NoError(t, err)
 	}
-	_, out["apply many"] = s.Apply(ctx, bob, putting(many...))
-	_, out["changes of many"] = s.Changes(ctx, bob, "")
-	_, out["delete a memory"] = s.Apply(ctx, bob, &store.Batch{Key: "k", Mutations: []store.Mutation{store.Delete("x")}})
-	_, out["append for an hour"] = s.Append(ctx, bob, "s", &store.Append{Entries: saying("1").Entries, TTL: 3600e9})
-	_, out["append again"] = s.Append(ctx, bob, "s", &store.Append{Entries: saying("2").Entries, TTL: 3600e9})
-	out["blob for an hour"] = s.PutBlob(ctx, bob, "s", "b", []byte("x"))
-	_, out["update"] = s.Update(ctx, bob, &store.SessionUpdate{Session: "s", Acquire: &store.Acquire{Owner: "w", For: 1e9}})
-	_, out["list pending"] = s.List(ctx, store.SessionQuery{Pending: true})
-	_, out["list all"] = s.List(ctx, store.SessionQuery{})
-	_, out["partitions"] = s.Partitions(ctx, "default", store.Page{})
-	out["remove blob"] = s.PutBlob(ctx, bob, "s", "b", nil)
-	out["delete a session"] = s.Delete(ctx, bob, "s")
-	_, out["drop"] = s.Drop(ctx, bob)
+	fact := func(id string) *store.Record {
+		return &store.Record{Memory: backends.Memory{ID: id, Text: "text of " + id, Metadata: map[string]any{"n": 1.5}}, Vector: []byte{0, 1, 0xff, byte(len(id))}}
+	}
+	apply(&store.Batch{Key: "one", Embedding: &store.Embedding{Model: "m", Dim: 4},
+		Mutations: []store.Mutation{store.Put(fact("a")), store.Put(fact("b")), store.Put(fact("gone"))}})
+	apply(batch(store.Supersede("a", fact("c")), store.Delete("gone")))
+	for session, a := range map[string]*store.Append{"s": messages("m1", "m2", "m3"), "ttl": {Entries: messages("m1").Entries, TTL: time.Hour}, "": messages("m1")} {
+		_, err := s.Append(t.Context(), p, session, a)
+		require.NoError(t, err)
+	}
+	for _, session := range []string{"s", "ttl", "no_session"} {
+		require.NoError(t, s.PutBlob(t.Context(), p, session, "blob", []byte("\x00bytes\xff")))
+	}
+	apply(&store.Batch{Key: "two", Mutations: []store.Mutation{store.Increment("b", "n", 1)}, Session: &store.SessionUpdate{Session: "s", Watermark: pointer(int64(2))}})
+	apply(&store.Batch{Session: &store.SessionUpdate{Session: "", Watermark: pointer(int64(1))}})
+}
+
+// contents describes the records and sessions of a partition, in no order.
+func contents(t testing.TB, s *redisstore.Store, p backends.Partition) []string {
+	t.Helper()
+	out := slices.Collect(maps.Values(follow(t, s, p, &reader{}).records))
+	for _, pending := range []bool{false, true} {
+		page, err := s.List(t.Context(), store.SessionQuery{Partition: &p, Pending: pending})
+		require.NoError(t, err)
+		for _, session := range page.Sessions {
+			out = append(out, fmt.Sprint(pending, session.ID, session.Version, session.LastSeq, session.Watermark))
+		}
+	}
+	slices.Sort(out)
 	return out
+}
+
+// reader is an index that follows the changes of a partition.
+type reader struct {
+	cursor  string
+	records map[string]string
+}
+
+// follow brings a reader up to date.
+func follow(t testing.TB, s *redisstore.Store, p backends.Partition, r *reader) *reader {
+	t.Helper()
+	for more := true; more; {
+		c, err := s.Changes(t.Context(), p, r.cursor)
+		require.NoError(t, err)
+		if c.Reset || r.records == nil {
+			r.records = map[string]string{}
+		}
+		for _, rec := range c.Records {
+			r.records[rec.ID] = fmt.Sprintf("%s %s@%d %v %x", rec.ID, rec.Text, rec.Version, rec.Metadata, rec.Vector)
+		}
+		for _, id := range c.Removed {
+			delete(r.records, id)
+		}
+		r.cursor, more = c.Cursor, c.More
+	}
+	return r
+}
+
+// damage runs commands, in which T: and P: stand for the partition's tag and the prefix.
+func damage(t testing.TB, c redis.UniversalClient, p backends.Partition, commands ...string) {
+	t.Helper()
+	for _, command := range commands {
+		var args []any
+		for _, word := range strings.Fields(command) {
+			word = strings.Replace(word, "T:", keyOf(p, ""), 1)
+			args = append(args, strings.Replace(strings.ReplaceAll(word, "''", ""), "P:", "em:", 1))
+		}
+		require.NoError(t, c.Do(t.Context(), args...).Err(), command)
+	}
+}
+
+// What can be damaged by hand is found, and rebuilt from the records and sessions.
+func TestReindexRebuildsWhatIsDerived(t *testing.T) {
+	damages := []struct {
+		name, commands string
+		says           string // of what Check finds; T: is the partition's tag
+	}{
+		{"a record missing in the change log", "ZREM T:chg b", `T:chg "b": the version is none, the record has 3`},
+		{"a record with another version there", "ZADD T:chg 1 b", `T:chg "b": the version is 1, the record has 3`},
+		{"a record that counts as deleted", "ZADD T:del 3 b", `T:del "b": the version is 3, the record has none`},
+		{"a change of no record", "ZADD T:chg 2 x", `T:chg "x": the version is 2, the record has none`},
+		{"no change log", "DEL T:chg", `T:chg "a": the version is none`},
+		{"no life", "HDEL T:meta inc", `T:meta "inc": it is missing: readers find nothing`},
+		{"a version that fell", "HSET T:meta ver 1", `T:meta "ver": it is below the versions of the records`},
+		{"a version that is no number", "HSET T:meta ver x", `T:meta "ver": it is below`},
+		{"no nonces", "DEL T:tips", `T:tips: it is missing: readers cannot go on`},
+		{"no meta", "DEL T:meta", `T:meta "ver": it is below`},
+		{"no meta, no nonces", "DEL T:meta;DEL T:tips", `T:meta "born": the counter is below`},
+		{"counters that fell", "HSET T:meta moved 1 born 1", `T:meta "moved": the counter is below the numbers of its list`},
+		{"a session in no list", "ZREM T:sess s", `T:sess "s": the session is missing`},
+		{"a session that no drop finds", "ZREM T:born s", `T:born "s": the session is missing`},
+		{"a session in nothing", "DEL T:sess;DEL T:born;DEL T:pend", `T:born "ttl": the session is missing`},
+		{"two sessions with one number", "ZADD T:born 1 s;ZADD T:born 1 ttl", `or has no number of its own`},
+		{"a session without a number", "ZADD T:born 0 s", `or has no number of its own`},
+		{"a session with half a number", "ZADD T:born 1.5 s", `or has no number of its own`},
+		{"blobs that no drop finds", "ZREM T:born no_session", `T:born "no_session": the session is missing`},
+		{"a session that is not pending", "ZREM T:pend s", `T:pend "s": the session is missing, or is at another place`},
+		{"a session pending at another place", "ZADD T:pend 1 s", `T:pend "s": the session is missing, or is at another place`},
+		{"a session pending for nothing", "ZADD T:pend 1 ''", `T:pend: the session has nothing to learn from`},
+		{"not in the registry", "DEL P:namespaces;DEL P:partitions:n", `em:namespaces "n": the partition is missing: no listing finds it`},
+		{"not in the work queue", "DEL P:work", `em:work "n:user:PARTITION": the partition is missing`},
+	}
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		for i, d := range damages {
+			t.Run(d.name, func(t *testing.T) {
+				c, p := open(t), user(fmt.Sprint("damaged", i))
+				s, ctx := newStore(t, c, nil), t.Context()
+				fill(t, s, p)
+				before, old := contents(t, s, p), follow(t, s, p, &reader{})
+				history, err := s.History(ctx, p, "gone")
+				require.NoError(t, err)
+				damage(t, c, p, strings.Split(d.commands, ";")...)
+				says := strings.Replace(strings.Replace(d.says, "T:", keyOf(p, ""), 1), "PARTITION", p.ID, 1)
+				found, err := s.Check(ctx, p)
+				require.NoError(t, err)
+				require.Contains(t, fmt.Sprint(found), says)
+				repaired, err := s.Reindex(ctx, p)
+				require.NoError(t, err)
+				require.Contains(t, fmt.Sprint(repaired), says)
+				found, err = s.Check(ctx, p)
+				require.NoError(t, err)
+				require.Empty(t, found)
+				require.Equal(t, before, contents(t, s, p))
+				after, err := s.History(ctx, p, "gone")
+				require.NoError(t, err)
+				require.Equal(t, history, after)
+				begin(t, s, p) // it can be written
+				require.Equal(t, follow(t, s, p, &reader{}).records, follow(t, s, p, old).records, "a reader of before sees what a new one sees")
+				n, err := s.Drop(ctx, p)
+				require.NoError(t, err)
+				require.Equal(t, store.DropCount{Records: 5, Sessions: 3, Messages: 6, Blobs: 3}, n)
+			})
+		}
+	})
+}
+
+// Whatever is done to the derived keys, one Reindex rebuilds them.
+func TestAnyDamageToDerivedKeysIsRebuilt(t *testing.T) {
+	c := testredis.Need(t).Start(t).Client(t)
+	s, n := newStore(t, c, nil), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		p := user(fmt.Sprint("damaged", n))
+		fill(t, s, p)
+		before := contents(t, s, p)
+		for range rapid.IntRange(1, 6).Draw(rt, "damages") {
+			key := rapid.SampledFrom([]string{"chg", "del", "sess", "pend", "born"}).Draw(rt, "key")
+			member := rapid.SampledFrom([]string{"a", "b", "c", "gone", "s", "ttl", "''", "no_session", "zzz"}).Draw(rt, "member")
+			command := rapid.SampledFrom([]string{
+				"ZREM T:" + key + " " + member, fmt.Sprint("ZADD T:", key, " ", rapid.IntRange(0, 20).Draw(rt, "score"), " ", member), "DEL T:" + key,
+				"HDEL T:meta " + rapid.SampledFrom([]string{"inc", "ver", "moved", "born", "work"}).Draw(rt, "field"), "ZREM em:partitions:n user:" + p.ID, "DEL T:tips",
+			}).Draw(rt, "command")
+			damage(t, c, p, command)
+		}
+		_, err := s.Reindex(t.Context(), p)
+		require.NoError(rt, err)
+		found, err := s.Check(t.Context(), p)
+		require.NoError(rt, err)
+		require.Empty(rt, found)
+		require.Equal(rt, before, contents(t, s, p))
+		begin(t, s, p)
+	})
+}
+
+// Check finds nothing wrong in a partition that others write to, and Reindex disturbs
+// no writer, loses nothing, and leaves no reader behind.
+func TestCheckAndReindexAmongWriters(t *testing.T) {
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		c, p := open(t), user("busy")
+		s := newStore(t, c, nil)
+		fill(t, s, p)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var all errgroup.Group
+		for w := range 4 {
+			all.Go(func() error {
+				for i := 0; ctx.Err() == nil; i++ {
+					id, session := fmt.Sprint("w", w, "-", i%20), fmt.Sprint("s", w, "-", i%3)
+					_, applied := s.Apply(ctx, p, &store.Batch{Key: fmt.Sprint(w, "/", i), Mutations: []store.Mutation{put(id, id), store.Delete(fmt.Sprint("w", w, "-", (i+7)%20))}})
+					_, appended := s.Append(ctx, p, session, &store.Append{Entries: messages(fmt.Sprint(i)).Entries, TTL: time.Duration(i%2) * time.Hour, Learnt: i%3 == 0})
+					_, updated := s.Update(ctx, p, &store.SessionUpdate{Session: session, Watermark: pointer(int64(i % 5))})
+					put := s.PutBlob(ctx, p, session, "blob", []byte(id))
+					var deleted error
+					if i%5 == 0 {
+						deleted = s.Delete(ctx, p, session)
+					}
+					if err := errors.Join(applied, appended, updated, put, deleted); err != nil && ctx.Err() == nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		follower := &reader{}
+		for round := range several(6, 40) {
+			found, err := s.Check(ctx, p)
+			require.NoError(t, err)
+			require.Empty(t, found)
+			follow(t, s, p, follower)
+			if round%2 == 0 {
+				damage(t, c, p, "ZREM T:chg c", "ZREM T:born no_session", "HDEL T:meta work")
+				repaired, err := s.Reindex(ctx, p)
+				require.NoError(t, err)
+				require.NotEmpty(t, repaired)
+			}
+		}
+		cancel()
+		require.NoError(t, all.Wait())
+		found, err := s.Check(t.Context(), p)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		require.Equal(t, follow(t, s, p, &reader{}).records, follow(t, s, p, follower).records)
+	})
+}
+
+// A connection that breaks at any step makes Reindex an error or is retried; the next
+// one does the rest. Many records are rebuilt page by page.
+func TestReindexOverABadConnection(t *testing.T) {
+	server := testredis.Need(t).Start(t)
+	for n := range several(20, 60) {
+		c, p := server.Client(t), user(fmt.Sprint("p", n))
+		s := newStore(t, c, nil)
+		fill(t, s, p)
+		for i := range several(1, 3) {
+			var many []store.Mutation
+			for j := range 500 {
+				many = append(many, put(fmt.Sprint(i, "-", j), "x"))
+			}
+			_, err := s.Apply(t.Context(), p, batch(many...))
+			require.NoError(t, err)
+		}
+		before := contents(t, s, p)
+		damage(t, c, p, "DEL T:chg", "DEL T:tips", "ZREM T:born s", "HDEL T:meta moved")
+		answers := 0
+		c.AddHook(&testredis.Hook{After: func(string) error {
+			if answers++; answers == n {
+				return io.EOF
+			}
+			return nil
+		}})
+		_, err := s.Reindex(t.Context(), p)
+		require.NoError(t, err, "it is retried")
+		requireSound := func() {
+			found, err := s.Check(t.Context(), p)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		}
+		requireSound()
+		require.Equal(t, before, contents(t, s, p))
+	}
+}
+
+func TestCheckAndReindexOfWhatIsNotThere(t *testing.T) {
+	c := clientOf(t, miniredis.RunT(t).Addr())
+	s, none := newStore(t, c, nil), user("none")
+	damage(t, c, none, "ZADD em:partitions:n 0 user:none", "ZADD em:work 0 n:user:none")
+	for _, call := range []func(context.Context, backends.Partition) ([]redisstore.Drift, error){s.Check, s.Reindex} {
+		found, err := call(t.Context(), none)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = call(ctx, none)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	require.Empty(t, c.Keys(t.Context(), "*").Val(), "entries of nothing are removed")
+}
+
+// A partition is dropped: no key of the server, and no entry of a list, has its name any
+// more, whatever the name is; the count is that of what was stored; other partitions,
+// with names like it, are as before.
+func TestDropLeavesNoTrace(t *testing.T) {
+	names := []string{"a", "a:b", "{a}", "}{", "a b", "%61", "%3A", "?", "[a-z]", `\`, `"'`, "é", "🎈", "..", "s:s:st", ":meta", "user:ann", "ann:user", "Ann", "ann}"}
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		prefix := "t" + strings.ReplaceAll(backends.NewID(), "-", "")
+		c := open(t)
+		s := newStore(t, c, &redisstore.Config{Prefix: prefix})
+		traces := func(p backends.Partition) (out []string) {
+			_, _, registry := s.KeysOf(p, "")
+			member := redisstore.MemberOf(p)
+			for _, list := range registry {
+				for _, entry := range c.ZRange(t.Context(), list, 0, -1).Val() {
+					if entry == member || "n:"+entry == member {
+						out = append(out, list+" "+entry)
+					}
+				}
+			}
+			partition, session, _ := s.KeysOf(p, p.ID)
+			for _, key := range append(partition, session...) {
+				if c.Exists(t.Context(), key).Val() > 0 {
+					out = append(out, key)
+				}
+			}
+			return out
+		}
+		for i, name := range names {
+			fill(t, s, user(name))
+			erased := user(fmt.Sprintf("%s-%d-erased", name, i))
+			fill(t, s, erased)
+			require.NoError(t, s.PutBlob(t.Context(), erased, erased.ID, name, []byte("x")))
+			require.Greater(t, len(traces(erased)), 10)
+			n, err := s.Drop(t.Context(), erased)
+			require.NoError(t, err)
+			require.Equal(t, store.DropCount{Records: 4, Sessions: 3, Messages: 5, Blobs: 4}, n, name)
+			require.Empty(t, traces(erased), name)
+			n, err = s.Drop(t.Context(), erased)
+			require.NoError(t, err)
+			require.Zero(t, n)
+		}
+		for _, name := range names {
+			found, err := s.Check(t.Context(), user(name))
+			require.NoError(t, err)
+			require.Empty(t, found)
+			n, err := s.Drop(t.Context(), user(name))
+			require.NoError(t, err)
+			require.Equal(t, store.DropCount{Records: 4, Sessions: 3, Messages: 5, Blobs: 3}, n, name)
+			require.Empty(t, traces(user(name)))
+		}
+	})
+}
+
+func TestHealth(t *testing.T) {
+	start := backends.SystemClock()
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		start, now := start, start
+		s := newStore(t, open(t), &redisstore.Config{Clock: func() time.Time { return now }})
+		fill(t, s, ann)
+		health := func() redisstore.Backlog {
+			h, err := s.Health(t.Context())
+			require.NoError(t, err)
+			require.Regexp(t, `^((redis|valkey) \d+\.\d+\.\d+)?$`, h.Server)
+			require.Zero(t, h.Ping, "the clock stands still")
+			return h.Backlog
+		}
+		require.Equal(t, redisstore.Backlog{Sessions: 2, Messages: 2, Oldest: start, Complete: true}, health())
+		now = now.Add(2 * time.Hour)
+		_, err := s.Append(t.Context(), ann, "s", messages("m4"))
+		require.NoError(t, err)
+		require.Equal(t, redisstore.Backlog{Sessions: 1, Messages: 2, Oldest: start, Complete: true}, health(), "the other has ended")
+		_, err = s.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Watermark: pointer(int64(4))})
+		require.NoError(t, err)
+		require.Equal(t, redisstore.Backlog{Complete: true}, health())
+	})
+}
+
+// Much work is looked at in part, with as many round trips as little; and a server that
+// is gone at any of them is an error, never a Health.
+func TestHealthIsBounded(t *testing.T) {
+	c := testredis.Need(t).Start(t).Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
+	s := newStore(t, c, nil)
+	for n := range 300 {
+		for session := range 1 + n%10/9*20 {
+			_, err := s.Append(t.Context(), user(fmt.Sprint(n)), fmt.Sprint(session), messages("m"))
+			require.NoError(t, err)
+		}
+	}
+	trips, gone := 0, 0
+	c.AddHook(&testredis.Hook{Before: func(string) error {
+		if trips++; trips == gone {
+			return io.EOF
+		}
+		return nil
+	}})
+	h, err := s.Health(t.Context())
+	require.NoError(t, err)
+	require.False(t, h.Backlog.Complete)
+	require.Greater(t, h.Backlog.Sessions, 256)
+	require.LessOrEqual(t, h.Backlog.Sessions, 256*16)
+	require.EqualValues(t, h.Backlog.Sessions, h.Backlog.Messages)
+	require.Equal(t, 5, trips)
+	for gone = 1; gone <= 5; gone++ {
+		trips = 0
+		h, err := s.Health(t.Context())
+		require.ErrorIs(t, err, backends.ErrUnavailable, "at round trip %d", gone)
+		require.Nil(t, h)
+	}
 }

@@ -22,7 +22,7 @@ import (
 // that it is made later.
 var prepareDecoder = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[backends.Memory]()) })
 
-// decode reads what plan.Encode wrote. Anything else means that somebody else wrote
+// decode reads what plan.Encode wrote. Anything else means that another program wrote
 // to the key.
 func decode(what, text string, v any) error {
 	err := sonic.ConfigStd.UnmarshalFromString(text, v)
@@ -30,7 +30,7 @@ func decode(what, text string, v any) error {
 		err = json.Unmarshal([]byte(text), v)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w: not as it was written: restore it, or run Verify: %w", what, backends.ErrUnavailable, err)
+		return fmt.Errorf("%s: %w: not as it was written: restore it from a backup: %w", what, backends.ErrUnavailable, err)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func decode(what, text string, v any) error {
 func unstamp(what, stamped string) (version int64, text string, err error) {
 	before, text, ok := strings.Cut(stamped, " ")
 	if version, err = strconv.ParseInt(before, 10, 64); err != nil || !ok {
-		return 0, "", fmt.Errorf("%s: %w: not as it was written: no version", what, backends.ErrUnavailable)
+		return 0, "", fmt.Errorf("%s: %w: not as it was written: no version: restore it from a backup", what, backends.ErrUnavailable)
 	}
 	return version, text, nil
 }
@@ -62,6 +62,12 @@ func parseTime(what, text string) (time.Time, error) {
 	return t, nil
 }
 
+// past reports whether a session's end, empty for none, has come.
+func past(expires string, now time.Time) (bool, error) {
+	t, err := parseTime("session", expires)
+	return !t.IsZero() && !now.Before(t), err
+}
+
 // texts returns the strings of an array that a script returned; a nil in it is an
 // empty string.
 func texts(v any) []string {
@@ -73,17 +79,42 @@ func texts(v any) []string {
 	return out
 }
 
+// pairs makes a map of the fields and values that a script returned.
+func pairs(v any) map[string]string {
+	list := texts(v)
+	out := make(map[string]string, len(list)/2)
+	for i := 0; i+1 < len(list); i += 2 {
+		out[list[i]] = list[i+1]
+	}
+	return out
+}
+
 // number reads an integer of a script's answer, which may be text.
 func number(v any) (int64, error) {
 	switch x := v.(type) {
 	case int64:
 		return x, nil
 	case string:
-		n, err := strconv.ParseInt(x, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%w: unexpected answer of a script: %w", backends.ErrUnavailable, err)
+		if n, err := strconv.ParseInt(x, 10, 64); err == nil {
+			return n, nil
 		}
-		return n, nil
 	}
-	return 0, fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, v)
+	return 0, badAnswer(v)
+}
+
+// numbers reads an array of them.
+func numbers(v any) ([]int64, error) {
+	all, ok := v.([]any)
+	if !ok {
+		return nil, badAnswer(v)
+	}
+	out := make([]int64, len(all))
+	for i := range all {
+		n, err := number(all[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
 }

@@ -16,19 +16,17 @@ import (
 
 // commit is a plan on its way to the server.
 type commit struct {
-	*found
-	now     time.Time
-	plan    *plan.Plan
-	session *store.Session // its state after the batch; nil: no session
+	*snapshot
+	now   time.Time
+	plan  *plan.Plan
+	after *store.Session // the session after the batch; nil: no session
 }
 
-// outcome is what the commit script says.
-type outcome string
-
+// The first words of the answers of the commit script, besides unregistered.
 const (
-	committed   outcome = "ok"
-	stale       outcome = "stale"    // what the plan rests on has changed
-	unannounced outcome = "announce" // the partition is not in the registry
+	committed = "ok"
+	replayed  = "known" // it was committed before
+	stale     = "stale" // what the plan rests on has changed
 )
 
 const (
@@ -39,90 +37,90 @@ const (
 	keepNonces = 10 * time.Minute
 )
 
-// commit runs the script and sets out if the batch is committed now, or was
-// before.
-func (a *applier) commit(ctx context.Context, c *commit, inc string) (outcome, error) {
+// commit runs the script. It returns nil if the batch is not committed, for the
+// reason in answer.
+func (a *applier) commit(ctx context.Context, c *commit, inc string) (out *store.Applied, answer string, err error) {
 	keys := a.keys.all()[:9]
-	if c.session != nil {
-		keys = append(append(keys, a.keys.session(c.session.ID).all()...), a.keys.sessions(), a.keys.pending())
+	if c.after != nil {
+		keys = append(append(keys, a.keys.session(c.after.ID).all()...), a.keys.sessions(), a.keys.pending())
 	}
-	args, err := a.args(c, inc)
+	args, err := a.arguments(c, inc)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	reply, err := a.write(ctx, commitScript, keys, args...)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	answer, _ := reply.([]any)
-	word := ""
-	if len(answer) > 0 {
-		word, _ = answer[0].(string)
+	words, _ := reply.([]any)
+	if len(words) > 0 {
+		answer, _ = words[0].(string)
 	}
 	switch {
-	case len(answer) == 3 && word == "known":
-		return committed, a.learnKnown(c, answer)
-	case len(answer) == 3 && word == string(committed):
-		return committed, a.learnOK(c, answer)
-	case word == string(stale), word == string(unannounced):
-		return outcome(word), nil
+	case len(words) == 1 && (answer == stale || answer == unregistered):
+		return nil, answer, nil
+	case len(words) == 3 && (answer == replayed || answer == committed):
+		out, err = a.outcome(c, words)
+		return out, answer, err
 	}
-	return "", fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, reply)
+	return nil, "", badAnswer(reply)
 }
 
-func (a *applier) learnOK(c *commit, answer []any) (err error) {
-	a.out = &store.Applied{Results: c.plan.Results}
-	if a.out.Version, err = number(answer[1]); err != nil || c.session == nil {
-		return err
-	}
-	after, err := readSession(a.p, c.session.ID, pairs(answer[2]))
-	if err == nil {
-		a.out.Session = &after.Session
-	}
-	return err
-}
-
-func (a *applier) learnKnown(c *commit, answer []any) (err error) {
-	known, _ := answer[1].(string)
-	if c.session != nil {
-		if c.state, err = readSession(a.p, c.session.ID, pairs(answer[2])); err != nil {
-			return err
+// outcome reads the answer of the script to a batch that is committed now, or was.
+func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
+	var current *session
+	if c.after != nil {
+		var err error
+		if current, err = readSession(a.p, c.after.ID, pairs(words[2])); err != nil {
+			return nil, err
 		}
 	}
-	a.out, err = a.replay(known, c.found.session(c.now))
-	return err
+	c.state = current
+	if words[0] == replayed {
+		text, _ := words[1].(string)
+		return a.replay(text, c.session(c.now))
+	}
+	version, err := number(words[1])
+	out := &store.Applied{Results: c.plan.Results, Version: version}
+	if current != nil {
+		out.Session = &current.Session
+	}
+	return out, err
 }
 
-// args are the arguments of the commit script, which must change with it.
-func (a *applier) args(c *commit, inc string) ([]any, error) {
-	w := &arguments{}
-	w.add(micros(c.now), a.nonce, inc, c.inc)
-	w.known(a, c)
-	w.add(c.spaceText, pin(a.batch, c.version))
-	w.space(c.plan.Embedding)
-	w.add(flag(c.plan.Changed || c.session != nil && !a.update))
-	w.add(len(c.plan.Checks))
+// arguments are those of the commit script, which must change with this.
+func (a *applier) arguments(c *commit, inc string) ([]any, error) {
+	args := &arguments{}
+	args.add(micros(c.now), a.nonce, inc, c.inc)
+	a.addKnown(args, c)
+	args.add(c.spaceText, pin(a.batch, c.version))
+	if c.plan.Embedding == nil {
+		args.add("")
+	} else {
+		args.json("embedding", c.plan.Embedding)
+	}
+	args.add(flag(c.plan.Changed || c.after != nil && !a.update))
+	args.add(len(c.plan.Checks))
 	for _, check := range c.plan.Checks {
-		w.add(check.ID, check.Version)
+		args.add(check.ID, check.Version)
 	}
-	if c.session != nil {
-		w.session(a.batch.Session, c)
+	if c.after != nil {
+		a.addSession(args, c)
 	}
-	w.add(len(c.plan.Writes))
+	args.add(len(c.plan.Writes))
 	for i := range c.plan.Writes {
-		w.write(&c.plan.Writes[i])
+		args.addWrite(&c.plan.Writes[i])
 	}
-	w.add(len(c.plan.Events))
-	for i := range c.plan.Events {
-		e := c.plan.Events[i]
+	args.add(len(c.plan.Events))
+	for _, e := range c.plan.Events {
 		e.Version = 0 // the script stamps it
-		w.add(e.MemoryID)
-		w.json("event", &e)
+		args.add(e.MemoryID)
+		args.json("event", &e)
 	}
-	if len(w.list) > mostArguments && w.err == nil {
-		w.err = fmt.Errorf("%w: %d mutations are more than one script takes: split the batch", backends.ErrInvalid, len(a.batch.Mutations))
+	if len(args.list) > mostArguments && args.err == nil {
+		args.err = fmt.Errorf("%w: %d mutations are more than one script takes: split the batch", backends.ErrInvalid, len(a.batch.Mutations))
 	}
-	return w.list, w.err
+	return args.list, args.err
 }
 
 // mostArguments is how many a server takes before Redis 7, less those of the call.
@@ -139,96 +137,55 @@ func pin(b *store.Batch, version int64) string {
 	return ""
 }
 
-func flag(on bool) string {
-	if on {
-		return "1"
-	}
-	return ""
-}
-
-// arguments collects those of a script.
-type arguments struct {
-	list []any
-	err  error // the first
-}
-
-func (w *arguments) add(values ...any) { w.list = append(w.list, values...) }
-
-func (w *arguments) json(what string, v any) {
-	text, err := plan.Encode(what, v)
-	if err != nil && w.err == nil {
-		w.err = err
-	}
-	w.add(text)
-}
-
-// time adds a time as it is read back. One that has no such form, as in a year above
-// 9999, is ErrInvalid.
-func (w *arguments) time(what string, t time.Time) {
-	text, err := t.MarshalText()
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
-	}
-	w.add(text)
-}
-
-// known: under which field the batch is remembered, until when, with what. A batch
+// addKnown: under which field the batch is remembered, until when, with what. A batch
 // that changes nothing and has no key need not be.
-func (w *arguments) known(a *applier, c *commit) {
+func (a *applier) addKnown(args *arguments, c *commit) {
 	switch {
 	case a.batch.Key != "":
-		w.add(a.field(), micros(c.now.Add(keepKeys)))
-	case c.plan.Changed || c.session != nil:
-		w.add(a.field(), micros(c.now.Add(keepNonces)))
+		args.add(a.field(), micros(c.now.Add(keepKeys)))
+	case c.plan.Changed || c.after != nil:
+		args.add(a.field(), micros(c.now.Add(keepNonces)))
 	default:
-		w.add("", 0, "")
+		args.add("", 0, "")
 		return
 	}
-	w.json("results", c.plan.Results)
+	args.json("results", c.plan.Results)
 }
 
-func (w *arguments) space(e *store.Embedding) {
-	if e == nil {
-		w.add("")
-		return
-	}
-	w.json("embedding", e)
-}
-
-func (w *arguments) write(write *plan.Write) {
-	w.add(write.ID)
-	if write.Record == nil {
-		w.add("", "none", "")
-		return
-	}
-	m := write.Record.Memory
-	m.Version = 0 // the script stamps it
-	w.json("record "+m.ID, &m)
-	switch {
-	case write.SameVector:
-		w.add("keep", "")
-	case len(write.Record.Vector) == 0:
-		w.add("none", "")
-	default:
-		w.add("set", write.Record.Vector)
-	}
-}
-
-func (w *arguments) session(u *store.SessionUpdate, c *commit) {
-	version := ""
+func (a *applier) addSession(args *arguments, c *commit) {
+	u, version := a.batch.Session, ""
 	if u.Version != 0 {
 		version = c.state.fields["ver"]
 	}
-	w.add(u.Session, c.state.fields["upd"], version, timeText(c.now))
-	w.json("session "+u.Session, stateOf(c.session))
-	w.add(c.session.Watermark)
+	args.add(u.Session, c.state.fields["upd"], version, timeText(c.now))
+	args.json("session "+u.Session, stateOf(c.after))
+	args.add(c.after.Watermark)
 	switch {
 	case u.Expires == nil:
-		w.add("", "")
+		args.add("", "")
 	case u.Expires.IsZero():
-		w.add("never", "")
+		args.add("never", "")
 	default:
-		w.add(micros(*u.Expires))
-		w.time("session "+u.Session+" expires", *u.Expires)
+		args.add(micros(*u.Expires))
+		args.time("session "+u.Session+" expires", *u.Expires)
+	}
+}
+
+func (a *arguments) addWrite(w *plan.Write) {
+	a.add(w.ID)
+	if w.Record == nil {
+		a.add("", "none", "")
+		return
+	}
+	m := w.Record.Memory
+	m.Version = 0 // the script stamps it
+	a.json("record "+m.ID, &m)
+	switch {
+	case w.SameVector:
+		a.add("keep", "")
+	case len(w.Record.Vector) == 0:
+		a.add("none", "")
+	default:
+		a.add("set", w.Record.Vector)
 	}
 }

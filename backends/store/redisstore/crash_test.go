@@ -4,152 +4,333 @@
 package redisstore_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
+// TestMain makes this binary a process that another test started, if it is one: "URL
+// steps NAME DEATH" makes the steps of a name, and dies before the command (DEATH+1)/2 if
+// DEATH is odd, right after the command DEATH/2 if it is even, and never if it is zero;
+// "URL competes NAME" learns from one session until it is killed. Each prints what it
+// has acknowledged.
+func TestMain(m *testing.M) {
+	testkit.Main(m, func(spec string) error {
+		f := strings.Fields(spec)
+		o, err := redis.ParseURL(f[0])
+		if err != nil {
+			return err
+		}
+		c := redis.NewClient(o)
+		s, err := redisstore.New(context.Background(), c, nil)
+		if err != nil {
+			return err
+		}
+		if f[1] == "competes" {
+			for i := 0; err == nil; i++ {
+				if err = compete(context.Background(), s, fmt.Sprint(f[2], "-", i)); err == nil {
+					fmt.Println(i)
+				}
+			}
+			return err
+		}
+		death, commands := 0, 0
+		if death, err = strconv.Atoi(f[3]); err != nil {
+			return err
+		}
+		count := func(string) error {
+			if commands++; commands == death {
+				testkit.Die()
+			}
+			return nil
+		}
+		c.AddHook(&testredis.Hook{Before: count, After: count})
+		return makeSteps(s, f[2], 0, func(i int) { fmt.Println(i) })
+	})
+}
+
+// compete appends two messages to a session that others write to as well, and learns
+// from all there is.
+func compete(ctx context.Context, s *redisstore.Store, id string) error {
+	log, err := s.Append(ctx, ann, "log", messages(id+"a", id+"b"))
+	if err != nil {
+		return err
+	}
+	_, err = s.Apply(ctx, ann, &store.Batch{Key: id, Mutations: []store.Mutation{put(id, id), store.Increment("counter", "n", 1)},
+		Session: &store.SessionUpdate{Session: "log", Watermark: &log.LastSeq}})
+	return err
+}
+
+// steps are what makeSteps makes, in order.
+var steps = []string{"first turn", "team facts", "acquired", "learnt", "second turn", "summarised", "blob", "team dropped", "team again", "counted"}
+
+// stepsIn returns the partitions in which steps are made under a name.
+func stepsIn(name string) (own, team backends.Partition) {
+	own = backends.Partition{Namespace: "space-" + name, Kind: backends.PartitionUser, ID: "ann"}
+	return own, backends.Partition{Namespace: own.Namespace, Kind: backends.PartitionWorkspace, ID: "team"}
+}
+
+// makeSteps makes the steps from one on, and acknowledges each. Making a step again
+// changes nothing, but for the last one.
+func makeSteps(s *redisstore.Store, name string, from int, acknowledge func(i int)) error {
+	ctx, two := context.Background(), int64(2)
+	own, team := stepsIn(name)
+	apply := func(p backends.Partition, b *store.Batch) error { _, err := s.Apply(ctx, p, b); return err }
+	appendTo := func(p backends.Partition, a *store.Append) error { _, err := s.Append(ctx, p, "log", a); return err }
+	update := func(u *store.SessionUpdate) error { u.Session = "log"; _, err := s.Update(ctx, own, u); return err }
+	do := map[string]func() error{
+		"first turn": func() error { return appendTo(own, messages("one-a", "one-b")) },
+		"team facts": func() error {
+			return apply(team, &store.Batch{Key: "team", Mutations: []store.Mutation{put("x", "1"), put("y", "2")}})
+		},
+		"acquired": func() error { return update(&store.SessionUpdate{Acquire: &store.Acquire{Owner: "w", For: time.Hour}}) },
+		"learnt": func() error {
+			session, err := s.Session(ctx, own, "log")
+			if err != nil {
+				return err
+			}
+			fact := store.Record{Memory: backends.Memory{ID: "b", Text: "b"}, Vector: make([]byte, 512)}
+			return apply(own, &store.Batch{Key: "turn one", Embedding: &store.Embedding{Model: "m", Dim: 128},
+				Mutations: []store.Mutation{put("a", "a"), put("counter", ""), store.Increment("counter", "m", 1), store.Put(&fact), store.Delete("a")},
+				Session:   &store.SessionUpdate{Session: "log", Token: session.Lease.Token, Watermark: &two}})
+		},
+		"second turn":  func() error { return appendTo(own, messages("two-a", "two-b")) },
+		"summarised":   func() error { return update(&store.SessionUpdate{Summary: pointer("a talk"), SummaryUpto: &two}) },
+		"blob":         func() error { return s.PutBlob(ctx, own, "log", "blob", []byte("data")) },
+		"team dropped": func() error { _, err := s.Drop(ctx, team); return err },
+		"team again":   func() error { return appendTo(team, messages("three")) },
+		"counted":      func() error { return apply(own, batch(store.Increment("counter", "n", 1))) },
+	}
+	for i := from; i < len(steps); i++ {
+		if err := do[steps[i]](); err != nil {
+			return fmt.Errorf("%s: %w", steps[i], err)
+		}
+		acknowledge(i)
+	}
+	return nil
+}
+
 // A process is killed before and after each command that it sends, so also between
 // the entry in the registry and the write. What it acknowledged is there, what it
-// did not is there wholly or not at all, and whoever does it again has all of it once.
+// did not is there wholly or not at all, and a process that repeats it has all of it once.
 func TestAProcessThatIsKilledAtAnyCommand(t *testing.T) {
 	server := testredis.Need(t).Start(t)
-	c := server.Client(t)
+	c, ctx := server.Client(t), t.Context()
 	s := newStore(t, c, nil)
+	// check requires that the first steps are done, each once, and no later one but the
+	// next, which may be.
+	check := func(name string, done int) {
+		t.Helper()
+		own, team := stepsIn(name)
+		require := require.New(t)
+		within := func(want, got int, step, what string) {
+			t.Helper()
+			switch at := slices.Index(steps, step); {
+			case done > at:
+				require.Equal(want, got, what)
+			case done < at:
+				require.Zero(got, what)
+			default:
+				require.Contains([]int{0, want}, got, what)
+			}
+		}
+		logged := func(p backends.Partition, prefix string) (n int) {
+			all, err := s.Read(ctx, p, "log", store.Range{})
+			require.NoError(err)
+			for _, e := range all {
+				if strings.HasPrefix(e.ID, prefix) {
+					n++
+				}
+			}
+			return n
+		}
+		within(2, logged(own, "one"), "first turn", "messages of the first turn")
+		within(2, logged(own, "two"), "second turn", "messages of the second turn")
+		facts, err := s.Get(ctx, own, "a", "b", "counter")
+		require.NoError(err)
+		within(2, len(facts), "learnt", "facts")
+		if len(facts) > 0 {
+			require.Len(facts[0].Vector, 512)
+			require.EqualValues(1, facts[1].Metadata["m"])
+			session, err := s.Session(ctx, own, "log")
+			require.NoError(err)
+			require.Equal(int64(2), session.Watermark)
+			events, err := s.History(ctx, own, "a")
+			require.NoError(err)
+			require.Len(events, 2)
+			n, _ := facts[1].Metadata["n"].(float64)
+			within(1, min(int(n), 1), "counted", "increments")
+			require.LessOrEqual(int(n), 2, "one of the killed process, one of this one")
+		}
+		got, err := s.Get(ctx, team, "x", "y")
+		require.NoError(err)
+		switch dropped := slices.Index(steps, "team dropped"); {
+		case done > dropped:
+			require.Empty(got)
+		case done == dropped:
+			require.Contains([]int{0, 2}, len(got))
+		default:
+			within(2, len(got), "team facts", "facts of the team")
+		}
+		within(1, logged(team, "three"), "team again", "messages of the team")
+		found, err := s.Partitions(ctx, own.Namespace, store.Page{})
+		require.NoError(err)
+		if done > 0 {
+			require.Contains(found.Partitions, own)
+		}
+		if done == len(steps) {
+			require.Contains(found.Partitions, team)
+		}
+		requireConsistent(t, c, s, own)
+		requireConsistent(t, c, s, team)
+	}
 	rounds, stride := 0, several(3, 1)
 	for death := 1; ; death += stride {
-		name := fmt.Sprint("r", death)
-		acks, died := runChild(t, server.URL(), name, death)
-		l := newLife(name)
-		checkLife(t, s, l, acks)
-		checkIntegrity(t, c, s, l.p)
-		checkIntegrity(t, c, s, l.q)
-		if !died {
-			require.Equal(t, deeds, acks)
+		name, done := fmt.Sprint("r", death), 0
+		process := testkit.StartChild(t, fmt.Sprint(server.URL(), " steps ", name, " ", death))
+		for line, ok := process.Line(); ok; line, ok = process.Line() {
+			require.Equal(t, strconv.Itoa(done), line)
+			done++
+		}
+		killed := process.Wait(t)
+		check(name, done)
+		if !killed {
+			require.Len(t, steps, done)
 			break
 		}
 		rounds++
-		require.NoError(t, l.live(t.Context(), s, acks, func(int) {}), "killed at %d", death)
-		checkLife(t, s, l, deeds)
-		checkIntegrity(t, c, s, l.p)
-		checkIntegrity(t, c, s, l.q)
+		require.NoError(t, makeSteps(s, name, done, func(int) {}), "killed at %d", death)
+		check(name, len(steps))
 	}
-	checkReport(t, func() (*redisstore.Report, error) { return s.VerifyRegistry(t.Context()) })
-	t.Logf("%d rounds", rounds)
+	t.Logf("%d processes killed", rounds)
 	require.GreaterOrEqual(t, rounds, 50/stride)
 }
 
-// checkLife proves that the deeds before acks are done, each once, and no later one
-// but the next, which may be.
-func checkLife(t *testing.T, s *redisstore.Store, l *life, acks int) {
+// requireAcknowledged requires what compete had written when it returned.
+func requireAcknowledged(t *testing.T, c redis.UniversalClient, s *redisstore.Store, id string) {
 	t.Helper()
-	ctx := t.Context()
-	within := func(want, got int, deed int, what string) {
-		t.Helper()
-		switch {
-		case acks > deed:
-			require.Equal(t, want, got, what)
-		case acks < deed:
-			require.Zero(t, got, what)
-		default:
-			require.Contains(t, []int{0, want}, got, what)
-		}
-	}
-	messages := func(p backends.Partition, like string) (n int) {
-		all, err := s.Read(ctx, p, "log", store.Range{})
-		require.NoError(t, err)
-		for _, e := range all {
-			if e.ID[:len(like)] == like {
-				n++
-			}
-		}
-		return n
-	}
-	within(2, messages(l.p, "one"), firstTurn, "messages of the first turn")
-	within(2, messages(l.p, "two"), secondTurn, "messages of the second turn")
-	facts, err := s.Get(ctx, l.p, "a", "b", "count")
+	there, err := c.SMIsMember(t.Context(), keyOf(ann, "s:log:ids"), id+"a", id+"b").Result()
 	require.NoError(t, err)
-	within(2, len(facts), learnt, "facts")
-	if len(facts) > 0 {
-		require.Len(t, facts[0].Vector, 512)
-		require.EqualValues(t, 1, facts[1].Metadata["m"])
-		st, err := s.Session(ctx, l.p, "log")
-		require.NoError(t, err)
-		require.Equal(t, int64(2), st.Watermark)
-		events, err := s.History(ctx, l.p, "a")
-		require.NoError(t, err)
-		require.Len(t, events, 2)
-		n, _ := facts[1].Metadata["n"].(float64)
-		within(1, min(int(n), 1), counted, "increments")
-		require.LessOrEqual(t, int(n), 2, "one of the killed process, one of this one")
-	}
-	team, err := s.Get(ctx, l.q, "x", "y")
+	require.Equal(t, []bool{true, true}, there)
+	got, err := s.Get(t.Context(), ann, id)
 	require.NoError(t, err)
-	switch {
-	case acks > teamDropped:
-		require.Empty(t, team)
-	case acks == teamDropped:
-		require.Contains(t, []int{0, 2}, len(team))
-	default:
-		within(2, len(team), teamFacts, "facts of the team")
-	}
-	within(1, messages(l.q, "three"), teamAgain, "messages of the team")
-	found, err := s.Partitions(ctx, l.p.Namespace, store.Page{})
-	require.NoError(t, err)
-	if acks > firstTurn {
-		require.Contains(t, found.Partitions, l.p)
-	}
-	if acks == deeds {
-		require.Contains(t, found.Partitions, l.q)
-	}
+	require.Len(t, got, 1)
 }
 
 // Processes that write to one session and one record are killed at any moment, in the
 // midst of each other's writes.
-func TestRivalsThatAreKilled(t *testing.T) {
+func TestCompetingProcessesThatAreKilled(t *testing.T) {
 	server := testredis.Need(t).Start(t)
 	c := server.Client(t)
 	s := newStore(t, c, nil)
-	_, err := s.Apply(t.Context(), ann, &store.Batch{Mutations: []store.Mutation{put("count", "")}})
+	_, err := s.Apply(t.Context(), ann, batch(put("counter", "")))
 	require.NoError(t, err)
-	rounds, acked := several(3, 25), 0
+	rounds, acknowledged := several(3, 25), 0
 	for round := range rounds {
-		var alive []*runningRival
-		for n := range 4 {
-			alive = append(alive, startRival(t, server.URL(), fmt.Sprint(round, ".", n)))
+		var processes []*testkit.Child
+		var done [4]int
+		for n := range done {
+			processes = append(processes, testkit.StartChild(t, fmt.Sprint(server.URL(), " competes ", round, ".", n)))
 		}
-		for _, r := range alive {
-			r.kill(t, 1+rand.IntN(40))
-		}
-		for _, r := range alive {
-			for i := range r.acks {
-				acked++
-				for _, id := range []string{"a", "b"} {
-					there, err := c.SIsMember(t.Context(), "{em:n:user:ann}:s:log:ids", fmt.Sprint(r.name, "-", i, id)).Result()
-					require.NoError(t, err)
-					require.True(t, there)
+		for n, process := range processes {
+			after := 1 + rand.IntN(40)
+			for line, ok := process.Line(); ok && line == strconv.Itoa(done[n]); line, ok = process.Line() { // the last may be cut off
+				if done[n]++; done[n] == after {
+					process.Kill()
 				}
-				got, err := s.Get(t.Context(), ann, fmt.Sprint(r.name, "-", i))
-				require.NoError(t, err)
-				require.Len(t, got, 1)
 			}
-			require.NoError(t, compete(t.Context(), s, fmt.Sprint(r.name, "-", r.acks)), "what it had begun")
+			require.True(t, process.Wait(t))
 		}
-		checkIntegrity(t, c, s, ann)
+		for n, written := range done {
+			for i := range written {
+				requireAcknowledged(t, c, s, fmt.Sprint(round, ".", n, "-", i))
+			}
+			acknowledged += written
+			require.NoError(t, compete(t.Context(), s, fmt.Sprint(round, ".", n, "-", written)), "what it had begun")
+		}
+		requireConsistent(t, c, s, ann)
 	}
-	n, err := c.HLen(t.Context(), "{em:n:user:ann}:rec").Result()
+	n := c.HLen(t.Context(), keyOf(ann, "rec")).Val()
+	require.Equal(t, int(n)-1, count(t, s, "counter"), "no batch was committed twice")
+	session, err := s.Session(t.Context(), ann, "log")
 	require.NoError(t, err)
-	require.Equal(t, int(n)-1, counter(t, s, "count"), "no batch was committed twice")
-	st, err := s.Session(t.Context(), ann, "log")
-	require.NoError(t, err)
-	require.Equal(t, 2*(n-1), st.LastSeq)
-	require.Equal(t, st.LastSeq, st.Watermark)
-	t.Logf("%d processes killed, %d writes acknowledged", 4*rounds, acked)
+	require.Equal(t, 2*(n-1), session.LastSeq)
+	require.Equal(t, session.LastSeq, session.Watermark)
+	t.Logf("%d processes killed, %d writes acknowledged", 4*rounds, acknowledged)
+}
+
+// A server that syncs its file for every write is killed in the midst of writes and
+// started again: clients go on by themselves, and nothing that was acknowledged is lost
+// or there twice.
+func TestAServerThatIsKilledLosesNothingAcknowledged(t *testing.T) {
+	testredis.Need(t)
+	for _, f := range testredis.Flavours()[:several(1, len(testredis.Flavours()))] {
+		t.Run(f.Name, func(t *testing.T) {
+			server := f.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+			c := server.Client(t)
+			s := newStore(t, c, &redisstore.Config{Retry: time.Minute})
+			_, err := s.Apply(t.Context(), ann, batch(put("counter", ""), put("bare", "")))
+			require.NoError(t, err)
+			const writers = 8
+			var stop atomic.Bool
+			var acknowledged [writers]atomic.Int64
+			total := func() (n int64) {
+				for i := range acknowledged {
+					n += acknowledged[i].Load()
+				}
+				return n
+			}
+			var all errgroup.Group
+			for n := range writers {
+				mine := newStore(t, server.Client(t), &redisstore.Config{Retry: time.Minute})
+				all.Go(func() error {
+					for i := 0; !stop.Load(); i++ {
+						if err := compete(t.Context(), mine, fmt.Sprint(n, "-", i)); err != nil {
+							return err
+						}
+						if _, err := mine.Apply(t.Context(), ann, batch(store.Increment("bare", "n", 1))); err != nil {
+							return err
+						}
+						acknowledged[n].Add(1)
+					}
+					return nil
+				})
+			}
+			for range several(2, 10) {
+				from := total()
+				require.Eventually(t, func() bool { return total() > from+10*writers }, time.Minute, time.Millisecond, "clients go on")
+				server.Kill()
+				server.Restart()
+			}
+			stop.Store(true)
+			require.NoError(t, all.Wait())
+			for n := range writers {
+				for i := range acknowledged[n].Load() {
+					requireAcknowledged(t, c, s, fmt.Sprint(n, "-", i))
+				}
+			}
+			require.EqualValues(t, total(), count(t, s, "counter"))
+			require.EqualValues(t, total(), count(t, s, "bare"))
+			session, err := s.Session(t.Context(), ann, "log")
+			require.NoError(t, err)
+			require.Equal(t, 2*total(), session.LastSeq)
+			requireConsistent(t, c, s, ann)
+		})
+	}
 }

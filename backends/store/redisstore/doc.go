@@ -8,7 +8,7 @@
 //
 //	s, err := redisstore.Open(ctx, "redis://localhost:6379/0", nil)
 //	if err != nil {
-//		return err // it says all that is missing
+//		return err // with everything that the server lacks
 //	}
 //	defer s.Close()
 //
@@ -27,9 +27,9 @@
 // that has seen writes which a failover lost starts over by itself (see
 // "Versions" below).
 //
-// The server must not evict: with "allkeys-*" it throws memories away when it is
-// full, so that New warns. Use "noeviction" and a limit on memory: a full server
-// then refuses writes with ErrUnavailable, wholly, and nothing is lost.
+// The server must not evict: with "allkeys-*" it evicts memories when it is full,
+// so that New warns. Use "noeviction" and a limit on memory: a full server then
+// refuses writes with ErrUnavailable, wholly, and nothing is lost.
 //
 // # Costs
 //
@@ -40,10 +40,17 @@
 // of its text: count in Metadata, by Increment, what changes all the time. A page of
 // ListBlobs reads the names, never the data, of all blobs of the session.
 //
+// # Maintenance
+//
+// [Store.Health] is for a health endpoint: it reports the ping and the backlog. Where
+// keys were lost or restored, [Store.Check] reports whether the lists and counters of a
+// partition agree with its records and sessions, and [Store.Reindex] rebuilds them.
+// [Store.Drop] erases a partition, and returns how much that was.
+//
 // # Permissions
 //
 // A user of its own needs these rules, where em is Config.Prefix, and +set +wait for
-// Config.Replicas. New says which of them are missing that a script would miss in the
+// Config.Replicas. New names those that are missing and that a script would miss in the
 // middle of its work.
 //
 //	~em:* ~{em:*
@@ -51,12 +58,11 @@
 //	+eval +evalsha +script|load
 //	+exists +del +unlink +persist +pexpire +pttl
 //	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
-//	+zadd +zrem +zcard +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
+//	+zadd +zrem +zcard +zcount +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
 //	+sadd +rpush +llen +lindex +lrange +ltrim
 //
-// A Cluster needs +cluster and +command too, vector sets +@vectorset, and the
-// operations (Verify, Export, Import) +scard +smembers +sscan +hscan +zscan +zcount
-// +zrevrange +type +rename.
+// A Cluster needs +cluster and +command too, Health +zrandmember, Check and Reindex
+// +scan +hscan +zscan.
 //
 // # Keys
 //
@@ -77,22 +83,15 @@
 //	                      "<version> <nonce> <results as JSON>"
 //	T:idemt         ZSET  the fields of T:idem by when they may be forgotten, in microseconds
 //	T:tips          LIST  the nonces of the last 1,000 versions, the newest at the end
-//	T:near          VECTORSET  where large partitions have an index on the server: the vectors by
-//	                           <hash of the vector>:<memory id>
-//	T:nearst        HASH  what T:near holds: name: a random one of this index; ver, cursor: the changes
-//	                      that are in it; inc, space, format, quant: what it was built for; card, live:
-//	                      how many elements it has, and how many count; owner, ends: who works on
-//	                      it; e:<memory id> → the hash of the vector that counts, -<hash>: left out
 //	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
 //	T:sess          ZSET  session id by when it last changed (a counter)
 //	T:pend          ZSET  the same, of those with messages not learnt from
 //	T:born          ZSET  session id by the order of creation
 //	T:s:<id>:st     HASH  a session: ver, seq, tokens, watermark, updated, expires, exp, upd, and
-//	                      state: the rest as JSON
+//	                      state: everything else as JSON
 //	T:s:<id>:log    LIST  its messages as JSON; the message with the number n has the index n-1
 //	T:s:<id>:ids    SET   the ids of its messages
 //	T:s:<id>:blobs  HASH  name → bytes
-//	T:import:…      what an Import has read so far; it ends by itself after a day
 //
 // What is not of one partition has slots of its own:
 //
@@ -115,7 +114,7 @@
 // because a failover lost it or because 1,000 batches came after it, the reader
 // gets a Reset and reads the partition anew.
 //
-// A call that failed for a passing reason (a failover, a slot that moves, a
+// A call that failed for a transient reason (a failover, a slot that moves, a
 // connection that broke) is repeated for up to Config.Retry. No repeat does a
 // thing twice: appends know their message ids, batches their key or a nonce.
 //

@@ -17,35 +17,41 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// reason says, by the first word of an answer of the server, what went wrong and
+// reason explains an answer of the server by its first word: what went wrong and
 // the way out, and whether it passes by itself.
 type reason struct {
 	code, text string
-	passing    bool
+	transient  bool
 }
+
+const (
+	slotMoves   = "the slot of the partition moves to another node: wait"
+	aclForbids  = "the user's ACL forbids a command or a key that is needed: see \"Permissions\" in the package comment"
+	manyClients = "the server has too many connections: raise maxclients, or lower the pool_size of its clients"
+)
 
 var reasons = []reason{
 	{"LOADING", "the server loads its data: wait", true},
-	{"TRYAGAIN", "the slot of the partition moves to another node: wait", true},
+	{"TRYAGAIN", slotMoves, true},
 	{"CLUSTERDOWN", "the cluster does not serve the slot of the partition: look at CLUSTER INFO", true},
 	{"MASTERDOWN", "the master cannot be reached: wait for the failover", true},
 	{"READONLY", "the server is a replica: wait for the failover, or give the address of the master", true},
 	{"MOVED", "the slot of the partition is on another node: wait", true},
-	{"ASK", "the slot of the partition moves to another node: wait", true},
-	{"EXECABORT", "the slot of the partition moves to another node: wait", true},
-	{"ERR max number of clients reached", "the server has too many connections: raise maxclients, or lower the pool_size of its clients", true},
+	{"ASK", slotMoves, true},
+	{"EXECABORT", slotMoves, true},
+	{"ERR max number of clients reached", manyClients, true},
 	{"UNBLOCKED", "the server became a replica: wait for the failover", true},
 	{"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)", true},
-	{"BUSY", "a script of somebody runs too long: look at the server's slow log", true},
+	{"BUSY", "another client's script runs too long: look at the server's slow log", true},
 	{"OOM", "the server's memory is full: raise maxmemory or drop something, and repeat the call", false},
 	{"MISCONF", "the server cannot save to its disk and refuses writes: look at its disk and log", false},
 	{"NOAUTH", "the server wants a password: put it into the client's options or the URL", false},
 	{"WRONGPASS", "the user name or the password is wrong", false},
-	{"NOPERM", "the user's ACL forbids a command or a key that is needed: see \"Permissions\" in the package comment", false},
-	{"ERR The user executing the script", "the user's ACL forbids a command or a key that a script needs: see \"Permissions\" in the package comment", false},
-	{"ERR ACL failure in script:", "the user's ACL forbids a command or a key that a script needs: see \"Permissions\" in the package comment", false},
+	{"NOPERM", aclForbids, false},
+	{"ERR The user executing the script", aclForbids, false},
+	{"ERR ACL failure in script:", aclForbids, false},
 	{"DENIED", "the server runs in protected mode: bind an address and set a password", false},
-	{"WRONGTYPE", "a key is not as it was written: somebody else uses the prefix: choose another", false},
+	{"WRONGTYPE", "a key has another type: another program uses the prefix: choose another", false},
 }
 
 // reasonOf finds the reason in an answer of the server. A script reports the
@@ -57,34 +63,36 @@ func reasonOf(err error) (reason, bool) {
 	}
 	text := answer.Error()
 	for _, r := range reasons {
-		if text == r.code || strings.HasPrefix(text, r.code+" ") || strings.HasPrefix(text, "-"+r.code+" ") || strings.Contains(text, ": -"+r.code+" ") || strings.Contains(text, ": "+r.code+" ") {
+		if text == r.code || strings.HasPrefix(text, r.code+" ") || strings.HasPrefix(text, "-"+r.code+" ") ||
+			strings.Contains(text, ": -"+r.code+" ") || strings.Contains(text, ": "+r.code+" ") {
 			return r, true
 		}
 	}
 	return reason{}, false
 }
 
-// passing reports whether the same call may succeed in a moment.
-func passing(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrClosed) {
+// transient reports whether the same call may succeed in a moment.
+func transient(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrClosed) {
 		return false
 	}
 	if r, ok := reasonOf(err); ok {
-		return r.passing
+		return r.transient
 	}
-	var answer redis.Error
-	return !errors.As(err, &answer) && isNetwork(err)
+	return !errors.As(err, new(redis.Error)) && isNetwork(err)
 }
 
 func isNetwork(err error) bool {
 	var e net.Error
-	return errors.As(err, &e) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
+	return errors.As(err, &e) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
 }
 
 // describe wraps an error with what was being done and the way out. What the
-// server or the network did is ErrUnavailable; errors that say already what they
-// are stay so.
-func describe(doing string, err error, ctx context.Context) error { //nolint:revive // the context explains the error, it is not worked under
+// server or the network did is ErrUnavailable; sentinels stay what they are.
+//
+//nolint:revive // the context explains the error, it is not worked under
+func describe(doing string, err error, ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
@@ -97,20 +105,25 @@ func describe(doing string, err error, ctx context.Context) error { //nolint:rev
 	if ctx.Err() != nil { // go-redis reports a deadline of the context as one of the network
 		return fmt.Errorf("redisstore: %s: %w: %w", doing, context.Cause(ctx), err)
 	}
+	return fmt.Errorf("redisstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, adviceFor(err), err)
+}
+
+// adviceFor explains an error that the server gave no reason for.
+func adviceFor(err error) string {
 	switch {
 	case errors.Is(err, redis.ErrClosed):
-		return fmt.Errorf("redisstore: %s: %w: the client is closed: %w", doing, backends.ErrUnavailable, err)
+		return "the client is closed"
 	case errors.As(err, new(tls.RecordHeaderError)):
-		return fmt.Errorf("redisstore: %s: %w: does it speak TLS? rediss:// is for servers that do: %w", doing, backends.ErrUnavailable, err)
+		return "does it speak TLS? rediss:// is for servers that do"
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("redisstore: %s: %w: the server cannot be reached or does not answer: it ends the connection: is it a Redis, and without TLS? rediss:// is for those with: %w", doing, backends.ErrUnavailable, err)
+		return "the server cannot be reached or does not answer: it ends the connection: " +
+			"is it a Redis, and without TLS? rediss:// is for those with"
 	case isNetwork(err):
-		return fmt.Errorf("redisstore: %s: %w: the server cannot be reached or does not answer: %w", doing, backends.ErrUnavailable, err)
+		return "the server cannot be reached or does not answer"
+	case !errors.As(err, new(redis.Error)):
+		return "unexpected answer of the server: is it a Redis?"
 	}
-	if !errors.As(err, new(redis.Error)) {
-		return fmt.Errorf("redisstore: %s: %w: unexpected answer of the server: is it a Redis? %w", doing, backends.ErrUnavailable, err)
-	}
-	return fmt.Errorf("redisstore: %s: %w: unexpected answer of the server: %w", doing, backends.ErrUnavailable, err)
+	return "unexpected answer of the server"
 }
 
 func isSentinel(err error) bool {
@@ -127,3 +140,8 @@ func isSentinel(err error) bool {
 
 // isNil reports whether err only says that a key or field does not exist.
 func isNil(err error) bool { return errors.Is(err, redis.Nil) }
+
+// badAnswer is the error for an answer that no script of this version returns.
+func badAnswer(answer any) error {
+	return fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, answer)
+}

@@ -31,7 +31,7 @@ func ExampleNew() {
 
 	s, err := redisstore.New(ctx, client, nil)
 	if err != nil {
-		log.Fatal(err) // it says all that is missing
+		log.Fatal(err) // with everything that the server lacks
 	}
 	defer s.Close()
 
@@ -43,7 +43,7 @@ func ExampleNew() {
 	}
 	fmt.Println("version", applied.Version)
 
-	// Whoever asks with the cursor of last time learns what changed since.
+	// A reader that asks with its last cursor gets what changed since.
 	changes, err := s.Changes(ctx, ann, "")
 	if err != nil {
 		log.Fatal(err)
@@ -83,4 +83,37 @@ func ExampleOpen() {
 	// Output:
 	// 1 message
 	// 1 message
+}
+
+// A user asks to be forgotten: the count is that of what was erased, and nothing of the
+// user is found any more.
+func ExampleStore_Drop() {
+	server := miniredis.NewMiniRedis()
+	if err := server.Start(); err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+	s, err := redisstore.Open(ctx, "redis://"+server.Addr()+"/0", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	ann := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}
+	tea := &store.Record{Memory: backends.Memory{ID: "m1", Kind: backends.KindFact, Text: "Ann likes tea."}}
+	if _, err := s.Apply(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(tea)}}); err != nil {
+		log.Fatal(err)
+	}
+	erased, err := s.Drop(ctx, ann)
+	if err != nil {
+		log.Fatal(err)
+	}
+	left, err := s.Partitions(ctx, ann.Namespace, store.Page{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("records erased:", erased.Records, "partitions left:", len(left.Partitions))
+	// Output:
+	// records erased: 1 partitions left: 0
 }

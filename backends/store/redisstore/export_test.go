@@ -5,18 +5,17 @@ package redisstore
 
 import "github.com/einomem/einomem/backends"
 
-// KeysOf returns the keys of a partition, and those of one session in it.
-func (s *Store) KeysOf(p backends.Partition, id string) (partition, session []string) {
+// KeysOf returns the keys of a partition, those of one session in it, and those of the
+// registry that have entries of it.
+func (s *Store) KeysOf(p backends.Partition, session string) (partition, ofSession, registry []string) {
 	k := s.keys(p)
-	return k.all(), k.session(id).all()
+	for _, e := range s.entries(p) {
+		registry = append(registry, e.key)
+	}
+	return k.all(), k.session(session).all(), registry
 }
 
-// RegistryKeys returns the keys that are of no partition.
-func (s *Store) RegistryKeys(namespace string) []string {
-	return []string{s.namespacesKey(), s.partitionsKey(namespace), s.workKey()}
-}
-
-// MemberOf returns how the registry names a partition, and ParseMember reads it.
+// MemberOf returns the name of a partition in the registry, and ParseMember reads it.
 func MemberOf(p backends.Partition) string { return member(p) }
 
 var ParseMember = parseMember

@@ -11,180 +11,124 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 )
 
-// Health is how the server and what it holds are.
+// Health is the state of the server and of the backlog.
 type Health struct {
-	Ping    time.Duration  // one round trip, by Config.Clock
-	Servers []ServerHealth // the server, or the masters of a cluster
+	Ping    time.Duration // one round trip, by Config.Clock
+	Server  string        // name and version when the store was opened, such as "redis 7.0.15"; empty if it does not report them
 	Backlog Backlog
-	Drift   []Drift // partitions of the sample whose indexes disagree: Repair them
-
-	// Warnings say in words all of the above that wants somebody's attention.
-	Warnings []string
 }
 
-// Backlog is what was said and not yet learnt from. If it is not Complete there was
-// too much to look at all of it, and the numbers are at least so high.
+// Backlog is what was appended to sessions and not learnt from yet.
 type Backlog struct {
-	Partitions int
-	Sessions   int
-	Messages   int64
+	Sessions int
+	Messages int64
+	Oldest   time.Time // of the oldest message that was not learnt from; zero if there is none
 
-	// Oldest is the time of the oldest message not learnt from, Age how long ago
-	// that is. Both are zero if there is none.
-	Oldest time.Time
-	Age    time.Duration
-
+	// Complete is false if there was too much to look at all of it: then the numbers
+	// are lower bounds.
 	Complete bool
 }
 
-// Drift is a partition whose indexes do not agree.
-type Drift struct {
-	Partition backends.Partition
-	What      string
-}
-
 const (
-	// healthPartitions is how many partitions with work Health looks at, and how
-	// many others.
-	healthPartitions = 128
+	// healthPartitions is how many partitions of the work queue Health looks at.
+	healthPartitions = 256
 	// healthSessions is how many sessions of each: those that changed the longest ago.
 	healthSessions = 16
-	// healthNamespaces is how many namespaces the others are taken from.
-	healthNamespaces = 8
-	// lateAfter is the age of a message not learnt from that is worth a warning.
-	lateAfter = time.Hour
 )
 
-// Health looks at the server and at a sample of what it holds. It is made for an
-// endpoint that is asked every few seconds: it takes seven round trips (one more
-// for each further master of a cluster, side by side), whatever the server holds,
-// and looks at up to 128 partitions with work, 16 sessions of each, and 128 others,
-// all by commands that take no longer for large ones. The sample is another one each
-// time. It is not repeated as other calls are: give it a context with a deadline.
-//
-// A server that cannot be reached is ErrUnavailable, never a Health. What is wrong
-// otherwise is in the Warnings: a probe of readiness looks at the error alone.
+// Health looks at the server, and at the backlog of up to 256 partitions, chosen at
+// random if there are more, and of 16 sessions of each. It is made for an endpoint
+// that is asked every few seconds: it takes five round trips, and is not retried as
+// other calls are, so give it a context with a deadline. A server that cannot be
+// reached is ErrUnavailable, never a Health. Read what else there is to know of the
+// server, as its memory and its persistence, with INFO.
 func (s *Store) Health(ctx context.Context) (*Health, error) {
 	if s.closed.Load() {
 		return nil, fmt.Errorf("redisstore: health: %w: the store is closed", backends.ErrUnavailable)
 	}
-	h := &Health{}
-	if err := s.health(ctx, h); err != nil {
+	start := s.now()
+	err := s.client.Ping(ctx).Err()
+	h := &Health{Ping: max(0, s.now().Sub(start)), Server: s.server.String()}
+	if err == nil {
+		err = s.readBacklog(ctx, &h.Backlog)
+	}
+	if err != nil {
 		return nil, describe("health", err, ctx)
 	}
-	h.warn(s)
 	return h, nil
 }
 
-func (s *Store) health(ctx context.Context, h *Health) (err error) {
-	start := s.now()
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		return err
-	}
-	h.Ping = max(0, s.now().Sub(start))
-	if h.Servers, err = s.servers(ctx); err != nil {
-		return err
-	}
-	sample, err := s.sample(ctx)
+// pendingSession is a session with messages that were not learnt from.
+type pendingSession struct {
+	keys   sessionKeys
+	fields *redis.SliceCmd // seq, watermark, expires
+	first  *redis.StringCmd
+}
+
+func (s *Store) readBacklog(ctx context.Context, out *Backlog) error {
+	all, err := s.pendingSessions(ctx, out)
 	if err != nil {
 		return err
 	}
-	if err := s.countAll(ctx, sample); err != nil {
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for _, p := range all {
+			p.fields = pipe.HMGet(ctx, p.keys.state(), "seq", "watermark", "expires")
+		}
+	})
+	if err != nil {
 		return err
 	}
-	for _, l := range sample.all {
-		if what := l.drift(); what != "" {
-			p, _ := parseMember(l.name) // sample has made sure that it can be
-			h.Drift = append(h.Drift, Drift{p, what})
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for _, p := range all {
+			fields := texts(p.fields.Val())
+			seq, _ := number(fields[0])
+			mark, _ := number(fields[1])
+			if gone, err := past(fields[2], s.now()); err == nil && !gone && seq > mark {
+				out.Sessions, out.Messages = out.Sessions+1, out.Messages+seq-mark
+				p.first = pipe.LIndex(ctx, p.keys.log(), mark)
+			}
+		}
+	})
+	for _, p := range all {
+		var e store.Entry
+		if err != nil || p.first == nil || p.first.Err() != nil || decode("message", p.first.Val(), &e) != nil {
+			continue // learnt from meanwhile; what cannot be read is reported to who reads it
+		}
+		if out.Oldest.IsZero() || e.Time.Before(out.Oldest) {
+			out.Oldest = e.Time
 		}
 	}
-	h.Backlog, err = s.backlog(ctx, sample)
 	return err
 }
 
-// healthSample is what Health looks at.
-type healthSample struct {
-	all      []*partitionLook // first those with work
-	work     int              // how many of all
-	complete bool             // whether these are all with work
-}
-
-// partitionLook is what is counted of one partition.
-type partitionLook struct {
-	name    string // in the registry
-	counts  [12]int64
-	pending []string
-}
-
-// sample chooses partitions at random.
-func (s *Store) sample(ctx context.Context) (*healthSample, error) {
+// pendingSessions reads which sessions to look at.
+func (s *Store) pendingSessions(ctx context.Context, out *Backlog) (all []*pendingSession, err error) {
 	var size *redis.IntCmd
-	var work, spaces *redis.StringSliceCmd
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
-		size = pipe.ZCard(ctx, s.workKey())
-		work = pipe.ZRandMember(ctx, s.workKey(), healthPartitions)
-		spaces = pipe.ZRandMember(ctx, s.namespacesKey(), healthNamespaces)
-		return nil
+	var names *redis.StringSliceCmd
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		size, names = pipe.ZCard(ctx, s.workKey()), pipe.ZRandMember(ctx, s.workKey(), healthPartitions)
 	})
 	if err != nil {
 		return nil, err
 	}
-	others := make([]*redis.StringSliceCmd, len(spaces.Val()))
-	err = s.pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for n, space := range spaces.Val() {
-			others[n] = pipe.ZRandMember(ctx, s.config.Prefix+":partitions:"+space, healthPartitions/len(others))
+	out.Complete = size.Val() <= healthPartitions
+	pending := make([]*redis.StringSliceCmd, len(names.Val()))
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for i, name := range names.Val() {
+			pending[i] = pipe.ZRange(ctx, s.named(name).pending(), 0, healthSessions)
 		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := &healthSample{}
-	seen := map[string]struct{}{}
-	out.add(seen, work.Val())
-	out.work, out.complete = len(out.all), size.Val() <= healthPartitions
-	for n, space := range spaces.Val() {
-		for _, name := range others[n].Val() {
-			out.add(seen, []string{space + ":" + name})
+	for i, name := range names.Val() {
+		ids := pending[i].Val()
+		if len(ids) > healthSessions {
+			ids, out.Complete = ids[:healthSessions], false
+		}
+		for _, id := range ids {
+			all = append(all, &pendingSession{keys: s.named(name).session(id)})
 		}
 	}
-	return out, nil
-}
-
-func (h *healthSample) add(seen map[string]struct{}, names []string) {
-	for _, name := range names {
-		if _, ok := seen[name]; ok {
-			continue
-		}
-		seen[name] = struct{}{}
-		if _, err := parseMember(name); err == nil { // else RepairRegistry says what it is
-			h.all = append(h.all, &partitionLook{name: name})
-		}
-	}
-}
-
-// drift says which counters disagree; empty if all agree.
-func (l *partitionLook) drift() string {
-	c := l.counts
-	for _, rule := range []struct {
-		wrong bool
-		what  string
-		a, b  int64
-	}{
-		{c[0] != c[1], "%d records, %d of them in the order of changes", c[0], c[1]},
-		{c[2] > c[0], "%d vectors of %d records", c[2], c[0]},
-		{c[3] != c[4], "%d idempotency keys, %d of them to be forgotten", c[3], c[4]},
-		{c[6] > c[5], "%d pending sessions of %d", c[6], c[5]},
-		{c[5] > c[7], "%d sessions, %d of them ever created", c[5], c[7]},
-		{c[9] > c[8], "changes of version %d, the partition has %d", c[9], c[8]},
-		{c[8] > 0 && c[10] == 0, "version %d with %d nonces", c[8], c[10]},
-		{c[11] == 0 && c[0]+c[7] > 0, "%d records and %d sessions without a life (inc)", c[0], c[7]},
-	} {
-		if rule.wrong {
-			return fmt.Sprintf(rule.what, rule.a, rule.b)
-		}
-	}
-	return ""
+	return all, err
 }

@@ -4,21 +4,24 @@
 package redisstore_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -26,384 +29,402 @@ import (
 var hostileNames = []string{
 	"a", "b", "A", "a:user:b", "a:user", "user:b", "user", ":", "::", "a:", ":a", "a%3Auser%3Ab", "a%3auser", "%", "%%", "%7D", "%7d", "%25", "%41", "%2", "a%00b",
 	"}", "{", "{}", "}{", "{a}", "{a", "a}", "}:rec", "a}:rec", "a}:meta", "{em:a:user:b}", "{em:a:user:b}:rec", "em", "em:namespaces", "em:work", "em:partitions:a", "namespaces", "work",
-	"partitions", "meta", "rec", "s", "s:", "s:a:st", "a:s:b:log", "sess", "?", "a?", "[a-z]", "[^a]", "\\", "a\\*"[:2], "\"", "'", "a b", "a/b", "/", "..", ".", "-", "_", "+", "(a", "[a", "-inf",
+	"partitions", "meta", "rec", "s", "s:", "s:a:st", "a:s:b:log", "sess", "?", "a?", "[a-z]", "[^a]", "\\", "\"", "'", "a b", "a/b", "/", "..", ".", "-", "_", "+", "(a", "[a", "-inf",
 	"(1", "0", "1e5", "nil", "null", "é", "e\u0301", "用户", "🎈", "a\u200b", "a\u2028b", "\u202ea", "＊", "Ａ", "K", "select 0", "a;FLUSHALL", "${a}", "<a>", "a=b&c", "a,b", "a|b", "~", "`a`", "@a", "#a",
 	strings.Repeat("x", backends.MaxScopePart), strings.Repeat("x", backends.MaxScopePart-1), strings.Repeat("}", backends.MaxScopePart), strings.Repeat("用", backends.MaxScopePart/3),
 }
 
-// illegalNames are refused before anything is sent.
+// illegalNames are refused before anything is sent; the empty one only where it is
+// the name of no session.
 var illegalNames = []string{"", " ", " a", "a ", "a\n", "a\nb", "a\r\nDEL x", "a*", "*", "a\x00b", "\x00", "\x7f", "\u0085", "\xff", "a\xc3", strings.Repeat("x", backends.MaxScopePart+1)}
 
 // hostileIDs may be anything in UTF-8.
 var hostileIDs = append([]string{"*", "a*", "\x00", "a\x00", "a\x00b", "\n", "a\nb", "a\r\nDEL x", " ", " a", "k:a", "n:a", "1 {}", "\x7f", strings.Repeat("y", store.MaxID)}, hostileNames...)
 
-// hostile does random things under hostile names, and knows what must come of them.
-type hostile struct {
-	t     *testing.T
-	rnd   *rand.Rand
-	c     *redis.Client
-	s     *redisstore.Store
-	names []string // of scopes and sessions; fewer meet more often
-	model map[backends.Partition]*held
-	lossy bool // answers get lost
+var kinds = []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace}
+
+var special = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+
+// percent escapes each byte outside [A-Za-z0-9_.-] as %XX, as the package comment says.
+func percent(part string) string {
+	return special.ReplaceAllStringFunc(part, func(c string) string { return "%" + strings.ReplaceAll(fmt.Sprintf("% X", c), " ", "%") })
+}
+
+// permit is which keys the commands of one call may name. The words are sent to the
+// server before the call, so that a monitor of the server knows what follows.
+type permit struct {
+	tag       string // every key of the partition begins with it; "*": anything is permitted
+	session   string // its keys of sessions begin so
+	namespace string
+	local     string // how the list of the namespace names the partition
+}
+
+func permitFor(p backends.Partition, session string) permit {
+	local := percent(string(p.Kind)) + ":" + percent(p.ID)
+	tag := "{em:" + percent(p.Namespace) + ":" + local + "}:"
+	return permit{tag, tag + "s:" + session, percent(p.Namespace), local}
+}
+
+// permits reports whether a command names permitted keys alone.
+func (p permit) permits(command []string) bool {
+	name, last := strings.ToLower(command[0]), command[len(command)-1]
+	return !slices.ContainsFunc(testredis.KeysOf(command), func(key string) bool {
+		switch {
+		case p.tag == "*":
+			return false
+		case strings.HasPrefix(key, p.tag+"s:"):
+			return !strings.HasPrefix(key, p.session)
+		case key == "em:namespaces":
+			return name != "zadd" || last != p.namespace
+		case key == "em:partitions:"+p.namespace:
+			return last != p.local
+		case key == "em:work":
+			return last != p.namespace+":"+p.local
+		}
+		return !strings.HasPrefix(key, p.tag)
+	})
+}
+
+// The monitor of the next test can fail.
+func TestAPermitIsNarrow(t *testing.T) {
+	p := permitFor(backends.Partition{Namespace: "a", Kind: backends.PartitionUser, ID: "b:c"}, "x:")
+	require.Equal(t, "{em:a:user:b%3Ac}:", p.tag)
+	for _, ok := range [][]string{{"HGET", p.tag + "rec", "x"}, {"evalsha", "sha", "1", p.tag + "rec", "{em:other}"}, {"ZADD", "em:work", "0", "a:user:b%3Ac"},
+		{"LLEN", p.tag + "s:x:log"}, {"PING"}} {
+		require.True(t, p.permits(ok), "%v", ok)
+	}
+	for _, bad := range [][]string{{"HGET", "{em:a:user:b}:rec", "x"}, {"DEL", p.tag + "rec", "{em:a:user:b}:rec"}, {"evalsha", "sha", "2", p.tag + "rec", "em:work"},
+		{"ZADD", "em:work", "0", "a:user:b"}, {"zrangebylex", "em:partitions:b", "-", "+"}, {"KEYS", "*"}, {"LLEN", p.tag + "s:y:log"}} {
+		require.False(t, p.permits(bad), "%v", bad)
+	}
 }
 
 // held is what a partition holds.
 type held struct {
 	records  map[string]bool            // false: deleted
 	sessions map[string]map[string]bool // their messages
-	blobs    map[[2]string]bool
+	blobs    map[[2]string]bool         // by session and name
 }
 
-func (h *hostile) in(p backends.Partition) *held {
-	if h.model[p] == nil {
-		h.model[p] = &held{map[string]bool{}, map[string]map[string]bool{}, map[[2]string]bool{}}
-	}
-	return h.model[p]
-}
-
-// verify has the store itself look at some partitions and at the registry.
-func (h *hostile) verify() {
-	checkReport(h.t, func() (*redisstore.Report, error) { return h.s.VerifyRegistry(h.t.Context()) })
-	some := 100
-	for p := range h.model {
-		if some--; some < 0 {
-			return
-		}
-		checkReport(h.t, func() (*redisstore.Report, error) { return h.s.Verify(h.t.Context(), p) })
-	}
-}
-
-func (h *hostile) pick(from []string) string {
-	if h.rnd.IntN(8) > 0 {
-		return from[h.rnd.IntN(len(from))]
-	}
-	const letters = "ab:{}%7Ds*"
-	b := make([]byte, 1+h.rnd.IntN(6))
-	for i := range b {
-		b[i] = letters[h.rnd.IntN(len(letters)-1)]
-	}
-	return string(b)
-}
-
-func (h *hostile) partition() backends.Partition {
-	kinds := []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace}
-	return backends.Partition{Namespace: h.pick(h.names[:len(h.names)/2]), Kind: kinds[h.rnd.IntN(3)], ID: h.pick(h.names)}
-}
-
-// announce tells the monitor what the call that follows may touch.
-func (h *hostile) announce(p *permit) {
-	text, err := json.Marshal(p)
-	require.NoError(h.t, err)
-	require.NoError(h.t, h.c.Echo(h.t.Context(), permitMark+string(text)).Err())
-}
-
-// scar is what a text says of its place.
-func scar(p backends.Partition, id string) string { return fmt.Sprintf("%s %q", p, id) }
-
-// act does one thing.
-func (h *hostile) act() {
-	p := h.partition()
-	allowed := permitFor(p)
-	session := h.pick(h.names)
-	if h.rnd.IntN(10) == 0 {
-		session = ""
-	}
-	kind := h.rnd.IntN(100)
-	switch {
-	case kind < 4:
-		h.announce(&permit{Tag: "nothing"})
-		h.refused(p)
-	case kind < 40:
-		h.announce(allowed)
-		h.records(p, h.pick(hostileIDs))
-	case kind < 85:
-		allowed.Session = allowed.Tag + "s:" + percent(session) + ":"
-		h.announce(allowed)
-		h.session(p, session, h.pick(hostileIDs))
-	case kind < 90:
-		h.announce(allowed)
-		h.drop(p)
-	case kind < 97:
-		h.announce(allowed)
-		h.list(p)
-	case kind < 99: // the partitions of a namespace are looked at
-		h.announce(&permit{Tag: "nothing", Read: true})
-		h.namespace(p.Namespace)
-	default:
-		pending := h.rnd.IntN(2) == 0
-		h.announce(&permit{Tag: "nothing", Read: true, Rest: pending})
-		_, err := h.s.List(h.t.Context(), store.SessionQuery{Pending: pending, Page: store.Page{Limit: 10}})
-		require.NoError(h.t, err)
-	}
-}
-
-func (h *hostile) refused(p backends.Partition) {
-	bad := illegalNames[h.rnd.IntN(len(illegalNames))]
-	session := bad
-	switch h.rnd.IntN(3) {
-	case 0:
-		p.Namespace, session = bad, "a"
-	case 1:
-		p.ID, session = bad, "a"
-	default:
-		if bad == "" {
-			return // the empty session is legal
-		}
-	}
-	ctx := h.t.Context()
-	_, err := h.s.Append(ctx, p, session, &store.Append{Entries: []store.Entry{said("a")}})
-	require.ErrorIs(h.t, err, backends.ErrInvalid)
-	require.ErrorIs(h.t, h.s.Delete(ctx, p, session), backends.ErrInvalid)
-	require.ErrorIs(h.t, h.s.PutBlob(ctx, p, session, "a", []byte("a")), backends.ErrInvalid)
-	_, err = h.s.Update(ctx, p, &store.SessionUpdate{Session: session})
-	require.ErrorIs(h.t, err, backends.ErrInvalid)
-	if session == "a" {
-		_, err = h.s.Drop(ctx, p)
-		require.ErrorIs(h.t, err, backends.ErrInvalid)
-		_, err = h.s.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{put("a", "a")}})
-		require.ErrorIs(h.t, err, backends.ErrInvalid)
-	}
-}
-
-func (h *hostile) records(p backends.Partition, id string) {
-	ctx, m := h.t.Context(), h.in(p)
-	switch h.rnd.IntN(6) {
-	case 0, 1:
-		r := &store.Record{Memory: backends.Memory{ID: id, Text: scar(p, id)}, Vector: []byte(scar(p, id))}
-		_, err := h.s.Apply(ctx, p, &store.Batch{Key: h.pick(hostileNames) + fmt.Sprint(h.rnd.Uint64()), Mutations: []store.Mutation{store.Put(r)}})
-		require.NoError(h.t, err)
-		m.records[id] = true
-	case 2:
-		_, err := h.s.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Delete(id)}})
-		require.NoError(h.t, err)
-		if _, ok := m.records[id]; ok {
-			m.records[id] = false
-		}
-	case 3:
-		got, err := h.s.Get(ctx, p, id, "a", "b")
-		require.NoError(h.t, err)
-		var want int
-		for _, each := range []string{id, "a", "b"} {
-			if m.records[each] {
-				want++
-			}
-		}
-		require.Len(h.t, got, want)
-		for _, r := range got {
-			require.Equal(h.t, scar(p, r.ID), r.Text)
-			require.Equal(h.t, scar(p, r.ID), string(r.Vector))
-		}
-	case 4:
-		h.changes(p, m)
-	default:
-		events, err := h.s.History(ctx, p, id)
-		require.NoError(h.t, err)
-		_, met := m.records[id]
-		require.Equal(h.t, met, len(events) > 0)
-	}
-}
-
-func (h *hostile) changes(p backends.Partition, m *held) {
-	set, err := h.s.Changes(h.t.Context(), p, "")
-	require.NoError(h.t, err)
-	var want, got []string
-	for id, there := range m.records {
-		if there {
-			want = append(want, id)
-		}
-	}
-	for _, r := range set.Records {
-		require.Equal(h.t, scar(p, r.ID), r.Text)
-		got = append(got, r.ID)
-	}
-	require.ElementsMatch(h.t, want, got)
-}
-
-func (h *hostile) session(p backends.Partition, session, id string) {
-	ctx, m := h.t.Context(), h.in(p)
-	blob := [2]string{session, id}
-	switch h.rnd.IntN(10) {
-	case 0, 1, 2:
-		_, err := h.s.Append(ctx, p, session, &store.Append{Entries: []store.Entry{said(id)}})
-		require.NoError(h.t, err)
-		if m.sessions[session] == nil {
-			m.sessions[session] = map[string]bool{}
-		}
-		m.sessions[session][id] = true
-	case 3:
-		entries, err := h.s.Read(ctx, p, session, store.Range{})
-		require.NoError(h.t, err)
-		require.Len(h.t, entries, len(m.sessions[session]))
-		for _, e := range entries {
-			require.True(h.t, m.sessions[session][e.ID])
-		}
-	case 4:
-		st, err := h.s.Update(ctx, p, &store.SessionUpdate{Session: session, Summary: text(scar(p, session))})
-		if m.sessions[session] == nil {
-			require.ErrorIs(h.t, err, backends.ErrNotFound)
-			return
-		}
-		require.NoError(h.t, err)
-		require.Equal(h.t, p, st.Partition)
-	case 5:
-		require.NoError(h.t, h.s.PutBlob(ctx, p, session, id, []byte(scar(p, id))))
-		m.blobs[blob] = true
-	case 6:
-		data, err := h.s.GetBlob(ctx, p, session, id)
-		if !m.blobs[blob] {
-			require.ErrorIs(h.t, err, backends.ErrNotFound)
-			return
-		}
-		require.NoError(h.t, err)
-		require.Equal(h.t, scar(p, id), string(data))
-	case 7:
-		require.NoError(h.t, h.s.PutBlob(ctx, p, session, id, nil))
-		delete(m.blobs, blob)
-	case 8:
-		h.blobs(p, session, m)
-	default:
-		require.NoError(h.t, h.s.Delete(ctx, p, session))
-		delete(m.sessions, session)
-		for b := range m.blobs {
-			if b[0] == session {
-				delete(m.blobs, b)
-			}
-		}
-	}
-}
-
-// blobs lists what begins like one of the names.
-func (h *hostile) blobs(p backends.Partition, session string, m *held) {
-	prefix := ""
-	if h.rnd.IntN(2) == 0 {
-		prefix = string([]rune(hostileIDs[h.rnd.IntN(len(hostileIDs))])[:1])
-	}
-	page, err := h.s.ListBlobs(h.t.Context(), p, session, prefix, store.Page{Limit: 1000})
-	require.NoError(h.t, err)
-	want := []store.BlobInfo{}
-	for b, there := range m.blobs {
-		if there && b[0] == session && strings.HasPrefix(b[1], prefix) {
-			want = append(want, store.BlobInfo{Name: b[1], Size: int64(len(scar(p, b[1])))})
-		}
-	}
-	slices.SortFunc(want, func(a, b store.BlobInfo) int { return strings.Compare(a.Name, b.Name) })
-	require.Equal(h.t, want, append([]store.BlobInfo{}, page.Blobs...))
-}
-
-func (h *hostile) drop(p backends.Partition) {
-	m := h.in(p)
-	want := store.DropCount{Records: len(m.records), Sessions: len(m.sessions), Blobs: len(m.blobs)}
-	for _, messages := range m.sessions {
-		want.Messages += len(messages)
-	}
-	got, err := h.s.Drop(h.t.Context(), p)
-	require.NoError(h.t, err)
-	if !h.lossy { // what was dropped before an answer was lost is not counted
-		require.Equal(h.t, want, got, "%s", p)
-	}
-	delete(h.model, p)
-}
-
-func (h *hostile) list(p backends.Partition) {
-	page, err := h.s.List(h.t.Context(), store.SessionQuery{Partition: &p, Page: store.Page{Limit: 1000}})
-	require.NoError(h.t, err)
-	m := h.in(p)
-	require.Len(h.t, page.Sessions, len(m.sessions))
-	for _, s := range page.Sessions {
-		require.Contains(h.t, m.sessions, s.ID)
-		require.Equal(h.t, p, s.Partition)
-	}
-}
-
-func (h *hostile) namespace(ns string) {
-	var got []backends.Partition
-	for cursor := ""; ; {
-		page, err := h.s.Partitions(h.t.Context(), ns, store.Page{Limit: 7, Cursor: cursor})
-		require.NoError(h.t, err)
-		got = append(got, page.Partitions...)
-		if cursor = page.Next; cursor == "" {
-			break
-		}
-	}
-	var want []backends.Partition
-	for p, m := range h.model {
-		if p.Namespace == ns && m.holds() {
-			want = append(want, p)
-		}
-	}
-	require.ElementsMatch(h.t, want, got)
-}
-
-func (m *held) holds() bool { return len(m.records)+len(m.sessions)+len(m.blobs) > 0 }
-
-// scan proves that each key on the server is of a partition that holds something or
-// once did, and was not dropped since.
-func (h *hostile) scan() (n int) {
-	tags := map[string]bool{}
-	for p := range h.model {
-		tags[permitFor(p).Tag] = true
-	}
-	for it := h.c.Scan(h.t.Context(), 0, "*", 1000).Iterator(); it.Next(h.t.Context()); n++ {
-		key := it.Val()
-		if key == "em:namespaces" || key == "em:work" || strings.HasPrefix(key, "em:partitions:") {
-			continue
-		}
-		tag, _, ok := strings.Cut(key, "}:")
-		require.True(h.t, ok && tags[tag+"}:"], "%q", key)
-	}
-	return n
-}
-
-// No call touches a key outside its partition, whatever its names are.
+// Random calls under hostile names do what they are to do, and touch no key outside
+// their partition; also when the answer to every fifth command or so is lost, to those
+// to the registry too.
 func TestHostileNamesStayInTheirPartition(t *testing.T) {
-	cases := several(3000, 100_000)
-	server := testredis.Need(t).Start(t)
-	c := server.Client(t)
-	h := &hostile{t: t, rnd: rand.New(rand.NewPCG(1, 2)), c: c, s: newStore(t, c, nil), names: hostileNames, model: map[backends.Partition]*held{}}
-	m := startMonitor(t, server)
-	for range cases {
-		h.act()
+	for name, setup := range map[string]struct {
+		names []string // of scopes and sessions; fewer meet more often
+		cases int
+		lossy bool
+	}{
+		"monitored":        {hostileNames, several(3000, 100_000), false},
+		"answers are lost": {hostileNames[:6], several(1000, 20_000), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, ctx, rnd := testredis.Need(t).Start(t), t.Context(), rand.New(rand.NewPCG(1, 2))
+			require := require.New(t)
+			c := server.Client(t)
+			proxy := faultproxy.Start(t, server.Addr)
+			behind := redis.NewClient(&redis.Options{Addr: proxy.Addr(), MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 2 * time.Millisecond})
+			t.Cleanup(func() { _ = behind.Close() })
+			s := newStore(t, behind, &redisstore.Config{Retry: 10 * time.Second})
+
+			now, commands, wrong := permit{tag: "*"}, 0, []string(nil)
+			done := server.Monitor(t, func(command []string) bool {
+				commands++
+				if strings.EqualFold(command[0], "echo") {
+					words := strings.Split(command[1], " ")
+					now = permit{words[0], words[1], words[2], words[3]}
+					return now.tag != "end"
+				}
+				if !now.permits(command) && len(wrong) < 10 {
+					wrong = append(wrong, fmt.Sprintf("%.300q, permitted were %.300q", command, now))
+				}
+				return true
+			})
+			announce := func(p permit) {
+				require.NoError(c.Echo(ctx, strings.Join([]string{p.tag, p.session, p.namespace, p.local}, " ")).Err())
+			}
+
+			model := map[backends.Partition]*held{}
+			pick := func(from []string) string {
+				if rnd.IntN(8) > 0 {
+					return from[rnd.IntN(len(from))]
+				}
+				b := make([]byte, 1+rnd.IntN(6))
+				for i := range b {
+					b[i] = "ab:{}%7Ds"[rnd.IntN(9)]
+				}
+				return string(b)
+			}
+			var p backends.Partition
+			var m *held
+			var id, session string
+			content := func(id string) string { return fmt.Sprintf("%s %q", p, id) }
+			drop := func() {
+				want := store.DropCount{Records: len(m.records), Sessions: len(m.sessions), Blobs: len(m.blobs)}
+				for _, messages := range m.sessions {
+					want.Messages += len(messages)
+				}
+				got, err := s.Drop(ctx, p)
+				require.NoError(err)
+				if !setup.lossy { // what was dropped before an answer was lost is not counted
+					require.Equal(want, got, "%s", p)
+				}
+				delete(model, p)
+			}
+			present := func(r []store.Record, want ...string) {
+				var got []string
+				for i := range r {
+					require.Equal(content(r[i].ID), r[i].Text)
+					require.Equal(content(r[i].ID), string(r[i].Vector))
+					got = append(got, r[i].ID)
+				}
+				require.ElementsMatch(slices.DeleteFunc(want, func(id string) bool { return !m.records[id] }), got)
+			}
+			onRecords := []func(){
+				func() {
+					r := &store.Record{Memory: backends.Memory{ID: id, Text: content(id)}, Vector: []byte(content(id))}
+					_, err := s.Apply(ctx, p, &store.Batch{Key: pick(hostileNames) + fmt.Sprint(rnd.Uint64()), Mutations: []store.Mutation{store.Put(r)}})
+					require.NoError(err)
+					m.records[id] = true
+				},
+				func() {
+					_, err := s.Apply(ctx, p, batch(store.Delete(id)))
+					require.NoError(err)
+					if m.records[id] {
+						m.records[id] = false
+					}
+				},
+				func() {
+					got, err := s.Get(ctx, p, id)
+					require.NoError(err)
+					present(got, id)
+				},
+				func() {
+					set, err := s.Changes(ctx, p, "")
+					require.NoError(err)
+					present(set.Records, slices.Collect(maps.Keys(m.records))...)
+				},
+				func() {
+					events, err := s.History(ctx, p, id)
+					require.NoError(err)
+					_, met := m.records[id]
+					require.Equal(met, len(events) > 0)
+				},
+			}
+			onSession := []func(){
+				func() {
+					_, err := s.Append(ctx, p, session, messages(id))
+					require.NoError(err)
+					if m.sessions[session] == nil {
+						m.sessions[session] = map[string]bool{}
+					}
+					m.sessions[session][id] = true
+				},
+				func() {
+					entries, err := s.Read(ctx, p, session, store.Range{})
+					require.NoError(err)
+					require.Len(entries, len(m.sessions[session]))
+					for _, e := range entries {
+						require.True(m.sessions[session][e.ID])
+					}
+				},
+				func() {
+					_, err := s.Update(ctx, p, &store.SessionUpdate{Session: session, Summary: pointer(content(session))})
+					if m.sessions[session] == nil {
+						require.ErrorIs(err, backends.ErrNotFound)
+					} else {
+						require.NoError(err)
+					}
+				},
+				func() {
+					require.NoError(s.PutBlob(ctx, p, session, id, []byte(content(id))))
+					m.blobs[[2]string{session, id}] = true
+				},
+				func() {
+					data, err := s.GetBlob(ctx, p, session, id)
+					if !m.blobs[[2]string{session, id}] {
+						require.ErrorIs(err, backends.ErrNotFound)
+						return
+					}
+					require.NoError(err)
+					require.Equal(content(id), string(data))
+				},
+				func() {
+					require.NoError(s.PutBlob(ctx, p, session, id, nil))
+					delete(m.blobs, [2]string{session, id})
+				},
+				func() {
+					prefix := string([]rune(id)[:rnd.IntN(2)])
+					page, err := s.ListBlobs(ctx, p, session, prefix, store.Page{Limit: 1000})
+					require.NoError(err)
+					var want []store.BlobInfo
+					for b := range m.blobs {
+						if b[0] == session && strings.HasPrefix(b[1], prefix) {
+							want = append(want, store.BlobInfo{Name: b[1], Size: int64(len(content(b[1])))})
+						}
+					}
+					slices.SortFunc(want, func(a, b store.BlobInfo) int { return strings.Compare(a.Name, b.Name) })
+					require.Equal(fmt.Sprint(want), fmt.Sprint(page.Blobs))
+				},
+				func() {
+					require.NoError(s.Delete(ctx, p, session))
+					delete(m.sessions, session)
+					maps.DeleteFunc(m.blobs, func(b [2]string, _ bool) bool { return b[0] == session })
+				},
+			}
+			onPartition := []func(){
+				drop,
+				func() {
+					page, err := s.List(ctx, store.SessionQuery{Partition: &p, Page: store.Page{Limit: 1000}})
+					require.NoError(err)
+					require.Len(page.Sessions, len(m.sessions))
+					for _, found := range page.Sessions {
+						require.Contains(m.sessions, found.ID)
+						require.Equal(p, found.Partition)
+					}
+				},
+			}
+			refused := func() {
+				bad := illegalNames[1+rnd.IntN(len(illegalNames)-1)]
+				for _, names := range [][3]string{{bad, "a", "a"}, {"a", bad, "a"}, {"a", "a", bad}, {"", "a", "a"}, {"a", "", "a"}} {
+					q := backends.Partition{Namespace: names[0], Kind: backends.PartitionUser, ID: names[1]}
+					_, appended := s.Append(ctx, q, names[2], messages("a"))
+					_, updated := s.Update(ctx, q, &store.SessionUpdate{Session: names[2]})
+					for _, err := range []error{appended, updated, s.Delete(ctx, q, names[2]), s.PutBlob(ctx, q, names[2], "a", []byte("a"))} {
+						require.ErrorIs(err, backends.ErrInvalid)
+					}
+				}
+			}
+			listAll := func() {
+				var got, want []backends.Partition
+				for cursor, more := "", true; more; {
+					page, err := s.Partitions(ctx, p.Namespace, store.Page{Limit: 7, Cursor: cursor})
+					require.NoError(err)
+					got, cursor, more = append(got, page.Partitions...), page.Next, page.Next != ""
+				}
+				for q, m := range model {
+					if q.Namespace == p.Namespace && len(m.records)+len(m.sessions)+len(m.blobs) > 0 {
+						want = append(want, q)
+					}
+				}
+				require.ElementsMatch(want, got)
+				_, err := s.List(ctx, store.SessionQuery{Pending: rnd.IntN(2) == 0, Page: store.Page{Limit: 10}})
+				require.NoError(err)
+			}
+
+			for range setup.cases {
+				if setup.lossy && rnd.IntN(3) == 0 {
+					proxy.LoseReplies(1 + rnd.IntN(2))
+				}
+				p = backends.Partition{Namespace: pick(setup.names[:len(setup.names)/2]), Kind: kinds[rnd.IntN(3)], ID: pick(setup.names)}
+				if m = model[p]; m == nil {
+					m = &held{map[string]bool{}, map[string]map[string]bool{}, map[[2]string]bool{}}
+					model[p] = m
+				}
+				if id, session = pick(hostileIDs), pick(setup.names); rnd.IntN(10) == 0 {
+					session = ""
+				}
+				switch kind := rnd.IntN(100); {
+				case kind < 4:
+					announce(permit{tag: "nothing"})
+					refused()
+				case kind < 40:
+					announce(permitFor(p, "-"))
+					onRecords[rnd.IntN(len(onRecords))]()
+				case kind < 85:
+					announce(permitFor(p, percent(session)+":"))
+					onSession[rnd.IntN(len(onSession))]()
+				case kind < 97:
+					announce(permitFor(p, ""))
+					onPartition[rnd.IntN(len(onPartition))]()
+				default:
+					announce(permit{tag: "*"})
+					listAll()
+				}
+			}
+			proxy.LoseReplies(0)
+			announce(permit{tag: "end"})
+			<-done
+			require.Empty(wrong)
+			if !setup.lossy {
+				require.Greater(commands, 5*setup.cases)
+			} else {
+				require.Greater(proxy.Cuts(), setup.cases/10)
+			}
+			some := 100
+			for p, m = range model {
+				if some--; some > 0 {
+					drift, err := s.Check(ctx, p)
+					require.NoError(err)
+					require.Empty(drift)
+				}
+				drop()
+			}
+			require.Empty(c.Keys(ctx, "{*").Val(), "everything was dropped")
+			t.Logf("%d cases, %d commands, %d answers lost", setup.cases, commands, proxy.Cuts())
+		})
 	}
-	keys := h.scan()
-	for _, p := range slices.Collect(maps.Keys(h.model)) {
-		if h.rnd.IntN(2) == 0 {
-			h.announce(permitFor(p))
-			h.drop(p)
-		}
-	}
-	require.NoError(t, c.Echo(t.Context(), lastMark).Err())
-	<-m.done
-	require.Empty(t, m.wrong)
-	h.verify()
-	for _, p := range slices.Collect(maps.Keys(h.model)) {
-		h.drop(p)
-	}
-	left, err := c.Keys(t.Context(), "{*").Result()
-	require.NoError(t, err)
-	require.Empty(t, left, "everything was dropped")
-	t.Logf("%d cases, %d commands, %d keys", cases, m.commands, keys)
-	require.Greater(t, m.commands, 5*cases)
 }
 
-// Every call does once what it says, though the answer to every fifth command or so is
-// lost: to any one, those to the registry too.
-func TestEveryCallHoldsWhenAnswersAreLost(t *testing.T) {
-	w := newWeather(t)
-	c := w.server.Client(t)
-	behind := redis.NewClient(&redis.Options{Addr: w.proxy.Addr(), MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 2 * time.Millisecond})
-	t.Cleanup(func() { _ = behind.Close() })
-	s := newStore(t, behind, &redisstore.Config{Retry: 10 * time.Second})
-	h := &hostile{t: t, rnd: rand.New(rand.NewPCG(3, 4)), c: c, s: s, names: hostileNames[:6], model: map[backends.Partition]*held{}, lossy: true}
-	cases := several(1000, 20_000)
-	for range cases {
-		if h.rnd.IntN(3) == 0 {
-			w.proxy.LoseReplies(1 + h.rnd.IntN(2))
-		}
-		h.act()
+// Two partitions share no key, nor do two sessions or prefixes; all keys of a partition
+// are in one slot; and the registry's keys are of none.
+func TestNoTwoShareAKey(t *testing.T) {
+	c := clientOf(t, miniredis.RunT(t).Addr())
+	s := newStore(t, c, nil)
+	slot := func(key string) string { // what a Cluster chooses the slot of a key by
+		_, rest, _ := strings.Cut(key, "{")
+		tag, _, _ := strings.Cut(rest, "}")
+		return tag
 	}
-	w.proxy.LoseReplies(0)
-	h.verify()
-	t.Logf("%d cases, %d answers lost", cases, w.proxy.Cuts())
-	require.Greater(t, w.proxy.Cuts(), cases/10)
+	share := func(a, b []string) bool {
+		return slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) })
+	}
+	name := rapid.OneOf(rapid.SampledFrom(hostileNames), rapid.StringOfN(rapid.RuneFrom([]rune("ab:{}%7Ds.é")), 1, 6, -1))
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(label string) backends.Partition {
+			return backends.Partition{Namespace: name.Draw(t, label+" namespace"), ID: name.Draw(t, label+" id"), Kind: rapid.SampledFrom(kinds).Draw(t, label+" kind")}
+		}
+		p, q := draw("one"), draw("other")
+		if rapid.Bool().Draw(t, "the same") {
+			q = p
+		}
+		session := rapid.OneOf(rapid.Just(""), name)
+		x, y := session.Draw(t, "one session"), session.Draw(t, "other session")
+		ofP, ofX, registry := s.KeysOf(p, x)
+		ofQ, ofY, others := s.KeysOf(q, y)
+		if p != q {
+			require.False(t, share(append(ofP, ofX...), append(ofQ, ofY...)), "%v %v", p, q)
+			require.NotEqual(t, redisstore.MemberOf(p), redisstore.MemberOf(q))
+		}
+		if p != q || x != y {
+			require.False(t, share(ofX, ofY), "%v %q %v %q", p, x, q, y)
+		}
+		require.False(t, share(ofP, ofX))
+		all := append(slices.Clone(ofP), ofX...)
+		for _, key := range all {
+			require.NotEmpty(t, slot(key))
+			require.Equal(t, slot(all[0]), slot(key))
+		}
+		require.False(t, share(all, registry))
+		if p.Namespace != q.Namespace {
+			require.False(t, share(registry[1:2], others[1:2]))
+		}
+		back, err := redisstore.ParseMember(redisstore.MemberOf(p))
+		require.NoError(t, err)
+		require.Equal(t, p, back)
+	})
+
+	seen := map[string]string{}
+	for _, prefix := range []string{"em", "em.", "e", "m", "em-n", "em.partitions", "EM", "em_"} {
+		s := newStore(t, c, &redisstore.Config{Prefix: prefix})
+		for _, ns := range []string{"n", "em", "partitions", "em:n", "namespaces"} {
+			keys, session, registry := s.KeysOf(backends.Partition{Namespace: ns, Kind: backends.PartitionUser, ID: "ann"}, "s")
+			for _, key := range slices.Concat(keys, session, registry) {
+				if owner, ok := seen[key]; ok {
+					require.Equal(t, prefix, owner, key)
+				}
+				seen[key] = prefix
+			}
+		}
+	}
 }

@@ -23,27 +23,23 @@ func (s *Store) named(member string) keys {
 	return keys{tag: "{" + s.config.Prefix + ":" + member + "}"}
 }
 
-func (k keys) meta() string    { return k.tag + ":meta" }
-func (k keys) records() string { return k.tag + ":rec" }
-func (k keys) vectors() string { return k.tag + ":vec" }
-func (k keys) changed() string { return k.tag + ":chg" }
-func (k keys) deleted() string { return k.tag + ":del" }
-func (k keys) history() string { return k.tag + ":his" }
-func (k keys) known() string   { return k.tag + ":idem" }
-func (k keys) knownAt() string { return k.tag + ":idemt" }
-func (k keys) tips() string    { return k.tag + ":tips" }
-func (k keys) near() string    { return k.tag + ":near" }
-func (k keys) nearState() string {
-	return k.tag + ":nearst"
-}
+func (k keys) meta() string     { return k.tag + ":meta" }
+func (k keys) records() string  { return k.tag + ":rec" }
+func (k keys) vectors() string  { return k.tag + ":vec" }
+func (k keys) changed() string  { return k.tag + ":chg" }
+func (k keys) deleted() string  { return k.tag + ":del" }
+func (k keys) history() string  { return k.tag + ":his" }
+func (k keys) known() string    { return k.tag + ":idem" }
+func (k keys) knownAt() string  { return k.tag + ":idemt" }
+func (k keys) tips() string     { return k.tag + ":tips" }
 func (k keys) sessions() string { return k.tag + ":sess" }
 func (k keys) pending() string  { return k.tag + ":pend" }
 func (k keys) born() string     { return k.tag + ":born" }
 
 // all names every key of the partition but those of its sessions.
 func (k keys) all() []string {
-	return []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.history(), k.known(), k.knownAt(), k.tips(),
-		k.near(), k.nearState(), k.sessions(), k.pending(), k.born()}
+	return []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.history(),
+		k.known(), k.knownAt(), k.tips(), k.sessions(), k.pending(), k.born()}
 }
 
 // sessionKeys names the keys of one session.
@@ -58,10 +54,17 @@ func (k sessionKeys) blobs() string { return k.stem + ":blobs" }
 
 func (k sessionKeys) all() []string { return []string{k.state(), k.log(), k.ids(), k.blobs()} }
 
+// withSession names what scripts need that write to one session.
+func (k keys) withSession(id string) []string {
+	return append(append([]string{k.meta()}, k.session(id).all()...), k.sessions(), k.pending(), k.born())
+}
+
 // The keys of the registry.
-func (s *Store) namespacesKey() string          { return s.config.Prefix + ":namespaces" }
-func (s *Store) partitionsKey(ns string) string { return s.config.Prefix + ":partitions:" + escape(ns) }
-func (s *Store) workKey() string                { return s.config.Prefix + ":work" }
+func (s *Store) namespacesKey() string { return s.config.Prefix + ":namespaces" }
+func (s *Store) workKey() string       { return s.config.Prefix + ":work" }
+
+// partitionsKey names the list of a namespace, which is escaped.
+func (s *Store) partitionsKey(ns string) string { return s.config.Prefix + ":partitions:" + ns }
 
 // member is how the registry names a partition: <ns>:<kind>:<id>.
 func member(p backends.Partition) string {

@@ -5,12 +5,18 @@ package redisstore
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // List implements [store.Sessions]. A list of all partitions goes from one to the
@@ -30,19 +36,44 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 	if err != nil {
 		return nil, err
 	}
-	out := &store.SessionPage{}
-	err = s.do(ctx, "list sessions", func() error {
+	return retry(ctx, s, "list sessions", func() (*store.SessionPage, error) {
 		l := &lister{Store: s, query: q, at: start}
-		if err := l.fill(ctx); err != nil {
-			return err
+		more, err := l.fill(ctx)
+		out := &store.SessionPage{Sessions: l.out}
+		if more {
+			out.Next = l.at.String()
 		}
-		out.Sessions, out.Next = l.out, l.at.String()
-		return nil
+		return out, err
 	})
-	if err != nil {
-		return nil, err
+}
+
+// listing is where a listing stands.
+type listing struct {
+	Started   bool         `json:"s,omitempty"`
+	Namespace string       `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
+	Member    string       `json:"m,omitempty"` // of a list of all partitions: the one that is being read
+	Left      plan.Numbers `json:"r,omitempty"` // sessions of that partition to come
+}
+
+// String returns the cursor.
+func (l listing) String() string {
+	text, _ := json.Marshal(l) // of strings and numbers: it cannot fail
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseListing(cursor string) (listing, error) {
+	var l listing
+	if cursor == "" {
+		return l, nil
 	}
-	return out, nil
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(text, &l)
+	}
+	if err != nil || !l.Started {
+		return l, fmt.Errorf("redisstore: list sessions: cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
+	}
+	return l, nil
 }
 
 // lister fills one page.
@@ -54,117 +85,96 @@ type lister struct {
 	out   []store.Session
 }
 
-func (l *lister) fill(ctx context.Context) error {
-	p, err := l.current(ctx)
-	for ; err == nil && p != nil; p, err = l.next(ctx) {
-		if err := l.partition(ctx, *p); err != nil {
-			return err
+// fill reads one page, and reports whether there may be another.
+func (l *lister) fill(ctx context.Context) (more bool, err error) {
+	size := l.query.Page.Size()
+	for len(l.out) < size {
+		for len(l.at.Left) == 0 {
+			if more, err = l.next(ctx); !more || err != nil {
+				return false, err
+			}
 		}
-		if len(l.out) == l.query.Page.Size() && len(l.at.Rest) > 0 {
-			return nil
-		}
-		if len(l.out) == l.query.Page.Size() && l.query.Partition == nil {
-			return nil // the next page begins with another partition
+		if err := l.take(ctx, min(size-len(l.out), len(l.at.Left))); err != nil {
+			return false, err
 		}
 	}
-	l.at.Done = err == nil
-	return err
+	return l.query.Partition == nil || len(l.at.Left) > 0, nil
 }
 
-// current returns the partition that the page begins with.
-func (l *lister) current(ctx context.Context) (*backends.Partition, error) {
-	if l.at.Started && len(l.at.Rest) == 0 {
-		return l.next(ctx)
-	}
+// next goes to the next partition, and fixes which of its sessions the listing has.
+// It returns false after the last partition.
+func (l *lister) next(ctx context.Context) (bool, error) {
 	if l.query.Partition != nil {
-		return l.query.Partition, l.begin(ctx, *l.query.Partition)
+		if l.at.Started {
+			return false, nil
+		}
+		l.at.Started = true
+		return true, l.begin(ctx, l.keys(*l.query.Partition))
 	}
-	if !l.at.Started {
-		return l.next(ctx)
-	}
-	p, err := parseMember(l.at.Member)
-	return &p, err
-}
-
-// next returns the partition after the current one, with its sessions in Rest;
-// nil after the last.
-func (l *lister) next(ctx context.Context) (*backends.Partition, error) {
 	l.at.Started = true
-	if l.query.Partition != nil {
-		return nil, nil
-	}
-	for {
-		p, err := l.nextRegistered(ctx)
-		if p == nil || err != nil {
-			return nil, err
+	for len(l.ahead) == 0 {
+		names, err := l.nextNames(ctx)
+		if len(names) == 0 || err != nil {
+			return false, err
 		}
-		l.at.Rest = nil
-		if err := l.begin(ctx, *p); err != nil || len(l.at.Rest) > 0 {
-			return p, err
+		if l.ahead, err = l.busy(ctx, names); err != nil {
+			return false, err
 		}
+		l.at.Member = names[len(names)-1]
 	}
+	l.at.Member, l.ahead = l.ahead[0], l.ahead[1:]
+	return true, l.begin(ctx, l.named(l.at.Member))
 }
 
-// index names the key that lists the sessions asked for.
-func (l *lister) index(k keys) string {
+// listKey names the key that lists the sessions asked for.
+func (l *lister) listKey(k keys) string {
 	if l.query.Pending {
 		return k.pending()
 	}
 	return k.sessions()
 }
 
-// begin reads which sessions of the partition the listing has.
-func (l *lister) begin(ctx context.Context, p backends.Partition) error {
-	if l.at.Started && len(l.at.Rest) > 0 {
-		return nil
+// begin reads which sessions of a partition the listing has.
+func (l *lister) begin(ctx context.Context, k keys) error {
+	ids, err := l.client.ZRange(ctx, l.listKey(k), 0, -1).Result()
+	if err != nil {
+		return err
 	}
-	l.at.Started = true
-	k := l.keys(p)
-	ids, err := l.client.ZRange(ctx, l.index(k), 0, -1).Result()
-	for err == nil && len(ids) > 0 {
-		some := ids[:min(len(ids), hmgetChunk)]
-		ids = ids[len(some):]
-		var born []float64
-		born, err = l.client.ZMScore(ctx, k.born(), some...).Result()
-		for _, n := range born {
-			if n > 0 { // 0: deleted just now
-				l.at.Rest = append(l.at.Rest, int64(n))
-			}
-		}
-	}
-	return err
-}
-
-// partition adds sessions of Rest to the page.
-func (l *lister) partition(ctx context.Context, p backends.Partition) error {
-	k := l.keys(p)
-	for room := l.query.Page.Size() - len(l.out); room > 0 && len(l.at.Rest) > 0; room = l.query.Page.Size() - len(l.out) {
-		some := l.at.Rest[:min(room, len(l.at.Rest))]
-		names := make([]*redis.StringSliceCmd, len(some))
-		err := l.pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i, n := range some {
-				at := strconv.FormatInt(n, 10)
-				names[i] = pipe.ZRangeByScore(ctx, k.born(), &redis.ZRangeBy{Min: at, Max: at})
-			}
-			return nil
-		})
+	for some := range slices.Chunk(ids, hmgetChunk) {
+		born, err := l.client.ZMScore(ctx, k.born(), some...).Result()
 		if err != nil {
 			return err
 		}
-		var ids []string
-		for _, name := range names {
-			ids = append(ids, name.Val()...)
+		for _, n := range born {
+			if n > 0 { // 0: deleted just now
+				l.at.Left = append(l.at.Left, int64(n))
+			}
 		}
-		if err := l.add(ctx, p, ids); err != nil {
-			return err
-		}
-		l.at.Rest = l.at.Rest[len(some):]
 	}
 	return nil
 }
 
-// add appends the sessions that are there and still match.
-func (l *lister) add(ctx context.Context, p backends.Partition, ids []string) error {
+// take moves the next n sessions from Left to the page, those that exist and still
+// match.
+func (l *lister) take(ctx context.Context, n int) error {
+	p, err := l.partition()
+	if err != nil {
+		return err
+	}
+	names := make([]*redis.StringSliceCmd, n)
+	err = l.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for i, number := range l.at.Left[:n] {
+			at := strconv.FormatInt(number, 10)
+			names[i] = pipe.ZRangeByScore(ctx, l.keys(p).born(), &redis.ZRangeBy{Min: at, Max: at})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, name := range names {
+		ids = append(ids, name.Val()...)
+	}
 	states, err := l.states(ctx, p, ids)
 	if err != nil {
 		return err
@@ -178,21 +188,18 @@ func (l *lister) add(ctx context.Context, p backends.Partition, ids []string) er
 			l.out = append(l.out, st.Session)
 		}
 	}
-	if len(gone) > 0 {
-		l.sweep(ctx, p, gone)
+	if len(gone) > 0 { // if this fails the next listing meets them again
+		_, _ = l.checkSessions(ctx, p, gone, true)
 	}
+	l.at.Left = l.at.Left[n:]
 	return nil
 }
 
-// sweep takes sessions off the indexes that the server removed when their time was
-// over. If it fails the next listing meets them again.
-func (l *lister) sweep(ctx context.Context, p backends.Partition, ids []string) {
-	k := l.keys(p)
-	keys, args := []string{k.sessions(), k.pending(), k.born()}, make([]any, len(ids))
-	for i, id := range ids {
-		keys, args[i] = append(keys, k.session(id).state(), k.session(id).blobs()), id
+func (l *lister) partition() (backends.Partition, error) {
+	if l.query.Partition != nil {
+		return *l.query.Partition, nil
 	}
-	_, _ = l.write(ctx, goneScript, keys, args...)
+	return parseMember(l.at.Member)
 }
 
 // states reads the states of sessions with one round trip, nil for those that do
@@ -201,11 +208,10 @@ func (l *lister) sweep(ctx context.Context, p backends.Partition, ids []string) 
 // the others from being learnt from.
 func (l *lister) states(ctx context.Context, p backends.Partition, ids []string) ([]*session, error) {
 	answers := make([]*redis.MapStringStringCmd, len(ids))
-	err := l.pipelined(ctx, func(pipe redis.Pipeliner) error {
+	err := l.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
 			answers[i] = pipe.HGetAll(ctx, l.keys(p).session(id).state())
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -218,9 +224,67 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 		case err != nil && l.query.Partition != nil:
 			return nil, err
 		case err != nil:
-			l.config.Logger.ErrorContext(ctx, "redisstore: a session is left out of a list: run Verify", "partition", p.String(), "session", id, "error", err)
+			l.config.Logger.ErrorContext(ctx, "redisstore: a session cannot be read and is left out of a list",
+				"partition", p.String(), "session", id, "error", err)
 		case found != nil && !found.expired(now):
 			out[i] = found
+		}
+	}
+	return out, nil
+}
+
+// listAhead is how many partitions are looked at with one round trip.
+const listAhead = 128
+
+// nextNames reads the names of the next partitions: in the work queue or, namespace
+// by namespace, in all lists.
+func (l *lister) nextNames(ctx context.Context) ([]string, error) {
+	if l.query.Pending {
+		return l.lex(ctx, l.workKey(), l.at.Member, listAhead)
+	}
+	for {
+		if l.at.Namespace != "" {
+			_, after, _ := strings.Cut(l.at.Member, ":")
+			names, err := l.lex(ctx, l.partitionsKey(l.at.Namespace), after, listAhead)
+			for i := range names {
+				names[i] = l.at.Namespace + ":" + names[i]
+			}
+			if len(names) > 0 || err != nil {
+				return names, err
+			}
+		}
+		spaces, err := l.lex(ctx, l.namespacesKey(), l.at.Namespace, 1)
+		if len(spaces) == 0 || err != nil {
+			return nil, err
+		}
+		l.at.Namespace, l.at.Member = spaces[0], ""
+	}
+}
+
+// busy returns those of the partitions that have sessions to list. Those that have
+// long been without work are taken off the work queue.
+func (l *lister) busy(ctx context.Context, names []string) ([]string, error) {
+	counts, since := make([]*redis.IntCmd, len(names)), make([]*redis.StringCmd, len(names))
+	err := l.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for i, name := range names {
+			k := l.named(name)
+			counts[i], since[i] = pipe.ZCard(ctx, l.listKey(k)), pipe.HGet(ctx, k.meta(), "work")
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	limit := micros(l.now().Add(-idle))
+	var out []string
+	for i, name := range names {
+		if counts[i].Val() > 0 {
+			out = append(out, name)
+			continue
+		}
+		if entered, _ := since[i].Int64(); l.query.Pending && entered <= limit {
+			if err := l.retire(ctx, name, limit); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return out, nil

@@ -24,43 +24,37 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: partitions: cursor %q: %w: not one of this store", page.Cursor, backends.ErrInvalid)
 	}
-	var out *store.PartitionPage
-	err = s.do(ctx, "partitions of "+namespace, func() (err error) {
-		out, err = s.partitionPage(ctx, namespace, string(after), page.Size())
-		return err
+	return retry(ctx, s, "partitions of "+namespace, func() (*store.PartitionPage, error) {
+		return s.partitionPage(ctx, namespace, string(after), page.Size())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 func (s *Store) partitionPage(ctx context.Context, namespace, after string, size int) (*store.PartitionPage, error) {
 	out := &store.PartitionPage{}
 	for {
-		names, err := s.lex(ctx, s.partitionsKey(namespace), after, size+1)
+		names, err := s.lex(ctx, s.partitionsKey(escape(namespace)), after, size+1)
 		if err != nil {
 			return nil, err
 		}
-		all, err := parseLocals(namespace, names)
-		if err != nil {
-			return nil, err
+		all := make([]backends.Partition, len(names))
+		for i, name := range names {
+			if all[i], err = parseLocal(namespace, name); err != nil {
+				return nil, err
+			}
 		}
 		holds, err := s.hold(ctx, all)
 		if err != nil {
 			return nil, err
 		}
 		for i, p := range all {
-			if !holds[i] {
-				after = names[i]
-				continue
-			}
-			if len(out.Partitions) == size { // one more than asked for: there is a next page
+			if holds[i] && len(out.Partitions) == size { // one more than asked for: there is a next page
 				out.Next = base64.RawURLEncoding.EncodeToString([]byte(after))
 				return out, nil
 			}
+			if holds[i] {
+				out.Partitions = append(out.Partitions, p)
+			}
 			after = names[i]
-			out.Partitions = append(out.Partitions, p)
 		}
 		if len(names) <= size {
 			return out, nil
@@ -68,46 +62,22 @@ func (s *Store) partitionPage(ctx context.Context, namespace, after string, size
 	}
 }
 
-func parseLocals(namespace string, names []string) ([]backends.Partition, error) {
-	out := make([]backends.Partition, len(names))
-	for i, name := range names {
-		p, err := parseLocal(namespace, name)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = p
-	}
-	return out, nil
-}
-
-// lex reads the members of a registry key that come after one.
-func (s *Store) lex(ctx context.Context, key, after string, limit int) ([]string, error) {
-	low := "-"
-	if after != "" {
-		low = "(" + after
-	}
-	return s.client.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: low, Max: "+", Count: int64(limit)}).Result()
-}
-
 // hold reports which partitions hold something: a memory or the history of one, a
 // session that is not expired, a blob without a session.
 func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, error) {
-	histories := make([]*redis.IntCmd, len(all))
-	born := make([]*redis.StringSliceCmd, len(all))
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
+	memories, born := make([]*redis.IntCmd, len(all)), make([]*redis.StringSliceCmd, len(all))
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, p := range all {
 			k := s.keys(p)
-			histories[i] = pipe.Exists(ctx, k.history(), k.changed())
-			born[i] = pipe.ZRange(ctx, k.born(), 0, -1)
+			memories[i], born[i] = pipe.Exists(ctx, k.history(), k.changed()), pipe.ZRange(ctx, k.born(), 0, -1)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := make([]bool, len(all))
 	for i, p := range all {
-		if out[i] = histories[i].Val() > 0; !out[i] && len(born[i].Val()) > 0 {
+		if out[i] = memories[i].Val() > 0; !out[i] {
 			if out[i], err = s.holdsSession(ctx, p, born[i].Val()); err != nil {
 				return nil, err
 			}
@@ -117,15 +87,12 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 }
 
 func (s *Store) holdsSession(ctx context.Context, p backends.Partition, ids []string) (bool, error) {
-	ends := make([]*redis.StringCmd, len(ids))
-	there := make([]*redis.IntCmd, len(ids))
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
+	ends, exist := make([]*redis.StringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
 			k := s.keys(p).session(id)
-			ends[i] = pipe.HGet(ctx, k.state(), "expires")
-			there[i] = pipe.Exists(ctx, k.state(), k.blobs())
+			ends[i], exist[i] = pipe.HGet(ctx, k.state(), "expires"), pipe.Exists(ctx, k.state(), k.blobs())
 		}
-		return nil
 	})
 	if err != nil {
 		return false, err
@@ -135,9 +102,63 @@ func (s *Store) holdsSession(ctx context.Context, p backends.Partition, ids []st
 		if err != nil {
 			return false, err
 		}
-		if !gone && there[i].Val() > 0 {
+		if !gone && exist[i].Val() > 0 {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// dropChunk is how many sessions one script erases.
+const dropChunk = 1000
+
+// Drop implements [store.Records]. A partition of more than a thousand sessions is
+// dropped in steps; its memories go with the last. When the answer to a step was
+// lost and the step is repeated, the count lacks what went with it; the partition
+// is gone all the same.
+func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
+	if err := checkNames(p, ""); err != nil {
+		return store.DropCount{}, err
+	}
+	var out store.DropCount
+	err := s.do(ctx, "drop "+p.String(), func() error {
+		for done := false; !done; {
+			ids, err := s.client.ZRange(ctx, s.keys(p).born(), 0, dropChunk-1).Result()
+			if err != nil {
+				return err
+			}
+			var n store.DropCount
+			if n, done, err = s.erase(ctx, p, "all", ids...); err != nil {
+				return err
+			}
+			out.Records, out.Sessions = out.Records+n.Records, out.Sessions+n.Sessions
+			out.Messages, out.Blobs = out.Messages+n.Messages, out.Blobs+n.Blobs
+		}
+		return s.unregister(ctx, p)
+	})
+	return out, err
+}
+
+// erase erases sessions. With what "all" it erases the partition too if they were the
+// last, and reports whether they were.
+func (s *Store) erase(ctx context.Context, p backends.Partition, what string, ids ...string) (n store.DropCount, last bool, err error) {
+	k := s.keys(p)
+	keys, args := k.all(), []any{micros(s.now()), what}
+	for _, id := range ids {
+		keys, args = append(keys, k.session(id).all()...), append(args, id)
+	}
+	reply, err := s.write(ctx, eraseScript, keys, args...)
+	if err != nil {
+		return n, false, err
+	}
+	answer, _ := reply.([]any)
+	if len(answer) != 5 {
+		return n, false, badAnswer(reply)
+	}
+	counts, err := numbers(answer[1:])
+	if err != nil {
+		return n, false, err
+	}
+	n = store.DropCount{Records: int(counts[0]), Sessions: int(counts[1]), Messages: int(counts[2]), Blobs: int(counts[3])}
+	return n, answer[0] == "ok", nil
 }

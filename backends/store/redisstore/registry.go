@@ -12,38 +12,44 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// announced runs write, which returns false when the partition must be in the
+// registered runs write, which returns false when the partition must be in the
 // registry first. The registry is of other slots, so that the two cannot be one
 // script: the entry is made before, so that nothing is stored that no listing
 // finds, and once more after, because a Drop of the partition may have removed it
 // in between (and looks, after removing it, whether the partition is back).
-func (s *Store) announced(ctx context.Context, p backends.Partition, write func(inc string) (bool, error)) error {
+func (s *Store) registered(ctx context.Context, p backends.Partition, write func(inc string) (bool, error)) error {
 	done, err := write("")
 	if done || err != nil {
 		return err
 	}
-	if err := s.enter(ctx, p); err != nil {
+	if err := s.register(ctx, p); err != nil {
 		return err
 	}
 	if _, err := write(newNonce()); err != nil {
 		return err
 	}
-	return s.enter(ctx, p)
+	return s.register(ctx, p)
 }
 
-// enter puts the partition into the lists of the registry.
-func (s *Store) enter(ctx context.Context, p backends.Partition) error {
-	lists := [][2]string{{s.namespacesKey(), escape(p.Namespace)}, {s.partitionsKey(p.Namespace), local(p)}, {s.workKey(), member(p)}}
+// entry is one of a partition in a list of the registry.
+type entry struct{ key, member string }
+
+func (s *Store) entries(p backends.Partition) []entry {
+	namespace := escape(p.Namespace)
+	return []entry{{s.namespacesKey(), namespace}, {s.partitionsKey(namespace), local(p)}, {s.workKey(), member(p)}}
+}
+
+// register enters the partition in the lists of the registry.
+func (s *Store) register(ctx context.Context, p backends.Partition) error {
 	if s.config.Replicas == 0 {
-		return s.pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for _, l := range lists {
-				pipe.ZAdd(ctx, l[0], redis.Z{Member: l[1]})
+		return s.pipelined(ctx, func(pipe redis.Pipeliner) {
+			for _, e := range s.entries(p) {
+				pipe.ZAdd(ctx, e.key, redis.Z{Member: e.member})
 			}
-			return nil
 		})
 	}
-	for _, l := range lists { // on a Cluster, of three masters, each of which may fail
-		err := s.confirmed(ctx, l[0], func(pipe redis.Pipeliner) redis.Cmder { return pipe.ZAdd(ctx, l[0], redis.Z{Member: l[1]}) })
+	for _, e := range s.entries(p) { // on a Cluster, of three masters, each of which may fail
+		err := s.confirmed(ctx, e.key, func(pipe redis.Pipeliner) redis.Cmder { return pipe.ZAdd(ctx, e.key, redis.Z{Member: e.member}) })
 		if err != nil {
 			return err
 		}
@@ -51,32 +57,32 @@ func (s *Store) enter(ctx context.Context, p backends.Partition) error {
 	return nil
 }
 
-// leave takes a dropped partition off the lists, unless it is back.
-func (s *Store) leave(ctx context.Context, p backends.Partition) error {
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.ZRem(ctx, s.partitionsKey(p.Namespace), local(p))
-		pipe.ZRem(ctx, s.workKey(), member(p))
-		return nil
+// unregister takes a dropped partition off the lists, unless it is back.
+func (s *Store) unregister(ctx context.Context, p backends.Partition) error {
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for _, e := range s.entries(p)[1:] {
+			pipe.ZRem(ctx, e.key, e.member)
+		}
 	})
 	if err != nil {
 		return err
 	}
 	n, err := s.client.Exists(ctx, s.keys(p).meta()).Result()
 	if err == nil && n > 0 {
-		err = s.enter(ctx, p)
+		err = s.register(ctx, p)
 	}
 	return err
 }
 
-// idle is how long a partition without pending messages stays in the list of work.
-// Entering it takes two round trips, and whoever talks will soon talk again.
+// idle is how long a partition without pending messages stays in the work queue.
+// Entering it takes two round trips, and a user who talks will soon talk again.
 const idle = 10 * time.Minute
 
-// rest takes a partition off the list of work if nothing is pending there and it
+// retire takes a partition off the work queue if nothing is pending there and it
 // was entered before a time, in microseconds.
-func (s *Store) rest(ctx context.Context, name string, before int64) error {
+func (s *Store) retire(ctx context.Context, name string, before int64) error {
 	k := s.named(name)
-	done, err := s.write(ctx, restScript, []string{k.meta(), k.pending()}, before)
+	done, err := s.write(ctx, idleScript, []string{k.meta(), k.pending()}, before)
 	if err != nil || done != int64(1) {
 		return err
 	}
@@ -88,4 +94,13 @@ func (s *Store) rest(ctx context.Context, name string, before int64) error {
 		err = s.client.ZAdd(ctx, s.workKey(), redis.Z{Member: name}).Err()
 	}
 	return err
+}
+
+// lex reads the members of a list of the registry that come after one.
+func (s *Store) lex(ctx context.Context, key, after string, limit int) ([]string, error) {
+	low := "-"
+	if after != "" {
+		low = "(" + after
+	}
+	return s.client.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: low, Max: "+", Count: int64(limit)}).Result()
 }

@@ -5,45 +5,42 @@ package redisstore
 
 import (
 	"context"
-	_ "embed" // the scripts are files
+	"embed"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/plan"
 )
+
+//go:embed lua/*.lua
+var sources embed.FS
 
 // Every write is one of these scripts. Each declares all its keys, which are of
 // one partition.
 var (
-	//go:embed lua/append.lua
-	appendSource string
-	//go:embed lua/blob.lua
-	blobSource string
-	//go:embed lua/changes.lua
-	changesSource string
-	//go:embed lua/commit.lua
-	commitSource string
-	//go:embed lua/delete.lua
-	deleteSource string
-	//go:embed lua/drop.lua
-	dropSource string
-	//go:embed lua/probe.lua
-	probeSource string
-	//go:embed lua/gone.lua
-	goneSource string
-	//go:embed lua/rest.lua
-	restSource string
-	//go:embed lua/sizes.lua
-	sizesSource string
-
-	appendScript  = redis.NewScript(appendSource)
-	blobScript    = redis.NewScript(blobSource)
-	changesScript = redis.NewScript(changesSource)
-	commitScript  = redis.NewScript(commitSource)
-	deleteScript  = redis.NewScript(deleteSource)
-	dropScript    = redis.NewScript(dropSource)
-	goneScript    = redis.NewScript(goneSource)
-	restScript    = redis.NewScript(restSource)
-	sizesScript   = redis.NewScript(sizesSource)
+	appendScript        = newScript("append")
+	blobScript          = newScript("blob")
+	changesScript       = newScript("changes")
+	checkRecordsScript  = newScript("check_records")
+	checkSessionsScript = newScript("check_sessions")
+	commitScript        = newScript("commit")
+	eraseScript         = newScript("erase")
+	idleScript          = newScript("idle")
+	probeScript         = newScript("probe")
 )
+
+func newScript(name string) *redis.Script {
+	source, _ := sources.ReadFile("lua/" + name + ".lua") // embedded: it cannot fail
+	return redis.NewScript(string(source))
+}
+
+// unregistered is what scripts answer when the partition must be entered in the
+// registry first.
+const unregistered = "unregistered"
 
 // write runs a script that writes, and waits for replicas if so configured.
 func (s *Store) write(ctx context.Context, script *redis.Script, keys []string, args ...any) (any, error) {
@@ -51,17 +48,17 @@ func (s *Store) write(ctx context.Context, script *redis.Script, keys []string, 
 		return script.Run(ctx, s.client, keys, args...).Result()
 	}
 	out, err := s.writeAndWait(ctx, script, keys, args)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		node, merr := s.master(ctx, keys[0])
-		if merr != nil {
-			return nil, merr
-		}
-		if err := script.Load(ctx, node).Err(); err != nil {
-			return nil, err
-		}
-		out, err = s.writeAndWait(ctx, script, keys, args)
+	if !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return out, err
 	}
-	return out, err
+	node, err := s.master(ctx, keys[0])
+	if err != nil {
+		return nil, err
+	}
+	if err := script.Load(ctx, node).Err(); err != nil {
+		return nil, err
+	}
+	return s.writeAndWait(ctx, script, keys, args)
 }
 
 func (s *Store) writeAndWait(ctx context.Context, script *redis.Script, keys []string, args []any) (any, error) {
@@ -76,17 +73,82 @@ func (s *Store) writeAndWait(ctx context.Context, script *redis.Script, keys []s
 	return written.Result()
 }
 
-// master returns the client of the node that the key's slot is written on.
-func (s *Store) master(ctx context.Context, key string) (redis.Cmdable, error) {
-	if c, ok := s.client.(*redis.ClusterClient); ok {
-		return c.MasterForKey(ctx, key)
+// confirmed sends one write to the node of a key, and waits until as many replicas
+// as are configured have it.
+//
+// WAIT answers for what its own connection wrote before. A repeat finds the write
+// done, perhaps by another connection, and would wait for nothing; hence a mark that
+// is written each time, to a key of the same slot that ends at once. What has the
+// mark has all that the node wrote before it.
+func (s *Store) confirmed(ctx context.Context, key string, send func(redis.Pipeliner) redis.Cmder) error {
+	node, err := s.master(ctx, key)
+	if err != nil {
+		return err
 	}
-	return s.client, nil
+	pipe := node.Pipeline()
+	mark := pipe.Set(ctx, markKey(key), "", time.Millisecond)
+	sent := send(pipe)
+	waited := pipe.Do(ctx, "WAIT", s.config.Replicas, s.config.ReplicaTimeout.Milliseconds())
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for _, cmd := range []redis.Cmder{sent, mark, waited} {
+		if err := cmd.Err(); err != nil {
+			return err
+		}
+	}
+	n, err := waited.Int()
+	if err == nil && n < s.config.Replicas {
+		return fmt.Errorf("%w: written, but %d of %d replicas confirmed it within %s: a failover may lose it: repeat the call",
+			backends.ErrUnavailable, n, s.config.Replicas, s.config.ReplicaTimeout)
+	}
+	return err
 }
 
-// refreshTopology makes a client of a cluster look again at who has which slot.
-func (s *Store) refreshTopology(ctx context.Context, err error) {
-	if c, ok := s.client.(*redis.ClusterClient); ok && (redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "READONLY") || isNetwork(err)) {
-		c.ReloadState(ctx)
+// confirm waits until the replicas have what the node of a key has written.
+func (s *Store) confirm(ctx context.Context, key string) error {
+	if s.config.Replicas == 0 {
+		return nil
 	}
+	return s.confirmed(ctx, key, func(redis.Pipeliner) redis.Cmder { return &redis.Cmd{} })
+}
+
+// markKey names a key of the same slot as another.
+func markKey(key string) string {
+	if tag, _, ok := strings.Cut(key, "}"); ok {
+		return tag + "}:wait"
+	}
+	return "{" + key + "}:wait"
+}
+
+// arguments collects those of a script.
+type arguments struct {
+	list []any
+	err  error // the first
+}
+
+func (a *arguments) add(values ...any) { a.list = append(a.list, values...) }
+
+func (a *arguments) json(what string, v any) {
+	text, err := plan.Encode(what, v)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	a.add(text)
+}
+
+// time adds a time as it is read back. One that has no such form, as in a year above
+// 9999, is ErrInvalid.
+func (a *arguments) time(what string, t time.Time) {
+	text, err := t.MarshalText()
+	if err != nil && a.err == nil {
+		a.err = fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
+	}
+	a.add(text)
+}
+
+// flag is how scripts get a condition.
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
 }

@@ -7,7 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/url"
+	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -17,22 +20,94 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
+// Config configures a [Store]. It is copied by [New].
+type Config struct {
+	// Prefix begins every key. Letters, digits, dots, dashes and underscores.
+	// Optional. Defaults to "em".
+	Prefix string
+
+	// Clock is the time by which leases and sessions end. Processes that share a
+	// server should agree on it within a second; what is stored stays right even if
+	// they do not, since a lease is guarded by its fencing token. Optional. Defaults
+	// to backends.SystemClock.
+	Clock backends.Clock
+
+	// Retry is how long a call is retried that failed for a transient reason: a
+	// connection that broke, a failover, a slot that moves, a server that loads its
+	// data. The context ends it earlier. Optional. Defaults to 2 seconds; negative
+	// is not at all.
+	Retry time.Duration
+
+	// Replicas is how many replicas must confirm a write before it returns, and
+	// ReplicaTimeout how long they may take. A write that too few confirm is
+	// ErrUnavailable although the master has it; repeating it is harmless, and waits
+	// again. The time must be shorter than the client's ReadTimeout (3 seconds).
+	// Optional. Defaults to 0 replicas and one second.
+	Replicas       int
+	ReplicaTimeout time.Duration
+
+	// Logger gets warnings about the server. Optional. Defaults to slog.Default.
+	Logger *slog.Logger
+}
+
+const (
+	defaultPrefix         = "em"
+	defaultRetry          = 2 * time.Second
+	defaultReplicaTimeout = time.Second
+)
+
+var legalPrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// withDefaults returns a checked copy with its defaults filled in.
+func (c *Config) withDefaults() (Config, error) {
+	var out Config
+	if c != nil {
+		out = *c
+	}
+	if out.Prefix == "" {
+		out.Prefix = defaultPrefix
+	}
+	if out.Clock == nil {
+		out.Clock = backends.SystemClock
+	}
+	if out.Retry == 0 {
+		out.Retry = defaultRetry
+	}
+	if out.ReplicaTimeout == 0 {
+		out.ReplicaTimeout = defaultReplicaTimeout
+	}
+	if out.Logger == nil {
+		out.Logger = slog.Default()
+	}
+	switch {
+	case !legalPrefix.MatchString(out.Prefix):
+		return out, fmt.Errorf("redisstore: prefix %q: %w: up to 64 letters, digits, dots, dashes and underscores",
+			out.Prefix, backends.ErrInvalid)
+	case out.Replicas < 0 || out.ReplicaTimeout < 0:
+		return out, fmt.Errorf("redisstore: %d replicas within %s: %w: not below zero",
+			out.Replicas, out.ReplicaTimeout, backends.ErrInvalid)
+	}
+	return out, nil
+}
+
 // Store is a [store.Store] in Redis. It is safe for concurrent use, and any
 // number of processes may have one on the same server.
 type Store struct {
 	client redis.UniversalClient
 	config Config
 	server serverInfo
-	owned  bool // the client is ours to close
+	owned  bool // the client is closed with the store
 	closed atomic.Bool
-	builds builds // indexes that are built in the background
 }
 
 var _ store.Store = (*Store)(nil)
 
-// New returns a store on a client, after a look at the server: what is missing
-// there is said in one error, what is dangerous is logged. A nil cfg means the
+// New returns a store on a client, after a look at the server: everything that is
+// missing there is in one error, what is dangerous is logged. A nil cfg means the
 // defaults. The client stays the caller's: Close leaves it open.
+//
+// The error is ErrInvalid for a configuration, client or server of a kind that cannot
+// be used, and ErrUnavailable for a server that cannot be reached or refuses.
 func New(ctx context.Context, client redis.UniversalClient, cfg *Config) (*Store, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -43,18 +118,84 @@ func New(ctx context.Context, client redis.UniversalClient, cfg *Config) (*Store
 	}
 	prepareDecoder()
 	s := &Store{client: client, config: c}
-	if err := s.check(ctx); err != nil {
+	if err := s.probe(ctx); err != nil {
 		return nil, fmt.Errorf("redisstore: the server cannot be used: %w", err)
 	}
 	return s, nil
 }
 
-// Close ends the store, and what it builds in the background: calls after it are
-// ErrUnavailable. A client that was given to New stays open.
+// Open connects to the server of a URL and returns a store on it, as [New] does;
+// Close ends the connections. The URL is one of go-redis:
+//
+//	redis://user:password@host:6379/0                         one server
+//	rediss://host:6380                                        the same over TLS
+//	unix://user:password@/path/to/socket?db=0                 the same over a socket
+//	redis://host:6379?cluster=true&addr=host2:6379            a Cluster
+//	redis://sentinel:26379?master_name=mymaster&addr=host2:26379   a master found by Sentinels
+//
+// Other options of go-redis go into the query: pool_size, read_timeout and so on.
+func Open(ctx context.Context, address string, cfg *Config) (*Store, error) {
+	client, err := dial(address)
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: open: %w: want a URL such as redis://localhost:6379/0: %w", backends.ErrInvalid, err)
+	}
+	s, err := New(ctx, client, cfg)
+	if err != nil {
+		_ = client.Close() // the error that matters is the other
+		return nil, err
+	}
+	s.owned = true
+	return s, nil
+}
+
+// dial makes the client that the URL asks for. It does not connect yet. Deadlines of
+// contexts count, or a server that does not answer would outlast them.
+func dial(address string) (redis.UniversalClient, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, withoutPassword(err)
+	}
+	query := u.Query()
+	cluster := query.Get("cluster") == "true"
+	query.Del("cluster")
+	u.RawQuery = query.Encode()
+	switch {
+	case cluster:
+		o, err := redis.ParseClusterURL(u.String())
+		if err != nil {
+			return nil, err
+		}
+		o.ContextTimeoutEnabled = true
+		return redis.NewClusterClient(o), nil
+	case query.Has("master_name"):
+		o, err := redis.ParseFailoverURL(u.String())
+		if err != nil {
+			return nil, err
+		}
+		o.ContextTimeoutEnabled = true
+		return redis.NewFailoverClient(o), nil
+	}
+	o, err := redis.ParseURL(u.String())
+	if err != nil {
+		return nil, err
+	}
+	o.ContextTimeoutEnabled = true
+	return redis.NewClient(o), nil
+}
+
+// withoutPassword drops the URL, which may hold a password, from an error of
+// parsing it.
+func withoutPassword(err error) error {
+	if e, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it bare
+		return e.Err
+	}
+	return err
+}
+
+// Close ends the store: calls after it are ErrUnavailable. A client that was given
+// to New stays open.
 func (s *Store) Close() error {
-	first := !s.closed.Swap(true)
-	s.builds.stop()
-	if !first || !s.owned {
+	if s.closed.Swap(true) || !s.owned {
 		return nil
 	}
 	if err := s.client.Close(); err != nil && !errors.Is(err, net.ErrClosed) { // a failover closes connections first
@@ -64,50 +205,3 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) now() time.Time { return s.config.Clock() }
-
-// firstPause and longestPause bound the time between two tries of a call.
-const (
-	firstPause   = 5 * time.Millisecond
-	longestPause = 250 * time.Millisecond
-)
-
-// do calls f, again for as long as Config.Retry if it fails for a passing reason.
-// All that f does may be done twice.
-func (s *Store) do(ctx context.Context, doing string, f func() error) error {
-	if s.closed.Load() {
-		return fmt.Errorf("redisstore: %s: %w: the store is closed", doing, backends.ErrUnavailable)
-	}
-	limit := time.NewTimer(s.config.Retry) // of the tries too: each may wait long for an answer
-	defer limit.Stop()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := f()
-		if err == nil || !passing(err) || s.config.Retry < 0 || over(limit) || ctx.Err() != nil {
-			return describe(doing, err, ctx)
-		}
-		s.refreshTopology(ctx, err)
-		if !sleep(ctx, pause) {
-			return describe(doing, err, ctx)
-		}
-	}
-}
-
-func over(t *time.Timer) bool {
-	select {
-	case <-t.C:
-		return true
-	default:
-		return false
-	}
-}
-
-// sleep waits, and reports whether it was not cut short.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}

@@ -1,15 +1,16 @@
--- Adds messages to a session, each once, and creates the session if need be.
--- ARGV: session id, now (microseconds), now (text), life (microseconds, 0: no
--- change), end of life (text), "announced" or "", a number for the partition,
--- the state of a new session (JSON), "1" if there is nothing to learn from the
--- messages or "", then for each message: id, tokens, JSON.
--- Returns the session's fields, or the word "announce": the partition must be
--- entered in the registry first.
+-- Appends messages to a session, each once, and creates the session if need be.
+-- ARGV: session id, now (microseconds), now (text), time to live (microseconds, 0: no
+-- change), its end (text), a nonce for a partition that is registered now or "", the
+-- state of a new session (JSON), "1" if there is nothing to learn from the messages
+-- or "", then for each message: id, tokens, JSON.
+-- Returns the session's fields, or "unregistered": the partition must be entered in
+-- the registry first.
 local meta, st, log, ids, blobs, sess, pend, born = unpack(KEYS)
 local sid, now, life = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
+local function int(n) return string.format('%.0f', n) end
 if redis.call('HEXISTS', meta, 'work') == 0 then
-  if ARGV[6] == '' then return 'announce' end
-  redis.call('HSETNX', meta, 'inc', ARGV[7])
+  if ARGV[6] == '' then return 'unregistered' end
+  redis.call('HSETNX', meta, 'inc', ARGV[6])
   redis.call('HSET', meta, 'work', ARGV[2])
 end
 local ends = tonumber(redis.call('HGET', st, 'exp') or '')
@@ -23,13 +24,13 @@ if created then
   redis.call('DEL', log, ids)
   -- updates are counted from a number that no other session of this id had
   local ordinal = redis.call('HINCRBY', meta, 'born', 1)
-  redis.call('HSET', st, 'state', ARGV[8], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', string.format('%.0f', ordinal * 4294967296))
+  redis.call('HSET', st, 'state', ARGV[7], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', int(ordinal * 4294967296))
   redis.call('ZADD', born, ordinal, sid)
 end
 local before, mark = unpack(redis.call('HMGET', st, 'seq', 'watermark'))
-local waits = tonumber(before) > tonumber(mark)
+local backlog = tonumber(before) > tonumber(mark)
 local added, tokens = 0, 0
-for i = 10, #ARGV, 3 do
+for i = 9, #ARGV, 3 do
   if redis.call('SADD', ids, ARGV[i]) == 1 then
     redis.call('RPUSH', log, ARGV[i + 2])
     added, tokens = added + 1, tokens + tonumber(ARGV[i + 1])
@@ -37,12 +38,12 @@ for i = 10, #ARGV, 3 do
 end
 if created or added > 0 then
   local seq = redis.call('HINCRBY', st, 'seq', added)
-  redis.call('HINCRBY', st, 'tokens', string.format('%.0f', tokens))
+  redis.call('HINCRBY', st, 'tokens', int(tokens))
   redis.call('HINCRBY', st, 'ver', 1)
   redis.call('HSET', st, 'updated', ARGV[3])
   if life > 0 then
-    redis.call('HSET', st, 'exp', string.format('%.0f', now + life), 'expires', ARGV[5])
-    redis.call('PEXPIRE', st, string.format('%.0f', math.ceil(life / 1000)))
+    redis.call('HSET', st, 'exp', int(now + life), 'expires', ARGV[5])
+    redis.call('PEXPIRE', st, int(math.ceil(life / 1000)))
   end
   local left = redis.call('PTTL', st)
   if left > 0 then
@@ -50,13 +51,11 @@ if created or added > 0 then
   end
   local moved = redis.call('HINCRBY', meta, 'moved', 1)
   redis.call('ZADD', sess, moved, sid)
-  if ARGV[9] ~= '' and not waits then
-    if seq > tonumber(mark) then
-      redis.call('HSET', st, 'watermark', string.format('%.0f', seq))
-      redis.call('HINCRBY', st, 'upd', 1) -- an update that was planned before would write the old watermark
-    end
-  elseif seq > tonumber(mark) then
+  if seq > tonumber(mark) and (backlog or ARGV[8] == '') then
     redis.call('ZADD', pend, moved, sid)
+  elseif seq > tonumber(mark) then
+    redis.call('HSET', st, 'watermark', int(seq))
+    redis.call('HINCRBY', st, 'upd', 1) -- an update that was planned before would write the old watermark
   end
 end
 return redis.call('HGETALL', st)

@@ -1,19 +1,19 @@
 -- Writes or removes a blob of a session, which need not exist.
--- ARGV: session id, now (microseconds), a number for the partition or "", name,
--- "put" or "remove", data. Returns "ok", or "announce": the partition must be
+-- ARGV: session id, now (microseconds), a nonce for a new partition or "", name,
+-- "put" or "remove", data. Returns "ok", or "unregistered": the partition must be
 -- entered in the registry first.
 local meta, st, log, ids, blobs, sess, pend, born = unpack(KEYS)
 local sid = ARGV[1]
-local ends = tonumber(redis.call('HGET', st, 'exp') or '')
 if ARGV[5] == 'remove' then
   redis.call('HDEL', blobs, ARGV[4])
   if redis.call('EXISTS', st, blobs) == 0 then redis.call('ZREM', born, sid) end
   return 'ok'
 end
 if redis.call('HEXISTS', meta, 'inc') == 0 then
-  if ARGV[3] == '' then return 'announce' end
+  if ARGV[3] == '' then return 'unregistered' end
   redis.call('HSET', meta, 'inc', ARGV[3])
 end
+local ends = tonumber(redis.call('HGET', st, 'exp') or '')
 if ends and ends <= tonumber(ARGV[2]) then
   redis.call('DEL', st, log, ids, blobs)
   redis.call('ZREM', sess, sid)

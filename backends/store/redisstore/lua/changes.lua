@@ -1,16 +1,15 @@
 -- Reads a page of what changed in a partition.
 -- ARGV: the cursor's inc, version, version of its nonce and nonce; page size; how
--- many records are sent along at once; "vectors" or "". Returns nothing for a partition
--- that does not exist, else {inc, version, space, nonce, reset, end of the page,
--- removed ids, ids, their versions, records, vectors}; the last two are empty when
--- the page has too many: they are read apart.
+-- many records the script may return itself. Returns nothing for a partition that
+-- does not exist, else {inc, version, space, nonce, reset, end of the page, removed
+-- ids, ids, their versions, records, vectors}; the last two are empty when the page
+-- has too many records: they are read by other commands.
 local meta, rec, vec, chg, del, tips = unpack(KEYS)
 local inc, ver, space, floor = unpack(redis.call('HMGET', meta, 'inc', 'ver', 'space', 'floor'))
 if not inc then return {} end
 local version, since = tonumber(ver or '0'), tonumber(ARGV[2])
 local tip = redis.call('LINDEX', tips, -1) or ''
 local function int(n) return string.format('%.0f', n) end
-
 local reset = 0
 if ARGV[1] ~= '' then
   local seen = tonumber(ARGV[3])
@@ -36,8 +35,7 @@ if since < version then
   end
   if since > 0 then removed = redis.call('ZRANGEBYSCORE', del, after, int(stop)) end
   if #ids > 0 and #ids <= tonumber(ARGV[6]) then
-    records = redis.call('HMGET', rec, unpack(ids))
-    if ARGV[7] ~= '' then vectors = redis.call('HMGET', vec, unpack(ids)) end
+    records, vectors = redis.call('HMGET', rec, unpack(ids)), redis.call('HMGET', vec, unpack(ids))
   end
 end
 return {inc, int(version), space or '', tip, reset, int(stop), removed, ids, versions, records, vectors}

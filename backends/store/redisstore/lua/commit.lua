@@ -1,41 +1,37 @@
 -- Writes what was planned, if nothing of what the plan rests on has changed.
 -- KEYS: those of the partition, then those of the session, if there is one.
--- ARGV: see commit.go, which must change with it. Returns
+-- ARGV: see arguments in commit.go, which must change with this. Returns
 --   {"ok", version, fields of the session}
 --   {"known", what T:idem holds, fields of the session}: the batch was committed before
 --   {"stale"}: read again and plan again
---   {"announce"}: the partition must be entered in the registry first
+--   {"unregistered"}: the partition must be entered in the registry first
 local meta, rec, vec, chg, del, his, idem, idemt, tips = unpack(KEYS, 1, 9)
 local st, log, ids, blobs, sess, pend = unpack(KEYS, 10)
 local at = 0
 local function arg() at = at + 1; return ARGV[at] end
 local function int(n) return string.format('%.0f', n) end
 local function session() return st and redis.call('HGETALL', st) or {} end
-
 local now, nonce, inc, seen = arg(), arg(), arg(), arg()
 local field, forget, results = arg(), arg(), arg()
 local space, pin, newSpace, raise = arg(), arg(), arg(), arg() == '1'
-
 if field ~= '' then
   local known = redis.call('HGET', idem, field)
   if known then return {'known', known, session()} end
 end
 if (redis.call('HGET', meta, 'inc') or '') ~= seen then return {'stale'} end
-if seen == '' and inc == '' then return {'announce'} end
+if seen == '' and inc == '' then return {'unregistered'} end
 if (redis.call('HGET', meta, 'space') or '') ~= space then return {'stale'} end
 if pin ~= '' and (redis.call('HGET', meta, 'ver') or '0') ~= pin then return {'stale'} end
 for _ = 1, tonumber(arg()) do
   local id, version = arg(), tonumber(arg())
   if tonumber(redis.call('ZSCORE', chg, id) or '0') ~= version then return {'stale'} end
 end
-
 local update
 if st then
   update = {sid = arg(), upd = arg(), ver = arg(), now = arg(), state = arg(), watermark = arg(), exp = arg(), expires = arg()}
   local upd, ver = unpack(redis.call('HMGET', st, 'upd', 'ver'))
   if not upd or upd ~= update.upd or (update.ver ~= '' and update.ver ~= ver) then return {'stale'} end
 end
-
 -- From here on everything is written.
 if seen == '' then redis.call('HSET', meta, 'inc', inc) end
 local version = tonumber(redis.call('HGET', meta, 'ver') or '0')
@@ -88,8 +84,8 @@ if update then
     for _, key in ipairs(all) do redis.call('PERSIST', key) end
   elseif update.exp ~= '' then
     redis.call('HSET', st, 'exp', update.exp, 'expires', update.expires)
-    local left = math.max(1, math.ceil((tonumber(update.exp) - tonumber(now)) / 1000))
-    for _, key in ipairs(all) do redis.call('PEXPIRE', key, int(left)) end
+    local left = int(math.max(1, math.ceil((tonumber(update.exp) - tonumber(now)) / 1000)))
+    for _, key in ipairs(all) do redis.call('PEXPIRE', key, left) end
   end
   local moved = redis.call('HINCRBY', meta, 'moved', 1)
   redis.call('ZADD', sess, moved, update.sid)

@@ -6,6 +6,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,24 +21,85 @@ type logged struct {
 	Seq *struct{} `json:"seq,omitempty"`
 }
 
+// Append implements [store.Sessions].
+func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *store.Append) (*store.Session, error) {
+	if err := checkNames(p, id); err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, fmt.Errorf("redisstore: append: %w: nothing to append", backends.ErrInvalid)
+	}
+	if err := a.Validate(); err != nil {
+		return nil, fmt.Errorf("redisstore: append: %w", err)
+	}
+	return retry(ctx, s, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), func() (out *store.Session, err error) {
+		err = s.registered(ctx, p, func(inc string) (done bool, err error) {
+			out, err = s.tryAppend(ctx, p, id, a, inc)
+			return out != nil, err
+		})
+		return out, err
+	})
+}
+
+// maxTokens bounds the size of a message, so that the sum of a session, which scripts
+// compute, is exact and never overflows.
+const maxTokens = math.MaxInt32
+
+// lifeMicros is a time to live in microseconds, rounded up: 0 is for ever.
+func lifeMicros(ttl time.Duration) int64 {
+	if ttl <= 0 {
+		return 0
+	}
+	return (ttl - 1).Microseconds() + 1
+}
+
+// tryAppend runs the script. The session is nil when the partition must be in the
+// registry first.
+func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, inc string) (*store.Session, error) {
+	now := s.now()
+	args := &arguments{}
+	args.add(id, micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), inc)
+	args.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
+	args.add(flag(a.Learnt))
+	for _, e := range a.Entries {
+		if e.Time.IsZero() {
+			e.Time = now
+		}
+		if e.Tokens > maxTokens || e.Tokens < -maxTokens {
+			return nil, fmt.Errorf("message %s: %w: %d tokens: at most %d", e.ID, backends.ErrInvalid, e.Tokens, maxTokens)
+		}
+		args.add(e.ID, e.Tokens)
+		args.json("message "+e.ID, &logged{Entry: &e})
+	}
+	if args.err != nil {
+		return nil, args.err
+	}
+	reply, err := s.write(ctx, appendScript, s.keys(p).withSession(id), args.list...)
+	if err != nil || reply == unregistered {
+		return nil, err
+	}
+	after, err := readSession(p, id, pairs(reply))
+	if err != nil {
+		return nil, err
+	}
+	if after == nil {
+		return nil, badAnswer(reply)
+	}
+	return &after.Session, nil
+}
+
 // Read implements [store.Sessions].
 func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
 	if err := checkNames(p, id); err != nil {
 		return nil, err
 	}
-	var out []store.Entry
-	err := s.do(ctx, fmt.Sprintf("read session %q", id), func() (err error) {
+	return retry(ctx, s, fmt.Sprintf("read session %q", id), func() ([]store.Entry, error) {
 		w, err := s.window(ctx, s.keys(p).session(id), r)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		out, err = w.entries(id)
-		return err
+		return w.entries(id)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // window is a part of a session's log.
@@ -83,11 +145,10 @@ func (s *Store) slice(ctx context.Context, k sessionKeys, start, stop int64) (wi
 	var length *redis.IntCmd
 	var ends *redis.StringCmd
 	var texts *redis.StringSliceCmd
-	err := s.atOnce(ctx, func(pipe redis.Pipeliner) error {
+	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
 		ends = pipe.HGet(ctx, k.state(), "expires")
 		length = pipe.LLen(ctx, k.log())
 		texts = pipe.LRange(ctx, k.log(), start, stop)
-		return nil
 	})
 	if err != nil {
 		return window{}, 0, err
@@ -97,12 +158,6 @@ func (s *Store) slice(ctx context.Context, k sessionKeys, start, stop int64) (wi
 		return window{}, 0, err
 	}
 	return window{first: start + 1, texts: texts.Val()}, length.Val(), nil
-}
-
-// past reports whether a session's end, empty for none, has come.
-func past(expires string, now time.Time) (bool, error) {
-	t, err := parseTime("session", expires)
-	return !t.IsZero() && !now.Before(t), err
 }
 
 func (w window) entries(session string) ([]store.Entry, error) {

@@ -68,41 +68,25 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 	return out, err
 }
 
-// pairs makes a map of the fields and values that a script returned.
-func pairs(v any) map[string]string {
-	list := texts(v)
-	out := make(map[string]string, len(list)/2)
-	for i := 0; i+1 < len(list); i += 2 {
-		out[list[i]] = list[i+1]
-	}
-	return out
-}
-
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
 	if err := checkNames(p, id); err != nil {
 		return nil, err
 	}
-	var out *store.Session
-	err := s.do(ctx, fmt.Sprintf("session %q", id), func() error {
+	return retry(ctx, s, fmt.Sprintf("session %q", id), func() (*store.Session, error) {
 		fields, err := s.client.HGetAll(ctx, s.keys(p).session(id).state()).Result()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found, err := readSession(p, id, fields)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if found == nil || found.expired(s.now()) {
-			return fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+			return nil, fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
 		}
-		out = &found.Session
-		return nil
+		return &found.Session, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // Update implements [store.Sessions].
@@ -117,10 +101,11 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 		return nil, fmt.Errorf("redisstore: update: %w", err)
 	}
 	a := &applier{Store: s, p: p, keys: s.keys(p), batch: &store.Batch{Session: u}, update: true, nonce: newNonce()}
-	if err := a.settle(ctx, fmt.Sprintf("update session %q", u.Session)); err != nil {
+	out, err := a.run(ctx, fmt.Sprintf("update session %q", u.Session))
+	if err != nil {
 		return nil, err
 	}
-	return a.out.Session, nil
+	return out.Session, nil
 }
 
 // Delete implements [store.Sessions].
@@ -128,9 +113,8 @@ func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) err
 	if err := checkNames(p, id); err != nil {
 		return err
 	}
-	k := s.keys(p)
 	return s.do(ctx, fmt.Sprintf("delete session %q", id), func() error {
-		_, err := s.write(ctx, deleteScript, append(k.session(id).all(), k.sessions(), k.pending(), k.born()), id)
+		_, _, err := s.erase(ctx, p, "", id)
 		return err
 	})
 }

@@ -1,0 +1,389 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/faultproxy"
+	"github.com/einomem/einomem/internal/testredis"
+)
+
+// Whatever a server answers instead of doing what it is asked for, every call reports
+// that it is unavailable, why, and what to do; none that something does not exist.
+func TestAServerThatRefuses(t *testing.T) {
+	for answer, want := range map[string]struct {
+		says      string
+		transient bool
+	}{
+		"-LOADING Redis is loading the dataset in memory":                                                                 {"the server loads its data: wait", true},
+		"-READONLY You can't write against a read only replica.":                                                          {"the server is a replica", true},
+		"-READONLY You can't write against a read only replica. script: 0a1b, on @user_script:3.":                         {"the server is a replica", true},
+		"-NOREPLICAS Not enough good replicas to write.":                                                                  {"min-replicas-to-write", true},
+		"-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.":                               {"wait for the failover", true},
+		"-CLUSTERDOWN Hash slot not served":                                                                               {"CLUSTER INFO", true},
+		"-TRYAGAIN Multiple keys request during rehashing of slot":                                                        {"moves to another node", true},
+		"-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.":                         {"another client's script runs too long", true},
+		"-ERR max number of clients reached":                                                                              {"raise maxclients", true},
+		"-OOM command not allowed when used memory > 'maxmemory'.":                                                        {"raise maxmemory or drop something", false},
+		"-OOM command not allowed when used memory > 'maxmemory'. script: 0a1b, on @user_script:26.":                      {"raise maxmemory or drop something", false},
+		"-ERR Error running script (call to f_0a1b): @user_script:26: @user_script: 26: -OOM command not allowed when…":   {"raise maxmemory or drop something", false},
+		"-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.":               {"look at its disk and log", false},
+		"-NOAUTH Authentication required.":                                                                                {"put it into the client's options or the URL", false},
+		"-NOPERM User ann has no permissions to run the 'evalsha' command":                                                {"the user's ACL forbids", false},
+		"-ERR The user executing the script can't run this command or subcommand script: 0a1b, on @user_script:10.":       {"the user's ACL forbids", false},
+		"-ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -NOPERM this user has no permissions…": {"the user's ACL forbids", false},
+		"-DENIED Redis is running in protected mode because protected mode is enabled":                                    {"runs in protected mode", false},
+		"-WRONGTYPE Operation against a key holding the wrong kind of value":                                              {"choose another", false},
+		"-ERR something that no server has answered before":                                                               {"unexpected answer of the server", false},
+		"+OK":                          {"unexpected answer", false},
+		"$9\r\nsomething":              {"unexpected answer", false},
+		"!garbage that is no protocol": {"unexpected answer", false},
+	} {
+		t.Run(answer[:min(len(answer), 24)], func(t *testing.T) {
+			m := miniredis.RunT(t)
+			client := clientOf(t, m.Addr())
+			s, patient := newStore(t, client, &redisstore.Config{Retry: time.Millisecond}), newStore(t, client, &redisstore.Config{Retry: time.Hour})
+			refusals := -1 // for ever
+			m.Server().SetPreHook(func(p *server.Peer, command string, _ ...string) bool {
+				if command == "HELLO" || command == "CLIENT" || refusals == 0 {
+					return false
+				}
+				refusals--
+				p.WriteRaw(answer + "\r\n")
+				return true
+			})
+			for what, err := range everything(t.Context(), s, ann) {
+				require.ErrorIs(t, err, backends.ErrUnavailable, what)
+				require.NotErrorIs(t, err, backends.ErrNotFound, what)
+				require.NotErrorIs(t, err, backends.ErrInvalid, what)
+				if answer[0] == '-' {
+					require.ErrorContains(t, err, want.says, what)
+				}
+			}
+			if answer[0] == '-' {
+				refusals = 2
+				_, err := patient.History(t.Context(), ann, "a")
+				require.Equal(t, want.transient, err == nil, "whether it is retried: %v", err)
+			}
+		})
+	}
+}
+
+// A server that does not answer holds up no call beyond the end of the context, and
+// without one for not much longer than Retry, however long one answer may take.
+func TestAServerThatHangs(t *testing.T) {
+	proxy := faultproxy.Start(t, testredis.Need(t).Start(t).Addr)
+	s := newStore(t, clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = time.Hour }), nil)
+	begin(t, s, ann)
+	proxy.Freeze(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	for what, err := range everything(ctx, s, ann) {
+		require.ErrorIs(t, err, context.DeadlineExceeded, what)
+		require.NotErrorIs(t, err, backends.ErrNotFound, what)
+	}
+	proxy.Freeze(false)
+	for what, err := range everything(t.Context(), s, ann) {
+		require.NoError(t, err, what)
+	}
+
+	tries := 0
+	short := clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
+	s = newStore(t, short, &redisstore.Config{Retry: 100 * time.Millisecond})
+	short.AddHook(&testredis.Hook{Before: func(string) error { tries++; return nil }})
+	proxy.Freeze(true)
+	_, err := s.History(t.Context(), ann, "a")
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorContains(t, err, "does not answer")
+	require.LessOrEqual(t, tries, 3, "the time that tries take counts, not that of the pauses alone")
+	proxy.Freeze(false)
+}
+
+func TestAServerThatIsSlow(t *testing.T) {
+	proxy := faultproxy.Start(t, testredis.Need(t).Start(t).Addr)
+	s := newStore(t, clientOf(t, proxy.Addr()), nil)
+	begin(t, s, ann)
+	proxy.Delay(5 * time.Millisecond)
+	for what, err := range everything(t.Context(), s, ann) {
+		require.NoError(t, err, what)
+	}
+}
+
+// Refused writes leave no trace, and what can be read is as it was.
+func TestRefusedWritesLeaveNoTrace(t *testing.T) {
+	for _, f := range testredis.Flavours() {
+		t.Run(f.Name, func(t *testing.T) {
+			server := f.Start(t)
+			admin, bob := server.Client(t), user("bob")
+			s := newStore(t, clientOf(t, server.Addr), &redisstore.Config{Retry: time.Millisecond})
+			begin(t, s, ann)
+			begin(t, s, bob)
+			for _, c := range []struct{ option, bad, good, says string }{
+				{"maxmemory", "1", "0", "raise maxmemory or drop something"},
+				{"min-replicas-to-write", "1", "0", "min-replicas-to-write"},
+			} {
+				before := server.Dump(t)
+				require.NoError(t, admin.ConfigSet(t.Context(), c.option, c.bad).Err())
+				for what, err := range everything(t.Context(), s, ann) {
+					switch what {
+					case "append", "apply", "update", "put blob":
+						require.ErrorIs(t, err, backends.ErrUnavailable, what)
+						require.ErrorContains(t, err, c.says, what)
+					case "get blob":
+						require.ErrorIs(t, err, backends.ErrNotFound)
+					default:
+						require.NoError(t, err, what)
+					}
+				}
+				_, err := s.Apply(t.Context(), user("new"), batch(put("a", "a")))
+				require.ErrorIs(t, err, backends.ErrUnavailable)
+				require.Equal(t, before, server.Dump(t))
+				if c.option == "maxmemory" { // the way out that the error names
+					n, err := s.Drop(t.Context(), bob)
+					require.NoError(t, err)
+					require.Equal(t, store.DropCount{Records: 1, Sessions: 1, Messages: 1}, n)
+					require.NoError(t, s.Delete(t.Context(), ann, "s"))
+				}
+				require.NoError(t, admin.ConfigSet(t.Context(), c.option, c.good).Err())
+				for what, err := range everything(t.Context(), s, ann) {
+					require.NoError(t, err, what)
+				}
+				require.NoError(t, s.PutBlob(t.Context(), ann, "s", "b", nil))
+				begin(t, s, bob)
+			}
+		})
+	}
+}
+
+// A batch that comes when the memory gets full is stored wholly or not at all.
+func TestAServerWhoseMemoryFillsUp(t *testing.T) {
+	server := testredis.Need(t).Start(t)
+	s, admin := newStore(t, clientOf(t, server.Addr), nil), server.Client(t)
+	begin(t, s, ann)
+	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "3mb").Err())
+	text := strings.Repeat("x", 1000)
+	stored := int64(1)
+	for i := range 10_000 {
+		b := &store.Batch{}
+		for j := range 10 {
+			b.Mutations = append(b.Mutations, put(fmt.Sprintf("%d-%d", i, j), text))
+		}
+		if _, err := s.Apply(t.Context(), ann, b); err != nil {
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.ErrorContains(t, err, "raise maxmemory")
+			break
+		}
+		stored += 10
+	}
+	require.Less(t, stored, int64(100_000), "it never was full")
+	require.Equal(t, stored, admin.HLen(t.Context(), keyOf(ann, "rec")).Val())
+	require.Equal(t, stored, admin.ZCard(t.Context(), keyOf(ann, "chg")).Val())
+	require.Equal(t, stored, admin.HLen(t.Context(), keyOf(ann, "his")).Val())
+}
+
+// Calls whose answer is lost after they were carried out are repeated, and done once,
+// whatever other processes do before the repeat.
+func TestCallsWhoseAnswersAreLost(t *testing.T) {
+	for name, test := range map[string]func(t *testing.T, s, other *redisstore.Store, lose func(meanwhile func())){
+		// The first update is still reported as done.
+		"an update, then others": func(t *testing.T, s, other *redisstore.Store, lose func(func())) {
+			for _, updates := range []int{0, 1, 100} {
+				before, err := s.Session(t.Context(), ann, "s")
+				require.NoError(t, err)
+				lose(func() {
+					for range updates {
+						_, err := other.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Summary: pointer("theirs")})
+						require.NoError(t, err)
+					}
+				})
+				got, err := s.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Version: before.Version, Summary: pointer("ours")})
+				require.NoError(t, err, "%d others", updates)
+				require.Equal(t, before.Version+1+int64(updates), got.Version)
+			}
+		},
+		"an update, then a delete": func(t *testing.T, s, other *redisstore.Store, lose func(func())) {
+			lose(func() { require.NoError(t, other.Delete(t.Context(), ann, "s")) })
+			_, err := s.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Summary: pointer("ours")})
+			require.ErrorIs(t, err, backends.ErrNotFound)
+		},
+		// The other owner's fencing token is not handed out.
+		"a lease that ends, then one of another owner": func(t *testing.T, s, other *redisstore.Store, lose func(func())) {
+			acquire := func(s *redisstore.Store, owner string) (*store.Session, error) {
+				return s.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Acquire: &store.Acquire{Owner: owner, For: time.Nanosecond}})
+			}
+			var theirs int64
+			lose(func() {
+				session, err := acquire(other, "other")
+				require.NoError(t, err)
+				theirs = session.Lease.Token
+			})
+			_, err := acquire(s, "me")
+			require.ErrorIs(t, err, backends.ErrConflict)
+			lose(func() {})
+			session, err := acquire(s, "me")
+			require.NoError(t, err, "it is free")
+			require.Greater(t, session.Lease.Token, theirs)
+		},
+		// It is committed once, even if the partition moved on by more versions than it
+		// keeps the nonces of.
+		"a batch without a key, then many": func(t *testing.T, s, other *redisstore.Store, lose func(func())) {
+			lose(func() {
+				for range 1100 {
+					_, err := other.Apply(t.Context(), ann, batch(store.Increment("counter", "n", 1)))
+					require.NoError(t, err)
+				}
+			})
+			got, err := s.Apply(t.Context(), ann, batch(store.Increment("counter", "n", 1000)))
+			require.NoError(t, err)
+			require.False(t, got.Replayed)
+			require.InDelta(t, 1000, got.Results[0].Value, 0)
+			require.Equal(t, int64(2), got.Version)
+			require.Equal(t, 2100, count(t, other, "counter"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := miniredis.RunT(t).Addr()
+			client := clientOf(t, addr)
+			s := newStore(t, client, &redisstore.Config{Retry: time.Minute})
+			begin(t, s, ann) // the server knows the scripts
+			var meanwhile func()
+			client.AddHook(&testredis.Hook{After: func(name string) error {
+				f := meanwhile
+				if name != "evalsha" || f == nil {
+					return nil
+				}
+				meanwhile = nil
+				f()
+				return io.EOF
+			}})
+			test(t, s, newStore(t, clientOf(t, addr), nil), func(f func()) { meanwhile = f })
+		})
+	}
+}
+
+// storm is a server behind a proxy that cuts connections at random and loses the
+// replies to writes.
+type storm struct {
+	t      *testing.T
+	proxy  *faultproxy.Proxy
+	direct *redisstore.Store   // not behind the proxy
+	stores []*redisstore.Store // behind it; they retry for long enough
+}
+
+func newStorm(t *testing.T) *storm {
+	t.Helper()
+	server := testredis.Need(t).Start(t)
+	s := &storm{t: t, proxy: faultproxy.Start(t, server.Addr), direct: newStore(t, server.Client(t), nil)}
+	for range 8 {
+		c := redis.NewClient(&redis.Options{Addr: s.proxy.Addr()})
+		t.Cleanup(func() { _ = c.Close() })
+		s.stores = append(s.stores, newStore(t, c, &redisstore.Config{Retry: 30 * time.Second}))
+	}
+	return s
+}
+
+// during breaks what it can while do runs, and requires that there were so many cuts.
+func (s *storm) during(loss time.Duration, cuts int, do func() error) {
+	s.t.Helper()
+	s.proxy.CutRandomly(1, 96<<10)
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	tick := time.NewTicker(loss)
+	defer tick.Stop()
+	for running := true; running; {
+		select {
+		case <-tick.C:
+			s.proxy.LoseReplies(1, "evalsha")
+		case err := <-done:
+			require.NoError(s.t, err)
+			running = false
+		}
+	}
+	s.proxy.CutRandomly(0, 0)
+	s.proxy.LoseReplies(0)
+	require.Greater(s.t, s.proxy.Cuts(), cuts)
+}
+
+// An increment adds once, whatever became of its replies: with a key it may be
+// repeated by its caller too, without one the store alone repeats it.
+func TestIncrementsAddOnceWhenRepliesAreLost(t *testing.T) {
+	w := newStorm(t)
+	_, err := w.direct.Apply(t.Context(), ann, batch(put("keyed", ""), put("bare", "")))
+	require.NoError(t, err)
+	each := several(60, 500)
+	w.during(3*time.Millisecond, 20, func() error {
+		var all errgroup.Group
+		for n, s := range w.stores {
+			all.Go(func() error {
+				for i := range each {
+					keyed := &store.Batch{Key: fmt.Sprint(n, "-", i), Mutations: []store.Mutation{store.Increment("keyed", "n", 1)}}
+					for range 2 { // the second one is a replay
+						if _, err := s.Apply(t.Context(), ann, keyed); err != nil && !errors.Is(err, backends.ErrUnavailable) {
+							return err
+						}
+					}
+					if _, err := s.Apply(t.Context(), ann, batch(store.Increment("bare", "n", 1))); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return all.Wait()
+	})
+	require.Equal(t, 8*each, count(t, w.direct, "keyed"))
+	require.Equal(t, 8*each, count(t, w.direct, "bare"))
+}
+
+// Every update that was carried out is reported as done: a conflict means that nothing
+// was written, even if the answer to the first try was lost and others came after.
+func TestUpdatesReportNoFalseConflict(t *testing.T) {
+	w := newStorm(t)
+	_, err := w.direct.Append(t.Context(), ann, "s", &store.Append{})
+	require.NoError(t, err)
+	each := several(100, 500)
+	w.during(3*time.Millisecond, 20, func() error {
+		var all errgroup.Group
+		for _, s := range w.stores {
+			all.Go(func() error {
+				for done := 0; done < each; {
+					session, err := s.Session(t.Context(), ann, "s")
+					if err != nil {
+						return err
+					}
+					n, _ := strconv.Atoi(session.Summary)
+					_, err = s.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Version: session.Version, Summary: pointer(strconv.Itoa(n + 1))})
+					if err == nil {
+						done++
+					} else if !errors.Is(err, backends.ErrConflict) {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return all.Wait()
+	})
+	session, err := w.direct.Session(t.Context(), ann, "s")
+	require.NoError(t, err)
+	require.Equal(t, strconv.Itoa(8*each), session.Summary)
+	require.Equal(t, int64(1+8*each), session.Version)
+}

@@ -1,0 +1,24 @@
+-- Erases sessions and, if asked to and no other session is left, the partition.
+-- KEYS: the 12 of the partition, then 4 of each session. ARGV: now (microseconds),
+-- "all" to erase the partition or "", the session ids. Returns {"ok" or "more",
+-- records, sessions, messages, blobs}: "more" when other sessions are left.
+local now = tonumber(ARGV[1])
+local chg, del, sess, pend, born = KEYS[4], KEYS[5], KEYS[10], KEYS[11], KEYS[12]
+local sessions, messages, blobs = 0, 0, 0
+for i = 3, #ARGV do
+  local at = 13 + (i - 3) * 4
+  local ends = tonumber(redis.call('HGET', KEYS[at], 'exp') or '')
+  if not ends or ends > now then -- an expired session counts as gone
+    if redis.call('EXISTS', KEYS[at]) == 1 then
+      sessions = sessions + 1
+      messages = messages + redis.call('LLEN', KEYS[at + 1])
+    end
+    blobs = blobs + redis.call('HLEN', KEYS[at + 3])
+  end
+  redis.call('UNLINK', KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3])
+  for _, index in ipairs({sess, pend, born}) do redis.call('ZREM', index, ARGV[i]) end
+end
+if ARGV[2] ~= 'all' or redis.call('ZCARD', born) > 0 then return {'more', 0, sessions, messages, blobs} end
+local records = redis.call('ZCARD', chg) + redis.call('ZCARD', del)
+redis.call('UNLINK', unpack(KEYS, 1, 12))
+return {'ok', records, sessions, messages, blobs}

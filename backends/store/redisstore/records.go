@@ -1,0 +1,165 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Get implements [store.Records]. The records are those of one moment.
+func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
+	if err := checkNames(p, ""); err != nil {
+		return nil, err
+	}
+	return retry(ctx, s, fmt.Sprintf("get %d records of %s", len(ids), p), func() ([]store.Record, error) {
+		raw, err := s.rawRecords(ctx, p, ids)
+		if err != nil {
+			return nil, err
+		}
+		return raw.decode()
+	})
+}
+
+// History implements [store.Records].
+func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
+	if err := checkNames(p, ""); err != nil {
+		return nil, err
+	}
+	return retry(ctx, s, fmt.Sprintf("history of %q", id), func() ([]backends.Event, error) {
+		text, err := s.client.HGet(ctx, s.keys(p).history(), id).Result()
+		if err != nil && !isNil(err) {
+			return nil, err
+		}
+		var out []backends.Event
+		for line := range strings.Lines(text) {
+			var e backends.Event
+			if e.Version, err = decodeStamped("event", line, &e); err != nil {
+				return nil, err
+			}
+			out = append(out, e)
+		}
+		return out, nil
+	})
+}
+
+// decodeStamped reads "<version> <JSON>" into v, and returns the version.
+func decodeStamped(what, stamped string, v any) (int64, error) {
+	version, text, err := unstamp(what, stamped)
+	if err != nil {
+		return 0, err
+	}
+	return version, decode(what, text, v)
+}
+
+// decodeMemory reads an entry of T:rec.
+func decodeMemory(what, stamped string, m *backends.Memory) (err error) {
+	m.Version, err = decodeStamped(what, stamped, m)
+	return err
+}
+
+// rawRecords are records as the server holds them.
+type rawRecords struct {
+	inc     string // the life of the partition that they are of
+	texts   []any  // entries of T:rec, nil where there is none
+	vectors []any  // entries of T:vec, nil where there is none
+}
+
+// hmgetChunk is how many fields are asked for with one command.
+const hmgetChunk = 1000
+
+// rawRecords reads records as they are at one moment.
+func (s *Store) rawRecords(ctx context.Context, p backends.Partition, ids []string) (rawRecords, error) {
+	k := s.keys(p)
+	var inc *redis.StringCmd
+	var records, vectors []*redis.SliceCmd
+	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
+		inc = pipe.HGet(ctx, k.meta(), "inc")
+		for some := range slices.Chunk(ids, hmgetChunk) {
+			records = append(records, pipe.HMGet(ctx, k.records(), some...))
+			vectors = append(vectors, pipe.HMGet(ctx, k.vectors(), some...))
+		}
+	})
+	if err != nil {
+		return rawRecords{}, err
+	}
+	return rawRecords{inc: inc.Val(), texts: joined(records), vectors: joined(vectors)}, nil
+}
+
+func joined(answers []*redis.SliceCmd) []any {
+	if len(answers) == 1 {
+		return answers[0].Val()
+	}
+	var out []any
+	for _, a := range answers {
+		out = append(out, a.Val()...)
+	}
+	return out
+}
+
+// keep leaves out the records that do not have the given versions any more, and
+// reports whether there were any.
+func (r *rawRecords) keep(versions []int64) (stale bool) {
+	for i, t := range r.texts {
+		text, ok := t.(string)
+		if ok {
+			v, _, err := unstamp("record", text)
+			ok = err != nil || v == versions[i] // decode reports the error
+		}
+		if !ok {
+			r.texts[i], stale = nil, true
+		}
+	}
+	return stale
+}
+
+// bytesOf returns the bytes of a string that is used nowhere else: go-redis makes one
+// for each answer, and a copy of all vectors is a third of the time of a load.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// minDecode is how many records are worth a goroutine.
+const minDecode = 64
+
+// decode returns the records that exist. Most of the time goes into the JSON, which
+// is read on all processors.
+func (r *rawRecords) decode() ([]store.Record, error) {
+	out := make([]store.Record, 0, len(r.texts))
+	texts := make([]string, 0, len(r.texts))
+	for i, t := range r.texts {
+		text, ok := t.(string)
+		if !ok {
+			continue
+		}
+		var record store.Record
+		if v, ok := r.vectors[i].(string); ok {
+			record.Vector = bytesOf(v)
+		}
+		out, texts = append(out, record), append(texts, text)
+	}
+	var all errgroup.Group
+	left := out
+	for some := range slices.Chunk(texts, max(minDecode, len(texts)/runtime.GOMAXPROCS(0)+1)) {
+		into := left[:len(some)]
+		left = left[len(some):]
+		all.Go(func() error {
+			for i, text := range some {
+				if err := decodeMemory("record", text, &into[i].Memory); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return out, all.Wait()
+}

@@ -1,0 +1,167 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// serverInfo is what New learns of the server. What it does not report is zero.
+type serverInfo struct {
+	name    string // redis or valkey
+	version [3]int
+	policy  string // maxmemory-policy
+	cluster bool
+	replica bool
+}
+
+// String returns name and version, nothing for a server that does not report them.
+func (i *serverInfo) String() string {
+	if i.version == [3]int{} {
+		return ""
+	}
+	return fmt.Sprintf("%s %d.%d.%d", i.name, i.version[0], i.version[1], i.version[2])
+}
+
+// tooOld reports whether it is a Redis before 6.2. A version that is not reported is not.
+func (i *serverInfo) tooOld() bool {
+	major, minor := i.version[0], i.version[1]
+	return i.name == "redis" && i.version != [3]int{} && (major < 6 || major == 6 && minor < 2)
+}
+
+// probe looks at the server, and returns all that is missing in one error.
+func (s *Store) probe(ctx context.Context) error {
+	if _, ok := s.client.(*redis.Ring); ok {
+		return fmt.Errorf("%w: a Ring spreads keys without moving them: use a Cluster", backends.ErrInvalid)
+	}
+	if err := s.client.Ping(ctx).Err(); err != nil {
+		return describe("ping", err, ctx)
+	}
+	err := errors.Join(s.readInfo(ctx), s.judge(), s.tryScript(ctx))
+	if err == nil {
+		s.warn(ctx)
+	}
+	return err
+}
+
+// readInfo asks the server for its version and role. One that does not report them,
+// as some managed ones, is taken as it is.
+func (s *Store) readInfo(ctx context.Context) error {
+	text, err := s.client.Info(ctx).Result()
+	if err != nil {
+		if _, ok := reasonOf(err); !errors.As(err, new(redis.Error)) || ok && !redis.IsPermissionError(err) {
+			return describe("info", err, ctx)
+		}
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[k] = v
+		}
+	}
+	version := fields["redis_version"]
+	s.server = serverInfo{name: "redis", policy: fields["maxmemory_policy"],
+		cluster: fields["cluster_enabled"] == "1", replica: fields["role"] == "slave"}
+	if v := fields["valkey_version"]; v != "" {
+		s.server.name, version = "valkey", v
+	}
+	for i, part := range strings.SplitN(version, ".", 3) {
+		s.server.version[i], _ = strconv.Atoi(part) // a suffix, as in 8.0-rc1, counts as 0
+	}
+	if s.server.policy == "" {
+		if got, err := s.client.ConfigGet(ctx, "maxmemory-policy").Result(); err == nil {
+			s.server.policy = got["maxmemory-policy"]
+		}
+	}
+	return nil
+}
+
+// judge returns what of the server's state makes it unusable.
+func (s *Store) judge() error {
+	var problems []error
+	if s.server.tooOld() {
+		problems = append(problems, fmt.Errorf("%w: it is %s: Redis 6.2 or later, or Valkey, is needed", backends.ErrInvalid, &s.server))
+	}
+	_, single := s.client.(*redis.Client)
+	if s.server.cluster && single {
+		problems = append(problems, fmt.Errorf("%w: it is a node of a cluster: "+
+			"use redis.NewClusterClient, or a URL with cluster=true", backends.ErrInvalid))
+	}
+	if s.server.replica && single {
+		problems = append(problems, fmt.Errorf("%w: it is a read-only replica: "+
+			"give the address of the master, or those of the Sentinels", backends.ErrUnavailable))
+	}
+	return errors.Join(problems...)
+}
+
+// scriptCommands are what scripts that write call, each so that it writes nothing to
+// a key that holds a set, as it does from the second one on.
+var scriptCommands = []any{
+	"EXISTS", "SADD x", "HGET x", "HMGET x", "HGETALL", "HEXISTS x", "HLEN", "HSET x 0", "HSETNX x 0", "HDEL x", "HINCRBY x 0",
+	"LINDEX 0", "LLEN", "LTRIM 0 -1", "RPUSH x", "ZADD 0 x", "ZCARD", "ZCOUNT 0 1", "ZRANGE 0 -1", "ZRANGEBYSCORE 0 1", "ZREM x",
+	"ZREMRANGEBYRANK 0 -1", "ZSCORE x", "PTTL", "PERSIST", "PEXPIRE 1000", "DEL", "UNLINK",
+}
+
+// tryScript makes sure that scripts may be run, with all commands that they call.
+func (s *Store) tryScript(ctx context.Context) error {
+	forbidden, err := probeScript.Eval(ctx, s.client, []string{"{" + s.config.Prefix + ":probe}"}, scriptCommands...).StringSlice()
+	switch {
+	case len(forbidden) > 0:
+		return fmt.Errorf("%w: the user may not run %s, which scripts call: see \"Permissions\" in the package comment",
+			backends.ErrUnavailable, strings.Join(forbidden, ", "))
+	case err == nil, isNil(err):
+		return nil
+	case redis.HasErrorPrefix(err, "NOPERM"), strings.Contains(err.Error(), "unknown command"):
+		return fmt.Errorf("%w: scripts are needed and not allowed: let the user run EVAL, EVALSHA and SCRIPT LOAD "+
+			"(ACL: +@scripting), on keys that begin with %s or {%s: %w", backends.ErrUnavailable, s.config.Prefix, s.config.Prefix, err)
+	}
+	return describe("try a script", err, ctx)
+}
+
+// maxSkew is how far the clocks of process and server may be apart without a
+// warning.
+const maxSkew = 2 * time.Second
+
+// warn logs what is dangerous and not wrong.
+func (s *Store) warn(ctx context.Context) {
+	log := s.config.Logger.With("server", s.server.String())
+	switch policy := s.server.policy; {
+	case strings.HasPrefix(policy, "allkeys-"):
+		log.WarnContext(ctx, "redisstore: the server evicts memories when its memory is full: "+
+			"set maxmemory-policy to noeviction", "maxmemory-policy", policy)
+	case strings.HasPrefix(policy, "volatile-"):
+		log.WarnContext(ctx, "redisstore: the server evicts sessions that have a time to live when its memory is full: "+
+			"set maxmemory-policy to noeviction", "maxmemory-policy", policy)
+	}
+	if !heedsDeadlines(s.client) {
+		log.WarnContext(ctx, "redisstore: while the server does not answer, a call outlasts the deadline of its context: "+
+			"set ContextTimeoutEnabled in the client's options, as Open does")
+	}
+	if t, err := s.client.Time(ctx).Result(); err == nil {
+		if skew := backends.SystemClock().Sub(t); skew.Abs() > maxSkew {
+			log.WarnContext(ctx, "redisstore: the clocks of this process and of the server differ: leases end too early or too late", "by", skew)
+		}
+	}
+}
+
+// heedsDeadlines reports whether the client ends a command with its context; a client
+// of another kind is taken to.
+func heedsDeadlines(client redis.UniversalClient) bool {
+	switch c := client.(type) {
+	case *redis.Client:
+		return c.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		return c.Options().ContextTimeoutEnabled
+	}
+	return true
+}
