@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
@@ -79,10 +78,11 @@ func newClerk(ctx context.Context, file string, o *options, c *corpus, t *tellin
 
 // models returns who answers, and who summarises: nobody without a key.
 func models(ctx context.Context) (model.ToolCallingChatModel, model.BaseChatModel, error) {
-	if os.Getenv("OPENAI_API_KEY") == "" {
+	config, _ := openai.FromEnv()
+	if config == nil {
 		return demomodel.New(&demomodel.Config{Reads: readReport}), nil, nil
 	}
-	m, err := openai.NewChatModel(ctx, nil)
+	m, err := openai.NewChatModel(ctx, config)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -124,18 +124,19 @@ func answer(ctx, ending context.Context, cancel func(), addr string, h http.Hand
 
 // choose returns the model that answers, and has the backend learn by it.
 func choose(ctx context.Context, config *mem0.Config, stderr io.Writer) (model.ToolCallingChatModel, error) {
-	chat, ok, err := openai.ChatModelFromEnv(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
+	chatConfig, embedderConfig := openai.FromEnv()
+	if chatConfig == nil {
 		fmt.Fprintln(stderr, demomodel.Notice)
 		return demomodel.New(nil), nil
 	}
+	chat, err := openai.NewChatModel(ctx, chatConfig)
+	if err != nil {
+		return nil, err
+	}
 	config.Model = chat
-	embedder, ok, err := openai.EmbedderFromEnv(ctx)
-	if ok {
-		config.Embedder, config.EmbeddingModel = embedder, embedder.Model()
+	if embedderConfig != nil {
+		config.EmbeddingModel = embedderConfig.Model
+		config.Embedder, err = openai.NewEmbedder(ctx, embedderConfig)
 	}
 	return chat, err
 }

@@ -7,10 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"time"
 
-	chatopenai "github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
 
@@ -29,29 +26,22 @@ type models struct {
 }
 
 func chooseModels(ctx context.Context, mode modes.Mode, stderr io.Writer) (*models, error) {
-	key := os.Getenv("OPENAI_API_KEY")
-	if key == "" {
+	chat, embedder := openai.FromEnv()
+	if chat == nil {
 		fmt.Fprintln(stderr, demomodel.Notice)
 		// A real model decides by itself what to note down under agent_control.
 		return &models{chat: demomodel.New(&demomodel.Config{Notes: mode == modes.AgentControl})}, nil
 	}
-	name := os.Getenv("OPENAI_MODEL")
-	if name == "" {
-		name = openai.DefaultModel
-	}
-	chat, err := chatopenai.NewChatModel(ctx, &chatopenai.ChatModelConfig{
-		APIKey: key, BaseURL: os.Getenv("OPENAI_BASE_URL"), Model: name, Timeout: time.Minute,
-	})
+	c, err := openai.NewChatModel(ctx, chat)
 	if err != nil {
 		return nil, fmt.Errorf("chat model: %w", err)
 	}
-	m := &models{chat: chat, extract: chat}
-	embedder, ok, err := openai.EmbedderFromEnv(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("embedder: %w", err)
-	}
-	if ok {
-		m.embedder, m.embedding = embedder, embedder.Model()
+	m := &models{chat: c, extract: c}
+	if embedder != nil {
+		if m.embedder, err = openai.NewEmbedder(ctx, embedder); err != nil {
+			return nil, fmt.Errorf("embedder: %w", err)
+		}
+		m.embedding = embedder.Model
 	}
 	return m, nil
 }

@@ -1,0 +1,211 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package openai talks to OpenAI, and to every service that speaks its API, as
+// Eino components: [ChatModel] is a model.ToolCallingChatModel and [Embedder] an
+// embedding.Embedder.
+//
+//	chat, err := openai.NewChatModel(ctx, &openai.Config{
+//		APIKey: os.Getenv("OPENAI_API_KEY"),
+//		Model:  "gpt-4o-mini",
+//	})
+//	embedder, err := openai.NewEmbedder(ctx, &openai.Config{
+//		APIKey: os.Getenv("OPENAI_API_KEY"),
+//		Model:  "text-embedding-3-small",
+//	})
+//
+// [FromEnv] reads both configs from the environment. For a structured answer offer
+// one tool and force it: model.WithTools and
+// model.WithToolChoice(schema.ToolChoiceForced).
+//
+// # Failures
+//
+// A request that fails with 429 or a 5xx, or whose connection breaks, is retried
+// with growing, jittered waits, never before its Retry-After is over and never
+// beyond the deadline. Every error names the cause and wraps one sentinel of
+// package backends:
+//
+//   - ErrUnavailable: the service, the network, the key or the account is the
+//     cause (401 to 404, 408, 429, 5xx, time-outs, answers that are cut or of
+//     another protocol). The same request may succeed once that is repaired.
+//   - ErrInvalid: the request can never succeed (400 and every other 4xx: too
+//     long, refused content; a config or message that cannot be sent).
+//   - ErrModel: the answer lacks what was asked for: choices, or vectors.
+//     ErrDimension: vectors of an unexpected length.
+//
+// When the caller's context ends a call, the error wraps the context's error; of
+// these only a deadline is ErrUnavailable. No error contains the API key.
+package openai
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+	api "github.com/sashabaranov/go-openai"
+
+	"github.com/einomem/einomem/backends"
+)
+
+const (
+	defaultTimeout = time.Minute
+	defaultRetries = 3
+	minWait        = 500 * time.Millisecond // a wait is between these two,
+	maxWait        = time.Second            // times the number of attempts
+	minRedacted    = 8                      // bytes; a shorter key is a placeholder that may be part of a word
+)
+
+// Config configures [NewChatModel] and [NewEmbedder]. It is copied.
+type Config struct {
+	// APIKey is sent as a bearer token. Optional for services that ask for none.
+	APIKey string
+	// BaseURL is where the API is served, for example "http://localhost:11434/v1".
+	// Optional. Defaults to OpenAI's own.
+	BaseURL string
+	// Model is the name of the chat model or of the embedding model. Required.
+	Model string
+
+	// HTTPClient sends the requests. Its own Timeout would also cut streams: leave
+	// it zero. Optional. Defaults to a client of its own with pooled connections.
+	HTTPClient *http.Client
+	// Timeout bounds a request with its retries, and each piece of a stream.
+	// Optional. Defaults to 60 s.
+	Timeout time.Duration
+	// MaxRetries is how often a request is retried. Optional. Defaults to 3; below
+	// 0 it is never retried.
+	MaxRetries int
+
+	// Temperature and MaxTokens are a chat model's defaults; the options of a call
+	// replace them. Optional: what is nil or 0 is not sent. Reasoning models (o1,
+	// o3, o4, gpt-5) refuse a temperature: none is sent to them.
+	Temperature *float32
+	MaxTokens   int
+
+	// Dimensions asks an embedding model for vectors of that length;
+	// text-embedding-3 and later models can shorten theirs. Optional. Defaults to
+	// the model's own.
+	Dimensions int
+	// BatchSize is how many texts an embedder puts into one request at most.
+	// Optional. Defaults to 100; OpenAI accepts 2,048.
+	BatchSize int
+}
+
+// FromEnv returns the configs of the chat model and the embedder that the
+// environment names: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL (default
+// gpt-4o-mini) and OPENAI_EMBEDDING_MODEL (default text-embedding-3-small). Both
+// are nil without a key; embedder is also nil for a base URL without an embedding
+// model, since many compatible services have none.
+func FromEnv() (chat, embedder *Config) {
+	key, base, embedding := env("OPENAI_API_KEY"), env("OPENAI_BASE_URL"), env("OPENAI_EMBEDDING_MODEL")
+	if key == "" {
+		return nil, nil
+	}
+	if embedding != "" || base == "" {
+		embedder = &Config{APIKey: key, BaseURL: base, Model: cmp.Or(embedding, "text-embedding-3-small")}
+	}
+	return &Config{APIKey: key, BaseURL: base, Model: cmp.Or(env("OPENAI_MODEL"), "gpt-4o-mini")}, embedder
+}
+
+func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
+
+// client is a connection: go-openai's client over a transport that retries. It is
+// safe for concurrent use.
+type client struct {
+	*api.Client
+	key     string // to redact it
+	timeout time.Duration
+}
+
+func newClient(c *Config) (*client, error) {
+	if c == nil || strings.TrimSpace(c.Model) == "" {
+		return nil, fmt.Errorf("openai: %w: a config with a Model is required", backends.ErrInvalid)
+	}
+	out := &client{key: strings.TrimSpace(c.APIKey), timeout: cmp.Or(c.Timeout, defaultTimeout)}
+	config := api.DefaultConfig(out.key)
+	config.BaseURL = cmp.Or(c.BaseURL, config.BaseURL)
+	if u, err := url.Parse(config.BaseURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("openai: %w: BaseURL: want http(s)://host/v1", backends.ErrInvalid)
+	}
+	retrying := retryablehttp.Client{
+		HTTPClient: c.HTTPClient, RetryMax: cmp.Or(c.MaxRetries, defaultRetries), RetryWaitMin: minWait, RetryWaitMax: maxWait,
+		CheckRetry: out.checkRetry, Backoff: retryablehttp.RateLimitLinearJitterBackoff, ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	config.HTTPClient = retrying.StandardClient()
+	out.Client = api.NewClientWithConfig(config)
+	return out, nil
+}
+
+// checkRetry is retryablehttp's policy, except where the wait that the service
+// asks for would outlast the call: then its answer is the error.
+func (c *client) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	retry, _ := retryablehttp.DefaultRetryPolicy(ctx, resp, err)
+	wait := retryablehttp.DefaultBackoff(0, 0, 0, resp) // Retry-After, or 0
+	deadline, bounded := ctx.Deadline()
+	return retry && wait < c.timeout && (!bounded || wait < time.Until(deadline)), nil
+}
+
+// errTimeout is the cause of a context that Config.Timeout ended.
+var errTimeout = errors.New("no answer in time")
+
+// failure returns the caller's error for err, which is go-openai's or wraps a
+// sentinel already. Others are not wrapped: they may repeat the API key.
+func (c *client) failure(ctx context.Context, doing string, err error) error {
+	var answer *api.APIError
+	var page *api.RequestError // an answer that is not the API's, such as a proxy's
+	if errors.As(err, &page) {
+		answer = &api.APIError{HTTPStatusCode: page.HTTPStatusCode, Message: fmt.Sprintf("%.200q", page.Body)}
+	}
+	sentinel, text := backends.ErrUnavailable, ""
+	switch isAnswer := answer != nil || errors.As(err, &answer) && answer != nil; {
+	case errors.Is(err, backends.ErrModel), errors.Is(err, backends.ErrDimension):
+		return fmt.Errorf("openai: %s: %w", doing, err)
+	case isAnswer:
+		sentinel, text = fromAPI(answer)
+	case errors.Is(context.Cause(ctx), errTimeout):
+		text = fmt.Sprintf("no answer within %s: raise Timeout if the model needs longer", c.timeout)
+	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the service's fault
+		return fmt.Errorf("openai: %s: %w", doing, ctx.Err())
+	case ctx.Err() != nil:
+		return fmt.Errorf("openai: %s: %w: %w", doing, sentinel, ctx.Err())
+	default:
+		text = fmt.Sprintf("no complete answer of the API (%v): check BaseURL (OPENAI_BASE_URL)", err)
+	}
+	if len(c.key) >= minRedacted {
+		text = strings.ReplaceAll(text, c.key, "[API key]")
+	}
+	return fmt.Errorf("openai: %s: %w: %s", doing, sentinel, text)
+}
+
+// The way out for the statuses that are neither the request's nor the service's
+// fault.
+var hints = map[int]string{
+	http.StatusUnauthorized:    ": set OPENAI_API_KEY, or APIKey in the config, to a valid key",
+	http.StatusPaymentRequired: ": the account's quota is spent",
+	http.StatusForbidden:       ": the key may not use this model",
+	http.StatusNotFound:        ": check Model and BaseURL (OPENAI_MODEL, OPENAI_BASE_URL)",
+}
+
+// fromAPI returns the sentinel and the text for a failure that the API reports:
+// by a status or, with status 0, inside a stream.
+func fromAPI(e *api.APIError) (sentinel error, text string) {
+	status, hint := e.HTTPStatusCode, hints[e.HTTPStatusCode]
+	if e.Code == "insufficient_quota" {
+		hint = hints[http.StatusPaymentRequired]
+	}
+	sentinel = backends.ErrInvalid
+	if hint != "" || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError ||
+		status == 0 && e.Type != "invalid_request_error" {
+		sentinel = backends.ErrUnavailable
+	}
+	if e.Code == nil {
+		e.Code = e.Type
+	}
+	return sentinel, fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint)
+}
