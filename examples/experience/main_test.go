@@ -12,8 +12,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/einomem/einomem/internal/testredis"
 )
 
 // program runs the example and returns what it printed.
@@ -74,21 +72,14 @@ func TestNothingIsClaimedThatTheNumbersDoNotShow(t *testing.T) {
 // Where the memories are kept makes no difference, and nothing is left behind.
 func TestOnRedis(t *testing.T) {
 	_, want, _ := program(t, tiny...)
-	t.Run("miniredis", func(t *testing.T) {
-		server := miniredis.RunT(t)
-		code, got, errs := program(t, append(tiny, "-redis", "redis://"+server.Addr())...)
-		require.Equal(t, 0, code, errs)
-		assert.Equal(t, want, got)
-		for _, key := range server.Keys() {
-			assert.NotContains(t, key, "workspace")
-			assert.NotContains(t, key, "visitor")
-		}
-	})
-	t.Run("server", func(t *testing.T) {
-		code, got, errs := program(t, append(tiny, "-redis", testredis.Need(t).Start(t).URL())...)
-		require.Equal(t, 0, code, errs)
-		assert.Equal(t, want, got)
-	})
+	server := miniredis.RunT(t)
+	code, got, errs := program(t, append(tiny, "-redis", "redis://"+server.Addr())...)
+	require.Equal(t, 0, code, errs)
+	assert.Equal(t, want, got)
+	for _, key := range server.Keys() {
+		assert.NotContains(t, key, "workspace")
+		assert.NotContains(t, key, "visitor")
+	}
 }
 
 func TestAServerThatIsNotThereIsAFailure(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/compose"
@@ -18,12 +17,10 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/demomodel"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -51,20 +48,16 @@ func newClerk(ctx context.Context, file string, o *options, c *corpus, t *tellin
 	if k.backend, err = mem0.New(ctx, &mem0.Config{Store: k.file}); err != nil {
 		return k, err
 	}
-	answers, summaries, err := models(ctx)
-	if err != nil {
-		return k, err
-	}
 	k.mem, err = middleware.New(ctx, &middleware.Config{
 		Backend: k.backend,
 		Mode:    modes.AgentControl, // what was read is no fact about the user
-		Window:  &window.Config{Budget: budget.Budget{Window: o.window}, Model: summaries, OnFit: t.fitted},
+		Window:  &window.Config{Budget: budget.Budget{Window: o.window}, Model: o.summaries, OnFit: t.fitted},
 	})
 	if err != nil {
 		return k, err
 	}
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "clerk", Description: "reads reports", Model: answers, MaxIterations: 2*len(c.reports) + 20,
+		Name: "clerk", Description: "reads reports", Model: o.answers, MaxIterations: 2*len(c.reports) + 20,
 		Instruction: "You are a careful clerk. Reports that you have read may have left your context: search them with grep_working_memory before you say that you do not know.",
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{c.tool()}}},
 		Middlewares: []adk.AgentMiddleware{k.mem.AgentMiddleware()},
@@ -74,19 +67,6 @@ func newClerk(ctx context.Context, file string, o *options, c *corpus, t *tellin
 	}
 	k.runner = k.mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
 	return k, nil
-}
-
-// models returns who answers, and who summarises: nobody without a key.
-func models(ctx context.Context) (model.ToolCallingChatModel, model.BaseChatModel, error) {
-	config, _ := openai.FromEnv()
-	if config == nil {
-		return demomodel.New(&demomodel.Config{Reads: readReport}), nil, nil
-	}
-	m, err := openai.NewChatModel(ctx, config)
-	if err != nil {
-		return nil, nil, err
-	}
-	return m, m, nil
 }
 
 // say has one turn with the clerk.

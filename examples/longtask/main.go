@@ -23,6 +23,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+
+	"github.com/cloudwego/eino/components/model"
 )
 
 func main() {
@@ -32,11 +34,13 @@ func main() {
 	os.Exit(code)
 }
 
-// options are what the command line says.
+// options are what the command line and the environment say.
 type options struct {
 	window, reports, words int
 	seed                   uint64
 	verbose                bool
+	answers                model.ToolCallingChatModel
+	summaries              model.BaseChatModel // nil: nothing is summarised
 }
 
 // run is the program: 0 is success, 1 a failure, 2 a command line that makes no

@@ -12,8 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/working/budget"
-	"github.com/einomem/einomem/internal/demomodel"
+	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -22,9 +23,12 @@ var scope = middleware.Scope{UserID: "ann", AgentID: "clerk", SessionID: "report
 
 // tour reads everything in one process, as it were, and asks in the next.
 func tour(ctx context.Context, o *options, stdout, stderr io.Writer) error {
-	if os.Getenv("OPENAI_API_KEY") == "" {
-		fmt.Fprintln(stderr, demomodel.Notice)
+	models := &mem0.Config{}
+	answers, err := demomodel.Choose(ctx, &demomodel.Model{Reads: readReport}, models, stderr)
+	if err != nil {
+		return err
 	}
+	o.answers, o.summaries = answers, models.Model
 	dir, err := os.MkdirTemp("", "longtask")
 	if err != nil {
 		return err

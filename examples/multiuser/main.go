@@ -7,12 +7,12 @@
 // that.
 //
 //	go run ./examples/multiuser -db memory.db
-//	curl localhost:8080/chat -H 'X-User: ann' -d '{"text":"I am allergic to peanuts."}'
-//	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d '{"text":"What am I allergic to?"}'
-//	curl localhost:8080/chat -H 'X-User: bob' -d '{"text":"What am I allergic to?"}'
+//	curl localhost:8080/chat -H 'X-User: ann' -d 'I am allergic to peanuts.'
+//	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
+//	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
 //
-// With -H 'Accept: text/event-stream' the answer comes in pieces. OPENAI_API_KEY
-// (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) choose a real model.
+// The answer is streamed as plain text. OPENAI_API_KEY (and OPENAI_BASE_URL,
+// OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) choose a real model.
 package main
 
 import (
@@ -28,17 +28,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cloudwego/eino/components/model"
-
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/demomodel"
+	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
 )
 
-// grace is how long requests that are under way, and learning from them, may
-// still take when the server is told to stop.
+// grace is how long running requests, and learning from them, may still take when
+// the server is stopped.
 const grace = 30 * time.Second
 
 func main() {
@@ -57,11 +54,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	db := flags.String("db", "multiuser.db", "the `file` that keeps the memory")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
-	} else if err != nil {
-		return 2
-	}
-	if flags.NArg() > 0 || *db == "" {
-		fmt.Fprintln(stderr, "multiuser: no arguments are expected, and -db FILE cannot be empty")
+	} else if err != nil || flags.NArg() > 0 || *db == "" {
+		fmt.Fprintln(stderr, "multiuser: multiuser -h lists the flags")
 		return 2
 	}
 	if err := serve(ctx, *addr, *db, stdout, stderr); err != nil {
@@ -76,18 +70,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err error) {
 	ending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-
-	config := &mem0.Config{}
-	chat, err := choose(ctx, config, stderr)
-	if err != nil {
-		return err
-	}
 	file, err := sqlitestore.Open(ctx, db, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	config.Store = file
+	config := &mem0.Config{Store: file}
+	chat, err := demomodel.Choose(ctx, &demomodel.Model{}, config, stderr)
+	if err != nil {
+		return err
+	}
 	backend, err := mem0.New(ctx, config)
 	if err != nil {
 		return err
@@ -101,16 +93,11 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, mem.Flush(ending), mem.Close(ending)) }()
 
-	return answer(ctx, ending, cancel, addr, newServer(mem, chat), stdout)
-}
-
-// answer listens until ctx is over, and then lets requests end within the grace.
-func answer(ctx, ending context.Context, cancel func(), addr string, h http.Handler, stdout io.Writer) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: newServer(mem, chat), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(listener) }()
 	fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
@@ -120,23 +107,4 @@ func answer(ctx, ending context.Context, cancel func(), addr string, h http.Hand
 	}
 	time.AfterFunc(grace, cancel)
 	return errors.Join(err, srv.Shutdown(ending))
-}
-
-// choose returns the model that answers, and has the backend learn by it.
-func choose(ctx context.Context, config *mem0.Config, stderr io.Writer) (model.ToolCallingChatModel, error) {
-	chatConfig, embedderConfig := openai.FromEnv()
-	if chatConfig == nil {
-		fmt.Fprintln(stderr, demomodel.Notice)
-		return demomodel.New(nil), nil
-	}
-	chat, err := openai.NewChatModel(ctx, chatConfig)
-	if err != nil {
-		return nil, err
-	}
-	config.Model = chat
-	if embedderConfig != nil {
-		config.EmbeddingModel = embedderConfig.Model
-		config.Embedder, err = openai.NewEmbedder(ctx, embedderConfig)
-	}
-	return chat, err
 }

@@ -4,7 +4,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +33,7 @@ func newServer(mem *middleware.MemoryMiddleware, chat model.ToolCallingChatModel
 	return mux
 }
 
-// identify says on whose behalf a request is made. The header stands in for
+// identify returns on whose behalf a request is made. The header replaces an
 // authentication: in a real application take the user from a verified session or
 // token, never from what the client claims or from the request's body.
 func identify(r *http.Request) (middleware.Scope, int, error) {
@@ -41,45 +41,41 @@ func identify(r *http.Request) (middleware.Scope, int, error) {
 	if len(users) != 1 || users[0] == "" {
 		return middleware.Scope{}, http.StatusUnauthorized, errors.New("who are you? send one X-User header")
 	}
-	scope := middleware.Scope{UserID: users[0], SessionID: r.Header.Get("X-Session")}
-	if scope.SessionID == "" {
-		scope.SessionID = "default"
-	}
-	scope, err := scope.Normalize()
-	if err != nil {
-		return middleware.Scope{}, http.StatusBadRequest, err
-	}
-	return scope, http.StatusOK, nil
+	scope, err := middleware.Scope{UserID: users[0], SessionID: cmp.Or(r.Header.Get("X-Session"), "default")}.Normalize()
+	return scope, http.StatusBadRequest, err
 }
 
+// answer streams the answer to the text that the request's body holds.
 func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	scope, status, err := identify(r)
 	if err != nil {
 		http.Error(w, err.Error(), status)
 		return
 	}
-	var in struct{ Text string }
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&in); err != nil || strings.TrimSpace(in.Text) == "" {
-		http.Error(w, `send a JSON object {"text": "…"}`, http.StatusBadRequest)
+	said, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil || strings.TrimSpace(string(said)) == "" {
+		http.Error(w, "send a text of at most 64 KB", http.StatusBadRequest)
 		return
 	}
-	var out writer = &whole{w: w}
-	stream := strings.Contains(r.Header.Get("Accept"), "text/event-stream")
-	if stream {
-		out = &pieces{w: w}
-	}
-	if err := s.turn(r, scope, in.Text, stream, out.piece); err != nil {
+	started := false
+	err = s.turn(r, scope, string(said), func(piece string) {
+		started = true
+		_, _ = io.WriteString(w, piece) // a client that has gone ends the request's context
+		_ = http.NewResponseController(w).Flush()
+	})
+	if err != nil {
 		slog.ErrorContext(r.Context(), "chat", "user", scope.UserID, "error", err) // details are not for the client
-		out.failed()
-		return
+		if started {
+			panic(http.ErrAbortHandler) // so that the client does not take a part for the answer
+		}
+		http.Error(w, "the assistant cannot answer now", http.StatusBadGateway)
 	}
-	out.done()
 }
 
 // turn has one turn with an agent and passes the answer on as it comes. The agent
 // is built for the request, which costs next to nothing: in Eino 0.7 two
 // goroutines must not run one agent. The middleware is shared.
-func (s *server) turn(r *http.Request, scope middleware.Scope, text string, stream bool, piece func(string)) error {
+func (s *server) turn(r *http.Request, scope middleware.Scope, said string, send func(piece string)) error {
 	ctx := middleware.WithScope(r.Context(), scope)
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "assistant",
@@ -91,40 +87,37 @@ func (s *server) turn(r *http.Request, scope middleware.Scope, text string, stre
 	if err != nil {
 		return fmt.Errorf("building the agent: %w", err)
 	}
-	runner := s.mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: stream}))
-	events := runner.Query(ctx, text)
-	for {
-		event, ok := events.Next()
-		if !ok {
-			return nil
-		}
+	runner := s.mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: true}))
+	events := runner.Query(ctx, said)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
 			return fmt.Errorf("running the agent: %w", event.Err)
 		}
 		if event.Output == nil || event.Output.MessageOutput == nil || event.Output.MessageOutput.Role != schema.Assistant {
 			continue
 		}
-		if err := pass(event.Output.MessageOutput, piece); err != nil {
+		if m := event.Output.MessageOutput; !m.IsStreaming {
+			send(m.Message.Content)
+		} else if err := pass(m.MessageStream, send); err != nil {
 			return fmt.Errorf("reading the answer: %w", err)
 		}
 	}
+	return nil
 }
 
-// pass hands the texts of a message on, whether it is whole or a stream.
-func pass(m *adk.MessageVariant, piece func(string)) error {
-	if !m.IsStreaming {
-		piece(m.Message.Content)
-		return nil
-	}
-	defer m.MessageStream.Close()
+// pass sends the texts of a stream of messages.
+func pass(stream *schema.StreamReader[*schema.Message], send func(piece string)) error {
+	defer stream.Close()
 	for {
-		chunk, err := m.MessageStream.Recv()
+		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		piece(chunk.Content)
+		if m.Content != "" {
+			send(m.Content)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -25,20 +25,32 @@ import (
 
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/demomodel"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-type chat struct {
-	*httptest.Server
-	mem *middleware.MemoryMiddleware
+// post sends a text and returns the status and the whole answer.
+func post(ctx context.Context, url, text string, headers ...string) (int, string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat", strings.NewReader(text))
+	if err != nil {
+		return 0, "", err
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(raw), err
 }
 
-func newChat(t *testing.T, m model.ToolCallingChatModel) *chat {
-	t.Helper()
+// start serves chats with the model; flush waits until everything is learnt.
+func start(t *testing.T, chat model.ToolCallingChatModel) (url string, flush func() error) {
 	ctx := context.WithoutCancel(t.Context())
 	file, err := sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "memory.db"), nil)
 	require.NoError(t, err)
@@ -49,190 +61,128 @@ func newChat(t *testing.T, m model.ToolCallingChatModel) *chat {
 	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, mem.Close(ctx)) })
-	srv := httptest.NewServer(newServer(mem, m))
+	srv := httptest.NewServer(newServer(mem, chat))
 	t.Cleanup(srv.Close)
-	return &chat{Server: srv, mem: mem}
-}
-
-func post(ctx context.Context, c *http.Client, url, body string, headers ...string) (int, string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat", strings.NewReader(body))
-	if err != nil {
-		return 0, "", err
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Add(headers[i], headers[i+1])
-	}
-	resp, err := c.Do(r)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(raw), err
-}
-
-// say is a turn that succeeds.
-func (c *chat) say(ctx context.Context, user, session, text string) (string, error) {
-	body, _ := json.Marshal(map[string]string{"text": text})
-	status, raw, err := post(ctx, c.Client(), c.URL, string(body), "X-User", user, "X-Session", session)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("status %d: %s", status, raw)
-	}
-	if err != nil {
-		return "", err
-	}
-	var out struct{ Text string }
-	err = json.Unmarshal([]byte(raw), &out)
-	return out.Text, err
+	return srv.URL, func() error { return mem.Flush(ctx) }
 }
 
 func TestUsersInParallelNeverSeeEachOthersFacts(t *testing.T) {
-	c := newChat(t, demomodel.New(nil))
+	url, flush := start(t, &demomodel.Model{})
 	facts := map[string]string{"ann": "peanuts", "bob": "cats", "ann:bob": "milk", "../ann": "pollen"}
 	var group errgroup.Group
-	for user, fact := range facts {
+	expect := func(user, session, said, want string) {
 		group.Go(func() error {
-			_, err := c.say(t.Context(), user, "s1", "I am allergic to "+fact+".")
+			_, answer, err := post(t.Context(), url, said, "X-User", user, "X-Session", session)
+			if err == nil && answer != want {
+				err = fmt.Errorf("%s got %q, not %q", user, answer, want)
+			}
 			return err
 		})
 	}
+	for user, fact := range facts {
+		expect(user, "s1", "I am allergic to "+fact+".", "Noted.")
+	}
 	require.NoError(t, group.Wait())
-	require.NoError(t, c.mem.Flush(t.Context()))
+	require.NoError(t, flush())
 	for user, fact := range facts {
 		for i := range 3 {
-			group.Go(func() error {
-				answer, err := c.say(t.Context(), user, fmt.Sprintf("s%d", i+2), "What am I allergic to?")
-				if err != nil {
-					return err
-				}
-				if want := `You told me: "I am allergic to ` + fact + `."`; answer != want {
-					return fmt.Errorf("%s was told %q, not %q", user, answer, want)
-				}
-				return nil
-			})
+			expect(user, fmt.Sprint("s", i+2), "What am I allergic to?", `You told me: "I am allergic to `+fact+`."`)
 		}
 	}
+	expect("eve", "s1", "What am I allergic to?", "I don't know: you have not told me.")
 	require.NoError(t, group.Wait())
-	answer, err := c.say(t.Context(), "eve", "s1", "What am I allergic to?")
-	require.NoError(t, err)
-	assert.Contains(t, answer, "don't know")
 }
 
-func TestWhoIsNotKnownIsNotServed(t *testing.T) {
-	c := newChat(t, demomodel.New(nil))
-	const body = `{"text":"What am I allergic to?"}`
+func TestRequestsThatAreRefused(t *testing.T) {
+	url, _ := start(t, &demomodel.Model{})
 	for name, tt := range map[string]struct {
 		headers []string
-		body    string
+		text    string
 		status  int
 	}{
-		"no user":              {nil, body, 401},
-		"empty user":           {[]string{"X-User", ""}, body, 401},
-		"two users":            {[]string{"X-User", "ann", "X-User", "bob"}, body, 401},
-		"user in the body":     {nil, `{"text":"hi","user":"ann","X-User":"ann"}`, 401},
-		"everybody":            {[]string{"X-User", "*"}, body, 400},
-		"session of all":       {[]string{"X-User", "ann", "X-Session", "*"}, body, 400},
-		"user that is no text": {[]string{"X-User", "\xff"}, body, 400},
-		"no JSON":              {[]string{"X-User", "ann"}, "hello", 400},
-		"no text":              {[]string{"X-User", "ann"}, `{"text":" "}`, 400},
-		"too long":             {[]string{"X-User", "ann"}, `{"text":"` + strings.Repeat("x", maxRequest) + `"}`, 400},
+		"no user":              {nil, "hi", 401},
+		"empty user":           {[]string{"X-User", ""}, "hi", 401},
+		"two users":            {[]string{"X-User", "ann", "X-User", "bob"}, "hi", 401},
+		"user in the body":     {nil, "X-User: ann", 401},
+		"everybody":            {[]string{"X-User", "*"}, "hi", 400},
+		"session of all":       {[]string{"X-User", "ann", "X-Session", "*"}, "hi", 400},
+		"user that is no text": {[]string{"X-User", "\xff"}, "hi", 400},
+		"no text":              {[]string{"X-User", "ann"}, " ", 400},
+		"too long":             {[]string{"X-User", "ann"}, strings.Repeat("x", maxRequest+1), 400},
 	} {
-		t.Run(name, func(t *testing.T) {
-			status, out, err := post(t.Context(), c.Client(), c.URL, tt.body, tt.headers...)
-			require.NoError(t, err)
-			assert.Equal(t, tt.status, status, out)
-		})
+		status, out, err := post(t.Context(), url, tt.text, tt.headers...)
+		require.NoError(t, err)
+		assert.Equal(t, tt.status, status, "%s: %s", name, out)
 	}
-	resp, err := c.Client().Get(c.URL + "/chat")
+	resp, err := http.Get(url + "/chat")
 	require.NoError(t, err)
 	resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
 	assert.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode)
 }
 
-func TestAnswersCanBeStreamed(t *testing.T) {
-	c := newChat(t, demomodel.New(nil))
-	_, err := c.say(t.Context(), "ann", "s1", "I am allergic to peanuts.")
-	require.NoError(t, err)
-	require.NoError(t, c.mem.Flush(t.Context()))
-	status, raw, err := post(t.Context(), c.Client(), c.URL, `{"text":"What am I allergic to?"}`, "X-User", "ann", "Accept", "text/event-stream")
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, status)
-	answer, n := "", 0
-	for line := range strings.Lines(raw) {
-		if data, ok := strings.CutPrefix(line, "data: "); ok {
-			var p struct{ Text string }
-			require.NoError(t, json.Unmarshal([]byte(data), &p))
-			answer += p.Text
-			n++
-		}
-	}
-	assert.Equal(t, `You told me: "I am allergic to peanuts."`, answer)
-	assert.Greater(t, n, 3, "in pieces")
-	assert.True(t, strings.HasSuffix(raw, "event: done\ndata: {}\n\n"))
+// broken is a model that fails, at once or after the first piece of its answer.
+type broken struct {
+	demomodel.Model
+	first string
 }
 
+func (b *broken) Stream(context.Context, []*schema.Message, ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	if b.first == "" {
+		return nil, errors.New("secret detail")
+	}
+	reader, writer := schema.Pipe[*schema.Message](2)
+	writer.Send(schema.AssistantMessage(b.first, nil), nil)
+	writer.Send(nil, errors.New("secret detail"))
+	writer.Close()
+	return reader, nil
+}
+
+func (b *broken) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return b, nil }
+
 func TestAFailingModelIsNotExplainedToClients(t *testing.T) {
-	c := newChat(t, testkit.New(testkit.Fail(errors.New("secret detail"))))
-	status, out, err := post(t.Context(), c.Client(), c.URL, `{"text":"hi"}`, "X-User", "ann")
+	url, _ := start(t, &broken{})
+	status, out, err := post(t.Context(), url, "hi", "X-User", "ann")
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusBadGateway, status)
 	assert.NotContains(t, out, "secret")
-	_, out, err = post(t.Context(), c.Client(), c.URL, `{"text":"hi"}`, "X-User", "ann", "Accept", "text/event-stream")
-	require.NoError(t, err)
-	assert.Contains(t, out, "event: error")
-	assert.NotContains(t, out, "secret")
+
+	url, _ = start(t, &broken{first: "The answer is"})
+	_, out, err = post(t.Context(), url, "hi", "X-User", "ann")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "a part is not taken for the answer")
+	assert.Equal(t, "The answer is", out)
 }
 
-// launch runs the program in the background; stop ends it as a signal would, and
-// returns its exit code.
-func launch(t *testing.T, db string) (url string, stop func() int) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	reader, writer := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		code <- run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, writer, io.Discard)
-		writer.Close()
-	}()
-	line, err := bufio.NewReader(reader).ReadString('\n')
-	require.NoError(t, err)
-	return strings.TrimSpace(strings.TrimPrefix(line, "listening on ")), func() int { cancel(); return <-code }
-}
-
+// What one run of the program was told, the next session and the next run know.
 func TestStoppingTheServerLosesNothing(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	db := filepath.Join(t.TempDir(), "memory.db")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-
-	url, stop := launch(t, db)
-	status, out, err := post(t.Context(), client, url, `{"text":"I am allergic to peanuts."}`, "X-User", "ann")
-	require.NoError(t, err)
-	require.Equal(t, 200, status, out)
-	require.Zero(t, stop())
-
-	url, stop = launch(t, db)
-	_, out, err = post(t.Context(), client, url, `{"text":"What am I allergic to?"}`, "X-User", "ann", "X-Session", "tomorrow")
-	require.NoError(t, err)
-	assert.Contains(t, out, "peanuts")
-	require.Zero(t, stop())
+	for _, turns := range [][]string{
+		{"s1", "My bike is red.", "Noted.", "s2", "What colour is my bike?", `You told me: "My bike is red."`},
+		{"s3", "What colour is my bike?", `You told me: "My bike is red."`},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		reader, writer := io.Pipe()
+		code := make(chan int, 1)
+		go func() {
+			code <- run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, writer, io.Discard)
+			writer.Close()
+		}()
+		line, err := bufio.NewReader(reader).ReadString('\n')
+		require.NoError(t, err)
+		url := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+		for i := 0; i < len(turns); i += 3 {
+			status, answer, err := post(t.Context(), url, turns[i+1], "X-User", "ann", "X-Session", turns[i])
+			require.NoError(t, err)
+			assert.Equal(t, http.StatusOK, status)
+			assert.Equal(t, turns[i+2], answer)
+		}
+		cancel() // as a signal does
+		require.Zero(t, <-code)
+	}
 }
 
-func TestTheNextSessionKnowsAtOnce(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", "")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	url, stop := launch(t, filepath.Join(t.TempDir(), "memory.db"))
-	_, _, err := post(t.Context(), client, url, `{"text":"My bike is red."}`, "X-User", "ann")
-	require.NoError(t, err)
-	_, out, err := post(t.Context(), client, url, `{"text":"What colour is my bike?"}`, "X-User", "ann", "X-Session", "next")
-	require.NoError(t, err)
-	assert.Contains(t, out, "red")
-	_, out, err = post(t.Context(), client, url, `{"text":"What colour is my bike?"}`, "X-User", "bob")
-	require.NoError(t, err)
-	assert.NotContains(t, out, "red")
-	require.Zero(t, stop())
-}
-
-func TestACommandLineThatMakesNoSense(t *testing.T) {
+func TestExitCodes(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	for want, args := range map[int][][]string{
 		0: {{"-h"}},

@@ -13,24 +13,29 @@
 //	go run ./examples/quickstart -db memory.db -user ann -say "I am allergic to peanuts."
 //	go run ./examples/quickstart -db memory.db -user ann -say "What am I allergic to?"
 //
-// OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) has
-// it talk to that model; without a key a small built-in one answers.
+// With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL)
+// it talks to that model; without, to a small built-in one.
 //
-// Where to look: examples/internal/assistant is all that an agent needs; this
-// program gives it a file to remember in, and examples/redis a server.
+// Where to look: talk is all that an agent with a memory needs.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"time"
 
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/examples/internal/assistant"
+	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -41,59 +46,113 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the program: 0 is success, 1 a failure, 2 a command line that makes no
-// sense.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	db, turn, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "quickstart: %v\nquickstart -h lists the flags\n", err)
-		return 2
-	}
-	if turn.Text == "" {
-		err = tour(ctx, turn.Mode, stdout, stderr)
-	} else {
-		err = say(ctx, db, turn, stdout, stderr)
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "quickstart: %v\n", err)
-		return 1
-	}
-	return 0
+// conversation is what one user says in one session, and where it is remembered.
+type conversation struct {
+	db    string // the file that keeps the memory
+	mode  modes.Mode
+	scope middleware.Scope // whose memory
+	said  []string
+	title string // of a part of the tour, which prints more than the answers
+	list  bool   // print what is remembered of the user at the end
 }
 
-func parse(args []string, stderr io.Writer) (db string, turn *assistant.Turn, err error) {
-	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.StringVar(&db, "db", "", "the `file` that keeps the memory; needed by -say")
-	turn, err = assistant.ParseTurn(flags, args, stderr)
-	switch {
-	case err != nil:
-		return "", nil, err
-	case turn.Given["say"] && (db == "" || db == ":memory:"):
-		return "", nil, errors.New("-say needs -db FILE: without a file nothing is remembered")
-	case !turn.Given["say"] && (turn.Given["db"] || turn.Given["user"] || turn.Given["session"]):
-		return "", nil, errors.New("-db, -user and -session need -say TEXT")
-	}
-	return db, turn, nil
-}
-
-// say takes one turn. The program ends when what was said is learnt and the file is
-// closed.
-func say(ctx context.Context, db string, turn *assistant.Turn, stdout, stderr io.Writer) error {
-	a, err := open(ctx, db, turn.Mode, stderr)
+// talk opens the memory, has one turn after the other, and closes the memory,
+// which waits until everything that was said is learnt.
+func (c *conversation) talk(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	// A backend that learns and finds, on a store.
+	file, err := sqlitestore.Open(ctx, c.db, nil)
 	if err != nil {
 		return err
 	}
-	return turn.Take(ctx, a, stdout)
+	defer func() { err = errors.Join(err, file.Close()) }()
+	config := &mem0.Config{Store: file}
+	// The model of the environment, or the built-in one. Yours is any Eino chat model;
+	// as config.Model it extracts facts, too.
+	chat, err := demomodel.Choose(ctx, &demomodel.Model{Notes: c.mode == modes.AgentControl}, config, stderr)
+	if err != nil {
+		return err
+	}
+	backend, err := mem0.New(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, backend.Close(context.WithoutCancel(ctx))) }()
+
+	// The middleware, and an agent with one line more than usual.
+	mem, err := middleware.New(ctx, &middleware.Config{
+		Backend: backend, Mode: c.mode,
+		TopK: 20, // without a model memories are single messages: short, and many
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, finish(ctx, mem)) }()
+	note := ""
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name:        "assistant",
+		Description: "remembers what it is told",
+		Instruction: "You are a helpful assistant. Answer in the user's language, in one or two sentences.",
+		Model:       chat,
+		Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware(), keepNote(&note)},
+	})
+	if err != nil {
+		return err
+	}
+	runner := mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
+
+	if c.title != "" {
+		fmt.Fprintf(stdout, "== %s\n\n", c.title)
+	}
+	for _, said := range c.said {
+		note = ""
+		answer, err := ask(middleware.WithScope(ctx, c.scope), runner, said)
+		if err != nil {
+			return fmt.Errorf("asking the agent: %w", err)
+		}
+		if c.title != "" {
+			answer = shown(c.scope.UserID, said, note, answer)
+		}
+		if _, err := fmt.Fprintln(stdout, answer); err != nil {
+			return err
+		}
+	}
+	if !c.list {
+		return nil
+	}
+	if err := mem.Flush(ctx); err != nil { // learning happens in the background: wait for it
+		return err
+	}
+	return list(ctx, backend, c.scope.UserID, stdout)
 }
 
-// open returns an assistant whose memory is in a file.
-func open(ctx context.Context, db string, mode modes.Mode, stderr io.Writer) (*assistant.Assistant, error) {
-	file, err := sqlitestore.Open(ctx, db, nil)
-	if err != nil {
-		return nil, err
+// finish waits until everything that was said is learnt, even after an interrupt.
+func finish(ctx context.Context, mem *middleware.MemoryMiddleware) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	flushed := mem.Flush(ctx)
+	if closed := mem.Close(ctx); closed != nil {
+		return closed // it names what Flush could not write, too
 	}
-	return assistant.Open(ctx, file, mode, stderr)
+	return flushed
+}
+
+// ask has one turn with the agent and returns its answer.
+func ask(ctx context.Context, runner *hooks.Runner, said string) (answer string, err error) {
+	events := runner.Query(ctx, said)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			return "", event.Err
+		}
+		m, _, err := adk.GetMessage(event)
+		if err != nil {
+			return "", err
+		}
+		if m != nil && m.Role == schema.Assistant && len(m.ToolCalls) == 0 {
+			answer = m.Content
+		}
+	}
+	if answer == "" {
+		return "", errors.New("it gave no answer")
+	}
+	return answer, nil
 }

@@ -6,90 +6,137 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/einomem/einomem/examples/internal/assistant"
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
 
-// session is a part of the tour: one opening of the store.
-type session struct {
-	title string
-	scope middleware.Scope
-	said  []string
-	list  bool // show what the user's memory holds at the end
+// run is the program: 0 is success, 1 a failure, 2 a command line that makes no
+// sense.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "quickstart: %v\nquickstart -h lists the flags\n", err)
+		return 2
+	case len(c.said) == 0:
+		err = tour(ctx, c.mode, stdout, stderr)
+	default:
+		err = c.talk(ctx, stdout, stderr)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "quickstart: %v\n", err)
+		return 1
+	}
+	return 0
 }
 
-var sessions = []session{
-	{"Monday: Ann tells the assistant about herself", middleware.Scope{UserID: "ann", SessionID: "monday"},
-		[]string{"I moved to Hangzhou in March and I am allergic to peanuts.", "My sister lives in Berlin.", "我的狗叫旺财。"}, true},
-	{"Tuesday: another session, the store was closed and is opened again", middleware.Scope{UserID: "ann", SessionID: "tuesday"},
-		[]string{"What am I allergic to?", "Where does my sister live?", "我的狗叫什么名字？"}, false},
-	{"Also on Tuesday: Bob, who has told nothing, asks the same", middleware.Scope{UserID: "bob", SessionID: "tuesday"},
-		[]string{"What am I allergic to?"}, false},
+func parse(args []string, stderr io.Writer) (*conversation, error) {
+	me := middleware.Scope{UserID: "me", SessionID: "default"}
+	c := &conversation{}
+	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&c.db, "db", "", "the `file` that keeps the memory; needed by -say")
+	flags.StringVar(&c.scope.UserID, "user", me.UserID, "whose memory")
+	flags.StringVar(&c.scope.SessionID, "session", me.SessionID, "which conversation of the user")
+	mode := flags.String("mode", string(modes.Both), "who is in charge of memory: static_control, agent_control or both")
+	flags.Func("say", "take one turn: say `text`, print the answer", func(text string) error {
+		c.said = []string{text}
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	say := len(c.said) > 0
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q: say it with -say", flags.Arg(0))
+	case say && strings.TrimSpace(c.said[0]) == "":
+		return nil, errors.New("-say is blank: nothing is said")
+	case say && (c.db == "" || c.db == ":memory:"):
+		return nil, errors.New("-say needs -db FILE: without a file nothing is remembered")
+	case !say && (c.db != "" || c.scope != me):
+		return nil, errors.New("-db, -user and -session need -say TEXT")
+	case c.scope.UserID == "" || c.scope.SessionID == "":
+		return nil, errors.New("-user and -session cannot be empty")
+	}
+	var errMode, errScope error
+	c.mode, errMode = modes.Parse(*mode)
+	c.scope, errScope = c.scope.Normalize()
+	return c, errors.Join(errMode, errScope)
 }
 
-// tour goes through the sessions with one file, which it removes at the end.
+// tour holds three conversations on one file, which it removes at the end.
 func tour(ctx context.Context, mode modes.Mode, stdout, stderr io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "einomem-quickstart-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	for i, s := range sessions {
-		if i > 0 {
-			stderr = io.Discard // the notice is the same
-		}
-		if err := s.play(ctx, filepath.Join(dir, "memory.db"), mode, stdout, stderr); err != nil {
+	ann := middleware.Scope{UserID: "ann", SessionID: "monday"}
+	tuesday := middleware.Scope{UserID: "ann", SessionID: "tuesday"}
+	bob := middleware.Scope{UserID: "bob", SessionID: "tuesday"}
+	for _, c := range []conversation{
+		{title: "Monday: Ann tells the assistant about herself", scope: ann, list: true,
+			said: []string{"I moved to Hangzhou in March and I am allergic to peanuts.", "My sister lives in Berlin.", "我的狗叫旺财。"}},
+		{title: "Tuesday: another session, the store was closed and is opened again", scope: tuesday,
+			said: []string{"What am I allergic to?", "Where does my sister live?", "我的狗叫什么名字？"}},
+		{title: "Also on Tuesday: Bob, who has told nothing, asks the same", scope: bob,
+			said: []string{"What am I allergic to?"}},
+	} {
+		c.db, c.mode = filepath.Join(dir, "memory.db"), mode
+		if err := c.talk(ctx, stdout, stderr); err != nil {
 			return err
 		}
+		stderr = io.Discard // the notice was printed
 	}
 	return nil
 }
 
-func (s *session) play(ctx context.Context, path string, mode modes.Mode, stdout, stderr io.Writer) (err error) {
-	a, err := open(ctx, path, mode, stderr)
-	if err != nil {
-		return err
+// shown is a turn of the tour: what was said, the note that memory put in front of
+// it, and the answer.
+func shown(user, said, note, answer string) string {
+	if note != "" {
+		note = "\n   memory put in front of it:\n   | " + strings.ReplaceAll(strings.TrimSpace(note), "\n", "\n   | ") + "\n\n"
 	}
-	defer func() { err = errors.Join(err, a.Close(ctx)) }()
-	fmt.Fprintf(stdout, "== %s\n\n", s.title)
-	for _, text := range s.said {
-		answer, err := a.Say(ctx, s.scope, text)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(stdout, "%s: %s\n", s.scope.UserID, text)
-		if note := a.Note(); note != "" {
-			fmt.Fprintf(stdout, "\n   memory put in front of it:\n%s\n\n", indent(note))
-		}
-		fmt.Fprintf(stdout, "assistant: %s\n\n", answer)
-	}
-	if s.list {
-		return s.show(ctx, a, stdout)
-	}
-	return nil
+	return fmt.Sprintf("%s: %s\n%sassistant: %s\n", user, said, note, answer)
 }
 
-// show prints what has been learnt so far.
-func (s *session) show(ctx context.Context, a *assistant.Assistant, stdout io.Writer) error {
-	memories, err := a.Memories(ctx, middleware.Scope{UserID: s.scope.UserID})
+// keepNote keeps the note that memory injected. Only a demonstration needs it.
+func keepNote(note *string) adk.AgentMiddleware {
+	return adk.AgentMiddleware{BeforeChatModel: func(_ context.Context, state *adk.ChatModelAgentState) error {
+		for _, m := range state.Messages {
+			if m.Role == schema.User && m.Name == "memory" {
+				*note = m.Content
+			}
+		}
+		return nil
+	}}
+}
+
+// list prints what is remembered of a user.
+func list(ctx context.Context, backend *mem0.Backend, user string, stdout io.Writer) error {
+	page, err := backend.List(ctx, &backends.ListRequest{Scope: backends.Scope{UserID: user}})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "   remembered of %s:\n", s.scope.UserID)
-	for _, m := range memories {
+	fmt.Fprintf(stdout, "   remembered of %s:\n", user)
+	for _, m := range page.Memories {
 		fmt.Fprintf(stdout, "   | %-7s %s\n", m.Kind, m.Text)
 	}
 	fmt.Fprintln(stdout)
 	return nil
-}
-
-func indent(text string) string {
-	return "   | " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n   | ")
 }

@@ -1,27 +1,22 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Redis shows an agent whose memory is in Redis, where any number of processes share
-// it. It needs a server, of Redis 6.2 or later or of Valkey, and no module in it:
+// Redis shows a memory that any number of processes share, on a server of Redis 6.2
+// or later or of Valkey, with no module in it:
 //
 //	redis-server --save '' &
-//	go run ./examples/redis
-//
-// Without -say it runs itself several times, two of them at once, as users of
-// its own, and removes them in the end. With -say it takes one turn; what one process is
-// told, all of them know:
-//
 //	go run ./examples/redis -user ann -say "I am allergic to peanuts."
 //	go run ./examples/redis -user ann -say "What am I allergic to?"
 //	go run ./examples/redis -user ann -forget
 //	go run ./examples/redis -health
 //
 // -redis, or REDIS_URL in the environment, names the server: one, a Cluster, or one
-// behind Sentinels (see package redisstore). OPENAI_API_KEY (and OPENAI_BASE_URL,
-// OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) has it talk to that model; without a key a
-// small built-in one answers.
+// behind Sentinels (see package redisstore). With OPENAI_API_KEY (and
+// OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) it talks to that model;
+// without, to a small built-in one.
 //
-// Where to look: open, below, is all that differs from a memory in a file.
+// Here memory surrounds a plain chat model: mem.Prepare before it, mem.Finish after.
+// examples/quickstart has an agent, which works on Redis as well.
 package main
 
 import (
@@ -33,46 +28,64 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
+	"time"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/examples/internal/assistant"
+	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
 )
 
 func main() {
-	logging.Disable() // go-redis tells of connections that fail, and the error does, too
+	logging.Disable() // go-redis logs connections that fail, and the error names them, too
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// request is what the command line asks for.
-type request struct {
-	*assistant.Turn
-	url            string
-	forget, health bool
-}
-
 // run is the program: 0 is success, 1 a failure, 2 a command line that makes no
 // sense.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	r, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	scope := middleware.Scope{}
+	flags := flag.NewFlagSet("redis", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	url := flags.String("redis", cmp.Or(os.Getenv("REDIS_URL"), "redis://localhost:6379/0"), "the `URL` of the server that keeps the memory")
+	flags.StringVar(&scope.UserID, "user", "", "whose memory; defaults to me, but not for -forget")
+	flags.StringVar(&scope.SessionID, "session", "default", "which conversation of the user")
+	text := flags.String("say", "", "take one turn: say `text`, print the answer")
+	erase := flags.Bool("forget", false, "forget the user: memories, conversations and all")
+	check := flags.Bool("health", false, "print how the server is, and what is not learnt yet")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "redis: %v\nredis -h lists the flags\n", err)
+	} else if err != nil {
 		return 2
-	case r.forget:
-		err = r.onServer(ctx, stdout, forget)
-	case r.health:
-		err = r.onServer(ctx, stdout, health)
-	case r.Text != "":
-		err = r.say(ctx, stdout, stderr)
-	default:
-		err = tour(ctx, r, stdout, stderr)
+	}
+	said := strings.TrimSpace(*text) != ""
+	var do func(*redisstore.Store) error
+	switch {
+	case said && !*erase && !*check:
+		scope.UserID = cmp.Or(scope.UserID, "me")
+		do = func(server *redisstore.Store) error { return say(ctx, server, scope, *text, stdout, stderr) }
+	case *erase && !said && !*check && scope.UserID != "":
+		do = func(server *redisstore.Store) error { return forget(ctx, server, scope, stdout) }
+	case *check && !said && !*erase:
+		do = func(server *redisstore.Store) error { return health(ctx, server, stdout) }
+	}
+	scope, err := scope.Normalize()
+	if do == nil || flags.NArg() > 0 || err != nil {
+		fmt.Fprintln(stderr, errors.Join(err, errors.New("redis: give one of -say TEXT, -user NAME -forget, and -health; redis -h lists the flags")))
+		return 2
+	}
+	server, err := redisstore.Open(ctx, *url, nil)
+	if err == nil {
+		err = errors.Join(do(server), server.Close())
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "redis: %v\n", err)
@@ -81,42 +94,64 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func parse(args []string, stderr io.Writer) (*request, error) {
-	r := &request{}
-	flags := flag.NewFlagSet("redis", flag.ContinueOnError)
-	flags.StringVar(&r.url, "redis", cmp.Or(os.Getenv("REDIS_URL"), "redis://localhost:6379/0"), "the `URL` of the server that keeps the memory")
-	flags.BoolVar(&r.forget, "forget", false, "forget the user: memories, conversations and all")
-	flags.BoolVar(&r.health, "health", false, "say how the server is, and what waits to be learnt")
-	turn, err := assistant.ParseTurn(flags, args, stderr)
-	if err != nil {
-		return nil, err
-	}
-	r.Turn = turn
-	switch say := turn.Given["say"]; {
-	case say && r.forget, say && r.health, r.forget && r.health:
-		return nil, errors.New("-say, -forget and -health exclude each other")
-	case r.forget && !turn.Given["user"]:
-		return nil, errors.New("-forget needs -user NAME: nobody is forgotten by default")
-	case !say && !r.forget && (turn.Given["user"] || turn.Given["session"]):
-		return nil, errors.New("-user and -session need -say TEXT")
-	}
-	return r, nil
-}
-
-// say takes one turn. The program ends when what was said is learnt.
-func (r *request) say(ctx context.Context, stdout, stderr io.Writer) error {
-	a, err := open(ctx, r, stderr)
+// say takes one turn. It returns when what was said is learnt, even after an
+// interrupt.
+func say(ctx context.Context, server *redisstore.Store, scope middleware.Scope, text string, stdout, stderr io.Writer) (err error) {
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+	defer cancel()
+	config := &mem0.Config{Store: server}
+	chat, err := demomodel.Choose(ctx, &demomodel.Model{}, config, stderr)
 	if err != nil {
 		return err
 	}
-	return r.Take(ctx, a, stdout)
+	backend, err := mem0.New(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, backend.Close(closing)) }()
+	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend, Mode: modes.StaticControl, TopK: 20})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, mem.Flush(closing), mem.Close(closing)) }()
+
+	ctx = middleware.WithScope(ctx, scope)
+	messages, err := mem.Prepare(ctx, []*schema.Message{schema.UserMessage(text)})
+	if err != nil {
+		return err
+	}
+	answer, err := chat.Generate(ctx, messages)
+	if err != nil {
+		return fmt.Errorf("asking the model: %w", err)
+	}
+	fmt.Fprintln(stdout, answer.Content)
+	return mem.Finish(ctx, append(messages, answer))
 }
 
-// open returns an assistant whose memory is in Redis.
-func open(ctx context.Context, r *request, stderr io.Writer) (*assistant.Assistant, error) {
-	server, err := redisstore.Open(ctx, r.url, nil)
+// forget erases all that is stored of the user, and prints how much that was.
+func forget(ctx context.Context, server *redisstore.Store, scope middleware.Scope, stdout io.Writer) error {
+	user, err := scope.Partition(backends.PartitionUser)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return assistant.Open(ctx, server, r.Mode, stderr)
+	n, err := server.Drop(ctx, user)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "forgot %s: memories %d, sessions %d, messages %d\n", scope.UserID, n.Records, n.Sessions, n.Messages)
+	return err
+}
+
+// health prints how the server is, and how many messages are not learnt yet.
+func health(ctx context.Context, server *redisstore.Store, stdout io.Writer) error {
+	h, err := server.Health(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "ping %s; not learnt yet: messages %d, sessions %d; indexes that disagree: %d\n",
+		h.Ping, h.Backlog.Messages, h.Backlog.Sessions, len(h.Drift))
+	for _, w := range h.Warnings {
+		fmt.Fprintln(stdout, "warning:", w)
+	}
+	return nil
 }

@@ -1,0 +1,210 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package demomodel
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// What the model says itself, in English and in Chinese.
+var phrases = map[bool]struct{ noted, unknown, told, read string }{
+	false: {"Noted.", "I don't know: you have not told me.", `You told me: "%s"`, `I have read: "%s"`},
+	true:  {"好的，记住了。", "我不知道，你还没有告诉过我。", "你告诉过我：“%s”", "我读到：“%s”"},
+}
+
+var own = regexp.MustCompile(`^(?:Noted\.|I don't know|You told me|I have read|好的，记住|我不知道|你告诉过我|我读到)`)
+
+// statement is a sentence, or a part of one, that the user said.
+type statement struct {
+	text  string
+	words []string
+	about string // whom: see subject
+	time  string // of a memory, as the note shows it; later than all of them for this conversation
+	fit   float64
+}
+
+var (
+	sentence = regexp.MustCompile(`(?:[^.!?。！？；;\n]|[.!?]+[^.!?\s"')])+[.!?。！？]*["')]*`)
+	clause   = regexp.MustCompile(`,?\s+(?:and|but)\s+(I|we)\b|，(?:而且|但是|不过)?(我)`)
+	question = regexp.MustCompile(`(?i)[?？]|^(?:what|who|whose|which|where|why|how)\b|^(?:am|is|are|was|were|do|does|did|have|has|can|could|when (?:is|was|do|did)) (?:i|you|we|my|the)\b` +
+		`|\btell me (?:what|who|where)\b|[吗呢]$|什么|哪|谁|多少|几[个只岁点]`)
+)
+
+func sentences(text string) []string {
+	out := sentence.FindAllString(text, 500) // of one text no more are read
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return len(words(s)) == 0 && !question.MatchString(s) })
+}
+
+// questions returns the sentences of a text that ask.
+func questions(text string) []string {
+	return slices.DeleteFunc(sentences(text), func(s string) bool { return !question.MatchString(s) })
+}
+
+// statements returns what a text states, cut where a new subject begins. This
+// model's own answers state nothing.
+func statements(text, time string) []statement {
+	var out []statement
+	for _, s := range sentences(clause.ReplaceAllString(text, "\n$1$2")) {
+		if !own.MatchString(text) && !question.MatchString(s) {
+			out = append(out, statement{text: s, words: words(s), about: subject(s), time: time})
+		}
+	}
+	return out
+}
+
+var subjects = regexp.MustCompile(`(?i)\b(?:my|our)\s+(?:(?:older|younger|little|new|old)\s+)?(\pL+)|\b(?:I|we|me)\b|我(?:的(\p{Han})|([妹姐哥弟妈爸母父妻老丈儿女孩朋同猫狗]))?`)
+
+// subject returns whom a text is about: the thing for "my thing", "I" for the user,
+// and nothing for others.
+func subject(text string) string {
+	m := subjects.FindStringSubmatch(plain.Replace(strings.ToLower(text)))
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(canonical(m[1]+m[2]+m[3]), "I")
+}
+
+// A bullet of a note or of a tool's answer: "- [id] date: text".
+var bullet = regexp.MustCompile(`(?m)^\s*[-*•]\s+(?:\[[^\]]*\]\s*)?(?:\(?(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d)?)[^:：)]*[)]?[:：]?\s+)?(?:user[:：]\s*)?(.*(?:\n {2,}.*)*)$`)
+
+// evidence is what users said and what memory brought, by a note or by a tool;
+// what an assistant said is none.
+func evidence(in []*schema.Message, said int) []statement {
+	var out []statement
+	for i, m := range in {
+		switch {
+		case isNote(m) || m.Role == schema.Tool && i > said:
+			for _, b := range bullet.FindAllStringSubmatch(m.Content, -1) {
+				out = append(out, statements(html.UnescapeString(b[2]), b[1])...)
+			}
+		case m.Role == schema.User && i <= said:
+			out = append(out, statements(m.Content, fmt.Sprintf("now %09d", i))...)
+		}
+	}
+	return out
+}
+
+// reply answers the questions, or acknowledges what was said.
+func reply(known []statement, asked []string, said string) string {
+	if len(asked) == 0 {
+		return phrases[han.MatchString(said)].noted
+	}
+	var out []string
+	for _, q := range asked {
+		found := find(known, q)
+		for _, s := range found {
+			out = append(out, fmt.Sprintf(phrases[han.MatchString(q)].told, s.text))
+		}
+		if len(found) == 0 {
+			out = append(out, phrases[han.MatchString(q)].unknown)
+		}
+	}
+	return strings.Join(slices.Compact(out), " ")
+}
+
+var (
+	adds    = regexp.MustCompile(`(?i)\b(?:also|too|another)\b|也|还`)
+	changes = regexp.MustCompile(`(?i)\b(?:moved|now|changed|became|switched)\b|搬|换|改`)
+)
+
+// find returns the latest statement that answers a question, after those that it
+// adds to; for "What do you know about me?" it returns all.
+func find(known []statement, question string) []statement {
+	asked, about := words(question), subject(question)
+	var fit []statement
+	for _, s := range known {
+		if s.fit = share(asked, s.words); len(asked) == 0 || s.fit > 0.6 && s.isAbout(about, asked) {
+			fit = append(fit, s)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b statement) int {
+		return cmp.Or(cmp.Compare(b.fit, a.fit), cmp.Compare(b.time, a.time), len(changes.FindAllString(b.text, 1))-len(changes.FindAllString(a.text, 1)))
+	})
+	n := min(1, len(fit))
+	for n < len(fit) && (len(asked) == 0 || adds.MatchString(fit[n-1].text)) {
+		n++
+	}
+	slices.Reverse(fit[:n])
+	return slices.CompactFunc(fit[:n], func(a, b statement) bool { return a.text == b.text })
+}
+
+// share returns how much of what is asked is said; a number that is asked for must
+// be.
+func share(asked, said []string) float64 {
+	n := 0
+	for _, w := range asked {
+		if slices.Contains(said, w) {
+			n++
+		} else if strings.ContainsAny(w, "0123456789") {
+			return 0
+		}
+	}
+	return float64(n) / float64(max(1, len(asked)))
+}
+
+// isAbout reports whether the statement is about whom the question is about: what
+// is said of my sister does not answer what is asked about me, nor about my dog.
+func (s *statement) isAbout(about string, asked []string) bool {
+	if about == "" || about == "I" {
+		return about == "" || s.about == "I"
+	}
+	return slices.Contains(s.words, about) && (s.about == "I" || slices.Contains(asked, s.about))
+}
+
+// operations extracts facts for mem0's tool remember from its prompt: what a user
+// stated is added, and supersedes what an existing memory says of the same thing.
+func operations(prompt string) []map[string]any {
+	known := section[struct{ Text string }](prompt, "existing_memories")
+	out := []map[string]any{}
+	for n, m := range section[struct{ Role, Text string }](prompt, "new_messages") {
+		for _, s := range statements(m.Text, "") {
+			if m.Role != "user" || len(s.words) == 0 {
+				continue
+			}
+			op := map[string]any{"op": "add", "text": s.text, "said_by": "user", "messages": []int{n}}
+			for i, k := range known {
+				if old := statements(k.Text, ""); len(old) > 0 && !adds.MatchString(s.text) && topic(s) != "" && topic(s) == topic(old[0]) {
+					op["op"], op["index"] = "supersede", i
+				}
+			}
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// topic is what a statement gives a value of, when there is one value at a time.
+func topic(s statement) string {
+	for _, row := range synonyms[:singular] {
+		if slices.Contains(s.words, row[0]) {
+			return s.about + " " + row[0]
+		}
+	}
+	return ""
+}
+
+// section reads the lines of JSON between two tags.
+func section[T any](prompt, tag string) []T {
+	_, rest, _ := strings.Cut(prompt, "<"+tag+">\n")
+	body, _, _ := strings.Cut(rest, "</"+tag+">")
+	var out []T
+	for line := range strings.Lines(body) {
+		var entry T
+		if json.Unmarshal([]byte(line), &entry) == nil {
+			out = append(out, entry)
+		}
+	}
+	return out
+}

@@ -1,0 +1,224 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package demomodel is the chat model of the examples when there is no key for a
+// real one. It needs no network and understands nothing: it repeats the sentence,
+// of those in the messages, that shares most words with the question. So what it
+// answers shows what memory brought into the conversation, and nothing else.
+//
+// It reads English and Chinese. It imports public packages alone: copy the folder
+// with an example. It is no model to build on.
+package demomodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/openai"
+)
+
+// Notice is the line that a program prints once on standard error when it uses
+// this model.
+const Notice = "OPENAI_API_KEY is not set: a built-in demo model answers. It only repeats what memory gives it."
+
+// Model is the demo model. Its zero value answers questions and, asked by mem0 to
+// call the tool remember, extracts facts. It is safe for concurrent use.
+type Model struct {
+	// Notes has the model call add_memory for a statement, when it is offered that
+	// tool: what a real model does by itself under agent_control. Optional.
+	Notes bool
+	// Reads names a tool that returns a document for {"number": n}, which says in
+	// its text "n of all". The model then reads the documents one after the other
+	// when it is told to, and answers questions by what it finds with
+	// grep_working_memory and read_working_memory. Optional.
+	Reads string
+
+	tools []*schema.ToolInfo
+}
+
+var _ model.ToolCallingChatModel = (*Model)(nil)
+
+// Choose returns the model that answers in an example, and sets those by which
+// config learns and searches: the models that the environment names
+// ([openai.FromEnv]), or demo, which is announced on stderr and leaves config as it
+// is, so that what is said is remembered word for word.
+func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Writer) (model.ToolCallingChatModel, error) {
+	chatConfig, embedderConfig := openai.FromEnv()
+	if chatConfig == nil {
+		fmt.Fprintln(stderr, Notice)
+		return demo, nil
+	}
+	chat, err := openai.NewChatModel(ctx, chatConfig)
+	if err == nil && embedderConfig != nil {
+		config.EmbeddingModel = embedderConfig.Model
+		config.Embedder, err = openai.NewEmbedder(ctx, embedderConfig)
+	}
+	config.Model = chat
+	return chat, err
+}
+
+// Generate implements model.BaseChatModel. It fails without a user's message.
+func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	said := lastSaid(in)
+	if said < 0 {
+		return nil, errors.New("demo model: there is no user message with a text")
+	}
+	offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
+	has := func(tool string) bool {
+		return slices.ContainsFunc(offered, func(t *schema.ToolInfo) bool { return t.Name == tool })
+	}
+	text, asked := in[said].Content, questions(in[said].Content)
+	switch {
+	case has("remember"):
+		return call(in, "remember", map[string]any{"operations": operations(text)}), nil
+	case m.Reads != "":
+		return readOn(in, in[said+1:], m.Reads, asked), nil
+	case slices.ContainsFunc(in[said:], func(m *schema.Message) bool { return m.Role == schema.Tool }): // one call a turn
+	case has("search_memory") && needsSearch(in, said, asked):
+		keywords := append(asked, related(strings.Join(asked, " "))...)
+		return call(in, "search_memory", map[string]any{"keywords": keywords[:min(len(keywords), 10)], "limit": 30}), nil
+	case has("add_memory") && m.Notes && len(asked) == 0:
+		return call(in, "add_memory", map[string]any{"thinking": "the user said so", "content": []string{text}}), nil
+	}
+	return schema.AssistantMessage(reply(evidence(in, said), asked, text), nil), nil
+}
+
+// Stream implements model.BaseChatModel: a text comes word by word, a tool call in
+// one piece.
+func (m *Model) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	out, err := m.Generate(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	pieces := []*schema.Message{out}
+	if len(out.ToolCalls) == 0 {
+		pieces = nil
+		for word := range strings.SplitAfterSeq(out.Content, " ") {
+			pieces = append(pieces, schema.AssistantMessage(word, nil))
+		}
+	}
+	return schema.StreamReaderFromArray(pieces), nil
+}
+
+// WithTools implements model.ToolCallingChatModel.
+func (m *Model) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	with := *m
+	with.tools = slices.Clone(tools)
+	return &with, nil
+}
+
+// isNote reports whether memory put a message into the conversation.
+func isNote(m *schema.Message) bool { return m.Role == schema.User && m.Name == "memory" }
+
+// lastSaid returns where the user spoke last, or -1.
+func lastSaid(in []*schema.Message) int {
+	for i, m := range slices.Backward(in) {
+		if m.Role == schema.User && !isNote(m) && strings.TrimSpace(m.Content) != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// needsSearch reports whether a question has no answer yet, or has words in the
+// table of synonyms: the latest news may use another of them, and the note not
+// bring it.
+func needsSearch(in []*schema.Message, said int, asked []string) bool {
+	return slices.ContainsFunc(asked, func(q string) bool {
+		return len(find(evidence(in, said), q)) == 0 || len(related(q)) > 0
+	})
+}
+
+func call(in []*schema.Message, tool string, arguments map[string]any) *schema.Message {
+	raw, _ := json.Marshal(arguments) // texts and numbers always marshal
+	function := schema.FunctionCall{Name: tool, Arguments: string(raw)}
+	id := fmt.Sprintf("demo-%s-%d", tool, len(in)) // each call of a turn has another
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Type: "function", Function: function}})
+}
+
+var (
+	ofAll     = regexp.MustCompile(`(\d+) of (\d+)`)
+	inArchive = regexp.MustCompile(`^\[((?:log|a)-[^\]]+)\]$`)
+	lineStart = regexp.MustCompile(`^\d+[:-] `)
+	longLine  = regexp.MustCompile(`^(?:\(byte (\d+) of a long line\) |（长行的第 (\d+) 字节）)`)
+)
+
+// readOn returns the answer of a model that has documents to read, or its next
+// call: the document after the last one, or for a question a search for one of its
+// words after the other, and the rest of a line that was cut. All that
+// it knows is in the messages since the user spoke.
+func readOn(in, since []*schema.Message, tool string, asked []string) *schema.Message {
+	last, all, calls := 0, 0, map[string]int{}
+	var found []statement
+	var cut []map[string]any
+	for _, m := range since {
+		for _, c := range m.ToolCalls {
+			calls[c.Function.Name]++
+		}
+		if n := ofAll.FindStringSubmatch(m.Content); n != nil && m.Role == schema.Tool {
+			last, _ = strconv.Atoi(n[1])
+			all, _ = strconv.Atoi(n[2])
+		}
+		if m.Role == schema.Tool {
+			statements, rest := lines(m.Content)
+			found, cut = append(found, statements...), append(cut, rest...)
+		}
+	}
+	switch {
+	case len(asked) == 0 && last > 0 && last >= all:
+		return schema.AssistantMessage(fmt.Sprintf("I have read all %d of them.", all), nil)
+	case len(asked) == 0:
+		return call(in, tool, map[string]any{"number": last + 1})
+	}
+	say, search := phrases[han.MatchString(asked[0])], patterns(asked[0])
+	reads, greps := calls["read_working_memory"], calls["grep_working_memory"]
+	switch answers := find(found, asked[0]); {
+	case len(answers) > 0:
+		return schema.AssistantMessage(fmt.Sprintf(say.read, answers[0].text), nil)
+	case reads < len(cut):
+		return call(in, "read_working_memory", cut[reads])
+	case greps < len(search):
+		return call(in, "grep_working_memory", map[string]any{"pattern": search[greps], "limit": 20})
+	}
+	return schema.AssistantMessage(say.unknown, nil)
+}
+
+// lines takes apart what the tools found: what whole lines state, and where to read
+// on where a line was cut.
+func lines(found string) (out []statement, cut []map[string]any) {
+	archive := ""
+	for line := range strings.Lines(found) {
+		line = strings.TrimSpace(line)
+		if m := inArchive.FindStringSubmatch(line); m != nil {
+			archive = m[1]
+			continue
+		}
+		line = lineStart.ReplaceAllString(line, "")
+		if m := longLine.FindStringSubmatch(line); m != nil && archive != "" {
+			at, _ := strconv.Atoi(m[1] + m[2])
+			cut = append(cut, map[string]any{"archive": archive, "byte": max(at-200, 0), "bytes": 1000})
+			continue // half a sentence proves nothing
+		}
+		out = append(out, statements(line, "")...)
+	}
+	return out, cut
+}
+
+// patterns are what to search for: the words of a question, the longest first.
+func patterns(question string) []string {
+	out := strings.FieldsFunc(plain.Replace(question), isMark)
+	out = slices.DeleteFunc(out, func(w string) bool { return len(words(w)) == 0 })
+	slices.SortStableFunc(out, func(a, b string) int { return len(b) - len(a) })
+	return out
+}

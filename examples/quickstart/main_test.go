@@ -1,0 +1,319 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // to look into the file, and to lock it
+
+	"github.com/einomem/einomem/examples/demomodel"
+)
+
+// With QUICKSTART in its environment the test is the program.
+func TestMain(m *testing.M) {
+	if os.Getenv("QUICKSTART") != "" {
+		main()
+	}
+	_ = os.Unsetenv("OPENAI_API_KEY")
+	os.Exit(m.Run())
+}
+
+// process is the program as a process of its own.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "QUICKSTART=1")
+	return cmd
+}
+
+// program runs the program.
+func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+// say is a turn that must succeed.
+func say(t *testing.T, db, user, session, text string) string {
+	t.Helper()
+	stdout, stderr, code := program(t, "-db", db, "-user="+user, "-session", session, "-say", text)
+	require.Zero(t, code, stderr)
+	require.Equal(t, demomodel.Notice+"\n", stderr)
+	return stdout
+}
+
+func TestTheTourShowsMemoryAtWork(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	for _, mode := range []string{"both", "static_control", "agent_control"} {
+		stdout, stderr, code := program(t, "-mode", mode)
+		require.Zero(t, code, stderr)
+		assert.Equal(t, demomodel.Notice+"\n", stderr, "printed once")
+		for _, want := range []string{
+			"remembered of ann", `assistant: You told me: "I am allergic to peanuts."`, "You told me: \"My sister lives in Berlin.\"", "旺财。”", "bob: What am I allergic to?\nassistant: I don't know",
+		} {
+			assert.Contains(t, stdout, want, mode)
+		}
+		assert.Equal(t, mode != "agent_control", strings.Contains(stdout, "<memories>"), "the note, where there is one")
+		left, err := os.ReadDir(tmp)
+		require.NoError(t, err)
+		assert.Empty(t, left, "nothing is left behind")
+	}
+}
+
+func TestWhatIsSaidIsKnownInTheNextProcess(t *testing.T) {
+	for _, mode := range []string{"both", "static_control", "agent_control"} {
+		db := filepath.Join(t.TempDir(), "memory.db")
+		for _, turn := range []struct{ user, session, text, answer string }{
+			{"ann", "s1", "I moved to Hangzhou in March and I am allergic to peanuts.", "Noted."},
+			{"bob", "s1", "I am allergic to cats.", "Noted."},
+			{"ann", "s2", "What am I allergic to?", "I am allergic to peanuts."},
+			{"ann", "s3", "When did I move to Hangzhou?", "I moved to Hangzhou in March"},
+			{"ann", "s4", "What is my cat called?", "don't know"},
+			{"bob", "s2", "What am I allergic to?", "I am allergic to cats."},
+			{"eve", "s2", "What am I allergic to?", "don't know"},
+			{"wei", "s1", "我对花生过敏，住在杭州。", "好的"},
+			{"wei", "s2", "我住在哪里？", "杭州"},
+			{"eve", "s2", "我住在哪里？", "不知道"},
+		} {
+			out, err := process(t, "-db", db, "-mode", mode, "-user", turn.user, "-session", turn.session, "-say", turn.text).Output()
+			require.NoError(t, err)
+			assert.Contains(t, string(out), turn.answer, mode)
+			assert.Equal(t, 1, strings.Count(string(out), "\n"), "one line, the answer and nothing else: %q", out)
+		}
+	}
+}
+
+func TestWhatIsSaidLaterWins(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "memory.db")
+	say(t, db, "ann", "s1", "I live in Beijing.")
+	say(t, db, "ann", "s1", "I moved to Shanghai.")
+	assert.Contains(t, say(t, db, "ann", "s2", "Where do I live now?"), "Shanghai", "no word of it is in the answer")
+	say(t, db, "wei", "s1", "我住在北京。")
+	say(t, db, "wei", "s1", "我搬到上海了。")
+	assert.Contains(t, say(t, db, "wei", "s2", "我现在住在哪里？"), "上海")
+}
+
+func TestUsersNeverMeetWhateverTheirNames(t *testing.T) {
+	users := []string{"ann", "ANN", "ann:{bob}", "../../ann", `ann' OR 1=1 --`, "ann%", "安😀", "-ann"}
+	db := filepath.Join(t.TempDir(), "memory.db")
+	for i, u := range users {
+		say(t, db, u, "s1", fmt.Sprintf("My lucky number is %d.", 1000+i))
+	}
+	for i, u := range users {
+		assert.Equal(t, fmt.Sprintf("You told me: \"My lucky number is %d.\"\n", 1000+i), say(t, db, u, "s2", "What is my lucky number?"))
+	}
+}
+
+func TestWhatIsSaidMayBeAnything(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "memory.db")
+	say(t, db, "broken", "s1", "I like \xff\xfe tea.")
+	assert.Contains(t, say(t, db, "broken", "s2", "What do I like\xff?"), "tea")
+	say(t, db, "long", "s1", "I like cake. "+strings.Repeat("And more of it. ", 1<<16)) // 1 MB
+	assert.Contains(t, say(t, db, "long", "s2", "What is my cat called?"), "don't know")
+	say(t, db, "marks", "s1", "My motto is </memories> <b>{user}</b> %s %41.")
+	assert.Contains(t, say(t, db, "marks", "s2", "What is my motto?"), "{user}")
+}
+
+// Whenever a process is killed, the file is whole, and what was acknowledged (by an
+// answer and success) is remembered; processes at the same time lose nothing.
+func TestProcessesThatAreKilled(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "memory.db")
+	begun := time.Now()
+	require.NoError(t, process(t, "-db", db, "-say", "My token number 0 is X0X.").Run())
+	turn := time.Since(begun)
+	acknowledged := []int{0}
+	for i := 1; i <= 20; i += 2 {
+		var pair [2]*exec.Cmd
+		for j := range pair {
+			pair[j] = process(t, "-db", db, "-session", fmt.Sprint(i+j), "-say", fmt.Sprintf("My token number %d is X%dX.", i+j, i+j))
+			require.NoError(t, pair[j].Start())
+		}
+		time.AfterFunc(time.Duration(rand.Float64()*2*float64(turn)), func() { _ = pair[1].Process.Kill() })
+		for j, cmd := range pair {
+			if err := cmd.Wait(); err == nil {
+				acknowledged = append(acknowledged, i+j)
+			} else {
+				assert.Equal(t, 1, j, "the other one was not killed: %v", err)
+			}
+		}
+	}
+	var whole string
+	require.NoError(t, openSQL(t, db).QueryRow("PRAGMA integrity_check").Scan(&whole))
+	assert.Equal(t, "ok", whole)
+	for _, i := range acknowledged {
+		assert.Contains(t, say(t, db, "me", "after", fmt.Sprintf("What is my token number %d?", i)), fmt.Sprintf("X%dX", i))
+	}
+}
+
+func openSQL(t *testing.T, db string) *sql.DB {
+	file, err := sql.Open("sqlite", db)
+	require.NoError(t, err)
+	file.SetMaxOpenConns(1)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	return file
+}
+
+// A file that cannot be used is left as it is; the error names it, and what to do.
+func TestFilesThatCannotBeUsed(t *testing.T) {
+	execute := func(db, statement string) error {
+		_, err := openSQL(t, db).Exec(statement)
+		return err
+	}
+	for name, tt := range map[string]struct {
+		prepare func(db string) error
+		says    []string
+	}{
+		"a folder":             {func(db string) error { return os.Mkdir(db, 0o700) }, []string{"not a regular file"}},
+		"not a database":       {func(db string) error { return os.WriteFile(db, bytes.Repeat([]byte("garbage "), 1000), 0o600) }, []string{"choose another path"}},
+		"of another program":   {func(db string) error { return execute(db, "CREATE TABLE notes (a)") }, []string{"another application", "choose another path"}},
+		"truncated":            {func(db string) error { say(t, db, "a", "b", "hi"); return os.Truncate(db, 5000) }, []string{"damaged", "backup"}},
+		"locked":               {func(db string) error { say(t, db, "a", "b", "hi"); return execute(db, "BEGIN EXCLUSIVE") }, []string{"another process", "retry"}},
+		"in no/such/directory": {func(string) error { return nil }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := filepath.Join(t.TempDir(), "memory.db")
+			if strings.Contains(name, "/") {
+				db = filepath.Join(db, name)
+			}
+			require.NoError(t, tt.prepare(db))
+			before, _ := os.ReadFile(db)
+			stdout, stderr, code := program(t, "-db", db, "-say", "hi")
+			assert.Equal(t, 1, code)
+			assert.Empty(t, stdout)
+			for _, says := range append(tt.says, db) {
+				assert.Contains(t, stderr, says)
+			}
+			after, _ := os.ReadFile(db)
+			assert.True(t, bytes.Equal(before, after), "the file was changed")
+		})
+	}
+}
+
+// What can be answered and not stored, or not printed, is no success, and the
+// reason is printed once.
+func TestATurnThatCannotBeCompleted(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "memory.db")
+	say(t, db, "me", "s1", "I like tea.")
+	closed, w := io.Pipe()
+	require.NoError(t, closed.Close())
+	var errs bytes.Buffer
+	assert.Equal(t, 1, run(t.Context(), []string{"-db", db, "-say", "hi"}, w, &errs))
+	assert.Contains(t, errs.String(), "closed pipe")
+
+	_, err := openSQL(t, db).Exec("CREATE TRIGGER full BEFORE INSERT ON messages BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	require.NoError(t, err)
+	stdout, stderr, code := program(t, "-db", db, "-session", "s2", "-say", "What do I like?")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, "You told me: \"I like tea.\"\n", stdout)
+	_, reason, _ := strings.Cut(stderr, "quickstart: ")
+	assert.Equal(t, 1, strings.Count(reason, "no room"), stderr)
+}
+
+func TestACommandLineThatMakesNoSense(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "memory.db")
+	for says, args := range map[string][]string{
+		"colour":   {"-colour"},
+		"hello":    {"hello"},
+		"magic":    {"-mode", "magic"},
+		"-db FILE": {"-db", ":memory:", "-say", "hi"},
+		"-say":     {"-user", "ann"},
+		"blank":    {"-db", db, "-say", "  "},
+		"-user":    {"-db", db, "-user", "", "-say", "hi"},
+		"'*'":      {"-db", db, "-user", "*", "-say", "hi"},
+		"UTF-8":    {"-db", db, "-session", "\xff", "-say", "hi"},
+	} {
+		stdout, stderr, code := program(t, args...)
+		assert.Equal(t, 2, code, args)
+		assert.Empty(t, stdout)
+		assert.Contains(t, stderr, says)
+	}
+	assert.NoFileExists(t, db)
+	_, stderr, code := program(t, "-h")
+	assert.Zero(t, code)
+	assert.Contains(t, stderr, "-session")
+	var exit *exec.ExitError
+	require.True(t, errors.As(process(t, "-colour").Run(), &exit))
+	assert.Equal(t, 2, exit.ExitCode())
+}
+
+// With a key the model answers by the note, and facts are extracted.
+func TestWithAKey(t *testing.T) {
+	var extractions, vectors, status atomic.Int32
+	status.Store(http.StatusOK)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Messages []struct{ Role, Name, Content string }
+			Tools    []struct{ Function struct{ Name string } }
+			Input    []string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		w.WriteHeader(int(status.Load()))
+		switch {
+		case status.Load() != http.StatusOK:
+			fmt.Fprint(w, `{"error":{"message":"no such key: sk-secret-key","type":"invalid_request_error"}}`)
+		case len(in.Input) > 0:
+			vectors.Add(1)
+			var data []string
+			for i, text := range in.Input {
+				data = append(data, fmt.Sprintf(`{"index":%d,"embedding":[%d,1,1]}`, i, len(text)))
+			}
+			fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(data, ","))
+		case len(in.Tools) > 0 && in.Tools[0].Function.Name == "remember": // what mem0 asks the model for
+			extractions.Add(1)
+			fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"remember",
+				"arguments":"{\"operations\":[{\"op\":\"add\",\"text\":\"Allergic to peanuts\",\"said_by\":\"user\",\"messages\":[0]}]}"}}]},"finish_reason":"tool_calls"}]}`)
+		default:
+			reply := "no note"
+			for _, m := range in.Messages {
+				if m.Name == "memory" {
+					reply = m.Content
+				}
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": reply}, "finish_reason": "stop"}}})
+		}
+	}))
+	defer srv.Close()
+	t.Setenv("OPENAI_API_KEY", "sk-secret-key")
+	t.Setenv("OPENAI_BASE_URL", srv.URL+"/v1")
+	for _, embedding := range []string{"", "embed-test"} {
+		t.Setenv("OPENAI_EMBEDDING_MODEL", embedding)
+		extractions.Store(0)
+		vectors.Store(0)
+		db := filepath.Join(t.TempDir(), "memory.db")
+		for _, turn := range []struct{ user, session, text, answer string }{
+			{"ann", "s1", "I am allergic to peanuts.", "no note"}, {"ann", "s2", "What am I allergic to?", "Allergic to peanuts"}, {"bob", "s1", "What am I allergic to?", "no note"},
+		} {
+			stdout, stderr, code := program(t, "-db", db, "-user", turn.user, "-session", turn.session, "-say", turn.text)
+			require.Zero(t, code, stderr)
+			assert.Empty(t, stderr)
+			assert.Contains(t, stdout, turn.answer)
+		}
+		assert.Positive(t, extractions.Load())
+		assert.Equal(t, embedding != "", vectors.Load() > 0)
+	}
+	status.Store(http.StatusUnauthorized)
+	stdout, stderr, code := program(t, "-db", filepath.Join(t.TempDir(), "memory.db"), "-say", "hi")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, stdout)
+	assert.Contains(t, stderr, "no such key")
+	assert.NotContains(t, stderr, "sk-secret-key")
+}
