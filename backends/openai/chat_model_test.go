@@ -72,7 +72,7 @@ const (
 	usage = `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}`
 )
 
-func (s *service) stream(t testing.TB, ctx context.Context) (*schema.StreamReader[*schema.Message], error) {
+func (s *service) stream(ctx context.Context, t testing.TB) (*schema.StreamReader[*schema.Message], error) {
 	m, err := openai.NewChatModel(ctx, s.config())
 	require.NoError(t, err)
 	return m.Stream(ctx, []*schema.Message{schema.UserMessage("hi")})
@@ -80,7 +80,7 @@ func (s *service) stream(t testing.TB, ctx context.Context) (*schema.StreamReade
 
 func TestGenerateReturnsTheWholeAnswer(t *testing.T) {
 	out, err := serve(t, says(`{"role":"assistant","content":"Paris","reasoning_content":"capital…","tool_calls":[
-		{"id":"c1","type":"function","function":{"name":"look","arguments":"{\"q\":1}"}}]}`)).ask(t, t.Context())
+		{"id":"c1","type":"function","function":{"name":"look","arguments":"{\"q\":1}"}}]}`)).ask(t.Context(), t)
 	require.NoError(t, err)
 	want := &schema.Message{Role: schema.Assistant, Content: "Paris", ReasoningContent: "capital…",
 		ToolCalls: []schema.ToolCall{{ID: "c1", Type: "function", Function: schema.FunctionCall{Name: "look", Arguments: `{"q":1}`}}},
@@ -94,7 +94,7 @@ func TestGenerateReturnsTheWholeAnswer(t *testing.T) {
 		`{"content":null,"refusal":"I must not"}`:                                       "I must not",
 		`{"content":[{"type":"text","text":"in "},{"type":"text","text":"two parts"}]}`: "in two parts",
 	} {
-		out, err = serve(t, says(message)).ask(t, t.Context())
+		out, err = serve(t, says(message)).ask(t.Context(), t)
 		require.NoError(t, err)
 		assert.Equal(t, content, out.Content)
 	}
@@ -235,20 +235,20 @@ func TestCallbacks(t *testing.T) {
 			return ctx
 		}).Build())
 	s := serve(t, says(`{"content":"ok"}`), reply(400, "no"), events(delta(`{"content":"ok"}`), stop, usage, "[DONE]"), reply(403, "no"))
-	_, err := s.ask(t, ctx)
+	_, err := s.ask(ctx, t)
 	require.NoError(t, err)
 	assert.Equal(t, "hi", in.Messages[0].Content)
 	assert.Equal(t, "test-model", in.Config.Model)
 	assert.Equal(t, "ok", out.Message.Content)
 	assert.Equal(t, 18, out.TokenUsage.TotalTokens)
-	_, err = s.ask(t, ctx)
+	_, err = s.ask(ctx, t)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	assert.Equal(t, err, failed)
-	stream, err := s.stream(t, ctx)
+	stream, err := s.stream(ctx, t)
 	require.NoError(t, err)
 	stream.Close()
 	assert.Equal(t, 7, out.TokenUsage.TotalTokens)
-	_, err = s.stream(t, ctx)
+	_, err = s.stream(ctx, t)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	assert.Equal(t, err, failed)
 }
@@ -263,7 +263,7 @@ func TestStreamReturnsTheWholeAnswerInPieces(t *testing.T) {
 			delta(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}`),
 			stop, usage, "[DONE]")(w, r)
 	})
-	stream, err := s.stream(t, t.Context())
+	stream, err := s.stream(t.Context(), t)
 	require.NoError(t, err)
 	out, err := schema.ConcatMessageStream(stream)
 	require.NoError(t, err)
@@ -299,7 +299,7 @@ func TestAnIncompleteStreamEndsWithAnError(t *testing.T) {
 		"only its end is missing": {events(piece, stop), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stream, err := serve(t, tt.stream).stream(t, t.Context())
+			stream, err := serve(t, tt.stream).stream(t.Context(), t)
 			require.NoError(t, err)
 			_, err = schema.ConcatMessageStream(stream)
 			require.ErrorIs(t, err, tt.sentinel)
@@ -351,7 +351,7 @@ func TestClosingAStreamEndsItsGoroutine(t *testing.T) {
 		for r.Context().Err() == nil {
 			events(delta(`{"content":"x"}`))(w, r)
 		}
-	}).stream(t, t.Context())
+	}).stream(t.Context(), t)
 	require.NoError(t, err)
 	_, err = stream.Recv()
 	require.NoError(t, err)
@@ -367,7 +367,7 @@ func FuzzStreams(f *testing.F) {
 	f.Add(`{"choices":[{"message":{"content":"no stream at all"},"finish_reason":"stop"}]}` + "\n")
 	f.Add(": comment\n\ndata:{}\n" + strings.Repeat("\n", 400))
 	f.Fuzz(func(t *testing.T, body string) {
-		stream, err := (&service{handlers: []http.HandlerFunc{reply(200, body)}}).stream(t, t.Context())
+		stream, err := (&service{handlers: []http.HandlerFunc{reply(200, body)}}).stream(t.Context(), t)
 		require.NoError(t, err)
 		defer stream.Close()
 		reason := ""

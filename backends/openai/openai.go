@@ -162,12 +162,13 @@ func (c *client) failure(ctx context.Context, doing string, err error) error {
 	if errors.As(err, &page) {
 		answer = &api.APIError{HTTPStatusCode: page.HTTPStatusCode, Message: fmt.Sprintf("%.200q", page.Body)}
 	}
-	sentinel, text := backends.ErrUnavailable, ""
+	var text string
+	sentinel := backends.ErrUnavailable
 	switch isAnswer := answer != nil || errors.As(err, &answer) && answer != nil; {
 	case errors.Is(err, backends.ErrModel), errors.Is(err, backends.ErrDimension):
 		return fmt.Errorf("openai: %s: %w", doing, err)
 	case isAnswer:
-		sentinel, text = fromAPI(answer)
+		text, sentinel = fromAPI(answer)
 	case errors.Is(context.Cause(ctx), errTimeout):
 		text = fmt.Sprintf("no answer within %s: raise Timeout if the model needs longer", c.timeout)
 	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the service's fault
@@ -192,9 +193,9 @@ var hints = map[int]string{
 	http.StatusNotFound:        ": check Model and BaseURL (OPENAI_MODEL, OPENAI_BASE_URL)",
 }
 
-// fromAPI returns the sentinel and the text for a failure that the API reports:
+// fromAPI returns the text and the sentinel for a failure that the API reports:
 // by a status or, with status 0, inside a stream.
-func fromAPI(e *api.APIError) (sentinel error, text string) {
+func fromAPI(e *api.APIError) (text string, sentinel error) {
 	status, hint := e.HTTPStatusCode, hints[e.HTTPStatusCode]
 	if e.Code == "insufficient_quota" {
 		hint = hints[http.StatusPaymentRequired]
@@ -207,5 +208,5 @@ func fromAPI(e *api.APIError) (sentinel error, text string) {
 	if e.Code == nil {
 		e.Code = e.Type
 	}
-	return sentinel, fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint)
+	return fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint), sentinel
 }

@@ -77,7 +77,7 @@ func (s *service) config() *openai.Config {
 	return c
 }
 
-func (s *service) ask(t testing.TB, ctx context.Context) (*schema.Message, error) {
+func (s *service) ask(ctx context.Context, t testing.TB) (*schema.Message, error) {
 	m, err := openai.NewChatModel(ctx, s.config())
 	require.NoError(t, err)
 	return m.Generate(ctx, []*schema.Message{schema.UserMessage("hi")})
@@ -129,7 +129,7 @@ func TestErrorsNameTheCauseAndTheWayOut(t *testing.T) {
 			backends.ErrUnavailable, "EOF|check BaseURL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := serve(t, tt.answer).ask(t, t.Context())
+			_, err := serve(t, tt.answer).ask(t.Context(), t)
 			require.ErrorIs(t, err, tt.sentinel)
 			for part := range strings.SplitSeq(tt.text, "|") {
 				assert.ErrorContains(t, err, part)
@@ -198,7 +198,7 @@ func TestRetries(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &service{handlers: append(tt.answers, says(`{"content":"ok"}`))}
 				start := time.Now()
-				out, err := s.ask(t, t.Context())
+				out, err := s.ask(t.Context(), t)
 				require.Len(t, s.requests, tt.requests)
 				if tt.requests > len(tt.answers) {
 					require.NoError(t, err)
@@ -217,7 +217,7 @@ func TestRetries(t *testing.T) {
 func TestTimeLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := (&service{handlers: []http.HandlerFunc{hang}}).ask(t, t.Context())
+		_, err := (&service{handlers: []http.HandlerFunc{hang}}).ask(t.Context(), t)
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "it is not the caller's")
 		require.ErrorContains(t, err, "no answer within 1m0s: raise Timeout")
@@ -225,20 +225,20 @@ func TestTimeLimits(t *testing.T) {
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = (&service{handlers: []http.HandlerFunc{hang}}).ask(t, ctx)
+		_, err = (&service{handlers: []http.HandlerFunc{hang}}).ask(ctx, t)
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
 		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		start = time.Now()
-		_, err = (&service{handlers: []http.HandlerFunc{reply(429, "busy", "Retry-After", "30")}}).ask(t, ctx)
+		_, err = (&service{handlers: []http.HandlerFunc{reply(429, "busy", "Retry-After", "30")}}).ask(ctx, t)
 		require.ErrorContains(t, err, "status 429", "the cause, instead of a wait beyond the deadline")
 		require.Zero(t, time.Since(start))
 
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err = (&service{handlers: []http.HandlerFunc{reply(429, "busy", "Retry-After", "30")}}).ask(t, ctx)
+		_, err = (&service{handlers: []http.HandlerFunc{reply(429, "busy", "Retry-After", "30")}}).ask(ctx, t)
 		require.ErrorIs(t, err, context.Canceled)
 		require.NotErrorIs(t, err, backends.ErrUnavailable, "the service did nothing wrong")
 	})

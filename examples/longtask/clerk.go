@@ -35,7 +35,7 @@ type clerk struct {
 
 // newClerk opens the agent on a file. All that makes it outlive its window is
 // Config.Window.
-func newClerk(ctx context.Context, file string, o *options, c *corpus, t *telling) (k *clerk, err error) {
+func newClerk(ctx context.Context, file string, o *options, c *corpus, t *progress) (k *clerk, err error) {
 	k = &clerk{}
 	defer func() {
 		if err != nil {
@@ -70,7 +70,7 @@ func newClerk(ctx context.Context, file string, o *options, c *corpus, t *tellin
 }
 
 // say has one turn with the clerk.
-func (k *clerk) say(ctx context.Context, t *telling, text string) (answer string, err error) {
+func (k *clerk) say(ctx context.Context, t *progress, text string) (answer string, err error) {
 	t.begin(text)
 	events := k.runner.Query(middleware.WithScope(ctx, scope), text)
 	for e, ok := events.Next(); ok; e, ok = events.Next() {

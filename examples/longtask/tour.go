@@ -42,7 +42,7 @@ func tour(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "%d reports of %d tokens together, for a window of %d.\n", len(c.reports), total, o.window)
 
-	t := &telling{out: stdout, verbose: o.verbose}
+	t := &progress{out: stdout, verbose: o.verbose}
 	if err := with(ctx, file, o, c, t, func(k *clerk) error {
 		answer, err := k.say(ctx, t, "Read all the reports, one after the other, and tell me when you have.")
 		if err == nil {
@@ -57,12 +57,12 @@ func tour(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	for _, q := range c.questions {
 		if err := with(ctx, file, o, c, t, func(k *clerk) error {
 			answer, err := k.say(ctx, t, q.ask)
-			verdict := "WRONG"
+			mark := "WRONG"
 			if strings.Contains(answer, q.answer) {
-				verdict = "right"
+				mark = "right"
 				right++
 			}
-			fmt.Fprintf(stdout, "Clerk: %s   [%s: it stood in report %d]\n", answer, verdict, q.where)
+			fmt.Fprintf(stdout, "Clerk: %s   [%s: it stood in report %d]\n", answer, mark, q.where)
 			return err
 		}); err != nil {
 			return err
@@ -76,7 +76,7 @@ func tour(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 }
 
 // with opens a clerk on the file for as long as f works with it.
-func with(ctx context.Context, file string, o *options, c *corpus, t *telling, f func(*clerk) error) (err error) {
+func with(ctx context.Context, file string, o *options, c *corpus, t *progress, f func(*clerk) error) (err error) {
 	k, err := newClerk(ctx, file, o, c, t)
 	if err != nil {
 		return err

@@ -13,22 +13,22 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 )
 
-// telling prints how full each context is. An agent makes one call at a time.
-type telling struct {
+// progress prints how full each context is. An agent makes one call at a time.
+type progress struct {
 	out     io.Writer
 	verbose bool
 	calls   int
 	largest int
 }
 
-// begin says what the user said.
-func (t *telling) begin(said string) {
+// begin prints what the user said.
+func (t *progress) begin(said string) {
 	t.calls = 0
 	fmt.Fprintf(t.out, "\nUser:  %s\n", said)
 }
 
 // fitted is the window's OnFit.
-func (t *telling) fitted(_ context.Context, _ backends.Scope, r *compaction.Result) {
+func (t *progress) fitted(_ context.Context, _ backends.Scope, r *compaction.Result) {
 	t.calls++
 	t.largest = max(t.largest, r.After.Tokens)
 	var done []string
