@@ -16,20 +16,20 @@ import (
 type Records interface {
 	// Apply carries out one batch on one partition, wholly or not at all, and
 	// returns once it is durable. Every batch that changes something raises the
-	// partition's version by one.
+	// partition's version: by one, unless it restores.
 	Apply(ctx context.Context, p backends.Partition, b *Batch) (*Applied, error)
 
-	// Get returns the records with the given ids that exist, in the order asked
-	// for, active or not, expired or not. Ids that do not exist are left out.
+	// Get returns the records with the given ids that exist, in the order of the
+	// ids, active or not, expired or not. Ids that do not exist are left out.
 	Get(ctx context.Context, p backends.Partition, ids ...string) ([]Record, error)
 
 	// Changes returns what changed since cursor, oldest change first; an empty
 	// cursor means everything. Unknown partitions are empty. It is called before
-	// every search, so that nothing-changed must be cheap.
+	// every search, so that the answer "nothing changed" must be cheap.
 	Changes(ctx context.Context, p backends.Partition, cursor string) (*ChangeSet, error)
 
-	// History returns the events of one memory, oldest first. It still answers
-	// after the memory was deleted. Unknown ids have no events.
+	// History returns the events of one memory, oldest first, also after the memory
+	// was deleted. Unknown ids have no events.
 	History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error)
 
 	// Drop erases the partition: records, history, idempotency keys, sessions,
@@ -58,10 +58,10 @@ type Embedding struct {
 type Batch struct {
 	Mutations []Mutation
 
-	// Key makes the batch idempotent: a batch whose key the partition has seen
-	// changes nothing, checks nothing, and gets the first one's results with
-	// Replayed set. A batch that fails leaves its key unused. Kept for at least 30
-	// days. At most MaxID bytes. Optional.
+	// Key makes the batch idempotent: a batch whose key the partition knows changes
+	// nothing, checks nothing, and returns the first one's results with Replayed set.
+	// A batch that fails leaves its key unused. Keys are kept for at least 30 days,
+	// and have at most MaxID bytes. Optional.
 	Key string
 
 	// Embedding declares the space of the vectors in the batch. The first one
@@ -70,8 +70,8 @@ type Batch struct {
 	Embedding *Embedding
 	Reembed   bool
 
-	// Session updates a session of the same partition in the same write. If it
-	// does not hold (version, token), the whole batch fails with ErrConflict.
+	// Session updates a session of the same partition in the same write. If the
+	// version or the token is not current, the whole batch fails with ErrConflict.
 	Session *SessionUpdate
 }
 
@@ -85,22 +85,25 @@ const (
 	OpRetract   Op = "retract"
 	OpDelete    Op = "delete"
 	OpIncrement Op = "increment"
+	OpRestore   Op = "restore"
 )
 
 // Mutation is one change of one record. Stores set Version, and set Created and
 // Updated where they are zero; every other field is stored as given.
 type Mutation struct {
 	Op     Op
-	ID     string  // the record that is superseded, retracted, deleted or incremented
-	Record *Record // for OpPut and OpSupersede: what is written
+	ID     string  // the record that is superseded, retracted, deleted, incremented or restored
+	Record *Record // for OpPut, OpSupersede and OpRestore: what is written
 
 	// Expect is the version that the existing record must have, else ErrConflict:
 	// 0 is any, -1 means that none may exist (for OpPut).
 	Expect int64
 
-	At    time.Time // for OpRetract: since when it holds no more; zero means now
+	At    time.Time // for OpRetract: since when it is not true any more; zero means now
 	Field string    // for OpIncrement: the Metadata key
 	Delta float64   // for OpIncrement; an absent value counts as 0
+
+	Events []backends.Event // for OpRestore: the history, oldest first
 
 	// Actor and Role go into the history: who changed it.
 	Actor, Role string
@@ -110,35 +113,45 @@ type Mutation struct {
 const MustNotExist int64 = -1
 
 // Put writes r, over the record with its id if there is one: the event is added
-// or updated. A zero Created keeps that of the record that was there. One that
-// leaves the text as it was counts as updated, and leaves no event in the history,
-// unless it gives the record another Supersedes, which the event then names.
+// or updated. A zero Created keeps that of the record before. A put that leaves the
+// text as it was counts as updated and adds no event to the history, unless it
+// changes Supersedes, which the event then names.
 func Put(r *Record) Mutation { return Mutation{Op: OpPut, Record: r} }
 
 // Supersede writes r and hides the record with the given id behind it: the old
 // one keeps its text and gets SupersededBy and Invalidated (r.Valid, else
-// r.Observed, else now), r gets Supersedes. An old record that does not exist,
-// or is superseded or retracted already, is ErrConflict. The history of the old
+// r.Observed, else now), r gets Supersedes. It returns ErrConflict if the old record
+// does not exist, or is superseded or retracted already. The history of the old
 // record gets the event superseded, that of the new one added or updated with
 // its Supersedes.
 func Supersede(id string, r *Record) Mutation {
 	return Mutation{Op: OpSupersede, ID: id, Record: r}
 }
 
-// Retract marks the record as holding no more since at, with nothing in its
-// place. One that does not exist is ErrConflict; one that holds no more already
-// is left as it is.
+// Retract marks the record as not true any more since at, with nothing in its
+// place. It returns ErrConflict if the record does not exist; one that is superseded
+// or retracted already stays as it is.
 func Retract(id string, at time.Time) Mutation { return Mutation{Op: OpRetract, ID: id, At: at} }
 
-// Delete removes the record. Its history stays. One that does not exist is left
-// so, unless Expect is set.
+// Delete removes the record. Its history stays. Deleting a record that does not
+// exist changes nothing, unless Expect is set.
 func Delete(id string) Mutation { return Mutation{Op: OpDelete, ID: id} }
 
-// Increment adds delta to a number in the record's Metadata, atomically. One
-// that does not exist, or a value that is no number, is ErrConflict. It counts as
-// updated, and leaves no event in the history.
+// Increment adds delta to a number in the record's Metadata, atomically. It returns
+// ErrConflict if the record does not exist or the value is no number. It counts as
+// updated, and adds no event to the history.
 func Increment(id, field string, delta float64) Mutation {
 	return Mutation{Op: OpIncrement, ID: id, Field: field, Delta: delta}
+}
+
+// Restore writes the memory with the given id as another store held it, with its
+// history; a nil r restores the history of a deleted one. It returns ErrConflict if
+// the record exists. Every field is stored as given but Version: that stays if it is
+// above the partition's, else it becomes the next one, so that records keep the order
+// in which they are restored. The partition's version rises above those of the
+// events.
+func Restore(id string, r *Record, events []backends.Event) Mutation {
+	return Mutation{Op: OpRestore, ID: id, Record: r, Events: events}
 }
 
 // Applied is the result of a batch.
@@ -149,17 +162,17 @@ type Applied struct {
 	Session  *Session // the session after the update, if there was one
 }
 
-// Result is what became of one mutation.
+// Result is the outcome of one mutation.
 type Result struct {
-	ID    string             `json:"id"`    // of the record written, retracted, deleted or incremented
+	ID    string             `json:"id"`    // of the record written, retracted, deleted, incremented or restored
 	Event backends.EventType `json:"event"` // empty when nothing changed
 	Value float64            `json:"value,omitempty"`
 }
 
-// ChangeSet is a page of changes. Apply it in order: if Reset, forget all that is
-// known of the partition; then put Records, then drop Removed. If More, call
-// again with Cursor, else keep Cursor for the next time. A page never splits a
-// batch that one Apply wrote.
+// ChangeSet is a page of changes. Apply it in order: if Reset, discard all records
+// of the partition; then put Records, then remove Removed. If More, call again with
+// Cursor, else keep Cursor for the next time. A page never splits a batch that one
+// Apply wrote, unless it restored.
 type ChangeSet struct {
 	Version   int64 // the partition's version that the page reaches
 	Reset     bool
@@ -168,6 +181,12 @@ type ChangeSet struct {
 	Cursor    string
 	More      bool
 	Embedding *Embedding // nil until the first vector
+}
+
+// IDPage is a page of ids.
+type IDPage struct {
+	IDs  []string
+	Next string // empty on the last page
 }
 
 // PartitionPage is a page of partitions.
@@ -210,12 +229,12 @@ func (m *Mutation) validate() error {
 		if m.Record == nil {
 			return fmt.Errorf("%w: no record", backends.ErrInvalid)
 		}
-		if err := validateRecord(m.Record); err != nil {
-			return err
-		}
 		if m.Op == OpSupersede && (m.ID == "" || m.ID == m.Record.ID) {
 			return fmt.Errorf("%w: superseding needs the id of another record", backends.ErrInvalid)
 		}
+		return validateRecord(m.Record)
+	case OpRestore:
+		return m.validateRestore()
 	case OpRetract, OpDelete, OpIncrement:
 		if m.ID == "" {
 			return fmt.Errorf("%w: no id", backends.ErrInvalid)
@@ -227,4 +246,30 @@ func (m *Mutation) validate() error {
 		return fmt.Errorf("%w: unknown operation", backends.ErrInvalid)
 	}
 	return nil
+}
+
+func (m *Mutation) validateRestore() error {
+	if err := ValidateID("record", m.ID); err != nil {
+		return err
+	}
+	for i := range m.Events {
+		e := &m.Events[i]
+		if e.MemoryID != m.ID {
+			return fmt.Errorf("record %s: %w: an event of record %q", m.ID, backends.ErrInvalid, e.MemoryID)
+		}
+		for _, text := range []string{e.Old, e.New} {
+			if err := validateText("event of record "+m.ID, text); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case m.Record == nil && len(m.Events) == 0:
+		return fmt.Errorf("record %s: %w: neither a record nor events to restore", m.ID, backends.ErrInvalid)
+	case m.Record == nil:
+		return nil
+	case m.Record.ID != m.ID:
+		return fmt.Errorf("record %s: %w: the record's id is %q", m.ID, backends.ErrInvalid, m.Record.ID)
+	}
+	return validateRecord(m.Record)
 }

@@ -1,9 +1,25 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package plan decides what a batch or a session update does, the same for every
+// store. It reads through a function and writes nothing: a store reads records,
+// lets [Batch] plan, and writes the [Plan] wholly or not at all.
+//
+// A store that plans under a lock writes the plan as it is. One that plans first
+// and commits later compares every [Check] when it commits, and plans again on
+// fresh records if one of them fails: a plan holds for the records that it was
+// made from, changed or not.
+//
+// [Session] is the same for one session: it returns the state after an update, for
+// a store that knows that the state before is still current.
+//
+// Stores themselves validate the batch, replay idempotency keys, raise versions and
+// look up sessions. [Encode], [Names] and [Numbers] are the encodings of values and
+// cursors that they share.
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -16,17 +32,17 @@ type Input struct {
 	Now time.Time // when the batch is applied, as it is stored
 
 	// Next is the version that the batch raises the partition to, if it changes
-	// something. Besides being written it decides one thing: whether an Expect
-	// holds of a record that the batch itself changed before.
+	// something. Besides being written it decides whether an Expect holds for a record
+	// that the batch itself changed before.
 	Next int64
 
 	// Embedding is the partition's, nil before the first vector.
 	Embedding *store.Embedding
 
-	// Record returns a record as the store holds it before the batch, nil when
-	// there is none. It is called at most once for each id, and what it returns is
-	// not changed. It may leave out the vectors of all records; then a put counts
-	// as one with a new vector. An error of it ends the planning.
+	// Record returns a record as it is stored before the batch, nil if there is none.
+	// It is called at most once for each id, and what it returns is not changed. It may
+	// leave out the vectors of all records; then a put counts as one with a new vector.
+	// An error ends the planning.
 	Record func(id string) (*store.Record, error)
 }
 
@@ -37,16 +53,15 @@ type Plan struct {
 	Results []store.Result // one for each mutation
 
 	// Writes has one entry for each record that the batch changed, in the order of
-	// their first changes; a successor comes before the record that it hides. A
-	// record that the batch created and deleted again has none: no reader ever knew
-	// it.
+	// their first changes; a successor comes before the record that it supersedes. A
+	// record that the batch created and deleted again has none: no reader ever saw it.
 	Writes []Write
 
-	// Checks has one entry for each record that was read, changed or not, in the
-	// order of reading: the plan holds as long as all of them do.
+	// Checks has one entry for each record that was read, changed or not, in the order
+	// of [Touched]: the plan holds as long as all of them do.
 	Checks []Check
 
-	// Events are what the histories get, in order and complete.
+	// Events are appended to the histories, in order and complete.
 	Events []backends.Event
 
 	Embedding *store.Embedding // the partition's from now on; nil: as it was
@@ -55,12 +70,17 @@ type Plan struct {
 	// It may be set without any Writes. A session update raises the version too:
 	// the store adds that.
 	Changed bool
+
+	// Version is the partition's version after the batch, if it changes something:
+	// Input.Next, or a later one if the batch restores records. Then the plan holds
+	// only as long as the partition's version is still the one before Input.Next.
+	Version int64
 }
 
 // Write is the state of one record after the batch.
 type Write struct {
 	ID     string
-	Record *store.Record // nil: deleted. Its Version is Input.Next
+	Record *store.Record // nil: deleted. Its Version is Input.Next, or a later one that a restore gave it
 	Old    int64         // the version before the batch; 0: there was no record
 
 	// SameVector says that the vector is as it was: only the memory needs writing.
@@ -79,12 +99,12 @@ type Check struct {
 // for another embedding than the partition's, ErrConflict for a mutation that does
 // not hold, ErrInvalid for a sum that is infinite; it names the mutation.
 func Batch(b *store.Batch, in *Input) (*Plan, error) {
-	p := &planner{in: in, drafts: make(map[string]*draft, len(b.Mutations))}
-	space, err := declare(b, in.Embedding)
+	embedding, err := declared(b, in.Embedding)
 	if err != nil {
 		return nil, err
 	}
-	p.out = Plan{Embedding: space, Changed: space != nil, Results: make([]store.Result, 0, len(b.Mutations))}
+	p := &planner{in: in, drafts: make(map[string]*draft, len(b.Mutations))}
+	p.out = Plan{Embedding: embedding, Changed: embedding != nil, Version: in.Next, Results: make([]store.Result, 0, len(b.Mutations))}
 	for i := range b.Mutations {
 		r, err := p.mutate(&b.Mutations[i])
 		if err != nil {
@@ -93,13 +113,17 @@ func Batch(b *store.Batch, in *Input) (*Plan, error) {
 		p.out.Changed = p.out.Changed || r.Event != ""
 		p.out.Results = append(p.out.Results, r)
 	}
-	p.collect()
+	for _, d := range p.changed {
+		if d.old != 0 || d.record != nil {
+			p.out.Writes = append(p.out.Writes, Write{ID: d.id, Record: d.record, Old: d.old, SameVector: d.sameVector})
+		}
+	}
 	return &p.out, nil
 }
 
-// declare compares the batch's embedding with the partition's and returns the new
-// one, nil when it stays.
-func declare(b *store.Batch, have *store.Embedding) (*store.Embedding, error) {
+// declared compares the batch's embedding with the partition's and returns the new
+// one, nil if it stays.
+func declared(b *store.Batch, have *store.Embedding) (*store.Embedding, error) {
 	switch {
 	case b.Embedding == nil, have != nil && *have == *b.Embedding:
 		return nil, nil
@@ -107,8 +131,8 @@ func declare(b *store.Batch, have *store.Embedding) (*store.Embedding, error) {
 		return nil, fmt.Errorf("%w: the partition holds vectors of %s with %d dimensions, the batch those of %s with %d: re-embed the partition",
 			backends.ErrDimension, have.Model, have.Dim, b.Embedding.Model, b.Embedding.Dim)
 	}
-	space := *b.Embedding
-	return &space, nil
+	e := *b.Embedding
+	return &e, nil
 }
 
 // Touched lists the ids that planning b may read, each once, in the order of the
@@ -124,12 +148,87 @@ func Touched(b *store.Batch) []string {
 	}
 	for i := range b.Mutations {
 		m := &b.Mutations[i]
-		if m.Op != store.OpPut {
-			add(m.ID)
-		}
-		if m.Op == store.OpPut || m.Op == store.OpSupersede {
+		add(target(m))
+		if m.Op == store.OpSupersede {
 			add(m.Record.ID)
 		}
 	}
 	return out
+}
+
+// target is the id of the record that a mutation is about.
+func target(m *store.Mutation) string {
+	if m.Op == store.OpPut {
+		return m.Record.ID
+	}
+	return m.ID
+}
+
+// planner plans one batch.
+type planner struct {
+	in       *Input
+	drafts   map[string]*draft
+	changed  []*draft // in the order of their first changes
+	restored bool     // a mutation before restored something
+	out      Plan
+}
+
+// draft is a record in the course of a batch.
+type draft struct {
+	id         string
+	old        int64         // its version before the batch; 0: there was none
+	record     *store.Record // as it is now; nil: there is none
+	changed    bool
+	sameVector bool // as before the batch
+}
+
+// draft returns the record with the given id as the mutations so far left it.
+func (p *planner) draft(id string) (*draft, error) {
+	if d, ok := p.drafts[id]; ok {
+		return d, nil
+	}
+	r, err := p.in.Record(id)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{id: id, record: r}
+	if r != nil {
+		d.old, d.sameVector = r.Version, true
+	}
+	p.drafts[id] = d
+	p.out.Checks = append(p.out.Checks, Check{ID: id, Version: d.old})
+	return d, nil
+}
+
+// touch notes that the draft changes.
+func (p *planner) touch(d *draft) {
+	if !d.changed {
+		d.changed = true
+		p.changed = append(p.changed, d)
+	}
+}
+
+// replace puts r in the place of the draft's record; nil deletes it.
+func (p *planner) replace(d *draft, r *store.Record) {
+	p.touch(d)
+	// Two empty vectors may be one that was left out and one that is removed.
+	d.sameVector = d.sameVector && r != nil && len(r.Vector) > 0 && bytes.Equal(d.record.Vector, r.Vector)
+	d.record = r
+}
+
+// edit returns the draft's memory, which must exist, to be changed in place: all
+// but its metadata, which others share.
+func (p *planner) edit(d *draft) *backends.Memory {
+	p.touch(d)
+	own := *d.record
+	d.record = &own
+	m := &d.record.Memory
+	m.Version, m.Updated = p.out.Version, p.in.Now
+	return m
+}
+
+// event adds an event to the history of a record.
+func (p *planner) event(m *store.Mutation, id string, e backends.Event) {
+	e.MemoryID, e.Actor, e.Role, e.Time, e.Version = id, m.Actor, m.Role, p.in.Now, p.out.Version
+	p.out.Events = append(p.out.Events, e)
 }

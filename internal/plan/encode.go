@@ -5,16 +5,21 @@ package plan
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 )
 
-// Encode is how stores write values: as JSON on one line that a person can read with
-// the shell of the storage, with <, > and & as they are. What JSON
-// cannot express (a function in a message's Extra, a year above 9999) is
-// ErrInvalid; what names it in the error.
+// Encode returns v as stores write values: JSON on one line that a person can read
+// with the shell of the storage, with <, > and & as they are. What JSON cannot
+// express (a function in a message's Extra, a year above 9999) is ErrInvalid; what
+// names it in the error.
 func Encode(what string, v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -23,4 +28,88 @@ func Encode(what string, v any) (string, error) {
 		return "", fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Names is a range of names that is listed page by page in the order of their
+// bytes: those from Low on that come before High.
+type Names struct{ Low, High string }
+
+// ParseNames returns the range of the names with a prefix that come after a cursor.
+// what says in an error what the names are of. The error is ErrInvalid for a prefix
+// that no name can have and for a cursor that is not one of the prefix.
+func ParseNames(what, prefix, cursor string) (Names, error) {
+	if prefix != "" {
+		if err := store.ValidateID(what+" prefix", prefix); err != nil {
+			return Names{}, err
+		}
+	}
+	r := Names{Low: prefix, High: after(prefix)}
+	if cursor == "" {
+		return r, nil
+	}
+	last, err := base64.RawURLEncoding.DecodeString(cursor)
+	name := string(last)
+	if err != nil || store.ValidateID(what, name) != nil || !strings.HasPrefix(name, prefix) {
+		return Names{}, fmt.Errorf("%ss with the prefix %q: cursor %q: %w: not one of this store and prefix", what, prefix, cursor, backends.ErrInvalid)
+	}
+	r.Low = name + "\x00" // the next string there is
+	return r, nil
+}
+
+// NamesCursor returns the cursor of a page that ends with the name last.
+func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
+
+// Holds reports whether a name is in the range.
+func (r Names) Holds(name string) bool { return r.Low <= name && name < r.High }
+
+// after returns the least string that comes after every name with the prefix. The
+// last byte of UTF-8 is never 0xff, so that the sum does not overflow.
+func after(prefix string) string {
+	if prefix == "" {
+		return "\xff"
+	}
+	last := len(prefix) - 1
+	return prefix[:last] + string([]byte{prefix[last] + 1})
+}
+
+// Numbers are the entries of a listing that are still to come, by their numbers.
+// As text they take some two bytes each if neighbours are near to each other.
+type Numbers []int64
+
+// String returns the numbers as text for a cursor, empty if there are none.
+func (n Numbers) String() string {
+	var b []byte
+	last := int64(0)
+	for _, x := range n {
+		b = binary.AppendVarint(b, x-last)
+		last = x
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// ParseNumbers reads what String returned.
+func ParseNumbers(text string) (Numbers, error) {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	var out Numbers
+	for last := int64(0); len(b) > 0; {
+		d, n := binary.Varint(b)
+		if n <= 0 {
+			return nil, errors.New("truncated")
+		}
+		last += d
+		out, b = append(out, last), b[n:]
+	}
+	return out, nil
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (n Numbers) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *Numbers) UnmarshalText(text []byte) (err error) {
+	*n, err = ParseNumbers(string(text))
+	return err
 }

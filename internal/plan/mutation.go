@@ -6,6 +6,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -15,11 +16,7 @@ import (
 
 // mutate carries out one mutation on the drafts.
 func (p *planner) mutate(m *store.Mutation) (store.Result, error) {
-	id := m.ID
-	if m.Op == store.OpPut {
-		id = m.Record.ID
-	}
-	d, err := p.draft(id)
+	d, err := p.draft(target(m))
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -35,6 +32,8 @@ func (p *planner) mutate(m *store.Mutation) (store.Result, error) {
 		return p.retract(m, d)
 	case store.OpDelete:
 		return p.delete(m, d), nil
+	case store.OpRestore:
+		return p.restore(m, d)
 	default: // Validate lets nothing else through
 		return p.increment(m, d)
 	}
@@ -57,29 +56,29 @@ func expect(m *store.Mutation, d *draft) error {
 	return nil
 }
 
-// put writes w over the draft's record, if there is one.
-func (p *planner) put(m *store.Mutation, w store.Record, d *draft) store.Result {
-	event, old := backends.Event{Type: backends.EventAdded, New: w.Text, Supersedes: w.Supersedes}, d.record
+// put writes r over the draft's record, if there is one.
+func (p *planner) put(m *store.Mutation, r store.Record, d *draft) store.Result {
+	event, old := backends.Event{Type: backends.EventAdded, New: r.Text, Supersedes: r.Supersedes}, d.record
 	created := p.in.Now
 	if old != nil {
 		event.Type, event.Old, created = backends.EventUpdated, old.Text, old.Created
-		if old.Supersedes == w.Supersedes {
+		if old.Supersedes == r.Supersedes {
 			event.Supersedes = ""
 		}
 	}
-	w.Version = p.in.Next
-	w.Created, w.Updated = firstTime(w.Created, created), firstTime(w.Updated, p.in.Now)
-	p.write(d, &w)
-	if old == nil || event.Old != event.New || event.Supersedes != "" { // else it would tell nothing
-		p.tell(m, w.ID, event)
+	r.Version = p.out.Version
+	r.Created, r.Updated = firstTime(r.Created, created), firstTime(r.Updated, p.in.Now)
+	p.replace(d, &r)
+	if old == nil || event.Old != event.New || event.Supersedes != "" {
+		p.event(m, r.ID, event)
 	}
-	return store.Result{ID: w.ID, Event: event.Type}
+	return store.Result{ID: r.ID, Event: event.Type}
 }
 
 // supersede hides the draft's record behind that of the mutation.
 func (p *planner) supersede(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record == nil || !d.record.Active() {
-		return store.Result{}, fmt.Errorf("%w: record %q does not exist or holds no more", backends.ErrConflict, m.ID)
+		return store.Result{}, fmt.Errorf("%w: record %q does not exist, or is superseded or retracted already", backends.ErrConflict, m.ID)
 	}
 	by := *m.Record
 	by.Supersedes = m.ID
@@ -88,13 +87,13 @@ func (p *planner) supersede(m *store.Mutation, d *draft) (store.Result, error) {
 		return store.Result{}, err
 	}
 	p.put(m, by, successor)
-	hidden := p.touch(d)
+	hidden := p.edit(d)
 	hidden.SupersededBy, hidden.Invalidated = by.ID, firstTime(by.Valid, by.Observed, p.in.Now)
-	p.tell(m, m.ID, backends.Event{Type: backends.EventSuperseded, Old: hidden.Text, New: by.Text, By: by.ID})
+	p.event(m, m.ID, backends.Event{Type: backends.EventSuperseded, Old: hidden.Text, New: by.Text, By: by.ID})
 	return store.Result{ID: by.ID, Event: backends.EventSuperseded}, nil
 }
 
-// retract marks the draft's record as holding no more.
+// retract marks the draft's record as no longer true.
 func (p *planner) retract(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record == nil {
 		return store.Result{}, fmt.Errorf("%w: record %q does not exist", backends.ErrConflict, m.ID)
@@ -102,9 +101,9 @@ func (p *planner) retract(m *store.Mutation, d *draft) (store.Result, error) {
 	if !d.record.Active() {
 		return store.Result{ID: m.ID}, nil
 	}
-	memory := p.touch(d)
-	memory.Invalidated = firstTime(m.At, p.in.Now)
-	p.tell(m, m.ID, backends.Event{Type: backends.EventRetracted, Old: memory.Text})
+	retracted := p.edit(d)
+	retracted.Invalidated = firstTime(m.At, p.in.Now)
+	p.event(m, m.ID, backends.Event{Type: backends.EventRetracted, Old: retracted.Text})
 	return store.Result{ID: m.ID, Event: backends.EventRetracted}, nil
 }
 
@@ -113,13 +112,13 @@ func (p *planner) delete(m *store.Mutation, d *draft) store.Result {
 	if d.record == nil {
 		return store.Result{ID: m.ID}
 	}
-	p.tell(m, m.ID, backends.Event{Type: backends.EventDeleted, Old: d.record.Text})
-	p.remove(d)
+	p.event(m, m.ID, backends.Event{Type: backends.EventDeleted, Old: d.record.Text})
+	p.replace(d, nil)
 	return store.Result{ID: m.ID, Event: backends.EventDeleted}
 }
 
-// increment adds to a number in the metadata of the draft's record. It leaves no
-// event: the history tells what became of the text.
+// increment adds to a number in the metadata of the draft's record. It adds no
+// event: the history is about the text.
 func (p *planner) increment(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record == nil {
 		return store.Result{}, fmt.Errorf("%w: record %q does not exist", backends.ErrConflict, m.ID)
@@ -134,12 +133,42 @@ func (p *planner) increment(m *store.Mutation, d *draft) (store.Result, error) {
 	if math.IsInf(value, 0) {
 		return store.Result{}, fmt.Errorf("%w: metadata %q of record %q would be infinite", backends.ErrInvalid, m.Field, m.ID)
 	}
-	p.touch(d)
-	d.metadata()[m.Field] = value
+	metadata := maps.Clone(d.record.Metadata)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata[m.Field] = value
+	p.edit(d).Metadata = metadata
 	return store.Result{ID: m.ID, Event: backends.EventUpdated, Value: value}, nil
 }
 
-// number reads a value of metadata as a store would give it back: what an earlier
+// restore writes a record with its history, or the history of a deleted one. Each
+// restored record has a version of its own, so that the order of versions is that of
+// the mutations, and none is below the versions of its events.
+func (p *planner) restore(m *store.Mutation, d *draft) (store.Result, error) {
+	if d.record != nil {
+		return store.Result{}, fmt.Errorf("%w: record %q exists: restore into a partition that does not hold it", backends.ErrConflict, m.ID)
+	}
+	if p.restored {
+		p.out.Version++
+	}
+	p.restored = true
+	for i := range m.Events {
+		p.out.Version = max(p.out.Version, m.Events[i].Version)
+	}
+	p.out.Events = append(p.out.Events, m.Events...)
+	if m.Record == nil {
+		return store.Result{ID: m.ID, Event: backends.EventDeleted}, nil
+	}
+	r := *m.Record
+	p.out.Version = max(p.out.Version, r.Version)
+	r.Version = p.out.Version
+	r.Created, r.Updated = firstTime(r.Created, p.in.Now), firstTime(r.Updated, p.in.Now)
+	p.replace(d, &r)
+	return store.Result{ID: m.ID, Event: backends.EventAdded}, nil
+}
+
+// number reads a value of metadata as a store would return it: what an earlier
 // mutation of the batch put there may be of any type that is a number in JSON.
 func number(v any) (float64, bool) {
 	if f, ok := v.(float64); ok {
@@ -155,12 +184,6 @@ func number(v any) (float64, bool) {
 	}
 	f, ok := stored.(float64)
 	return f, ok
-}
-
-// tell adds an event to the history of a record.
-func (p *planner) tell(m *store.Mutation, id string, e backends.Event) {
-	e.MemoryID, e.Actor, e.Role, e.Time, e.Version = id, m.Actor, m.Role, p.in.Now, p.in.Next
-	p.out.Events = append(p.out.Events, e)
 }
 
 func firstTime(times ...time.Time) time.Time {

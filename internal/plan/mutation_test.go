@@ -183,7 +183,7 @@ func TestWhatDoesNotHold(t *testing.T) {
 		"put another version":       {expecting(store.Put(record("a", "")), 2), backends.ErrConflict, "has version 3, 2 was expected"},
 		"put what is not there":     {expecting(store.Put(record("x", "")), 2), backends.ErrConflict, `"x" does not exist`},
 		"supersede nothing":         {store.Supersede("x", record("y", "")), backends.ErrConflict, `"x"`},
-		"supersede what is hidden":  {store.Supersede("gone", record("y", "")), backends.ErrConflict, "holds no more"},
+		"supersede what is hidden":  {store.Supersede("gone", record("y", "")), backends.ErrConflict, "superseded or retracted already"},
 		"supersede another version": {expecting(store.Supersede("a", record("y", "")), 9), backends.ErrConflict, "version 3"},
 		"retract nothing":           {store.Retract("x", now), backends.ErrConflict, "does not exist"},
 		"retract another version":   {expecting(store.Retract("gone", now), 9), backends.ErrConflict, "version 2"},

@@ -15,7 +15,8 @@ import (
 // Session returns the state of a session after u, which must be valid. st is the
 // state before, of a session that exists and is not expired; it is not changed.
 // Version and Updated stay as they are: the store sets them when it writes. The
-// error is ErrConflict when the version, the token or the lease does not hold.
+// error is ErrConflict if the version, the summary, the token or the lease is not
+// the one expected.
 func Session(u *store.SessionUpdate, st *store.Session, now time.Time) (*store.Session, error) {
 	if err := holds(u, st, now); err != nil {
 		return nil, fmt.Errorf("session %q: %w", u.Session, err)
@@ -34,7 +35,7 @@ func Session(u *store.SessionUpdate, st *store.Session, now time.Time) (*store.S
 	return &out, nil
 }
 
-// holds checks the version and the token that the update expects.
+// holds checks the version, the summary and the token that the update expects.
 func holds(u *store.SessionUpdate, st *store.Session, now time.Time) error {
 	if u.Version != 0 && u.Version != st.Version {
 		return fmt.Errorf("%w: it has version %d, %d was expected: read it again", backends.ErrConflict, st.Version, u.Version)
@@ -54,7 +55,7 @@ func holds(u *store.SessionUpdate, st *store.Session, now time.Time) error {
 	return nil
 }
 
-// acquire gives the lease to who asks, if it is free.
+// acquire grants the lease if it is free, expired, or the owner's already.
 func acquire(a *store.Acquire, l *store.Lease, now time.Time) error {
 	if l.Owner != "" && l.Owner != a.Owner && now.Before(l.Expires) {
 		return fmt.Errorf("%w: %s holds the lease until %s", backends.ErrConflict, l.Owner, l.Expires)
@@ -69,7 +70,7 @@ func acquire(a *store.Acquire, l *store.Lease, now time.Time) error {
 
 // set sets the fields that the update names.
 func set(u *store.SessionUpdate, st *store.Session) {
-	if u.Watermark != nil { // never beyond the log: what comes later was not learnt from
+	if u.Watermark != nil { // never beyond the log: later messages were not learnt from
 		st.Watermark = max(st.Watermark, min(*u.Watermark, st.LastSeq))
 	}
 	assign(&st.Title, u.Title)

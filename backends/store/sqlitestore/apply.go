@@ -75,6 +75,7 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 	}
 	changed := todo.Changed || b.Session != nil
 	if changed {
+		a.part.version = todo.Version
 		if err := a.carryOut(todo); err != nil {
 			return nil, err
 		}
@@ -97,9 +98,8 @@ func (a *applier) memory(id string) (*store.Record, error) {
 	return a.record(`SELECT memory, NULL FROM records WHERE part = ? AND id = ?`, a.part.pk, id)
 }
 
-// carryOut raises the partition's version and writes what the plan says.
+// carryOut writes the plan.
 func (a *applier) carryOut(todo *plan.Plan) error {
-	a.part.version++
 	if todo.Embedding != nil {
 		a.part.embedding = *todo.Embedding
 	}
