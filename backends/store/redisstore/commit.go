@@ -6,6 +6,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -99,7 +100,12 @@ func (a *applier) arguments(c *commit, inc string) ([]any, error) {
 	} else {
 		args.json("embedding", c.plan.Embedding)
 	}
-	args.add(flag(c.plan.Changed || c.after != nil && !a.update))
+	restores := slices.ContainsFunc(a.batch.Mutations, func(m store.Mutation) bool { return m.Op == store.OpRestore })
+	if restores {
+		args.add(c.plan.Version)
+	} else {
+		args.add(flag(c.plan.Changed || c.after != nil && !a.update))
+	}
 	args.add(len(c.plan.Checks))
 	for _, check := range c.plan.Checks {
 		args.add(check.ID, check.Version)
@@ -109,12 +115,13 @@ func (a *applier) arguments(c *commit, inc string) ([]any, error) {
 	}
 	args.add(len(c.plan.Writes))
 	for i := range c.plan.Writes {
-		args.addWrite(&c.plan.Writes[i])
+		args.addWrite(&c.plan.Writes[i], restores)
 	}
 	args.add(len(c.plan.Events))
 	for _, e := range c.plan.Events {
-		e.Version = 0 // the script stamps it
 		args.add(e.MemoryID)
+		args.addVersion(e.Version, restores)
+		e.Version = 0 // it stands before the JSON
 		args.json("event", &e)
 	}
 	if len(args.list) > mostArguments && args.err == nil {
@@ -127,10 +134,11 @@ func (a *applier) arguments(c *commit, inc string) ([]any, error) {
 const mostArguments = 1<<20 - 100
 
 // pin returns the version that the partition must still have, empty for any. Only
-// a batch that expects a version of a record which it changed itself rests on it.
+// a batch that expects a version of a record which it changed itself rests on it, and
+// one that restores.
 func pin(b *store.Batch, version int64) string {
 	for i := range b.Mutations {
-		if b.Mutations[i].Expect > version {
+		if b.Mutations[i].Expect > version || b.Mutations[i].Op == store.OpRestore {
 			return strconv.FormatInt(version, 10)
 		}
 	}
@@ -171,14 +179,25 @@ func (a *applier) addSession(args *arguments, c *commit) {
 	}
 }
 
-func (a *arguments) addWrite(w *plan.Write) {
+// addVersion adds the version of a record or an event if the plan decides it; else
+// the script does.
+func (a *arguments) addVersion(v int64, planned bool) {
+	if planned {
+		a.add(v)
+		return
+	}
+	a.add("")
+}
+
+func (a *arguments) addWrite(w *plan.Write, restores bool) {
 	a.add(w.ID)
 	if w.Record == nil {
-		a.add("", "none", "")
+		a.add("", "", "none", "")
 		return
 	}
 	m := w.Record.Memory
-	m.Version = 0 // the script stamps it
+	a.addVersion(m.Version, restores)
+	m.Version = 0 // it stands before the JSON
 	a.json("record "+m.ID, &m)
 	switch {
 	case w.SameVector:

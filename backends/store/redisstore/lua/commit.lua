@@ -13,7 +13,7 @@ local function int(n) return string.format('%.0f', n) end
 local function session() return st and redis.call('HGETALL', st) or {} end
 local now, nonce, inc, seen = arg(), arg(), arg(), arg()
 local field, forget, results = arg(), arg(), arg()
-local space, pin, newSpace, raise = arg(), arg(), arg(), arg() == '1'
+local space, pin, newSpace, raise = arg(), arg(), arg(), arg()
 if field ~= '' then
   local known = redis.call('HGET', idem, field)
   if known then return {'known', known, session()} end
@@ -35,22 +35,23 @@ end
 -- From here on everything is written.
 if seen == '' then redis.call('HSET', meta, 'inc', inc) end
 local version = tonumber(redis.call('HGET', meta, 'ver') or '0')
-if raise then
-  version = redis.call('HINCRBY', meta, 'ver', 1)
+if raise ~= '' then -- by one for "1", else to the version that the plan gives
+  version = raise == '1' and version + 1 or tonumber(raise)
+  redis.call('HSET', meta, 'ver', int(version))
   redis.call('RPUSH', tips, nonce)
   redis.call('LTRIM', tips, -1000, -1)
   if newSpace ~= '' then redis.call('HSET', meta, 'space', newSpace) end
 end
 local stamp = int(version) .. ' '
 for _ = 1, tonumber(arg()) do
-  local id, memory, what, vector = arg(), arg(), arg(), arg()
+  local id, own, memory, what, vector = arg(), arg(), arg(), arg(), arg()
   if memory == '' then
     redis.call('HDEL', rec, id)
     redis.call('ZREM', chg, id)
     redis.call('ZADD', del, version, id)
   else
-    redis.call('HSET', rec, id, stamp .. memory)
-    redis.call('ZADD', chg, version, id)
+    redis.call('HSET', rec, id, (own == '' and stamp or own .. ' ') .. memory)
+    redis.call('ZADD', chg, own == '' and version or own, id)
     redis.call('ZREM', del, id)
   end
   if what == 'set' then redis.call('HSET', vec, id, vector)
@@ -63,8 +64,8 @@ if extra > 0 then
   redis.call('HSET', meta, 'floor', cut)
 end
 for _ = 1, tonumber(arg()) do
-  local id, event = arg(), arg()
-  redis.call('HSET', his, id, (redis.call('HGET', his, id) or '') .. stamp .. event .. '\n')
+  local id, own, event = arg(), arg(), arg()
+  redis.call('HSET', his, id, (redis.call('HGET', his, id) or '') .. (own == '' and stamp or own .. ' ') .. event .. '\n')
 end
 if field ~= '' then
   redis.call('HSET', idem, field, stamp .. nonce .. ' ' .. results)
