@@ -32,6 +32,11 @@ type Records interface {
 	// was deleted. Unknown ids have no events.
 	History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error)
 
+	// Deleted lists the ids of deleted memories that have a history, in no
+	// particular order. An id may come more than once, and a page may hold fewer ids
+	// than its limit, even none, and have a Next.
+	Deleted(ctx context.Context, p backends.Partition, page Page) (*IDPage, error)
+
 	// Drop erases the partition: records, history, idempotency keys, sessions,
 	// messages and blobs. Cursors of before see a Reset.
 	Drop(ctx context.Context, p backends.Partition) (DropCount, error)
@@ -149,7 +154,7 @@ func Increment(id, field string, delta float64) Mutation {
 // the record exists. Every field is stored as given but Version: that stays if it is
 // above the partition's, else it becomes the next one, so that records keep the order
 // in which they are restored. The partition's version rises above those of the
-// events.
+// events. See [Transfer].
 func Restore(id string, r *Record, events []backends.Event) Mutation {
 	return Mutation{Op: OpRestore, ID: id, Record: r, Events: events}
 }

@@ -60,6 +60,10 @@ type Blobs interface {
 	// are met once, a new one is met if its name comes after those that were. A page
 	// may hold fewer than its limit, even none, and have a Next.
 	ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page Page) (*BlobPage, error)
+	// BlobSessions lists the ids of the sessions that have blobs, also of those that
+	// have not begun, in no particular order. A page may hold fewer ids than its
+	// limit, even none, and have a Next.
+	BlobSessions(ctx context.Context, p backends.Partition, page Page) (*IDPage, error)
 }
 
 // BlobInfo says what a blob is without its data.
