@@ -14,267 +14,231 @@ import (
 )
 
 var applyBehaviours = []behaviour{
-	{"what is put comes back as it was given", fieldsAreKept},
-	{"a store neither changes nor keeps the caller's record", callersRecordIsTheirs},
-	{"created and updated are set where they are zero", timesAreSet},
-	{"records are got in the order asked for, without those that do not exist", getKeepsTheOrder},
-	{"records are got whether they are active, expired or not", getHidesNothing},
-	{"a batch that changes something raises the version by one", versionRises},
-	{"a batch that changes nothing leaves the version", versionStays},
-	{"a failing mutation leaves nothing of its batch", batchesAreAtomic},
-	{"mutations of a batch see those before them", mutationsAreInOrder},
-	{"an expected version that does not hold fails the batch", expectedVersions},
-	{"a session that does not hold fails the batch", sessionFailsTheBatch},
-	{"a session is updated in the same write", sessionIsUpdated},
-	{"five thousand mutations are one batch", largeBatch},
-}
-
-func fieldsAreKept(e *env) {
-	at := e.clock.Now().Add(-time.Hour)
-	r := &store.Record{
-		Memory: backends.Memory{
-			ID: "a", Kind: backends.KindTask, Text: "line one\nline \"two\" <&> \u2028 \x00 日本語 🎈", WhenToUse: "when it rains",
-			Scope:    backends.Scope{Namespace: "n", Workspace: "w", UserID: "ann", AgentID: "g", SessionID: "s"},
-			Metadata: map[string]any{"n": 1.5, "s": "x", "b": true, "null": nil, "list": []any{"a", 2.0}, "map": map[string]any{"k": "v"}},
-			Quality:  ptr(0.25), Observed: at, Valid: at.Add(1), Invalidated: at.Add(2 * time.Microsecond),
-			Created: at.Add(time.Minute), Updated: at.Add(time.Second), Expires: at.Add(24 * time.Hour),
-			Origin:     backends.Origin{Session: "s", Turn: "t", MessageIDs: []string{"m1", "m2"}, Role: "user", Speaker: "Ann", Author: "model"},
-			Supersedes: "before", SupersededBy: "after",
-		},
-		Vector: []byte{0, 1, 2, 0xff, 0xfe, 0},
-	}
-	applied := e.apply(store.Put(r))
-	want := *r
-	want.Version = applied.Version
-	require.Equal(e, want, e.one("a"))
-	require.Equal(e, []store.Record{want}, e.index().follow().sorted())
-
-	bare := record("bare", "")
-	bare.Kind = ""
-	e.apply(store.Put(bare))
-	require.Empty(e, e.one("bare").Vector)
-	require.Empty(e, e.one("bare").Text)
-}
-
-func callersRecordIsTheirs(e *env) {
-	r := record("a", "before")
-	r.Metadata, r.Vector = map[string]any{"k": "before"}, []byte{1}
-	e.apply(store.Put(r), store.Put(record("old", "o")))
-	require.Zero(e, r.Version)
-	require.Zero(e, r.Created)
-	r.Text, r.Metadata["k"], r.Vector[0] = "after", "after", 2
-	got := e.one("a")
-	require.Equal(e, "before", got.Text)
-	require.Equal(e, "before", got.Metadata["k"])
-	require.Equal(e, []byte{1}, got.Vector)
-	got.Metadata["k"], got.Vector[0] = "mine", 9
-	require.Equal(e, "before", e.one("a").Metadata["k"])
-	require.Equal(e, []byte{1}, e.one("a").Vector)
-
-	s := record("new", "n")
-	e.apply(store.Supersede("old", s))
-	require.Empty(e, s.Supersedes)
-}
-
-func timesAreSet(e *env) {
-	first := e.clock.Now()
-	e.apply(store.Put(record("a", "1")))
-	require.Equal(e, first, e.one("a").Created)
-	require.Equal(e, first, e.one("a").Updated)
-
-	second := e.clock.pass(time.Hour)
-	e.apply(store.Put(record("a", "2")))
-	require.Equal(e, first, e.one("a").Created, "an update keeps when it was first stored")
-	require.Equal(e, second, e.one("a").Updated)
-
-	given := record("a", "3")
-	given.Created, given.Updated = first.Add(-time.Hour), first.Add(-time.Minute)
-	e.apply(store.Put(given))
-	require.Equal(e, given.Created, e.one("a").Created)
-	require.Equal(e, given.Updated, e.one("a").Updated)
-}
-
-func getKeepsTheOrder(e *env) {
-	require.Empty(e, e.get("a"))
-	require.Empty(e, e.get())
-	e.apply(store.Put(record("a", "1")), store.Put(record("b", "2")), store.Put(record("c", "3")))
-	require.Equal(e, []string{"c", "a", "b"}, ids(e.get("c", "nobody", "a", "", "b", "A")))
-}
-
-func getHidesNothing(e *env) {
-	gone := record("expired", "x")
-	gone.Expires = e.clock.Now()
-	e.apply(store.Put(gone), store.Put(record("old", "o")), store.Put(record("retracted", "r")),
-		store.Supersede("old", record("new", "n")), store.Retract("retracted", time.Time{}))
-	e.clock.pass(48 * time.Hour)
-	require.Equal(e, []string{"expired", "old", "retracted", "new"}, ids(e.get("expired", "old", "retracted", "new")))
-	require.Len(e, e.index().follow().records, 4)
-}
-
-func versionRises(e *env) {
-	for i := int64(1); i <= 5; i++ {
-		a := e.apply(store.Put(record("a", "same")), store.Put(record(fmt.Sprint(i), "x")))
-		require.Equal(e, i, a.Version)
-		require.Equal(e, i, e.one("a").Version)
-		require.False(e, a.Replayed)
-		require.Nil(e, a.Session)
-	}
-	require.Equal(e, int64(2), e.one("2").Version, "what did not change keeps its version")
-	require.Equal(e, int64(6), e.applyBatch(&store.Batch{Embedding: &store.Embedding{Model: "m", Dim: 3}}).Version)
-	e.append("s", message("m", "hi"))
-	require.Equal(e, int64(7), e.applyBatch(&store.Batch{Session: &store.SessionUpdate{Session: "s", Watermark: ptr(int64(1))}}).Version)
-	require.Equal(e, int64(7), e.index().follow().version)
-}
-
-func versionStays(e *env) {
-	require.Zero(e, e.apply().Version)
-	require.Zero(e, e.apply(store.Delete("nobody")).Version)
-	e.apply(store.Put(record("a", "1")), store.Retract("a", time.Time{}))
-	space := &store.Embedding{Model: "m", Dim: 3}
-	e.applyBatch(&store.Batch{Embedding: space})
-	x := e.index().follow()
-	for _, b := range []*store.Batch{
-		{}, {Key: "k"}, {Embedding: space}, {Embedding: space, Reembed: true},
-		{Mutations: []store.Mutation{store.Delete("nobody")}},
-		{Mutations: []store.Mutation{store.Retract("a", e.clock.Now())}},
-	} {
-		a := e.applyBatch(b)
-		require.Equal(e, int64(2), a.Version)
-		for _, r := range a.Results {
-			require.Empty(e, r.Event)
-		}
-		set := x.page()
-		require.Empty(e, set.Records)
-		require.Empty(e, set.Removed)
-		require.Equal(e, int64(2), set.Version)
-	}
-}
-
-// failing are mutations that conflict with a partition that holds the active
-// records a and b and the retracted c.
-func failing(now time.Time) map[string]store.Mutation {
-	with := func(m store.Mutation, version int64) store.Mutation {
-		m.Expect = version
-		return m
-	}
-	return map[string]store.Mutation{
-		"put what must not exist":       with(store.Put(record("a", "x")), store.MustNotExist),
-		"put over another version":      with(store.Put(record("a", "x")), 99),
-		"put over what is not there":    with(store.Put(record("nobody", "x")), 1),
-		"supersede what is not there":   store.Supersede("nobody", record("x", "x")),
-		"supersede what was retracted":  store.Supersede("c", record("x", "x")),
-		"supersede another version":     with(store.Supersede("a", record("x", "x")), 99),
-		"retract what is not there":     store.Retract("nobody", now),
-		"retract another version":       with(store.Retract("a", now), 99),
-		"delete another version":        with(store.Delete("a"), 99),
-		"delete what is not there":      with(store.Delete("nobody"), 1),
-		"increment what is not there":   store.Increment("nobody", "n", 1),
-		"increment what is no number":   store.Increment("a", "text", 1),
-		"increment another version":     with(store.Increment("a", "n", 1), 99),
-		"supersede one that was hidden": store.Supersede("b", record("x", "x")), // batchesAreAtomic hides b before it
-	}
-}
-
-func batchesAreAtomic(e *env) {
-	a := record("a", "1")
-	a.Metadata = map[string]any{"text": "x"}
-	e.apply(store.Put(a), store.Put(record("b", "2")), store.Put(record("c", "3")), store.Retract("c", time.Time{}))
-	e.append("s", message("m1", "hi"))
-	for name, bad := range failing(e.clock.Now()) {
-		e.fails(backends.ErrConflict, &store.Batch{
-			Key: "k", Embedding: &store.Embedding{Model: "m", Dim: 1},
-			Session: &store.SessionUpdate{Session: "s", Summary: ptr("no")},
-			Mutations: []store.Mutation{
-				store.Put(record("new", "n")), store.Put(record("a2", "1a")), store.Supersede("b", record("b2", "2b")), store.Increment("a", "n", 1),
-				bad, store.Delete("a"), store.Retract("b2", time.Time{}),
+	{"what is put comes back as it was given", func(e *env) {
+		at := e.clock.Now().Add(-time.Hour)
+		r := &store.Record{
+			Memory: backends.Memory{
+				ID: "a", Kind: backends.KindTask, Text: "line one\nline \"two\" <&> \u2028 \x00 日本語 🎈", WhenToUse: "when it rains",
+				Scope:    backends.Scope{Namespace: "n", Workspace: "w", UserID: "ann", AgentID: "g", SessionID: "s"},
+				Metadata: map[string]any{"n": 1.5, "s": "x", "b": true, "null": nil, "list": []any{"a", 2.0}, "map": map[string]any{"k": "v"}},
+				Quality:  ptr(0.25), Observed: at, Valid: at.Add(1), Invalidated: at.Add(2 * time.Microsecond),
+				Created: at.Add(time.Minute), Updated: at.Add(time.Second), Expires: at.Add(24 * time.Hour),
+				Origin:     backends.Origin{Session: "s", Turn: "t", MessageIDs: []string{"m1", "m2"}, Role: "user", Speaker: "Ann", Author: "model"},
+				Supersedes: "before", SupersededBy: "after",
 			},
-		}, name)
-		require.Empty(e, e.history("new"), name)
-		require.Empty(e, e.get("new", "b2", "x"), name)
-	}
-	require.False(e, e.applyBatch(&store.Batch{Key: "k"}).Replayed, "a batch that failed does not use up its key")
-}
-
-func mutationsAreInOrder(e *env) {
-	a := e.apply(store.Put(record("a", "1")), store.Put(record("a", "2")), store.Supersede("a", record("b", "3")),
-		store.Increment("b", "n", 2), store.Increment("b", "n", 3), store.Delete("a"), store.Put(record("a", "again")))
-	require.Equal(e, []store.Result{
-		{ID: "a", Event: backends.EventAdded}, {ID: "a", Event: backends.EventUpdated}, {ID: "b", Event: backends.EventSuperseded},
-		{ID: "b", Event: backends.EventUpdated, Value: 2}, {ID: "b", Event: backends.EventUpdated, Value: 5},
-		{ID: "a", Event: backends.EventDeleted}, {ID: "a", Event: backends.EventAdded},
-	}, a.Results)
-	require.Equal(e, "again", e.one("a").Text)
-	require.Equal(e, 5.0, e.one("b").Metadata["n"])
-}
-
-func expectedVersions(e *env) {
-	m := store.Put(record("a", "1"))
-	m.Expect = store.MustNotExist
-	v1 := e.apply(m).Version
-	e.fails(backends.ErrConflict, &store.Batch{Mutations: []store.Mutation{m}})
-	e.apply(store.Put(record("b", "other"))) // the partition's version moves on, that of a does not
-
-	for _, next := range []func(int64) store.Mutation{
-		func(int64) store.Mutation { return store.Put(record("a", "2")) },
-		func(int64) store.Mutation { return store.Increment("a", "n", 1) },
-		func(int64) store.Mutation { return store.Retract("a", time.Time{}) },
-		func(int64) store.Mutation { return store.Delete("a") },
-	} {
-		stale, current := next(v1), next(v1)
-		stale.Expect, current.Expect = v1-1, v1
-		if stale.Expect == 0 {
-			stale.Expect = 1000
+			Vector: []byte{0, 1, 2, 0xff, 0xfe, 0},
 		}
-		e.fails(backends.ErrConflict, &store.Batch{Mutations: []store.Mutation{stale}})
-		v1 = e.apply(current).Version
-	}
-	e.apply(m) // it was deleted: it may be created again
+		applied := e.apply(store.Put(r))
+		want := *r
+		want.Version = applied.Version
+		require.Equal(e, want, e.one("a"))
+		require.Equal(e, []store.Record{want}, e.index().follow().sorted())
+
+		e.apply(store.Put(&store.Record{Memory: backends.Memory{ID: "bare"}}))
+		require.Empty(e, e.one("bare").Vector)
+		require.Empty(e, e.one("bare").Text)
+	}},
+	{"a store neither changes nor keeps the caller's record", func(e *env) {
+		r := record("a", "before")
+		r.Metadata, r.Vector = map[string]any{"k": "before"}, []byte{1}
+		e.apply(store.Put(r), put("old", "o"))
+		require.Zero(e, r.Version)
+		require.Zero(e, r.Created)
+		r.Text, r.Metadata["k"], r.Vector[0] = "after", "after", 2
+		got := e.one("a")
+		require.Equal(e, "before", got.Text)
+		require.Equal(e, "before", got.Metadata["k"])
+		require.Equal(e, []byte{1}, got.Vector)
+		got.Metadata["k"], got.Vector[0] = "mine", 9
+		require.Equal(e, "before", e.one("a").Metadata["k"])
+		require.Equal(e, []byte{1}, e.one("a").Vector)
+
+		successor := record("new", "n")
+		e.apply(store.Supersede("old", successor))
+		require.Empty(e, successor.Supersedes)
+	}},
+	{"created and updated are set where they are zero", func(e *env) {
+		first := e.clock.Now()
+		e.apply(put("a", "1"))
+		second := e.clock.pass(time.Hour)
+		e.apply(put("a", "2"))
+		require.Equal(e, first, e.one("a").Created, "an update keeps when the record was first stored")
+		require.Equal(e, second, e.one("a").Updated)
+
+		given := record("a", "3")
+		given.Created, given.Updated = first.Add(-time.Hour), first.Add(-time.Minute)
+		e.apply(store.Put(given))
+		require.Equal(e, given.Created, e.one("a").Created)
+		require.Equal(e, given.Updated, e.one("a").Updated)
+	}},
+	{"records are returned in the order of the ids, active or not, expired or not", func(e *env) {
+		require.Empty(e, e.get())
+		expired := record("expired", "x")
+		expired.Expires = e.clock.Now()
+		e.apply(store.Put(expired), put("old", "o"), put("retracted", "r"), store.Supersede("old", record("new", "n")), store.Retract("retracted", time.Time{}))
+		e.clock.pass(48 * time.Hour)
+		require.Equal(e, []string{"retracted", "new", "expired", "old"}, ids(e.get("retracted", "unknown", "new", "", "expired", "OLD", "old")))
+		require.Len(e, e.index().follow().records, 4)
+	}},
+	{"a failing mutation leaves nothing of its batch", func(e *env) {
+		text := record("a", "1")
+		text.Metadata = map[string]any{"text": "no number"}
+		e.apply(store.Put(text), put("b", "2"), put("c", "3"), store.Retract("c", time.Time{}))
+		e.append("s", message("m1", "hi"))
+		for name, bad := range map[string]store.Mutation{
+			"put what must not exist":      expecting(put("a", "x"), store.MustNotExist),
+			"put over another version":     expecting(put("a", "x"), 99),
+			"put over nothing":             expecting(put("unknown", "x"), 1),
+			"supersede nothing":            store.Supersede("unknown", record("x", "x")),
+			"supersede what was retracted": store.Supersede("c", record("x", "x")),
+			"supersede another version":    expecting(store.Supersede("a", record("x", "x")), 99),
+			"supersede twice":              store.Supersede("b", record("x", "x")),
+			"retract nothing":              store.Retract("unknown", time.Time{}),
+			"retract another version":      expecting(store.Retract("a", time.Time{}), 99),
+			"delete another version":       expecting(store.Delete("a"), 99),
+			"delete nothing":               expecting(store.Delete("unknown"), 1),
+			"increment nothing":            store.Increment("unknown", "n", 1),
+			"increment a text":             store.Increment("a", "text", 1),
+			"increment another version":    expecting(store.Increment("a", "n", 1), 99),
+			"restore what exists":          store.Restore("a", record("a", "x"), nil),
+		} {
+			b := keyed("k", put("new", "n"), put("a2", "1a"), store.Supersede("b", record("b2", "2b")), store.Increment("a", "n", 1),
+				bad, store.Delete("a"), store.Retract("b2", time.Time{}))
+			b.Embedding, b.Session = small(), &store.SessionUpdate{Session: "s", Summary: ptr("no")}
+			e.fails(backends.ErrConflict, b, name)
+			require.Empty(e, e.history("new"), name)
+			require.Empty(e, e.get("new", "b2", "x"), name)
+		}
+		require.False(e, e.applyBatch(keyed("k")).Replayed, "a batch that failed leaves its key unused")
+	}},
+	{"a mutation of a version that is not current fails the batch", func(e *env) {
+		create := expecting(put("a", "1"), store.MustNotExist)
+		v := e.apply(put("other", "x"), create).Version
+		e.conflicts(create)
+		v = e.apply(expecting(put("a", "1"), v)).Version
+		e.apply(put("other", "y")) // the partition's version moves on, that of a does not
+		for _, m := range []store.Mutation{put("a", "2"), store.Increment("a", "n", 1), store.Retract("a", time.Time{}), store.Delete("a")} {
+			e.conflicts(expecting(m, v-1))
+			v = e.apply(expecting(m, v)).Version
+		}
+		e.apply(create)
+	}},
+	{"a session update that is refused fails the batch", func(e *env) {
+		e.append("s", message("m1", "hi"))
+		stale := e.acquire("w1").Token
+		e.clock.pass(2 * time.Minute)
+		e.acquire("w2")
+		b := keyed("k", put("a", "learnt twice"))
+		for name, u := range map[string]*store.SessionUpdate{
+			"stale token":   {Session: "s", Token: stale, Watermark: ptr(int64(1))},
+			"stale version": {Session: "s", Version: 1, Watermark: ptr(int64(1))},
+			"held lease":    {Session: "s", Acquire: &store.Acquire{Owner: "w3", For: time.Minute}},
+		} {
+			b.Session = u
+			e.fails(backends.ErrConflict, b, name)
+			require.Empty(e, e.history("a"), name)
+		}
+		b.Session = &store.SessionUpdate{Session: "unknown", Summary: ptr("x")}
+		e.fails(backends.ErrNotFound, b)
+		b.Session = nil
+		require.False(e, e.applyBatch(b).Replayed)
+	}},
+	{"five thousand mutations are one batch", func(e *env) {
+		const n = 5000
+		b := batch()
+		for i := range n {
+			b.Mutations = append(b.Mutations, put(fmt.Sprintf("r%04d", i), "x"))
+		}
+		require.Equal(e, int64(1), e.applyBatch(b).Version)
+		set := e.index().page()
+		require.Len(e, set.Records, n, "a page does not split a batch")
+		require.False(e, set.More)
+	}},
 }
 
-func sessionFailsTheBatch(e *env) {
-	e.append("s", message("m1", "hi"))
-	stale := e.update(&store.SessionUpdate{Session: "s", Acquire: &store.Acquire{Owner: "w1", For: time.Minute}}).Lease.Token
-	e.clock.pass(2 * time.Minute)
-	e.update(&store.SessionUpdate{Session: "s", Acquire: &store.Acquire{Owner: "w2", For: time.Minute}})
-	put := []store.Mutation{store.Put(record("a", "learnt twice"))}
-	for name, u := range map[string]*store.SessionUpdate{
-		"stale token":   {Session: "s", Token: stale, Watermark: ptr(int64(1))},
-		"stale version": {Session: "s", Version: 1, Watermark: ptr(int64(1))},
-		"held lease":    {Session: "s", Acquire: &store.Acquire{Owner: "w3", For: time.Minute}},
-	} {
-		e.fails(backends.ErrConflict, &store.Batch{Mutations: put, Session: u, Key: "k"}, name)
-		require.Empty(e, e.history("a"), name)
-	}
-	before := e.state()
-	_, err := e.Apply(e.ctx, e.p, &store.Batch{Mutations: put, Session: &store.SessionUpdate{Session: "nobody", Summary: ptr("x")}})
-	require.ErrorIs(e, err, backends.ErrNotFound)
-	require.Equal(e, before, e.state())
-	require.False(e, e.applyBatch(&store.Batch{Key: "k", Mutations: put}).Replayed)
+var keyBehaviours = []behaviour{
+	{"a repeated batch changes nothing and returns the first results", func(e *env) {
+		e.append("s", message("m1", "hi"))
+		b := keyed("k", put("a", "1"), put("old", "o"), store.Supersede("old", record("new", "n")),
+			store.Increment("a", "n", 2.5), store.Delete("unknown"), store.Retract("a", time.Time{}), store.Delete("a"))
+		b.Embedding, b.Session = small(), &store.SessionUpdate{Session: "s", Watermark: ptr(int64(1))}
+		first := e.applyBatch(b)
+		require.False(e, first.Replayed)
+		e.apply(put("later", "x"))
+		before := e.state()
+
+		e.clock.pass(time.Hour)
+		second := e.applyBatch(b)
+		require.True(e, second.Replayed)
+		require.Equal(e, first.Results, second.Results)
+		require.Equal(e, first.Version, second.Version)
+		require.NotNil(e, second.Session)
+		require.Equal(e, *e.session("s"), *second.Session)
+		other := must(e.Apply(e.ctx, e.p, keyed("k", put("other", "x"))))(e)
+		require.True(e, other.Replayed, "the key decides, not the mutations")
+		require.Equal(e, first.Results, other.Results)
+		require.Equal(e, before, e.state())
+	}},
+	{"a key is known for thirty days, in its partition", func(e *env) {
+		b := keyed("k", put("a", "1"))
+		e.applyBatch(b)
+		e.clock.pass(30*24*time.Hour - time.Second)
+		e.applyBatch(keyed("another"))
+		require.True(e, e.applyBatch(b).Replayed)
+		require.False(e, e.user("bob").applyBatch(b).Replayed)
+		e.drop()
+		require.False(e, e.applyBatch(b).Replayed, "Drop erases keys")
+	}},
+	// Backends find out whether a key is known by a batch that cannot succeed.
+	{"a batch that fails leaves its key unused", func(e *env) {
+		ask := keyed("k", expecting(store.Delete("a"), 1<<53)) // beyond any version
+		e.fails(backends.ErrConflict, ask, "nothing is there")
+		e.apply(put("a", "1"))
+		e.fails(backends.ErrConflict, ask, "another version is there")
+		first := e.applyBatch(keyed("k", put("b", "2")))
+		require.False(e, first.Replayed)
+		before := e.state()
+		known := e.applyBatch(ask)
+		require.True(e, known.Replayed)
+		require.Equal(e, first.Results, known.Results)
+		require.Equal(e, before, e.state())
+	}},
+	{"hostile keys are different keys", func(e *env) {
+		for _, replayed := range []bool{false, true} {
+			for i, key := range hostile {
+				a := e.applyBatch(keyed(key, put("a", key)))
+				require.Equal(e, replayed, a.Replayed, "%q", key)
+				require.Equal(e, int64(i+1), a.Version, "%q", key)
+				require.Equal(e, "a", a.Results[0].ID)
+			}
+		}
+	}},
 }
 
-func sessionIsUpdated(e *env) {
-	e.append("s", message("m1", "hi"), message("m2", "ho"))
-	token := e.update(&store.SessionUpdate{Session: "s", Acquire: &store.Acquire{Owner: "w", For: time.Minute}}).Lease.Token
-	a := e.applyBatch(&store.Batch{
-		Mutations: []store.Mutation{store.Put(record("a", "1"))},
-		Session:   &store.SessionUpdate{Session: "s", Token: token, Watermark: ptr(int64(2)), Summary: ptr("greetings"), Release: true},
-	})
-	require.NotNil(e, a.Session)
-	require.Equal(e, *e.session("s"), *a.Session)
-	require.Equal(e, int64(2), a.Session.Watermark)
-	require.Equal(e, "greetings", a.Session.Summary)
-	require.Empty(e, a.Session.Lease.Owner)
-}
+func small() *store.Embedding { return &store.Embedding{Model: "small", Dim: 3} }
+func large() *store.Embedding { return &store.Embedding{Model: "large", Dim: 4} }
 
-func largeBatch(e *env) {
-	const n = 5000
-	var b store.Batch
-	for i := range n {
-		b.Mutations = append(b.Mutations, store.Put(record(fmt.Sprintf("r%04d", i), "x")))
-	}
-	require.Equal(e, int64(1), e.applyBatch(&b).Version)
-	set, err := e.Changes(e.ctx, e.p, "")
-	require.NoError(e, err)
-	require.Len(e, set.Records, n, "a page does not split a batch")
-	require.False(e, set.More)
+var embeddingBehaviours = []behaviour{
+	{"the first embedding becomes the partition's, another is refused unless it replaces it", func(e *env) {
+		x := e.index().follow()
+		require.Nil(e, x.space)
+		e.apply(put("a", "no vector yet"))
+		require.Nil(e, x.follow().space)
+		given := small()
+		e.applyBatch(&store.Batch{Embedding: given, Mutations: []store.Mutation{put("b", "2")}})
+		given.Dim = 99
+		require.Equal(e, small(), x.follow().space)
+		e.apply(put("c", "a batch without one"))
+		require.Equal(e, small(), x.follow().space)
+		x.space.Dim = 99
+		require.Equal(e, small(), x.follow().space, "it is returned though nothing changed")
+		bob := e.user("bob")
+		bob.applyBatch(&store.Batch{Embedding: large()})
+		require.Equal(e, small(), x.follow().space)
+		e.fails(backends.ErrDimension, &store.Batch{Key: "k", Embedding: large(), Mutations: []store.Mutation{put("d", "x")}})
+		e.applyBatch(&store.Batch{Embedding: large(), Reembed: true})
+		require.Equal(e, large(), x.follow().space)
+		e.drop()
+		require.Nil(e, x.follow().space)
+	}},
 }

@@ -6,17 +6,20 @@ package storetest
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
-// model is the contract as the plainest code that fulfils it: one partition in
-// maps, copied before each batch. The property test compares stores with it.
+// model is the contract in the plainest code: one partition in maps. What a batch or an
+// update means is decided by package plan, which has tests of its own; the property
+// test compares stores with the model.
 type model struct {
 	version  int64
-	records  map[string]store.Record
+	records  map[string]*store.Record
 	events   map[string][]backends.Event
 	keys     map[string]store.Applied
 	space    *store.Embedding
@@ -24,143 +27,146 @@ type model struct {
 	blobs    map[string]map[string][]byte // by session, which need not exist
 }
 
+// modelSession is a session of the model.
+type modelSession struct {
+	state   store.Session
+	entries []store.Entry
+}
+
 func newModel() *model {
-	return &model{records: map[string]store.Record{}, events: map[string][]backends.Event{},
+	return &model{records: map[string]*store.Record{}, events: map[string][]backends.Event{},
 		keys: map[string]store.Applied{}, sessions: map[string]*modelSession{}, blobs: map[string]map[string][]byte{}}
 }
 
-// clone copies what a batch may change.
-func (m *model) clone() *model {
-	out := *m
-	out.records, out.keys = maps.Clone(m.records), maps.Clone(m.keys)
-	out.events, out.sessions = map[string][]backends.Event{}, map[string]*modelSession{}
-	for id, events := range m.events {
-		out.events[id] = slices.Clone(events)
-	}
-	for id, s := range m.sessions {
-		out.sessions[id] = s.clone()
-	}
-	return &out
-}
-
-// apply returns what Apply should, and the error that it should wrap.
+// apply returns what Apply should return, and the error that it should wrap.
 func (m *model) apply(b *store.Batch, now time.Time) (*store.Applied, error) {
 	if first, ok := m.keys[b.Key]; ok && b.Key != "" {
 		first.Replayed = true
 		return &first, nil
 	}
-	work := m.clone()
-	out, err := work.carryOut(b, now)
+	todo, err := plan.Batch(b, &plan.Input{Now: now, Next: m.version + 1, Embedding: m.space,
+		Record: func(id string) (*store.Record, error) { return m.records[id], nil }})
 	if err != nil {
 		return nil, err
 	}
-	*m = *work
-	return out, nil
-}
-
-func (m *model) carryOut(b *store.Batch, now time.Time) (*store.Applied, error) {
-	changed := b.Session != nil
-	m.version++
-	if b.Embedding != nil && (m.space == nil || *m.space != *b.Embedding) {
-		if m.space != nil && !b.Reembed {
-			return nil, backends.ErrDimension
-		}
-		m.space, changed = b.Embedding, true
-	}
-	out := &store.Applied{Results: []store.Result{}}
-	for _, mutation := range b.Mutations {
-		r, err := m.mutate(mutation, now)
-		if err != nil {
-			return nil, err
-		}
-		changed = changed || r.Event != ""
-		out.Results = append(out.Results, r)
-	}
+	out := &store.Applied{Results: todo.Results}
 	if b.Session != nil {
-		s, err := m.update(b.Session, now)
-		if err != nil {
+		if out.Session, err = m.update(b.Session, now); err != nil {
 			return nil, err
 		}
-		out.Session = s
 	}
-	if !changed {
-		m.version--
+	if todo.Changed || b.Session != nil {
+		m.version = todo.Version
 	}
 	out.Version = m.version
+	m.write(todo)
 	if b.Key != "" {
 		m.keys[b.Key] = store.Applied{Version: out.Version, Results: out.Results}
 	}
 	return out, nil
 }
 
-func (m *model) mutate(mu store.Mutation, now time.Time) (store.Result, error) {
-	id := mu.ID
-	if mu.Op == store.OpPut {
-		id = mu.Record.ID
+func (m *model) write(todo *plan.Plan) {
+	if todo.Embedding != nil {
+		m.space = todo.Embedding
 	}
-	old, exists := m.records[id]
-	if mu.Expect == store.MustNotExist && exists || mu.Expect > 0 && (!exists || old.Version != mu.Expect) {
-		return store.Result{}, backends.ErrConflict
-	}
-	switch {
-	case mu.Op == store.OpPut:
-		return m.put(*mu.Record, now), nil
-	case mu.Op == store.OpDelete && !exists, mu.Op == store.OpRetract && exists && !old.Active():
-		return store.Result{ID: id}, nil
-	case !exists, mu.Op == store.OpSupersede && !old.Active():
-		return store.Result{}, backends.ErrConflict
-	}
-	return m.change(mu, old, now), nil
-}
-
-// change carries out a mutation of a record that exists, and allows it.
-func (m *model) change(mu store.Mutation, old store.Record, now time.Time) store.Result {
-	tell := func(e backends.Event) store.Result {
-		e.MemoryID, e.Time, e.Version = mu.ID, now, m.version
-		m.events[mu.ID] = append(m.events[mu.ID], e)
-		return store.Result{ID: mu.ID, Event: e.Type}
-	}
-	old.Version, old.Updated = m.version, now
-	var r store.Result
-	switch mu.Op {
-	case store.OpDelete:
-		delete(m.records, mu.ID)
-		return tell(backends.Event{Type: backends.EventDeleted, Old: old.Text})
-	case store.OpRetract:
-		old.Invalidated = mu.At
-		r = tell(backends.Event{Type: backends.EventRetracted, Old: old.Text})
-	case store.OpSupersede:
-		by := *mu.Record
-		by.Supersedes = mu.ID
-		m.put(by, now)
-		old.SupersededBy, old.Invalidated = by.ID, now
-		tell(backends.Event{Type: backends.EventSuperseded, Old: old.Text, New: by.Text, By: by.ID})
-		r = store.Result{ID: by.ID, Event: backends.EventSuperseded}
-	case store.OpIncrement:
-		old.Metadata = maps.Clone(old.Metadata)
-		if old.Metadata == nil {
-			old.Metadata = map[string]any{}
-		}
-		sum, _ := old.Metadata[mu.Field].(float64)
-		old.Metadata[mu.Field] = sum + mu.Delta
-		r = store.Result{ID: mu.ID, Event: backends.EventUpdated, Value: sum + mu.Delta}
-	}
-	m.records[mu.ID] = old
-	return r
-}
-
-func (m *model) put(r store.Record, now time.Time) store.Result {
-	e := backends.Event{MemoryID: r.ID, Type: backends.EventAdded, New: r.Text, Supersedes: r.Supersedes, Time: now, Version: m.version}
-	r.Version, r.Created, r.Updated = m.version, now, now
-	if old, exists := m.records[r.ID]; exists {
-		e.Type, e.Old, r.Created = backends.EventUpdated, old.Text, old.Created
-		if old.Supersedes == r.Supersedes {
-			e.Supersedes = ""
+	for _, w := range todo.Writes {
+		if m.records[w.ID] = w.Record; w.Record == nil {
+			delete(m.records, w.ID)
 		}
 	}
-	m.records[r.ID] = r
-	if e.Type == backends.EventAdded || e.Old != e.New || e.Supersedes != "" {
-		m.events[r.ID] = append(m.events[r.ID], e)
+	for _, e := range todo.Events {
+		m.events[e.MemoryID] = append(m.events[e.MemoryID], e)
 	}
-	return store.Result{ID: r.ID, Event: e.Type}
+}
+
+// living returns the session, nil if it does not exist or is expired.
+func (m *model) living(id string, now time.Time) *modelSession {
+	s := m.sessions[id]
+	if s != nil && !s.state.Expires.IsZero() && !now.Before(s.state.Expires) {
+		delete(m.sessions, id)
+		delete(m.blobs, id)
+		return nil
+	}
+	return s
+}
+
+func (m *model) update(u *store.SessionUpdate, now time.Time) (*store.Session, error) {
+	s := m.living(u.Session, now)
+	if s == nil {
+		return nil, backends.ErrNotFound
+	}
+	state, err := plan.Session(u, &s.state, now)
+	if err != nil {
+		return nil, err
+	}
+	s.state = *state
+	s.state.Updated = now
+	out := s.state
+	return &out, nil
+}
+
+func (m *model) appendTo(p backends.Partition, id string, a *store.Append, now time.Time) *store.Session {
+	s := m.living(id, now)
+	if s == nil {
+		s = &modelSession{state: store.Session{Partition: p, ID: id, Created: now, Updated: now}}
+		m.sessions[id] = s
+	}
+	pending := s.state.Pending()
+	for _, e := range a.Entries {
+		if slices.ContainsFunc(s.entries, func(have store.Entry) bool { return have.ID == e.ID }) {
+			continue
+		}
+		s.state.LastSeq++
+		s.state.Tokens += int64(e.Tokens)
+		e.Seq, e.Time = s.state.LastSeq, now
+		s.entries = append(s.entries, e)
+		s.state.Updated = now
+		if a.TTL > 0 {
+			s.state.Expires = now.Add(a.TTL)
+		}
+	}
+	if a.Learnt && !pending {
+		s.state.Watermark = s.state.LastSeq
+	}
+	out := s.state
+	return &out
+}
+
+func (m *model) read(id string, r store.Range, now time.Time) []store.Entry {
+	out := []store.Entry{}
+	s := m.living(id, now)
+	if s == nil {
+		return out
+	}
+	for _, e := range s.entries {
+		if e.Seq > r.After && (r.Upto == 0 || e.Seq <= r.Upto) {
+			out = append(out, e)
+		}
+	}
+	if r.Last {
+		return out[max(0, len(out)-r.Size()):]
+	}
+	return out[:min(len(out), r.Size())]
+}
+
+func (m *model) putBlob(id, name string, data []byte, now time.Time) {
+	m.living(id, now) // the blobs of an expired session go first
+	if m.blobs[id] == nil {
+		m.blobs[id] = map[string][]byte{}
+	}
+	if m.blobs[id][name] = data; data == nil {
+		delete(m.blobs[id], name)
+	}
+}
+
+func (m *model) listBlobs(id, prefix string, now time.Time) []store.BlobInfo {
+	m.living(id, now)
+	out := []store.BlobInfo{}
+	for _, name := range slices.Sorted(maps.Keys(m.blobs[id])) {
+		if strings.HasPrefix(name, prefix) {
+			out = append(out, store.BlobInfo{Name: name, Size: int64(len(m.blobs[id][name]))})
+		}
+	}
+	return out
 }

@@ -12,125 +12,105 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// sharedBehaviour is a test of two handles on one storage.
-type sharedBehaviour struct {
+// sharedBehaviours are about two handles on one storage.
+var sharedBehaviours = []struct {
 	name string
 	test func(a, b *env)
-}
+}{
+	{"records of one handle are seen by the other", func(a, b *env) {
+		x := b.index().follow()
+		a.applyBatch(&store.Batch{Embedding: small(), Mutations: []store.Mutation{put("a", "1")}})
+		require.Equal(a, "1", b.one("a").Text)
+		require.Len(a, x.follow().records, 1)
+		require.Equal(a, small(), x.space)
+		b.apply(store.Supersede("a", record("a2", "2")))
+		require.Equal(a, "a2", a.one("a").SupersededBy)
+		require.Equal(a, a.history("a"), b.history("a"))
+		a.apply(store.Delete("a2"))
+		require.Equal(a, []string{"a"}, ids(x.follow().sorted()))
+		require.Equal(a, a.partitions(0), b.partitions(0))
+	}},
+	{"sessions and blobs of one handle are seen by the other", func(a, b *env) {
+		a.append("s", message("m1", "1"))
+		require.Equal(a, int64(2), b.append("s", message("m1", "1"), message("m2", "2")).LastSeq)
+		require.Equal(a, []int64{1, 2}, seqs(a.read("s", store.Range{})))
+		a.putBlob("s", "b", []byte("x"))
+		require.Equal(a, []byte("x"), b.blob("s", "b"))
+		require.Equal(a, a.list(store.SessionQuery{}), b.list(store.SessionQuery{}))
+		b.deleteSession("s")
+		a.noSession("s")
+		a.learnt("s", "m1")
+		b.watermark(b.learnt("s", "m2"), 2, 2)
+		a.append("s", message("m3", "z"))
+		b.watermark(b.learnt("s", "m4"), 2, 4)
+	}},
+	{"expected versions and keys hold across handles", func(a, b *env) {
+		v := a.apply(put("a", "1")).Version
+		m := expecting(put("a", "2"), v)
+		b.apply(m)
+		a.conflicts(m)
+		s := a.append("s", message("m1", "1"))
+		b.append("s", message("m2", "1"))
+		a.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Version: s.Version, Summary: ptr("x")})
 
-var sharedBehaviours = []sharedBehaviour{
-	{"records of one handle are seen by the other", sharedRecords},
-	{"sessions and blobs of one handle are seen by the other", sharedSessions},
-	{"an expected version holds across handles", sharedVersions},
-	{"a summary goes on from the one that it was made from", sharedSummary},
-	{"a lease holds across handles", sharedLease},
-	{"a key holds across handles", sharedKeys},
-	{"a drop of one handle resets readers of the other", sharedDrop},
-	{"entries that are learnt from already, of two handles, wait for nobody", sharedLearnt},
-	{"two handles that write at the same time lose nothing", sharedWrites},
-}
-
-func sharedRecords(a, b *env) {
-	x := b.index().follow()
-	a.applyBatch(&store.Batch{Embedding: small(), Mutations: []store.Mutation{store.Put(record("a", "1"))}})
-	require.Equal(a, "1", b.one("a").Text)
-	require.Len(a, x.follow().records, 1)
-	require.Equal(a, small(), x.space)
-	b.apply(store.Supersede("a", record("a2", "2")))
-	require.Equal(a, "a2", a.one("a").SupersededBy)
-	require.Equal(a, a.history("a"), b.history("a"))
-	a.apply(store.Delete("a2"))
-	require.Equal(a, []string{"a"}, ids(x.follow().sorted()))
-	require.Equal(a, a.partitions(0), b.partitions(0))
-}
-
-func sharedSessions(a, b *env) {
-	a.append("s", message("m1", "1"))
-	require.Equal(a, int64(2), b.append("s", message("m1", "1"), message("m2", "2")).LastSeq)
-	require.Equal(a, []int64{1, 2}, seqs(a.read("s", store.Range{})))
-	a.putBlob("s", "b", []byte("x"))
-	require.Equal(a, []byte("x"), b.blob("s", "b"))
-	require.Equal(a, a.list(store.SessionQuery{}), b.list(store.SessionQuery{}))
-	require.NoError(a, b.Delete(b.ctx, b.p, "s"))
-	a.noSession("s")
-}
-
-func sharedVersions(a, b *env) {
-	v := a.apply(store.Put(record("a", "1"))).Version
-	m := store.Put(record("a", "2"))
-	m.Expect = v
-	b.apply(m)
-	a.fails(backends.ErrConflict, &store.Batch{Mutations: []store.Mutation{m}})
-	s := a.append("s", message("m1", "1"))
-	b.append("s", message("m2", "1"))
-	a.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Version: s.Version, Summary: ptr("x")})
-}
-
-// Of two summaries that go on from one, the first is kept; what is appended
-// meanwhile keeps nobody from writing one.
-func sharedSummary(a, b *env) {
-	a.append("s", message("m1", "1"), message("m2", "2"))
-	first := func(text string, upto int64) *store.SessionUpdate {
-		return &store.SessionUpdate{Session: "s", Summarised: ptr(int64(0)), Summary: ptr(text), SummaryUpto: ptr(upto)}
-	}
-	b.append("s", message("m3", "3"))
-	a.update(first("a's", 2))
-	b.updateFails(backends.ErrConflict, first("b's", 3))
-	require.Equal(b, "a's", b.session("s").Summary)
-	a.append("s", message("m4", "4"))
-	got := b.update(&store.SessionUpdate{Session: "s", Summarised: ptr(int64(2)), Summary: ptr("b's"), SummaryUpto: ptr(int64(3))})
-	require.EqualValues(b, 3, got.SummaryUpto)
-	require.Equal(a, "b's", a.session("s").Summary)
-}
-
-func sharedLease(a, b *env) {
-	a.append("s", message("m1", "1"))
-	token := a.acquire("w1").Token
-	b.refused("w2")
-	a.update(&store.SessionUpdate{Session: "s", Token: token, Release: true})
-	b.acquire("w2")
-	a.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Token: token, Watermark: ptr(int64(1))})
-}
-
-func sharedKeys(a, b *env) {
-	batch := &store.Batch{Key: "k", Mutations: []store.Mutation{store.Put(record("a", "1"))}}
-	first := a.applyBatch(batch)
-	second := b.applyBatch(batch)
-	require.True(a, second.Replayed)
-	require.Equal(a, first.Results, second.Results)
-}
-
-func sharedDrop(a, b *env) {
-	a.fill()
-	x := a.index().follow()
-	b.drop()
-	b.apply(store.Put(record("new", "n")))
-	require.Equal(a, []string{"new"}, ids(x.follow().sorted()))
-	require.Equal(a, 1, x.resets)
-}
-
-func sharedWrites(a, b *env) {
-	const n, each = 8, 10
-	a.apply(store.Put(record("count", "x")))
-	together(n, func(i int) error {
-		e := []*env{a, b}[i%2]
-		for j := range each {
-			id := fmt.Sprintf("%d-%d", i, j)
-			if _, err := e.Apply(e.ctx, e.p, &store.Batch{Mutations: []store.Mutation{store.Increment("count", "n", 1), store.Put(record(id, id))}}); err != nil {
-				return err
-			}
-			if _, err := e.Append(e.ctx, e.p, "s", &store.Append{Entries: []store.Entry{message(id, "x")}}); err != nil {
-				return err
-			}
+		first := a.applyBatch(keyed("k", put("k", "1")))
+		second := b.applyBatch(keyed("k", put("k", "1")))
+		require.True(a, second.Replayed)
+		require.Equal(a, first.Results, second.Results)
+	}},
+	// Of two summaries that continue the same one, the first is kept; appends in between
+	// prevent none.
+	{"a summary continues the one that it was made from", func(a, b *env) {
+		a.append("s", message("m1", "1"), message("m2", "2"))
+		summary := func(text string, from, upto int64) *store.SessionUpdate {
+			return &store.SessionUpdate{Session: "s", Summarised: &from, Summary: &text, SummaryUpto: &upto}
 		}
-		return nil
-	}, func(err error) { require.NoError(a, err) })
-	require.Equal(a, float64(n*each), a.one("count").Metadata["n"])
-	x := a.index().follow()
-	require.Len(a, x.records, n*each+1)
-	require.Equal(a, int64(n*each+1), x.version)
-	for i, entry := range b.read("s", store.Range{}) {
-		require.Equal(a, int64(i+1), entry.Seq)
-	}
-	require.Equal(a, int64(n*each), b.session("s").LastSeq)
+		b.append("s", message("m3", "3"))
+		a.update(summary("a's", 0, 2))
+		b.updateFails(backends.ErrConflict, summary("b's", 0, 3))
+		a.append("s", message("m4", "4"))
+		require.EqualValues(b, 3, b.update(summary("b's", 2, 3)).SummaryUpto)
+		require.Equal(a, "b's", a.session("s").Summary)
+	}},
+	{"a lease holds across handles", func(a, b *env) {
+		a.append("s", message("m1", "1"))
+		token := a.acquire("w1").Token
+		b.refused("w2")
+		a.update(&store.SessionUpdate{Session: "s", Token: token, Release: true})
+		b.acquire("w2")
+		a.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Token: token, Watermark: ptr(int64(1))})
+	}},
+	{"a drop by one handle resets readers of the other", func(a, b *env) {
+		a.fill()
+		x := a.index().follow()
+		b.drop()
+		b.apply(put("new", "n"))
+		require.Equal(a, []string{"new"}, ids(x.follow().sorted()))
+		require.Equal(a, 1, x.resets)
+	}},
+	{"two handles that write at the same time lose nothing", func(a, b *env) {
+		const n, each = 8, 10
+		a.apply(put("count", "x"))
+		a.allTogether(n, func(i int) error {
+			e := []*env{a, b}[i%2]
+			for j := range each {
+				id := fmt.Sprintf("%d-%d", i, j)
+				if err := errOf(e.Apply(e.ctx, e.p, batch(store.Increment("count", "n", 1), put(id, id)))); err != nil {
+					return err
+				}
+				if err := errOf(e.Append(e.ctx, e.p, "s", &store.Append{Entries: []store.Entry{message(id, "x")}})); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		require.Equal(a, float64(n*each), a.one("count").Metadata["n"])
+		x := a.index().follow()
+		require.Len(a, x.records, n*each+1)
+		require.Equal(a, int64(n*each+1), x.version)
+		for i, entry := range b.read("s", store.Range{}) {
+			require.Equal(a, int64(i+1), entry.Seq)
+		}
+		require.Equal(a, int64(n*each), b.session("s").LastSeq)
+	}},
 }

@@ -1,8 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest is the contract of package store as a test suite. Whoever
-// writes a store runs it unchanged:
+// Package storetest is the contract of package store as a test suite, which every
+// store passes unchanged:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
@@ -14,13 +14,15 @@
 //	}
 //
 // A subtest is named by the behaviour that it proves. Nothing waits for real
-// time: the suite moves the clock of [Options]. Every test works in namespaces of
+// time: the suite moves the clock of [Options]. Every test works in a namespace of
 // its own, so that the storage may be shared and need not be empty.
 package storetest
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -30,7 +32,7 @@ import (
 
 // Options are what a store under test must be opened with.
 type Options struct {
-	Clock backends.Clock // the time that the store must go by
+	Clock backends.Clock // the time that the store must use
 }
 
 // behaviour is one test of the suite.
@@ -46,11 +48,12 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 		name string
 		all  []behaviour
 	}{
-		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"mutation", mutationBehaviours}, {"brief", briefBehaviours}, {"embedding", embeddingBehaviours},
-		{"changes", changesBehaviours}, {"history", historyBehaviours}, {"drop", dropBehaviours}, {"partitions", partitionBehaviours},
-		{"append", appendBehaviours}, {"learnt", learntBehaviours}, {"read", readBehaviours}, {"update", updateBehaviours}, {"lease", leaseBehaviours},
-		{"expiry", expiryBehaviours}, {"list", listBehaviours}, {"blob", blobBehaviours}, {"blob list", blobListBehaviours}, {"title", titleBehaviours},
-		{"isolation", isolationBehaviours}, {"invalid", invalidBehaviours}, {"context", contextBehaviours}, {"property", propertyBehaviours},
+		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"embedding", embeddingBehaviours}, {"mutation", mutationBehaviours},
+		{"history", historyBehaviours}, {"restore", restoreBehaviours}, {"changes", changesBehaviours}, {"drop", dropBehaviours},
+		{"partitions", partitionBehaviours}, {"append", appendBehaviours}, {"learnt", learntBehaviours}, {"read", readBehaviours},
+		{"update", updateBehaviours}, {"lease", leaseBehaviours}, {"expiry", expiryBehaviours}, {"list", listBehaviours},
+		{"blob", blobBehaviours}, {"blob list", blobListBehaviours}, {"isolation", isolationBehaviours}, {"invalid", invalidBehaviours},
+		{"transfer", transferBehaviours}, {"property", propertyBehaviours},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, b := range group.all {
@@ -63,20 +66,21 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 	}
 }
 
-// RunShared runs the tests of two handles on one storage: what one writes the
-// other sees. openTwo is called once for each subtest.
+// RunShared runs the tests of two handles on one storage: each sees what the other
+// writes. openTwo is called once for each subtest.
 func RunShared(t *testing.T, openTwo func(t *testing.T) (a, b store.Store)) {
 	for _, b := range sharedBehaviours {
 		t.Run(b.name, func(t *testing.T) {
 			first, second := openTwo(t)
 			e := newEnv(t, first, newClock())
-			b.test(e, e.with(second))
+			other := *e
+			other.Store = second
+			b.test(e, &other)
 		})
 	}
 }
 
-// env is what a test works with: a store, its clock, and a partition that
-// nobody else uses.
+// env is what a test works with: a store, its clock, and a partition of its own.
 type env struct {
 	rapid.TB // of the subtest, or of one run of the property
 	store.Store
@@ -88,13 +92,6 @@ type env struct {
 func newEnv(t rapid.TB, s store.Store, c *clock) *env {
 	return &env{TB: t, Store: s, ctx: context.Background(), clock: c,
 		p: backends.Partition{Namespace: "storetest-" + backends.NewID(), Kind: backends.PartitionUser, ID: "ann"}}
-}
-
-// with returns the same test on another handle.
-func (e *env) with(s store.Store) *env {
-	other := *e
-	other.Store = s
-	return &other
 }
 
 // in returns the same test in another partition.
@@ -109,4 +106,25 @@ func (e *env) user(id string) *env {
 	p := e.p
 	p.ID = id
 	return e.in(p)
+}
+
+// clock stands still until a test moves it.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock {
+	return &clock{now: time.Date(2026, 3, 1, 9, 30, 0, 250_000_000, time.UTC)}
+}
+
+// Now returns the time that the test has set.
+func (c *clock) Now() time.Time { return c.pass(0) }
+
+// pass moves the time on and returns it.
+func (c *clock) pass(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return c.now
 }

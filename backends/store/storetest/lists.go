@@ -1,0 +1,327 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// began creates n sessions and returns their names in order.
+func (e *env) began(n int) []string {
+	e.Helper()
+	var want []string
+	for i := range n {
+		id := fmt.Sprintf("s%03d", i)
+		e.append(id, message("m1", "x"))
+		e.clock.pass(time.Millisecond)
+		want = append(want, id)
+	}
+	return want
+}
+
+var listBehaviours = []behaviour{
+	{"sessions that changed first come first", func(e *env) {
+		require.Empty(e, e.list(store.SessionQuery{}))
+		for _, id := range []string{"c", "a", "b"} {
+			e.append(id, message("m1", "x"))
+			e.clock.pass(time.Millisecond)
+		}
+		require.Equal(e, []string{"c", "a", "b"}, names(e.list(store.SessionQuery{})))
+		e.append("c", message("m2", "x"))
+		e.clock.pass(time.Millisecond)
+		e.update(&store.SessionUpdate{Session: "a", Summary: ptr("x")})
+		require.Equal(e, []string{"b", "c", "a"}, names(e.list(store.SessionQuery{})))
+		e.clock.pass(time.Millisecond)
+		e.applyBatch(&store.Batch{Session: &store.SessionUpdate{Session: "b", Summary: ptr("x")}})
+		got := e.list(store.SessionQuery{})
+		require.Equal(e, []string{"c", "a", "b"}, names(got))
+		for _, s := range got {
+			require.Equal(e, *e.session(s.ID), s)
+		}
+	}},
+	{"pending sessions are those with messages not learnt from", func(e *env) {
+		pending := func() []string { return names(e.list(store.SessionQuery{Pending: true})) }
+		for _, id := range []string{"a", "", "c"} {
+			e.append(id, message("m1", "x"), message("m2", "y"))
+			e.clock.pass(time.Millisecond)
+		}
+		e.append("empty")
+		e.update(&store.SessionUpdate{Session: "a", Watermark: ptr(int64(2))})
+		require.Equal(e, []string{"", "c"}, pending())
+		e.update(&store.SessionUpdate{Session: "", Watermark: ptr(int64(1))})
+		require.ElementsMatch(e, []string{"", "c"}, pending())
+		e.applyBatch(&store.Batch{Session: &store.SessionUpdate{Session: "c", Watermark: ptr(int64(2))}})
+		e.append("a", message("m3", "z"))
+		require.ElementsMatch(e, []string{"", "a"}, pending())
+		require.Len(e, e.list(store.SessionQuery{}), 4)
+	}},
+	{"a partition lists its own sessions, no partition all of them", func(e *env) {
+		bob := e.user("bob")
+		e.append("s", message("m1", "x"))
+		bob.append("s", message("m1", "x"))
+		bob.append("t", message("m1", "x"))
+		require.Equal(e, []string{"s"}, names(e.list(store.SessionQuery{})))
+		require.Equal(e, []string{"s", "t"}, names(bob.list(store.SessionQuery{})))
+		require.Empty(e, e.user("eve").list(store.SessionQuery{}))
+
+		found := map[string]int{}
+		for q := (store.SessionQuery{Page: store.Page{Limit: 2}}); ; {
+			page := must(e.List(e.ctx, q))(e)
+			for _, s := range page.Sessions {
+				if s.Partition.Namespace == e.p.Namespace { // the storage may hold others
+					found[s.Partition.ID+"/"+s.ID]++
+				}
+			}
+			if q.Page.Cursor = page.Next; page.Next == "" {
+				break
+			}
+		}
+		require.Equal(e, map[string]int{"ann/s": 1, "bob/s": 1, "bob/t": 1}, found)
+	}},
+	{"every session is listed exactly once in pages", func(e *env) {
+		want := e.began(120)
+		for _, limit := range []int{1, 7, 40, 119, 120, 121, 5000, 0} {
+			for _, pending := range []bool{true, false} {
+				require.Equal(e, want, names(e.list(store.SessionQuery{Pending: pending, Page: store.Page{Limit: limit}})), "pages of %d", limit)
+			}
+		}
+		for limit, size := range map[int]int{0: 100, 7: 7} {
+			page := must(e.List(e.ctx, store.SessionQuery{Partition: &e.p, Page: store.Page{Limit: limit}}))(e)
+			require.Len(e, page.Sessions, size)
+		}
+	}},
+	{"a session that changes while it is listed is listed exactly once", func(e *env) {
+		want := e.began(50)
+		for _, pending := range []bool{true, false} {
+			got := e.listing(store.SessionQuery{Pending: pending, Page: store.Page{Limit: 7}}, func(page int) {
+				e.clock.pass(time.Millisecond)
+				for i := page % 3; i < len(want); i += 3 { // some that were listed, some that were not
+					e.append(want[i], message(fmt.Sprint(pending, page), "more"))
+				}
+				e.append(fmt.Sprint("new", pending, page), message("m1", "x"))
+			})
+			require.ElementsMatch(e, want, slices.DeleteFunc(names(got), func(id string) bool { return id[0] == 'n' }))
+		}
+	}},
+	{"a session that is learnt from while it is listed is listed at most once", func(e *env) {
+		want := e.began(50)
+		got := names(e.listing(store.SessionQuery{Pending: true, Page: store.Page{Limit: 7}}, func(page int) {
+			e.clock.pass(time.Millisecond)
+			for i := page; i < len(want); i += 7 {
+				e.update(&store.SessionUpdate{Session: want[i], Watermark: ptr(int64(1))})
+			}
+		}))
+		slices.Sort(got)
+		require.Equal(e, slices.Compact(slices.Clone(got)), got)
+		require.Subset(e, got, want[:7])
+		require.Less(e, len(got), len(want), "what was learnt from before its page is not pending")
+	}},
+	{"sessions that are deleted while they are listed are left out", func(e *env) {
+		want := e.began(30)
+		got := e.listing(store.SessionQuery{Page: store.Page{Limit: 7}}, func(page int) {
+			if page == 0 {
+				for _, id := range want[10:20] {
+					e.deleteSession(id)
+				}
+				e.append(want[10], message("m1", "another session of that name"))
+			}
+		})
+		left := slices.DeleteFunc(names(got), func(id string) bool { return id == want[10] })
+		require.Equal(e, append(slices.Clone(want[:10]), want[20:]...), left)
+	}},
+}
+
+// blobPage reads one page of blobs.
+func (e *env) blobPage(session, prefix string, page store.Page) *store.BlobPage {
+	e.Helper()
+	out := must(e.ListBlobs(e.ctx, e.p, session, prefix, page))(e)
+	require.LessOrEqual(e, len(out.Blobs), page.Size())
+	return out
+}
+
+// blobs reads all pages and calls between after each but the last.
+func (e *env) blobs(session, prefix string, limit int, between func(page int)) []store.BlobInfo {
+	e.Helper()
+	out, at := []store.BlobInfo{}, store.Page{Limit: limit}
+	for i := 0; ; i++ {
+		page := e.blobPage(session, prefix, at)
+		out = append(out, page.Blobs...)
+		if at.Cursor = page.Next; page.Next == "" {
+			return out
+		}
+		require.Less(e, i, 1000, "a listing without an end")
+		if between != nil {
+			between(i)
+		}
+	}
+}
+
+// blobNames returns the names of a session's blobs, read in pages of limit.
+func (e *env) blobNames(session, prefix string, limit int) []string {
+	e.Helper()
+	return namesOf(e.blobs(session, prefix, limit, nil))
+}
+
+// putBlobs stores n blobs and returns their names in order.
+func (e *env) putBlobs(session, prefix string, n int) []string {
+	e.Helper()
+	var out []string
+	for i := range n {
+		name := fmt.Sprintf("%s%03d", prefix, i)
+		e.putBlob(session, name, []byte(name))
+		out = append(out, name)
+	}
+	return out
+}
+
+// hostileBlobs are legal as names of blobs, though not as names of sessions.
+var hostileBlobs = append([]string{"\x00", "a\x00", "a\x00b", "*", "a*", "a[b]", " ", "\n", "\x7f", "\U0010ffff", strings.Repeat("x", store.MaxID), "ß", "Z", "z"}, hostile...)
+
+var blobBehaviours = []behaviour{
+	{"a blob comes back as it was put", func(e *env) {
+		for name, data := range map[string][]byte{
+			"empty": {}, "text": []byte("x"), "bytes": {0, 0xff, 0, '\'', '"'}, "large": bytes.Repeat([]byte("0123456789abcdef"), 1<<16),
+		} {
+			e.noBlob("s", name)
+			e.putBlob("s", name, data)
+			got := e.blob("s", name)
+			require.NotNil(e, got, name)
+			require.True(e, bytes.Equal(data, got), name)
+		}
+	}},
+	{"a blob belongs to its session and partition, and may come before the session", func(e *env) {
+		e.putBlob("s", "b", []byte("1"))
+		e.noBlob("t", "b")
+		e.noBlob("", "b")
+		e.noBlob("s", "c")
+		e.user("bob").noBlob("s", "b")
+		e.user("bob").putBlob("s", "b", nil)
+		e.noSession("s")
+		e.append("s", message("m1", "x"))
+		require.Equal(e, []byte("1"), e.blob("s", "b"))
+	}},
+}
+
+var blobListBehaviours = []behaviour{
+	{"a session lists its blobs by name, with their sizes", func(e *env) {
+		require.Empty(e, e.blobPage("s", "", store.Page{}).Blobs)
+		for name, data := range map[string][]byte{"text": []byte("four"), "empty": {}, "bytes": {0, 0xff, 0}, "large": make([]byte, 1<<18), "wide": []byte("é🎈")} {
+			e.putBlob("s", name, data)
+		}
+		require.Equal(e, []store.BlobInfo{{Name: "bytes", Size: 3}, {Name: "empty"}, {Name: "large", Size: 1 << 18}, {Name: "text", Size: 4}, {Name: "wide", Size: 6}},
+			e.blobs("s", "", 0, nil))
+		e.putBlob("s", "text", []byte("seven b"))
+		e.putBlob("s", "large", nil)
+		require.Equal(e, []store.BlobInfo{{Name: "text", Size: 7}}, e.blobs("s", "t", 0, nil))
+		require.Equal(e, []string{"bytes", "empty", "text", "wide"}, e.blobNames("s", "", 0))
+	}},
+	{"names come in the order of their bytes, and a prefix is a text, not a pattern", func(e *env) {
+		for _, name := range hostileBlobs {
+			e.putBlob("s", name, []byte(name))
+		}
+		sorted := slices.Sorted(slices.Values(hostileBlobs))
+		for _, prefix := range append([]string{"", "a", "{", "[", "e", "b", "xx", `\`, "é", "\U0010ffff\U0010ffff"}, hostileBlobs...) {
+			want := slices.DeleteFunc(slices.Clone(sorted), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+			for _, limit := range []int{2, 0} {
+				require.Equal(e, append([]string{}, want...), e.blobNames("s", prefix, limit), "%q, pages of %d", prefix, limit)
+			}
+		}
+	}},
+	{"every blob is listed exactly once in pages", func(e *env) {
+		want := e.putBlobs("s", "archive/", 120)
+		e.putBlobs("s", "archive.", 3)
+		e.putBlobs("s", "archived", 3)
+		for _, limit := range []int{1, 7, 40, 119, 120, 121, 5000, 0} {
+			require.Equal(e, want, e.blobNames("s", "archive/", limit), "pages of %d", limit)
+		}
+		require.Len(e, e.blobPage("s", "archive/", store.Page{}).Blobs, 100, "the default")
+		require.Empty(e, e.blobPage("s", "archive/", store.Page{Limit: 120}).Next)
+	}},
+	{"blobs that stay are listed once while others come and go", func(e *env) {
+		stay := e.putBlobs("s", "a/1", 30)
+		go1 := e.putBlobs("s", "a/0", 30)
+		go2 := e.putBlobs("s", "a/2", 30)
+		got := namesOf(e.blobs("s", "a/", 7, func(page int) {
+			e.putBlob("s", go1[page%30], nil)
+			e.putBlob("s", go2[29-page%30], nil)
+			e.putBlob("s", fmt.Sprintf("a/0x%03d", page), []byte("before the listing's place"))
+			e.putBlob("s", fmt.Sprintf("a/3x%03d", page%3), []byte("after it"))
+			e.putBlob("s", stay[page%30], []byte("written again"))
+		}))
+		require.True(e, slices.IsSorted(got))
+		require.Equal(e, slices.Compact(slices.Clone(got)), got, "none comes twice")
+		require.Equal(e, stay, slices.DeleteFunc(slices.Clone(got), func(name string) bool { return !strings.HasPrefix(name, "a/1") }))
+		require.NotContains(e, got, go2[29], "it was removed before its page")
+		require.Contains(e, got, "a/3x000", "it came before its page")
+	}},
+	{"blobs are listed in their session and partition alone, and so are their sessions", func(e *env) {
+		sessions := append([]string{""}, hostile...)
+		users := []*env{e, e.user("?"), e.user("[a]"), e.user("ann:s")}
+		for _, in := range users {
+			for i, session := range sessions {
+				in.putBlob(session, in.p.ID+"|"+session, make([]byte, i))
+			}
+		}
+		e.putBlob("removed", "b", []byte("x"))
+		e.putBlob("removed", "b", nil)
+		for _, in := range users {
+			for i, session := range sessions {
+				require.Equal(e, []store.BlobInfo{{Name: in.p.ID + "|" + session, Size: int64(i)}}, in.blobs(session, "", 0, nil), "%q of %v", session, in.p)
+			}
+			for _, limit := range []int{7, 0} {
+				require.Equal(e, slices.Sorted(slices.Values(sessions)), in.blobSessions(limit))
+			}
+		}
+		e.user("?").drop()
+		require.Empty(e, e.user("?").blobNames("a", "", 0))
+		require.Empty(e, e.user("?").blobSessions(0))
+		require.Len(e, e.user("[a]").blobNames("a", "", 0), 1)
+	}},
+	{"blobs are listed before their session begins, and not after it ends", func(e *env) {
+		listed := func(want ...string) {
+			e.Helper()
+			require.Equal(e, append([]string{}, want...), e.blobNames("s", "", 0))
+			require.Equal(e, len(want) > 0, slices.Contains(e.blobSessions(0), "s"))
+		}
+		e.putBlob("s", "before", []byte("x"))
+		e.clock.pass(1000 * time.Hour)
+		listed("before")
+		e.appendFor(time.Hour, "m1")
+		e.putBlob("s", "within", []byte("x"))
+		e.clock.pass(time.Hour - time.Microsecond)
+		listed("before", "within")
+		e.clock.pass(time.Microsecond)
+		listed()
+		e.noBlob("s", "before")
+		e.append("s", message("m1", "again"))
+		listed()
+		e.putBlob("s", "anew", []byte("x"))
+		e.putBlob("t", "b", []byte("x"))
+		e.deleteSession("s")
+		listed()
+		require.Equal(e, []string{"b"}, e.blobNames("t", "", 0))
+	}},
+	{"a prefix or a cursor that is not legal is refused", func(e *env) {
+		e.putBlobs("s", "a", 3)
+		e.putBlobs("s", "b", 3)
+		ofA := e.blobPage("s", "a", store.Page{Limit: 1}).Next
+		require.NotEmpty(e, ofA)
+		for _, bad := range []struct{ prefix, cursor string }{
+			{"\xff", ""}, {strings.Repeat("x", store.MaxID+1), ""},
+			{"", "?"}, {"", "not a cursor"}, {"", "\x00"}, {"", "🎈"}, {"", "_w"}, {"b", ofA},
+		} {
+			require.ErrorIs(e, errOf(e.ListBlobs(e.ctx, e.p, "s", bad.prefix, store.Page{Cursor: bad.cursor})), backends.ErrInvalid, "%+q", bad)
+		}
+		require.Len(e, e.blobPage("s", "", store.Page{Cursor: ofA}).Blobs, 5, "a wider prefix has the name that it ends with")
+	}},
+}

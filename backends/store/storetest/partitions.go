@@ -1,0 +1,234 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// fill stores something of everything that a partition can hold.
+func (e *env) fill() {
+	e.Helper()
+	b := keyed("k", put("a", "1"), put("b", "2"), store.Supersede("a", record("c", "3")))
+	b.Embedding = small()
+	e.applyBatch(b)
+	e.apply(store.Delete("b"), put("d", "4"))
+	e.append("s", message("m1", "x"), message("m2", "y"))
+	e.append("", message("m1", "x"))
+	e.putBlob("s", "b1", []byte("1"))
+	e.putBlob("no session", "b1", []byte("1"))
+	e.putBlob("s", "b2", nil)
+}
+
+func (e *env) isEmpty() {
+	e.Helper()
+	for _, id := range []string{"a", "b", "c", "d"} {
+		require.Empty(e, e.get(id))
+		require.Empty(e, e.history(id))
+	}
+	require.Empty(e, e.index().follow().records)
+	require.Empty(e, e.deleted(0))
+	e.noSession("s")
+	e.noSession("")
+	require.Empty(e, e.list(store.SessionQuery{}))
+	e.noBlob("s", "b1")
+	e.noBlob("no session", "b1")
+	require.Empty(e, e.blobSessions(0))
+}
+
+var dropBehaviours = []behaviour{
+	{"a drop erases everything and counts it", func(e *env) {
+		require.Zero(e, e.drop())
+		for range 2 { // the second time the key, the embedding and the ids are as new
+			e.fill()
+			require.Equal(e, store.DropCount{Records: 4, Sessions: 2, Messages: 3, Blobs: 2}, e.drop(), "a, c, d and the tombstone of b")
+			e.isEmpty()
+			require.Zero(e, e.drop())
+		}
+	}},
+	{"a drop leaves other partitions alone", func(e *env) {
+		bob := e.user("bob")
+		e.fill()
+		bob.fill()
+		before := bob.state()
+		e.drop()
+		require.Equal(e, before, bob.state())
+		require.Equal(e, []byte("1"), bob.blob("s", "b1"))
+	}},
+}
+
+// partitions reads all pages of the partitions of the namespace.
+func (e *env) partitions(limit int) []backends.Partition {
+	e.Helper()
+	return e.partitionsFrom(store.Page{Limit: limit})
+}
+
+func (e *env) partitionsFrom(page store.Page) []backends.Partition {
+	e.Helper()
+	var out []backends.Partition
+	for {
+		got := must(e.Partitions(e.ctx, e.p.Namespace, page))(e)
+		require.LessOrEqual(e, len(got.Partitions), page.Size())
+		out = append(out, got.Partitions...)
+		if page.Cursor = got.Next; got.Next == "" {
+			return out
+		}
+	}
+}
+
+var partitionBehaviours = []behaviour{
+	{"partitions that hold something are listed, whatever it is", func(e *env) {
+		require.Empty(e, e.partitions(0))
+		record, session, blob, gone, expired := e.user("record"), e.user("session"), e.user("blob"), e.user("gone"), e.user("expired")
+		record.apply(put("a", ""))
+		session.append("", message("m1", "x"))
+		blob.putBlob("s", "b", []byte{})
+		gone.fill()
+		gone.drop()
+		expired.appendFor(time.Minute, "m1")
+		expired.putBlob("s", "b", []byte("x"))
+		require.ElementsMatch(e, []backends.Partition{record.p, session.p, blob.p, expired.p}, e.partitions(0))
+		e.clock.pass(time.Hour)
+		require.ElementsMatch(e, []backends.Partition{record.p, session.p, blob.p}, e.partitions(0))
+
+		require.Empty(e, e.user("read only").index().follow().records)
+		session.deleteSession("")
+		blob.putBlob("s", "b", nil)
+		record.apply(store.Delete("a"))
+		require.Equal(e, []backends.Partition{record.p}, e.partitions(0), "a history is something")
+	}},
+	{"every partition is listed exactly once in pages", func(e *env) {
+		var want []backends.Partition
+		for i := range 23 {
+			p := e.p
+			p.ID, p.Kind = fmt.Sprint(i/3), []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace}[i%3]
+			e.in(p).apply(put("a", "1"))
+			want = append(want, p)
+		}
+		for _, limit := range []int{1, 2, 5, 23, 24, 0} {
+			require.ElementsMatch(e, want, e.partitions(limit), "pages of %d", limit)
+		}
+
+		first := must(e.Partitions(e.ctx, e.p.Namespace, store.Page{Limit: 5}))(e)
+		added := e.user("added meanwhile")
+		for _, p := range append(want, added.p) { // every partition changes, and none comes twice or not at all
+			e.in(p).apply(put("a", "2"))
+		}
+		got := append(first.Partitions, e.partitionsFrom(store.Page{Limit: 5, Cursor: first.Next})...)
+		require.ElementsMatch(e, want, slices.DeleteFunc(got, func(p backends.Partition) bool { return p == added.p }))
+	}},
+	{"a namespace lists its own partitions", func(e *env) {
+		other := e.p
+		other.Namespace += "x"
+		e.apply(put("a", "1"))
+		e.in(other).apply(put("a", "1"))
+		require.Equal(e, []backends.Partition{e.p}, e.partitions(0))
+		require.Equal(e, []backends.Partition{other}, e.in(other).partitions(0))
+	}},
+}
+
+// hostile are names that are all legal, and that have been taken for another one
+// somewhere: by a key that is joined with ':', a hash tag, a pattern, a quote, a
+// case or a normalisation that folds.
+var hostile = []string{
+	"a", "A", "a:b", "a/b", "a%2Fb", "a%3Ab", "%61", "{a}", "{a", "a}", "{}", "a,b", "a b", "a  b", "a.b", "a_b", "a-b", "a%", "%", "?", "[a]", "a?", `\`, `a\b`,
+	"'", `"`, "a'; DROP TABLE records; --", "é", "e\u0301", "ａ", "а" /* Cyrillic */, "🎈", "日本語", "\u200b", "null", "0", "00", "-1", "1e3", "0x1", "..", "default", "user",
+}
+
+// lookAlikes are partitions whose names are put together from the same parts.
+func lookAlikes(namespace string) []backends.Partition {
+	var out []backends.Partition
+	for _, id := range hostile {
+		for _, kind := range []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace} {
+			out = append(out, backends.Partition{Namespace: namespace, Kind: kind, ID: id})
+		}
+	}
+	for _, suffix := range []string{":user", "/user", "/user/a", ":user:a", " ", "}", "%"} {
+		out = append(out, backends.Partition{Namespace: namespace + suffix + "x", Kind: backends.PartitionUser, ID: "a"})
+	}
+	return append(out, backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "user/a"},
+		backends.Partition{Namespace: namespace + "/user", Kind: backends.PartitionUser, ID: "a"})
+}
+
+var isolationBehaviours = []behaviour{
+	{"partitions with look-alike names never mix", func(e *env) {
+		all := lookAlikes(e.p.Namespace)
+		for i, p := range all {
+			in := e.in(p)
+			require.Empty(e, in.get("a"), "%v", p)
+			in.apply(put("a", fmt.Sprint(i)))
+			in.append("s", message("m1", fmt.Sprint(i)))
+			in.putBlob("s", "b", []byte(fmt.Sprint(i)))
+		}
+		for i, p := range all {
+			in := e.in(p)
+			require.Equal(e, fmt.Sprint(i), in.one("a").Text, "%v", p)
+			require.Len(e, in.history("a"), 1, "%v", p)
+			require.Equal(e, fmt.Sprint(i), in.read("s", store.Range{})[0].Content, "%v", p)
+			require.Equal(e, fmt.Sprint(i), string(in.blob("s", "b")), "%v", p)
+			require.Len(e, in.list(store.SessionQuery{}), 1, "%v", p)
+			require.Equal(e, store.DropCount{Records: 1, Sessions: 1, Messages: 1, Blobs: 1}, in.drop(), "%v", p)
+		}
+	}},
+	{"sessions with look-alike names never mix", func(e *env) {
+		all := append([]string{""}, hostile...)
+		for _, id := range all {
+			e.noSession(id)
+			require.Equal(e, int64(1), e.append(id, message("m1", "in "+id)).LastSeq)
+		}
+		require.Len(e, e.list(store.SessionQuery{Page: store.Page{Limit: 1000}}), len(all))
+		for _, id := range all {
+			require.Equal(e, "in "+id, e.read(id, store.Range{})[0].Content)
+			require.Equal(e, id, e.session(id).ID)
+			e.deleteSession(id)
+			e.noSession(id)
+		}
+	}},
+	{"records with look-alike ids never mix", func(e *env) {
+		all := append([]string{"\x00", "a\x00b", "*", " ", " a", "a\n"}, hostile...)
+		for i, id := range all {
+			require.Equal(e, backends.EventAdded, e.apply(put(id, id)).Results[0].Event, "%q", id)
+			require.Len(e, e.index().follow().records, i+1)
+		}
+		require.Equal(e, all, ids(e.get(all...)))
+		for _, id := range all {
+			require.Equal(e, id, e.one(id).Text)
+			e.apply(store.Delete(id))
+			require.Len(e, e.history(id), 2, "%q", id)
+		}
+		require.Empty(e, e.index().follow().records)
+		require.Equal(e, slices.Sorted(slices.Values(all)), e.deleted(0))
+	}},
+	{"blobs with look-alike names never mix", func(e *env) {
+		sessions := []string{"", "a", "a:b", "b"}
+		for _, session := range sessions {
+			for _, name := range hostile {
+				e.noBlob(session, name)
+				e.putBlob(session, name, []byte(session+"|"+name))
+			}
+		}
+		for _, session := range sessions {
+			for _, name := range hostile {
+				require.Equal(e, session+"|"+name, string(e.blob(session, name)))
+			}
+		}
+		require.Equal(e, sessions, e.blobSessions(0))
+	}},
+	{"messages with look-alike ids never mix", func(e *env) {
+		all := append([]string{"\x00", "a\x00b", "*", " "}, hostile...)
+		for i, id := range all {
+			require.Equal(e, int64(i+1), e.append("s", message(id, id)).LastSeq, "%q", id)
+		}
+		for i, entry := range e.read("s", store.Range{}) {
+			require.Equal(e, all[i], entry.ID)
+		}
+	}},
+}

@@ -1,0 +1,220 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+var updateBehaviours = []behaviour{
+	{"a session that does not exist cannot be updated", func(e *env) {
+		u := &store.SessionUpdate{Session: "s", Summary: ptr("x")}
+		require.ErrorIs(e, errOf(e.Update(e.ctx, e.p, u)), backends.ErrNotFound)
+		e.append("s", message("m", "x"))
+		require.ErrorIs(e, errOf(e.Update(e.ctx, e.user("bob").p, u)), backends.ErrNotFound)
+	}},
+	{"an update sets the fields it names and leaves the others", func(e *env) {
+		want := *e.append("s", message("m1", "hi"), message("m2", "ho"))
+		at := e.clock.Now().Add(time.Hour)
+		title := " <b>\"'\\ & {} 日本語 🎈 e\u0301\u2028"
+		retry := store.Retry{Attempts: 2, After: at, Reason: "model down", Upto: 2, Whole: 3, InDoubt: true}
+		failures := []store.Failure{{From: 1, Upto: 2, Attempts: 5, Reason: "no", Time: at}}
+		for _, step := range []struct {
+			u   store.SessionUpdate
+			set func(*store.Session)
+		}{
+			{store.SessionUpdate{Summary: ptr("greetings")}, func(s *store.Session) { s.Summary = "greetings" }},
+			{store.SessionUpdate{Title: &title}, func(s *store.Session) { s.Title = title }},
+			{store.SessionUpdate{SummaryUpto: ptr(int64(2))}, func(s *store.Session) { s.SummaryUpto = 2 }},
+			{store.SessionUpdate{Watermark: ptr(int64(1))}, func(s *store.Session) { s.Watermark = 1 }},
+			{store.SessionUpdate{Retry: &retry}, func(s *store.Session) { s.Retry = retry }},
+			{store.SessionUpdate{Failures: &failures}, func(s *store.Session) { s.Failures = failures }},
+			{store.SessionUpdate{Expires: &at}, func(s *store.Session) { s.Expires = at }},
+			{store.SessionUpdate{}, func(*store.Session) {}},
+			{store.SessionUpdate{Title: ptr(""), Summary: ptr(""), SummaryUpto: ptr(int64(0)), Retry: &store.Retry{}, Failures: &[]store.Failure{}, Expires: &time.Time{}},
+				func(s *store.Session) {
+					s.Title, s.Summary, s.SummaryUpto, s.Retry, s.Failures, s.Expires = "", "", 0, store.Retry{}, nil, time.Time{}
+				}},
+		} {
+			step.u.Session = "s"
+			now := e.clock.pass(time.Second)
+			got := e.update(&step.u)
+			require.Greater(e, got.Version, want.Version)
+			step.set(&want)
+			want.Version, want.Updated = got.Version, now
+			if len(got.Failures) == 0 {
+				got.Failures = nil
+			}
+			require.Equal(e, want, *got)
+			require.Equal(e, want, *e.session("s"))
+		}
+		require.Len(e, e.read("s", store.Range{}), 2)
+	}},
+	{"an update of a version that is not current is refused", func(e *env) {
+		v := e.append("s", message("m1", "hi")).Version
+		next := e.update(&store.SessionUpdate{Session: "s", Version: v, Summary: ptr("1")}).Version
+		e.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Version: v, Summary: ptr("2")})
+		e.append("s", message("m2", "ho"))
+		e.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Version: next, Title: ptr("2")})
+	}},
+	{"of many updates of one version one succeeds", func(e *env) {
+		v := e.append("s", message("m1", "hi")).Version
+		e.oneOf(16, func(int) error {
+			return errOf(e.Update(e.ctx, e.p, &store.SessionUpdate{Session: "s", Version: v, Summary: ptr("x")}))
+		})
+	}},
+}
+
+// lease makes an update that acquires the lease of the session "s" for a minute.
+func lease(owner string) *store.SessionUpdate {
+	return &store.SessionUpdate{Session: "s", Acquire: &store.Acquire{Owner: owner, For: time.Minute}}
+}
+
+func (e *env) acquire(owner string) store.Lease {
+	e.Helper()
+	return e.update(lease(owner)).Lease
+}
+
+func (e *env) refused(owner string) {
+	e.Helper()
+	e.updateFails(backends.ErrConflict, lease(owner))
+}
+
+var leaseBehaviours = []behaviour{
+	{"a free lease is granted, a held one is not", func(e *env) {
+		e.append("s", message("m1", "hi"))
+		got := e.acquire("w1")
+		require.Equal(e, store.Lease{Owner: "w1", Token: got.Token, Expires: e.clock.Now().Add(time.Minute)}, got)
+		require.Positive(e, got.Token)
+		require.Equal(e, got, e.append("s", message("m2", "ho")).Lease, "an append needs no lease and keeps it")
+		e.clock.pass(time.Minute - time.Microsecond)
+		e.refused("w2")
+		e.update(&store.SessionUpdate{Session: "s", Token: got.Token, Watermark: ptr(int64(1)), Release: true})
+		require.True(e, e.session("s").Pending(), "what came in between is still pending")
+	}},
+	{"its owner renews a lease under the same token", func(e *env) {
+		e.append("s", message("m1", "hi"))
+		first := e.acquire("w1")
+		e.clock.pass(30 * time.Second)
+		second := e.acquire("w1")
+		require.Equal(e, first.Token, second.Token)
+		require.Equal(e, e.clock.Now().Add(time.Minute), second.Expires)
+		e.clock.pass(40 * time.Second) // the first term is over, the second is not
+		e.refused("w2")
+		third := e.update(&store.SessionUpdate{Session: "s", Token: first.Token, Acquire: &store.Acquire{Owner: "w1", For: time.Hour}}).Lease
+		require.Equal(e, first.Token, third.Token)
+		require.Equal(e, e.clock.Now().Add(time.Hour), third.Expires)
+		e.clock.pass(2 * time.Hour)
+		require.Equal(e, first.Token, e.acquire("w1").Token, "no other owner took it")
+	}},
+	{"a released lease is free, and its token is never used again", func(e *env) {
+		e.append("s", message("m1", "hi"))
+		release := func(token int64) *store.SessionUpdate {
+			return &store.SessionUpdate{Session: "s", Token: token, Release: true, Watermark: ptr(int64(1))}
+		}
+		first := e.acquire("w1")
+		e.updateFails(backends.ErrConflict, release(first.Token+1))
+		got := e.update(release(first.Token))
+		require.Empty(e, got.Lease.Owner)
+		require.Equal(e, int64(1), got.Watermark)
+		e.updateFails(backends.ErrConflict, release(first.Token))
+		second := e.acquire("w1")
+		require.Greater(e, second.Token, first.Token)
+		e.updateFails(backends.ErrConflict, release(first.Token))
+		e.update(release(second.Token))
+		require.Greater(e, e.acquire("w2").Token, second.Token)
+	}},
+	{"a session begun anew does not reuse the tokens of the old one", func(e *env) {
+		e.append("s", message("m1", "hi"), message("m2", "ho"))
+		old := e.acquire("w1")
+		e.deleteSession("s")
+		e.append("s", message("m1", "another"))
+		e.clock.pass(time.Microsecond)
+		require.Greater(e, e.acquire("w2").Token, old.Token)
+		e.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Token: old.Token, Watermark: ptr(int64(2))})
+	}},
+	{"a write under a token that is not held is refused", func(e *env) {
+		e.append("s", message("m1", "hi"))
+		write := func(token int64) *store.Batch {
+			b := batch(put("a", "1"))
+			b.Session = &store.SessionUpdate{Session: "s", Token: token, Watermark: ptr(int64(1)), Summary: ptr("x")}
+			return b
+		}
+		refused := func(token int64, msg string) {
+			e.Helper()
+			e.updateFails(backends.ErrConflict, write(token).Session, msg)
+			e.fails(backends.ErrConflict, write(token), msg)
+		}
+		refused(1, "never leased")
+		first := e.acquire("w1")
+		e.clock.pass(time.Minute)
+		refused(first.Token, "expired")
+		second := e.acquire("w2")
+		refused(first.Token, "another owner has the lease")
+		refused(second.Token+1, "a token of the future")
+		require.Equal(e, int64(1), e.applyBatch(write(second.Token)).Session.Watermark)
+		e.update(&store.SessionUpdate{Session: "s", Summary: ptr("no token, no lease needed")})
+	}},
+	{"of many that ask one gets the lease", func(e *env) {
+		e.append("s", message("m1", "hi"))
+		for range 3 {
+			e.oneOf(16, func(i int) error { return errOf(e.Update(e.ctx, e.p, lease(fmt.Sprint("w", i)))) })
+			e.update(&store.SessionUpdate{Session: "s", Token: e.session("s").Lease.Token, Release: true})
+		}
+	}},
+}
+
+var expiryBehaviours = []behaviour{
+	{"an expired session is gone for every call", func(e *env) {
+		e.appendFor(time.Hour, "m1")
+		e.append("stays", message("m1", "x"))
+		e.putBlob("s", "b", []byte("x"))
+		require.Len(e, e.list(store.SessionQuery{Pending: true}), 2)
+		e.clock.pass(time.Hour)
+		e.noSession("s")
+		e.noBlob("s", "b")
+		require.Empty(e, e.blobSessions(0))
+		require.ErrorIs(e, errOf(e.Update(e.ctx, e.p, &store.SessionUpdate{Session: "s", Expires: &time.Time{}})), backends.ErrNotFound)
+		for _, pending := range []bool{true, false} {
+			require.Equal(e, []string{"stays"}, names(e.list(store.SessionQuery{Pending: pending})))
+		}
+		e.deleteSession("s")
+	}},
+	{"an expired session begins anew with nothing of the old one", func(e *env) {
+		e.appendFor(time.Hour, "m1")
+		e.appendFor(time.Hour, "m2")
+		e.update(&store.SessionUpdate{Session: "s", Watermark: ptr(int64(2)), Title: ptr("x"), Summary: ptr("x"), Acquire: &store.Acquire{Owner: "w", For: 2 * time.Hour}})
+		e.putBlob("s", "b", []byte("x"))
+		now := e.clock.pass(time.Hour)
+		e.putBlob("s", "new", []byte("y"))
+		got := e.append("s", message("m1", "again"))
+		require.Equal(e, store.Session{Partition: e.p, ID: "s", Version: got.Version, LastSeq: 1, Created: now, Updated: now}, *got)
+		require.Equal(e, []int64{1}, seqs(e.read("s", store.Range{})))
+		e.noBlob("s", "b")
+		require.Equal(e, []byte("y"), e.blob("s", "new"))
+	}},
+	// A store may clear some expired sessions with each write; no call may depend on it.
+	{"many expired sessions begin anew, each by itself", func(e *env) {
+		const n = 24
+		for i := range n {
+			id := fmt.Sprint(i)
+			e.appendAll(id, &store.Append{TTL: time.Hour, Entries: []store.Entry{message("m1", "x"), message("m2", "y")}})
+			e.putBlob(id, "b", []byte("x"))
+		}
+		e.clock.pass(2 * time.Hour)
+		for i := n - 1; i >= 0; i-- {
+			id := fmt.Sprint(i)
+			require.Equal(e, int64(1), e.append(id, message("m2", "again")).LastSeq)
+			require.Equal(e, []int64{1}, seqs(e.read(id, store.Range{})))
+			e.noBlob(id, "b")
+		}
+		require.Equal(e, store.DropCount{Sessions: n, Messages: n}, e.drop())
+	}},
+}
