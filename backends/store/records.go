@@ -206,6 +206,9 @@ const MaxBatch = 100_000
 // Validate returns ErrInvalid for a batch that no store can carry out. Stores
 // call it first.
 func (b *Batch) Validate() error {
+	if b == nil {
+		return fmt.Errorf("%w: no batch", backends.ErrInvalid)
+	}
 	if len(b.Mutations) > MaxBatch {
 		return fmt.Errorf("batch of %d mutations: %w: at most %d", len(b.Mutations), backends.ErrInvalid, MaxBatch)
 	}

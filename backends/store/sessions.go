@@ -235,6 +235,9 @@ type SessionPage struct {
 
 // Validate returns ErrInvalid for an update that no store can carry out.
 func (u *SessionUpdate) Validate() error {
+	if u == nil {
+		return fmt.Errorf("%w: no update", backends.ErrInvalid)
+	}
 	if err := ValidateSession(u.Session); err != nil {
 		return err
 	}

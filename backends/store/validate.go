@@ -70,6 +70,9 @@ func ValidateTitle(title string) error {
 
 // Validate returns ErrInvalid for entries that no store can keep.
 func (a *Append) Validate() error {
+	if a == nil {
+		return fmt.Errorf("%w: nothing to append", backends.ErrInvalid)
+	}
 	for i := range a.Entries {
 		e := &a.Entries[i]
 		if err := ValidateID("message", e.ID); err != nil {

@@ -5,77 +5,92 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // PutBlob implements [store.Blobs].
 func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error {
-	if err := checkBlob(p, session, name); err != nil {
-		return err
-	}
-	return s.write(ctx, fmt.Sprintf("put blob %q of session %q", name, session), func(c *conn) error {
+	_, err := write(ctx, s, fmt.Sprintf("put blob %q of session %q", name, session), p, session, func(c *conn, part partition) (int64, error) {
+		if err := store.ValidateID("blob", name); err != nil {
+			return 0, err
+		}
 		if data == nil {
-			part, err := c.partition(p)
-			if err != nil {
-				return err
-			}
-			_, err = c.exec(`DELETE FROM blobs WHERE part = ? AND session = ? AND name = ?`, part.pk, session, name)
-			return err
+			return c.exec(`DELETE FROM blobs WHERE part = ? AND session = ? AND name = ?`, part.pk, session, name)
 		}
-		part, err := c.ensurePartition(p)
+		if err := c.create(&part); err != nil {
+			return 0, err
+		}
+		row, err := c.session(part, session, s.now())
+		if err == nil && row == nil {
+			err = c.eraseExpired(part.pk, session)
+		}
 		if err != nil {
-			return err
+			return 0, err
 		}
-		now := s.now()
-		row, err := c.session(part, session, now)
-		if err != nil {
-			return err
-		}
-		if row == nil {
-			if err := c.eraseExpired(part.pk, session); err != nil {
-				return err
-			}
-		}
-		_, err = c.exec(`INSERT INTO blobs (part, session, name, data) VALUES (?, ?, ?, ?)
+		return c.exec(`INSERT INTO blobs (part, session, name, data) VALUES (?, ?, ?, ?)
 			ON CONFLICT (part, session, name) DO UPDATE SET data = excluded.data`, part.pk, session, name, data)
-		return err
 	})
+	return err
 }
 
 // GetBlob implements [store.Blobs].
 func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error) {
-	if err := checkBlob(p, session, name); err != nil {
-		return nil, err
-	}
-	data := []byte{}
-	err := s.read(ctx, fmt.Sprintf("get blob %q of session %q", name, session), func(c *conn) error {
-		const query = `SELECT b.data FROM blobs b JOIN partitions p ON p.pk = b.part
-			LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
-			WHERE p.namespace = ? AND p.kind = ? AND p.id = ? AND b.session = ? AND b.name = ? AND (s.expires IS NULL OR s.expires > ?)`
-		found, err := c.row(query, []any{p.Namespace, string(p.Kind), p.ID, session, name, s.now().UnixMicro()}, &data)
-		if err == nil && !found {
-			return fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+	return read(ctx, s, fmt.Sprintf("get blob %q of session %q", name, session), p, session, func(c *conn, part partition) ([]byte, error) {
+		if err := store.ValidateID("blob", name); err != nil {
+			return nil, err
 		}
-		return err
+		const query = `SELECT b.data FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
+			WHERE b.part = ? AND b.session = ? AND b.name = ? AND (s.expires IS NULL OR s.expires > ?)`
+		var data []byte
+		found, err := c.row(query, []any{part.pk, session, name, s.now().UnixMicro()}, &data)
+		if err == nil && !found {
+			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+		}
+		if data == nil { // so the driver returns an empty one
+			data = []byte{}
+		}
+		return data, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if data == nil { // the driver's way to hand out an empty one
-		data = []byte{}
-	}
-	return data, nil
 }
 
-func checkBlob(p backends.Partition, session, name string) error {
-	if err := checkNames(p, session); err != nil {
-		return err
-	}
-	if err := store.ValidateID("blob", name); err != nil {
-		return fmt.Errorf("sqlitestore: %w", err)
-	}
-	return nil
+// blobsQuery reads a range of the index of names. SQLite knows the length of a blob
+// from the head of its row, and does not read its data.
+const blobsQuery = `SELECT b.name, length(b.data) FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
+	WHERE b.part = ? AND b.session = ? AND b.name >= ? AND b.name < ? AND (s.expires IS NULL OR s.expires > ?)
+	ORDER BY b.name LIMIT ?`
+
+// ListBlobs implements [store.Blobs]. A page costs what it returns, however many
+// blobs the session has.
+func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
+	return read(ctx, s, fmt.Sprintf("list blobs of session %q", session), p, session, func(c *conn, part partition) (*store.BlobPage, error) {
+		within, err := plan.ParseNames("blob", prefix, page.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		out, size := &store.BlobPage{}, page.Size()
+		args := []any{part.pk, session, within.Low, within.High, s.now().UnixMicro(), size + 1}
+		err = c.each(ctx, blobsQuery, args, func(rows *sql.Rows) error {
+			var b store.BlobInfo
+			err := rows.Scan(&b.Name, &b.Size)
+			out.Blobs = append(out.Blobs, b)
+			return err
+		})
+		if len(out.Blobs) > size { // one more than asked for: there is a next page
+			out.Blobs = out.Blobs[:size]
+			out.Next = plan.NamesCursor(out.Blobs[size-1].Name)
+		}
+		return out, err
+	})
+}
+
+// BlobSessions implements [store.Blobs].
+func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
+	return s.ids(ctx, "sessions with blobs", p, page, `SELECT DISTINCT session FROM blobs b
+		WHERE part = ?1 AND session >= ?2 AND NOT EXISTS (SELECT 1 FROM sessions WHERE part = ?1 AND id = b.session AND expires <= ?4)
+		ORDER BY session LIMIT ?3`)
 }

@@ -20,8 +20,8 @@ import (
 // it is rounded up to a whole batch.
 const changesPage = 1000
 
-// changesCursor says how far a reader is: which incarnation of the partition,
-// and up to which version.
+// changesCursor is how far a reader has read: of which partition, by its key, which
+// a partition that is dropped and created again does not keep, up to which version.
 type changesCursor struct{ pk, version int64 }
 
 func (c changesCursor) String() string { return fmt.Sprintf("%d.%d", c.pk, c.version) }
@@ -32,55 +32,40 @@ func parseChangesCursor(text string) (changesCursor, error) {
 		return c, nil
 	}
 	if _, err := fmt.Sscanf(text, "%d.%d", &c.pk, &c.version); err != nil || c.String() != text {
-		return c, fmt.Errorf("sqlitestore: changes: cursor %q: %w: not one of this store", text, backends.ErrInvalid)
+		return c, fmt.Errorf("cursor %q: %w: not one of this store", text, backends.ErrInvalid)
 	}
 	return c, nil
 }
 
 // Changes implements [store.Records].
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
-	since, err := parseChangesCursor(cursor)
-	if err != nil {
-		return nil, err
-	}
-	var out *store.ChangeSet
-	err = s.read(ctx, "changes of "+p.String(), func(c *conn) error {
-		part, err := c.partition(p)
+	return read(ctx, s, "changes of "+p.String(), p, "", func(c *conn, part partition) (out *store.ChangeSet, err error) {
+		since, err := parseChangesCursor(cursor)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if (changesCursor{part.pk, part.version}) == since {
-			out = &store.ChangeSet{Version: part.version, Cursor: cursor, Embedding: part.space()}
-			return nil
+			return &store.ChangeSet{Version: part.version, Cursor: cursor, Embedding: part.embedding()}, nil
 		}
-		return c.transaction(ctx, beginRead, func() error {
-			out, err = c.changes(ctx, p, since)
-			return err
+		err = c.transaction(ctx, beginRead, func() error {
+			return in(c, p, &out, func(c *conn, part partition) (*store.ChangeSet, error) { return c.changes(ctx, part, since) })
 		})
+		return out, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // changes reads one page. It runs in a read transaction.
-func (c *conn) changes(ctx context.Context, p backends.Partition, since changesCursor) (*store.ChangeSet, error) {
-	part, err := c.partition(p)
-	if err != nil {
-		return nil, err
-	}
-	out := &store.ChangeSet{Embedding: part.space()}
-	// Another incarnation was dropped; a version ahead was lost with a restored backup.
+func (c *conn) changes(ctx context.Context, part partition, since changesCursor) (*store.ChangeSet, error) {
+	out := &store.ChangeSet{Embedding: part.embedding()}
+	// A partition of another key was dropped; a version ahead was lost with a restored
+	// backup.
 	if since.pk != 0 && (since.pk != part.pk || since.version > part.version) {
 		since, out.Reset = changesCursor{}, true
 	}
-	if !part.exists() {
+	if part.pk == 0 {
 		return out, nil
 	}
+	var err error
 	if out.Version, err = c.pageEnd(part, since.version); err != nil {
 		return nil, err
 	}
@@ -89,10 +74,10 @@ func (c *conn) changes(ctx context.Context, p backends.Partition, since changesC
 	if out.Records, err = c.changed(ctx, part.pk, since.version, out.Version); err != nil {
 		return nil, err
 	}
-	if since.version == 0 { // who knows nothing need not forget anything
-		return out, nil
+	if since.version > 0 { // a reader who knows nothing need not remove anything
+		const query = `SELECT id FROM tombstones WHERE part = ? AND version > ? AND version <= ? ORDER BY version, id`
+		out.Removed, err = column[string](ctx, c, query, part.pk, since.version, out.Version)
 	}
-	out.Removed, err = c.removed(ctx, part.pk, since.version, out.Version)
 	return out, err
 }
 
@@ -125,11 +110,9 @@ func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Re
 	err := c.each(ctx, query, []any{part, since, upto}, func(rows *sql.Rows) error {
 		var text []byte
 		var r store.Record
-		if err := rows.Scan(&text, &r.Vector); err != nil {
-			return err
-		}
+		err := rows.Scan(&text, &r.Vector)
 		out, texts = append(out, r), append(texts, text)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -139,7 +122,14 @@ func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Re
 	for some := range slices.Chunk(texts, max(minDecode, len(texts)/runtime.GOMAXPROCS(0)+1)) {
 		into := left[:len(some)]
 		left = left[len(some):]
-		all.Go(func() error { return decodeMemories(some, into) })
+		all.Go(func() error {
+			for i, text := range some {
+				if err := decode("record", text, &into[i].Memory); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	return out, all.Wait()
 }
@@ -147,25 +137,15 @@ func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Re
 // minDecode is how many records are worth a goroutine.
 const minDecode = 64
 
-func decodeMemories(texts [][]byte, into []store.Record) error {
-	for i, text := range texts {
-		if err := decode("record", text, &into[i].Memory); err != nil {
-			return err
-		}
-	}
-	return nil
+// History implements [store.Records].
+func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
+	return read(ctx, s, fmt.Sprintf("history of %q", id), p, "", func(c *conn, part partition) ([]backends.Event, error) {
+		return decoded[backends.Event](ctx, c, "event", `SELECT event FROM events WHERE part = ? AND id = ? ORDER BY pk`, part.pk, id)
+	})
 }
 
-func (c *conn) removed(ctx context.Context, part, since, upto int64) ([]string, error) {
-	var out []string
-	const query = `SELECT id FROM tombstones WHERE part = ? AND version > ? AND version <= ? ORDER BY version, id`
-	err := c.each(ctx, query, []any{part, since, upto}, func(rows *sql.Rows) error {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		out = append(out, id)
-		return nil
-	})
-	return out, err
+// Deleted implements [store.Records].
+func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
+	return s.ids(ctx, "deleted memories", p, page, `SELECT DISTINCT id FROM events e
+		WHERE part = ?1 AND id >= ?2 AND NOT EXISTS (SELECT 1 FROM records WHERE part = ?1 AND id = e.id) ORDER BY id LIMIT ?3`)
 }

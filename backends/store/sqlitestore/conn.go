@@ -6,8 +6,12 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/einomem/einomem/backends"
 )
 
 const (
@@ -15,16 +19,15 @@ const (
 	beginRead      = "BEGIN"
 )
 
-// conn is one connection with its prepared statements. It is used by one
-// goroutine at a time: who holds it took it out of a pool.
+// conn is one connection with its prepared statements. It is used by one goroutine
+// at a time, which took it out of a pool.
 //
-// Statements run detached from the caller's context, because each is short and
-// an interrupted one would leave the outcome open; the context is looked at
-// between them.
+// Statements run detached from the caller's context, because each is short and an
+// interrupted one would leave the outcome open; the context is checked between them.
 type conn struct {
-	raw      *sql.Conn
-	stmts    map[string]*sql.Stmt
-	patience time.Duration // how long to wait for the locks of other processes
+	raw   *sql.Conn
+	stmts map[string]*sql.Stmt
+	busy  time.Duration // how long to retry while other processes hold locks
 }
 
 // prepared returns the statement for a query, prepared at its first use. Queries
@@ -43,11 +46,7 @@ func (c *conn) prepared(query string) (*sql.Stmt, error) {
 
 // exec runs a statement and returns how many rows it changed.
 func (c *conn) exec(query string, args ...any) (int64, error) {
-	st, err := c.prepared(query)
-	if err != nil {
-		return 0, err
-	}
-	res, err := st.Exec(args...)
+	res, err := c.result(query, args)
 	if err != nil {
 		return 0, err
 	}
@@ -56,18 +55,22 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 
 // insert runs a statement and returns the key of the row it wrote.
 func (c *conn) insert(query string, args ...any) (int64, error) {
-	st, err := c.prepared(query)
-	if err != nil {
-		return 0, err
-	}
-	res, err := st.Exec(args...)
+	res, err := c.result(query, args)
 	if err != nil {
 		return 0, err
 	}
 	return res.LastInsertId()
 }
 
-// row reads at most one row and tells whether there was one.
+func (c *conn) result(query string, args []any) (sql.Result, error) {
+	st, err := c.prepared(query)
+	if err != nil {
+		return nil, err
+	}
+	return st.Exec(args...)
+}
+
+// row reads at most one row and reports whether there was one.
 func (c *conn) row(query string, args []any, dest ...any) (bool, error) {
 	st, err := c.prepared(query)
 	if err != nil {
@@ -102,6 +105,43 @@ func (c *conn) each(ctx context.Context, query string, args []any, fn func(*sql.
 	return rows.Err()
 }
 
+// column returns the one column that a query selects.
+func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T, error) {
+	var out []T
+	err := c.each(ctx, query, args, func(rows *sql.Rows) error {
+		var v T
+		err := rows.Scan(&v)
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
+// decoded returns the values of the one column of JSON that a query selects.
+func decoded[T any](ctx context.Context, c *conn, what, query string, args ...any) ([]T, error) {
+	var out []T
+	err := c.each(ctx, query, args, func(rows *sql.Rows) error {
+		var text sql.RawBytes
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		var v T
+		err := decode(what, text, &v)
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
+// decode reads what plan.Encode wrote. Anything else means that another program
+// changed the file.
+func decode(what string, text []byte, v any) error {
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("%s: %w: not as it was written: restore a backup: %w", what, backends.ErrUnavailable, err)
+	}
+	return nil
+}
+
 // script runs statements that are not worth preparing.
 func (c *conn) script(text string) error {
 	_, err := c.raw.ExecContext(context.Background(), text)
@@ -111,13 +151,16 @@ func (c *conn) script(text string) error {
 // errUnchanged ends a transaction that has nothing to keep.
 var errUnchanged = errors.New("nothing changed")
 
-// transaction runs fn between begin and COMMIT, and rolls back when it fails.
+// transaction runs fn between begin and COMMIT, and rolls back if it fails.
 func (c *conn) transaction(ctx context.Context, begin string, fn func() error) error {
-	if err := c.begin(ctx, begin); err != nil {
+	err := c.retry(ctx, func() error {
+		_, err := c.exec(begin)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	err := fn()
-	if err == nil {
+	if err = fn(); err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
@@ -125,7 +168,7 @@ func (c *conn) transaction(ctx context.Context, begin string, fn func() error) e
 			return nil
 		}
 	}
-	// The error that led here is the one to tell. If the rollback fails as well,
+	// The error that led here is the one to report. If the rollback fails as well,
 	// SQLite has already rolled back itself.
 	_, _ = c.exec("ROLLBACK")
 	if errors.Is(err, errUnchanged) {
@@ -134,19 +177,11 @@ func (c *conn) transaction(ctx context.Context, begin string, fn func() error) e
 	return err
 }
 
-// begin opens a transaction. SQLite itself waits for other processes for a short
-// while only; the waiting goes on here for as long as patience, so that it ends
-// with ctx.
-func (c *conn) begin(ctx context.Context, begin string) error {
-	return c.patiently(ctx, func() error {
-		_, err := c.exec(begin)
-		return err
-	})
-}
-
-// patiently calls fn until it finds the file unlocked, ctx ends, or the patience.
-func (c *conn) patiently(ctx context.Context, fn func() error) error {
-	wait, cancel := context.WithTimeout(ctx, c.patience)
+// retry calls fn until it finds the file unlocked, ctx ends, or the time for busy
+// files is over. SQLite itself waits for other processes for a short while only; the
+// waiting continues here, so that it ends with ctx.
+func (c *conn) retry(ctx context.Context, fn func() error) error {
+	wait, cancel := context.WithTimeout(ctx, c.busy)
 	defer cancel()
 	for {
 		err := fn()

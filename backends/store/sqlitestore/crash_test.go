@@ -4,76 +4,197 @@
 package sqlitestore_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
-// newLog makes a file in which writers count their writes.
-func newLog(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "mem.db")
-	s := open(t, path, nil)
-	apply(t, s, &store.Batch{Mutations: []store.Mutation{store.Put(&store.Record{Memory: backends.Memory{ID: "count"}})}})
-	_, err := s.Append(context.Background(), ann, "log", &store.Append{})
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-	return path
+// childEnv makes the test binary a process that writes to a store. Its value is the
+// quoted path, the writer's name, the first write and how many.
+const childEnv = "SQLITESTORE_TEST_WRITER"
+
+// TestMain is the writer in a child process: it acknowledges each write on the standard
+// output once it is durable. A write is a turn in the session log, then a batch of
+// what was learnt with the new watermark.
+func TestMain(m *testing.M) {
+	spec := os.Getenv(childEnv)
+	if spec == "" {
+		os.Exit(m.Run())
+	}
+	check := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	var path, name string
+	var first, count int
+	_, err := fmt.Sscanf(spec, "%q %s %d %d", &path, &name, &first, &count)
+	check(err)
+	ctx := context.Background()
+	s, err := sqlitestore.Open(ctx, path, &sqlitestore.Config{BusyTimeout: time.Hour})
+	check(err)
+	for i := first; i < first+count; i++ {
+		id := fmt.Sprint(name, i)
+		entry := func(suffix string) store.Entry {
+			return store.Entry{Message: backends.Message{ID: id + suffix, Turn: id, Message: schema.UserMessage(id)}, Tokens: 1}
+		}
+		fact := func(suffix string) store.Mutation {
+			return store.Put(&store.Record{Memory: backends.Memory{ID: id + suffix, Text: id}, Vector: make([]byte, 512)})
+		}
+		log, err := s.Append(ctx, ann, "log", &store.Append{Entries: []store.Entry{entry("a"), entry("b")}})
+		check(err)
+		_, err = s.Apply(ctx, ann, &store.Batch{
+			Key: id, Mutations: []store.Mutation{fact("a"), store.Increment("count", "n", 1), fact("b")},
+			Session: &store.SessionUpdate{Session: "log", Watermark: &log.LastSeq},
+		})
+		check(err)
+		fmt.Println(i)
+	}
+	check(s.Close())
 }
 
-func TestAKilledProcessLosesNothingItAcknowledged(t *testing.T) {
-	const rounds = 60
-	path := newLog(t)
-	next, ids := 0, []string(nil)
-	for round := range rounds {
-		// The write that the last process did not acknowledge is tried again, as
-		// a caller would: it may be there already.
-		cmd, acks := child(t, path, "w", next, 1_000_000)
-		for range rand.IntN(12) {
-			require.True(t, acks.Scan(), "the writer ended by itself")
-			i, err := strconv.Atoi(acks.Text())
+func TestProcessesThatAreKilledOrWriteTogetherLoseNothing(t *testing.T) {
+	// newLog makes a file in which writers count their writes.
+	newLog := func(t *testing.T) string {
+		path := filepath.Join(t.TempDir(), "mem.db")
+		s, err := sqlitestore.Open(t.Context(), path, nil)
+		require.NoError(t, err)
+		apply(t, s, put("count", ""))
+		_, err = s.Append(t.Context(), ann, "log", &store.Append{})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		return path
+	}
+	child := func(t *testing.T, path, name string, first, count int) (*exec.Cmd, *bufio.Scanner) {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%q %s %d %d", childEnv, path, name, first, count))
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		return cmd, bufio.NewScanner(out)
+	}
+	// checkLog proves that the turns of the writes are there wholly, once, without a gap.
+	checkLog := func(t *testing.T, s *sqlitestore.Store, ids []string) {
+		log, err := s.Session(t.Context(), ann, "log")
+		require.NoError(t, err)
+		found := map[string]bool{}
+		for after := int64(0); after < log.LastSeq; {
+			entries, err := s.Read(t.Context(), ann, "log", store.Range{After: after})
 			require.NoError(t, err)
-			require.Equal(t, next, i)
-			ids, next = append(ids, fmt.Sprint("w", i)), next+1
-		}
-		time.Sleep(time.Duration(rand.IntN(1500)) * time.Microsecond) // anywhere inside a write
-		require.NoError(t, cmd.Process.Kill())
-		for acks.Scan() { // acknowledged before the kill
-			i, err := strconv.Atoi(acks.Text())
-			if err != nil || i != next {
-				break // cut off
+			for i, e := range entries {
+				require.Equal(t, after+int64(i)+1, e.Seq)
+				require.False(t, found[e.ID])
+				found[e.ID] = true
+				if e.Seq%2 == 0 {
+					require.True(t, found[e.Turn+"a"] && found[e.Turn+"b"], "a turn is there wholly")
+				}
 			}
-			ids, next = append(ids, fmt.Sprint("w", i)), next+1
+			after += int64(len(entries))
 		}
-		require.Error(t, cmd.Wait(), "it was killed")
-		if round%10 == 9 {
-			checkWrites(t, path, ids)
+		for _, id := range ids {
+			require.True(t, found[id+"a"] && found[id+"b"], id)
 		}
+		require.Len(t, found, int(log.LastSeq))
+		require.Equal(t, log.LastSeq, log.Tokens)
+		require.LessOrEqual(t, log.Watermark, log.LastSeq)
 	}
-	t.Logf("%d writes acknowledged in %d lives", len(ids), rounds)
-}
+	// checkWrites proves that the writes are all there, wholly and exactly once; that one
+	// more, which was not acknowledged, is there wholly or not at all; and that nothing
+	// has a gap.
+	checkWrites := func(t *testing.T, path string, ids []string) {
+		s := open(t, path, nil)
+		records, version := map[string]store.Record{}, int64(0)
+		for cursor, more := "", true; more; {
+			set, err := s.Changes(t.Context(), ann, cursor)
+			require.NoError(t, err)
+			for _, r := range set.Records {
+				records[r.ID] = r
+			}
+			cursor, more, version = set.Cursor, set.More, set.Version
+		}
+		for _, id := range ids {
+			require.Contains(t, records, id+"a")
+			require.Contains(t, records, id+"b")
+		}
+		count := int(records["count"].Metadata["n"].(float64))
+		require.Equal(t, 1+2*count, len(records), "no batch is half there, none was applied twice")
+		require.Equal(t, int64(1+count), version, "versions have no gaps")
+		delete(records, "count")
+		versions := map[int64]int{}
+		for id, r := range records {
+			versions[r.Version]++
+			events, err := s.History(t.Context(), ann, id)
+			require.NoError(t, err)
+			require.Len(t, events, 1, id)
+			require.Len(t, r.Vector, 512)
+		}
+		for version, n := range versions {
+			require.Equal(t, 2, n, "version %d", version)
+		}
+		checkLog(t, s, ids)
+		require.NoError(t, s.Close())
+		require.Equal(t, "ok", value(t, path, "PRAGMA integrity_check"))
+	}
 
-func TestTwoProcessesWriteTheSameFile(t *testing.T) {
-	const each = 100
-	path := newLog(t)
-	a, acksA := child(t, path, "a", 0, each)
-	b, acksB := child(t, path, "b", 0, each)
-	var ids []string
-	for i := range each {
-		require.True(t, acksA.Scan())
-		require.True(t, acksB.Scan())
-		ids = append(ids, fmt.Sprint("a", i), fmt.Sprint("b", i))
-	}
-	require.NoError(t, a.Wait())
-	require.NoError(t, b.Wait())
-	checkWrites(t, path, ids)
+	t.Run("killed 60 times", func(t *testing.T) {
+		path := newLog(t)
+		next, ids := 0, []string(nil)
+		for round := range 60 {
+			// The write that the last process did not acknowledge is repeated, as a caller
+			// would: it may be there already.
+			cmd, acks := child(t, path, "w", next, 1_000_000)
+			for range rand.IntN(12) {
+				require.True(t, acks.Scan(), "the writer ended by itself")
+				i, err := strconv.Atoi(acks.Text())
+				require.NoError(t, err)
+				require.Equal(t, next, i)
+				ids, next = append(ids, fmt.Sprint("w", i)), next+1
+			}
+			time.Sleep(time.Duration(rand.IntN(1500)) * time.Microsecond) // anywhere inside a write
+			require.NoError(t, cmd.Process.Kill())
+			for acks.Scan() { // acknowledged before the kill
+				i, err := strconv.Atoi(acks.Text())
+				if err != nil || i != next {
+					break // truncated
+				}
+				ids, next = append(ids, fmt.Sprint("w", i)), next+1
+			}
+			require.Error(t, cmd.Wait(), "it was killed")
+			if round%10 == 9 {
+				checkWrites(t, path, ids)
+			}
+		}
+		t.Logf("%d writes acknowledged", len(ids))
+	})
+	t.Run("two write to the same file", func(t *testing.T) {
+		const each = 100
+		path := newLog(t)
+		a, acksA := child(t, path, "a", 0, each)
+		b, acksB := child(t, path, "b", 0, each)
+		var ids []string
+		for i := range each {
+			require.True(t, acksA.Scan())
+			require.True(t, acksB.Scan())
+			ids = append(ids, fmt.Sprint("a", i), fmt.Sprint("b", i))
+		}
+		require.NoError(t, a.Wait())
+		require.NoError(t, b.Wait())
+		checkWrites(t, path, ids)
+	})
 }

@@ -39,7 +39,7 @@ func primaryCode(err error) (int, bool) {
 	return e.Code() & 0xff, true
 }
 
-// isBusy reports whether err says that another process holds a lock.
+// isBusy reports whether another process holds a lock.
 func isBusy(err error) bool {
 	code, ok := primaryCode(err)
 	return ok && code == sqlite3.SQLITE_BUSY
@@ -47,7 +47,7 @@ func isBusy(err error) bool {
 
 // describe wraps an error with what was being done, and those of SQLite and of
 // the operating system with ErrUnavailable (ErrInvalid for what is too big) and
-// the way out. Errors that say already what they are stay so.
+// the way out. Errors that wrap a sentinel already keep it.
 func (s *Store) describe(doing string, err error) error {
 	if err == nil {
 		return nil

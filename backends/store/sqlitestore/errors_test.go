@@ -6,10 +6,10 @@ package sqlitestore_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,77 +20,44 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
-// raw opens the file as another application does.
-func raw(t *testing.T, path string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	require.NoError(t, err)
-	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func run(t *testing.T, db *sql.DB, query string) {
-	t.Helper()
-	_, err := db.Exec(query)
-	require.NoError(t, err)
-}
-
-func put(id, text string) *store.Batch {
-	return &store.Batch{Mutations: []store.Mutation{store.Put(&store.Record{Memory: backends.Memory{ID: id, Text: text}})}}
-}
-
-func apply(t *testing.T, s *sqlitestore.Store, b *store.Batch) {
-	t.Helper()
-	_, err := s.Apply(context.Background(), ann, b)
-	require.NoError(t, err)
-}
-
-func TestOpenTellsWhatIsInTheWay(t *testing.T) {
+func TestOpenSaysWhatIsInTheWay(t *testing.T) {
 	dir := t.TempDir()
-	file := func(name string, data []byte) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, data, 0o600))
-		return path
-	}
-	text := file("notes.txt", bytes.Repeat([]byte("not a database\n"), 1000))
-	foreign := filepath.Join(dir, "foreign.db")
-	run(t, raw(t, foreign), "CREATE TABLE invoices (id INTEGER)")
-	newer := filepath.Join(dir, "newer.db")
+	text, foreign, newer, marked := filepath.Join(dir, "notes.txt"), filepath.Join(dir, "foreign.db"), filepath.Join(dir, "newer.db"), filepath.Join(dir, "marked.db")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 1000)), 0o600))
+	raw(t, foreign, "CREATE TABLE invoices (id INTEGER)")
 	open(t, newer, nil)
-	run(t, raw(t, newer), "PRAGMA user_version = 99")
-	marked := filepath.Join(dir, "marked.db")
-	run(t, raw(t, marked), "PRAGMA application_id = 7; CREATE TABLE t (id INTEGER)")
-
-	theirs := map[string][]byte{text: nil, foreign: nil, marked: nil}
-	for path := range theirs {
+	raw(t, newer, "PRAGMA user_version = 99")
+	raw(t, marked, "PRAGMA application_id = 7; CREATE TABLE t (id INTEGER)")
+	theirs := map[string][]byte{}
+	for _, path := range []string{text, foreign, marked} {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		theirs[path] = data
 	}
 
-	for _, c := range []struct {
-		name, path string
-		cfg        *sqlitestore.Config
-		target     error
-		says       string
+	free := filepath.Join(dir, "x.db")
+	for name, c := range map[string]struct {
+		path   string
+		cfg    *sqlitestore.Config
+		target error
+		says   string
 	}{
-		{"empty path", "", nil, backends.ErrInvalid, "no file name"},
-		{"NUL in the path", "a\x00b", nil, backends.ErrInvalid, "no file name"},
-		{"folder", dir, nil, backends.ErrInvalid, "not a regular file"},
-		{"below a file", filepath.Join(text, "mem.db"), nil, backends.ErrInvalid, "is a file, not a folder"},
-		{"far below a file", filepath.Join(text, "a", "b", "mem.db"), nil, backends.ErrInvalid, "is a file, not a folder"},
-		{"missing folder", filepath.Join(dir, "no", "mem.db"), nil, backends.ErrUnavailable, "create it"},
-		{"no database", text, nil, backends.ErrUnavailable, "choose another path"},
-		{"another application's", foreign, nil, backends.ErrInvalid, "choose another path"},
-		{"another application's mark", marked, nil, backends.ErrInvalid, "choose another path"},
-		{"newer schema", newer, nil, backends.ErrUnavailable, "update the code"},
-		{"unknown durability", filepath.Join(dir, "x.db"), &sqlitestore.Config{Synchronous: "off"}, backends.ErrInvalid, "use full or normal"},
-		{"negative timeout", filepath.Join(dir, "x.db"), &sqlitestore.Config{BusyTimeout: -1}, backends.ErrInvalid, "negative"},
-		{"too many connections", filepath.Join(dir, "x.db"), &sqlitestore.Config{ReadConns: 65}, backends.ErrInvalid, "1 to 64"},
+		"empty path":                 {"", nil, backends.ErrInvalid, "no file name"},
+		"NUL in the path":            {"a\x00b", nil, backends.ErrInvalid, "no file name"},
+		"folder":                     {dir, nil, backends.ErrInvalid, "not a regular file"},
+		"below a file":               {filepath.Join(text, "mem.db"), nil, backends.ErrInvalid, "is a file, not a folder"},
+		"far below a file":           {filepath.Join(text, "a", "b", "mem.db"), nil, backends.ErrInvalid, "is a file, not a folder"},
+		"missing folder":             {filepath.Join(dir, "no", "mem.db"), nil, backends.ErrUnavailable, "create it"},
+		"no database":                {text, nil, backends.ErrUnavailable, "choose another path"},
+		"another application's":      {foreign, nil, backends.ErrInvalid, "choose another path"},
+		"another application's mark": {marked, nil, backends.ErrInvalid, "choose another path"},
+		"newer schema":               {newer, nil, backends.ErrUnavailable, "update the code"},
+		"unknown durability":         {free, &sqlitestore.Config{Synchronous: "off"}, backends.ErrInvalid, "use full or normal"},
+		"negative timeout":           {free, &sqlitestore.Config{BusyTimeout: -1}, backends.ErrInvalid, "negative"},
+		"too many connections":       {free, &sqlitestore.Config{ReadConns: 65}, backends.ErrInvalid, "1 to 64"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, err := sqlitestore.Open(context.Background(), c.path, c.cfg)
+		t.Run(name, func(t *testing.T) {
+			s, err := sqlitestore.Open(t.Context(), c.path, c.cfg)
 			require.ErrorIs(t, err, c.target)
 			require.ErrorContains(t, err, c.says)
 			require.Nil(t, s)
@@ -99,47 +66,66 @@ func TestOpenTellsWhatIsInTheWay(t *testing.T) {
 	for path, before := range theirs {
 		after, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Equal(t, before, after, "%s is not ours to change", path)
+		require.Equal(t, before, after, "%s must not change", path)
 	}
-	require.NoFileExists(t, filepath.Join(dir, "x.db"))
+	require.NoFileExists(t, free)
 }
 
-func TestANewFileThatIsLockedIsWaitedFor(t *testing.T) {
+func TestOpenWaitsForANewFileThatIsLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mem.db")
-	other, err := raw(t, path).Conn(context.Background())
-	require.NoError(t, err)
-	_, err = other.ExecContext(context.Background(), "BEGIN EXCLUSIVE")
-	require.NoError(t, err)
-	_, err = sqlitestore.Open(context.Background(), path, &sqlitestore.Config{BusyTimeout: 100 * time.Millisecond})
+	other := raw(t, path, "BEGIN EXCLUSIVE")
+	_, err := sqlitestore.Open(t.Context(), path, &sqlitestore.Config{BusyTimeout: 100 * time.Millisecond})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "another process holds the file's lock")
 
 	opened := make(chan error, 1)
 	go func() {
-		s, err := sqlitestore.Open(context.Background(), path, nil)
+		s, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{BusyTimeout: time.Hour})
 		if err == nil {
 			err = s.Close()
 		}
 		opened <- err
 	}()
-	_, err = other.ExecContext(context.Background(), "ROLLBACK")
+	_, err = other.Exec("ROLLBACK")
 	require.NoError(t, err)
 	require.NoError(t, <-opened)
 }
 
 func TestOpenEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "mem.db"), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+func TestManyOpenANewFileAtTheSameTime(t *testing.T) {
+	path, n := filepath.Join(t.TempDir(), "mem.db"), 8
+	errs := make(chan error, n)
+	for i := range n {
+		go func() {
+			s, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{BusyTimeout: time.Hour})
+			if err == nil {
+				_, err = s.Apply(context.Background(), ann, put(fmt.Sprint(i), "x"))
+				s.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range n {
+		require.NoError(t, <-errs)
+	}
+	set, err := open(t, path, nil).Changes(t.Context(), ann, "")
+	require.NoError(t, err)
+	require.Len(t, set.Records, n)
+	require.Equal(t, int64(n), set.Version)
+}
+
 func TestADamagedFileIsUnavailableNotEmpty(t *testing.T) {
-	ctx, path := context.Background(), filepath.Join(t.TempDir(), "mem.db")
-	s, err := sqlitestore.Open(ctx, path, nil)
+	path := filepath.Join(t.TempDir(), "mem.db")
+	s, err := sqlitestore.Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	for i := range 200 {
-		apply(t, s, put(fmt.Sprint(i), string(bytes.Repeat([]byte("text "), 100))))
+		apply(t, s, put(fmt.Sprint(i), strings.Repeat("text ", 100)))
 	}
 	require.NoError(t, s.Close())
 	data, err := os.ReadFile(path)
@@ -147,10 +133,10 @@ func TestADamagedFileIsUnavailableNotEmpty(t *testing.T) {
 	copy(data[8192:], bytes.Repeat([]byte{0xa5}, len(data)-8192))
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 
-	s, err = sqlitestore.Open(ctx, path, nil)
+	s, err = sqlitestore.Open(t.Context(), path, nil)
 	if err == nil {
 		defer s.Close()
-		_, err = s.Changes(ctx, ann, "")
+		_, err = s.Changes(t.Context(), ann, "")
 	}
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.NotErrorIs(t, err, backends.ErrNotFound)
@@ -158,24 +144,38 @@ func TestADamagedFileIsUnavailableNotEmpty(t *testing.T) {
 }
 
 func TestARowThatIsNotAsWrittenIsUnavailable(t *testing.T) {
-	ctx, path := context.Background(), filepath.Join(t.TempDir(), "mem.db")
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
 	s := open(t, path, nil)
-	apply(t, s, put("a", "x"))
-	run(t, raw(t, path), "UPDATE records SET memory = substr(memory, 1, 10)")
-	_, err := s.Get(ctx, ann, "a")
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.ErrorContains(t, err, "restore a backup")
-	_, err = s.Changes(ctx, ann, "")
-	require.ErrorIs(t, err, backends.ErrUnavailable)
+	b := put("a", "x")
+	b.Key = "k"
+	apply(t, s, b)
+	_, err := s.Append(ctx, ann, "s", one("m"))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		script string
+		call   func() error
+	}{
+		{"UPDATE records SET memory = substr(memory, 1, 10)", func() error { _, err := s.Get(ctx, ann, "a"); return err }},
+		{"", func() error { _, err := s.Changes(ctx, ann, ""); return err }},
+		{"UPDATE events SET event = ''", func() error { _, err := s.History(ctx, ann, "a"); return err }},
+		{"UPDATE batches SET results = ''", func() error { _, err := s.Apply(ctx, ann, b); return err }},
+		{"UPDATE messages SET entry = ''", func() error { _, err := s.Read(ctx, ann, "s", store.Range{}); return err }},
+		{"UPDATE sessions SET state = ''", func() error { _, err := s.List(ctx, store.SessionQuery{}); return err }},
+		{"", func() error { _, err := s.Session(ctx, ann, "s"); return err }},
+	} {
+		raw(t, path, c.script)
+		err := c.call()
+		require.ErrorIs(t, err, backends.ErrUnavailable, c.script)
+		require.ErrorContains(t, err, "restore a backup", c.script)
+	}
 }
 
 func TestALockedFileIsUnavailable(t *testing.T) {
-	ctx, path := context.Background(), filepath.Join(t.TempDir(), "mem.db")
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
 	s := open(t, path, &sqlitestore.Config{BusyTimeout: 60 * time.Millisecond})
-	patient := open(t, path, &sqlitestore.Config{BusyTimeout: time.Hour})
+	long := open(t, path, &sqlitestore.Config{BusyTimeout: time.Hour})
 	apply(t, s, put("a", "1"))
-	other := raw(t, path)
-	run(t, other, "BEGIN IMMEDIATE")
+	other := raw(t, path, "BEGIN IMMEDIATE")
 
 	_, err := s.Apply(ctx, ann, put("a", "2"))
 	require.ErrorIs(t, err, backends.ErrUnavailable)
@@ -183,20 +183,21 @@ func TestALockedFileIsUnavailable(t *testing.T) {
 	_, err = sqlitestore.Open(ctx, path, &sqlitestore.Config{BusyTimeout: time.Millisecond})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	got, err := s.Get(ctx, ann, "a")
-	require.NoError(t, err, "reading goes on")
+	require.NoError(t, err, "reading continues")
 	require.Equal(t, "1", got[0].Text)
 
 	late, cancel := context.WithTimeout(ctx, 80*time.Millisecond)
 	defer cancel()
-	_, err = patient.Apply(late, ann, put("a", "2"))
+	_, err = long.Apply(late, ann, put("a", "2"))
 	require.ErrorIs(t, err, context.DeadlineExceeded, "waiting for a lock ends with the context")
 
 	waited := make(chan error, 1)
 	go func() {
-		_, err := patient.Apply(ctx, ann, put("a", "3"))
+		_, err := long.Apply(ctx, ann, put("a", "3"))
 		waited <- err
 	}()
-	run(t, other, "COMMIT")
+	_, err = other.Exec("COMMIT")
+	require.NoError(t, err)
 	require.NoError(t, <-waited)
 	got, err = s.Get(ctx, ann, "a")
 	require.NoError(t, err)
@@ -204,11 +205,11 @@ func TestALockedFileIsUnavailable(t *testing.T) {
 }
 
 func TestAFullDiskLosesNothing(t *testing.T) {
-	ctx := context.Background()
+	ctx := t.Context()
 	s := open(t, filepath.Join(t.TempDir(), "mem.db"), nil)
 	apply(t, s, put("first", "x"))
 	require.NoError(t, s.LimitPages(4))
-	large := put("large", string(bytes.Repeat([]byte("x"), 1<<20)))
+	large := put("large", strings.Repeat("x", 1<<20))
 	large.Mutations = append(put("small", "y").Mutations, large.Mutations...)
 	large.Key = "k"
 
@@ -225,48 +226,4 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, applied.Replayed)
 	require.Equal(t, int64(2), applied.Version)
-}
-
-func TestAClosedStoreIsUnavailable(t *testing.T) {
-	ctx := context.Background()
-	s, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil)
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-	require.NoError(t, s.Close())
-	_, err = s.Changes(ctx, ann, "")
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	_, err = s.Apply(ctx, ann, put("a", "1"))
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.ErrorContains(t, err, "closed")
-}
-
-func TestMemoryIsPrivate(t *testing.T) {
-	a, b := open(t, sqlitestore.Memory, nil), open(t, sqlitestore.Memory, nil)
-	apply(t, a, put("a", "1"))
-	got, err := b.Get(context.Background(), ann, "a")
-	require.NoError(t, err)
-	require.Empty(t, got)
-	require.NoFileExists(t, sqlitestore.Memory)
-}
-
-func TestManyOpenANewFileAtTheSameTime(t *testing.T) {
-	path, n := filepath.Join(t.TempDir(), "mem.db"), 8
-	errs := make(chan error, n)
-	for i := range n {
-		go func() {
-			s, err := sqlitestore.Open(context.Background(), path, nil)
-			if err == nil {
-				_, err = s.Apply(context.Background(), ann, put(fmt.Sprint(i), "x"))
-				s.Close()
-			}
-			errs <- err
-		}()
-	}
-	for range n {
-		require.NoError(t, <-errs)
-	}
-	set, err := open(t, path, nil).Changes(context.Background(), ann, "")
-	require.NoError(t, err)
-	require.Len(t, set.Records, n)
-	require.Equal(t, int64(n), set.Version)
 }

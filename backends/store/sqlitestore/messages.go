@@ -5,7 +5,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -16,53 +15,41 @@ import (
 
 // Append implements [store.Sessions].
 func (s *Store) Append(ctx context.Context, p backends.Partition, session string, a *store.Append) (*store.Session, error) {
-	if err := checkNames(p, session); err != nil {
-		return nil, err
-	}
-	if a == nil {
-		return nil, fmt.Errorf("sqlitestore: append: %w: nothing to append", backends.ErrInvalid)
-	}
 	if err := a.Validate(); err != nil {
-		return nil, fmt.Errorf("sqlitestore: append: %w", err)
+		return nil, s.describe("append", err)
 	}
-	var out *store.Session
-	err := s.write(ctx, fmt.Sprintf("append %d messages to session %q", len(a.Entries), session), func(c *conn) error {
+	doing := fmt.Sprintf("append %d messages to session %q", len(a.Entries), session)
+	return write(ctx, s, doing, p, session, func(c *conn, part partition) (*store.Session, error) {
 		now := s.now()
-		if err := c.sweep(ctx, now, sweepBatch); err != nil {
-			return err
+		if err := c.purge(ctx, now, purgeBatch); err != nil {
+			return nil, err
 		}
-		row, created, err := c.ensureSession(p, session, a.Scope, now)
+		row, created, err := c.ensureSession(part, session, a.Scope, now)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		waits := row.state.Pending()
+		pending := row.Pending()
 		added, err := c.appendEntries(row, a.Entries, now)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		out = &row.state
 		if added == 0 && !created {
-			return errUnchanged
+			return &row.Session, errUnchanged
 		}
-		if a.Learnt && !waits {
-			row.state.Watermark = row.state.LastSeq
+		if a.Learnt && !pending {
+			row.Watermark = row.LastSeq
 		}
 		if a.TTL > 0 {
-			row.state.Expires = now.Add(a.TTL)
+			row.Expires = now.Add(a.TTL)
 		}
-		return c.saveSession(row, now)
+		return &row.Session, c.saveSession(row, now)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
-// ensureSession reads a session and creates it if it does not exist, or is
-// expired.
-func (c *conn) ensureSession(p backends.Partition, session string, scope backends.Scope, now time.Time) (*sessionRow, bool, error) {
-	part, err := c.ensurePartition(p)
-	if err != nil {
+// ensureSession reads a session and creates it if it does not exist or is expired,
+// which it reports.
+func (c *conn) ensureSession(part partition, session string, scope backends.Scope, now time.Time) (*sessionRow, bool, error) {
+	if err := c.create(&part); err != nil {
 		return nil, false, err
 	}
 	row, err := c.session(part, session, now)
@@ -72,28 +59,17 @@ func (c *conn) ensureSession(p backends.Partition, session string, scope backend
 	if err := c.eraseExpired(part.pk, session); err != nil {
 		return nil, false, err
 	}
-	row = &sessionRow{state: store.Session{Partition: p, ID: session, Scope: scope, Created: now}}
+	row = &sessionRow{Session: store.Session{Partition: part.Partition, ID: session, Scope: scope, Created: now}}
 	row.pk, err = c.insert(`INSERT INTO sessions (part, id, changed, pending, state)
 		VALUES (?, ?, (SELECT ifnull(max(changed), 0) FROM sessions) + 1, 0, '')`, part.pk, session)
 	return row, true, err
-}
-
-// eraseExpired erases what an expired session of that name left. Blobs that were
-// put before the session's first message are not its leftovers.
-func (c *conn) eraseExpired(part int64, session string) error {
-	var one int
-	found, err := c.row(`SELECT 1 FROM sessions WHERE part = ? AND id = ?`, []any{part, session}, &one)
-	if err != nil || !found {
-		return err
-	}
-	return c.eraseSession(part, session)
 }
 
 // appendEntries writes the entries whose ids are new, and returns how many.
 func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, now time.Time) (int, error) {
 	added := 0
 	for _, e := range entries {
-		e.Seq = row.state.LastSeq + 1
+		e.Seq = row.LastSeq + 1
 		if e.Time.IsZero() {
 			e.Time = now
 		}
@@ -110,52 +86,26 @@ func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, now time.Ti
 			continue
 		}
 		added++
-		row.state.LastSeq = e.Seq
-		row.state.Tokens += int64(e.Tokens)
+		row.LastSeq = e.Seq
+		row.Tokens += int64(e.Tokens)
 	}
 	return added, nil
 }
 
 // Read implements [store.Sessions].
 func (s *Store) Read(ctx context.Context, p backends.Partition, session string, r store.Range) ([]store.Entry, error) {
-	if err := checkNames(p, session); err != nil {
-		return nil, err
-	}
-	var out []store.Entry
-	err := s.snapshot(ctx, fmt.Sprintf("read session %q", session), func(c *conn) error {
-		row, err := c.livingSession(p, session, s.now())
-		if err != nil || row == nil {
-			return err
-		}
-		out, err = c.entries(ctx, row, r)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *conn) entries(ctx context.Context, row *sessionRow, r store.Range) ([]store.Entry, error) {
-	if r.Upto <= 0 || r.Upto > row.state.LastSeq {
-		r.Upto = row.state.LastSeq
-	}
-	if oldest := r.Upto - int64(r.Size()); r.Last && r.After < oldest {
-		r.After = oldest // sequence numbers have no gaps
-	}
-	var out []store.Entry
 	const query = `SELECT entry FROM messages WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	err := c.each(ctx, query, []any{row.pk, r.After, r.Upto, r.Size()}, func(rows *sql.Rows) error {
-		var text sql.RawBytes
-		if err := rows.Scan(&text); err != nil {
-			return err
+	return read(ctx, s, fmt.Sprintf("read session %q", session), p, session, func(c *conn, part partition) ([]store.Entry, error) {
+		row, err := c.session(part, session, s.now())
+		if err != nil || row == nil {
+			return nil, err
 		}
-		var e store.Entry
-		if err := decode("message", text, &e); err != nil {
-			return err
+		if r.Upto <= 0 || r.Upto > row.LastSeq {
+			r.Upto = row.LastSeq
 		}
-		out = append(out, e)
-		return nil
+		if oldest := r.Upto - int64(r.Size()); r.Last && r.After < oldest {
+			r.After = oldest // sequence numbers have no gaps
+		}
+		return decoded[store.Entry](ctx, c, "message", query, row.pk, r.After, r.Upto, r.Size())
 	})
-	return out, err
 }

@@ -28,7 +28,7 @@ const Memory = ":memory:"
 // brings its schema up to date. Its folder must exist. The path [Memory] is a
 // private database without a file. A nil cfg means the defaults.
 //
-// Errors: ErrInvalid for a path that can never be a database file or that holds
+// It returns ErrInvalid for a path that can never be a database file or that holds
 // the tables of another application, ErrUnavailable for everything else that is
 // in the way: a missing folder, a file that is damaged, locked, read-only, no
 // database, or written by a newer version of this package.
@@ -78,7 +78,7 @@ func (s *Store) open(ctx context.Context) error {
 	return nil
 }
 
-// busySlice is how long SQLite itself waits for a lock; see conn.patiently.
+// busySlice is how long SQLite itself waits for a lock; see conn.retry.
 const busySlice = 50 * time.Millisecond
 
 // connect opens one connection.
@@ -87,19 +87,19 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}, patience: s.cfg.BusyTimeout}
+	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}, busy: s.cfg.BusyTimeout}
 	s.conns = append(s.conns, c)
-	// Another process that closes the file as its last user holds it for a moment, and
+	// Another process that closes the file as its last user locks it for a moment, and
 	// SQLite does not wait for that.
-	return c, c.patiently(ctx, func() error {
+	return c, c.retry(ctx, func() error {
 		return c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY",
-			busy.Milliseconds(), s.cfg.Synchronous.pragma()))
+			busy.Milliseconds(), s.cfg.Synchronous))
 	})
 }
 
 // prepareFile sets what is kept in the file itself.
 func (s *Store) prepareFile(ctx context.Context, c *conn) error {
-	return c.patiently(ctx, func() error {
+	return c.retry(ctx, func() error {
 		if err := inspect(c, s.path); err != nil {
 			return err
 		}
@@ -113,13 +113,14 @@ func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 		if err := migrate(ctx, c); err != nil {
 			return err
 		}
-		// SQLite opens what it may not write to; say so now, not at the first turn.
+		// SQLite opens a file that it may not write to: report that now, not at the first
+		// turn.
 		return c.transaction(ctx, beginImmediate, func() error { return errUnchanged })
 	})
 }
 
-// dataSource turns a path into the URI that the driver takes. It looks at the
-// folder first, because SQLite's own errors do not tell what is missing.
+// dataSource returns the URI of a path for the driver. It checks the folder first,
+// because SQLite's own errors do not say what is missing.
 func dataSource(path string) (string, error) {
 	switch {
 	case path == Memory:
@@ -158,8 +159,8 @@ func checkPath(abs string) error {
 	return nil
 }
 
-// checkAncestors explains why dir cannot be looked at: a regular file above it
-// makes the path impossible, all else is the system's to tell.
+// checkAncestors explains why dir cannot be read: a regular file above it makes the
+// path impossible, everything else is the error of the system.
 func checkAncestors(dir string, cause error) error {
 	for up := filepath.Dir(dir); up != filepath.Dir(up); up = filepath.Dir(up) {
 		if info, err := os.Stat(up); err == nil && !info.IsDir() {

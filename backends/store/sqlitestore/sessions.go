@@ -16,62 +16,16 @@ import (
 
 // sessionRow is a row of the table sessions.
 type sessionRow struct {
-	pk    int64
-	state store.Session
+	pk int64
+	store.Session
 }
 
-// expired reports whether the session is gone at now, swept or not.
+// expired reports whether the session is gone at now, purged or not.
 func (r *sessionRow) expired(now time.Time) bool {
-	return !r.state.Expires.IsZero() && !now.Before(r.state.Expires)
+	return !r.Expires.IsZero() && !now.Before(r.Expires)
 }
 
-// Session implements [store.Sessions].
-func (s *Store) Session(ctx context.Context, p backends.Partition, session string) (*store.Session, error) {
-	if err := checkNames(p, session); err != nil {
-		return nil, err
-	}
-	var out *store.Session
-	err := s.snapshot(ctx, fmt.Sprintf("session %q", session), func(c *conn) error {
-		row, err := c.livingSession(p, session, s.now())
-		if err != nil {
-			return err
-		}
-		if row == nil {
-			return fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
-		}
-		out = &row.state
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// Delete implements [store.Sessions].
-func (s *Store) Delete(ctx context.Context, p backends.Partition, session string) error {
-	if err := checkNames(p, session); err != nil {
-		return err
-	}
-	return s.write(ctx, fmt.Sprintf("delete session %q", session), func(c *conn) error {
-		part, err := c.partition(p)
-		if err != nil {
-			return err
-		}
-		return c.eraseSession(part.pk, session)
-	})
-}
-
-// livingSession reads a session that exists and is not expired, else nil.
-func (c *conn) livingSession(p backends.Partition, session string, now time.Time) (*sessionRow, error) {
-	part, err := c.partition(p)
-	if err != nil || !part.exists() {
-		return nil, err
-	}
-	return c.session(part, session, now)
-}
-
-// session reads a session of the partition, nil when there is none.
+// session reads a session of the partition, nil if there is none or it is expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
 	row := &sessionRow{}
 	var state []byte
@@ -79,7 +33,7 @@ func (c *conn) session(part partition, session string, now time.Time) (*sessionR
 	if err != nil || !found {
 		return nil, err
 	}
-	if err := decode("session "+session, state, &row.state); err != nil {
+	if err := decode("session "+session, state, &row.Session); err != nil {
 		return nil, err
 	}
 	if row.expired(now) {
@@ -90,23 +44,72 @@ func (c *conn) session(part partition, session string, now time.Time) (*sessionR
 
 // saveSession writes the state as changed now.
 func (c *conn) saveSession(row *sessionRow, now time.Time) error {
-	row.state.Version++
-	row.state.Updated = now
-	state, err := plan.Encode("session "+row.state.ID, &row.state)
+	row.Version++
+	row.Updated = now
+	state, err := plan.Encode("session "+row.ID, &row.Session)
 	if err != nil {
 		return err
 	}
-	expires := sql.NullInt64{}
-	if !row.state.Expires.IsZero() {
-		expires = sql.NullInt64{Int64: micros(row.state.Expires), Valid: true}
+	var expires any // NULL: never
+	if !row.Expires.IsZero() {
+		expires = micros(row.Expires)
 	}
 	_, err = c.exec(`UPDATE sessions SET changed = (SELECT max(changed) FROM sessions) + 1, pending = ?, expires = ?, state = ? WHERE pk = ?`,
-		row.state.Pending(), expires, state, row.pk)
+		row.Pending(), expires, state, row.pk)
 	return err
 }
 
-// eraseSession removes a session with its messages and blobs.
-func (c *conn) eraseSession(part int64, session string) error {
+// Session implements [store.Sessions].
+func (s *Store) Session(ctx context.Context, p backends.Partition, session string) (*store.Session, error) {
+	return read(ctx, s, fmt.Sprintf("session %q", session), p, session, func(c *conn, part partition) (*store.Session, error) {
+		row, err := c.session(part, session, s.now())
+		if err == nil && row == nil {
+			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &row.Session, nil
+	})
+}
+
+// Update implements [store.Sessions].
+func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.SessionUpdate) (*store.Session, error) {
+	if err := u.Validate(); err != nil {
+		return nil, s.describe("update session", err)
+	}
+	return write(ctx, s, fmt.Sprintf("update session %q", u.Session), p, "", func(c *conn, part partition) (*store.Session, error) {
+		return c.updateSession(part, u, s.now())
+	})
+}
+
+// updateSession returns the session after u.
+func (c *conn) updateSession(part partition, u *store.SessionUpdate, now time.Time) (*store.Session, error) {
+	row, err := c.session(part, u.Session, now)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound)
+	}
+	state, err := plan.Session(u, &row.Session, now)
+	if err != nil {
+		return nil, err
+	}
+	row.Session = *state
+	return &row.Session, c.saveSession(row, now)
+}
+
+// Delete implements [store.Sessions].
+func (s *Store) Delete(ctx context.Context, p backends.Partition, session string) error {
+	_, err := write(ctx, s, fmt.Sprintf("delete session %q", session), p, session, func(c *conn, part partition) (struct{}, error) {
+		return struct{}{}, c.erase(part.pk, session)
+	})
+	return err
+}
+
+// erase removes a session with its messages and blobs.
+func (c *conn) erase(part int64, session string) error {
 	if _, err := c.exec(`DELETE FROM messages WHERE session = (SELECT pk FROM sessions WHERE part = ? AND id = ?)`, part, session); err != nil {
 		return err
 	}
@@ -117,16 +120,25 @@ func (c *conn) eraseSession(part int64, session string) error {
 	return err
 }
 
-// sweepBatch is how many expired sessions one write clears away besides its own
-// work.
-const sweepBatch = 4
+// eraseExpired erases the remains of an expired session, whose row is there. Blobs
+// that were put before a session's first message are not remains.
+func (c *conn) eraseExpired(part int64, session string) error {
+	var one int
+	found, err := c.row(`SELECT 1 FROM sessions WHERE part = ? AND id = ?`, []any{part, session}, &one)
+	if err != nil || !found {
+		return err
+	}
+	return c.erase(part, session)
+}
 
-// sweepBlobs is how many blobs it clears away with them: to free a large one,
-// SQLite reads all its pages.
-const sweepBlobs = 64
+const (
+	purgeBatch = 4  // expired sessions that one append erases besides its own work
+	purgeBlobs = 64 // blobs that it erases with them: to free a large one, SQLite reads all its pages
+)
 
-// sweep erases expired sessions of all partitions, at most limit of them.
-func (c *conn) sweep(ctx context.Context, now time.Time, limit int) error {
+// purge erases expired sessions of all partitions, at most limit of them. One that has
+// more blobs than may be erased now loses so many, and stays as expired as it was.
+func (c *conn) purge(ctx context.Context, now time.Time, limit int) error {
 	type name struct {
 		part int64
 		id   string
@@ -134,27 +146,94 @@ func (c *conn) sweep(ctx context.Context, now time.Time, limit int) error {
 	var names []name
 	err := c.each(ctx, `SELECT part, id FROM sessions WHERE expires <= ? ORDER BY expires LIMIT ?`, []any{now.UnixMicro(), limit}, func(rows *sql.Rows) error {
 		var n name
-		if err := rows.Scan(&n.part, &n.id); err != nil {
+		err := rows.Scan(&n.part, &n.id)
+		names = append(names, n)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for blobs := int64(purgeBlobs); len(names) > 0 && blobs > 0; names = names[1:] {
+		n, err := c.exec(`DELETE FROM blobs WHERE pk IN (SELECT pk FROM blobs WHERE part = ? AND session = ? LIMIT ?)`, names[0].part, names[0].id, blobs)
+		if err != nil {
 			return err
 		}
-		names = append(names, n)
-		return nil
-	})
-	blobs := sweepBlobs
-	for _, n := range names {
-		if err == nil && blobs > 0 {
-			blobs, err = c.sweepSession(n.part, n.id, blobs)
+		if blobs -= n; blobs == 0 {
+			return nil
+		}
+		if err := c.erase(names[0].part, names[0].id); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// sweepSession erases an expired session, or as many of its blobs as it may, and
-// returns how many more it might have. What is left stays as gone as it was.
-func (c *conn) sweepSession(part int64, session string, blobs int) (int, error) {
-	n, err := c.exec(`DELETE FROM blobs WHERE pk IN (SELECT pk FROM blobs WHERE part = ? AND session = ? LIMIT ?)`, part, session, blobs)
-	if left := blobs - int(n); left > 0 && err == nil {
-		return left, c.eraseSession(part, session)
+// List implements [store.Sessions].
+//
+// The first page decides which sessions the listing has and their order. Those not
+// returned yet are in the cursor, so that a session that changes during the listing,
+// and thereby its place, is still returned exactly once; the cursor takes some two
+// bytes for each.
+func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
+	within := backends.Partition{Namespace: "any", Kind: backends.PartitionUser, ID: "any"} // its row is not used
+	if q.Partition != nil {
+		within = *q.Partition
 	}
-	return 0, err
+	return read(ctx, s, "list sessions", within, "", func(c *conn, part partition) (*store.SessionPage, error) {
+		rest, err := plan.ParseNumbers(q.Page.Cursor)
+		if err != nil {
+			return nil, fmt.Errorf("cursor: %w: not one of this store: %w", backends.ErrInvalid, err)
+		}
+		out := &store.SessionPage{}
+		return out, c.transaction(ctx, beginRead, func() error {
+			now := s.now()
+			if q.Page.Cursor == "" {
+				if rest, err = c.listing(ctx, q, part, now); err != nil {
+					return err
+				}
+			}
+			for len(rest) > 0 && len(out.Sessions) < q.Page.Size() {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := c.listed(rest[0], q, now, out); err != nil {
+					return err
+				}
+				rest = rest[1:]
+			}
+			out.Next = rest.String()
+			return nil
+		})
+	})
+}
+
+// listing reads the keys of the sessions that match, those that changed first
+// coming first.
+func (c *conn) listing(ctx context.Context, q store.SessionQuery, part partition, now time.Time) (plan.Numbers, error) {
+	query, args := `SELECT pk FROM sessions WHERE (expires IS NULL OR expires > ?)`, []any{now.UnixMicro()}
+	if q.Pending {
+		query += ` AND pending = 1`
+	}
+	if q.Partition != nil {
+		query, args = query+` AND part = ?`, append(args, part.pk)
+	}
+	return column[int64](ctx, c, query+` ORDER BY changed`, args...)
+}
+
+// listed adds one session to the page, unless it is gone or does not match any more.
+func (c *conn) listed(pk int64, q store.SessionQuery, now time.Time, out *store.SessionPage) error {
+	row := sessionRow{pk: pk}
+	var state []byte
+	found, err := c.row(`SELECT state FROM sessions WHERE pk = ?`, []any{pk}, &state)
+	if err != nil || !found {
+		return err
+	}
+	if err := decode("session", state, &row.Session); err != nil {
+		return err
+	}
+	if row.expired(now) || q.Pending && !row.Pending() || q.Partition != nil && row.Partition != *q.Partition {
+		return nil
+	}
+	out.Sessions = append(out.Sessions, row.Session)
+	return nil
 }

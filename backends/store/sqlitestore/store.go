@@ -4,6 +4,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -15,6 +16,64 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
+// Synchronous says when a write counts as durable.
+type Synchronous string
+
+// The levels of durability. Neither loses an acknowledged write, or part of a
+// batch, when the process is killed.
+const (
+	// Full waits until each commit is on the disk: an acknowledged write survives
+	// a power cut. The default.
+	Full Synchronous = "full"
+
+	// Normal waits for the disk only at checkpoints. It is faster where the disk is
+	// slow. After a power cut or a crash of the operating system the last commits may
+	// be lost, so that a turn that was acknowledged is missing from the session log;
+	// the file stays consistent.
+	Normal Synchronous = "normal"
+)
+
+// Config are the settings of [Open]. The zero value is ready for use.
+type Config struct {
+	Clock       backends.Clock // Optional. Defaults to backends.SystemClock.
+	Synchronous Synchronous    // Optional. Defaults to Full.
+
+	// BusyTimeout is how long a call waits while another process holds the file's
+	// write lock, before it returns ErrUnavailable. Optional. Defaults to 5 s.
+	BusyTimeout time.Duration
+
+	// ReadConns is how many reads can run at the same time. Optional. Defaults to 4;
+	// at most 64.
+	ReadConns int
+}
+
+// withDefaults returns a copy with its defaults filled in.
+func (c *Config) withDefaults() Config {
+	var out Config
+	if c != nil {
+		out = *c
+	}
+	if out.Clock == nil {
+		out.Clock = backends.SystemClock
+	}
+	out.Synchronous = cmp.Or(out.Synchronous, Full)
+	out.BusyTimeout = cmp.Or(out.BusyTimeout, 5*time.Second)
+	out.ReadConns = cmp.Or(out.ReadConns, 4)
+	return out
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Synchronous != Full && c.Synchronous != Normal:
+		return fmt.Errorf("synchronous %q: %w: use full or normal", c.Synchronous, backends.ErrInvalid)
+	case c.BusyTimeout < 0:
+		return fmt.Errorf("busy timeout %v: %w: negative", c.BusyTimeout, backends.ErrInvalid)
+	case c.ReadConns < 0 || c.ReadConns > 64:
+		return fmt.Errorf("%d read connections: %w: use 1 to 64", c.ReadConns, backends.ErrInvalid)
+	}
+	return nil
+}
+
 var _ store.Store = (*Store)(nil)
 
 // Store keeps records and sessions in one SQLite file. Make one with [Open]. All
@@ -25,7 +84,7 @@ type Store struct {
 	cfg  Config
 
 	db      *sql.DB
-	conns   []*conn // every connection, whoever holds it
+	conns   []*conn // every connection, in a pool or in use
 	writer  pool    // the one that writes
 	readers pool    // those that read; for Memory the writer
 
@@ -33,10 +92,7 @@ type Store struct {
 	closed bool
 }
 
-// Path returns the path that the store was opened with.
-func (s *Store) Path() string { return s.path }
-
-// Close waits for the calls under way and closes the file. Later calls fail with
+// Close waits for the calls under way and closes the file. Later calls return
 // ErrUnavailable. Closing twice is harmless.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -62,25 +118,51 @@ func (s *Store) closeAll() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// read runs fn on a connection for reading. Statements of fn do not see one
-// state of the file unless fn opens a transaction.
-func (s *Store) read(ctx context.Context, doing string, fn func(*conn) error) error {
-	return s.describe(doing, s.borrow(ctx, s.readers, fn))
-}
-
-// snapshot runs fn in one read transaction: it sees one state of the file.
-func (s *Store) snapshot(ctx context.Context, doing string, fn func(*conn) error) error {
-	return s.read(ctx, doing, func(c *conn) error {
-		return c.transaction(ctx, beginRead, func() error { return fn(c) })
+// read runs fn on a connection for reading, with the row of p, and returns its result.
+// The statements of fn may see different states of the file, unless fn opens a
+// transaction; keys of rows are never reused, so that none finds rows of another
+// partition or session.
+func read[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
+	return named(s, doing, p, session, func(out *T) error {
+		return s.borrow(ctx, s.readers, func(c *conn) error { return in(c, p, out, fn) })
 	})
 }
 
-// write runs fn in the one write transaction that there is at a time: in this
-// process by the pool of one, among processes by SQLite's lock.
-func (s *Store) write(ctx context.Context, doing string, fn func(*conn) error) error {
-	return s.describe(doing, s.borrow(ctx, s.writer, func(c *conn) error {
-		return c.transaction(ctx, beginImmediate, func() error { return fn(c) })
-	}))
+// write runs fn in the one write transaction that there is at a time, with the row of
+// p, and returns its result: in this process by the pool of one, among processes by
+// SQLite's lock.
+func write[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
+	return named(s, doing, p, session, func(out *T) error {
+		return s.borrow(ctx, s.writer, func(c *conn) error {
+			return c.transaction(ctx, beginImmediate, func() error { return in(c, p, out, fn) })
+		})
+	})
+}
+
+// named carries out a call if the names in it are legal. The result of a call that
+// fails is the zero value.
+func named[T any](s *Store, doing string, p backends.Partition, session string, call func(out *T) error) (T, error) {
+	var out, none T
+	err := p.Validate()
+	if err == nil {
+		err = store.ValidateSession(session)
+	}
+	if err == nil {
+		err = call(&out)
+	}
+	if err != nil {
+		return none, s.describe(doing, err)
+	}
+	return out, nil
+}
+
+// in sets out to the result of fn with the row of p.
+func in[T any](c *conn, p backends.Partition, out *T, fn func(*conn, partition) (T, error)) error {
+	part, err := c.partition(p)
+	if err == nil {
+		*out, err = fn(c, part)
+	}
+	return err
 }
 
 func (s *Store) borrow(ctx context.Context, from pool, fn func(*conn) error) error {
@@ -99,3 +181,7 @@ func (s *Store) borrow(ctx context.Context, from pool, fn func(*conn) error) err
 
 // now returns the clock's time in UTC, as it is stored.
 func (s *Store) now() time.Time { return s.cfg.Clock().UTC() }
+
+// micros is how a time is kept in a column that is compared: microseconds since
+// 1970, rounded up so that nothing ends early.
+func micros(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
