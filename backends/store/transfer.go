@@ -60,125 +60,67 @@ func Transfer(ctx context.Context, from, to Store, o *TransferOptions) (Transfer
 	if o != nil {
 		t.options = *o
 	}
-	if t.options.Partitions != nil {
-		err := t.partitions(t.options.Partitions)
-		return t.done, err
-	}
 	namespace := cmp.Or(t.options.Namespace, backends.DefaultNamespace)
-	err := eachPage(func(page Page) (string, error) {
+	err := each(func(page Page) ([]backends.Partition, string, error) {
+		if t.options.Partitions != nil {
+			return t.options.Partitions, "", nil
+		}
 		out, err := from.Partitions(ctx, namespace, page)
 		if err != nil {
-			return "", err
+			return nil, "", err
 		}
-		return out.Next, t.partitions(out.Partitions)
-	})
+		return out.Partitions, out.Next, nil
+	}, t.partition)
 	return t.done, err
 }
 
-// transfer is a call of Transfer.
+// transfer is a call of Transfer. Each of its steps makes sure that to has something of
+// from: it compares what is there and writes what is missing. A dry run writes nothing:
+// something missing is an error. So a dry run from the target to the source proves that
+// the target holds a part of the source.
 type transfer struct {
 	ctx      context.Context
 	from, to Store
+	dry      bool
 	options  TransferOptions
 	p        backends.Partition // the one that is copied now
 	done     TransferCount
 }
 
-func (t *transfer) partitions(all []backends.Partition) error {
-	for _, t.p = range all {
-		for _, step := range []func() error{t.checkRecords, t.checkSessions, t.checkBlobs, t.records, t.deleted, t.sessions, t.blobs} {
-			if err := step(); err != nil {
-				return fmt.Errorf("transfer %s: %w", t.p, err)
-			}
+func (t *transfer) partition(p backends.Partition) error {
+	t.p = p
+	check := *t
+	check.from, check.to, check.dry = t.to, t.from, true
+	for _, step := range []func() error{
+		check.records, check.deleted, check.sessions, check.blobs, t.records, t.deleted, t.sessions, t.blobs,
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("transfer %s: %w", p, err)
 		}
-		t.done.Partitions++
 	}
+	t.done.Partitions++
 	return nil
 }
 
-// wrote adds to a count and reports it.
-func (t *transfer) wrote(count *int, n int) {
+// write adds n things to the target and to a count.
+func (t *transfer) write(what, name string, count *int, n int, do func() error) error {
+	if t.dry {
+		return t.differs(what, name)
+	}
+	if err := do(); err != nil {
+		return err
+	}
 	*count += n
 	if t.options.Progress != nil {
 		t.options.Progress(t.p, t.done)
 	}
+	return nil
 }
 
 // differs is the error for something that source and target do not have in common.
-func (t *transfer) differs(what string, name string) error {
+func (t *transfer) differs(what, name string) error {
 	return fmt.Errorf("%w: %s %q is not the same in source and target: stop all writers and repeat; "+
 		"if nothing in the target is needed, drop the partition there first", backends.ErrConflict, what, name)
-}
-
-// transferPage is how many things are read and written together.
-const transferPage = 1000
-
-// eachPage calls read for one page after another. It returns the next cursor.
-func eachPage(read func(Page) (string, error)) error {
-	for page := (Page{Limit: transferPage}); ; {
-		next, err := read(page)
-		if err != nil || next == "" {
-			return err
-		}
-		page.Cursor = next
-	}
-}
-
-// eachRecords calls do for all records of a partition, some at a time, oldest change
-// first.
-func (t *transfer) eachRecords(s Store, do func(some []Record, set *ChangeSet) error) error {
-	return eachPage(func(page Page) (string, error) {
-		set, err := s.Changes(t.ctx, t.p, page.Cursor)
-		if err != nil {
-			return "", err
-		}
-		gone, err := t.to.Get(t.ctx, t.p, set.Removed...)
-		if err != nil {
-			return "", err
-		}
-		if set.Reset || len(gone) > 0 {
-			return "", t.differs("partition", t.p.String())
-		}
-		for some := range slices.Chunk(set.Records, transferPage) {
-			if err := do(some, set); err != nil {
-				return "", err
-			}
-		}
-		if !set.More {
-			return "", nil
-		}
-		return set.Cursor, nil
-	})
-}
-
-// lacking returns those of the records that the store does not hold. Others must be
-// the same but for their versions.
-func (t *transfer) lacking(s Store, records []Record) ([]Record, error) {
-	ids := make([]string, len(records))
-	for i := range records {
-		ids[i] = records[i].ID
-	}
-	have, err := s.Get(t.ctx, t.p, ids...)
-	if err != nil {
-		return nil, err
-	}
-	var out []Record
-	for i := range records {
-		switch {
-		case len(have) == 0 || have[0].ID != records[i].ID:
-			out = append(out, records[i])
-		case !sameRecord(records[i], have[0]):
-			return nil, t.differs("memory", records[i].ID)
-		default:
-			have = have[1:]
-		}
-	}
-	return out, nil
-}
-
-func sameRecord(a, b Record) bool {
-	a.Version, b.Version = 0, 0
-	return bytes.Equal(a.Vector, b.Vector) && same(a.Memory, b.Memory)
 }
 
 // same compares two values as stores write them.
@@ -188,116 +130,165 @@ func same(a, b any) bool {
 	return errA == nil && errB == nil && bytes.Equal(textA, textB)
 }
 
-func (t *transfer) checkRecords() error {
-	return t.eachRecords(t.to, func(some []Record, _ *ChangeSet) error {
-		others, err := t.lacking(t.from, some)
-		if err == nil && len(others) > 0 {
-			err = t.differs("memory", others[0].ID)
-		}
-		return err
-	})
-}
+// transferPage is how many things are read and written together.
+const transferPage = 1000
 
-func (t *transfer) records() error {
-	return t.eachRecords(t.from, func(some []Record, set *ChangeSet) error {
-		todo, err := t.lacking(t.to, some)
-		if err != nil || len(todo) == 0 {
+// each calls do for what list returns, page by page with the next cursor.
+func each[T any](list func(Page) ([]T, string, error), do func(T) error) error {
+	for page := (Page{Limit: transferPage}); ; {
+		all, next, err := list(page)
+		if err != nil {
 			return err
 		}
-		b := &Batch{Embedding: set.Embedding}
-		for i := range todo {
-			events, err := t.from.History(t.ctx, t.p, todo[i].ID)
-			if err != nil {
+		for i := range all {
+			if err := do(all[i]); err != nil {
 				return err
 			}
-			b.Mutations = append(b.Mutations, Restore(todo[i].ID, &todo[i], events))
 		}
-		if _, err := t.to.Apply(t.ctx, t.p, b); err != nil {
+		if next == "" {
+			return nil
+		}
+		page.Cursor = next
+	}
+}
+
+// records copies memories with their histories, oldest change first.
+func (t *transfer) records() error {
+	for cursor := ""; ; {
+		set, err := t.from.Changes(t.ctx, t.p, cursor)
+		if err != nil {
 			return err
 		}
-		t.wrote(&t.done.Records, len(todo))
+		gone, err := t.to.Get(t.ctx, t.p, set.Removed...)
+		if err != nil {
+			return err
+		}
+		if set.Reset || len(gone) > 0 { // it changes while it is read
+			return t.differs("partition", t.p.String())
+		}
+		for some := range slices.Chunk(set.Records, transferPage) {
+			if err := t.restore(some, set.Embedding); err != nil {
+				return err
+			}
+		}
+		if cursor = set.Cursor; !set.More {
+			return nil
+		}
+	}
+}
+
+// restore copies the records that the other store does not hold. Those that it does
+// must be the same but for their versions.
+func (t *transfer) restore(records []Record, space *Embedding) error {
+	ids := make([]string, len(records))
+	for i := range records {
+		ids[i] = records[i].ID
+	}
+	have, err := t.to.Get(t.ctx, t.p, ids...)
+	if err != nil {
+		return err
+	}
+	b := &Batch{Embedding: space}
+	for i := range records {
+		r := &records[i]
+		if len(have) > 0 && have[0].ID == r.ID {
+			have[0].Version = r.Version
+			if !same(have[0], r) {
+				return t.differs("memory", r.ID)
+			}
+			have = have[1:]
+			continue
+		}
+		events, err := t.from.History(t.ctx, t.p, r.ID)
+		if err != nil {
+			return err
+		}
+		b.Mutations = append(b.Mutations, Restore(r.ID, r, events))
+	}
+	return t.apply("memory", b, &t.done.Records)
+}
+
+// apply restores what is missing.
+func (t *transfer) apply(what string, b *Batch, count *int) error {
+	if len(b.Mutations) == 0 {
 		return nil
+	}
+	return t.write(what, b.Mutations[0].ID, count, len(b.Mutations), func() error {
+		_, err := t.to.Apply(t.ctx, t.p, b)
+		return err
 	})
 }
 
 // deleted copies the histories of deleted memories.
 func (t *transfer) deleted() error {
-	return eachPage(func(page Page) (string, error) {
+	for page := (Page{Limit: transferPage}); ; {
 		ids, err := t.from.Deleted(t.ctx, t.p, page)
 		if err != nil {
-			return "", err
+			return err
 		}
 		b := &Batch{}
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(ids.IDs))) {
 			events, err := t.from.History(t.ctx, t.p, id)
 			if err != nil {
-				return "", err
+				return err
 			}
 			have, err := t.to.History(t.ctx, t.p, id)
 			switch {
 			case err != nil:
-				return "", err
+				return err
 			case len(have) == 0:
 				b.Mutations = append(b.Mutations, Restore(id, nil, events))
 			case !same(have, events):
-				return "", t.differs("history", id)
+				return t.differs("history of memory", id)
 			}
 		}
-		if len(b.Mutations) == 0 {
-			return ids.Next, nil
-		}
-		if _, err := t.to.Apply(t.ctx, t.p, b); err != nil {
-			return "", err
-		}
-		t.wrote(&t.done.Deleted, len(b.Mutations))
-		return ids.Next, nil
-	})
-}
-
-func (t *transfer) eachSession(s Store, do func(*Session) error) error {
-	return eachPage(func(page Page) (string, error) {
-		out, err := s.List(t.ctx, SessionQuery{Partition: &t.p, Page: page})
-		if err != nil {
-			return "", err
-		}
-		for i := range out.Sessions {
-			if err := do(&out.Sessions[i]); err != nil {
-				return "", err
-			}
-		}
-		return out.Next, nil
-	})
-}
-
-// checkSessions lets pass sessions of the target that hold the beginning of the
-// source's log, with its settings or with none.
-func (t *transfer) checkSessions() error {
-	return t.eachSession(t.to, func(have *Session) error {
-		want, err := t.from.Session(t.ctx, t.p, have.ID)
-		switch {
-		case errors.Is(err, backends.ErrNotFound):
-			return t.differs("session", have.ID)
-		case err != nil:
+		if err := t.apply("history of memory", b, &t.done.Deleted); err != nil || ids.Next == "" {
 			return err
-		case have.LastSeq > want.LastSeq, have.Watermark != min(have.LastSeq, want.Watermark),
-			!same(settings(have), settings(want)) && !same(settings(have), settings(&Session{ID: have.ID})):
-			return t.differs("session", have.ID)
 		}
-		for after := int64(0); after < have.LastSeq; {
-			a, err := t.from.Read(t.ctx, t.p, have.ID, Range{After: after, Upto: have.LastSeq, Limit: transferPage})
-			if err != nil {
-				return err
-			}
-			b, err := t.to.Read(t.ctx, t.p, have.ID, Range{After: after, Upto: have.LastSeq, Limit: transferPage})
-			if err != nil {
-				return err
-			}
-			if len(a) == 0 || !same(a, b) {
-				return t.differs("log of session", have.ID)
-			}
-			after += int64(len(a))
+		page.Cursor = ids.Next
+	}
+}
+
+func (t *transfer) sessions() error {
+	return each(func(page Page) ([]Session, string, error) {
+		out, err := t.from.List(t.ctx, SessionQuery{Partition: &t.p, Page: page})
+		if err != nil {
+			return nil, "", err
 		}
+		return out.Sessions, out.Next, nil
+	}, t.session)
+}
+
+// session copies a session. The target may hold the beginning of its log, with its
+// settings or with none: they are written last.
+func (t *transfer) session(s Session) error {
+	have, err := t.to.Session(t.ctx, t.p, s.ID)
+	if errors.Is(err, backends.ErrNotFound) {
+		err = t.write("session", s.ID, &t.done.Sessions, 1, func() (err error) {
+			have, err = t.to.Append(t.ctx, t.p, s.ID, &Append{Scope: s.Scope})
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	source, target := &s, have
+	if t.dry {
+		source, target = have, &s
+	}
+	if target.Watermark != min(target.LastSeq, source.Watermark) {
+		return t.differs("watermark of session", s.ID)
+	}
+	if err := t.log(&s, have.LastSeq); err != nil {
+		return err
+	}
+	u := settings(source)
+	if same(settings(target), u) || t.dry && same(settings(target), settings(&Session{ID: s.ID})) {
 		return nil
+	}
+	return t.write("session", s.ID, &t.done.Sessions, 0, func() error {
+		_, err := t.to.Update(t.ctx, t.p, u)
+		return err
 	})
 }
 
@@ -307,104 +298,72 @@ func settings(s *Session) *SessionUpdate {
 		Retry: &s.Retry, Failures: &s.Failures, Expires: &s.Expires}
 }
 
-func (t *transfer) sessions() error {
-	return t.eachSession(t.from, func(want *Session) error {
-		have, err := t.to.Session(t.ctx, t.p, want.ID)
-		if errors.Is(err, backends.ErrNotFound) {
-			if have, err = t.to.Append(t.ctx, t.p, want.ID, &Append{Scope: want.Scope}); err == nil {
-				t.wrote(&t.done.Sessions, 1)
-			}
+// log compares the log of a session with the messages that the other store has, and
+// appends the others. What was learnt from is never pending in the target, so that no
+// worker there learns from it again.
+func (t *transfer) log(s *Session, have int64) error {
+	for after := int64(0); after < s.LastSeq; {
+		there, learnt := after < have, after < s.Watermark
+		r := Range{After: after, Upto: s.LastSeq, Limit: transferPage}
+		switch {
+		case there:
+			r.Upto = min(have, s.LastSeq)
+		case learnt:
+			r.Upto = s.Watermark
+		}
+		entries, err := t.from.Read(t.ctx, t.p, s.ID, r)
+		var others []Entry
+		if err == nil && there {
+			others, err = t.to.Read(t.ctx, t.p, s.ID, r)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(entries) == 0 || there && !same(entries, others):
+			return t.differs("log of session", s.ID)
+		case !there:
+			err = t.write("log of session", s.ID, &t.done.Messages, len(entries), func() error {
+				_, err := t.to.Append(t.ctx, t.p, s.ID, &Append{Entries: entries, Learnt: learnt})
+				return err
+			})
 		}
 		if err != nil {
-			return err
-		}
-		if err := t.messages(want, have.LastSeq); err != nil || same(settings(have), settings(want)) {
-			return err
-		}
-		_, err = t.to.Update(t.ctx, t.p, settings(want))
-		return err
-	})
-}
-
-// messages appends those after a sequence number. What was learnt from in the source
-// is never pending in the target, so that no worker there learns from it again.
-func (t *transfer) messages(want *Session, after int64) error {
-	for after < want.LastSeq {
-		r := Range{After: after, Upto: want.LastSeq, Limit: transferPage}
-		learnt := after < want.Watermark
-		if learnt {
-			r.Upto = want.Watermark
-		}
-		entries, err := t.from.Read(t.ctx, t.p, want.ID, r)
-		if err != nil {
-			return err
-		}
-		if len(entries) == 0 {
-			return t.differs("log of session", want.ID)
-		}
-		if _, err := t.to.Append(t.ctx, t.p, want.ID, &Append{Entries: entries, Learnt: learnt}); err != nil {
 			return err
 		}
 		after += int64(len(entries))
-		t.wrote(&t.done.Messages, len(entries))
 	}
 	return nil
 }
 
-func (t *transfer) eachBlob(s Store, do func(session, name string) error) error {
-	return eachPage(func(sessions Page) (string, error) {
-		ids, err := s.BlobSessions(t.ctx, t.p, sessions)
-		if err != nil {
-			return "", err
-		}
-		for _, id := range ids.IDs {
-			err := eachPage(func(page Page) (string, error) {
-				blobs, err := s.ListBlobs(t.ctx, t.p, id, "", page)
-				if err != nil {
-					return "", err
-				}
-				for _, b := range blobs.Blobs {
-					if err := do(id, b.Name); err != nil {
-						return "", err
-					}
-				}
-				return blobs.Next, nil
-			})
-			if err != nil {
-				return "", err
-			}
-		}
-		return ids.Next, nil
-	})
-}
-
-func (t *transfer) checkBlobs() error {
-	return t.eachBlob(t.to, func(session, name string) error {
-		have, err := t.to.GetBlob(t.ctx, t.p, session, name)
-		if err != nil {
-			return err
-		}
-		want, err := t.from.GetBlob(t.ctx, t.p, session, name)
-		if errors.Is(err, backends.ErrNotFound) || err == nil && !bytes.Equal(have, want) {
-			return t.differs("blob", name)
-		}
-		return err
-	})
-}
-
 func (t *transfer) blobs() error {
-	return t.eachBlob(t.from, func(session, name string) error {
-		if _, err := t.to.GetBlob(t.ctx, t.p, session, name); !errors.Is(err, backends.ErrNotFound) {
-			return err // nil: it was copied before
-		}
-		data, err := t.from.GetBlob(t.ctx, t.p, session, name)
+	return each(func(page Page) ([]string, string, error) {
+		out, err := t.from.BlobSessions(t.ctx, t.p, page)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		if err := t.to.PutBlob(t.ctx, t.p, session, name, data); err != nil {
-			return err
-		}
-		t.wrote(&t.done.Blobs, 1)
-		return nil
+		return out.IDs, out.Next, nil
+	}, func(session string) error {
+		return each(func(page Page) ([]BlobInfo, string, error) {
+			out, err := t.from.ListBlobs(t.ctx, t.p, session, "", page)
+			if err != nil {
+				return nil, "", err
+			}
+			return out.Blobs, out.Next, nil
+		}, func(b BlobInfo) error { return t.blob(session, b.Name) })
 	})
+}
+
+func (t *transfer) blob(session, name string) error {
+	data, err := t.from.GetBlob(t.ctx, t.p, session, name)
+	if err != nil {
+		return err
+	}
+	have, err := t.to.GetBlob(t.ctx, t.p, session, name)
+	switch {
+	case errors.Is(err, backends.ErrNotFound):
+		return t.write("blob", name, &t.done.Blobs, 1, func() error { return t.to.PutBlob(t.ctx, t.p, session, name, data) })
+	case err == nil && !bytes.Equal(data, have):
+		return t.differs("blob", name)
+	}
+	return err
 }

@@ -19,7 +19,6 @@
 package plan
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
@@ -139,18 +138,18 @@ func declared(b *store.Batch, have *store.Embedding) (*store.Embedding, error) {
 // mutations, so that a store can read them in one call.
 func Touched(b *store.Batch) []string {
 	out := make([]string, 0, len(b.Mutations))
-	seen := make(map[string]struct{}, len(b.Mutations))
-	add := func(id string) {
-		if _, ok := seen[id]; !ok {
-			seen[id] = struct{}{}
-			out = append(out, id)
-		}
-	}
+	seen := make(map[string]bool, len(b.Mutations))
 	for i := range b.Mutations {
 		m := &b.Mutations[i]
-		add(target(m))
+		ids := []string{target(m)}
 		if m.Op == store.OpSupersede {
-			add(m.Record.ID)
+			ids = append(ids, m.Record.ID)
+		}
+		for _, id := range ids {
+			if !seen[id] {
+				seen[id] = true
+				out = append(out, id)
+			}
 		}
 	}
 	return out
@@ -200,31 +199,22 @@ func (p *planner) draft(id string) (*draft, error) {
 	return d, nil
 }
 
-// touch notes that the draft changes.
-func (p *planner) touch(d *draft) {
+// set makes r the draft's record; nil deletes it.
+func (p *planner) set(d *draft, r *store.Record) {
 	if !d.changed {
 		d.changed = true
 		p.changed = append(p.changed, d)
 	}
-}
-
-// replace puts r in the place of the draft's record; nil deletes it.
-func (p *planner) replace(d *draft, r *store.Record) {
-	p.touch(d)
-	// Two empty vectors may be one that was left out and one that is removed.
-	d.sameVector = d.sameVector && r != nil && len(r.Vector) > 0 && bytes.Equal(d.record.Vector, r.Vector)
 	d.record = r
 }
 
 // edit returns the draft's memory, which must exist, to be changed in place: all
 // but its metadata, which others share.
 func (p *planner) edit(d *draft) *backends.Memory {
-	p.touch(d)
 	own := *d.record
-	d.record = &own
-	m := &d.record.Memory
-	m.Version, m.Updated = p.out.Version, p.in.Now
-	return m
+	own.Version, own.Updated = p.out.Version, p.in.Now
+	p.set(d, &own)
+	return &d.record.Memory
 }
 
 // event adds an event to the history of a record.

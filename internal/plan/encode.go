@@ -6,9 +6,7 @@ package plan
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -43,7 +41,7 @@ func ParseNames(what, prefix, cursor string) (Names, error) {
 			return Names{}, err
 		}
 	}
-	r := Names{Low: prefix, High: after(prefix)}
+	r := Names{Low: prefix, High: prefix + "\xff"} // which no UTF-8 has
 	if cursor == "" {
 		return r, nil
 	}
@@ -62,54 +60,28 @@ func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToStri
 // Holds reports whether a name is in the range.
 func (r Names) Holds(name string) bool { return r.Low <= name && name < r.High }
 
-// after returns the least string that comes after every name with the prefix. The
-// last byte of UTF-8 is never 0xff, so that the sum does not overflow.
-func after(prefix string) string {
-	if prefix == "" {
-		return "\xff"
-	}
-	last := len(prefix) - 1
-	return prefix[:last] + string([]byte{prefix[last] + 1})
-}
-
 // Numbers are the entries of a listing that are still to come, by their numbers.
-// As text they take some two bytes each if neighbours are near to each other.
 type Numbers []int64
 
 // String returns the numbers as text for a cursor, empty if there are none.
 func (n Numbers) String() string {
-	var b []byte
-	last := int64(0)
-	for _, x := range n {
-		b = binary.AppendVarint(b, x-last)
-		last = x
+	if len(n) == 0 {
+		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(b)
+	text, _ := json.Marshal([]int64(n)) // of numbers: it cannot fail
+	return base64.RawURLEncoding.EncodeToString(text)
 }
 
 // ParseNumbers reads what String returned.
 func ParseNumbers(text string) (Numbers, error) {
+	if text == "" {
+		return nil, nil
+	}
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return nil, err
 	}
 	var out Numbers
-	for last := int64(0); len(b) > 0; {
-		d, n := binary.Varint(b)
-		if n <= 0 {
-			return nil, errors.New("truncated")
-		}
-		last += d
-		out, b = append(out, last), b[n:]
-	}
-	return out, nil
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (n Numbers) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (n *Numbers) UnmarshalText(text []byte) (err error) {
-	*n, err = ParseNumbers(string(text))
-	return err
+	err = json.Unmarshal(b, &out)
+	return out, err
 }

@@ -4,10 +4,12 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -68,7 +70,9 @@ func (p *planner) put(m *store.Mutation, r store.Record, d *draft) store.Result 
 	}
 	r.Version = p.out.Version
 	r.Created, r.Updated = firstTime(r.Created, created), firstTime(r.Updated, p.in.Now)
-	p.replace(d, &r)
+	// Two empty vectors may be one that was left out and one that is removed.
+	d.sameVector = d.sameVector && len(r.Vector) > 0 && bytes.Equal(old.Vector, r.Vector)
+	p.set(d, &r)
 	if old == nil || event.Old != event.New || event.Supersedes != "" {
 		p.event(m, r.ID, event)
 	}
@@ -113,7 +117,8 @@ func (p *planner) delete(m *store.Mutation, d *draft) store.Result {
 		return store.Result{ID: m.ID}
 	}
 	p.event(m, m.ID, backends.Event{Type: backends.EventDeleted, Old: d.record.Text})
-	p.replace(d, nil)
+	p.set(d, nil)
+	d.sameVector = false
 	return store.Result{ID: m.ID, Event: backends.EventDeleted}
 }
 
@@ -133,10 +138,8 @@ func (p *planner) increment(m *store.Mutation, d *draft) (store.Result, error) {
 	if math.IsInf(value, 0) {
 		return store.Result{}, fmt.Errorf("%w: metadata %q of record %q would be infinite", backends.ErrInvalid, m.Field, m.ID)
 	}
-	metadata := maps.Clone(d.record.Metadata)
-	if metadata == nil {
-		metadata = map[string]any{}
-	}
+	metadata := map[string]any{}
+	maps.Copy(metadata, d.record.Metadata)
 	metadata[m.Field] = value
 	p.edit(d).Metadata = metadata
 	return store.Result{ID: m.ID, Event: backends.EventUpdated, Value: value}, nil
@@ -164,26 +167,19 @@ func (p *planner) restore(m *store.Mutation, d *draft) (store.Result, error) {
 	p.out.Version = max(p.out.Version, r.Version)
 	r.Version = p.out.Version
 	r.Created, r.Updated = firstTime(r.Created, p.in.Now), firstTime(r.Updated, p.in.Now)
-	p.replace(d, &r)
+	p.set(d, &r)
 	return store.Result{ID: m.ID, Event: backends.EventAdded}, nil
 }
 
 // number reads a value of metadata as a store would return it: what an earlier
 // mutation of the batch put there may be of any type that is a number in JSON.
 func number(v any) (float64, bool) {
-	if f, ok := v.(float64); ok {
-		return f, true
-	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return 0, false
 	}
-	var stored any
-	if err := json.Unmarshal(text, &stored); err != nil {
-		return 0, false
-	}
-	f, ok := stored.(float64)
-	return f, ok
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
 }
 
 func firstTime(times ...time.Time) time.Time {

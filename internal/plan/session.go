@@ -18,15 +18,14 @@ import (
 // error is ErrConflict if the version, the summary, the token or the lease is not
 // the one expected.
 func Session(u *store.SessionUpdate, st *store.Session, now time.Time) (*store.Session, error) {
-	if err := holds(u, st, now); err != nil {
-		return nil, fmt.Errorf("session %q: %w", u.Session, err)
-	}
 	out := *st
 	out.Failures = slices.Clone(st.Failures)
-	if u.Acquire != nil {
-		if err := acquire(u.Acquire, &out.Lease, now); err != nil {
-			return nil, fmt.Errorf("session %q: %w", u.Session, err)
-		}
+	err := holds(u, st, now)
+	if err == nil && u.Acquire != nil {
+		err = acquire(u.Acquire, &out.Lease, now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("session %q: %w", u.Session, err)
 	}
 	if u.Release {
 		out.Lease = store.Lease{Token: out.Lease.Token}

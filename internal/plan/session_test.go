@@ -84,7 +84,7 @@ func TestAReleasedLeaseIsFree(t *testing.T) {
 	require.Equal(t, now.UnixMicro()+8, got.Lease.Token)
 }
 
-func TestSessionDoesNotHold(t *testing.T) {
+func TestSessionUpdatesThatConflict(t *testing.T) {
 	released := store.Lease{Token: 5}
 	for name, c := range map[string]struct {
 		u     store.SessionUpdate
@@ -92,15 +92,15 @@ func TestSessionDoesNotHold(t *testing.T) {
 		at    time.Time
 		says  string
 	}{
-		"another version":   {store.SessionUpdate{Version: 6}, nil, now, "it has version 7, 6 was expected"},
-		"another summary":   {store.SessionUpdate{Summarised: ptr(int64(2))}, nil, now, "up to message 1, 2 was expected"},
-		"a first summary":   {store.SessionUpdate{Summarised: ptr(int64(0))}, nil, now, "up to message 1, 0 was expected"},
-		"a stale token":     {store.SessionUpdate{Token: 4}, nil, now, "token 4"},
-		"a future token":    {store.SessionUpdate{Token: 6}, nil, now, "token 6"},
-		"an expired token":  {store.SessionUpdate{Token: 5}, nil, now.Add(time.Minute), "ended"},
-		"a released token":  {store.SessionUpdate{Token: 5}, &released, now, "token 5 is not that of the lease"},
-		"released twice":    {store.SessionUpdate{Token: 5, Release: true}, &released, now, "token 5 is not that of the lease"},
-		"a lease of others": {acquire("w2"), nil, now.Add(time.Minute - 1), "w1 holds the lease"},
+		"another version":    {store.SessionUpdate{Version: 6}, nil, now, "it has version 7, 6 was expected"},
+		"another summary":    {store.SessionUpdate{Summarised: ptr(int64(2))}, nil, now, "up to message 1, 2 was expected"},
+		"a first summary":    {store.SessionUpdate{Summarised: ptr(int64(0))}, nil, now, "up to message 1, 0 was expected"},
+		"a stale token":      {store.SessionUpdate{Token: 4}, nil, now, "token 4"},
+		"a future token":     {store.SessionUpdate{Token: 6}, nil, now, "token 6"},
+		"an expired token":   {store.SessionUpdate{Token: 5}, nil, now.Add(time.Minute), "ended"},
+		"a released token":   {store.SessionUpdate{Token: 5}, &released, now, "token 5 is not that of the lease"},
+		"released twice":     {store.SessionUpdate{Token: 5, Release: true}, &released, now, "token 5 is not that of the lease"},
+		"a lease of another": {acquire("w2"), nil, now.Add(time.Minute - 1), "w1 holds the lease"},
 	} {
 		c.u.Session, c.u.Summary = "s", ptr("x")
 		st := state()
@@ -116,7 +116,7 @@ func TestSessionDoesNotHold(t *testing.T) {
 	}
 }
 
-func TestAStateSharesNothing(t *testing.T) {
+func TestAStateSharesNothingWithTheUpdate(t *testing.T) {
 	st, failures := state(), []store.Failure{{Reason: "given"}}
 	for _, u := range []*store.SessionUpdate{{}, {Failures: &failures}} {
 		got, err := plan.Session(u, st, now)
@@ -127,9 +127,9 @@ func TestAStateSharesNothing(t *testing.T) {
 	require.Equal(t, "given", failures[0].Reason)
 }
 
-// TestALogOfUpdates draws updates of many owners in the course of time: watermark
+// TestUpdatesInTheCourseOfTime draws updates of many owners in the course of time: watermark
 // and token never fall, and two owners never hold the lease under one token.
-func TestALogOfUpdates(t *testing.T) {
+func TestUpdatesInTheCourseOfTime(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		st, at := &store.Session{ID: "s", Version: 1, LastSeq: 9}, now
 		owners := map[int64]string{}

@@ -172,7 +172,7 @@ func (c *conn) purge(ctx context.Context, now time.Time, limit int) error {
 //
 // The first page decides which sessions the listing has and their order. Those not
 // returned yet are in the cursor, so that a session that changes during the listing,
-// and thereby its place, is still returned exactly once; the cursor takes some two
+// and thereby its place, is still returned exactly once; the cursor takes a few
 // bytes for each.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
 	within := backends.Partition{Namespace: "any", Kind: backends.PartitionUser, ID: "any"} // its row is not used
