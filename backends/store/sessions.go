@@ -27,37 +27,38 @@ type Sessions interface {
 	// Read returns messages in order. Sessions that do not exist have none.
 	Read(ctx context.Context, p backends.Partition, session string, r Range) ([]Entry, error)
 
-	// Update changes the session's state by compare-and-swap. A version, a token
-	// or a lease that does not hold is ErrConflict; no session is ErrNotFound.
+	// Update changes the session's state by compare-and-swap. It returns ErrConflict
+	// if the version, the summary, the token or the lease is not the one expected, and
+	// ErrNotFound if there is no session.
 	Update(ctx context.Context, p backends.Partition, u *SessionUpdate) (*Session, error)
 
 	// List returns sessions, those that changed first coming first. A list of all
 	// partitions may go from one to the next; the order then holds within each.
 	List(ctx context.Context, q SessionQuery) (*SessionPage, error)
 
-	// Delete removes a session, its messages and its blobs. One that does not
-	// exist is left so.
+	// Delete removes a session, its messages and its blobs. Deleting a session that
+	// does not exist changes nothing.
 	Delete(ctx context.Context, p backends.Partition, session string) error
 
 	Blobs
 }
 
 // Blobs keeps bytes beside a session: text that was taken out of its context,
-// turns that wait to be resumed. They end with the session: when it expires or is
+// turns that can be resumed. They end with the session: when it expires or is
 // deleted. Those that were put before the session began are its own from its first
 // Append on, and stay until then, whatever the time.
 type Blobs interface {
-	// PutBlob stores data under a name that is unique in the session, over what
-	// is there. Nil data removes it. The session need not exist.
+	// PutBlob stores data under a name that is unique in the session, over the data
+	// that is there. Nil data removes it. The session need not exist.
 	PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error
 	// GetBlob returns the data, or ErrNotFound.
 	GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error)
 	// ListBlobs returns the session's blobs whose names begin with prefix, without
 	// their data, in the order of the bytes of their names. The empty prefix is
 	// that of all; another must be legal as a name. Sessions that do not exist and
-	// have no blobs, and expired ones, have none. A cursor is good for the prefix
-	// that it was given out for. Blobs may come and go meanwhile: those that stay
-	// are met once, a new one is met if its name comes after those that were. A page
+	// have no blobs, and expired ones, have none. A cursor is valid for the prefix
+	// of its listing. Blobs may come and go during a listing: those that stay are
+	// returned once, a new one if its name comes after those already returned. A page
 	// may hold fewer than its limit, even none, and have a Next.
 	ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page Page) (*BlobPage, error)
 	// BlobSessions lists the ids of the sessions that have blobs, also of those that
@@ -66,7 +67,7 @@ type Blobs interface {
 	BlobSessions(ctx context.Context, p backends.Partition, page Page) (*IDPage, error)
 }
 
-// BlobInfo says what a blob is without its data.
+// BlobInfo describes a blob without its data.
 type BlobInfo struct {
 	Name string
 	Size int64 // of the data, in bytes
@@ -85,10 +86,10 @@ type Append struct {
 	TTL     time.Duration  // Optional. The session ends so long after its last append. Defaults to never.
 
 	// Learnt says that the entries are no material to learn from, as records that a
-	// program keeps for itself: if nothing before them waits to be learnt from, the
-	// watermark moves past them in the same write, and the session is not pending.
-	// If something waits they wait with it, and whoever learns from it moves the
-	// watermark past them too. Entries that are skipped move nothing. Optional.
+	// program keeps for itself: if nothing before them is pending, the watermark moves
+	// past them in the same write, and the session is not pending. Otherwise they are
+	// pending too, until the watermark moves past them. Entries that are skipped move
+	// nothing. Optional.
 	Learnt bool
 }
 
@@ -100,7 +101,7 @@ type Entry struct {
 	// Done marks the last message of a turn: what comes before it in the turn is
 	// complete.
 	Done   bool `json:"done,omitempty"`
-	Tokens int  `json:"tokens,omitempty"` // the estimated size, as counted by who appended it
+	Tokens int  `json:"tokens,omitempty"` // the estimated size, as counted by the caller
 }
 
 // Range chooses messages by sequence number: After < seq <= Upto, at most Limit
@@ -156,27 +157,27 @@ func (s *Session) Pending() bool { return s.LastSeq > s.Watermark }
 // token: it rises with every change of owner, and a write under an older one is
 // refused. A new one is the time in microseconds since 1970, or the last one's
 // successor if that is more: a session that was deleted and begun anew does not
-// give the tokens of the old one again.
+// reuse the tokens of the old one.
 type Lease struct {
 	Owner   string    `json:"owner,omitempty"` // empty: free
 	Token   int64     `json:"token"`
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Retry says when what failed is tried again.
+// Retry says when a consolidation that failed is retried.
 type Retry struct {
 	Attempts int       `json:"attempts"`
 	After    time.Time `json:"after,omitzero"` // not before
 	Reason   string    `json:"reason,omitempty"`
 	// Upto is the end of the stretch after the watermark that is being tried. It
-	// is written before the try, so that whoever repeats it after a crash tries
+	// is written before the try, so that a worker that repeats it after a crash tries
 	// the same stretch under the same idempotency key.
 	Upto int64 `json:"upto,omitempty"`
 	// Whole is the end of a longer stretch that failed too often, of which the one
-	// up to Upto is a part: what spoils it is looked for.
+	// up to Upto is a part: the message that spoils it is searched for.
 	Whole int64 `json:"whole,omitempty"`
-	// InDoubt says that a try of the stretch began of which nobody noted how it
-	// ended: it may have been learnt from. It must not be divided.
+	// InDoubt says that a try of the stretch began whose outcome was not recorded: it
+	// may have been learnt from. It must not be divided.
 	InDoubt bool `json:"in_doubt,omitempty"`
 }
 
@@ -196,15 +197,14 @@ type SessionUpdate struct {
 
 	Version int64 // Optional. The version expected. Defaults to any.
 	Token   int64 // Optional. The token of a lease that must be held and not expired. Defaults to any.
-	// Summarised is the SummaryUpto expected: a summary that goes on from another
-	// one is refused once there is a third. Appends do not matter. Optional. Defaults
-	// to any.
+	// Summarised is the SummaryUpto expected: a summary that continues another one is
+	// refused once there is a third. Appends do not matter. Optional. Defaults to any.
 	Summarised *int64
 
-	Acquire *Acquire // take or renew the lease
-	Release bool     // give the lease of Token back
+	Acquire *Acquire // acquire or renew the lease
+	Release bool     // release the lease of Token
 
-	Title       *string // see [ValidateTitle]; the empty one takes it away
+	Title       *string // see [ValidateTitle]; the empty one removes it
 	Watermark   *int64  // never moves back: a lower value leaves it as it is
 	Summary     *string
 	SummaryUpto *int64
@@ -213,8 +213,8 @@ type SessionUpdate struct {
 	Expires     *time.Time // the zero time clears it
 }
 
-// Acquire asks for a session's lease: granted when it is free, expired, or the
-// owner's already (then the token stays), else ErrConflict.
+// Acquire asks for a session's lease: it is granted if it is free, expired, or the
+// owner's already (then the token stays), else the error is ErrConflict.
 type Acquire struct {
 	Owner string
 	For   time.Duration

@@ -8,7 +8,7 @@ package store
 //
 // Errors are those of package backends: ErrInvalid for a partition or a batch
 // that is not legal, ErrConflict for a version, lease or token that is not
-// current, ErrUnavailable when the storage cannot be reached, is locked, is full
+// current, ErrUnavailable if the storage cannot be reached, is locked, is full
 // or is damaged, with what to do about it. After an error of Apply, Append or
 // Update nothing of the call is stored, unless the error is a cancelled context
 // or ErrUnavailable: then it may be, and repeating the call is harmless (Apply
@@ -20,7 +20,7 @@ type Store interface {
 	Close() error
 }
 
-// DropCount tells what a Drop removed.
+// DropCount counts what a Drop removed.
 type DropCount struct {
 	Records  int // records and tombstones
 	Sessions int
@@ -28,9 +28,9 @@ type DropCount struct {
 	Blobs    int
 }
 
-// Page is how a listing is read: Limit entries (default 100, at most 1000) from
+// Page chooses a page of a listing: Limit entries (default 100, at most 1000) from
 // Cursor on, which is empty for the first page and else the Next of the page
-// before. An entry that exists throughout a listing is met exactly once.
+// before. An entry that exists throughout a listing is returned exactly once.
 type Page struct {
 	Limit  int
 	Cursor string

@@ -117,7 +117,7 @@ func validateRecord(r *Record) error {
 // depth, and what cannot be read back must not be written.
 const maxDepth = 1000
 
-// shallow reports whether a JSON-like value is nested at most so deep.
+// shallow reports whether a JSON-like value is nested at most that deep.
 func shallow(v any, depth int) bool {
 	deeper := func(e any) bool { return !shallow(e, depth-1) }
 	switch x := v.(type) {
@@ -137,7 +137,7 @@ func shallow(v any, depth int) bool {
 }
 
 // allUTF8 reports whether every text in a JSON-like value is UTF-8. JSON would
-// replace what is not without a word.
+// replace anything else without an error.
 func allUTF8(v any) bool {
 	switch x := v.(type) {
 	case string:

@@ -4,7 +4,11 @@
 package store_test
 
 import (
+	"context"
+	"fmt"
+	"log"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +19,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
 func rec(id, text string) *store.Record {
@@ -95,6 +100,14 @@ func TestValidateBatch(t *testing.T) {
 		"increment nothing":      {mutations(store.Increment("", "n", 1)), false},
 		"increment no field":     {mutations(store.Increment("a", "", 1)), false},
 		"increment by NaN":       {mutations(store.Increment("a", "n", math.NaN())), false},
+		"restore":                {mutations(store.Restore("a", rec("a", "x"), []backends.Event{{MemoryID: "a", New: "x"}})), true},
+		"restore a history":      {mutations(store.Restore("a", nil, []backends.Event{{MemoryID: "a"}})), true},
+		"restore nothing":        {mutations(store.Restore("a", nil, nil)), false},
+		"restore without an id":  {mutations(store.Restore("", rec("", "x"), nil)), false},
+		"restore another record": {mutations(store.Restore("a", rec("b", "x"), nil)), false},
+		"restore a bad record":   {mutations(store.Restore("a", rec("a", "\xff"), nil)), false},
+		"restore other events":   {mutations(store.Restore("a", rec("a", "x"), []backends.Event{{MemoryID: "b"}})), false},
+		"restore bad events":     {mutations(store.Restore("a", rec("a", "x"), []backends.Event{{MemoryID: "a", Old: "\xff"}})), false},
 		"increment by infinity":  {mutations(store.Increment("a", "n", math.Inf(1))), false},
 		"key not UTF-8":          {store.Batch{Key: "\xff"}, false},
 		"key too long":           {store.Batch{Key: strings.Repeat("k", store.MaxID+1)}, false},
@@ -105,8 +118,8 @@ func TestValidateBatch(t *testing.T) {
 		"scope not legal":        {mutations(store.Put(badScope)), false},
 		"unknown operation":      {mutations(store.Mutation{Op: "merge", ID: "a"}), false},
 		"second is bad":          {mutations(store.Delete("a"), store.Delete("")), false},
-		"as many as may be":      {store.Batch{Mutations: deletes(store.MaxBatch)}, true},
-		"too many":               {store.Batch{Mutations: deletes(store.MaxBatch + 1)}, false},
+		"as many as may be":      {store.Batch{Mutations: slices.Repeat([]store.Mutation{store.Delete("a")}, store.MaxBatch)}, true},
+		"too many":               {store.Batch{Mutations: slices.Repeat([]store.Mutation{store.Delete("a")}, store.MaxBatch+1)}, false},
 		"embedding":              {store.Batch{Embedding: &store.Embedding{Model: "m", Dim: 1}}, true},
 		"embedding no model":     {store.Batch{Embedding: &store.Embedding{Dim: 1}}, false},
 		"embedding no dim":       {store.Batch{Embedding: &store.Embedding{Model: "m"}}, false},
@@ -117,23 +130,13 @@ func TestValidateBatch(t *testing.T) {
 	} {
 		check(t, c.ok, c.b.Validate(), name)
 	}
-}
-
-func mutations(ms ...store.Mutation) store.Batch { return store.Batch{Mutations: ms} }
-
-func deletes(n int) []store.Mutation {
-	out := make([]store.Mutation, n)
-	for i := range out {
-		out[i] = store.Delete("a")
-	}
-	return out
-}
-
-func TestABatchErrorNamesTheMutation(t *testing.T) {
+	check(t, false, (*store.Batch)(nil).Validate(), "nil")
 	b := mutations(store.Delete("a"), store.Put(rec("b", "\xff")))
 	require.ErrorContains(t, b.Validate(), "mutation 1 (put)")
 	require.ErrorContains(t, b.Validate(), "record b")
 }
+
+func mutations(ms ...store.Mutation) store.Batch { return store.Batch{Mutations: ms} }
 
 func TestValidateAppend(t *testing.T) {
 	entry := func(id string, m *schema.Message) store.Append {
@@ -153,6 +156,7 @@ func TestValidateAppend(t *testing.T) {
 	} {
 		check(t, c.ok, c.a.Validate(), name)
 	}
+	check(t, false, (*store.Append)(nil).Validate(), "nil")
 }
 
 func TestValidateUpdate(t *testing.T) {
@@ -162,7 +166,7 @@ func TestValidateUpdate(t *testing.T) {
 	}{
 		"nothing":           {store.SessionUpdate{}, true},
 		"acquire":           {store.SessionUpdate{Acquire: &store.Acquire{Owner: "w", For: 1}}, true},
-		"acquire by nobody": {store.SessionUpdate{Acquire: &store.Acquire{For: 1}}, false},
+		"acquire, no owner": {store.SessionUpdate{Acquire: &store.Acquire{For: 1}}, false},
 		"acquire for none":  {store.SessionUpdate{Acquire: &store.Acquire{Owner: "w"}}, false},
 		"release":           {store.SessionUpdate{Release: true, Token: 1}, true},
 		"release of none":   {store.SessionUpdate{Release: true}, false},
@@ -170,6 +174,7 @@ func TestValidateUpdate(t *testing.T) {
 	} {
 		check(t, c.ok, c.u.Validate(), name)
 	}
+	check(t, false, (*store.SessionUpdate)(nil).Validate(), "nil")
 }
 
 func TestValidateTitle(t *testing.T) {
@@ -183,19 +188,16 @@ func TestValidateTitle(t *testing.T) {
 	require.ErrorContains(t, store.ValidateTitle(strings.Repeat("x", 300)), "300 runes, at most 256")
 }
 
-func TestSizes(t *testing.T) {
+func TestSizesAndPending(t *testing.T) {
+	for watermark, pending := range map[int64]bool{1: true, 2: false} {
+		require.Equal(t, pending, (&store.Session{LastSeq: 2, Watermark: watermark}).Pending())
+	}
 	for limit, want := range map[int]int{-1: 100, 0: 100, 1: 1, 1000: 1000, 1001: 1000} {
 		require.Equal(t, want, store.Page{Limit: limit}.Size())
 	}
 	for limit, want := range map[int]int{-1: 1000, 0: 1000, 1: 1, 10_000: 10_000, 10_001: 10_000} {
 		require.Equal(t, want, store.Range{Limit: limit}.Size())
 	}
-}
-
-func TestPending(t *testing.T) {
-	require.False(t, (&store.Session{}).Pending())
-	require.True(t, (&store.Session{LastSeq: 2, Watermark: 1}).Pending())
-	require.False(t, (&store.Session{LastSeq: 2, Watermark: 2}).Pending())
 }
 
 func FuzzValidateID(f *testing.F) {
@@ -224,4 +226,44 @@ func FuzzValidateSession(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, id, s.SessionID)
 	})
+}
+
+// A fact changes, once, however often the batch is sent; a reader that knows the
+// partition up to a cursor learns what changed since.
+func Example() {
+	ctx := context.Background()
+	db, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	var s store.Store = db
+	ann := backends.Partition{Namespace: "app", Kind: backends.PartitionUser, ID: "ann"}
+	fact := func(id, text string) *store.Record {
+		return &store.Record{Memory: backends.Memory{ID: id, Kind: backends.KindFact, Text: text}}
+	}
+	if _, err := s.Apply(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(fact("1", "lives in Beijing"))}}); err != nil {
+		log.Fatal(err)
+	}
+	seen, err := s.Changes(ctx, ann, "")
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	move := &store.Batch{Key: "turn-7", Mutations: []store.Mutation{store.Supersede("1", fact("2", "lives in Shanghai"))}}
+	for range 2 {
+		applied, err := s.Apply(ctx, ann, move)
+		fmt.Println("version", applied.Version, "replayed", applied.Replayed, err)
+	}
+	changed, err := s.Changes(ctx, ann, seen.Cursor)
+	for _, r := range changed.Records {
+		fmt.Printf("%s: %s, active %t\n", r.ID, r.Text, r.Active())
+	}
+	fmt.Println(err)
+	// Output:
+	// version 2 replayed false <nil>
+	// version 2 replayed true <nil>
+	// 1: lives in Beijing, active false
+	// 2: lives in Shanghai, active true
+	// <nil>
 }

@@ -168,17 +168,6 @@ func TestNothingToDo(t *testing.T) {
 	require.Empty(t, s.reads)
 }
 
-func TestWhatIsReadIsCheckedWrittenOrNot(t *testing.T) {
-	gone := held("gone", "x", 2)
-	gone.Invalidated = early
-	s := newTable(t, held("a", "1", 3), held("b", "2", 4), gone)
-	out := s.plan(store.Retract("gone", now), store.Delete("unknown"), store.Put(record("new", "n")), store.Supersede("b", record("a", "3")), store.Delete("new"))
-	require.Equal(t, []plan.Check{{ID: "gone", Version: 2}, {ID: "unknown"}, {ID: "new"}, {ID: "b", Version: 4}, {ID: "a", Version: 3}}, out.Checks)
-	require.Equal(t, map[string]int{"gone": 1, "unknown": 1, "new": 1, "a": 1, "b": 1}, s.reads)
-	require.Equal(t, []store.Result{{ID: "gone"}, {ID: "unknown"}, {ID: "new", Event: backends.EventAdded},
-		{ID: "a", Event: backends.EventSuperseded}, {ID: "new", Event: backends.EventDeleted}}, out.Results)
-}
-
 func TestWritesAreInTheOrderOfTheirFirstChanges(t *testing.T) {
 	s := newTable(t, held("a", "1", 3), held("b", "2", 4), held("c", "3", 5))
 	out := s.plan(store.Retract("c", early), store.Supersede("a", record("new", "n")), store.Put(record("c", "3b")), store.Delete("b"))

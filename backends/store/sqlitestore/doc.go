@@ -6,7 +6,7 @@
 //
 //	s, err := sqlitestore.Open(ctx, "memory.db", nil)
 //
-// A [Store] fulfils the whole contract of package store. What was acknowledged
+// A [Store] implements the whole contract of package store. What was acknowledged
 // survives a kill of the process at any moment, and with [Full], the default,
 // also a power cut. Several processes may have the file open: they see each
 // other's writes at once and wait for each other's locks up to
@@ -25,7 +25,7 @@
 //	records     part, id, version, memory, vector              a memory and the version at which it last changed
 //	tombstones  part, id, version                              a memory that was deleted
 //	events      part, id, event                                the history of a memory, in the order of pk
-//	batches     part, key, created, version, results           an idempotency key and what its batch answered
+//	batches     part, key, created, version, results           an idempotency key and the results of its batch
 //	sessions    pk, part, id, changed, pending, expires, state a session; changed is its place in listings
 //	messages    session, seq, id, entry                        a message of a session
 //	blobs       part, session, name, data                      bytes beside a session
@@ -43,12 +43,11 @@
 // # Costs
 //
 // One connection writes, in BEGIN IMMEDIATE transactions, one batch at a time;
-// [Config].ReadConns others read and are never blocked by it. See the benchmarks
-// for what a durable write, an idle look for changes, and the load of 10,000
-// vectors take.
+// [Config].ReadConns others read and are never blocked by it. The benchmarks measure
+// a durable write, a check for changes that finds none, and loading 10,000 vectors.
 //
 // Idempotency keys are kept for 31 days, tombstones and history until the
 // partition is dropped. An expired session is gone at once for every call; its
-// rows are swept by later appends, a few at a time. What a page of
-// [Store.ListBlobs] or a PutBlob costs does not depend on how many blobs there are.
+// rows are purged by later appends, a few at a time. The cost of a page of
+// [Store.ListBlobs] or of a PutBlob does not depend on how many blobs there are.
 package sqlitestore

@@ -9,7 +9,7 @@ import (
 )
 
 // LimitPages makes the disk full: the file may grow by n pages more. Negative
-// lifts the limit.
+// removes the limit.
 func (s *Store) LimitPages(n int) error {
 	return s.borrow(context.Background(), s.writer, func(c *conn) error {
 		limit := 1 << 30
@@ -23,8 +23,5 @@ func (s *Store) LimitPages(n int) error {
 	})
 }
 
-// ChangesPage is how many records a page of changes has.
-const ChangesPage = changesPage
-
-// BlobsQuery is what lists blobs.
+// BlobsQuery is the query that lists blobs.
 const BlobsQuery = blobsQuery

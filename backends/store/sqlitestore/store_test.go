@@ -162,21 +162,6 @@ func TestMemoryIsPrivate(t *testing.T) {
 	require.NoFileExists(t, sqlitestore.Memory)
 }
 
-func TestChangesArePaged(t *testing.T) {
-	s := open(t, sqlitestore.Memory, nil)
-	for i := range sqlitestore.ChangesPage + 1 {
-		apply(t, s, put(fmt.Sprint(i), "x"))
-	}
-	set, err := s.Changes(t.Context(), ann, "")
-	require.NoError(t, err)
-	require.True(t, set.More)
-	require.Len(t, set.Records, sqlitestore.ChangesPage)
-	set, err = s.Changes(t.Context(), ann, set.Cursor)
-	require.NoError(t, err)
-	require.False(t, set.More)
-	require.Len(t, set.Records, 1)
-}
-
 // benchRecord looks like what a backend writes: a sentence, its origin, and the
 // vector of a common embedding model.
 func benchRecord(i int) *store.Record {
