@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"testing"
 	"time"
 
@@ -47,6 +48,33 @@ func (s *changing) Changes(ctx context.Context, p backends.Partition, cursor str
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// A user moves from one store to another, here from SQLite to SQLite. A program would
+// stop its agents first.
+func ExampleTransfer() {
+	ctx := context.Background()
+	from, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil) // or "memory.db"
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer from.Close()
+	to, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil) // or redisstore.Open
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer to.Close()
+	ann := backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: "ann"}
+	if _, err := from.Apply(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(rec("1", "lives in Oslo"))}}); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 { // the second time all is there
+		done, err := store.Transfer(ctx, from, to, nil)
+		fmt.Println(done.Partitions, "partition,", done.Records, "memories,", err)
+	}
+	// Output:
+	// 1 partition, 1 memories, <nil>
+	// 1 partition, 0 memories, <nil>
+}
 
 // Package storetest compares all that a transfer moves, on every kind of store.
 func TestTransfer(t *testing.T) {
