@@ -462,7 +462,10 @@ func TestIncrementOfWhatTheBatchPut(t *testing.T) {
 func TestRestore(t *testing.T) {
 	given := record("a", "2")
 	given.Version, given.Created, given.Updated, given.Supersedes = 7, early, early.Add(1), "z"
-	events := []backends.Event{{MemoryID: "a", Type: backends.EventAdded, New: "1", Time: early, Version: 3}, {MemoryID: "a", Type: backends.EventUpdated, Old: "1", New: "2", Version: 7}}
+	events := []backends.Event{
+		{MemoryID: "a", Type: backends.EventAdded, New: "1", Time: early, Version: 3},
+		{MemoryID: "a", Type: backends.EventUpdated, Old: "1", New: "2", Version: 7},
+	}
 	gone := []backends.Event{{MemoryID: "gone", Type: backends.EventDeleted, Version: 30}}
 	out := newTable(t).plan(store.Restore("a", given, events), store.Restore("gone", nil, gone), store.Restore("b", record("b", ""), nil), store.Put(record("c", "")))
 	want := *given

@@ -173,7 +173,10 @@ var restoreBehaviours = []behaviour{
 			{MemoryID: "a", Type: backends.EventAdded, New: "lives in Rome", Time: at, Version: 3},
 			{MemoryID: "a", Type: backends.EventUpdated, Old: "lives in Rome", New: "lives in Oslo", Actor: "ann", Role: "user", Time: at, Version: 7},
 		}
-		gone := []backends.Event{{MemoryID: "gone", Type: backends.EventAdded, New: "x", Time: at, Version: 9}, {MemoryID: "gone", Type: backends.EventDeleted, Old: "x", Time: at, Version: 12}}
+		gone := []backends.Event{
+			{MemoryID: "gone", Type: backends.EventAdded, New: "x", Time: at, Version: 9},
+			{MemoryID: "gone", Type: backends.EventDeleted, Old: "x", Time: at, Version: 12},
+		}
 		a := e.apply(store.Restore("a", r, events), store.Restore("gone", nil, gone))
 		require.Equal(e, []store.Result{{ID: "a", Event: backends.EventAdded}, {ID: "gone", Event: backends.EventDeleted}}, a.Results)
 		require.Equal(e, int64(12), a.Version)
