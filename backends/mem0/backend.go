@@ -11,8 +11,9 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/modelask"
+	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -22,13 +23,9 @@ import (
 type Backend struct {
 	config *Config
 	keep   *keeper.Keeper
-	model  *modelask.Asker  // nil without a model
-	author string           // the model's name
+	engine *reconcile.Engine
 	traced backends.Backend // search and add, seen by Eino's callbacks
-
-	calls    work.Calls
-	learning work.Locks[backends.Partition] // held from what the model is shown to what is stored
-	writing  work.Locks[backends.Partition] // held while a batch is built and applied
+	calls  work.Calls
 }
 
 var (
@@ -49,16 +46,18 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{config: c, keep: keep}
+	engine := reconcile.Config{
+		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language, Shown: memoriesShown,
+	}
 	if c.Model != nil {
-		if b.model, err = modelask.New(&modelask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout, Tools: answerTools()}); err != nil {
+		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout}); err != nil {
 			return nil, err
 		}
-		b.author = "ChatModel"
 		if typ, ok := components.GetType(c.Model); ok {
-			b.author = typ
+			engine.Author = typ
 		}
 	}
+	b := &Backend{config: c, keep: keep, engine: reconcile.New(&engine)}
 	b.traced = backends.Traced(b.GetType(), plain{b})
 	return b, nil
 }
@@ -112,7 +111,7 @@ func (b *Backend) Close(ctx context.Context) error {
 // Sessions returns the store's sessions: where a middleware keeps its log when
 // none is configured, so that what was learnt and how far the log was read are
 // one write.
-func (b *Backend) Sessions() store.Sessions { return b.keep.Store() }
+func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 
 // GetType implements Eino's components.Typer.
 func (b *Backend) GetType() string { return "Mem0" }
@@ -120,22 +119,9 @@ func (b *Backend) GetType() string { return "Mem0" }
 // IsCallbacksEnabled implements Eino's components.Checker: b reports itself.
 func (b *Backend) IsCallbacksEnabled() bool { return true }
 
-// partition returns the partition that a call is confined to: that of its scope,
-// or of the context's when the call names none.
+// partition returns the scope of a call and the partition that the call is confined to.
 func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
-	if s.IsZero() {
-		s, _ = backends.ScopeFrom(ctx)
-	}
-	s, err := s.Normalize()
-	if err != nil {
-		return s, backends.Partition{}, fmt.Errorf("mem0: %w", err)
-	}
-	p, err := s.Speaker()
-	if err != nil {
-		return s, p, fmt.Errorf("mem0: %w", err)
-	}
-	s.Namespace = p.Namespace
-	return s, p, nil
+	return b.keep.Resolve(ctx, s, backends.Scope.Speaker)
 }
 
 var errClosed = fmt.Errorf("mem0: the backend is closed: %w", backends.ErrUnavailable)

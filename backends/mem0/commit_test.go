@@ -91,48 +91,6 @@ func TestD3_DecidesAgainWhenAMemoryChanged(t *testing.T) {
 	require.Equal(t, []string{"The user lives in Shanghai."}, facts(t, b, ann))
 }
 
-func TestD3_NearDuplicates(t *testing.T) {
-	// The model is scripted to add blindly; the embedder sees no difference
-	// between texts of one meaning.
-	meaning := func(text string) []float64 {
-		v := make([]float64, 64)
-		switch text {
-		case "The user enjoys tea", "The user is fond of tea", "The user paid 3 dollars", "The user paid 4 dollars":
-			v[0] = 1
-		default:
-			v[1+len(text)%63] = 1
-		}
-		return v
-	}
-	for _, tc := range []struct {
-		name, first, second string
-		near                float64
-		others, want        int
-	}{
-		{"said otherwise", "The user enjoys tea", "The user is fond of tea", 0, 30, 1},
-		{"other numbers", "The user paid 3 dollars", "The user paid 4 dollars", 0, 30, 2},
-		{"the model was shown it", "The user enjoys tea", "The user is fond of tea", 0, 0, 2},
-		{"switched off", "The user enjoys tea", "The user is fond of tea", -1, 30, 2},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			answers := []string{operations(fmt.Sprintf(`{"op":"add","text":%q}`, tc.first))}
-			var others []string
-			for i := range tc.others {
-				others = append(others, fmt.Sprintf(`{"op":"add","text":"Fact %d holds"}`, i))
-			}
-			if tc.others > 0 {
-				answers = append(answers, operations(others...))
-			}
-			answers = append(answers, operations(fmt.Sprintf(`{"op":"add","text":%q}`, tc.second)))
-			b := open(t, with(answering(answers...)), factsOnly, embedded(&testkit.Embedder{Dim: 64, Vector: meaning}), func(c *mem0.Config) { c.NearDuplicate = tc.near })
-			for i := range answers {
-				add(t, b, ann, user(fmt.Sprintf("zz%d", i))...)
-			}
-			require.Len(t, facts(t, b, ann), tc.others+tc.want)
-		})
-	}
-}
-
 func TestD3_IdempotencyKey(t *testing.T) {
 	b := open(t, with(answering(
 		operations(`{"op":"add","text":"The user likes tea."}`), operations(`{"op":"add","text":"The user is fond of tea."}`))), factsOnly)
@@ -208,15 +166,4 @@ func TestCheckpointLostOnTheWay(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrConflict)
 	require.Len(t, m.Calls(), 1)
 	require.Empty(t, list(t, b, ann))
-}
-
-func TestOwnIDs(t *testing.T) {
-	n := 0
-	b := open(t, func(c *mem0.Config) { c.IDs = func() string { n++; return fmt.Sprintf("id-%d", n) } })
-	first := add(t, b, ann, user("one", "two", "one")...)
-	require.Equal(t, "id-1", first.Items[0].Memory.ID)
-	require.Equal(t, "id-2", first.Items[1].Memory.ID)
-	require.Equal(t, backends.OutcomeUnchanged, first.Items[2].Outcome)
-	require.Equal(t, "id-1", first.Items[2].Memory.ID)
-	require.Equal(t, backends.OutcomeUnchanged, add(t, b, ann, user("two")...).Items[0].Outcome)
 }

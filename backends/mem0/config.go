@@ -14,6 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -37,23 +38,8 @@ const (
 	Verbatim Mode = "verbatim"
 )
 
-// Language is the language of the prompts. What is remembered stays in the
-// speaker's language, whatever it is.
-type Language string
-
-// The languages of the prompts.
-const (
-	// LanguageAuto follows the messages: Chinese when they are mostly Chinese.
-	LanguageAuto    Language = ""
-	LanguageEnglish Language = "en"
-	LanguageChinese Language = "zh"
-)
-
 // DefaultModelTimeout is how long one model call may take by default.
-const DefaultModelTimeout = 60 * time.Second
-
-// DefaultNearDuplicate is the default of [Config.NearDuplicate].
-const DefaultNearDuplicate = 0.98
+const DefaultModelTimeout = ask.DefaultTimeout
 
 // Config configures a [Backend]. It is copied by [New].
 type Config struct {
@@ -77,8 +63,9 @@ type Config struct {
 
 	// Mode says how messages become memories. Optional. Defaults to Auto.
 	Mode Mode
-	// Language is the language of the prompts. Optional. Defaults to LanguageAuto.
-	Language Language
+	// Language is the language of the prompts. Optional. Defaults to that of the messages.
+	// What is remembered stays in the speaker's language.
+	Language backends.Language
 	// Instructions say what to look for, in your own words. An AddRequest with
 	// instructions of its own replaces them for its call. Optional.
 	Instructions string
@@ -86,12 +73,6 @@ type Config struct {
 	// FactsOnly leaves out the raw turns. By default they are kept beside the
 	// facts as memories of kind episode: a fact names the turns that taught it.
 	FactsOnly bool
-	// NearDuplicate is the cosine from which a new fact counts as known, when the
-	// model was not shown the fact that it resembles and both name the same
-	// numbers. Needs an Embedder. Optional. Defaults to DefaultNearDuplicate;
-	// negative switches the check off.
-	NearDuplicate float64
-
 	// Recall configures the ranking. Optional. Its Records, Embedder,
 	// EmbeddingModel, Clock and Keys are filled from here.
 	Recall *recall.Config
@@ -102,10 +83,6 @@ type Config struct {
 
 	// Clock tells the time. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
-	// IDs makes the ids of memories. Optional. By default a memory's id follows
-	// from what it says, so that two processes that learn the same thing at the
-	// same time store it once; a source of your own gives that up.
-	IDs backends.IDSource
 }
 
 func (c *Config) normalize() (*Config, error) {
@@ -115,12 +92,6 @@ func (c *Config) normalize() (*Config, error) {
 	n := *c
 	if n.Clock == nil {
 		n.Clock = backends.SystemClock
-	}
-	if n.ModelTimeout <= 0 {
-		n.ModelTimeout = DefaultModelTimeout
-	}
-	if n.NearDuplicate == 0 {
-		n.NearDuplicate = DefaultNearDuplicate
 	}
 	if n.Redact == nil {
 		n.Redact = func(s string) string { return s }
@@ -139,10 +110,8 @@ func (c *Config) normalize() (*Config, error) {
 	default:
 		return nil, fmt.Errorf("mem0: mode %q: %w: use reconcile, additive, two_step or verbatim", n.Mode, backends.ErrInvalid)
 	}
-	switch n.Language {
-	case LanguageAuto, LanguageEnglish, LanguageChinese:
-	default:
-		return nil, fmt.Errorf("mem0: language %q: %w: use en or zh", n.Language, backends.ErrInvalid)
+	if err := n.Language.Validate(); err != nil {
+		return nil, fmt.Errorf("mem0: %w", err)
 	}
 	return &n, nil
 }

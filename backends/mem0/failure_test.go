@@ -16,6 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -151,7 +152,7 @@ func TestD6_ModelTimeout(t *testing.T) {
 
 func TestD6_MessagesThatCannotBeStored(t *testing.T) {
 	b := open(t)
-	for name, text := range map[string]string{"UTF-8": "ab\xff", "16 MiB": strings.Repeat("x", mem0.MaxMessage+1)} {
+	for name, text := range map[string]string{"UTF-8": "ab\xff", "16 MiB": strings.Repeat("x", store.MaxText+1)} {
 		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: append(user("fine"), backends.Message{ID: "bad-one", Message: schema.UserMessage(text)})})
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 		require.ErrorContains(t, err, "bad-one")

@@ -5,9 +5,12 @@ package mem0
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 )
 
 // Get implements [backends.Manager]. A memory that expired is ErrNotFound.
@@ -51,7 +54,7 @@ func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 }
 
 // DeleteAll implements [backends.Manager]: active or not, expired or not, core blocks
-// too: it is how somebody is forgotten. Large partitions take several writes; after an
+// too: it erases a user. Large partitions take several writes; after an
 // error the call may be repeated.
 func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
 	_, p, err := b.partition(ctx, r.Scope)
@@ -103,4 +106,40 @@ func (b *Backend) Reembed(ctx context.Context, s backends.Scope) (int, error) {
 		return 0, err
 	}
 	return b.keep.Reembed(ctx, p)
+}
+
+// Reset erases every user's and every agent's partition of a namespace: memories,
+// history, sessions. Workspaces are left. The namespace must be named; that of
+// scopes without one is [backends.DefaultNamespace].
+func (b *Backend) Reset(ctx context.Context, namespace string) (store.DropCount, error) {
+	var total store.DropCount
+	if strings.TrimSpace(namespace) == "" {
+		return total, fmt.Errorf("mem0: reset: %w: name the namespace, such as backends.DefaultNamespace", backends.ErrNoScope)
+	}
+	scope, err := backends.Scope{Namespace: namespace}.Normalize()
+	if err != nil {
+		return total, fmt.Errorf("mem0: reset: %w", err)
+	}
+	for page := (store.Page{}); ; {
+		found, err := b.config.Store.Partitions(ctx, scope.Namespace, page)
+		if err != nil {
+			return total, fmt.Errorf("mem0: reset: %w", err)
+		}
+		for _, p := range found.Partitions {
+			if p.Kind == backends.PartitionWorkspace {
+				continue
+			}
+			n, err := b.config.Store.Drop(ctx, p)
+			if err != nil {
+				return total, fmt.Errorf("mem0: reset of %s: %w", p, err)
+			}
+			total.Records += n.Records
+			total.Sessions += n.Sessions
+			total.Messages += n.Messages
+			total.Blobs += n.Blobs
+		}
+		if page.Cursor = found.Next; page.Cursor == "" {
+			return total, nil
+		}
+	}
 }

@@ -63,11 +63,8 @@ func TestC1_15_TwoStep(t *testing.T) {
 // The mem0 of the paper deletes on a contradiction and forgets to add.
 func TestC1_15_ContradictionKeepsTheNewFact_4536(t *testing.T) {
 	for name, decision := range map[string]string{
-		"ours":              `{"decisions":[{"fact":0,"event":"DELETE","index":0}]}`,
-		"without the fact":  `{"decisions":[{"event":"DELETE","index":0}]}`,
-		"legacy":            `{"memory":[{"id":"0","text":"I love X","event":"DELETE"}]}`,
-		"legacy, add apart": `{"memory":[{"id":"0","text":"I love X","event":"DELETE"},{"id":"1","text":"I hate X","event":"ADD"}]}`,
-		"said nothing":      `{"decisions":[]}`,
+		"ours":         `{"decisions":[{"fact":0,"event":"DELETE","index":0}]}`,
+		"said nothing": `{"decisions":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, steps(t, echo, func(shown) string { return decision }))
@@ -90,7 +87,6 @@ func TestC1_15_SayingItAgainKeepsIt_1674(t *testing.T) {
 	for _, decision := range []string{
 		`{"decisions":[{"fact":0,"event":"DELETE","index":0}]}`,
 		`{"decisions":[{"fact":0,"event":"UPDATE","index":0,"text":"I love X."}]}`,
-		`{"memory":[{"id":"0","text":"I love X","event":"DELETE"}]}`,
 		`{"decisions":[{"fact":0,"event":"ADD"}]}`,
 	} {
 		b := open(t, steps(t, echo, func(shown) string { return decision }))

@@ -30,7 +30,7 @@ func tokens(s string) int {
 }
 
 func TestD13_FixedPromptIsSmall(t *testing.T) {
-	for _, lang := range []mem0.Language{mem0.LanguageEnglish, mem0.LanguageChinese} {
+	for _, lang := range []backends.Language{backends.English, backends.Chinese} {
 		for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
 			for _, byTool := range []bool{true, false} {
 				m := thinking(t, func(s shown) string {

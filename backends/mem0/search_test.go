@@ -68,43 +68,6 @@ func TestC1_01_TopK(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
-func TestC1_09_Mem0CompatibleScoringIsReached(t *testing.T) {
-	scores := map[recall.Scoring]float64{}
-	for _, scoring := range []recall.Scoring{recall.Absolute, recall.Mem0Compatible} {
-		settings := &recall.Config{Scoring: scoring}
-		b := open(t, embedded(&testkit.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = settings })
-		add(t, b, ann, user("Ann plays chess on Sundays")...)
-		add(t, b, ann, user("The weather was fine")...)
-		resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "chess"})
-		require.NoError(t, err)
-		require.Equal(t, "Ann plays chess on Sundays", resp.Hits[0].Text)
-		scores[scoring] = resp.Hits[0].Score
-		require.Nil(t, settings.Records, "the caller's configuration stays as it is")
-	}
-	require.NotEqual(t, scores[recall.Absolute], scores[recall.Mem0Compatible])
-	_, err := mem0.New(ctx, &mem0.Config{Store: openStore(t), Recall: &recall.Config{Scoring: "magic"}})
-	require.ErrorIs(t, err, backends.ErrInvalid)
-}
-
-// Entities are linked in package recall; here it is seen that changes reach it.
-func TestC1_11_EntitiesFollowChanges(t *testing.T) {
-	b := open(t, embedded(&testkit.Embedder{Dim: 64}), func(c *mem0.Config) { c.Recall = &recall.Config{Scoring: recall.Mem0Compatible} })
-	id := add(t, b, ann, user("We met Marie Curie in Warsaw")...).Items[0].Memory.ID
-	q := backends.SearchRequest{Scope: ann, Query: "Who met Marie Curie?"}
-	before, err := b.Search(ctx, &q)
-	require.NoError(t, err)
-	text := "We met somebody in Warsaw"
-	_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
-	require.NoError(t, err)
-	after, err := b.Search(ctx, &q)
-	require.NoError(t, err)
-	if len(after.Hits) > 0 {
-		require.Greater(t, before.Hits[0].Score, after.Hits[0].Score)
-	}
-	require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: id}))
-	require.Empty(t, search(t, b, q))
-}
-
 type brokenReranker struct{ calls int }
 
 func (r *brokenReranker) Rerank(context.Context, string, []backends.Hit) ([]float64, error) {

@@ -5,67 +5,85 @@ package mem0
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/cloudwego/eino/schema"
+	"errors"
+	"slices"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/modelask"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/reconcile"
 )
 
 // perFact is how many existing memories are looked up for each fact (the mem0
 // paper takes 10, its code 5).
 const perFact = 5
 
+// decisions are the answer of a model in the second step.
+type decisions struct {
+	Decisions []decision `json:"decisions" alias:"memory,memories,operations,results" jsonschema_description:"one entry a fact"`
+}
+
+type decision struct {
+	Fact  *int   `json:"fact" jsonschema_description:"its number"`
+	Event string `json:"event" alias:"op,operation,action" jsonschema:"enum=ADD,enum=UPDATE,enum=DELETE,enum=NONE"`
+	Index *int   `json:"index,omitempty" alias:"id,memory_id,existing,target" jsonschema_description:"of the existing memory, for UPDATE, DELETE and NONE"`
+	Text  string `json:"text,omitempty" alias:"memory,content,new_memory" jsonschema_description:"for UPDATE: the memory as it reads from now on"`
+}
+
+// Check implements the check of entries of package ask.
+func (d *decision) Check() error {
+	if d.Fact == nil {
+		return errors.New("it names no fact")
+	}
+	_, err := reconcile.VerbOf(d.Event)
+	return err
+}
+
+// factLine is a fact as the model is shown it.
+type factLine struct {
+	Fact int    `json:"fact"`
+	Text string `json:"text"`
+}
+
 // twoStep asks for the facts first, and then for what each does to the memories
 // that are near it. Where the paper overwrites and deletes, this supersedes: a
 // fact that contradicts a memory takes its place in the same write, and a fact
 // that no decision names is added. So a contradiction never leaves less than was
 // said (mem0 issue 4536), and a fact said again never removes itself (1674).
-func (b *Backend) twoStep(ctx context.Context, in *intake, usage *backends.Usage) (*plan, error) {
-	lang := b.language(in)
-	if n := len(in.said); n > maxMessages {
-		return nil, fmt.Errorf("mem0: %d messages: %w: at most %d a call; split them", n, backends.ErrInvalid, maxMessages)
-	}
-	var facts []operation
-	var bad []rejected
-	q := &modelask.Question{
-		System: b.system(in, lang, prompts(lang).additive, toolAdditive, prompts(lang).additiveAs),
-		User:   in.conversation(lang), Tool: toolAdditive, Complaint: prompts(lang).complaint,
-	}
-	err := b.model.Ask(ctx, q, usage, func(m *schema.Message) (err error) {
-		facts, bad, err = readOperations(m, limits{messages: len(in.said)})
+func (b *Backend) twoStep(ctx context.Context, c *reconcile.Call) error {
+	facts, err := c.Extract(ctx, b.factsQuestion(c))
+	if err != nil {
 		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	known, err := b.near(ctx, in, facts, usage)
+	facts = slices.DeleteFunc(facts, func(f reconcile.Operation) bool { return f.Verb != reconcile.Add })
+	known, err := b.near(ctx, c, facts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	pl := b.newPlan(known, bad, in)
-	if len(known) == 0 {
-		for i := range facts {
-			pl.decisions = append(pl.decisions, b.carryOut(in, &facts[i], nil))
+	var decided []decision
+	if len(known) > 0 {
+		if decided, err = b.decideFacts(ctx, c, facts, known); err != nil {
+			return err
 		}
-		return pl, nil
 	}
-	decided, err := b.decideFacts(ctx, in, lang, facts, known, usage)
-	if err != nil {
-		return nil, err
+	named := map[int]bool{}
+	for _, d := range decided {
+		named[*d.Fact] = true
+		carryOut(c, d, facts[*d.Fact], known)
 	}
-	pl.decisions = append(pl.decisions, b.settle(in, facts, known, decided)...)
-	return pl, nil
+	for i := range facts {
+		if !named[i] {
+			c.Decide(&facts[i], nil)
+		}
+	}
+	return nil
 }
 
 // near returns the memories near the facts, each once.
-func (b *Backend) near(ctx context.Context, in *intake, facts []operation, usage *backends.Usage) ([]*backends.Memory, error) {
+func (b *Backend) near(ctx context.Context, c *reconcile.Call, facts []reconcile.Operation) ([]*backends.Memory, error) {
 	var known []*backends.Memory
 	seen := map[string]bool{}
 	for i := range facts {
-		facts[i].verb, facts[i].index = verbAdd, -1
-		found, err := b.candidates(ctx, in, []string{facts[i].text}, perFact, usage)
+		found, err := c.Candidates(ctx, []string{facts[i].Text}, perFact)
 		if err != nil {
 			return nil, err
 		}
@@ -79,101 +97,40 @@ func (b *Backend) near(ctx context.Context, in *intake, facts []operation, usage
 	return known, nil
 }
 
-func (b *Backend) decideFacts(ctx context.Context, in *intake, lang Language, facts []operation, known []*backends.Memory, usage *backends.Usage) ([]operation, error) {
+// decideFacts asks what the facts do to what is known.
+func (b *Backend) decideFacts(ctx context.Context, c *reconcile.Call, facts []reconcile.Operation, known []*backends.Memory) ([]decision, error) {
 	lines := make([]factLine, len(facts))
 	for i := range facts {
-		lines[i] = factLine{Fact: i, Text: facts[i].text}
+		lines[i] = factLine{Fact: i, Text: facts[i].Text}
 	}
-	q := &modelask.Question{
-		System: b.system(in, lang, prompts(lang).decide, toolDecide, prompts(lang).decideAs),
-		User:   existing(known, lang) + section("new_facts", lines), Tool: toolDecide, Complaint: prompts(lang).complaint,
-	}
-	var decided []operation
-	err := b.model.Ask(ctx, q, usage, func(m *schema.Message) (err error) {
-		decided, _, err = readOperations(m, limits{existing: len(known), facts: len(facts)})
-		return err
+	answer, err := ask.For(ctx, c.Run, &ask.Question{
+		System: b.system(c, prompts(c.Language).decide), User: c.Existing(known) + reconcile.Section("new_facts", lines),
+		Tool: "decide_facts", Purpose: "Decide what each new fact does to the memory.", Language: c.Language,
+	}, func(a *decisions) error {
+		if a.Decisions == nil {
+			return errors.New("the JSON holds no list of entries")
+		}
+		return nil
 	})
-	return decided, err
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(answer.Value.Decisions, func(d decision) bool { return *d.Fact < 0 || *d.Fact >= len(facts) }), nil
 }
 
-// settle joins the facts with what was decided about them.
-func (b *Backend) settle(in *intake, facts []operation, known []*backends.Memory, decided []operation) []decision {
-	mentioned := make([]bool, len(facts))
-	for i := range decided {
-		d := &decided[i]
-		if d.fact < 0 {
-			d.fact = factOf(d, facts)
-		}
-		if d.fact >= 0 {
-			mentioned[d.fact] = true
-		}
+// carryOut carries out a decision about a fact. A deletion on account of a fact is a
+// replacement by that fact.
+func carryOut(c *reconcile.Call, d decision, fact reconcile.Operation, known []*backends.Memory) {
+	fact.Verb, _ = reconcile.VerbOf(d.Event)
+	if fact.Verb == reconcile.Supersede && d.Text != "" {
+		fact.Text = d.Text
 	}
-	var out []decision
-	for i := range decided {
-		d := &decided[i]
-		if d.fact < 0 && d.verb == verbAdd {
-			continue // a fact in other words: it is among those that no decision names
-		}
-		if d.fact < 0 && d.verb != verbNone {
-			if d.fact = soleUnmentioned(mentioned); d.fact >= 0 {
-				mentioned[d.fact] = true
-			}
-		}
-		out = append(out, b.settleOne(in, d, facts, known))
+	if fact.Verb == reconcile.Retract {
+		fact.Verb = reconcile.Supersede
 	}
-	for i := range facts {
-		if !mentioned[i] {
-			out = append(out, b.carryOut(in, &facts[i], nil))
-		}
+	var target *backends.Memory
+	if n := indexOf(d.Index); n >= 0 && n < len(known) {
+		target = known[n]
 	}
-	return out
-}
-
-// settleOne turns one decision of the model into one of ours. A deletion on
-// account of a fact is a replacement by that fact.
-func (b *Backend) settleOne(in *intake, d *operation, facts []operation, known []*backends.Memory) decision {
-	op := *d
-	if d.fact >= 0 {
-		op = facts[d.fact]
-		op.verb, op.index = d.verb, d.index
-		if d.verb == verbSupersede && d.text != "" {
-			op.text = d.text
-		}
-		if d.verb == verbRetract {
-			op.verb = verbSupersede
-		}
-	}
-	if op.index < 0 {
-		if op.verb == verbSupersede {
-			op.verb = verbAdd
-		}
-		return b.carryOut(in, &op, nil)
-	}
-	return b.carryOut(in, &op, known[op.index])
-}
-
-// factOf finds the fact that a decision is about by its text, for models that
-// repeat the text instead of the number.
-func factOf(d *operation, facts []operation) int {
-	for i := range facts {
-		if d.text != "" && normalize(d.text) == normalize(facts[i].text) {
-			return i
-		}
-	}
-	return -1
-}
-
-// soleUnmentioned returns the only fact that no decision names, or -1.
-func soleUnmentioned(mentioned []bool) int {
-	sole := -1
-	for i, m := range mentioned {
-		switch {
-		case m:
-		case sole >= 0:
-			return -1
-		default:
-			sole = i
-		}
-	}
-	return sole
+	c.Decide(&fact, target)
 }

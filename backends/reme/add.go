@@ -12,10 +12,10 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/reconcile"
 )
 
 // taskKey is put behind an idempotency key for what goes to the workspace.
@@ -62,11 +62,12 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 			return nil, err
 		}
 	}
-	var said *personal.Draft
+	var said *reconcile.Call
 	if at.personal != nil && !b.config.NoPersonal && speaks(r.Messages) {
-		if said, err = b.personal.Draft(ctx, b.personalRequest(at, r)); err != nil {
+		if said, err = b.personal.draft(ctx, b.personalRequest(at, r)); err != nil {
 			return nil, err
 		}
+		defer said.Release()
 	}
 	if lessons != nil {
 		resp, err := b.task.Store(ctx, lessons)
@@ -77,7 +78,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		addUsage(&out.Usage, resp.Report.Usage)
 	}
 	if said != nil {
-		resp, err := b.personal.Store(ctx, said)
+		resp, err := said.Store(ctx)
 		if err != nil && lessons != nil {
 			// Whoever repeats the call must know that some of it may be stored: parts of it,
 			// under other keys, would teach the workspace the same once more.
@@ -89,7 +90,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		out.Items = append(out.Items, resp.Items...)
 		out.Checkpointed = resp.Checkpointed
 		out.Replayed = resp.Replayed && (lessons == nil || out.Replayed) // nothing was done
-		addUsage(&out.Usage, resp.Report.Usage)
+		addUsage(&out.Usage, resp.Usage)
 	}
 	return out, nil
 }
@@ -120,11 +121,9 @@ func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddReque
 	return out, nil
 }
 
-func (b *Backend) personalRequest(at *places, r *backends.AddRequest) *personal.SummaryRequest {
-	out := &personal.SummaryRequest{
-		Scope: at.scope, Target: at.target, Messages: r.Messages, Context: r.Context, Metadata: r.Metadata, Expires: r.Expires,
-		Instructions: r.Instructions, Author: r.Author, IdempotencyKey: r.IdempotencyKey, Checkpoint: r.Checkpoint,
-	}
+func (b *Backend) personalRequest(at *places, r *backends.AddRequest) *PersonalSummaryRequest {
+	out := &PersonalSummaryRequest{AddRequest: *r, Target: at.target}
+	out.Scope = at.scope
 	if b.config.Personal.InWorkspace { // where a session of that name is none of the user's log
 		out.Checkpoint = nil
 	}
@@ -136,11 +135,13 @@ func (b *Backend) addVerbatim(ctx context.Context, at *places, r *backends.AddRe
 	if at.personal == nil {
 		return nil, fmt.Errorf("reme: %w: what was said belongs to a user or an agent: name one, or ask for kind task to share it in the workspace", backends.ErrNoScope)
 	}
-	resp, err := b.personal.Verbatim(ctx, b.personalRequest(at, r))
+	request := b.personalRequest(at, r)
+	request.Verbatim = true
+	resp, err := b.personal.Summarize(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	return &backends.AddResponse{Items: resp.Items, Usage: resp.Report.Usage, Checkpointed: resp.Checkpointed, Replayed: resp.Replayed}, nil
+	return &resp.AddResponse, nil
 }
 
 // addTask shares experience that is written down already: each message is one.

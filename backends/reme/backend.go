@@ -14,10 +14,10 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/library"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -33,9 +33,10 @@ type Backend struct {
 	ranker *recall.Ranker
 	keeper *keeper.Keeper
 	models *flow.Models
+	model  *ask.Model // nil without a model
 
 	task     *task.Memory
-	personal *personal.Flows
+	personal *Personal
 	tools    *toolmem.Memory
 	recorder *toolmem.Recorder
 	library  *library.Library
@@ -74,7 +75,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 func (b *Backend) Task() *task.Memory { return b.task }
 
 // Personal returns personal memory: what is known about a user.
-func (b *Backend) Personal() *personal.Flows { return b.personal }
+func (b *Backend) Personal() *Personal { return b.personal }
 
 // Tools returns tool memory: how tools behave, in a workspace.
 func (b *Backend) Tools() *toolmem.Memory { return b.tools }

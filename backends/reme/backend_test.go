@@ -15,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
@@ -34,7 +33,7 @@ func TestR1EveryKindIsWrittenAndRead(t *testing.T) {
 
 	_, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
 	require.NoError(t, err)
-	_, err = b.Personal().Summarize(ctx, &personal.SummaryRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))})
+	_, err = b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
 	require.NoError(t, err)
 	_, err = b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{Tool: "search", Input: "tea", Output: "ten shops"}}})
 	require.NoError(t, err)
@@ -51,7 +50,7 @@ func TestR22WorkspacesAndUsersNeverMeet(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
 	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
 	require.NoError(t, err)
-	_, err = b.Personal().Summarize(t.Context(), &personal.SummaryRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))})
+	_, err = b.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
 	require.NoError(t, err)
 	all, err := b.List(t.Context(), &backends.ListRequest{Scope: ann})
 	require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/library"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
@@ -132,7 +131,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 		assert.Equal(t, backends.OutcomeAdded, item.Outcome, item.Memory.Text)
 	}
 	require.Len(t, resp.Items, 3)
-	require.NoError(t, only(b.Personal().Verbatim(ctx, &personal.SummaryRequest{Scope: ann, Messages: said("ann drinks tea")})))
+	require.NoError(t, only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("ann drinks tea")}})))
 	require.NoError(t, only(b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: calls(4, "c")})))
 	require.NoError(t, only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
 	require.NoError(t, only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MaxUtility: 1}})))
@@ -253,7 +252,7 @@ func reembed(t *testing.T, b *reme.Backend) {
 func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 	db := open(t)
 	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "old" })
-	require.NoError(t, only(old.Personal().Verbatim(t.Context(), &personal.SummaryRequest{Scope: ann, Messages: said("我住在杭州")})))
+	require.NoError(t, only(old.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("我住在杭州")}})))
 	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 9}, "new" })
 	r := &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k"}
 	_, err := b.Add(t.Context(), r)

@@ -17,11 +17,11 @@ import (
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/library"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -53,7 +53,7 @@ type Config struct {
 
 	Extract  extract.Config         // Optional. How trajectories are learnt from.
 	Task     task.Config            // Optional.
-	Personal personal.Config        // Optional.
+	Personal PersonalConfig         // Optional.
 	Tools    toolmem.Config         // Optional.
 	Recorder toolmem.RecorderConfig // Optional. How calls of tools are recorded beside an agent's work.
 	Library  library.Config         // Optional.
@@ -120,7 +120,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	}
 	b.models, err = flow.New(&flow.Config{
 		Name: "reme", Model: c.Model, Limits: c.Limits, Counter: c.Counter,
-		Tools: slices.Concat(extract.AnswerTools(), task.AnswerTools(), personal.AnswerTools(), toolmem.AnswerTools()),
+		Tools: slices.Concat(extract.AnswerTools(), task.AnswerTools(), toolmem.AnswerTools()),
 	})
 	if err != nil {
 		return nil, err
@@ -153,10 +153,17 @@ func (c *Config) buildTask(b *Backend, embeds bool) error {
 }
 
 func (c *Config) buildOthers(b *Backend) error {
-	pc := c.Personal
-	pc.Keeper, pc.Models, pc.Language, pc.Clock = b.keeper, b.models, language(pc.Language, c.Language), c.Clock
 	var err error
-	if b.personal, err = personal.New(&pc); err != nil {
+	if c.Model != nil {
+		limits := b.models.Limits()
+		b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: limits.Timeout, Concurrency: limits.Concurrency})
+		if err != nil {
+			return err
+		}
+	}
+	pc := c.Personal
+	pc.Language = backends.Language(language(flow.Language(pc.Language), c.Language))
+	if b.personal, err = newPersonal(pc, b.keeper, b.model, b.models); err != nil {
 		return err
 	}
 	lc := c.Library

@@ -6,6 +6,7 @@ package reme
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/settings"
@@ -23,9 +24,25 @@ func (c *Config) Configure(s *settings.Settings) error {
 		return fmt.Errorf("reme: %w", err)
 	}
 	c.Language, c.Limits = s.Language, s.Limits
-	err := errors.Join(s.FillExtract(&c.Extract), s.FillTask(&c.Task), s.FillPersonal(&c.Personal), s.FillTools(&c.Tools))
+	c.configurePersonal(s)
+	err := errors.Join(s.FillExtract(&c.Extract), s.FillTask(&c.Task), s.FillTools(&c.Tools))
 	if err != nil {
 		return fmt.Errorf("reme: %w", err)
 	}
 	return nil
+}
+
+// configurePersonal does so for personal memory. Weights are put over those that the
+// configuration has, else over [DefaultTypeWeights].
+func (c *Config) configurePersonal(s *settings.Settings) {
+	p, to := &s.Personal, &c.Personal
+	to.MinScore, to.MaxKnown, to.TimeWeight, to.InWorkspace, to.Language = p.MinScore, p.MaxKnown, p.TimeWeight, p.InWorkspace, backends.Language(s.Language)
+	if to.TypeWeights == nil {
+		to.TypeWeights = DefaultTypeWeights()
+	}
+	to.TypeWeights = maps.Clone(to.TypeWeights)
+	maps.Copy(to.TypeWeights, p.TypeWeights)
+	if prompt, ok := s.Prompts["personal"]["summarize"]; ok {
+		to.Prompt = prompt
+	}
 }

@@ -19,7 +19,7 @@
 //	scope := backends.Scope{Workspace: "support", UserID: "ann"}
 //	backend.Task().Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: attempts})
 //	backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: "refund an order"})
-//	backend.Personal().Retrieve(ctx, &personal.RetrieveRequest{Scope: scope, Query: "where does she live"})
+//	backend.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: scope, Query: "where does she live"}})
 //	backend.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
 //	backend.Library().Load(ctx, &library.LoadRequest{Scope: scope}, file) // JSONL of ReMe
 //

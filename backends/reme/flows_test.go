@@ -15,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/library"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
@@ -72,12 +71,12 @@ func TestR25EveryFlowInTheProcess(t *testing.T) {
 			assert.Empty(t, find(t, b, ann, "refunding"))
 		}},
 		{"summary_personal_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			got, err := b.Personal().Summarize(ctx, &personal.SummaryRequest{Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))})
+			got, err := b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
 			require.NoError(t, err)
 			assert.Len(t, got.Items, 1)
 		}},
 		{"retrieve_personal_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			got, err := b.Personal().Retrieve(ctx, &personal.RetrieveRequest{Query: "Hangzhou"})
+			got, err := b.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Query: "Hangzhou"}})
 			require.NoError(t, err)
 			assert.Contains(t, got.Answer, "ann lives in Hangzhou")
 		}},

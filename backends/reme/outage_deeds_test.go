@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/library"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
@@ -102,10 +101,10 @@ func deeds() map[string]deed {
 				}}))
 		}},
 		"Personal.Summarize": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Personal().Summarize(ctx, &personal.SummaryRequest{Scope: ann, Messages: said("FACT ann lives in Hangzhou")}))
+			return only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: said("FACT ann lives in Hangzhou")}}))
 		}},
 		"Personal.Verbatim": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Personal().Verbatim(ctx, &personal.SummaryRequest{Scope: ann, Messages: said("我住在杭州")}))
+			return only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("我住在杭州")}}))
 		}},
 		"Tools.Record": {bears: true, call: func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: calls(3, "new")}))
@@ -161,7 +160,7 @@ func lived(t *testing.T, db store.Store) {
 	learnt, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
 	require.NoError(t, err)
 	require.NoError(t, only(b.Task().Record(ctx, &task.RecordRequest{Scope: ann, IDs: []string{learnt.Memories[0].ID}})))
-	require.NoError(t, only(b.Personal().Summarize(ctx, &personal.SummaryRequest{Scope: ann, Messages: said("FACT ann drinks tea")})))
+	require.NoError(t, only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: said("FACT ann drinks tea")}})))
 	require.NoError(t, only(b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: calls(2, "old")})))
 	logged(t, db, turn("logged", schema.UserMessage("Sell order 9"), schema.AssistantMessage("LESSON selling an order | ask for the colour", nil)))
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/internal/testkit"
@@ -48,6 +47,6 @@ func TestPanicsInGoroutinesAreErrors(t *testing.T) {
 	require.ErrorContains(t, only(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "refunding tea"})), "wild")
 	require.ErrorContains(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("selling tea", "weigh it", 1)}})), "wild")
 	embedder.loose.Store(false)
-	require.NoError(t, only(b.Personal().Retrieve(ctx, &personal.RetrieveRequest{Scope: ann, Query: "tea"})))
+	require.NoError(t, only(b.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: ann, Query: "tea"}})))
 	assert.Len(t, find(t, b, ann, "refunding tea"), 2, "and all goes on")
 }

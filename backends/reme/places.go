@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/personal"
 )
 
 // places are the partitions that a scope names: the one of who speaks and the
@@ -40,7 +39,7 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) (*places, error)
 		return nil, fmt.Errorf("reme: %w", err)
 	}
 	if b.config.Personal.InWorkspace {
-		out.personal, out.target = out.workspace, cmp.Or(s.UserID, personal.DefaultTarget)
+		out.personal, out.target = out.workspace, cmp.Or(s.UserID, DefaultTarget)
 	}
 	if out.personal == nil && out.workspace == nil {
 		return nil, fmt.Errorf("reme: %w: name a user or an agent for personal memory, a workspace for task and tool memory", backends.ErrNoScope)

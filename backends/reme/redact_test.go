@@ -21,7 +21,6 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/library"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
@@ -143,7 +142,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 			return only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Messages: []*schema.Message{schema.UserMessage("refunding " + secret)}}))
 		},
 		"Personal.Retrieve": func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Personal().Retrieve(ctx, &personal.RetrieveRequest{Scope: ann, Query: "who is " + secret, UseModel: true}))
+			return only(b.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: ann, Query: "who is " + secret}}))
 		},
 		"Tools": func(ctx context.Context, b *reme.Backend) error {
 			err := b.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: ann, Calls: []backends.ToolCall{

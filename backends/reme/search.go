@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -103,14 +102,11 @@ func asksFor(kinds []backends.Kind, some ...backends.Kind) bool {
 }
 
 func (b *Backend) searchPersonal(ctx context.Context, target string, q *backends.SearchRequest) (backends.SearchResponse, error) {
-	resp, err := b.personal.Retrieve(ctx, &personal.RetrieveRequest{
-		Scope: q.Scope, Target: target, Query: q.Query, TopK: q.TopK, Threshold: q.Threshold, Filter: q.Filter,
-		AsOf: q.AsOf, IncludeSuperseded: q.IncludeSuperseded, IncludeExpired: q.IncludeExpired, WithSources: q.WithSources,
-	})
+	resp, err := b.personal.Retrieve(ctx, &PersonalRetrieveRequest{SearchRequest: *q, Target: target})
 	if err != nil {
 		return backends.SearchResponse{}, err
 	}
-	return backends.SearchResponse{Hits: resp.Hits, Degraded: resp.Degraded}, nil
+	return resp.SearchResponse, nil
 }
 
 func (b *Backend) searchExperience(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (backends.SearchResponse, error) {

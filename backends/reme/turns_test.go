@@ -206,7 +206,7 @@ func TestAnAgentMayLearnFromItsWorkAlone(t *testing.T) {
 	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed": true}`)})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]backends.Outcome{"check the payment first": backends.OutcomeAdded}, outcomes(resp.Items))
-	assert.Zero(t, learner.Asked("personal_scores"))
+	assert.Zero(t, learner.Asked("personal_statements"))
 	resp, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Verbatim: true, Messages: turn("t2", schema.UserMessage("ann sells tea"))})
 	require.NoError(t, err)
 	assert.Len(t, resp.Items, 1, "what is asked for")

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Audit tells how good the memories in a file are: for each user and agent how
+// Audit reports how good the memories in a file are: for each user and agent how
 // many hold, what became of the others, and which are duplicates, junk, without a
 // source, or stale. It changes nothing.
 //
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	if *asJSON {
 		report = asLine
 	}
-	if err := audit(ctx, *db, *namespace, *stale, func(p backends.Partition, a *mem0.Audit) error { return report(out, p, a) }); err != nil {
+	if err := audit(ctx, *db, *namespace, *stale, func(p backends.Partition, a *Audit) error { return report(out, p, a) }); err != nil {
 		fmt.Fprintln(errs, "audit:", err)
 		return 1
 	}
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 // audit calls report for every user and agent of the namespace.
-func audit(ctx context.Context, path, namespace string, stale time.Duration, report func(backends.Partition, *mem0.Audit) error) error {
+func audit(ctx context.Context, path, namespace string, stale time.Duration, report func(backends.Partition, *Audit) error) error {
 	db, err := sqlitestore.Open(ctx, path, nil)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func audit(ctx context.Context, path, namespace string, stale time.Duration, rep
 			default:
 				continue // experience that is shared is no matter of mem0
 			}
-			a, err := backend.Audit(ctx, scope, stale)
+			a, err := look(ctx, backend, scope, backends.SystemClock(), stale)
 			if err != nil {
 				return err
 			}
@@ -95,14 +95,14 @@ func audit(ctx context.Context, path, namespace string, stale time.Duration, rep
 	}
 }
 
-func asLine(out io.Writer, p backends.Partition, a *mem0.Audit) error {
+func asLine(out io.Writer, p backends.Partition, a *Audit) error {
 	return json.NewEncoder(out).Encode(struct {
 		Partition backends.Partition `json:"partition"`
-		*mem0.Audit
+		*Audit
 	}{p, a})
 }
 
-func text(out io.Writer, p backends.Partition, a *mem0.Audit) error {
+func text(out io.Writer, p backends.Partition, a *Audit) error {
 	_, err := fmt.Fprintf(out, "%s: %d memories; %d facts and %d turns hold; %d superseded, %d retracted, %d expired\n",
 		p, a.Memories, a.Active[string(backends.KindFact)], a.Active[string(backends.KindEpisode)], a.Superseded, a.Retracted, a.Expired)
 	for _, f := range a.Findings {

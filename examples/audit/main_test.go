@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
@@ -26,7 +28,7 @@ func file(t *testing.T) string {
 	backend, err := mem0.New(ctx, &mem0.Config{Store: db})
 	require.NoError(t, err)
 	for scope, said := range map[backends.Scope][]string{
-		{UserID: "ann"}:  {"I like tea", "I LIKE TEA!", "我住在杭州"},
+		{UserID: "ann"}:  {"I like tea", "I like: TEA!", "我住在杭州"},
 		{AgentID: "bot"}: {"..."},
 	} {
 		var messages []backends.Message
@@ -51,7 +53,7 @@ func TestAuditOfAFile(t *testing.T) {
 	path := file(t)
 	out, _ := call(t, 0, "-db", path)
 	require.Contains(t, out, "default/user/ann: 3 memories; 0 facts and 3 turns hold")
-	require.Regexp(t, `duplicate \[[0-9a-f-]+\] "I LIKE TEA!"`, out)
+	require.Regexp(t, `duplicate \[[0-9a-f-]+\] "I like: TEA!"`, out)
 	require.Contains(t, out, "default/agent/bot: 1 memories")
 	require.Regexp(t, `junk +\[[0-9a-f-]+\] "\.\.\."`, out)
 
@@ -60,7 +62,7 @@ func TestAuditOfAFile(t *testing.T) {
 	for d.More() {
 		var line struct {
 			Partition backends.Partition
-			mem0.Audit
+			Audit
 		}
 		require.NoError(t, d.Decode(&line))
 		require.Len(t, line.Findings, 1)
@@ -77,4 +79,54 @@ func TestAuditRefusesWhatItCannotRead(t *testing.T) {
 	_, errs = call(t, 1, "-db", file(t), "-namespace", "*")
 	require.Contains(t, errs, "audit:")
 	call(t, 2, "-nonsense")
+}
+
+func TestFindingsAndTheirRates(t *testing.T) {
+	ctx, now := context.Background(), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	db, err := sqlitestore.Open(ctx, ":memory:", nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	b, err := mem0.New(ctx, &mem0.Config{Store: db, Clock: func() time.Time { return now }})
+	require.NoError(t, err)
+	ann := backends.Scope{UserID: "ann"}
+	p, err := ann.Speaker()
+	require.NoError(t, err)
+	taught := backends.Origin{MessageIDs: []string{"m1"}, Author: "model"}
+	put := func(id, text string, kind backends.Kind, o backends.Origin, at time.Time) store.Mutation {
+		return store.Put(&store.Record{Memory: backends.Memory{ID: id, Kind: kind, Text: text, Origin: o, Created: at, Updated: at}})
+	}
+	expired := put("over", "had a cold", backends.KindFact, taught, now)
+	expired.Record.Expires = now.Add(-time.Hour)
+	_, err = db.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{
+		put("1", "Likes green tea.", backends.KindFact, taught, now),
+		put("2", "likes Green Tea", backends.KindFact, taught, now.Add(time.Second)),
+		put("3", "likes green tea", backends.KindEpisode, taught, now), // a turn does not repeat a fact
+		put("4", "…!", backends.KindEpisode, taught, now),
+		put("5", "For context: [planner] said: step one.", backends.KindEpisode, taught, now),
+		put("6", "lives in Rome", backends.KindFact, backends.Origin{}, now),
+		put("7", "works in Oslo", backends.KindFact, taught, now.AddDate(0, 0, -100)),
+		put("8", "住在北京", backends.KindFact, taught, now),
+		expired,
+		put("9", "wrong", backends.KindFact, taught, now), store.Retract("9", now),
+	}})
+	require.NoError(t, err)
+	_, err = db.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Supersede("8", put("10", "住在上海", backends.KindFact, taught, now).Record)}})
+	require.NoError(t, err)
+
+	a, err := look(ctx, b, ann, now, 90*24*time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, 11, a.Memories)
+	require.Equal(t, map[string]int{"fact": 5, "episode": 3}, a.Active)
+	require.Equal(t, []int{1, 1, 1}, []int{a.Superseded, a.Retracted, a.Expired})
+	require.ElementsMatch(t, []Finding{
+		{Defect: duplicate, ID: "2", Text: "likes Green Tea", Of: "1"}, {Defect: junk, ID: "4", Text: "…!"},
+		{Defect: junk, ID: "5", Text: "For context: [planner] said: step one."}, {Defect: unsourced, ID: "6", Text: "lives in Rome"},
+		{Defect: stale, ID: "7", Text: "works in Oslo"},
+	}, a.Findings)
+	require.Equal(t, map[string]float64{duplicate: 1. / 8, junk: 2. / 8, unsourced: 1. / 8, stale: 1. / 8}, a.Rates)
+	a, err = look(ctx, b, ann, now, 0)
+	require.NoError(t, err)
+	require.NotContains(t, a.Rates, stale)
+	_, err = look(ctx, b, backends.Scope{}, now, 0)
+	require.ErrorIs(t, err, backends.ErrNoScope)
 }

@@ -83,7 +83,9 @@ type Question struct {
 
 // For asks for a T, a struct of fields that JSON can hold. The schema of the tool
 // follows from its tags (json, jsonschema, jsonschema_description); `alias:"a,b"` names
-// other keys that models use for a field. check may refuse the answer, with an error
+// other keys that models use for a field, and a text that stands where an object should is
+// taken for its field with the tag `bare:"true"`. A list that the answer has is not nil, even
+// if it is empty. check may refuse the answer, with an error
 // that tells the model what was wrong; nil accepts any.
 //
 // Of a list, the entries that cannot be decoded are left out, and reported by

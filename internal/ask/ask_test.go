@@ -79,7 +79,7 @@ func TestAnswersAreDecodedAsModelsMeanThem(t *testing.T) {
 		"numbers in quotes": {testkit.Text(`{"operations":[{"op":"add","text":"t","index":"[3]","messages":"2","tags":"a, b；c","confidence":"0.5","valid":"True"}]}`),
 			[]operation{{Op: "add", Text: "t", Index: one(3), Messages: []int{2}, Tags: []string{"a", "b", "c"}, Sure: 0.5, Valid: true}}},
 		"more than was asked for": {testkit.Text(`{"operations":[{"op":"add","text":"t","why":{"n":1}}]}`), []operation{{Op: "add", Text: "t", Rest: map[string]any{"why": map[string]any{"n": 1.0}}}}},
-		"nothing":                 {testkit.Text(`{"operations":[]}`), nil},
+		"nothing":                 {testkit.Text(`{"operations":[]}`), []operation{}},
 		"null":                    {testkit.Text(`{"operations":null}`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +90,19 @@ func TestAnswersAreDecodedAsModelsMeanThem(t *testing.T) {
 			assert.Equal(t, 1, usage.ModelCalls)
 		})
 	}
+}
+
+func TestABareTextStandsForAnEntry(t *testing.T) {
+	type facts struct {
+		Facts []struct {
+			Text string `json:"text" bare:"true"`
+		} `json:"facts"`
+	}
+	a, err := ask.For[facts](t.Context(), begin(t, testkit.New(testkit.Text(`{"facts":["likes tea",{"text":"has a cat"}]}`)), ask.Limits{}), question, nil)
+	require.NoError(t, err)
+	require.Len(t, a.Value.Facts, 2)
+	assert.Equal(t, "likes tea", a.Value.Facts[0].Text)
+	assert.Empty(t, a.Bad)
 }
 
 func TestSeveralCallsAreOneAnswer(t *testing.T) {

@@ -110,6 +110,9 @@ func (d *decoder) decode(v any, to reflect.Value) error {
 func (d *decoder) object(v any, to reflect.Value) error {
 	if s, ok := v.(string); ok {
 		nested, err := readJSON(s)
+		if bare := bareField(to); err != nil && bare.IsValid() {
+			return scalar(s, bare)
+		}
 		if err != nil {
 			return errors.New("is a text, and should be an object")
 		}
@@ -165,14 +168,18 @@ func (d *decoder) list(v any, to reflect.Value) error {
 	if !ok {
 		list = []any{v}
 	}
+	if to.IsNil() { // an empty list is an answer, no list is none
+		to.Set(reflect.MakeSlice(to.Type(), 0, len(list)))
+	}
 	for _, e := range list {
 		entry := reflect.New(to.Type().Elem()).Elem()
+		bad := len(d.bad)
 		err := d.decode(e, entry)
 		if c, ok := entry.Addr().Interface().(interface{ Check() error }); ok && err == nil {
 			err = c.Check()
 		}
 		if err != nil {
-			d.bad = append(d.bad, Bad{Raw: compact(e), Err: err})
+			d.bad = append(d.bad[:bad], Bad{Raw: compact(e), Err: err})
 			continue
 		}
 		if entry.Kind() == reflect.Struct {
@@ -241,6 +248,17 @@ func numberOf(v any) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(s, 64)
 	return n, err == nil && n > -1<<53 && n < 1<<53
+}
+
+// bareField returns the field with the tag bare, for which a text may stand instead of an
+// object.
+func bareField(to reflect.Value) reflect.Value {
+	for i := range to.NumField() {
+		if to.Type().Field(i).Tag.Get("bare") != "" {
+			return to.Field(i)
+		}
+	}
+	return reflect.Value{}
 }
 
 // onlyList returns the field of a struct that is its only list.

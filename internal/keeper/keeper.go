@@ -4,6 +4,7 @@
 package keeper
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -75,11 +76,38 @@ func (k *Keeper) Store() store.Store { return k.store }
 // Ranker returns what finds them.
 func (k *Keeper) Ranker() *recall.Ranker { return k.ranker }
 
+// Embeds reports whether memories have vectors.
+func (k *Keeper) Embeds() bool { return k.embeds }
+
 // Now returns the time of the configured clock.
 func (k *Keeper) Now() time.Time { return k.clock() }
 
 // Redact returns a text as it may be stored, by Config.Redact.
 func (k *Keeper) Redact(s string) string { return k.redact(s) }
+
+// Resolve returns the scope of a call and the partition that of names in it, such as
+// [backends.Scope.Speaker]. A zero scope is that of the context. Errors: ErrNoScope, and
+// ErrInvalid for a part that is not legal.
+func (k *Keeper) Resolve(ctx context.Context, s backends.Scope, of func(backends.Scope) (backends.Partition, error)) (backends.Scope, backends.Partition, error) {
+	if s.IsZero() {
+		s, _ = backends.ScopeFrom(ctx)
+	}
+	s, err := s.Normalize()
+	if err != nil {
+		return s, backends.Partition{}, k.errorf("%w", err)
+	}
+	p, err := of(s)
+	if err != nil {
+		return s, p, k.errorf("%w", err)
+	}
+	s.Namespace = p.Namespace
+	return s, p, nil
+}
+
+// Workspace returns the workspace that a scope names, for [Keeper.Resolve].
+func Workspace(s backends.Scope) (backends.Partition, error) {
+	return s.Partition(backends.PartitionWorkspace)
+}
 
 // Stamps returns the first of n instants a microsecond apart, later than any given
 // out before: the Created of n memories of one batch. So the order of storing

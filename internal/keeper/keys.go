@@ -29,8 +29,12 @@ func ChainKeys(m *backends.Memory) []string {
 
 // TextKey returns the key of the same words: memories of one kind whose WhenToUse
 // and Text differ in nothing but width, case, spaces between words and the sentence's
-// final mark have the same. Numbers always count, and so does a question mark.
+// final mark have the same. Numbers always count, and so does a question mark. The
+// keywords by which a personal memory is found do not.
 func TextKey(kind backends.Kind, whenToUse, content string) string {
+	if kind == backends.KindPersonal {
+		whenToUse = ""
+	}
 	return Key("text", string(kind), text.Fold(whenToUse), text.Fold(content))
 }
 

@@ -126,27 +126,17 @@ var answers = map[string]func(material string) object{
 		}
 		return object{"decisions": out}
 	},
-	"personal_scores": func(s string) object {
-		var out []object
-		for _, l := range numbered(s) {
-			if l.N != nil {
-				out = append(out, object{"n": *l.N, "score": 3})
-			}
-		}
-		return object{"scores": out}
-	},
-	"personal_observations": func(s string) object {
+	"personal_statements": func(s string) object {
 		out := []object{}
 		for _, l := range numbered(s) {
 			if m := factMark.FindStringSubmatch(l.Text); l.N != nil && m != nil {
-				out = append(out, object{"n": *l.N, "text": m[1], "keywords": strings.Join(strings.Fields(m[1]), ", ")})
+				out = append(out, object{"op": "add", "text": m[1], "keywords": strings.Join(strings.Fields(m[1]), ", "), "score": 3, "messages": []int{*l.N}})
 			}
 		}
-		return object{"observations": out}
+		return object{"statements": out}
 	},
-	"personal_relations": func(string) object { return object{"relations": []object{}} },
-	"tool_guideline":     func(string) object { return object{"guideline": "Use it with care."} },
-	"tool_judge":         func(string) object { return object{"verdicts": []object{}} },
+	"tool_guideline": func(string) object { return object{"guideline": "Use it with care."} },
+	"tool_judge":     func(string) object { return object{"verdicts": []object{}} },
 }
 
 func lessons(material, field string) []object {

@@ -4,10 +4,7 @@
 package settings
 
 import (
-	"maps"
-
 	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/reme/trajectory"
@@ -30,19 +27,6 @@ func (s *Settings) FillExtract(c *extract.Config) error {
 func (s *Settings) FillTask(c *task.Config) error {
 	c.Duplicate, c.DuplicateWords, c.Language = s.Task.Duplicate, s.Task.DuplicateWords, s.Language
 	return fillPrompts(s, "task", &c.Prompts)
-}
-
-// FillPersonal does so with that of package personal. Weights are put over those that
-// the configuration has, else over [personal.DefaultTypeWeights].
-func (s *Settings) FillPersonal(c *personal.Config) error {
-	p := &s.Personal
-	c.MinScore, c.MaxKnown, c.TimeWeight, c.InWorkspace, c.Language = p.MinScore, p.MaxKnown, p.TimeWeight, p.InWorkspace, s.Language
-	if c.TypeWeights == nil {
-		c.TypeWeights = personal.DefaultTypeWeights()
-	}
-	c.TypeWeights = maps.Clone(c.TypeWeights)
-	maps.Copy(c.TypeWeights, p.TypeWeights)
-	return fillPrompts(s, "personal", &c.Prompts)
 }
 
 // FillTools does so with that of package toolmem.

@@ -13,7 +13,6 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
@@ -67,18 +66,18 @@ func TestR27DefaultsAreThoseOfThePackages(t *testing.T) {
 
 func TestR27PersonalSettingsReachThePackage(t *testing.T) {
 	s, err := settings.Load(nil, "personal.min_score=3", "personal.max_known=9", "personal.time_weight=4", "personal.in_workspace=true",
-		"personal.type_weights.insight=7", "personal.type_weights.mine=8", "prompts.personal.filter=a")
+		"personal.type_weights.insight=7", "personal.type_weights.mine=8", "prompts.personal.summarize=a")
 	require.NoError(t, err)
-	var c personal.Config
-	require.NoError(t, s.FillPersonal(&c))
-	want := personal.DefaultTypeWeights()
+	var c reme.Config
+	require.NoError(t, c.Configure(s))
+	want := reme.DefaultTypeWeights()
 	want["insight"], want["mine"] = 7, 8
-	require.Equal(t, personal.Config{MinScore: 3, MaxKnown: 9, TimeWeight: 4, InWorkspace: true, TypeWeights: want, Prompts: &personal.Prompts{Filter: "a"}}, c)
+	require.Equal(t, reme.PersonalConfig{MinScore: 3, MaxKnown: 9, TimeWeight: 4, InWorkspace: true, TypeWeights: want, Prompt: "a"}, c.Personal)
 
 	own := map[string]float64{"own": 1}
-	c = personal.Config{TypeWeights: own}
-	require.NoError(t, s.FillPersonal(&c))
-	require.Equal(t, map[string]float64{"own": 1, "insight": 7, "mine": 8}, c.TypeWeights)
+	c.Personal = reme.PersonalConfig{TypeWeights: own}
+	require.NoError(t, c.Configure(s))
+	require.Equal(t, map[string]float64{"own": 1, "insight": 7, "mine": 8}, c.Personal.TypeWeights)
 	require.Len(t, own, 1, "what was configured is not changed")
 }
 

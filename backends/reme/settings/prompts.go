@@ -13,7 +13,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/personal"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 )
@@ -29,7 +28,7 @@ var groups = []string{"extract", "task", "personal", "tool"}
 var steps = map[string][]string{
 	"extract":  stepsOf[extract.Prompts](),
 	"task":     stepsOf[task.Prompts](),
-	"personal": stepsOf[personal.Prompts](),
+	"personal": {"summarize"},
 	"tool":     stepsOf[toolmem.Prompts](),
 }
 

@@ -68,7 +68,7 @@ func TestR27ValuesOfOverridesHaveTheTypeOfTheirKey(t *testing.T) {
 	s := settings.Default()
 	require.NoError(t, s.Override(nil,
 		"task.similar=true", "task.similar_above=0.25", "tool.keep=36h", "limits.timeout=5",
-		"prompts.task.rewrite=5", `prompts.task.rerank="a\nb"`, "prompts.tool.judge=[1]", "prompts.personal.filter=a=b",
+		"prompts.task.rewrite=5", `prompts.task.rerank="a\nb"`, "prompts.tool.judge=[1]", "prompts.personal.summarize=a=b",
 		"task.top_k=1e1", "personal.in_workspace=True", "task.rerank=None", "personal.type_weights.a.b=2"))
 	require.True(t, s.Task.Similar && s.Personal.InWorkspace && !s.Task.Rerank)
 	require.Equal(t, 0.25, s.Task.SimilarAbove)
@@ -76,7 +76,7 @@ func TestR27ValuesOfOverridesHaveTheTypeOfTheirKey(t *testing.T) {
 	require.Equal(t, 5*time.Second, s.Limits.Timeout)
 	require.Equal(t, 10, s.Task.TopK)
 	require.Equal(t, map[string]float64{"a.b": 2}, s.Personal.TypeWeights)
-	require.Equal(t, settings.Prompts{"task": {"rewrite": "5", "rerank": "a\nb"}, "tool": {"judge": "[1]"}, "personal": {"filter": "a=b"}}, s.Prompts)
+	require.Equal(t, settings.Prompts{"task": {"rewrite": "5", "rerank": "a\nb"}, "tool": {"judge": "[1]"}, "personal": {"summarize": "a=b"}}, s.Prompts)
 }
 
 func TestR27UnknownKeysNameTheNearest(t *testing.T) {

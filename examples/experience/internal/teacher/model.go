@@ -27,7 +27,7 @@ var answers = map[string]func(prompt string) (any, error){
 	"task_duplicates":     decisions,
 	"tool_guideline":      guidelines,
 	"tool_judge":          callVerdicts,
-	"personal_scores":     scores,
+	"personal_statements": nothingPersonal,
 }
 
 // Generate implements model.BaseChatModel. A question that it has no answer to is

@@ -197,9 +197,9 @@ func TestACallServesIfItDidNotFail(t *testing.T) {
 }
 
 func TestATaskSaysNothingAboutAPerson(t *testing.T) {
-	var out struct{ Scores []struct{ N, Score int } }
-	ask(t, "personal_scores", "<conversation>\n{\"role\":\"assistant\",\"text\":\"x\"}\n{\"n\":7,\"text\":\"You are in a cellar.\"}\n</conversation>", &out)
-	assert.Equal(t, []struct{ N, Score int }{{7, 0}}, out.Scores)
+	var out struct{ Statements []any }
+	ask(t, "personal_statements", "<new_messages>\n{\"n\":7,\"text\":\"You are in a cellar.\"}\n</new_messages>", &out)
+	assert.Empty(t, out.Statements)
 }
 
 func TestWhatItCannotAnswerIsAnError(t *testing.T) {
@@ -211,7 +211,7 @@ func TestWhatItCannotAnswerIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	_, err = plain.Stream(t.Context(), []*schema.Message{schema.UserMessage("hello")})
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	for _, tool := range []string{"extract_experiences", "extract_verdicts", "task_duplicates", "tool_guideline", "tool_judge", "personal_scores"} {
+	for _, tool := range []string{"extract_experiences", "extract_verdicts", "task_duplicates", "tool_guideline", "tool_judge", "personal_statements"} {
 		m, err := (&teacher.Model{}).WithTools([]*schema.ToolInfo{{Name: tool}})
 		require.NoError(t, err)
 		_, err = m.Generate(t.Context(), []*schema.Message{schema.UserMessage("hello")})

@@ -189,20 +189,11 @@ func callVerdicts(prompt string) (any, error) {
 	return listed("verdicts", out), nil
 }
 
-// scores answers how much each message says about the user: nothing. A task is no
+// nothingPersonal answers what the messages say about the user: nothing. A task is no
 // statement about a person.
-func scores(prompt string) (any, error) {
-	var out []map[string]int
-	for _, line := range strings.Split(prompt, "\n") {
-		var m struct {
-			N *int `json:"n"`
-		}
-		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &m) == nil && m.N != nil {
-			out = append(out, map[string]int{"n": *m.N, "score": 0})
-		}
-	}
-	if out == nil {
+func nothingPersonal(prompt string) (any, error) {
+	if !strings.Contains(prompt, "<new_messages>") {
 		return nil, errNoMaterial
 	}
-	return listed("scores", out), nil
+	return listed("statements", []string{}), nil
 }

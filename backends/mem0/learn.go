@@ -1,0 +1,175 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/reconcile"
+)
+
+const (
+	maxMessages   = 1000 // that one model call is asked to learn from
+	memoriesShown = 10   // to a model
+
+	authorVerbatim = "verbatim" // of memories that no model wrote
+)
+
+// add learns from a request.
+func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if r == nil {
+		return nil, fmt.Errorf("mem0: %w: no request", backends.ErrInvalid)
+	}
+	scope, p, err := b.partition(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	call, err := b.engine.Begin(ctx, reconcile.Request{AddRequest: r, Scope: scope, Partition: p})
+	if err != nil {
+		return nil, err
+	}
+	if r.Verbatim || b.config.Mode == Verbatim { // it waits for no model
+		if err := b.verbatim(call); err != nil {
+			return nil, err
+		}
+		return call.Store(ctx)
+	}
+	return call.Learn(ctx, func(ctx context.Context) error { return b.decide(ctx, call) })
+}
+
+// verbatim decides to store what was said as it was said, one memory a message. It is an
+// episode unless the request asks for facts or names an author: what is written down on
+// purpose is a statement, and not something that was said.
+func (b *Backend) verbatim(c *reconcile.Call) error {
+	kind := c.Kind
+	switch kind {
+	case "":
+		kind = backends.KindEpisode
+		if c.Author != "" {
+			kind = backends.KindFact
+		}
+	case backends.KindEpisode, backends.KindFact:
+	case backends.KindProcedure:
+		return b.verbatimProcedure(c)
+	default:
+		return fmt.Errorf("mem0: kind %q: %w: verbatim messages are of kind episode, fact or procedure", kind, backends.ErrInvalid)
+	}
+	for _, u := range c.Said() {
+		c.Add(c.Verbatim(kind, u, authorVerbatim))
+	}
+	return nil
+}
+
+// decide asks the model what to store, and keeps the messages beside it.
+func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
+	switch n := len(c.Messages); {
+	case n > maxMessages:
+		return fmt.Errorf("mem0: %d messages: %w: at most %d a call; split them", n, backends.ErrInvalid, maxMessages)
+	case c.Kind == backends.KindProcedure:
+		return b.procedure(ctx, c)
+	case c.Kind != "" && c.Kind != backends.KindFact:
+		return fmt.Errorf("mem0: kind %q: %w: a model writes facts and procedures; with Verbatim episodes may be stored", c.Kind, backends.ErrInvalid)
+	case len(c.Said()) == 0:
+		return nil
+	}
+	if err := b.ask(ctx, c); err != nil {
+		return err
+	}
+	if b.config.FactsOnly || c.Author != "" { // what an author writes down was not said
+		return nil
+	}
+	for _, u := range c.Said() {
+		c.Add(c.Verbatim(backends.KindEpisode, u, authorVerbatim))
+	}
+	return nil
+}
+
+func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
+	switch b.config.Mode {
+	case Additive:
+		q := b.factsQuestion(c)
+		q.AddOnly = true
+		return c.Reconcile(ctx, q)
+	case TwoStep:
+		return b.twoStep(ctx, c)
+	}
+	return c.Reconcile(ctx, &reconcile.Question{
+		System: b.system(c, prompts(c.Language).reconcile), Tool: "remember", Purpose: "Carry out operations on the memory.",
+		Ask: reconcile.Asked[operations],
+	})
+}
+
+// factsQuestion asks for facts, whatever is known.
+func (b *Backend) factsQuestion(c *reconcile.Call) *reconcile.Question {
+	return &reconcile.Question{
+		System: b.system(c, prompts(c.Language).additive), Tool: "remember_facts", Purpose: "Add facts to the memory.",
+		Ask: reconcile.Asked[operations],
+	}
+}
+
+// system puts the fixed part of a question together.
+func (b *Backend) system(c *reconcile.Call, task string) string {
+	p := prompts(c.Language)
+	parts := []string{p.rules, task}
+	if c.Partition.Kind == backends.PartitionAgent {
+		parts = append(parts, p.agent)
+	}
+	instructions := strings.TrimSpace(c.Instructions)
+	if instructions == "" {
+		instructions = strings.TrimSpace(b.config.Instructions)
+	}
+	if instructions != "" {
+		parts = append(parts, p.instruct+"\n"+instructions)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// operations are the answer of a model. Where only facts are asked for they have no Op.
+type operations struct {
+	Operations []operation `json:"operations" alias:"decisions,facts,memory,memories,results" jsonschema_description:"empty if nothing is worth keeping"`
+}
+
+type operation struct {
+	Op       string `json:"op,omitempty" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract"`
+	Index    *int   `json:"index,omitempty" alias:"id,memory_id,existing,target,replaces" jsonschema_description:"of the existing memory, for supersede and retract"`
+	Text     string `json:"text,omitempty" alias:"fact,memory,content,new_memory" bare:"true" jsonschema_description:"the fact, in the language it was said in"`
+	SaidBy   string `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
+	Since    string `json:"since,omitempty" alias:"valid_from,valid,date" jsonschema_description:"YYYY-MM-DD, if it matters from when it holds"`
+	Messages []int  `json:"messages,omitempty" jsonschema_description:"n of the new messages that say it"`
+}
+
+// Check implements the check of entries of package ask.
+func (o *operation) Check() error {
+	if o.Op == "" && o.Text == "" {
+		return errors.New("neither op nor text")
+	}
+	_, err := reconcile.VerbOf(o.Op)
+	return err
+}
+
+// Decoded returns the operations, nil if the answer has no list.
+func (o *operations) Decoded() []reconcile.Operation {
+	if o.Operations == nil {
+		return nil
+	}
+	out := make([]reconcile.Operation, len(o.Operations))
+	for i, e := range o.Operations {
+		verb, _ := reconcile.VerbOf(e.Op)
+		out[i] = reconcile.Operation{
+			Verb: verb, Index: indexOf(e.Index), Text: e.Text, SaidBy: reconcile.RoleOf(e.SaidBy), Since: reconcile.DateOf(e.Since), Messages: e.Messages,
+		}
+	}
+	return out
+}
+
+func indexOf(n *int) int {
+	if n == nil {
+		return reconcile.None
+	}
+	return *n
+}

@@ -1,0 +1,263 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/reconcile"
+)
+
+// DefaultTarget is the name of a user who has none.
+const DefaultTarget = "user"
+
+var (
+	// ErrLimit is returned when a request would cost more than its Limits allow. It is also
+	// backends.ErrInvalid: a repeat spends as much again.
+	ErrLimit = ask.ErrLimit
+	// ErrNoModel is returned when something needs Config.Model and there is none. It is also
+	// backends.ErrInvalid.
+	ErrNoModel = flow.ErrNoModel
+)
+
+// PersonalConfig configures [Personal].
+type PersonalConfig struct {
+	Language backends.Language // Optional. Of the prompts and of answers. Defaults to that of the material.
+	Prompt   string            // Optional. Instead of [DefaultPersonalPrompt].
+
+	// InWorkspace keeps personal memories in the workspace, as ReMe does, where the
+	// target's name tells them apart. Optional. Defaults to the partition of the user,
+	// else of the agent.
+	InWorkspace bool
+	// Location is the zone in which "yesterday" is meant and days begin. Optional.
+	// Defaults to UTC.
+	Location *time.Location
+
+	// TypeWeights weigh memories by Metadata["observation_type"], else
+	// Metadata["memory_type"]; types that it does not name have 1. Optional. Defaults
+	// to [DefaultTypeWeights].
+	TypeWeights map[string]float64
+	// TimeWeight weighs memories of the time that a query names; at least 1.
+	// Optional. Defaults to 2.
+	TimeWeight float64
+	// MaxKnown is how many known memories the model is shown. Optional. Defaults to 50.
+	MaxKnown int
+	// MinScore is the score, 1 to 3, from which on a statement is kept: see
+	// [DefaultPersonalPrompt]. Optional. Defaults to 2.
+	MinScore int
+}
+
+// DefaultTypeWeights returns the weights of ReMe 0.2.
+func DefaultTypeWeights() map[string]float64 {
+	return map[string]float64{"conversation": 0.5, "observation": 1, "obs_customized": 1.2, "insight": 2}
+}
+
+func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
+	if c.Location == nil {
+		c.Location = time.UTC
+	}
+	if c.TypeWeights == nil {
+		c.TypeWeights = DefaultTypeWeights()
+	}
+	c.TypeWeights = maps.Clone(c.TypeWeights)
+	if c.TimeWeight == 0 {
+		c.TimeWeight = 2
+	}
+	if c.MaxKnown == 0 {
+		c.MaxKnown = 50
+	}
+	if c.MinScore == 0 {
+		c.MinScore = 2
+	}
+	invalid := func(format string, args ...any) (PersonalConfig, error) {
+		return c, fmt.Errorf("Personal: %w: "+format, append([]any{backends.ErrInvalid}, args...)...)
+	}
+	switch {
+	case !(c.TimeWeight >= 1) || math.IsInf(c.TimeWeight, 0):
+		return invalid("TimeWeight %v: at least 1, which is none", c.TimeWeight)
+	case c.MaxKnown < 0:
+		return invalid("MaxKnown %d: above 0, or 0 for 50", c.MaxKnown)
+	case c.MinScore < 1 || c.MinScore > 3:
+		return invalid("MinScore %d: 1 to 3, or 0 for 2", c.MinScore)
+	}
+	for name, w := range c.TypeWeights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return invalid("the weight %v of type %q: a number of at least 0", w, name)
+		}
+	}
+	return c, c.Language.Validate()
+}
+
+// Personal learns about people from what they say, and finds what is known about them:
+// ReMe's personal memory. It is safe for concurrent use.
+//
+// # Learning
+//
+// A request is one model call for as much of the conversation as Limits.Prompt has room for;
+// long messages are divided between sentences, never cut. The model is shown what is known
+// and the messages, each with the time at which it was said, and words such as "last week"
+// with the days that they mean, computed by rules: an import of old messages has the same
+// dates as if it had been learnt then. It answers with statements, each with keywords and a
+// score of 0 to 3, of which those below PersonalConfig.MinScore are dropped, and with what
+// they supersede.
+//
+// Of two statements that contradict each other the one that was said later holds, and
+// takes the place of the other, which is kept as its history. When things were said
+// decides, and not when they were learnt: a statement of an old log that is older than what
+// it contradicts is stored as superseded by it. A statement that is known, word for word or
+// contained in another, changes nothing.
+//
+// Memory.Observed is when it was said. Memory.Valid is the time that it is about, if that is
+// not ahead: a plan holds since it was made. Metadata["event_time"] has either.
+//
+// # Whose memory it is
+//
+// Memories live in the partition of the user, else of the agent. With
+// PersonalConfig.InWorkspace they live in the workspace, told apart by Metadata["target"],
+// which every call then stays within.
+type Personal struct {
+	config PersonalConfig
+	keep   *keeper.Keeper
+	engine *reconcile.Engine
+}
+
+// newPersonal returns personal memory on a keeper. model may be nil: then only statements
+// are stored.
+func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, models *flow.Models) (*Personal, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p := &Personal{config: c, keep: keep}
+	limits := models.Limits()
+	p.engine = reconcile.New(&reconcile.Config{
+		Name: "reme", Keeper: keep, Model: model, Limits: ask.Limits{Calls: limits.Calls, Tokens: limits.Tokens},
+		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown,
+		Room: limits.Prompt, Count: models.Counter().Text,
+		UsersOnly: true, ByTime: true, Location: c.Location, Dates: knownDates, Complete: p.complete,
+	})
+	return p, nil
+}
+
+// PersonalSummaryRequest asks to learn about a person from what was said: from what users
+// say in Messages. What assistants say is there to be understood. With Verbatim each message
+// is stored as it is, without a model: what is written down on purpose.
+type PersonalSummaryRequest struct {
+	backends.AddRequest        // Kind is not used.
+	Target              string // Optional. The user's name. Defaults to DefaultTarget.
+}
+
+// PersonalSummaryResponse says what became of a [PersonalSummaryRequest]. An item that was
+// added and is not Active is older than what it contradicts.
+type PersonalSummaryResponse struct {
+	backends.AddResponse
+	Report backends.Report // stages learn and store
+}
+
+// Summarize learns about a person, all or nothing. Beside an error of the model it returns
+// the response with its Report. Errors: ErrNoScope, ErrInvalid for a request that is not
+// legal, [ErrNoModel], [ErrLimit], ErrUnavailable, ErrModel, and ErrConflict if the race
+// against other processes was lost again and again, or the lease of the checkpoint with it.
+// Then nothing was stored.
+func (p *Personal) Summarize(ctx context.Context, r *PersonalSummaryRequest) (*PersonalSummaryResponse, error) {
+	d, err := p.draft(ctx, r)
+	if err != nil && d == nil {
+		return nil, err
+	}
+	resp := &PersonalSummaryResponse{}
+	if err == nil {
+		var stored *backends.AddResponse
+		if stored, err = d.Store(ctx); err == nil {
+			resp.AddResponse = *stored
+		}
+	}
+	resp.Report = d.Run.Report()
+	return resp, err
+}
+
+// draft does what models do for a request, and writes nothing. The draft is to be stored or
+// released.
+func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*reconcile.Call, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
+	target := r.Target
+	if target == "" {
+		target = DefaultTarget
+	}
+	add := r.AddRequest
+	add.Metadata = maps.Clone(add.Metadata)
+	if add.Metadata == nil {
+		add.Metadata = map[string]any{}
+	}
+	add.Metadata[metaTarget] = target
+	request, err := p.place(ctx, &add, target)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Verbatim && p.engine.Model == nil {
+		return nil, fmt.Errorf("reme: %w; Verbatim stores statements as they are without one", ErrNoModel)
+	}
+	call, err := p.engine.Begin(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if r.Verbatim {
+		for _, u := range call.Said() {
+			m := call.Verbatim(backends.KindPersonal, u, "verbatim")
+			m.Metadata[metaType] = typeStated
+			call.Add(m)
+		}
+		return call, nil
+	}
+	return call, call.Draft(ctx, func(ctx context.Context) error { return p.reconcile(ctx, call, target) })
+}
+
+// maxTarget is the longest name of a target, in bytes.
+const maxTarget = 512
+
+// place returns a request with the place that it names. In a workspace it is about the
+// target alone; outside of one the partition is one person's, whatever the name.
+func (p *Personal) place(ctx context.Context, r *backends.AddRequest, target string) (reconcile.Request, error) {
+	if len(target) > maxTarget || !utf8.ValidString(target) {
+		return reconcile.Request{}, fmt.Errorf("reme: %w: the target's name is UTF-8 of at most %d bytes", backends.ErrInvalid, maxTarget)
+	}
+	of := backends.Scope.Speaker
+	if p.config.InWorkspace {
+		of = keeper.Workspace
+	}
+	scope, partition, err := p.keep.Resolve(ctx, r.Scope, of)
+	out := reconcile.Request{AddRequest: r, Scope: scope, Partition: partition}
+	if p.config.InWorkspace {
+		about := backends.Eq("metadata."+metaTarget, target)
+		out.Subject, out.About = target, &about
+	}
+	return out, err
+}
+
+// The keys of Metadata.
+const (
+	metaTarget   = "target"           // the name of whom it is about
+	metaKeywords = "keywords"         // as WhenToUse
+	metaType     = "observation_type" // one of the types below
+	metaScore    = "info_score"       // what it is worth, 1 to 3
+	metaEvent    = "event_time"       // when it happens, as Period writes it
+	metaTimeInfo = "time_info"        // when it happens, in the words of the model
+)
+
+// The observation types.
+const (
+	typePlain  = "personal_info"
+	typeTimed  = "personal_info_with_time"
+	typeStated = "personal_statement" // stored as it was said
+)

@@ -1,0 +1,260 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// span is a stretch of whole days. Its ends are dates, which have no zone; they are kept as
+// instants in UTC.
+type span struct {
+	from, until time.Time
+	sure        bool // see Period
+}
+
+func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+
+// midnight is the first instant of a day in a zone: midnight, or where clocks are put
+// forward at midnight what comes next.
+func midnight(day time.Time, loc *time.Location) time.Time {
+	y, m, d := day.Date()
+	t := time.Date(y, m, d, 0, 0, 0, 0, loc)
+	if date(t.Date()).Before(day) {
+		_, t = t.ZoneBounds()
+	}
+	return t
+}
+
+// unit is a unit of time in which people count. Weeks begin on Monday.
+type unit int
+
+const (
+	day unit = iota
+	week
+	weekend
+	month
+	quarter
+	year
+)
+
+// around is the unit that is n units away from the one with the given day.
+func (u unit) around(today time.Time, n int) span {
+	y, m, d := today.Date()
+	monday := d - weekdayOf(today) + 7*n
+	switch u {
+	case week:
+		return span{date(y, m, monday), date(y, m, monday+7), true}
+	case weekend:
+		return span{date(y, m, monday+5), date(y, m, monday+7), true}
+	case month:
+		return months(y, int(m)+n, 1, true)
+	case quarter:
+		return months(y, (int(m)-1)/3*3+1+3*n, 3, true)
+	case year:
+		return months(y+n, 1, 12, true)
+	}
+	return span{date(y, m, d+n), date(y, m, d+n+1), true}
+}
+
+// past is the n units up to the end of today. A month that has no such day begins with its
+// last one.
+func (u unit) past(today time.Time, n int) span {
+	y, m, d := today.Date()
+	until := date(y, m, d+1)
+	switch u {
+	case week:
+		return span{date(y, m, d-7*n), until, true}
+	case year:
+		return month.past(today, 12*n)
+	case month:
+		last := date(y, m-time.Month(n)+1, 0).Day()
+		return span{date(y, m-time.Month(n), min(d, last)), until, true}
+	}
+	return span{date(y, m, d-n), until, true}
+}
+
+// months is a stretch of n months that begins with the first of a month.
+func months(y, first, n int, sure bool) span {
+	return span{date(y, time.Month(first), 1), date(y, time.Month(first+n), 1), sure}
+}
+
+// weekdayOf returns 0 for Monday to 6.
+func weekdayOf(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
+
+// timeWords are a language's words for times, and the forms in which they are said. What a
+// form means follows from its groups, which are named by what they hold.
+type timeWords struct {
+	days     map[string]int // named: days from today
+	years    map[string]int // yearword: years from this one
+	sides    map[string]int // side, weekof, ago: before or after the present one
+	weekdays map[string]int // weekday: 0 for Monday to 6
+	seasons  map[string]int // season: the first month, in the northern half of the earth
+	months   map[string]int // month: 1 to 12
+	units    map[string]unit
+	forms    []*regexp.Regexp
+}
+
+// read returns what a match means today, by its groups.
+func (l *timeWords) read(today time.Time, g map[string]string) (span, bool) {
+	n, side, u := number(g["n"]), l.sides[g["side"]], l.units[g["unit"]]
+	switch {
+	case g["not"] != "" || g["times"] != "": // a word that makes it something else
+		return span{}, false
+	case g["named"] != "":
+		return day.around(today, l.days[g["named"]]), true
+	case g["half"] == "半": // of a unit
+		u, n = map[unit]unit{year: month, month: day}[u], map[unit]int{year: 6, month: 15}[u]
+	}
+	switch {
+	case g["ago"] != "":
+		return u.around(today, n*l.sides[g["ago"]]), n > 0 || g["n"] == "0"
+	case n > 0 && g["unit"] != "":
+		return u.past(today, n), true
+	case g["unit"] != "" && g["side"] != "":
+		return u.around(today, side), true
+	case g["weekof"] != "":
+		return day.around(week.around(today, l.sides[g["weekof"]]).from, l.weekdays[g["weekday"]]), true
+	case g["weekday"] != "":
+		s := weekdayNear(today, l.weekdays[g["weekday"]], g["side"], side)
+		if g["weekday"] == "末" {
+			s.until = s.until.AddDate(0, 0, 1)
+		}
+		return s, true
+	}
+	return l.readDate(today, g, side)
+}
+
+// readDate reads a date or a part of a year.
+func (l *timeWords) readDate(today time.Time, g map[string]string, side int) (span, bool) {
+	y := number(g["year"])
+	switch {
+	case g["yearword"] != "":
+		y = today.Year() + l.years[g["yearword"]]
+	case len(g["year"]) == 2:
+		y += 2000
+	}
+	m := l.months[g["month"][:min(3, len(g["month"]))]]
+	if m == 0 {
+		m = number(g["month"])
+	}
+	switch {
+	case g["lastyear"] != "": // a range as machines write it
+		first, okA := l.readDate(today, map[string]string{"year": g["year"], "month": g["month"], "day": g["day"]}, 0)
+		last, okB := l.readDate(today, map[string]string{"year": g["lastyear"], "month": g["lastmonth"], "day": g["lastday"]}, 0)
+		return span{first.from, last.until, true}, okA && okB
+	case g["sameday"] != "":
+		return dayOf(today, y, int(today.Month()), today.Day())
+	case g["day"] != "" && g["month"] == "":
+		of := month.around(today, side).from
+		return dayOf(today, of.Year(), int(of.Month()), number(g["day"]))
+	case g["day"] != "":
+		return dayOf(today, y, m, number(g["day"]))
+	case g["month"] != "":
+		return ofMonths(today, y, m, 1, g["side"], side)
+	case g["half"] != "":
+		return ofMonths(today, y, map[string]int{"上": 1, "下": 7}[g["half"]], 6, "", 0)
+	case g["quarter"] != "":
+		return ofMonths(today, y, 3*number(g["quarter"])-2, 3, "", 0)
+	case g["season"] != "":
+		return ofMonths(today, y, l.seasons[g["season"]], 3, g["side"], side)
+	}
+	return ofMonths(today, y, 1, 12, "", 0)
+}
+
+// ofMonths is a stretch of n months of a year. For year 0 it is the latest one that began,
+// or the one that a word before it means.
+func ofMonths(today time.Time, y, first, n int, word string, side int) (span, bool) {
+	if first < 1 || first > 12 || y != 0 {
+		return months(y, first, n, true), 1 <= first && first <= 12
+	}
+	s := months(today.Year(), first, n, false)
+	if word == "this" {
+		return s, true
+	}
+	if s.from.After(today) {
+		s = months(today.Year()-1, first, n, false)
+	}
+	if side > 0 || side < 0 && today.Before(s.until) {
+		s = months(s.from.Year()+side, first, n, false)
+	}
+	return s, true
+}
+
+// dayOf is a day of a month, if there is one; year 0: the latest one that began.
+func dayOf(today time.Time, y, m, d int) (span, bool) {
+	sure, first := y != 0, y
+	if !sure {
+		y, first = today.Year(), today.Year()-8 // a 29th of February is at most 8 years away
+	}
+	for ; y >= first; y-- {
+		t := date(y, time.Month(m), d)
+		if t.Month() == time.Month(m) && t.Day() == d && (sure || !t.After(today)) {
+			return span{t, t.AddDate(0, 0, 1), sure}, true
+		}
+	}
+	return span{}, false
+}
+
+// weekdayNear is a day of the week: of this week, the next one after today, or the latest
+// one, which with "last" is not today.
+func weekdayNear(today time.Time, weekday int, word string, side int) span {
+	offset := weekday - weekdayOf(today)
+	switch {
+	case word == "this":
+	case side > 0 && offset <= 0:
+		offset += 7
+	case side < 0 && offset >= 0, side == 0 && offset > 0:
+		offset -= 7
+	}
+	s := day.around(today, offset)
+	s.sure = false
+	return s
+}
+
+const chineseNumerals = "零〇一二两三四五六七八九十"
+
+var (
+	englishNumbers = map[string]int{
+		"a": 1, "an": 1, "one": 1, "two": 2, "a couple of": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+		"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+	}
+	chineseDigits = strings.NewReplacer("零", "0", "〇", "0", "一", "1", "二", "2", "两", "2", "三", "3", "四", "4", "五", "5", "六", "6", "七", "7", "八", "8", "九", "9")
+)
+
+// number reads a number in digits, in English words or in Chinese characters: those up to
+// 99, and years digit by digit. What it cannot read is 0.
+func number(s string) int {
+	if n, ok := englishNumbers[s]; ok {
+		return n
+	}
+	s = chineseDigits.Replace(s)
+	if tens, ones, ok := strings.Cut(s, "十"); ok {
+		if tens == "" {
+			tens = "1"
+		}
+		if ones == "" {
+			ones = "0"
+		}
+		s = tens + ones
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// forms compiles forms in which names in braces stand for parts, and parts of parts.
+func forms(flags string, parts []string, list ...string) []*regexp.Regexp {
+	r := strings.NewReplacer(parts...)
+	out := make([]*regexp.Regexp, len(list))
+	for i, form := range list {
+		out[i] = regexp.MustCompile(flags + r.Replace(r.Replace(form)))
+	}
+	return out
+}

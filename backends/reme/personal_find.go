@@ -1,0 +1,226 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// PersonalRetrieveRequest asks what is known about a person.
+type PersonalRetrieveRequest struct {
+	backends.SearchRequest // Kinds is not used.
+	// Target is the name of whom it is about. Optional. Defaults to [DefaultTarget]
+	// in a workspace, and to everybody elsewhere.
+	Target string
+	// Now is when the query is asked: what "yesterday" is counted from. Optional.
+	// Defaults to the clock.
+	Now time.Time
+}
+
+// PersonalRetrieveResponse is the answer to a [PersonalRetrieveRequest].
+type PersonalRetrieveResponse struct {
+	// SearchResponse has the memories, best first. Score is how like the query they are,
+	// and nothing else: type and time decide the order alone.
+	backends.SearchResponse
+	// Answer has a line for each hit: its text with the day on which it was said, the
+	// time that it is about, and its id.
+	Answer  string
+	Periods []Period // the time that the query asks about; none for any
+}
+
+// Retrieve finds what is known about a person, best first. The order is that of
+//
+//	similarity × type weight × time weight
+//
+// where similarity is the highest Score of a hit or of those that recall placed
+// behind it (so that without weights the order is recall's), and the time weight is
+// PersonalConfig.TimeWeight for memories that were said in, or are about, a time that the
+// query names. Where fewer than TopK memories are like the query, those of the time
+// that it names fill the places, newest first, with a Score of 0: "what did I do
+// yesterday" need not share a word with what was done. With a Threshold, or AsOf, they
+// do not.
+//
+// Times in the query are found by rules, without a model, in English and Chinese.
+//
+// Errors: ErrNoScope, ErrInvalid for a request that is not legal, ErrUnavailable when the
+// store does not answer. A failing embedder is no error: see Degraded.
+func (p *Personal) Retrieve(ctx context.Context, r *PersonalRetrieveRequest) (*PersonalRetrieveResponse, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
+	q, err := p.query(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	resp := &PersonalRetrieveResponse{}
+	if strings.TrimSpace(r.Query) == "" {
+		return resp, nil
+	}
+	pool := q.SearchRequest // more than was asked for
+	pool.TopK = min(maxTopK, max(50, 5*q.TopK))
+	found, err := p.keep.Search(ctx, q.partition, &pool)
+	if err != nil {
+		return nil, err
+	}
+	resp.Periods, resp.Degraded = q.periods, found.Degraded
+	resp.Hits = p.rank(found.Hits, q)
+	more, err := p.ofTheTime(ctx, resp.Hits, q)
+	if err != nil {
+		return nil, err
+	}
+	resp.Hits = append(resp.Hits, more...)
+	resp.Answer = p.answer(p.config.Language.For(r.Query), resp.Hits)
+	return resp, nil
+}
+
+// personalQuery is a checked request.
+type personalQuery struct {
+	backends.SearchRequest
+	partition backends.Partition
+	periods   []Period
+}
+
+func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*personalQuery, error) {
+	target := r.Target
+	if target == "" && p.config.InWorkspace {
+		target = DefaultTarget
+	}
+	at, err := p.place(ctx, &backends.AddRequest{Scope: r.Scope}, target)
+	if err != nil {
+		return nil, err
+	}
+	q := &personalQuery{SearchRequest: r.SearchRequest, partition: at.Partition}
+	switch {
+	case q.TopK < 0 || q.TopK > maxTopK:
+		return nil, fmt.Errorf("reme: %w: TopK %d is not from 0 to %d", backends.ErrInvalid, q.TopK, maxTopK)
+	case !utf8.ValidString(q.Query):
+		return nil, fmt.Errorf("reme: %w: the query is not UTF-8", backends.ErrInvalid)
+	case q.TopK == 0:
+		q.TopK = defaultTopK
+	}
+	if target != "" {
+		about := backends.Eq("metadata."+metaTarget, target)
+		q.Filter = both(&about, r.Filter)
+	}
+	q.Scope, q.Kinds = at.Scope, []backends.Kind{backends.KindPersonal}
+	now := r.Now
+	if now.IsZero() {
+		now = p.keep.Now()
+	}
+	q.periods = findPeriods(q.Query, now.In(p.config.Location))
+	return q, nil
+}
+
+// rank orders the pool by similarity, type and time, and cuts it to what was asked for.
+func (p *Personal) rank(pool []backends.Hit, q *personalQuery) []backends.Hit {
+	value := make(map[string]float64, len(pool))
+	similarity := 0.0
+	for i := len(pool) - 1; i >= 0; i-- {
+		m := &pool[i].Memory
+		similarity = max(similarity, pool[i].Score)
+		value[m.ID] = similarity * p.weight(m)
+		if p.inTime(m, q.periods) {
+			value[m.ID] *= p.config.TimeWeight
+		}
+	}
+	slices.SortStableFunc(pool, func(a, b backends.Hit) int { return cmp.Compare(value[b.ID], value[a.ID]) })
+	return slices.Clone(pool[:min(len(pool), q.TopK)])
+}
+
+// ofTheTime returns memories of the periods that are not among the hits, for the
+// places that are left.
+func (p *Personal) ofTheTime(ctx context.Context, hits []backends.Hit, q *personalQuery) ([]backends.Hit, error) {
+	if len(hits) >= q.TopK || len(q.periods) == 0 || q.Threshold > 0 || !q.AsOf.IsZero() {
+		return nil, nil
+	}
+	match, err := q.Filter.Compile()
+	if err != nil {
+		return nil, fmt.Errorf("reme: %w", err)
+	}
+	all, err := p.keep.All(ctx, q.partition)
+	if err != nil {
+		return nil, err
+	}
+	var of []*backends.Memory
+	for _, m := range all {
+		holds := (m.Active() || q.IncludeSuperseded) && (q.IncludeExpired || !m.Expired(p.keep.Now()))
+		shown := slices.ContainsFunc(hits, func(h backends.Hit) bool { return h.ID == m.ID })
+		if m.Kind == backends.KindPersonal && holds && !shown && p.inTime(m, q.periods) && match(m) {
+			of = append(of, m)
+		}
+	}
+	slices.SortStableFunc(of, func(a, b *backends.Memory) int { return b.Observed.Compare(a.Observed) })
+	var out []backends.Hit
+	for _, m := range of[:min(q.TopK-len(hits), len(of))] {
+		out = append(out, backends.Hit{Memory: m.Clone()})
+	}
+	return out, nil
+}
+
+// weight is that of a memory's type.
+func (p *Personal) weight(m *backends.Memory) float64 {
+	for _, key := range []string{metaType, "memory_type"} {
+		name, _ := m.Metadata[key].(string)
+		if w, ok := p.config.TypeWeights[name]; ok {
+			return w
+		}
+	}
+	return 1
+}
+
+// inTime reports whether a memory was said in one of the periods, or is about one.
+func (p *Personal) inTime(m *backends.Memory, periods []Period) bool {
+	if len(periods) == 0 {
+		return false
+	}
+	event, timed := p.event(m)
+	return slices.ContainsFunc(periods, func(in Period) bool { return in.contains(m.Observed) || timed && in.overlaps(event) })
+}
+
+// event returns the time that a memory is about, where it says one. In ReMe's own libraries
+// it is free text.
+func (p *Personal) event(m *backends.Memory) (Period, bool) {
+	for _, key := range []string{metaEvent, metaTimeInfo} {
+		said, _ := m.Metadata[key].(string)
+		if found := findPeriods(said, m.Observed.In(p.config.Location)); len(found) > 0 {
+			return found[0], true
+		}
+	}
+	if m.Valid.IsZero() {
+		return Period{}, false
+	}
+	since := m.Valid.In(p.config.Location)
+	return Period{From: since, Until: since.Add(time.Nanosecond)}, true
+}
+
+// answer renders hits for a prompt, a line each.
+func (p *Personal) answer(l backends.Language, hits []backends.Hit) string {
+	words := personalWords[l]
+	lines := make([]string, len(hits))
+	for i := range hits {
+		m := &hits[i].Memory
+		var notes []string
+		if !m.Observed.IsZero() {
+			notes = append(notes, words.said+" "+m.Observed.In(p.config.Location).Format(time.DateOnly))
+		}
+		if event, ok := p.event(m); ok {
+			about := event.String()
+			if event.Until.Sub(event.From) < time.Hour { // an instant is its day
+				about = event.From.Format(time.DateOnly)
+			}
+			notes = append(notes, words.about+" "+about)
+		}
+		notes = append(notes, "id "+m.ID)
+		lines[i] = fmt.Sprintf("- %s (%s)", strings.Join(strings.Fields(m.Text), " "), strings.Join(notes, ", "))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,183 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Period is a stretch of time that a text names.
+type Period struct {
+	Text  string    // as it stands in the text, in normal form (NFKC)
+	From  time.Time // the first instant in it; zero: whatever is before Until
+	Until time.Time // the first instant after it; always after From
+	// Sure says that the calendar alone decides: the text says which year, or how far
+	// from now. "last Monday" and "in March" are not sure: people mean several days
+	// by them.
+	Sure bool
+}
+
+func (p Period) contains(t time.Time) bool { return !t.Before(p.From) && t.Before(p.Until) }
+
+func (p Period) overlaps(q Period) bool { return p.From.Before(q.Until) && q.From.Before(p.Until) }
+
+// String returns the period in whole days, as machines write it: 2024-03-05, 2024-03, 2024,
+// 2024-03-05/2024-03-07, or ../2024-03-07 for whatever was before.
+func (p Period) String() string {
+	last := p.Until.Add(-1)
+	if p.From.IsZero() {
+		return "../" + last.Format(time.DateOnly)
+	}
+	y, m, d := p.From.Date()
+	switch loc := p.From.Location(); {
+	case p.Until.Equal(midnight(date(y, m, d+1), loc)):
+		return p.From.Format(time.DateOnly)
+	case d == 1 && p.Until.Equal(midnight(date(y, m+1, 1), loc)):
+		return p.From.Format("2006-01")
+	case d == 1 && m == time.January && p.Until.Equal(midnight(date(y+1, 1, 1), loc)):
+		return p.From.Format("2006")
+	}
+	return p.From.Format(time.DateOnly) + "/" + last.Format(time.DateOnly)
+}
+
+// found is a period with its place in the text.
+type found struct {
+	start, end int
+	span
+}
+
+// maxTimeText is how many bytes of a text are looked through for times.
+const maxTimeText = 16 << 10
+
+// findPeriods returns the stretches of time that a text names, in the order of the text, as
+// they are meant by who says it at now. It reads English and Chinese by rules, without a
+// model: years, quarters, months, weeks, days, weekdays and seasons, named or counted from
+// now, and dates as machines write them. A month or a day without a year is the latest one
+// that began. It does not read dates such as 3/4/2024, which are ambiguous, times of day,
+// and feasts, and of a text of more than 16 KiB nothing behind that.
+func findPeriods(s string, now time.Time) []Period {
+	s = norm.NFKC.String(strings.ToValidUTF8(s[:min(len(s), maxTimeText)], ""))
+	today := date(now.Date())
+	var all []found
+	for _, l := range []*timeWords{english, chinese} {
+		for _, form := range l.forms {
+			for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
+				g, start := map[string]string{}, at[0]
+				for i, name := range form.SubexpNames() {
+					if at[2*i] >= 0 {
+						g[name] = strings.ToLower(s[at[2*i]:at[2*i+1]])
+					}
+					if name == "core" { // the words before it only say that it is meant
+						start = at[2*i]
+					}
+				}
+				if in, ok := l.read(today, g); ok && apart(s, start, at[1]) {
+					all = append(all, found{start, at[1], in})
+				}
+			}
+		}
+	}
+	return direct(s, longest(all), now)
+}
+
+// apart reports whether a match is no piece of a longer number, date or name.
+func apart(s string, start, end int) bool {
+	first, _ := utf8.DecodeRuneInString(s[start:])
+	before, _ := utf8.DecodeLastRuneInString(s[:start])
+	if isNumeral(first) && (isNumeral(before) || strings.ContainsRune(".-/:$#_第", before)) {
+		return false
+	}
+	rest := s[end:]
+	if !unicode.IsDigit(rune(s[end-1])) || rest == "" {
+		return true
+	}
+	piece := strings.ContainsRune(".-/:,", rune(rest[0])) && len(rest) > 1 && unicode.IsDigit(rune(rest[1]))
+	return !unicode.IsDigit(rune(rest[0])) && rest[0] != '_' && !piece
+}
+
+func isNumeral(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(chineseNumerals, r) }
+
+// longest drops what overlaps something longer: "March 5, 2024" is one day, and neither a
+// month nor a year.
+func longest(all []found) []found {
+	slices.SortStableFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.end-b.start, a.end-a.start), cmp.Compare(a.start, b.start))
+	})
+	var kept []found
+	for _, f := range all {
+		if !slices.ContainsFunc(kept, func(k found) bool { return f.start < k.end && k.start < f.end }) {
+			kept = append(kept, f)
+		}
+	}
+	slices.SortFunc(kept, func(a, b found) int { return cmp.Compare(a.start, b.start) })
+	return kept
+}
+
+var (
+	joins      = regexp.MustCompile(`(?i)^\s*(?:to|until|till|through|-|–|—|~|到|至)\s*(?:the\s+)?$`)
+	joinsAnd   = regexp.MustCompile(`(?i)^\s*(?:and|和|与)\s*(?:the\s+)?$`)
+	opensRange = regexp.MustCompile(`(?i)(?:\bbetween|在)\s*(?:the\s+)?$`)
+	turnsAhead = regexp.MustCompile(`(?i)\b(since|after|before|until|till)\s+(?:the\s+)?$`)
+	turnsBack  = regexp.MustCompile(`^(?:份)?(以来|至今|起|之前|以前|前|之后|以后|后)`)
+)
+
+// direct joins "from … to …", turns "since …" and its like to the side that they mean, and
+// returns the periods in the zone of now.
+func direct(s string, all []found, now time.Time) []Period {
+	tonight := date(now.Date()).AddDate(0, 0, 1)
+	var out []Period
+	for i := 0; i < len(all); i++ {
+		f, word := all[i], ""
+		before := s[max(0, f.start-24):f.start]
+		if i+1 < len(all) {
+			next := all[i+1]
+			gap := s[f.end:min(next.start, f.end+24)]
+			if (joins.MatchString(gap) || joinsAnd.MatchString(gap) && opensRange.MatchString(before)) && !f.from.After(next.from) {
+				f.end, f.until, f.sure = next.end, next.until, f.sure && next.sure
+				i++
+			}
+		}
+		if m := turnsAhead.FindStringSubmatchIndex(before); m != nil {
+			word, f.start = strings.ToLower(before[m[2]:m[3]]), f.start-len(before)+m[0]
+		} else if m := turnsBack.FindStringSubmatch(s[f.end:]); m != nil {
+			word, f.end = m[1], f.end+len(m[0])
+		}
+		f.turn(word, tonight)
+		p := Period{Text: strings.TrimSpace(s[f.start:f.end]), Until: midnight(f.until, now.Location()), Sure: f.sure && word == ""}
+		if !f.from.IsZero() {
+			p.From = midnight(f.from, now.Location())
+		}
+		if p.From.Before(p.Until) && f.from.Year() > 0 && f.until.Year() <= 9999 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// turn makes of a span what a word before or behind it means.
+func (s *span) turn(word string, tonight time.Time) {
+	switch word {
+	case "since", "以来", "至今", "起":
+		if s.until.Before(tonight) {
+			s.until = tonight
+		}
+	case "after", "之后", "以后", "后":
+		s.from, s.until = s.until, tonight
+		if !s.from.Before(tonight) {
+			s.until = s.from.AddDate(1, 0, 0)
+		}
+	case "before", "之前", "以前", "前":
+		s.from, s.until = time.Time{}, s.from
+	case "until", "till":
+		s.from = time.Time{}
+	}
+}

@@ -1,0 +1,415 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
+)
+
+// batch is one try at storing the decisions of a call: against the partition as it is.
+type batch struct {
+	call  *Call
+	nodes []*node // of the decisions, in their order; ByTime in that in which they were said
+
+	of      map[*decision]*node
+	held    map[string]*node                // of known memories that are targets or duplicates, by id
+	found   map[identity][]*backends.Memory // what says what a decision says, whether it holds or not
+	written map[identity][]*node
+
+	mutations []store.Mutation
+}
+
+// node is a memory of the batch, or a known one that the batch changes or that says what
+// the batch would write. Nodes of one chain supersede each other in the order in which
+// they were said.
+type node struct {
+	*decision                  // nil for a known memory
+	known     *backends.Memory // as it is now
+	id        identity
+	at        time.Time // when it was said; zero unless the engine goes ByTime
+
+	on         *node     // what it is to supersede or to retract
+	same       *node     // says it already
+	prev, next *node     // what it supersedes, and what supersedes it
+	ended      time.Time // for what is retracted
+
+	record *store.Record // what is written
+}
+
+// identity is what makes two memories of a partition duplicates: what they say and, where
+// words are kept as they were said, who said them.
+type identity struct{ key, role string }
+
+func identityOf(m *backends.Memory) identity {
+	k := identity{key: keeper.TextKey(m.Kind, m.WhenToUse, m.Text)}
+	if m.Kind == backends.KindEpisode {
+		k.role = m.Origin.Role
+	}
+	return k
+}
+
+func (n *node) writes() bool {
+	return n.outcome == backends.OutcomeAdded || n.outcome == backends.OutcomeSuperseded
+}
+
+// build decides what becomes of each decision, and writes the mutations.
+func (b *batch) build(ctx context.Context) error {
+	b.of, b.held, b.written = map[*decision]*node{}, map[string]*node{}, map[identity][]*node{}
+	for _, d := range b.call.decisions {
+		copied := *d
+		n := &node{decision: &copied}
+		if b.call.engine.ByTime {
+			n.at = d.memory.Observed
+		}
+		b.of[d] = n
+		b.nodes = append(b.nodes, n)
+	}
+	slices.SortStableFunc(b.nodes, func(a, b *node) int { return a.at.Compare(b.at) })
+	for _, step := range []func(context.Context) error{b.resolve, b.lookup} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	b.keepStated()
+	for _, n := range b.nodes {
+		if n.writes() {
+			b.place(n)
+		}
+	}
+	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool { return n.outcome == backends.OutcomeRetracted && !n.end() && n.same == nil })
+	if err := b.identify(ctx); err != nil {
+		return err
+	}
+	b.encode()
+	return nil
+}
+
+// resolve looks the targets up as they are now. One that changed since the decision is
+// errStale.
+func (b *batch) resolve(ctx context.Context) error {
+	var ids []string
+	for _, n := range b.nodes {
+		if n.target.known != nil {
+			ids = append(ids, n.target.known.ID)
+		}
+	}
+	now, err := b.call.engine.Keeper.Held(ctx, b.call.Partition, ids...)
+	if err != nil {
+		return err
+	}
+	for _, n := range b.nodes {
+		switch shown := n.target.known; {
+		case n.target.other != nil:
+			n.on = b.of[n.target.other]
+		case shown == nil:
+		case now[shown.ID] == nil || !now[shown.ID].Active() || now[shown.ID].Text != shown.Text:
+			return b.call.engine.errorf("memory %s: %w", shown.ID, errStale)
+		default:
+			n.on = b.holder(now[shown.ID])
+		}
+	}
+	return nil
+}
+
+// holder returns the node of a known memory.
+func (b *batch) holder(m *backends.Memory) *node {
+	n := b.held[m.ID]
+	if n == nil {
+		n = &node{known: m, id: identityOf(m)}
+		if b.call.engine.ByTime {
+			n.at = m.Observed
+		}
+		b.held[m.ID] = n
+	}
+	return n
+}
+
+// lookup finds the memories about the subject that say what is to be written.
+func (b *batch) lookup(ctx context.Context) error {
+	var keys []string
+	for _, n := range b.nodes {
+		if n.writes() {
+			n.id = identityOf(&n.memory)
+			keys = append(keys, n.id.key)
+		}
+	}
+	b.found = map[identity][]*backends.Memory{}
+	if len(keys) == 0 {
+		return nil
+	}
+	found, err := b.call.engine.Keeper.Lookup(ctx, b.call.Partition, keys...)
+	for _, m := range found {
+		if b.call.about(m) {
+			k := identityOf(m)
+			b.found[k] = append(b.found[k], m)
+		}
+	}
+	return err
+}
+
+// keepStated leaves memories alone that the same messages state again: an answer that takes
+// a statement away and says it as well says that it holds. So such an answer, given again
+// and again, does not pile up copies.
+func (b *batch) keepStated() {
+	type claim struct {
+		id identity
+		at int64
+	}
+	stated := map[claim]bool{}
+	for _, n := range b.nodes {
+		if n.writes() {
+			stated[claim{n.id, n.at.UnixNano()}] = true
+		}
+	}
+	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool {
+		if n.on == nil || n.on.known == nil || !stated[claim{n.on.id, n.at.UnixNano()}] {
+			return false
+		}
+		if n.outcome == backends.OutcomeSuperseded {
+			n.outcome, n.on = backends.OutcomeAdded, nil
+		}
+		return n.outcome == backends.OutcomeRetracted
+	})
+}
+
+// place finds out what becomes of a statement: one that is known is unchanged, or retracts
+// what it was to supersede; any other takes its place in the chain of that.
+func (b *batch) place(n *node) {
+	superseding := n.outcome == backends.OutcomeSuperseded
+	if n.same = b.duplicate(n); n.same != nil {
+		n.outcome = backends.OutcomeUnchanged
+		if superseding && n.on.said() != n.same.said() && n.on.holds(n.at) {
+			n.outcome, n.until = backends.OutcomeRetracted, Since(&n.memory)
+		}
+		return
+	}
+	b.written[n.id] = append(b.written[n.id], n)
+	if t := n.on; superseding && t.said().active() {
+		n.join(t.said())
+	}
+	n.outcome = backends.OutcomeAdded
+	if n.prev != nil {
+		n.outcome = backends.OutcomeSuperseded
+	}
+}
+
+// said returns the node that says what this one says.
+func (n *node) said() *node {
+	for n.same != nil {
+		n = n.same
+	}
+	return n
+}
+
+// active reports whether a node is no history of before the batch.
+func (n *node) active() bool { return n.known == nil || n.known.Active() }
+
+// holds reports whether nothing ends a node, and it was not said after at.
+func (n *node) holds(at time.Time) bool {
+	n = n.said()
+	return n.active() && n.next == nil && n.ended.IsZero() && !at.Before(n.at)
+}
+
+// duplicate returns the node that says what n says, and of the same time: it holds now, or
+// held when n was said. So what is imported again changes nothing, and who moves back to
+// where they lived does.
+func (b *batch) duplicate(n *node) *node {
+	for _, o := range b.written[n.id] {
+		if o.ended.IsZero() && (o.next == nil || n.at.Before(o.next.at)) {
+			return o
+		}
+	}
+	var past *node
+	for _, m := range b.found[n.id] {
+		o := b.holder(m)
+		switch {
+		case m.Expired(b.call.Now):
+		case m.Active():
+			if o.next == nil || n.at.Before(o.next.at) {
+				return o
+			}
+		case b.call.engine.ByTime && (n.at.Equal(m.Observed) || !n.at.Before(m.Observed) && n.at.Before(m.Invalidated)):
+			past = o
+		}
+	}
+	return past
+}
+
+// join puts n into the chain of t, by when it was said. What was said at the same time as
+// what supersedes t already stands beside it.
+func (n *node) join(t *node) {
+	for t.next != nil && t.next.at.Before(n.at) {
+		t = t.next
+	}
+	for t.prev != nil && n.at.Before(t.at) {
+		t = t.prev
+	}
+	switch {
+	case n.at.Before(t.at):
+		n.next, t.prev = t, n
+	case t.next == nil:
+		n.prev, t.next = t, n
+	case n.at.Before(t.next.at):
+		n.prev, n.next = t, t.next
+		t.next.prev, t.next = n, n
+	}
+}
+
+// end carries out a retraction, and reports whether it does anything: not on what was
+// superseded, retracted or said later.
+func (n *node) end() bool {
+	if !n.on.holds(n.at) {
+		n.outcome = backends.OutcomeUnchanged
+		return false
+	}
+	n.on = n.on.said()
+	if n.until.IsZero() {
+		n.until = n.memory.Observed
+	}
+	n.on.ended = n.until
+	return true
+}
+
+// identify gives the new memories their times, and ids that follow from what they say: of
+// each the first that is free, so that two processes that learn it at the same time meet.
+func (b *batch) identify(ctx context.Context) error {
+	k := b.call.engine.Keeper
+	var open []*node
+	for _, n := range b.nodes {
+		if n.writes() {
+			open = append(open, n)
+		}
+	}
+	stamp := k.Stamps(len(open))
+	for _, n := range open {
+		n.record = &store.Record{Memory: n.memory.Clone()}
+		n.record.Created, n.record.Updated = stamp, stamp
+		stamp = stamp.Add(time.Microsecond)
+	}
+	taken := map[string]bool{}
+	for more := 0; len(open) > 0; more++ {
+		ids := make([]string, len(open))
+		for i, n := range open {
+			ids[i] = keeper.ContentID(b.call.Partition, n.memory.Kind, b.call.Subject, n.id.role, n.id.key, strconv.Itoa(len(b.found[n.id])+more))
+		}
+		held, err := k.Held(ctx, b.call.Partition, ids...)
+		if err != nil {
+			return err
+		}
+		var next []*node
+		for i, n := range open {
+			m := held[ids[i]]
+			switch {
+			case m != nil && b.call.holds(m) && identityOf(m) == n.id && !b.knows(n.id, m):
+				return b.call.engine.errorf("memory %s was stored meanwhile: %w", m.ID, backends.ErrConflict)
+			case m != nil || taken[ids[i]]:
+				next = append(next, n)
+			default:
+				n.record.ID, taken[ids[i]] = ids[i], true
+			}
+		}
+		open = next
+	}
+	return nil
+}
+
+// knows reports whether a memory was there when the batch looked for what is known.
+func (b *batch) knows(id identity, m *backends.Memory) bool {
+	return slices.ContainsFunc(b.found[id], func(o *backends.Memory) bool { return o.ID == m.ID })
+}
+
+// encode turns the nodes into mutations.
+func (b *batch) encode() {
+	for _, n := range b.nodes {
+		var m store.Mutation
+		switch {
+		case n.record != nil && n.prev != nil:
+			m = store.Supersede(n.prev.stored().ID, n.record)
+			m.Expect = n.prev.version()
+		case n.record != nil:
+			m = store.Put(n.record)
+			m.Expect = store.MustNotExist
+		case n.outcome == backends.OutcomeRetracted:
+			m = store.Retract(n.on.stored().ID, n.until)
+			m.Expect = n.on.version()
+		default:
+			continue
+		}
+		if n.record != nil && n.next != nil && n.next.record == nil { // older than what is known
+			n.record.SupersededBy, n.record.Invalidated = n.next.known.ID, Since(n.next.known)
+		}
+		m.Actor, m.Role = cmp.Or(n.memory.Origin.Author, b.call.engine.Author), n.memory.Origin.Role
+		if n.record == nil {
+			m.Actor = b.call.author(b.call.engine.Author)
+		}
+		b.mutations = append(b.mutations, m)
+	}
+}
+
+// version returns the version that a known memory must have; 0 for one of the batch.
+func (n *node) version() int64 {
+	if n.record != nil {
+		return 0
+	}
+	return n.known.Version
+}
+
+// stored returns what a node stands for.
+func (n *node) stored() *backends.Memory {
+	switch {
+	case n.record != nil:
+		return &n.record.Memory
+	case n.known != nil:
+		return n.known
+	}
+	return &n.memory
+}
+
+// items returns what became of each decision. version is the partition's after the batch.
+func (b *batch) items(version int64) []backends.Item {
+	items := make([]backends.Item, len(b.nodes))
+	for i, n := range b.nodes {
+		item := backends.Item{Outcome: n.outcome, Err: n.err}
+		switch {
+		case n.outcome == backends.OutcomeRetracted:
+			item.Memory = n.on.after(version)
+		case n.same != nil:
+			item.Memory = n.said().after(version)
+		default:
+			item.Memory = n.after(version)
+		}
+		if n.outcome == backends.OutcomeSuperseded {
+			previous := n.prev.after(version)
+			item.Previous = &previous
+		}
+		items[i] = item
+	}
+	return items
+}
+
+// after returns the memory of a node as it is after the batch.
+func (n *node) after(version int64) backends.Memory {
+	m := n.stored().Clone()
+	if n.record != nil {
+		m.Version = version
+		if n.prev != nil {
+			m.Supersedes = n.prev.stored().ID
+		}
+	}
+	if n.next != nil && n.next.record != nil {
+		m.SupersededBy, m.Invalidated, m.Version = n.next.record.ID, Since(n.next.stored()), version
+	}
+	if !n.ended.IsZero() {
+		m.Invalidated, m.Version = n.ended, version
+	}
+	return m
+}

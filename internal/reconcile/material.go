@@ -1,0 +1,214 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// How much a model is shown, in characters.
+const (
+	earlierShown = 10     // messages of before
+	earlierRunes = 300    // of each of them
+	messageRunes = 6000   // of a message, where there is one question
+	batchRunes   = 60_000 // of all messages together, as long as each keeps minRunes
+	minRunes     = 200
+	asideRunes   = 1000 // of a message that nothing is learnt from, where there are several questions
+	memoryRunes  = 1000 // of a known statement
+
+	// maxNumbered is how many messages one of several questions is about: with more
+	// models lose count.
+	maxNumbered = 50
+	// lineTokens is what a line of material takes beside its text.
+	lineTokens = 16
+)
+
+// passage is a message, or a part of a long one.
+type passage struct {
+	*Utterance
+	text string
+	part string // such as 2/3; empty for a whole message
+}
+
+// Line is a message as a model is shown it.
+type Line struct {
+	N     *int     `json:"n,omitempty"` // by which answers name it; nil: nothing is learnt from it
+	Part  string   `json:"part,omitempty"`
+	Time  string   `json:"time,omitempty"`
+	Role  string   `json:"role"`
+	Name  string   `json:"name,omitempty"`
+	Dates []string `json:"dates,omitempty"` // what its words for times mean
+	Text  string   `json:"text"`
+}
+
+// memoryLine is a known statement as a model is shown it.
+type memoryLine struct {
+	Index  int    `json:"index"`
+	SaidBy string `json:"said_by,omitempty"`
+	Since  string `json:"since,omitempty"` // from when it holds
+	Said   string `json:"said,omitempty"`  // when it was said; ByTime
+	Text   string `json:"text"`
+}
+
+// Section renders data for a model: a line of JSON for each entry between two tags.
+// Nothing in a text can end a line or close a tag.
+func Section[T any](name string, entries []T) string {
+	var buf bytes.Buffer
+	fmt.Fprintf(&buf, "<%s>\n", name)
+	e := json.NewEncoder(&buf)
+	for i := range entries {
+		_ = e.Encode(entries[i]) // plain structs of texts and numbers; '<' comes out as \u003c
+	}
+	fmt.Fprintf(&buf, "</%s>\n", name)
+	return buf.String()
+}
+
+// MessageRunes returns how many characters of each of n messages one question has room for.
+func MessageRunes(n int) int { return min(messageRunes, max(minRunes, batchRunes/max(1, n))) }
+
+// passages divides the messages for the questions.
+func (c *Call) passages() []*passage {
+	var out []*passage
+	share, room := MessageRunes(len(c.said)), c.engine.Room
+	for _, u := range c.said {
+		switch {
+		case room == 0:
+			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, share)})
+		case !u.learn:
+			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, asideRunes)})
+		default:
+			parts := text.Divide(u.Text, room/2, c.engine.Count)
+			for i, s := range parts {
+				p := &passage{Utterance: u, text: s}
+				if len(parts) > 1 {
+					p.part = fmt.Sprintf("%d/%d", i+1, len(parts))
+				}
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// stretch is what one question is about: consecutive passages, and what was said before.
+type stretch struct {
+	earlier  []*passage
+	passages []*passage
+}
+
+// stretches divides the conversation into questions. Each passage that may be learnt from
+// is in one of them.
+func (c *Call) stretches() []stretch {
+	var before []*passage
+	for _, u := range c.context {
+		before = append(before, &passage{Utterance: u, text: u.Text})
+	}
+	context := len(before)
+	all := append(before, c.passages()...)
+	var out []stretch
+	for from := context; from < len(all); {
+		if !all[from].learn { // it is shown before what follows it
+			from++
+			continue
+		}
+		to := c.fill(all, from)
+		out = append(out, stretch{earlier: all[max(0, from-earlierShown):from], passages: all[from:to]})
+		from = to
+	}
+	return out
+}
+
+// fill returns where the question ends that begins with the passage at from.
+func (c *Call) fill(all []*passage, from int) int {
+	room := c.engine.Room
+	if room == 0 {
+		return len(all)
+	}
+	numbered := 0
+	for to := from; to < len(all); to++ {
+		room -= c.engine.Count(all[to].text) + lineTokens
+		if all[to].learn {
+			numbered++
+		}
+		if to > from && (room < 0 || numbered > maxNumbered) {
+			return to
+		}
+	}
+	return len(all)
+}
+
+// numbered returns the messages that answers name by their place.
+func (s *stretch) numbered() []*Utterance {
+	var out []*Utterance
+	for _, p := range s.passages {
+		if p.learn {
+			out = append(out, p.Utterance)
+		}
+	}
+	return out
+}
+
+// conversation renders what was said before and what is new.
+func (c *Call) conversation(s *stretch) string {
+	earlier := make([]Line, len(s.earlier))
+	for i, p := range s.earlier {
+		earlier[i] = c.line(p, text.Middle(p.text, earlierRunes))
+	}
+	said, n := make([]Line, len(s.passages)), 0
+	for i, p := range s.passages {
+		said[i] = c.line(p, p.text)
+		if p.learn {
+			number := n
+			said[i].N = &number
+			n++
+			if c.engine.Dates != nil {
+				said[i].Dates = c.engine.Dates(p.text, p.Time.In(c.engine.Location))
+			}
+		}
+	}
+	var sb strings.Builder
+	if len(earlier) > 0 {
+		sb.WriteString(Section("earlier_messages", earlier))
+	}
+	sb.WriteString(Section("new_messages", said))
+	if !c.engine.ByTime { // what is said counts from when it was said, whenever it is learnt
+		fmt.Fprintf(&sb, "%s %s", nowIs[c.Language], c.shownTime(c.Now))
+	}
+	return sb.String()
+}
+
+var nowIs = map[backends.Language]string{
+	backends.English: "Time now (UTC, as all times above):",
+	backends.Chinese: "现在时间（UTC，上面的时间也是）：",
+}
+
+func (c *Call) line(p *passage, s string) Line {
+	return Line{Part: p.part, Time: c.shownTime(p.Time), Role: p.Role, Name: p.Speaker, Text: s}
+}
+
+func (c *Call) shownTime(t time.Time) string {
+	return t.In(c.engine.Location).Format("2006-01-02 15:04 Mon")
+}
+
+// Existing renders the statements that the model may refer to by their index.
+func (c *Call) Existing(memories []*backends.Memory) string {
+	lines := make([]memoryLine, len(memories))
+	for i, m := range memories {
+		lines[i] = memoryLine{Index: i, SaidBy: m.Origin.Role, Text: text.Middle(c.engine.Keeper.Redact(m.Text), memoryRunes)}
+		if from := Since(m); !from.IsZero() {
+			lines[i].Since = from.In(c.engine.Location).Format(time.DateOnly)
+		}
+		if c.engine.ByTime && !m.Observed.IsZero() {
+			lines[i].Said = m.Observed.In(c.engine.Location).Format(time.DateOnly)
+		}
+	}
+	return Section("existing_memories", lines)
+}

@@ -1,0 +1,249 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/ask"
+)
+
+// The stages of a call's report.
+const (
+	StageLearn = "learn" // messages in, operations out
+	StageStore = "store" // statements in; dropped: known already, merged: superseding
+)
+
+// Verb is what an operation does.
+type Verb string
+
+// The verbs.
+const (
+	Add       Verb = "add"
+	Supersede Verb = "supersede"
+	Retract   Verb = "retract"
+	Nothing   Verb = "none"
+)
+
+// verbs are the words that models use for them.
+var verbs = map[string]Verb{
+	"": Add, "add": Add, "create": Add, "new": Add, "insert": Add,
+	"supersede": Supersede, "update": Supersede, "replace": Supersede, "modify": Supersede,
+	"retract": Retract, "delete": Retract, "remove": Retract, "forget": Retract,
+	"none": Nothing, "nothing": Nothing, "noop": Nothing, "no_op": Nothing, "no_change": Nothing, "unchanged": Nothing, "keep": Nothing, "skip": Nothing,
+}
+
+// VerbOf returns the verb that a model's word means; no word is Add.
+func VerbOf(word string) (Verb, error) {
+	v, ok := verbs[strings.ReplaceAll(strings.ToLower(word), "-", "_")]
+	if !ok {
+		return "", fmt.Errorf("unknown operation %.40q", word)
+	}
+	return v, nil
+}
+
+// maxStatement is the longest statement that a model may write, in bytes.
+const maxStatement = 8000
+
+// None is the Index of an operation that names no statement.
+const None = -1
+
+// Operation is one entry of a model's answer.
+type Operation struct {
+	Verb     Verb
+	Text     string    // for Add and Supersede
+	Index    int       // of a statement that was shown, for Supersede and Retract; None
+	SaidBy   string    // user or assistant; empty if the answer does not say
+	Since    time.Time // from when it holds; zero if the answer does not say
+	Messages []int     // the numbers of the messages that say it
+
+	Keywords string // by which it is looked for, for Config.Complete
+	When     string // the time that it is about, as the model wrote it, for Config.Complete
+	Score    int    // how much it is worth, for Config.Complete
+}
+
+// Question is what a model is asked about the messages of a call.
+type Question struct {
+	System  string // rules and task
+	Intro   string // goes before the material
+	Tool    string // by which it answers
+	Purpose string // of the tool
+	AddOnly bool   // every statement is added, whatever the answer says
+	// Ask puts the question, and refuses answers by check: see [Asked].
+	Ask func(ctx context.Context, r *ask.Run, q *ask.Question, check func([]Operation) error) ([]Operation, []ask.Bad, error)
+}
+
+// Asked puts a question whose answer is a T. Its method returns nil for an answer without
+// a list.
+func Asked[T any, P interface {
+	*T
+	Decoded() []Operation
+}](ctx context.Context, r *ask.Run, q *ask.Question, check func([]Operation) error) (ops []Operation, bad []ask.Bad, err error) {
+	answer, err := ask.For(ctx, r, q, func(v *T) error {
+		if ops = P(v).Decoded(); ops == nil {
+			return errors.New("the JSON holds no list of entries")
+		}
+		return check(ops)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return ops, answer.Bad, nil
+}
+
+// Reconcile asks what the new messages do to what is known, and decides so.
+func (c *Call) Reconcile(ctx context.Context, q *Question) error {
+	stretches := c.stretches()
+	if most := c.engine.Limits.Calls; most > 0 && len(stretches) > most {
+		return c.engine.errorf("%w: it takes %d model calls at least, of %d; raise Limits.Calls or send less at a time", ask.ErrLimit, len(stretches), most)
+	}
+	for i := range stretches {
+		s := &stretches[i]
+		var texts []string
+		for _, p := range s.passages {
+			texts = append(texts, p.text)
+		}
+		known, err := c.Candidates(ctx, texts, c.engine.Shown)
+		if err != nil {
+			return err
+		}
+		targets := c.targets(known)
+		ops, err := c.question(ctx, q, s, targets, c.Existing(memoriesOf(targets)))
+		if err != nil {
+			return err
+		}
+		c.decideAll(ops, targets, q.AddOnly)
+	}
+	return nil
+}
+
+// Extract asks what the messages of the call say, and shows nothing of what is known.
+func (c *Call) Extract(ctx context.Context, q *Question) ([]Operation, error) {
+	var all []Operation
+	for _, s := range c.stretches() {
+		ops, err := c.question(ctx, q, &s, nil, "")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ops...)
+	}
+	return all, nil
+}
+
+// question asks about a stretch. Entries of the answer that cannot be used are decided as
+// failed; an answer of which nothing can be used is asked for again.
+func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []target, existing string) ([]Operation, error) {
+	stage := c.Run.Stage(StageLearn)
+	c.from = s.numbered()
+	stage.In(len(c.from))
+	l := limits{existing: len(targets), messages: len(c.from), own: c.engine.ByTime}
+	ops, bad, err := q.Ask(ctx, c.Run, &ask.Question{
+		System: q.System, User: q.Intro + existing + c.conversation(s), Tool: q.Tool, Purpose: q.Purpose, Language: c.Language,
+	}, l.refuse)
+	if err != nil {
+		stage.Fail(err)
+		return nil, err
+	}
+	for i := range ops {
+		op := &ops[i]
+		if err := l.check(op, i); err != nil {
+			bad = append(bad, ask.Bad{Raw: op.Text, Err: err})
+			*op = Operation{Verb: Nothing, Index: None} // it keeps its place: others may refer to it
+		}
+	}
+	c.fail(bad)
+	return ops, nil
+}
+
+// fail decides that entries of an answer are not stored.
+func (c *Call) fail(bad []ask.Bad) {
+	for _, b := range bad {
+		err := c.engine.errorf("%w: entry %s: %w", backends.ErrModel, c.engine.Keeper.Redact(b.Raw), b.Err)
+		c.Run.Stage(StageLearn).Fail(err)
+		c.decisions = append(c.decisions, &decision{outcome: backends.OutcomeFailed, memory: c.Memory(c.engine.Kind, c.engine.Keeper.Redact(b.Raw)), err: err})
+	}
+}
+
+// limits are the numbers that an answer may name: each counts from 0.
+type limits struct {
+	existing, messages int
+	own                bool // an entry may supersede one before it in the answer
+}
+
+// refuse returns an error for an answer of which nothing can be used.
+func (l limits) refuse(ops []Operation) error {
+	var first error
+	for i := range ops {
+		op := ops[i]
+		err := l.check(&op, i)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// check makes an operation, the ith of its answer, one that may be carried out: numbers
+// that nothing was shown under are dropped, and what supersedes nothing is added, so that
+// what was said is kept and no other memory is touched.
+func (l limits) check(op *Operation, i int) error {
+	most := l.existing
+	if l.own {
+		most += i
+	}
+	if op.Index < 0 || op.Index >= most {
+		op.Index = None
+	}
+	if op.Verb == Supersede && op.Index < 0 {
+		op.Verb = Add
+	}
+	op.Messages = slices.DeleteFunc(slices.Clone(op.Messages), func(n int) bool { return n < 0 || n >= l.messages })
+	slices.Sort(op.Messages)
+	op.Messages = slices.Compact(op.Messages)
+	switch {
+	case op.Verb == Nothing:
+		return nil
+	case op.Verb == Retract && op.Index < 0:
+		return errors.New("no existing memory has that number")
+	case op.Verb == Retract:
+		return nil
+	case op.Text == "":
+		return errors.New("no text")
+	case len(op.Text) > maxStatement:
+		return fmt.Errorf("text of %d bytes, at most %d", len(op.Text), maxStatement)
+	}
+	return nil
+}
+
+// RoleOf returns the role that a model's word means; empty for none.
+func RoleOf(word string) string {
+	switch strings.ToLower(word) {
+	case "user", "human", "用户":
+		return string(schema.User)
+	case "assistant", "ai", "agent", "助手":
+		return string(schema.Assistant)
+	}
+	return ""
+}
+
+// DateOf reads a date as models write them; zero for what it cannot read.
+func DateOf(s string) time.Time {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly, "2006/01/02", "2006-01", "2006"} {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
