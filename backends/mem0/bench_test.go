@@ -70,26 +70,3 @@ func BenchmarkSearch(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkList reads 10,000 memories in pages of 100.
-func BenchmarkList(b *testing.B) {
-	m := open(b)
-	var dump strings.Builder
-	for i := range 10_000 {
-		fmt.Fprintf(&dump, `{"id":"e%d","kind":"episode","text":"On day %d I saw the lighthouse","created":"2026-01-01T00:00:%02d.%06dZ"}`+"\n", i, i, i%60, i)
-	}
-	_, err := m.Load(ctx, ann, strings.NewReader(dump.String()))
-	require.NoError(b, err)
-	for b.Loop() {
-		n := 0
-		for r := (&backends.ListRequest{Scope: ann}); ; {
-			page, err := m.List(ctx, r)
-			require.NoError(b, err)
-			n += len(page.Memories)
-			if r.Cursor = page.Next; r.Cursor == "" {
-				break
-			}
-		}
-		require.Equal(b, 10_000, n)
-	}
-}

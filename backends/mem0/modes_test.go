@@ -4,10 +4,12 @@
 package mem0_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
@@ -35,7 +37,22 @@ func steps(t testing.TB, facts func(s shown) []string, decide func(s shown) stri
 // echo takes every message for a fact.
 func echo(s shown) []string { return strings.Split(s.said(), "\n") }
 
-func TestC1_15_TwoStep(t *testing.T) {
+// everyMode runs a test in each mode, with a model that has one fact to tell.
+func everyMode(t *testing.T, test func(t *testing.T, mode mem0.Mode, b *mem0.Backend)) {
+	for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep, mem0.Verbatim} {
+		t.Run(string(mode), func(t *testing.T) {
+			m := thinking(t, func(s shown) string {
+				if len(s.facts) > 0 {
+					return `{"decisions":[{"fact":0,"event":"NONE","index":0}]}`
+				}
+				return operations(`{"op":"add","text":"Ann likes tea."}`)
+			})
+			test(t, mode, open(t, in(mode), with(m)))
+		})
+	}
+}
+
+func TestTwoStep(t *testing.T) {
 	decide := func(s shown) string {
 		var out []string
 		for _, f := range s.facts {
@@ -61,7 +78,7 @@ func TestC1_15_TwoStep(t *testing.T) {
 }
 
 // The mem0 of the paper deletes on a contradiction and forgets to add.
-func TestC1_15_ContradictionKeepsTheNewFact_4536(t *testing.T) {
+func TestTwoStepKeepsTheNewFactOfAContradiction(t *testing.T) {
 	for name, decision := range map[string]string{
 		"ours":         `{"decisions":[{"fact":0,"event":"DELETE","index":0}]}`,
 		"said nothing": `{"decisions":[]}`,
@@ -83,7 +100,7 @@ func TestC1_15_ContradictionKeepsTheNewFact_4536(t *testing.T) {
 }
 
 // In the mem0 of the paper, saying a thing again could delete it.
-func TestC1_15_SayingItAgainKeepsIt_1674(t *testing.T) {
+func TestTwoStepKeepsWhatIsSaidAgain(t *testing.T) {
 	for _, decision := range []string{
 		`{"decisions":[{"fact":0,"event":"DELETE","index":0}]}`,
 		`{"decisions":[{"fact":0,"event":"UPDATE","index":0,"text":"I love X."}]}`,
@@ -97,12 +114,12 @@ func TestC1_15_SayingItAgainKeepsIt_1674(t *testing.T) {
 	}
 }
 
-func TestC1_15_NoFactsNoSecondCall(t *testing.T) {
+func TestTwoStepWithoutFactsAsksOnce(t *testing.T) {
 	b := open(t, steps(t, func(shown) []string { return nil }, nil))
 	require.Equal(t, 1, add(t, b, ann, user("hi")...).Usage.ModelCalls)
 }
 
-func TestC1_03_AdditiveOnlyAdds(t *testing.T) {
+func TestAdditiveOnlyAdds(t *testing.T) {
 	b := open(t, in(mem0.Additive), factsOnly, with(answering(
 		`{"facts":["The user lives in Beijing."]}`,
 		`{"memory":[{"op":"supersede","index":0,"text":"The user lives in Shanghai, no longer in Beijing."},{"op":"retract","index":0}]}`,
@@ -113,24 +130,128 @@ func TestC1_03_AdditiveOnlyAdds(t *testing.T) {
 	require.Len(t, facts(t, b, ann), 2)
 }
 
-func TestD3_ReplayingLeavesTheCount(t *testing.T) {
-	answer := `{"facts":[{"text":"The user likes tea.","said_by":"user"},{"text":"The user has a cat.","said_by":"user"}]}`
-	for _, mode := range []mem0.Mode{mem0.Verbatim, mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
-		t.Run(string(mode), func(t *testing.T) {
-			b := open(t, in(mode), with(answering(answer)))
-			messages := append(user("I like tea", "I have a cat"), backends.Message{ID: "a", Message: assistant("Noted.")})
-			want := 0
-			for i := range 100 {
-				for k := range messages {
-					messages[k].ID = fmt.Sprintf("%d-%d", i, k) // the ids differ, what is said does not
-				}
-				add(t, b, ann, messages...)
-				n := len(list(t, b, ann))
-				if i == 0 {
-					want = n
-				}
-				require.Equal(t, want, n)
-			}
-		})
+func TestVerbatimKeepsEachMessage(t *testing.T) {
+	b := open(t)
+	named := schema.UserMessage("I live in Beijing.")
+	named.Name = "Ann"
+	resp := add(t, b, ann,
+		backends.Message{Message: schema.SystemMessage("You are helpful.")},
+		backends.Message{ID: "a", Turn: "t1", Time: start, Message: named},
+		backends.Message{ID: "b", Turn: "t1", Time: start, Message: schema.AssistantMessage("Noted: Beijing.", nil)},
+		backends.Message{Message: schema.ToolMessage("dump", "call")},
+		backends.Message{Message: schema.AssistantMessage("", []schema.ToolCall{{ID: "call"}})},
+	)
+	require.Len(t, resp.Items, 2)
+	require.Equal(t, []string{"I live in Beijing.", "Noted: Beijing."}, list(t, b, ann))
+	m := resp.Items[0].Memory
+	require.Equal(t, backends.KindEpisode, m.Kind)
+	require.Equal(t, backends.Origin{Session: "s1", Turn: "t1", MessageIDs: []string{"a"}, Role: "user", Speaker: "Ann", Author: "verbatim"}, m.Origin)
+	require.Equal(t, "assistant", resp.Items[1].Memory.Origin.Role)
+	require.Zero(t, resp.Usage)
+}
+
+func TestVerbatimFacts(t *testing.T) {
+	b := open(t)
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("Ann likes tea."), Kind: backends.KindFact, Verbatim: true})
+	require.NoError(t, err)
+	require.Equal(t, backends.KindFact, resp.Items[0].Memory.Kind)
+	require.Equal(t, "verbatim", resp.Items[0].Memory.Origin.Author)
+}
+
+func TestVerbatimDoesNotWaitForTheModel(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	m := thinking(t, func(shown) string { close(asked); <-answer; return operations() })
+	b := open(t, with(m))
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("slow")})
+		done <- err
+	}()
+	<-asked
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("fast"), Verbatim: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"fast"}, list(t, b, ann))
+
+	impatient, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = b.Add(impatient, &backends.AddRequest{Scope: ann, Messages: user("third")})
+	require.ErrorIs(t, err, context.Canceled, "one call at a time learns for a partition")
+	close(answer)
+	require.NoError(t, <-done)
+	require.Equal(t, []string{"fast", "slow"}, list(t, b, ann))
+}
+
+// What an agent writes down is its statement: no episode repeats it.
+func TestAnAuthorWritesFactsAlone(t *testing.T) {
+	everyMode(t, func(t *testing.T, _ mem0.Mode, b *mem0.Backend) {
+		r := &backends.AddRequest{Scope: ann, Messages: user("Ann likes tea."), Author: "agent"}
+		resp, err := b.Add(ctx, r)
+		require.NoError(t, err)
+		require.Len(t, resp.Items, 1)
+		require.Equal(t, []string{"Ann likes tea."}, list(t, b, ann))
+		require.Equal(t, []string{"Ann likes tea."}, facts(t, b, ann))
+		require.Equal(t, "agent", resp.Items[0].Memory.Origin.Author)
+		require.Equal(t, "agent", historyOf(t, b, resp.Items[0].Memory.ID)[0].Actor)
+
+		again, err := b.Add(ctx, r)
+		require.NoError(t, err)
+		require.Equal(t, []backends.Outcome{backends.OutcomeUnchanged}, outcomes(again, backends.KindFact))
+		said := add(t, b, ann, user("Ann likes tea.")...)
+		require.Contains(t, outcomes(said, backends.KindEpisode), backends.OutcomeAdded, "what is said is kept as ever")
+	})
+}
+
+func TestAnAuthorMayAskForEpisodes(t *testing.T) {
+	b := open(t)
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea"), Author: "import", Kind: backends.KindEpisode})
+	require.NoError(t, err)
+	require.Equal(t, backends.KindEpisode, resp.Items[0].Memory.Kind)
+	require.Equal(t, "import", resp.Items[0].Memory.Origin.Author)
+}
+
+func TestTheAuthorOfAProcedure(t *testing.T) {
+	helper := backends.Scope{AgentID: "helper"}
+	b := open(t, with(answering("1. deploy")))
+	for _, verbatim := range []bool{true, false} {
+		resp, err := b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Author: "agent", Verbatim: verbatim,
+			Messages: []backends.Message{{ID: "1", Message: schema.UserMessage("Deploy it")}}})
+		require.NoError(t, err)
+		require.Equal(t, "agent", resp.Items[0].Memory.Origin.Author)
+		events, err := b.History(ctx, &backends.HistoryRequest{Scope: helper, ID: resp.Items[0].Memory.ID})
+		require.NoError(t, err)
+		require.Equal(t, "agent", events[0].Actor)
+	}
+}
+
+func TestProcedure(t *testing.T) {
+	helper := backends.Scope{AgentID: "helper"}
+	did := []backends.Message{
+		{ID: "1", Message: schema.UserMessage("Deploy it")},
+		{ID: "2", Message: schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "deploy", Arguments: `{"env":"prod"}`}}})},
+		{ID: "3", Message: schema.ToolMessage("build 77 failed: disk full", "c")},
+		{ID: "4", Message: assistant("It failed.")},
+	}
+	m := answering("```\n1. deploy(prod): build 77 failed: disk full\n```")
+	b := open(t, with(m))
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did})
+	require.NoError(t, err)
+	require.Len(t, resp.Items, 1)
+	require.Equal(t, backends.KindProcedure, resp.Items[0].Memory.Kind)
+	require.Equal(t, "1. deploy(prod): build 77 failed: disk full", resp.Items[0].Memory.Text)
+	prompt := m.Calls()[0][1].Content
+	require.Contains(t, prompt, "disk full")
+	require.Contains(t, prompt, `deploy({\"env\":\"prod\"})`)
+
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Kind: backends.KindProcedure, Messages: did})
+	require.ErrorIs(t, err, backends.ErrInvalid, "an agent did it")
+	b = open(t, with(answering("``` \n```", "<think>hm</think>")))
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did})
+	require.ErrorIs(t, err, backends.ErrModel)
+	resp, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did, Verbatim: true})
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(resp.Items[0].Memory.Text, "user: Deploy it\nassistant: deploy("))
+	for _, verbatim := range []bool{true, false} {
+		_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindTool, Messages: did, Verbatim: verbatim})
+		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
 }

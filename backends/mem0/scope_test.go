@@ -11,12 +11,14 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
 )
 
-func TestC1_01_EveryCallNeedsAScope(t *testing.T) {
+func TestEveryCallNeedsAScope(t *testing.T) {
 	b := open(t)
 	one := "x"
 	calls := map[string]func(s backends.Scope) error{
@@ -60,7 +62,7 @@ func TestC1_01_EveryCallNeedsAScope(t *testing.T) {
 	}
 }
 
-func TestC1_01_ScopeOfTheContext(t *testing.T) {
+func TestScopeOfTheContext(t *testing.T) {
 	b := open(t)
 	_, err := b.Add(backends.WithScope(ctx, ann), &backends.AddRequest{Messages: user("I like tea")})
 	require.NoError(t, err)
@@ -68,7 +70,7 @@ func TestC1_01_ScopeOfTheContext(t *testing.T) {
 	require.Empty(t, list(t, b, backends.Scope{AgentID: "ann"}))
 }
 
-func TestD1_NothingCrossesPartitions(t *testing.T) {
+func TestNothingCrossesPartitions(t *testing.T) {
 	b := open(t)
 	scopes := []backends.Scope{
 		{UserID: "ann"}, {UserID: "bob"}, {AgentID: "ann"}, {UserID: "ann", Namespace: "other"}, {UserID: "ann:bob"}, {UserID: "{ann}"},
@@ -103,7 +105,35 @@ func TestD1_NothingCrossesPartitions(t *testing.T) {
 	}
 }
 
-func TestC1_01_ResetErasesOneNamespace(t *testing.T) {
+func TestScopesNeverMeet(t *testing.T) {
+	b := open(t)
+	part := rapid.SampledFrom([]string{"", "ann", "Ann", "ann ", "a:b", "a/b", "{ann}", "安", "ann|user", "user/ann", "%2F"})
+	held := map[string]map[string]bool{} // by partition
+	rapid.Check(t, func(rt *rapid.T) {
+		s := backends.Scope{Namespace: part.Draw(rt, "namespace"), UserID: part.Draw(rt, "user"), AgentID: part.Draw(rt, "agent"), SessionID: part.Draw(rt, "session")}
+		p, err := s.Speaker()
+		text := rapid.StringMatching(`fact [a-z]{3}`).Draw(rt, "text")
+		_, addErr := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: user(text)})
+		if err != nil {
+			require.ErrorIs(rt, addErr, backends.ErrNoScope)
+			return
+		}
+		require.NoError(rt, addErr)
+		key := p.String()
+		if held[key] == nil {
+			held[key] = map[string]bool{}
+		}
+		held[key][text] = true
+		page, err := b.List(ctx, &backends.ListRequest{Scope: s, Limit: 1000})
+		require.NoError(rt, err)
+		require.Len(rt, page.Memories, len(held[key]))
+		for _, m := range page.Memories {
+			require.True(rt, held[key][m.Text], "%s holds %q", key, m.Text)
+		}
+	})
+}
+
+func TestResetErasesOneNamespace(t *testing.T) {
 	b := open(t)
 	other := backends.Scope{UserID: "ann", Namespace: "other"}
 	add(t, b, ann, user("one")...)
@@ -118,7 +148,7 @@ func TestC1_01_ResetErasesOneNamespace(t *testing.T) {
 	require.Equal(t, []string{"three"}, list(t, b, other))
 }
 
-func TestC1_02_FieldsOfAMemory(t *testing.T) {
+func TestFieldsOfAMemory(t *testing.T) {
 	b := open(t, with(resident(t)))
 	scope := backends.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1"}
 	expires := start.Add(time.Hour)
@@ -139,7 +169,7 @@ func TestC1_02_FieldsOfAMemory(t *testing.T) {
 	require.Equal(t, m, *stored)
 }
 
-func TestD1_ConfigIsChecked(t *testing.T) {
+func TestConfigIsChecked(t *testing.T) {
 	st := openStore(t)
 	for name, c := range map[string]*mem0.Config{
 		"nil": nil, "no store": {}, "mode": {Store: st, Mode: "magic"}, "needs a model": {Store: st, Mode: mem0.Reconcile}, "language": {Store: st, Language: "fr"},
@@ -153,7 +183,7 @@ func TestD1_ConfigIsChecked(t *testing.T) {
 	require.Nil(t, c.Clock, "the caller's configuration stays as it is")
 }
 
-func TestD8_Gate(t *testing.T) {
+func TestWhatIsNeverLearntFrom(t *testing.T) {
 	b := open(t)
 	note := schema.UserMessage("Relevant memories: the user lives in Rome")
 	note.Extra = map[string]any{"_einomem": "note"}
@@ -172,7 +202,7 @@ func TestD8_Gate(t *testing.T) {
 	require.Equal(t, []string{"Look at this", "For context: I work in Oslo."}, list(t, b, ann))
 }
 
-func TestD8_RedactBeforeModelAndStore(t *testing.T) {
+func TestRedactBeforeModelAndStore(t *testing.T) {
 	hide := func(s string) string { return strings.ReplaceAll(s, "4242", "****") }
 	m := thinking(t, func(s shown) string {
 		require.NotContains(t, s.user, "4242")
@@ -194,4 +224,66 @@ func TestD8_RedactBeforeModelAndStore(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"card": "****", "deep": []any{"****"}}, resp.Items[0].Memory.Metadata)
 	require.Equal(t, "****", resp.Items[0].Memory.Origin.Speaker)
+}
+
+func TestMessagesThatCannotBeStored(t *testing.T) {
+	b := open(t)
+	for name, text := range map[string]string{"UTF-8": "ab\xff", "16 MiB": strings.Repeat("x", store.MaxText+1)} {
+		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: append(user("fine"), backends.Message{ID: "bad-one", Message: schema.UserMessage(text)})})
+		require.ErrorIs(t, err, backends.ErrInvalid, name)
+		require.ErrorContains(t, err, "bad-one")
+	}
+	require.Empty(t, list(t, b, ann))
+}
+
+func TestExpiry(t *testing.T) {
+	now := time.Date(2026, 3, 2, 23, 59, 59, 0, time.UTC)
+	b := open(t, func(c *mem0.Config) { c.Clock = func() time.Time { return now } })
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("the offer ends"), Expires: now.Add(time.Second)})
+	require.NoError(t, err)
+	id := resp.Items[0].Memory.ID
+	q := backends.SearchRequest{Scope: ann, Query: "offer"}
+	require.Len(t, search(t, b, q), 1, "its day is part of it")
+
+	now = now.Add(time.Second)
+	require.Empty(t, search(t, b, q))
+	require.Empty(t, list(t, b, ann))
+	_, err = b.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	q.IncludeExpired = true
+	require.Len(t, search(t, b, q), 1)
+	again := add(t, b, ann, user("the offer ends")...)
+	require.Equal(t, backends.OutcomeAdded, again.Items[0].Outcome, "what expired is not known any more")
+
+	never := time.Time{}
+	_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Expires: &never})
+	require.NoError(t, err)
+	require.Len(t, list(t, b, ann), 2, "cleared")
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("x"), Expires: now})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+func TestMemoriesAreTheCallersOwn(t *testing.T) {
+	b := open(t)
+	metadata := map[string]any{"tags": []any{"x"}}
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea"), Metadata: metadata})
+	require.NoError(t, err)
+	metadata["tags"].([]any)[0] = "mine"
+	id := resp.Items[0].Memory.ID
+	want := map[string]any{"tags": []any{"x"}}
+	for range 2 {
+		got, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
+		require.NoError(t, err)
+		page, err := b.List(ctx, &backends.ListRequest{Scope: ann})
+		require.NoError(t, err)
+		found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
+		require.NoError(t, err)
+		known, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea")})
+		require.NoError(t, err)
+		for _, m := range []*backends.Memory{got, &page.Memories[0], &found.Hits[0].Memory, &known.Items[0].Memory} {
+			require.Equal(t, want, m.Metadata)
+			m.Metadata["tags"].([]any)[0] = "changed"
+			m.Origin.MessageIDs[0] = "changed"
+		}
+	}
 }

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/callbacks"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -49,7 +46,27 @@ func TestFactsStandForTheirTurns(t *testing.T) {
 	}
 }
 
-func TestC1_01_TopK(t *testing.T) {
+func TestAFactNamesTheTurnThatTaughtIt(t *testing.T) {
+	m := thinking(t, func(s shown) string {
+		return operations(fmt.Sprintf(`{"op":"add","text":"The user has a parrot called Kiki.","said_by":"user","messages":[%d]}`, s.new[2].N))
+	})
+	b := open(t, with(m))
+	add(t, b, ann, user("Good morning", "How are you?", "My parrot Kiki woke me up", "Bye")...)
+	resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "What is the parrot called?", WithSources: true})
+	require.NoError(t, err)
+	require.Equal(t, backends.KindFact, resp.Hits[0].Kind)
+	require.Len(t, resp.Hits[0].Sources, 1)
+	require.Equal(t, "My parrot Kiki woke me up", resp.Hits[0].Sources[0].Text)
+	require.Equal(t, []string{"m2"}, resp.Hits[0].Origin.MessageIDs)
+}
+
+func TestAFactThatNamesManyTurnsDoesNotHideThem(t *testing.T) {
+	b := open(t, with(answering(operations(`{"op":"add","text":"The user talked about parrots."}`))))
+	add(t, b, ann, user("parrots are blue", "parrots are red", "parrots are loud", "parrots are old", "parrots are wise")...)
+	require.Len(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "parrots", TopK: 10}), 6)
+}
+
+func TestTopK(t *testing.T) {
 	b := open(t, with(thinking(t, func(shown) string { return operations() })))
 	for _, s := range []string{"tea one", "tea two", "tea three", "tea four", "tea five", "tea six", "tea seven"} {
 		add(t, b, ann, user(s)...)
@@ -68,73 +85,7 @@ func TestC1_01_TopK(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
-type brokenReranker struct{ calls int }
-
-func (r *brokenReranker) Rerank(context.Context, string, []backends.Hit) ([]float64, error) {
-	r.calls++
-	return nil, errors.New("out of order")
-}
-
-func TestC1_14_RerankerFailureKeepsTheOrder(t *testing.T) {
-	broken := &brokenReranker{}
-	st := openStore(t)
-	plain := open(t, on(st))
-	reranked := open(t, on(st), func(c *mem0.Config) { c.Recall = &recall.Config{Reranker: broken} })
-	for _, s := range []string{"tea", "green tea and cake", "tea with milk and sugar in the morning"} {
-		add(t, plain, ann, user(s)...)
-	}
-	want := search(t, plain, backends.SearchRequest{Scope: ann, Query: "tea"})
-	resp, err := reranked.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
-	require.NoError(t, err)
-	require.Error(t, resp.Degraded)
-	require.Equal(t, 1, broken.calls)
-	for i, h := range resp.Hits {
-		require.Equal(t, want[i], h.Text)
-	}
-}
-
-// wholePool notes how many hits a reranker was shown, and turns their order round.
-type wholePool struct{ shown int }
-
-func (w *wholePool) Rerank(_ context.Context, _ string, hits []backends.Hit) ([]float64, error) {
-	w.shown = len(hits)
-	scores := make([]float64, len(hits))
-	for i := range scores {
-		scores[i] = float64(i) / float64(len(hits))
-	}
-	return scores, nil
-}
-
-func TestD7_AKeywordFindsWhatVectorsMissAndTheWholePoolIsReranked(t *testing.T) {
-	at := func(cosine float64) []float64 { return []float64{cosine, math.Sqrt(1 - cosine*cosine)} }
-	far := func(text string) []float64 { // the fact with the keyword is farther from the question than any other
-		var day int
-		switch n, _ := fmt.Sscanf(text, "the weather of day %d was fine", &day); {
-		case strings.HasSuffix(text, "?"):
-			return at(1)
-		case n == 1:
-			return at(0.3 + 0.02*float64(day))
-		}
-		return at(0.1)
-	}
-	vectors := embedded(&testkit.Embedder{Dim: 2, Vector: far})
-	st := openStore(t)
-	b := open(t, on(st), vectors)
-	for i := range 12 {
-		add(t, b, ann, user(fmt.Sprintf("the weather of day %d was fine", i))...)
-	}
-	add(t, b, ann, user("my invoice is X-4711")...)
-	got := search(t, b, backends.SearchRequest{Scope: ann, Query: "where is X-4711?", TopK: 3})
-	require.Equal(t, "my invoice is X-4711", got[0])
-
-	pool := &wholePool{}
-	reranked := open(t, on(st), vectors, func(c *mem0.Config) { c.Recall = &recall.Config{Reranker: pool} })
-	last := search(t, reranked, backends.SearchRequest{Scope: ann, Query: "fine weather", TopK: 1})
-	require.Len(t, last, 1)
-	require.Greater(t, pool.shown, 3, "not only the hits that would be returned")
-}
-
-func TestD11_EmbeddingModelIsKept(t *testing.T) {
+func TestAnotherEmbeddingModelNeedsReembed(t *testing.T) {
 	st := openStore(t)
 	model := func(name string, dim int) func(*mem0.Config) {
 		return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: dim}, name }
@@ -155,7 +106,7 @@ func TestD11_EmbeddingModelIsKept(t *testing.T) {
 	add(t, renamed, ann, user("I like coffee")...)
 }
 
-func TestD11_EmbedderFailureStoresNothing(t *testing.T) {
+func TestAnEmbedderThatFailsStoresNothing(t *testing.T) {
 	e := &testkit.Embedder{Dim: 16, Err: errors.New("no route")}
 	b := open(t, embedded(e))
 	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea")})

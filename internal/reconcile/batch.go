@@ -4,7 +4,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -37,6 +36,8 @@ type node struct {
 	id        identity
 	at        time.Time // when it was said; zero unless the engine goes ByTime
 
+	placed     bool
+	encoded    bool
 	on         *node     // what it is to supersede or to retract
 	same       *node     // says it already
 	prev, next *node     // what it supersedes, and what supersedes it
@@ -55,10 +56,6 @@ func identityOf(m *backends.Memory) identity {
 		k.role = m.Origin.Role
 	}
 	return k
-}
-
-func (n *node) writes() bool {
-	return n.outcome == backends.OutcomeAdded || n.outcome == backends.OutcomeSuperseded
 }
 
 // build decides what becomes of each decision, and writes the mutations.
@@ -81,15 +78,20 @@ func (b *batch) build(ctx context.Context) error {
 	}
 	b.keepStated()
 	for _, n := range b.nodes {
-		if n.writes() {
-			b.place(n)
+		b.place(n)
+	}
+	for _, n := range b.nodes {
+		if n.stores() && n.prev != nil {
+			n.outcome = backends.OutcomeSuperseded
 		}
 	}
 	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool { return n.outcome == backends.OutcomeRetracted && !n.end() && n.same == nil })
 	if err := b.identify(ctx); err != nil {
 		return err
 	}
-	b.encode()
+	for _, n := range b.nodes {
+		b.encode(n)
+	}
 	return nil
 }
 
@@ -111,10 +113,13 @@ func (b *batch) resolve(ctx context.Context) error {
 		case n.target.other != nil:
 			n.on = b.of[n.target.other]
 		case shown == nil:
-		case now[shown.ID] == nil || !now[shown.ID].Active() || now[shown.ID].Text != shown.Text:
-			return b.call.engine.errorf("memory %s: %w", shown.ID, errStale)
-		default:
+		case now[shown.ID] != nil && now[shown.ID].Active() && now[shown.ID].Text == shown.Text:
 			n.on = b.holder(now[shown.ID])
+		case n.outcome != backends.OutcomeUnchanged:
+			return b.call.engine.errorf("memory %s: %w", shown.ID, errStale)
+		}
+		if n.outcome == backends.OutcomeUnchanged {
+			n.same = n.on
 		}
 	}
 	return nil
@@ -137,7 +142,7 @@ func (b *batch) holder(m *backends.Memory) *node {
 func (b *batch) lookup(ctx context.Context) error {
 	var keys []string
 	for _, n := range b.nodes {
-		if n.writes() {
+		if n.stores() {
 			n.id = identityOf(&n.memory)
 			keys = append(keys, n.id.key)
 		}
@@ -166,7 +171,7 @@ func (b *batch) keepStated() {
 	}
 	stated := map[claim]bool{}
 	for _, n := range b.nodes {
-		if n.writes() {
+		if n.stores() {
 			stated[claim{n.id, n.at.UnixNano()}] = true
 		}
 	}
@@ -184,7 +189,14 @@ func (b *batch) keepStated() {
 // place finds out what becomes of a statement: one that is known is unchanged, or retracts
 // what it was to supersede; any other takes its place in the chain of that.
 func (b *batch) place(n *node) {
+	if n.placed || n.decision == nil || !n.stores() {
+		return
+	}
+	n.placed = true
 	superseding := n.outcome == backends.OutcomeSuperseded
+	if superseding {
+		b.place(n.on) // what it supersedes may be known as well
+	}
 	if n.same = b.duplicate(n); n.same != nil {
 		n.outcome = backends.OutcomeUnchanged
 		if superseding && n.on.said() != n.same.said() && n.on.holds(n.at) {
@@ -193,12 +205,9 @@ func (b *batch) place(n *node) {
 		return
 	}
 	b.written[n.id] = append(b.written[n.id], n)
-	if t := n.on; superseding && t.said().active() {
-		n.join(t.said())
-	}
 	n.outcome = backends.OutcomeAdded
-	if n.prev != nil {
-		n.outcome = backends.OutcomeSuperseded
+	if superseding && n.on.said().active() {
+		n.join(n.on.said())
 	}
 }
 
@@ -285,7 +294,7 @@ func (b *batch) identify(ctx context.Context) error {
 	k := b.call.engine.Keeper
 	var open []*node
 	for _, n := range b.nodes {
-		if n.writes() {
+		if n.stores() {
 			open = append(open, n)
 		}
 	}
@@ -327,32 +336,36 @@ func (b *batch) knows(id identity, m *backends.Memory) bool {
 	return slices.ContainsFunc(b.found[id], func(o *backends.Memory) bool { return o.ID == m.ID })
 }
 
-// encode turns the nodes into mutations.
-func (b *batch) encode() {
-	for _, n := range b.nodes {
-		var m store.Mutation
-		switch {
-		case n.record != nil && n.prev != nil:
-			m = store.Supersede(n.prev.stored().ID, n.record)
-			m.Expect = n.prev.version()
-		case n.record != nil:
-			m = store.Put(n.record)
-			m.Expect = store.MustNotExist
-		case n.outcome == backends.OutcomeRetracted:
-			m = store.Retract(n.on.stored().ID, n.until)
-			m.Expect = n.on.version()
-		default:
-			continue
-		}
-		if n.record != nil && n.next != nil && n.next.record == nil { // older than what is known
+// encode adds the mutation of a node, behind that of what it supersedes or retracts.
+func (b *batch) encode(n *node) {
+	if n == nil || n.decision == nil || n.encoded {
+		return
+	}
+	n.encoded = true
+	b.encode(n.prev)
+	var m store.Mutation
+	switch {
+	case n.record != nil && n.prev != nil:
+		m = store.Supersede(n.prev.stored().ID, n.record)
+		m.Expect = n.prev.version()
+	case n.record != nil:
+		m = store.Put(n.record)
+		m.Expect = store.MustNotExist
+	case n.outcome == backends.OutcomeRetracted:
+		b.encode(n.on)
+		m = store.Retract(n.on.stored().ID, n.until)
+		m.Expect = n.on.version()
+	default:
+		return
+	}
+	m.Actor, m.Role = b.call.author(b.call.engine.Author), n.memory.Origin.Role
+	if n.record != nil {
+		m.Actor = n.memory.Origin.Author
+		if n.next != nil && n.next.record == nil { // older than what is known
 			n.record.SupersededBy, n.record.Invalidated = n.next.known.ID, Since(n.next.known)
 		}
-		m.Actor, m.Role = cmp.Or(n.memory.Origin.Author, b.call.engine.Author), n.memory.Origin.Role
-		if n.record == nil {
-			m.Actor = b.call.author(b.call.engine.Author)
-		}
-		b.mutations = append(b.mutations, m)
 	}
+	b.mutations = append(b.mutations, m)
 }
 
 // version returns the version that a known memory must have; 0 for one of the batch.

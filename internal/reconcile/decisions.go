@@ -13,9 +13,14 @@ import (
 type decision struct {
 	outcome backends.Outcome // added, superseded, retracted, unchanged or failed
 	memory  backends.Memory  // what is to be stored; for unchanged and failed what it is about
-	target  target           // for superseded and retracted
+	target  target           // for superseded and retracted; for unchanged what says it
 	until   time.Time        // for retracted: since when it holds no more
 	err     error            // for failed
+}
+
+// stores reports whether the memory is to be stored.
+func (d *decision) stores() bool {
+	return d.outcome == backends.OutcomeAdded || d.outcome == backends.OutcomeSuperseded
 }
 
 // target is what a decision supersedes or retracts: a known memory, as it was shown, or
@@ -40,7 +45,7 @@ func (c *Call) targets(known []*backends.Memory) []target {
 		out = append(out, target{known: m})
 	}
 	for _, d := range c.decisions {
-		if d.outcome == backends.OutcomeAdded || d.outcome == backends.OutcomeSuperseded {
+		if d.stores() {
 			out = append(out, target{other: d})
 		}
 	}
@@ -58,7 +63,7 @@ func memoriesOf(targets []target) []*backends.Memory {
 // decideAll carries out the operations of one answer. An index behind the targets names an
 // entry of the answer itself.
 func (c *Call) decideAll(ops []Operation, targets []target, addOnly bool) {
-	made := make([]*decision, len(ops))
+	made := make([]target, len(ops))
 	for i := range ops {
 		op := &ops[i]
 		if addOnly {
@@ -70,11 +75,15 @@ func (c *Call) decideAll(ops []Operation, targets []target, addOnly bool) {
 		var t target
 		switch {
 		case op.Index >= len(targets):
-			t.other = made[op.Index-len(targets)]
+			t = made[op.Index-len(targets)]
 		case op.Index >= 0:
 			t = targets[op.Index]
 		}
-		made[i] = c.carryOut(op, t)
+		if d := c.carryOut(op, t); d != nil && d.stores() {
+			made[i].other = d
+		} else if op.Verb == Nothing { // who refers to it means what it is about
+			made[i] = t
+		}
 	}
 }
 
@@ -93,7 +102,7 @@ func (c *Call) carryOut(op *Operation, t target) *decision {
 		d.outcome, d.target, d.until, d.memory = backends.OutcomeRetracted, t, Since(&said), on.Clone()
 		d.memory.Observed = said.Observed
 	case op.Verb == Nothing && on != nil:
-		d.outcome, d.memory = backends.OutcomeUnchanged, on.Clone()
+		d.outcome, d.target, d.memory = backends.OutcomeUnchanged, t, on.Clone()
 	case op.Verb == Nothing:
 		d.outcome, d.memory = backends.OutcomeUnchanged, c.statement(op)
 	default:

@@ -90,3 +90,19 @@ func TestShorteningKeepsItsLimit(t *testing.T) {
 		require.LessOrEqual(t, text.Tokens(text.Fit(s, limit, text.Tokens)), limit)
 	})
 }
+
+func TestDivideLeavesNothingOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"Hello there. ", "天气很好。", "word ", "x", "🙂", "\n", "多", "a?b!c;d "}), 0, 400).Draw(t, "text"), "")
+		limit := rapid.IntRange(0, 100).Draw(t, "limit")
+		parts := text.Divide(s, limit, text.Tokens)
+		require.Equal(t, s, strings.Join(parts, ""))
+		for _, p := range parts {
+			require.True(t, utf8.ValidString(p))
+			require.True(t, text.Tokens(p) <= max(limit, 32) || utf8.RuneCountInString(p) == 1, "%d tokens of %d: %q", text.Tokens(p), limit, p)
+		}
+	})
+	words := func(s string) int { return 10 * len(strings.Fields(s)) }
+	require.Equal(t, []string{"One two three four.", " Five six seven eight.", " Nine ten eleven twelve."},
+		text.Divide("One two three four. Five six seven eight. Nine ten eleven twelve.", 50, words), "between sentences")
+}

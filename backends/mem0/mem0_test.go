@@ -5,6 +5,7 @@ package mem0_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
@@ -23,6 +25,8 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	ctx   = context.Background()
@@ -33,11 +37,7 @@ var (
 func fixed() time.Time { return start }
 
 func openStore(t testing.TB) *sqlitestore.Store {
-	t.Helper()
-	st, err := sqlitestore.Open(ctx, ":memory:", &sqlitestore.Config{Clock: fixed})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = st.Close() })
-	return st
+	return testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = fixed })
 }
 
 // open returns a backend on a store of its own.
@@ -56,10 +56,14 @@ func open(t testing.TB, change ...func(*mem0.Config)) *mem0.Backend {
 	return b
 }
 
-func on(st store.Store) func(*mem0.Config)          { return func(c *mem0.Config) { c.Store = st } }
+func on(st store.Store) func(*mem0.Config) { return func(c *mem0.Config) { c.Store = st } }
+
 func with(m model.BaseChatModel) func(*mem0.Config) { return func(c *mem0.Config) { c.Model = m } }
-func in(mode mem0.Mode) func(*mem0.Config)          { return func(c *mem0.Config) { c.Mode = mode } }
-func factsOnly(c *mem0.Config)                      { c.FactsOnly = true }
+
+func in(mode mem0.Mode) func(*mem0.Config) { return func(c *mem0.Config) { c.Mode = mode } }
+
+func factsOnly(c *mem0.Config) { c.FactsOnly = true }
+
 func embedded(e *testkit.Embedder) func(*mem0.Config) {
 	return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = e, "hash" }
 }
@@ -71,6 +75,8 @@ func user(texts ...string) []backends.Message {
 	}
 	return out
 }
+
+func assistant(s string) *schema.Message { return schema.AssistantMessage(s, nil) }
 
 func add(t testing.TB, b *mem0.Backend, s backends.Scope, messages ...backends.Message) *backends.AddResponse {
 	t.Helper()
@@ -117,7 +123,23 @@ func search(t testing.TB, b *mem0.Backend, r backends.SearchRequest) []string {
 	return texts
 }
 
-// shown is what the prompt of a call holds, as a model would read it.
+// changes renders what happened to a fact along its chain.
+func changes(t *testing.T, b *mem0.Backend, id string) (out []string) {
+	t.Helper()
+	for _, e := range historyOf(t, b, id) {
+		out = append(out, string(e.Type)+" "+cmp.Or(e.New, e.Old))
+	}
+	return out
+}
+
+func historyOf(t *testing.T, b *mem0.Backend, id string) []backends.Event {
+	t.Helper()
+	events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
+	require.NoError(t, err)
+	return events
+}
+
+// shown is what the prompt of a call holds, as a model reads it.
 type shown struct {
 	system   string
 	user     string
@@ -200,6 +222,15 @@ func thinking(t testing.TB, think func(s shown) string) *testkit.Chat {
 		}
 		return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: o.Tools[0].Name, Arguments: answer}}}), nil
 	})
+}
+
+// answering is a model that gives these texts, by tool or not.
+func answering(answers ...string) *testkit.Chat {
+	script := make([]testkit.Reply, len(answers))
+	for i, a := range answers {
+		script[i] = testkit.Text(a)
+	}
+	return testkit.New(script...)
 }
 
 // textual hides that a model can call tools.

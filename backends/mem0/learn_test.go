@@ -1,0 +1,537 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// The same life, by tool and by JSON, in two languages.
+func TestAPersonOverManySessions(t *testing.T) {
+	type session struct{ says, want string }
+	lives := map[string][]session{
+		"english": {
+			{"Hi, I live in Beijing", "The user lives in Beijing."},
+			{"What is the weather like?", "The user lives in Beijing."},
+			{"I moved to Shanghai last week", "The user lives in Shanghai."},
+			{"I live in Shanghai, as I said", "The user lives in Shanghai."},
+			{"Back in Beijing!", "The user lives in Beijing."},
+		},
+		"chinese": {
+			{"你好，我住在北京", "用户住在北京。"},
+			{"今天天气怎么样？", "用户住在北京。"},
+			{"我上周搬到上海了", "用户住在上海。"},
+			{"我说过，我住在上海", "用户住在上海。"},
+			{"又回北京了", "用户住在北京。"},
+		},
+	}
+	for name, life := range lives {
+		for _, byTool := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, by tool %t", name, byTool), func(t *testing.T) {
+				var m model.BaseChatModel = resident(t)
+				if !byTool {
+					m = textual{m}
+				}
+				b := open(t, with(m))
+				for i, s := range life {
+					scope := backends.Scope{UserID: "ann", SessionID: fmt.Sprintf("s%d", i)}
+					add(t, b, scope, backends.Message{ID: "1", Turn: "1", Time: start.AddDate(0, i, 0), Message: schema.UserMessage(s.says)})
+					require.Equal(t, []string{s.want}, facts(t, b, ann))
+				}
+				require.Len(t, list(t, b, ann, backends.KindEpisode), len(life), "every turn is kept as it was said")
+			})
+		}
+	}
+}
+
+func TestANewFactSupersedesTheOldOne(t *testing.T) {
+	for _, tc := range []struct{ name, first, second, was, is, query string }{
+		{"english", "I live in Beijing", "I moved to Shanghai", "The user lives in Beijing.", "The user lives in Shanghai.", "Where does the user live?"},
+		{"chinese", "我住在北京", "我搬到上海了", "用户住在北京。", "用户住在上海。", "用户住在哪里？"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := open(t, with(resident(t)))
+			first := add(t, b, ann, user(tc.first)...)
+			require.Equal(t, backends.OutcomeAdded, first.Items[0].Outcome)
+
+			later := backends.Scope{UserID: "ann", SessionID: "s2"}
+			second := add(t, b, later, user(tc.second)...)
+			item := second.Items[0]
+			require.Equal(t, backends.OutcomeSuperseded, item.Outcome)
+			require.Equal(t, tc.is, item.Memory.Text)
+			require.Equal(t, tc.was, item.Previous.Text)
+			require.Equal(t, item.Memory.ID, item.Previous.SupersededBy)
+
+			require.Equal(t, []string{tc.is}, facts(t, b, ann))
+			require.Equal(t, tc.is, search(t, b, backends.SearchRequest{Scope: ann, Query: tc.query})[0])
+
+			for _, id := range []string{first.Items[0].Memory.ID, item.Memory.ID} {
+				events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
+				require.NoError(t, err)
+				require.Equal(t, tc.was, events[0].New)
+				require.Equal(t, backends.EventAdded, events[0].Type)
+				require.Contains(t, []backends.EventType{events[1].Type, events[2].Type}, backends.EventSuperseded)
+			}
+			stored, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: item.Previous.ID})
+			require.NoError(t, err)
+			require.Equal(t, *item.Previous, *stored, "what the response says of the old memory is what is stored")
+			now, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: item.Memory.ID})
+			require.NoError(t, err)
+			require.Equal(t, item.Memory, *now)
+		})
+	}
+}
+
+func TestOneModelCallForAllMessages(t *testing.T) {
+	m := thinking(t, func(s shown) string {
+		var ops []string
+		for _, said := range s.new {
+			ops = append(ops, fmt.Sprintf(`{"op":"add","text":%q,"messages":[%d]}`, "Fact: "+said.Text, said.N))
+		}
+		return operations(ops...)
+	})
+	b := open(t, with(m), factsOnly)
+	var said []string
+	for i := range 25 {
+		said = append(said, fmt.Sprintf("thing number %d is blue", i))
+	}
+	first := add(t, b, ann, user(said...)...)
+	require.Len(t, m.Calls(), 1, "one call for 25 messages")
+	require.Equal(t, 1, first.Usage.ModelCalls)
+	require.Len(t, first.Items, 25)
+	require.Equal(t, []string{"m7"}, first.Items[7].Memory.Origin.MessageIDs)
+	require.Equal(t, "Fact: thing number 0 is blue", facts(t, b, ann)[0], "in the order in which they were said")
+
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("more about number 3"), Context: user(said...)})
+	require.NoError(t, err)
+	require.Len(t, m.Calls(), 2)
+	s := read(t, m.Calls()[1])
+	require.Len(t, s.memories, 10, "the ten nearest of 25 facts")
+	require.GreaterOrEqual(t, s.indexOf("number 3 "), 0)
+	require.Equal(t, 0, s.memories[0].Index)
+	require.Equal(t, 9, s.memories[9].Index)
+	require.Len(t, s.earlier, 10)
+	require.Equal(t, said[15:], []string{s.earlier[0].Text, s.earlier[1].Text, s.earlier[2].Text, s.earlier[3].Text, s.earlier[4].Text,
+		s.earlier[5].Text, s.earlier[6].Text, s.earlier[7].Text, s.earlier[8].Text, s.earlier[9].Text}, "the last ten")
+}
+
+func TestAFactSaysWhoSaidItAndWhen(t *testing.T) {
+	m := thinking(t, func(s shown) string {
+		require.Equal(t, "2026-03-02 09:00 Mon", s.new[0].Time)
+		require.Equal(t, "Ann", s.new[0].Name)
+		require.Equal(t, "assistant", s.new[1].Role)
+		return operations(
+			`{"op":"add","text":"Ann ran a marathon on 2026-03-01.","said_by":"user","since":"2026-03-01","messages":[0]}`,
+			`{"op":"add","text":"The assistant recommended the Oslo marathon.","said_by":"assistant","messages":["1"]}`,
+			`{"op":"add","text":"Ann likes running.","said_by":"user"}`,
+		)
+	})
+	b := open(t, with(m), factsOnly)
+	said := schema.UserMessage("Yesterday I ran a marathon")
+	said.Name = "Ann"
+	later := start.Add(time.Minute)
+	resp := add(t, b, ann, backends.Message{ID: "u", Turn: "t1", Time: start, Message: said},
+		backends.Message{ID: "a", Turn: "t1", Time: later, Message: schema.AssistantMessage("Try Oslo next", nil)})
+	ran, recommended, likes := resp.Items[0].Memory, resp.Items[1].Memory, resp.Items[2].Memory
+	require.Equal(t, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), ran.Valid)
+	require.Equal(t, start, ran.Observed)
+	require.Equal(t, backends.Origin{Session: "s1", Turn: "t1", MessageIDs: []string{"u"}, Role: "user", Speaker: "Ann", Author: "Scripted"}, ran.Origin)
+	require.Equal(t, []string{"a"}, recommended.Origin.MessageIDs)
+	require.Equal(t, "assistant", recommended.Origin.Role)
+	require.Equal(t, later, recommended.Observed)
+	require.Equal(t, []string{"u"}, likes.Origin.MessageIDs, "no message named: those of the speaker")
+}
+
+func TestPromptsOfAgentsAndOfTheCaller(t *testing.T) {
+	m := thinking(t, func(shown) string { return operations() })
+	b := open(t, with(m), func(c *mem0.Config) { c.Instructions = "Mind {food}." })
+	framing := "assistant's point of view"
+	system := func(r *backends.AddRequest) string {
+		r.Messages = user("hello")
+		_, err := b.Add(ctx, r)
+		require.NoError(t, err)
+		calls := m.Calls()
+		return calls[len(calls)-1][0].Content
+	}
+	require.NotContains(t, system(&backends.AddRequest{Scope: ann}), framing)
+	require.NotContains(t, system(&backends.AddRequest{Scope: backends.Scope{UserID: "ann", AgentID: "helper"}}), framing)
+	require.Contains(t, system(&backends.AddRequest{Scope: backends.Scope{AgentID: "helper"}}), framing)
+	require.Contains(t, system(&backends.AddRequest{Scope: ann}), "Mind {food}.")
+	own := system(&backends.AddRequest{Scope: ann, Instructions: "Mind travel."})
+	require.Contains(t, own, "Mind travel.")
+	require.NotContains(t, own, "food")
+}
+
+func TestDuplicatesAreUnchanged(t *testing.T) {
+	b := open(t, with(answering(operations(
+		`{"op":"add","text":"The user likes tea."}`, `{"op":"add","text":" The user  likes tea"}`, `{"op":"add","text":"The user likes tea.","said_by":"assistant"}`))), factsOnly)
+	messages := append(user("I like tea"), backends.Message{ID: "a", Message: schema.AssistantMessage("You like tea", nil)})
+	first := add(t, b, ann, messages...)
+	require.Equal(t, []backends.Outcome{"added", "unchanged", "unchanged"}, outcomes(first, backends.KindFact))
+	require.Equal(t, first.Items[0].Memory, first.Items[1].Memory)
+	require.Equal(t, first.Items[0].Memory, first.Items[2].Memory, "a fact is one fact, whoever states it")
+	again := add(t, b, ann, messages...)
+	require.Equal(t, []backends.Outcome{"unchanged", "unchanged", "unchanged"}, outcomes(again, backends.KindFact))
+	require.Equal(t, first.Items[0].Memory, again.Items[0].Memory)
+}
+
+func TestEdgesOfSuperseding(t *testing.T) {
+	tea, coffee := "The user likes tea.", "The user likes coffee."
+	op := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+	for _, tc := range []struct {
+		name   string
+		answer func(s shown) string
+		facts  []string
+		want   []backends.Outcome
+	}{
+		{"by the same text", func(s shown) string { return op(`{"op":"supersede","index":%d,"text":%q}`, s.indexOf(tea), tea) },
+			[]string{tea, coffee}, []backends.Outcome{"unchanged"}},
+		{"by what is known already", func(s shown) string { return op(`{"op":"supersede","index":%d,"text":%q}`, s.indexOf(tea), coffee) },
+			[]string{coffee}, []backends.Outcome{"retracted"}},
+		{"twice the same memory", func(s shown) string {
+			i := s.indexOf(tea)
+			return op(`{"op":"supersede","index":%d,"text":"A"},{"op":"supersede","index":%d,"text":"B"}`, i, i)
+		}, []string{coffee, "A", "B"}, []backends.Outcome{"superseded", "added"}},
+		{"replaced and retracted", func(s shown) string {
+			i := s.indexOf(tea)
+			return op(`{"op":"retract","index":%d},{"op":"supersede","index":%d,"text":"A"}`, i, i)
+		}, []string{coffee, "A"}, []backends.Outcome{"superseded"}},
+		{"two by one", func(s shown) string {
+			return op(`{"op":"supersede","index":%d,"text":"A"},{"op":"supersede","index":%d,"text":"A"}`, s.indexOf(tea), s.indexOf(coffee))
+		}, []string{"A"}, []backends.Outcome{"superseded", "retracted"}},
+		{"swapped", func(s shown) string {
+			return op(`{"op":"supersede","index":%d,"text":%q},{"op":"supersede","index":%d,"text":%q}`, s.indexOf(tea), coffee, s.indexOf(coffee), tea)
+		}, []string{tea, coffee}, []backends.Outcome{"unchanged", "unchanged"}},
+		{"retracted and said", func(s shown) string {
+			return op(`{"op":"retract","index":%d},{"op":"add","text":%q}`, s.indexOf(tea), tea)
+		}, []string{tea, coffee}, []backends.Outcome{"unchanged"}},
+		{"replaced and said", func(s shown) string {
+			return op(`{"op":"supersede","index":%d,"text":"A"},{"op":"add","text":%q}`, s.indexOf(tea), tea)
+		}, []string{tea, coffee, "A"}, []backends.Outcome{"added", "unchanged"}},
+		{"replaced by what is known and said", func(s shown) string {
+			return op(`{"op":"supersede","index":%d,"text":%q},{"op":"add","text":%q}`, s.indexOf(tea), coffee, tea)
+		}, []string{tea, coffee}, []backends.Outcome{"unchanged", "unchanged"}},
+		{"retracted", func(s shown) string { return op(`{"op":"retract","index":%d,"since":"2026-02-01"}`, s.indexOf(tea)) },
+			[]string{coffee}, []backends.Outcome{"retracted"}},
+		{"retracted twice", func(s shown) string {
+			return op(`{"op":"retract","index":%[1]d},{"op":"retract","index":%[1]d}`, s.indexOf(tea))
+		}, []string{coffee}, []backends.Outcome{"retracted"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := thinking(t, func(s shown) string {
+				if len(s.memories) == 0 {
+					return operations(op(`{"op":"add","text":%q},{"op":"add","text":%q}`, tea, coffee))
+				}
+				return operations(tc.answer(s))
+			})
+			b := open(t, with(m), factsOnly)
+			add(t, b, ann, user("drinks")...)
+			resp := add(t, b, ann, user("news")...)
+			require.Equal(t, tc.want, outcomes(resp, backends.KindFact))
+			require.Equal(t, tc.facts, facts(t, b, ann))
+			for _, i := range resp.Items {
+				stored, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: i.Memory.ID})
+				require.NoError(t, err)
+				require.Equal(t, i.Memory.Active(), stored.Active())
+				require.Equal(t, i.Memory.Invalidated, stored.Invalidated)
+			}
+		})
+	}
+}
+
+func TestMovingBackIsAFactOfItsOwn(t *testing.T) {
+	b := open(t, with(resident(t)), factsOnly)
+	var ids []string
+	for _, place := range []string{"Beijing", "Shanghai", "Beijing", "Shanghai", "Beijing"} {
+		resp := add(t, b, ann, user("I live in "+place+" now")...)
+		require.Len(t, resp.Items, 1)
+		require.Equal(t, []string{"The user lives in " + place + "."}, facts(t, b, ann))
+		ids = append(ids, resp.Items[0].Memory.ID)
+	}
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(ids))), 5, "each time is a memory of its own")
+	for _, id := range ids {
+		events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
+		require.NoError(t, err)
+		require.Len(t, events, 9, "five additions and four replacements, from wherever it is asked")
+		require.True(t, slices.IsSortedFunc(events, func(a, b backends.Event) int { return int(a.Version - b.Version) }))
+	}
+}
+
+// A turn of January that is learnt from in March ends a fact in January, with and
+// without something in its place.
+func TestAFactEndsWhenItWasSaid(t *testing.T) {
+	january := start.AddDate(0, -2, 0)
+	for name, tc := range map[string]struct {
+		op   string
+		want time.Time
+	}{
+		"retracted":             {`{"op":"retract","index":%d}`, january},
+		"retracted since":       {`{"op":"retract","index":%d,"since":"2025-12-24"}`, time.Date(2025, 12, 24, 0, 0, 0, 0, time.UTC)},
+		"replaced":              {`{"op":"supersede","index":%d,"text":"B"}`, january},
+		"replaced by the known": {`{"op":"supersede","index":%d,"text":"known"}`, january},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := thinking(t, func(s shown) string {
+				if len(s.memories) == 0 {
+					return operations(`{"op":"add","text":"A"}`, `{"op":"add","text":"known"}`)
+				}
+				return operations(fmt.Sprintf(tc.op, s.indexOf("A")))
+			})
+			b := open(t, with(m), factsOnly)
+			id := add(t, b, ann, backends.Message{ID: "1", Time: start.AddDate(-1, 0, 0), Message: schema.UserMessage("A")}).Items[0].Memory.ID
+			add(t, b, ann, backends.Message{ID: "2", Time: january, Message: schema.UserMessage("not A")})
+			got, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got.Invalidated)
+		})
+	}
+}
+
+// Several facts, one that ends and one that begins, in one answer about two turns.
+func TestSeveralOperationsInOneAnswer(t *testing.T) {
+	m := thinking(t, func(s shown) string {
+		if len(s.memories) == 0 {
+			return operations(`{"op":"add","text":"Ann has a cat.","messages":[0]}`, `{"op":"add","text":"Ann works at Acme.","messages":[1]}`)
+		}
+		return operations(fmt.Sprintf(`{"op":"retract","index":%d,"messages":[0]}`, s.indexOf("cat")), `{"op":"add","text":"Ann has a dog.","messages":[1]}`, `{"op":"none"}`)
+	})
+	b := open(t, with(m), factsOnly)
+	first := add(t, b, ann, user("I have a cat", "I work at Acme")...)
+	require.Equal(t, []string{"m0"}, first.Items[0].Memory.Origin.MessageIDs)
+	require.Equal(t, []string{"m1"}, first.Items[1].Memory.Origin.MessageIDs)
+	second := add(t, b, ann, user("The cat ran away", "Now I have a dog")...)
+	require.Equal(t, []backends.Outcome{"retracted", "added"}, outcomes(second, backends.KindFact), "an operation on nothing is no item")
+	require.Equal(t, []string{"Ann works at Acme.", "Ann has a dog."}, facts(t, b, ann))
+	require.Equal(t, []string{"added Ann has a cat.", "retracted Ann has a cat."}, changes(t, b, first.Items[0].Memory.ID))
+}
+
+// A model that replaces everything it sees by one text leaves that text, and a
+// history in which nothing is lost.
+func TestOneTextForEverything(t *testing.T) {
+	m := thinking(t, func(s shown) string {
+		if len(s.memories) == 0 {
+			return operations(`{"op":"add","text":"A"}`, `{"op":"add","text":"B"}`, `{"op":"add","text":"C"}`)
+		}
+		var ops []string
+		for _, known := range s.memories {
+			ops = append(ops, fmt.Sprintf(`{"op":"supersede","index":%d,"text":"Everything."}`, known.Index))
+		}
+		return operations(ops...)
+	})
+	b := open(t, with(m), factsOnly)
+	first := add(t, b, ann, user("hello")...)
+	later := user("hello")
+	later[0].Time = start.AddDate(0, 0, -7)
+	for range 3 {
+		add(t, b, ann, later...)
+		require.Equal(t, []string{"Everything."}, facts(t, b, ann))
+	}
+	ended := map[backends.EventType]int{}
+	for _, item := range first.Items {
+		events := historyOf(t, b, item.Memory.ID)
+		ended[events[1].Type]++
+		require.Equal(t, item.Memory.Text, events[0].New)
+	}
+	require.Equal(t, map[backends.EventType]int{backends.EventSuperseded: 1, backends.EventRetracted: 2}, ended)
+	page, err := b.List(ctx, &backends.ListRequest{Scope: ann, IncludeSuperseded: true})
+	require.NoError(t, err)
+	require.Len(t, page.Memories, 4)
+	for _, m := range page.Memories[:3] {
+		require.Equal(t, start.AddDate(0, 0, -7), m.Invalidated, "all of them ended when it was said")
+	}
+}
+
+func TestAsOf(t *testing.T) {
+	b := open(t, with(resident(t)))
+	add(t, b, ann, backends.Message{ID: "1", Time: start.AddDate(0, -6, 0), Message: schema.UserMessage("I live in Beijing")})
+	add(t, b, ann, backends.Message{ID: "2", Time: start, Message: schema.UserMessage("I moved to Shanghai")})
+	fact := []backends.Kind{backends.KindFact}
+	q := backends.SearchRequest{Scope: ann, Query: "lives in", Kinds: fact}
+	require.Equal(t, []string{"The user lives in Shanghai."}, search(t, b, q))
+	q.AsOf = start.AddDate(0, -1, 0)
+	require.Equal(t, []string{"The user lives in Beijing."}, search(t, b, q))
+	q.AsOf, q.IncludeSuperseded = time.Time{}, true
+	require.Len(t, search(t, b, q), 2)
+	since := backends.Gte("observed", "2026-03-01")
+	q.Filter = &since
+	require.Equal(t, []string{"The user lives in Shanghai."}, search(t, b, q))
+}
+
+func TestTheLanguageOfTheSpeakerIsKept(t *testing.T) {
+	m := thinking(t, func(shown) string { return operations(`{"op":"add","text":"用户对花生过敏。"}`) })
+	b := open(t, with(m), factsOnly)
+	add(t, b, ann, user("我对花生过敏")...)
+	add(t, b, backends.Scope{UserID: "bob"}, user("I am allergic to peanuts")...)
+	require.Contains(t, m.Calls()[0][0].Content, "不要翻译")
+	require.Contains(t, m.Calls()[1][0].Content, "Do not translate")
+	require.Equal(t, []string{"用户对花生过敏。"}, search(t, b, backends.SearchRequest{Scope: ann, Query: "花生"}))
+}
+
+func TestFactsOnlyKeepsNoTurns(t *testing.T) {
+	b := open(t, with(resident(t)), factsOnly)
+	add(t, b, ann, user("I live in Beijing")...)
+	require.Equal(t, []string{"The user lives in Beijing."}, list(t, b, ann))
+}
+
+func TestAgentsOwnMemory(t *testing.T) {
+	m := thinking(t, func(s shown) string {
+		return operations(`{"op":"add","text":"I prefer short answers.","said_by":"assistant"}`)
+	})
+	b := open(t, with(m), factsOnly)
+	helper := backends.Scope{AgentID: "helper"}
+	resp := add(t, b, helper, backends.Message{Message: assistant("I will keep it short")})
+	require.Equal(t, "assistant", resp.Items[0].Memory.Origin.Role)
+	require.Len(t, facts(t, b, helper), 1)
+	require.Empty(t, facts(t, b, backends.Scope{UserID: "ann", AgentID: "helper"}), "with a user it is the user's")
+}
+
+func TestExpiredFactsAreNotShownToTheModel(t *testing.T) {
+	now := start
+	m := thinking(t, func(s shown) string {
+		if len(s.memories) > 0 {
+			return operations(`{"op":"supersede","index":0,"text":"old news"}`)
+		}
+		return operations(`{"op":"add","text":"The user is in Rome this week."}`)
+	})
+	b := open(t, with(m), factsOnly, func(c *mem0.Config) { c.Clock = func() time.Time { return now } })
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("in Rome"), Expires: now.Add(time.Hour)})
+	require.NoError(t, err)
+	now = now.Add(2 * time.Hour)
+	resp := add(t, b, ann, user("in Rome again")...)
+	require.Equal(t, []backends.Outcome{backends.OutcomeAdded}, outcomes(resp, backends.KindFact))
+	require.Len(t, facts(t, b, ann), 1)
+}
+
+func TestSaidAgainAfterADeletion(t *testing.T) {
+	for _, b := range []*mem0.Backend{open(t), open(t, with(answering(`{"facts":["tea"]}`)), factsOnly)} {
+		first := add(t, b, ann, user("tea")...).Items[0].Memory
+		require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: first.ID}))
+		again := add(t, b, ann, user("tea")...)
+		require.Equal(t, backends.OutcomeAdded, again.Items[0].Outcome)
+		require.Equal(t, []string{"tea"}, list(t, b, ann))
+		events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: again.Items[0].Memory.ID})
+		require.NoError(t, err)
+		var types []backends.EventType
+		for _, e := range events {
+			types = append(types, e.Type)
+		}
+		require.Equal(t, []backends.EventType{backends.EventAdded, backends.EventDeleted, backends.EventAdded}, types)
+	}
+}
+
+func TestATextChangedByHandIsStillKnown(t *testing.T) {
+	b := open(t)
+	id := add(t, b, ann, user("tea")...).Items[0].Memory.ID
+	text := "green tea"
+	_, err := b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
+	require.NoError(t, err)
+	require.Equal(t, backends.OutcomeUnchanged, add(t, b, ann, user("green tea")...).Items[0].Outcome)
+	back := add(t, b, ann, user("tea")...).Items[0]
+	require.Equal(t, backends.OutcomeAdded, back.Outcome, "it is not known as such any more")
+	require.NotEqual(t, id, back.Memory.ID)
+	require.Equal(t, []string{"green tea", "tea"}, list(t, b, ann))
+}
+
+func TestCoreBlocksAreNoMemories(t *testing.T) {
+	st := openStore(t)
+	p, err := ann.Speaker()
+	require.NoError(t, err)
+	block := &store.Record{Memory: backends.Memory{ID: "core/user/human", Kind: backends.KindCore, Text: "The user lives in Shanghai."}}
+	_, err = st.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(block)}})
+	require.NoError(t, err)
+	b := open(t, on(st), with(resident(t)))
+	items := add(t, b, ann, user("I moved to Shanghai")...).Items
+	require.Equal(t, backends.OutcomeAdded, items[0].Outcome, "not known, nothing replaced")
+	require.Len(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "lives in Shanghai", TopK: 50}), 1)
+	require.Len(t, list(t, b, ann), 2, "a turn and a fact")
+	require.Equal(t, []string{"The user lives in Shanghai."}, list(t, b, ann, backends.KindCore))
+	text := "x"
+	_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: block.ID, Text: &text})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+// Nothing that was stored is lost, chains hold from both ends, and no two active facts say
+// the same, however careless the model's answers are.
+func TestNothingIsLostWhateverTheModelAnswers(t *testing.T) {
+	verbs := []string{"add", "supersede", "retract", "none", "UPDATE", "delete", "sing"}
+	words := []string{"A", "B", "C", "D.", "D", " ", "用户住在上海"}
+	for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
+		t.Run(string(mode), func(t *testing.T) {
+			st, run := openStore(t), 0
+			rapid.Check(t, func(rt *rapid.T) {
+				run++
+				scope := backends.Scope{UserID: fmt.Sprintf("user %d", run)}
+				answer := ""
+				b, err := mem0.New(ctx, &mem0.Config{Store: st, Clock: fixed, Mode: mode, Model: textual{thinking(t, func(shown) string { return answer })}})
+				require.NoError(rt, err)
+				stored := map[string]bool{}
+				for range rapid.IntRange(1, 5).Draw(rt, "calls") {
+					ops := []map[string]any{}
+					for range rapid.IntRange(0, 6).Draw(rt, "operations") {
+						op := map[string]any{"op": rapid.SampledFrom(verbs).Draw(rt, "op"), "fact": rapid.IntRange(-1, 7).Draw(rt, "fact")}
+						if rapid.Bool().Draw(rt, "has text") {
+							op["text"] = rapid.SampledFrom(words).Draw(rt, "text")
+						}
+						if rapid.Bool().Draw(rt, "has index") {
+							op["index"] = rapid.IntRange(-2, 12).Draw(rt, "index")
+						}
+						ops = append(ops, op)
+					}
+					encoded, err := json.Marshal(map[string]any{"operations": ops})
+					require.NoError(rt, err)
+					answer = string(encoded)
+					resp, err := b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: user("hello")})
+					if err != nil {
+						require.ErrorIs(rt, err, backends.ErrModel)
+						continue
+					}
+					for _, i := range resp.Items {
+						if i.Outcome != backends.OutcomeFailed && i.Memory.ID != "" {
+							stored[i.Memory.Text] = true
+						}
+						require.Equal(rt, i.Outcome == backends.OutcomeFailed, i.Err != nil)
+						require.Equal(rt, i.Outcome == backends.OutcomeSuperseded, i.Previous != nil)
+					}
+				}
+				page, err := b.List(ctx, &backends.ListRequest{Scope: scope, IncludeSuperseded: true, Limit: 1000})
+				require.NoError(rt, err)
+				byID, texts, active := map[string]*backends.Memory{}, map[string]bool{}, map[string]bool{}
+				for i := range page.Memories {
+					m := &page.Memories[i]
+					byID[m.ID], texts[m.Text] = m, true
+					if m.Active() && m.Kind == backends.KindFact {
+						require.False(rt, active[m.Text], "two active facts say %q", m.Text)
+						active[m.Text] = true
+					}
+				}
+				for text := range stored {
+					require.True(rt, texts[text], "%q was stored and is gone", text)
+				}
+				for _, m := range byID {
+					if m.SupersededBy != "" {
+						require.Equal(rt, m.ID, byID[m.SupersededBy].Supersedes)
+						require.False(rt, m.Invalidated.IsZero())
+					}
+					if m.Supersedes != "" {
+						require.Equal(rt, m.ID, byID[m.Supersedes].SupersededBy)
+					}
+				}
+				require.NoError(rt, b.Close(ctx))
+			})
+		})
+	}
+}
