@@ -67,3 +67,26 @@ func TestSystemClockSurvivesStorage(t *testing.T) {
 	assert.True(t, now.Equal(parsed))
 	assert.Equal(t, time.UTC, now.Location())
 }
+
+func TestCloneSharesNothing(t *testing.T) {
+	fresh := func() *backends.Memory {
+		q := 0.5
+		return &backends.Memory{
+			ID: "1", Quality: &q, Origin: backends.Origin{MessageIDs: []string{"a"}},
+			Metadata: map[string]any{"list": []any{map[string]any{"x": 1.0}}, "none": nil},
+		}
+	}
+	m := fresh()
+	c := m.Clone()
+	require.Equal(t, *m, c)
+	*c.Quality = 1
+	c.Origin.MessageIDs[0] = "b"
+	c.Metadata["list"].([]any)[0].(map[string]any)["x"] = 2.0
+	c.Metadata["new"] = true
+	require.Equal(t, fresh(), m)
+
+	bare := backends.Memory{ID: "2"}
+	require.Equal(t, bare, bare.Clone(), "what is absent stays absent")
+	require.Equal(t, map[string]any(nil), backends.CloneJSON(map[string]any(nil)))
+	require.Nil(t, backends.CloneJSON(nil))
+}

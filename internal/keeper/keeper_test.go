@@ -4,16 +4,112 @@
 package keeper_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/testkit"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	ctx   = context.Background()
+	start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	ann   = backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}
+	bob   = backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "bob"}
+	shop  = backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "shop"}
+)
+
+func fixed() time.Time { return start }
+
+// world is a keeper and what it stands on.
+type world struct {
+	*keeper.Keeper
+	t      require.TestingT
+	ranker *recall.Ranker
+}
+
+// open returns a keeper on a store of its own, unless a change gives it another.
+func open(t testing.TB, change ...func(*keeper.Config, *recall.Config)) *world {
+	t.Helper()
+	c, rc := &keeper.Config{Name: "test", Clock: fixed}, &recall.Config{Clock: fixed, Keys: keeper.Keys}
+	for _, f := range change {
+		f(c, rc)
+	}
+	if c.Store == nil {
+		c.Store = testkit.SQLite(t, func(s *sqlitestore.Config) { s.Clock = fixed })
+	}
+	rc.Records, c.Embeds = c.Store, rc.Embedder != nil
+	ranker, err := recall.New(ctx, rc)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ranker.Close() })
+	c.Ranker = ranker
+	k, err := keeper.New(c)
+	require.NoError(t, err)
+	return &world{Keeper: k, t: t, ranker: ranker}
+}
+
+func on(st store.Store) func(*keeper.Config, *recall.Config) {
+	return func(c *keeper.Config, _ *recall.Config) { c.Store = st }
+}
+
+func embedded(e *testkit.Embedder) func(*keeper.Config, *recall.Config) {
+	return func(_ *keeper.Config, rc *recall.Config) { rc.Embedder, rc.EmbeddingModel = e, "hash" }
+}
+
+// fact returns a record that says text.
+func fact(id, text string) *store.Record {
+	return &store.Record{Memory: backends.Memory{ID: id, Kind: backends.KindFact, Text: text}}
+}
+
+// put stores records, each after the one before.
+func (w *world) put(p backends.Partition, records ...*store.Record) {
+	stamp := w.Stamps(len(records))
+	b := &store.Batch{}
+	for i, r := range records {
+		r.Created = stamp.Add(time.Duration(i) * time.Microsecond)
+		r.Updated = r.Created
+		b.Mutations = append(b.Mutations, store.Put(r))
+	}
+	_, err := w.Commit(ctx, p, b, nil)
+	require.NoError(w.t, err)
+}
+
+// texts lists what the partition holds now.
+func (w *world) texts(p backends.Partition) []string {
+	resp, err := w.List(ctx, p, &backends.ListRequest{Limit: 1000})
+	require.NoError(w.t, err)
+	var out []string
+	for _, m := range resp.Memories {
+		out = append(out, m.Text)
+	}
+	return out
+}
+
+func (w *world) get(p backends.Partition, id string) *backends.Memory {
+	m, err := w.Get(ctx, p, id)
+	require.NoError(w.t, err)
+	return m
+}
+
+func (w *world) found(p backends.Partition, query string) *backends.SearchResponse {
+	resp, err := w.Search(ctx, p, &backends.SearchRequest{Query: query})
+	require.NoError(w.t, err)
+	require.NoError(w.t, resp.Degraded)
+	return resp
+}
 
 func TestNewNeedsWhatIsRequired(t *testing.T) {
 	w := open(t)
@@ -72,19 +168,6 @@ func TestStampsAreGivenOutOnce(t *testing.T) {
 	}
 }
 
-func TestNoRequestIsInvalid(t *testing.T) {
-	w := open(t)
-	for name, call := range map[string]func() error{
-		"Search":    func() error { _, err := w.Search(ctx, ann, nil); return err },
-		"List":      func() error { _, err := w.List(ctx, ann, nil); return err },
-		"Update":    func() error { _, err := w.Update(ctx, ann, nil); return err },
-		"Delete":    func() error { return w.Delete(ctx, ann, nil) },
-		"DeleteAll": func() error { _, err := w.DeleteAll(ctx, ann, nil); return err },
-	} {
-		require.ErrorIs(t, call(), backends.ErrInvalid, name)
-	}
-}
-
 func TestMetadataIsRedactedAndCopied(t *testing.T) {
 	w := open(t, func(c *keeper.Config, _ *recall.Config) {
 		c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
@@ -107,4 +190,226 @@ func TestMetadataIsRedactedAndCopied(t *testing.T) {
 	m, err = w.Update(ctx, ann, &backends.UpdateRequest{ID: "1", Metadata: given})
 	require.NoError(t, err)
 	require.Equal(t, "***", m.Metadata["a"])
+}
+
+func TestLookupFindsTheSameWords(t *testing.T) {
+	w := open(t)
+	r := fact("1", "Deploys need a tag.")
+	r.Kind, r.WhenToUse = backends.KindTask, "a deploy fails"
+	w.put(shop, r, fact("2", "Deploys need a tag."))
+	found, err := w.Lookup(ctx, shop, keeper.TextKey(backends.KindTask, "A deploy fails!", "deploys need a TAG"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, "1", found[0].ID)
+	found, err = w.Lookup(ctx, ann, keeper.TextKey(backends.KindTask, "a deploy fails", "Deploys need a tag."))
+	require.NoError(t, err)
+	require.Empty(t, found, "a key is its partition's")
+}
+
+func TestHeldIsByID(t *testing.T) {
+	w := open(t)
+	w.put(ann, fact("1", "tea"), fact("2", "coffee"))
+	held, err := w.Held(ctx, ann, "2", "3", "2")
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	require.Equal(t, "coffee", held["2"].Text)
+	held, err = w.Held(ctx, ann)
+	require.NoError(t, err)
+	require.Empty(t, held)
+}
+
+func TestKeys(t *testing.T) {
+	m := &backends.Memory{ID: "b", Kind: backends.KindFact, Text: "tea"}
+	require.Equal(t, []string{keeper.TextKey(backends.KindFact, "", "tea")}, keeper.Keys(m))
+	require.Empty(t, keeper.ChainKeys(m))
+	m.Supersedes, m.SupersededBy = "a", "c"
+	require.Subset(t, keeper.Keys(m), keeper.ChainKeys(m))
+	before := &backends.Memory{ID: "a", SupersededBy: "b"}
+	shared := 0
+	for _, k := range keeper.ChainKeys(before) {
+		for _, l := range keeper.ChainKeys(m) {
+			if k == l {
+				shared++
+			}
+		}
+	}
+	require.Positive(t, shared, "neighbours in a chain find each other")
+	require.NotEqual(t, keeper.Key("a", "bc"), keeper.Key("ab", "c"))
+	require.NotEqual(t, keeper.TextKey(backends.KindTask, "a", "b"), keeper.TextKey(backends.KindTask, "", "ab"))
+	require.Equal(t, keeper.TextKey(backends.KindPersonal, "keywords", "b"), keeper.TextKey(backends.KindPersonal, "", "b"), "keywords are no part of what is said")
+}
+
+func TestContentIDFollowsFromWhatItIs(t *testing.T) {
+	base := keeper.ContentID(ann, backends.KindFact, "a", "b")
+	require.Equal(t, base, keeper.ContentID(ann, backends.KindFact, "a", "b"))
+	require.Equal(t, "0c928549-93e6-8a00-9091-0fdb9b251e5b", base, "ids stay what they are from release to release")
+	require.Equal(t, base, keeper.HashID(ann.String(), "fact", "a", "b"))
+	seen := map[string]bool{}
+	for _, id := range []string{
+		base, keeper.ContentID(bob, backends.KindFact, "a", "b"), keeper.ContentID(ann, backends.KindTask, "a", "b"), keeper.ContentID(ann, backends.KindFact, "ab"),
+		keeper.ContentID(ann, backends.KindFact, "a", "b", ""), keeper.ContentID(ann, backends.KindFact, "b", "a"), keeper.ContentID(ann, backends.KindFact),
+	} {
+		require.False(t, seen[id])
+		require.Len(t, id, 36)
+		require.Equal(t, byte('8'), id[14], "version 8")
+		seen[id] = true
+	}
+}
+
+func TestCommitEmbedsWhatLacksAVector(t *testing.T) {
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
+	w.put(ann, fact("old", "She lives in Beijing."))
+	before, err := w.Records(ctx, ann, "old")
+	require.NoError(t, err)
+
+	expired := fact("kept", "It was so.")
+	expired.Vector, expired.Version = before[0].Vector, 1 // as read from the store
+	usage := backends.Usage{EmbeddedTexts: 1}
+	b := &store.Batch{Mutations: []store.Mutation{
+		store.Put(fact("new", "She likes tea.")), store.Supersede("old", fact("next", "She lives in Shanghai.")),
+		store.Put(expired), store.Increment("new", "freq", 1),
+	}}
+	applied, err := w.Commit(ctx, ann, b, &usage)
+	require.NoError(t, err)
+	require.Len(t, applied.Results, 4)
+	require.Equal(t, 3, usage.EmbeddedTexts, "two, beside the one before")
+	require.Equal(t, &store.Embedding{Model: "hash", Dim: 8}, b.Embedding)
+	recs, err := w.Records(ctx, ann, "new", "next", "kept")
+	require.NoError(t, err)
+	for i := range recs {
+		require.NotEmpty(t, recs[i].Vector, recs[i].ID)
+	}
+	require.Equal(t, before[0].Vector, recs[2].Vector, "what has a vector keeps it")
+}
+
+func TestCommitWithoutAnEmbedder(t *testing.T) {
+	w := open(t)
+	b := &store.Batch{Mutations: []store.Mutation{store.Put(fact("1", "tea"))}}
+	_, err := w.Commit(ctx, ann, b, nil)
+	require.NoError(t, err)
+	require.Nil(t, b.Embedding)
+	require.Equal(t, []string{"tea"}, w.texts(ann))
+}
+
+func TestACommitThatFailsStoresNothing(t *testing.T) {
+	down := errors.New("no route to host")
+	for _, tc := range []struct {
+		name string
+		with func(*testkit.Embedder)
+		last store.Mutation
+		want error
+	}{
+		{"the embedder is down", func(e *testkit.Embedder) { e.Err = down }, store.Put(fact("2", "coffee")), backends.ErrUnavailable},
+		{"another embedder", func(e *testkit.Embedder) { e.Dim = 16 }, store.Put(fact("2", "coffee")), backends.ErrDimension},
+		{"it exists", nil, store.Mutation{Op: store.OpPut, Record: fact("0", "coffee"), Expect: store.MustNotExist}, backends.ErrConflict},
+		{"another version", nil, store.Mutation{Op: store.OpDelete, ID: "0", Expect: 99}, backends.ErrConflict},
+		{"nothing to replace", nil, store.Supersede("gone", fact("2", "coffee")), backends.ErrConflict},
+		{"no record", nil, store.Put(nil), backends.ErrInvalid},
+		{"not UTF-8", nil, store.Put(fact("2", "\xff")), backends.ErrInvalid},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := &testkit.Embedder{Dim: 8}
+			w := open(t, embedded(e))
+			w.put(ann, fact("0", "water"))
+			before := w.get(ann, "0")
+			if tc.with != nil {
+				tc.with(e)
+			}
+			b := &store.Batch{Key: "k", Mutations: []store.Mutation{store.Put(fact("1", "tea")), store.Increment("0", "n", 1), tc.last}}
+			_, err := w.Commit(ctx, ann, b, nil)
+			require.ErrorIs(t, err, tc.want)
+			require.ErrorContains(t, err, "test: ")
+			require.Equal(t, []string{"water"}, w.texts(ann))
+			require.Equal(t, before, w.get(ann, "0"))
+			known, err := w.Replayed(ctx, ann, "k", nil)
+			require.NoError(t, err)
+			require.Nil(t, known, "the key is unused")
+		})
+	}
+}
+
+func TestABatchThatLostARaceIsNotEmbeddedAgain(t *testing.T) {
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
+	var usage backends.Usage
+	wait := store.Delete("0")
+	wait.Expect = 1
+	b := &store.Batch{Mutations: []store.Mutation{store.Put(fact("1", "tea")), wait}}
+	_, err := w.Commit(ctx, ann, b, &usage)
+	require.ErrorIs(t, err, backends.ErrConflict)
+	b.Mutations = b.Mutations[:1]
+	_, err = w.Commit(ctx, ann, b, &usage)
+	require.NoError(t, err)
+	require.Equal(t, 1, usage.EmbeddedTexts)
+	require.Equal(t, "tea", w.found(ann, "tea").Hits[0].Text)
+}
+
+// A vector whose space nothing names would be found by nothing.
+func TestARecordInAnotherBatchIsEmbeddedAgain(t *testing.T) {
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
+	rec := fact("1", "tea")
+	wait := store.Delete("0")
+	wait.Expect = 1
+	_, err := w.Commit(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(rec), wait}}, nil)
+	require.ErrorIs(t, err, backends.ErrConflict)
+	_, err = w.Commit(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(rec)}}, nil)
+	require.NoError(t, err)
+	require.InDelta(t, 1, w.found(ann, "tea").Hits[0].Parts.Vector, 1e-6)
+}
+
+func TestReplayedReturnsAnEarlierBatch(t *testing.T) {
+	w := open(t)
+	none, err := w.Replayed(ctx, ann, "", nil)
+	require.NoError(t, err)
+	require.Nil(t, none, "no key, no batch")
+	b := &store.Batch{Key: "k", Mutations: []store.Mutation{store.Put(fact("1", "tea"))}}
+	first, err := w.Commit(ctx, ann, b, nil)
+	require.NoError(t, err)
+	again, err := w.Replayed(ctx, ann, "k", nil)
+	require.NoError(t, err)
+	require.Equal(t, first.Results, again.Results)
+	other, err := w.Replayed(ctx, bob, "k", nil)
+	require.NoError(t, err)
+	require.Nil(t, other, "a key is its partition's")
+
+	spy := testkit.Spy(w.Store())
+	spy.FailOn(fmt.Errorf("disk full: %w", backends.ErrUnavailable), "Apply")
+	down := open(t, on(spy))
+	_, err = down.Replayed(ctx, ann, "k", nil)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	_, err = down.Replayed(ctx, ann, "", nil)
+	require.NoError(t, err, "the store is not asked for no key")
+}
+
+func TestReembedAfterTheModelChanged(t *testing.T) {
+	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
+	w.put(ann, fact("1", "tea"))
+	next := open(t, on(w.Store()), func(_ *keeper.Config, rc *recall.Config) {
+		rc.Embedder, rc.EmbeddingModel = &testkit.Embedder{Dim: 16}, "other"
+	})
+	_, err := next.Search(ctx, ann, &backends.SearchRequest{Query: "tea"})
+	require.ErrorIs(t, err, backends.ErrDimension)
+	n, err := next.Reembed(ctx, ann)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Len(t, next.found(ann, "tea").Hits, 1)
+	_, err = open(t).Reembed(ctx, ann)
+	require.ErrorIs(t, err, backends.ErrInvalid, "no embedder")
+}
+
+func TestRetryIsBounded(t *testing.T) {
+	n := 0
+	err := keeper.Retry(ctx, func() error { n++; return fmt.Errorf("lost: %w", backends.ErrConflict) })
+	require.ErrorIs(t, err, backends.ErrConflict)
+	require.Equal(t, keeper.Attempts, n)
+	n = 0
+	require.ErrorIs(t, keeper.Retry(ctx, func() error { n++; return backends.ErrInvalid }), backends.ErrInvalid)
+	require.Equal(t, 1, n, "only a lost race is worth another try")
+	n = 0
+	require.NoError(t, keeper.Retry(ctx, func() error {
+		if n++; n < 3 {
+			return backends.ErrConflict
+		}
+		return nil
+	}))
+	require.Equal(t, 3, n)
 }

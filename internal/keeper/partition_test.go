@@ -6,6 +6,7 @@ package keeper_test
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,11 +16,12 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
-// hostile draws partitions whose names look like each other's keys.
-func hostile(t *rapid.T) []backends.Partition {
-	name := rapid.SampledFrom([]string{
+// Partitions that share every id meet in no call.
+func TestPartitionsNeverMeet(t *testing.T) {
+	name := rapid.SampledFrom([]string{ // which look like each other's keys
 		"ann", "Ann", "ann/", "user/ann", "default/user/ann", "ann%2F", "a:nn", "{ann}", "a\u0301nn", "ánn", "ann'--", "ann\" OR \"1\"=\"1",
 		"ann?", "ann\u202e", "安", "😀", "a nn", "..", ".", "%", "_", "[a]nn", "ann\u200b", strings.Repeat("n", backends.MaxScopePart),
 	})
@@ -27,14 +29,9 @@ func hostile(t *rapid.T) []backends.Partition {
 	one := rapid.Custom(func(t *rapid.T) backends.Partition {
 		return backends.Partition{Namespace: name.Draw(t, "namespace"), Kind: kind.Draw(t, "kind"), ID: name.Draw(t, "id")}
 	})
-	return rapid.SliceOfNDistinct(one, 2, 5, func(p backends.Partition) backends.Partition { return p }).Draw(t, "partitions")
-}
-
-// Partitions that share every id meet in no call.
-func TestPartitionsNeverMeet(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := open(t)
-		parts := hostile(rt)
+		parts := rapid.SliceOfNDistinct(one, 2, 5, func(p backends.Partition) backends.Partition { return p }).Draw(rt, "partitions")
 		ids := map[string]bool{}
 		for i, p := range parts {
 			secret := fmt.Sprintf("secret number %d", i)
@@ -87,54 +84,87 @@ func TestPartitionsNeverMeet(t *testing.T) {
 	})
 }
 
-// A partition that is none reaches nothing, in any call.
-func TestPartitionsThatAreNone(t *testing.T) {
-	text := "x"
-	calls := map[string]func(w *world, p backends.Partition) error{
-		"Search": func(w *world, p backends.Partition) error {
-			_, err := w.Search(ctx, p, &backends.SearchRequest{Query: "x"})
-			return err
-		},
-		"Get":     func(w *world, p backends.Partition) error { _, err := w.Get(ctx, p, "x"); return err },
-		"Records": func(w *world, p backends.Partition) error { _, err := w.Records(ctx, p, "x"); return err },
-		"All":     func(w *world, p backends.Partition) error { _, err := w.All(ctx, p); return err },
-		"Lookup":  func(w *world, p backends.Partition) error { _, err := w.Lookup(ctx, p, "x"); return err },
-		"Held":    func(w *world, p backends.Partition) error { _, err := w.Held(ctx, p, "x"); return err },
-		"List": func(w *world, p backends.Partition) error {
-			_, err := w.List(ctx, p, &backends.ListRequest{})
-			return err
-		},
-		"Update": func(w *world, p backends.Partition) error {
-			_, err := w.Update(ctx, p, &backends.UpdateRequest{ID: "x", Text: &text})
-			return err
-		},
-		"Delete": func(w *world, p backends.Partition) error { return w.Delete(ctx, p, &backends.DeleteRequest{ID: "x"}) },
-		"DeleteAll": func(w *world, p backends.Partition) error {
-			_, err := w.DeleteAll(ctx, p, &backends.DeleteAllRequest{})
-			return err
-		},
-		"History": func(w *world, p backends.Partition) error { _, err := w.History(ctx, p, "x"); return err },
-		"Dump":    func(w *world, p backends.Partition) error { _, err := w.Dump(ctx, p, io.Discard); return err },
-		"Load": func(w *world, p backends.Partition) error {
-			_, err := w.Load(ctx, p, strings.NewReader(`{"id":"1","kind":"fact","text":"x"}`))
-			return err
-		},
-		"Commit": func(w *world, p backends.Partition) error {
-			_, err := w.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(fact("1", "x"))}}, nil)
-			return err
-		},
-		"Replayed": func(w *world, p backends.Partition) error { _, err := w.Replayed(ctx, p, "x", nil); return err },
-		"Reembed":  func(w *world, p backends.Partition) error { _, err := w.Reembed(ctx, p); return err },
-	}
-	for name, call := range calls {
+// Every call: on a partition that is none it is ErrInvalid; where the store fails it says so,
+// and nothing happened; a race that is lost again and again ends.
+func TestEveryCall(t *testing.T) {
+	text, line := "coffee", `{"id":"2","kind":"fact","text":"x"}`
+	for name, c := range map[string]struct {
+		uses string // the methods of the store that it cannot do without
+		call func(w *world, p backends.Partition) error
+	}{
+		"Search": {"Changes", func(w *world, p backends.Partition) error {
+			return only(w.Search(ctx, p, &backends.SearchRequest{Query: "tea"}))
+		}},
+		"Get":     {"Get", func(w *world, p backends.Partition) error { return only(w.Get(ctx, p, "1")) }},
+		"Records": {"Get", func(w *world, p backends.Partition) error { return only(w.Records(ctx, p, "1", "2")) }},
+		"All":     {"Changes", func(w *world, p backends.Partition) error { return only(w.All(ctx, p)) }},
+		"Lookup":  {"Changes", func(w *world, p backends.Partition) error { return only(w.Lookup(ctx, p, "x")) }},
+		"Held":    {"Changes", func(w *world, p backends.Partition) error { return only(w.Held(ctx, p, "1")) }},
+		"List":    {"Changes", func(w *world, p backends.Partition) error { return only(w.List(ctx, p, &backends.ListRequest{})) }},
+		"Update": {"Get Apply", func(w *world, p backends.Partition) error {
+			return only(w.Update(ctx, p, &backends.UpdateRequest{ID: "1", Text: &text}))
+		}},
+		"Delete": {"Get Apply", func(w *world, p backends.Partition) error { return w.Delete(ctx, p, &backends.DeleteRequest{ID: "1"}) }},
+		"DeleteAll": {"Changes Apply", func(w *world, p backends.Partition) error {
+			return only(w.DeleteAll(ctx, p, &backends.DeleteAllRequest{}))
+		}},
+		"History": {"Changes History", func(w *world, p backends.Partition) error { return only(w.History(ctx, p, "1")) }},
+		"Dump":    {"Changes", func(w *world, p backends.Partition) error { return only(w.Dump(ctx, p, io.Discard)) }},
+		"Load":    {"Changes Apply", func(w *world, p backends.Partition) error { return only(w.Load(ctx, p, strings.NewReader(line))) }},
+		"Commit": {"Apply", func(w *world, p backends.Partition) error {
+			return only(w.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(fact("2", "x"))}}, nil))
+		}},
+		"Replayed": {"Apply", func(w *world, p backends.Partition) error { return only(w.Replayed(ctx, p, "x", nil)) }},
+		"Reembed":  {"", func(w *world, p backends.Partition) error { return only(w.Reembed(ctx, p)) }},
+	} {
 		t.Run(name, func(t *testing.T) {
-			w := open(t)
+			spy := testkit.Spy(testkit.SQLite(t))
+			w := open(t, on(spy))
 			for _, p := range []backends.Partition{
 				{}, {Namespace: "default", Kind: backends.PartitionUser}, {Namespace: "default", ID: "ann"}, {Namespace: "default", Kind: "group", ID: "ann"},
 				{Kind: backends.PartitionUser, ID: "ann"}, {Namespace: "default", Kind: backends.PartitionUser, ID: "*"}, {Namespace: "default", Kind: backends.PartitionUser, ID: " ann"},
 			} {
-				require.ErrorIs(t, call(w, p), backends.ErrInvalid, "%+v", p)
+				require.ErrorIs(t, c.call(w, p), backends.ErrInvalid, "%+v", p)
+			}
+			w.put(ann, fact("1", "tea"))
+			for _, method := range strings.Fields(c.uses) {
+				spy.FailOn(fmt.Errorf("disk full: %w", backends.ErrUnavailable), method)
+				err := c.call(w, ann)
+				require.ErrorIs(t, err, backends.ErrUnavailable, method)
+				require.NotErrorIs(t, err, backends.ErrNotFound)
+				require.ErrorContains(t, err, "test: ")
+				spy.Arm(nil)
+				require.Equal(t, []string{"tea"}, w.texts(ann), method)
+			}
+			if name == "Update" || name == "Delete" || name == "Load" {
+				spy.FailOn(fmt.Errorf("another process was faster: %w", backends.ErrConflict), "Apply")
+				require.ErrorIs(t, c.call(w, ann), backends.ErrConflict)
+				require.Len(t, slices.DeleteFunc(spy.Calls(), func(m string) bool { return m != "Apply" }), keeper.Attempts)
 			}
 		})
 	}
+	w := open(t)
+	for name, err := range map[string]error{
+		"Search": only(w.Search(ctx, ann, nil)), "List": only(w.List(ctx, ann, nil)), "Update": only(w.Update(ctx, ann, nil)), "Delete": w.Delete(ctx, ann, nil), "DeleteAll": only(w.DeleteAll(ctx, ann, nil)),
+	} {
+		require.ErrorIs(t, err, backends.ErrInvalid, "%s without a request", name)
+	}
+}
+
+func only[T any](_ T, err error) error { return err }
+
+func TestResolve(t *testing.T) {
+	w := open(t)
+	scope := backends.Scope{UserID: " ann ", Workspace: "shop"}
+	s, p, err := w.Resolve(backends.WithScope(ctx, scope), backends.Scope{}, backends.Scope.Speaker)
+	require.NoError(t, err)
+	require.Equal(t, ann, p)
+	require.Equal(t, backends.Scope{Namespace: "default", UserID: "ann", Workspace: "shop"}, s)
+	_, p, err = w.Resolve(ctx, scope, keeper.Workspace)
+	require.NoError(t, err)
+	require.Equal(t, shop, p)
+	_, _, err = w.Resolve(ctx, backends.Scope{UserID: "ann"}, keeper.Workspace)
+	require.ErrorIs(t, err, backends.ErrNoScope)
+	_, _, err = w.Resolve(ctx, backends.Scope{UserID: "*"}, backends.Scope.Speaker)
+	require.ErrorIs(t, err, backends.ErrInvalid)
 }

@@ -6,6 +6,7 @@ package keeper_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,20 +132,6 @@ func TestListChooses(t *testing.T) {
 	require.Equal(t, 5, n, "whatever became of them, and core blocks")
 }
 
-// What is handed out is a copy: the index and the store stay as they are.
-func TestListHandsOutCopies(t *testing.T) {
-	w := open(t)
-	r := fact("1", "tea")
-	r.Metadata = map[string]any{"tags": []any{"a"}}
-	w.put(ann, r)
-	page, err := w.List(ctx, ann, &backends.ListRequest{})
-	require.NoError(t, err)
-	page.Memories[0].Metadata["tags"].([]any)[0] = "changed"
-	all, err := w.All(ctx, ann)
-	require.NoError(t, err)
-	require.Equal(t, []any{"a"}, all[0].Metadata["tags"])
-}
-
 func TestUpdate(t *testing.T) {
 	now := start
 	e := &testkit.Embedder{Dim: 8}
@@ -212,92 +199,98 @@ func TestVersionsThatCallersExpect(t *testing.T) {
 	require.ErrorIs(t, w.Delete(ctx, ann, &backends.DeleteRequest{ID: "1"}), backends.ErrNotFound)
 }
 
-// Two who change different things of one memory at the same time both succeed.
+// Two processes that change different things of one memory at the same time both succeed.
 func TestUpdatesThatRaceAreJoined(t *testing.T) {
-	f := &faulty{Store: openStore(t)}
-	t.Cleanup(func() { _ = f.Close() })
-	w, rival := open(t, on(f)), open(t, on(f.Store))
+	st := testkit.SQLite(t)
+	spy := testkit.Spy(st)
+	w, rival := open(t, on(spy)), open(t, on(st))
 	w.put(ann, fact("1", "tea"))
 	text := "green tea"
-	f.before = func() {
-		f.before = nil
+	spy.Arm(before("Apply", func() {
 		_, err := rival.Update(ctx, ann, &backends.UpdateRequest{ID: "1", Text: &text})
 		require.NoError(t, err)
-	}
+	}))
 	got, err := w.Update(ctx, ann, &backends.UpdateRequest{ID: "1", Metadata: map[string]any{"by": "w"}})
 	require.NoError(t, err)
 	require.Equal(t, text, got.Text)
 	require.Equal(t, map[string]any{"by": "w"}, got.Metadata)
 }
 
-func TestConflictsAreBounded(t *testing.T) {
-	f := &faulty{Store: openStore(t), only: "Apply"}
-	t.Cleanup(func() { _ = f.Close() })
-	w, text := open(t, on(f)), "x"
-	w.put(ann, fact("1", "tea"))
-	f.fail = fmt.Errorf("somebody was faster: %w", backends.ErrConflict)
-	tries := 0
-	f.before = func() { tries++ }
-	for name, call := range map[string]func() error{
-		"Update": func() error { _, err := w.Update(ctx, ann, &backends.UpdateRequest{ID: "1", Text: &text}); return err },
-		"Delete": func() error { return w.Delete(ctx, ann, &backends.DeleteRequest{ID: "1"}) },
-		"Load": func() error {
-			_, err := w.Load(ctx, ann, strings.NewReader(`{"id":"2","kind":"fact","text":"x"}`))
-			return err
-		},
-	} {
-		tries = 0
-		require.ErrorIs(t, call(), backends.ErrConflict, name)
-		require.Equal(t, keeper.Attempts, tries, name)
+// chain stores n memories, each in the place of the one before, and returns their ids.
+func (w *world) chain(n int) []string {
+	w.put(ann, fact("0", "text 0"))
+	ids := []string{"0"}
+	for i := 1; i < n; i++ {
+		next := fact(fmt.Sprint(i), fmt.Sprintf("text %d", i))
+		next.Created = w.Stamps(1)
+		_, err := w.Commit(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Supersede(ids[i-1], next)}}, nil)
+		require.NoError(w.t, err)
+		ids = append(ids, next.ID)
+	}
+	return ids
+}
+
+// Whatever is deleted, the whole chain is found from each of its links, and so after
+// it was loaded from a dump, when no event tells who replaced whom.
+func TestHistoryAroundDeletedLinks(t *testing.T) {
+	const links = 4
+	for deleted := range 1 << links {
+		w := open(t)
+		ids := w.chain(links)
+		want := 2*links - 1 // an addition each, a replacement each but the last
+		for i, id := range ids {
+			if deleted>>i&1 == 1 {
+				require.NoError(t, w.Delete(ctx, ann, &backends.DeleteRequest{ID: id}))
+				want++
+			}
+		}
+		for _, id := range ids {
+			events, err := w.History(ctx, ann, id)
+			require.NoError(t, err)
+			require.Len(t, events, want, "%04b, from %s", deleted, id)
+			for i := 1; i < len(events); i++ {
+				require.LessOrEqual(t, events[i-1].Version, events[i].Version, "oldest first")
+			}
+		}
+	}
+	for deleted := range 3 {
+		from, to := open(t), open(t)
+		ids := from.chain(3)
+		dump, _ := from.whole(ann)
+		_, err := to.Load(ctx, ann, strings.NewReader(dump))
+		require.NoError(t, err)
+		require.NoError(t, to.Delete(ctx, ann, &backends.DeleteRequest{ID: ids[deleted]}))
+		for _, id := range ids {
+			events, err := to.History(ctx, ann, id)
+			require.NoError(t, err)
+			require.Len(t, events, 4, "three additions and a deletion")
+		}
 	}
 }
 
-// A store that fails is told apart from everything else, by every call, and nothing
-// happened.
-func TestStoreFailuresAreReported(t *testing.T) {
-	text := "coffee"
-	for _, tc := range []struct {
-		name  string
-		fails []string
-		call  func(w *world) error
-	}{
-		{"Search", []string{"Changes"}, func(w *world) error { _, err := w.Search(ctx, ann, &backends.SearchRequest{Query: "tea"}); return err }},
-		{"Get", []string{"Get"}, func(w *world) error { _, err := w.Get(ctx, ann, "1"); return err }},
-		{"Records", []string{"Get"}, func(w *world) error { _, err := w.Records(ctx, ann, "1", "2"); return err }},
-		{"All", []string{"Changes"}, func(w *world) error { _, err := w.All(ctx, ann); return err }},
-		{"Held", []string{"Changes"}, func(w *world) error { _, err := w.Held(ctx, ann, "1"); return err }},
-		{"List", []string{"Changes"}, func(w *world) error { _, err := w.List(ctx, ann, &backends.ListRequest{}); return err }},
-		{"Update", []string{"Get", "Apply"}, func(w *world) error {
-			_, err := w.Update(ctx, ann, &backends.UpdateRequest{ID: "1", Text: &text})
-			return err
-		}},
-		{"Delete", []string{"Get", "Apply"}, func(w *world) error { return w.Delete(ctx, ann, &backends.DeleteRequest{ID: "1"}) }},
-		{"DeleteAll", []string{"Changes", "Apply"}, func(w *world) error { _, err := w.DeleteAll(ctx, ann, &backends.DeleteAllRequest{}); return err }},
-		{"History", []string{"Changes", "History"}, func(w *world) error { _, err := w.History(ctx, ann, "1"); return err }},
-		{"Dump", []string{"Changes"}, func(w *world) error { _, err := w.Dump(ctx, ann, &strings.Builder{}); return err }},
-		{"Load", []string{"Changes", "Apply"}, func(w *world) error {
-			_, err := w.Load(ctx, ann, strings.NewReader(`{"id":"2","kind":"fact","text":"x"}`))
-			return err
-		}},
-		{"Commit", []string{"Apply"}, func(w *world) error {
-			_, err := w.Commit(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(fact("2", "x"))}}, nil)
-			return err
-		}},
-	} {
-		for _, call := range tc.fails {
-			t.Run(tc.name+" when "+call+" fails", func(t *testing.T) {
-				f := &faulty{Store: openStore(t), only: call}
-				t.Cleanup(func() { _ = f.Close() })
-				w := open(t, on(f))
-				w.put(ann, fact("1", "tea"))
-				f.fail = fmt.Errorf("disk full: %w", backends.ErrUnavailable)
-				err := tc.call(w)
-				require.ErrorIs(t, err, backends.ErrUnavailable)
-				require.NotErrorIs(t, err, backends.ErrNotFound)
-				require.ErrorContains(t, err, "test: ")
-				f.fail = nil
-				require.Equal(t, []string{"tea"}, w.texts(ann))
-			})
+func TestHistoryOfACycleEnds(t *testing.T) {
+	w := open(t)
+	_, err := w.Load(ctx, ann, strings.NewReader(
+		`{"id":"1","kind":"fact","text":"A","supersedes":"2","superseded_by":"2"}`+"\n"+
+			`{"id":"2","kind":"fact","text":"B","supersedes":"1","superseded_by":"1"}`+"\n"+
+			`{"id":"3","kind":"fact","text":"C","supersedes":"3"}`))
+	require.NoError(t, err)
+	for id, want := range map[string]int{"1": 2, "2": 2, "3": 1} {
+		events, err := w.History(ctx, ann, id)
+		require.NoError(t, err)
+		require.Len(t, events, want)
+	}
+	_, err = w.History(ctx, ann, "nobody")
+	require.ErrorIs(t, err, backends.ErrNotFound)
+}
+
+// before calls f ahead of the first call of a method.
+func before(method string, f func()) func(*testkit.StoreCall) error {
+	var once sync.Once
+	return func(c *testkit.StoreCall) error {
+		if c.Method == method {
+			once.Do(f)
 		}
+		return nil
 	}
 }

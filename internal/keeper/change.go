@@ -5,11 +5,18 @@ package keeper
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+)
+
+const (
+	actorCaller = "caller" // the actor of changes that the application made itself
+	deleteBatch = 5000     // memories that one write of DeleteAll removes
 )
 
 // Update changes one memory in place, as [backends.Manager] says. The memory keeps
@@ -125,4 +132,88 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 		merged[key] = k.RedactJSON(v)
 	}
 	return merged
+}
+
+// Delete removes one memory; its history still answers. A core block is ErrInvalid.
+// The request's scope does not choose the partition: p does.
+func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.DeleteRequest) error {
+	if r == nil {
+		return k.noRequest()
+	}
+	return k.changing(ctx, p, r.ID, r.Version, func(_ *store.Record, expect int64) error {
+		m := store.Delete(r.ID)
+		m.Expect, m.Actor = expect, actorCaller
+		if _, err := k.store.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{m}}); err != nil {
+			return k.errorf("deleting memory %s: %w", r.ID, err)
+		}
+		return nil
+	})
+}
+
+// DeleteAll removes what the request matches and returns how many: active or not,
+// expired or not, core blocks too: it is how somebody is forgotten. Large partitions
+// take several writes; after an error the call may be repeated. The request's scope
+// does not choose the partition: p does.
+func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backends.DeleteAllRequest) (int, error) {
+	if r == nil {
+		return 0, k.noRequest()
+	}
+	matches, err := r.Filter.Compile()
+	if err != nil {
+		return 0, k.errorf("%w", err)
+	}
+	all, err := k.every(ctx, p, true)
+	if err != nil {
+		return 0, err
+	}
+	var deletes []store.Mutation
+	for _, m := range all {
+		if matches(m) {
+			d := store.Delete(m.ID)
+			d.Actor = actorCaller
+			deletes = append(deletes, d)
+		}
+	}
+	done := 0
+	for part := range slices.Chunk(deletes, deleteBatch) {
+		if _, err := k.store.Apply(ctx, p, &store.Batch{Mutations: part}); err != nil {
+			return done, k.errorf("deleting %d memories: %w", len(deletes), err)
+		}
+		done += len(part)
+	}
+	return done, nil
+}
+
+// RedactJSON returns a copy of a JSON value, such as metadata, in which every text, and
+// every key of an object, is redacted by Config.Redact. What is of a type of its own, such
+// as map[string]string, becomes what its JSON says; what is no JSON is returned as it is,
+// and no store takes it.
+func (k *Keeper) RedactJSON(v any) any {
+	switch x := v.(type) {
+	case string:
+		return k.redact(x)
+	case map[string]any:
+		if x == nil {
+			return x
+		}
+		c := make(map[string]any, len(x))
+		for key, e := range x {
+			c[k.redact(key)] = k.RedactJSON(e)
+		}
+		return c
+	case []any:
+		c := make([]any, len(x))
+		for i, e := range x {
+			c[i] = k.RedactJSON(e)
+		}
+		return c
+	case nil, bool, float64, int, int64, json.Number:
+		return v
+	}
+	text, err := json.Marshal(v)
+	var plain any
+	if err != nil || json.Unmarshal(text, &plain) != nil {
+		return v
+	}
+	return k.RedactJSON(plain)
 }

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,35 +23,7 @@ import (
 	"github.com/einomem/einomem/internal/testkit"
 )
 
-// any memory that a partition may hold.
-func anyMemory(t *rapid.T, i int, p backends.Partition) *store.Record {
-	text := rapid.OneOf(rapid.StringMatching(`[a-z <>&"\\]{1,40}`), rapid.SampledFrom([]string{"她住在上海。", "a\u2028b", "😀\x00\t\n", strings.Repeat("long ", 3000)}))
-	when := rapid.Custom(func(t *rapid.T) time.Time {
-		if rapid.Bool().Draw(t, "absent") {
-			return time.Time{}
-		}
-		return start.Add(time.Duration(rapid.Int64Range(-1e12, 1e12).Draw(t, "microseconds")) * time.Microsecond)
-	})
-	m := backends.Memory{
-		ID: fmt.Sprintf("m%d", i), Text: "x" + text.Draw(t, "text"), WhenToUse: rapid.SampledFrom([]string{"", "when asked", "问起的时候"}).Draw(t, "when"),
-		Kind:  rapid.SampledFrom([]backends.Kind{backends.KindFact, backends.KindTask, backends.KindPersonal, backends.KindTool, backends.KindCore, "of another"}).Draw(t, "kind"),
-		Scope: backends.Scope{Namespace: p.Namespace, UserID: p.ID, SessionID: "s", AgentID: "a"},
-		Valid: when.Draw(t, "valid"), Observed: when.Draw(t, "observed"), Invalidated: when.Draw(t, "invalidated"), Expires: when.Draw(t, "expires"), Updated: start,
-		Created: start.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "created")) * time.Second),
-		Origin:  backends.Origin{Session: "s", Turn: "t", MessageIDs: rapid.SampledFrom([][]string{nil, {"1"}, {"2", "3"}}).Draw(t, "from"), Role: "user", Speaker: "Ann", Author: "model"},
-	}
-	if i > 0 && rapid.Bool().Draw(t, "linked") {
-		m.Supersedes, m.SupersededBy = fmt.Sprintf("m%d", i-1), "gone"
-	}
-	if rapid.Bool().Draw(t, "judged") {
-		q := rapid.Float64Range(0, 1).Draw(t, "quality")
-		m.Quality = &q
-	}
-	if rapid.Bool().Draw(t, "described") {
-		m.Metadata = map[string]any{"tags": []any{"a", "b"}, "freq": float64(rapid.IntRange(0, 1<<40).Draw(t, "freq")), "deep": map[string]any{"x": nil, "y": true}, "茶": "<&>"}
-	}
-	return &store.Record{Memory: m}
-}
+var errBroken = errors.New("broken pipe")
 
 // whole returns everything that a partition holds, but for the versions of the store.
 func (w *world) whole(p backends.Partition) (dump string, memories []backends.Memory) {
@@ -70,11 +44,32 @@ func (w *world) whole(p backends.Partition) (dump string, memories []backends.Me
 
 // What is loaded is what was dumped, in its order, and a second time nothing.
 func TestLoadOfADumpIsTheSame(t *testing.T) {
+	texts := rapid.OneOf(rapid.StringMatching(`[a-z <>&"\\]{1,40}`), rapid.SampledFrom([]string{"她住在上海。", "a\u2028b", "😀\x00\t\n", strings.Repeat("long ", 3000)}))
+	times := rapid.SampledFrom([]time.Time{{}, start, start.Add(-time.Microsecond), start.AddDate(-30, 0, 0), start.AddDate(9, 0, 0)})
+	drawn := func(t *rapid.T, i int) backends.Memory {
+		m := backends.Memory{
+			ID: fmt.Sprintf("m%d", i), Text: "x" + texts.Draw(t, "text"), WhenToUse: rapid.SampledFrom([]string{"", "when asked", "问起的时候"}).Draw(t, "when"),
+			Kind:  rapid.SampledFrom([]backends.Kind{backends.KindFact, backends.KindTask, backends.KindPersonal, backends.KindTool, backends.KindCore, "of another"}).Draw(t, "kind"),
+			Scope: backends.Scope{Namespace: ann.Namespace, UserID: ann.ID, SessionID: "s", AgentID: "a"},
+			Valid: times.Draw(t, "valid"), Observed: times.Draw(t, "observed"), Invalidated: times.Draw(t, "invalidated"), Expires: times.Draw(t, "expires"), Updated: start,
+			Created: start.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "created")) * time.Second),
+			Origin:  backends.Origin{Session: "s", Turn: "t", MessageIDs: rapid.SampledFrom([][]string{nil, {"1"}, {"2", "3"}}).Draw(t, "from"), Role: "user", Speaker: "Ann", Author: "model"},
+		}
+		if i > 0 && rapid.Bool().Draw(t, "linked") {
+			m.Supersedes, m.SupersededBy = fmt.Sprintf("m%d", i-1), "gone"
+		}
+		if rapid.Bool().Draw(t, "described") {
+			quality := rapid.Float64Range(0, 1).Draw(t, "quality")
+			m.Quality = &quality
+			m.Metadata = map[string]any{"tags": []any{"a", "b"}, "freq": float64(rapid.IntRange(0, 1<<40).Draw(t, "freq")), "deep": map[string]any{"x": nil, "y": true}, "茶": "<&>"}
+		}
+		return m
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		from, to, other := open(t), open(t), open(t)
 		b := &store.Batch{}
 		for i := range rapid.IntRange(0, 6).Draw(rt, "memories") {
-			b.Mutations = append(b.Mutations, store.Put(anyMemory(rt, i, ann)))
+			b.Mutations = append(b.Mutations, store.Put(&store.Record{Memory: drawn(rt, i)}))
 		}
 		_, err := from.Commit(ctx, ann, b, nil)
 		require.NoError(rt, err)
@@ -141,37 +136,18 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 	})
 	t.Run("the stream breaks", func(t *testing.T) {
 		w := open(t)
-		_, err := w.Load(ctx, ann, &broken{strings.NewReader(good + "\n")})
+		_, err := w.Load(ctx, ann, io.MultiReader(strings.NewReader(good+"\n"), iotest.ErrReader(errBroken)))
 		require.ErrorIs(t, err, errBroken)
 		require.Empty(t, w.texts(ann))
 	})
 }
 
-var errBroken = errors.New("broken pipe")
-
-// broken is a stream that ends in an error.
-type broken struct{ r *strings.Reader }
-
-func (b *broken) Read(p []byte) (int, error) {
-	if b.r.Len() == 0 {
-		return 0, errBroken
-	}
-	return b.r.Read(p)
-}
-
-func (b *broken) Write([]byte) (int, error) { return 0, errBroken }
-
-func TestDumpIsPlainToRead(t *testing.T) {
-	w := open(t)
-	w.put(ann, fact("1", "a<b && 茶"))
-	dump, _ := w.whole(ann)
-	require.Contains(t, dump, `"text":"a<b && 茶"`)
-}
-
 func TestDumpReportsAWriteError(t *testing.T) {
 	w := open(t)
 	w.put(ann, fact("1", "tea"), fact("2", strings.Repeat("x", 10_000)))
-	_, err := w.Dump(ctx, ann, &broken{})
+	r, closed := io.Pipe()
+	require.NoError(t, r.CloseWithError(errBroken))
+	_, err := w.Dump(ctx, ann, closed)
 	require.ErrorIs(t, err, errBroken)
 }
 
@@ -191,14 +167,11 @@ func TestLoadRedactsAndEmbeds(t *testing.T) {
 
 // What another process stores while a dump is loaded stays as that process said it.
 func TestLoadRacingAnother(t *testing.T) {
-	f := &faulty{Store: openStore(t)}
-	t.Cleanup(func() { _ = f.Close() })
-	w := open(t, on(f), embedded(&testkit.Embedder{Dim: 8}))
-	rival := open(t, on(f.Store), embedded(&testkit.Embedder{Dim: 8}))
-	f.before = func() {
-		f.before = nil
-		rival.put(ann, fact("1", "said first"))
-	}
+	st := testkit.SQLite(t)
+	spy := testkit.Spy(st)
+	w := open(t, on(spy), embedded(&testkit.Embedder{Dim: 8}))
+	rival := open(t, on(st), embedded(&testkit.Embedder{Dim: 8}))
+	spy.Arm(before("Apply", func() { rival.put(ann, fact("1", "said first")) }))
 	n, err := w.Load(ctx, ann, strings.NewReader(`{"id":"1","kind":"fact","text":"late"}`+"\n"+`{"id":"2","kind":"fact","text":"new"}`))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)

@@ -18,6 +18,28 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
+// Dump writes one memory a line as JSON, in the order stored, superseded and
+// expired ones and core blocks too, and returns how many. Vectors are left out;
+// [Keeper.Load] makes them anew.
+func (k *Keeper) Dump(ctx context.Context, p backends.Partition, w io.Writer) (int, error) {
+	all, err := k.every(ctx, p, true)
+	if err != nil {
+		return 0, err
+	}
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for i, m := range all {
+		if err := enc.Encode(m); err != nil {
+			return i, k.errorf("writing memory %s: %w", m.ID, err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return 0, k.errorf("writing the dump: %w", err)
+	}
+	return len(all), nil
+}
+
 // maxLine is the longest line that Load reads, in bytes: more than the longest text
 // takes with every byte of it escaped.
 const maxLine = 8 * store.MaxText
