@@ -81,7 +81,7 @@ type Config struct {
 	// Optional. It must be safe for concurrent use.
 	Redact func(string) string
 
-	// Clock tells the time. Optional. Defaults to [backends.SystemClock].
+	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
 }
 

@@ -22,7 +22,7 @@
 // With [Config].Model an Add makes one model call, whatever the number of
 // messages. The model is shown the messages, up to ten of before, and the ten
 // facts that they may be about, numbered from 0; it answers with operations: add
-// a fact, let a fact take the place of number 3, number 5 holds no more. So "I
+// a fact, a fact supersedes number 3, number 5 holds no more. So "I
 // live in Beijing", and weeks later "I moved to Shanghai", leave one fact that
 // holds and one in its history. [Mode] names the other ways to work.
 //
@@ -58,10 +58,9 @@
 // History read them; List does where Kinds asks for them; Dump, Load and DeleteAll
 // take them with the rest.
 //
-// # Storing the same thing twice
+// # Duplicates
 //
-// Who says the same thing again, letter by letter, is told
-// [backends.OutcomeUnchanged]. The id of a memory follows from what it says, so
-// that this holds between processes too. With an embedder, a new fact that is all
-// but equal to one the model was not shown counts as known as well.
+// A statement that is known in the same words, case, width and the final mark aside, is
+// [backends.OutcomeUnchanged]. The id of a memory follows from what it says, so that this
+// holds between processes too.
 package mem0

@@ -183,7 +183,7 @@ func TestDuplicatesAreUnchanged(t *testing.T) {
 	first := add(t, b, ann, messages...)
 	require.Equal(t, []backends.Outcome{"added", "unchanged", "unchanged"}, outcomes(first, backends.KindFact))
 	require.Equal(t, first.Items[0].Memory, first.Items[1].Memory)
-	require.Equal(t, first.Items[0].Memory, first.Items[2].Memory, "a fact is one fact, whoever states it")
+	require.Equal(t, first.Items[0].Memory, first.Items[2].Memory, "a fact is one fact, whichever side states it")
 	again := add(t, b, ann, messages...)
 	require.Equal(t, []backends.Outcome{"unchanged", "unchanged", "unchanged"}, outcomes(again, backends.KindFact))
 	require.Equal(t, first.Items[0].Memory, again.Items[0].Memory)

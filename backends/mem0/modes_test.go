@@ -37,7 +37,7 @@ func steps(t testing.TB, facts func(s shown) []string, decide func(s shown) stri
 // echo takes every message for a fact.
 func echo(s shown) []string { return strings.Split(s.said(), "\n") }
 
-// everyMode runs a test in each mode, with a model that has one fact to tell.
+// everyMode runs a test in each mode, with a model that answers one fact.
 func everyMode(t *testing.T, test func(t *testing.T, mode mem0.Mode, b *mem0.Backend)) {
 	for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep, mem0.Verbatim} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -276,7 +276,7 @@ func TestAReplayReportsWhetherTheCheckpointIsWritten(t *testing.T) {
 	}
 }
 
-// A store that fails is told apart from everything else, by every call.
+// A store that fails is reported as such by every call.
 func TestStoreFailuresAreReported(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -55,7 +55,11 @@ func (b *Backend) twoStep(ctx context.Context, c *reconcile.Call) error {
 		return err
 	}
 	facts = slices.DeleteFunc(facts, func(f reconcile.Operation) bool { return f.Verb != reconcile.Add })
-	known, err := b.near(ctx, c, facts)
+	texts := make([]string, len(facts))
+	for i := range facts {
+		texts[i] = facts[i].Text
+	}
+	known, err := c.Candidates(ctx, texts, perFact*len(facts))
 	if err != nil {
 		return err
 	}
@@ -76,25 +80,6 @@ func (b *Backend) twoStep(ctx context.Context, c *reconcile.Call) error {
 		}
 	}
 	return nil
-}
-
-// near returns the memories near the facts, each once.
-func (b *Backend) near(ctx context.Context, c *reconcile.Call, facts []reconcile.Operation) ([]*backends.Memory, error) {
-	var known []*backends.Memory
-	seen := map[string]bool{}
-	for i := range facts {
-		found, err := c.Candidates(ctx, []string{facts[i].Text}, perFact)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range found {
-			if !seen[m.ID] {
-				seen[m.ID] = true
-				known = append(known, m)
-			}
-		}
-	}
-	return known, nil
 }
 
 // decideFacts asks what the facts do to what is known.

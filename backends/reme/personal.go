@@ -36,7 +36,7 @@ type PersonalConfig struct {
 	Prompt   string            // Optional. Instead of [DefaultPersonalPrompt].
 
 	// InWorkspace keeps personal memories in the workspace, as ReMe does, where the
-	// target's name tells them apart. Optional. Defaults to the partition of the user,
+	// target's name distinguishes them. Optional. Defaults to the partition of the user,
 	// else of the agent.
 	InWorkspace bool
 	// Location is the zone in which "yesterday" is meant and days begin. Optional.
@@ -123,7 +123,7 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 // # Whose memory it is
 //
 // Memories live in the partition of the user, else of the agent. With
-// PersonalConfig.InWorkspace they live in the workspace, told apart by Metadata["target"],
+// PersonalConfig.InWorkspace they live in the workspace, distinguished by Metadata["target"],
 // which every call then stays within.
 type Personal struct {
 	config PersonalConfig

@@ -151,7 +151,7 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 }
 
 // DeleteAll removes what the request matches and returns how many: active or not,
-// expired or not, core blocks too: it is how somebody is forgotten. Large partitions
+// expired or not, core blocks too: it erases a user. Large partitions
 // take several writes; after an error the call may be repeated. The request's scope
 // does not choose the partition: p does.
 func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backends.DeleteAllRequest) (int, error) {

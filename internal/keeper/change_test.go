@@ -35,7 +35,7 @@ func TestGetOfWhatExpired(t *testing.T) {
 	now = start.Add(time.Hour)
 	_, err := w.Get(ctx, ann, "1")
 	require.ErrorIs(t, err, backends.ErrNotFound)
-	recs, err := w.Records(ctx, ann, "nobody", "1")
+	recs, err := w.Records(ctx, ann, "none", "1")
 	require.NoError(t, err)
 	require.Len(t, recs, 1, "it is stored all the same")
 	never := time.Time{}
@@ -231,7 +231,7 @@ func (w *world) chain(n int) []string {
 }
 
 // Whatever is deleted, the whole chain is found from each of its links, and so after
-// it was loaded from a dump, when no event tells who replaced whom.
+// it was loaded from a dump, when no event says which replaced which.
 func TestHistoryAroundDeletedLinks(t *testing.T) {
 	const links = 4
 	for deleted := range 1 << links {
@@ -280,7 +280,7 @@ func TestHistoryOfACycleEnds(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, events, want)
 	}
-	_, err = w.History(ctx, ann, "nobody")
+	_, err = w.History(ctx, ann, "none")
 	require.ErrorIs(t, err, backends.ErrNotFound)
 }
 

@@ -38,7 +38,7 @@ func (k *Keeper) Commit(ctx context.Context, p backends.Partition, b *store.Batc
 }
 
 // lacking returns the records of a batch that have to be embedded: those without a
-// vector, and new ones whose vector nothing in the batch tells the space of. (One of
+// vector, and new ones whose vector has no space in the batch. (One of
 // a batch that failed, put into another; the space of a stored one is its
 // partition's.)
 func lacking(b *store.Batch) []*store.Record {

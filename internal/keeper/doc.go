@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package keeper is what every backend over a store does with the memories of a
-// partition: find, list, change, delete, tell their history, write them to a stream
+// partition: find, list, change, delete, return their history, write them to a stream
 // and read them back, and store a batch with its vectors. A backend decides what is
 // worth remembering; its keeper keeps it.
 //
@@ -16,7 +16,7 @@
 // # Storing
 //
 // [Keeper.Commit] takes a [store.Batch], embeds the records in it and applies it, all
-// or nothing. Who stores what others may store at the same time does it in four steps:
+// or nothing. What other processes may store at the same time is stored in four steps:
 //
 //   - look for it: [Keeper.Lookup] by [TextKey], or by keys of one's own made by [Key];
 //   - give it an id that follows from what it is, by [ContentID] (the [TextKey] is a
@@ -27,11 +27,11 @@
 //     second look finds what the winner stored.
 //
 // With an idempotency key as the batch's Key a repeated call stores nothing;
-// [Keeper.Replayed] tells so before a model is asked.
+// [Keeper.Replayed] says so before a model is asked.
 //
 // # Reading
 //
 // [Keeper.All], [Keeper.Lookup] and [Keeper.Held] answer from the ranker's index, at
-// no cost worth counting, with memories that belong to it: [Clone] one to change it.
+// no cost worth counting, with memories that belong to it: Clone one to change it.
 // Everything else hands out copies.
 package keeper

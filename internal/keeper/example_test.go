@@ -15,7 +15,7 @@ import (
 	"github.com/einomem/einomem/internal/keeper"
 )
 
-// note stores a text once, however it is spelled and whoever else stores it now.
+// note stores a text once, however it is spelled and whichever process stores it, too.
 func note(ctx context.Context, k *keeper.Keeper, p backends.Partition, text string) (outcome backends.Outcome, err error) {
 	text = k.Redact(text)
 	err = keeper.Retry(ctx, func() error {

@@ -30,7 +30,7 @@ type Config struct {
 	// among them; of a Commit the texts are the caller's to redact, before ids are made
 	// of them. Optional. It must be safe for concurrent use.
 	Redact func(string) string
-	// Clock tells the time. Optional. Defaults to [backends.SystemClock].
+	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
 }
 

@@ -34,7 +34,7 @@ var (
 
 func fixed() time.Time { return start }
 
-// world is a keeper and what it stands on.
+// world is a keeper on a store, and its ranker.
 type world struct {
 	*keeper.Keeper
 	t      require.TestingT
@@ -132,9 +132,9 @@ func TestNewNeedsWhatIsRequired(t *testing.T) {
 
 func TestErrorsBeginWithTheBackendsName(t *testing.T) {
 	w := open(t, func(c *keeper.Config, _ *recall.Config) { c.Name = "50% notes" })
-	_, err := w.Get(ctx, ann, "nobody")
+	_, err := w.Get(ctx, ann, "none")
 	require.ErrorIs(t, err, backends.ErrNotFound)
-	require.EqualError(t, err, "50% notes: memory nobody of default/user/ann: not found")
+	require.EqualError(t, err, "50% notes: memory none of default/user/ann: not found")
 }
 
 func TestStampsGrowThoughTheClockStandsStill(t *testing.T) {

@@ -161,7 +161,7 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 // beside returns the ids beside a memory in its chain: those that its events name
 // and those that stand in memories. Either may be all that is left of a link: a
 // deleted memory has only events, one that was loaded from a dump says in its
-// record what no event told.
+// record what no event does.
 func (k *Keeper) beside(ctx context.Context, p backends.Partition, id string, events []backends.Event) ([]string, error) {
 	linked, err := k.Lookup(ctx, p, chainKey(id))
 	if err != nil {

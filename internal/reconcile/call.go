@@ -301,16 +301,15 @@ func (c *Call) unseen(ctx context.Context) error {
 // count notes in the report what became of the statements.
 func (c *Call) count(items []backends.Item) {
 	stage := c.Run.Stage(StageStore)
+	stage.In(len(items))
 	for _, item := range items {
 		switch item.Outcome {
-		case backends.OutcomeSuperseded:
-			stage.Merge(1)
-			fallthrough
 		case backends.OutcomeAdded:
-			stage.In(1)
 			stage.Out(1)
+		case backends.OutcomeSuperseded:
+			stage.Out(1)
+			stage.Merge(1)
 		case backends.OutcomeUnchanged:
-			stage.In(1)
 			stage.Drop(1)
 		}
 	}

@@ -130,7 +130,7 @@ func (c *Call) Memory(kind backends.Kind, text string) backends.Memory {
 }
 
 // Verbatim returns a message as a memory. author is who writes it down, unless the request
-// names somebody.
+// names one.
 func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backends.Memory {
 	m := c.Memory(kind, u.Text)
 	m.Observed = u.Time
@@ -154,7 +154,7 @@ func (c *Call) statement(op *Operation) backends.Memory {
 			from = append(from, u)
 		}
 	}
-	if len(from) == 0 { // said by nobody in these messages
+	if len(from) == 0 { // its speaker says nothing in these messages
 		from = c.from
 	}
 	for i, u := range from {

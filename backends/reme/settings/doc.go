@@ -34,12 +34,13 @@
 // A prompt is a text, or {file: NAME} with NAME relative to the folder of the file
 // that says so (of the working directory in an override). The groups are extract,
 // task, personal and tool; the steps of each are the fields of its package's Prompts in
-// snake_case: prompts.extract.judge is extract.Prompts.Judge.
+// snake_case: prompts.extract.judge is extract.Prompts.Judge. Personal memory has one
+// prompt, prompts.personal.summarize.
 //
 // # Use
 //
-// [Settings.FillExtract], [Settings.FillTask], [Settings.FillPersonal] and
-// [Settings.FillTools] put what is set into the configurations of the packages, and
+// [Settings.FillExtract], [Settings.FillTask] and [Settings.FillTools] put what is set into
+// the configurations of the packages, Configure of reme.Config all of it, and
 // [Settings.Rule] is which task memories are forgotten. Limits is as flow wants it.
 // TopK, Rerank, Rewrite and Attempts are for the requests that do not say.
 //

@@ -19,7 +19,7 @@ import (
 
 // Prompts are texts to use instead of those of the packages: group, then step. The
 // groups are extract, task, personal and tool; the steps of each are the fields of
-// its package's Prompts in snake_case. See [Prompts.Fill].
+// its package's Prompts in snake_case; personal has summarize. See [Prompts.Fill].
 type Prompts map[string]map[string]string
 
 var groups = []string{"extract", "task", "personal", "tool"}

@@ -47,11 +47,11 @@ type Task struct {
 
 // Personal is about what is learnt of people.
 type Personal struct {
-	MinScore    int                // score, 1 to 3, from which on what was said is looked at closer. Defaults to 2.
+	MinScore    int                // score, 1 to 3, from which on a statement is kept. Defaults to 2.
 	TopK        int                // memories that a retrieval returns where the request does not say. Defaults to 5.
-	MaxKnown    int                // known memories that new statements are compared with. Defaults to 50.
+	MaxKnown    int                // known memories that the model is shown. Defaults to 50.
 	TimeWeight  float64            // factor of memories of the time that is asked for, at least 1. Defaults to 2.
-	TypeWeights map[string]float64 // factors by the type of the observation, not below 0, over those of package personal. Defaults to none.
+	TypeWeights map[string]float64 // factors by the type of the observation, not below 0, over reme.DefaultTypeWeights. Defaults to none.
 	InWorkspace bool               // whether they are kept in the workspace, as ReMe does, and not with the user. Defaults to false.
 }
 
