@@ -319,42 +319,6 @@ func TestSeveralOperationsInOneAnswer(t *testing.T) {
 	require.Equal(t, []string{"added Ann has a cat.", "retracted Ann has a cat."}, changes(t, b, first.Items[0].Memory.ID))
 }
 
-// A model that replaces everything it sees by one text leaves that text, and a
-// history in which nothing is lost.
-func TestOneTextForEverything(t *testing.T) {
-	m := thinking(t, func(s shown) string {
-		if len(s.memories) == 0 {
-			return operations(`{"op":"add","text":"A"}`, `{"op":"add","text":"B"}`, `{"op":"add","text":"C"}`)
-		}
-		var ops []string
-		for _, known := range s.memories {
-			ops = append(ops, fmt.Sprintf(`{"op":"supersede","index":%d,"text":"Everything."}`, known.Index))
-		}
-		return operations(ops...)
-	})
-	b := open(t, with(m), factsOnly)
-	first := add(t, b, ann, user("hello")...)
-	later := user("hello")
-	later[0].Time = start.AddDate(0, 0, -7)
-	for range 3 {
-		add(t, b, ann, later...)
-		require.Equal(t, []string{"Everything."}, facts(t, b, ann))
-	}
-	ended := map[backends.EventType]int{}
-	for _, item := range first.Items {
-		events := historyOf(t, b, item.Memory.ID)
-		ended[events[1].Type]++
-		require.Equal(t, item.Memory.Text, events[0].New)
-	}
-	require.Equal(t, map[backends.EventType]int{backends.EventSuperseded: 1, backends.EventRetracted: 2}, ended)
-	page, err := b.List(ctx, &backends.ListRequest{Scope: ann, IncludeSuperseded: true})
-	require.NoError(t, err)
-	require.Len(t, page.Memories, 4)
-	for _, m := range page.Memories[:3] {
-		require.Equal(t, start.AddDate(0, 0, -7), m.Invalidated, "all of them ended when it was said")
-	}
-}
-
 func TestAsOf(t *testing.T) {
 	b := open(t, with(resident(t)))
 	add(t, b, ann, backends.Message{ID: "1", Time: start.AddDate(0, -6, 0), Message: schema.UserMessage("I live in Beijing")})

@@ -114,6 +114,19 @@ func TestTwoStepKeepsWhatIsSaidAgain(t *testing.T) {
 	}
 }
 
+func TestTwoStepThatIsNotUnderstoodStoresNothing(t *testing.T) {
+	for _, decision := range []string{`{"decisions":null}`, `{"decisions":[{"fact":0,"event":"sing"}]}`, `{"decisions":[{"event":"ADD"}]}`, "?"} {
+		b := open(t, steps(t, echo, func(shown) string { return decision }))
+		add(t, b, ann, user("I love X")...)
+		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I hate X")})
+		require.ErrorIs(t, err, backends.ErrModel, decision)
+		require.Equal(t, []string{"I love X"}, facts(t, b, ann))
+	}
+	b := open(t, steps(t, echo, nil), with(answering("?")))
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I hate X")})
+	require.ErrorIs(t, err, backends.ErrModel)
+}
+
 func TestTwoStepWithoutFactsAsksOnce(t *testing.T) {
 	b := open(t, steps(t, func(shown) []string { return nil }, nil))
 	require.Equal(t, 1, add(t, b, ann, user("hi")...).Usage.ModelCalls)
@@ -253,5 +266,10 @@ func TestProcedure(t *testing.T) {
 	for _, verbatim := range []bool{true, false} {
 		_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindTool, Messages: did, Verbatim: verbatim})
 		require.ErrorIs(t, err, backends.ErrInvalid)
+		_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Verbatim: verbatim, Messages: []backends.Message{{Message: schema.ToolMessage("\xff", "c")}}})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		resp, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Verbatim: verbatim, Messages: []backends.Message{{}, {Message: schema.SystemMessage("Be brief.")}}})
+		require.NoError(t, err)
+		require.Empty(t, resp.Items, "nothing was done")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +20,6 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -153,33 +151,6 @@ func TestCheckpointIsOneWriteWithTheMemories(t *testing.T) {
 	}
 }
 
-// A lease that is lost while the model thinks: nothing is stored, and the model
-// is not asked in vain again.
-func TestCheckpointLostOnTheWay(t *testing.T) {
-	now := start
-	clock := func() time.Time { return now }
-	st, err := sqlitestore.Open(ctx, ":memory:", &sqlitestore.Config{Clock: clock})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = st.Close() })
-	p, err := ann.Speaker()
-	require.NoError(t, err)
-	_, err = st.Append(ctx, p, "s1", &store.Append{Scope: ann, Entries: []store.Entry{{Message: user("x")[0]}}})
-	require.NoError(t, err)
-	s, err := st.Update(ctx, p, &store.SessionUpdate{Session: "s1", Acquire: &store.Acquire{Owner: "me", For: time.Minute}})
-	require.NoError(t, err)
-	m := thinking(t, func(shown) string {
-		now = now.Add(2 * time.Minute)
-		_, err := st.Update(ctx, p, &store.SessionUpdate{Session: "s1", Acquire: &store.Acquire{Owner: "you", For: time.Minute}})
-		require.NoError(t, err)
-		return operations(`{"op":"add","text":"The user likes tea."}`)
-	})
-	b := open(t, on(st), with(m), func(c *mem0.Config) { c.Clock = clock })
-	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("x"), Checkpoint: &backends.Checkpoint{Session: "s1", Upto: 1, Token: s.Lease.Token}})
-	require.ErrorIs(t, err, backends.ErrConflict)
-	require.Len(t, m.Calls(), 1)
-	require.Empty(t, list(t, b, ann))
-}
-
 func TestReplaysStoreNothing(t *testing.T) {
 	everyMode(t, func(t *testing.T, mode mem0.Mode, b *mem0.Backend) {
 		r := &backends.AddRequest{Scope: ann, Messages: user("I like tea"), IdempotencyKey: "turn"}
@@ -287,14 +258,6 @@ func TestStoreFailuresAreReported(t *testing.T) {
 			_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("new")})
 			return err
 		}},
-		{"Add with a model", []string{"Apply", "Changes"}, func(b *mem0.Backend) error {
-			_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("new"), IdempotencyKey: "k", Kind: backends.KindFact})
-			return err
-		}},
-		{"Add with a checkpoint", []string{"Session", "Apply"}, func(b *mem0.Backend) error {
-			_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("new"), Checkpoint: &backends.Checkpoint{Session: "s1", Upto: 1}})
-			return err
-		}},
 		{"Search", []string{"Changes"}, func(b *mem0.Backend) error {
 			_, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
 			return err
@@ -323,16 +286,4 @@ func TestStoreFailuresAreReported(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A conflict that never ends is given up.
-func TestConflictsAreBounded(t *testing.T) {
-	spy := testkit.Spy(openStore(t))
-	m := thinking(t, func(shown) string { return operations(`{"op":"add","text":"A"}`) })
-	b := open(t, on(spy), with(m))
-	spy.FailOn(fmt.Errorf("another process was faster: %w", backends.ErrConflict), "Apply")
-	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("coffee")})
-	require.ErrorIs(t, err, backends.ErrConflict)
-	require.Len(t, m.Calls(), 1, "nothing that the model decided about changed: it is not asked again")
-	require.Equal(t, keeper.Attempts, len(slices.DeleteFunc(spy.Calls(), func(s string) bool { return s != "Apply" })))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestEveryCallNeedsAScope(t *testing.T) {
@@ -172,7 +173,7 @@ func TestFieldsOfAMemory(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	st := openStore(t)
 	for name, c := range map[string]*mem0.Config{
-		"nil": nil, "no store": {}, "mode": {Store: st, Mode: "magic"}, "needs a model": {Store: st, Mode: mem0.Reconcile}, "language": {Store: st, Language: "fr"},
+		"nil": nil, "no store": {}, "mode": {Store: st, Mode: "magic"}, "needs a model": {Store: st, Mode: mem0.Reconcile}, "language": {Store: st, Language: "fr"}, "embedder without a name": {Store: st, Embedder: &testkit.Embedder{Dim: 8}},
 	} {
 		_, err := mem0.New(ctx, c)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
@@ -286,4 +287,21 @@ func TestMemoriesAreTheCallersOwn(t *testing.T) {
 			m.Origin.MessageIDs[0] = "changed"
 		}
 	}
+}
+
+func TestDumpAndLoadMoveAUser(t *testing.T) {
+	b := open(t, with(resident(t)))
+	add(t, b, ann, user("I live in Beijing")...)
+	last := add(t, b, ann, user("I moved to Shanghai")...).Items[0].Memory
+	var dump strings.Builder
+	n, err := b.Dump(ctx, ann, &dump)
+	require.NoError(t, err)
+	bob := backends.Scope{UserID: "bob"}
+	loaded, err := b.Load(ctx, bob, strings.NewReader(dump.String()))
+	require.NoError(t, err)
+	require.Equal(t, n, loaded)
+	require.Equal(t, facts(t, b, ann), facts(t, b, bob))
+	events, err := b.History(ctx, &backends.HistoryRequest{Scope: bob, ID: last.ID})
+	require.NoError(t, err)
+	require.Len(t, events, 2, "both links of the chain")
 }

@@ -582,3 +582,46 @@ func TestChainsHoldWhateverTheModelAnswers(t *testing.T) {
 		})
 	}
 }
+
+func TestWordsOfModels(t *testing.T) {
+	day := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for in, want := range map[string]time.Time{
+		"2026-03-02": day, "2026/03/02": day, "2026-03-02T15:04:05Z": day.Add(15*time.Hour + 4*time.Minute + 5*time.Second),
+		"2026-03-02T09:00:00+09:00": day, "2026-03-02 15:04": day.Add(15*time.Hour + 4*time.Minute), "2026-03": day.AddDate(0, 0, -1), "2026": time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		"": {}, "soon": {}, "2026-13-40": {}, "YYYY-MM-DD": {}, "0000-01-01": {},
+	} {
+		assert.Equal(t, want, reconcile.DateOf(in), in)
+	}
+	for in, want := range map[string]string{"user": "user", "Human": "user", "助手": "assistant", "AI": "assistant", "bystander": "", "": ""} {
+		assert.Equal(t, want, reconcile.RoleOf(in), in)
+	}
+	for in, want := range map[string]reconcile.Verb{"": reconcile.Add, "ADD": reconcile.Add, "update": reconcile.Supersede, "no-op": reconcile.Nothing, "Delete": reconcile.Retract} {
+		got, err := reconcile.VerbOf(in)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, in)
+	}
+	_, err := reconcile.VerbOf("sing")
+	require.Error(t, err)
+}
+
+func TestARepeatedCallIsReplayed(t *testing.T) {
+	w := open(t, testkit.SQLite(t))
+	r := &backends.AddRequest{Messages: []backends.Message{said(0, "I live in Beijing"), said(1, "I moved to Shanghai")}, IdempotencyKey: "k", Metadata: map[string]any{"a": 1.0}}
+	var first *backends.AddResponse
+	for i := range 3 {
+		c, err := w.draft(t, ann, r)
+		require.NoError(t, err)
+		resp, err := c.Store(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, i > 0, resp.Replayed)
+		if first == nil {
+			first = resp
+		}
+		assert.Equal(t, outcomes(first), outcomes(resp))
+	}
+	assert.Len(t, w.asked, 1)
+	for _, wrong := range []*backends.AddRequest{{Expires: start}, {Messages: []backends.Message{{Message: schema.UserMessage("\xff")}}}, {Context: []backends.Message{{Message: schema.UserMessage(strings.Repeat("x", store.MaxText+1))}}}} {
+		_, err := w.Begin(t.Context(), reconcile.Request{AddRequest: wrong, Partition: ann})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+	}
+}
