@@ -61,8 +61,8 @@
 //	+zadd +zrem +zcard +zcount +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
 //	+sadd +rpush +llen +lindex +lrange +ltrim
 //
-// A Cluster needs +cluster and +command too, Health +zrandmember, Check and Reindex
-// +scan +hscan +zscan.
+// A Cluster needs +cluster and +command too, Health +zrandmember, Deleted +hscan, Check and
+// Reindex +scan +hscan +zscan.
 //
 // # Keys
 //
