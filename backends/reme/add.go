@@ -11,9 +11,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/reconcile"
 )
@@ -53,15 +51,6 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 	if err != nil {
 		return nil, fmt.Errorf("reme: %w", err)
 	}
-	var lessons *task.Draft
-	if len(attempts) > 0 {
-		lessons, err = b.task.Draft(ctx, &task.SummaryRequest{
-			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: keyed(r.IdempotencyKey, taskKey),
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
 	var said *reconcile.Call
 	if at.personal != nil && !b.config.NoPersonal && speaks(r.Messages) {
 		if said, err = b.personal.draft(ctx, b.personalRequest(at, r)); err != nil {
@@ -69,8 +58,10 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		}
 		defer said.Release()
 	}
-	if lessons != nil {
-		resp, err := b.task.Store(ctx, lessons)
+	if len(attempts) > 0 {
+		resp, err := b.task.Summarize(ctx, &task.SummaryRequest{
+			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: keyed(r.IdempotencyKey, taskKey),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +70,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 	}
 	if said != nil {
 		resp, err := said.Store(ctx)
-		if err != nil && lessons != nil {
+		if err != nil && len(attempts) > 0 {
 			// Whoever repeats the call must know that some of it may be stored: parts of it,
 			// under other keys, would teach the workspace the same once more.
 			return nil, fmt.Errorf("%w; what the workspace learnt is stored: repeat the call under its key (%w)", err, backends.ErrUnavailable)
@@ -89,7 +80,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		}
 		out.Items = append(out.Items, resp.Items...)
 		out.Checkpointed = resp.Checkpointed
-		out.Replayed = resp.Replayed && (lessons == nil || out.Replayed) // nothing was done
+		out.Replayed = resp.Replayed && (len(attempts) == 0 || out.Replayed) // nothing was done
 		addUsage(&out.Usage, resp.Usage)
 	}
 	return out, nil
@@ -97,7 +88,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 
 // attempts are the turns of which it is known how they went, where there is a workspace
 // to learn from them.
-func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]trajectory.Trajectory, error) {
+func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]task.Trajectory, error) {
 	if at.workspace == nil || !b.models.HasModel() || b.config.Outcome == nil && b.config.Verdict == nil {
 		return nil, nil
 	}
@@ -105,7 +96,7 @@ func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddReque
 	if err != nil {
 		return nil, err
 	}
-	var out []trajectory.Trajectory
+	var out []task.Trajectory
 	for _, t := range turns {
 		if !t.teaches() {
 			continue
@@ -152,13 +143,13 @@ func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddReques
 	if !r.Verbatim {
 		return nil, fmt.Errorf("reme: kind task: %w: experience that is written down is stored with Verbatim; from what was done learns Task().Summarize, which needs to know how it went", backends.ErrInvalid)
 	}
-	var notes []extract.Candidate
+	var notes []task.Candidate
 	for _, m := range r.Messages {
 		if m.Message == nil || einox.IsNote(m.Message) {
 			continue
 		}
 		if text := strings.TrimSpace(einox.Text(m.Message)); text != "" {
-			notes = append(notes, extract.Candidate{WhenToUse: text, Content: text, Session: at.scope.SessionID, Turn: m.Turn, Observed: m.Time})
+			notes = append(notes, task.Candidate{WhenToUse: text, Content: text, Session: at.scope.SessionID, Turn: m.Turn, Observed: m.Time})
 		}
 	}
 	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: r.IdempotencyKey})

@@ -17,12 +17,11 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
-func refund(score float64) trajectory.Trajectory {
-	return trajectory.Trajectory{TaskID: "refund", Score: score, Messages: []*schema.Message{
+func refund(score float64) task.Trajectory {
+	return task.Trajectory{TaskID: "refund", Score: score, Messages: []*schema.Message{
 		schema.UserMessage("Refund order 7"), schema.AssistantMessage("LESSON refunding an order | check the payment first", nil),
 	}}
 }
@@ -31,7 +30,7 @@ func TestR1EveryKindIsWrittenAndRead(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
 	ctx := t.Context()
 
-	_, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+	_, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
 	_, err = b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
 	require.NoError(t, err)
@@ -48,7 +47,7 @@ func TestR1EveryKindIsWrittenAndRead(t *testing.T) {
 
 func TestR22WorkspacesAndUsersNeverMeet(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
-	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
 	_, err = b.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
 	require.NoError(t, err)
@@ -88,7 +87,7 @@ func TestR22WorkspacesAndUsersNeverMeet(t *testing.T) {
 
 func TestWhatIsSharedIsSharedWithEveryAgentAndUser(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
-	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
 	byAgent := backends.And(backends.Eq("agent_id", "clerk"))
 	resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: backends.Scope{UserID: "bob", AgentID: "clerk", Workspace: "lab"}, Query: "refunding", Filter: &byAgent})
@@ -98,7 +97,7 @@ func TestWhatIsSharedIsSharedWithEveryAgentAndUser(t *testing.T) {
 
 func TestWhoForgetsAUserDoesNotEraseWhatIsShared(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
-	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
 	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))})
 	require.NoError(t, err)
@@ -115,7 +114,7 @@ func TestR26ModelEmbedderAndStoreArePluggable(t *testing.T) {
 	db := open(t)
 	embedder := &testkit.Embedder{Dim: 64}
 	b, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = embedder, "hash" })
-	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
 	resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "refunding an order"})
 	require.NoError(t, err)
@@ -125,7 +124,7 @@ func TestR26ModelEmbedderAndStoreArePluggable(t *testing.T) {
 	bare, err := reme.New(t.Context(), &reme.Config{Store: db}) // neither model nor embedder
 	require.NoError(t, err)
 	defer func() { require.NoError(t, bare.Close(context.Background())) }()
-	_, err = bare.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(0)}})
+	_, err = bare.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(0)}})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	_, err = bare.Add(t.Context(), &backends.AddRequest{Scope: backends.Scope{UserID: "eva"}, Messages: turn("t1", schema.UserMessage("我对花生过敏"))})
 	require.NoError(t, err)

@@ -4,9 +4,9 @@
 package reme
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
@@ -26,7 +25,7 @@ import (
 )
 
 // Config configures a [Backend]. It is copied by [New]. What the kinds of memory have
-// of their own stands in Extract, Task, Personal, Tools and Library: there the fields
+// of their own stands in Task, Personal, Tools and Library: there the fields
 // that this Config has, too (keeper, models, language where it is unset, clock, ids),
 // are filled from here.
 type Config struct {
@@ -51,8 +50,7 @@ type Config struct {
 	Counter  budget.Counter // Optional. Counts tokens of prompts. Defaults to budget.Estimate.
 	Language flow.Language  // Optional. Of prompts and answers. Defaults to that of the material.
 
-	Extract  extract.Config         // Optional. How trajectories are learnt from.
-	Task     task.Config            // Optional.
+	Task     task.Config            // Optional. How trajectories are learnt from.
 	Personal PersonalConfig         // Optional.
 	Tools    toolmem.Config         // Optional.
 	Recorder toolmem.RecorderConfig // Optional. How calls of tools are recorded beside an agent's work.
@@ -120,10 +118,17 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	}
 	b.models, err = flow.New(&flow.Config{
 		Name: "reme", Model: c.Model, Limits: c.Limits, Counter: c.Counter,
-		Tools: slices.Concat(extract.AnswerTools(), task.AnswerTools(), toolmem.AnswerTools()),
+		Tools: toolmem.AnswerTools(),
 	})
 	if err != nil {
 		return nil, err
+	}
+	if c.Model != nil {
+		limits := b.models.Limits()
+		b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: limits.Timeout, Concurrency: limits.Concurrency})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := c.buildTask(b, embeds); err != nil {
 		return nil, err
@@ -132,37 +137,20 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 }
 
 func (c *Config) buildTask(b *Backend, embeds bool) error {
-	xc := c.Extract
-	xc.Models, xc.Language = b.models, language(xc.Language, c.Language)
-	if xc.Embedder == nil {
-		xc.Embedder = c.Embedder
-	}
-	if own := xc.Redact; own != nil {
-		xc.Redact = func(s string) string { return own(c.Redact(s)) }
-	} else {
-		xc.Redact = c.Redact
-	}
-	extractor, err := extract.New(&xc)
-	if err != nil {
-		return err
-	}
+	limits := b.models.Limits()
 	tc := c.Task
-	tc.Keeper, tc.Models, tc.Extractor, tc.Embeds, tc.Language = b.keeper, b.models, extractor, embeds, language(tc.Language, c.Language)
+	tc.Keeper, tc.Embeds, tc.Language = b.keeper, embeds, cmp.Or(tc.Language, backends.Language(c.Language))
+	tc.Limits, tc.PromptTokens = ask.Limits{Calls: limits.Calls, Tokens: limits.Tokens}, limits.Prompt
+	tc.Model = b.model
+	var err error
 	b.task, err = task.New(&tc)
 	return err
 }
 
 func (c *Config) buildOthers(b *Backend) error {
-	var err error
-	if c.Model != nil {
-		limits := b.models.Limits()
-		b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: limits.Timeout, Concurrency: limits.Concurrency})
-		if err != nil {
-			return err
-		}
-	}
 	pc := c.Personal
 	pc.Language = backends.Language(language(flow.Language(pc.Language), c.Language))
+	var err error
 	if b.personal, err = newPersonal(pc, b.keeper, b.model, b.models); err != nil {
 		return err
 	}

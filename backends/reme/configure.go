@@ -25,7 +25,7 @@ func (c *Config) Configure(s *settings.Settings) error {
 	}
 	c.Language, c.Limits = s.Language, s.Limits
 	c.configurePersonal(s)
-	err := errors.Join(s.FillExtract(&c.Extract), s.FillTask(&c.Task), s.FillTools(&c.Tools))
+	err := errors.Join(s.FillTask(&c.Task), s.FillTools(&c.Tools))
 	if err != nil {
 		return fmt.Errorf("reme: %w", err)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 )
 
 func TestR27AFileAndOverridesConfigure(t *testing.T) {
@@ -27,7 +26,7 @@ func TestR27AFileAndOverridesConfigure(t *testing.T) {
 	require.NoError(t, err)
 	b, learner := newBackend(t, open(t), func(c *reme.Config) { require.NoError(t, c.Configure(s)) })
 
-	_, err = b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(0.9)}})
+	_, err = b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(0.9)}})
 	require.NoError(t, err)
 	got, err := b.Task().Retrieve(t.Context(), &task.RetrieveRequest{Scope: ann, Query: "refunding"})
 	require.NoError(t, err)
@@ -37,7 +36,7 @@ func TestR27AFileAndOverridesConfigure(t *testing.T) {
 	assert.Equal(t, 2, b.Models().Limits().Calls)
 
 	asked := learner.Asked("")
-	_, err = b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1), refund(0), refund(0)}})
+	_, err = b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1), refund(0), refund(0)}})
 	require.ErrorIs(t, err, flow.ErrLimit)
 	assert.LessOrEqual(t, learner.Asked("")-asked, 2)
 

@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 )
 
 // shelf is a library of n memories that belong together.
@@ -68,7 +67,7 @@ func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 				_, err := b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "x", Output: "y", Time: annual}}})
 				assert.NoError(t, err)
 			default:
-				fine("learn", only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted(fmt.Sprint("task", n), fmt.Sprint("lesson", n), 1)}})))
+				fine("learn", only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted(fmt.Sprint("task", n), fmt.Sprint("lesson", n), 1)}})))
 			}
 		})
 	}

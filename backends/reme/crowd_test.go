@@ -20,7 +20,6 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/internal/testredis"
@@ -166,7 +165,7 @@ func TestEverybodyDoesTheSameAtOnce(t *testing.T) {
 	db := open(t)
 	one, _ := newBackend(t, db, reading)
 	two, _ := newBackend(t, db, reading)
-	first, err := one.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("packing", "wrap it twice", 1)}})
+	first, err := one.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("packing", "wrap it twice", 1)}})
 	require.NoError(t, err)
 	id := first.Memories[0].ID
 	var running sync.WaitGroup

@@ -12,7 +12,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
 )
@@ -30,7 +29,7 @@ func Example() {
 	}
 	scope := backends.Scope{Workspace: "support", UserID: "ann"}
 
-	learnt, err := backend.Task().Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: []trajectory.Trajectory{{
+	learnt, err := backend.Task().Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: []task.Trajectory{{
 		TaskID: "refund-7", Score: 1,
 		Messages: []*schema.Message{
 			schema.UserMessage("Refund order 7."),

@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 )
 
 // Every flow of the package comment's table that is this package's, in the process and
@@ -25,7 +24,7 @@ import (
 func TestR25EveryFlowInTheProcess(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
 	ctx := backends.WithScope(t.Context(), ann)
-	attempts := []trajectory.Trajectory{refund(1)}
+	attempts := []task.Trajectory{refund(1)}
 	for _, flow := range []struct {
 		name string
 		run  func(context.Context, *testing.T, *reme.Backend)

@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -44,8 +43,8 @@ func calls(n int, id string) []toolmem.Call {
 func said(text string) []backends.Message { return turn("t7", schema.UserMessage(text)) }
 
 // attempted is a trajectory that teaches a lesson.
-func attempted(when, what string, score float64) trajectory.Trajectory {
-	return trajectory.Trajectory{TaskID: when, Score: score, Observed: annual, Messages: []*schema.Message{
+func attempted(when, what string, score float64) task.Trajectory {
+	return task.Trajectory{TaskID: when, Score: score, Observed: annual, Messages: []*schema.Message{
 		schema.UserMessage("do it"), schema.AssistantMessage("LESSON "+when+" | "+what, nil),
 	}}
 }
@@ -79,7 +78,7 @@ func deeds() map[string]deed {
 			return only(b.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: ann, Turn: "logged", Score: 1}))
 		}},
 		"Task.Summarize": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{
 				attempted("selling tea", "weigh it twice", 1), attempted("selling tea", "never guess", 0),
 			}}))
 		}},
@@ -95,7 +94,7 @@ func deeds() map[string]deed {
 		}},
 		"Task.Retry": {halves: true, call: func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Task().Retry(ctx, &task.RetryRequest{Scope: ann, Query: "refunding an order", IdempotencyKey: "k",
-				Run: func(_ context.Context, a *task.Attempt) (*trajectory.Trajectory, error) {
+				Run: func(_ context.Context, a *task.Attempt) (*task.Trajectory, error) {
 					t := attempted("retrying", "try again", float64(min(a.N-1, 1)))
 					return &t, nil
 				}}))
@@ -157,7 +156,7 @@ func lived(t *testing.T, db store.Store) {
 	t.Helper()
 	b, _ := newBackend(t, db, reading)
 	ctx := t.Context()
-	learnt, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+	learnt, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
 	require.NoError(t, only(b.Task().Record(ctx, &task.RecordRequest{Scope: ann, IDs: []string{learnt.Memories[0].ID}})))
 	require.NoError(t, only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: said("FACT ann drinks tea")}})))

@@ -11,7 +11,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -48,7 +47,7 @@ func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 		return nil, fmt.Errorf("reme: outcome of a turn: %w", err)
 	}
 	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{
-		Scope: at.scope, Trajectories: []trajectory.Trajectory{t.trajectory(&Outcome{Score: r.Score, Note: r.Note})},
+		Scope: at.scope, Trajectories: []task.Trajectory{t.trajectory(&Outcome{Score: r.Score, Note: r.Note})},
 		IdempotencyKey: "outcome/" + keeper.HashID(speaker.String(), t.Scope.SessionID, t.ID, strconv.FormatFloat(r.Score, 'g', -1, 64), r.Note),
 	})
 	if err != nil {

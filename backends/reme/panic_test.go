@@ -15,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -41,11 +40,11 @@ func TestPanicsInGoroutinesAreErrors(t *testing.T) {
 	})
 	ctx := t.Context()
 	require.NoError(t, only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("FACT ann drinks tea")})))
-	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})))
+	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})))
 
 	embedder.loose.Store(true)
 	require.ErrorContains(t, only(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "refunding tea"})), "wild")
-	require.ErrorContains(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("selling tea", "weigh it", 1)}})), "wild")
+	require.ErrorContains(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("selling tea", "weigh it", 1)}})), "wild")
 	embedder.loose.Store(false)
 	require.NoError(t, only(b.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: ann, Query: "tea"}})))
 	assert.Len(t, find(t, b, ann, "refunding tea"), 2, "and all goes on")

@@ -19,11 +19,9 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
 )
@@ -87,9 +85,9 @@ func kept(t *testing.T, db store.Store) string {
 }
 
 // hushed is a trajectory with the secret wherever one can be.
-func hushed() trajectory.Trajectory {
-	return trajectory.Trajectory{
-		TaskID: "log in with " + secret, Query: "log in as " + secret, Score: 1, Metadata: map[string]any{extract.NoteKey: "it took " + secret, "x": secret},
+func hushed() task.Trajectory {
+	return task.Trajectory{
+		TaskID: "log in with " + secret, Query: "log in as " + secret, Score: 1, Metadata: map[string]any{task.NoteKey: "it took " + secret, "x": secret},
 		Messages: []*schema.Message{
 			{Role: schema.User, Name: secret, UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "my word is " + secret}}},
 			{Role: schema.Assistant, ReasoningContent: "use " + secret, Content: "LESSON logging in with " + secret + " | send " + secret, ToolCalls: []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "login", Arguments: `{"word":"` + secret + `"}`}}}},
@@ -124,15 +122,15 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 		"Task.Summarize": func(ctx context.Context, b *reme.Backend) error {
 			worse := hushed()
 			worse.Score = 0
-			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Metadata: metadata, Trajectories: []trajectory.Trajectory{hushed(), worse}}))
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Metadata: metadata, Trajectories: []task.Trajectory{hushed(), worse}}))
 		},
 		"Task.Summarize simple": func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{hushed()}, Simple: true}))
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{hushed()}, Simple: true}))
 		},
 		"Task.Summarize candidates": func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Candidates: []extract.Candidate{{
-				WhenToUse: "with " + secret, Content: "say " + secret, Tags: []string{secret}, ToolsUsed: []string{secret}, Feedback: secret,
-				Query: secret, TaskID: secret, Source: extract.SourceSuccess, Extra: map[string]any{"x": secret, "y": []any{secret}},
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Candidates: []task.Candidate{{
+				WhenToUse: "with " + secret, Content: "say " + secret, Tags: []string{secret}, ToolsUsed: []string{secret},
+				Query: secret, TaskID: secret, Source: "success", Extra: map[string]any{"x": secret, "y": []any{secret}},
 			}}}))
 		},
 		"Task.Retrieve": func(ctx context.Context, b *reme.Backend) error {
@@ -158,7 +156,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 			return only(b.Load(ctx, ann, strings.NewReader(line)))
 		},
 		"Update": func(ctx context.Context, b *reme.Backend) error {
-			learnt, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+			learnt, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 			if err != nil {
 				return err
 			}
@@ -174,7 +172,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 				redacting(c)
 				c.Model, c.Verdict = seen, reme.VerdictOf("login", "passed")
 			})
-			_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{refund(1)}})
+			_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 			require.NoError(t, err)
 			logged(t, db, append(said(), turn("logged", said()[0].Message, said()[1].Message)...))
 			before := kept(t, db)
@@ -197,7 +195,7 @@ func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 	careless, _ := newBackend(t, db, func(c *reme.Config) { c.Tools.Redact = func(s string) string { return s } })
 	ctx := t.Context()
 	require.NoError(t, only(careless.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann types "+secret))})))
-	require.NoError(t, only(careless.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("typing a password", "type "+secret, 1)}})))
+	require.NoError(t, only(careless.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("typing a password", "type "+secret, 1)}})))
 	require.NoError(t, only(careless.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{Tool: "login", Input: secret, Output: "hello " + secret}}})))
 
 	seen := &witness{&testkit.Learner{}, &[]string{}, &sync.Mutex{}}
@@ -206,7 +204,7 @@ func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 		c.Model = seen
 	})
 	require.NoError(t, only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t2", schema.UserMessage("FACT ann types fast"))})))
-	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{attempted("typing a password", "type it slowly", 1)}})))
+	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("typing a password", "type it slowly", 1)}})))
 	require.NoError(t, only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "typing a password", Rewrite: true})))
 	require.NoError(t, only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
 	require.NotEmpty(t, *seen.seen)

@@ -29,8 +29,6 @@ func TestNoRequestIsInvalid(t *testing.T) {
 		"History":            func(ctx context.Context) error { return only(b.History(ctx, nil)) },
 		"Configure":          func(context.Context) error { return (&reme.Config{}).Configure(nil) },
 		"Task.Summarize":     func(ctx context.Context) error { return only(b.Task().Summarize(ctx, nil)) },
-		"Task.Draft":         func(ctx context.Context) error { return only(b.Task().Draft(ctx, nil)) },
-		"Task.Store":         func(ctx context.Context) error { return only(b.Task().Store(ctx, nil)) },
 		"Task.Retrieve":      func(ctx context.Context) error { return only(b.Task().Retrieve(ctx, nil)) },
 		"Task.Record":        func(ctx context.Context) error { return only(b.Task().Record(ctx, nil)) },
 		"Task.Forget":        func(ctx context.Context) error { return only(b.Task().Forget(ctx, nil)) },

@@ -22,7 +22,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/internal/testredis"
@@ -39,7 +38,7 @@ func story(t *testing.T, db store.Store) string {
 
 	lessons := []string{"LESSON refunding an order | check the payment first", "LESSON 退款 | 先核对付款", "LESSON shipping tea abroad | fill in form 7"}
 	for i, lesson := range lessons {
-		_, err := one.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []trajectory.Trajectory{{
+		_, err := one.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{{
 			Score: float64(i % 2), Observed: annual, Messages: []*schema.Message{schema.UserMessage("do it"), schema.AssistantMessage(lesson, nil)},
 		}}})
 		require.NoError(t, err)

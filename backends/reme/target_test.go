@@ -13,7 +13,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 )
 
 // ReMe's layout: one workspace for everything, in which users are told apart by name.
@@ -24,7 +23,7 @@ func TestUsersOfOneWorkspaceAreToldApart(t *testing.T) {
 		_, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: turn("t1", schema.UserMessage(text))})
 		require.NoError(t, err)
 	}
-	_, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: lab, Trajectories: []trajectory.Trajectory{refund(1)}})
+	_, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: lab, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
 
 	assert.Equal(t, []string{"ann lives in Hangzhou"}, find(t, b, ann, "lives in Hangzhou Suzhou Wuxi"))

@@ -14,8 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/trajectory"
+	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/modelanswer"
 )
@@ -118,8 +117,7 @@ func (t *Turn) among(turns []*Turn) bool {
 // teaches reports whether anything was done in the turn. What an agent notes down by a
 // tool of memory comes as a turn, too: nobody attempted anything in it.
 func (t *Turn) teaches() bool {
-	attempt := t.trajectory(&Outcome{})
-	return slices.ContainsFunc(attempt.Steps(), func(s trajectory.Step) bool { return s.Message.Role != schema.User })
+	return slices.ContainsFunc(t.Messages, func(m backends.Message) bool { return m.Role == schema.Assistant || m.Role == schema.Tool })
 }
 
 // blank reports whether a message says and does nothing: the log gives no such to learn
@@ -129,8 +127,8 @@ func blank(m *schema.Message) bool {
 }
 
 // trajectory is the turn as an attempt at a task.
-func (t *Turn) trajectory(o *Outcome) trajectory.Trajectory {
-	out := trajectory.Trajectory{TaskID: o.TaskID, Score: o.Score, Session: t.Scope.SessionID, Turn: t.ID}
+func (t *Turn) trajectory(o *Outcome) task.Trajectory {
+	out := task.Trajectory{TaskID: o.TaskID, Score: o.Score, Session: t.Scope.SessionID, Turn: t.ID}
 	for _, m := range t.Messages {
 		out.Messages = append(out.Messages, m.Message)
 		if out.Query == "" && m.Role == schema.User {
@@ -141,7 +139,7 @@ func (t *Turn) trajectory(o *Outcome) trajectory.Trajectory {
 		}
 	}
 	if o.Note != "" {
-		out.Metadata = map[string]any{extract.NoteKey: o.Note}
+		out.Metadata = map[string]any{task.NoteKey: o.Note}
 	}
 	return out
 }

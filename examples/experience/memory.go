@@ -15,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/examples/experience/internal/cellar"
 	"github.com/einomem/einomem/examples/experience/internal/teacher"
 	"github.com/einomem/einomem/hooks"
@@ -144,13 +143,13 @@ func (r *remembering) test(ctx context.Context, c *cellar.Cellar, res *result) (
 func (r *remembering) retry(ctx context.Context, c *cellar.Cellar, res *result) (bool, error) {
 	resp, err := r.backend.Task().Retry(ctx, &task.RetryRequest{
 		Scope: r.scope, TaskID: c.Name(), Query: c.Task(), TopK: topK, Attempts: r.arm.attempts,
-		Run: func(ctx context.Context, a *task.Attempt) (*trajectory.Trajectory, error) {
+		Run: func(ctx context.Context, a *task.Attempt) (*task.Trajectory, error) {
 			v, said, err := attempt(ctx, r.plain, c, again(c, a.N, a.Of), schema.UserMessage(a.Answer))
 			if err != nil {
 				return nil, err
 			}
 			res.add(v)
-			return &trajectory.Trajectory{Messages: said, Score: v.Score()}, nil
+			return &task.Trajectory{Messages: said, Score: v.Score()}, nil
 		},
 	})
 	if err != nil {

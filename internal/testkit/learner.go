@@ -101,28 +101,27 @@ var (
 	lessonMark    = regexp.MustCompile(`LESSON (.+?) \| (.+)`)
 	factMark      = regexp.MustCompile(`FACT (.+)$`)
 	candidateMark = regexp.MustCompile(`(?m)^candidate (\d+)$`)
+	pairMark      = regexp.MustCompile(`(?m)^pair (\d+)$`)
 )
 
 type object = map[string]any
 
 // answers are the Learner's answers to material, by tool.
 var answers = map[string]func(material string) object{
-	"extract_experiences": func(s string) object { return object{"experiences": lessons(s, "experience")} },
-	"extract_memories":    func(s string) object { return object{"memories": lessons(s, "memory")} },
-	"extract_verdicts": func(s string) object {
+	"extract_experiences": func(s string) object { return object{"experiences": experiences(s)} },
+	"judge_experiences": func(s string) object {
 		var out []object
 		for _, m := range candidateMark.FindAllStringSubmatch(s, -1) {
 			n, _ := strconv.Atoi(m[1])
 			out = append(out, object{"candidate": n, "is_valid": true, "score": 0.9})
 		}
-		return object{"verdicts": out}
+		return object{"judgements": out}
 	},
 	"task_duplicates": func(s string) object {
 		out := []object{}
-		for _, l := range numbered(s) {
-			if l.Pair != nil {
-				out = append(out, object{"pair": *l.Pair, "verdict": "distinct"})
-			}
+		for _, m := range pairMark.FindAllStringSubmatch(s, -1) {
+			n, _ := strconv.Atoi(m[1])
+			out = append(out, object{"pair": n, "decision": "distinct"})
 		}
 		return object{"decisions": out}
 	},
@@ -139,10 +138,10 @@ var answers = map[string]func(material string) object{
 	"tool_judge":     func(string) object { return object{"verdicts": []object{}} },
 }
 
-func lessons(material, field string) []object {
+func experiences(material string) []object {
 	out := []object{}
 	for _, m := range lessonMark.FindAllStringSubmatch(material, -1) {
-		out = append(out, object{"when_to_use": m[1], field: m[2], "confidence": 0.8})
+		out = append(out, object{"when_to_use": m[1], "experience": m[2], "confidence": 0.8})
 	}
 	return out
 }
@@ -150,7 +149,6 @@ func lessons(material, field string) []object {
 // line is a line of JSON in the material.
 type line struct {
 	N    *int
-	Pair *int
 	Text string
 }
 

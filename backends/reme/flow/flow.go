@@ -24,13 +24,14 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/modelask"
 )
 
-// ErrLimit is a request that would need more model calls or tokens than its
+// ErrLimit is returned when a request would need more model calls or tokens than its
 // [Limits] allow. It is also backends.ErrInvalid: a repeat would cost as much and come
 // no further.
-var ErrLimit = fmt.Errorf("the request's limit is reached: %w", backends.ErrInvalid)
+var ErrLimit = ask.ErrLimit
 
 // ErrNoModel is a flow that needs a model where none is configured.
 var ErrNoModel = fmt.Errorf("%w: this needs Config.Model", backends.ErrInvalid)

@@ -16,7 +16,7 @@
 //	  calls: 32
 //	  timeout: 90s
 //	prompts:
-//	  extract:
+//	  task:
 //	    judge: Say whether each experience is worth keeping.
 //	    success: {file: prompts/success.txt}
 //
@@ -32,16 +32,16 @@
 // # Prompts
 //
 // A prompt is a text, or {file: NAME} with NAME relative to the folder of the file
-// that says so (of the working directory in an override). The groups are extract,
-// task, personal and tool; the steps of each are the fields of its package's Prompts in
-// snake_case: prompts.extract.judge is extract.Prompts.Judge. Personal memory has one
+// that says so (of the working directory in an override). The groups are task,
+// personal and tool; the steps of each are the fields of its package's Prompts in
+// snake_case: prompts.task.judge is task.Prompts.Judge. Personal memory has one
 // prompt, prompts.personal.summarize.
 //
 // # Use
 //
-// [Settings.FillExtract], [Settings.FillTask] and [Settings.FillTools] put what is set into
-// the configurations of the packages, Configure of reme.Config all of it, and
-// [Settings.Rule] is which task memories are forgotten. Limits is as flow wants it.
+// [Settings.FillTask] and [Settings.FillTools] put what is set into the configurations of
+// the packages, Configure of reme.Config all of it, and [Settings.Rule] is which task
+// memories are forgotten. Limits is as flow wants it.
 // TopK, Rerank, Rewrite and Attempts are for the requests that do not say.
 //
 // # Secrets
@@ -61,8 +61,6 @@
 //	validation_threshold            task.validation_threshold
 //	similarity_threshold            task.duplicate; task.similar_above where NAME holds "compar"
 //	enable_similarity_comparison    task.similar
-//	max_similarity_sequences        task.similar_sequences
-//	max_similarity_pairs            task.similar_pairs
 //	top_k                           task.top_k
 //	enable_llm_rerank               task.rerank
 //	enable_llm_rewrite              task.rewrite

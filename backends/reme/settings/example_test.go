@@ -19,7 +19,7 @@ limits:
   calls: 32
   timeout: 90s
 prompts:
-  extract:
+  task:
     judge: Say whether each experience is worth keeping.
 `), nil)
 	if err != nil {
@@ -30,7 +30,7 @@ prompts:
 	fmt.Println(s.Language, s.Task.SuccessThreshold, s.Limits.Calls, s.Limits.Timeout, s.Task.ForgetAfter)
 
 	prompts := struct{ Judge, Success string }{Success: "What made it succeed?"}
-	fmt.Println(s.Prompts.Fill("extract", &prompts), prompts.Judge)
+	fmt.Println(s.Prompts.Fill("task", &prompts), prompts.Judge)
 	fmt.Println(s.Override(nil, "task.succes_threshold=1"))
 	// Output:
 	// <nil>

@@ -4,28 +4,21 @@
 package settings
 
 import (
-	"github.com/einomem/einomem/backends/reme/extract"
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 )
 
-// FillExtract puts what is set into the configuration of package extract. What code
-// makes, such as models, stays as it is there. A prompt of a step that there is not
-// is ErrInvalid.
-func (s *Settings) FillExtract(c *extract.Config) error {
+// FillTask puts what is set into the configuration of package task. What code makes,
+// such as models, stays as it is there. A prompt of a step that there is not is
+// ErrInvalid.
+func (s *Settings) FillTask(c *task.Config) error {
 	t := &s.Task
 	c.Threshold, c.SimpleThreshold, c.MinQuality = t.SuccessThreshold, t.SimpleThreshold, t.ValidationThreshold
-	c.Language, c.Segment, c.Similar = s.Language, t.Segment, nil
-	if t.Similar {
-		c.Similar = &trajectory.Similar{Threshold: t.SimilarAbove, PerSide: t.SimilarSequences, Pairs: t.SimilarPairs}
+	c.Duplicate, c.DuplicateWords, c.Language = t.Duplicate, t.DuplicateWords, backends.Language(s.Language)
+	if c.Similar = 0; t.Similar {
+		c.Similar = t.SimilarAbove
 	}
-	return fillPrompts(s, "extract", &c.Prompts)
-}
-
-// FillTask does so with that of package task.
-func (s *Settings) FillTask(c *task.Config) error {
-	c.Duplicate, c.DuplicateWords, c.Language = s.Task.Duplicate, s.Task.DuplicateWords, s.Language
 	return fillPrompts(s, "task", &c.Prompts)
 }
 

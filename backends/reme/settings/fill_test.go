@@ -11,36 +11,31 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestR27SettingsReachThePackages(t *testing.T) {
 	s, err := settings.Load(nil, "language=zh", "success_threshold=0.8", "task.simple_threshold=0.7", "validation_threshold=0.6",
-		"task.segment=true", "task.similar=true", "task.similar_above=0.4", "task.similar_sequences=6", "task.similar_pairs=4",
+		"task.similar=true", "task.similar_above=0.4",
 		"task.duplicate=0.8", "task.duplicate_words=0.5", "task.forget_after=7", "task.forget_share=0.25", "task.forget_strict=true",
 		"tool.history=50", "tool.window=10", "tool.refresh_after=3", "tool.judge=true", "tool.keep=1d",
 		"tool.max_arguments=1", "tool.max_result=2", "tool.max_description=3",
-		"prompts.extract.simple_comparative=a", "prompts.task.when_to_use=b", "prompts.tool.guideline=c")
+		"prompts.task.simple=a", "prompts.task.when_to_use=b", "prompts.tool.guideline=c")
 	require.NoError(t, err)
 
-	own := &extract.Prompts{Judge: "own"}
-	e := extract.Config{Prompts: own}
-	require.NoError(t, s.FillExtract(&e))
-	require.Equal(t, extract.Config{Threshold: 0.8, SimpleThreshold: 0.7, MinQuality: 0.6, Language: flow.Chinese, Segment: true,
-		Similar: &trajectory.Similar{Threshold: 0.4, PerSide: 6, Pairs: 4},
-		Prompts: &extract.Prompts{Judge: "own", SimpleComparative: "a"}}, e)
-	require.Equal(t, &extract.Prompts{Judge: "own"}, own, "what was configured is not changed")
-
-	c := task.Config{Author: "kept"}
+	own := &task.Prompts{Judge: "own"}
+	c := task.Config{Author: "kept", Prompts: own}
 	require.NoError(t, s.FillTask(&c))
-	require.Equal(t, task.Config{Author: "kept", Duplicate: 0.8, DuplicateWords: 0.5, Language: flow.Chinese, Prompts: &task.Prompts{WhenToUse: "b"}}, c)
+	require.Equal(t, task.Config{
+		Author: "kept", Threshold: 0.8, SimpleThreshold: 0.7, MinQuality: 0.6, Similar: 0.4, Duplicate: 0.8, DuplicateWords: 0.5, Language: backends.Chinese,
+		Prompts: &task.Prompts{Judge: "own", Simple: "a", WhenToUse: "b"},
+	}, c)
+	require.Equal(t, &task.Prompts{Judge: "own"}, own, "what was configured is not changed")
 	require.Equal(t, task.Rule{MinUses: 7, MaxUtility: 0.25, Strict: true}, s.Rule())
 
 	var m toolmem.Config
@@ -52,16 +47,7 @@ func TestR27SettingsReachThePackages(t *testing.T) {
 func TestR27DefaultsAreThoseOfThePackages(t *testing.T) {
 	s := settings.Default()
 	require.Equal(t, task.DefaultRule(), s.Rule())
-	require.Equal(t, task.DefaultDuplicate, s.Task.Duplicate)
-	require.Equal(t, task.DefaultDuplicateWords, s.Task.DuplicateWords)
 	require.Equal(t, task.DefaultTopK, s.Task.TopK)
-	require.Equal(t, task.DefaultAttempts, s.Task.Attempts)
-	require.Equal(t, trajectory.DefaultThreshold, s.Task.SuccessThreshold)
-	require.Equal(t, extract.DefaultSimpleThreshold, s.Task.SimpleThreshold)
-	require.Equal(t, extract.DefaultMinQuality, s.Task.ValidationThreshold)
-	similar, err := trajectory.Similar{}.WithDefaults()
-	require.NoError(t, err)
-	require.Equal(t, trajectory.Similar{Threshold: s.Task.SimilarAbove, PerSide: s.Task.SimilarSequences, Pairs: s.Task.SimilarPairs}, similar)
 }
 
 func TestR27PersonalSettingsReachThePackage(t *testing.T) {
@@ -83,9 +69,9 @@ func TestR27PersonalSettingsReachThePackage(t *testing.T) {
 
 func TestR27StepsThatThereAreNot(t *testing.T) {
 	s := settings.Default()
-	s.Prompts = settings.Prompts{"extract": {"jugde": "a"}, "tool": {"guidelines": "a"}}
+	s.Prompts = settings.Prompts{"task": {"jugde": "a"}, "tool": {"guidelines": "a"}}
 	require.ErrorContains(t, s.Validate(), `"judge"`)
-	require.ErrorContains(t, s.FillExtract(&extract.Config{}), `"judge"`)
+	require.ErrorContains(t, s.FillTask(&task.Config{}), `"judge"`)
 	require.ErrorContains(t, s.FillTools(&toolmem.Config{}), `"guideline"`)
 	require.ErrorIs(t, s.FillTools(&toolmem.Config{}), backends.ErrInvalid)
 }

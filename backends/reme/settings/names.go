@@ -19,8 +19,6 @@ var former = map[string]string{
 	"validation_threshold":         "task.validation_threshold",
 	"similarity_threshold":         "task.duplicate",
 	"enable_similarity_comparison": "task.similar",
-	"max_similarity_sequences":     "task.similar_sequences",
-	"max_similarity_pairs":         "task.similar_pairs",
 	"top_k":                        "task.top_k",
 	"enable_llm_rerank":            "task.rerank",
 	"enable_llm_rewrite":           "task.rewrite",

@@ -12,21 +12,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 )
 
 // Prompts are texts to use instead of those of the packages: group, then step. The
-// groups are extract, task, personal and tool; the steps of each are the fields of
+// groups are task, personal and tool; the steps of each are the fields of
 // its package's Prompts in snake_case; personal has summarize. See [Prompts.Fill].
 type Prompts map[string]map[string]string
 
-var groups = []string{"extract", "task", "personal", "tool"}
+var groups = []string{"task", "personal", "tool"}
 
 // steps are those of each group.
 var steps = map[string][]string{
-	"extract":  stepsOf[extract.Prompts](),
 	"task":     stepsOf[task.Prompts](),
 	"personal": {"summarize"},
 	"tool":     stepsOf[toolmem.Prompts](),

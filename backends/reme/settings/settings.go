@@ -29,11 +29,8 @@ type Task struct {
 	Duplicate           float64 // cosine from which on two experiences may be one, above 0 to 1. Defaults to 0.9.
 	DuplicateWords      float64 // the same of their words, where there is no embedder. Defaults to 0.55.
 
-	Segment          bool    // whether long trajectories are divided by a model first. Defaults to false.
-	Similar          bool    // whether attempts at tasks that are alike are compared, too. Defaults to false.
-	SimilarAbove     float64 // likeness above which they are, above 0 and below 1. Defaults to 0.3.
-	SimilarSequences int     // how many of each side are looked at, at most. Defaults to 5.
-	SimilarPairs     int     // how many pairs are compared, at most. Defaults to 3.
+	Similar      bool    // whether attempts at tasks that are similar are compared, too. Defaults to false.
+	SimilarAbove float64 // similarity above which they are, above 0 and below 1. Defaults to 0.3.
 
 	TopK    int  // memories that a retrieval returns where the request does not say. Defaults to 5.
 	Rerank  bool // whether a model orders what was found. Defaults to false.
@@ -75,8 +72,8 @@ func Default() *Settings {
 	s := &Settings{
 		Task: Task{
 			SuccessThreshold: 1, SimpleThreshold: 0.9, ValidationThreshold: 0.5, Duplicate: 0.9, DuplicateWords: 0.55,
-			SimilarAbove: 0.3, SimilarSequences: 5, SimilarPairs: 3,
-			TopK: 5, ForgetAfter: 5, ForgetShare: 0.5, Attempts: 3,
+			SimilarAbove: 0.3,
+			TopK:         5, ForgetAfter: 5, ForgetShare: 0.5, Attempts: 3,
 		},
 		Personal: Personal{MinScore: 2, TopK: 5, MaxKnown: 50, TimeWeight: 2},
 		Tool: Tool{

@@ -81,14 +81,14 @@ func TestR27ValuesOfOverridesHaveTheTypeOfTheirKey(t *testing.T) {
 
 func TestR27UnknownKeysNameTheNearest(t *testing.T) {
 	for override, nearest := range map[string]string{
-		"prompts.extract.jugde=x":          "prompts.extract.judge",
+		"prompts.task.jugde=x":             "prompts.task.judge",
 		"prompts.task.when_to_us=x":        "prompts.task.when_to_use",
 		"task.sucess_threshold=1":          "task.success_threshold",
 		"succes_threshold=1":               "task.success_threshold",
 		"limit.calls=1":                    "limits.calls",
 		"lenguage=zh":                      "language",
 		"tool.histroy=1":                   "tool.history",
-		"prompts.extrakt.judge=x":          "prompts.extract.judge",
+		"prompts.extrakt.judge=x":          "prompts.task.judge",
 		"op.any_op.params.frq_threshold=1": "task.",
 		"personal.type_weight.a=1":         "personal.type_weights",
 		"limits=7":                         "a section",
@@ -100,7 +100,7 @@ func TestR27UnknownKeysNameTheNearest(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid, override)
 		require.ErrorContains(t, err, nearest, override)
 	}
-	require.NoError(t, settings.Default().Override(nil, "task=null", "prompts={}", "prompts.extract={}", "personal.type_weights=null"))
+	require.NoError(t, settings.Default().Override(nil, "task=null", "prompts={}", "prompts.task={}", "personal.type_weights=null"))
 }
 
 // What is set to a key that there is not may be a secret.
@@ -227,9 +227,9 @@ func TestR27OverridesEqualAFile(t *testing.T) {
 		text := rapid.StringMatching(`[a-z0-9 {}":绿茶]{1,20}`).Draw(t, "prompt")
 		a, b, c := settings.Default(), settings.Default(), settings.Default()
 		require.NoError(t, a.Override(nil, fmt.Sprintf("task.top_k=%d", topK), fmt.Sprintf("utility_threshold=%v", share),
-			fmt.Sprintf("tool.judge=%t", judge), fmt.Sprintf("prompts.extract.judge=%q", text)))
-		require.NoError(t, b.Read("x.json", fmt.Appendf(nil, `{"task": {"top_k": %d, "forget_share": %v}, "tool": {"judge": %t}, "prompts": {"extract": {"judge": %q}}}`, topK, share, judge, text), nil))
-		require.NoError(t, c.Read("x.yaml", fmt.Appendf(nil, "task.top_k: %d\ntask: {forget_share: %v}\ntool: {judge: %t}\nprompts: {extract: {judge: %q}}\n", topK, share, judge, text), nil))
+			fmt.Sprintf("tool.judge=%t", judge), fmt.Sprintf("prompts.task.judge=%q", text)))
+		require.NoError(t, b.Read("x.json", fmt.Appendf(nil, `{"task": {"top_k": %d, "forget_share": %v}, "tool": {"judge": %t}, "prompts": {"task": {"judge": %q}}}`, topK, share, judge, text), nil))
+		require.NoError(t, c.Read("x.yaml", fmt.Appendf(nil, "task.top_k: %d\ntask: {forget_share: %v}\ntool: {judge: %t}\nprompts: {task: {judge: %q}}\n", topK, share, judge, text), nil))
 		require.Equal(t, a, b)
 		require.Equal(t, a, c)
 	})

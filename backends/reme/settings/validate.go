@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/extract"
 	"github.com/einomem/einomem/backends/reme/task"
 )
 
@@ -23,7 +22,7 @@ func (s *Settings) Validate() error {
 	c.tool(&s.Tool)
 	c.atLeast("limits.calls", s.Limits.Calls, 1)
 	c.atLeast("limits.tokens", s.Limits.Tokens, 1)
-	c.atLeast("limits.prompt", s.Limits.Prompt, extract.MinPrompt)
+	c.atLeast("limits.prompt", s.Limits.Prompt, task.MinPrompt)
 	c.atLeast("limits.concurrency", s.Limits.Concurrency, 1)
 	c.positive("limits.timeout", s.Limits.Timeout)
 	c.failed("prompts", s.Prompts.Validate())
@@ -37,8 +36,6 @@ func (c *checks) task(t *Task) {
 	c.number("task.duplicate", t.Duplicate, math.SmallestNonzeroFloat64, 1)
 	c.number("task.duplicate_words", t.DuplicateWords, math.SmallestNonzeroFloat64, 1)
 	c.number("task.similar_above", t.SimilarAbove, math.SmallestNonzeroFloat64, 0.999)
-	c.atLeast("task.similar_sequences", t.SimilarSequences, 1)
-	c.atLeast("task.similar_pairs", t.SimilarPairs, 1)
 	c.whole("task.top_k", t.TopK, task.MaxTopK)
 	c.atLeast("task.forget_after", t.ForgetAfter, 1)
 	c.number("task.forget_share", t.ForgetShare, 0, 1)

@@ -4,59 +4,67 @@
 package task
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// The defaults of [Config].
-const (
-	DefaultDuplicate      = 0.9
-	DefaultDuplicateWords = 0.55
-)
+// MinPrompt is the least [Config].PromptTokens: fewer tokens of a trajectory say nothing.
+const MinPrompt = 512
 
 // Config configures a [Memory]. It is copied by [New].
 type Config struct {
 	// Keeper keeps the memories. Required. It stays the caller's to close.
 	Keeper *keeper.Keeper
-	// Models answers questions; it is made with [AnswerTools] among its tools.
-	// Optional: without a model nothing is extracted, reranked or rewritten, and what
-	// nearly repeats a memory is judged by its words alone.
-	Models *flow.Models
-	// Extractor says what trajectories teach. Required by Draft, Summarize and Retry.
-	Extractor *extract.Extractor
-	// Embeds says that the keeper's ranker has an embedder: likeness is then a cosine.
+	// Embeds says that the keeper's ranker has an embedder: similarity is a cosine then.
 	// Optional.
 	Embeds bool
+	// Model extracts, judges, decides about near duplicates, reranks and rewrites.
+	// Optional: without it nothing is learnt from trajectories, and only what has the same
+	// words is a duplicate.
+	Model *ask.Model
+	// Limits bound what one request may cost. Optional. Defaults to no limit.
+	Limits ask.Limits
+	// PromptTokens is how many tokens of material one prompt shows: more is divided, or
+	// shortened with a mark. Optional. At least MinPrompt. Defaults to 12,000.
+	PromptTokens int
 
-	// Duplicate is the cosine, above 0 to 1, from which on a new experience is held
-	// against one that is known. Both are embedded alike, situation and content
-	// together. What is as near as that goes to the model, which decides; without a
-	// model it counts as known only from 0.95 on, and if it names the same numbers and
-	// turns no word round (not, never, before, …). Optional. Defaults to
-	// DefaultDuplicate.
+	Threshold       float64 // Score from which on an attempt is a success. Optional. Defaults to 1.
+	SimpleThreshold float64 // The same for SummaryRequest.Simple. Optional. Defaults to 0.9.
+	MinQuality      float64 // The judge's score from which on a candidate is kept, above 0 to 1. Optional. Defaults to 0.5.
+
+	// Similar is the similarity, above 0 to 1, above which a success and a failure at
+	// different tasks are compared, too: the three pairs that are most similar. ReMe's is
+	// 0.3. Optional. 0 compares attempts at the same task only.
+	Similar float64
+
+	// Duplicate is the cosine, above 0 to 1, from which on the model decides whether an
+	// experience duplicates a known one. Both are embedded alike, situation and content
+	// together. Optional. Defaults to 0.9.
 	Duplicate float64
 	// DuplicateWords is the same where there is no embedder: Dice's coefficient of the
-	// words. Of 970 memories that ReMe's authors published 9 in 100 have a neighbour
-	// as near as the default, which the model then decides about, and a single one has
-	// one at 0.9. Optional. Defaults to DefaultDuplicateWords.
+	// words. Of 970 memories that ReMe's authors published 9 in 100 have a neighbour as
+	// near as the default. Optional. Defaults to 0.55.
 	DuplicateWords float64
 
-	// Author is the name under which the model's work is kept, in Origin.Author and in
-	// the history. Optional. Defaults to "model".
-	Author   string
-	Language flow.Language // Optional. Of prompts and answers. Defaults to that of the material.
-	Prompts  *Prompts      // Optional. Empty fields have the defaults.
+	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".
+	Language backends.Language // Of prompts and answers. Optional. Defaults to that of the material.
+	Prompts  *Prompts          // Optional. Empty fields have the defaults.
 
 	// OnDelete is called for each memory that Forget deleted, after it is gone.
 	// Optional. It must be safe for concurrent use.
 	OnDelete func(ctx context.Context, p backends.Partition, f Forgotten)
-	Log      *slog.Logger // Optional. What was deleted is logged to it. Defaults to slog.Default().
+	Log      *slog.Logger // Deletions are logged to it. Optional. Defaults to slog.Default().
 }
 
 func (c *Config) withDefaults() (Config, error) {
@@ -64,37 +72,133 @@ func (c *Config) withDefaults() (Config, error) {
 		return Config{}, fmt.Errorf("task: %w: Config.Keeper is required; keeper.New gives one", backends.ErrInvalid)
 	}
 	out := *c
-	for _, share := range []struct {
-		name     string
-		value    *float64
-		fallback float64
-	}{{"Duplicate", &out.Duplicate, DefaultDuplicate}, {"DuplicateWords", &out.DuplicateWords, DefaultDuplicateWords}} {
-		if *share.value == 0 {
-			*share.value = share.fallback
-		}
-		if !(*share.value > 0 && *share.value <= 1) {
-			return out, fmt.Errorf("task: Config.%s %v: %w: above 0, at most 1", share.name, *share.value, backends.ErrInvalid)
-		}
-	}
-	if err := out.Language.Validate(); err != nil {
-		return out, fmt.Errorf("task: %w", err)
-	}
-	if out.Models == nil {
-		models, err := flow.New(&flow.Config{Name: "task"})
-		if err != nil {
-			return out, err
-		}
-		out.Models = models
-	}
-	if out.Prompts != nil {
-		own := *out.Prompts
-		out.Prompts = &own
-	}
-	if out.Author == "" {
-		out.Author = "model"
-	}
+	out.Threshold, out.SimpleThreshold = cmp.Or(c.Threshold, 1), cmp.Or(c.SimpleThreshold, 0.9)
+	out.MinQuality = cmp.Or(c.MinQuality, 0.5)
+	out.Duplicate, out.DuplicateWords = cmp.Or(c.Duplicate, 0.9), cmp.Or(c.DuplicateWords, 0.55)
+	out.PromptTokens = cmp.Or(c.PromptTokens, 12_000)
+	out.Author = cmp.Or(c.Author, "model")
 	if out.Log == nil {
 		out.Log = slog.Default()
 	}
+	if c.Prompts != nil {
+		own := *c.Prompts
+		out.Prompts = &own
+	}
+	if err := out.validate(); err != nil {
+		return Config{}, fmt.Errorf("task: %w: Config.%w", backends.ErrInvalid, err)
+	}
 	return out, nil
+}
+
+func (c *Config) validate() error {
+	isShare := func(x float64) bool { return x > 0 && x <= 1 }
+	switch {
+	case !isShare(c.MinQuality) || !isShare(c.Duplicate) || !isShare(c.DuplicateWords) || c.Similar != 0 && !isShare(c.Similar):
+		return errors.New("MinQuality, Duplicate, DuplicateWords and Similar must be above 0, at most 1")
+	case c.Threshold != c.Threshold || c.SimpleThreshold != c.SimpleThreshold:
+		return errors.New("Threshold and SimpleThreshold must be numbers")
+	case c.PromptTokens < MinPrompt:
+		return fmt.Errorf("PromptTokens %d: it must be at least %d", c.PromptTokens, MinPrompt)
+	}
+	return c.Language.Validate()
+}
+
+// Memory is task memory: experience from trajectories, in workspaces. It is safe for
+// concurrent use.
+type Memory struct {
+	config  Config
+	keeper  *keeper.Keeper
+	storing work.Locks[backends.Partition] // held from looking for duplicates to storing
+}
+
+// New returns task memory over a keeper. A configuration that cannot work is ErrInvalid.
+func New(cfg *Config) (*Memory, error) {
+	c, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Memory{config: c, keeper: c.Keeper}, nil
+}
+
+// The stages of a report, in the order in which they stand in it.
+const (
+	stageSuccess     = "extract success"     // questions in, candidates out; those refused or too many dropped
+	stageFailure     = "extract failure"     // the same
+	stageComparative = "extract comparative" // the same
+	stageSimple      = "extract simple"      // the same
+	stageJudge       = "validate"            // candidates in, those worth keeping out, the others dropped
+	stageDuplicates  = "deduplicate"         // candidates in, those to be stored out; duplicates dropped, others merged
+	stageStore       = "store"               // candidates in, memories stored out
+	stageQuery       = "query"               // messages in, a query out
+	stageRecall      = "recall"              // queries in, memories out
+	stageRerank      = "rerank"              // memories in, those that help out
+	stageRewrite     = "rewrite"             // memories in, an answer out
+)
+
+var errNoModel = fmt.Errorf("task: %w: this needs Config.Model", backends.ErrInvalid)
+
+func (m *Memory) redact(s string) string { return strings.TrimSpace(m.keeper.Redact(s)) }
+
+// begin returns the run of one request.
+func (m *Memory) begin() *ask.Run { return m.config.Model.Begin(m.config.Limits) }
+
+// workspace returns the partition that a call is confined to: the workspace of its
+// scope, or of the context's when the call names none.
+func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
+	if s.IsZero() {
+		s, _ = backends.ScopeFrom(ctx)
+	}
+	s, err := s.Normalize()
+	if err != nil {
+		return s, backends.Partition{}, fmt.Errorf("task: %w", err)
+	}
+	p, err := s.Partition(backends.PartitionWorkspace)
+	if err != nil {
+		return s, p, fmt.Errorf("task: %w", err)
+	}
+	s.Namespace = p.Namespace
+	return s, p, nil
+}
+
+// head returns the memory that holds in the place of mem: itself, or what superseded
+// it; nil if nothing does.
+func (m *Memory) head(ctx context.Context, p backends.Partition, mem *backends.Memory) (*backends.Memory, error) {
+	for range 64 { // a foreign library may hold a circle
+		if mem == nil || mem.SupersededBy == "" {
+			break
+		}
+		next, err := m.keeper.Held(ctx, p, mem.SupersededBy)
+		if err != nil {
+			return nil, fmt.Errorf("task: %w", err)
+		}
+		mem = next[mem.SupersededBy]
+	}
+	if mem == nil || mem.Kind != backends.KindTask || !mem.Active() || mem.Expired(m.keeper.Now()) {
+		return nil, nil
+	}
+	return mem, nil
+}
+
+// maxTries is how often a call looks again at a workspace that others change meanwhile.
+const maxTries = 16
+
+// onConflict calls f again while it fails because a memory changed under it.
+func onConflict(ctx context.Context, f func() error) error {
+	for try := 1; ; try++ {
+		if err := f(); !errors.Is(err, backends.ErrConflict) || try == maxTries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// parallel calls f for 0 to n-1, some at the same time. The first error ends the others.
+func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(16)
+	for i := range n {
+		all.Go(func() error {
+			return work.Catch("task", func() error { return f(ctx, i) })
+		})
+	}
+	return all.Wait()
 }

@@ -1,12 +1,12 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package task is task memory: experience that agents draw from what they did, kept
-// in workspaces, found again when a task resembles an earlier one, and forgotten when
-// it does not help. It is an independent implementation of what ReMe calls task
-// memory.
+// Package task is task memory: experience that agents draw from what they did, kept in
+// workspaces, found again when a task resembles an earlier one, and forgotten when it
+// does not help. It is an independent implementation of what ReMe calls task memory. A
+// program gets it from the backend of package reme:
 //
-//	memory, err := task.New(&task.Config{Keeper: k, Models: models, Extractor: extractor})
+//	memory := backend.Task()
 //	shop := backends.Scope{Workspace: "shop"}
 //
 //	// before a task
@@ -20,36 +20,44 @@
 //	// now and then
 //	gone, err := memory.Forget(ctx, &task.ForgetRequest{Scope: shop})
 //
-// [Memory.Retry] joins them: it tries a task several times, with lessons from its
-// failures, and keeps those that led to a success.
+// [Memory.Retry] combines them: it tries a task several times, with what its failures
+// taught, and keeps that only if it led to a success.
 //
 // # A memory
 //
-// A task memory is a [backends.Memory] of kind task. WhenToUse is the situation in
-// which it helps, and what vectors are made of; Text is the experience. Quality is
-// what the judge said when it was learnt, and nothing else ever changes it: the
-// similarity of a search is Hit.Score. The keys of its Metadata are the constants
-// [MetaTags] and following.
+// A task memory is a [backends.Memory] of kind task. WhenToUse is the situation in which
+// it helps, and what vectors are made of; Text is the experience. Quality is the judge's
+// score, and nothing else ever changes it: the similarity of a search is Hit.Score. The
+// keys of its Metadata are the constants [MetaTags] and following.
 //
-// # Once
+// # Learning
 //
-// The same words are stored once, whoever learns them, as often as they are learnt,
-// and from however many processes at a time: ids follow from words. What says nearly
-// the same as a memory is put before the model, all such pairs of a request in one
-// question: the same is counted (MetaCorroborated), what has something to add is
-// joined with the memory, which the joined one supersedes with its counts, and what
-// is distinct is stored beside it. A wording that was once found to say what a memory
-// says is known from then on, and asks nobody.
+// A [Trajectory] is an attempt at a task and its score. The model extracts candidates
+// from successes, from failures, and from the best and the worst attempt at the same
+// task; a second question judges them. Long attempts are divided, by their segments and
+// then by length. What is shown to a model is redacted, and fenced as data.
+//
+// # Duplicates
+//
+// The same words are stored once, whoever learns them, as often as they are learnt, and
+// from however many processes at a time: ids follow from words. Each other candidate is
+// compared with the five memories nearest to it and with the rest of the request. What is
+// similar goes to the model, all pairs of a request in one question: the same is counted
+// (MetaCorroborated), what has something to add is merged with the memory, which the
+// merged one supersedes with its counts, and what is distinct is stored beside it.
+//
+// A request that is repeated unchanged stores nothing and asks no model, as long as what
+// it taught holds.
 //
 // # Counts
 //
-// [Memory.Record] adds to freq and utility in the store, so that nothing is lost
-// however many record at a time. By them [Memory.Forget] decides; see [Rule].
+// [Memory.Record] adds to freq and utility in the store, so that nothing is lost however
+// many record at a time. By them [Memory.Forget] decides; see [Rule].
 //
 // # When something fails
 //
-// Learning is all or nothing unless asked otherwise, and each write is one atomic
-// batch. So an outage of the model, the embedder or the store is an error that names
-// the step, in the report too, and leaves the workspace as it was. Retrieval answers as
-// long as the store does, and says in Degraded what it went without.
+// Learning is all or nothing unless asked otherwise, and each write is one atomic batch.
+// So an outage of the model, the embedder or the store is an error that names the step,
+// in the report too, and leaves the workspace as it was. Retrieval answers as long as the
+// store does, and reports in Degraded what it went without.
 package task

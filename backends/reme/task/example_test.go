@@ -8,63 +8,43 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
-// exampleMemory is task memory in a store of its own. The model is a script.
-func exampleMemory(ctx context.Context) (*task.Memory, func()) {
+// open returns task memory in a store of its own. The model is a script, which learns from
+// what stands behind the mark LESSON.
+func open(ctx context.Context) (*task.Memory, func()) {
 	db, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	ranker, err := recall.New(ctx, &recall.Config{Records: db, Keys: keeper.Keys})
+	b, err := reme.New(ctx, &reme.Config{Store: db, Model: &testkit.Learner{}, Task: task.Config{Log: slog.New(slog.DiscardHandler)}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	k, err := keeper.New(&keeper.Config{Name: "example", Store: db, Ranker: ranker})
-	if err != nil {
-		log.Fatal(err)
-	}
-	models, err := flow.New(&flow.Config{Name: "example", Model: newBrain(), Tools: append(task.AnswerTools(), extract.AnswerTools()...)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	extractor, err := extract.New(&extract.Config{Models: models})
-	if err != nil {
-		log.Fatal(err)
-	}
-	quiet := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	m, err := task.New(&task.Config{Keeper: k, Models: models, Extractor: extractor, Log: quiet})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return m, func() { _, _ = ranker.Close(), db.Close() }
+	return b.Task(), func() { _, _ = b.Close(ctx), db.Close() }
 }
 
-// An agent learns from what it did, asks before the next task, and tells how it went.
+// An agent learns from what it did, asks before the next task, and reports how it went.
 func Example() {
 	ctx := backends.WithScope(context.Background(), backends.Scope{Workspace: "shop"})
-	memory, end := exampleMemory(ctx)
+	memory, end := open(ctx)
 	defer end()
 
-	done := trajectory.Trajectory{Query: "sell a kettle", Score: 1, Messages: []*schema.Message{
+	done := task.Trajectory{Query: "sell a kettle", Score: 1, Messages: []*schema.Message{
 		schema.UserMessage("Sell the old kettle."),
 		schema.AssistantMessage("LESSON selling something used | Say what is wrong with it before the price.", nil),
 	}}
 	for range 2 { // the second time nothing is new
-		learnt, err := memory.Summarize(ctx, &task.SummaryRequest{Trajectories: []trajectory.Trajectory{done}})
+		learnt, err := memory.Summarize(ctx, &task.SummaryRequest{Trajectories: []task.Trajectory{done}})
 		fmt.Println(learnt.Items[0].Outcome, len(learnt.Memories), err)
 	}
 
@@ -82,22 +62,22 @@ func Example() {
 	// 1 1 <nil>
 }
 
-// A gate opens to whoever rings twice. The first attempt fails, its lesson leads to a
-// success, and so the lesson is kept.
+// A gate opens to whoever rings twice. The first attempt fails, what it taught leads to a
+// success, and so that is kept.
 func ExampleMemory_Retry() {
 	ctx := backends.WithScope(context.Background(), backends.Scope{Workspace: "harbour"})
-	memory, end := exampleMemory(ctx)
+	memory, end := open(ctx)
 	defer end()
 
-	run := func(_ context.Context, a *task.Attempt) (*trajectory.Trajectory, error) {
+	run := func(_ context.Context, a *task.Attempt) (*task.Trajectory, error) {
 		did, score := "knock", 0.0
 		if strings.Contains(a.Answer, "ring twice") {
 			did, score = "ring twice", 1
 		}
 		fmt.Printf("attempt %d of %d: %s, score %v\n", a.N, a.Of, did, score)
-		return &trajectory.Trajectory{Score: score, Messages: []*schema.Message{
+		return &task.Trajectory{Score: score, Messages: []*schema.Message{
 			schema.UserMessage("Open the gate."),
-			schema.AssistantMessage("LESSON the gate stays shut | Nobody hears a knock; ring twice.", nil),
+			schema.AssistantMessage("LESSON the gate stays shut | A knock is not heard; ring twice.", nil),
 		}}, nil
 	}
 	for range 2 {
@@ -112,12 +92,12 @@ func ExampleMemory_Retry() {
 	// succeeded: true attempts: 1 <nil>
 }
 
-// What was used often and helped seldom is forgotten; a dry run only tells.
+// What was used often and helped seldom is forgotten; a dry run only reports it.
 func ExampleMemory_Forget() {
 	ctx := backends.WithScope(context.Background(), backends.Scope{Workspace: "shop"})
-	memory, end := exampleMemory(ctx)
+	memory, end := open(ctx)
 	defer end()
-	learnt, err := memory.Summarize(ctx, &task.SummaryRequest{Candidates: []extract.Candidate{
+	learnt, err := memory.Summarize(ctx, &task.SummaryRequest{Candidates: []task.Candidate{
 		{WhenToUse: "selling", Content: "Smile."}, {WhenToUse: "packing", Content: "Use paper."},
 	}})
 	if err != nil {

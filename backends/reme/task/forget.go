@@ -5,7 +5,6 @@ package task
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,12 +13,45 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// ForgetRequest asks which memories did not prove themselves, and deletes them.
+// Rule says which memories are forgotten: those that were used often enough to judge
+// them, and helped too seldom.
+type Rule struct {
+	MinUses    int     // Memories that were used less often stay; at least 0.
+	MaxUtility float64 // Of the others those leave that helped in at most this share of their uses, 0 to 1.
+	Strict     bool    // Less than this share, as ReMe's code has it, instead of at most, as its paper does.
+}
+
+// DefaultRule is that of ReMe's paper: five uses, helpful in at most half of them.
+func DefaultRule() Rule { return Rule{MinUses: 5, MaxUtility: 0.5} }
+
+func (r Rule) validate() error {
+	switch {
+	case r.MinUses < 0:
+		return fmt.Errorf("task: Rule.MinUses %d: %w: at least 0", r.MinUses, backends.ErrInvalid)
+	case !(r.MaxUtility >= 0 && r.MaxUtility <= 1):
+		return fmt.Errorf("task: Rule.MaxUtility %v: %w: a share from 0 to 1", r.MaxUtility, backends.ErrInvalid)
+	}
+	return nil
+}
+
+// Forgets reports whether the rule forgets a memory with these counts. One that was
+// never used stays, whatever the rule: nothing speaks against it.
+func (r Rule) Forgets(freq, utility float64) bool {
+	if freq <= 0 || freq < float64(r.MinUses) {
+		return false
+	}
+	if r.Strict {
+		return utility/freq < r.MaxUtility
+	}
+	return utility/freq <= r.MaxUtility
+}
+
+// ForgetRequest asks to delete the memories that did not prove themselves.
 type ForgetRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
 	Rule   *Rule // Optional. Defaults to [DefaultRule].
-	DryRun bool  // Tell what would be deleted, and delete nothing. Optional.
+	DryRun bool  // Report what would be deleted, and delete nothing. Optional.
 }
 
 // Forgotten is a memory that a [Rule] forgets.
@@ -32,20 +64,17 @@ type Forgotten struct {
 	Ratio     float64 // Utility / Freq
 }
 
-// ForgetResponse tells what was deleted, or in a dry run would be.
+// ForgetResponse is the answer to a [ForgetRequest].
 type ForgetResponse struct {
-	Deleted []Forgotten // in the order in which they were stored
-	// Kept are memories that were used without pause while they were looked at: they
-	// stay for the next time.
-	Kept   []Forgotten
-	DryRun bool
+	Deleted []Forgotten // in the order in which they were stored; in a dry run those that would be
+	DryRun  bool
 }
 
-// Forget deletes the memories that the rule forgets, really: no search finds them any
-// more, and a dump does not hold them. Their history still answers, each is logged,
-// and Config.OnDelete hears of it. A memory that is used meanwhile is looked at again
-// before it goes. After an error those in the response are gone, and the call may be
-// repeated.
+// Forget deletes the memories that the rule forgets: no search finds them any more, and a
+// dump does not hold them. Their history still answers, each is logged, and
+// Config.OnDelete is called. A memory that is used meanwhile is looked at again before it
+// goes. After an error, ErrConflict among them if memories were used without pause, those
+// in the response are gone, and the call may be repeated.
 func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
@@ -58,115 +87,59 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 	if r.Rule != nil {
 		rule = *r.Rule
 	}
-	if err := rule.Validate(); err != nil {
-		return nil, fmt.Errorf("task: %w", err)
-	}
-	all, err := m.keeper.All(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("task: %w", err)
+	if err := rule.validate(); err != nil {
+		return nil, err
 	}
 	resp := &ForgetResponse{DryRun: r.DryRun}
-	var due []*backends.Memory
-	for _, mem := range all {
-		if f := forgotten(mem); forgettable(mem, rule) {
-			due = append(due, mem)
-			if r.DryRun {
-				resp.Deleted = append(resp.Deleted, f)
-			}
-		}
-	}
-	if r.DryRun {
-		return resp, nil
-	}
-	for part := range slices.Chunk(due, forgetBatch) {
-		if err := m.forget(ctx, p, rule, part, resp); err != nil {
-			return resp, err
-		}
-	}
-	return resp, nil
+	err = onConflict(ctx, func() error { return m.forget(ctx, p, rule, resp) })
+	return resp, err
 }
 
 // forgetBatch is how many memories one write deletes.
 const forgetBatch = 500
 
-func forgettable(m *backends.Memory, rule Rule) bool {
-	return m.Kind == backends.KindTask && m.Active() && rule.Forgets(number(m, MetaFreq), number(m, MetaUtility))
-}
-
-func forgotten(m *backends.Memory) Forgotten {
-	freq, utility := number(m, MetaFreq), number(m, MetaUtility)
-	return Forgotten{ID: m.ID, WhenToUse: m.WhenToUse, Text: m.Text, Freq: freq, Utility: utility, Ratio: ratio(freq, utility)}
-}
-
-// forget deletes the memories in one write, or if one of them changed meanwhile, one
-// by one.
-func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, due []*backends.Memory, resp *ForgetResponse) error {
-	err := m.delete(ctx, p, due...)
-	if err == nil {
-		for _, mem := range due {
-			m.gone(ctx, p, mem, resp)
+// forget deletes what the rule forgets now, as it was read, and reports it.
+func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, resp *ForgetResponse) error {
+	all, err := m.keeper.All(ctx, p)
+	if err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	due := slices.DeleteFunc(slices.Clone(all), func(mem *backends.Memory) bool {
+		return mem.Kind != backends.KindTask || !mem.Active() || !rule.Forgets(number(mem, MetaFreq), number(mem, MetaUtility))
+	})
+	for part := range slices.Chunk(due, forgetBatch) {
+		b := &store.Batch{}
+		for _, mem := range part {
+			d := store.Delete(mem.ID)
+			d.Expect, d.Actor = mem.Version, "forget"
+			b.Mutations = append(b.Mutations, d)
 		}
-		return nil
-	}
-	if !errors.Is(err, backends.ErrConflict) {
-		return err
-	}
-	for _, mem := range due {
-		if err := m.forgetOne(ctx, p, rule, mem.ID, resp); err != nil {
-			return err
+		if !resp.DryRun {
+			if _, err := m.keeper.Store().Apply(ctx, p, b); err != nil {
+				return fmt.Errorf("task: forgetting %d memories: %w", len(part), err)
+			}
+		}
+		for _, mem := range part {
+			f := forgotten(mem)
+			resp.Deleted = append(resp.Deleted, f)
+			if !resp.DryRun {
+				m.notify(ctx, p, f)
+			}
 		}
 	}
 	return nil
 }
 
-// forgetOne looks at a memory again and deletes it as it was seen.
-func (m *Memory) forgetOne(ctx context.Context, p backends.Partition, rule Rule, id string, resp *ForgetResponse) error {
-	for attempt := 1; ; attempt++ {
-		records, err := m.keeper.Records(ctx, p, id)
-		if err != nil {
-			return fmt.Errorf("task: %w", err)
-		}
-		if len(records) == 0 || !forgettable(&records[0].Memory, rule) {
-			return nil
-		}
-		mem := &records[0].Memory
-		switch err = m.delete(ctx, p, mem); {
-		case err == nil:
-			m.gone(ctx, p, mem, resp)
-			return nil
-		case !errors.Is(err, backends.ErrConflict) || ctx.Err() != nil:
-			return err
-		case attempt == maxTries:
-			resp.Kept = append(resp.Kept, forgotten(mem))
-			return nil
-		}
-	}
-}
-
-// delete deletes memories that are still as they were seen, all or none.
-func (m *Memory) delete(ctx context.Context, p backends.Partition, seen ...*backends.Memory) error {
-	b := &store.Batch{}
-	for _, mem := range seen {
-		d := store.Delete(mem.ID)
-		d.Expect, d.Actor = mem.Version, actorForget
-		b.Mutations = append(b.Mutations, d)
-	}
-	if _, err := m.keeper.Store().Apply(ctx, p, b); err != nil {
-		return fmt.Errorf("task: forgetting %d memories: %w", len(seen), err)
-	}
-	return nil
-}
-
-// actorForget is who deleted, in the history.
-const actorForget = "forget"
-
-// gone tells everybody that a memory was deleted.
-func (m *Memory) gone(ctx context.Context, p backends.Partition, mem *backends.Memory, resp *ForgetResponse) {
-	f := forgotten(mem)
-	resp.Deleted = append(resp.Deleted, f)
+// notify logs a deletion, and calls Config.OnDelete.
+func (m *Memory) notify(ctx context.Context, p backends.Partition, f Forgotten) {
 	m.config.Log.LogAttrs(ctx, slog.LevelInfo, "task memory forgotten", slog.String("workspace", p.String()), slog.String("id", f.ID),
 		slog.Float64("freq", f.Freq), slog.Float64("utility", f.Utility), slog.String("when_to_use", f.WhenToUse))
 	if m.config.OnDelete != nil {
 		m.config.OnDelete(ctx, p, f)
 	}
+}
+
+func forgotten(m *backends.Memory) Forgotten {
+	freq, utility := number(m, MetaFreq), number(m, MetaUtility)
+	return Forgotten{ID: m.ID, WhenToUse: m.WhenToUse, Text: m.Text, Freq: freq, Utility: utility, Ratio: utility / freq}
 }

@@ -1,11 +1,19 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package task_test
+package task
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,171 +27,284 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/trajectory"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
-	ctx   = context.Background()
-	start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	shop  = backends.Scope{Workspace: "shop"}
-	inn   = backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "shop"}
+	ctx     = context.Background()
+	start   = testkit.NewClock().Now()
+	shop    = backends.Scope{Workspace: "shop"}
+	inn     = backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "shop"}
+	errDown = errors.New("the model is down")
 )
 
-func fixed() time.Time { return start }
+// Experiences as attempts teach them: "when | what".
+const (
+	pages     = "When reading paginated results of an API | Read page after page until one is empty, and count what came."
+	pagesNear = "When reading paginated results from an API | Read page after page until one comes empty, and count what came."
+	login     = "When a login is refused | Ask for a new token once, then stop."
+)
 
-func openStore(t testing.TB) *sqlitestore.Store {
-	t.Helper()
-	st, err := sqlitestore.Open(ctx, sqlitestore.Memory, &sqlitestore.Config{Clock: fixed})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = st.Close() })
-	return st
+func what(taught string) string {
+	_, s, _ := strings.Cut(taught, " | ")
+	return s
 }
 
-// eachStore runs a test on SQLite and on the imitation of Redis.
-func eachStore(t *testing.T, f func(t *testing.T, st store.Store)) {
-	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, openStore(t)) })
-	t.Run("miniredis", func(t *testing.T) {
-		c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr(), ContextTimeoutEnabled: true})
-		t.Cleanup(func() { _ = c.Close() })
-		f(t, onRedis(t, c, ""))
-	})
+func given(taught ...string) []Candidate {
+	var out []Candidate
+	for _, s := range taught {
+		when, content, _ := strings.Cut(s, " | ")
+		out = append(out, Candidate{WhenToUse: when, Content: content})
+	}
+	return out
 }
 
-func onRedis(t *testing.T, c redis.UniversalClient, prefix string) store.Store {
-	t.Helper()
-	st, err := redisstore.New(ctx, c, &redisstore.Config{Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = st.Close() })
-	return st
-}
-
-// The same tests on the servers that there are.
-func TestOnServers(t *testing.T) {
-	tests := map[string]func(*testing.T, store.Store){
-		"R22WorkspacesAreIsolated": onR22WorkspacesAreIsolated, "WhatHoldsNoMoreIsLearntAnew": onWhatHoldsNoMoreIsLearntAnew, "AllAtTheSameTime": onAllAtTheSameTime,
-		"R8TheLoserOfARaceWritesNothing":           onR8TheLoserOfARaceWritesNothing,
-		"R8TheSecondIdenticalSummaryStoresNothing": onR8TheSecondIdenticalSummaryStoresNothing,
-		"R8IdenticalSummariesAtTheSameTime":        onR8IdenticalSummariesAtTheSameTime,
-		"R8WhatHasSomethingToAddIsJoined":          onR8WhatHasSomethingToAddIsJoined,
-		"R2TheFieldsOfATaskMemory":                 onR2TheFieldsOfATaskMemory,
-		"ARequestOfAKnownKeyIsFree":                onARequestOfAKnownKeyIsFree,
-		"DEF02ForgettingDeletes":                   onDEF02ForgettingDeletes,
-		"R11UseIsCounted":                          onR11UseIsCounted,
-		"DEF08AHundredRecordersAddAHundred":        onDEF08AHundredRecordersAddAHundred,
-		"DEF06QualityIsNoSimilarity":               onDEF06QualityIsNoSimilarity,
-	}
-	for _, server := range testredis.Flavours() {
-		t.Run(server.Name, func(t *testing.T) {
-			s := server.Start(t)
-			for name, f := range tests {
-				t.Run(name, func(t *testing.T) { f(t, onRedis(t, s.Client(t), "t"+name)) })
-			}
-		})
-	}
-}
-
-// setup is what a world is made of.
-type setup struct {
-	store    store.Store
-	embedder embedding.Embedder
-	model    model.BaseChatModel
-	clock    backends.Clock
-	limits   flow.Limits
-	redact   func(string) string
-	task     task.Config
-}
-
-// world is task memory and what it stands on.
-type world struct {
-	*task.Memory
-	t      testing.TB
-	keeper *keeper.Keeper
-	models *flow.Models
-	brain  *brain // the model, if it is one
-}
-
-// open returns task memory on a store and with a model of its own, unless a change
-// gives it others.
-func open(t testing.TB, change ...func(*setup)) *world {
-	t.Helper()
-	s := &setup{clock: fixed}
-	b := newBrain()
-	s.model = b
-	for _, f := range change {
-		f(s)
-	}
-	if s.store == nil {
-		s.store = openStore(t)
-	}
-	rc := &recall.Config{Records: s.store, Clock: s.clock, Keys: keeper.Keys}
-	if s.embedder != nil {
-		rc.Embedder, rc.EmbeddingModel = s.embedder, "test"
-	}
-	ranker, err := recall.New(ctx, rc)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ranker.Close() })
-	k, err := keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Embeds: s.embedder != nil, Redact: s.redact, Clock: s.clock})
-	require.NoError(t, err)
-	models, err := flow.New(&flow.Config{Name: "test", Model: s.model, Limits: s.limits, Tools: append(task.AnswerTools(), extract.AnswerTools()...)})
-	require.NoError(t, err)
-	c := s.task
-	c.Keeper, c.Models, c.Embeds = k, models, s.embedder != nil
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if s.model != nil {
-		c.Extractor, err = extract.New(&extract.Config{Models: models, Redact: s.redact})
-		require.NoError(t, err)
-	}
-	m, err := task.New(&c)
-	require.NoError(t, err)
-	return &world{Memory: m, t: t, keeper: k, models: models, brain: b}
-}
-
-func on(st store.Store) func(*setup)               { return func(s *setup) { s.store = st } }
-func embedded(e embedding.Embedder) func(*setup)   { return func(s *setup) { s.embedder = e } }
-func withModel(m model.BaseChatModel) func(*setup) { return func(s *setup) { s.model = m } }
-func config(f func(*task.Config)) func(*setup)     { return func(s *setup) { f(&s.task) } }
-
-// attempt is a trajectory whose messages teach the lessons, each "when | what".
-func attempt(score float64, lessons ...string) trajectory.Trajectory {
-	t := trajectory.Trajectory{Query: "sell a kettle", Score: score, Observed: start.Add(-time.Hour)}
-	t.Messages = append(t.Messages, schema.UserMessage("sell a kettle"))
-	for _, l := range lessons {
-		t.Messages = append(t.Messages, schema.AssistantMessage(lessonMark+l, nil))
+// attempted is a trajectory that teaches experiences.
+func attempted(score float64, taught ...string) Trajectory {
+	t := Trajectory{Query: "sell a kettle", Score: score, Observed: start.Add(-time.Hour), Messages: []*schema.Message{schema.UserMessage("sell a kettle")}}
+	for _, s := range taught {
+		t.Messages = append(t.Messages, schema.AssistantMessage("TEACHES "+s, nil))
 	}
 	return t
 }
 
-func attempts(lessons ...string) []trajectory.Trajectory {
-	return []trajectory.Trajectory{attempt(1, lessons...)}
+// doing is an attempt at a task with a tool call.
+func doing(task string, score float64, said string) Trajectory {
+	return Trajectory{TaskID: task, Query: "do " + task, Score: score, Session: "s-" + task, Turn: "t", Observed: start, Messages: []*schema.Message{
+		schema.SystemMessage("the system prompt"), schema.UserMessage("please do " + task),
+		schema.AssistantMessage(said, []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "search", Arguments: `{"q":"x"}`}}}),
+		schema.ToolMessage("found by "+said, "1"),
+	}}
 }
 
-func (w *world) summarize(lessons ...string) *task.SummaryResponse {
+// asked is a question that the model was put. Its step is the name of its prompt.
+type asked struct{ step, system, user, tool string }
+
+// brain is a model whose answers depend on what it is shown. It answers by the tool that
+// it is given, else in text.
+type brain struct {
+	mu     sync.Mutex
+	calls  []asked
+	failAt int // the number of the call that fails, from 1 on; 0: none
+
+	decide func(fresh, known string) (decision, when, content string) // about two experiences
+	says   map[string]func(asked) string                              // the answers of a step
+}
+
+func says(s string) func(asked) string { return func(asked) string { return s } }
+
+func encoded(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+type object = map[string]any
+
+var (
+	teaches   = regexp.MustCompile(`(?m)TEACHES (.+?) \| (.+)$`)
+	pairShown = regexp.MustCompile(`(?m)^pair (\d+)\nnew\nwhen_to_use:\n  .*\nexperience:\n  (.*)\nknown\nwhen_to_use:\n  (.*)\nexperience:\n  (.*)$`)
+	judged    = regexp.MustCompile(`(?m)^candidate (\d+)\nwhen_to_use:\n.*\nexperience:\n(.*)$`)
+)
+
+func (b *brain) reply(_ context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+	q := asked{system: in[0].Content, user: in[1].Content}
+	for _, l := range []backends.Language{backends.English, backends.Chinese} {
+		p := reflect.ValueOf(DefaultPrompts(l))
+		for i := range p.NumField() {
+			if strings.HasPrefix(q.system, p.Field(i).String()) {
+				q.step = p.Type().Field(i).Name
+			}
+		}
+	}
+	if len(opts.Tools) == 1 {
+		q.tool = opts.Tools[0].Name
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls = append(b.calls, q); len(b.calls) == b.failAt {
+		return nil, errDown
+	}
+	answer := b.answer(q)
+	if q.tool == "" {
+		return schema.AssistantMessage(answer, nil), nil
+	}
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: q.tool, Arguments: answer}}}), nil
+}
+
+func (b *brain) answer(q asked) string {
+	if say := b.says[q.step]; say != nil {
+		return say(q)
+	}
+	out := []object{}
+	switch q.step {
+	case "Judge": // everything is worth 0.8, but rubbish
+		for _, m := range judged.FindAllStringSubmatch(q.user, -1) {
+			n, _ := strconv.Atoi(m[1])
+			out = append(out, object{"candidate": n, "is_valid": true, "score": map[bool]float64{true: 0.1, false: 0.8}[strings.Contains(m[2], "rubbish")]})
+		}
+		return encoded(object{"judgements": out})
+	case "Duplicates":
+		for _, m := range pairShown.FindAllStringSubmatch(q.user, -1) {
+			n, _ := strconv.Atoi(m[1])
+			decision, when, content := "distinct", "", ""
+			if b.decide != nil {
+				decision, when, content = b.decide(m[2], m[4])
+			}
+			out = append(out, object{"pair": n, "decision": decision, "when_to_use": when, "content": content})
+		}
+		return encoded(object{"decisions": out})
+	}
+	for _, m := range teaches.FindAllStringSubmatch(q.user, -1) {
+		out = append(out, object{"when_to_use": m[1], "experience": m[2], "tags": []string{"kettle"}, "confidence": 0.7, "step_type": "action", "tools_used": []string{"sell"}})
+	}
+	return encoded(object{"experiences": out})
+}
+
+// of returns the questions of a step; of no step all.
+func (b *brain) of(step string) []asked {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []asked
+	for _, q := range b.calls {
+		if step == "" || q.step == step {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// merging has the model merge what is similar.
+func merging(_, known string) (decision, when, content string) {
+	return "merge", "When reading pages", known + " Then stop."
+}
+
+func always(decision string) func(_, known string) (string, string, string) {
+	return func(string, string) (string, string, string) { return decision, "When reading pages", "All of it." }
+}
+
+// noTools hides that a model can call tools.
+type noTools struct{ model.BaseChatModel }
+
+// setup is what a world is made of.
+type setup struct {
+	Config
+	store    store.Store
+	embedder embedding.Embedder
+	model    model.BaseChatModel
+	clock    backends.Clock
+	redact   func(string) string
+}
+
+// world is task memory and what it stands on.
+type world struct {
+	*Memory
+	*brain
+	t testing.TB
+}
+
+func open(t testing.TB, change ...func(*setup)) *world {
+	t.Helper()
+	w := &world{t: t, brain: &brain{says: map[string]func(asked) string{}}}
+	s := &setup{model: testkit.New(w.reply), clock: testkit.NewClock().Now, Config: Config{Log: slog.New(slog.DiscardHandler)}}
+	for _, f := range change {
+		f(s)
+	}
+	if s.store == nil {
+		s.store = testkit.SQLite(t)
+	}
+	ranker, err := recall.New(ctx, &recall.Config{Records: s.store, Clock: s.clock, Keys: keeper.Keys, Embedder: s.embedder, EmbeddingModel: map[bool]string{true: "test"}[s.embedder != nil]})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ranker.Close() })
+	s.Embeds = s.embedder != nil
+	s.Keeper, err = keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Embeds: s.Embeds, Redact: s.redact, Clock: s.clock})
+	require.NoError(t, err)
+	if s.model != nil {
+		s.Model, err = ask.New(&ask.Config{Name: "test", Model: s.model})
+		require.NoError(t, err)
+	}
+	w.Memory, err = New(&s.Config)
+	require.NoError(t, err)
+	return w
+}
+
+func on(st store.Store) func(*setup)             { return func(s *setup) { s.store = st } }
+func embedded(e embedding.Embedder) func(*setup) { return func(s *setup) { s.embedder = e } }
+func noModel(s *setup)                           { s.model = nil }
+
+// deciding returns the world with a model that decides so about what is similar.
+func (w *world) deciding(decide func(fresh, known string) (string, string, string)) *world {
+	w.decide = decide
+	return w
+}
+
+// eachStore runs a test on SQLite, on the imitation of Redis, and on the servers that
+// there are.
+func eachStore(t *testing.T, f func(t *testing.T, st store.Store)) {
+	t.Helper()
+	onRedis := func(t *testing.T, c redis.UniversalClient) {
+		st, err := redisstore.New(ctx, c, &redisstore.Config{Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = st.Close() })
+		f(t, st)
+	}
+	t.Run("sqlite", func(t *testing.T) { f(t, testkit.SQLite(t)) })
+	t.Run("miniredis", func(t *testing.T) {
+		c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr(), ContextTimeoutEnabled: true})
+		t.Cleanup(func() { _ = c.Close() })
+		onRedis(t, c)
+	})
+	for _, server := range testredis.Flavours() {
+		t.Run(server.Name, func(t *testing.T) { onRedis(t, server.Start(t).Client(t)) })
+	}
+}
+
+// once has a store call f before the first call of a method.
+func once(spy *testkit.Store, method string, f func()) {
+	done := false
+	spy.Arm(func(c *testkit.StoreCall) error {
+		if c.Method == method && !done {
+			done = true
+			f()
+		}
+		return nil
+	})
+}
+
+func (w *world) learn(r SummaryRequest) *SummaryResponse {
 	w.t.Helper()
-	resp, err := w.Summarize(ctx, &task.SummaryRequest{Scope: shop, Trajectories: attempts(lessons...)})
+	r.Scope = shop
+	resp, err := w.Summarize(ctx, &r)
 	require.NoError(w.t, err)
 	return resp
 }
 
-// active lists the texts that the workspace holds, in the order stored.
-func (w *world) active() []string {
+func (w *world) summarize(taught ...string) *SummaryResponse {
+	w.t.Helper()
+	return w.learn(SummaryRequest{Trajectories: []Trajectory{attempted(1, taught...)}})
+}
+
+// held returns the memories that hold, in the order stored.
+func (w *world) held() []backends.Memory {
 	w.t.Helper()
 	resp, err := w.keeper.List(ctx, inn, &backends.ListRequest{Limit: 1000})
 	require.NoError(w.t, err)
+	return resp.Memories
+}
+
+func (w *world) active() []string {
+	w.t.Helper()
 	out := []string{}
-	for _, m := range resp.Memories {
+	for _, m := range w.held() {
 		out = append(out, m.Text)
 	}
 	return out
@@ -192,11 +313,9 @@ func (w *world) active() []string {
 // find returns the memory that holds and has the text.
 func (w *world) find(text string) *backends.Memory {
 	w.t.Helper()
-	resp, err := w.keeper.List(ctx, inn, &backends.ListRequest{Limit: 1000})
-	require.NoError(w.t, err)
-	for i := range resp.Memories {
-		if resp.Memories[i].Text == text {
-			return &resp.Memories[i]
+	for _, m := range w.held() {
+		if m.Text == text {
+			return &m
 		}
 	}
 	require.Fail(w.t, "no memory", text)
@@ -216,8 +335,7 @@ func (w *world) put(memories ...backends.Memory) {
 	w.t.Helper()
 	b := &store.Batch{}
 	stamp := w.keeper.Stamps(len(memories))
-	for i := range memories {
-		m := memories[i]
+	for i, m := range memories {
 		if m.Kind == "" {
 			m.Kind = backends.KindTask
 		}
@@ -228,10 +346,36 @@ func (w *world) put(memories ...backends.Memory) {
 	require.NoError(w.t, err)
 }
 
-func outcomes(resp *task.SummaryResponse) []backends.Outcome {
-	var out []backends.Outcome
+func (w *world) retrieve(r RetrieveRequest) *RetrieveResponse {
+	w.t.Helper()
+	r.Scope = shop
+	resp, err := w.Retrieve(ctx, &r)
+	require.NoError(w.t, err)
+	return resp
+}
+
+func outcomes(resp *SummaryResponse) string {
+	var out []string
 	for _, i := range resp.Items {
-		out = append(out, i.Outcome)
+		out = append(out, string(i.Outcome))
+	}
+	return strings.Join(out, " ")
+}
+
+func textsOf(candidates []Candidate) []string {
+	out := []string{}
+	for _, c := range candidates {
+		out = append(out, c.Content)
 	}
 	return out
 }
+
+func pool(n int) []backends.Memory {
+	var out []backends.Memory
+	for i := range n {
+		out = append(out, backends.Memory{ID: fmt.Sprint(i), WhenToUse: "When selling a kettle" + strings.Repeat(" soon", i), Text: fmt.Sprintf("hint %d", i)})
+	}
+	return out
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -4,213 +4,283 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"strconv"
+	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
-const (
-	neighbours = 5 // memories that a lesson is held against
-	maxPairs   = 3 // of those near to it, how many the model is shown
-	maxChain   = 64
-)
-
-// try is one look at a draft against the workspace as it is now.
-type try struct {
-	m       *Memory
-	draft   *Draft
-	lessons []*lesson
+// plan is what a request writes: one change for each memory that its entries touch.
+type plan struct {
+	s       *summary
+	entries []*entry
+	changes []*change
+	byID    map[string]*change // memories of the workspace, as they are now
+	byKey   map[string]*change // by the words that a new memory is to have
 }
 
-func (m *Memory) try(d *Draft) *try {
-	t := &try{m: m, draft: d}
-	for i := range d.Candidates {
-		if l := t.lesson(&d.Candidates[i]); l.memory.WhenToUse != "" && l.memory.Text != "" { // else all of it was redacted
-			t.lessons = append(t.lessons, l)
+// change is a memory that a plan is about. It is written if anything about it changes.
+type change struct {
+	record   *store.Record
+	before   *backends.Memory // as it is in the workspace; nil for a new one
+	replaces bool             // record supersedes before
+	written  bool
+}
+
+// fresh reports whether the change stores a new memory.
+func (c *change) fresh() bool { return c.before == nil || c.replaces }
+
+// plan finds duplicates, and decides about each entry, in order.
+func (s *summary) plan(ctx context.Context, entries []*entry) (*plan, error) {
+	if err := s.deduplicate(ctx, entries); err != nil {
+		return nil, err
+	}
+	p := &plan{s: s, entries: entries, byID: map[string]*change{}, byKey: map[string]*change{}}
+	if err := p.read(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		p.place(e)
+	}
+	p.changes = slices.DeleteFunc(p.changes, func(c *change) bool { return !c.written })
+	return p, p.identify(ctx)
+}
+
+// read loads the memories that the entries may change, as they are now. One that says
+// something else by now, or holds no more, is ErrConflict.
+func (p *plan) read(ctx context.Context) error {
+	known := map[string]*backends.Memory{}
+	for _, e := range p.entries {
+		if e.known != nil {
+			known[e.known.ID] = e.known
+		}
+		for _, pair := range e.pairs {
+			if pair.known != nil && p.s.decision(pair).Decision != decideDistinct {
+				known[pair.known.ID] = pair.known
+			}
 		}
 	}
-	return t
-}
-
-// fail notes in the report what went wrong, once.
-func (t *try) fail(stage string, err error) { t.draft.run.Stage(stage).Fail(err) }
-
-// plan decides what is to become of each lesson.
-func (t *try) plan(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{t.exact, t.resemble, t.decide} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	t.settle()
-	t.joinTwins()
-	return t.knownJoined(ctx)
-}
-
-// open returns the lessons that nothing was decided about.
-func (t *try) open() []*lesson {
-	return slices.DeleteFunc(slices.Clone(t.lessons), func(l *lesson) bool { return l.fate != fateAdd })
-}
-
-// exact finds the lessons whose words are known: in a memory that holds, in one whose
-// successor does, or earlier in the request.
-func (t *try) exact(ctx context.Context) error {
-	first := map[string]*lesson{}
-	var keys []string
-	for _, l := range t.lessons {
-		if l.twin = first[l.key]; l.twin != nil {
-			l.fate = fateKnown
-			continue
-		}
-		first[l.key] = l
-		keys = append(keys, l.key)
-	}
-	if len(keys) == 0 {
+	if len(known) == 0 {
 		return nil
 	}
-	found, err := t.m.keeper.Lookup(ctx, t.draft.workspace, keys...)
+	records, err := p.s.m.keeper.Records(ctx, p.s.workspace, slices.Sorted(maps.Keys(known))...)
 	if err != nil {
-		return fmt.Errorf("task: looking for what is known: %w", err)
+		return fmt.Errorf("task: %w", err)
 	}
-	for _, m := range found {
-		l := first[keyOf(m)]
-		if l == nil || l.known != nil {
-			continue
+	for i := range records {
+		rec := &records[i]
+		if rec.Active() && keyOf(&rec.Memory) == keyOf(known[rec.ID]) {
+			before := rec.Memory.Clone()
+			p.byID[rec.ID] = p.add(&change{record: rec, before: &before})
 		}
-		head, err := t.m.head(ctx, t.draft.workspace, m)
-		if err != nil {
-			return err
+	}
+	if len(p.byID) < len(known) {
+		return fmt.Errorf("task: a memory changed while it was compared: %w", backends.ErrConflict)
+	}
+	return nil
+}
+
+func (p *plan) add(c *change) *change {
+	p.changes = append(p.changes, c)
+	return c
+}
+
+// place decides about an entry. What is the same comes before what is merged, the more
+// similar before the less similar.
+func (p *plan) place(e *entry) {
+	switch {
+	case e.first != nil:
+		e.change, e.outcome = e.first.change, backends.OutcomeUnchanged
+		return
+	case e.known != nil:
+		p.extend(e, p.byID[e.known.ID])
+		return
+	}
+	for _, pair := range e.pairs {
+		if p.s.decision(pair).Decision == decideSame {
+			p.corroborate(e, p.target(pair))
+			return
 		}
-		if head != nil {
-			l.fate, l.known = fateKnown, head
+	}
+	for _, pair := range e.pairs {
+		if d := p.s.decision(pair); d.Decision == decideMerge && p.merge(e, pair, &d) {
+			return
+		}
+	}
+	if c := p.byKey[e.key]; c != nil { // a merge came to these words
+		p.corroborate(e, c)
+		return
+	}
+	e.change, e.outcome = p.add(&change{record: &store.Record{Memory: e.memory.Clone()}, written: true}), backends.OutcomeAdded
+	p.byKey[e.key] = e.change
+}
+
+// target returns what an entry is compared with.
+func (p *plan) target(pair *pair) *change {
+	if pair.earlier != nil {
+		return pair.earlier.change
+	}
+	return p.byID[pair.known.ID]
+}
+
+// extend has a memory hold as long as an entry that says the same.
+func (p *plan) extend(e *entry, c *change) {
+	if e.change, e.outcome = c, backends.OutcomeUnchanged; outlasts(&e.memory, &c.record.Memory) {
+		c.record.Expires, c.written = e.memory.Expires, true
+		e.outcome = backends.OutcomeUpdated
+	}
+}
+
+// corroborate counts that an entry says what a memory says.
+func (p *plan) corroborate(e *entry, c *change) {
+	p.extend(e, c)
+	corroborate(&c.record.Memory)
+	c.written = true
+	if e.outcome = backends.OutcomeUpdated; c.fresh() { // of this request itself
+		e.outcome = backends.OutcomeUnchanged
+	}
+}
+
+// merge merges an entry with a memory of the workspace, which is superseded, or with an
+// earlier entry that is new. Each is merged once a request, false else: the entry is
+// stored beside it then, so that no words are lost.
+func (p *plan) merge(e *entry, pair *pair, d *decision) bool {
+	c, key := p.target(pair), d.key()
+	switch {
+	case c.replaces || pair.earlier != nil && (c.before != nil || keyOf(&c.record.Memory) != pair.earlier.key):
+		return false
+	case p.byKey[key] != nil, c.before != nil && key == keyOf(c.before): // words that are there, or will be
+		if p.byKey[key] != nil {
+			c = p.byKey[key]
+		}
+		p.corroborate(e, c)
+		return true
+	}
+	old, next := c.record.Memory, e.memory.Clone()
+	if e.change, e.outcome, e.merged = c, backends.OutcomeUnchanged, true; c.before != nil {
+		for _, count := range []string{MetaFreq, MetaUtility, MetaCorroborated} {
+			if n := number(&old, count); n != 0 {
+				next.Metadata[count] = n
+			}
+		}
+		corroborate(&next)
+		c.replaces, e.outcome = true, backends.OutcomeSuperseded
+	}
+	merge(&next, &old)
+	next.WhenToUse, next.Text = d.WhenToUse, d.Content
+	if outlasts(&old, &next) {
+		next.Expires = old.Expires
+	}
+	c.record, c.written = &store.Record{Memory: next}, true
+	p.byKey[key] = c
+	return true
+}
+
+func (d *decision) key() string { return keeper.TextKey(backends.KindTask, d.WhenToUse, d.Content) }
+
+// identify gives what is written times, and new memories ids that follow from their words:
+// the first that is free. The others are of memories that hold no more; words of one that
+// holds are ErrConflict.
+func (p *plan) identify(ctx context.Context) error {
+	k := p.s.m.keeper
+	stamp := k.Stamps(len(p.changes))
+	for _, c := range p.changes {
+		c.record.Updated = stamp
+		stamp = stamp.Add(time.Microsecond)
+		for n := 0; c.fresh(); n++ {
+			key := keyOf(&c.record.Memory)
+			c.record.ID, c.record.Created = keeper.ContentID(p.s.workspace, backends.KindTask, key, strconv.Itoa(n)), c.record.Updated
+			held, err := k.Held(ctx, p.s.workspace, c.record.ID)
+			if err != nil {
+				return fmt.Errorf("task: %w", err)
+			}
+			m := held[c.record.ID]
+			if m == nil {
+				break
+			}
+			if m.Active() && !m.Expired(k.Now()) && keyOf(m) == key {
+				p.s.keepApart(key)
+				return fmt.Errorf("task: memory %s has these words: %w", m.ID, backends.ErrConflict)
+			}
 		}
 	}
 	return nil
 }
 
-// head returns the memory that holds in the place of m, nil for none.
-func (m *Memory) head(ctx context.Context, p backends.Partition, mem *backends.Memory) (*backends.Memory, error) {
-	for range maxChain {
-		switch {
-		case mem.Kind != backends.KindTask || mem.Expired(m.keeper.Now()):
-			return nil, nil
-		case mem.Active():
-			return mem, nil
-		case mem.SupersededBy == "":
-			return nil, nil
-		}
-		next, err := m.keeper.Held(ctx, p, mem.SupersededBy)
-		if err != nil {
-			return nil, fmt.Errorf("task: %w", err)
-		}
-		if mem = next[mem.SupersededBy]; mem == nil {
-			return nil, nil
+// keepApart revokes merges that came to words that another memory has.
+func (s *summary) keepApart(key string) {
+	for pair, d := range s.decisions {
+		if d.Decision == decideMerge && d.key() == key {
+			s.decisions[pair] = decision{Decision: decideDistinct}
 		}
 	}
-	return nil, nil
 }
 
-// resemble finds for each open lesson what it is near to.
-func (t *try) resemble(ctx context.Context) error {
-	open := t.open()
-	hits := make([][]backends.Hit, len(open))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(t.m.models.Limits().Concurrency)
-	for i, l := range open {
-		g.Go(func() error {
-			return work.Catch("task", func() (err error) {
-				hits[i], err = t.search(gctx, l)
-				return err
-			})
-		})
+// mutations returns what the store is to do.
+func (p *plan) mutations() []store.Mutation {
+	out := make([]store.Mutation, len(p.changes))
+	for i, c := range p.changes {
+		if out[i] = store.Put(c.record); c.replaces {
+			out[i] = store.Supersede(c.before.ID, c.record)
+		}
+		if out[i].Expect = store.MustNotExist; c.before != nil {
+			out[i].Expect = c.before.Version
+		}
+		out[i].Actor = p.s.m.redact(p.s.author)
 	}
-	if err := g.Wait(); err != nil {
-		return err
+	return out
+}
+
+// repeatable reports whether the batch writes all that the entries came to, so that a
+// repeat of the request can be answered by it.
+func (p *plan) repeatable() bool {
+	return !slices.ContainsFunc(p.entries, func(e *entry) bool { return !e.change.written })
+}
+
+// response reports what became of each entry.
+func (p *plan) response(version int64) *SummaryResponse {
+	resp := &SummaryResponse{}
+	for _, c := range p.changes {
+		c.record.Version = version
+		if c.replaces {
+			c.record.Supersedes = c.before.ID
+		}
+		if c.fresh() {
+			resp.Memories = append(resp.Memories, c.record.Memory.Clone())
+		}
 	}
-	var measured []string
-	for i, l := range open {
-		if t.counted(l, hits[i]) {
+	dedupe, stored := p.s.run.Stage(stageDuplicates), p.s.run.Stage(stageStore)
+	dedupe.In(len(p.entries))
+	for _, e := range p.entries {
+		resp.Items = append(resp.Items, e.item())
+		if !e.merged && e.outcome != backends.OutcomeAdded {
+			dedupe.Drop(1)
 			continue
 		}
-		measured = append(measured, textOfBoth(&l.memory))
-		for j := range hits[i] {
-			measured = append(measured, textOfBoth(&hits[i][j].Memory))
+		if e.merged {
+			dedupe.Merge(1)
 		}
+		dedupe.Out(1)
+		stored.In(1)
 	}
-	if err := t.measure(ctx, measured); err != nil {
-		return err
-	}
-	return t.compare(ctx, open, hits)
+	stored.Out(len(resp.Memories))
+	return resp
 }
 
-// compare pairs each lesson with what it is near to. Many lessons take time, and others
-// wait for the workspace: it ends with the context.
-func (t *try) compare(ctx context.Context, open []*lesson, hits [][]backends.Hit) error {
-	for i, l := range open {
-		if ctx.Err() != nil {
-			return fmt.Errorf("task: comparing with what is known: %w", context.Cause(ctx))
+func (e *entry) item() backends.Item {
+	item := backends.Item{Outcome: e.outcome, Memory: e.change.record.Memory.Clone()}
+	if before := e.change.before; before != nil && e.outcome != backends.OutcomeUnchanged {
+		previous := before.Clone()
+		if e.outcome == backends.OutcomeSuperseded {
+			previous.SupersededBy, previous.Version = item.Memory.ID, item.Memory.Version
 		}
-		if l.fate == fateAdd {
-			t.pair(l, open[:i], hits[i])
-		}
+		item.Previous = &previous
 	}
-	return nil
-}
-
-// search returns memories that the lesson may repeat.
-func (t *try) search(ctx context.Context, l *lesson) ([]backends.Hit, error) {
-	resp, err := t.m.keeper.Search(ctx, t.draft.workspace, &backends.SearchRequest{
-		Scope: t.draft.scope, Query: textOfBoth(&l.memory), TopK: neighbours, Kinds: kinds,
-	})
-	if err == nil {
-		err = resp.Degraded // a search by words alone would miss what the embedder finds
-	}
-	if err != nil {
-		return nil, fmt.Errorf("task: looking for what is known: %w", err)
-	}
-	if t.m.config.Embeds {
-		t.draft.run.Embedded(1)
-	}
-	return resp.Hits, nil
-}
-
-// counted settles a lesson that a memory is known to say in other words, or says in the
-// same: one that somebody stored since [try.exact] looked.
-func (t *try) counted(l *lesson, hits []backends.Hit) bool {
-	for i := range hits {
-		if m := &hits[i].Memory; keyOf(m) == l.key || bears(m, l.key) {
-			known := hits[i].Memory.Clone()
-			l.fate, l.known = fateKnown, &known
-			return true
-		}
-	}
-	return false
-}
-
-// pair notes what a lesson is near to: memories of the workspace, and lessons before
-// it.
-func (t *try) pair(l *lesson, before []*lesson, hits []backends.Hit) {
-	near, _ := t.m.near()
-	text := textOfBoth(&l.memory)
-	offer := func(p *pair) {
-		if p.likeness = t.likeness(text, textOfBoth(p.other())); p.likeness >= near {
-			l.pairs = append(l.pairs, p)
-		}
-	}
-	for i := range hits {
-		offer(&pair{lesson: l, known: &hits[i].Memory})
-	}
-	for _, e := range before {
-		if e.fate == fateAdd {
-			offer(&pair{lesson: l, twin: e})
-		}
-	}
-	slices.SortStableFunc(l.pairs, func(a, b *pair) int { return cmp.Compare(b.likeness, a.likeness) })
-	l.pairs = l.pairs[:min(maxPairs, len(l.pairs))]
+	return item
 }

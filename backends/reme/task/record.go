@@ -5,7 +5,7 @@ package task
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,44 +14,46 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// RecordRequest tells that memories were used in a task, and which of them helped.
+// RecordRequest reports that memories were used in a task, and which of them helped.
 type RecordRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
-	IDs []string // Required. The memories that were used, as a retrieval gave them.
-	// Useful are those of IDs that helped. AllUseful says that all did, as when the
-	// task succeeded and nobody knows what it owes to which.
+	IDs []string // The memories that were used, as a retrieval returned them. Required.
+	// Useful are those of IDs that helped. AllUseful says that all did, as when the task
+	// succeeded and it is unknown which of them it owes that to.
 	Useful    []string
 	AllUseful bool
 
-	// IdempotencyKey makes a repeated call harmless: nothing is counted twice. At most
-	// 480 bytes. Optional.
+	// IdempotencyKey makes a repeated call harmless: nothing is counted twice. At most 480
+	// bytes. Optional.
 	IdempotencyKey string
 }
 
 // Recorded are the counts of one memory after a [RecordRequest].
 type Recorded struct {
 	ID string // as asked for
-	// As is the memory that was counted: the one that ID was joined into, where it no
+	// As is the memory that was counted: the one that ID was merged into, where it no
 	// longer holds, else ID itself.
 	As      string
 	Freq    float64 // how often it was used
 	Utility float64 // how often it helped
 }
 
-// RecordResponse tells what became of a [RecordRequest].
+// RecordResponse is the answer to a [RecordRequest].
 type RecordResponse struct {
 	Recorded []Recorded
-	Unknown  []string // no task memories of the workspace, or forgotten: nothing was written for them
-	Replayed bool     // the idempotency key was known, and nothing was done
+	// Unknown are no task memories of the workspace, forgotten, or have counts that are no
+	// numbers, as foreign libraries may have them: nothing was written for them.
+	Unknown  []string
+	Replayed bool // the idempotency key was known, and nothing was done
 }
 
-// Record counts that memories were used, and that some of them helped: freq and
-// utility in their metadata, each by one, added by the store in one atomic batch.
-// Whoever records at the same time, nothing is lost, and nothing else of a memory
-// changes. What is unknown is told and never created. An id counts once a request, and
-// so do those that were joined into one. (A count that comes in the very moment in
-// which its memory is joined with another may stay with the one that was replaced.)
+// Record counts that memories were used, and that some of them helped: freq and utility
+// in their metadata, each by one, added by the store in one atomic batch. However many
+// record at the same time, nothing is lost, and nothing else of a memory changes. An
+// unknown memory is reported and never created. An id counts once a request, and so do
+// those that were merged into one. (A count that comes in the very moment in which its
+// memory is merged may stay with the one that was superseded.)
 func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
@@ -63,12 +65,12 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	for attempt := 1; ; attempt++ {
-		resp, err := m.record(ctx, p, r)
-		if !errors.Is(err, backends.ErrConflict) || attempt == maxTries || ctx.Err() != nil {
-			return resp, err
-		}
-	}
+	var resp *RecordResponse
+	err = onConflict(ctx, func() (err error) {
+		resp, err = m.record(ctx, p, r)
+		return err
+	})
+	return resp, err
 }
 
 func (r *RecordRequest) validate() error {
@@ -88,22 +90,19 @@ func (r *RecordRequest) validate() error {
 	return nil
 }
 
-// record is one try: a memory that is deleted or joined between the look and the
-// write is a conflict.
+// record is one try: a memory that is deleted or merged between reading and writing is
+// ErrConflict.
 func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequest) (*RecordResponse, error) {
 	resp := &RecordResponse{}
 	useful, err := m.used(ctx, p, r, resp)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.repair(ctx, p, slices.Sorted(maps.Keys(useful))); err != nil {
-		return nil, err
-	}
 	b := &store.Batch{}
 	if r.IdempotencyKey != "" {
 		b.Key = "task/record/" + r.IdempotencyKey
 	}
-	for _, id := range slices.Sorted(maps.Keys(useful)) { // two that were joined count once
+	for _, id := range slices.Sorted(maps.Keys(useful)) {
 		b.Mutations = append(b.Mutations, store.Increment(id, MetaFreq, 1), store.Increment(id, MetaUtility, useful[id]))
 	}
 	if len(b.Mutations) == 0 && b.Key == "" {
@@ -117,82 +116,57 @@ func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequ
 	return resp, nil
 }
 
-// used finds the memories that are to be counted, and returns what is to be added to
-// the utility of each.
+// used finds the memories that are counted, and returns what is added to the utility of
+// each.
 func (m *Memory) used(ctx context.Context, p backends.Partition, r *RecordRequest, resp *RecordResponse) (map[string]float64, error) {
-	found, err := m.keeper.Held(ctx, p, r.IDs...)
+	held, err := m.keeper.Held(ctx, p, r.IDs...)
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
 	useful := map[string]float64{}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(r.IDs))) {
-		mem := found[id]
-		if mem != nil {
-			if mem, err = m.head(ctx, p, mem); err != nil {
-				return nil, err
-			}
+		mem, err := m.head(ctx, p, held[id])
+		if err != nil {
+			return nil, err
 		}
-		if mem == nil {
+		if mem == nil || !countable(mem.Metadata[MetaFreq]) || !countable(mem.Metadata[MetaUtility]) {
 			resp.Unknown = append(resp.Unknown, id)
 			continue
 		}
 		resp.Recorded = append(resp.Recorded, Recorded{ID: id, As: mem.ID})
+		helped := 0.0
 		if r.AllUseful || slices.Contains(r.Useful, id) {
-			useful[mem.ID] = 1
-		} else if _, counted := useful[mem.ID]; !counted {
-			useful[mem.ID] = 0
+			helped = 1
 		}
+		useful[mem.ID] = max(useful[mem.ID], helped)
 	}
 	return useful, nil
 }
 
-// repair makes numbers of counts that are none, such as the texts of a foreign library:
-// nothing can be added to them.
-func (m *Memory) repair(ctx context.Context, p backends.Partition, ids []string) error {
-	held, err := m.keeper.Held(ctx, p, ids...)
-	if err != nil {
-		return fmt.Errorf("task: %w", err)
+// countable reports whether the store can add to a count.
+func countable(v any) bool {
+	switch v.(type) {
+	case nil, float64, int, int64, json.Number:
+		return true
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return held[id] == nil || countable(held[id]) })
-	if len(ids) == 0 {
-		return nil
-	}
-	records, err := m.keeper.Records(ctx, p, ids...)
-	if err != nil {
-		return fmt.Errorf("task: %w", err)
-	}
-	b := &store.Batch{}
-	for i := range records {
-		rec := &records[i]
-		for _, key := range counters {
-			rec.Metadata[key] = number(&rec.Memory, key)
-		}
-		put := store.Put(rec)
-		put.Expect = rec.Version
-		b.Mutations = append(b.Mutations, put)
-	}
-	if _, err := m.keeper.Store().Apply(ctx, p, b); err != nil {
-		return fmt.Errorf("task: making numbers of the counts of %d memories: %w", len(ids), err)
-	}
-	return nil
+	return false
 }
 
-// counts fills in what the store counted. A repeat gets what the first call with the
-// key counted, whatever it asks for itself.
+// counts fills in what the store counted, freq and utility of each memory. A repeat gets
+// what the first call with the key counted, whatever it asks for itself.
 func (resp *RecordResponse) counts(applied *store.Applied) {
-	type count struct{ freq, utility float64 }
-	counts := map[string]count{}
-	for i := 0; i+1 < len(applied.Results); i += 2 {
-		counts[applied.Results[i].ID] = count{applied.Results[i].Value, applied.Results[i+1].Value}
-	}
 	if applied.Replayed {
 		resp.Replayed, resp.Recorded = true, nil
-		for _, id := range slices.Sorted(maps.Keys(counts)) {
+	}
+	for i := 0; i+1 < len(applied.Results); i += 2 {
+		id := applied.Results[i].ID
+		if applied.Replayed {
 			resp.Recorded = append(resp.Recorded, Recorded{ID: id, As: id})
 		}
-	}
-	for i := range resp.Recorded {
-		r := &resp.Recorded[i]
-		r.Freq, r.Utility = counts[r.As].freq, counts[r.As].utility
+		for j := range resp.Recorded {
+			if r := &resp.Recorded[j]; r.As == id {
+				r.Freq, r.Utility = applied.Results[i].Value, applied.Results[i+1].Value
+			}
+		}
 	}
 }

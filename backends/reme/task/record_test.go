@@ -1,159 +1,280 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package task_test
+package task
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
+	"math"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
-func TestR11UseIsCounted(t *testing.T) { eachStore(t, onR11UseIsCounted) }
-
-func onR11UseIsCounted(t *testing.T, st store.Store) {
-	w := open(t, on(st))
-	resp := w.summarize(pages, login)
-	a, b := resp.Memories[0].ID, resp.Memories[1].ID
-	got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a, b, a}, Useful: []string{b}})
-	require.NoError(t, err)
-	assert.ElementsMatch(t, []task.Recorded{{ID: a, As: a, Freq: 1}, {ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
-	got, err = w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a}, AllUseful: true})
-	require.NoError(t, err)
-	assert.Equal(t, []task.Recorded{{ID: a, As: a, Freq: 2, Utility: 1}}, got.Recorded)
-	m := w.find(what(pages))
-	assert.EqualValues(t, 2, m.Metadata[task.MetaFreq])
-	assert.Equal(t, 0.8, *m.Quality)
+func TestUseIsCounted(t *testing.T) {
+	eachStore(t, func(t *testing.T, st store.Store) {
+		w := open(t, on(st))
+		resp := w.summarize(pages, login)
+		a, b := resp.Memories[0].ID, resp.Memories[1].ID
+		got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a, b, a}, Useful: []string{b}})
+		require.NoError(t, err)
+		assert.ElementsMatch(t, []Recorded{{ID: a, As: a, Freq: 1}, {ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
+		for i := range 3 {
+			got, err = w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a}, AllUseful: true, IdempotencyKey: "turn 7"})
+			require.NoError(t, err)
+			assert.Equal(t, i > 0, got.Replayed, "a repeat counts nothing")
+			assert.Equal(t, []Recorded{{ID: a, As: a, Freq: 2, Utility: 1}}, got.Recorded)
+		}
+		m := w.find(what(pages))
+		assert.EqualValues(t, 2, m.Metadata[MetaFreq])
+		assert.Equal(t, 0.8, *m.Quality)
+	})
 }
 
-// A hundred recorders of one memory, in two processes, add exactly a hundred.
-func TestDEF08AHundredRecordersAddAHundred(t *testing.T) {
-	eachStore(t, onDEF08AHundredRecordersAddAHundred)
+// ReMe counts on the client's copy: concurrent recorders lose updates.
+func TestAHundredRecordersAddAHundred(t *testing.T) {
+	eachStore(t, func(t *testing.T, st store.Store) {
+		worlds := []*world{open(t, on(st)), open(t, on(st))}
+		before := worlds[0].summarize(login).Memories[0]
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				_, err := worlds[i%2].Record(ctx, &RecordRequest{Scope: shop, IDs: []string{before.ID}, AllUseful: i%4 == 0})
+				assert.NoError(t, err)
+			})
+		}
+		all.Wait()
+		m := worlds[1].find(what(login))
+		assert.EqualValues(t, 100, m.Metadata[MetaFreq])
+		assert.EqualValues(t, 25, m.Metadata[MetaUtility])
+		delete(m.Metadata, MetaFreq)
+		delete(m.Metadata, MetaUtility)
+		m.Version, m.Updated = before.Version, before.Updated
+		assert.Equal(t, before, *m, "nothing else changed")
+	})
 }
 
-func onDEF08AHundredRecordersAddAHundred(t *testing.T, st store.Store) {
-	worlds := []*world{open(t, on(st)), open(t, on(st))}
-	before := worlds[0].summarize(login).Memories[0]
-	var all sync.WaitGroup
-	for i := range 100 {
-		all.Go(func() {
-			_, err := worlds[i%2].Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{before.ID}, AllUseful: i%4 == 0})
-			assert.NoError(t, err)
-		})
-	}
-	all.Wait()
-	m := worlds[1].find(what(login))
-	assert.EqualValues(t, 100, m.Metadata[task.MetaFreq])
-	assert.EqualValues(t, 25, m.Metadata[task.MetaUtility])
-	delete(m.Metadata, task.MetaFreq)
-	delete(m.Metadata, task.MetaUtility)
-	m.Version, m.Updated = before.Version, before.Updated
-	assert.Equal(t, before, *m, "nothing else changed")
-}
-
-// A memory that is gone is told, and not brought back (DEF-08).
-func TestDEF08WhatIsGoneStaysGone(t *testing.T) {
+func TestWhatIsUnknownIsReportedAndNeverCreated(t *testing.T) {
 	w := open(t)
 	resp := w.summarize(pages, login)
 	a, b := resp.Memories[0].ID, resp.Memories[1].ID
 	require.NoError(t, w.keeper.Delete(ctx, inn, &backends.DeleteRequest{ID: a}))
-	w.put(backends.Memory{ID: "tool", Kind: backends.KindTool, Text: "x"})
-	got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a, b, "nobody", "tool"}, AllUseful: true})
+	w.put(backends.Memory{ID: "tool", Kind: backends.KindTool, Text: "x"}, backends.Memory{ID: "foreign", Text: "y", Metadata: map[string]any{"freq": "many"}},
+		backends.Memory{ID: "circle", Text: "z", SupersededBy: "circle"})
+	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a, b, "none", "tool", "foreign", "circle"}, AllUseful: true})
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{a, "nobody", "tool"}, got.Unknown)
-	assert.Equal(t, []task.Recorded{{ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
-	assert.ElementsMatch(t, []string{what(login), "x"}, w.active())
-	got, err = w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{"nobody"}})
+	assert.ElementsMatch(t, []string{a, "none", "tool", "foreign", "circle"}, got.Unknown)
+	assert.Equal(t, []Recorded{{ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
+	assert.ElementsMatch(t, []string{what(login), "x", "y"}, w.active())
+	got, err = w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{"none"}})
 	require.NoError(t, err)
 	assert.Empty(t, got.Recorded)
+	for name, r := range map[string]*RecordRequest{
+		"nothing": nil, "useful, unasked": {Scope: shop, IDs: []string{"a"}, Useful: []string{"b"}}, "no id": {Scope: shop, IDs: []string{""}},
+		"a long key": {Scope: shop, IdempotencyKey: fmt.Sprint(make([]int, 300))},
+	} {
+		_, err := w.Record(ctx, r)
+		require.ErrorIs(t, err, backends.ErrInvalid, name)
+	}
+	_, err = w.Record(ctx, &RecordRequest{IDs: []string{"a"}})
+	require.ErrorIs(t, err, backends.ErrNoScope)
 }
 
-// One that is deleted between the look and the write is looked at again.
-func TestRecordLooksAgain(t *testing.T) {
-	st := openStore(t)
+func TestAMemoryThatIsDeletedMeanwhileIsLookedForAgain(t *testing.T) {
+	st := testkit.SQLite(t)
 	other := open(t, on(st))
 	resp := other.summarize(pages, login)
 	a, b := resp.Memories[0].ID, resp.Memories[1].ID
-	f := &faulty{Store: st}
-	f.before = func(call string) {
-		if call == "Apply" {
-			f.before = nil
-			assert.NoError(t, other.keeper.Delete(ctx, inn, &backends.DeleteRequest{ID: a}))
-		}
-	}
-	got, err := open(t, on(f)).Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{a, b}})
+	spy := testkit.Spy(st)
+	w := open(t, on(spy))
+	once(spy, "Apply", func() { assert.NoError(t, other.keeper.Delete(ctx, inn, &backends.DeleteRequest{ID: a})) })
+	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a, b}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{a}, got.Unknown)
-	assert.EqualValues(t, 1, other.find(what(login)).Metadata[task.MetaFreq], "once")
+	assert.EqualValues(t, 1, other.find(what(login)).Metadata[MetaFreq], "once")
 }
 
-// What was joined meanwhile is counted where its words went, once a request.
+// What was merged meanwhile is counted where its words went, once a request.
 func TestUseFollowsTheChain(t *testing.T) {
-	w := open(t)
+	w := open(t).deciding(merging)
 	old := w.summarize(pages).Memories[0]
-	_, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{old.ID}})
+	_, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{old.ID}})
 	require.NoError(t, err)
-	w.brain.decide = func(_, known experience) (string, string, string) {
-		return "merge", known.WhenToUse, known.Content + " Then stop."
-	}
 	next := w.summarize(pagesNear).Memories[0]
-	got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{old.ID, next.ID}, AllUseful: true})
+	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{old.ID, next.ID}, AllUseful: true})
 	require.NoError(t, err)
-	want := []task.Recorded{{ID: old.ID, As: next.ID, Freq: 2, Utility: 1}, {ID: next.ID, As: next.ID, Freq: 2, Utility: 1}}
-	assert.ElementsMatch(t, want, got.Recorded)
-	gone, err := w.Forget(ctx, &task.ForgetRequest{Scope: shop, Rule: &task.Rule{MaxUtility: 1}, DryRun: true})
+	assert.ElementsMatch(t, []Recorded{{ID: old.ID, As: next.ID, Freq: 2, Utility: 1}, {ID: next.ID, As: next.ID, Freq: 2, Utility: 1}}, got.Recorded)
+	gone, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: &Rule{MaxUtility: 1}, DryRun: true})
 	require.NoError(t, err)
 	require.Len(t, gone.Deleted, 1, "the link of the chain that holds, and no other")
 	assert.Equal(t, next.ID, gone.Deleted[0].ID)
 }
 
-func TestARepeatedRecordCountsOnce(t *testing.T) {
-	w := open(t)
-	id := w.summarize(login).Memories[0].ID
-	for i := range 3 {
-		got, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{id}, AllUseful: true, IdempotencyKey: "turn 7"})
-		require.NoError(t, err)
-		assert.Equal(t, i > 0, got.Replayed)
-		assert.Equal(t, []task.Recorded{{ID: id, As: id, Freq: 1, Utility: 1}}, got.Recorded)
+func TestNumbersOfMetadataInWhateverType(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want float64
+	}{{3.5, 3.5}, {3, 3}, {int64(3), 3}, {json.Number("3"), 3}, {json.Number("x"), 0}, {" 3", 3}, {"x", 0}, {"inf", 0}, {nil, 0}, {[]any{3}, 0}, {1e21, 1e21}} {
+		assert.Equal(t, c.want, number(&backends.Memory{Metadata: map[string]any{"n": c.v}}, "n"), "%v", c.v)
 	}
-	assert.EqualValues(t, 1, w.find(what(login)).Metadata[task.MetaFreq])
+	assert.Equal(t, []string{"a", "b"}, texts(&backends.Memory{Metadata: map[string]any{"l": []any{"a", 1, "b"}}}, "l"))
+	assert.Equal(t, []string{"a"}, texts(&backends.Memory{Metadata: map[string]any{"l": []string{"a"}}}, "l"))
 }
 
-func TestRecordRefusesWhatCannotBeMeant(t *testing.T) {
-	w := open(t)
-	for name, r := range map[string]*task.RecordRequest{
-		"nothing":         nil,
-		"useful, unasked": {Scope: shop, IDs: []string{"a"}, Useful: []string{"b"}},
-		"no id":           {Scope: shop, IDs: []string{""}},
-		"a long key":      {Scope: shop, IdempotencyKey: fmt.Sprint(make([]int, 300))},
-	} {
-		_, err := w.Record(ctx, r)
-		require.ErrorIs(t, err, backends.ErrInvalid, name)
+// At a ratio of exactly MaxUtility the paper deletes and ReMe's code keeps; the default is
+// the paper's, and Strict the code's.
+func TestTheRuleOfForgetting(t *testing.T) {
+	for _, c := range []struct {
+		freq, utility float64
+		paper, code   bool
+	}{{4, 0, false, false}, {5, 2, true, true}, {5, 3, false, false}, {10, 5, true, false}, {5, 0, true, true}, {0, 0, false, false}, {100, 100, false, false}} {
+		rule := DefaultRule()
+		assert.Equal(t, c.paper, rule.Forgets(c.freq, c.utility), "paper: %+v", c)
+		rule.Strict = true
+		assert.Equal(t, c.code, rule.Forgets(c.freq, c.utility), "code: %+v", c)
 	}
-	_, err := w.Record(ctx, &task.RecordRequest{IDs: []string{"a"}})
+	rapid.Check(t, func(t *rapid.T) {
+		rule := Rule{MinUses: rapid.IntRange(0, 9).Draw(t, "uses"), MaxUtility: rapid.Float64Range(0, 1).Draw(t, "utility"), Strict: rapid.Bool().Draw(t, "strict")}
+		require.NoError(t, rule.validate())
+		require.False(t, rule.Forgets(0, rapid.Float64Range(0, 9).Draw(t, "helped")), "nothing is forgotten unused")
+		freq := float64(rapid.IntRange(1, 50).Draw(t, "freq"))
+		helped := float64(rapid.IntRange(0, int(freq)).Draw(t, "useful"))
+		if rule.Forgets(freq, helped) {
+			require.GreaterOrEqual(t, freq, float64(rule.MinUses))
+			require.True(t, rule.Forgets(freq, 0) || rule.Strict && rule.MaxUtility == 0, "what helps less goes as well")
+			require.True(t, rule.Forgets(freq+1, helped), "and what helps more seldom")
+		}
+	})
+	for _, r := range []*ForgetRequest{nil, {Scope: shop, Rule: &Rule{MinUses: -1}}, {Scope: shop, Rule: &Rule{MaxUtility: -0.1}}, {Scope: shop, Rule: &Rule{MaxUtility: 1.1}}, {Scope: shop, Rule: &Rule{MaxUtility: math.NaN()}}} {
+		_, err := open(t).Forget(ctx, r)
+		require.ErrorIs(t, err, backends.ErrInvalid)
+	}
+	_, err := open(t).Forget(ctx, &ForgetRequest{})
 	require.ErrorIs(t, err, backends.ErrNoScope)
 }
 
-// Counts that are no numbers, as a library of somebody else may have them, neither make a
-// request fail nor stay as they are.
-func TestR11CountsThatAreNoNumbers(t *testing.T) {
+func counted(id string, freq, utility int) backends.Memory {
+	return backends.Memory{ID: id, WhenToUse: "kettle", Text: "hint " + id, Metadata: map[string]any{"freq": float64(freq), "utility": float64(utility)}}
+}
+
+// ReMe's endpoint deletes nothing. Here what is forgotten is gone: from searches, from
+// dumps, from the store.
+func TestForgettingDeletes(t *testing.T) {
 	eachStore(t, func(t *testing.T, st store.Store) {
-		for written, want := range map[any]float64{"3": 4, " 2.0 ": 3, "many": 1, nil: 1, true: 1, "NaN": 1} {
-			w := open(t, on(st))
-			w.put(backends.Memory{ID: "a", WhenToUse: "when", Text: "what", Metadata: map[string]any{"freq": written, "utility": written, "tags": []any{"x"}}},
-				backends.Memory{ID: "b", WhenToUse: "other", Text: "thing"})
-			resp, err := w.Record(ctx, &task.RecordRequest{Scope: shop, IDs: []string{"a", "b"}, Useful: []string{"a"}})
-			require.NoError(t, err, written)
-			assert.Equal(t, []task.Recorded{{ID: "a", As: "a", Freq: want, Utility: want}, {ID: "b", As: "b", Freq: 1}}, resp.Recorded)
-			m := w.find("what")
-			assert.Equal(t, map[string]any{"freq": want, "utility": want, "tags": []any{"x"}}, m.Metadata)
-		}
+		var notified []string
+		var logged bytes.Buffer
+		w := open(t, on(st), func(s *setup) {
+			s.OnDelete = func(_ context.Context, p backends.Partition, f Forgotten) { notified = append(notified, p.ID+" "+f.ID) }
+			s.Log = slog.New(slog.NewTextHandler(&logged, nil))
+		})
+		w.put(counted("poor", 6, 1), counted("good", 6, 6), counted("new", 1, 0), counted("even", 10, 5))
+		tool := counted("tool", 9, 0)
+		tool.Kind = backends.KindTool
+		w.put(tool)
+		before := w.version()
+		dry, err := w.Forget(ctx, &ForgetRequest{Scope: shop, DryRun: true})
+		require.NoError(t, err)
+		assert.True(t, dry.DryRun)
+		assert.Equal(t, before, w.version(), "a dry run deletes nothing")
+		assert.Empty(t, notified)
+
+		resp, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
+		require.NoError(t, err)
+		assert.Equal(t, dry.Deleted, resp.Deleted)
+		assert.Equal(t, []Forgotten{
+			{ID: "poor", WhenToUse: "kettle", Text: "hint poor", Freq: 6, Utility: 1, Ratio: 1.0 / 6},
+			{ID: "even", WhenToUse: "kettle", Text: "hint even", Freq: 10, Utility: 5, Ratio: 0.5},
+		}, resp.Deleted)
+		assert.ElementsMatch(t, []string{"hint good", "hint new", "hint tool"}, w.active())
+		assert.Len(t, w.retrieve(RetrieveRequest{Query: "kettle"}).Hits, 2)
+		records, err := w.keeper.Records(ctx, inn, "poor", "even")
+		require.NoError(t, err)
+		assert.Empty(t, records)
+		var dump bytes.Buffer
+		_, err = w.keeper.Dump(ctx, inn, &dump)
+		require.NoError(t, err)
+		assert.NotContains(t, dump.String(), "hint poor")
+		assert.Equal(t, []string{"shop poor", "shop even"}, notified)
+		assert.Contains(t, logged.String(), "id=poor freq=6 utility=1")
+		events, err := w.keeper.History(ctx, inn, "poor")
+		require.NoError(t, err)
+		assert.Equal(t, backends.EventDeleted, events[len(events)-1].Type, "the history still answers")
+		again, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
+		require.NoError(t, err)
+		assert.Empty(t, again.Deleted)
 	})
+}
+
+// What is recorded often enough, and helps too seldom, is forgotten, and may be learnt anew.
+func TestRecordingLeadsToForgetting(t *testing.T) {
+	w := open(t)
+	resp := w.summarize(pages, login)
+	for i := range 5 {
+		_, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{resp.Memories[0].ID, resp.Memories[1].ID}, Useful: []string{resp.Memories[0].ID}})
+		require.NoError(t, err)
+		gone, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
+		require.NoError(t, err)
+		assert.Len(t, gone.Deleted, i/4)
+	}
+	assert.Equal(t, []string{what(pages)}, w.active())
+	assert.Equal(t, "unchanged added", outcomes(w.summarize(pages, login)))
+	assert.Nil(t, w.find(what(login)).Metadata[MetaFreq], "with no counts")
+}
+
+// A memory that is used while it is looked at is looked at again; one that is used without
+// pause stays.
+func TestAMemoryInUseIsLookedAtAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		useful, pause bool
+		want          []string
+	}{"it helped": {true, true, []string{"hint even", "hint good"}}, "it did not": {false, true, []string{"hint good"}}, "without pause": {false, false, []string{"hint poor", "hint even", "hint good"}}} {
+		t.Run(name, func(t *testing.T) {
+			st := testkit.SQLite(t)
+			other := open(t, on(st))
+			other.put(counted("poor", 6, 1), counted("even", 10, 5), counted("good", 6, 6))
+			spy := testkit.Spy(st)
+			w := open(t, on(spy))
+			used := false
+			spy.Arm(func(call *testkit.StoreCall) error {
+				if call.Method == "Apply" && !(used && c.pause) {
+					used = true
+					_, err := other.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{"even"}, AllUseful: c.useful})
+					assert.NoError(t, err)
+				}
+				return nil
+			})
+			resp, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
+			if c.pause {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, backends.ErrConflict)
+			}
+			assert.Len(t, resp.Deleted, 3-len(c.want))
+			assert.ElementsMatch(t, c.want, other.active())
+		})
+	}
+}
+
+func TestForgettingTakesManyWrites(t *testing.T) {
+	w := open(t)
+	var all []backends.Memory
+	for i := range 1100 {
+		all = append(all, counted(fmt.Sprint(i), 7, i%2*7))
+	}
+	w.put(all...)
+	resp, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: &Rule{}})
+	require.NoError(t, err)
+	assert.Len(t, resp.Deleted, 550)
+	assert.Len(t, w.active(), 550)
 }

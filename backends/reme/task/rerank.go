@@ -4,82 +4,182 @@
 package task
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 )
 
-// rerank lets the model put the hits in order: those that it names first, in its
-// order, then the others as they were. Their Rerank part falls from 1 by even steps;
-// it is 0 for those that were not named. On an error the order is as before.
-func (m *Memory) rerank(ctx context.Context, run *flow.Run, query string, hits []backends.Hit) error {
+// How many characters of a text a model is shown.
+const (
+	maxExperienceShown = 3000
+	maxQueryShown      = 4000
+	maxMessageShown    = 2000
+)
+
+const (
+	queryMessages   = 6 // newest messages that the model makes a query of
+	plainMessages   = 3 // newest messages that are a query themselves
+	rewriteMessages = 3 // newest messages that the model is shown when it rewrites
+)
+
+// newest returns the last n messages that are part of the conversation, redacted, each
+// with its role above it: no system prompts, no notes of memory, nothing empty.
+func (m *Memory) newest(messages []*schema.Message, n int) (roles, texts []string) {
+	for _, msg := range slices.Backward(messages) {
+		if msg == nil || msg.Role == schema.System || einox.IsNote(msg) || len(texts) == n {
+			continue
+		}
+		s := einox.Text(msg)
+		for _, c := range msg.ToolCalls {
+			s += "\n" + c.Function.Name + " " + c.Function.Arguments
+		}
+		if s = text.Middle(m.redact(s), maxMessageShown); s != "" {
+			roles, texts = append(roles, string(msg.Role)), append(texts, s)
+		}
+	}
+	slices.Reverse(roles)
+	slices.Reverse(texts)
+	return roles, texts
+}
+
+// conversation shows messages to a model.
+func conversation(roles, texts []string) fenced {
+	var b strings.Builder
+	for i := range texts {
+		b.WriteString(roles[i] + "\n" + indent(texts[i]))
+	}
+	return fenced{"messages", b.String()}
+}
+
+// query returns what to look for: the request's query, else one that the model makes of
+// its messages, else the last of these. With an error it is the last messages.
+func (m *Memory) query(ctx context.Context, run *ask.Run, r *RetrieveRequest) (string, error) {
+	if q := m.redact(r.Query); q != "" {
+		return q, nil
+	}
+	roles, texts := m.newest(r.Messages, queryMessages)
+	plain := strings.Join(texts[max(0, len(texts)-plainMessages):], "\n")
+	if r.Simple || m.config.Model == nil || len(texts) == 0 {
+		return plain, nil
+	}
+	stage := run.Stage(stageQuery)
+	stage.In(len(texts))
+	q := m.question(m.config.Language.For(texts...), func(p *Prompts) string { return p.Query }, conversation(roles, texts))
+	query, err := ask.Text(ctx, run, q, nil)
+	if err != nil {
+		return plain, fmt.Errorf("task: the query is the last messages: %w", err)
+	}
+	stage.Out(1)
+	return m.redact(query), nil
+}
+
+// shown is an experience as a model is shown it, under a heading. It is redacted as a
+// whole before it is shortened, so that no half of a secret is left.
+func (m *Memory) shown(heading, when, content string) string {
+	short := func(s string) string { return indent(text.Middle(m.redact(s), maxExperienceShown)) }
+	return heading + "\nwhen_to_use:\n" + short(when) + "experience:\n" + short(content)
+}
+
+// shownHits are the hits that one prompt has room for, numbered from 0.
+func (m *Memory) shownHits(hits []backends.Hit) (material fenced, n int) {
+	blocks := make([]string, len(hits))
+	for i := range hits {
+		blocks[i] = m.shown(fmt.Sprint("experience ", i), hits[i].WhenToUse, hits[i].Text)
+	}
+	n = fitting(blocks, m.config.PromptTokens)
+	return fenced{"experiences", strings.Join(blocks[:n], "")}, n
+}
+
+// fitting returns how many of the blocks have at most limit tokens together, and at least
+// 1.
+func fitting(blocks []string, limit int) int {
+	n := 0
+	for n < len(blocks) {
+		if limit -= text.Tokens(blocks[n]); limit < 0 && n > 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// order is what the model answers about memories.
+type order struct {
+	Ranked    []int  `json:"ranked_indices" jsonschema_description:"numbers, the most helpful first; empty if none helps"`
+	Reasoning string `json:"reasoning,omitempty" jsonschema_description:"why, in a sentence"`
+}
+
+// rerank lets the model put the hits in order: those that it names first, in its order,
+// then the others as they were. Their Rerank part falls from 1 by even steps; it is 0 for
+// those that were not named. On an error the order is as before.
+func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []backends.Hit) error {
 	if len(hits) < 2 {
 		return nil
 	}
-	stage := run.Stage(StageRerank)
-	stage.Took(len(hits))
-	l, prompts := m.prompts(query)
-	mat := m.material(frameIn(l))
-	mat.section("task", []any{said{Text: mat.shown(query, shownQuery)}})
-	shown := mat.section("experiences", mat.numbered(hits))
-	var order []int
-	err := m.ask(ctx, run, l, toolRerank, prompts.Rerank, mat.text.String(), func(o map[string]any) (err error) {
-		order, err = indexesOf(o, "ranked_indices", shown)
-		return err
+	if m.config.Model == nil {
+		return errNoModel
+	}
+	stage := run.Stage(stageRerank)
+	stage.In(len(hits))
+	material, shown := m.shownHits(hits)
+	q := m.question(m.config.Language.For(query), func(p *Prompts) string { return p.Rerank }, fenced{"task", indent(text.Middle(query, maxQueryShown))}, material)
+	q.Tool, q.Purpose = "task_rerank", "Give the order of the experiences."
+	answer, err := ask.For(ctx, run, q, func(o *order) error {
+		for i, n := range o.Ranked {
+			if n < 0 || n >= shown || slices.Contains(o.Ranked[:i], n) {
+				return fmt.Errorf("ranked_indices: %d stands there twice, or is no number from 0 to %d", n, shown-1)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("task: the order is that of the search: %w", err)
 	}
-	before := slices.Clone(hits)
-	next := hits[:0]
-	for i, n := range order {
-		h := before[n]
-		h.Parts.Rerank = 1 - float64(i)/float64(len(before))
-		next = append(next, h)
+	ranked := answer.Value.Ranked
+	for i, n := range ranked {
+		hits[n].Parts.Rerank = 1 - float64(i)/float64(len(hits))
 	}
-	for n := range before {
-		if !slices.Contains(order, n) {
-			next = append(next, before[n])
-		}
-	}
-	stage.Gave(len(order))
-	stage.Drop(len(before) - len(order))
+	slices.SortStableFunc(hits, func(a, b backends.Hit) int { return cmp.Compare(b.Parts.Rerank, a.Parts.Rerank) })
+	stage.Out(len(ranked))
+	stage.Drop(len(hits) - len(ranked))
 	return nil
 }
 
-// NewReranker returns the model as a reranker of searches, for the Reranker of a
-// recall.Config: one question a search, in the given language and by Prompts.Rerank.
-// Both may be left zero. Without a model every search is degraded. What it shows the
-// model is what the searches give it: redact queries before.
-func NewReranker(models *flow.Models, l flow.Language, p *Prompts) recall.Reranker {
-	return reranker{&Memory{config: Config{Language: l, Prompts: p}, models: models}}
-}
-
-type reranker struct{ memory *Memory }
-
-// Rerank implements [recall.Reranker].
-func (r reranker) Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error) {
-	pool := slices.Clone(hits)
-	for i := range pool {
-		pool[i].Parts.Rerank = 0
+// rewrite makes one piece of advice of the hits.
+func (m *Memory) rewrite(ctx context.Context, run *ask.Run, r *RetrieveRequest, resp *RetrieveResponse) error {
+	if m.config.Model == nil {
+		return errNoModel
 	}
-	if r.memory.models == nil {
-		return nil, flow.ErrNoModel
+	stage := run.Stage(stageRewrite)
+	stage.In(len(resp.Hits))
+	l := m.config.Language.For(resp.Query)
+	material, shown := m.shownHits(resp.Hits)
+	q := m.question(l, func(p *Prompts) string { return p.Rewrite },
+		fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, conversation(m.newest(r.Messages, rewriteMessages)), material)
+	advice, err := ask.Text(ctx, run, q, func(s string) error {
+		if !text.HasWords(s) {
+			return errors.New("the advice is blank")
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("task: the answer is not rewritten: %w", err)
 	}
-	if err := r.memory.rerank(ctx, r.memory.models.Begin(), query, pool); err != nil {
-		return nil, err
+	stage.Out(1)
+	if rest := resp.Hits[shown:]; len(rest) > 0 { // what the model was not shown is not lost
+		prompts := promptsIn(l, m.config.Prompts)
+		advice += "\n\n" + prompts.numbered(rest, shown)
 	}
-	byID := make(map[string]float64, len(pool))
-	for i := range pool {
-		byID[pool[i].ID] = pool[i].Parts.Rerank
-	}
-	scores := make([]float64, len(hits))
-	for i := range hits {
-		scores[i] = byID[hits[i].ID]
-	}
-	return scores, nil
+	resp.Answer, resp.Rewritten = advice, true
+	return nil
 }

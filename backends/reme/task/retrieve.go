@@ -4,19 +4,20 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/text"
 )
 
-// How many memories a retrieval gives.
+// How many memories a retrieval returns.
 const (
 	DefaultTopK = 5    // where the request says nothing
 	MaxTopK     = 1000 // at most
@@ -27,46 +28,44 @@ type RetrieveRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
 	Query string // What the task is, or what to look for. Required without Messages.
-	// Messages are what was said so far. Without a Query it is made of them: by the
-	// model if there is one, else of the last three. With one they tell the model that
-	// rewrites what the task has come to.
+	// Messages are what was said so far. Without a Query it is made of them: by the model
+	// if there is one, else of the last three. With one they tell the model that rewrites
+	// how far the task is.
 	Messages []*schema.Message
 
-	// TopK is how many memories are wanted: 1 to MaxTopK. Exactly so many come if so
-	// many match, with and without Rerank. Optional. Defaults to DefaultTopK.
+	// TopK is how many memories are wanted: 1 to MaxTopK. Exactly so many come if so many
+	// match, with and without Rerank. Optional. Defaults to DefaultTopK.
 	TopK int
-	// Rerank asks the model to put a pool of four times as many in order. Optional.
+	// Rerank asks the model to put four times as many in order first. Optional.
 	Rerank bool
-	// Rewrite asks the model to make one advice of what was found. Optional.
+	// Rewrite asks the model to make one piece of advice of what was found. Optional.
 	Rewrite bool
-	// Simple asks no model for anything, and gives the memories as a list with a line
+	// Simple asks no model for anything, and returns the memories as a list with a line
 	// above and one below. Optional.
 	Simple bool
 
-	MinScore   float64          // Leave out what is less similar: see Hit.Score. Optional.
-	MinQuality float64          // Leave out what was judged to be worth less; what nobody judged stays. Optional.
-	Tags       []string         // Only memories with at least one of these tags. Optional.
-	Filter     *backends.Filter // Further conditions. Optional.
+	MinScore float64          // Leave out what is less similar: see Hit.Score. Optional.
+	Filter   *backends.Filter // Conditions, such as on quality or metadata.tags. Optional.
 
 	IncludeSources bool // Fill Hit.Sources. Optional.
 }
 
 // RetrieveResponse is the answer to a [RetrieveRequest].
 type RetrieveResponse struct {
-	// Answer is a text for the agent: what was found, memory by memory, or the advice
-	// made of it. Empty when nothing was found.
+	// Answer is a text for the agent: what was found, memory by memory, or the advice made
+	// of it. Empty when nothing was found.
 	Answer string
 	// Hits are what was found, the most helpful first. Score is the similarity to the
-	// query, Quality what the judge said; neither overwrites the other.
+	// query, Quality the judge's score; neither overwrites the other.
 	Hits      []backends.Hit
 	Query     string // what was looked for
 	Rewritten bool   // Answer is the model's advice
-	// Degraded names what failed while there is still an answer: the embedder (the
-	// ranking is lexical alone), the model that makes a query (it is the last
-	// messages), reranks (the order is that of the search) or rewrites (the answer is
-	// the memories). Nil when nothing failed.
+	// Degraded names what failed while there is still an answer: the embedder (the ranking
+	// is lexical only), or the model that makes a query (it is the last messages), reranks
+	// (the order is that of the search) or rewrites (the answer is the memories). Nil when
+	// nothing failed.
 	Degraded error
-	Report   flow.Report
+	Report   backends.Report
 }
 
 // IDs returns the ids of the hits, for [RecordRequest].
@@ -79,46 +78,43 @@ func (r *RetrieveResponse) IDs() []string {
 }
 
 // Retrieve finds experience for a task: task memories of the workspace, and no others.
-// Nothing is counted by it; see [Memory.Record]. Errors: ErrNoScope without a
-// workspace, ErrInvalid for a request that cannot succeed, ErrUnavailable when the
-// store does not answer. What a model fails to do is no error: see
-// RetrieveResponse.Degraded.
+// It counts nothing; see [Memory.Record]. Errors: ErrNoScope without a workspace,
+// ErrInvalid for a request that cannot succeed, ErrUnavailable when the store does not
+// answer. A model that fails is no error: see RetrieveResponse.Degraded.
 func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveResponse, error) {
-	return m.retrieve(ctx, m.models.Begin(), r)
+	return m.retrieve(ctx, m.begin(), r)
 }
 
-func (m *Memory) retrieve(ctx context.Context, run *flow.Run, r *RetrieveRequest) (*RetrieveResponse, error) {
+func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest) (*RetrieveResponse, error) {
 	scope, p, err := m.retrieval(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	resp := &RetrieveResponse{}
-	degrade := func(stage string, err error) error {
+	degrade := func(stage string, err error) {
 		if err != nil {
 			run.Stage(stage).Fail(err)
 			resp.Degraded = errors.Join(resp.Degraded, err)
 		}
-		return ctx.Err()
 	}
 	resp.Query, err = m.query(ctx, run, r)
-	if stop := degrade(StageQuery, err); stop != nil {
-		return nil, fmt.Errorf("task: %w", stop)
-	}
-	err = m.recall(ctx, run, p, scope, r, resp)
+	degrade(stageQuery, err)
+	found, err := m.recall(ctx, run, p, scope, r, resp.Query)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("task: %w", err)
 	}
+	resp.Hits = found.Hits
+	degrade(stageRecall, found.Degraded)
 	if r.Rerank && !r.Simple {
-		if stop := degrade(StageRerank, m.rerank(ctx, run, resp.Query, resp.Hits)); stop != nil {
-			return nil, fmt.Errorf("task: %w", stop)
-		}
+		degrade(stageRerank, m.rerank(ctx, run, resp.Query, resp.Hits))
 	}
-	resp.Hits = resp.Hits[:min(topK(r), len(resp.Hits))]
+	resp.Hits = resp.Hits[:min(cmp.Or(r.TopK, DefaultTopK), len(resp.Hits))]
 	resp.Answer = m.answer(r, resp)
 	if r.Rewrite && !r.Simple && len(resp.Hits) > 0 {
-		if stop := degrade(StageRewrite, m.rewrite(ctx, run, r, resp)); stop != nil {
-			return nil, fmt.Errorf("task: %w", stop)
-		}
+		degrade(stageRewrite, m.rewrite(ctx, run, r, resp))
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("task: %w", context.Cause(ctx))
 	}
 	resp.Report = run.Report()
 	return resp, nil
@@ -136,65 +132,65 @@ func (m *Memory) retrieval(ctx context.Context, r *RetrieveRequest) (backends.Sc
 		err = fmt.Errorf("task: TopK %d: %w: 1 to %d, or 0 for %d", r.TopK, backends.ErrInvalid, MaxTopK, DefaultTopK)
 	case strings.TrimSpace(r.Query) == "" && len(r.Messages) == 0:
 		err = fmt.Errorf("task: %w: nothing to look for; give Query or Messages", backends.ErrInvalid)
-	case math.IsNaN(r.MinQuality) || r.MinQuality > 1:
-		err = fmt.Errorf("task: MinQuality %v: %w: 0 to 1", r.MinQuality, backends.ErrInvalid)
 	}
 	return scope, p, err
 }
 
-func topK(r *RetrieveRequest) int {
-	if r.TopK == 0 {
-		return DefaultTopK
-	}
-	return r.TopK
-}
-
-// recall searches the workspace: for as many memories as are wanted, or for a pool
-// that is to be put in order.
-func (m *Memory) recall(ctx context.Context, run *flow.Run, p backends.Partition, scope backends.Scope, r *RetrieveRequest, resp *RetrieveResponse) error {
-	stage := run.Stage(StageRecall)
-	stage.Took(1)
-	wanted := topK(r)
+// recall searches the workspace: for as many memories as are wanted, or for more that are
+// to be put in order.
+func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition, scope backends.Scope, r *RetrieveRequest, query string) (*backends.SearchResponse, error) {
+	stage := run.Stage(stageRecall)
+	stage.In(1)
+	wanted := cmp.Or(r.TopK, DefaultTopK)
 	if r.Rerank && !r.Simple {
 		wanted = min(MaxTopK, 4*wanted)
 	}
 	found, err := m.keeper.Search(ctx, p, &backends.SearchRequest{
-		Scope: scope, Query: resp.Query, TopK: wanted, Threshold: r.MinScore, Kinds: kinds, Filter: r.filter(), WithSources: r.IncludeSources,
+		Scope: scope, Query: query, TopK: wanted, Threshold: r.MinScore, Kinds: []backends.Kind{backends.KindTask}, Filter: r.Filter, WithSources: r.IncludeSources,
 	})
-	if err != nil {
-		return fmt.Errorf("task: %w", err)
-	}
-	if m.config.Embeds {
+	if err == nil && m.config.Embeds {
 		run.Embedded(1)
 	}
-	if found.Degraded != nil {
-		stage.Fail(found.Degraded)
-		resp.Degraded = errors.Join(resp.Degraded, fmt.Errorf("task: %w", found.Degraded))
+	if err == nil {
+		stage.Out(len(found.Hits))
 	}
-	stage.Gave(len(found.Hits))
-	resp.Hits = found.Hits
-	return nil
+	return found, err
 }
 
-// filter returns the conditions of a request, nil for none.
-func (r *RetrieveRequest) filter() *backends.Filter {
-	var all []backends.Filter
-	if r.MinQuality > 0 {
-		all = append(all, backends.Not(backends.Lt("quality", r.MinQuality)))
+// answer returns the hits as a text for an agent, in the language of the query.
+func (m *Memory) answer(r *RetrieveRequest, resp *RetrieveResponse) string {
+	if len(resp.Hits) == 0 {
+		return ""
 	}
-	if len(r.Tags) > 0 {
-		var any []backends.Filter
-		for _, tag := range r.Tags {
-			any = append(any, backends.Contains("metadata."+MetaTags, tag))
-		}
-		all = append(all, backends.Or(any...))
+	prompts := promptsIn(m.config.Language.For(resp.Query), m.config.Prompts)
+	if r.Simple {
+		return prompts.list(resp.Hits)
 	}
-	if r.Filter != nil {
-		all = append(all, *r.Filter)
+	return prompts.numbered(resp.Hits, 0)
+}
+
+// numbered writes memory by memory, each under its number, from after on.
+func (p *Prompts) numbered(hits []backends.Hit, after int) string {
+	parts := make([]string, len(hits))
+	for i := range hits {
+		parts[i] = p.one(after+i+1, hits[i].WhenToUse, hits[i].Text)
 	}
-	if len(all) == 0 {
-		return nil
+	return strings.Join(parts, "\n\n")
+}
+
+// one writes one memory. No line of it looks like the heading of another.
+func (p *Prompts) one(n int, when, content string) string {
+	return fmt.Sprintf("%s %d\n  %s%s\n  %s%s", p.Memory, n, p.WhenToUse, text.Indent(when, "  "), p.Content, text.Indent(content, "  "))
+}
+
+// list writes a bullet a memory, with a line above and one below.
+func (p *Prompts) list(hits []backends.Hit) string {
+	oneLine := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	var b strings.Builder
+	b.WriteString(p.Header + "\n")
+	for i := range hits {
+		fmt.Fprintf(&b, "- %s%s %s%s\n", p.WhenToUse, oneLine(hits[i].WhenToUse), p.Content, oneLine(hits[i].Text))
 	}
-	f := backends.And(all...)
-	return &f
+	b.WriteString(p.Closing)
+	return b.String()
 }

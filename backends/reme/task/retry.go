@@ -4,41 +4,37 @@
 package task
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/extract"
-	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/backends/reme/trajectory"
-)
-
-// The defaults of [RetryRequest].
-const (
-	DefaultAttempts  = 3
-	DefaultSuccessAt = trajectory.DefaultThreshold
+	"github.com/einomem/einomem/internal/ask"
 )
 
 // RetryRequest is a task that may be tried more than once.
 type RetryRequest struct {
 	Scope  backends.Scope // Names the workspace. Optional where the context carries one.
 	TaskID string         // Which task it is. Optional.
-	Query  string         // Required. What the task is; also what to look for.
+	Query  string         // What the task is; also what to look for. Required.
 
-	// Run makes one attempt and returns what was done, and how well it went. It gets
-	// what is known before it begins. Required. An error ends the retries.
-	Run func(ctx context.Context, a *Attempt) (*trajectory.Trajectory, error)
+	// Run makes one attempt and returns what was done, and how well it went. It gets what
+	// is known before it begins. Required. An error ends the retries.
+	Run func(ctx context.Context, a *Attempt) (*Trajectory, error)
 
-	Attempts  int     // How many at most. Optional. Defaults to DefaultAttempts.
-	SuccessAt float64 // Score from which on an attempt is a success: that of the Extractor's Threshold. Optional. Defaults to DefaultSuccessAt.
+	Attempts  int     // At most. Optional. Defaults to 3.
+	SuccessAt float64 // Score from which on an attempt is a success. Optional. Defaults to Config.Threshold.
 
 	TopK    int  // How many memories are wanted: see RetrieveRequest. Optional.
 	Rerank  bool // See RetrieveRequest. Optional.
 	Rewrite bool // See RetrieveRequest. Optional.
 
-	// KeepPartial stores what was learnt where a step of learning failed. Optional.
-	KeepPartial bool
-	// IdempotencyKey makes the storing and the counting of a repeated call harmless.
-	// The attempts are made all the same. At most 480 bytes. Optional.
+	// IdempotencyKey makes the storing and the counting of a repeated call harmless. The
+	// attempts are made all the same. At most 480 bytes. Optional.
 	IdempotencyKey string
 	Metadata       map[string]any // Kept with each memory. Optional.
 	Author         string         // See SummaryRequest. Optional.
@@ -46,52 +42,138 @@ type RetryRequest struct {
 
 // Attempt is what is known when an attempt begins.
 type Attempt struct {
-	N        int                 // from 1 on
-	Of       int                 // how many there may be
-	Memories []backends.Hit      // what the workspace knows about such tasks
-	Lessons  []extract.Candidate // what the attempts before taught; nowhere stored
-	Answer   string              // both as a text for the agent; empty when nothing is known
+	N        int            // from 1 on
+	Of       int            // how many there may be
+	Memories []backends.Hit // what the workspace knows about such tasks
+	Learnt   []Candidate    // what the attempts before taught; stored nowhere
+	Answer   string         // both as a text for the agent; empty when nothing is known
 }
 
-// RetryResponse tells how the attempts went, and what is left of them.
+// RetryResponse is the answer to a [RetryRequest].
 type RetryResponse struct {
-	Trajectories []trajectory.Trajectory // of the attempts, in order
-	Attempts     int                     // how many were made
-	Succeeded    bool                    // the last one was a success
-	Memories     []backends.Hit          // what the attempts were given
-	Kept         []backends.Item         // what became of the lessons that were kept: see SummaryResponse.Items
-	Dropped      []extract.Candidate     // lessons that were not kept
-	Recorded     *RecordResponse         // the use of the memories; nil when none was counted
-	Report       flow.Report
+	Trajectories []Trajectory    // of the attempts, in order
+	Attempts     int             // how many were made
+	Succeeded    bool            // the last one was a success
+	Memories     []backends.Hit  // what the attempts were given
+	Kept         []backends.Item // what became of the candidates that were kept: see SummaryResponse.Items
+	Dropped      []Candidate     // those that were not kept
+	Recorded     *RecordResponse // the use of the memories; nil when none was counted
+	Report       backends.Report
 }
 
-// Retry makes attempts at a task until one succeeds, and learns from failures only
-// what a later success bears out (the failure-aware reflection of ReMe's paper):
+// Retry makes attempts at a task until one succeeds, and learns from failures only what
+// a later success confirms (the failure-aware reflection of ReMe's paper):
 //
 //  1. It retrieves what the workspace knows, once, and runs the first attempt with it.
-//  2. After a failure it draws lessons from the trajectory, which are nowhere stored,
-//     and runs the next attempt with them as well.
-//  3. If an attempt succeeds, the lessons so far are stored, together with what made
-//     it succeed. If none does, nothing is.
+//  2. After a failure it extracts candidates from the trajectory, which are stored
+//     nowhere, and runs the next attempt with them as well.
+//  3. If an attempt succeeds, the candidates so far are stored, together with those of
+//     the success. If none does, nothing is.
 //  4. The memories of step 1 are recorded as used, and as useful if an attempt
 //     succeeded.
 //
-// More attempts are more chances: compare with an agent without memory that has as
-// many.
+// More attempts are more chances: compare with an agent without memory that has as many.
 //
-// Each attempt is learnt from by itself: what sets the success apart from a failure is
-// what the lessons of both say. Summarize compares whole trajectories of one task.
+// Each attempt is learnt from by itself; Summarize compares whole trajectories of one
+// task.
 //
-// The attempts come first: what fails beside them, retrieving, learning, storing or
-// counting, is in the error beside the response, and no attempt is lost for it. Where
-// learning failed nothing is stored, unless KeepPartial is set. An error of Run, or the end of the
-// context, ends the retries: nothing is stored and nothing counted.
+// An error of Run, of learning or of the store, or the end of the context, ends the
+// retries: the response beside the error holds the attempts that were made, and nothing
+// was stored, unless the error came when the use of the memories was counted.
 func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, error) {
-	t, err := m.retry(ctx, r)
+	if err := m.validateRetry(r); err != nil {
+		return nil, fmt.Errorf("task: %w: %w", backends.ErrInvalid, err)
+	}
+	s, err := m.summary(ctx, &SummaryRequest{Scope: r.Scope, Metadata: r.Metadata, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
 	if err != nil {
 		return nil, err
 	}
-	err = t.run(ctx)
-	t.resp.Report = t.flow.Report()
-	return t.resp, err
+	if !s.own { // what is learnt is not known yet, and no key follows from it
+		s.key = ""
+	}
+	known, err := m.retrieve(ctx, s.run, &RetrieveRequest{Scope: s.scope, Query: r.Query, TopK: r.TopK, Rerank: r.Rerank, Rewrite: r.Rewrite})
+	if err != nil {
+		return nil, err
+	}
+	resp := &RetryResponse{Memories: known.Hits}
+	for err == nil && resp.Attempts < cmp.Or(r.Attempts, defaultAttempts) && !resp.Succeeded {
+		err = m.attempt(ctx, s.run, r, known, resp)
+	}
+	if err == nil && resp.Succeeded {
+		var stored *SummaryResponse
+		if stored, err = s.store(ctx, resp.Dropped); err == nil {
+			resp.Kept, resp.Dropped = stored.Items, nil
+		}
+	}
+	if err == nil && len(known.Hits) > 0 {
+		resp.Recorded, err = m.Record(ctx, &RecordRequest{Scope: s.scope, IDs: known.IDs(), AllUseful: resp.Succeeded, IdempotencyKey: r.IdempotencyKey})
+	}
+	resp.Report = s.run.Report()
+	return resp, err
+}
+
+const defaultAttempts = 3
+
+func (m *Memory) validateRetry(r *RetryRequest) error {
+	switch {
+	case r == nil:
+		return errors.New("no request")
+	case r.Run == nil:
+		return errors.New("RetryRequest.Run is required: it makes an attempt")
+	case strings.TrimSpace(r.Query) == "":
+		return errors.New("RetryRequest.Query is required: it says what the task is")
+	case r.Attempts < 0:
+		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, defaultAttempts)
+	case math.IsNaN(r.SuccessAt):
+		return errors.New("RetryRequest.SuccessAt is no number")
+	case m.config.Model == nil:
+		return errors.New("retries learn, and need Config.Model")
+	}
+	return nil
+}
+
+// attempt makes one attempt, and learns from it unless it is the last failure. Until it is
+// stored, what was learnt is in resp.Dropped.
+func (m *Memory) attempt(ctx context.Context, run *ask.Run, r *RetryRequest, known *RetrieveResponse, resp *RetryResponse) error {
+	a := &Attempt{N: resp.Attempts + 1, Of: cmp.Or(r.Attempts, defaultAttempts), Memories: slices.Clone(known.Hits), Learnt: slices.Clone(resp.Dropped), Answer: known.Answer}
+	if len(a.Learnt) > 0 {
+		a.Answer = m.withLearnt(known, a.Learnt)
+	}
+	err := ctx.Err()
+	var made *Trajectory
+	if err == nil {
+		made, err = r.Run(ctx, a)
+	}
+	if err == nil && made == nil {
+		err = fmt.Errorf("%w: Run returned no trajectory", backends.ErrInvalid)
+	}
+	if err == nil {
+		err = made.Validate()
+	}
+	if err != nil {
+		return fmt.Errorf("task: attempt %d: %w", a.N, err)
+	}
+	own := *made
+	own.TaskID, own.Query = cmp.Or(own.TaskID, r.TaskID), cmp.Or(own.Query, r.Query)
+	resp.Trajectories = append(resp.Trajectories, own)
+	resp.Attempts, resp.Succeeded = a.N, own.Score >= cmp.Or(r.SuccessAt, m.config.Threshold)
+	if !resp.Succeeded && a.N == a.Of {
+		return nil
+	}
+	learnt, err := m.candidates(ctx, run, &SummaryRequest{Trajectories: []Trajectory{own}})
+	resp.Dropped = append(resp.Dropped, learnt...)
+	if err != nil {
+		return fmt.Errorf("learning from attempt %d: %w", a.N, err)
+	}
+	return nil
+}
+
+// withLearnt is what is known, and below it what the attempts so far taught.
+func (m *Memory) withLearnt(known *RetrieveResponse, learnt []Candidate) string {
+	prompts := promptsIn(m.config.Language.For(known.Query, learnt[0].Content), m.config.Prompts)
+	parts := []string{prompts.Learnt}
+	for i, c := range learnt {
+		parts = append(parts, prompts.one(i+1, c.WhenToUse, c.Content))
+	}
+	return strings.TrimSpace(known.Answer + "\n\n" + strings.Join(parts, "\n\n"))
 }

@@ -23,7 +23,7 @@ var _ model.ToolCallingChatModel = (*Model)(nil)
 // answers are what the teacher can be asked, by the tool that the answer is given by.
 var answers = map[string]func(prompt string) (any, error){
 	"extract_experiences": experiences,
-	"extract_verdicts":    verdicts,
+	"judge_experiences":   judgements,
 	"task_duplicates":     decisions,
 	"tool_guideline":      guidelines,
 	"tool_judge":          callVerdicts,

@@ -105,41 +105,45 @@ func TestTwoAttemptsTellMoreThanOne(t *testing.T) {
 	assert.InDelta(t, 1, got[0].Confidence, 0)
 }
 
-type verdict struct {
+type judgement struct {
 	Candidate int
 	Valid     bool `json:"is_valid"`
 	Score     float64
 }
 
-func TestVerdictsFollowFromTheMaterial(t *testing.T) {
+func TestJudgementsFollowFromTheMaterial(t *testing.T) {
 	candidates := "candidate 1\nwhen_to_use:\n  walking\nexperience:\n  Do not step on tarry ground: it gave way.\n" +
 		"candidate 2\nwhen_to_use:\n  walking\nexperience:\n  Tarry ground holds: so it is.\n" +
 		"candidate 3\nwhen_to_use:\n  walking\nexperience:\n  Do not step on singing ground: it gave way.\n"
-	var out struct{ Verdicts []verdict }
-	ask(t, "extract_verdicts", fenced("data-material-of-1-to-2", walk(fell, "plain ground", "tarry ground"))+"\n\n"+
-		fenced("data-material-of-3-to-3", walk(fell, "plain ground", "icy singing ground"))+"\n\n"+fenced("data-candidates", candidates), &out)
-	assert.Equal(t, []verdict{{1, true, 1}, {2, false, 0}, {3, true, 0.5}}, out.Verdicts)
-
+	var out struct{ Judgements []judgement }
+	judge := func(material string) []judgement {
+		ask(t, "judge_experiences", fenced("data-material", material)+"\n\n"+fenced("data-candidates", candidates), &out)
+		return out.Judgements
+	}
+	assert.Equal(t, []judgement{{1, true, 1}, {2, false, 0}, {3, false, 0}}, judge(walk(fell, "plain ground", "tarry ground")))
+	assert.Equal(t, []judgement{{1, false, 0}, {2, false, 0}, {3, true, 0.5}}, judge(walk(fell, "plain ground", "icy singing ground")))
 	pair := "== better ==\n" + walk("you are out", "icy ground", "the exit") + "== worse ==\n" + walk(fell, "plain ground", "icy singing ground")
-	ask(t, "extract_verdicts", fenced("data-material-of-1-to-3", pair)+"\n\n"+fenced("data-candidates", candidates), &out)
-	assert.Equal(t, []verdict{{1, false, 0}, {2, false, 0}, {3, true, 1}}, out.Verdicts)
+	assert.Equal(t, []judgement{{1, false, 0}, {2, false, 0}, {3, true, 1}}, judge(pair))
 }
 
 func TestPairsThatSayTheSame(t *testing.T) {
-	line := func(n, a, b string) string {
-		return `{"pair":` + n + `,"new":{"when_to_use":"w","content":"` + a + `"},"known":{"when_to_use":"w","content":"` + b + `"}}` + "\n"
+	pair := func(n, a, b string) string {
+		shown := func(heading, text string) string {
+			return heading + "\nwhen_to_use:\n  w\nexperience:\n  " + text + "\n"
+		}
+		return "pair " + n + "\n" + shown("new", a) + shown("known", b)
 	}
 	var out struct {
 		Decisions []struct {
-			Pair    int
-			Verdict string
+			Pair     int
+			Decision string
 		}
 	}
-	ask(t, "task_duplicates", fenced("pairs", line("0", "Do not step on icy ground.", "do not step on Icy ground: it gave way")+
-		line("1", "Do not step on icy ground.", "Icy ground holds.")+line("2", "Icy ground holds.", "Tarry ground holds.")), &out)
+	ask(t, "task_duplicates", fenced("data-pairs", pair("0", "Do not step on icy ground.", "do not step on Icy ground: it gave way")+
+		pair("1", "Do not step on icy ground.", "Icy ground holds.")+pair("2", "Icy ground holds.", "Tarry ground holds.")), &out)
 	var got []string
 	for _, d := range out.Decisions {
-		got = append(got, d.Verdict)
+		got = append(got, d.Decision)
 	}
 	assert.Equal(t, []string{"same", "distinct", "distinct"}, got)
 }
@@ -211,7 +215,7 @@ func TestWhatItCannotAnswerIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	_, err = plain.Stream(t.Context(), []*schema.Message{schema.UserMessage("hello")})
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	for _, tool := range []string{"extract_experiences", "extract_verdicts", "task_duplicates", "tool_guideline", "tool_judge", "personal_statements"} {
+	for _, tool := range []string{"extract_experiences", "judge_experiences", "task_duplicates", "tool_guideline", "tool_judge", "personal_statements"} {
 		m, err := (&teacher.Model{}).WithTools([]*schema.ToolInfo{{Name: tool}})
 		require.NoError(t, err)
 		_, err = m.Generate(t.Context(), []*schema.Message{schema.UserMessage("hello")})

@@ -46,81 +46,77 @@ func listed[T any](name string, list []T) any {
 
 var (
 	candidateText = regexp.MustCompile(`(?m)^candidate (\d+)$`)
-	materialText  = regexp.MustCompile(`(?m)^<(data-material-of-(\d+)-to-(\d+))>$`)
+	pairText      = regexp.MustCompile(`(?m)^pair (\d+)$`)
 )
 
-// verdict is what is said of one candidate.
-type verdict struct {
+// judgement is what is said of one candidate.
+type judgement struct {
 	Candidate int     `json:"candidate"`
 	Valid     bool    `json:"is_valid"`
 	Score     float64 `json:"score"`
 	Feedback  string  `json:"feedback"`
 }
 
-// verdicts answers how well the material bears out each candidate.
-func verdicts(prompt string) (any, error) {
+// judgements answers how well the material supports each candidate.
+func judgements(prompt string) (any, error) {
 	list, ok := section(prompt, "data-candidates")
 	if !ok {
 		return nil, errNoMaterial
 	}
-	starts := candidateText.FindAllStringSubmatchIndex(list, -1)
-	var out []verdict
+	material, _ := section(prompt, "data-material")
+	var out []judgement
+	err := eachOf(list, candidateText, func(n int, candidate string) {
+		score := judge(candidate, material)
+		out = append(out, judgement{n, score > 0, score, fmt.Sprintf("supported by %.2f", score)})
+	})
+	return listed("judgements", out), err
+}
+
+// eachOf calls f for each stretch of a text under a heading with a number.
+func eachOf(text string, heading *regexp.Regexp, f func(n int, stretch string)) error {
+	starts := heading.FindAllStringSubmatchIndex(text, -1)
 	for i, at := range starts {
-		end := len(list)
+		end := len(text)
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
-		n, err := strconv.Atoi(list[at[2]:at[3]])
+		n, err := strconv.Atoi(text[at[2]:at[3]])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		score := judge(list[at[1]:end], materialOf(prompt, n))
-		out = append(out, verdict{n, score > 0, score, fmt.Sprintf("borne out by %.2f", score)})
+		f(n, text[at[1]:end])
 	}
-	return listed("verdicts", out), nil
-}
-
-// materialOf returns what taught a candidate.
-func materialOf(prompt string, candidate int) string {
-	for _, m := range materialText.FindAllStringSubmatch(prompt, -1) {
-		from, _ := strconv.Atoi(m[2])
-		to, _ := strconv.Atoi(m[3])
-		if from <= candidate && candidate <= to {
-			text, _ := section(prompt, m[1])
-			return text
-		}
-	}
-	return ""
+	return nil
 }
 
 // decision is what is said of a pair of experiences.
 type decision struct {
-	Pair    int    `json:"pair"`
-	Verdict string `json:"verdict"`
+	Pair     int    `json:"pair"`
+	Decision string `json:"decision"`
 }
 
 // decisions answers which of pairs of experiences say the same.
 func decisions(prompt string) (any, error) {
-	text, ok := section(prompt, "pairs")
+	text, ok := section(prompt, "data-pairs")
 	if !ok {
 		return nil, errNoMaterial
 	}
 	var out []decision
-	for line := range strings.SplitSeq(text, "\n") {
-		var p struct {
-			Pair       int
-			New, Known struct{ Content string }
-		}
-		if err := json.Unmarshal([]byte(line), &p); err != nil {
-			return nil, fmt.Errorf("a pair: %w", err)
-		}
-		d := decision{p.Pair, "distinct"}
-		if same(p.New.Content, p.Known.Content) {
-			d.Verdict = "same"
+	err := eachOf(text, pairText, func(n int, pair string) {
+		fresh, known, _ := strings.Cut(pair, "\nknown\n")
+		d := decision{n, "distinct"}
+		if same(content(fresh), content(known)) {
+			d.Decision = "same"
 		}
 		out = append(out, d)
-	}
-	return listed("decisions", out), nil
+	})
+	return listed("decisions", out), err
+}
+
+// content is the experience of one that is shown.
+func content(shown string) string {
+	_, text, _ := strings.Cut(shown, "\nexperience:\n")
+	return strings.TrimSpace(text)
 }
 
 // shownCall is a call as tool memory shows it.

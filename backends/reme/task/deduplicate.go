@@ -1,0 +1,329 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/viterin/vek/vek32"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/text"
+)
+
+const (
+	neighbours = 5 // memories that an entry is compared with
+	maxPairs   = 3 // of those that are similar, how many the model is shown
+)
+
+// entry is a candidate on its way into the workspace.
+type entry struct {
+	memory backends.Memory
+	key    string           // of its words
+	known  *backends.Memory // the memory of the workspace that has the same words, or superseded them
+	first  *entry           // the earlier entry of the request that has the same words
+	pairs  []*pair          // what it may duplicate, the most similar first
+
+	change  *change // what becomes of it: the memory that it is stored in
+	outcome backends.Outcome
+	merged  bool
+}
+
+// pair is an entry and what it is similar to.
+type pair struct {
+	entry      *entry
+	known      *backends.Memory // of the workspace, or
+	earlier    *entry           // of the request
+	similarity float64
+}
+
+func (p *pair) other() *backends.Memory {
+	if p.earlier != nil {
+		return &p.earlier.memory
+	}
+	return p.known
+}
+
+func (p *pair) key() [2]string { return [2]string{p.entry.key, keyOf(p.other())} }
+
+// entries returns the candidates as they are to be stored. Those that redaction left
+// nothing of are left out.
+func (s *summary) entries(candidates []Candidate) []*entry {
+	var out []*entry
+	for i := range candidates {
+		if e := (&entry{memory: s.memory(&candidates[i])}); e.memory.WhenToUse != "" && e.memory.Text != "" {
+			e.key = keyOf(&e.memory)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// deduplicate finds what each entry duplicates: the same words first, then what is
+// similar, about which the model decides. Without a model the words decide alone.
+func (s *summary) deduplicate(ctx context.Context, entries []*entry) error {
+	if err := s.exact(ctx, entries); err != nil {
+		return err
+	}
+	if s.m.config.Model == nil {
+		return nil
+	}
+	if err := s.near(ctx, entries); err != nil {
+		return err
+	}
+	return s.decide(ctx, entries)
+}
+
+// exact finds the entries whose words are known: in a memory that holds, in one that was
+// superseded by one that holds, or earlier in the request.
+func (s *summary) exact(ctx context.Context, entries []*entry) error {
+	first := map[string]*entry{}
+	var keys []string
+	for _, e := range entries {
+		if e.first = first[e.key]; e.first == nil {
+			first[e.key] = e
+			keys = append(keys, e.key)
+		}
+	}
+	found, err := s.m.keeper.Lookup(ctx, s.workspace, keys...)
+	if err != nil {
+		return fmt.Errorf("task: looking for duplicates: %w", err)
+	}
+	for _, mem := range found {
+		if e := first[keyOf(mem)]; e != nil && e.known == nil {
+			if e.known, err = s.m.head(ctx, s.workspace, mem); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// near pairs each entry that is open with what it is similar to: of the five memories
+// that a search finds, and of the entries before it.
+func (s *summary) near(ctx context.Context, entries []*entry) error {
+	open := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.known != nil || e.first != nil })
+	hits := make([][]backends.Hit, len(open))
+	err := parallel(ctx, len(open), func(ctx context.Context, i int) (err error) {
+		hits[i], err = s.search(ctx, open[i])
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("task: looking for duplicates: %w", err)
+	}
+	var texts []string
+	for i, e := range open {
+		for j := range hits[i] {
+			e.pairs = append(e.pairs, &pair{entry: e, known: &hits[i][j].Memory})
+			texts = append(texts, bothTexts(&hits[i][j].Memory))
+		}
+		for _, earlier := range open[:i] {
+			e.pairs = append(e.pairs, &pair{entry: e, earlier: earlier})
+		}
+		texts = append(texts, bothTexts(&e.memory))
+	}
+	similarity, err := s.m.similarity(ctx, s.run, texts)
+	if err != nil {
+		return err
+	}
+	for _, e := range open {
+		if ctx.Err() != nil { // many entries take time, and others wait for the workspace
+			return fmt.Errorf("task: looking for duplicates: %w", context.Cause(ctx))
+		}
+		for _, p := range e.pairs {
+			p.similarity = similarity(bothTexts(&e.memory), bothTexts(p.other()))
+		}
+		e.pairs = slices.DeleteFunc(e.pairs, func(p *pair) bool { return p.similarity < s.m.duplicate() })
+		slices.SortStableFunc(e.pairs, func(a, b *pair) int { return cmp.Compare(b.similarity, a.similarity) })
+		e.pairs = e.pairs[:min(maxPairs, len(e.pairs))]
+	}
+	return nil
+}
+
+// search returns memories that the entry may duplicate. One with the same words, which
+// was stored meanwhile, is ErrConflict.
+func (s *summary) search(ctx context.Context, e *entry) ([]backends.Hit, error) {
+	resp, err := s.m.keeper.Search(ctx, s.workspace, &backends.SearchRequest{
+		Scope: s.scope, Query: bothTexts(&e.memory), TopK: neighbours, Kinds: []backends.Kind{backends.KindTask},
+	})
+	if err == nil {
+		err = resp.Degraded // a search by words alone would miss what the embedder finds
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.m.config.Embeds {
+		s.run.Embedded(1)
+	}
+	if slices.ContainsFunc(resp.Hits, func(h backends.Hit) bool { return keyOf(&h.Memory) == e.key }) {
+		return nil, fmt.Errorf("the same words were stored meanwhile: %w", backends.ErrConflict)
+	}
+	return resp.Hits, nil
+}
+
+// What to do about a pair.
+const (
+	decideSame     = "same"
+	decideMerge    = "merge"
+	decideDistinct = "distinct"
+)
+
+// decisions are what the model answers about pairs.
+type decisions struct {
+	Decisions []decision `json:"decisions" jsonschema_description:"one for each pair"`
+}
+
+// decision says what to do about a pair. Of merge the texts are those of the merged
+// experience.
+type decision struct {
+	Pair      int    `json:"pair" jsonschema_description:"the number of the pair"`
+	Decision  string `json:"decision" alias:"verdict" jsonschema:"enum=same,enum=merge,enum=distinct"`
+	WhenToUse string `json:"when_to_use,omitempty" jsonschema_description:"for merge: the situation of the merged experience"`
+	Content   string `json:"content,omitempty" jsonschema_description:"for merge: the merged experience"`
+}
+
+// Check refuses what is no decision; the error is for the model.
+func (d *decision) Check() error {
+	switch d.Decision {
+	case decideSame, decideDistinct:
+		return nil
+	case decideMerge:
+		if text.HasWords(d.WhenToUse) && text.HasWords(d.Content) {
+			return nil
+		}
+		return errors.New("merge needs when_to_use and content")
+	}
+	return errors.New("decision is neither same nor merge nor distinct")
+}
+
+// decide asks the model about every pair, all in one question if they fit.
+func (s *summary) decide(ctx context.Context, entries []*entry) error {
+	var open []*pair
+	for _, e := range entries {
+		for _, p := range e.pairs {
+			if _, decided := s.decisions[p.key()]; !decided { // at an earlier look
+				open = append(open, p)
+			}
+		}
+	}
+	for len(open) > 0 {
+		n, err := s.askAbout(ctx, open)
+		if err != nil {
+			return err
+		}
+		open = open[n:]
+	}
+	return nil
+}
+
+// askAbout asks about the first of the pairs, as many as one prompt has room for, and
+// returns how many those are.
+func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
+	blocks := make([]string, len(pairs))
+	for i, p := range pairs {
+		known := p.other()
+		blocks[i] = fmt.Sprintf("pair %d\n", i) + s.m.shown("new", p.entry.memory.WhenToUse, p.entry.memory.Text) + s.m.shown("known", known.WhenToUse, known.Text)
+	}
+	n := fitting(blocks, s.m.config.PromptTokens)
+	q := s.m.question(s.m.config.Language.For(blocks[:n]...), func(p *Prompts) string { return p.Duplicates }, fenced{"pairs", strings.Join(blocks[:n], "")})
+	q.Tool, q.Purpose = "task_duplicates", "Decide every pair."
+	answer, err := ask.For(ctx, s.run, q, func(d *decisions) error {
+		return eachOnce("pair", 0, n, d.Decisions, func(d decision) int { return d.Pair })
+	})
+	if err != nil {
+		return 0, fmt.Errorf("task: deciding about %d candidates that resemble known experience: %w", n, err)
+	}
+	for _, d := range answer.Value.Decisions {
+		d.WhenToUse, d.Content = s.m.redact(d.WhenToUse), s.m.redact(d.Content)
+		if d.Decision == decideMerge && !(text.HasWords(d.WhenToUse) && text.HasWords(d.Content)) { // redaction left nothing
+			d.Decision = decideDistinct
+		}
+		s.decisions[pairs[d.Pair].key()] = d
+	}
+	return n, nil
+}
+
+// decision returns what was decided about a pair.
+func (s *summary) decision(p *pair) decision { return s.decisions[p.key()] }
+
+// duplicate returns the similarity from which on the model decides about two texts.
+func (m *Memory) duplicate() float64 {
+	if m.config.Embeds {
+		return m.config.Duplicate
+	}
+	return m.config.DuplicateWords
+}
+
+// similarity returns how similar two of the texts are, 0 to 1: the cosine of their
+// vectors, which one call of the embedder computes, or without an embedder Dice's
+// coefficient of their words.
+func (m *Memory) similarity(ctx context.Context, run *ask.Run, texts []string) (func(a, b string) float64, error) {
+	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
+	if !m.config.Embeds || len(texts) < 2 { // of one text nothing is asked
+		words := map[string]map[string]bool{}
+		for _, s := range texts {
+			words[s] = wordsOf(s)
+		}
+		return func(a, b string) float64 { return dice(words[a], words[b]) }, nil
+	}
+	encoded, space, err := m.keeper.Ranker().Embed(ctx, texts)
+	if err == nil && space == nil {
+		err = fmt.Errorf("%w: Config.Embeds is set, and the ranker has no embedder", backends.ErrInvalid)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("task: comparing texts: %w", err)
+	}
+	run.Embedded(len(texts))
+	vectors := map[string][]float32{}
+	for i, e := range encoded {
+		if vectors[texts[i]], err = recall.Decoder(*space)(e); err != nil {
+			return nil, fmt.Errorf("task: comparing texts: %w", err)
+		}
+	}
+	return func(a, b string) float64 { return float64(vek32.CosineSimilarity(vectors[a], vectors[b])) }, nil
+}
+
+// wordsOf returns the distinct words of a text, folded. Of Chinese, which has no spaces,
+// the characters count.
+func wordsOf(s string) map[string]bool {
+	out := map[string]bool{}
+	var spaced strings.Builder
+	for _, r := range text.Fold(s) {
+		switch {
+		case text.IsHan(r):
+			spaced.WriteString(" " + string(r) + " ")
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
+			spaced.WriteRune(r)
+		default:
+			spaced.WriteByte(' ')
+		}
+	}
+	for _, word := range strings.Fields(spaced.String()) {
+		out[word] = true
+	}
+	return out
+}
+
+// dice returns Dice's coefficient of two sets: twice what they share, divided by the sum
+// of their sizes.
+func dice(a, b map[string]bool) float64 {
+	if len(a)+len(b) == 0 {
+		return 0
+	}
+	shared := 0
+	for w := range a {
+		if b[w] {
+			shared++
+		}
+	}
+	return 2 * float64(shared) / float64(len(a)+len(b))
+}

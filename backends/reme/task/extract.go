@@ -1,0 +1,251 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// experiences are what the model answers about attempts.
+type experiences struct {
+	Experiences []experience `json:"experiences" alias:"memories,items,results" jsonschema_description:"empty if nothing is worth keeping"`
+}
+
+type experience struct {
+	WhenToUse  string         `json:"when_to_use" alias:"condition" jsonschema_description:"the situation in which it helps"`
+	Experience string         `json:"experience" alias:"memory,content" jsonschema_description:"what to do or avoid then, and why"`
+	Tags       []string       `json:"tags,omitempty" jsonschema_description:"keywords"`
+	Confidence float64        `json:"confidence,omitempty" jsonschema_description:"0 to 1"`
+	StepType   string         `json:"step_type,omitempty" jsonschema:"enum=reasoning,enum=action,enum=observation,enum=decision"`
+	ToolsUsed  []string       `json:"tools_used,omitempty" jsonschema_description:"names of the tools that it is about"`
+	Rest       map[string]any `json:"-"`
+}
+
+// maxExperience is how many bytes one entry may have: a larger one is no experience.
+const maxExperience = 32 << 10
+
+// Check refuses what is no experience; the error is for the model.
+func (e *experience) Check() error {
+	if !text.HasWords(e.WhenToUse) || !text.HasWords(e.Experience) {
+		return errors.New("it needs both when_to_use and the experience itself, in words")
+	}
+	raw, err := json.Marshal([]any{e, e.Rest})
+	if err != nil || len(raw) > maxExperience {
+		return errors.New("it is too long")
+	}
+	return nil
+}
+
+// question is what is asked about some material.
+type question struct {
+	stage    string
+	prompt   func(*Prompts) string
+	most     int      // candidates of one answer; what is beyond is dropped
+	source   string   // of the candidates: see MetaSource
+	of       *attempt // that the candidates are said to be from
+	material []fenced
+}
+
+// extract returns the candidates that the trajectories teach: of successes, of failures,
+// of comparisons, each in the order of the trajectories. Simple asks one question a
+// trajectory.
+func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, simple bool) ([]Candidate, error) {
+	var questions []question
+	if simple {
+		questions = m.ofEach(m.attempts(ts, m.config.SimpleThreshold))
+	} else {
+		attempts := m.attempts(ts, m.config.Threshold)
+		similar, err := m.similarPairs(ctx, run, attempts)
+		if err != nil {
+			run.Stage(stageComparative).Fail(err)
+			return nil, err
+		}
+		questions = slices.Concat(m.ofAttempts(attempts, true), m.ofAttempts(attempts, false),
+			m.ofPairs(pairsOf(attempts), func(p *Prompts) string { return p.Comparative }),
+			m.ofPairs(similar, func(p *Prompts) string { return p.Similar }))
+	}
+	found := make([][]Candidate, len(questions))
+	err := parallel(ctx, len(questions), func(ctx context.Context, i int) (err error) {
+		found[i], err = m.ask(ctx, run, &questions[i])
+		return err
+	})
+	return slices.Concat(found...), err
+}
+
+// ask puts a question.
+func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]Candidate, error) {
+	stage := run.Stage(q.stage)
+	stage.In(1)
+	question := m.question(q.of.language, q.prompt, q.material...)
+	words := phrasesIn(q.of.language)
+	question.System += "\n\n" + words.writing + " " + fmt.Sprintf(words.most, q.most)
+	question.Tool, question.Purpose = "extract_experiences", "Hand in what was learnt."
+	answer, err := ask.For[experiences](ctx, run, question, nil)
+	if err != nil {
+		fail(stage, err)
+		return nil, fmt.Errorf("%s: %w", q.stage, err)
+	}
+	all := answer.Value.Experiences
+	kept := all[:min(len(all), q.most)]
+	stage.Out(len(kept))
+	stage.Drop(len(all) - len(kept) + len(answer.Bad))
+	out := make([]Candidate, len(kept))
+	for i := range kept {
+		out[i] = q.candidate(&kept[i])
+	}
+	return out, nil
+}
+
+// fail counts a failure, but not that of a question that another failure cut off.
+func fail(stage *ask.Stage, err error) {
+	if !errors.Is(err, context.Canceled) {
+		stage.Fail(err)
+	}
+}
+
+// maxQuery is how many tokens of the words of a task a candidate keeps.
+const maxQuery = 1000
+
+func (q *question) candidate(e *experience) Candidate {
+	c := Candidate{
+		WhenToUse: e.WhenToUse, Content: e.Experience, Tags: e.Tags, Confidence: e.Confidence, StepType: strings.ToLower(e.StepType), ToolsUsed: e.ToolsUsed, Extra: e.Rest,
+		Source: q.source, TaskID: q.of.TaskID, Query: text.Fit(q.of.task(), maxQuery, text.Tokens), Score: q.of.Score,
+		Session: q.of.Session, Turn: q.of.Turn, Observed: q.of.Observed, material: evidence(q.material),
+	}
+	if !(c.Confidence >= 0 && c.Confidence <= 1) {
+		c.Confidence = 0
+	}
+	if !slices.Contains([]string{"reasoning", "action", "observation", "decision"}, c.StepType) {
+		c.StepType = ""
+	}
+	return c
+}
+
+// ofEach asks of each attempt what it teaches.
+func (m *Memory) ofEach(attempts []*attempt) []question {
+	out := make([]question, len(attempts))
+	for i, a := range attempts {
+		material := []fenced{{"trajectory", a.whole(m.config.PromptTokens)}}
+		out[i] = question{stageSimple, func(p *Prompts) string { return p.Simple }, 2, "simple", a, material}
+	}
+	return out
+}
+
+// ofAttempts asks of each success, or each failure, what it teaches, part by part.
+func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
+	q := question{stage: stageFailure, prompt: func(p *Prompts) string { return p.Failure }, most: 3, source: "failure"}
+	if success {
+		q = question{stage: stageSuccess, prompt: func(p *Prompts) string { return p.Success }, most: 3, source: "success"}
+	}
+	var out []question
+	for _, a := range attempts {
+		if a.success != success {
+			continue
+		}
+		for _, part := range a.parts(m.config.PromptTokens) {
+			q.of, q.material = a, []fenced{{"trajectory", part}}
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// ofPairs asks what sets the better of two attempts apart from the worse.
+func (m *Memory) ofPairs(pairs [][2]*attempt, prompt func(*Prompts) string) []question {
+	half := m.config.PromptTokens / 2
+	out := make([]question, len(pairs))
+	for i, p := range pairs {
+		material := []fenced{{"better", p[0].whole(half)}, {"worse", p[1].whole(half)}}
+		out[i] = question{stageComparative, prompt, 2, "comparative", p[0], material}
+	}
+	return out
+}
+
+// similarPairs returns the successes and failures at different tasks that are most
+// similar, if Config.Similar says that they are compared.
+func (m *Memory) similarPairs(ctx context.Context, run *ask.Run, attempts []*attempt) ([][2]*attempt, error) {
+	if m.config.Similar == 0 || len(attempts) < 2 {
+		return nil, nil
+	}
+	const compared, most = 2000, 3 // tokens of an attempt; pairs
+	texts := make([]string, len(attempts))
+	for i, a := range attempts {
+		texts[i] = a.task()
+		for _, s := range a.steps {
+			texts[i] += "\n" + s.body()
+		}
+		texts[i] = text.Fit(texts[i], compared, text.Tokens)
+	}
+	similarity, err := m.similarity(ctx, run, texts)
+	if err != nil {
+		return nil, err
+	}
+	type pair struct {
+		attempts   [2]*attempt
+		similarity float64
+	}
+	var pairs []pair
+	for i, a := range attempts {
+		for j, b := range attempts {
+			if near := similarity(texts[i], texts[j]); a.success && !b.success && (a.key == "" || a.key != b.key) && near > m.config.Similar {
+				pairs = append(pairs, pair{[2]*attempt{a, b}, near})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.similarity, a.similarity) })
+	var out [][2]*attempt
+	for _, p := range pairs[:min(len(pairs), most)] {
+		out = append(out, p.attempts)
+	}
+	return out, nil
+}
+
+// summary says what the task was and how it went. Of limit tokens the words of the task
+// may have 1 in 8, and the note 1 in 16.
+func (a *attempt) summary(limit int) string {
+	p := phrasesIn(a.language)
+	outcome := p.failure
+	if a.success {
+		outcome = p.success
+	}
+	var b strings.Builder
+	if what := a.task(); what != "" {
+		b.WriteString(p.task + "\n" + indent(text.Fit(what, limit/8, text.Tokens)))
+	}
+	fmt.Fprintf(&b, p.outcome+"\n", outcome, strconv.FormatFloat(a.Score, 'g', 4, 64))
+	if note, _ := a.Metadata[NoteKey].(string); strings.TrimSpace(note) != "" {
+		b.WriteString(p.note + "\n" + indent(text.Fit(note, limit/16, text.Tokens)))
+	}
+	return b.String()
+}
+
+// whole shows an attempt in one part.
+func (a *attempt) whole(limit int) string {
+	head := a.summary(limit)
+	return head + whole(a.steps, limit-text.Tokens(head))
+}
+
+// parts shows an attempt in as many parts as it needs.
+func (a *attempt) parts(limit int) []string {
+	const numbers = 20 // tokens of what says which part it is
+	head := a.summary(limit)
+	chunks := chunksOf(a.steps, limit-text.Tokens(head)-numbers)
+	out := make([]string, len(chunks))
+	for i, c := range chunks {
+		if out[i] = head + c.text; len(chunks) > 1 {
+			out[i] = head + fmt.Sprintf(phrasesIn(a.language).part, c.first, c.last, len(a.steps)) + "\n" + c.text
+		}
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// judgements are what the judge answers.
+type judgements struct {
+	Judgements []judgement `json:"judgements" alias:"verdicts,results" jsonschema_description:"one for each candidate"`
+}
+
+type judgement struct {
+	Candidate int      `json:"candidate" alias:"index,id" jsonschema_description:"its number"`
+	Valid     *bool    `json:"is_valid" alias:"valid" jsonschema_description:"whether it is worth keeping"`
+	Score     *float64 `json:"score" jsonschema_description:"0 to 1"`
+	Feedback  string   `json:"feedback,omitempty" jsonschema_description:"why, in a sentence"`
+}
+
+// Check refuses what leaves open whether the candidate is valid, or how good it is.
+func (j *judgement) Check() error {
+	if j.Valid == nil || j.Score == nil || !(*j.Score >= 0 && *j.Score <= 1) {
+		return errors.New("it needs is_valid and a score from 0 to 1")
+	}
+	return nil
+}
+
+// judge returns the candidates that are worth keeping: those that are valid and have a
+// score of MinQuality or more, which is their Quality then. A candidate that the judge
+// says nothing about is ErrModel: no answer is no approval.
+func (m *Memory) judge(ctx context.Context, run *ask.Run, candidates []Candidate) ([]Candidate, error) {
+	const most = 8 // candidates of one question
+	stage := run.Stage(stageJudge)
+	stage.In(len(candidates))
+	var groups [][]Candidate // of the same material
+	for i, c := range candidates {
+		last := len(groups) - 1
+		if last >= 0 && c.material == groups[last][0].material && len(groups[last]) < most {
+			groups[last] = append(groups[last], c)
+			continue
+		}
+		groups = append(groups, candidates[i:i+1:i+1])
+	}
+	kept := make([][]Candidate, len(groups))
+	err := parallel(ctx, len(groups), func(ctx context.Context, i int) (err error) {
+		if kept[i], err = m.judgeGroup(ctx, run, groups[i]); err != nil {
+			fail(stage, err)
+			return fmt.Errorf("%s: %w", stageJudge, err)
+		}
+		stage.Out(len(kept[i]))
+		stage.Drop(len(groups[i]) - len(kept[i]))
+		return nil
+	})
+	return slices.Concat(kept...), err
+}
+
+// judgeGroup asks about candidates of the same material.
+func (m *Memory) judgeGroup(ctx context.Context, run *ask.Run, group []Candidate) ([]Candidate, error) {
+	var list strings.Builder
+	for i, c := range group {
+		list.WriteString(m.shown(fmt.Sprint("candidate ", i+1), c.WhenToUse, c.Content))
+	}
+	shown := text.Fit(list.String(), m.config.PromptTokens*3/4, text.Tokens)
+	material := text.Fit(group[0].material, m.config.PromptTokens-text.Tokens(shown), text.Tokens)
+	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, fenced{"material", material}, fenced{"candidates", shown})
+	q.Tool, q.Purpose = "judge_experiences", "Hand in the judgements."
+	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
+		if len(j.Judgements) == 1 && len(group) == 1 && j.Judgements[0].Candidate == 0 { // it goes without saying
+			j.Judgements[0].Candidate = 1
+		}
+		return eachOnce("candidate", 1, len(group), j.Judgements, func(j judgement) int { return j.Candidate })
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(answer.Value.Judgements, func(a, b judgement) int { return a.Candidate - b.Candidate })
+	var kept []Candidate
+	for i, j := range answer.Value.Judgements {
+		if c := group[i]; *j.Valid && *j.Score >= m.config.MinQuality {
+			c.Quality = j.Score
+			kept = append(kept, c)
+		}
+	}
+	return kept, nil
+}
+
+// eachOnce refuses an answer that does not name each number from first on, n in all,
+// once: nothing is taken for granted.
+func eachOnce[T any](what string, first, n int, entries []T, number func(T) int) error {
+	seen := make([]bool, n)
+	for _, e := range entries {
+		at := number(e) - first
+		if at < 0 || at >= n || seen[at] {
+			return fmt.Errorf("there is no %s %d, or it is answered twice", what, number(e))
+		}
+		seen[at] = true
+	}
+	if at := slices.Index(seen, false); at >= 0 {
+		return fmt.Errorf("%s %d is not answered", what, at+first)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// maxName is how many characters of a name stand in a heading.
+const maxName = 48
+
+// heading is the line above a step.
+func (s *step) heading() string {
+	head := fmt.Sprintf("step %d %s", s.number, s.message.Role)
+	switch {
+	case s.message.Role == schema.Tool:
+		head += ", result of " + nameOf(s.tool)
+	case s.message.Name != "":
+		head += ", " + nameOf(s.message.Name)
+	}
+	return head + "\n"
+}
+
+// nameOf puts the name of a tool or a speaker on one line.
+func nameOf(name string) string {
+	if name = text.Line(name, maxName); name == "" {
+		return "unknown"
+	}
+	return name
+}
+
+// body is what was thought, said and called in a step, or what the tool returned. Every
+// line of the material is indented: none looks like a heading.
+func (s *step) body() string {
+	m := s.message
+	var b strings.Builder
+	if r := strings.TrimSpace(m.ReasoningContent); r != "" {
+		b.WriteString("reasoning:\n" + indent(r))
+	}
+	switch said := einox.Text(m); {
+	case said != "" && b.Len() > 0:
+		b.WriteString("content:\n" + indent(said))
+	case said != "":
+		b.WriteString(indent(said))
+	case einox.HasParts(m):
+		b.WriteString("[parts that are no text]\n")
+	}
+	for _, call := range callsOf(m) {
+		fmt.Fprintf(&b, "calls %s:\n%s", nameOf(call.Function.Name), indent(call.Function.Arguments))
+	}
+	return b.String()
+}
+
+// indent puts two spaces in front of every line.
+func indent(s string) string { return "  " + text.Indent(text.Clean(s), "  ") + "\n" }
+
+// shown is a step in at most limit tokens: its body is shortened in the middle.
+func (s *step) shown(limit int) string {
+	head := s.heading()
+	return head + text.Fit(s.body(), limit-text.Tokens(head), text.Tokens)
+}
+
+// chunk is a stretch of steps that one prompt shows.
+type chunk struct {
+	text        string
+	first, last int // numbers of steps
+}
+
+// chunksOf divides steps into stretches of at most limit tokens. A step that is longer
+// is shortened.
+func chunksOf(steps []step, limit int) []chunk {
+	var out []chunk
+	room := 0
+	for i := range steps {
+		shown := steps[i].shown(limit)
+		size := text.Tokens(shown)
+		if size > room {
+			out = append(out, chunk{first: steps[i].number})
+			room = limit
+		}
+		room -= size
+		last := &out[len(out)-1]
+		last.text += shown
+		last.last = steps[i].number
+	}
+	return out
+}
+
+// whole shows all steps in at most limit tokens: a step that has more than an eighth of
+// them is shortened, and if that is not enough, the middle of all is left out.
+func whole(steps []step, limit int) string {
+	var b strings.Builder
+	for i := range steps {
+		b.WriteString(steps[i].shown(max(limit/8, minShown)))
+	}
+	return text.Fit(b.String(), limit, text.Tokens)
+}
+
+// minShown is the least number of tokens that a step is shortened to.
+const minShown = 64
+
+// fenced is material for a prompt, and the name of its fence.
+type fenced struct{ name, text string }
+
+// tag is what looks like the tag of a fence, with whatever a reader may overlook in it.
+var tag = regexp.MustCompile(`(?i)<([^<>\p{L}\p{N}]*data-)`)
+
+// fences puts each material between the tags <data-name> and </data-name>. Nothing in it
+// can close a fence or open another.
+func fences(material []fenced) string {
+	var parts []string
+	for _, m := range material {
+		if m.text != "" {
+			parts = append(parts, fmt.Sprintf("<data-%s>\n%s\n</data-%s>", m.name, strings.TrimSuffix(tag.ReplaceAllString(m.text, "&lt;$1"), "\n"), m.name))
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// question returns a question about material, in a language.
+func (m *Memory) question(l backends.Language, prompt func(*Prompts) string, material ...fenced) *ask.Question {
+	prompts := promptsIn(l, m.config.Prompts)
+	return &ask.Question{System: prompt(&prompts) + "\n\n" + phrasesIn(l).data, User: fences(material), Language: l}
+}
+
+// evidence is the material of a candidate, as the judge is shown it.
+func evidence(material []fenced) string {
+	if len(material) == 1 {
+		return material[0].text
+	}
+	var b strings.Builder
+	for _, m := range material {
+		b.WriteString("== " + m.name + " ==\n" + m.text)
+	}
+	return b.String()
+}
