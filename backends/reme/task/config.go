@@ -135,8 +135,6 @@ const (
 	stageRewrite     = "rewrite"             // memories in, an answer out
 )
 
-var errNoModel = fmt.Errorf("task: %w: this needs Config.Model", backends.ErrInvalid)
-
 func (m *Memory) redact(s string) string { return strings.TrimSpace(m.keeper.Redact(s)) }
 
 // begin returns the run of one request.
@@ -148,11 +146,11 @@ func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scop
 	if s.IsZero() {
 		s, _ = backends.ScopeFrom(ctx)
 	}
+	var p backends.Partition
 	s, err := s.Normalize()
-	if err != nil {
-		return s, backends.Partition{}, fmt.Errorf("task: %w", err)
+	if err == nil {
+		p, err = s.Partition(backends.PartitionWorkspace)
 	}
-	p, err := s.Partition(backends.PartitionWorkspace)
 	if err != nil {
 		return s, p, fmt.Errorf("task: %w", err)
 	}

@@ -8,9 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/viterin/vek/vek32"
 
@@ -135,6 +135,10 @@ func (s *summary) near(ctx context.Context, entries []*entry) error {
 	if err != nil {
 		return err
 	}
+	threshold := s.m.config.DuplicateWords
+	if s.m.config.Embeds {
+		threshold = s.m.config.Duplicate
+	}
 	for _, e := range open {
 		if ctx.Err() != nil { // many entries take time, and others wait for the workspace
 			return fmt.Errorf("task: looking for duplicates: %w", context.Cause(ctx))
@@ -142,7 +146,7 @@ func (s *summary) near(ctx context.Context, entries []*entry) error {
 		for _, p := range e.pairs {
 			p.similarity = similarity(bothTexts(&e.memory), bothTexts(p.other()))
 		}
-		e.pairs = slices.DeleteFunc(e.pairs, func(p *pair) bool { return p.similarity < s.m.duplicate() })
+		e.pairs = slices.DeleteFunc(e.pairs, func(p *pair) bool { return p.similarity < threshold })
 		slices.SortStableFunc(e.pairs, func(a, b *pair) int { return cmp.Compare(b.similarity, a.similarity) })
 		e.pairs = e.pairs[:min(maxPairs, len(e.pairs))]
 	}
@@ -255,14 +259,6 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 // decision returns what was decided about a pair.
 func (s *summary) decision(p *pair) decision { return s.decisions[p.key()] }
 
-// duplicate returns the similarity from which on the model decides about two texts.
-func (m *Memory) duplicate() float64 {
-	if m.config.Embeds {
-		return m.config.Duplicate
-	}
-	return m.config.DuplicateWords
-}
-
 // similarity returns how similar two of the texts are, 0 to 1: the cosine of their
 // vectors, which one call of the embedder computes, or without an embedder Dice's
 // coefficient of their words.
@@ -292,23 +288,14 @@ func (m *Memory) similarity(ctx context.Context, run *ask.Run, texts []string) (
 	return func(a, b string) float64 { return float64(vek32.CosineSimilarity(vectors[a], vectors[b])) }, nil
 }
 
-// wordsOf returns the distinct words of a text, folded. Of Chinese, which has no spaces,
-// the characters count.
+// word is a run of letters and digits, or a Chinese character: Chinese has no spaces.
+var word = regexp.MustCompile(`\p{Han}|(?:[^\P{L}\p{Han}]|[\p{N}\p{M}])+`)
+
+// wordsOf returns the distinct words of a text, folded.
 func wordsOf(s string) map[string]bool {
 	out := map[string]bool{}
-	var spaced strings.Builder
-	for _, r := range text.Fold(s) {
-		switch {
-		case text.IsHan(r):
-			spaced.WriteString(" " + string(r) + " ")
-		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
-			spaced.WriteRune(r)
-		default:
-			spaced.WriteByte(' ')
-		}
-	}
-	for _, word := range strings.Fields(spaced.String()) {
-		out[word] = true
+	for _, w := range word.FindAllString(text.Fold(s), -1) {
+		out[w] = true
 	}
 	return out
 }

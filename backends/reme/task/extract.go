@@ -57,9 +57,9 @@ type question struct {
 	material []fenced
 }
 
-// extract returns the candidates that the trajectories teach: of successes, of failures,
-// of comparisons, each in the order of the trajectories. Simple asks one question a
-// trajectory.
+// extract returns the candidates that the trajectories teach and that the judge finds
+// worth keeping: of successes, of failures, of comparisons, each in the order of the
+// trajectories. Simple asks one question a trajectory, and no judge.
 func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, simple bool) ([]Candidate, error) {
 	var questions []question
 	if simple {
@@ -78,12 +78,15 @@ func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, sim
 	found := make([][]Candidate, len(questions))
 	err := parallel(ctx, len(questions), func(ctx context.Context, i int) (err error) {
 		found[i], err = m.ask(ctx, run, &questions[i])
+		if err == nil && len(found[i]) > 0 && !simple {
+			found[i], err = m.judge(ctx, run, questions[i].material, found[i])
+		}
 		return err
 	})
 	return slices.Concat(found...), err
 }
 
-// ask puts a question.
+// ask asks what some material teaches.
 func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]Candidate, error) {
 	stage := run.Stage(q.stage)
 	stage.In(1)
@@ -121,7 +124,7 @@ func (q *question) candidate(e *experience) Candidate {
 	c := Candidate{
 		WhenToUse: e.WhenToUse, Content: e.Experience, Tags: e.Tags, Confidence: e.Confidence, StepType: strings.ToLower(e.StepType), ToolsUsed: e.ToolsUsed, Extra: e.Rest,
 		Source: q.source, TaskID: q.of.TaskID, Query: text.Fit(q.of.task(), maxQuery, text.Tokens), Score: q.of.Score,
-		Session: q.of.Session, Turn: q.of.Turn, Observed: q.of.Observed, material: evidence(q.material),
+		Session: q.of.Session, Turn: q.of.Turn, Observed: q.of.Observed,
 	}
 	if !(c.Confidence >= 0 && c.Confidence <= 1) {
 		c.Confidence = 0
@@ -172,43 +175,30 @@ func (m *Memory) ofPairs(pairs [][2]*attempt, prompt func(*Prompts) string) []qu
 	return out
 }
 
-// similarPairs returns the successes and failures at different tasks that are most
-// similar, if Config.Similar says that they are compared.
+// similarPairs returns the three pairs of a success and a failure at different tasks that
+// are most similar, if Config.Similar says that they are compared.
 func (m *Memory) similarPairs(ctx context.Context, run *ask.Run, attempts []*attempt) ([][2]*attempt, error) {
-	if m.config.Similar == 0 || len(attempts) < 2 {
+	if m.config.Similar == 0 {
 		return nil, nil
 	}
-	const compared, most = 2000, 3 // tokens of an attempt; pairs
-	texts := make([]string, len(attempts))
-	for i, a := range attempts {
-		texts[i] = a.task()
-		for _, s := range a.steps {
-			texts[i] += "\n" + s.body()
-		}
-		texts[i] = text.Fit(texts[i], compared, text.Tokens)
-	}
-	similarity, err := m.similarity(ctx, run, texts)
-	if err != nil {
-		return nil, err
-	}
-	type pair struct {
-		attempts   [2]*attempt
-		similarity float64
-	}
-	var pairs []pair
-	for i, a := range attempts {
-		for j, b := range attempts {
-			if near := similarity(texts[i], texts[j]); a.success && !b.success && (a.key == "" || a.key != b.key) && near > m.config.Similar {
-				pairs = append(pairs, pair{[2]*attempt{a, b}, near})
+	var tasks []string
+	var pairs [][2]*attempt
+	for _, a := range attempts {
+		for _, b := range attempts {
+			if a.success && !b.success && a.key != b.key && a.task() != "" && b.task() != "" {
+				pairs = append(pairs, [2]*attempt{a, b})
+				tasks = append(tasks, a.task(), b.task())
 			}
 		}
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.similarity, a.similarity) })
-	var out [][2]*attempt
-	for _, p := range pairs[:min(len(pairs), most)] {
-		out = append(out, p.attempts)
+	similarity, err := m.similarity(ctx, run, tasks)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	near := func(p [2]*attempt) float64 { return similarity(p[0].task(), p[1].task()) }
+	pairs = slices.DeleteFunc(pairs, func(p [2]*attempt) bool { return near(p) <= m.config.Similar })
+	slices.SortStableFunc(pairs, func(a, b [2]*attempt) int { return cmp.Compare(near(b), near(a)) })
+	return pairs[:min(len(pairs), 3)], nil
 }
 
 // summary says what the task was and how it went. Of limit tokens the words of the task
@@ -243,7 +233,8 @@ func (a *attempt) parts(limit int) []string {
 	chunks := chunksOf(a.steps, limit-text.Tokens(head)-numbers)
 	out := make([]string, len(chunks))
 	for i, c := range chunks {
-		if out[i] = head + c.text; len(chunks) > 1 {
+		out[i] = head + c.text
+		if len(chunks) > 1 {
 			out[i] = head + fmt.Sprintf(phrasesIn(a.language).part, c.first, c.last, len(a.steps)) + "\n" + c.text
 		}
 	}

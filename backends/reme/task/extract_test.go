@@ -44,7 +44,7 @@ func extracts(t testing.TB, n int, change ...func(*setup)) *world {
 
 func room(tokens int) func(*setup) { return func(s *setup) { s.PromptTokens = tokens } }
 
-// extracted returns what trajectories teach, unjudged, and the report.
+// extracted returns what trajectories teach, and the report.
 func (w *world) extracted(simple bool, ts ...Trajectory) ([]Candidate, backends.Report) {
 	w.t.Helper()
 	run := w.begin()
@@ -67,7 +67,7 @@ func TestThreeBranchesWithTheirNumbersOfCandidates(t *testing.T) {
 			assert.Equal(t, backends.StageReport{Name: branch.stage, In: 1, Out: min(n, branch.most), Dropped: max(n-branch.most, 0)}, report.Stage(branch.stage), n)
 		}
 		assert.Equal(t, want, textsOf(got), n)
-		assert.Equal(t, 3, report.Usage.ModelCalls)
+		assert.Equal(t, 3+3*min(n, 1), report.Usage.ModelCalls, "a question a branch, and a judge of each answer")
 	}
 }
 
@@ -82,8 +82,10 @@ func TestACandidateSaysWhatTaughtIt(t *testing.T) {
 	assert.Equal(t, Candidate{
 		WhenToUse: "at a locked door", Content: "Look under the mat first.", Tags: []string{"door", "key"}, Confidence: 0.9, StepType: "action",
 		ToolsUsed: []string{"search"}, Source: "success", Extra: map[string]any{"why": map[string]any{"n": []any{1.0}}},
-		TaskID: "door", Query: "do door", Score: 1, Session: "s-door", Turn: "t", Observed: start,
-		material: `task:
+		TaskID: "door", Query: "do door", Score: 1, Session: "s-door", Turn: "t", Observed: start, Quality: ptr(0.8),
+	}, got[0])
+	material := `<data-trajectory>
+task:
   do door
 outcome: success, score 1
 what was said about the outcome:
@@ -96,9 +98,10 @@ calls search:
   {"q":"x"}
 step 3 tool, result of search
   found by key
-`}, got[0])
+</data-trajectory>`
 	q := w.of("Success")[0]
-	assert.Equal(t, "<data-trajectory>\n"+got[0].material+"</data-trajectory>", q.user)
+	assert.Equal(t, material, q.user)
+	assert.Equal(t, material+"\n\n<data-candidates>\ncandidate 1\nwhen_to_use:\n  at a locked door\nexperience:\n  Look under the mat first.\n</data-candidates>", w.of("Judge")[0].user)
 	assert.Contains(t, q.system, "1 to 3 entries")
 	assert.Contains(t, q.system, "never instructions")
 	assert.Equal(t, "extract_experiences", q.tool)
@@ -120,7 +123,7 @@ func TestBranchesRunAtTheSameTimeAndTheirOrderIsFixed(t *testing.T) {
 				return testkit.Call("1", "extract_experiences", `{"when_to_use":"w","experience":"`+step+`"}`)(ctx, in, o)
 			}
 		}
-		return nil, errDown
+		return w.reply(ctx, in, o)
 	})})
 	require.NoError(t, err)
 	w.config.Model = m
@@ -150,8 +153,9 @@ func TestBestAndWorstAttemptAtATaskAreShownTogether(t *testing.T) {
 	assert.NotContains(t, user, "kick")
 	last := got[len(got)-1]
 	assert.Equal(t, []any{"comparative", "door", 1.0}, []any{last.Source, last.TaskID, last.Score})
-	assert.Contains(t, last.material, "== better ==\ntask:")
-	assert.Contains(t, last.material, "found by push")
+	for _, q := range w.of("Judge") {
+		assert.True(t, !strings.Contains(q.user, "<data-worse>") || strings.HasPrefix(q.user, user), "the judge is shown both, too")
+	}
 }
 
 // ReMe compares the best and the worst attempt of a whole request, whatever their tasks.
@@ -274,9 +278,13 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 		got, _ := w.extracted(false, ts...)
 		var all strings.Builder
 		for _, q := range w.of("") {
-			fences := strings.Count(q.user, "</data-")
-			require.Equal(rt, map[bool]int{true: 2, false: 1}[strings.HasPrefix(q.user, "<data-better>")], fences)
-			require.LessOrEqual(rt, text.Tokens(q.user), most+40+4*strings.Count(q.user, "&lt;"), "tags in the material grow when they are broken")
+			fences := 1
+			for _, more := range []string{"<data-worse>", "<data-candidates>"} {
+				fences += strings.Count(q.user, more)
+			}
+			require.Equal(rt, fences, strings.Count(q.user, "</data-"))
+			material, _, _ := strings.Cut(q.user, "<data-candidates>")
+			require.LessOrEqual(rt, text.Tokens(material), most+40+4*strings.Count(q.user, "&lt;"), "tags in the material grow when they are broken")
 			if q.step == "Success" || q.step == "Failure" {
 				all.WriteString(q.user)
 			}
@@ -284,7 +292,6 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 		order := ""
 		for _, c := range got {
 			order += c.Source[:1]
-			require.NotEmpty(rt, c.material)
 			require.LessOrEqual(rt, text.Tokens(c.Query), maxQuery)
 		}
 		require.Regexp(rt, "^s*f*c*$", order)
@@ -422,33 +429,67 @@ func TestNothingOfMemoryAndNoSystemPromptIsLearntFrom(t *testing.T) {
 	assert.Equal(t, before, encoded(in), "the trajectory stays as it is")
 }
 
-func candidates(n int, material string) []Candidate {
-	out := make([]Candidate, n)
-	for i := range out {
-		out[i] = Candidate{WhenToUse: fmt.Sprintf("when c%d", i+1), Content: fmt.Sprintf("c%d", i+1), material: material}
-	}
-	return out
-}
-
 func TestTheJudgesScoreDecides(t *testing.T) {
 	w := open(t)
 	w.says["Judge"] = says(`{"judgements":[{"candidate":4,"is_valid":true,"score":1},{"candidate":1,"is_valid":true,"score":0.5,"feedback":" just so "},
 		{"candidate":2,"is_valid":true,"score":0.49},{"candidate":3,"is_valid":false,"score":0.9}]}`)
 	run := w.begin()
-	in := candidates(4, "step 1 user\n  hello\n")
-	got, err := w.judge(ctx, run, in)
+	in := given("a | c1", "b | c2", "c | c3", "d | c4")
+	got, err := w.judge(ctx, run, []fenced{{"trajectory", "hello"}}, in)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"c1", "c4"}, textsOf(got))
 	assert.Equal(t, []float64{0.5, 1}, []float64{*got[0].Quality, *got[1].Quality})
 	assert.Nil(t, in[0].Quality, "what was given is as it was")
 	assert.Equal(t, backends.StageReport{Name: stageJudge, In: 4, Out: 2, Dropped: 2}, run.Report().Stage(stageJudge))
-	assert.True(t, strings.HasPrefix(w.of("Judge")[0].user, "<data-material>\nstep 1 user\n  hello\n</data-material>\n\n<data-candidates>\ncandidate 1\nwhen_to_use:\n  when c1\nexperience:\n  c1\ncandidate 2\n"))
 	for quality, want := range map[float64]int{0.8: 1, 0.81: 0} {
 		w := open(t, func(s *setup) { s.MinQuality = quality })
-		got, err := w.judge(ctx, w.begin(), candidates(1, "m"))
+		got, err := w.judge(ctx, w.begin(), nil, given("a | c1"))
 		require.NoError(t, err)
 		assert.Len(t, got, want)
 	}
+}
+
+// What is kept is what the judge approves, if it has one judgement on each; else nothing is.
+func TestTheJudgementsAreCarriedOut(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		quality := rapid.SampledFrom([]float64{0.3, 0.5, 0.9}).Draw(rt, "quality")
+		w := open(t, func(s *setup) { s.MinQuality = quality })
+		var in []string
+		var kept []string
+		answer, whole := []object{}, true
+		for i := range rapid.IntRange(1, 9).Draw(rt, "candidates") {
+			in = append(in, fmt.Sprintf("when | c%d", i))
+			valid, score := rapid.Bool().Draw(rt, "valid"), rapid.SampledFrom([]float64{0, 0.29, 0.3, 0.5, 0.89, 0.9, 1}).Draw(rt, "score")
+			judgement := object{"candidate": i + 1, "is_valid": valid, "score": score}
+			switch rapid.SampledFrom([]string{"", "", "", "", "", "silent", "twice", "no score", "no truth"}).Draw(rt, "how") {
+			case "silent":
+				whole = false
+				continue
+			case "twice":
+				whole = false
+				answer = append(answer, judgement)
+			case "no score":
+				whole = false
+				delete(judgement, "score")
+			case "no truth":
+				whole = false
+				delete(judgement, "is_valid")
+			}
+			answer = append(answer, judgement)
+			if valid && score >= quality {
+				kept = append(kept, fmt.Sprintf("c%d", i))
+			}
+		}
+		w.says["Judge"] = says(encoded(object{"judgements": answer}))
+		got, err := w.judge(ctx, w.begin(), nil, given(in...))
+		if !whole {
+			require.ErrorIs(rt, err, backends.ErrModel)
+			require.Empty(rt, got)
+			return
+		}
+		require.NoError(rt, err)
+		require.Equal(rt, append([]string{}, kept...), textsOf(got))
+	})
 }
 
 // ReMe takes an answer that it cannot read for approval with 0.5.
@@ -468,7 +509,7 @@ func TestWhatTheJudgeDoesNotSayIsNoApproval(t *testing.T) {
 				w := open(t, change)
 				w.says["Judge"] = says(reply)
 				run := w.begin()
-				got, err := w.judge(ctx, run, candidates(1, "m"))
+				got, err := w.judge(ctx, run, nil, given("a | c1"))
 				require.ErrorIs(t, err, backends.ErrModel)
 				assert.Empty(t, got)
 				assert.Len(t, w.of("Judge"), 2, "asked again, once")
@@ -482,30 +523,9 @@ func TestWhatTheJudgeDoesNotSayIsNoApproval(t *testing.T) {
 	} {
 		w := open(t)
 		w.says["Judge"] = says(reply)
-		got, err := w.judge(ctx, w.begin(), candidates(1, "m"))
+		got, err := w.judge(ctx, w.begin(), nil, given("a | c1"))
 		require.NoError(t, err, name)
 		require.Len(t, got, 1, name)
-	}
-}
-
-// Several candidates of one material are one question, and material that is too long is
-// shortened.
-func TestNeighboursOfOneMaterialAreJudgedTogether(t *testing.T) {
-	for name, c := range map[string]struct {
-		in    []Candidate
-		calls int
-	}{
-		"of one material": {candidates(8, "m"), 1}, "at most eight": {candidates(17, "m"), 3}, "of two": {append(candidates(2, "one"), candidates(2, "two")...), 2},
-		"a huge one": {[]Candidate{{WhenToUse: "w", Content: strings.Repeat("word ", 2000), material: strings.Repeat("word ", 2000)}}, 1}, "none": {nil, 0},
-	} {
-		w := open(t, room(600))
-		got, err := w.judge(ctx, w.begin(), c.in)
-		require.NoError(t, err, name)
-		assert.Equal(t, textsOf(c.in), textsOf(got), name)
-		require.Len(t, w.of("Judge"), c.calls, name)
-		for _, q := range w.of("Judge") {
-			assert.LessOrEqual(t, text.Tokens(q.user), 600+60, name)
-		}
 	}
 }
 
@@ -556,7 +576,7 @@ func FuzzAnswers(f *testing.F) {
 			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Content) && utf8.ValidString(c.Content) && c.Confidence >= 0 && c.Confidence <= 1)
 		}
 		run := w.begin()
-		kept, err := w.judge(ctx, run, candidates(1, "m"))
+		kept, err := w.judge(ctx, run, nil, given("a | c1"))
 		stage := run.Report().Stage(stageJudge)
 		require.Equal(t, 1, stage.Out+stage.Dropped+stage.Failed)
 		require.Equal(t, err != nil, stage.Failed > 0)

@@ -268,18 +268,6 @@ func eachStore(t *testing.T, f func(t *testing.T, st store.Store)) {
 	}
 }
 
-// once has a store call f before the first call of a method.
-func once(spy *testkit.Store, method string, f func()) {
-	done := false
-	spy.Arm(func(c *testkit.StoreCall) error {
-		if c.Method == method && !done {
-			done = true
-			f()
-		}
-		return nil
-	})
-}
-
 func (w *world) learn(r SummaryRequest) *SummaryResponse {
 	w.t.Helper()
 	r.Scope = shop

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/text"
 )
 
 // judgements are what the judge answers.
@@ -34,62 +33,38 @@ func (j *judgement) Check() error {
 	return nil
 }
 
-// judge returns the candidates that are worth keeping: those that are valid and have a
-// score of MinQuality or more, which is their Quality then. A candidate that the judge
-// says nothing about is ErrModel: no answer is no approval.
-func (m *Memory) judge(ctx context.Context, run *ask.Run, candidates []Candidate) ([]Candidate, error) {
-	const most = 8 // candidates of one question
+// judge returns those candidates of some material that are worth keeping: those that are
+// valid and have a score of MinQuality or more, which is their Quality then. A candidate
+// that the judge says nothing about is ErrModel: no answer is no approval.
+func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, candidates []Candidate) ([]Candidate, error) {
 	stage := run.Stage(stageJudge)
 	stage.In(len(candidates))
-	var groups [][]Candidate // of the same material
-	for i, c := range candidates {
-		last := len(groups) - 1
-		if last >= 0 && c.material == groups[last][0].material && len(groups[last]) < most {
-			groups[last] = append(groups[last], c)
-			continue
-		}
-		groups = append(groups, candidates[i:i+1:i+1])
-	}
-	kept := make([][]Candidate, len(groups))
-	err := parallel(ctx, len(groups), func(ctx context.Context, i int) (err error) {
-		if kept[i], err = m.judgeGroup(ctx, run, groups[i]); err != nil {
-			fail(stage, err)
-			return fmt.Errorf("%s: %w", stageJudge, err)
-		}
-		stage.Out(len(kept[i]))
-		stage.Drop(len(groups[i]) - len(kept[i]))
-		return nil
-	})
-	return slices.Concat(kept...), err
-}
-
-// judgeGroup asks about candidates of the same material.
-func (m *Memory) judgeGroup(ctx context.Context, run *ask.Run, group []Candidate) ([]Candidate, error) {
 	var list strings.Builder
-	for i, c := range group {
+	for i, c := range candidates {
 		list.WriteString(m.shown(fmt.Sprint("candidate ", i+1), c.WhenToUse, c.Content))
 	}
-	shown := text.Fit(list.String(), m.config.PromptTokens*3/4, text.Tokens)
-	material := text.Fit(group[0].material, m.config.PromptTokens-text.Tokens(shown), text.Tokens)
-	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, fenced{"material", material}, fenced{"candidates", shown})
+	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, append(slices.Clone(material), fenced{"candidates", list.String()})...)
 	q.Tool, q.Purpose = "judge_experiences", "Hand in the judgements."
 	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
-		if len(j.Judgements) == 1 && len(group) == 1 && j.Judgements[0].Candidate == 0 { // it goes without saying
+		if len(j.Judgements) == 1 && len(candidates) == 1 && j.Judgements[0].Candidate == 0 { // it goes without saying
 			j.Judgements[0].Candidate = 1
 		}
-		return eachOnce("candidate", 1, len(group), j.Judgements, func(j judgement) int { return j.Candidate })
+		return eachOnce("candidate", 1, len(candidates), j.Judgements, func(j judgement) int { return j.Candidate })
 	})
 	if err != nil {
-		return nil, err
+		fail(stage, err)
+		return nil, fmt.Errorf("%s: %w", stageJudge, err)
 	}
 	slices.SortFunc(answer.Value.Judgements, func(a, b judgement) int { return a.Candidate - b.Candidate })
 	var kept []Candidate
 	for i, j := range answer.Value.Judgements {
-		if c := group[i]; *j.Valid && *j.Score >= m.config.MinQuality {
+		if c := candidates[i]; *j.Valid && *j.Score >= m.config.MinQuality {
 			c.Quality = j.Score
 			kept = append(kept, c)
 		}
 	}
+	stage.Out(len(kept))
+	stage.Drop(len(candidates) - len(kept))
 	return kept, nil
 }
 

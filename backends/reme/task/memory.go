@@ -51,8 +51,6 @@ type Candidate struct {
 	Session  string
 	Turn     string
 	Observed time.Time
-
-	material string // the part of the trajectory that taught it, as the judge is shown it
 }
 
 // memory returns a candidate as it is stored: redacted, without id and times.

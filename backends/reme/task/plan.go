@@ -22,7 +22,7 @@ type plan struct {
 	entries []*entry
 	changes []*change
 	byID    map[string]*change // memories of the workspace, as they are now
-	byKey   map[string]*change // by the words that a new memory is to have
+	byKey   map[string]*change // by the words that they have, or are to have
 }
 
 // change is a memory that a plan is about. It is written if anything about it changes.
@@ -77,18 +77,15 @@ func (p *plan) read(ctx context.Context) error {
 		rec := &records[i]
 		if rec.Active() && keyOf(&rec.Memory) == keyOf(known[rec.ID]) {
 			before := rec.Memory.Clone()
-			p.byID[rec.ID] = p.add(&change{record: rec, before: &before})
+			c := &change{record: rec, before: &before}
+			p.byID[rec.ID], p.byKey[keyOf(&before)] = c, c
+			p.changes = append(p.changes, c)
 		}
 	}
 	if len(p.byID) < len(known) {
 		return fmt.Errorf("task: a memory changed while it was compared: %w", backends.ErrConflict)
 	}
 	return nil
-}
-
-func (p *plan) add(c *change) *change {
-	p.changes = append(p.changes, c)
-	return c
 }
 
 // place decides about an entry. What is the same comes before what is merged, the more
@@ -117,8 +114,8 @@ func (p *plan) place(e *entry) {
 		p.corroborate(e, c)
 		return
 	}
-	e.change, e.outcome = p.add(&change{record: &store.Record{Memory: e.memory.Clone()}, written: true}), backends.OutcomeAdded
-	p.byKey[e.key] = e.change
+	e.change, e.outcome = &change{record: &store.Record{Memory: e.memory.Clone()}, written: true}, backends.OutcomeAdded
+	p.byKey[e.key], p.changes = e.change, append(p.changes, e.change)
 }
 
 // target returns what an entry is compared with.
@@ -131,8 +128,17 @@ func (p *plan) target(pair *pair) *change {
 
 // extend has a memory hold as long as an entry that says the same.
 func (p *plan) extend(e *entry, c *change) {
-	if e.change, e.outcome = c, backends.OutcomeUnchanged; outlasts(&e.memory, &c.record.Memory) {
-		c.record.Expires, c.written = e.memory.Expires, true
+	e.change, e.outcome = c, backends.OutcomeUnchanged
+	if outlasts(&e.memory, &c.record.Memory) {
+		c.record.Expires = e.memory.Expires
+		e.update()
+	}
+}
+
+// update notes that an entry changes a memory. One that is new says nothing of it.
+func (e *entry) update() {
+	e.change.written = true
+	if !e.change.fresh() {
 		e.outcome = backends.OutcomeUpdated
 	}
 }
@@ -141,10 +147,7 @@ func (p *plan) extend(e *entry, c *change) {
 func (p *plan) corroborate(e *entry, c *change) {
 	p.extend(e, c)
 	corroborate(&c.record.Memory)
-	c.written = true
-	if e.outcome = backends.OutcomeUpdated; c.fresh() { // of this request itself
-		e.outcome = backends.OutcomeUnchanged
-	}
+	e.update()
 }
 
 // merge merges an entry with a memory of the workspace, which is superseded, or with an
@@ -155,15 +158,13 @@ func (p *plan) merge(e *entry, pair *pair, d *decision) bool {
 	switch {
 	case c.replaces || pair.earlier != nil && (c.before != nil || keyOf(&c.record.Memory) != pair.earlier.key):
 		return false
-	case p.byKey[key] != nil, c.before != nil && key == keyOf(c.before): // words that are there, or will be
-		if p.byKey[key] != nil {
-			c = p.byKey[key]
-		}
-		p.corroborate(e, c)
+	case p.byKey[key] != nil: // words that a memory of the plan has, or is to have
+		p.corroborate(e, p.byKey[key])
 		return true
 	}
 	old, next := c.record.Memory, e.memory.Clone()
-	if e.change, e.outcome, e.merged = c, backends.OutcomeUnchanged, true; c.before != nil {
+	e.change, e.outcome, e.merged = c, backends.OutcomeUnchanged, true
+	if c.before != nil {
 		for _, count := range []string{MetaFreq, MetaUtility, MetaCorroborated} {
 			if n := number(&old, count); n != 0 {
 				next.Metadata[count] = n
@@ -226,10 +227,12 @@ func (s *summary) keepApart(key string) {
 func (p *plan) mutations() []store.Mutation {
 	out := make([]store.Mutation, len(p.changes))
 	for i, c := range p.changes {
-		if out[i] = store.Put(c.record); c.replaces {
+		out[i] = store.Put(c.record)
+		if c.replaces {
 			out[i] = store.Supersede(c.before.ID, c.record)
 		}
-		if out[i].Expect = store.MustNotExist; c.before != nil {
+		out[i].Expect = store.MustNotExist
+		if c.before != nil {
 			out[i].Expect = c.before.Version
 		}
 		out[i].Actor = p.s.m.redact(p.s.author)

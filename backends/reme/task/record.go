@@ -62,8 +62,18 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.validate(); err != nil {
-		return nil, err
+	if len(r.IdempotencyKey) > maxKey {
+		return nil, fmt.Errorf("task: idempotency key of %d bytes: %w: at most %d", len(r.IdempotencyKey), backends.ErrInvalid, maxKey)
+	}
+	for _, id := range r.IDs {
+		if err := store.ValidateID("memory", id); err != nil {
+			return nil, fmt.Errorf("task: %w", err)
+		}
+	}
+	for _, id := range r.Useful {
+		if !slices.Contains(r.IDs, id) {
+			return nil, fmt.Errorf("task: memory %s: %w: it is useful and not among IDs", id, backends.ErrInvalid)
+		}
 	}
 	var resp *RecordResponse
 	err = onConflict(ctx, func() (err error) {
@@ -71,23 +81,6 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 		return err
 	})
 	return resp, err
-}
-
-func (r *RecordRequest) validate() error {
-	if len(r.IdempotencyKey) > maxKey {
-		return fmt.Errorf("task: idempotency key of %d bytes: %w: at most %d", len(r.IdempotencyKey), backends.ErrInvalid, maxKey)
-	}
-	for _, id := range r.IDs {
-		if err := store.ValidateID("memory", id); err != nil {
-			return fmt.Errorf("task: %w", err)
-		}
-	}
-	for _, id := range r.Useful {
-		if !slices.Contains(r.IDs, id) {
-			return fmt.Errorf("task: memory %s: %w: it is useful and not among IDs", id, backends.ErrInvalid)
-		}
-	}
-	return nil
 }
 
 // record is one try: a memory that is deleted or merged between reading and writing is

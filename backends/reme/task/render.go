@@ -4,6 +4,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -32,12 +33,7 @@ func (s *step) heading() string {
 }
 
 // nameOf puts the name of a tool or a speaker on one line.
-func nameOf(name string) string {
-	if name = text.Line(name, maxName); name == "" {
-		return "unknown"
-	}
-	return name
-}
+func nameOf(name string) string { return cmp.Or(text.Line(name, maxName), "unknown") }
 
 // body is what was thought, said and called in a step, or what the tool returned. Every
 // line of the material is indented: none looks like a heading.
@@ -131,16 +127,4 @@ func fences(material []fenced) string {
 func (m *Memory) question(l backends.Language, prompt func(*Prompts) string, material ...fenced) *ask.Question {
 	prompts := promptsIn(l, m.config.Prompts)
 	return &ask.Question{System: prompt(&prompts) + "\n\n" + phrasesIn(l).data, User: fences(material), Language: l}
-}
-
-// evidence is the material of a candidate, as the judge is shown it.
-func evidence(material []fenced) string {
-	if len(material) == 1 {
-		return material[0].text
-	}
-	var b strings.Builder
-	for _, m := range material {
-		b.WriteString("== " + m.name + " ==\n" + m.text)
-	}
-	return b.String()
 }

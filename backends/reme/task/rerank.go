@@ -32,9 +32,11 @@ const (
 	rewriteMessages = 3 // newest messages that the model is shown when it rewrites
 )
 
-// newest returns the last n messages that are part of the conversation, redacted, each
-// with its role above it: no system prompts, no notes of memory, nothing empty.
-func (m *Memory) newest(messages []*schema.Message, n int) (roles, texts []string) {
+// newest returns the last n messages that are part of the conversation, redacted, as
+// texts and as a model is shown them: no system prompts, no notes of memory, nothing
+// empty.
+func (m *Memory) newest(messages []*schema.Message, n int) (texts []string, shown fenced) {
+	var blocks []string
 	for _, msg := range slices.Backward(messages) {
 		if msg == nil || msg.Role == schema.System || einox.IsNote(msg) || len(texts) == n {
 			continue
@@ -44,21 +46,12 @@ func (m *Memory) newest(messages []*schema.Message, n int) (roles, texts []strin
 			s += "\n" + c.Function.Name + " " + c.Function.Arguments
 		}
 		if s = text.Middle(m.redact(s), maxMessageShown); s != "" {
-			roles, texts = append(roles, string(msg.Role)), append(texts, s)
+			texts, blocks = append(texts, s), append(blocks, string(msg.Role)+"\n"+indent(s))
 		}
 	}
-	slices.Reverse(roles)
 	slices.Reverse(texts)
-	return roles, texts
-}
-
-// conversation shows messages to a model.
-func conversation(roles, texts []string) fenced {
-	var b strings.Builder
-	for i := range texts {
-		b.WriteString(roles[i] + "\n" + indent(texts[i]))
-	}
-	return fenced{"messages", b.String()}
+	slices.Reverse(blocks)
+	return texts, fenced{"messages", strings.Join(blocks, "")}
 }
 
 // query returns what to look for: the request's query, else one that the model makes of
@@ -67,14 +60,14 @@ func (m *Memory) query(ctx context.Context, run *ask.Run, r *RetrieveRequest) (s
 	if q := m.redact(r.Query); q != "" {
 		return q, nil
 	}
-	roles, texts := m.newest(r.Messages, queryMessages)
+	texts, shown := m.newest(r.Messages, queryMessages)
 	plain := strings.Join(texts[max(0, len(texts)-plainMessages):], "\n")
 	if r.Simple || m.config.Model == nil || len(texts) == 0 {
 		return plain, nil
 	}
 	stage := run.Stage(stageQuery)
 	stage.In(len(texts))
-	q := m.question(m.config.Language.For(texts...), func(p *Prompts) string { return p.Query }, conversation(roles, texts))
+	q := m.question(m.config.Language.For(texts...), func(p *Prompts) string { return p.Query }, shown)
 	query, err := ask.Text(ctx, run, q, nil)
 	if err != nil {
 		return plain, fmt.Errorf("task: the query is the last messages: %w", err)
@@ -126,9 +119,6 @@ func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []
 	if len(hits) < 2 {
 		return nil
 	}
-	if m.config.Model == nil {
-		return errNoModel
-	}
 	stage := run.Stage(stageRerank)
 	stage.In(len(hits))
 	material, shown := m.shownHits(hits)
@@ -157,15 +147,12 @@ func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []
 
 // rewrite makes one piece of advice of the hits.
 func (m *Memory) rewrite(ctx context.Context, run *ask.Run, r *RetrieveRequest, resp *RetrieveResponse) error {
-	if m.config.Model == nil {
-		return errNoModel
-	}
 	stage := run.Stage(stageRewrite)
 	stage.In(len(resp.Hits))
 	l := m.config.Language.For(resp.Query)
 	material, shown := m.shownHits(resp.Hits)
-	q := m.question(l, func(p *Prompts) string { return p.Rewrite },
-		fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, conversation(m.newest(r.Messages, rewriteMessages)), material)
+	_, said := m.newest(r.Messages, rewriteMessages)
+	q := m.question(l, func(p *Prompts) string { return p.Rewrite }, fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, said, material)
 	advice, err := ask.Text(ctx, run, q, func(s string) error {
 		if !text.HasWords(s) {
 			return errors.New("the advice is blank")

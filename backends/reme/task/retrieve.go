@@ -105,12 +105,16 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 	}
 	resp.Hits = found.Hits
 	degrade(stageRecall, found.Degraded)
-	if r.Rerank && !r.Simple {
+	asks := !r.Simple && m.config.Model != nil
+	switch {
+	case r.Rerank && asks:
 		degrade(stageRerank, m.rerank(ctx, run, resp.Query, resp.Hits))
+	case (r.Rerank || r.Rewrite) && m.config.Model == nil:
+		degrade(stageRerank, fmt.Errorf("task: %w: reranking and rewriting need Config.Model", backends.ErrInvalid))
 	}
 	resp.Hits = resp.Hits[:min(cmp.Or(r.TopK, DefaultTopK), len(resp.Hits))]
 	resp.Answer = m.answer(r, resp)
-	if r.Rewrite && !r.Simple && len(resp.Hits) > 0 {
+	if r.Rewrite && asks && len(resp.Hits) > 0 {
 		degrade(stageRewrite, m.rewrite(ctx, run, r, resp))
 	}
 	if ctx.Err() != nil {
@@ -148,13 +152,14 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 	found, err := m.keeper.Search(ctx, p, &backends.SearchRequest{
 		Scope: scope, Query: query, TopK: wanted, Threshold: r.MinScore, Kinds: []backends.Kind{backends.KindTask}, Filter: r.Filter, WithSources: r.IncludeSources,
 	})
-	if err == nil && m.config.Embeds {
+	if err != nil {
+		return nil, err
+	}
+	stage.Out(len(found.Hits))
+	if m.config.Embeds {
 		run.Embedded(1)
 	}
-	if err == nil {
-		stage.Out(len(found.Hits))
-	}
-	return found, err
+	return found, nil
 }
 
 // answer returns the hits as a text for an agent, in the language of the query.

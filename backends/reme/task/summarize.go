@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,20 +87,22 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.replayed(ctx)
+	var resp *SummaryResponse
+	applied, err := m.keeper.Replayed(ctx, s.workspace, s.key, nil)
+	if err == nil && applied != nil {
+		resp, err = s.replay(ctx, applied)
+	}
 	if err != nil {
 		s.run.Stage(stageStore).Fail(err)
 	}
 	var candidates []Candidate
-	if resp == nil && err == nil {
+	if err == nil && resp == nil {
 		candidates, err = m.candidates(ctx, s.run, r)
 		if err == nil {
 			resp, err = s.store(ctx, candidates)
 		}
 	}
-	if resp == nil {
-		resp = &SummaryResponse{}
-	}
+	resp = cmp.Or(resp, &SummaryResponse{})
 	resp.Report = s.run.Report()
 	return resp, err
 }
@@ -162,9 +163,6 @@ func (m *Memory) candidates(ctx context.Context, run *ask.Run, r *SummaryRequest
 		return r.Candidates, nil
 	}
 	found, err := m.extract(ctx, run, r.Trajectories, r.Simple)
-	if err == nil && !r.Simple {
-		found, err = m.judge(ctx, run, found)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
@@ -208,37 +206,25 @@ func (s *summary) commit(ctx context.Context, p *plan) (*SummaryResponse, error)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("task: %w", err)
-	case applied.Replayed: // another process stored the same request meanwhile
-		return s.replay(ctx, applied)
+	case !applied.Replayed:
+		return p.response(applied.Version), nil
 	}
-	return p.response(applied.Version), nil
-}
-
-// replayed returns the response of a request that was carried out before, nil if there
-// was none. It asks no model.
-func (s *summary) replayed(ctx context.Context) (*SummaryResponse, error) {
-	applied, err := s.m.keeper.Replayed(ctx, s.workspace, s.key, nil)
-	if err != nil {
-		return nil, fmt.Errorf("task: %w", err)
-	}
-	if applied == nil {
-		return nil, nil
-	}
-	resp, err := s.replay(ctx, applied)
-	if errors.Is(err, backends.ErrConflict) {
-		return nil, nil
+	resp, err := s.replay(ctx, applied) // of another process, which stored the same meanwhile
+	if err == nil && resp == nil {
+		err = fmt.Errorf("task: what the same request stored holds no more: %w", backends.ErrConflict)
 	}
 	return resp, err
 }
 
 // replay reports what the first call with a key wrote, as it is now. If the key is not the
-// caller's, and some of that holds no more, it is ErrConflict, and the key counts no more.
+// caller's, and some of that holds no more, the key counts no more, and there is no
+// response.
 func (s *summary) replay(ctx context.Context, applied *store.Applied) (*SummaryResponse, error) {
 	resp := &SummaryResponse{Replayed: true}
 	for _, r := range applied.Results {
 		held, err := s.m.keeper.Held(ctx, s.workspace, r.ID)
 		if err != nil {
-			return nil, fmt.Errorf("task: %w", err)
+			return nil, err
 		}
 		now, err := s.m.head(ctx, s.workspace, held[r.ID])
 		switch {
@@ -246,7 +232,7 @@ func (s *summary) replay(ctx context.Context, applied *store.Applied) (*SummaryR
 			return nil, err
 		case now == nil && !s.own:
 			s.key = ""
-			return nil, fmt.Errorf("task: memory %s holds no more: %w", r.ID, backends.ErrConflict)
+			return nil, nil
 		case now == nil:
 			now = &backends.Memory{ID: r.ID}
 		}

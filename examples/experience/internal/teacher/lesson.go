@@ -82,11 +82,7 @@ var (
 )
 
 // judge returns how well what taught a lesson bears it out, 0 to 1.
-func judge(text, material string) float64 {
-	better, worse := "", material
-	if b, w, ok := strings.Cut(material, "== worse =="); ok {
-		better, worse = b, w
-	}
+func judge(text, better, worse string) float64 {
 	good, a := read(better), read(worse)
 	if m := avoidText.FindStringSubmatch(text); m != nil {
 		suspects := slices.DeleteFunc(a.suspects(), func(q string) bool { return good.held[q] > 0 })

@@ -117,12 +117,12 @@ func TestJudgementsFollowFromTheMaterial(t *testing.T) {
 		"candidate 3\nwhen_to_use:\n  walking\nexperience:\n  Do not step on singing ground: it gave way.\n"
 	var out struct{ Judgements []judgement }
 	judge := func(material string) []judgement {
-		ask(t, "judge_experiences", fenced("data-material", material)+"\n\n"+fenced("data-candidates", candidates), &out)
+		ask(t, "judge_experiences", material+"\n\n"+fenced("data-candidates", candidates), &out)
 		return out.Judgements
 	}
-	assert.Equal(t, []judgement{{1, true, 1}, {2, false, 0}, {3, false, 0}}, judge(walk(fell, "plain ground", "tarry ground")))
-	assert.Equal(t, []judgement{{1, false, 0}, {2, false, 0}, {3, true, 0.5}}, judge(walk(fell, "plain ground", "icy singing ground")))
-	pair := "== better ==\n" + walk("you are out", "icy ground", "the exit") + "== worse ==\n" + walk(fell, "plain ground", "icy singing ground")
+	assert.Equal(t, []judgement{{1, true, 1}, {2, false, 0}, {3, false, 0}}, judge(fenced("data-trajectory", walk(fell, "plain ground", "tarry ground"))))
+	assert.Equal(t, []judgement{{1, false, 0}, {2, false, 0}, {3, true, 0.5}}, judge(fenced("data-trajectory", walk(fell, "plain ground", "icy singing ground"))))
+	pair := fenced("data-better", walk("you are out", "icy ground", "the exit")) + "\n\n" + fenced("data-worse", walk(fell, "plain ground", "icy singing ground"))
 	assert.Equal(t, []judgement{{1, false, 0}, {2, false, 0}, {3, true, 1}}, judge(pair))
 }
 

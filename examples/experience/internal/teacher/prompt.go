@@ -63,10 +63,14 @@ func judgements(prompt string) (any, error) {
 	if !ok {
 		return nil, errNoMaterial
 	}
-	material, _ := section(prompt, "data-material")
+	better, both := section(prompt, "data-better")
+	worse, _ := section(prompt, "data-worse")
+	if !both {
+		worse, _ = section(prompt, "data-trajectory")
+	}
 	var out []judgement
 	err := eachOf(list, candidateText, func(n int, candidate string) {
-		score := judge(candidate, material)
+		score := judge(candidate, better, worse)
 		out = append(out, judgement{n, score > 0, score, fmt.Sprintf("supported by %.2f", score)})
 	})
 	return listed("judgements", out), err
