@@ -26,7 +26,7 @@ const MinPrompt = 512
 type Config struct {
 	// Keeper keeps the memories. Required. It stays the caller's to close.
 	Keeper *keeper.Keeper
-	// Embeds says that the keeper's ranker has an embedder: similarity is a cosine then.
+	// Embeds is whether the keeper's ranker has an embedder: similarity is a cosine then.
 	// Optional.
 	Embeds bool
 	// Model extracts, judges, decides about near duplicates, reranks and rewrites.

@@ -69,7 +69,7 @@ func (s *summary) entries(candidates []Candidate) []*entry {
 }
 
 // deduplicate finds what each entry duplicates: the same words first, then what is
-// similar, about which the model decides. Without a model the words decide alone.
+// similar, about which the model decides. Without a model only the words decide.
 func (s *summary) deduplicate(ctx context.Context, entries []*entry) error {
 	if err := s.exact(ctx, entries); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *summary) search(ctx context.Context, e *entry) ([]backends.Hit, error) 
 		Scope: s.scope, Query: bothTexts(&e.memory), TopK: neighbours, Kinds: []backends.Kind{backends.KindTask},
 	})
 	if err == nil {
-		err = resp.Degraded // a search by words alone would miss what the embedder finds
+		err = resp.Degraded // a search by words only would miss what the embedder finds
 	}
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ type decisions struct {
 	Decisions []decision `json:"decisions" jsonschema_description:"one for each pair"`
 }
 
-// decision says what to do about a pair. Of merge the texts are those of the merged
+// decision is what to do about a pair. Of merge the texts are those of the merged
 // experience.
 type decision struct {
 	Pair      int    `json:"pair" jsonschema_description:"the number of the pair"`

@@ -39,8 +39,8 @@
 //
 // # Duplicates
 //
-// The same words are stored once, whoever learns them, as often as they are learnt, and
-// from however many processes at a time: ids follow from words. Each other candidate is
+// The same words are stored once, however often they are learnt, and from however many
+// processes at a time: ids follow from words. Each other candidate is
 // compared with the five memories nearest to it and with the rest of the request. What is
 // similar goes to the model, all pairs of a request in one question: the same is counted
 // (MetaCorroborated), what has something to add is merged with the memory, which the

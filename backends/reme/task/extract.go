@@ -53,7 +53,7 @@ type question struct {
 	prompt   func(*Prompts) string
 	most     int      // candidates of one answer; what is beyond is dropped
 	source   string   // of the candidates: see MetaSource
-	of       *attempt // that the candidates are said to be from
+	of       *attempt // that the candidates are from
 	material []fenced
 }
 
@@ -96,7 +96,7 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]Candidat
 	question.Tool, question.Purpose = "extract_experiences", "Hand in what was learnt."
 	answer, err := ask.For[experiences](ctx, run, question, nil)
 	if err != nil {
-		fail(stage, err)
+		fail(ctx, stage, err)
 		return nil, fmt.Errorf("%s: %w", q.stage, err)
 	}
 	all := answer.Value.Experiences
@@ -111,8 +111,8 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]Candidat
 }
 
 // fail counts a failure, but not that of a question that another failure cut off.
-func fail(stage *ask.Stage, err error) {
-	if !errors.Is(err, context.Canceled) {
+func fail(ctx context.Context, stage *ask.Stage, err error) {
+	if ctx.Err() == nil {
 		stage.Fail(err)
 	}
 }
@@ -176,7 +176,7 @@ func (m *Memory) ofPairs(pairs [][2]*attempt, prompt func(*Prompts) string) []qu
 }
 
 // similarPairs returns the three pairs of a success and a failure at different tasks that
-// are most similar, if Config.Similar says that they are compared.
+// are most similar, if Config.Similar asks for them.
 func (m *Memory) similarPairs(ctx context.Context, run *ask.Run, attempts []*attempt) ([][2]*attempt, error) {
 	if m.config.Similar == 0 {
 		return nil, nil
@@ -201,7 +201,7 @@ func (m *Memory) similarPairs(ctx context.Context, run *ask.Run, attempts []*att
 	return pairs[:min(len(pairs), 3)], nil
 }
 
-// summary says what the task was and how it went. Of limit tokens the words of the task
+// summary is what the task was and how it went. Of limit tokens the words of the task
 // may have 1 in 8, and the note 1 in 16.
 func (a *attempt) summary(limit int) string {
 	p := phrasesIn(a.language)

@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Rule says which memories are forgotten: those that were used often enough to judge
+// Rule is which memories are forgotten: those that were used often enough to judge
 // them, and helped too seldom.
 type Rule struct {
 	MinUses    int     // Memories that were used less often stay; at least 0.

@@ -35,7 +35,7 @@ func (j *judgement) Check() error {
 
 // judge returns those candidates of some material that are worth keeping: those that are
 // valid and have a score of MinQuality or more, which is their Quality then. A candidate
-// that the judge says nothing about is ErrModel: no answer is no approval.
+// without a judgement is ErrModel: no answer is no approval.
 func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, candidates []Candidate) ([]Candidate, error) {
 	stage := run.Stage(stageJudge)
 	stage.In(len(candidates))
@@ -52,7 +52,7 @@ func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, can
 		return eachOnce("candidate", 1, len(candidates), j.Judgements, func(j judgement) int { return j.Candidate })
 	})
 	if err != nil {
-		fail(stage, err)
+		fail(ctx, stage, err)
 		return nil, fmt.Errorf("%s: %w", stageJudge, err)
 	}
 	slices.SortFunc(answer.Value.Judgements, func(a, b judgement) int { return a.Candidate - b.Candidate })

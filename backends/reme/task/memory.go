@@ -38,7 +38,7 @@ type Candidate struct {
 	Confidence float64        // Of the model that extracted it, 0 to 1. Optional.
 	StepType   string         // Where it helps: reasoning, action, observation or decision. Optional.
 	ToolsUsed  []string       // Names of tools. Optional.
-	Quality    *float64       // The judge's score, 0 to 1. Optional. Nil: nobody judged.
+	Quality    *float64       // The judge's score, 0 to 1. Optional. Nil: it was not judged.
 	Extra      map[string]any // Further metadata, as JSON values. Optional.
 
 	// Source is what taught it: a success, a failure, a comparative look at two attempts
@@ -64,7 +64,7 @@ func (s *summary) memory(c *Candidate) backends.Memory {
 		meta[key] = k.RedactJSON(v)
 	}
 	for _, key := range []string{MetaFreq, MetaUtility, MetaCorroborated} {
-		delete(meta, key) // it was not used yet, whatever a model says
+		delete(meta, key) // it was not used yet, whatever a model writes
 	}
 	setTexts(meta, MetaTags, redacted(k, c.Tags))
 	setTexts(meta, MetaToolsUsed, redacted(k, c.ToolsUsed))

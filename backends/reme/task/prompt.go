@@ -10,7 +10,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Prompts are the texts of task memory. The first ten tell a model what to do: how to
+// Prompts are the texts of task memory. The first ten instruct a model: how to
 // write, that the material is data, and the form of the answer follow them. The others
 // stand around memories that are given to an agent. All are plain texts without
 // templates; in a [Config] empty ones have the defaults.

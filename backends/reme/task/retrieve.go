@@ -29,7 +29,7 @@ type RetrieveRequest struct {
 
 	Query string // What the task is, or what to look for. Required without Messages.
 	// Messages are what was said so far. Without a Query it is made of them: by the model
-	// if there is one, else of the last three. With one they tell the model that rewrites
+	// if there is one, else of the last three. With one they show the model that rewrites
 	// how far the task is.
 	Messages []*schema.Message
 

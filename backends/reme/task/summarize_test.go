@@ -322,8 +322,9 @@ func TestAFailureEndsTheOtherQuestions(t *testing.T) {
 	for i := range 200 {
 		many = append(many, doing(fmt.Sprint(i), 1, "key"))
 	}
-	_, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: many})
+	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: many})
 	require.ErrorIs(t, err, errDown)
+	assert.Equal(t, 1, resp.Report.Stage(stageSuccess).Failed, "those that were cut off did not fail")
 	assert.Less(t, len(w.of("Success")), 100)
 	assert.Empty(t, w.of("Judge"))
 }
