@@ -4,6 +4,7 @@
 package mem0
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,10 +32,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if len(q.Kinds) > 0 || b.config.Mode == Verbatim {
 		return b.keep.Search(ctx, p, &q)
 	}
-	k := q.TopK
-	if k == 0 {
-		k = defaultTopK
-	}
+	k := cmp.Or(q.TopK, defaultTopK)
 	if k > 0 && k <= maxTopK { // others are recall's to refuse
 		q.TopK = min(maxTopK, 2*k+5) // room for the turns that are left out
 	}

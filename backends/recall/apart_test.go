@@ -32,55 +32,43 @@ func blocksOf(t testing.TB, r *recall.Ranker) []string {
 	return out
 }
 
-// Core blocks change nothing for others, whatever the scoring, and wherever the
-// vectors are: neither what is found nor a score, although their words, vectors and
-// keys are those that are looked for.
+// Core blocks change nothing for others: neither what is found nor a score, although
+// their words, vectors and keys are those that are looked for.
 func TestCoreBlocksTakeNoPart(t *testing.T) {
-	keys := func(c *recall.Config) { c.Keys = func(m *backends.Memory) []string { return []string{m.Text} } }
-	for name, c := range map[string]struct {
-		large  int
-		change func(*recall.Config)
-	}{
-		"loaded":   {-1, keys},
-		"in store": {1, keys},
-		"as mem0":  {-1, func(c *recall.Config) { keys(c); c.Scoring = recall.Mem0Compatible }},
-		"by rank":  {1, func(c *recall.Config) { keys(c); c.Fusion = recall.ReciprocalRank }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var stores [2]*nearRecords
-			var rankers [2]*recall.Ranker
-			for i := range stores {
-				stores[i] = newNearRecords()
-				rankers[i] = large(t, stores[i], c.large, c.change)
-				rankers[i].AskFewer()
-			}
-			rnd := rand.New(rand.NewPCG(1, 2))
-			for round := range 12 {
-				s := sentence(rnd, 6)
-				for i, r := range rankers {
-					stock(t, stores[i], r, ann, round*5, 5)
-					if i == 0 {
-						withVectorOf(t, stores[i], r, s, block(fmt.Sprint("core/", rnd.IntN(5)), s))
-					}
-				}
-				q := &backends.SearchRequest{Query: s + " " + text(rnd.IntN(30)), TopK: 8, WithSources: true, IncludeSuperseded: true, IncludeExpired: true}
-				require.Equal(t, withoutTimes(find(t, rankers[1], ann, q)), withoutTimes(find(t, rankers[0], ann, q)))
-				require.Empty(t, find(t, rankers[0], ann, &backends.SearchRequest{Query: s, Kinds: []backends.Kind{backends.KindCore}}))
-				found, err := rankers[0].Lookup(t.Context(), ann, s)
-				require.NoError(t, err)
-				require.Empty(t, found)
-			}
-			for i, r := range rankers {
-				all, err := r.All(t.Context(), ann)
-				require.NoError(t, err)
-				require.Len(t, all, 60)
-				require.Equal(t, i == 0, len(blocksOf(t, r)) > 0)
-			}
-			got, err := rankers[0].Get(t.Context(), ann, "core/0", "core/1", "core/2", "core/3", "core/4")
-			require.NoError(t, err)
-			require.Empty(t, got)
+	var stores [2]*fakeRecords
+	var rankers [2]*recall.Ranker
+	for i := range stores {
+		stores[i] = newFakeRecords()
+		rankers[i] = newRanker(t, stores[i], func(c *recall.Config) {
+			c.Embedder, c.EmbeddingModel = dice{16}, "dice"
+			c.Keys = func(m *backends.Memory) []string { return []string{m.Text} }
 		})
 	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for round := range 12 {
+		s := sentence(rnd, 6)
+		for i, r := range rankers {
+			putEmbedded(t, stores[i], r, ann, backends.Memory{ID: fmt.Sprint(round), Text: "fact " + s[:len(s)/2]})
+			if i == 0 {
+				withVectorOf(t, stores[i], r, s, block(fmt.Sprint("core/", rnd.IntN(5)), s))
+			}
+		}
+		q := &backends.SearchRequest{Query: s, TopK: 8, WithSources: true, IncludeSuperseded: true, IncludeExpired: true}
+		require.Equal(t, withoutTimes(find(t, rankers[1], ann, q)), withoutTimes(find(t, rankers[0], ann, q)))
+		require.Empty(t, find(t, rankers[0], ann, &backends.SearchRequest{Query: s, Kinds: []backends.Kind{backends.KindCore}}))
+		found, err := rankers[0].Lookup(t.Context(), ann, s)
+		require.NoError(t, err)
+		require.Empty(t, found)
+	}
+	for i, r := range rankers {
+		all, err := r.All(t.Context(), ann)
+		require.NoError(t, err)
+		require.Len(t, all, 12)
+		require.Equal(t, i == 0, len(blocksOf(t, r)) > 0)
+	}
+	got, err := rankers[0].Get(t.Context(), ann, "core/0", "core/1", "core/2", "core/3", "core/4")
+	require.NoError(t, err)
+	require.Empty(t, got)
 }
 
 // withVectorOf stores a memory with the vector of a text that is not its own to

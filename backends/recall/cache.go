@@ -26,7 +26,6 @@ type held struct {
 	partition *partition
 	bytes     int64
 	memories  int
-	remote    bool
 }
 
 // perPartition is charged for a partition with nothing in it, in bytes.
@@ -69,7 +68,7 @@ func (c *cache) note(p *partition, bytes int64, loads int64) {
 	h := e.Value.(*held)
 	bytes += perPartition
 	c.stats.Bytes += bytes - h.bytes
-	h.bytes, h.memories, h.remote = bytes, len(p.index.slots), p.index.remote
+	h.bytes, h.memories = bytes, len(p.index.slots)
 	c.evict(h)
 }
 
@@ -87,32 +86,13 @@ func (c *cache) evict(keep *held) {
 	}
 }
 
-// served notes how a search of a partition without its vectors was answered.
-func (c *cache) served(s *remoteSearch) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.limit > 0 {
-		c.stats.Near++
-	} else {
-		c.stats.Direct++
-	}
-	if s.cut {
-		c.stats.Cut++
-	}
-	c.stats.Vectors += int64(s.read)
-}
-
 func (c *cache) snapshot() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
 	s.Partitions = len(c.parts)
 	for _, e := range c.parts {
-		h := e.Value.(*held)
-		s.Memories += h.memories
-		if h.remote {
-			s.Large++
-		}
+		s.Memories += e.Value.(*held).memories
 	}
 	return s
 }
@@ -125,10 +105,4 @@ type Stats struct {
 	Loads      int64 // times that a partition was read from the store as a whole
 	Hits       int64 // calls that found their partition in memory
 	Evictions  int64 // partitions that left for want of room
-
-	Large   int   // partitions held without their vectors
-	Near    int64 // searches of these whose neighbours the store found
-	Direct  int64 // searches of these that read the vectors of all that they may return
-	Cut     int64 // searches that were content with the most promising
-	Vectors int64 // vectors read for all of them
 }

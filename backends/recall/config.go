@@ -6,7 +6,6 @@ package recall
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"time"
 
@@ -30,16 +29,8 @@ type Config struct {
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
 
-	// Large is the number of memories from which on the vectors of a partition stay
-	// in the store, where the store has the ability [store.Near]: see "Large
-	// partitions" in the package comment. Optional. Defaults to 50,000; negative:
-	// never.
-	Large int
-
 	BM25    *BM25    // Optional. Defaults to k1 1.2, b 0.75.
 	Weights *Weights // Optional. Defaults to 1 and 1.
-	Fusion  Fusion   // Optional. Defaults to WeightedSum.
-	Scoring Scoring  // Optional. Defaults to Absolute.
 
 	Reranker Reranker // Optional. Defaults to none.
 
@@ -52,9 +43,6 @@ type Config struct {
 	// 0, by 1 + w for quality 1, and not at all where nobody judged. Optional.
 	// Defaults to 0.
 	QualityWeight float64
-	// RoleWeights multiplies the rank value of memories by the role in their
-	// Origin, 1 for those not named. Optional. Defaults to none.
-	RoleWeights map[string]float64
 
 	// Keys returns exact keys under which [Ranker.Lookup] finds a memory; they are
 	// kept with the index, so short ones save room. It must depend on the memory
@@ -76,30 +64,6 @@ type BM25 struct {
 // parts find comes before what one of them finds.
 type Weights struct{ Lexical, Vector float64 }
 
-// Fusion says how the lexical and the vector part become one order.
-type Fusion string
-
-// The ways of fusion.
-const (
-	// WeightedSum adds the parts, each divided by its highest value in the query.
-	WeightedSum Fusion = ""
-	// ReciprocalRank adds weight / (60 + rank) of the parts (Cormack, Clarke and
-	// Büttcher 2009). It ignores how far apart neighbours in a ranking are.
-	ReciprocalRank Fusion = "reciprocal_rank"
-)
-
-// Scoring says what Score means and what the order is.
-type Scoring string
-
-// The ways of scoring.
-const (
-	// Absolute is described in the package comment.
-	Absolute Scoring = ""
-	// Mem0Compatible scores as mem0 does. It needs an Embedder. See
-	// "Scoring as mem0 does" in the package comment.
-	Mem0Compatible Scoring = "mem0"
-)
-
 // Encoding says how vectors are stored. In memory they are float32 always.
 type Encoding string
 
@@ -118,10 +82,7 @@ type Reranker interface {
 	Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error)
 }
 
-const (
-	defaultMaxBytes = 1 << 30
-	defaultLarge    = 50_000
-)
+const defaultMaxBytes = 1 << 30
 
 // withDefaults returns a checked copy of c with its defaults filled in.
 func (c *Config) withDefaults() (Config, error) {
@@ -132,9 +93,6 @@ func (c *Config) withDefaults() (Config, error) {
 	if out.MaxBytes == 0 {
 		out.MaxBytes = defaultMaxBytes
 	}
-	if out.Large == 0 {
-		out.Large = defaultLarge
-	}
 	bm25, weights := BM25{K1: 1.2, B: 0.75}, Weights{Lexical: 1, Vector: 1}
 	if c.BM25 != nil {
 		bm25 = *c.BM25
@@ -143,7 +101,6 @@ func (c *Config) withDefaults() (Config, error) {
 		weights = *c.Weights
 	}
 	out.BM25, out.Weights = &bm25, &weights
-	out.RoleWeights = maps.Clone(c.RoleWeights)
 	if out.Clock == nil {
 		out.Clock = backends.SystemClock
 	}
@@ -159,14 +116,8 @@ func (c *Config) validate() error {
 		return invalid("Config.Records is required")
 	case c.Embedder != nil && c.EmbeddingModel == "":
 		return invalid("Config.EmbeddingModel is required with an Embedder: it is kept with the vectors")
-	case c.Embedder == nil && c.Scoring == Mem0Compatible:
-		return invalid("Mem0Compatible scoring needs Config.Embedder: its candidates come from vectors alone")
 	case c.Encoding != Float32 && c.Encoding != Int8:
 		return invalid("encoding %q: use Float32 or Int8", c.Encoding)
-	case c.Fusion != WeightedSum && c.Fusion != ReciprocalRank:
-		return invalid("fusion %q: use WeightedSum or ReciprocalRank", c.Fusion)
-	case c.Scoring != Absolute && c.Scoring != Mem0Compatible:
-		return invalid("scoring %q: use Absolute or Mem0Compatible", c.Scoring)
 	case c.MaxBytes < 0:
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
 	case !(c.BM25.K1 >= 0) || math.IsInf(c.BM25.K1, 0) || !(c.BM25.B >= 0 && c.BM25.B <= 1):
@@ -175,11 +126,6 @@ func (c *Config) validate() error {
 		return invalid("QualityWeight %v is not from 0 to 1", c.QualityWeight)
 	case c.RecencyHalfLife < 0:
 		return invalid("RecencyHalfLife %v is negative", c.RecencyHalfLife)
-	}
-	for role, w := range c.RoleWeights {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return invalid("weight %v of role %q is not a number of at least 0", w, role)
-		}
 	}
 	return c.Weights.validate()
 }

@@ -16,22 +16,19 @@ import (
 
 func TestConfigurationsThatCannotWork(t *testing.T) {
 	for name, change := range map[string]func(*recall.Config){
-		"no records":           func(c *recall.Config) { c.Records = nil },
-		"embedder, no model":   func(c *recall.Config) { c.Embedder = dice{4} },
-		"encoding":             func(c *recall.Config) { c.Encoding = "float16" },
-		"fusion":               func(c *recall.Config) { c.Fusion = "max" },
-		"scoring":              func(c *recall.Config) { c.Scoring = "mem1" },
-		"negative budget":      func(c *recall.Config) { c.MaxBytes = -1 },
-		"negative k1":          func(c *recall.Config) { c.BM25 = &recall.BM25{K1: -1} },
-		"k1 not finite":        func(c *recall.Config) { c.BM25 = &recall.BM25{K1: math.Inf(1)} },
-		"b above 1":            func(c *recall.Config) { c.BM25 = &recall.BM25{B: 1.1} },
-		"b NaN":                func(c *recall.Config) { c.BM25 = &recall.BM25{B: math.NaN()} },
-		"no weight":            func(c *recall.Config) { c.Weights = &recall.Weights{} },
-		"negative weight":      func(c *recall.Config) { c.Weights = &recall.Weights{Lexical: 2, Vector: -1} },
-		"weight not finite":    func(c *recall.Config) { c.Weights = &recall.Weights{Lexical: math.Inf(1)} },
-		"quality above 1":      func(c *recall.Config) { c.QualityWeight = 1.1 },
-		"negative half-life":   func(c *recall.Config) { c.RecencyHalfLife = -time.Hour },
-		"negative role weight": func(c *recall.Config) { c.RoleWeights = map[string]float64{"user": -1} },
+		"no records":         func(c *recall.Config) { c.Records = nil },
+		"embedder, no model": func(c *recall.Config) { c.Embedder = dice{4} },
+		"encoding":           func(c *recall.Config) { c.Encoding = "float16" },
+		"negative budget":    func(c *recall.Config) { c.MaxBytes = -1 },
+		"negative k1":        func(c *recall.Config) { c.BM25 = &recall.BM25{K1: -1} },
+		"k1 not finite":      func(c *recall.Config) { c.BM25 = &recall.BM25{K1: math.Inf(1)} },
+		"b above 1":          func(c *recall.Config) { c.BM25 = &recall.BM25{B: 1.1} },
+		"b NaN":              func(c *recall.Config) { c.BM25 = &recall.BM25{B: math.NaN()} },
+		"no weight":          func(c *recall.Config) { c.Weights = &recall.Weights{} },
+		"negative weight":    func(c *recall.Config) { c.Weights = &recall.Weights{Lexical: 2, Vector: -1} },
+		"weight not finite":  func(c *recall.Config) { c.Weights = &recall.Weights{Lexical: math.Inf(1)} },
+		"quality above 1":    func(c *recall.Config) { c.QualityWeight = 1.1 },
+		"negative half-life": func(c *recall.Config) { c.RecencyHalfLife = -time.Hour },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &recall.Config{Records: newFakeRecords()}
@@ -47,7 +44,7 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 // The caller's configuration is neither changed nor looked at again.
 func TestConfigIsCopied(t *testing.T) {
 	f := newFakeRecords()
-	c := recall.Config{Records: f, BM25: &recall.BM25{K1: 1.2, B: 0.75}, RoleWeights: map[string]float64{"user": 1}}
+	c := recall.Config{Records: f, BM25: &recall.BM25{K1: 1.2, B: 0.75}}
 	before := c
 	r, err := recall.New(t.Context(), &c)
 	require.NoError(t, err)
@@ -55,7 +52,7 @@ func TestConfigIsCopied(t *testing.T) {
 	require.Equal(t, before, c)
 	apply(t, f, ann, fact("1", "tea"))
 	score := find(t, r, ann, &backends.SearchRequest{Query: "tea"})[0].Score
-	c.BM25.K1, c.RoleWeights["user"], c.Records = 3, 0, nil
+	c.BM25.K1, c.Records = 3, nil
 	require.Equal(t, score, find(t, r, ann, &backends.SearchRequest{Query: "tea"})[0].Score)
 }
 

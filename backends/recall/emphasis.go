@@ -5,12 +5,12 @@ package recall
 
 import "math"
 
-// emphasis returns what the rank value of a memory is multiplied by: its age, its
-// judged quality and the role of who said it, each only where it is configured.
+// emphasis returns what the rank value of a memory is multiplied by: its age and
+// its judged quality, each only where it is configured.
 // now is in Unix nanoseconds.
 func (r *Ranker) emphasis(d *doc, now int64) float64 {
 	c := &r.config
-	if c.RecencyHalfLife == 0 && c.QualityWeight == 0 && len(c.RoleWeights) == 0 {
+	if c.RecencyHalfLife == 0 && c.QualityWeight == 0 {
 		return 1 // without a look at the memory: this runs for every document
 	}
 	f := 1.0
@@ -20,9 +20,6 @@ func (r *Ranker) emphasis(d *doc, now int64) float64 {
 	}
 	if q := d.memory.Quality; c.QualityWeight > 0 && q != nil && !math.IsNaN(*q) {
 		f *= 1 + c.QualityWeight*(2*max(0, min(1, *q))-1)
-	}
-	if w, ok := c.RoleWeights[d.memory.Origin.Role]; ok {
-		f *= w
 	}
 	return f
 }

@@ -91,9 +91,6 @@ func (a Analyzer) TermsOfEach(texts []string, together bool) [][]string {
 	return out
 }
 
-// Entities returns what a text names.
-func (a Analyzer) Entities(text string) []string { return extractEntities(text, a.analyzer) }
-
 // EncodeVector normalises and encodes a vector.
 func EncodeVector(v []float64, e Encoding, model string) ([]byte, error) {
 	n, err := normalise(v)
@@ -108,9 +105,6 @@ func DecodeVector(data []byte, e store.Embedding) ([]float32, error) {
 	v := make([]float32, e.Dim)
 	return v, decodeVector(v, data, e)
 }
-
-// Mem0Sigmoid is the curve for keyword scores.
-func Mem0Sigmoid(score float64, words int) float64 { return mem0Sigmoid(score, words) }
 
 // Bounds that tests reach for.
 const (

@@ -46,9 +46,6 @@ func (c *contest) weightedSum() []ranked {
 	w := c.ranker.config.Weights
 	best := topK{size: c.pool()}
 	for _, slot := range c.scratch.chosen {
-		if cosines[slot] == unseen {
-			continue
-		}
 		value := share(lexical[slot], topLexical)
 		if cosines[slot] >= 0 {
 			value = (w.Lexical*value + w.Vector*share(cosines[slot], topVector)) / (w.Lexical + w.Vector)
@@ -92,40 +89,4 @@ func (c *contest) offer(best *topK, slot int32, value float64) {
 	}
 	e.value = value
 	best.offer(e)
-}
-
-const (
-	rrfConstant = 60  // of Cormack et al.
-	rrfDepth    = 200 // at least so many of each ranking count
-)
-
-// rrfDepth is how many places of each ranking count.
-func (c *contest) rrfDepth() int { return max(rrfDepth, 4*c.pool()) }
-
-// reciprocalRank orders by the sum over the parts of weight / (60 + rank).
-func (c *contest) reciprocalRank() []ranked {
-	depth := c.rrfDepth()
-	lexical, vector := topK{size: depth}, topK{size: depth}
-	for _, slot := range c.scratch.chosen {
-		d := &c.index.docs[slot]
-		if v := c.scratch.lexical[slot]; v > 0 {
-			lexical.offer(ranked{slot: slot, value: v, time: d.time, id: d.memory.ID})
-		}
-		if c.scratch.cosines[slot] > 0 {
-			vector.offer(ranked{slot: slot, value: c.scratch.cosines[slot], time: d.time, id: d.memory.ID})
-		}
-	}
-	w := c.ranker.config.Weights
-	values := map[int32]float64{}
-	for i, e := range lexical.best() {
-		values[e.slot] += w.Lexical / float64(rrfConstant+i+1)
-	}
-	for i, e := range vector.best() {
-		values[e.slot] += w.Vector / float64(rrfConstant+i+1)
-	}
-	best := topK{size: c.pool()}
-	for slot, value := range values {
-		c.offer(&best, slot, value)
-	}
-	return best.best()
 }

@@ -62,16 +62,6 @@ func TestWeights(t *testing.T) {
 	require.InDelta(t, 0.8, hits[0].Score, 1e-6)
 }
 
-func TestReciprocalRank(t *testing.T) {
-	r := fusionFixture(t, func(c *recall.Config) {
-		c.Fusion, c.Weights = recall.ReciprocalRank, &recall.Weights{Lexical: 1, Vector: 2}
-	})
-	hits := find(t, r, ann, &backends.SearchRequest{Query: "green tea"})
-	// both: 1/62 + 2/62; near: 2/61; words: 1/61.
-	require.Equal(t, []string{"both", "near", "words"}, ids(hits))
-	require.InDelta(t, (hits[0].Parts.Lexical+2*0.6)/3, hits[0].Score, 1e-6)
-}
-
 // flipped reranks the pool back to front.
 type flipped struct {
 	pool []backends.Hit
@@ -136,13 +126,12 @@ func TestEmphasis(t *testing.T) {
 	}{
 		{"nothing: newer first, then by id", nil, []string{"d-new", "a-old", "b-good", "c-bad", "e-user"}},
 		{"quality", func(c *recall.Config) { c.QualityWeight = 0.5 }, []string{"b-good", "d-new", "a-old", "e-user", "c-bad"}},
-		{"role", func(c *recall.Config) { c.RoleWeights = map[string]float64{"user": 2} }, []string{"e-user", "d-new", "a-old", "b-good", "c-bad"}},
-		{"recency against role", func(c *recall.Config) {
-			c.RecencyHalfLife, c.RoleWeights = 24*time.Hour, map[string]float64{"user": 3.9} // two half-lives are a factor of 4
-		}, []string{"d-new", "e-user", "a-old", "b-good", "c-bad"}},
-		{"role against recency", func(c *recall.Config) {
-			c.RecencyHalfLife, c.RoleWeights = 24*time.Hour, map[string]float64{"user": 4.1}
-		}, []string{"e-user", "d-new", "a-old", "b-good", "c-bad"}},
+		{"recency against quality", func(c *recall.Config) {
+			c.RecencyHalfLife, c.QualityWeight = 48*time.Hour, 0.9 // a half-life is a factor of 2
+		}, []string{"d-new", "b-good", "a-old", "e-user", "c-bad"}},
+		{"quality against recency", func(c *recall.Config) {
+			c.RecencyHalfLife, c.QualityWeight = 49*time.Hour, 1
+		}, []string{"b-good", "d-new", "a-old", "e-user", "c-bad"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFakeRecords()

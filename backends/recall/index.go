@@ -22,12 +22,9 @@ type index struct {
 	docs     []doc            // by slot
 	free     []int32          // slots without a memory
 	lexicon  *lexicon
-	entities *entities // nil unless the scoring asks for them
 	keyed    *keyed
 	keyFunc  func(*backends.Memory) []string // nil: no keys
 	vectors  bool                            // whether vectors are kept
-	remote   bool                            // whether they stay in the store, and are looked up there
-	changes  int64                           // pages that were applied
 	apart    map[string]*backends.Memory     // the core blocks, by id: none of the above knows them
 
 	matrix    matrix
@@ -51,17 +48,12 @@ type doc struct {
 	size    int64
 }
 
-func newIndex(a *analyzer, withVectors, withEntities bool) *index {
-	x := &index{analyzer: a, slots: map[string]int32{}, lexicon: newLexicon(), keyed: newKeyed(), vectors: withVectors}
-	if withEntities {
-		x.entities = newEntities()
-	}
-	return x
+func newIndex(a *analyzer, withVectors bool) *index {
+	return &index{analyzer: a, slots: map[string]int32{}, lexicon: newLexicon(), keyed: newKeyed(), vectors: withVectors}
 }
 
 // apply brings a page of changes in.
 func (x *index) apply(p *page) {
-	x.follow(p.changes)
 	if e := p.changes.Embedding; x.vectors && e != nil && (x.embedding == nil || *x.embedding != *e) {
 		x.clearVectors()
 		space := *e
@@ -101,9 +93,6 @@ func (x *index) put(e *entry, v *vocabulary) {
 		x.lexicon.adopt(e.text.terms, v)
 		x.lexicon.add(slot, e.text)
 		d.terms = e.text.terms
-		if x.entities != nil {
-			x.entities.add(slot, m.Text, x.analyzer)
-		}
 	}
 	x.text -= d.size
 	d.memory, d.active, d.expires = m, m.Active(), math.MaxInt64
@@ -150,9 +139,6 @@ func (x *index) remove(id string) {
 // unindex takes the text of a slot out of the index.
 func (x *index) unindex(slot int32) {
 	x.lexicon.remove(slot, x.docs[slot].terms)
-	if x.entities != nil {
-		x.entities.remove(slot)
-	}
 }
 
 // setVector gives a slot a vector, or none: nil, which may be because what is
@@ -196,14 +182,13 @@ func (x *index) checkVectors(model string, dim int) error {
 	return nil
 }
 
+// comparable reports whether the partition may hold vectors to compare with.
+func (x *index) comparable() bool { return x.matrix.rows() > 0 || x.broken > 0 }
+
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
 	const perDoc = 192 // doc, map entry, list slack
-	n := x.text + x.lexicon.bytes() + x.keyed.size + x.matrix.bytes() + int64(len(x.docs))*perDoc
-	if x.entities != nil {
-		n += x.entities.bytes()
-	}
-	return n
+	return x.text + x.lexicon.bytes() + x.keyed.size + x.matrix.bytes() + int64(len(x.docs))*perDoc
 }
 
 // sizeOf estimates the bytes of a memory: its struct, its texts and its metadata.

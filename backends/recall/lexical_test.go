@@ -123,18 +123,14 @@ func step(t *rapid.T, f *fakeRecords, p backends.Partition, embed func(string) (
 // An index that followed every change answers exactly as one that is loaded anew,
 // hit by hit and bit by bit, whatever the pages were.
 func TestIncrementalIndexEqualsRebuilt(t *testing.T) {
-	for _, scoring := range []recall.Scoring{recall.Absolute, recall.Mem0Compatible} {
-		t.Run("scoring="+string(scoring), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) { checkIncremental(t, scoring) })
-		})
-	}
+	rapid.Check(t, checkIncremental)
 }
 
-func checkIncremental(t *rapid.T, scoring recall.Scoring) {
+func checkIncremental(t *rapid.T) {
 	ctx := context.Background()
 	f := newFakeRecords()
 	f.pageSize = rapid.IntRange(1, 5).Draw(t, "page")
-	cfg := &recall.Config{Records: f, Scoring: scoring, Embedder: dice{8}, EmbeddingModel: "dice"}
+	cfg := &recall.Config{Records: f, Embedder: dice{8}, EmbeddingModel: "dice"}
 	grown, err := recall.New(ctx, cfg)
 	require.NoError(t, err)
 	defer grown.Close()

@@ -19,7 +19,6 @@ type partition struct {
 	index *index // nil until loaded; changed under mu, and only by a flight
 
 	cursor string // up to where index has come; used by flights alone
-	access access // to the neighbours that the store finds
 
 	flights sync.Mutex
 	running *flight

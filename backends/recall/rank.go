@@ -19,11 +19,8 @@ type scratch struct {
 	chosen  []int32   // slots that may be hits
 }
 
-// What stands in the place of a cosine.
-const (
-	noVector = -1
-	unseen   = -2 // the vector, if there is one, is in the store and was not read
-)
+// noVector stands in the place of a cosine.
+const noVector = -1
 
 // unit brings a cosine into 0 to 1.
 func unit(cosine float64) float64 { return max(0, min(1, cosine)) }
@@ -46,15 +43,11 @@ func (r *Ranker) giveBack(s *scratch) {
 	r.scratch.Put(s)
 }
 
-// rank returns the pool of hits of a query, best first, or errRemote if it needs
-// vectors that stay in the store.
+// rank returns the pool of hits of a query, best first.
 func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	x := p.index
-	if q.vector != nil && x.remote {
-		return nil, errRemote
-	}
 	if q.vector != nil {
 		if err := x.checkVectors(r.config.EmbeddingModel, len(q.vector)); err != nil {
 			return nil, err
@@ -70,18 +63,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 		x.choose(q, s)
 	}
 	c := contest{ranker: r, index: x, query: q, scratch: s, attainable: lexical.attainable}
-	return x.hits(c.decide()), nil
-}
-
-// decide ranks by the configured scoring, best first.
-func (c *contest) decide() []ranked {
-	switch config := &c.ranker.config; {
-	case config.Scoring == Mem0Compatible && c.query.vector != nil:
-		return c.mem0()
-	case config.Fusion == ReciprocalRank && c.query.vector != nil:
-		return c.reciprocalRank()
-	}
-	return c.weightedSum()
+	return x.hits(c.weightedSum()), nil
 }
 
 // choose lists the eligible documents that match the query's terms.
@@ -117,7 +99,7 @@ func (x *index) hits(best []ranked) []backends.Hit {
 		hits[i] = backends.Hit{
 			Memory: cloneMemory(x.docs[b.slot].memory),
 			Score:  b.score,
-			Parts:  backends.ScoreParts{Lexical: b.lexical, Vector: b.vector, Signals: b.signals},
+			Parts:  backends.ScoreParts{Lexical: b.lexical, Vector: b.vector},
 		}
 	}
 	return hits

@@ -19,8 +19,6 @@ type Ranker struct {
 	analyzer *analyzer
 	cache    *cache
 	scratch  sync.Pool // of *scratch
-	nearest  int       // neighbours that the store is asked for, at least
-	budget   int       // vectors that a search reads before it is content
 
 	life   context.Context // ends with Close
 	end    context.CancelFunc
@@ -40,7 +38,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes), nearest: minNeighbours, budget: budget}
+	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes)}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
 }
@@ -86,7 +84,7 @@ func (r *Ranker) background(ctx context.Context) (work context.Context, finish f
 }
 
 func (r *Ranker) newIndex() *index {
-	x := newIndex(r.analyzer, r.config.Embedder != nil, r.config.Scoring == Mem0Compatible)
+	x := newIndex(r.analyzer, r.config.Embedder != nil)
 	x.keyFunc = r.config.Keys
 	return x
 }

@@ -6,6 +6,7 @@ package recall_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -173,3 +174,6 @@ func checkAgainst(t *rapid.T, hits []backends.Hit, value, score map[string]float
 		require.GreaterOrEqual(t, value[hits[len(hits)-1].ID]+eps, value[id], "%s was left out", id)
 	}
 }
+
+// cosine returns a vector whose cosine with (1, 0) is c.
+func cosine(c float64) []float64 { return []float64{c, math.Sqrt(1 - c*c)} }

@@ -17,7 +17,6 @@ import (
 type refresh struct {
 	partition *partition
 	index     *index
-	remote    bool // whether the vectors stay in the store
 	aside     bool
 	cursor    string
 	readers   readers // numbers of their terms are adopted by the index's lexicon
@@ -28,8 +27,8 @@ type refresh struct {
 func (p *partition) refresh(ctx context.Context) error {
 	r := refresh{partition: p, index: p.index, cursor: p.cursor}
 	r.readers = readers{analyzer: p.ranker.analyzer, vocabulary: newVocabulary()}
-	if err := r.place(ctx); err != nil {
-		return err
+	if r.index == nil {
+		r.startOver()
 	}
 	c, err := r.page(ctx)
 	for {
@@ -52,6 +51,11 @@ func (p *partition) refresh(ctx context.Context) error {
 	return nil
 }
 
+// page reads what changed since the cursor.
+func (r *refresh) page(ctx context.Context) (*store.ChangeSet, error) {
+	return r.partition.ranker.config.Records.Changes(ctx, r.partition.key, r.cursor)
+}
+
 // fetch begins to read a page and returns what waits for it, which must be called
 // before the cursor moves on.
 func (r *refresh) fetch(ctx context.Context) (wait func() (*store.ChangeSet, error)) {
@@ -69,7 +73,7 @@ func (r *refresh) fetch(ctx context.Context) (wait func() (*store.ChangeSet, err
 }
 
 func (r *refresh) startOver() {
-	r.index, r.aside = r.partition.newIndex(r.remote), true
+	r.index, r.aside = r.partition.ranker.newIndex(), true
 	r.readers = readers{analyzer: r.index.analyzer, vocabulary: r.index.lexicon.loading}
 }
 

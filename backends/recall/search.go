@@ -45,11 +45,10 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 	if resp.Degraded, err = r.embedQuery(ctx, part, query); err != nil {
 		return nil, err
 	}
-	hits, degraded, err := r.ranking(ctx, part, query)
+	hits, err := r.rank(part, query)
 	if err != nil {
 		return nil, err
 	}
-	resp.Degraded = errors.Join(resp.Degraded, degraded)
 	resp.Hits, err = r.rerank(ctx, query, hits)
 	if err != nil {
 		resp.Degraded = errors.Join(resp.Degraded, err)
@@ -85,9 +84,6 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	}
 	if out.topK == 0 {
 		out.topK = defaultTopK
-		if r.config.Scoring == Mem0Compatible {
-			out.topK = mem0TopK
-		}
 	}
 	var err error
 	if out.scope, err = newEligibility(q, r.config.Clock()); err != nil {

@@ -14,7 +14,6 @@ type ranked struct {
 	value   float64 // what the order is by
 	lexical float64 // 0 to 1, as in backends.ScoreParts
 	vector  float64
-	signals float64
 	score   float64
 	time    int64
 	id      string

@@ -183,3 +183,13 @@ func squares(v []float32) (sum float64) {
 	}
 	return sum
 }
+
+// Decoder returns the function that reads the stored vectors of a space, as Embed
+// returned it. A vector of another model, and one that cannot be read, is an error.
+// It is safe for concurrent use.
+func Decoder(space store.Embedding) func([]byte) ([]float32, error) {
+	return func(encoded []byte) ([]float32, error) {
+		v := make([]float32, space.Dim)
+		return v, decodeVector(v, encoded, space)
+	}
+}

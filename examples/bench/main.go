@@ -20,16 +20,14 @@
 // same vectors. Both go through a store, SQLite in memory, and package recall.
 //
 // The third measures memory in Redis beside memory in a SQLite file: searches of
-// one partition and of a thousand, warm and cold; the same by the server's vector
-// sets, and what they miss; writes by many at once; bytes. It writes under prefixes of
+// one partition and of a thousand, warm and cold; writes by many at once; bytes. It writes under prefixes of
 // its own and deletes them; still, give it a server that nobody else uses, without
 // persistence and with 3 GB free for the default sizes:
 //
 //	redis-server --port 7777 --save '' &
 //	go run ./examples/bench redis -redis redis://localhost:7777
 //
-// The default takes some minutes. An index of 100,000 vectors (-sets 100000) takes
-// some more.
+// The default takes some minutes.
 //
 // The folder peers, a module of its own, gives other projects the same to do.
 //

@@ -5,36 +5,24 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// errNotThere says that a store cannot be searched in a way.
-var errNotThere = errors.New("the store cannot")
-
-// measurement is one way to search a workload, and how it did.
+// measurement is how searches of a workload did.
 type measurement struct {
 	*workload
 	bed    *bed
-	way    way
 	ranker *recall.Ranker // what the warm searches ask
 	row    trial.Search
 }
 
 // take takes the measures.
 func (m *measurement) take(ctx context.Context) error {
-	if m.way.large == inStore {
-		if err := m.index(ctx); err != nil {
-			return err
-		}
-	}
 	defer func() {
 		if m.ranker != nil {
 			_ = m.ranker.Close()
@@ -50,30 +38,6 @@ func (m *measurement) take(ctx context.Context) error {
 		return m.recall(ctx)
 	}
 	return nil
-}
-
-// index has the store index the vectors, and notes how long it takes.
-func (m *measurement) index(ctx context.Context) error {
-	s, ok := m.bed.Store.(interface {
-		BuildNear(ctx context.Context, p backends.Partition, decode func([]byte) ([]float32, error)) error
-	})
-	if !ok {
-		return errNotThere
-	}
-	decode := recall.Decoder(store.Embedding{Model: embeddingModel, Dim: m.corpus.Topics.Dim()})
-	took, err := trial.Time(func() error {
-		for p := range m.partitions {
-			if err := s.BuildNear(ctx, userOf(p), decode); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, backends.ErrUnavailable) {
-		return fmt.Errorf("%w: %w", errNotThere, err)
-	}
-	m.row.Index = took.Seconds()
-	return err
 }
 
 // coldRuns and coldFor bound how often a cold search is repeated: a big partition
@@ -93,7 +57,7 @@ func (m *measurement) cold(ctx context.Context) error {
 			m.ranker = nil
 		}
 		before := trial.Heap()
-		ranker, err := m.workload.ranker(ctx, m.bed, m.way.large)
+		ranker, err := m.workload.ranker(ctx, m.bed)
 		if err != nil {
 			return err
 		}
@@ -104,9 +68,6 @@ func (m *measurement) cold(ctx context.Context) error {
 				return err
 			}
 			times = append(times, took)
-		}
-		if m.way.large == inStore && ranker.Stats().Near == 0 {
-			return fmt.Errorf("%w: the first search was not answered from its index, which took %.1f s to build", errNotThere, m.row.Index)
 		}
 		m.row.Held = max(0, trial.Heap()-before) / int64(m.total()) // few are lost in what else there is
 	}

@@ -25,7 +25,6 @@ type redisConfig struct {
 	clients   trial.Numbers
 	writes    int
 	yardstick int // the most memories that SQLite is given, too
-	sets      int // the most memories of a partition that a vector set indexes
 }
 
 func redisCommand(ctx context.Context, args []string, out, errs io.Writer) error {
@@ -53,13 +52,12 @@ func parseRedis(args []string, errs io.Writer) (cfg *redisConfig, asJSON bool, e
 	flags.Var(&cfg.clients, "clients", "how many write at the same time, separated by commas")
 	flags.IntVar(&cfg.writes, "writes", 2000, "writes of each sort")
 	flags.IntVar(&cfg.yardstick, "yardstick", 10_000, "the most memories that are given to SQLite, too")
-	flags.IntVar(&cfg.sets, "sets", 10_000, "the most memories of a partition that a vector set indexes, in two or three milliseconds each")
 	flags.BoolVar(&asJSON, "json", false, "print JSON instead of tables")
 	if err := flags.Parse(args); err != nil {
 		return nil, false, err
 	}
-	if min(cfg.dim, cfg.queries, cfg.writes, cfg.each) <= 0 || min(cfg.users, cfg.yardstick, cfg.sets) < 0 {
-		return nil, false, fmt.Errorf("-dim, -queries, -writes and -each are above 0, -users, -yardstick and -sets not below")
+	if min(cfg.dim, cfg.queries, cfg.writes, cfg.each) <= 0 || min(cfg.users, cfg.yardstick) < 0 {
+		return nil, false, fmt.Errorf("-dim, -queries, -writes and -each are above 0, -users and -yardstick not below")
 	}
 	return cfg, asJSON, nil
 }
@@ -95,9 +93,7 @@ func measureRedis(ctx context.Context, cfg *redisConfig, progress io.Writer) (*t
 	}
 	r.Compare(yardstickName)
 	noteEncodings(r)
-	r.Notes = append(r.Notes,
-		fmt.Sprintf("The yardstick, x, is %s; it got up to %d memories (-yardstick).", yardstickName, cfg.yardstick),
-		fmt.Sprintf("Vector sets got partitions of up to %d memories (-sets), and for them every search went to the server, however small the partition.", cfg.sets))
+	r.Notes = append(r.Notes, fmt.Sprintf("The yardstick, x, is %s; it got up to %d memories (-yardstick).", yardstickName, cfg.yardstick))
 	return r, nil
 }
 
@@ -112,7 +108,6 @@ func workloads(cfg *redisConfig) []*workload {
 		nearest := sync.OnceValue(func() [][]int { return corpus.Exact(corpus.Strange[:min(recallQueries, cfg.queries)], 10) })
 		for _, c := range contents {
 			w := &workload{corpus: corpus, partitions: partitions, memories: memories, content: c, nearest: nearest}
-			w.sets = partitions == 1 && memories <= cfg.sets
 			out = append(out, w)
 		}
 	}

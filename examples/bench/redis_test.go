@@ -70,26 +70,6 @@ func TestRedisMeasuresEverything(t *testing.T) {
 	require.Zero(t, left, "nothing is left on the server")
 }
 
-// Redis 8 has vector sets: their row is there, and they find nearly all.
-func TestRedisMeasuresVectorSets(t *testing.T) {
-	srv := testredis.NeedRedis(t, 8).Start(t)
-	var r trial.Report
-	require.NoError(t, json.Unmarshal([]byte(runRedis(t, srv.URL(), "-json")), &r))
-	s := rowOf(t, &r, "redis", "vector set", 1, 600)
-	require.Greater(t, *s.Recall10, 0.8)
-	require.LessOrEqual(t, *s.Recall10, 1.0)
-	require.Positive(t, s.Index)
-	require.Greater(t, s.Stored, rowOf(t, &r, "redis", "float32", 1, 600).Stored, "the index takes room, too")
-	require.Less(t, s.Held, rowOf(t, &r, "redis", "float32", 1, 600).Held, "the vectors are not in the process")
-	require.Contains(t, strings.Join(r.Notes, "\n"), "1 × 60: no vector set", "so few are compared in the process")
-}
-
-func TestRedisOnAServerWithoutVectorSets(t *testing.T) {
-	out := runRedis(t, "redis://"+miniredis.RunT(t).Addr(), "-users", "0", "-sizes", "60")
-	require.Contains(t, out, "no vector set")
-	require.Contains(t, out, "apply a memory, all of one user")
-}
-
 func TestRedisThatIsNotThere(t *testing.T) {
 	gone := miniredis.RunT(t)
 	url := "redis://" + gone.Addr()

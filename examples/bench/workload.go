@@ -17,27 +17,17 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// content is what a store holds of each memory, and the ways to search it.
+// content is what a store holds of each memory.
 type content struct {
 	name     string
 	vectors  bool
 	encoding recall.Encoding
-	ways     []way
 }
-
-// way is one way to search a content.
-type way struct {
-	name  string
-	large int // as in recall.Config
-}
-
-// inStore is the Large that leaves the vectors of every partition to the store.
-const inStore = 1
 
 var contents = []content{
-	{name: "lexical", ways: []way{{"lexical", -1}}},
-	{name: "float32", vectors: true, encoding: recall.Float32, ways: []way{{"float32", -1}, {"vector set", inStore}}},
-	{name: "int8", vectors: true, encoding: recall.Int8, ways: []way{{"int8", -1}}},
+	{name: "lexical"},
+	{name: "float32", vectors: true, encoding: recall.Float32},
+	{name: "int8", vectors: true, encoding: recall.Int8},
 }
 
 // workload is a corpus in one or in many partitions.
@@ -46,13 +36,12 @@ type workload struct {
 	partitions int
 	memories   int // in each
 	content    content
-	sets       bool           // search by vector sets, too
 	nearest    func() [][]int // the ten nearest memories to each of the first strange queries
 }
 
 func (w *workload) total() int { return w.partitions * w.memories }
 
-// measure stores the workload, searches it in every way, and adds what it found.
+// measure stores the workload, searches it, and adds what it found.
 func (w *workload) measure(ctx context.Context, p *place, r *trial.Report) (err error) {
 	b, err := p.open(ctx)
 	if err != nil {
@@ -67,27 +56,17 @@ func (w *workload) measure(ctx context.Context, p *place, r *trial.Report) (err 
 	if err != nil {
 		return err
 	}
-	for _, way := range w.content.ways {
-		if way.large == inStore && (!w.sets || p.yardstick) {
-			continue
-		}
-		m := &measurement{workload: w, bed: b, way: way}
-		err := m.take(ctx)
-		if errors.Is(err, errNotThere) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s, %d × %d: no %s: %v", p.name, w.partitions, w.memories, way.name, err))
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", way.name, err)
-		}
-		full, err := b.bytes()
-		if err != nil {
-			return err
-		}
-		m.row.Where, m.row.How, m.row.Partitions, m.row.Memories = p.name, way.name, w.partitions, w.memories
-		m.row.Fill, m.row.Stored = filled.Seconds(), (full-empty)/int64(w.total())
-		r.Searches = append(r.Searches, m.row)
+	m := &measurement{workload: w, bed: b}
+	if err := m.take(ctx); err != nil {
+		return err
 	}
+	full, err := b.bytes()
+	if err != nil {
+		return err
+	}
+	m.row.Where, m.row.How, m.row.Partitions, m.row.Memories = p.name, w.content.name, w.partitions, w.memories
+	m.row.Fill, m.row.Stored = filled.Seconds(), (full-empty)/int64(w.total())
+	r.Searches = append(r.Searches, m.row)
 	return nil
 }
 
@@ -95,8 +74,8 @@ func (w *workload) measure(ctx context.Context, p *place, r *trial.Report) (err 
 const embeddingModel = "made-up"
 
 // ranker returns a new Ranker over the workload.
-func (w *workload) ranker(ctx context.Context, b *bed, large int) (*recall.Ranker, error) {
-	cfg := &recall.Config{Records: b.Store, Encoding: w.content.encoding, Large: large, MaxBytes: 16 << 30}
+func (w *workload) ranker(ctx context.Context, b *bed) (*recall.Ranker, error) {
+	cfg := &recall.Config{Records: b.Store, Encoding: w.content.encoding, MaxBytes: 16 << 30}
 	if w.content.vectors {
 		cfg.Embedder, cfg.EmbeddingModel = embedder{w.corpus.Topics}, embeddingModel
 	}
@@ -108,7 +87,7 @@ const fillBatch = 500
 
 // fill stores the memories, in batches.
 func (w *workload) fill(ctx context.Context, b *bed) error {
-	ranker, err := w.ranker(ctx, b, -1)
+	ranker, err := w.ranker(ctx, b)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,6 @@ type Search struct {
 	Stored     int64     `json:"stored_bytes,omitempty"` // where it is stored, a memory
 	Held       int64     `json:"held_bytes,omitempty"`   // in the process, a memory
 	Fill       float64   `json:"fill_s"`                 // how long it took to store them all, in seconds
-	Index      float64   `json:"index_s,omitempty"`      // and to index them on the server
 	Times      float64   `json:"times,omitempty"`        // Warm.P50 over that of the yardstick
 	TimesCold  float64   `json:"times_cold,omitempty"`   // Cold.P50 likewise
 }
@@ -77,7 +76,7 @@ func (r *Report) Print(out io.Writer, asJSON bool) error {
 	}
 	fmt.Fprintln(out, "\nsearch, in milliseconds; x is how many times as long as the yardstick took; bytes are a memory's")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "where\tpartitions\tmemories\thow\twarm p50\tp95\tp99\tx\tcold p50\tp95\tp99\tx\trecall@10\tbytes stored\theld\tfill s\tindex s\t")
+	fmt.Fprintln(w, "where\tpartitions\tmemories\thow\twarm p50\tp95\tp99\tx\tcold p50\tp95\tp99\tx\trecall@10\tbytes stored\theld\tfill s\t")
 	for i := range r.Searches {
 		r.Searches[i].print(w)
 	}
@@ -107,7 +106,7 @@ func (s *Search) print(w io.Writer) {
 	if s.Recall10 != nil {
 		recall = fmt.Sprintf("%.3f", *s.Recall10)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%s\t\n", recall, blank("%.0f", float64(s.Stored)), blank("%.0f", float64(s.Held)), s.Fill, blank("%.1f", s.Index))
+	fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t\n", recall, blank("%.0f", float64(s.Stored)), blank("%.0f", float64(s.Held)), s.Fill)
 }
 
 // blank formats a number, and leaves out a zero: it was not measured.
