@@ -4,126 +4,333 @@
 package recall
 
 import (
+	"encoding/binary"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
+	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/arabic"
+	"github.com/blevesearch/snowballstem/porter"
+	"github.com/blevesearch/snowballstem/russian"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/einomem/einomem/backends"
 )
 
-const maxTerm = 256 // bytes
-
-// analyzer turns text into index terms. One analyzer serves documents and
-// queries, so that both sides meet. It is safe for concurrent use; the work is
-// done by a reader.
+// reader turns texts into index terms: the words of UAX #29, folded in width (NFKC)
+// and case, without the stop words of their language, and stemmed. Scripts without
+// spaces between words have no boundaries to split at, and Hangul attaches particles
+// to its words: there each character is a term, and each pair of neighbours. Queries
+// and memories are read alike, so that both meet.
 //
-// Words are the words of UAX #29, width-folded (NFKC), case-folded, without the
-// words of the stop list of their language, and stemmed. Scripts without spaces
-// between words have no boundaries to split at, and Hangul glues particles to its
-// words: there each character is a term, and each pair of neighbours.
-type analyzer struct {
-	languages []language
+// A reader remembers the term of each word that it met, which saves most of the time
+// of a load. It is not safe for concurrent use.
+type reader struct {
+	analyzer   *analyzer
+	vocabulary *vocabulary
+	fold       cases.Caser
+	short      map[uint64]int32 // text of up to eight bytes, packed → number of its term, or noTerm
+	long       map[string]int32 // the same for longer ones, which are few
+
+	sequence []int32     // the terms of the text under way
+	counted  []termCount // the same, counted
+	places   []int32     // number of a term → where in counted it was last
 }
 
-func newAnalyzer() (*analyzer, error) {
-	languages, err := loadLanguages()
-	if err != nil {
-		return nil, err
-	}
-	return &analyzer{languages: languages}, nil
+// noTerm is the number of a word that is not indexed.
+const noTerm = -1
+
+func newReader(a *analyzer, v *vocabulary) *reader {
+	return &reader{analyzer: a, vocabulary: v, fold: cases.Fold(), short: map[uint64]int32{}, long: map[string]int32{}}
 }
+
+// termCount is a term of a text, by its number, and how often it occurs there.
+type termCount struct{ term, count int32 }
 
 // bag is an analysed text: its distinct terms in order of first appearance.
 type bag struct {
-	terms  []string
-	counts []int32
-	length int32
+	terms  []termCount
+	length int32 // terms, repeats included
 }
 
-// bag returns the distinct terms of text with their counts. A reader that is nil
-// is a new one.
-func (a *analyzer) bag(text string, r *reader) bag {
-	if r == nil {
-		r = newReader(a, newVocabulary())
-	}
-	t := r.tally(r.read(text))
-	b := bag{terms: make([]string, len(t.terms)), counts: make([]int32, len(t.terms)), length: t.length}
-	for i, c := range t.terms {
-		b.terms[i], b.counts[i] = r.vocabulary.names[c.term], c.count
-	}
-	return b
+// memory analyses the indexed text of a memory: who said it, when it was said, when
+// it helps, and what it says. When it helps counts twice: a question describes the
+// situation that its author is in, and resembles a description of that situation more
+// than it resembles the advice.
+func (r *reader) memory(m *backends.Memory) bag {
+	return r.read(m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text)
 }
 
-// term returns the term of a folded word, and false for one that is in the stop
-// list of its language.
-func (a *analyzer) term(word string) (string, bool) {
-	if len(word) > maxTerm { // a checksum, an encoded file: its beginning tells it apart
-		word = strings.ToValidUTF8(word[:maxTerm], "")
+// spokenDate returns when a memory was observed, in UTC and as a question would name
+// it, in Chinese order too where the text holds Han characters. It is empty where the
+// time is not known, and for what tasks and tools taught: questions do not ask for
+// experience by its day, and the numbers of a date would match those of a task.
+func spokenDate(m *backends.Memory) string {
+	switch m.Kind {
+	case backends.KindTask, backends.KindTool, backends.KindProcedure:
+		return ""
 	}
-	word = strings.TrimLeft(word, " \t") // to which a mark without a letter clings
-	word = strings.ReplaceAll(word, "’", "'")
-	word = strings.Trim(strings.TrimSuffix(word, "'s"), "'")
-	r, _ := utf8.DecodeRuneInString(word)
-	for i := range a.languages {
-		if l := &a.languages[i]; unicode.Is(l.script, r) {
-			if l.stop[word] {
-				return "", false
-			}
-			return l.stemmed(word), true
-		}
+	if m.Observed.IsZero() {
+		return ""
 	}
-	return word, word != ""
+	at := m.Observed.UTC()
+	date := at.Format("3:04 pm on 2 January, 2006")
+	if !isASCII(m.Text) && strings.ContainsFunc(m.Text, func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
+		date += "\n" + at.Format("2006年1月2日")
+	}
+	return date
 }
 
-// splitWord cuts a word of UAX #29 where it joins what belongs apart: Hangul and
-// Latin, the parts of a dotted or underscored name, sentences without a space
-// between them. It calls emit for each part word[start:end].
-func splitWord(word string, emit func(start, end, kind int)) {
-	start, kind := 0, separator
-	for i, r := range word {
-		k := kindOf(r, word[:i])
-		if k == kind {
+// read analyses texts as one.
+func (r *reader) read(texts ...string) bag {
+	r.sequence = r.sequence[:0]
+	for _, text := range texts {
+		if isASCII(text) {
+			r.folded(text)
 			continue
 		}
-		if kind != separator {
-			emit(start, i, kind)
+		for stretch := range strings.FieldsSeq(text) { // mostly ASCII
+			r.folded(norm.NFKC.String(stretch))
 		}
-		start, kind = i, k
 	}
-	if kind != separator {
-		emit(start, len(word), kind)
+	return r.count()
+}
+
+func isASCII(s string) bool {
+	var all byte
+	for i := range len(s) {
+		all |= s[i]
+	}
+	return all < utf8.RuneSelf
+}
+
+// count counts the terms of the sequence.
+func (r *reader) count() bag {
+	r.counted = r.counted[:0]
+	for _, n := range r.sequence {
+		for int(n) >= len(r.places) {
+			r.places = append(r.places, 0)
+		}
+		at := int(r.places[n])
+		if at >= len(r.counted) || r.counted[at].term != n { // that was in another text
+			at = len(r.counted)
+			r.places[n] = int32(at)
+			r.counted = append(r.counted, termCount{term: n})
+		}
+		r.counted[at].count++
+	}
+	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence))}
+}
+
+// folded adds the terms of a text that is folded in width, in order. It finds the words
+// that UAX #29 finds in ordinary text, in one pass for all scripts, and divides names at the
+// points, colons and underscores that join them there.
+func (r *reader) folded(text string) {
+	word, before := -1, -1 // where the word under way begins, and the character before; -1: there is none
+	size := 0
+	for at := 0; at < len(text); at += size {
+		c := rune(text[at])
+		if size = 1; c >= utf8.RuneSelf {
+			c, size = utf8.DecodeRuneInString(text[at:])
+		}
+		class := classOf(c)
+		if class == letter || class == digit || word >= 0 && (class == mark || joins(c, text[:at], text[at+size:])) {
+			if word < 0 {
+				word, before = at, -1
+			}
+			continue
+		}
+		if word >= 0 {
+			r.add(text[word:at], true)
+			word = -1
+		}
+		if class != character {
+			before = -1
+			continue
+		}
+		r.add(text[at:at+size], false)
+		if before >= 0 {
+			r.add(text[before:at+size], false)
+		}
+		before = at
+	}
+	if word >= 0 {
+		r.add(text[word:], true)
 	}
 }
 
-// The kinds of characters in a word of UAX #29.
+// add adds the term of a word, or one or two characters, which are terms as they are.
+func (r *reader) add(text string, isWord bool) {
+	var n int32
+	var known bool
+	if len(text) <= 8 {
+		key := packed(text)
+		if n, known = r.short[key]; !known {
+			n = r.number(text, isWord)
+			r.short[key] = n
+		}
+	} else if n, known = r.long[text]; !known {
+		n = r.number(text, isWord)
+		r.long[text] = n
+	}
+	if n != noTerm {
+		r.sequence = append(r.sequence, n)
+	}
+}
+
+// packed returns a text of up to eight bytes as a number. No word has a zero byte.
+func packed(text string) uint64 {
+	var b [8]byte
+	copy(b[:], text)
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (r *reader) number(text string, isWord bool) int32 {
+	term := text
+	switch {
+	case isWord && isASCII(text):
+		term = r.analyzer.term(strings.ToLower(text))
+	case isWord:
+		term = r.analyzer.term(r.fold.String(text))
+	}
+	if term == "" {
+		return noTerm
+	}
+	return r.vocabulary.number(term)
+}
+
+// class is what a character means for the words of a text.
+type class byte
+
 const (
-	separator = iota
-	lettering
-	character // of a script without spaces
+	separator class = iota
+	letter
+	digit
+	mark      // continues a word
+	character // of a script without spaces, or of Hangul
 )
 
-func kindOf(r rune, before string) int {
+func classOf(c rune) class {
 	switch {
-	case unspaced(r):
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+		return letter
+	case c >= '0' && c <= '9':
+		return digit
+	case c < utf8.RuneSelf:
+		return separator
+	case isUnspaced(c):
 		return character
-	case r == '_' || r == ':':
-		return separator
-	case r == '.' || r == ',' || r == ';':
-		if last, _ := utf8.DecodeLastRuneInString(before); unicode.IsDigit(last) {
-			return lettering
-		}
-		return separator
+	case unicode.IsLetter(c):
+		return letter
+	case unicode.IsNumber(c):
+		return digit
+	case unicode.In(c, unicode.M, unicode.Cf):
+		return mark
 	}
-	return lettering
+	return separator
 }
 
-// unspaced reports whether r is of a script that is not written as words between
+// isUnspaced reports whether c is of a script that is not written as words between
 // spaces, or of Hangul.
-func unspaced(r rune) bool {
+func isUnspaced(c rune) bool {
 	switch {
-	case r < 0x0E00:
+	case c < 0x0E00:
 		return false
-	case r >= 0x4E00 && r <= 0x9FFF: // nearly all Han characters
+	case c >= 0x4E00 && c <= 0x9FFF: // nearly all Han characters
 		return true
 	}
-	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+	return c == 'ー' || unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer)
+}
+
+// joins reports whether a character makes what stands before and after it one word:
+// an apostrophe between letters, a point between digits.
+func joins(c rune, before, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	from, to := classOf(last), classOf(next)
+	switch c {
+	case '\'', '’', '·':
+		return to == letter && from != digit || to == digit && from == digit
+	case '.', ',', ';':
+		return to == digit && from == digit
+	case '"': // in acronyms
+		return unicode.Is(unicode.Hebrew, last) && unicode.Is(unicode.Hebrew, next)
+	}
+	return false
+}
+
+// maxTerm is the longest term in bytes. Of a longer word (a checksum, an encoded
+// file) the beginning is enough.
+const maxTerm = 256
+
+// analyzer maps words to index terms. It is safe for concurrent use.
+type analyzer struct{ languages []language }
+
+// language says which words of one script are stop words and how its words are
+// stemmed. The script alone decides the language: a question is too short to guess
+// by, and a wrong guess on one side only would keep a question from its answer. So
+// Latin text is stemmed as English (Porter 1980) and Cyrillic as Russian; scripts
+// without an entry keep their words as they are.
+type language struct {
+	script *unicode.RangeTable
+	stop   analysis.TokenMap
+	stem   func(*snowballstem.Env) bool
+}
+
+func newAnalyzer() (*analyzer, error) {
+	a := &analyzer{}
+	for _, l := range []struct {
+		script *unicode.RangeTable
+		stop   []byte
+		stem   func(*snowballstem.Env) bool
+	}{
+		{unicode.Latin, en.EnglishStopWords, porter.Stem},
+		{unicode.Cyrillic, ru.RussianStopWords, russian.Stem},
+		{unicode.Arabic, ar.ArabicStopWords, arabic.Stem},
+	} {
+		stop := analysis.NewTokenMap()
+		if err := stop.LoadBytes(l.stop); err != nil {
+			return nil, fmt.Errorf("recall: reading a list of stop words: %w", err)
+		}
+		a.languages = append(a.languages, language{l.script, stop, l.stem})
+	}
+	return a, nil
+}
+
+// term returns the term of a folded word, empty for a stop word of its language.
+func (a *analyzer) term(word string) string {
+	if len(word) > maxTerm {
+		word = strings.ToValidUTF8(word[:maxTerm], "")
+	}
+	word = strings.ReplaceAll(word, "’", "'")
+	word = strings.Trim(strings.TrimSuffix(word, "'s"), "'")
+	first, _ := utf8.DecodeRuneInString(word)
+	for i := range a.languages {
+		if l := &a.languages[i]; unicode.Is(l.script, first) {
+			if l.stop[word] {
+				return ""
+			}
+			return l.stemmed(word)
+		}
+	}
+	return word
+}
+
+// stemmed returns the stem of a folded word.
+func (l *language) stemmed(word string) string {
+	env := snowballstem.NewEnv(word)
+	l.stem(env)
+	if stem := env.Current(); stem != "" {
+		return stem
+	}
+	return word
 }

@@ -1,22 +1,19 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package recall_test
+package recall
 
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/cloudwego/eino/components/embedding"
 	"github.com/stretchr/testify/require"
+	"github.com/viterin/vek/vek32"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -25,97 +22,57 @@ const (
 	benchDim      = 1536
 )
 
-// dice is an embedder whose vectors are random numbers seeded by the text.
-type dice struct{ dim int }
-
-func (d dice) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
-	out := make([][]float64, len(texts))
-	for i, t := range texts {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(t))
-		rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
-		out[i] = make([]float64, d.dim)
-		for j := range out[i] {
-			out[i][j] = rnd.Float64()
-		}
-	}
-	return out, nil
-}
-
 // sentence makes up n words whose frequencies follow Zipf's law.
 func sentence(rnd *rand.Rand, n int) string {
-	zipf := rand.NewZipf(rnd, 1.1, 8, 20_000)
-	words := make([]string, n)
-	for i := range words {
-		words[i] = fmt.Sprintf("w%dx", zipf.Uint64())
+	zipf, text := rand.NewZipf(rnd, 1.1, 8, 20_000), ""
+	for range n {
+		text += fmt.Sprintf("w%dx ", zipf.Uint64())
 	}
-	return strings.Join(words, " ")
+	return text
 }
 
-// benchRecords returns a store with n made-up memories of about 20 words.
-func benchRecords(b *testing.B, n int, encoding recall.Encoding, withVectors bool) (*fakeRecords, *recall.Ranker) {
+// benchContents are what a partition may hold.
+var benchContents = []struct {
+	name     string
+	vectors  bool
+	encoding Encoding
+}{{"lexical", false, Float32}, {"int8", true, Int8}, {"float32", true, Float32}}
+
+// benchRanker returns a store with n made-up memories of about 20 words in batches of
+// 1,000, a function that returns rankers, one that has loaded the store, and queries.
+func benchRanker(b *testing.B, n int, vectors bool, e Encoding) (s *memStore, open func(store.Records) *Ranker, r *Ranker, queries []string) {
 	b.Helper()
-	f := newFakeRecords()
-	r := newRanker(b, f, func(c *recall.Config) {
-		if withVectors {
-			c.Embedder, c.EmbeddingModel, c.Encoding = dice{benchDim}, "dice", encoding
-		}
-	})
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for start := 0; start < n; start += 1000 { // a batch is never split between pages
-		batch := &store.Batch{}
-		var texts []string
-		for i := start; i < min(n, start+1000); i++ {
-			m := backends.Memory{ID: fmt.Sprintf("m%06d", i), Text: sentence(rnd, 10+rnd.IntN(20)), Observed: f.now.Add(time.Duration(i) * time.Minute)}
-			batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: m}))
-			texts = append(texts, m.Text)
-		}
-		if withVectors {
-			vectors, space, err := r.Embed(b.Context(), texts)
-			require.NoError(b, err)
-			batch.Embedding = space
-			for i := range batch.Mutations {
-				batch.Mutations[i].Record.Vector = vectors[i]
+	s = newStore(1)
+	open = func(s store.Records) *Ranker {
+		return newRanker(b, s, func(c *Config) {
+			if vectors {
+				c.Embedder, c.EmbeddingModel, c.Encoding = hashed(benchDim), "hashed", e
 			}
+		})
+	}
+	r = open(s)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for from := 0; from < n; from += 1000 {
+		var ms []backends.Memory
+		for i := from; i < min(n, from+1000); i++ {
+			ms = append(ms, backends.Memory{ID: fmt.Sprintf("m%06d", i), Text: sentence(rnd, 10+rnd.IntN(20)), Observed: start.Add(time.Duration(i) * time.Minute)})
 		}
-		_, err := f.Apply(b.Context(), ann, batch)
-		require.NoError(b, err)
+		embed(b, s, r, ann, nil, ms...)
 	}
-	return f, r
+	for range 64 {
+		queries = append(queries, sentence(rnd, 8))
+	}
+	find(b, r, queries[0])
+	return s, open, r, queries
 }
 
-func benchQueries() []string {
-	rnd := rand.New(rand.NewPCG(3, 4))
-	out := make([]string, 64)
-	for i := range out {
-		out[i] = sentence(rnd, 8)
-	}
-	return out
-}
-
-func searchLoop(b *testing.B, r *recall.Ranker) {
-	b.Helper()
-	queries := benchQueries()
-	find(b, r, ann, &backends.SearchRequest{Query: queries[0]}) // warm
-	i := 0
-	for b.Loop() {
-		find(b, r, ann, &backends.SearchRequest{Query: queries[i%len(queries)]})
-		i++
-	}
-}
-
-// BenchmarkSearchVector times searches, and before each the bare scan of the same
-// matrix, so that both meet the same noise of the machine. It reports how many
-// scans a search takes.
+// BenchmarkSearchVector times searches, and before each the bare scan of the same vectors,
+// so that both meet the same noise of the machine. It reports how many scans a search takes.
 func BenchmarkSearchVector(b *testing.B) {
-	for _, e := range []struct {
-		name     string
-		encoding recall.Encoding
-	}{{"float32", recall.Float32}, {"int8", recall.Int8}} {
-		b.Run(e.name, func(b *testing.B) {
-			_, r := benchRecords(b, benchMemories, e.encoding, true)
-			queries := benchQueries()
-			find(b, r, ann, &backends.SearchRequest{Query: queries[0]}) // warm
+	for _, c := range benchContents[1:] {
+		b.Run(c.name, func(b *testing.B) {
+			_, _, r, queries := benchRanker(b, benchMemories, true, c.encoding)
+			docs := r.indexOf(ann).docs
 			vector := make([]float32, benchDim)
 			for i := range vector {
 				vector[i] = rand.Float32()
@@ -125,9 +82,11 @@ func BenchmarkSearchVector(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				begin := time.Now()
-				sink += r.BareScan(ann, vector)
+				for i := range docs {
+					sink += vek32.Dot(vector, docs[i].vector)
+				}
 				middle := time.Now()
-				find(b, r, ann, &backends.SearchRequest{Query: queries[n%len(queries)]})
+				search(b, r, ann, backends.SearchRequest{Query: queries[n%len(queries)]})
 				scans, searches = scans+middle.Sub(begin), searches+time.Since(middle)
 				n++
 			}
@@ -142,39 +101,82 @@ func BenchmarkSearchVector(b *testing.B) {
 func BenchmarkSearchLexical(b *testing.B) {
 	for _, n := range []int{1000, benchMemories} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			_, r := benchRecords(b, n, recall.Float32, false)
-			searchLoop(b, r)
+			_, _, r, queries := benchRanker(b, n, false, Float32)
+			i := 0
+			for b.Loop() {
+				search(b, r, ann, backends.SearchRequest{Query: queries[i%len(queries)]})
+				i++
+			}
 		})
 	}
 }
 
 // BenchmarkSearchHybrid is a search with a filter and both parts.
 func BenchmarkSearchHybrid(b *testing.B) {
-	f, r := benchRecords(b, benchMemories, recall.Float32, true)
-	queries := benchQueries()
-	after := backends.Gte("observed", f.now.Add(5000*time.Minute))
-	find(b, r, ann, &backends.SearchRequest{Query: queries[0]})
+	_, _, r, queries := benchRanker(b, benchMemories, true, Float32)
+	after := backends.Gte("observed", start.Add(5000*time.Minute))
 	i := 0
 	for b.Loop() {
-		find(b, r, ann, &backends.SearchRequest{Query: queries[i%len(queries)], Filter: &after, TopK: 20})
+		search(b, r, ann, backends.SearchRequest{Query: queries[i%len(queries)], Filter: &after, TopK: 20})
 		i++
 	}
 }
 
-// BenchmarkLoad reads a partition and builds its index.
-func BenchmarkLoad(b *testing.B) {
-	for _, vectors := range []bool{false, true} {
-		b.Run(fmt.Sprintf("vectors=%v", vectors), func(b *testing.B) {
-			f, _ := benchRecords(b, benchMemories, recall.Float32, vectors)
+// readyPages is a store.Records that has its answers at hand, so that what is measured is
+// the time of this package alone.
+type readyPages struct {
+	store.Records
+	pages map[string]*store.ChangeSet // by cursor
+}
+
+func (r readyPages) Changes(_ context.Context, _ backends.Partition, cursor string) (*store.ChangeSet, error) {
+	return r.pages[cursor], nil
+}
+
+// BenchmarkColdLoad is what a new process does for its first search: it reads all pages,
+// builds the index and ranks.
+func BenchmarkColdLoad(b *testing.B) {
+	for _, c := range benchContents {
+		b.Run(fmt.Sprintf("%s/%d", c.name, benchMemories), func(b *testing.B) {
+			s, open, _, queries := benchRanker(b, benchMemories, c.vectors, c.encoding)
+			ready := readyPages{pages: map[string]*store.ChangeSet{}}
+			for cursor := ""; ready.pages[cursor] == nil; cursor = ready.pages[cursor].Cursor {
+				ready.pages[cursor] = s.changes(ann, cursor)
+			}
+			query := backends.SearchRequest{Query: queries[0]}
+			b.ReportAllocs()
 			for b.Loop() {
-				r := newRanker(b, f, func(c *recall.Config) {
-					if vectors {
-						c.Embedder, c.EmbeddingModel = dice{benchDim}, "dice"
-					}
-				})
-				_, err := r.All(b.Context(), ann)
-				require.NoError(b, err)
+				r := open(ready)
+				require.NotEmpty(b, search(b, r, ann, query))
 				require.NoError(b, r.Close())
+			}
+		})
+	}
+}
+
+// BenchmarkRefresh is a search after a write of one memory to a loaded partition.
+func BenchmarkRefresh(b *testing.B) {
+	for _, c := range benchContents {
+		b.Run(fmt.Sprintf("%s/%d", c.name, benchMemories), func(b *testing.B) {
+			s, open, r, _ := benchRanker(b, benchMemories, c.vectors, c.encoding)
+			ready := readyPages{pages: map[string]*store.ChangeSet{"": s.changes(ann, "")}}
+			ready.pages[""].More = false
+			records := s.changes(ann, "0:9").Records
+			vectors, space, err := r.Embed(b.Context(), []string{"w1x w2x"})
+			require.NoError(b, err)
+			r, cursor, n := open(ready), ready.pages[""].Cursor, 0
+			for b.Loop() {
+				record := records[n%len(records)]
+				record.Text, record.Vector = "w1x w2x", nil
+				if c.vectors {
+					record.Vector = vectors[0]
+				}
+				n++
+				next := fmt.Sprint(n)
+				ready.pages[cursor] = &store.ChangeSet{Records: []store.Record{record}, Cursor: next, Embedding: space}
+				ready.pages[next] = &store.ChangeSet{Cursor: next, Embedding: space}
+				cursor = next
+				search(b, r, ann, backends.SearchRequest{Query: "w19999x"})
 			}
 		})
 	}

@@ -4,7 +4,6 @@
 package recall
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"time"
@@ -19,11 +18,10 @@ import (
 type Config struct {
 	Records store.Records // Required. Where the memories are.
 
-	// Embedder makes vectors of texts. Optional. Without one the ranking is
-	// lexical alone.
+	// Embedder makes vectors of texts. Optional. Without one the ranking is lexical alone.
 	Embedder embedding.Embedder
-	// EmbeddingModel is the name under which the embedder's vectors are kept with
-	// a partition. Required with an Embedder.
+	// EmbeddingModel is the name under which the embedder's vectors are kept with a
+	// partition. Required with an Embedder.
 	EmbeddingModel string
 	Encoding       Encoding // Optional. How vectors are stored. Defaults to Float32.
 
@@ -34,20 +32,18 @@ type Config struct {
 
 	Reranker Reranker // Optional. Defaults to none.
 
-	// RecencyHalfLife halves a memory's rank value for each such time that passed
-	// since it was observed. Optional. Defaults to 0: age does not matter. It
-	// lowers recall where old facts are asked for, and it does not replace
-	// superseding.
+	// RecencyHalfLife halves a memory's rank value for each such time that passed since
+	// it was observed. Optional. Defaults to 0: age does not matter. It lowers recall where
+	// old facts are asked for, and it does not replace superseding.
 	RecencyHalfLife time.Duration
-	// QualityWeight, 0 to 1, multiplies a memory's rank value by 1 - w for quality
-	// 0, by 1 + w for quality 1, and not at all where nobody judged. Optional.
-	// Defaults to 0.
+	// QualityWeight, 0 to 1, multiplies a memory's rank value by 1 - w for quality 0, by
+	// 1 + w for quality 1, and not at all where its quality is not known. Optional. Defaults
+	// to 0.
 	QualityWeight float64
 
-	// Keys returns exact keys under which [Ranker.Lookup] finds a memory; they are
-	// kept with the index, so short ones save room. It must depend on the memory
-	// alone, leave it as it is, and be safe for concurrent use. Optional. Defaults
-	// to none.
+	// Keys returns exact keys under which [Ranker.Lookup] finds a memory; they are kept
+	// with the index, so short ones save room. It must depend on the memory alone, leave it
+	// as it is, and be safe for concurrent use. Optional. Defaults to none.
 	Keys func(*backends.Memory) []string
 
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
@@ -59,28 +55,10 @@ type BM25 struct {
 	B  float64 // how much long texts are held back, 0 to 1
 }
 
-// Weights weigh the parts against each other, in the order of hits and in Score.
-// Only their proportion matters. With the default, equal weights, what both
-// parts find comes before what one of them finds.
+// Weights weigh the parts against each other, in the order of hits and in Score. Only
+// their proportion matters. With the default, equal weights, what both parts find comes
+// before what one of them finds.
 type Weights struct{ Lexical, Vector float64 }
-
-// Encoding says how vectors are stored. In memory they are float32 always.
-type Encoding string
-
-// The encodings.
-const (
-	Float32 Encoding = ""     // 4 bytes a component
-	Int8    Encoding = "int8" // 1 byte a component, one scale a vector
-)
-
-// Reranker orders a pool of hits by a closer look, as a cross-encoder or a model
-// does. It must be safe for concurrent use.
-type Reranker interface {
-	// Rerank returns one score from 0 to 1 for each hit. The hits are the whole
-	// pool, more than were asked for, best first; they must not be changed. An
-	// error leaves the order as it was and is reported as Degraded.
-	Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error)
-}
 
 const defaultMaxBytes = 1 << 30
 
@@ -90,9 +68,6 @@ func (c *Config) withDefaults() (Config, error) {
 		return Config{}, fmt.Errorf("recall: %w: no configuration", backends.ErrInvalid)
 	}
 	out := *c
-	if out.MaxBytes == 0 {
-		out.MaxBytes = defaultMaxBytes
-	}
 	bm25, weights := BM25{K1: 1.2, B: 0.75}, Weights{Lexical: 1, Vector: 1}
 	if c.BM25 != nil {
 		bm25 = *c.BM25
@@ -101,6 +76,9 @@ func (c *Config) withDefaults() (Config, error) {
 		weights = *c.Weights
 	}
 	out.BM25, out.Weights = &bm25, &weights
+	if out.MaxBytes == 0 {
+		out.MaxBytes = defaultMaxBytes
+	}
 	if out.Clock == nil {
 		out.Clock = backends.SystemClock
 	}
@@ -111,6 +89,7 @@ func (c *Config) validate() error {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("recall: "+format+": %w", append(args, backends.ErrInvalid)...)
 	}
+	w := c.Weights
 	switch {
 	case c.Records == nil:
 		return invalid("Config.Records is required")
@@ -122,18 +101,12 @@ func (c *Config) validate() error {
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
 	case !(c.BM25.K1 >= 0) || math.IsInf(c.BM25.K1, 0) || !(c.BM25.B >= 0 && c.BM25.B <= 1):
 		return invalid("BM25 %+v: k1 is at least 0, b from 0 to 1", *c.BM25)
+	case !(w.Lexical >= 0) || !(w.Vector >= 0) || w.Lexical+w.Vector == 0 || math.IsInf(w.Lexical+w.Vector, 0):
+		return invalid("Weights %+v: they are finite, at least 0, and not both 0", *w)
 	case !(c.QualityWeight >= 0 && c.QualityWeight <= 1):
 		return invalid("QualityWeight %v is not from 0 to 1", c.QualityWeight)
 	case c.RecencyHalfLife < 0:
 		return invalid("RecencyHalfLife %v is negative", c.RecencyHalfLife)
-	}
-	return c.Weights.validate()
-}
-
-func (w *Weights) validate() error {
-	sum := w.Lexical + w.Vector
-	if !(w.Lexical >= 0) || !(w.Vector >= 0) || sum == 0 || math.IsInf(sum, 0) {
-		return fmt.Errorf("recall: weights %+v: %w: at least 0, and not both 0", *w, backends.ErrInvalid)
 	}
 	return nil
 }

@@ -1,89 +1,86 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recall ranks the memories of one partition for a query. Give a [Ranker]
-// a store, and search:
+// Package recall ranks the memories of one partition for a query. Give a [Ranker] a
+// store, and search:
 //
 //	ranker, err := recall.New(ctx, &recall.Config{Records: db})
 //	found, err := ranker.Search(ctx, partition, &backends.SearchRequest{Query: "Which tea does Ann like?"})
 //
-// That is lexical search, and needs no model. With an Embedder and the name of its
-// model in the [Config], vectors join in. Whoever writes memories asks
-// [Ranker.Embed] for their vectors and stores them with the records.
+// That is lexical search, and needs no model. With an Embedder and the name of its model
+// in the [Config], vectors join in. A program that writes memories asks [Ranker.Embed] for
+// their vectors and stores them with the records.
 //
 // # One partition in memory
 //
-// Memories belong to people, so a partition is small, some hundred to a hundred
-// thousand memories, and exact search wins. A partition is read from the store as
-// a whole when it is first asked for, once however many ask, and then follows the
-// store: each search first asks for what changed ([store.Records] Changes) and so
-// sees everything that was stored before it. Partitions leave memory, those used
-// longest ago first, when all together take more than MaxBytes. The ranking
-// depends on what is stored and on nothing else, so it is the same on every store.
+// Memories belong to people, so a partition is small, some hundred to a hundred thousand
+// memories, and exact search wins. A partition is read from the store as a whole when it
+// is first asked for, once for all concurrent callers, and then follows the store: each
+// search first asks for what changed ([store.Records] Changes) and so sees everything that
+// was stored before it. Partitions leave memory, the least recently used first, when all
+// together take more than MaxBytes. The ranking depends on what is stored and on nothing
+// else, so it is the same on every store.
 //
-// Memories of kind [backends.KindCore] are kept apart: no search and no look-up
-// returns one, and none has a part in what others score. [Ranker.CoreBlocks] lists
-// them.
+// Memories of kind [backends.KindCore] are kept apart: no search and no look-up returns
+// one, and none has a part in what others score. [Ranker.CoreBlocks] lists them.
 //
 // # How hits are found
 //
-//  1. What may not be returned leaves: superseded and retracted memories, expired
-//     ones, those of other kinds, those that the filter turns away. They take no
-//     place and set no scale. With AsOf those stay that held at that time: from
-//     Valid (else Observed, else Created) on, until Invalidated.
-//  2. Every memory that is left gets its lexical score and, where query and memory
-//     have vectors, its cosine. Both are exact: there is no list of candidates
-//     that one of them alone fills.
-//  3. The parts are fused into one order, multiplied by recency and
-//     quality where that is configured, and cut to the best TopK, or to a
-//     pool of max(4·TopK, 60) that a [Reranker] orders anew. Ties go to the newer
+//  1. What may not be returned leaves: superseded and retracted memories, expired ones,
+//     those of other kinds, those that the filter excludes. They take no place and set no
+//     scale. With AsOf those stay that held at that time: from Valid (else Observed, else
+//     Created) on, until Invalidated.
+//  2. Every memory that is left gets its lexical score and, where query and memory have
+//     vectors, its cosine. Both are exact: there is no list of candidates that one of them
+//     alone fills.
+//  3. Each part is divided by its highest value in the query; the weighted mean of the two
+//     is multiplied by recency and quality where that is configured. The best TopK are the
+//     hits, or a pool of max(4·TopK, 60) that a [Reranker] orders anew. Ties go to the newer
 //     memory, then to the lower id.
 //
 // # The lexical part
 //
-// [IndexText] of a memory and the query are cut into words (UAX #29), folded in
-// width (NFKC) and case, rid of the stop words of their language and stemmed;
-// scripts without spaces, Chinese above all, and Hangul become characters and
-// pairs of neighbours. The words of WhenToUse count twice. A memory D then scores,
-// for each term t of the query Q,
+// The speaker of a memory, the date of what was said, WhenToUse and Text, and the query are
+// cut into words (UAX #29), folded in width (NFKC) and case, rid of the stop words of their
+// language and stemmed; scripts without spaces, Chinese above all, and Hangul become
+// characters and pairs of neighbours. The words of WhenToUse count twice. A memory D then
+// scores, for each term t of the query Q,
 //
-//	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t stands in D
+//	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t occurs in D
 //	idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5))               n of N memories hold t
 //
-// which is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework:
-// BM25 and Beyond, 2009) with the idf of Lucene's BM25Similarity, which is never
-// negative. N, n and the mean are of everything that the partition holds, also of
-// what this search may not return, so that a filter does not change a score. A
-// term that stands twice in the query counts twice. A term that no memory holds
-// stands, at half its weight, for those that look like other forms of the word:
-// "allergies" finds "allergic", which the stemmer keeps apart.
+// which is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and
+// Beyond, 2009) with the idf of Lucene's BM25Similarity, which is never negative. N, n and
+// the mean are of everything that the partition holds, also of what this search may not
+// return, so that a filter does not change a score. A term that occurs twice in the query
+// counts twice. A term that no memory holds is replaced, at half its weight, by those that
+// look like other forms of the word: "allergies" finds "allergic", which the stemmer keeps
+// apart.
 //
 // # What Score means
 //
-// The order is by values that are relative to the best hit of the query. Score is
-// absolute, so that a Threshold means the same for every query:
+// The order is by values that are relative to the best hit of the query. Score is absolute,
+// so that a Threshold means the same for every query:
 //
 //	Parts.Lexical = score / Σ idf(t)·(k1+1)     the share of what the query could attain
 //	Parts.Vector  = max(0, cosine)
 //	Score         = (wl·Lexical + wv·Vector) / (wl + wv)
 //
-// The sum runs over all terms of the query, those that no memory holds included:
-// it is what a memory would approach in which every term stood without end. A
-// memory of mean length that holds every term once scores 1/(k1+1), 0.45 with the
-// default. Where memory or query have no vector, Score is Lexical alone. Recency,
-// quality and a reranker move hits and leave their Score as it is.
+// The sum runs over all terms of the query, those that no memory holds included: a memory
+// approaches it in which every term occurs without end. A memory of mean length that holds
+// every term once scores 1/(k1+1), 0.45 with the default. Where memory or query have no
+// vector, Score is Lexical alone. Recency, quality and a reranker move hits and leave their
+// Score as it is.
 //
 // # Vectors
 //
-// Vectors are brought to length 1 and stored as float32 or, at a quarter of the
-// size, as int8 with one scale a vector; in memory they are float32 in long
-// stretches, scanned with SIMD. The name of the model and the dimension are kept
-// with the partition. Vectors of another model are never compared: the search
-// fails with ErrDimension until [Ranker.Reembed] was called. When the embedder
-// fails, the search answers from the lexical part and says so in Degraded.
+// Vectors are normalised and stored as float32 or, at a quarter of the size, as int8 with
+// one scale a vector; in memory they are float32, scanned with SIMD. The name of the model
+// and the dimension are kept with the partition. Vectors of another model are never
+// compared: the search fails with ErrDimension until [Ranker.Reembed] was called. When the
+// embedder fails, the search answers from the lexical part and reports it in Degraded.
 //
 // # Limits
 //
-// TopK is at most 1000. Of a query longer than 64 KiB the first and the last 32
-// count; of one with more than 1024 distinct terms the 1024 of the highest idf.
+// TopK is at most 1000. Of a query longer than 64 KiB the first and the last 32 count.
 package recall

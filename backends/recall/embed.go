@@ -7,32 +7,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/einox"
 )
 
-// embedBatch is how many texts go to the embedder in one call: below the limits
-// of the services that are common.
-const embedBatch = 100
+const (
+	// embedBatch is how many texts go to the embedder in one call: below the limits of
+	// the services that are common.
+	embedBatch = 100
+	// maxEmbedText is how many bytes of a text are embedded: less than the 8,192 tokens
+	// that common models take, in any language.
+	maxEmbedText = 16 << 10
+)
 
-// maxEmbedText is how many bytes of a text are embedded: less than the 8,192
-// tokens that common models take, in any language.
-const maxEmbedText = 16 << 10
+// EmbedText returns the text of a memory that is embedded: the situation in which it
+// helps where that is known, since a question resembles it more than it resembles the
+// advice; else what it says, after the name of its speaker. WhenToUse of a tool is the
+// tool's name, which is embedded together with the text; WhenToUse of a personal memory
+// are keywords, which are not embedded. Core blocks have none: no search looks for them.
+func EmbedText(m *backends.Memory) string {
+	switch {
+	case m.Kind == backends.KindCore:
+		return ""
+	case m.Kind == backends.KindTool && m.WhenToUse != "" && m.Text != "":
+		return m.WhenToUse + ": " + m.Text
+	case m.Kind == backends.KindPersonal && m.Text != "":
+		return m.Text
+	case m.WhenToUse != "":
+		return m.WhenToUse
+	case m.Origin.Speaker != "" && m.Text != "":
+		return m.Origin.Speaker + ": " + m.Text
+	}
+	return m.Text
+}
 
-// Embed returns the stored forms of the vectors of texts, for [store.Record]'s
-// Vector, and the space they live in, for the Embedding of the [store.Batch].
-// Blank texts have no vector: nil stands in their place. Of a text longer than 16
-// KiB the first and the last 8 are embedded, so that it fits the models. Without an embedder, and
-// for no texts, everything is nil.
+// Embed returns the stored forms of the vectors of texts, for [store.Record]'s Vector, and
+// the space they live in, for the Embedding of the [store.Batch]. Blank texts have no
+// vector: nil is in their place. Of a text longer than 16 KiB the first and the last 8
+// are embedded, so that it fits the models. Without an embedder, and for no texts,
+// everything is nil.
 //
-// Errors: ErrUnavailable when the embedder fails or answers with another number
-// of vectors than of texts, ErrInvalid when a vector is zero or holds NaN or an
-// infinity, ErrDimension when its vectors differ in dimension.
+// Errors: ErrUnavailable when the embedder fails or returns another number of vectors than
+// of texts, ErrInvalid when a vector is zero or holds NaN or an infinity, ErrDimension when
+// its vectors differ in dimension.
 func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Embedding, error) {
 	vectors, err := r.vectors(ctx, texts)
 	if err != nil || vectors == nil {
@@ -50,61 +73,76 @@ func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Em
 	return out, space, nil
 }
 
+// embedQuery sets the vector of the query where the partition has vectors to compare it
+// with. degraded is the reason why it could not.
+func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degraded, err error) {
+	if r.config.Embedder == nil {
+		return nil, nil
+	}
+	p.mu.RLock()
+	some, err := p.index.comparable(), p.index.checkVectors(r.config.EmbeddingModel, 0)
+	p.mu.RUnlock()
+	if err != nil || !some { // a mismatch is known without a call
+		return nil, err
+	}
+	vectors, err := r.vectors(ctx, []string{q.text})
+	switch {
+	case err == nil:
+		q.vector = vectors[0]
+		return nil, nil
+	case ctx.Err() != nil, errors.Is(err, backends.ErrDimension):
+		return nil, err
+	}
+	return fmt.Errorf("the ranking is lexical alone: %w", err), nil
+}
+
 // vectors returns the normalised vectors of texts, nil for blank ones.
 func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	if r.config.Embedder == nil || len(texts) == 0 {
 		return nil, nil
 	}
 	out := make([][]float32, len(texts))
-	var batch []string
-	var places []int
-	flush := func() error {
-		vs, err := r.callEmbedder(ctx, batch)
-		for i, v := range vs {
-			out[places[i]] = v
-		}
-		batch, places = batch[:0:0], places[:0]
-		return err
-	}
+	var places []int // of the texts that are not blank
 	for i, t := range texts {
-		if t = shorten(t, maxEmbedText); strings.TrimSpace(t) == "" {
-			continue
-		}
-		batch, places = append(batch, t), append(places, i)
-		if len(batch) == embedBatch {
-			if err := flush(); err != nil {
-				return nil, err
-			}
+		if strings.TrimSpace(t) != "" {
+			places = append(places, i)
 		}
 	}
-	if len(batch) > 0 {
-		if err := flush(); err != nil {
-			return nil, err
-		}
-	}
-	return out, sameDimension(out)
-}
-
-func sameDimension(vectors [][]float32) error {
 	dim := 0
-	for _, v := range vectors {
-		if v != nil && dim != 0 && len(v) != dim {
-			return fmt.Errorf("the embedder made vectors of %d and of %d components: %w", dim, len(v), backends.ErrDimension)
+	for batch := range slices.Chunk(places, embedBatch) {
+		part := make([]string, len(batch))
+		for i, place := range batch {
+			part[i] = shorten(texts[place], maxEmbedText)
 		}
-		dim = max(dim, len(v))
+		vectors, err := r.callEmbedder(ctx, part)
+		if err != nil {
+			return nil, fmt.Errorf("embedding %d texts: %w", len(part), err)
+		}
+		for i, v := range vectors {
+			if dim != 0 && len(v) != dim {
+				return nil, fmt.Errorf("the embedder returned vectors of %d and of %d components: %w", dim, len(v), backends.ErrDimension)
+			}
+			dim, out[batch[i]] = len(v), v
+		}
 	}
-	return nil
+	return out, nil
 }
 
+// callEmbedder returns the normalised vectors of one batch. Handlers that the agent around
+// the call installed do not see it: they would report it as a step of the agent.
 func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
-	raw, err := r.config.Embedder.EmbedStrings(einox.Detach(ctx, r.embedderType(), components.ComponentOfEmbedding), texts)
+	info := &callbacks.RunInfo{Name: "memory", Type: "Embedder", Component: components.ComponentOfEmbedding}
+	if name, ok := components.GetType(r.config.Embedder); ok {
+		info.Type = name
+	}
+	raw, err := r.config.Embedder.EmbedStrings(callbacks.InitCallbacks(ctx, info), texts)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("embedding %d texts: %w", len(texts), err)
+		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("embedding %d texts: %w", len(texts), unavailable(err))
+		return nil, unavailable(err)
 	case len(raw) != len(texts):
-		return nil, fmt.Errorf("embedding %d texts: %w: the embedder answered with %d vectors", len(texts), backends.ErrUnavailable, len(raw))
+		return nil, fmt.Errorf("%w: the embedder returned %d vectors", backends.ErrUnavailable, len(raw))
 	}
 	out := make([][]float32, len(raw))
 	for i, v := range raw {
@@ -115,18 +153,23 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// unavailable marks an embedder's error as ErrUnavailable unless it bears a
-// sentinel already.
+// unavailable marks an embedder's error as ErrUnavailable unless it is a sentinel already.
 func unavailable(err error) error {
-	if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrDimension) {
-		return err
+	for _, sentinel := range []error{backends.ErrUnavailable, backends.ErrInvalid, backends.ErrDimension} {
+		if errors.Is(err, sentinel) {
+			return err
+		}
 	}
 	return fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
 }
 
-func (r *Ranker) embedderType() string {
-	if t, ok := components.GetType(r.config.Embedder); ok {
-		return t
+// shorten returns a text of up to size bytes as it is, and of a longer one the first
+// and the last half of so many: a question stands before or after what was pasted
+// with it.
+func shorten(text string, size int) string {
+	if len(text) <= size {
+		return text
 	}
-	return "Embedder"
+	head, tail := text[:size/2], text[len(text)-size/2:]
+	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }

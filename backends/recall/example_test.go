@@ -51,8 +51,8 @@ func Example() {
 	// Output: Ann likes green tea (0.43)
 }
 
-// Vectors join in once an embedder is configured: whoever writes memories embeds
-// them and stores the vectors, with the space they live in, in the same batch.
+// Vectors join in once an embedder is configured: a program that writes memories
+// embeds them and stores the vectors, with the space they live in, in the same batch.
 func ExampleRanker_Embed() {
 	ctx := context.Background()
 	records, err := sqlitestore.Open(ctx, ":memory:", nil)

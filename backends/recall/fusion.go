@@ -3,66 +3,66 @@
 
 package recall
 
-// contest is one search between the documents that it may return.
-type contest struct {
+// fusion makes one order of the parts of a search.
+type fusion struct {
 	ranker     *Ranker
 	index      *index
 	query      *query
-	scratch    *scratch
+	candidates []candidate
 	attainable float64 // lexical score
 }
 
-// pool is how many hits leave the ranking: those asked for, or more where a
-// reranker chooses among them.
-func (c *contest) pool() int {
-	if c.ranker.config.Reranker == nil {
-		return c.query.topK
+// best orders by the parts, each divided by its highest value among the candidates,
+// weighed and added, and multiplied by the signals. A memory without a vector goes by its
+// lexical part alone. It returns as many as were asked for, or as a reranker chooses among.
+func (f *fusion) best() []ranked {
+	var topLexical, topCosine float64
+	for _, c := range f.candidates {
+		topLexical, topCosine = max(topLexical, c.lexical), max(topCosine, c.cosine)
 	}
-	return poolSize(c.query.topK)
-}
-
-func poolSize(topK int) int { return max(4*topK, 60) }
-
-// entrant fills in the absolute parts and the score of a document.
-func (c *contest) entrant(slot int32) ranked {
-	d := &c.index.docs[slot]
-	e := ranked{slot: slot, time: d.time, id: d.memory.ID}
-	e.lexical = min(1, share(c.scratch.lexical[slot], c.attainable))
-	e.score = e.lexical
-	if cosine := c.scratch.cosines[slot]; cosine >= 0 {
-		w := c.ranker.config.Weights
-		e.vector = cosine
-		e.score = (w.Lexical*e.lexical + w.Vector*e.vector) / (w.Lexical + w.Vector)
-	}
-	return e
-}
-
-// weightedSum orders by the parts, each divided by its highest value among the
-// documents that may be returned, weighed and added. A document without a vector
-// goes by its lexical part alone.
-func (c *contest) weightedSum() []ranked {
-	lexical, cosines := c.scratch.lexical, c.scratch.cosines
-	topLexical, topVector := c.tops()
-	w := c.ranker.config.Weights
-	best := topK{size: c.pool()}
-	for _, slot := range c.scratch.chosen {
-		value := share(lexical[slot], topLexical)
-		if cosines[slot] >= 0 {
-			value = (w.Lexical*value + w.Vector*share(cosines[slot], topVector)) / (w.Lexical + w.Vector)
+	best := topK{size: f.ranker.pool(f.query.topK)}
+	for _, c := range f.candidates {
+		value := f.weigh(share(c.lexical, topLexical), share(c.cosine, topCosine), c.cosine)
+		if value <= 0 {
+			continue
 		}
-		c.offer(&best, slot, value)
+		value *= f.signals(c.slot)
+		if !best.admits(value) {
+			continue
+		}
+		if r := f.ranked(c, value); r.score >= f.query.threshold {
+			best.offer(r)
+		}
 	}
 	return best.best()
 }
 
-// tops returns the highest lexical score and the highest cosine among the
-// documents that may be returned.
-func (c *contest) tops() (lexical, vector float64) {
-	for _, slot := range c.scratch.chosen {
-		lexical = max(lexical, c.scratch.lexical[slot])
-		vector = max(vector, c.scratch.cosines[slot])
+// ranked fills in the absolute parts and the score of a candidate.
+func (f *fusion) ranked(c candidate, value float64) ranked {
+	d := &f.index.docs[c.slot]
+	r := ranked{slot: c.slot, value: value, time: d.time, id: d.memory.ID}
+	r.lexical, r.vector = min(1, share(c.lexical, f.attainable)), max(0, c.cosine)
+	r.score = f.weigh(r.lexical, r.vector, c.cosine)
+	return r
+}
+
+// weigh returns the weighed mean of a lexical and a vector value, and the lexical one
+// where the cosine is noVector.
+func (f *fusion) weigh(lexical, vector, cosine float64) float64 {
+	if cosine == noVector {
+		return lexical
 	}
-	return lexical, vector
+	w := f.ranker.config.Weights
+	return (w.Lexical*lexical + w.Vector*vector) / (w.Lexical + w.Vector)
+}
+
+// signals returns what the value of a memory is multiplied by.
+func (f *fusion) signals(slot int32) float64 {
+	factor := 1.0
+	for _, s := range f.ranker.signals {
+		factor *= s.factor(&f.index.docs[slot], f.query.eligible.now)
+	}
+	return factor
 }
 
 // share returns x / of, and 0 where there is nothing to have a share of.
@@ -71,22 +71,4 @@ func share(x, of float64) float64 {
 		return 0
 	}
 	return x / of
-}
-
-// offer puts a document into the heap unless it found nothing or its score is
-// below the threshold.
-func (c *contest) offer(best *topK, slot int32, value float64) {
-	if value <= 0 {
-		return
-	}
-	value *= c.ranker.emphasis(&c.index.docs[slot], c.query.scope.now)
-	if !best.beats(value) {
-		return
-	}
-	e := c.entrant(slot)
-	if e.score < c.query.threshold {
-		return
-	}
-	e.value = value
-	best.offer(e)
 }

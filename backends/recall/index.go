@@ -6,33 +6,31 @@ package recall
 import (
 	"fmt"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
 
-// index is one partition in memory: its memories, their terms and their vectors.
-// Each memory has a slot, a small number by which the parts name it. One
-// goroutine changes an index; who reads it meanwhile holds the partition's lock.
+// index is one partition in memory: its memories, their terms, keys and vectors. Each
+// memory has a slot, a small number by which the parts refer to it. One goroutine
+// changes an index; readers hold the partition's lock meanwhile.
 type index struct {
 	analyzer *analyzer
-	slots    map[string]int32 // id → slot
-	docs     []doc            // by slot
-	free     []int32          // slots without a memory
-	lexicon  *lexicon
-	keyed    *keyed
-	keyFunc  func(*backends.Memory) []string // nil: no keys
-	vectors  bool                            // whether vectors are kept
-	apart    map[string]*backends.Memory     // the core blocks, by id: none of the above knows them
+	keysOf   func(*backends.Memory) []string // nil: no keys
+	embeds   bool                            // whether vectors are kept
 
-	matrix    matrix
+	slots   map[string]int32 // id → slot
+	docs    []doc            // by slot
+	free    []int32          // slots without a memory
+	lexicon *lexicon
+	keys    keyTable
+	core    map[string]*backends.Memory // the core blocks, by id: no other part knows them
+
 	embedding *store.Embedding // nil until the first vector
-	broken    int              // vectors that could not be read
-	text      int64            // bytes of all memories, estimated
-
-	order atomic.Pointer[[]*backends.Memory] // all in the order stored; nil after a change
+	vectors   int              // memories with a vector
+	broken    int              // memories whose vector cannot be decoded
+	memories  int64            // bytes of all memories, estimated
 }
 
 // doc is what a slot holds. The memory never changes once it is here.
@@ -40,155 +38,133 @@ type doc struct {
 	memory  *backends.Memory // nil: the slot is free
 	terms   []termCount
 	keys    []string
-	row     int32 // of its vector; -1 without one
+	vector  []float32 // of length 1; nil without one
+	broken  bool      // the stored vector cannot be decoded
 	active  bool
-	broken  bool
 	expires int64 // Unix nanoseconds; math.MaxInt64: never
 	time    int64 // when it was observed, else stored: newer comes first in a tie
-	size    int64
 }
 
-func newIndex(a *analyzer, withVectors bool) *index {
-	return &index{analyzer: a, slots: map[string]int32{}, lexicon: newLexicon(), keyed: newKeyed(), vectors: withVectors}
+func (r *Ranker) newIndex() *index {
+	return &index{
+		analyzer: r.analyzer, keysOf: r.config.Keys, embeds: r.config.Embedder != nil,
+		slots: map[string]int32{}, core: map[string]*backends.Memory{},
+		lexicon: newLexicon(), keys: keyTable{slots: map[string][]int32{}},
+	}
 }
 
 // apply brings a page of changes in.
 func (x *index) apply(p *page) {
-	if e := p.changes.Embedding; x.vectors && e != nil && (x.embedding == nil || *x.embedding != *e) {
-		x.clearVectors()
+	if e := p.embedding; x.embeds && e != nil && (x.embedding == nil || *x.embedding != *e) {
+		x.dropVectors()
 		space := *e
-		x.embedding, x.matrix.dim = &space, space.Dim
+		x.embedding = &space
 	}
-	x.order.Store(nil)
 	for i := range p.entries {
-		x.forget(p.entries[i].memory.ID)
-		x.put(&p.entries[i], p.vocabulary)
+		x.put(&p.entries[i])
 	}
-	x.keep(p.blocks)
-	for _, id := range p.changes.Removed {
+	for _, id := range p.removed {
 		x.remove(id)
-		x.forget(id)
 	}
-	x.lexicon.sweep()
 }
 
-func (x *index) clearVectors() {
-	x.matrix, x.broken = matrix{}, 0
+func (x *index) dropVectors() {
+	x.vectors, x.broken = 0, 0
 	for i := range x.docs {
-		x.docs[i].row, x.docs[i].broken = -1, false
+		x.docs[i].vector, x.docs[i].broken = nil, false
 	}
 }
 
-func (x *index) put(e *entry, v *vocabulary) {
+// put adds a memory, in the place of the one with its id.
+func (x *index) put(e *entry) {
 	m := e.memory
-	slot, known := x.slots[m.ID]
-	switch {
-	case !known:
-		slot = x.take(m.ID)
-	case !e.same:
-		x.unindex(slot)
+	x.remove(m.ID)
+	x.memories += sizeOf(m)
+	if m.Kind == backends.KindCore {
+		x.core[m.ID] = m
+		return
 	}
-	d := &x.docs[slot]
-	if !e.same {
-		x.lexicon.adopt(e.text.terms, v)
-		x.lexicon.add(slot, e.text)
-		d.terms = e.text.terms
+	slot := int32(len(x.docs))
+	if last := len(x.free) - 1; last >= 0 {
+		slot, x.free = x.free[last], x.free[:last]
+	} else {
+		x.docs = append(x.docs, doc{})
 	}
-	x.text -= d.size
-	d.memory, d.active, d.expires = m, m.Active(), math.MaxInt64
+	d := doc{
+		memory: m, terms: e.text.terms, keys: e.keys, vector: e.vector, broken: e.broken,
+		active: m.Active(), expires: math.MaxInt64, time: nanos(m.Observed),
+	}
 	if !m.Expires.IsZero() {
 		d.expires = nanos(m.Expires)
 	}
-	if d.time = nanos(m.Observed); m.Observed.IsZero() {
+	if m.Observed.IsZero() {
 		d.time = nanos(m.Created)
 	}
-	d.size = sizeOf(m)
-	x.text += d.size
-	x.rekey(slot, e.keys)
-	x.setVector(slot, e.vector, e.broken)
+	x.docs[slot], x.slots[m.ID] = d, slot
+	x.lexicon.add(slot, e.text)
+	x.keys.add(slot, e.keys)
+	x.count(&d, 1)
 }
 
-// take gives an id a slot.
-func (x *index) take(id string) int32 {
-	var slot int32
-	if n := len(x.free); n > 0 {
-		slot, x.free = x.free[n-1], x.free[:n-1]
-	} else {
-		slot = int32(len(x.docs))
-		x.docs = append(x.docs, doc{})
-	}
-	x.docs[slot] = doc{row: -1}
-	x.slots[id] = slot
-	return slot
-}
-
+// remove takes the memory with an id out, if there is one.
 func (x *index) remove(id string) {
+	if m := x.core[id]; m != nil {
+		x.memories -= sizeOf(m)
+		delete(x.core, id)
+	}
 	slot, ok := x.slots[id]
 	if !ok {
 		return
 	}
-	x.unindex(slot)
-	x.rekey(slot, nil)
-	x.setVector(slot, nil, false)
-	x.text -= x.docs[slot].size
-	x.docs[slot] = doc{row: -1}
+	d := &x.docs[slot]
+	x.memories -= sizeOf(d.memory)
+	x.lexicon.remove(slot, d.terms)
+	x.keys.remove(slot, d.keys)
+	x.count(d, -1)
+	*d = doc{}
 	delete(x.slots, id)
 	x.free = append(x.free, slot)
 }
 
-// unindex takes the text of a slot out of the index.
-func (x *index) unindex(slot int32) {
-	x.lexicon.remove(slot, x.docs[slot].terms)
-}
-
-// setVector gives a slot a vector, or none: nil, which may be because what is
-// stored is broken.
-func (x *index) setVector(slot int32, vector []float32, broken bool) {
-	d := &x.docs[slot]
+// count adds n to the counters that a document has a part in.
+func (x *index) count(d *doc, n int) {
+	if d.vector != nil {
+		x.vectors += n
+	}
 	if d.broken {
-		x.broken--
-	}
-	if d.broken = broken; broken {
-		x.broken++
-	}
-	switch {
-	case vector != nil && d.row >= 0:
-		x.matrix.set(d.row, vector)
-	case vector != nil:
-		d.row = x.matrix.add(slot, vector)
-	case d.row >= 0:
-		if moved := x.matrix.remove(d.row); moved >= 0 {
-			x.docs[moved].row = d.row
-		}
-		d.row = -1
+		x.broken += n
 	}
 }
 
-// checkVectors returns ErrDimension unless vectors of the given model can be
-// compared with those that the index holds. A dim of 0 is not known yet.
+// comparable reports whether there are vectors to compare a query with.
+func (x *index) comparable() bool { return x.embedding != nil && x.vectors+x.broken > 0 }
+
+// checkVectors returns ErrDimension unless vectors of the given model can be compared
+// with those that the index holds. A dim of 0 is not known yet.
 func (x *index) checkVectors(model string, dim int) error {
-	const remedy = "call Reembed, of the backend or of the Ranker, to make its vectors anew"
+	const remedy = "call Reembed, of the backend or of the Ranker, to replace its vectors"
 	e := x.embedding
 	switch {
-	case e == nil || !x.comparable():
+	case !x.comparable():
 		return nil
 	case e.Model != model:
 		return fmt.Errorf("the partition holds vectors of the model %q, not of %q: %w: %s", e.Model, model, backends.ErrDimension, remedy)
 	case dim != 0 && e.Dim != dim:
-		return fmt.Errorf("the partition holds vectors of %d dimensions, %q makes %d: %w: %s", e.Dim, model, dim, backends.ErrDimension, remedy)
+		return fmt.Errorf("the partition holds vectors of %d dimensions, %q returns %d: %w: %s", e.Dim, model, dim, backends.ErrDimension, remedy)
 	case x.broken > 0:
-		return fmt.Errorf("%d vectors of the partition are not of %d dimensions: %w: %s", x.broken, e.Dim, backends.ErrDimension, remedy)
+		return fmt.Errorf("%d vectors of the partition cannot be decoded as %d dimensions: %w: %s", x.broken, e.Dim, backends.ErrDimension, remedy)
 	}
 	return nil
 }
 
-// comparable reports whether the partition may hold vectors to compare with.
-func (x *index) comparable() bool { return x.matrix.rows() > 0 || x.broken > 0 }
-
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
 	const perDoc = 192 // doc, map entry, list slack
-	return x.text + x.lexicon.bytes() + x.keyed.size + x.matrix.bytes() + int64(len(x.docs))*perDoc
+	n := x.memories + x.lexicon.bytes() + x.keys.bytes + int64(len(x.docs))*perDoc
+	if x.embedding != nil {
+		n += int64(x.vectors) * int64(x.embedding.Dim) * 4
+	}
+	return n
 }
 
 // sizeOf estimates the bytes of a memory: its struct, its texts and its metadata.
@@ -200,13 +176,13 @@ func sizeOf(m *backends.Memory) int64 {
 	return int64(n)
 }
 
-// nanos orders times; those out of the range of nanoseconds go to its ends.
+// nanos orders times: those out of the range of nanoseconds become its ends.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.Year() < 1678:
-		return -1 << 63
+		return math.MinInt64
 	case t.Year() > 2261:
-		return 1<<63 - 1
+		return math.MaxInt64
 	}
 	return t.UnixNano()
 }

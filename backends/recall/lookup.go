@@ -12,33 +12,34 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// All returns every memory of the partition but the core blocks, whether it still
-// holds or not and expired ones that were not swept, in the order in which they were stored (by
-// Created, then ID). The memories belong to the Ranker: they must not be changed.
-// Putting them in order takes its time once after a change; see [Ranker.Lookup] and
-// [Ranker.Get] for a few of them.
+// All returns every memory of the partition but the core blocks, whether it still holds
+// or not, expired ones that the store still has included, in the order in which they were
+// stored (by Created, then ID). The memories belong to the Ranker: they must not be
+// changed. See [Ranker.Lookup] and [Ranker.Get] for a few of them.
 func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
-	part, err := r.partition(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	part.mu.RLock()
-	defer part.mu.RUnlock()
-	return slices.Clone(part.index.inOrder()), nil
+	return r.collect(ctx, p, func(x *index) []*backends.Memory {
+		all := make([]*backends.Memory, 0, len(x.slots))
+		for i := range x.docs {
+			if m := x.docs[i].memory; m != nil {
+				all = append(all, m)
+			}
+		}
+		return all
+	})
 }
 
-// Lookup returns the memories of the partition that Config.Keys gives at least one
-// of the keys, each once, in the order and under the terms of [Ranker.All]. Its
-// time depends on how many there are, and not on the partition. Without
-// Config.Keys it is ErrInvalid.
+// Lookup returns the memories of the partition for which Config.Keys returns at least
+// one of the keys, each once, in the order and under the terms of [Ranker.All]. Its time
+// depends on how many there are, and not on the partition. Without Config.Keys it is
+// ErrInvalid.
 func (r *Ranker) Lookup(ctx context.Context, p backends.Partition, keys ...string) ([]*backends.Memory, error) {
 	if r.config.Keys == nil {
-		return nil, fmt.Errorf("looking up memories: %w: no Config.Keys", backends.ErrInvalid)
+		return nil, fmt.Errorf("looking up memories: %w: Config.Keys is not set", backends.ErrInvalid)
 	}
 	return r.collect(ctx, p, func(x *index) []*backends.Memory {
 		var found []*backends.Memory
 		for _, key := range keys {
-			for _, slot := range x.keyed.slots[key] {
+			for _, slot := range x.keys.slots[key] {
 				found = append(found, x.docs[slot].memory)
 			}
 		}
@@ -46,8 +47,8 @@ func (r *Ranker) Lookup(ctx context.Context, p backends.Partition, keys ...strin
 	})
 }
 
-// Get returns the memories of the partition with the given ids, each once, in the
-// order and under the terms of [Ranker.All]. Ids that do not exist are left out.
+// Get returns the memories of the partition with the given ids, each once, in the order
+// and under the terms of [Ranker.All]. Ids that do not exist are left out.
 func (r *Ranker) Get(ctx context.Context, p backends.Partition, ids ...string) ([]*backends.Memory, error) {
 	return r.collect(ctx, p, func(x *index) []*backends.Memory {
 		var found []*backends.Memory
@@ -60,6 +61,19 @@ func (r *Ranker) Get(ctx context.Context, p backends.Partition, ids ...string) (
 	})
 }
 
+// CoreBlocks returns the memories of kind [backends.KindCore] of the partition, in the
+// order and under the terms of [Ranker.All]. The prompt holds them anyway: no other
+// method of the Ranker returns them.
+func (r *Ranker) CoreBlocks(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
+	return r.collect(ctx, p, func(x *index) []*backends.Memory {
+		blocks := make([]*backends.Memory, 0, len(x.core))
+		for _, m := range x.core {
+			blocks = append(blocks, m)
+		}
+		return blocks
+	})
+}
+
 // collect returns what pick finds in the current index, in the order stored.
 func (r *Ranker) collect(ctx context.Context, p backends.Partition, pick func(*index) []*backends.Memory) ([]*backends.Memory, error) {
 	part, err := r.partition(ctx, p)
@@ -69,27 +83,51 @@ func (r *Ranker) collect(ctx context.Context, p backends.Partition, pick func(*i
 	part.mu.RLock()
 	found := pick(part.index)
 	part.mu.RUnlock()
-	slices.SortFunc(found, asStored)
+	slices.SortFunc(found, func(a, b *backends.Memory) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
 	return slices.Compact(found), nil
 }
 
-// inOrder returns all memories in the order stored, which is kept until the next
-// change. Who calls it holds the partition's lock.
-func (x *index) inOrder() []*backends.Memory {
-	if kept := x.order.Load(); kept != nil {
-		return *kept
-	}
-	all := make([]*backends.Memory, 0, len(x.slots))
-	for i := range x.docs {
-		if m := x.docs[i].memory; m != nil {
-			all = append(all, m)
-		}
-	}
-	slices.SortFunc(all, asStored)
-	x.order.Store(&all)
-	return all
+// keyTable finds the slots of memories by exact keys.
+type keyTable struct {
+	slots map[string][]int32
+	bytes int64 // estimated
 }
 
-func asStored(a, b *backends.Memory) int {
-	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+const (
+	perKey     = 72 // map entry, string header, slice header
+	perKeySlot = 24 // place in the slice, string header in the doc
+)
+
+func (k *keyTable) add(slot int32, keys []string) {
+	for _, key := range keys {
+		slots := k.slots[key]
+		if len(slots) == 0 {
+			k.bytes += perKey
+		}
+		k.slots[key] = append(slots, slot)
+		k.bytes += perKeySlot + int64(len(key))
+	}
+}
+
+func (k *keyTable) remove(slot int32, keys []string) {
+	for _, key := range keys {
+		slots := k.slots[key]
+		last := len(slots) - 1
+		slots[slices.Index(slots, slot)] = slots[last]
+		k.slots[key] = slots[:last]
+		k.bytes -= perKeySlot + int64(len(key))
+		if last == 0 {
+			delete(k.slots, key)
+			k.bytes -= perKey
+		}
+	}
+}
+
+// distinct returns each key once.
+func distinct(keys []string) []string {
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }

@@ -5,58 +5,61 @@ package recall
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 )
 
-// partition is the index of one partition and how it is kept current.
+// partition is the index of one partition and the way it is kept current.
 type partition struct {
 	ranker *Ranker
 	key    backends.Partition
 
 	mu    sync.RWMutex
-	index *index // nil until loaded; changed under mu, and only by a flight
+	index *index // nil until loaded; changed under mu, and only by the refresh that runs
 
-	cursor string // up to where index has come; used by flights alone
+	cursor string // up to which change the index is current; used by the refresh that runs
 
-	flights sync.Mutex
-	running *flight
-	next    *flight
+	waiting sync.Mutex // guards running and next
+	running *run
+	next    *run
 }
 
-// flight is one run of refresh that several searches wait for.
-type flight struct {
+// run is a refresh that callers wait for.
+type run struct {
 	done chan struct{}
 	err  error
 }
 
-// current returns once the index holds everything that was stored before the
-// call. Searches that come while a flight is under way share the next one: the
-// running one may have asked the store too early for them. A caller who gives up
-// does not end the flight for others.
+// current returns once the index holds everything that was stored before the call.
+// Callers that come during a refresh share the next one: the store may have answered the
+// one that runs before the write that they expect to see. A caller that gives up does not
+// end the refresh for others.
 func (p *partition) current(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f, err := p.board(ctx)
+	run, err := p.join(ctx)
 	if err != nil {
 		return err
 	}
 	select {
-	case <-f.done:
-		return f.err
+	case <-run.done:
+		return run.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (p *partition) board(ctx context.Context) (*flight, error) {
-	p.flights.Lock()
-	defer p.flights.Unlock()
+// join returns a refresh that has not begun, which it starts if none runs.
+func (p *partition) join(ctx context.Context) (*run, error) {
+	p.waiting.Lock()
+	defer p.waiting.Unlock()
 	if p.running != nil {
 		if p.next == nil {
-			p.next = &flight{done: make(chan struct{})}
+			p.next = &run{done: make(chan struct{})}
 		}
 		return p.next, nil
 	}
@@ -64,28 +67,124 @@ func (p *partition) board(ctx context.Context) (*flight, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &flight{done: make(chan struct{})}
-	p.running = f
+	first := &run{done: make(chan struct{})}
+	p.running = first
 	go func() {
 		defer finish()
-		p.fly(ctx)
+		for r := first; r != nil; {
+			r.err = p.refresh(ctx)
+			close(r.done)
+			p.waiting.Lock()
+			r = p.next
+			p.running, p.next = r, nil
+			p.waiting.Unlock()
+		}
 	}()
-	return f, nil
+	return first, nil
 }
 
-// fly runs flights until nobody waits for another.
-func (p *partition) fly(ctx context.Context) {
-	for {
-		err := p.refresh(ctx)
-		p.flights.Lock()
-		f := p.running
-		p.running, p.next = p.next, nil
-		last := p.running == nil
-		p.flights.Unlock()
-		f.err = err
-		close(f.done)
-		if last {
-			return
+// refresh is one run through the changes since a partition's cursor. A first load, and
+// one after a Reset, is built aside and replaces the index when it is complete, so that no
+// search sees a part of it.
+type refresh struct {
+	partition *partition
+	cursor    string // behind the page that was read last
+	index     *index // what pages are applied to
+	aside     bool   // searches do not see index yet
+	readers   []*reader
+}
+
+// refresh applies what changed since the cursor.
+func (p *partition) refresh(ctx context.Context) error {
+	r := refresh{partition: p, cursor: p.cursor, index: p.index}
+	if r.index == nil {
+		r.startOver()
+	}
+	if err := r.run(ctx); err != nil {
+		return fmt.Errorf("reading what changed in partition %s: %w", p.key, err)
+	}
+	r.finish()
+	return nil
+}
+
+// run takes page after page. While it applies one, the store reads the next.
+func (r *refresh) run(ctx context.Context) error {
+	page, err := r.next(ctx)
+	for err == nil && page.More {
+		var ahead *store.ChangeSet
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			ahead, err = r.next(ctx)
+		}()
+		r.take(page)
+		<-read
+		page = ahead
+	}
+	if err == nil {
+		r.take(page)
+	}
+	return err
+}
+
+// next reads a page and moves the cursor behind it.
+func (r *refresh) next(ctx context.Context) (*store.ChangeSet, error) {
+	c, err := r.partition.ranker.config.Records.Changes(ctx, r.partition.key, r.cursor)
+	if err != nil {
+		return nil, err
+	}
+	if c.More && c.Cursor == r.cursor {
+		return nil, fmt.Errorf("%w: the store returns the same page again", backends.ErrUnavailable)
+	}
+	r.cursor = c.Cursor
+	return c, nil
+}
+
+func (r *refresh) startOver() {
+	r.index, r.aside, r.readers = r.partition.ranker.newIndex(), true, nil
+}
+
+// take applies one page. What takes time is done before searches are locked out.
+func (r *refresh) take(c *store.ChangeSet) {
+	if c.Reset {
+		r.startOver()
+	}
+	if len(c.Records)+len(c.Removed) > 0 {
+		if r.readers == nil {
+			r.readers = r.index.newReaders()
 		}
+		r.apply(r.index.prepare(c, r.readers))
+	}
+	if !r.aside {
+		r.partition.cursor = c.Cursor
+	}
+}
+
+func (r *refresh) apply(changes *page) {
+	if r.aside {
+		r.index.apply(changes)
+		return
+	}
+	r.partition.mu.Lock()
+	r.index.apply(changes)
+	r.partition.mu.Unlock()
+	r.partition.ranker.cache.charge(r.partition, r.index.bytes())
+}
+
+// finish frees what no memory needs any more, and shows searches an index that was built
+// aside.
+func (r *refresh) finish() {
+	p := r.partition
+	if r.aside || r.index.lexicon.hasEmptied() {
+		if r.aside {
+			r.index.lexicon.build(r.index.docs)
+		}
+		p.mu.Lock()
+		r.index.lexicon.release()
+		p.index, p.cursor = r.index, r.cursor
+		p.mu.Unlock()
+	}
+	if r.aside {
+		p.ranker.cache.loaded(p, r.index.bytes())
 	}
 }

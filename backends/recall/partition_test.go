@@ -1,57 +1,66 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package recall_test
+package recall
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 )
 
+// answer is what a search in the background found.
+type answer struct {
+	hits []string
+	err  error
+}
+
+func searchAsync(ctx context.Context, r *Ranker, p backends.Partition) <-chan answer {
+	out := make(chan answer, 1)
+	go func() {
+		resp, err := r.Search(ctx, p, &backends.SearchRequest{Query: "tea"})
+		if err != nil {
+			out <- answer{err: err}
+			return
+		}
+		out <- answer{hits: ids(resp.Hits)}
+	}()
+	return out
+}
+
 func TestSearchSeesWhatWasStoredBefore(t *testing.T) {
-	f := newFakeRecords()
-	r := newRanker(t, f, nil)
+	s := newStore(100)
+	r := newRanker(t, s)
 	for i := range 20 {
-		id := fmt.Sprint(i)
-		apply(t, f, ann, fact(id, "tea number "+id))
-		require.Len(t, find(t, r, ann, &backends.SearchRequest{Query: "tea", TopK: 50}), i+1)
+		apply(t, s, ann, fact(fmt.Sprint(i), fmt.Sprint("tea number ", i)))
+		require.Len(t, find(t, r, "tea"), i+1)
 	}
-	apply(t, f, ann, store.Delete("3"), fact("4", "coffee"))
-	require.Len(t, find(t, r, ann, &backends.SearchRequest{Query: "tea", TopK: 50}), 18)
+	apply(t, s, ann, store.Delete("3"), fact("4", "coffee"))
+	require.Len(t, find(t, r, "tea"), 18)
 	require.Equal(t, int64(1), r.Stats().Loads)
-}
-
-func TestDropAndRefill(t *testing.T) {
-	f := newFakeRecords()
-	f.pageSize = 1
-	r := newRanker(t, f, nil)
-	apply(t, f, ann, fact("1", "tea"))
-	apply(t, f, ann, fact("2", "tea"))
-	require.Len(t, find(t, r, ann, &backends.SearchRequest{Query: "tea"}), 2)
-	_, err := f.Drop(t.Context(), ann)
+	_, err := s.Drop(t.Context(), ann)
 	require.NoError(t, err)
-	apply(t, f, ann, fact("3", "tea"))
-	require.Equal(t, []string{"3"}, ids(find(t, r, ann, &backends.SearchRequest{Query: "tea"})))
+	apply(t, s, ann, fact("new", "tea"))
+	require.Equal(t, []string{"new"}, find(t, r, "tea"))
 }
 
-// A partition is loaded once for all who ask, and who gives up does not stop it.
+// A partition is loaded once for all who ask, and a caller that gives up does not stop it.
 func TestLoadIsShared(t *testing.T) {
-	f := newFakeRecords()
-	apply(t, f, ann, fact("1", "tea"))
+	s := newStore(100)
+	apply(t, s, ann, fact("1", "tea"))
 	entered, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	f.before = func(ctx context.Context, cursor string) error {
+	s.before = func(ctx context.Context, cursor string) error {
 		if cursor != "" {
 			return nil
 		}
@@ -63,127 +72,287 @@ func TestLoadIsShared(t *testing.T) {
 			return ctx.Err()
 		}
 	}
-	r := newRanker(t, f, nil)
+	r := newRanker(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
-	first := make(chan error, 1)
-	go func() {
-		_, err := r.Search(ctx, ann, &backends.SearchRequest{Query: "tea"})
-		first <- err
-	}()
+	first := searchAsync(ctx, r, ann)
 	<-entered
-	var others sync.WaitGroup
+	var others []<-chan answer
 	for range 20 {
-		others.Go(func() {
-			resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-			if err != nil || len(resp.Hits) != 1 {
-				t.Errorf("%v, %v", resp, err)
-			}
-		})
+		others = append(others, searchAsync(t.Context(), r, ann))
 	}
 	cancel()
-	require.ErrorIs(t, <-first, context.Canceled)
+	require.ErrorIs(t, (<-first).err, context.Canceled)
 	close(release)
-	others.Wait()
-	require.Equal(t, 1, f.fullReads)
+	for _, o := range others {
+		require.Equal(t, answer{hits: []string{"1"}}, <-o)
+	}
+	require.Equal(t, 1, s.loads)
 	require.Equal(t, int64(1), r.Stats().Loads)
 }
 
-func TestStoreFailure(t *testing.T) {
-	f := newFakeRecords()
-	apply(t, f, ann, fact("1", "tea"))
-	apply(t, f, ann, fact("2", "tea"))
-	f.pageSize = 1
-	r := newRanker(t, f, nil)
-	var failing error
-	calls := 0
-	f.before = func(context.Context, string) error {
-		if calls++; calls > 1 {
-			return failing
+// A search that comes while another one asks the store does not share its answer, which may
+// be too old: it shares that of the next call, with all who wait.
+func TestLaterSearchesShareTheNextRefresh(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s)
+	apply(t, s, ann, fact("1", "tea"))
+	find(t, r, "tea")
+	var cursors []string
+	s.before = func(_ context.Context, cursor string) error {
+		cursors = append(cursors, cursor)
+		return nil
+	}
+	read, give := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.after = func() { once.Do(func() { close(read); <-give }) }
+	first := searchAsync(t.Context(), r, ann)
+	<-read // the store has read its answer for the first search
+	apply(t, s, ann, fact("2", "tea"))
+	part := r.cache.get(ann, nil)
+	var later []<-chan answer
+	for range 5 {
+		later = append(later, searchAsync(t.Context(), r, ann))
+	}
+	for waits := false; !waits; runtime.Gosched() {
+		part.waiting.Lock()
+		waits = part.next != nil
+		part.waiting.Unlock()
+	}
+	close(give)
+	require.NoError(t, (<-first).err)
+	for _, l := range later {
+		got := <-l
+		require.NoError(t, got.err)
+		require.ElementsMatch(t, []string{"1", "2"}, got.hits)
+	}
+	require.Equal(t, "0:1", cursors[0])
+	require.Equal(t, "0:1", cursors[1], "the next call goes on from where the one before has come to")
+}
+
+// Each call goes on from where the one before has come to.
+func TestCursorMovesOn(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s)
+	var cursors []string
+	s.before = func(_ context.Context, cursor string) error { cursors = append(cursors, cursor); return nil }
+	apply(t, s, ann, fact("1", "tea"))
+	find(t, r, "tea")
+	find(t, r, "tea")
+	apply(t, s, ann, fact("2", "tea"))
+	find(t, r, "tea")
+	find(t, r, "tea")
+	require.Equal(t, []string{"", "0:1", "0:1", "0:2"}, cursors)
+}
+
+// Loading one partition does not hold up another.
+func TestPartitionsLoadApart(t *testing.T) {
+	s := newStore(100)
+	apply(t, s, ann, fact("1", "tea"))
+	r := newRanker(t, s)
+	entered, release := make(chan struct{}), make(chan struct{})
+	var held atomic.Bool
+	s.before = func(context.Context, string) error {
+		if held.CompareAndSwap(false, true) {
+			close(entered)
+			<-release
 		}
 		return nil
 	}
-	failing = fmt.Errorf("cut off: %w", backends.ErrUnavailable)
-	_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-	require.ErrorIs(t, err, backends.ErrUnavailable, "in the middle of a load")
-	require.NotErrorIs(t, err, backends.ErrNotFound)
-	failing = nil
-	require.Len(t, find(t, r, ann, &backends.SearchRequest{Query: "tea"}), 2)
-	failing = errors.New("cut off again")
-	_, err = r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-	require.ErrorContains(t, err, "cut off again")
-}
-
-func TestStoreThatDoesNotGetOn(t *testing.T) {
-	r := newRanker(t, stuck{}, nil)
-	_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-}
-
-type stuck struct{ store.Records }
-
-func (stuck) Changes(context.Context, backends.Partition, string) (*store.ChangeSet, error) {
-	return &store.ChangeSet{More: true}, nil
-}
-
-func TestCloseEndsLoads(t *testing.T) {
-	f := newFakeRecords()
-	entered := make(chan struct{})
-	f.before = func(ctx context.Context, _ string) error {
-		close(entered)
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	r, err := recall.New(t.Context(), &recall.Config{Records: f})
-	require.NoError(t, err)
-	done := make(chan error, 1)
-	go func() {
-		_, err := r.Search(context.Background(), ann, &backends.SearchRequest{Query: "tea"})
-		done <- err
-	}()
+	slow := searchAsync(t.Context(), r, user("bob"))
 	<-entered
-	require.NoError(t, r.Close())
-	require.ErrorIs(t, <-done, context.Canceled)
-	_, err = r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.NoError(t, r.Close(), "a second Close does nothing")
+	require.Equal(t, []string{"1"}, find(t, r, "tea"), "while bob's partition waits")
+	close(release)
+	require.NoError(t, (<-slow).err)
 }
 
-func TestAllIsInTheOrderStored(t *testing.T) {
-	f := newFakeRecords()
-	r := newRanker(t, f, nil)
-	at := func(m int) time.Time { return f.now.Add(time.Duration(m) * time.Minute) }
-	apply(t, f, ann,
-		put(backends.Memory{ID: "b", Created: at(1)}), put(backends.Memory{ID: "c", Created: at(0), Invalidated: at(1)}),
-		put(backends.Memory{ID: "a", Created: at(1)}), put(backends.Memory{ID: "gone"}))
-	apply(t, f, ann, store.Delete("gone"))
-	all, err := r.All(t.Context(), ann)
-	require.NoError(t, err)
-	var got []string
-	for _, m := range all {
-		got = append(got, m.ID)
+// A failure is reported to the callers that waited for it, and to no later one.
+func TestFailedRefreshIsRetried(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	cut := fmt.Errorf("cut off: %w", backends.ErrUnavailable)
+	for i := range 6 {
+		apply(t, s, ann, fact(fmt.Sprint(i), "tea"))
+		calls, failing := 0, 1+i%2 // the first page, or the next one
+		if i > 0 {
+			apply(t, s, ann, fact(fmt.Sprint(i), "tea and more"))
+		} else {
+			failing = 1
+		}
+		s.before = func(context.Context, string) error {
+			if calls++; calls == failing {
+				return cut
+			}
+			return nil
+		}
+		_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.NotErrorIs(t, err, backends.ErrNotFound)
+		require.Len(t, find(t, r, "tea"), i+1)
 	}
-	require.Equal(t, []string{"c", "a", "b"}, got)
+	require.Equal(t, int64(1), r.Stats().Loads)
+}
+
+func TestStoreThatReturnsTheSamePageAgain(t *testing.T) {
+	s := newStore(0) // pages without a batch
+	apply(t, s, ann, fact("1", "tea"))
+	_, err := newRanker(t, s).Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+}
+
+func TestEndedContextAsksNothing(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := r.Search(ctx, ann, &backends.SearchRequest{Query: "tea"})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = r.All(ctx, ann)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, s.loads)
+}
+
+// The store is called with the values of the caller's context.
+func TestStoreSeesContextValues(t *testing.T) {
+	type key struct{}
+	s := newStore(1)
+	var got any
+	s.before = func(ctx context.Context, _ string) error { got = ctx.Value(key{}); return nil }
+	_, err := newRanker(t, s).Search(context.WithValue(t.Context(), key{}, "span"), ann, &backends.SearchRequest{Query: "tea"})
+	require.NoError(t, err)
+	require.Equal(t, "span", got)
+}
+
+// While one page is applied, the store is asked for the next.
+func TestNextPageIsReadAhead(t *testing.T) {
+	s := newStore(1)
+	for i := range 3 {
+		apply(t, s, ann, fact(fmt.Sprint(i), "tea"))
+	}
+	asked := make(chan string, 2)
+	s.before = func(_ context.Context, cursor string) error {
+		if cursor != "" {
+			asked <- cursor
+		}
+		return nil
+	}
+	var cursors []string // asked for when a record is prepared
+	r := newRanker(t, s, func(c *Config) {
+		c.Keys = func(m *backends.Memory) []string {
+			if m.ID != "2" { // behind the last page there is none to wait for
+				cursors = append(cursors, <-asked)
+			}
+			return nil
+		}
+	})
+	require.Len(t, find(t, r, "tea"), 3)
+	require.Equal(t, []string{"0:1", "0:2"}, cursors)
+}
+
+// A page that was read ahead and failed leaves the pages before: a later search goes on from
+// there.
+func TestFailureAheadKeepsThePagesBefore(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	apply(t, s, ann, fact("0", "tea"))
+	find(t, r, "tea")
+	for i := range 4 {
+		apply(t, s, ann, fact(fmt.Sprint(i), "tea"))
+	}
+	cut := errors.New("cut off")
+	var cursors []string
+	s.before = func(_ context.Context, cursor string) error {
+		if cursors = append(cursors, cursor); len(cursors) == 3 {
+			return cut
+		}
+		return nil
+	}
+	_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+	require.ErrorIs(t, err, cut)
+	require.Len(t, find(t, r, "tea"), 4)
+	require.Equal(t, []string{"0:1", "0:2", "0:3", "0:3", "0:4"}, cursors)
+	require.Equal(t, int64(1), r.Stats().Loads)
+}
+
+// Close ends a load, also a page that is read ahead, and waits for it.
+func TestCloseEndsLoads(t *testing.T) {
+	for _, at := range []string{"", "0:1"} {
+		s := newStore(1)
+		apply(t, s, ann, fact("1", "tea"))
+		apply(t, s, ann, fact("2", "tea"))
+		entered, ended := make(chan struct{}), false
+		s.before = func(ctx context.Context, cursor string) error {
+			if cursor != at {
+				return nil
+			}
+			close(entered)
+			<-ctx.Done()
+			ended = true
+			return ctx.Err()
+		}
+		r := newRanker(t, s)
+		found := searchAsync(context.Background(), r, ann)
+		<-entered
+		require.NoError(t, r.Close())
+		require.True(t, ended)
+		require.ErrorIs(t, (<-found).err, context.Canceled)
+		_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.NoError(t, r.Close(), "a second Close does nothing")
+	}
+}
+
+// However the changes are divided into pages, and wherever writes or a Drop fall between
+// two, the index is that of what is stored.
+func TestPagesDoNotShow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStore(rapid.Int64Range(1, 4).Draw(t, "page"))
+		r := newRanker(t, s)
+		write := func(label string) {
+			for range rapid.IntRange(0, 8).Draw(t, label) {
+				m := fact(fmt.Sprint(rapid.IntRange(0, 5).Draw(t, "id")), "tea "+drawText(t, "text"))
+				if rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
+					m = store.Delete(m.Record.ID)
+				}
+				apply(t, s, ann, m)
+			}
+		}
+		for range 4 {
+			write("writes")
+			at, drop, calls := rapid.IntRange(0, 6).Draw(t, "before call"), rapid.Bool().Draw(t, "drop"), 0
+			s.before = func(ctx context.Context, _ string) error {
+				if calls++; calls != at {
+					return nil
+				}
+				if drop {
+					_, err := s.Drop(ctx, ann)
+					require.NoError(t, err)
+				}
+				write("writes meanwhile")
+				return nil
+			}
+			q := backends.SearchRequest{Query: "tea cats 绿茶", TopK: 100}
+			got := search(t, r, ann, q)
+			s.before = nil
+			require.Equal(t, search(t, newRanker(t, s), ann, q), got)
+			require.Equal(t, len(s.parts[ann].records), r.Stats().Memories)
+		}
+	})
 }
 
 // Nothing of one partition is ever found in another, whatever their names are.
 func TestPartitionsAreApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := newFakeRecords()
-		r, err := recall.New(context.Background(), &recall.Config{Records: f, MaxBytes: 4000})
-		require.NoError(t, err)
-		defer r.Close()
+		s := newStore(1)
+		r := newRanker(t, s, func(c *Config) { c.MaxBytes = 4000 })
 		name := rapid.SampledFrom([]string{"ann", "bob", "ann/x", "a", "nn"})
 		kind := rapid.SampledFrom([]backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace})
 		for range 20 {
 			p := backends.Partition{Namespace: name.Draw(t, "namespace"), Kind: kind.Draw(t, "kind"), ID: name.Draw(t, "id")}
-			id := fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "record"))
-			_, err := f.Apply(context.Background(), p, &store.Batch{Mutations: []store.Mutation{fact(id, "tea "+p.String())}})
-			require.NoError(t, err)
-			for q := range f.partitions {
-				resp, err := r.Search(context.Background(), q, &backends.SearchRequest{Query: "tea", TopK: 100})
-				require.NoError(t, err)
-				require.Len(t, resp.Hits, len(f.partitions[q].records))
-				for _, h := range resp.Hits {
+			apply(t, s, p, fact(fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "record")), "tea "+p.String()))
+			for q := range s.parts {
+				hits := search(t, r, q, backends.SearchRequest{Query: "tea", TopK: 100})
+				require.Len(t, hits, len(s.parts[q].records))
+				for _, h := range hits {
 					require.Equal(t, "tea "+q.String(), h.Text)
 				}
 			}

@@ -4,41 +4,44 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/viterin/vek/vek32"
 
 	"github.com/einomem/einomem/backends"
 )
 
-// scratch is memory that one search needs and the next one uses again.
-type scratch struct {
-	lexical []float64 // by slot; all zero between searches
-	cosines []float64 // by slot, 0 to 1; noVector where there is none
-	matched []int32   // slots with a lexical score
-	chosen  []int32   // slots that may be hits
+// candidate is a memory that may be a hit, and what the parts found.
+type candidate struct {
+	slot    int32
+	lexical float64 // BM25 score
+	cosine  float64 // 0 to 1; noVector where query or memory have none
 }
 
-// noVector stands in the place of a cosine.
 const noVector = -1
 
-// unit brings a cosine into 0 to 1.
-func unit(cosine float64) float64 { return max(0, min(1, cosine)) }
+// scratch is memory that one search needs and the next one uses again.
+type scratch struct {
+	scores     []float64 // lexical, by slot; all zero between searches
+	matched    []int32   // slots with a score
+	candidates []candidate
+}
 
 func (r *Ranker) borrow(slots int) *scratch {
 	s, _ := r.scratch.Get().(*scratch)
 	if s == nil {
 		s = &scratch{}
 	}
-	s.lexical = slices.Grow(s.lexical[:0], slots)[:slots]
-	s.cosines = slices.Grow(s.cosines[:0], slots)[:slots]
-	s.matched, s.chosen = s.matched[:0], s.chosen[:0]
+	s.scores = slices.Grow(s.scores[:0], slots)[:slots]
+	s.matched, s.candidates = s.matched[:0], s.candidates[:0]
 	return s
 }
 
 func (r *Ranker) giveBack(s *scratch) {
 	for _, slot := range s.matched {
-		s.lexical[slot] = 0
+		s.scores[slot] = 0
 	}
 	r.scratch.Put(s)
 }
@@ -55,40 +58,38 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	}
 	s := r.borrow(len(x.docs))
 	defer r.giveBack(s)
-	lexical := x.lexicon.query(&q.bag, r.config.BM25)
-	s.matched = x.lexicon.score(&lexical, r.config.BM25, s.lexical, s.matched)
-	if q.vector != nil {
-		x.scan(q, s)
-	} else {
+	terms, attainable := x.lexicon.weigh(q.terms, r.config.BM25)
+	s.matched = x.lexicon.score(terms, r.config.BM25, s.scores, s.matched)
+	if q.vector == nil {
 		x.choose(q, s)
+	} else {
+		x.scan(q, s)
 	}
-	c := contest{ranker: r, index: x, query: q, scratch: s, attainable: lexical.attainable}
-	return x.hits(c.weightedSum()), nil
+	f := fusion{ranker: r, index: x, query: q, candidates: s.candidates, attainable: attainable}
+	return x.hits(f.best()), nil
 }
 
-// choose lists the eligible documents that match the query's terms.
+// choose lists the eligible memories that hold a term of the query.
 func (x *index) choose(q *query, s *scratch) {
 	for _, slot := range s.matched {
-		if q.scope.admits(&x.docs[slot]) {
-			s.chosen = append(s.chosen, slot)
-			s.cosines[slot] = noVector
+		if q.eligible.admits(&x.docs[slot]) {
+			s.candidates = append(s.candidates, candidate{slot, s.scores[slot], noVector})
 		}
 	}
 }
 
-// scan lists all eligible documents that match the query's terms or have a
-// vector, with the cosines of those that have one.
+// scan lists the eligible memories that hold a term of the query or have a vector.
 func (x *index) scan(q *query, s *scratch) {
 	for slot := range x.docs {
 		d := &x.docs[slot]
-		if d.row < 0 && s.lexical[slot] == 0 || !q.scope.admits(d) {
+		if d.vector == nil && s.scores[slot] == 0 || !q.eligible.admits(d) {
 			continue
 		}
-		s.chosen = append(s.chosen, int32(slot))
-		s.cosines[slot] = noVector
-		if d.row >= 0 {
-			s.cosines[slot] = unit(float64(vek32.Dot(q.vector, x.matrix.row(d.row))))
+		cosine := float64(noVector)
+		if d.vector != nil {
+			cosine = max(0, min(1, float64(vek32.Dot(q.vector, d.vector))))
 		}
+		s.candidates = append(s.candidates, candidate{int32(slot), s.scores[slot], cosine})
 	}
 }
 
@@ -97,10 +98,107 @@ func (x *index) hits(best []ranked) []backends.Hit {
 	hits := make([]backends.Hit, len(best))
 	for i, b := range best {
 		hits[i] = backends.Hit{
-			Memory: cloneMemory(x.docs[b.slot].memory),
+			Memory: x.docs[b.slot].memory.Clone(),
 			Score:  b.score,
 			Parts:  backends.ScoreParts{Lexical: b.lexical, Vector: b.vector},
 		}
 	}
 	return hits
+}
+
+// eligibility decides which memories a search may return at all. It is asked before anything
+// is ranked: what it excludes takes no place and sets no scale.
+type eligibility struct {
+	now        int64
+	at         time.Time // what held then; zero: now
+	kinds      []backends.Kind
+	match      func(*backends.Memory) bool // nil: everything
+	superseded bool                        // also what holds no more
+	expired    bool                        // also what expired
+}
+
+func newEligibility(q *backends.SearchRequest, now time.Time) (eligibility, error) {
+	e := eligibility{
+		now: nanos(now), at: q.AsOf, kinds: slices.Clone(q.Kinds),
+		superseded: q.IncludeSuperseded, expired: q.IncludeExpired,
+	}
+	if q.Filter == nil {
+		return e, nil
+	}
+	var err error
+	e.match, err = q.Filter.Compile()
+	return e, err
+}
+
+func (e *eligibility) admits(d *doc) bool {
+	switch {
+	case d.memory == nil, !e.expired && e.now >= d.expires:
+		return false
+	case e.at.IsZero():
+		if !d.active && !e.superseded {
+			return false
+		}
+	case !e.held(d.memory):
+		return false
+	}
+	if len(e.kinds) > 0 && !slices.Contains(e.kinds, d.memory.Kind) {
+		return false
+	}
+	return e.match == nil || e.match(d.memory)
+}
+
+// held reports whether a memory had begun to hold at e.at, and had not ended.
+func (e *eligibility) held(m *backends.Memory) bool {
+	since := m.Valid
+	if since.IsZero() {
+		since = m.Observed
+	}
+	if since.IsZero() {
+		since = m.Created
+	}
+	if since.After(e.at) {
+		return false
+	}
+	return e.superseded || m.Active() || e.at.Before(m.Invalidated)
+}
+
+// ranked is a memory on its way to becoming a hit.
+type ranked struct {
+	slot    int32
+	value   float64 // what the order is by
+	lexical float64 // 0 to 1, as in backends.ScoreParts
+	vector  float64
+	score   float64
+	time    int64
+	id      string
+}
+
+// compareRanked orders by value, then newer first, then by id: the same on every store,
+// since nothing depends on the slot of a memory.
+func compareRanked(a, b ranked) int {
+	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.id, b.id))
+}
+
+// topK keeps the best of what is offered.
+type topK struct {
+	size  int
+	items []ranked // the best so far, and what was offered since they were picked
+	floor float64  // value of the last of the best when they were picked
+}
+
+// admits reports whether an item of the given value may be among the best.
+func (t *topK) admits(value float64) bool { return value >= t.floor }
+
+func (t *topK) offer(r ranked) {
+	t.items = append(t.items, r)
+	if len(t.items) >= 2*t.size {
+		t.floor = t.best()[t.size-1].value
+	}
+}
+
+// best returns the best, best first.
+func (t *topK) best() []ranked {
+	slices.SortFunc(t.items, compareRanked)
+	t.items = t.items[:min(len(t.items), t.size)]
+	return t.items
 }

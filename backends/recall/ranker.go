@@ -5,30 +5,35 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 )
 
-// Ranker finds memories in a partition and orders them. It keeps partitions in
-// memory and asks the store before each search what changed. All its methods are
-// safe for concurrent use.
+// Ranker finds memories in a partition and orders them. It keeps partitions in memory and
+// asks the store before each search what changed. All its methods are safe for concurrent
+// use.
 type Ranker struct {
 	config   Config
 	analyzer *analyzer
+	signals  []signal
 	cache    *cache
 	scratch  sync.Pool // of *scratch
 
-	life   context.Context // ends with Close
-	end    context.CancelFunc
-	mu     sync.Mutex // closed, and flights.Add against Close
-	closed bool
-	flying sync.WaitGroup
+	life      context.Context // ends with Close
+	end       context.CancelFunc
+	mu        sync.Mutex // guards closed, and refreshes.Add against Close
+	closed    bool
+	refreshes sync.WaitGroup
 }
 
-// New returns a Ranker. It makes no call to the store or the embedder. A
-// configuration that cannot work is ErrInvalid. Close it after use.
+// New returns a Ranker. It makes no call to the store or the embedder. A configuration
+// that cannot work is ErrInvalid. Close it after use.
 func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -38,7 +43,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes)}
+	r := &Ranker{config: c, analyzer: a, signals: newSignals(&c), cache: newCache(c.MaxBytes)}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
 }
@@ -46,15 +51,93 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 // Stats returns what the Ranker holds now.
 func (r *Ranker) Stats() Stats { return r.cache.snapshot() }
 
-// Close ends what is being loaded and waits for it. Calls after it are
-// ErrUnavailable. The store and the embedder stay open.
+// Close ends what is being loaded and waits for it. Calls after it are ErrUnavailable. The
+// store and the embedder stay open.
 func (r *Ranker) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.end()
-	r.flying.Wait()
+	r.refreshes.Wait()
 	return nil
+}
+
+// Search returns the memories of partition p that answer the query, best first, as the
+// package comment describes. The Scope of q is not read: p is what is searched. A blank
+// query, and one without a match, find nothing.
+//
+// Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is no number, a
+// query that is not UTF-8, a filter that does not compile; ErrDimension when the stored
+// vectors are not of the configured embedder (call [Ranker.Reembed]); ErrUnavailable when
+// the store does not answer. A failing embedder or reranker is no error: see
+// [backends.SearchResponse].
+func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
+	query, err := r.parse(q)
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	part, err := r.partition(ctx, p)
+	if err != nil || query.text == "" {
+		return &backends.SearchResponse{}, err
+	}
+	var resp backends.SearchResponse
+	if resp.Degraded, err = r.embedQuery(ctx, part, query); err != nil {
+		return nil, err
+	}
+	hits, err := r.rank(part, query)
+	if err != nil {
+		return nil, err
+	}
+	resp.Hits, err = r.rerank(ctx, query, hits)
+	if err != nil {
+		resp.Degraded = errors.Join(resp.Degraded, err)
+	}
+	if q.WithSources {
+		part.fillSources(resp.Hits, query)
+	}
+	return &resp, nil
+}
+
+const (
+	defaultTopK = 5
+	maxTopK     = 1000
+	maxQuery    = 64 << 10 // bytes of a query that count: see shorten
+)
+
+// query is a checked request.
+type query struct {
+	text      string
+	terms     []queryTerm
+	vector    []float32 // nil: lexical alone
+	topK      int
+	threshold float64
+	eligible  eligibility
+}
+
+func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
+	switch {
+	case q == nil:
+		return nil, fmt.Errorf("%w: no request", backends.ErrInvalid)
+	case !utf8.ValidString(q.Query):
+		return nil, fmt.Errorf("%w: the query is not UTF-8", backends.ErrInvalid)
+	case q.TopK < 0 || q.TopK > maxTopK:
+		return nil, fmt.Errorf("%w: TopK %d is not from 0 to %d", backends.ErrInvalid, q.TopK, maxTopK)
+	case math.IsNaN(q.Threshold) || math.IsInf(q.Threshold, 0):
+		return nil, fmt.Errorf("%w: threshold %v", backends.ErrInvalid, q.Threshold)
+	}
+	eligible, err := newEligibility(q, r.config.Clock())
+	if err != nil {
+		return nil, err
+	}
+	out := &query{topK: q.TopK, threshold: q.Threshold, eligible: eligible, text: strings.TrimSpace(shorten(q.Query, maxQuery))}
+	if out.topK == 0 {
+		out.topK = defaultTopK
+	}
+	terms := newVocabulary()
+	for _, t := range newReader(r.analyzer, terms).read(out.text).terms {
+		out.terms = append(out.terms, queryTerm{terms.terms[t.term], float64(t.count)})
+	}
+	return out, nil
 }
 
 // partition returns the index of p, current.
@@ -69,22 +152,16 @@ func (r *Ranker) partition(ctx context.Context, p backends.Partition) (*partitio
 	return part, nil
 }
 
-// background returns a context for work that goes on when the caller gives up:
-// it keeps the values of ctx and ends with Close, which waits until finish.
+// background returns a context for work that goes on when the caller gives up: it keeps
+// the values of ctx and ends with Close, which waits until finish.
 func (r *Ranker) background(ctx context.Context) (work context.Context, finish func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil, nil, fmt.Errorf("recall: %w: the ranker is closed", backends.ErrUnavailable)
 	}
-	r.flying.Add(1)
+	r.refreshes.Add(1)
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(r.life, cancel)
-	return work, func() { stop(); cancel(); r.flying.Done() }, nil
-}
-
-func (r *Ranker) newIndex() *index {
-	x := newIndex(r.analyzer, r.config.Embedder != nil)
-	x.keyFunc = r.config.Keys
-	return x
+	return work, func() { stop(); cancel(); r.refreshes.Done() }, nil
 }

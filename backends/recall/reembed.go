@@ -15,49 +15,34 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// reembedAttempts is how often Reembed writes, at most, because somebody else
-// wrote to the partition meanwhile. What it embedded once it does not embed again.
+// reembedAttempts is how often Reembed writes, at most, when others write to the partition
+// at the same time. What it embedded once it does not embed again.
 const reembedAttempts = 20
 
-// Reembed makes the vectors of all memories of a partition anew with the
-// configured embedder and replaces those that are there, with the name of their
-// model, in one atomic batch. It returns how many memories have a vector then.
-// Searches go on meanwhile: with ErrDimension until the batch is stored if the
-// model changed, else with the former vectors. Memories that others write in the
-// meantime are embedded, too, before it returns.
+// Reembed makes the vectors of all memories of a partition anew with the configured
+// embedder and replaces those that are there, with the name of their model, in one atomic
+// batch. It returns how many memories have a vector then. Searches go on meanwhile: with
+// ErrDimension until the batch is stored if the model changed, else with the former vectors.
+// Memories that others write in the meantime are embedded, too, before it returns.
 //
-// Without an embedder it is ErrInvalid; when the embedder fails, nothing was
-// changed. A partition of more than [store.MaxBatch] memories takes several
-// batches: until the last one is stored, the rest is found by words alone.
+// Errors: ErrInvalid without an embedder; those of [Ranker.Embed], then nothing was changed;
+// ErrConflict when others changed the partition during every one of 20 attempts. A partition
+// of more than [store.MaxBatch] memories takes several batches: until the last one is stored,
+// the rest is found by words alone.
 func (r *Ranker) Reembed(ctx context.Context, p backends.Partition) (int, error) {
-	n, err := r.reembed(ctx, p)
+	if r.config.Embedder == nil {
+		return 0, fmt.Errorf("re-embedding partition %s: %w: Config.Embedder is not set", p, backends.ErrInvalid)
+	}
+	if err := p.Validate(); err != nil {
+		return 0, fmt.Errorf("re-embedding: %w", err)
+	}
+	job := reembedding{ranker: r, partition: p}
+	job.startOver()
+	n, err := job.run(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("re-embedding partition %s: %w", p, err)
 	}
 	return n, nil
-}
-
-func (r *Ranker) reembed(ctx context.Context, p backends.Partition) (int, error) {
-	if r.config.Embedder == nil {
-		return 0, fmt.Errorf("%w: no embedder is configured", backends.ErrInvalid)
-	}
-	if err := p.Validate(); err != nil {
-		return 0, err
-	}
-	job := reembedding{ranker: r, partition: p}
-	job.forget()
-	for range reembedAttempts {
-		if err := job.catchUp(ctx); err != nil {
-			return 0, err
-		}
-		if job.complete() {
-			return job.embedded(), nil
-		}
-		if err := job.write(ctx); err != nil && !errors.Is(err, backends.ErrConflict) {
-			return 0, err
-		}
-	}
-	return 0, fmt.Errorf("%w: others write to it all the time", backends.ErrConflict)
 }
 
 // reembedding is one run of Reembed.
@@ -71,8 +56,24 @@ type reembedding struct {
 	pending   map[string]bool          // ids of those whose new vector is not stored
 }
 
-func (j *reembedding) forget() {
+func (j *reembedding) startOver() {
 	j.records, j.pending = map[string]*store.Record{}, map[string]bool{}
+}
+
+// run embeds and writes until nothing is pending.
+func (j *reembedding) run(ctx context.Context) (int, error) {
+	for range reembedAttempts {
+		if err := j.catchUp(ctx); err != nil {
+			return 0, err
+		}
+		if len(j.pending) == 0 && (j.space == nil || j.stored != nil && *j.stored == *j.space) {
+			return j.embedded(), nil
+		}
+		if err := j.write(ctx); err != nil && !errors.Is(err, backends.ErrConflict) {
+			return 0, err
+		}
+	}
+	return 0, fmt.Errorf("%w: it changed during each of %d attempts; try again when less is written", backends.ErrConflict, reembedAttempts)
 }
 
 // catchUp reads what changed since it was last called and embeds it.
@@ -83,7 +84,7 @@ func (j *reembedding) catchUp(ctx context.Context) error {
 			return err
 		}
 		if c.Reset {
-			j.forget()
+			j.startOver()
 		}
 		if err := j.embed(ctx, c.Records); err != nil {
 			return err
@@ -134,8 +135,8 @@ func (j *reembedding) embed(ctx context.Context, records []store.Record) error {
 	return nil
 }
 
-// probe asks the embedder for its space where no memory had a text to embed, but
-// the partition still bears the name of another.
+// probe asks the embedder for its space where no memory has a text to embed, but the
+// partition still has the name of another model.
 func (j *reembedding) probe(ctx context.Context) error {
 	if j.space != nil || j.stored == nil {
 		return nil
@@ -143,10 +144,6 @@ func (j *reembedding) probe(ctx context.Context) error {
 	_, space, err := j.ranker.Embed(ctx, []string{"dimension"})
 	j.space = space
 	return err
-}
-
-func (j *reembedding) complete() bool {
-	return len(j.pending) == 0 && (j.space == nil || j.stored != nil && *j.stored == *j.space)
 }
 
 func (j *reembedding) embedded() int {

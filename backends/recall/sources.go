@@ -10,32 +10,29 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// sourceKey names a message or a turn of a session.
-type sourceKey struct{ session, message, turn string }
+// source names a message or a turn of a session.
+type source struct{ session, message, turn string }
 
-// sourceKeys returns where a memory comes from: its messages, or its turn where
-// no message is named.
-func sourceKeys(o *backends.Origin) []sourceKey {
-	if len(o.MessageIDs) == 0 {
-		if o.Turn == "" {
-			return nil
-		}
-		return []sourceKey{{session: o.Session, turn: o.Turn}}
+// sourcesOf returns where a memory comes from: its messages, or its turn where no message
+// is named.
+func sourcesOf(o *backends.Origin) []source {
+	var out []source
+	for _, id := range o.MessageIDs {
+		out = append(out, source{session: o.Session, message: id})
 	}
-	keys := make([]sourceKey, len(o.MessageIDs))
-	for i, id := range o.MessageIDs {
-		keys[i] = sourceKey{session: o.Session, message: id}
+	if len(out) == 0 && o.Turn != "" {
+		out = append(out, source{session: o.Session, turn: o.Turn})
 	}
-	return keys
+	return out
 }
 
-// fillSources gives each hit the episodes of the partition that taught it, in
-// the order in which they were said.
+// fillSources gives each hit the episodes of the partition that it was learnt from, in the
+// order in which they were said.
 func (p *partition) fillSources(hits []backends.Hit, q *query) {
-	wanted := map[sourceKey][]int{} // → hits
+	wanted := map[source][]int{} // → hits
 	for i := range hits {
-		for _, k := range sourceKeys(&hits[i].Origin) {
-			wanted[k] = append(wanted[k], i)
+		for _, s := range sourcesOf(&hits[i].Origin) {
+			wanted[s] = append(wanted[s], i)
 		}
 	}
 	if len(wanted) == 0 {
@@ -45,12 +42,12 @@ func (p *partition) fillSources(hits []backends.Hit, q *query) {
 	defer p.mu.RUnlock()
 	for i := range p.index.docs {
 		d := &p.index.docs[i]
-		if d.memory == nil || d.memory.Kind != backends.KindEpisode || !q.scope.expired && q.scope.now >= d.expires {
+		if d.memory == nil || d.memory.Kind != backends.KindEpisode || !q.eligible.expired && q.eligible.now >= d.expires {
 			continue
 		}
-		for _, h := range taught(d.memory, wanted) {
+		for _, h := range learntFrom(d.memory, wanted) {
 			if hits[h].ID != d.memory.ID {
-				hits[h].Sources = append(hits[h].Sources, cloneMemory(d.memory))
+				hits[h].Sources = append(hits[h].Sources, d.memory.Clone())
 			}
 		}
 	}
@@ -61,16 +58,14 @@ func (p *partition) fillSources(hits []backends.Hit, q *query) {
 	}
 }
 
-// taught returns the hits that an episode taught, each once.
-func taught(m *backends.Memory, wanted map[sourceKey][]int) []int {
-	o := &m.Origin
-	keys := sourceKeys(o)
-	if len(o.MessageIDs) > 0 && o.Turn != "" {
-		keys = append(keys, sourceKey{session: o.Session, turn: o.Turn})
-	}
+// learntFrom returns the hits that were learnt from an episode, each once.
+func learntFrom(m *backends.Memory, wanted map[source][]int) []int {
 	var hits []int
-	for _, k := range keys {
-		hits = append(hits, wanted[k]...)
+	for _, s := range sourcesOf(&m.Origin) {
+		hits = append(hits, wanted[s]...)
+	}
+	if o := &m.Origin; len(o.MessageIDs) > 0 && o.Turn != "" {
+		hits = append(hits, wanted[source{session: o.Session, turn: o.Turn}]...)
 	}
 	slices.Sort(hits)
 	return slices.Compact(hits)

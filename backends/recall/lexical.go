@@ -1,0 +1,324 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// lexicon is an inverted index: for each term the memories that hold it, by slot. Its
+// statistics are whole numbers and always those of the memories that are in it now, so
+// that a score does not depend on the order of changes. A new lexicon has no lists: build
+// makes them, all at once.
+type lexicon struct {
+	vocabulary *vocabulary
+	built      bool
+	lists      [][]posting // number of a term → memories that hold it, in no order; may be shorter than the vocabulary
+	emptied    []int32     // numbers of terms that may be held by no memory any more
+	lengths    []int32     // slot → terms of the memory, repeats included
+	memories   int
+	total      int64 // sum of lengths
+	postings   int64 // in all lists
+}
+
+type posting struct{ slot, count int32 }
+
+func newLexicon() *lexicon { return &lexicon{vocabulary: newVocabulary()} }
+
+// add puts a memory into a slot that holds none.
+func (x *lexicon) add(slot int32, b bag) {
+	if n := int(slot) + 1 - len(x.lengths); n > 0 {
+		x.lengths = append(x.lengths, make([]int32, n)...)
+	}
+	x.lengths[slot] = b.length
+	x.memories++
+	x.total += int64(b.length)
+	x.postings += int64(len(b.terms))
+	if !x.built {
+		return
+	}
+	if n := x.vocabulary.size() - len(x.lists); n > 0 {
+		x.lists = append(x.lists, make([][]posting, n)...)
+	}
+	for _, t := range b.terms {
+		x.lists[t.term] = append(x.lists[t.term], posting{slot, t.count})
+	}
+}
+
+// remove takes the memory with the given terms out of its slot.
+func (x *lexicon) remove(slot int32, terms []termCount) {
+	x.memories--
+	x.total -= int64(x.lengths[slot])
+	x.lengths[slot] = 0
+	x.postings -= int64(len(terms))
+	if !x.built {
+		return
+	}
+	for _, t := range terms {
+		list := x.lists[t.term]
+		last := len(list) - 1
+		at := slices.IndexFunc(list, func(p posting) bool { return p.slot == slot })
+		list[at] = list[last]
+		if x.lists[t.term] = list[:last]; last == 0 {
+			x.emptied = append(x.emptied, t.term)
+		}
+	}
+}
+
+// build makes the lists of a first load, in memory that is just large enough.
+func (x *lexicon) build(docs []doc) {
+	counts := make([]int, x.vocabulary.size())
+	for i := range docs {
+		for _, t := range docs[i].terms {
+			counts[t.term]++
+		}
+	}
+	x.built, x.lists = true, make([][]posting, len(counts))
+	all := make([]posting, x.postings)
+	for n, count := range counts {
+		x.lists[n], all = all[:0:count], all[count:]
+		if count == 0 {
+			x.emptied = append(x.emptied, int32(n))
+		}
+	}
+	for i := range docs {
+		for _, t := range docs[i].terms {
+			x.lists[t.term] = append(x.lists[t.term], posting{int32(i), t.count})
+		}
+	}
+}
+
+// hasEmptied reports whether release has something to do.
+func (x *lexicon) hasEmptied() bool { return len(x.emptied) > 0 }
+
+// release frees the numbers of terms that no memory holds any more. No reader may know
+// them.
+func (x *lexicon) release() {
+	for _, n := range x.emptied {
+		if len(x.lists[n]) == 0 {
+			x.lists[n] = nil
+			x.vocabulary.release(n)
+		}
+	}
+	x.emptied = x.emptied[:0]
+}
+
+// list returns the memories that hold the term with a number, which may be noTerm.
+func (x *lexicon) list(n int32) []posting {
+	if n < 0 || int(n) >= len(x.lists) {
+		return nil
+	}
+	return x.lists[n]
+}
+
+// idf is Lucene's inverse document frequency of a term that df memories hold: never
+// negative, unlike the original of Robertson and Spärck Jones.
+func (x *lexicon) idf(df int) float64 {
+	return math.Log(1 + (float64(x.memories)-float64(df)+0.5)/(float64(df)+0.5))
+}
+
+// bytes estimates the memory that the lexicon takes.
+func (x *lexicon) bytes() int64 {
+	const perPosting, perTerm = 16, 96 // posting and termCount; map entry, list header, term
+	return x.postings*perPosting + int64(x.vocabulary.size())*perTerm + int64(len(x.lengths))*4
+}
+
+// queryTerm is a term of a query and how often it occurs there.
+type queryTerm struct {
+	text  string
+	count float64
+}
+
+// weighedTerm is a term of a query against one state of a lexicon.
+type weighedTerm struct {
+	list   []posting
+	weight float64 // idf times the count in the query
+}
+
+// variantWeight is what a variant counts against the word itself.
+const variantWeight = 0.5
+
+// weigh looks the terms of a query up. A term that no memory holds is replaced by its
+// variants, at half their weight. attainable is the score of an imaginary memory in which
+// every term of the query occurs without end, those included that no memory holds: a
+// query that is mostly unknown scores low.
+func (x *lexicon) weigh(query []queryTerm, p *BM25) (terms []weighedTerm, attainable float64) {
+	lists := make([][]posting, len(query))
+	var unknown []string
+	for i, t := range query {
+		if lists[i] = x.list(x.vocabulary.find(t.text)); len(lists[i]) == 0 {
+			unknown = append(unknown, t.text)
+		}
+	}
+	variants := x.vocabulary.variants(unknown)
+	for i, t := range query {
+		weight := x.idf(len(lists[i])) * t.count
+		attainable += weight * (p.K1 + 1)
+		if numbers := variants[t.text]; len(lists[i]) == 0 && len(numbers) > 0 {
+			lists[i] = x.merged(numbers)
+			weight = variantWeight * x.idf(len(lists[i])) * t.count
+		}
+		if len(lists[i]) > 0 {
+			terms = append(terms, weighedTerm{lists[i], weight})
+		}
+	}
+	return terms, attainable
+}
+
+// merged returns the lists of several terms as that of one.
+func (x *lexicon) merged(numbers []int32) []posting {
+	var all []posting
+	for _, n := range numbers {
+		all = append(all, x.list(n)...)
+	}
+	slices.SortFunc(all, func(a, b posting) int { return cmp.Compare(a.slot, b.slot) })
+	out := all[:0]
+	for _, p := range all {
+		if last := len(out) - 1; last >= 0 && out[last].slot == p.slot {
+			out[last].count += p.count
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// score adds the BM25 score of each memory that holds a term to scores, by slot, and
+// returns the slots of these.
+func (x *lexicon) score(terms []weighedTerm, p *BM25, scores []float64, matched []int32) []int32 {
+	base, perTerm := p.K1*(1-p.B), p.K1*p.B*float64(x.memories)/float64(max(1, x.total))
+	for _, t := range terms {
+		weight := t.weight * (p.K1 + 1)
+		for _, e := range t.list {
+			if scores[e.slot] == 0 {
+				matched = append(matched, e.slot)
+			}
+			count := float64(e.count)
+			scores[e.slot] += weight * count / (count + base + perTerm*float64(x.lengths[e.slot]))
+		}
+	}
+	return matched
+}
+
+// vocabulary numbers the terms of an index. It is safe for concurrent use: readers add
+// terms while searches look terms up.
+type vocabulary struct {
+	mu      sync.RWMutex
+	numbers map[string]int32 // term → number
+	terms   []string         // number → term; empty where the number is free
+	free    []int32
+}
+
+func newVocabulary() *vocabulary { return &vocabulary{numbers: map[string]int32{}} }
+
+// number returns the number of a term, and gives it one if it has none.
+func (v *vocabulary) number(term string) int32 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n, ok := v.numbers[term]; ok {
+		return n
+	}
+	term = strings.Clone(term) // it may be a part of a long text
+	n := int32(len(v.terms))
+	if last := len(v.free) - 1; last >= 0 {
+		n, v.free = v.free[last], v.free[:last]
+		v.terms[n] = term
+	} else {
+		v.terms = append(v.terms, term)
+	}
+	v.numbers[term] = n
+	return n
+}
+
+// find returns the number of a term, or noTerm.
+func (v *vocabulary) find(term string) int32 {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if n, ok := v.numbers[term]; ok {
+		return n
+	}
+	return noTerm
+}
+
+// release frees the number of a term.
+func (v *vocabulary) release(n int32) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.terms[n] == "" {
+		return
+	}
+	delete(v.numbers, v.terms[n])
+	v.terms[n] = ""
+	v.free = append(v.free, n)
+}
+
+func (v *vocabulary) size() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return len(v.terms)
+}
+
+// minVariant is the shortest term, in characters, that has variants.
+const minVariant = 5
+
+// variants returns the numbers of the terms that are likely other forms of a word, for
+// each of the given terms that has any: "allergi" and "allerg", which the stemmer makes
+// of "allergies" and "allergic". One pass over the vocabulary serves all terms.
+func (v *vocabulary) variants(of []string) map[string][]int32 {
+	byPrefix := map[string][]string{}
+	for _, term := range of {
+		if prefix := prefixOf(term); prefix != "" {
+			byPrefix[prefix] = append(byPrefix[prefix], term)
+		}
+	}
+	if len(byPrefix) == 0 {
+		return nil
+	}
+	found := map[string][]int32{}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for n, other := range v.terms {
+		for _, term := range byPrefix[prefixOf(other)] {
+			if isVariant(term, other) {
+				found[term] = append(found[term], int32(n))
+			}
+		}
+	}
+	return found
+}
+
+// isVariant reports whether two terms with the same first minVariant characters are
+// likely forms of one word: the longer one is the shorter with up to three characters
+// more, or they differ in their last two and agree in three quarters.
+func isVariant(a, b string) bool {
+	ra, rb := []rune(a), []rune(b)
+	short, long := min(len(ra), len(rb)), max(len(ra), len(rb))
+	shared := 0
+	for shared < short && ra[shared] == rb[shared] {
+		shared++
+	}
+	if shared == short {
+		return long-short <= 3
+	}
+	return long-shared <= 2 && 4*shared >= 3*long
+}
+
+// prefixOf returns the first minVariant characters of a term, or "" for a term that is
+// shorter.
+func prefixOf(term string) string {
+	end := 0
+	for range minVariant {
+		if end >= len(term) {
+			return ""
+		}
+		_, size := utf8.DecodeRuneInString(term[end:])
+		end += size
+	}
+	return term[:end]
+}

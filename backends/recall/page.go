@@ -1,0 +1,109 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// page is a page of changes that was prepared for an index: all that takes time, and
+// needs no lock, is done.
+type page struct {
+	embedding *store.Embedding
+	entries   []entry
+	removed   []string
+}
+
+// entry is a record on its way into the index.
+type entry struct {
+	memory *backends.Memory // a copy: the record also holds the encoded vector
+	keys   []string
+	text   bag
+	vector []float32
+	broken bool // the stored vector cannot be decoded
+}
+
+// prepare does with a page all that needs no lock, on several processors: readers analyse
+// the texts while memories, keys and vectors are copied.
+func (x *index) prepare(c *store.ChangeSet, readers []*reader) *page {
+	p := &page{embedding: c.Embedding, entries: make([]entry, len(c.Records)), removed: c.Removed}
+	share := (len(c.Records) + len(readers) - 1) / len(readers)
+	var all sync.WaitGroup
+	for n, r := range readers {
+		from, to := min(n*share, len(c.Records)), min((n+1)*share, len(c.Records))
+		all.Go(func() {
+			for i := from; i < to; i++ {
+				if m := &c.Records[i].Memory; m.Kind != backends.KindCore {
+					p.entries[i].text = r.memory(m)
+				}
+			}
+		})
+	}
+	x.copy(p.entries, c)
+	all.Wait()
+	return p
+}
+
+// newReaders returns the readers of one load. They are half as many as there are
+// processors: each has to meet a word before it knows it.
+func (x *index) newReaders() []*reader {
+	readers := make([]*reader, max(1, runtime.GOMAXPROCS(0)/2))
+	for i := range readers {
+		readers[i] = newReader(x.analyzer, x.lexicon.vocabulary)
+	}
+	return readers
+}
+
+// copy takes memories, keys and vectors out of records.
+func (x *index) copy(entries []entry, c *store.ChangeSet) {
+	rows := rows{left: len(entries)}
+	if c.Embedding != nil {
+		rows.dim = c.Embedding.Dim
+	}
+	for i := range entries {
+		m := c.Records[i].Memory
+		e := &entries[i]
+		e.memory = &m
+		if m.Kind == backends.KindCore {
+			continue
+		}
+		if x.keysOf != nil {
+			e.keys = distinct(x.keysOf(&m))
+		}
+		if encoded := c.Records[i].Vector; x.embeds && c.Embedding != nil && len(encoded) > 0 {
+			v := rows.next()
+			switch err := decodeVector(v, encoded, c.Embedding.Model); {
+			case err == nil:
+				e.vector = v
+			case errors.Is(err, errBrokenVector):
+				e.broken = true
+			}
+		}
+	}
+}
+
+// rows hands out memory for vectors. Those of one load lie side by side, so that a scan
+// reads memory from end to end: that halves its time. The memory of a block is free when
+// the last of its vectors is.
+type rows struct {
+	dim, left int // left is how many may be asked for yet
+	block     []float32
+}
+
+const perBlock = 32
+
+func (r *rows) next() []float32 {
+	if len(r.block) < r.dim || r.dim == 0 {
+		r.block = make([]float32, r.dim*min(perBlock, r.left))
+	}
+	v := r.block[:r.dim:r.dim]
+	r.block = r.block[r.dim:]
+	r.left--
+	return v
+}

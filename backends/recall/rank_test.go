@@ -1,0 +1,492 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/testkit"
+)
+
+// Ranking is what the package comment says: who takes part, BM25 by the formula, both parts
+// over their maxima, the weighted mean, the threshold on the absolute score.
+func TestRankingEqualsTheFormulas(t *testing.T) {
+	now := day(9)
+	// A memory with all that decides whether it may be returned.
+	drawMemory := func(t *rapid.T, id string) backends.Memory {
+		drawDay := func(label string) time.Time {
+			if n := rapid.IntRange(5, 12).Draw(t, label); n > 5 {
+				return day(n)
+			}
+			return time.Time{}
+		}
+		m := backends.Memory{ID: id, Text: drawText(t, "text"), Created: day(6),
+			Kind:     rapid.SampledFrom([]backends.Kind{backends.KindFact, backends.KindEpisode, backends.KindTask}).Draw(t, "kind"),
+			Observed: drawDay("observed"), Valid: drawDay("valid"), Invalidated: drawDay("invalidated"), Expires: drawDay("expires"),
+			Metadata: map[string]any{"n": float64(rapid.IntRange(0, 3).Draw(t, "n"))}}
+		if !m.Invalidated.IsZero() && rapid.Bool().Draw(t, "superseded") {
+			m.SupersededBy = "successor"
+		}
+		return m
+	}
+
+	drawRequest := func(t *rapid.T) backends.SearchRequest {
+		q := backends.SearchRequest{Query: strings.TrimSpace("tea " + drawText(t, "query")), TopK: rapid.IntRange(1, 30).Draw(t, "k"),
+			Threshold:         rapid.SampledFrom([]float64{0, 0.123456, 0.31, 0.77}).Draw(t, "threshold"),
+			IncludeSuperseded: rapid.Bool().Draw(t, "with superseded"), IncludeExpired: rapid.Bool().Draw(t, "with expired")}
+		if rapid.Bool().Draw(t, "as of") {
+			q.AsOf = day(rapid.IntRange(5, 13).Draw(t, "day"))
+		}
+		if rapid.Bool().Draw(t, "kinds") {
+			q.Kinds = []backends.Kind{backends.KindFact, backends.KindTask}
+		}
+		if rapid.Bool().Draw(t, "filter") {
+			f := backends.Or(backends.Gte("n", 2), backends.Eq("kind", backends.KindEpisode))
+			q.Filter = &f
+		}
+		return q
+	}
+	mayReturn := func(m *backends.Memory, q *backends.SearchRequest) bool {
+		if !q.IncludeExpired && !m.Expires.IsZero() && !m.Expires.After(now) {
+			return false
+		}
+		if q.AsOf.IsZero() {
+			if !q.IncludeSuperseded && (m.SupersededBy != "" || !m.Invalidated.IsZero()) {
+				return false
+			}
+		} else {
+			since := m.Created
+			if !m.Observed.IsZero() {
+				since = m.Observed
+			}
+			if !m.Valid.IsZero() {
+				since = m.Valid
+			}
+			over := !m.Invalidated.IsZero() && !m.Invalidated.After(q.AsOf)
+			if since.After(q.AsOf) || over && !q.IncludeSuperseded {
+				return false
+			}
+		}
+		if q.Kinds != nil && !slices.Contains(q.Kinds, m.Kind) {
+			return false
+		}
+		return q.Filter == nil || m.Metadata["n"].(float64) >= 2 || m.Kind == backends.KindEpisode
+	}
+	reader := testReader(t)
+	bm25 := func(all []*backends.Memory, query string, p *BM25) (scores map[string]float64, attainable float64) {
+		counts, lengths, df, total := map[string]map[string]float64{}, map[string]float64{}, map[string]float64{}, 0.0
+		for _, m := range all {
+			counts[m.ID] = map[string]float64{}
+			for _, term := range reader.terms(reader.memory(m)) {
+				if counts[m.ID][term]++; counts[m.ID][term] == 1 {
+					df[term]++
+				}
+				lengths[m.ID]++
+				total++
+			}
+		}
+		n := float64(len(all))
+		scores = map[string]float64{}
+		for _, term := range reader.terms(reader.read(query)) {
+			idf := math.Log(1 + (n-df[term]+0.5)/(df[term]+0.5))
+			attainable += idf * (p.K1 + 1)
+			for id, c := range counts {
+				if tf := c[term]; tf > 0 {
+					scores[id] += idf * tf * (p.K1 + 1) / (tf + p.K1*(1-p.B+p.B*lengths[id]/(total/n)))
+				}
+			}
+		}
+		return scores, attainable
+	}
+	over := func(x, of float64) float64 {
+		if of == 0 {
+			return 0
+		}
+		return x / of
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStore(100)
+		w := Weights{Lexical: rapid.Float64Range(0.1, 1).Draw(t, "wl"), Vector: rapid.Float64Range(0.1, 1).Draw(t, "wv")}
+		p := &BM25{K1: rapid.Float64Range(0, 3).Draw(t, "k1"), B: rapid.Float64Range(0, 1).Draw(t, "b")}
+		q := drawRequest(t)
+		vectors := map[string][]float64{q.Query: {1, 0}}
+		r := newRanker(t, s, withEmbedder("m", looked(vectors)), func(c *Config) {
+			c.Weights, c.BM25, c.Clock = &w, p, func() time.Time { return now }
+		})
+		cosines := map[string]float64{}
+		for i := range rapid.IntRange(1, 25).Draw(t, "memories") {
+			m := drawMemory(t, fmt.Sprint(i))
+			c := float64(rapid.IntRange(-10, 10).Draw(t, "cosine")) / 10
+			if c == -1 {
+				apply(t, s, ann, put(m))
+				continue
+			}
+			vectors["v"], cosines[m.ID] = cosine(c), max(0, c)
+			embed(t, s, r, ann, []string{"v"}, m)
+		}
+		all, err := r.All(t.Context(), ann)
+		require.NoError(t, err)
+		lexical, attainable := bm25(all, q.Query, p)
+		all = slices.DeleteFunc(all, func(m *backends.Memory) bool { return !mayReturn(m, &q) })
+		var topLexical, topVector float64
+		for _, m := range all {
+			topLexical, topVector = max(topLexical, lexical[m.ID]), max(topVector, cosines[m.ID])
+		}
+		value, score := map[string]float64{}, map[string]float64{}
+		for _, m := range all {
+			v, s := over(lexical[m.ID], topLexical), over(lexical[m.ID], attainable)
+			if cos, ok := cosines[m.ID]; ok {
+				v = (w.Lexical*v + w.Vector*over(cos, topVector)) / (w.Lexical + w.Vector)
+				s = (w.Lexical*s + w.Vector*cos) / (w.Lexical + w.Vector)
+			}
+			if v > 0 && s >= q.Threshold {
+				value[m.ID], score[m.ID] = v, s
+			}
+		}
+		const eps = 1e-6 // the sums here are made in another order
+		hits := search(t, r, ann, q)
+		require.Len(t, hits, min(q.TopK, len(value)))
+		last := math.Inf(1)
+		for _, h := range hits {
+			v, ok := value[h.ID]
+			require.True(t, ok, "%s is no hit, or is returned twice", h.ID)
+			delete(value, h.ID)
+			require.InDelta(t, score[h.ID], h.Score, eps)
+			require.LessOrEqual(t, v, last+eps)
+			last = v
+		}
+		for id, v := range value {
+			require.LessOrEqual(t, v, last+eps, "%s was left out", id)
+		}
+	})
+}
+
+// reranker is a function as a Reranker.
+type reranker func(hits []backends.Hit) ([]float64, error)
+
+func (r reranker) Rerank(_ context.Context, _ string, hits []backends.Hit) ([]float64, error) {
+	return r(hits)
+}
+
+// The query "green tea" has the vector (1, 0). Of the memories, "both" matches one of its
+// two terms and has cosine 0.6; "words" matches both terms and has cosine 0; "near" matches
+// none and has cosine 0.8.
+func TestFusionAndReranking(t *testing.T) {
+	greenTea := func(t *testing.T, options ...func(*Config)) *Ranker {
+		s := newStore(100)
+		r := newRanker(t, s, append(options, withEmbedder("m", looked(map[string][]float64{
+			"green tea": {1, 0}, "tea house": {0.6, 0.8}, "green tea leaves": {0, 1}, "matcha bowl": {0.8, 0.6}, "opposite": {-1, 0},
+		})))...)
+		embed(t, s, r, ann, nil, backends.Memory{ID: "both", Text: "tea house"}, backends.Memory{ID: "words", Text: "green tea leaves"},
+			backends.Memory{ID: "near", Text: "matcha bowl"}, backends.Memory{ID: "opposite", Text: "opposite"})
+		return r
+	}
+	turned := func(hits []backends.Hit) []float64 { // scores that turn the order round
+		scores := make([]float64, len(hits))
+		for i := range hits {
+			scores[i] = float64(i+1) / float64(len(hits))
+		}
+		return scores
+	}
+	t.Run("what both parts find comes first", func(t *testing.T) {
+		hits := search(t, greenTea(t), ann, backends.SearchRequest{Query: "green tea"})
+		// N = 4 texts of 2, 3, 2 and 1 terms; df(green) = 1, df(tea) = 2.
+		idf := func(n float64) float64 { return math.Log(1 + (4-n+0.5)/(n+0.5)) }
+		green, tea := idf(1), idf(2)
+		weight := func(length float64) float64 { return 2.2 / (1 + 1.2*(0.25+0.75*length/2)) }
+		attainable := 2.2 * (green + tea)
+		both, words := tea*weight(2)/attainable, (green+tea)*weight(3)/attainable
+		require.Equal(t, []string{"both", "near", "words"}, ids(hits), "the others have half the value")
+		require.Greater(t, (both/words+0.6/0.8)/2, 0.5)
+		require.InDelta(t, both, hits[0].Parts.Lexical, 1e-9)
+		require.InDelta(t, 0.6, hits[0].Parts.Vector, 1e-6)
+		require.InDelta(t, (both+0.6)/2, hits[0].Score, 1e-6)
+		require.InDelta(t, 0.4, hits[1].Score, 1e-6)
+		require.InDelta(t, words/2, hits[2].Score, 1e-6)
+	})
+	t.Run("weights", func(t *testing.T) {
+		lexical := greenTea(t, func(c *Config) { c.Weights = &Weights{Lexical: 3} })
+		require.Equal(t, []string{"words", "both"}, find(t, lexical, "green tea"))
+		vector := greenTea(t, func(c *Config) { c.Weights = &Weights{Vector: 0.1} })
+		hits := search(t, vector, ann, backends.SearchRequest{Query: "green tea"})
+		require.Equal(t, []string{"near", "both"}, ids(hits))
+		require.InDelta(t, 0.8, hits[0].Score, 1e-6)
+	})
+	t.Run("the reranker orders the pool", func(t *testing.T) {
+		var pool []string
+		r := greenTea(t, func(c *Config) {
+			c.Reranker = reranker(func(hits []backends.Hit) ([]float64, error) { pool = ids(hits); return turned(hits), nil })
+		})
+		hits := search(t, r, ann, backends.SearchRequest{Query: "green tea", TopK: 1})
+		require.Equal(t, []string{"words"}, ids(hits), "the last of three comes first")
+		require.Equal(t, []string{"both", "near", "words"}, pool)
+		require.InDelta(t, 1, hits[0].Parts.Rerank, 0)
+		require.Less(t, hits[0].Score, 1.0, "the score stays on its scale")
+	})
+	for name, give := range map[string]func([]float64) ([]float64, error){
+		"error":        func([]float64) ([]float64, error) { return nil, errors.New("down") },
+		"too few":      func(s []float64) ([]float64, error) { return s[1:], nil },
+		"NaN":          func(s []float64) ([]float64, error) { s[1] = math.NaN(); return s, nil },
+		"out of range": func(s []float64) ([]float64, error) { s[0] = 1.5; return s, nil },
+	} {
+		t.Run("a reranker that fails leaves the order: "+name, func(t *testing.T) {
+			r := greenTea(t, func(c *Config) {
+				c.Reranker = reranker(func(hits []backends.Hit) ([]float64, error) { return give(turned(hits)) })
+			})
+			resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "green tea", TopK: 2})
+			require.NoError(t, err)
+			require.Error(t, resp.Degraded)
+			require.Equal(t, []string{"both", "near"}, ids(resp.Hits))
+			require.Zero(t, resp.Hits[0].Parts.Rerank)
+		})
+	}
+}
+
+// Signals change the order, and not the score.
+func TestSignals(t *testing.T) {
+	good, bad, unknown, late := 1.0, 0.0, math.NaN(), day(6)
+	memories := []backends.Memory{
+		{ID: "a-old", Text: "tea", Observed: day(5)},
+		{ID: "b-good", Text: "tea", Observed: day(5), Quality: &good},
+		{ID: "c-bad", Text: "tea", Observed: day(5), Quality: &bad},
+		{ID: "d-new", Text: "tea", Observed: day(7)},
+		{ID: "e-unknown", Text: "tea", Observed: day(5), Quality: &unknown},
+		{ID: "f-future", Text: "tea", Observed: day(20), Expires: late},
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		want   []string
+	}{
+		{"none: newer first, then by id", func(*Config) {}, []string{"f-future", "d-new", "a-old", "b-good", "c-bad", "e-unknown"}},
+		{"quality", func(c *Config) { c.QualityWeight = 0.5 }, []string{"b-good", "f-future", "d-new", "a-old", "e-unknown", "c-bad"}},
+		{"recency against quality", func(c *Config) { // two days are a factor of 2
+			c.RecencyHalfLife, c.QualityWeight = 48*time.Hour, 0.9
+		}, []string{"f-future", "d-new", "b-good", "a-old", "e-unknown", "c-bad"}},
+		{"quality against recency", func(c *Config) {
+			c.RecencyHalfLife, c.QualityWeight = 49*time.Hour, 1
+		}, []string{"f-future", "b-good", "d-new", "a-old", "e-unknown", "c-bad"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(100)
+			r := newRanker(t, s, c.change, func(c *Config) { c.Clock = func() time.Time { return day(9) } })
+			for _, m := range memories {
+				apply(t, s, ann, put(m))
+			}
+			hits := search(t, r, ann, backends.SearchRequest{Query: "tea", TopK: 10, IncludeExpired: true})
+			require.Equal(t, c.want[:5], ids(hits)[:5])
+			for _, h := range hits {
+				require.InDelta(t, hits[0].Score, h.Score, 0)
+			}
+		})
+	}
+}
+
+func TestWhatMayBeReturned(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s, func(c *Config) { c.Clock = func() time.Time { return day(10) } })
+	apply(t, s, ann,
+		put(backends.Memory{ID: "paris", Kind: backends.KindFact, Text: "Ann lives in Paris", Observed: day(1)}),
+		put(backends.Memory{ID: "chat", Kind: backends.KindEpisode, Text: "Where Ann lives", Observed: day(2)}),
+		put(backends.Memory{ID: "guest", Kind: backends.KindFact, Text: "Bob lives with Ann", Observed: day(3), Expires: day(10)}),
+		put(backends.Memory{ID: "later", Kind: backends.KindFact, Text: "Ann lives alone", Observed: day(1), Valid: day(20)}),
+		put(backends.Memory{ID: "wrong", Kind: backends.KindFact, Text: "Ann lives on Mars"}))
+	apply(t, s, ann,
+		store.Supersede("paris", &store.Record{Memory: backends.Memory{ID: "rome", Kind: backends.KindFact, Text: "Ann lives in Rome", Observed: day(5)}}),
+		store.Retract("wrong", day(4)))
+	episode := backends.Eq("kind", backends.KindEpisode)
+	for _, c := range []struct {
+		name string
+		q    backends.SearchRequest
+		want []string
+	}{
+		{"what holds now", backends.SearchRequest{}, []string{"chat", "later", "rome"}},
+		{"one kind", backends.SearchRequest{Kinds: []backends.Kind{backends.KindEpisode}}, []string{"chat"}},
+		{"a filter", backends.SearchRequest{Filter: &episode}, []string{"chat"}},
+		{"superseded, too", backends.SearchRequest{IncludeSuperseded: true}, []string{"chat", "later", "paris", "rome", "wrong"}},
+		{"expired, too", backends.SearchRequest{IncludeExpired: true}, []string{"chat", "guest", "later", "rome"}},
+		{"as of the first day", backends.SearchRequest{AsOf: day(1)}, []string{"paris", "wrong"}},
+		{"as of the moment of change", backends.SearchRequest{AsOf: day(5)}, []string{"chat", "rome"}},
+		{"as of the moment before", backends.SearchRequest{AsOf: day(5).Add(-1)}, []string{"chat", "paris"}},
+		{"as of the future", backends.SearchRequest{AsOf: day(20)}, []string{"chat", "later", "rome"}},
+		{"as of, with what had ended", backends.SearchRequest{AsOf: day(5), IncludeSuperseded: true}, []string{"chat", "paris", "rome", "wrong"}},
+		{"expired hides as of, too", backends.SearchRequest{AsOf: day(4)}, []string{"chat", "paris"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.q.Query, c.q.TopK = "who lives where?", 10
+			require.ElementsMatch(t, c.want, ids(search(t, r, ann, c.q)))
+		})
+	}
+}
+
+// What is not eligible takes no place among the hits, however well it matches.
+func TestFiltersComeBeforeRanking(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s, withEmbedder("hashed", hashed(8)))
+	for i := range 50 {
+		embed(t, s, r, ann, []string{"tea"}, backends.Memory{ID: fmt.Sprint("tea", i), Text: "tea", Metadata: map[string]any{"hide": true}})
+	}
+	embed(t, s, r, ann, []string{"tea"}, backends.Memory{ID: "long", Text: "tea " + strings.Repeat("word ", 100)})
+	visible := backends.Ne("hide", true)
+	require.Equal(t, []string{"long"}, ids(search(t, r, ann, backends.SearchRequest{Query: "tea", TopK: 1, Filter: &visible})))
+}
+
+func TestThresholdIsOnTheScore(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s)
+	apply(t, s, ann, fact("both", "green tea"), fact("one", "green car"))
+	hits := search(t, r, ann, backends.SearchRequest{Query: "green tea"})
+	require.Len(t, hits, 2)
+	at := func(threshold float64) []string {
+		return ids(search(t, r, ann, backends.SearchRequest{Query: "green tea", Threshold: threshold}))
+	}
+	require.Equal(t, []string{"both"}, at(hits[0].Score))
+	require.Empty(t, at(math.Nextafter(hits[0].Score, 1)))
+	require.Len(t, at(hits[1].Score), 2)
+}
+
+func TestHitsAreTheCallersOwn(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s)
+	good := 0.5
+	apply(t, s, ann, put(backends.Memory{ID: "1", Text: "tea", Quality: &good,
+		Metadata: map[string]any{"list": []any{"a"}, "map": map[string]any{"k": "v"}},
+		Origin:   backends.Origin{MessageIDs: []string{"m1"}}}))
+	h := search(t, r, ann, backends.SearchRequest{Query: "tea"})[0]
+	*h.Quality = 0
+	h.Metadata["list"].([]any)[0] = "changed"
+	h.Metadata["map"].(map[string]any)["k"] = "changed"
+	h.Origin.MessageIDs[0] = "changed"
+	again := search(t, r, ann, backends.SearchRequest{Query: "tea"})[0]
+	require.InDelta(t, 0.5, *again.Quality, 0)
+	require.Equal(t, map[string]any{"list": []any{"a"}, "map": map[string]any{"k": "v"}}, again.Metadata)
+	require.Equal(t, []string{"m1"}, again.Origin.MessageIDs)
+}
+
+// Of equals the newer comes first, by when it was observed, else stored, then the lower id.
+func TestTiesGoToTheNewer(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s)
+	tea := func(id string, observed, created time.Time) store.Mutation {
+		return put(backends.Memory{ID: id, Text: "tea", Kind: backends.KindTask, Observed: observed, Created: created})
+	}
+	apply(t, s, ann, tea("older", day(-1), day(9)), tea("newer-b", day(1), day(0)), tea("newer-a", day(1), day(1)),
+		tea("stored", time.Time{}, day(2)), tea("stored-later", time.Time{}, day(3)))
+	require.Equal(t, []string{"stored-later", "stored", "newer-a", "newer-b", "older"}, find(t, r, "tea"))
+}
+
+// Times outside the range of nanoseconds are ordered like all others.
+func TestTimesFarAway(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s, func(c *Config) { c.Clock = func() time.Time { return start } })
+	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
+	apply(t, s, ann,
+		put(backends.Memory{ID: "end", Text: "tea", Created: year(9999), Expires: year(9999)}),
+		put(backends.Memory{ID: "beginning", Text: "tea", Created: year(2), Valid: year(1000)}),
+		put(backends.Memory{ID: "epoch", Text: "tea", Created: time.Unix(0, 0), Expires: year(3000)}),
+		put(backends.Memory{ID: "over", Text: "tea", Expires: year(3)}),
+		put(backends.Memory{ID: "over at the epoch", Text: "tea", Expires: time.Unix(0, 0)}))
+	require.Equal(t, []string{"end", "epoch", "beginning"}, find(t, r, "tea"))
+	require.Empty(t, search(t, r, ann, backends.SearchRequest{Query: "tea", AsOf: year(999)}))
+}
+
+func TestTopKEqualsSorting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		best := topK{size: rapid.IntRange(1, 70).Draw(t, "k")}
+		var all []ranked
+		for i := range rapid.IntRange(0, 300).Draw(t, "n") {
+			r := ranked{slot: int32(i), value: rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "value"),
+				time: rapid.Int64Range(0, 2).Draw(t, "time"), id: fmt.Sprintf("%03d", (i*37)%1000)}
+			all = append(all, r)
+			if best.admits(r.value) {
+				best.offer(r)
+			}
+		}
+		slices.SortFunc(all, func(a, b ranked) int {
+			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.id, b.id))
+		})
+		require.True(t, slices.Equal(all[:min(best.size, len(all))], best.best()))
+	})
+}
+
+// The ranking is the same on every store, to the last tie.
+func TestRankingIsTheSameOnEveryStore(t *testing.T) {
+	stores := []store.Records{newStore(100), testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = func() time.Time { return start } })}
+	rankers := make([]*Ranker, len(stores))
+	for i, s := range stores {
+		rankers[i] = newRanker(t, s, withEmbedder("hashed", hashed(16)), func(c *Config) { c.Encoding = Int8 })
+	}
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for i := range 120 {
+		m := backends.Memory{ID: fmt.Sprint(rnd.IntN(60)), Kind: backends.KindFact, Text: sentence(rnd, rnd.IntN(12)),
+			Observed: start.Add(time.Duration(rnd.IntN(3)) * time.Hour), Metadata: map[string]any{"n": float64(i)}}
+		q := backends.SearchRequest{Query: sentence(rnd, 4), TopK: 60}
+		found := make([][]backends.Hit, len(stores))
+		for n, s := range stores {
+			if i%7 == 3 {
+				apply(t, s, ann, store.Delete(m.ID))
+			} else {
+				embed(t, s, rankers[n], ann, nil, m)
+			}
+			found[n] = search(t, rankers[n], ann, q)
+			for h := range found[n] { // what stores count and stamp in their own way
+				found[n][h].Version, found[n][h].Updated = 0, time.Time{}
+			}
+		}
+		require.Equal(t, found[0], found[1])
+	}
+}
+
+// Hits name the episodes that they were learnt from, by message, else by turn.
+func TestSources(t *testing.T) {
+	s := newStore(100)
+	at := func(sec int) time.Time { return start.Add(time.Duration(sec) * time.Second) }
+	r := newRanker(t, s, func(c *Config) { c.Clock = func() time.Time { return start } })
+	episode := func(id, session, turn string, sec int, messages ...string) backends.Memory {
+		return backends.Memory{ID: id, Kind: backends.KindEpisode, Text: "said", Observed: at(sec),
+			Origin: backends.Origin{Session: session, Turn: turn, MessageIDs: messages}}
+	}
+	derived := func(id, session, turn string, messages ...string) backends.Memory {
+		return backends.Memory{ID: id, Kind: backends.KindFact, Text: "tea " + id,
+			Origin: backends.Origin{Session: session, Turn: turn, MessageIDs: messages}}
+	}
+	gone := episode("expired", "s1", "t1", 3, "m2")
+	gone.Expires = at(-1)
+	apply(t, s, ann,
+		put(episode("e2", "s1", "t1", 2, "m2")), put(episode("e1", "s1", "t1", 1, "m1")), put(episode("e3", "s1", "t2", 3, "m3")),
+		put(episode("other", "s2", "t1", 1, "m1", "m2")), put(gone),
+		put(derived("by-message", "s1", "t9", "m1", "m2")), put(derived("by-turn", "s1", "t1")), put(derived("by-none", "s1", "")))
+	apply(t, s, user("bob"), put(episode("bobs", "s1", "t1", 1, "m1")))
+	sources := map[string][]string{}
+	for _, h := range search(t, r, ann, backends.SearchRequest{Query: "tea", WithSources: true}) {
+		sources[h.ID] = nil
+		for _, e := range h.Sources {
+			sources[h.ID] = append(sources[h.ID], e.ID)
+		}
+	}
+	require.Equal(t, map[string][]string{"by-message": {"e1", "e2"}, "by-turn": {"e1", "e2"}, "by-none": nil}, sources)
+	for _, h := range search(t, r, ann, backends.SearchRequest{Query: "said", WithSources: true}) {
+		for _, e := range h.Sources {
+			require.NotEqual(t, h.ID, e.ID, "nothing is its own source")
+		}
+	}
+	for _, h := range search(t, r, ann, backends.SearchRequest{Query: "tea"}) {
+		require.Nil(t, h.Sources, "only when asked for")
+	}
+}
