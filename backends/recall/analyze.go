@@ -39,10 +39,7 @@ type reader struct {
 	fold       cases.Caser
 	short      map[uint64]int32 // text of up to eight bytes, packed → number of its term, or noTerm
 	long       map[string]int32 // the same for longer ones, which are few
-
-	sequence []int32     // the terms of the text under way
-	counted  []termCount // the same, counted
-	places   []int32     // number of a term → where in counted it was last
+	sequence   []int32          // the terms of the text under way
 }
 
 // noTerm is the number of a word that is not indexed.
@@ -55,18 +52,19 @@ func newReader(a *analyzer, v *vocabulary) *reader {
 // termCount is a term of a text, by its number, and how often it occurs there.
 type termCount struct{ term, count int32 }
 
-// bag is an analysed text: its distinct terms in order of first appearance.
+// bag is an analysed text: its distinct terms by their numbers, which are in order of first
+// appearance where the vocabulary is new.
 type bag struct {
 	terms  []termCount
 	length int32 // terms, repeats included
 }
 
-// memory analyses the indexed text of a memory: who said it, when it was said, when
-// it helps, and what it says. When it helps counts twice: a question describes the
-// situation that its author is in, and resembles a description of that situation more
-// than it resembles the advice.
-func (r *reader) memory(m *backends.Memory) bag {
-	return r.read(m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text)
+// indexed returns the texts of a memory that are searched: who said it, when it was said,
+// when it helps, and what it says. When it helps counts twice: a question describes the
+// situation that its author is in, and resembles a description of that situation more than
+// it resembles the advice.
+func indexed(m *backends.Memory) []string {
+	return []string{m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text}
 }
 
 // spokenDate returns when a memory was observed, in UTC and as a question would name
@@ -91,6 +89,12 @@ func spokenDate(m *backends.Memory) string {
 
 // read analyses texts as one.
 func (r *reader) read(texts ...string) bag {
+	r.scan(texts...)
+	return r.count()
+}
+
+// scan sets the sequence to the terms of texts, in order.
+func (r *reader) scan(texts ...string) {
 	r.sequence = r.sequence[:0]
 	for _, text := range texts {
 		if isASCII(text) {
@@ -101,7 +105,6 @@ func (r *reader) read(texts ...string) bag {
 			r.folded(norm.NFKC.String(stretch))
 		}
 	}
-	return r.count()
 }
 
 func isASCII(s string) bool {
@@ -114,20 +117,22 @@ func isASCII(s string) bool {
 
 // count counts the terms of the sequence.
 func (r *reader) count() bag {
-	r.counted = r.counted[:0]
-	for _, n := range r.sequence {
-		for int(n) >= len(r.places) {
-			r.places = append(r.places, 0)
+	b := bag{length: int32(len(r.sequence))}
+	slices.Sort(r.sequence)
+	distinct := 0
+	for i, n := range r.sequence {
+		if i == 0 || n != r.sequence[i-1] {
+			distinct++
 		}
-		at := int(r.places[n])
-		if at >= len(r.counted) || r.counted[at].term != n { // that was in another text
-			at = len(r.counted)
-			r.places[n] = int32(at)
-			r.counted = append(r.counted, termCount{term: n})
-		}
-		r.counted[at].count++
 	}
-	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence))}
+	b.terms = make([]termCount, 0, distinct)
+	for i, n := range r.sequence {
+		if i == 0 || n != r.sequence[i-1] {
+			b.terms = append(b.terms, termCount{term: n})
+		}
+		b.terms[len(b.terms)-1].count++
+	}
+	return b
 }
 
 // folded adds the terms of a text that is folded in width, in order. It finds the words

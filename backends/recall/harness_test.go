@@ -155,6 +155,10 @@ func (s *memStore) changes(p backends.Partition, cursor string) *store.ChangeSet
 		since = 0
 	}
 	c.Version = min(part.version, since+s.pageSize)
+	c.More, c.Cursor = c.Version < part.version, fmt.Sprintf("%d:%d", part.generation, c.Version)
+	if c.Version == since {
+		return c
+	}
 	for _, r := range part.records {
 		if since < r.Version && r.Version <= c.Version {
 			c.Records = append(c.Records, r)
@@ -165,7 +169,6 @@ func (s *memStore) changes(p backends.Partition, cursor string) *store.ChangeSet
 			c.Removed = append(c.Removed, id)
 		}
 	}
-	c.More, c.Cursor = c.Version < part.version, fmt.Sprintf("%d:%d", part.generation, c.Version)
 	return c
 }
 
@@ -221,7 +224,8 @@ func apply(t tester, s store.Records, p backends.Partition, ms ...store.Mutation
 	require.NoError(t, err)
 }
 
-// embed stores memories with the vectors of their own texts, or, with texts, of these.
+// embed stores memories with the vectors of their own texts, or, with texts, of these; with
+// none where the ranker has no embedder.
 func embed(t tester, s store.Records, r *Ranker, p backends.Partition, texts []string, ms ...backends.Memory) {
 	t.Helper()
 	for i := len(texts); i < len(ms); i++ {
@@ -231,7 +235,10 @@ func embed(t tester, s store.Records, r *Ranker, p backends.Partition, texts []s
 	require.NoError(t, err)
 	batch := &store.Batch{Embedding: space}
 	for i := range ms {
-		batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: ms[i], Vector: vectors[i]}))
+		batch.Mutations = append(batch.Mutations, put(ms[i]))
+		if vectors != nil {
+			batch.Mutations[i].Record.Vector = vectors[i]
+		}
 	}
 	_, err = s.Apply(t.Context(), p, batch)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ package recall
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -280,11 +281,19 @@ func (v *vocabulary) variants(of []string) map[string][]int32 {
 	if len(byPrefix) == 0 {
 		return nil
 	}
+	prefixes := slices.Sorted(maps.Keys(byPrefix))
 	found := map[string][]int32{}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for n, other := range v.terms {
-		for _, term := range byPrefix[prefixOf(other)] {
+		at, same := slices.BinarySearch(prefixes, other)
+		if !same {
+			at-- // the only one that other may begin with: none is a prefix of another
+		}
+		if at < 0 || !strings.HasPrefix(other, prefixes[at]) {
+			continue
+		}
+		for _, term := range byPrefix[prefixes[at]] {
 			if isVariant(term, other) {
 				found[term] = append(found[term], int32(n))
 			}

@@ -29,33 +29,40 @@ type entry struct {
 	broken bool // the stored vector cannot be decoded
 }
 
-// prepare does with a page all that needs no lock, on several processors: readers analyse
-// the texts while memories, keys and vectors are copied.
+// alone is how many records one goroutine prepares faster than two.
+const alone = 32
+
+// prepare does with a page all that needs no lock. A large one is prepared by several
+// goroutines: readers analyse the texts while memories, keys and vectors are copied.
 func (x *index) prepare(c *store.ChangeSet, readers []*reader) *page {
 	p := &page{embedding: c.Embedding, entries: make([]entry, len(c.Records)), removed: c.Removed}
-	share := (len(c.Records) + len(readers) - 1) / len(readers)
 	var all sync.WaitGroup
+	run := all.Go
+	if len(c.Records) <= alone {
+		run = func(f func()) { f() }
+	}
+	run(func() { x.copy(p.entries, c) })
+	share := (len(c.Records) + len(readers) - 1) / len(readers)
 	for n, r := range readers {
 		from, to := min(n*share, len(c.Records)), min((n+1)*share, len(c.Records))
-		all.Go(func() {
+		run(func() {
 			for i := from; i < to; i++ {
 				if m := &c.Records[i].Memory; m.Kind != backends.KindCore {
-					p.entries[i].text = r.memory(m)
+					p.entries[i].text = r.read(indexed(m)...)
 				}
 			}
 		})
 	}
-	x.copy(p.entries, c)
 	all.Wait()
 	return p
 }
 
-// newReaders returns the readers of one load. They are half as many as there are
-// processors: each has to meet a word before it knows it.
-func (x *index) newReaders() []*reader {
-	readers := make([]*reader, max(1, runtime.GOMAXPROCS(0)/2))
-	for i := range readers {
-		readers[i] = newReader(x.analyzer, x.lexicon.vocabulary)
+// moreReaders returns the readers of a load with those that a page of so many records needs.
+// They are at most half as many as there are processors: each has to meet a word before it
+// knows it.
+func (x *index) moreReaders(readers []*reader, records int) []*reader {
+	for len(readers) < max(1, min(runtime.GOMAXPROCS(0)/2, records/alone)) {
+		readers = append(readers, newReader(x.analyzer, x.lexicon.vocabulary))
 	}
 	return readers
 }

@@ -150,9 +150,7 @@ func (r *refresh) take(c *store.ChangeSet) {
 		r.startOver()
 	}
 	if len(c.Records)+len(c.Removed) > 0 {
-		if r.readers == nil {
-			r.readers = r.index.newReaders()
-		}
+		r.readers = r.index.moreReaders(r.readers, len(c.Records))
 		r.apply(r.index.prepare(c, r.readers))
 	}
 	if !r.aside {

@@ -93,7 +93,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		counts, lengths, df, total := map[string]map[string]float64{}, map[string]float64{}, map[string]float64{}, 0.0
 		for _, m := range all {
 			counts[m.ID] = map[string]float64{}
-			for _, term := range reader.terms(reader.memory(m)) {
+			for _, term := range reader.terms(indexed(m)...) {
 				if counts[m.ID][term]++; counts[m.ID][term] == 1 {
 					df[term]++
 				}
@@ -103,7 +103,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		}
 		n := float64(len(all))
 		scores = map[string]float64{}
-		for _, term := range reader.terms(reader.read(query)) {
+		for _, term := range reader.terms(query) {
 			idf := math.Log(1 + (n-df[term]+0.5)/(df[term]+0.5))
 			attainable += idf * (p.K1 + 1)
 			for id, c := range counts {
