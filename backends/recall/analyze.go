@@ -6,6 +6,7 @@ package recall
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -39,7 +40,10 @@ type reader struct {
 	fold       cases.Caser
 	short      map[uint64]int32 // text of up to eight bytes, packed → number of its term, or noTerm
 	long       map[string]int32 // the same for longer ones, which are few
-	sequence   []int32          // the terms of the text under way
+
+	sequence []int32     // the terms of the text under way
+	counted  []termCount // the same, counted
+	cells    []int32     // hash table of count: 1 + where in counted a term is; 0: empty
 }
 
 // noTerm is the number of a word that is not indexed.
@@ -52,8 +56,7 @@ func newReader(a *analyzer, v *vocabulary) *reader {
 // termCount is a term of a text, by its number, and how often it occurs there.
 type termCount struct{ term, count int32 }
 
-// bag is an analysed text: its distinct terms by their numbers, which are in order of first
-// appearance where the vocabulary is new.
+// bag is an analysed text: its distinct terms in order of first appearance.
 type bag struct {
 	terms  []termCount
 	length int32 // terms, repeats included
@@ -115,24 +118,25 @@ func isASCII(s string) bool {
 	return all < utf8.RuneSelf
 }
 
-// count counts the terms of the sequence.
+// count counts the terms of the sequence, with a hash table of more than twice as many
+// cells: the numbers of terms are hashes already, because those of frequent terms are small.
 func (r *reader) count() bag {
-	b := bag{length: int32(len(r.sequence))}
-	slices.Sort(r.sequence)
-	distinct := 0
-	for i, n := range r.sequence {
-		if i == 0 || n != r.sequence[i-1] {
-			distinct++
+	size := 1 << bits.Len(uint(2*len(r.sequence)))
+	r.cells = slices.Grow(r.cells[:0], size)[:size]
+	clear(r.cells)
+	r.counted = r.counted[:0]
+	for _, n := range r.sequence {
+		at := int(n) & (size - 1)
+		for r.cells[at] != 0 && r.counted[r.cells[at]-1].term != n {
+			at = (at + 1) & (size - 1)
 		}
-	}
-	b.terms = make([]termCount, 0, distinct)
-	for i, n := range r.sequence {
-		if i == 0 || n != r.sequence[i-1] {
-			b.terms = append(b.terms, termCount{term: n})
+		if r.cells[at] == 0 {
+			r.counted = append(r.counted, termCount{term: n})
+			r.cells[at] = int32(len(r.counted))
 		}
-		b.terms[len(b.terms)-1].count++
+		r.counted[r.cells[at]-1].count++
 	}
-	return b
+	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence))}
 }
 
 // folded adds the terms of a text that is folded in width, in order. It finds the words

@@ -71,17 +71,20 @@ func (x *index) moreReaders(readers []*reader, records int) []*reader {
 func (x *index) copy(entries []entry, c *store.ChangeSet) {
 	rows := rows{left: len(entries)}
 	if c.Embedding != nil {
-		rows.dim = c.Embedding.Dim
+		rows.dim = max(0, c.Embedding.Dim)
 	}
+	var memories []backends.Memory
 	for i := range entries {
-		m := c.Records[i].Memory
-		e := &entries[i]
-		e.memory = &m
-		if m.Kind == backends.KindCore {
+		if i%perBlock == 0 {
+			memories = make([]backends.Memory, min(perBlock, len(entries)-i))
+		}
+		e, m := &entries[i], &memories[i%perBlock]
+		*m = c.Records[i].Memory
+		if e.memory = m; m.Kind == backends.KindCore {
 			continue
 		}
 		if x.keysOf != nil {
-			e.keys = distinct(x.keysOf(&m))
+			e.keys = distinct(x.keysOf(m))
 		}
 		if encoded := c.Records[i].Vector; x.embeds && c.Embedding != nil && len(encoded) > 0 {
 			v := rows.next()
@@ -95,15 +98,16 @@ func (x *index) copy(entries []entry, c *store.ChangeSet) {
 	}
 }
 
+// perBlock is how many memories, and how many vectors, of a page share an allocation, which
+// is free when all of them are.
+const perBlock = 32
+
 // rows hands out memory for vectors. Those of one load lie side by side, so that a scan
-// reads memory from end to end: that halves its time. The memory of a block is free when
-// the last of its vectors is.
+// reads memory from end to end: that halves its time.
 type rows struct {
 	dim, left int // left is how many may be asked for yet
 	block     []float32
 }
-
-const perBlock = 32
 
 func (r *rows) next() []float32 {
 	if len(r.block) < r.dim || r.dim == 0 {
