@@ -17,10 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-const (
-	benchMemories = 10_000
-	benchDim      = 1536
-)
+const benchMemories, benchDim = 10_000, 1536
 
 // sentence makes up n words whose frequencies follow Zipf's law.
 func sentence(rnd *rand.Rand, n int) string {

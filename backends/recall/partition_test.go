@@ -19,23 +19,19 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// answer is what a search in the background found.
-type answer struct {
-	hits []string
-	err  error
-}
-
-func searchAsync(ctx context.Context, r *Ranker, p backends.Partition) <-chan answer {
-	out := make(chan answer, 1)
+// searchAsync searches in the background. It returns what waits for the ids of the hits.
+func searchAsync(ctx context.Context, r *Ranker, p backends.Partition) (wait func() ([]string, error)) {
+	var hits []string
+	var err error
+	done := make(chan struct{})
 	go func() {
-		resp, err := r.Search(ctx, p, &backends.SearchRequest{Query: "tea"})
-		if err != nil {
-			out <- answer{err: err}
-			return
+		defer close(done)
+		var resp *backends.SearchResponse
+		if resp, err = r.Search(ctx, p, &backends.SearchRequest{Query: "tea"}); err == nil {
+			hits = ids(resp.Hits)
 		}
-		out <- answer{hits: ids(resp.Hits)}
 	}()
-	return out
+	return func() ([]string, error) { <-done; return hits, err }
 }
 
 func TestSearchSeesWhatWasStoredBefore(t *testing.T) {
@@ -76,15 +72,18 @@ func TestLoadIsShared(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := searchAsync(ctx, r, ann)
 	<-entered
-	var others []<-chan answer
+	var others []func() ([]string, error)
 	for range 20 {
 		others = append(others, searchAsync(t.Context(), r, ann))
 	}
 	cancel()
-	require.ErrorIs(t, (<-first).err, context.Canceled)
+	_, err := first()
+	require.ErrorIs(t, err, context.Canceled)
 	close(release)
 	for _, o := range others {
-		require.Equal(t, answer{hits: []string{"1"}}, <-o)
+		hits, err := o()
+		require.NoError(t, err)
+		require.Equal(t, []string{"1"}, hits)
 	}
 	require.Equal(t, 1, s.loads)
 	require.Equal(t, int64(1), r.Stats().Loads)
@@ -109,7 +108,7 @@ func TestLaterSearchesShareTheNextRefresh(t *testing.T) {
 	<-read // the store has read its answer for the first search
 	apply(t, s, ann, fact("2", "tea"))
 	part := r.cache.get(ann, nil)
-	var later []<-chan answer
+	var later []func() ([]string, error)
 	for range 5 {
 		later = append(later, searchAsync(t.Context(), r, ann))
 	}
@@ -119,11 +118,12 @@ func TestLaterSearchesShareTheNextRefresh(t *testing.T) {
 		part.waiting.Unlock()
 	}
 	close(give)
-	require.NoError(t, (<-first).err)
+	_, err := first()
+	require.NoError(t, err)
 	for _, l := range later {
-		got := <-l
-		require.NoError(t, got.err)
-		require.ElementsMatch(t, []string{"1", "2"}, got.hits)
+		hits, err := l()
+		require.NoError(t, err)
+		require.ElementsMatch(t, []string{"1", "2"}, hits)
 	}
 	require.Equal(t, "0:1", cursors[0])
 	require.Equal(t, "0:1", cursors[1], "the next call goes on from where the one before has come to")
@@ -162,7 +162,8 @@ func TestPartitionsLoadApart(t *testing.T) {
 	<-entered
 	require.Equal(t, []string{"1"}, find(t, r, "tea"), "while bob's partition waits")
 	close(release)
-	require.NoError(t, (<-slow).err)
+	_, err := slow()
+	require.NoError(t, err)
 }
 
 // A failure is reported to the callers that waited for it, and to no later one.
@@ -294,8 +295,9 @@ func TestCloseEndsLoads(t *testing.T) {
 		<-entered
 		require.NoError(t, r.Close())
 		require.True(t, ended)
-		require.ErrorIs(t, (<-found).err, context.Canceled)
-		_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+		_, err := found()
+		require.ErrorIs(t, err, context.Canceled)
+		_, err = r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		require.NoError(t, r.Close(), "a second Close does nothing")
 	}

@@ -338,7 +338,7 @@ func TestLookupsStayInTheirPartition(t *testing.T) {
 }
 
 func block(id, text string) backends.Memory {
-	return backends.Memory{ID: id, Kind: backends.KindCore, Text: text, Origin: backends.Origin{Turn: "1"}}
+	return backends.Memory{ID: id, Kind: backends.KindCore, Text: text}
 }
 
 // Core blocks change nothing for others: neither what is found nor a score, although their
