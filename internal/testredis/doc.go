@@ -26,8 +26,8 @@
 // # Which tests
 //
 // [Each] runs a test on an in-process imitation, on each server and on a cluster;
-// with -short on the imitation and the first server only. [Need] and [NeedRedis] give
-// one server's [Flavour] or skip the test.
+// with -short on the imitation and the first server only. [Need] gives
+// one server's [Flavour] or skips the test.
 //
 // [Hook] stands before and after the commands of a client, [Server.Monitor] sees what a
 // server carries out.

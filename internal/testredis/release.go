@@ -37,16 +37,3 @@ func (f Flavour) Release(t testing.TB) Release {
 	}
 	return r
 }
-
-// NeedRedis returns a Redis (not Valkey) of at least that major version, as for
-// vector sets, which came with Redis 8, and skips the test when there is none.
-func NeedRedis(t testing.TB, major int) Flavour {
-	t.Helper()
-	for _, f := range Flavours() {
-		if r := f.Release(t); r.Product == Redis && r.Major >= major {
-			return f
-		}
-	}
-	t.Skip(howToGet(fmt.Sprintf("Redis %d or later", major)))
-	return Flavour{}
-}
