@@ -10,21 +10,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Kind says what sort of thing a memory is.
-type Kind string
-
-// The kinds of memory.
-const (
-	KindFact      Kind = "fact"      // one statement that holds until superseded
-	KindEpisode   Kind = "episode"   // what was said, as it was said
-	KindTask      Kind = "task"      // experience from a task's trajectory
-	KindPersonal  Kind = "personal"  // an observation about a person
-	KindTool      Kind = "tool"      // how a tool behaves and is best used
-	KindProcedure Kind = "procedure" // what an agent did, step by step
-	KindSummary   Kind = "summary"   // a digest of other memories or turns
-	KindCore      Kind = "core"      // a core block of package core: always in the prompt, never found by a search
-)
-
 // Memory is one thing that is remembered. A Memory handed out is the caller's
 // own copy.
 type Memory struct {

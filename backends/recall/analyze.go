@@ -72,14 +72,9 @@ func indexed(m *backends.Memory) []string {
 
 // spokenDate returns when a memory was observed, in UTC and as a question would name
 // it, in Chinese order too where the text holds Han characters. It is empty where the
-// time is not known, and for what tasks and tools taught: questions do not ask for
-// experience by its day, and the numbers of a date would match those of a task.
+// time is not known, and for kinds without a day: see [backends.KindTraits].
 func spokenDate(m *backends.Memory) string {
-	switch m.Kind {
-	case backends.KindTask, backends.KindTool, backends.KindProcedure:
-		return ""
-	}
-	if m.Observed.IsZero() {
+	if m.Kind.Traits().Timeless || m.Observed.IsZero() {
 		return ""
 	}
 	at := m.Observed.UTC()

@@ -26,18 +26,17 @@ const (
 	maxEmbedText = 16 << 10
 )
 
-// EmbedText returns the text of a memory that is embedded: the situation in which it
-// helps where that is known, since a question resembles it more than it resembles the
-// advice; else what it says, after the name of its speaker. WhenToUse of a tool is the
-// tool's name, which is embedded together with the text; WhenToUse of a personal memory
-// are keywords, which are not embedded. Core blocks have none: no search looks for them.
+// EmbedText returns the text of a memory that is embedded: its WhenToUse where it has one,
+// in the way that the kind's [backends.KindTraits] say; else what it says, after the name
+// of its speaker. Core blocks have none: no search looks for them.
 func EmbedText(m *backends.Memory) string {
+	kind := m.Kind.Traits()
 	switch {
-	case m.Kind == backends.KindCore:
+	case kind.InPrompt:
 		return ""
-	case m.Kind == backends.KindTool && m.WhenToUse != "" && m.Text != "":
+	case kind.Named && m.WhenToUse != "" && m.Text != "":
 		return m.WhenToUse + ": " + m.Text
-	case m.Kind == backends.KindPersonal && m.Text != "":
+	case kind.Keywords && m.Text != "":
 		return m.Text
 	case m.WhenToUse != "":
 		return m.WhenToUse

@@ -80,7 +80,7 @@ func (x *index) put(e *entry) {
 	m := e.memory
 	x.remove(m.ID)
 	x.memories += sizeOf(m)
-	if m.Kind == backends.KindCore {
+	if m.Kind.Traits().InPrompt {
 		x.core[m.ID] = m
 		return
 	}

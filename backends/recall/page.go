@@ -47,7 +47,7 @@ func (x *index) prepare(c *store.ChangeSet, readers []*reader) *page {
 		from, to := min(n*share, len(c.Records)), min((n+1)*share, len(c.Records))
 		run(func() {
 			for i := from; i < to; i++ {
-				if m := &c.Records[i].Memory; m.Kind != backends.KindCore {
+				if m := &c.Records[i].Memory; !m.Kind.Traits().InPrompt {
 					p.entries[i].text = r.read(indexed(m)...)
 				}
 			}
@@ -80,7 +80,7 @@ func (x *index) copy(entries []entry, c *store.ChangeSet) {
 		}
 		e, m := &entries[i], &memories[i%perBlock]
 		*m = c.Records[i].Memory
-		if e.memory = m; m.Kind == backends.KindCore {
+		if e.memory = m; m.Kind.Traits().InPrompt {
 			continue
 		}
 		if x.keysOf != nil {

@@ -58,7 +58,7 @@ func (k *Keeper) changing(ctx context.Context, p backends.Partition, id string, 
 		if err != nil {
 			return err
 		}
-		if rec.Kind == backends.KindCore { // nothing here knows its limit, or whether the agent may change it at all
+		if rec.Kind.Traits().InPrompt { // nothing here knows its limit, or whether the agent may change it at all
 			return k.errorf("memory %s: %w: it is a core block, which is edited by core_memory_append and core_memory_replace, or by Set of package core", id, backends.ErrInvalid)
 		}
 		if expected != 0 {

@@ -37,7 +37,7 @@ func ChainKeys(m *backends.Memory) []string {
 // final mark have the same. Numbers always count, and so does a question mark. The
 // keywords by which a personal memory is found do not.
 func TextKey(kind backends.Kind, whenToUse, content string) string {
-	if kind == backends.KindPersonal {
+	if kind.Traits().Keywords {
 		whenToUse = ""
 	}
 	return Key("text", string(kind), text.Fold(whenToUse), text.Fold(content))
