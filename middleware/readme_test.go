@@ -1,0 +1,76 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(answerLikeOpenAI))
+	t.Cleanup(service.Close)
+	for _, readme := range []string{"README.md", "README.zh_CN.md"} {
+		t.Run(readme, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("..", readme))
+			require.NoError(t, err)
+			block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(text)
+			require.NotNil(t, block, "no program")
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), block[1], 0o600))
+			program := filepath.Join(dir, "program")
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, filepath.Join(dir, "main.go")).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			say := func(words string) string {
+				cmd := exec.CommandContext(t.Context(), program, words)
+				cmd.Dir = dir
+				cmd.Env = append(os.Environ(), "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+service.URL, "OPENAI_MODEL=scripted")
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				return string(out)
+			}
+			assert.NotContains(t, say("Where do I live?"), "Hangzhou")
+			say("I moved to Hangzhou in March.")
+			assert.Contains(t, say("Where do I live?"), "Hangzhou")
+		})
+	}
+}
+
+// answerLikeOpenAI speaks OpenAI's protocol. It learns one fact from what names Hangzhou,
+// and answers with everything that it is shown.
+func answerLikeOpenAI(w http.ResponseWriter, r *http.Request) {
+	var request struct {
+		Messages []struct{ Role, Content string }
+		Tools    []json.RawMessage
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var shown strings.Builder
+	for _, m := range request.Messages {
+		shown.WriteString(m.Content)
+	}
+	answer := shown.String()
+	if len(request.Tools) == 1 { // learning: agents are given two
+		answer = `{"operations":[]}`
+		if strings.Contains(shown.String(), "Hangzhou") {
+			answer = `{"operations":[{"op":"add","text":"Ann lives in Hangzhou","sources":[1]}]}`
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion", "choices": []any{
+		map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant", "content": answer}},
+	}})
+}
