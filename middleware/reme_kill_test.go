@@ -18,7 +18,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
@@ -183,10 +182,10 @@ func (d *day) works(t *testing.T, b *reme.Backend) {
 	}
 	require.Len(t, kinds, 3)
 	var file bytes.Buffer
-	dumped, err := b.Library().Dump(ctx, &library.DumpRequest{Scope: d.scope()}, &file)
+	dumped, err := b.Library().Dump(ctx, &reme.DumpRequest{Scope: d.scope()}, &file)
 	require.NoError(t, err)
 	again := backends.Scope{Workspace: "again of " + d.User}
-	loaded, err := b.Library().Load(ctx, &library.LoadRequest{Scope: again}, &file)
+	loaded, err := b.Library().Load(ctx, &reme.LoadRequest{Scope: again}, &file)
 	require.NoError(t, err)
 	require.Equal(t, dumped.Memories, loaded.Loaded)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
@@ -39,7 +38,7 @@ type Backend struct {
 	personal *Personal
 	tools    *toolmem.Memory
 	recorder *toolmem.Recorder
-	library  *library.Library
+	library  *Library
 
 	calls  work.Calls
 	traced backends.Backend // search and add, seen by Eino's callbacks
@@ -80,8 +79,8 @@ func (b *Backend) Personal() *Personal { return b.personal }
 // Tools returns tool memory: how tools behave, in a workspace.
 func (b *Backend) Tools() *toolmem.Memory { return b.tools }
 
-// Library returns the workspaces as files: dump, load, copy, delete, list.
-func (b *Backend) Library() *library.Library { return b.library }
+// Library returns the workspaces as files: load, dump, copy, delete, list.
+func (b *Backend) Library() *Library { return b.library }
 
 // Models returns the model that learns, within its limits.
 func (b *Backend) Models() *flow.Models { return b.models }

@@ -18,7 +18,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
@@ -136,9 +135,10 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	require.NoError(t, only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
 	require.NoError(t, only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MaxUtility: 1}})))
 	var file bytes.Buffer
-	require.NoError(t, only(b.Library().Dump(ctx, &library.DumpRequest{Scope: ann, Format: library.ReMe}, &file)))
-	require.NoError(t, only(b.Library().Load(ctx, &library.LoadRequest{Scope: ann}, &file)))
-	require.NoError(t, only(b.Library().Delete(ctx, &library.DeleteRequest{Scope: ann})))
+	require.NoError(t, only(b.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &file)))
+	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann}, &file)))
+	personal := strings.NewReader(`{"memory_id":"p","memory_type":"personal","content":"ann collects stamps"}`)
+	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: backends.Scope{UserID: "ann"}, Merge: true}, personal)))
 
 	assert.Equal(t, before, n.untouched())
 	assert.NotContains(t, heard.material.String(), "swordfish")
@@ -173,9 +173,6 @@ func TestCoreBlocksAreNotChangedByTheirIDs(t *testing.T) {
 		_, err = b.Update(t.Context(), &backends.UpdateRequest{Scope: s, ID: id, Text: &text})
 		require.ErrorIs(t, err, backends.ErrInvalid)
 		require.ErrorIs(t, b.Delete(t.Context(), &backends.DeleteRequest{Scope: s, ID: id}), backends.ErrInvalid)
-		gone, err := b.Library().DeleteIDs(t.Context(), &library.DeleteIDsRequest{Scope: ann, IDs: []string{id}})
-		require.NoError(t, err)
-		require.Equal(t, []string{id}, gone.Missing)
 	}
 	assert.Equal(t, before, n.untouched())
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/flow"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
@@ -54,7 +53,7 @@ type Config struct {
 	Personal PersonalConfig         // Optional.
 	Tools    toolmem.Config         // Optional.
 	Recorder toolmem.RecorderConfig // Optional. How calls of tools are recorded beside an agent's work.
-	Library  library.Config         // Optional.
+	Library  LibraryConfig          // Optional.
 
 	// NoPersonal learns nothing about users from turns: for agents that are to learn
 	// from their work alone. It saves a model call a turn. What is asked for
@@ -79,7 +78,7 @@ type Config struct {
 	OnError func(ctx context.Context, err error)
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
-	IDs   backends.IDSource // Optional. Makes ids of calls and of loads. Defaults to backends.NewID.
+	IDs   backends.IDSource // Optional. Makes ids of calls. Defaults to backends.NewID.
 }
 
 func (c *Config) withDefaults() (*Config, error) {
@@ -106,7 +105,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	if c.Recall != nil {
 		rc = *c.Recall
 	}
-	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, watched(c.Embedder), c.EmbeddingModel, c.Clock, keeper.Keys
+	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keeper.Keys
 	var err error
 	if b.ranker, err = recall.New(ctx, &rc); err != nil {
 		return nil, err
@@ -154,11 +153,7 @@ func (c *Config) buildOthers(b *Backend) error {
 	if b.personal, err = newPersonal(pc, b.keeper, b.model, b.models); err != nil {
 		return err
 	}
-	lc := c.Library
-	lc.Keeper, lc.IDs = b.keeper, c.IDs
-	if b.library, err = library.New(&lc); err != nil {
-		return err
-	}
+	b.library = newLibrary(c.Library, b.keeper, c.Personal.InWorkspace)
 	oc := c.Tools
 	oc.Keeper, oc.Models, oc.Language, oc.Clock, oc.IDs = b.keeper, b.models, language(oc.Language, c.Language), c.Clock, c.IDs
 	if oc.OnError == nil {
@@ -173,14 +168,6 @@ func (c *Config) buildOthers(b *Backend) error {
 	}
 	b.recorder = b.tools.NewRecorder(&recorder)
 	return nil
-}
-
-// watched lets a progress bar see what is embedded anew.
-func watched(e embedding.Embedder) embedding.Embedder {
-	if e == nil {
-		return nil
-	}
-	return library.Watched(e)
 }
 
 func language(own, general flow.Language) flow.Language {

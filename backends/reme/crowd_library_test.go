@@ -16,7 +16,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 )
@@ -38,7 +37,7 @@ func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 	db := open(t)
 	one, _ := newBackend(t, db, reading)
 	two, _ := newBackend(t, db, reading)
-	require.NoError(t, only(one.Library().Load(t.Context(), &library.LoadRequest{Scope: ann}, strings.NewReader(shelf("first", books)))))
+	require.NoError(t, only(one.Library().Load(t.Context(), &reme.LoadRequest{Scope: ann}, strings.NewReader(shelf("first", books)))))
 	fine := func(what string, err error) bool {
 		t.Helper()
 		return err == nil || errors.Is(err, backends.ErrConflict) && assert.NotErrorIs(t, err, backends.ErrUnavailable, what) || assert.NoError(t, err, what)
@@ -50,15 +49,15 @@ func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 			ctx := t.Context()
 			switch n % 8 {
 			case 0:
-				fine("load", only(b.Library().Load(ctx, &library.LoadRequest{Scope: ann}, strings.NewReader(shelf(fmt.Sprint("s", n), books)))))
+				fine("load", only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann}, strings.NewReader(shelf(fmt.Sprint("s", n), books)))))
 			case 1:
 				var dump bytes.Buffer
-				fine("dump", only(b.Library().Dump(ctx, &library.DumpRequest{Scope: ann, Format: library.ReMe}, &dump)))
+				fine("dump", only(b.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &dump)))
 				for name, held := range shelves(dump.String()) {
 					assert.Equal(t, books, held, "half of shelf %s", name)
 				}
 			case 2:
-				fine("copy", only(b.Library().Copy(ctx, &library.CopyRequest{From: ann, To: backends.Scope{Workspace: fmt.Sprint("copy", n)}})))
+				fine("copy", only(b.Library().Copy(ctx, &reme.CopyRequest{From: ann, To: backends.Scope{Workspace: fmt.Sprint("copy", n)}})))
 			case 3:
 				fine("forget", only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann})))
 			case 4:
@@ -76,7 +75,7 @@ func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 8, tools.Tools[0].Statistics.Total, "loads leave the calls of tools alone")
 	var last bytes.Buffer
-	require.NoError(t, only(two.Library().Dump(t.Context(), &library.DumpRequest{Scope: ann, Format: library.ReMe}, &last)))
+	require.NoError(t, only(two.Library().Dump(t.Context(), &reme.DumpRequest{Scope: ann}, &last)))
 	whole := shelves(last.String())
 	require.Len(t, whole, 1, "a load replaces")
 	for _, held := range whole {

@@ -21,7 +21,7 @@
 //	backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: "refund an order"})
 //	backend.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: scope, Query: "where does she live"}})
 //	backend.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
-//	backend.Library().Load(ctx, &library.LoadRequest{Scope: scope}, file) // JSONL of ReMe
+//	backend.Library().Load(ctx, &reme.LoadRequest{Scope: scope}, file) // JSONL of ReMe
 //
 // # Where memories live
 //

@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 )
@@ -59,7 +58,7 @@ func TestR25EveryFlowInTheProcess(t *testing.T) {
 		}},
 		{"vector_store", func(ctx context.Context, t *testing.T, b *reme.Backend) {
 			var file bytes.Buffer
-			got, err := b.Library().Dump(ctx, &library.DumpRequest{Format: library.ReMe}, &file)
+			got, err := b.Library().Dump(ctx, &reme.DumpRequest{}, &file)
 			require.NoError(t, err)
 			assert.Equal(t, 1, got.Memories)
 		}},

@@ -16,7 +16,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
@@ -112,13 +111,13 @@ func deeds() map[string]deed {
 			return only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true}))
 		}},
 		"Library.Load": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Library().Load(ctx, &library.LoadRequest{Scope: ann, Mode: library.Merge}, strings.NewReader(lines)))
+			return only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann, Merge: true}, strings.NewReader(lines)))
 		}},
 		"Library.Copy": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Library().Copy(ctx, &library.CopyRequest{From: ann, To: copied}))
+			return only(b.Library().Copy(ctx, &reme.CopyRequest{From: ann, To: copied}))
 		}},
 		"Library.Delete": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Library().Delete(ctx, &library.DeleteRequest{Scope: ann}))
+			return only(b.Library().Delete(ctx, ann))
 		}},
 		"DeleteAll": {call: func(ctx context.Context, b *reme.Backend) error {
 			return only(b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann}))
@@ -186,6 +185,9 @@ func state(t testing.TB, db store.Store) []string {
 	for _, tool := range []string{"search", "搜索"} {
 		b, _ := newBackend(t, db, reading)
 		got, err := b.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: ann, Tools: []string{tool}})
+		if errors.Is(err, backends.ErrNotFound) { // the workspace was deleted
+			continue
+		}
 		require.NoError(t, err)
 		out = append(out, fmt.Sprintln(tool, got.Tools[0].Statistics.Total))
 	}

@@ -22,7 +22,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -217,7 +216,7 @@ func TestADumpIsWholeOrAnError(t *testing.T) {
 		b, _ := newBackend(t, db, reading)
 		db.arm(disasters["is away"](n))
 		var out bytes.Buffer
-		_, err := b.Library().Dump(t.Context(), &library.DumpRequest{Scope: ann, Format: library.ReMe}, &out)
+		_, err := b.Library().Dump(t.Context(), &reme.DumpRequest{Scope: ann}, &out)
 		if db.disarm() < n {
 			require.NoError(t, err)
 			assert.Equal(t, 1, strings.Count(out.String(), "\n"), "the lesson: nobody asked for guidelines")

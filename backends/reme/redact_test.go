@@ -19,7 +19,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
@@ -150,7 +149,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 			return errors.Join(err, b.Flush(ctx), only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
 		},
 		"Library.Load": func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Library().Load(ctx, &library.LoadRequest{Scope: ann}, strings.NewReader(lines)))
+			return only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann}, strings.NewReader(lines)))
 		},
 		"Load": func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Load(ctx, ann, strings.NewReader(line)))

@@ -41,8 +41,7 @@ func TestNoRequestIsInvalid(t *testing.T) {
 		"Library.Load":       func(ctx context.Context) error { return only(b.Library().Load(ctx, nil, nil)) },
 		"Library.Dump":       func(ctx context.Context) error { return only(b.Library().Dump(ctx, nil, nil)) },
 		"Library.Copy":       func(ctx context.Context) error { return only(b.Library().Copy(ctx, nil)) },
-		"Library.Delete":     func(ctx context.Context) error { return only(b.Library().Delete(ctx, nil)) },
-		"Library.List":       func(ctx context.Context) error { return only(b.Library().List(ctx, nil)) },
+		"Library.Delete":     func(ctx context.Context) error { return only(b.Library().Delete(ctx, backends.Scope{})) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := call(t.Context()); !errors.Is(err, backends.ErrNoScope) { // to a library it is an empty one

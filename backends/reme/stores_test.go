@@ -19,7 +19,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
@@ -72,9 +71,9 @@ func story(t *testing.T, db store.Store) string {
 
 	copied := backends.Scope{Workspace: "copy"}
 	var file bytes.Buffer
-	_, err = one.Library().Dump(ctx, &library.DumpRequest{Scope: ann, Format: library.ReMe}, &file)
+	_, err = one.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &file)
 	require.NoError(t, err)
-	_, err = two.Library().Load(ctx, &library.LoadRequest{Scope: copied}, &file)
+	_, err = two.Library().Load(ctx, &reme.LoadRequest{Scope: copied}, &file)
 	require.NoError(t, err)
 	for _, s := range []backends.Scope{ann, copied} {
 		resp, err := two.Search(ctx, &backends.SearchRequest{Scope: s, Query: "order, tea, 退款, ship", TopK: 10})

@@ -17,10 +17,8 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/library"
+	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/examples/internal/trial"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // remeLibrary is the file, below the folder, whose load is timed.
@@ -51,7 +49,7 @@ func (r *remeReport) measureLoads(ctx context.Context, folder string, n int, pla
 			if source.name != remeLibrary && n == 0 {
 				continue
 			}
-			row, err := p.load(ctx, source.open, library.Bar(progress))
+			row, err := p.load(ctx, source.open, reme.ProgressBar(progress))
 			if err != nil {
 				return fmt.Errorf("loading %s into %s: %w", source.name, p.name, err)
 			}
@@ -63,25 +61,17 @@ func (r *remeReport) measureLoads(ctx context.Context, folder string, n int, pla
 }
 
 // load loads what open returns into an empty store.
-func (p *place) load(ctx context.Context, open func() (io.ReadCloser, error), bar library.Progress) (row *remeLoad, err error) {
+func (p *place) load(ctx context.Context, open func() (io.ReadCloser, error), bar reme.Progress) (row *remeLoad, err error) {
 	bed, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, bed.remove()) }()
-	ranker, err := recall.New(ctx, &recall.Config{Records: bed, Keys: keeper.Keys})
+	backend, err := reme.New(ctx, &reme.Config{Store: bed.Store})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = ranker.Close() }()
-	k, err := keeper.New(&keeper.Config{Name: "bench", Store: bed.Store, Ranker: ranker})
-	if err != nil {
-		return nil, err
-	}
-	books, err := library.New(&library.Config{Keeper: k})
-	if err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
 	in, err := open()
 	if err != nil {
 		return nil, err
@@ -89,7 +79,7 @@ func (p *place) load(ctx context.Context, open func() (io.ReadCloser, error), ba
 	defer func() { _ = in.Close() }()
 	row = &remeLoad{Place: p.name, Before: trial.Heap()}
 	begin := time.Now()
-	resp, err := books.Load(ctx, &library.LoadRequest{
+	resp, err := backend.Library().Load(ctx, &reme.LoadRequest{
 		Scope: backends.Scope{Namespace: "bench", Workspace: "library"},
 		Progress: func(done, total int, stage string) {
 			row.Peak = max(row.Peak, heapNow())

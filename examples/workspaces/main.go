@@ -11,8 +11,8 @@
 //	go run ./examples/workspaces -db lib.db list
 //	go run ./examples/workspaces -db lib.db delete trial
 //
-// -redis URL keeps them on a server instead of in a file. dump writes what ReMe reads;
-// with -lossless it writes all that there is, history of what was replaced included.
+// -redis URL keeps them on a server instead of in a file. dump writes what holds now;
+// with -past it also writes what was superseded or expired, which ReMe takes for true.
 // A load is all or nothing, and shows how far it is.
 package main
 
@@ -28,7 +28,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/library"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
@@ -44,9 +43,10 @@ func main() {
 
 // desk is what the commands work with.
 type desk struct {
-	backend  *reme.Backend
-	lossless bool
-	out      io.Writer
+	backend *reme.Backend
+	bar     reme.Progress
+	past    bool
+	out     io.Writer
 }
 
 // commands are what can be asked for, with the words that each wants.
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	file := flags.String("db", "workspaces.db", "the `FILE` that keeps the workspaces")
 	url := flags.String("redis", "", "the `URL` of a Redis that keeps them instead")
-	lossless := flags.Bool("lossless", false, "dump all that there is, not what ReMe reads")
+	past := flags.Bool("past", false, "dump also what was superseded or expired")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -80,8 +80,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "workspaces: use one of load WORKSPACE FILE, dump WORKSPACE FILE, copy FROM TO, find WORKSPACE QUERY, delete WORKSPACE, list; not %q\n", words)
 		return 2
 	}
-	if err := with(ctx, *file, *url, stderr, func(b *reme.Backend) error {
-		return command.do(ctx, &desk{backend: b, lossless: *lossless, out: stdout}, flags.Args()[1:])
+	if err := with(ctx, *file, *url, func(b *reme.Backend) error {
+		return command.do(ctx, &desk{backend: b, bar: reme.ProgressBar(stderr), past: *past, out: stdout}, flags.Args()[1:])
 	}); err != nil {
 		fmt.Fprintf(stderr, "workspaces: %v\n", err)
 		return 1
@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // with opens the store, and closes it after use.
-func with(ctx context.Context, file, url string, stderr io.Writer, use func(*reme.Backend) error) (err error) {
+func with(ctx context.Context, file, url string, use func(*reme.Backend) error) (err error) {
 	var db store.Store
 	if url != "" {
 		db, err = redisstore.Open(ctx, url, nil)
@@ -101,7 +101,7 @@ func with(ctx context.Context, file, url string, stderr io.Writer, use func(*rem
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	b, err := reme.New(ctx, &reme.Config{Store: db, Library: library.Config{Progress: library.Bar(stderr)}})
+	b, err := reme.New(ctx, &reme.Config{Store: db})
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func load(ctx context.Context, d *desk, words []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	got, err := d.backend.Library().Load(ctx, &library.LoadRequest{Scope: in(words[0])}, f)
+	got, err := d.backend.Library().Load(ctx, &reme.LoadRequest{Scope: in(words[0]), Progress: d.bar}, f)
 	if err != nil {
 		return err
 	}
@@ -127,10 +127,7 @@ func load(ctx context.Context, d *desk, words []string) (err error) {
 
 // dump writes beside the file first, so that a failure leaves it as it was.
 func dump(ctx context.Context, d *desk, words []string) (err error) {
-	r := &library.DumpRequest{Scope: in(words[0]), Format: library.ReMe}
-	if d.lossless {
-		r.Format = library.Einomem
-	}
+	r := &reme.DumpRequest{Scope: in(words[0]), Past: d.past, Progress: d.bar}
 	f, err := os.CreateTemp(filepath.Dir(words[1]), filepath.Base(words[1])+".*.tmp")
 	if err != nil {
 		return err
@@ -148,7 +145,7 @@ func dump(ctx context.Context, d *desk, words []string) (err error) {
 }
 
 func replicate(ctx context.Context, d *desk, words []string) error {
-	got, err := d.backend.Library().Copy(ctx, &library.CopyRequest{From: in(words[0]), To: in(words[1])})
+	got, err := d.backend.Library().Copy(ctx, &reme.CopyRequest{From: in(words[0]), To: in(words[1]), Progress: d.bar})
 	if err != nil {
 		return err
 	}
@@ -170,7 +167,7 @@ func find(ctx context.Context, d *desk, words []string) error {
 }
 
 func remove(ctx context.Context, d *desk, words []string) error {
-	if _, err := d.backend.Library().Delete(ctx, &library.DeleteRequest{Scope: in(words[0]), Erase: true}); err != nil {
+	if _, err := d.backend.Library().Delete(ctx, in(words[0])); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.out, "%s: erased\n", words[0])
@@ -178,15 +175,15 @@ func remove(ctx context.Context, d *desk, words []string) error {
 }
 
 func list(ctx context.Context, d *desk, _ []string) error {
-	for r := (library.WorkspacesRequest{}); ; {
-		page, err := d.backend.Library().Workspaces(ctx, &r)
+	for page := (store.Page{}); ; {
+		names, next, err := d.backend.Library().Workspaces(ctx, "", page)
 		if err != nil {
 			return err
 		}
-		for _, name := range page.Workspaces {
+		for _, name := range names {
 			fmt.Fprintln(d.out, name)
 		}
-		if r.Page.Cursor = page.Next; page.Next == "" {
+		if page.Cursor = next; next == "" {
 			return nil
 		}
 	}

@@ -107,7 +107,7 @@ func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, e
 		if err != nil {
 			return nil, k.errorf("line %d of the dump: %w: %w", line, backends.ErrInvalid, err)
 		}
-		rec.Scope, rec.Version = within(rec.Scope, p), 0
+		rec.Scope, rec.Version = Within(rec.Scope, p), 0
 		rec.Text, rec.WhenToUse = k.redact(rec.Text), k.redact(rec.WhenToUse)
 		rec.Metadata, _ = k.RedactJSON(rec.Metadata).(map[string]any)
 		records = append(records, rec)
@@ -121,8 +121,8 @@ func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, e
 	return records, nil
 }
 
-// within returns the scope as one of the partition.
-func within(s backends.Scope, p backends.Partition) backends.Scope {
+// Within returns the scope as one of the partition: what names the partition is its id.
+func Within(s backends.Scope, p backends.Partition) backends.Scope {
 	s.Namespace = p.Namespace
 	switch p.Kind {
 	case backends.PartitionUser:

@@ -1,0 +1,179 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
+)
+
+// LibraryConfig configures a [Library].
+type LibraryConfig struct {
+	// Dir is the folder of LoadFile and DumpFile. DumpFile creates it. No name of a
+	// workspace or of a file leads out of it, and no link does. Optional. Without it they
+	// return ErrInvalid.
+	Dir string
+	// Location is the zone of times, which ReMe writes without one. Optional. Defaults to
+	// UTC.
+	Location *time.Location
+}
+
+// Library reads and writes ReMe's libraries, files of one memory a line, and copies,
+// lists and deletes workspaces. See the package comment for the format. It is safe for
+// concurrent use, also by processes that share a store.
+//
+// A scope with a Workspace names the task and tool memories of the workspace, and with
+// PersonalConfig.InWorkspace its personal memories. Any other scope names the personal
+// memories of its user, else of its agent. Memories of other kinds, such as core blocks
+// and mem0's facts, are neither read nor changed, except by Delete.
+type Library struct {
+	config      LibraryConfig
+	keep        *keeper.Keeper
+	inWorkspace bool // personal memories live in the workspace
+}
+
+func newLibrary(c LibraryConfig, keep *keeper.Keeper, inWorkspace bool) *Library {
+	if c.Location == nil {
+		c.Location = time.UTC
+	}
+	return &Library{config: c, keep: keep, inWorkspace: inWorkspace}
+}
+
+// collection is what a call of a library reads and writes: the memories of some kinds in
+// one partition.
+type collection struct {
+	partition backends.Partition
+	kinds     []backends.Kind
+}
+
+// collection returns the collection that a scope names. A zero scope is that of the
+// context.
+func (l *Library) collection(ctx context.Context, s backends.Scope) (*collection, error) {
+	_, p, err := l.keep.Resolve(ctx, s, l.partitionOf)
+	c := &collection{partition: p, kinds: []backends.Kind{backends.KindPersonal}}
+	if p.Kind == backends.PartitionWorkspace {
+		c.kinds = []backends.Kind{backends.KindTask, backends.KindTool}
+		if l.inWorkspace {
+			c.kinds = append(c.kinds, backends.KindPersonal)
+		}
+	}
+	return c, err
+}
+
+// partitionOf returns the partition that a scope names: see [Library].
+func (l *Library) partitionOf(s backends.Scope) (backends.Partition, error) {
+	if s.Workspace == "" && s.UserID+s.AgentID != "" && !l.inWorkspace {
+		return s.Speaker()
+	}
+	return keeper.Workspace(s)
+}
+
+// accepts returns an error for a kind of memory that nothing would find here.
+func (c *collection) accepts(kind backends.Kind) error {
+	switch {
+	case slices.Contains(c.kinds, kind):
+		return nil
+	case kind == backends.KindPersonal:
+		return errors.New("a personal memory, which nothing finds in a workspace: load it with a Scope of its user and no Workspace, or set Config.Personal.InWorkspace to keep personal memories in workspaces as ReMe does")
+	case kind == backends.KindTask, kind == backends.KindTool:
+		return fmt.Errorf("a %s memory, which nothing finds outside of a workspace: load it with a Scope that has a Workspace", kind)
+	}
+	return fmt.Errorf("a memory of kind %.40q: a library has task, personal and tool memories", kind)
+}
+
+// Progress is called while a library is read, embedded or written, with how many of total
+// memories are done; total is 0 while it is unknown. The stages are "reading", "embedding"
+// and "writing". It is called often and by one goroutine at a time, and must return soon.
+// See [ProgressBar].
+type Progress func(done, total int, stage string)
+
+func (p Progress) report(done, total int, stage string) {
+	if p != nil {
+		p(done, total, stage)
+	}
+}
+
+// CopyRequest asks for a copy of a workspace.
+type CopyRequest struct {
+	From, To backends.Scope // Required, both: neither is taken from the context.
+	Merge    bool           // Optional. As in LoadRequest.
+	Progress Progress       // Optional.
+}
+
+// Copy loads the memories of one workspace, as they are at one moment, into another. Ids
+// stay, except those of tools, which are made of the workspace and the tool. Errors are those
+// of [Library.Load]; a workspace that holds no memory is ErrInvalid.
+func (l *Library) Copy(ctx context.Context, r *CopyRequest) (*LoadResponse, error) {
+	if r == nil || r.From.IsZero() || r.To.IsZero() {
+		return nil, fmt.Errorf("reme: %w: Copy takes no scope from the context: name From and To", backends.ErrNoScope)
+	}
+	from, err := l.collection(ctx, r.From)
+	if err != nil {
+		return nil, fmt.Errorf("copying from: %w", err)
+	}
+	to, err := l.collection(ctx, r.To)
+	if err != nil {
+		return nil, fmt.Errorf("copying to: %w", err)
+	}
+	if from.partition == to.partition {
+		return nil, fmt.Errorf("reme: %w: copying %s onto itself", backends.ErrInvalid, from.partition)
+	}
+	var file bytes.Buffer
+	if _, err := l.Dump(ctx, &DumpRequest{Scope: r.From, Past: true}, &file); err != nil {
+		return nil, err
+	}
+	return l.Load(ctx, &LoadRequest{Scope: r.To, Merge: r.Merge, Progress: r.Progress}, &file)
+}
+
+// Delete erases the workspace that the scope names, which is not taken from the context,
+// and returns how many memories it removed. Everything in the workspace goes: memories of
+// all kinds, their histories, core blocks, sessions and the log of tool calls.
+// [Backend.DeleteAll] removes memories and keeps their histories. Personal memories outside
+// of workspaces stay.
+func (l *Library) Delete(ctx context.Context, s backends.Scope) (int, error) {
+	if s.IsZero() {
+		return 0, fmt.Errorf("reme: %w: Delete takes no scope from the context: name the workspace", backends.ErrNoScope)
+	}
+	_, p, err := l.keep.Resolve(ctx, s, keeper.Workspace)
+	if err != nil {
+		return 0, err
+	}
+	dropped, err := l.keep.Store().Drop(ctx, p)
+	if err != nil {
+		return 0, fmt.Errorf("reme: deleting %s: %w", p, err)
+	}
+	return dropped.Records, nil
+}
+
+// Workspaces lists a page of the workspaces of a namespace, which defaults to
+// [backends.DefaultNamespace], that hold something: memories, histories of deleted ones, or
+// the log of tool calls. next is the cursor of the next page, empty on the last. A page may
+// have fewer names than its limit, even none, and a next.
+func (l *Library) Workspaces(ctx context.Context, namespace string, page store.Page) (names []string, next string, err error) {
+	s, err := backends.Scope{Namespace: namespace}.Normalize()
+	if err != nil {
+		return nil, "", fmt.Errorf("reme: %w", err)
+	}
+	if s.Namespace == "" {
+		s.Namespace = backends.DefaultNamespace
+	}
+	found, err := l.keep.Store().Partitions(ctx, s.Namespace, page)
+	if err != nil {
+		return nil, "", fmt.Errorf("reme: listing the workspaces of %s: %w", s.Namespace, err)
+	}
+	for _, p := range found.Partitions {
+		if p.Kind == backends.PartitionWorkspace {
+			names = append(names, p.ID)
+		}
+	}
+	return names, found.Next, nil
+}

@@ -1,0 +1,503 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/task"
+)
+
+// Names in the metadata of a memory or of a line.
+const (
+	// extraKey has the members of a line that a memory has no field for.
+	extraKey = "extra_fields"
+	// extensionKey has, in the metadata of a line, the fields of a memory that the rest of
+	// the line does not give, by their names in JSON, and null for those that it gives
+	// wrongly; and as "v" the version of this extension.
+	extensionKey     = "einomem"
+	extensionVersion = 1
+)
+
+// object is a JSON object whose members are taken out one by one, so that in the end the
+// unknown ones are left.
+type object map[string]json.RawMessage
+
+func parseObject(text []byte) (object, error) {
+	if !utf8.Valid(text) { // the decoder replaces what is not UTF-8 without an error
+		return nil, errors.New("not UTF-8")
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' {
+		return nil, errors.New("not a JSON object; a library has one in each line")
+	}
+	var o object
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	return o, nil
+}
+
+// has reports whether one of the members is there.
+func (o object) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { _, ok := o[name]; return ok })
+}
+
+// take decodes a member and removes it. One that is absent or null leaves to as it is.
+func (o object) take(name string, to any) error {
+	raw, ok := o[name]
+	if !ok {
+		return nil
+	}
+	delete(o, name)
+	if err := json.Unmarshal(raw, to); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// rename gives a member another name.
+func (o object) rename(from, to string) {
+	if raw, ok := o[from]; ok {
+		delete(o, from)
+		o[to] = raw
+	}
+}
+
+// nested takes out a member that is an object, a text that holds one, or null.
+func (o object) nested(name string) (object, error) {
+	raw := o[name]
+	delete(o, name)
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		raw = json.RawMessage(text)
+	}
+	if s := strings.TrimSpace(string(raw)); s == "" || s == "null" {
+		return object{}, nil
+	}
+	in, err := parseObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return in, nil
+}
+
+// values decodes what is left, nil if nothing is.
+func (o object) values() (map[string]any, error) {
+	if len(o) == 0 {
+		return nil, nil
+	}
+	out := make(map[string]any, len(o))
+	for name, raw := range o {
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return nil, fmt.Errorf("%.40q: %w", name, err)
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// parseLine reads a memory as ReMe writes it: in a dump of 0.2, in one of before 0.2, or in
+// the files of its local vector store.
+func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
+	o, err := parseObject(text)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.has("unique_id"):
+		if err := flattenNode(o); err != nil {
+			return nil, err
+		}
+	case o.has("experience_id", "experience_type"): // before 0.2 memories were experiences, of one type
+		o.rename("experience_id", "memory_id")
+		if string(o["experience_type"]) == `"text"` || string(o["experience_type"]) == "null" {
+			delete(o, "experience_type")
+		}
+	case o.has("id") && o.has("kind"):
+		return nil, errors.New("written by Backend.Dump: Backend.Load reads it")
+	case !o.has("memory_id", "memory_type", "content", "when_to_use"):
+		names := fmt.Sprintf("%.200q", slices.Sorted(maps.Keys(o)))
+		return nil, fmt.Errorf("none of ReMe's memory_id, when_to_use and content is among its members %s", names)
+	}
+	return parseMemory(o, in)
+}
+
+// flattenNode turns a line of the local vector store into one of a dump. Vectors are left
+// out: their model is unknown.
+func flattenNode(o object) error {
+	inner, err := o.nested("metadata")
+	if err != nil {
+		return err
+	}
+	delete(o, "vector")
+	o.rename("unique_id", "memory_id")
+	o.rename("content", "when_to_use")
+	for name, raw := range inner {
+		if _, taken := o[name]; taken {
+			name = "metadata." + name
+		}
+		o[name] = raw
+	}
+	return nil
+}
+
+// parseMemory reads a memory as dumps of ReMe 0.2 have it.
+func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
+	m := &backends.Memory{Kind: backends.KindTask}
+	var kind, created, modified string
+	for _, member := range []struct {
+		name string
+		to   *string
+	}{
+		{"memory_id", &m.ID}, {"memory_type", &kind}, {"when_to_use", &m.WhenToUse}, {"content", &m.Text},
+		{"author", &m.Origin.Author}, {"time_created", &created}, {"time_modified", &modified}, {"workspace_id", new(string)},
+	} {
+		if err := o.take(member.name, member.to); err != nil {
+			return nil, err
+		}
+	}
+	if kind != "" {
+		if m.Kind = backends.Kind(kind); !slices.Contains([]backends.Kind{backends.KindTask, backends.KindPersonal, backends.KindTool}, m.Kind) {
+			return nil, fmt.Errorf("memory_type %.40q: write task, personal or tool", kind)
+		}
+	}
+	inner, err := o.nested("metadata")
+	if err != nil {
+		return nil, err
+	}
+	extension, err := takeExtension(inner)
+	if err != nil {
+		return nil, err
+	}
+	if m.Metadata, err = inner.values(); err != nil {
+		return nil, fmt.Errorf("metadata: %w", err)
+	}
+	if err := parseTimes(m, created, modified, in); err != nil {
+		return nil, err
+	}
+	if err := parseScore(m, o); err != nil {
+		return nil, err
+	}
+	author, _ := m.Metadata["author"].(string)
+	m.Origin.Author = cmp.Or(m.Origin.Author, author)
+	if err := keepExtras(m, o); err != nil {
+		return nil, err
+	}
+	hoist(m.Metadata)
+	return extension.applyTo(m)
+}
+
+// parseScore takes the score as the memory's quality. 0 is what ReMe writes where nobody
+// judged. A score that is not from 0 to 1 is on another scale, and stays where it is.
+func parseScore(m *backends.Memory, o object) error {
+	var score float64
+	raw := o["score"]
+	switch err := o.take("score", &score); {
+	case err != nil:
+		return err
+	case score < 0 || score > 1:
+		o["score"] = raw
+	case score != 0:
+		m.Quality = &score
+	}
+	return nil
+}
+
+// timeLayouts are the layouts of times, first that of ReMe.
+var timeLayouts = []string{time.DateTime, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateOnly}
+
+// parseTimes sets the times of a memory. Before 0.2 they stand in the metadata alone.
+func parseTimes(m *backends.Memory, created, modified string, in *time.Location) error {
+	for _, t := range []struct {
+		name, older, text string
+		to                *time.Time
+	}{{"time_created", "created_time", created, &m.Created}, {"time_modified", "modified_time", modified, &m.Updated}} {
+		older, _ := m.Metadata[t.older].(string)
+		parsed, ok := parseTime(cmp.Or(t.text, older), in)
+		if !ok && t.text != "" {
+			return fmt.Errorf("%s %.40q is not a time: write it as %s", t.name, t.text, time.DateTime)
+		}
+		*t.to = parsed
+	}
+	m.Observed = m.Created
+	return nil
+}
+
+func parseTime(s string, in *time.Location) (time.Time, bool) {
+	for _, layout := range timeLayouts {
+		if t, err := time.ParseInLocation(layout, s, in); err == nil {
+			return t.UTC().Truncate(time.Microsecond), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// formatTime writes a time as ReMe does: to the second, without a zone.
+func formatTime(t time.Time, in *time.Location) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(in).Format(time.DateTime)
+}
+
+// kindMembers are the members of a line that a kind has beside the others, each with the
+// value that ReMe writes if there is none. A memory has them in its metadata.
+var kindMembers = map[backends.Kind]map[string]any{
+	backends.KindPersonal: {metaTarget: "", "reflection_subject": ""},
+	backends.KindTool:     {"tool_call_results": []any{}},
+}
+
+// keepExtras puts the members that are left into the metadata: those of the kind under their
+// names, others under extraKey.
+func keepExtras(m *backends.Memory, o object) error {
+	left, err := o.values()
+	if err != nil {
+		return err
+	}
+	for name, none := range kindMembers[m.Kind] {
+		v := left[name]
+		if _, twice := m.Metadata[name]; twice && v != nil && !reflect.DeepEqual(v, none) {
+			continue
+		}
+		if delete(left, name); v != nil && !reflect.DeepEqual(v, none) {
+			setMetadata(m, name, v)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	if _, twice := m.Metadata[extraKey]; twice {
+		return fmt.Errorf("metadata has a member %q, where unknown members are kept: rename it, or remove %.200q", extraKey, slices.Sorted(maps.Keys(left)))
+	}
+	setMetadata(m, extraKey, left)
+	return nil
+}
+
+func setMetadata(m *backends.Memory, name string, v any) {
+	if m.Metadata == nil {
+		m.Metadata = map[string]any{}
+	}
+	m.Metadata[name] = v
+}
+
+// hoisted are members of the metadata of ReMe's published libraries that task memory has in
+// another place, where filters find them.
+var hoisted = []struct{ inside, from, to string }{
+	{"extra_info", "tags", task.MetaTags},
+	{"extra_info", "confidence", task.MetaConfidence},
+	{"extra_info", "step_type", task.MetaStepType},
+	{"extra_info", "tools_used", task.MetaToolsUsed},
+	{"", "category", task.MetaSource},
+}
+
+// hoist copies the hoisted members that are not there yet.
+func hoist(metadata map[string]any) {
+	for _, h := range hoisted {
+		v := hoistable(metadata, h.inside, h.from)
+		if _, taken := metadata[h.to]; v != nil && !taken {
+			metadata[h.to] = backends.CloneJSON(v)
+		}
+	}
+}
+
+// unhoist removes the members that hoist adds.
+func unhoist(metadata map[string]any) {
+	for _, h := range hoisted {
+		if v := hoistable(metadata, h.inside, h.from); v != nil && reflect.DeepEqual(v, metadata[h.to]) {
+			delete(metadata, h.to)
+		}
+	}
+}
+
+func hoistable(metadata map[string]any, inside, from string) any {
+	if inside == "" {
+		return metadata[from]
+	}
+	in, _ := metadata[inside].(map[string]any)
+	return in[from]
+}
+
+// keepGivenID keeps the id that the memory of a tool has in ReMe.
+func keepGivenID(m *backends.Memory, given string) {
+	extra, isObject := m.Metadata[extraKey].(map[string]any)
+	if given == "" || given == m.ID || !isObject && m.Metadata[extraKey] != nil {
+		return
+	}
+	if extra == nil {
+		extra = map[string]any{}
+	}
+	extra["memory_id"] = given
+	setMetadata(m, extraKey, extra)
+}
+
+// restoreGivenID undoes keepGivenID.
+func restoreGivenID(m *backends.Memory) {
+	extra, _ := m.Metadata[extraKey].(map[string]any)
+	id, _ := extra["memory_id"].(string)
+	if m.Kind != backends.KindTool || id == "" {
+		return
+	}
+	m.ID = id
+	if delete(extra, "memory_id"); len(extra) == 0 {
+		delete(m.Metadata, extraKey)
+	}
+}
+
+// formatLine writes a memory as a line of ReMe 0.2. It reads the line again, and adds as an
+// extension what that does not give, so that parseLine returns the same memory.
+func formatLine(m *backends.Memory, workspace string, in *time.Location) ([]byte, error) {
+	want := m.Clone()
+	want.Scope.Namespace, want.Scope.Workspace, want.Version = "", "", 0
+	restoreGivenID(&want)
+	line := remeLine(&want, in)
+	missing, err := missingFrom(line, &want, in)
+	if err != nil {
+		return nil, err
+	}
+	_, taken := want.Metadata[extensionKey]
+	if missing.has("metadata") || taken { // metadata that the reader takes for something else
+		bare := want
+		bare.Metadata = nil
+		line = remeLine(&bare, in)
+		if missing, err = missingFrom(line, &want, in); err != nil {
+			return nil, err
+		}
+	}
+	if len(missing) > 0 {
+		missing["v"] = json.RawMessage(fmt.Sprint(extensionVersion))
+		line["metadata"].(map[string]any)[extensionKey] = missing
+	}
+	line["workspace_id"] = workspace
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err = e.Encode(line)
+	return out.Bytes(), err
+}
+
+// remeLine returns the members of a line without the workspace and the extension.
+func remeLine(m *backends.Memory, in *time.Location) map[string]any {
+	metadata := maps.Clone(m.Metadata)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	unhoist(metadata)
+	line := map[string]any{
+		"memory_id": m.ID, "memory_type": string(m.Kind), "when_to_use": m.WhenToUse, "content": m.Text, "score": 0.0,
+		"time_created": formatTime(m.Created, in), "time_modified": formatTime(m.Updated, in), "author": m.Origin.Author, "metadata": metadata,
+	}
+	for name, none := range kindMembers[m.Kind] {
+		line[name] = none
+		if v := metadata[name]; v != nil && reflect.TypeOf(v) == reflect.TypeOf(none) {
+			line[name] = v
+			delete(metadata, name)
+		}
+	}
+	extra, _ := metadata[extraKey].(map[string]any)
+	if score, ok := extra["score"].(float64); ok {
+		line["score"] = score
+	}
+	if m.Quality != nil {
+		line["score"] = *m.Quality
+	}
+	for name, v := range extra {
+		if _, taken := line[name]; !taken {
+			line[name] = v
+		}
+	}
+	delete(metadata, extraKey)
+	return line
+}
+
+// missingFrom returns the fields of a memory, by their names in JSON, that reading the line
+// does not give.
+func missingFrom(line map[string]any, want *backends.Memory, in *time.Location) (object, error) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		return nil, err
+	}
+	got, err := parseLine(text, in)
+	if err != nil {
+		got = &backends.Memory{}
+	}
+	wanted, err := fieldsOf(want)
+	if err != nil {
+		return nil, err
+	}
+	given, err := fieldsOf(got)
+	missing := object{}
+	for name, v := range wanted {
+		if !bytes.Equal(v, given[name]) {
+			missing[name] = v
+		}
+	}
+	for name := range given {
+		if !wanted.has(name) {
+			missing[name] = json.RawMessage("null")
+		}
+	}
+	return missing, err
+}
+
+// fieldsOf returns the fields of a memory that are set.
+func fieldsOf(m *backends.Memory) (object, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var o object
+	return o, json.Unmarshal(text, &o)
+}
+
+// takeExtension takes the extension out of a line's metadata. What another program keeps
+// under that name stays.
+func takeExtension(metadata object) (object, error) {
+	extension, err := parseObject(metadata[extensionKey])
+	version := 0
+	if err != nil || json.Unmarshal(extension["v"], &version) != nil || version < 1 {
+		return nil, nil
+	}
+	if version > extensionVersion {
+		return nil, fmt.Errorf("metadata.%s is of version %d: a later einomem wrote it; load it with that one", extensionKey, version)
+	}
+	delete(metadata, extensionKey)
+	return extension, nil
+}
+
+// applyTo returns the memory with the fields of an extension.
+func (extension object) applyTo(m *backends.Memory) (*backends.Memory, error) {
+	if len(extension) == 0 {
+		return m, nil
+	}
+	fields, err := fieldsOf(m)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(fields, extension)
+	delete(fields, "version")
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	out := &backends.Memory{}
+	if err := json.Unmarshal(text, out); err != nil {
+		return nil, fmt.Errorf("metadata.%s: %w", extensionKey, err)
+	}
+	if q := out.Quality; q != nil && !(*q >= 0 && *q <= 1) {
+		return nil, fmt.Errorf("metadata.%s: quality %v is not from 0 to 1", extensionKey, *q)
+	}
+	return out, nil
+}

@@ -1,0 +1,326 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
+)
+
+// LoadRequest asks for a load.
+type LoadRequest struct {
+	// Scope names what is loaded into: see [Library]. Required. Defaults to that of the
+	// context.
+	Scope backends.Scope
+	// Merge keeps what is there and replaces memories with the id of a loaded one. Optional.
+	// By default a load replaces everything that a [Library] reads there, as ReMe does.
+	Merge bool
+	// File is the name of the file in LibraryConfig.Dir, for LoadFile. Optional. Defaults
+	// to the workspace's name with ".jsonl", percent-encoded except for letters, digits,
+	// '_', '-' and '.'.
+	File     string
+	Progress Progress // Optional.
+}
+
+// LoadResponse says what a load changed.
+type LoadResponse struct {
+	Loaded  int // memories that were stored
+	Removed int // memories that were there before and are not among those loaded
+	Skipped int // lines without an id that repeat an earlier line
+	Usage   backends.Usage
+}
+
+// Load reads memories, one a line, and stores all of them in one write, with vectors from the
+// embedder if there is one; after an error nothing was stored. If the store did not answer
+// (ErrUnavailable, or a context that ended), the load may have been stored, and the error says
+// so: repeat it.
+//
+// Up to 100,000 memories ([store.MaxBatch]) are loaded, among which those that are
+// removed count. More is ErrInvalid: split the file, or load it into several workspaces.
+//
+// ErrInvalid is also a line that cannot be read, with its number; a memory of a kind that
+// nothing would find there; and an input without memories, unless Merge is set. ErrConflict:
+// other loads of the workspace came in between again and again. ErrDimension: the vectors of
+// what stays are of another model; [Backend.Reembed] makes them anew.
+func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*LoadResponse, error) {
+	if r == nil {
+		r = &LoadRequest{}
+	}
+	c, err := l.collection(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	ld := &load{Library: l, collection: c, request: r, given: map[string]int{}, ids: map[string]int{}}
+	if err := ld.run(ctx, in); err != nil {
+		state := "nothing was changed"
+		if ld.unanswered {
+			state = "the store did not answer: nothing was changed, or everything was loaded; repeat the load"
+		}
+		return nil, fmt.Errorf("reme: loading into %s (%s): %w", c.partition, state, err)
+	}
+	return &ld.out, nil
+}
+
+// load is one call of Load.
+type load struct {
+	*Library
+	*collection
+	request    *LoadRequest
+	records    []*store.Record
+	given, ids map[string]int // lines, by the ids that stand on them and by those that are stored
+	space      *store.Embedding
+	unanswered bool // the write may have been carried out
+	out        LoadResponse
+}
+
+func (ld *load) run(ctx context.Context, in io.Reader) error {
+	if err := ld.read(ctx, in); err != nil {
+		return err
+	}
+	if len(ld.records) == 0 {
+		if ld.request.Merge {
+			return nil
+		}
+		return fmt.Errorf("%w: the input holds no memory; Library.Delete empties a workspace", backends.ErrInvalid)
+	}
+	if err := ld.embed(ctx); err != nil {
+		return err
+	}
+	if err := keeper.Retry(ctx, func() error { return ld.store(ctx) }); err != nil {
+		return err
+	}
+	ld.out.Loaded = len(ld.records)
+	ld.request.Progress.report(ld.out.Loaded, ld.out.Loaded, "writing")
+	return nil
+}
+
+const (
+	// maxLine is the longest line that is read, in bytes: more than the longest text takes
+	// with every byte of it escaped.
+	maxLine = 8 * store.MaxText
+	// reportEvery is how many memories there are between two reports of a [Progress]; the
+	// embedder gets as many texts at once.
+	reportEvery = 100
+)
+
+// read reads all lines.
+func (ld *load) read(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	line := 0
+	for lines.Scan() {
+		line++
+		text := lines.Bytes()
+		if line == 1 {
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // a byte order mark
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = ld.add(text, line)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+		if n := len(ld.records); n%reportEvery == 0 {
+			ld.request.Progress.report(n, 0, "reading")
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d: %w: longer than %d bytes", line+1, backends.ErrInvalid, maxLine)
+	case err != nil:
+		return fmt.Errorf("reading line %d: %w", line+1, err)
+	}
+	ld.request.Progress.report(len(ld.records), len(ld.records), "reading")
+	return nil
+}
+
+// add reads the memory on a line and makes it one of the collection.
+func (ld *load) add(text []byte, line int) error {
+	m, err := parseLine(text, ld.config.Location)
+	if err == nil {
+		err = ld.accepts(m.Kind)
+	}
+	if err == nil && strings.TrimSpace(m.Text+m.WhenToUse) == "" && len(m.Metadata) == 0 {
+		err = errors.New("a memory that says nothing: remove the line")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+	}
+	ld.adopt(m)
+	fresh, err := ld.identify(m, line)
+	if err != nil || !fresh {
+		return err
+	}
+	r := &store.Record{Memory: *m}
+	if err := (&store.Batch{Mutations: []store.Mutation{store.Put(r)}}).Validate(); err != nil {
+		return err
+	}
+	if ld.records = append(ld.records, r); len(ld.records) > store.MaxBatch {
+		return ld.tooMany(0)
+	}
+	return nil
+}
+
+// tooMany is the error for more changes than one write carries out.
+func (ld *load) tooMany(removed int) error {
+	if removed == 0 {
+		return fmt.Errorf("%w: more than %d memories: split the file, or load it into several workspaces", backends.ErrInvalid, store.MaxBatch)
+	}
+	return fmt.Errorf("%w: %d memories to store and %d to remove, at most %d together: delete the workspace first, or Merge",
+		backends.ErrInvalid, len(ld.records), removed, store.MaxBatch)
+}
+
+// adopt makes a memory one of the partition, and redacts it.
+func (ld *load) adopt(m *backends.Memory) {
+	m.Scope, m.Version = keeper.Within(m.Scope, ld.partition), 0
+	m.Text, m.WhenToUse, m.Origin.Author = ld.keep.Redact(m.Text), ld.keep.Redact(m.WhenToUse), ld.keep.Redact(m.Origin.Author)
+	m.Metadata, _ = ld.keep.RedactJSON(m.Metadata).(map[string]any)
+	if m.Created.IsZero() {
+		m.Created = ld.keep.Stamps(1)
+	}
+	if m.Updated.IsZero() {
+		m.Updated = m.Created
+	}
+	if m.Kind == backends.KindPersonal && ld.inWorkspace && m.Metadata[metaTarget] == nil { // else nothing would find it
+		setMetadata(m, metaTarget, DefaultTarget)
+	}
+}
+
+// identify gives a memory the id by which it is stored, and reports whether it is to be
+// stored. Tool memory finds the memory of a tool by an id of its own. ReMe can have several of
+// one tool: the first one gets that id, the others keep theirs. A memory without an id gets
+// one that follows from what it says.
+func (ld *load) identify(m *backends.Memory, line int) (bool, error) {
+	given := m.ID
+	if first, twice := ld.given[given]; twice {
+		return false, fmt.Errorf("%w: the id %.80q stands on line %d already: remove one of them", backends.ErrInvalid, given, first)
+	}
+	if given != "" {
+		ld.given[given] = line
+	}
+	if tool := strings.TrimSpace(m.WhenToUse); m.Kind == backends.KindTool && tool != "" {
+		id := keeper.ContentID(ld.partition, m.Kind, tool)
+		if ld.ids[id] == 0 {
+			m.ID = id
+			keepGivenID(m, given)
+		}
+	}
+	if m.ID == "" {
+		m.ID = keeper.ContentID(ld.partition, m.Kind, m.WhenToUse, m.Text)
+	}
+	switch first := ld.ids[m.ID]; {
+	case first == 0:
+		ld.ids[m.ID] = line
+		return true, nil
+	case given == "":
+		ld.out.Skipped++
+		return false, nil
+	default:
+		return false, fmt.Errorf("%w: the memory %s stands on line %d already: remove one of them", backends.ErrInvalid, m.ID, first)
+	}
+}
+
+// embed gives the records their vectors.
+func (ld *load) embed(ctx context.Context) error {
+	if !ld.keep.Embeds() {
+		return nil
+	}
+	done := 0
+	for some := range slices.Chunk(ld.records, reportEvery) {
+		space, err := ld.keep.Embed(ctx, some, &ld.out.Usage)
+		if err != nil {
+			return err
+		}
+		if space != nil {
+			ld.space = space
+		}
+		done += len(some)
+		ld.request.Progress.report(done, len(ld.records), "embedding")
+	}
+	return nil
+}
+
+// loadActor is who changed a memory, in its history.
+const loadActor = "library"
+
+// store writes the records in place of what the collection holds. ErrConflict: another load
+// came in between.
+func (ld *load) store(ctx context.Context) error {
+	session, err := ld.lock(ctx)
+	if err != nil {
+		return err
+	}
+	held, err := ld.keep.All(ctx, ld.partition)
+	if err != nil {
+		return err
+	}
+	b := &store.Batch{Embedding: ld.space, Session: session}
+	stays := false
+	for _, m := range held {
+		switch {
+		case ld.ids[m.ID] != 0:
+		case ld.request.Merge || !slices.Contains(ld.kinds, m.Kind):
+			stays = true
+		default:
+			b.Mutations = append(b.Mutations, store.Delete(m.ID))
+		}
+	}
+	removed := len(b.Mutations)
+	for _, r := range ld.records {
+		put := store.Put(r)
+		put.Role = r.Origin.Role
+		b.Mutations = append(b.Mutations, put)
+	}
+	if len(b.Mutations) > store.MaxBatch {
+		return ld.tooMany(removed)
+	}
+	for i := range b.Mutations {
+		b.Mutations[i].Actor = loadActor
+	}
+	b.Reembed = ld.space != nil && !stays
+	_, err = ld.keep.Store().Apply(ctx, ld.partition, b)
+	ld.out.Removed = removed
+	ld.unanswered = errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if errors.Is(err, backends.ErrDimension) {
+		err = fmt.Errorf("%w: call Backend.Reembed first", err)
+	}
+	return err
+}
+
+// loadSession is the session of a workspace whose version says that a load was stored. It
+// has no messages.
+const loadSession = "library/load"
+
+// lock returns an update of a session that fails with ErrConflict if another load is stored
+// before it: two loads that replace everything leave one of them, and no mixture. What is
+// one user's own is not loaded by several processes at a time, and gets no such session.
+func (ld *load) lock(ctx context.Context) (*store.SessionUpdate, error) {
+	p := ld.partition
+	if p.Kind != backends.PartitionWorkspace {
+		return nil, nil
+	}
+	st, err := ld.keep.Store().Session(ctx, p, loadSession)
+	if errors.Is(err, backends.ErrNotFound) {
+		scope := backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
+		st, err = ld.keep.Store().Append(ctx, p, loadSession, &store.Append{Scope: scope, Learnt: true})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &store.SessionUpdate{Session: loadSession, Version: st.Version}, nil
+}
