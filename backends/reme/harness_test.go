@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
@@ -72,4 +73,15 @@ func find(t testing.TB, b *reme.Backend, s backends.Scope, query string, kinds .
 	require.NoError(t, err)
 	require.NoError(t, resp.Degraded)
 	return texts(resp.Hits)
+}
+
+func search(t testing.TB, b *reme.Backend, s backends.Scope, query string) []backends.Hit {
+	t.Helper()
+	resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: s, Query: query})
+	require.NoError(t, err)
+	return resp.Hits
+}
+
+func summary(s backends.Scope, trajectories ...task.Trajectory) *task.SummaryRequest {
+	return &task.SummaryRequest{Scope: s, Trajectories: trajectories}
 }

@@ -202,7 +202,7 @@ func fileName(asked string, p backends.Partition) string {
 
 // replaceFile writes a file beside the one of that name, and renames it once it is on disk.
 func replaceFile(dir *os.Root, name string, write func(*os.File) error) error {
-	temporary := name + "." + backends.NewID() + ".tmp"
+	temporary := backends.NewID() + ".tmp"
 	f, err := dir.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

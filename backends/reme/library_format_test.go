@@ -1,0 +1,263 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/einomem/einomem/backends"
+)
+
+func quality(q float64) *float64 { return &q }
+
+// survives checks that a memory that is written as a line and read again is the same.
+func survives(t require.TestingT, m *backends.Memory, in *time.Location) {
+	before, err := json.Marshal(m)
+	require.NoError(t, err)
+	line, err := formatLine(m, "w", in)
+	require.NoError(t, err)
+	got, err := parseLine(line, in)
+	require.NoError(t, err, "%s", line)
+	want := m.Clone() // the id of a tool's memory is made anew when it is loaded
+	restoreGivenID(&want)
+	text, err := json.Marshal(want)
+	require.NoError(t, err)
+	after, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.JSONEq(t, string(text), string(after), "%s", line)
+	unchanged, err := json.Marshal(m)
+	require.NoError(t, err)
+	require.JSONEq(t, string(before), string(unchanged))
+}
+
+var berlin = time.FixedZone("CEST", 2*60*60)
+
+// What each format of a line says: ReMe 0.2, before 0.2, and its local vector store.
+func TestLinesOfALibrary(t *testing.T) {
+	at := time.Date(2025, 7, 24, 21, 15, 17, 0, time.UTC)
+	for _, test := range []struct {
+		name, line string
+		want       backends.Memory
+	}{
+		{"task",
+			`{"workspace_id":"w","memory_id":"a","memory_type":"task","when_to_use":"when","content":"what","score":0.5,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:18","author":"m","metadata":{"tags":["x"],"freq":3,"utility":1}}`,
+			backends.Memory{ID: "a", Kind: backends.KindTask, WhenToUse: "when", Text: "what", Quality: quality(0.5), Created: at, Observed: at, Updated: at.Add(time.Second),
+				Origin: backends.Origin{Author: "m"}, Metadata: map[string]any{"tags": []any{"x"}, "freq": 3.0, "utility": 1.0}}},
+		{"personal",
+			`{"memory_id":"a","memory_type":"personal","when_to_use":"城市","content":"他住在上海","target":"王芳","reflection_subject":"","metadata":{"keywords":"城市"}}`,
+			backends.Memory{ID: "a", Kind: backends.KindPersonal, WhenToUse: "城市", Text: "他住在上海", Metadata: map[string]any{"keywords": "城市", "target": "王芳"}}},
+		{"tool",
+			`{"memory_id":"a","memory_type":"tool","when_to_use":"search","content":"","tool_call_results":[{"tool_name":"search","success":false}]}`,
+			backends.Memory{ID: "a", Kind: backends.KindTool, WhenToUse: "search", Metadata: map[string]any{"tool_call_results": []any{map[string]any{"tool_name": "search", "success": false}}}}},
+		{"experience of before 0.2",
+			`{"workspace_id":"w","experience_id":"a","experience_type":"text","when_to_use":"何时","content":"什么","score":null,"metadata":{"author":"m","created_time":"2025-07-24 21:15:17","modified_time":"2025-07-24 21:15:17","extra_info":null}}`,
+			backends.Memory{ID: "a", Kind: backends.KindTask, WhenToUse: "何时", Text: "什么", Created: at, Observed: at, Updated: at, Origin: backends.Origin{Author: "m"},
+				Metadata: map[string]any{"author": "m", "created_time": "2025-07-24 21:15:17", "modified_time": "2025-07-24 21:15:17", "extra_info": nil}}},
+		{"node of the local store, metadata as a text",
+			`{"unique_id":"a","workspace_id":"w","content":"when","vector":[1,2],"metadata":{"memory_type":"task","content":"what","score":0.9,"time_created":"2025-07-24 21:15:17","author":"m","metadata":"{\"tags\":[\"x\"]}","other":1}}`,
+			backends.Memory{ID: "a", Kind: backends.KindTask, WhenToUse: "when", Text: "what", Quality: quality(0.9), Created: at, Observed: at, Origin: backends.Origin{Author: "m"},
+				Metadata: map[string]any{"tags": []any{"x"}, "extra_fields": map[string]any{"other": 1.0, "metadata.content": nil}}}},
+		{"node of the local store, metadata as an object",
+			`{"unique_id":"a","content":"when","metadata":{"memory_type":"tool","content":"what","tool_call_results":[1],"metadata":{"k":"v"}}}`,
+			backends.Memory{ID: "a", Kind: backends.KindTool, WhenToUse: "when", Text: "what", Metadata: map[string]any{"k": "v", "tool_call_results": []any{1.0}}}},
+		{"unknown members are kept",
+			`{"memory_id":"a","content":"what","author":null,"metadata":null,"score":5,"colour":"red","target":"ann"}`,
+			backends.Memory{ID: "a", Kind: backends.KindTask, Text: "what", Metadata: map[string]any{"extra_fields": map[string]any{"score": 5.0, "colour": "red", "target": "ann"}}}},
+		{"members of extra_info, and category, are where filters find them",
+			`{"memory_id":"a","content":"what","metadata":{"category":"failure","extra_info":{"tags":["x"],"confidence":0.9,"step_type":"action","tools_used":["t"],"generalized_query":"q"}}}`,
+			backends.Memory{ID: "a", Kind: backends.KindTask, Text: "what", Metadata: map[string]any{"category": "failure", "source": "failure", "tags": []any{"x"}, "confidence": 0.9, "step_type": "action", "tools_used": []any{"t"},
+				"extra_info": map[string]any{"tags": []any{"x"}, "confidence": 0.9, "step_type": "action", "tools_used": []any{"t"}, "generalized_query": "q"}}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if extra, ok := test.want.Metadata[extraKey].(map[string]any); ok {
+				delete(extra, "metadata.content")
+			}
+			got, err := parseLine([]byte(test.line), time.UTC)
+			require.NoError(t, err)
+			require.Equal(t, &test.want, got)
+			survives(t, got, time.UTC)
+			survives(t, got, berlin)
+		})
+	}
+	// A memory with nothing but what ReMe has is written with nothing but ReMe's members.
+	line := `{"author":"m","content":"什么","memory_id":"a","memory_type":"task","metadata":{},"score":0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:18","when_to_use":"when <b> & 何时","workspace_id":"工作区"}` + "\n"
+	m, err := parseLine([]byte(line), time.UTC)
+	require.NoError(t, err)
+	again, err := formatLine(m, "工作区", time.UTC)
+	require.NoError(t, err)
+	require.Equal(t, line, string(again))
+}
+
+// A score of 0 means that nobody judged, unless the line says otherwise.
+func TestScoresAndTypesOfLines(t *testing.T) {
+	for _, score := range []string{"0", "0.0", "null", "-0.0"} {
+		m, err := parseLine([]byte(`{"memory_id":"a","content":"c","memory_type":null,"score":`+score+`}`), time.UTC)
+		require.NoError(t, err)
+		require.Nil(t, m.Quality)
+		require.Equal(t, backends.KindTask, m.Kind)
+	}
+	for _, q := range []*float64{nil, quality(0), quality(0.3), quality(1)} {
+		survives(t, &backends.Memory{ID: "a", Kind: backends.KindTask, Text: "c", Quality: q}, time.UTC)
+	}
+	for _, metadata := range []string{`null`, `""`, `"null"`, `{}`, `"{}"`} {
+		m, err := parseLine([]byte(`{"memory_id":"a","content":"c","metadata":`+metadata+`}`), time.UTC)
+		require.NoError(t, err)
+		require.Empty(t, m.Metadata, metadata)
+	}
+}
+
+// ReMe's times have no zone: they are in that of the configuration.
+func TestTimesOfLines(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		"2025-07-24 21:15:17":           time.Date(2025, 7, 24, 19, 15, 17, 0, time.UTC),
+		"2025-07-24 21:15:17.123456789": time.Date(2025, 7, 24, 19, 15, 17, 123456000, time.UTC),
+		"2025-07-24T21:15:17":           time.Date(2025, 7, 24, 19, 15, 17, 0, time.UTC),
+		"2025-07-24T21:15:17Z":          time.Date(2025, 7, 24, 21, 15, 17, 0, time.UTC),
+		"2025-07-24 21:15:17+08:00":     time.Date(2025, 7, 24, 13, 15, 17, 0, time.UTC),
+		"2025-07-24":                    time.Date(2025, 7, 23, 22, 0, 0, 0, time.UTC),
+	} {
+		m, err := parseLine([]byte(`{"memory_id":"a","content":"c","time_created":"`+text+`"}`), berlin)
+		require.NoError(t, err)
+		require.Equal(t, want, m.Created, text)
+	}
+}
+
+func TestLinesThatCannotBeRead(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"memory_id":"a","content":"c"`:                             "not JSON",
+		`["memory_id"]`:                                              "a library has one in each line",
+		`{"memory_id":"a","content":7}`:                              "content",
+		`{"memory_id":"a","content":"c","score":"high"}`:             "score",
+		`{"memory_id":"a","content":"c","memory_type":"dream"}`:      "write task, personal or tool",
+		`{"memory_id":"a","content":"c","metadata":[1]}`:             "metadata: not a JSON object",
+		`{"memory_id":"a","content":"c","metadata":"{"}`:             "metadata: not JSON",
+		`{"memory_id":"a","content":"c","time_created":"yesterday"}`: `time_created "yesterday" is not a time`,
+		`{"a":1,"b":2}`: `among its members ["a" "b"]`,
+		"{\"memory_id\":\"a\",\"content\":\"\xff\"}":                                          "not UTF-8",
+		`{"id":"a","kind":"task","text":"x"}`:                                                 "Backend.Load reads it",
+		`{"memory_id":"a","content":"c","metadata":{"einomem":{"v":2}}}`:                      "a later einomem wrote it",
+		`{"memory_id":"a","content":"c","metadata":{"einomem":{"v":1,"expires":"soon"}}}`:     "metadata.einomem",
+		`{"memory_id":"a","content":"c","metadata":{"einomem":{"v":1,"quality":2}}}`:          "quality 2 is not from 0 to 1",
+		`{"memory_id":"a","content":"c","colour":1,"metadata":{"extra_fields":{"colour":2}}}`: `"extra_fields"`,
+	} {
+		_, err := parseLine([]byte(line), time.UTC)
+		require.ErrorContains(t, err, want, line)
+	}
+	_, err := parseLine([]byte(`{"memory_id":"a","content":"c","metadata":{"einomem":{"v":"mine"}}}`), time.UTC)
+	require.NoError(t, err, "what other programs keep under that name is theirs")
+}
+
+// words are texts with what breaks formats, names are keys, among them the format's own.
+var (
+	words = rapid.SampledFrom([]string{"", "x", "何时使用", "a\nb", `"quoted" \ <&> `, " ", "\u2028", "2025-07-24 21:15:17", "null", "{}", "👩‍👧", "%2F../"})
+	names = rapid.SampledFrom([]string{"tags", "extra_info", "category", "source", "einomem", "extra_fields", "target", "reflection_subject", "tool_call_results",
+		"author", "created_time", "memory_id", "score", "metadata", "v", "k", "content", "confidence", "time_created"})
+)
+
+// jsonValues are any values of JSON.
+func jsonValues(depth int) *rapid.Generator[any] {
+	leaf := rapid.OneOf(rapid.Just[any](nil), words.AsAny(), rapid.Bool().AsAny(), rapid.SampledFrom([]float64{0, 1, -1.5, 0.1, 1e300}).AsAny())
+	if depth == 0 {
+		return leaf
+	}
+	return rapid.OneOf(leaf, rapid.SliceOfN(jsonValues(depth-1), 0, 2).AsAny(), rapid.MapOfN(names, jsonValues(depth-1), 0, 3).AsAny())
+}
+
+// Reading what was written gives the same memory, whatever it has, in any zone.
+func TestWrittenLinesReadTheSame(t *testing.T) {
+	at := func(t *rapid.T, name string) time.Time {
+		step := rapid.SampledFrom([]time.Duration{time.Second, time.Microsecond, time.Hour}).Draw(t, name+" step")
+		if n := rapid.IntRange(-5000, 5000).Draw(t, name); n%3 != 0 {
+			return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC).Add(time.Duration(n) * step)
+		}
+		return time.Time{}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		m := &backends.Memory{
+			ID:        rapid.SampledFrom([]string{"a", "c-1", "内存", "x/../y"}).Draw(t, "id"),
+			Kind:      rapid.SampledFrom([]backends.Kind{backends.KindTask, backends.KindPersonal, backends.KindTool}).Draw(t, "kind"),
+			WhenToUse: words.Draw(t, "when"), Text: words.Draw(t, "text") + "!", Metadata: rapid.MapOfN(names, jsonValues(2), 0, 3).Draw(t, "metadata"),
+			Observed: at(t, "observed"), Valid: at(t, "valid"), Invalidated: at(t, "invalidated"), Created: at(t, "created"), Updated: at(t, "updated"), Expires: at(t, "expires"),
+			Supersedes: words.Draw(t, "supersedes"), SupersededBy: words.Draw(t, "superseded by"),
+			Origin: backends.Origin{Author: words.Draw(t, "author"), Session: words.Draw(t, "session"), Role: words.Draw(t, "role")},
+			Scope:  backends.Scope{AgentID: rapid.SampledFrom([]string{"", "g"}).Draw(t, "agent")},
+		}
+		if rapid.Bool().Draw(t, "judged") {
+			m.Quality = quality(rapid.SampledFrom([]float64{0, 1, 0.1, 0.7300000001}).Draw(t, "quality"))
+		}
+		survives(t, m, rapid.SampledFrom([]*time.Location{time.UTC, berlin}).Draw(t, "zone"))
+	})
+}
+
+// A line of ReMe, with members that are not known here, comes back with all of them.
+func TestLinesOfReMeComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := map[string]any{"workspace_id": "w", "memory_id": "a", "memory_type": rapid.SampledFrom([]string{"task", "personal", "tool"}).Draw(t, "type"),
+			"when_to_use": words.Draw(t, "when"), "content": words.Draw(t, "content") + "!", "author": rapid.SampledFrom([]string{"m", "模型"}).Draw(t, "author"),
+			"score": rapid.SampledFrom([]float64{0, 0.5, 1, 7, -2}).Draw(t, "score"), "time_created": "2025-07-24 21:15:17", "time_modified": "2025-07-25 00:00:00"}
+		metadata := rapid.MapOfN(names, jsonValues(2), 0, 3).Draw(t, "metadata")
+		for _, own := range []string{"einomem", "extra_fields", "target", "reflection_subject", "tool_call_results", "tags", "confidence", "source", "author", "created_time"} {
+			delete(metadata, own)
+		}
+		line["metadata"] = metadata
+		switch line["memory_type"] {
+		case "personal":
+			line["target"], line["reflection_subject"] = words.Draw(t, "target"), "she"
+		case "tool":
+			line["tool_call_results"] = []any{map[string]any{"tool_name": "f", "output": words.Draw(t, "output")}}
+		}
+		for i := range rapid.IntRange(0, 2).Draw(t, "more") {
+			line[fmt.Sprint("unknown_", i)] = jsonValues(1).Draw(t, "unknown")
+		}
+		text, err := json.Marshal(line)
+		require.NoError(t, err)
+		m, err := parseLine(text, time.UTC)
+		require.NoError(t, err)
+		again, err := formatLine(m, "w", time.UTC)
+		require.NoError(t, err)
+		require.JSONEq(t, string(text), string(again))
+	})
+}
+
+// No line breaks the reader, and what can be read survives.
+func FuzzLineOfALibrary(f *testing.F) {
+	for _, line := range []string{
+		`{"memory_id":"a","when_to_use":"when","content":"what"}`, `{"memory_id":"a","content":"c","metadata":"{\"einomem\":{\"v\":1,\"quality\":0}}"}`,
+		`{"unique_id":"a","content":"w","metadata":{"content":"c","metadata":"{}"}}`, `{"experience_id":"a","experience_type":"text","content":"c","score":null}`,
+		`{"id":"a","kind":"task","text":"x"}`, "[]", "{", "\xff", `{"memory_id":"a","content":"c","score":1e999}`, `{"memory_id":"a","memory_type":"tool","when_to_use":"t","tool_call_results":[[]]}`,
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if m, err := parseLine([]byte(line), time.UTC); err == nil {
+			survives(t, m, time.UTC)
+		}
+	})
+}
+
+func TestNamesOfFilesAndTheBar(t *testing.T) {
+	for name, want := range map[string]string{"appworld": "appworld.jsonl", "工作区.v1-a_b": "工作区.v1-a_b.jsonl", "../../etc": "%2E.%2F..%2Fetc.jsonl", ".hidden": "%2Ehidden.jsonl"} {
+		require.Equal(t, want, fileName("", backends.Partition{ID: name}))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		one, other := rapid.StringN(1, -1, 256).Draw(t, "workspace"), rapid.StringN(1, -1, 256).Draw(t, "other")
+		a, b := fileName("", backends.Partition{ID: one}), fileName("", backends.Partition{ID: other})
+		require.False(t, strings.ContainsAny(a, `/\:`) || strings.HasPrefix(a, "."), a)
+		require.Equal(t, one == other, a == b)
+	})
+	var out bytes.Buffer
+	drawBar(&out, 500, 1000, "reading")
+	drawBar(&out, 1000, 1000, "reading")
+	drawBar(&out, 7, 0, "writing")
+	require.Equal(t, "\rreading   [===============               ]  50% of 1000\x1b[K"+
+		"\rreading   [==============================] 100% of 1000\x1b[K\n\rwriting   7\x1b[K", out.String())
+}
