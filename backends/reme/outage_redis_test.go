@@ -47,7 +47,7 @@ func TestOnRedisTroubleIsAnErrorAndTheRepeatStoresOnce(t *testing.T) {
 		for trouble, x := range troubles {
 			what := fmt.Sprintf("%s, it %s", name, trouble)
 			require.NoError(t, admin.FlushAll(t.Context()).Err())
-			c := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, ReadTimeout: 200 * time.Millisecond})
+			c := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, ReadTimeout: time.Minute, WriteTimeout: time.Minute})
 			db, err := redisstore.New(t.Context(), c, &redisstore.Config{Retry: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			lived(t, db)
