@@ -13,26 +13,13 @@ import (
 // Text returns the text of a message, whatever form it has: its parts, else its
 // content. Images and sounds have none.
 func Text(m *schema.Message) string {
-	var parts []string
-	for i := range m.UserInputMultiContent {
-		parts = append(parts, m.UserInputMultiContent[i].Text)
-	}
-	for i := range m.AssistantGenMultiContent {
-		parts = append(parts, m.AssistantGenMultiContent[i].Text)
-	}
-	for i := range m.MultiContent {
-		parts = append(parts, m.MultiContent[i].Text)
-	}
-	if len(parts) == 0 {
-		return strings.TrimSpace(m.Content)
-	}
 	var texts []string
-	for _, p := range parts {
-		if p = strings.TrimSpace(p); p != "" {
-			texts = append(texts, p)
+	for _, p := range Parts(m) {
+		if t := strings.TrimSpace(p.Text); t != "" {
+			texts = append(texts, t)
 		}
 	}
-	if len(texts) == 0 { // parts of media, and a text beside them
+	if len(texts) == 0 { // no parts, or media with a text beside them
 		return strings.TrimSpace(m.Content)
 	}
 	return strings.Join(texts, "\n")
