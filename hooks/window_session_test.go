@@ -133,7 +133,7 @@ func TestABlockEditedInARunIsShownOnceAndNew(t *testing.T) {
 			require.NoError(t, err)
 			d := newDesk(t, setting{sessions: all, window: func(c *window.Config) { c.Core = blocks }})
 			edit := func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
-				if _, err := blocks.Append(ctx, &core.AppendRequest{Scope: ann, Block: "human", Text: "Likes tea."}); err != nil {
+				if _, err := blocks.Append(ctx, &core.Edit{Scope: ann, Block: "human", Text: "Likes tea."}); err != nil {
 					return nil, err
 				}
 				return testkit.Call("c", "echo", `{"q":"1"}`)(ctx, in, o)

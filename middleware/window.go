@@ -66,7 +66,7 @@ func (c *Config) newCore(sessions store.Sessions, redact func(string) string) (*
 		d.Redact = redact
 	}
 	if d.Language == "" {
-		d.Language = core.Language(c.Language)
+		d.Language = backends.Language(c.Language)
 	}
 	if d.Clock == nil {
 		d.Clock = c.Clock

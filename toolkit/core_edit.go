@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -27,7 +28,7 @@ func (k *coreKit) replaceTool(ctx context.Context) (tool.BaseTool, error) {
 }
 
 func (k *coreKit) append(ctx context.Context, a *coreArguments) (string, error) {
-	r := &core.AppendRequest{Block: a.block(), Text: a.Text.or(a.Content).text}
+	r := &core.Edit{Block: a.block(), Text: a.Text.or(a.Content).text}
 	switch {
 	case r.Block == "":
 		return "", k.refuse(k.text.NoBlock, k.names())
@@ -42,12 +43,12 @@ func (k *coreKit) append(ctx context.Context, a *coreArguments) (string, error) 
 	ctx, cancel := within(ctx, k.Timeout)
 	defer cancel()
 	v, err := k.Blocks.Append(ctx, r)
-	return k.show(k.text.Appended, v, err)
+	return k.show(k.text.Appended, r.Block, v, err)
 }
 
 func (k *coreKit) replace(ctx context.Context, a *coreArguments) (string, error) {
 	text := a.NewText.or(a.NewContent)
-	r := &core.ReplaceRequest{Block: a.block(), Old: a.OldText.or(a.OldContent).text, New: text.text}
+	r := &core.Edit{Block: a.block(), Old: a.OldText.or(a.OldContent).text, Text: text.text}
 	switch {
 	case r.Block == "":
 		return "", k.refuse(k.text.NoBlock, k.names())
@@ -60,47 +61,40 @@ func (k *coreKit) replace(ctx context.Context, a *coreArguments) (string, error)
 	if r.Scope, err = currentScope(ctx, k.Scope); err != nil {
 		return "", err
 	}
-	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryReplace, r.Block, r.Old, r.New)
+	r.IdempotencyKey = coreCallKey(ctx, r.Scope, CoreMemoryReplace, r.Block, r.Old, r.Text)
 	ctx, cancel := within(ctx, k.Timeout)
 	defer cancel()
 	v, err := k.Blocks.Replace(ctx, r)
-	return k.show(k.text.Replaced, v, err)
+	return k.show(k.text.Replaced, r.Block, v, err)
 }
 
 // show words what an edit came to.
-func (k *coreKit) show(done string, v *core.Value, err error) (string, error) {
+func (k *coreKit) show(done, block string, v *core.Value, err error) (string, error) {
 	if err != nil {
-		return "", k.refused(err)
+		return "", k.refused(block, err)
 	}
 	if v.Replayed {
 		done = k.text.Replayed
 	}
-	head := fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.text.Holds, v.Size(), v.Block.Limit, v.Room())
-	return head + k.text.held(v.Shown()), nil
+	head := fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.text.Holds, v.Size, v.Block.Limit, max(0, v.Block.Limit-v.Size))
+	return head + k.text.held(v.Shown), nil
 }
 
 // refused words an edit that cannot be for the model, and leaves other errors.
-func (k *coreKit) refused(err error) error {
+func (k *coreKit) refused(block string, err error) error {
 	var limit *core.LimitError
 	var match *core.MatchError
-	var readOnly *core.ReadOnlyError
-	var unknown *core.UnknownError
 	switch {
 	case errors.As(err, &limit):
 		return k.refuse(k.text.TooLong, limit.Block, limit.Asked, limit.Limit, limit.Size, limit.Asked-limit.Limit)
 	case errors.As(err, &match) && match.Count == 0:
-		held := (&core.Value{Text: match.Text}).Shown()
-		return refusal(fmt.Sprintf(k.text.NoMatch, match.Block) + k.text.held(held))
+		return refusal(fmt.Sprintf(k.text.NoMatch, match.Block) + k.text.held(match.Shown))
 	case errors.As(err, &match):
-		count := fmt.Sprint(match.Count)
-		if match.More {
-			count = fmt.Sprintf(k.text.MoreThan, match.Count)
-		}
-		return k.refuse(k.text.ManyMatches, count, match.Block)
-	case errors.As(err, &readOnly):
-		return k.refuse(k.text.ReadOnly, readOnly.Block, k.names())
-	case errors.As(err, &unknown):
-		return k.refuse(k.text.Unknown, clip(unknown.Block, 60), k.names())
+		return k.refuse(k.text.ManyMatches, fmt.Sprint(match.Count), match.Block)
+	case errors.Is(err, backends.ErrNotFound):
+		return k.refuse(k.text.Unknown, clip(block, 60), k.names())
+	case errors.Is(err, backends.ErrInvalid) && !slices.ContainsFunc(k.editable, func(b core.Block) bool { return b.Name == block }):
+		return k.refuse(k.text.ReadOnly, block, k.names())
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func coreConfig(t testing.TB) *toolkit.CoreConfig {
 		{Name: "persona", ReadOnly: true, Initial: "I am helper."},
 		{Name: "human", Description: "What you know\nabout the user", Limit: 40},
 		{Name: "task", Owner: core.OwnerSession},
-		{Name: "shared", Owner: core.OwnerWorkspace},
+		{Name: "shared", Owner: backends.PartitionWorkspace},
 	}})
 	require.NoError(t, err)
 	return &toolkit.CoreConfig{
@@ -294,7 +294,7 @@ func FuzzCoreArguments(f *testing.F) {
 		values, err := cfg.Blocks.Get(context.Background(), ann)
 		require.NoError(t, err)
 		for i := range values {
-			if values[i].Size() > values[i].Block.Limit || !strings.Contains(values[0].Text, "helper") {
+			if values[i].Size > values[i].Block.Limit || !strings.Contains(values[0].Text, "helper") {
 				t.Fatalf("%+v", values[i])
 			}
 		}

@@ -67,10 +67,10 @@ func newNeighbours(t *testing.T, db store.Store) *neighbours {
 	t.Cleanup(func() { require.NoError(t, n.mem0.Close(context.Background())) })
 	n.remember("ann drinks tea", "agent")
 	n.remember("ann sells tea in Suzhou", "")
-	n.blocks, err = core.New(&core.Config{Records: db, Blocks: []core.Block{{Name: "human"}, {Name: "desk", Owner: core.OwnerWorkspace}}})
+	n.blocks, err = core.New(&core.Config{Records: db, Blocks: []core.Block{{Name: "human"}, {Name: "desk", Owner: backends.PartitionWorkspace}}})
 	require.NoError(t, err)
 	for _, block := range []string{"human", "desk"} {
-		_, err = n.blocks.Set(t.Context(), &core.SetRequest{Scope: ann, Block: block, Text: secretBlock})
+		_, err = n.blocks.Set(t.Context(), &core.Edit{Scope: ann, Block: block, Text: secretBlock})
 		require.NoError(t, err)
 	}
 	return n

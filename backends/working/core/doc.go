@@ -7,7 +7,7 @@
 //	blocks, err := core.New(&core.Config{
 //		Records: store,
 //		Blocks: []core.Block{
-//			{Name: "persona", Description: "Who you are", Owner: core.OwnerAgent, Initial: "I am a patient tutor.", ReadOnly: true},
+//			{Name: "persona", Description: "Who you are", Owner: backends.PartitionAgent, Initial: "I am a patient tutor.", ReadOnly: true},
 //			{Name: "human", Description: "What you know about the user"},
 //			{Name: "task", Description: "What is being worked on", Owner: core.OwnerSession, Limit: 500},
 //		},
@@ -29,12 +29,12 @@
 //
 // # Edits
 //
-// [Blocks.Append] and [Blocks.Replace] are the agent's, [Blocks.Set] is the
-// program's. Each is a compare-and-swap of the record, and the agent's are made
-// again on top of what somebody else wrote meanwhile: two agents on one block lose
-// nothing, and a replacement whose old text is gone says so. An edit that would make
-// a block longer than its limit changes nothing; one that makes a text shorter which
-// is too long already, because the limit was lowered, is carried out.
+// [Blocks.Append] and [Blocks.Replace] are the agent's, [Blocks.Set] is the program's. Each
+// is a compare-and-swap of the record, and the agent's are made again on top of what another
+// process wrote meanwhile: two agents on one block lose nothing, and a replacement whose old
+// text is gone says so. An edit that would make a block longer than its limit changes
+// nothing; one that makes a text shorter which is too long already, because the limit was
+// lowered, is carried out.
 //
 // # What models see
 //

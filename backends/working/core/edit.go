@@ -4,140 +4,230 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
 
 const (
-	// AnyVersion is the Version of a SetRequest that overwrites whatever is there.
-	AnyVersion int64 = -1
-
-	// actorAgent is the actor of an agent's edit whose scope names no agent.
-	actorAgent  = "agent"
+	actorAgent  = "agent" // of an edit whose scope names no agent
 	roleAgent   = "assistant"
 	actorCaller = "caller" // the program itself
 
-	// maxAttempts bounds how often an edit is tried again that lost a race. Somebody
-	// wins each, and of one process one at a time takes part: among 64 processes that
-	// never stop, an edit comes to this with a probability of (63/64)^1000, 1e-7.
+	// maxAttempts bounds how often an edit is retried that another one overtook. One of them
+	// succeeds each time: among 64 that never stop, an edit comes to this with a probability
+	// of (63/64)^1000, 1e-7.
 	maxAttempts = 1000
 )
 
-// edit is one change of one block's text.
-type edit struct {
-	scope       backends.Scope
-	name        string
-	added       string
-	change      change
-	key         string
-	actor, role string
-	expect      *int64 // nil: any version, tried again when it changes meanwhile
+// Edit is a change of one block.
+type Edit struct {
+	Scope backends.Scope // Required.
+	Block string         // Required. Its name.
+	Old   string         // Replace: required. As the block holds it, or as models are shown it; occurs exactly once.
+	Text  string         // Append: required, put on a line of its own. Replace, Set: optional, empty deletes.
 
-	block *Block
-	place place
-	owner backends.Scope
+	// Version is for Set, that of the Value that was read, store.MustNotExist where nobody
+	// has written the block. Optional. 0 overwrites.
+	Version int64
+	// IdempotencyKey makes a repeated call harmless that was carried out: it changes nothing
+	// and returns the block as it is. Optional. Defaults to none.
+	IdempotencyKey string
 }
 
-func (b *Blocks) carryOut(ctx context.Context, e *edit) (*Value, error) {
-	v, err := b.attempts(ctx, e)
-	if err != nil {
-		return nil, fmt.Errorf("core: %w", err)
+// LimitError is returned, as backends.ErrInvalid, for an edit whose result is too long.
+// Nothing was changed.
+type LimitError struct {
+	Block string
+	Limit int // in runes
+	Size  int // of what the block holds now, in runes
+	Asked int // what the edit would have made of it, in runes
+}
+
+// Error says what to do now.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("block %q: the edit would make it %d characters long, its limit is %d, and it holds %d now: shorten or replace what it holds first; nothing was changed",
+		e.Block, e.Asked, e.Limit, e.Size)
+}
+
+// MatchError is returned, as backends.ErrInvalid, by Replace when the old text does not
+// occur exactly once. Nothing was changed.
+type MatchError struct {
+	Block string
+	Count int    // how often the old text occurs
+	Shown string // what the block holds, as models are shown it
+}
+
+// Error says what to do now.
+func (e *MatchError) Error() string {
+	what := "copy the text exactly as the block shows it now"
+	if e.Count > 0 {
+		what = "pass more of the text around it, so that it is the only one"
 	}
-	return v, nil
+	return fmt.Sprintf("block %q: the old text occurs %d times in it, and has to occur once: %s; nothing was changed", e.Block, e.Count, what)
 }
 
-func (b *Blocks) attempts(ctx context.Context, e *edit) (*Value, error) {
-	if err := b.prepare(e); err != nil {
+// Append adds a text to a block as the agent, and returns the block after it. What others
+// write at the same time stays: the edit is made again on top of it.
+//
+// It returns a [LimitError] where there is no room, ErrInvalid for a blank text or a
+// read-only block, ErrNotFound for a name that is not configured, and ErrNoScope when the
+// scope does not name the block's owner.
+func (b *Blocks) Append(ctx context.Context, e *Edit) (*Value, error) {
+	added := strings.TrimLeft(strings.TrimRight(b.clean(e.Text), " \t\n"), "\n")
+	return b.edit(ctx, *e, roleAgent, func(before string) (string, error) {
+		if strings.TrimSpace(added) == "" {
+			return "", fmt.Errorf("block %q: %w: no text to append", e.Block, backends.ErrInvalid)
+		}
+		if before != "" && !strings.HasSuffix(before, "\n") {
+			before += "\n"
+		}
+		return before + added, nil
+	})
+}
+
+// Replace puts Text in the place of Old as the agent, and returns the block after it. It
+// returns a [MatchError] when Old does not occur exactly once, and what Append returns.
+func (b *Blocks) Replace(ctx context.Context, e *Edit) (*Value, error) {
+	old := show(breaks(e.Old))
+	return b.edit(ctx, *e, roleAgent, func(before string) (string, error) {
+		if old == "" {
+			return "", fmt.Errorf("block %q: %w: no old text to replace; Append adds", e.Block, backends.ErrInvalid)
+		}
+		from, to, n := occurrences(before, old)
+		if n != 1 {
+			return "", fmt.Errorf("%w: %w", backends.ErrInvalid, &MatchError{Block: e.Block, Count: n, Shown: show(before)})
+		}
+		return before[:from] + b.clean(e.Text) + before[to:], nil
+	})
+}
+
+// Set gives a block a text as the program, read-only or not, and returns it. Its limit
+// holds here too. It returns ErrConflict if the block was written since its Version was
+// read.
+func (b *Blocks) Set(ctx context.Context, e *Edit) (*Value, error) {
+	return b.edit(ctx, *e, "", func(string) (string, error) { return b.clean(e.Text), nil })
+}
+
+// change makes a block's next text of the one before.
+type change func(before string) (string, error)
+
+// edit carries out an edit by the agent, or by the program if there is no role.
+func (b *Blocks) edit(ctx context.Context, e Edit, role string, f change) (v *Value, err error) {
+	defer wrap(&err)
+	t, err := b.find(e.Block, e.Scope)
+	switch {
+	case err != nil:
 		return nil, err
+	case !utf8.ValidString(e.Text):
+		return nil, fmt.Errorf("block %q: %w: not UTF-8", e.Block, backends.ErrInvalid)
+	case role != "" && t.ReadOnly:
+		return nil, fmt.Errorf("block %q: %w: it is read-only, and only the program changes it, with Set", e.Block, backends.ErrInvalid)
+	case role != "":
+		e.Version = 0
 	}
-	unlock, err := b.writing.Lock(ctx, e.place)
-	if err != nil {
-		return nil, fmt.Errorf("waiting to edit block %q: %w", e.name, err)
-	}
-	defer unlock()
-	for attempt := 1; ; attempt++ {
-		v, err := b.attempt(ctx, e)
-		if !errors.Is(err, backends.ErrConflict) || e.expect != nil || attempt == maxAttempts || ctx.Err() != nil {
+	for attempt := 1; ; attempt++ { // an edit that expects a version is made once
+		v, err := b.attempt(ctx, &t, &e, role, f)
+		if !errors.Is(err, backends.ErrConflict) || e.Version != 0 || attempt == maxAttempts || ctx.Err() != nil {
 			return v, err
 		}
 	}
 }
 
-func (b *Blocks) prepare(e *edit) (err error) {
-	if e.block, err = b.block(e.name); err != nil {
-		return err
-	}
-	if e.scope, err = named(e.scope); err != nil {
-		return err
-	}
-	if e.place, e.owner, err = placeOf(e.block, e.scope); err != nil {
-		return err
-	}
-	e.added, err = clean(fmt.Sprintf("block %q", e.name), e.added)
-	return err
-}
-
-// attempt makes the edit on what the block holds now. ErrConflict says that it
-// holds something else by now.
-func (b *Blocks) attempt(ctx context.Context, e *edit) (*Value, error) {
-	v, err := b.read(ctx, e.block, e.place)
+// attempt makes the edit on what the block holds now. It returns ErrConflict if that
+// changed meanwhile.
+func (b *Blocks) attempt(ctx context.Context, t *target, e *Edit, role string, f change) (*Value, error) {
+	held, err := b.records(ctx, t.place)
 	if err != nil {
 		return nil, err
 	}
-	if e.expect != nil && *e.expect != v.Version {
-		return nil, fmt.Errorf("block %q: %w: it is at version %d, not %d: read it again", e.name, backends.ErrConflict, v.Version, *e.expect)
+	v := valueOf(t.Block, held[t.place])
+	if expect := max(e.Version, 0); e.Version != 0 && expect != v.Version {
+		return nil, fmt.Errorf("block %q: %w: it is at version %d, not %d: read it again", t.Name, backends.ErrConflict, v.Version, expect)
 	}
-	text, err := b.next(v, e.added, e.change)
+	text, err := f(v.Text)
 	if err != nil {
-		if b.done(ctx, e) {
-			v.Replayed = true
-			return v, nil
-		}
 		return nil, err
 	}
-	if text == v.Text && v.Version != 0 {
+	size := utf8.RuneCountInString(text)
+	switch {
+	case size > t.Limit && size >= v.Size: // what is too long already may become shorter
+		return nil, fmt.Errorf("%w: %w", backends.ErrInvalid, &LimitError{Block: t.Name, Limit: t.Limit, Size: v.Size, Asked: size})
+	case text == v.Text && v.Version != 0:
 		return v, nil
 	}
-	return b.write(ctx, e, v, text)
-}
-
-func (b *Blocks) write(ctx context.Context, e *edit, v *Value, text string) (*Value, error) {
-	now := b.config.Clock()
-	put := store.Put(&store.Record{Memory: backends.Memory{
-		ID: e.place.id, Kind: backends.KindCore, Text: text, Scope: e.owner, Updated: now,
-		Origin: backends.Origin{Session: e.scope.SessionID, Role: e.role, Author: e.actor},
-	}})
-	put.Expect, put.Actor, put.Role = v.Version, e.actor, e.role
+	put := store.Put(b.record(t, role, text))
+	put.Expect, put.Actor, put.Role = v.Version, put.Record.Origin.Author, role
 	if v.Version == 0 {
-		put.Expect, put.Record.Created = store.MustNotExist, now
+		put.Expect, put.Record.Created = store.MustNotExist, put.Record.Updated
 	}
-	applied, err := b.config.Records.Apply(ctx, e.place.partition, &store.Batch{Mutations: []store.Mutation{put}, Key: e.key})
-	if err != nil {
-		return nil, fmt.Errorf("storing block %q: %w", e.name, err)
+	applied, err := b.config.Records.Apply(ctx, t.place.partition, &store.Batch{Mutations: []store.Mutation{put}, Key: e.IdempotencyKey})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("storing block %q: %w", t.Name, err)
+	case applied.Replayed:
+		v.Replayed = true
+		return v, nil
 	}
-	if applied.Replayed {
-		if v, err = b.read(ctx, e.block, e.place); err == nil {
-			v.Replayed = true
-		}
-		return v, err
-	}
-	return &Value{Block: *e.block, Text: text, Version: applied.Version, Updated: now}, nil
+	put.Record.Version = applied.Version
+	return valueOf(t.Block, put.Record), nil
 }
 
-// done reports whether the edit was carried out before, under its key: then it finds
-// nothing to replace, or no room, because of itself. The batch that asks cannot
-// change anything: no record has that version.
-func (b *Blocks) done(ctx context.Context, e *edit) bool {
-	if e.key == "" {
-		return false
+func (b *Blocks) record(t *target, role, text string) *store.Record {
+	actor := actorCaller
+	if role != "" {
+		actor = cmp.Or(t.scope.AgentID, actorAgent)
 	}
-	ask := store.Delete(e.place.id)
-	ask.Expect = math.MaxInt64
-	applied, err := b.config.Records.Apply(ctx, e.place.partition, &store.Batch{Mutations: []store.Mutation{ask}, Key: e.key})
-	return err == nil && applied.Replayed
+	return &store.Record{Memory: backends.Memory{
+		ID: t.place.id, Kind: backends.KindCore, Text: text, Scope: t.owner, Updated: b.config.Clock(),
+		Origin: backends.Origin{Session: t.scope.SessionID, Role: role, Author: actor},
+	}}
+}
+
+// clean returns a text as blocks hold it: redacted, with \n for line breaks.
+func (b *Blocks) clean(s string) string {
+	if s = breaks(s); b.config.Redact != nil {
+		s = strings.ToValidUTF8(b.config.Redact(s), "\uFFFD")
+	}
+	return s
+}
+
+// breaks returns a text as blocks hold it, with \n for line breaks.
+func breaks(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// occurrences returns the bytes of text that models are shown as part, and how often these occur,
+// also where one overlaps another: which of them is meant, nobody knows either.
+func occurrences(text, part string) (from, to, n int) {
+	for i, r := range text {
+		if visible(r) == "" {
+			continue // it belongs to the character behind it
+		}
+		if size, ok := prefix(text[i:], part); ok {
+			if n++; n == 1 {
+				from, to = i, i+size
+			}
+		}
+	}
+	return from, to, n
+}
+
+// prefix returns how many bytes at the beginning of text are shown as part.
+func prefix(text, part string) (int, bool) {
+	for i, r := range text {
+		if part == "" {
+			return i, true
+		}
+		v := visible(r)
+		if !strings.HasPrefix(part, v) {
+			return 0, false
+		}
+		part = part[len(v):]
+	}
+	return len(text), part == ""
 }

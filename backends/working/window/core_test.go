@@ -67,7 +67,7 @@ func TestAnEditedBlockIsShownOnceAndNew(t *testing.T) {
 	same := x.fit(first...).Messages
 	require.Same(t, first[1], same[1], "the prompt's cache is kept as long as nothing changes")
 
-	_, err := blocks.Append(ctx, &core.AppendRequest{Scope: ann, Block: "human", Text: "Likes tea."})
+	_, err := blocks.Append(ctx, &core.Edit{Scope: ann, Block: "human", Text: "Likes tea."})
 	require.NoError(t, err)
 	grown := append(append([]*schema.Message{}, first...), schema.AssistantMessage("noted", nil), schema.UserMessage("and now?"))
 	second := x.fit(grown...).Messages
@@ -110,7 +110,7 @@ func TestAStoreOfCoreBlocksThatIsAwayLeavesThemAsTheyWere(t *testing.T) {
 func TestCoreBlocksOfSomebodyElseAreReplaced(t *testing.T) {
 	x, blocks, _ := withCore(t, 8000)
 	ctx := context.Background()
-	_, err := blocks.Append(ctx, &core.AppendRequest{Scope: ann, Block: "human", Text: "Ann's secret."})
+	_, err := blocks.Append(ctx, &core.Edit{Scope: ann, Block: "human", Text: "Ann's secret."})
 	require.NoError(t, err)
 	shown := x.fit(schema.UserMessage("hi")).Messages
 	require.Contains(t, shown[0].Content, "Ann's secret.")
@@ -134,7 +134,7 @@ func TestWithoutAScopeThereAreNoCoreBlocks(t *testing.T) {
 // What the blocks take is what is kept free for memories; the rest counts.
 func TestCoreBlocksCountAgainstTheBudget(t *testing.T) {
 	x, blocks, _ := withCore(t, 800)
-	_, err := blocks.Append(context.Background(), &core.AppendRequest{Scope: ann, Block: "human", Text: strings.Repeat("tea ", 400)})
+	_, err := blocks.Append(context.Background(), &core.Edit{Scope: ann, Block: "human", Text: strings.Repeat("tea ", 400)})
 	require.NoError(t, err)
 	res := x.fit(append(task(10, 40), schema.AssistantMessage("read", nil), schema.UserMessage("and now?"))...)
 	require.Equal(t, []int{1}, cores(res.Messages))

@@ -27,7 +27,7 @@ func TestADeletedSessionLeavesNothing(t *testing.T) {
 			x.talk(2, 2)
 			res := x.fit(task(30, 100)...)
 			for block, text := range map[string]string{"task": "Read everything.", "human": "Likes tea."} {
-				_, err = blocks.Append(ctx, &core.AppendRequest{Scope: ann, Block: block, Text: text})
+				_, err = blocks.Append(ctx, &core.Edit{Scope: ann, Block: block, Text: text})
 				require.NoError(t, err)
 			}
 			require.NotEmpty(t, x.blobs())

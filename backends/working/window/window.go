@@ -66,7 +66,7 @@ func (w *Window) Sessions() *session.Service { return w.sessions }
 // without one, which has no blocks.
 func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
 	if w.cfg.Core != nil && strings.TrimSpace(s.SessionID) != "" {
-		if _, err := w.cfg.Core.DeleteSession(ctx, s); err != nil {
+		if err := w.cfg.Core.DeleteSession(ctx, s); err != nil {
 			return fmt.Errorf("delete session: %w", err)
 		}
 	}
