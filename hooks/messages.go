@@ -15,7 +15,7 @@ import (
 // returned before: the search is made once a turn, and what left the messages to
 // make them fit the window stays away.
 //
-// The error is nil, or a budget.OverError where Config.Window is set and even the
+// The error is nil, or a compaction.OverError where Config.Window is set and even the
 // messages returned do not fit it; failures of memory go to Config.OnError.
 func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	return h.prepared(ctx, messages, true)

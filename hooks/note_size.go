@@ -6,13 +6,13 @@ package hooks
 import (
 	"sort"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/text"
 )
 
-// estimateTokens estimates how many tokens a model counts for text, as the log
+// estimateTokens estimates how many tokens a model counts for s, as the log
 // does it.
-func estimateTokens(text string) int {
-	return budget.Estimate.Text(text)
+func estimateTokens(s string) int {
+	return text.Tokens(s)
 }
 
 const ellipsis = "…"

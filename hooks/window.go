@@ -13,7 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
 )
@@ -61,7 +61,7 @@ func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Me
 		}
 		return err
 	})
-	if errors.Is(err, budget.ErrOver) {
+	if errors.Is(err, compaction.ErrOver) {
 		return out, fmt.Errorf("memory: %w", err)
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func (h *Hooks) MessageRewriter(next func(ctx context.Context, input []*schema.M
 }
 
 // WrapModel returns m with every context that it is given made to fit the window,
-// or refused with a budget.OverError: for agents that take no middleware, and for
+// or refused with a compaction.OverError: for agents that take no middleware, and for
 // graphs. Without Config.Window it returns m.
 //
 // What it is given stays as it is, so that each call compacts anew; a summary is

@@ -24,7 +24,6 @@ import (
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
@@ -83,7 +82,7 @@ func newDesk(t testing.TB, s setting) *desk {
 		s.tokens = 4000
 	}
 	wc := &window.Config{
-		Sessions: d.sessions, Budget: budget.Budget{Window: s.tokens, Answer: -1, Tools: -1, Memories: -1}, OnError: d.failures.add,
+		Sessions: d.sessions, Budget: compaction.Budget{Window: s.tokens, Answer: -1, Tools: -1, Memories: -1}, OnError: d.failures.add,
 		OnFit: func(context.Context, backends.Scope, *compaction.Result) {
 			d.mu.Lock()
 			defer d.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
@@ -100,7 +99,7 @@ func TestWhatDoesNotFitWhereNothingCanBeRefused(t *testing.T) {
 	ctx := context.Background()
 	d := newDesk(t, setting{tokens: 1500})
 	out, err := d.Prepare(ctx, say(page(1, 600)))
-	require.ErrorIs(t, err, budget.ErrOver)
+	require.ErrorIs(t, err, compaction.ErrOver)
 	require.Equal(t, page(1, 600), out[len(out)-1].Content)
 	require.NoError(t, transcript.Check(out))
 	d.fine()
@@ -109,7 +108,7 @@ func TestWhatDoesNotFitWhereNothingCanBeRefused(t *testing.T) {
 		require.Equal(t, page(2, 600), out[len(out)-1].Content)
 		stages, err := d.failures.seen()
 		require.Equal(t, slices.Repeat([]string{window.StageCompact}, n+1), stages)
-		require.ErrorIs(t, err, budget.ErrOver)
+		require.ErrorIs(t, err, compaction.ErrOver)
 	}
 }
 
@@ -137,7 +136,7 @@ func TestACallbackThatPanics(t *testing.T) {
 func TestANoteStaysInASmallWindow(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, setting{tokens: 2000, window: func(c *window.Config) { c.Budget = budget.Budget{Window: 2000} },
+			d := newDesk(t, setting{tokens: 2000, window: func(c *window.Config) { c.Budget = compaction.Budget{Window: 2000} },
 				hooks: func(c *hooks.Config) { c.Note.Tokens = 300 }})
 			for n := range 40 {
 				d.backend.texts = append(d.backend.texts, fmt.Sprint("Ann knows ", page(n, 10)))

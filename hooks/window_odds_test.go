@@ -16,7 +16,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/testkit"
 )
@@ -196,7 +196,7 @@ func TestAQuestionThatNeverFits(t *testing.T) {
 			events := d.enter(by, chat, nil, false).Query(context.Background(), page(1, 600))
 			e, ok := events.Next()
 			require.True(t, ok)
-			var over *budget.OverError
+			var over *compaction.OverError
 			require.ErrorAs(t, e.Err, &over)
 			require.Greater(t, over.Tokens-over.Limit, 500)
 			_, ok = events.Next()
@@ -244,7 +244,7 @@ func TestARunOfNobody(t *testing.T) {
 			require.Contains(t, stages, hooks.StageScope)
 			events := d.enter(by, chat, nil, false).Query(context.Background(), page(1, 600))
 			e, _ := events.Next()
-			require.ErrorIs(t, e.Err, budget.ErrOver)
+			require.ErrorIs(t, e.Err, compaction.ErrOver)
 			for _, ok := events.Next(); ok; _, ok = events.Next() {
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
 )
@@ -88,7 +88,7 @@ func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
 					require.Equal(t, "I have read everything.", a.reply(asAnn(), "Read everything."))
 				}
 				for n, in := range a.model.Calls() {
-					require.LessOrEqual(t, budget.Budget{Window: tokens, Counter: budget.Estimate}.Usage(in).Over(), 0, "call %d", n)
+					require.LessOrEqual(t, compaction.Budget{Window: tokens, Counter: compaction.Estimate}.Usage(in).Over(), 0, "call %d", n)
 					require.NoError(t, transcript.Check(in), "call %d", n)
 				}
 				if !wrapped && name == "summarization before" {

@@ -52,7 +52,7 @@
 // alone: what was said before is loaded in front of it, and the whole turn is in
 // the log when the run ends. A caller who passes what was said before gets no
 // second copy. Every context fits the model's window, or the run fails with a
-// budget.OverError that says by how much it does not. What leaves a context is in
+// compaction.OverError that says by how much it does not. What leaves a context is in
 // the store before it does, and the agent finds it again with grep_working_memory
 // and read_working_memory, whatever the mode. See package window, and package
 // compaction for what is done in which order. [Config].Core adds blocks that are
@@ -60,7 +60,7 @@
 //
 //	middleware.Config{
 //		Backend: backend,
-//		Window:  &window.Config{Budget: budget.Budget{Window: 128_000}, Model: chatModel},
+//		Window:  &window.Config{Budget: compaction.Budget{Window: 128_000}, Model: chatModel},
 //	}
 //
 // Other middlewares may shrink the context, too. Give memory the first place in

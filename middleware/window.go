@@ -12,7 +12,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/toolkit"
@@ -37,7 +36,7 @@ func (c *Config) newWindow() (*window.Window, error) {
 		w.Redact = c.Working.Redact
 	}
 	if w.Language == "" && c.Language == Chinese { // Auto follows the user
-		w.Language = compaction.LanguageChinese
+		w.Language = backends.Chinese
 	}
 	if w.OnError == nil {
 		w.OnError = c.OnError

@@ -26,7 +26,6 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/internal/transcript"
@@ -131,7 +130,7 @@ func (w *watcher) Generate(ctx context.Context, in []*schema.Message, _ ...model
 	if err := transcript.Check(in); err != nil {
 		return nil, fmt.Errorf("session %d, turn %d: %w", p.n, turn, err)
 	}
-	if over := (budget.Budget{Window: crowdTokens, Counter: budget.Estimate}).Usage(in).Over(); over > 0 {
+	if over := (compaction.Budget{Window: crowdTokens, Counter: compaction.Estimate}).Usage(in).Over(); over > 0 {
 		return nil, fmt.Errorf("session %d, turn %d: %d tokens over", p.n, turn, over)
 	}
 	if last := in[len(in)-1]; last.Role == schema.User {

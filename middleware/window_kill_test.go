@@ -23,7 +23,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
@@ -225,7 +225,7 @@ func (l *life) goesOn(t *testing.T, mem *middleware.MemoryMiddleware, log []*sch
 	a.reply(middleware.WithScope(context.Background(), l.scope()), "And now?")
 	in := a.model.Calls()[0]
 	require.NoError(t, transcript.Check(in))
-	require.LessOrEqual(t, budget.Budget{Window: l.tokens(), Counter: budget.Estimate}.Usage(in).Over(), 0)
+	require.LessOrEqual(t, compaction.Budget{Window: l.tokens(), Counter: compaction.Estimate}.Usage(in).Over(), 0)
 	back, err := mem.Window().Restore(context.Background(), l.scope(), in)
 	require.NoError(t, err)
 	require.Equal(t, append(brief(sayings(log)), brief([]string{"user: And now?"})...), brief(sayings(withoutOurs(back))), "the context shows or names all that was said")

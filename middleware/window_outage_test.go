@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
@@ -179,12 +179,12 @@ func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 func (x *task) check(fault outage, returns bool, err error, wrapped bool) {
 	x.t.Helper()
 	if err != nil {
-		require.ErrorIs(x.t, err, budget.ErrOver)
+		require.ErrorIs(x.t, err, compaction.ErrOver)
 		require.False(x.t, returns, "it fits until then")
 	}
 	for n, in := range x.shown {
 		require.NoError(x.t, transcript.Check(in), "call %d", n)
-		require.LessOrEqual(x.t, budget.Budget{Window: taskTokens, Counter: budget.Estimate}.Usage(in).Over(), 0, "call %d", n)
+		require.LessOrEqual(x.t, compaction.Budget{Window: taskTokens, Counter: compaction.Estimate}.Usage(in).Over(), 0, "call %d", n)
 	}
 	x.db.modelCalled() // the call that the run failed before
 	require.Zero(x.t, x.db.endless, "each wait has an end")

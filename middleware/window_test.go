@@ -22,7 +22,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
@@ -32,7 +32,7 @@ import (
 
 // windowed is a configuration with working memory over the fake backend.
 func windowed(tokens int) *middleware.Config {
-	return &middleware.Config{Backend: &fake{}, Window: &window.Config{Budget: budget.Budget{Window: tokens, Answer: -1, Tools: -1, Memories: -1}}}
+	return &middleware.Config{Backend: &fake{}, Window: &window.Config{Budget: compaction.Budget{Window: tokens, Answer: -1, Tools: -1, Memories: -1}}}
 }
 
 // shown returns the roles and texts of what the model was shown in its call n,
@@ -177,7 +177,7 @@ func TestATaskOutgrowsTheWindow(t *testing.T) {
 			calls := a.model.Calls()
 			require.Len(t, calls, pages+1)
 			for n, in := range calls {
-				require.LessOrEqual(t, budget.Budget{Window: tokens, Counter: budget.Estimate}.Usage(in).Over(), 0, "call %d", n)
+				require.LessOrEqual(t, compaction.Budget{Window: tokens, Counter: compaction.Estimate}.Usage(in).Over(), 0, "call %d", n)
 				require.NoError(t, transcript.Check(in), "call %d", n)
 				require.Equal(t, basePrompt, strings.TrimSpace(in[0].Content[:len(basePrompt)]))
 			}
@@ -228,8 +228,8 @@ func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
 				failure = e.Err
 			}
 		}
-		require.ErrorIs(t, failure, budget.ErrOver, name)
-		var over *budget.OverError
+		require.ErrorIs(t, failure, compaction.ErrOver, name)
+		var over *compaction.OverError
 		require.ErrorAs(t, failure, &over, name)
 		require.Greater(t, over.Tokens-over.Limit, 400, name)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/toolmem"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 )
@@ -45,9 +45,9 @@ type Config struct {
 	// Clock and Keys are filled from here.
 	Recall *recall.Config
 
-	Limits   flow.Limits    // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory.
-	Counter  budget.Counter // Optional. Counts tokens of prompts. Defaults to budget.Estimate.
-	Language flow.Language  // Optional. Of prompts and answers. Defaults to that of the material.
+	Limits   flow.Limits        // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory.
+	Counter  compaction.Counter // Optional. Counts tokens of prompts. Defaults to compaction.Estimate.
+	Language flow.Language      // Optional. Of prompts and answers. Defaults to that of the material.
 
 	Task     task.Config            // Optional. How trajectories are learnt from.
 	Personal PersonalConfig         // Optional.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 )
 
 // Config configures a [Memory]. It is copied by [New].
@@ -73,8 +73,8 @@ type Config struct {
 	// Redact changes texts before they are stored: contents, text parts,
 	// reasoning and arguments of tool calls. Optional.
 	Redact func(string) string
-	// Tokens counts the tokens of a message. Defaults to [budget.Estimate].
-	Tokens budget.Counter
+	// Tokens counts the tokens of a message. Defaults to [compaction.Estimate].
+	Tokens compaction.Counter
 	// OnError is told what went wrong off the caller's path. stage is "append",
 	// "consolidate" or "sweep". It is called by several goroutines and must
 	// return quickly. Optional; log/slog's default logger is told in any case.
@@ -127,7 +127,7 @@ func (c *Config) functions() {
 		c.Redact = func(s string) string { return s }
 	}
 	if c.Tokens == nil {
-		c.Tokens = budget.Estimate
+		c.Tokens = compaction.Estimate
 	}
 	if c.OnError == nil {
 		c.OnError = func(context.Context, string, error) {}

@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 )
 
 func piece(id string, first int, done bool, texts ...string) *working.Turn {
@@ -121,7 +121,7 @@ func TestOpenTurnsFromThePastAreOpenForWhoHeardOfThem(t *testing.T) {
 
 func TestBatchesAreBounded(t *testing.T) {
 	word := func(tokens int) string { return strings.Repeat("word", tokens-4) } // 4 for the message
-	counter := budget.Tokenizer(func(s string) int { return len(s) / 4 })
+	counter := compaction.Tokenizer(func(s string) int { return len(s) / 4 })
 	for name, tc := range map[string]struct {
 		turns []*working.Turn
 		want  [][]string

@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -49,7 +49,7 @@ func TestAppendKeepsWhatWasSaid(t *testing.T) {
 	for _, e := range got {
 		assert.Equal(t, "t", e.Turn)
 		assert.Equal(t, when, e.Time)
-		assert.Equal(t, budget.Estimate.Message(e.Message.Message), e.Tokens)
+		assert.Equal(t, compaction.Estimate.Message(e.Message.Message), e.Tokens)
 	}
 	assert.Equal(t, ann, w.session(ann).Scope)
 }

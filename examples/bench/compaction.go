@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"text/tabwriter"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
@@ -77,7 +77,7 @@ func measureCompaction(ctx context.Context, cfg *compactionConfig) (*compactionR
 		fmt.Sprintf("%d results of tools of %d tokens each between the messages, a budget of %d; the steps that call no model", cfg.outputs, cfg.tokens, cfg.limit),
 		"sqlite: one file, every commit on disk; in the log: the session holds the messages of the turns that are over already, as those of an agent with sessions does",
 	}}
-	b, err := budget.Budget{Window: cfg.limit, Answer: -1, Tools: -1, Memories: -1}.WithDefaults()
+	b, err := compaction.Budget{Window: cfg.limit, Answer: -1, Tools: -1, Memories: -1}.WithDefaults()
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/archive"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/einox"
@@ -30,7 +29,7 @@ type bigHistory struct {
 }
 
 // A conversation of LoCoMo has this many turns on average, of about so many tokens
-// (its ten conversations, counted by package budget).
+// (its ten conversations, counted by package compaction).
 const (
 	locomoTurns  = 588
 	locomoTokens = 28
@@ -96,7 +95,7 @@ func openMemory(ctx context.Context) (*bed, error) {
 }
 
 // measure compacts a history some times, each time in a session of its own.
-func (p compactionPlace) measure(ctx context.Context, cfg *compactionConfig, b budget.Budget, h bigHistory, logged bool) (row *compactionRow, err error) {
+func (p compactionPlace) measure(ctx context.Context, cfg *compactionConfig, b compaction.Budget, h bigHistory, logged bool) (row *compactionRow, err error) {
 	bed, err := p.open(ctx)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/transcript"
 )
@@ -51,7 +51,7 @@ func transcriptCommand(ctx context.Context, args []string, out, errs io.Writer) 
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
-	b, err := budget.Budget{Window: *window}.WithDefaults()
+	b, err := compaction.Budget{Window: *window}.WithDefaults()
 	if err != nil || *turns <= 0 {
 		return fmt.Errorf("%w: -turns is above 0, and -window more than its reserves: %w", errUsage, err)
 	}
@@ -62,7 +62,7 @@ func transcriptCommand(ctx context.Context, args []string, out, errs io.Writer) 
 	return r.print(out, *asJSON)
 }
 
-func measureTranscript(ctx context.Context, b budget.Budget, turns int, seed uint64) (*transcriptReport, error) {
+func measureTranscript(ctx context.Context, b compaction.Budget, turns int, seed uint64) (*transcriptReport, error) {
 	task := transcript.Task(transcript.Seed(seed), turns)
 	all, err := replayAll(ctx, b, task)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 )
 
 // summariser stands in for a model that writes summaries: what it says is taken
@@ -31,7 +31,7 @@ var _ model.ToolCallingChatModel = (*summariser)(nil)
 func (s *summariser) Generate(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.Message, error) {
 	asked := 0
 	for _, m := range in {
-		asked += budget.Estimate.Message(m)
+		asked += compaction.Estimate.Message(m)
 	}
 	answer, err := json.Marshal(map[string]any{
 		"goal": "finish the reports", "directives": []string{"be brief"}, "facts": excerpts(in[len(in)-1].Content, min(max(asked/8, 150), 600)),
@@ -44,7 +44,7 @@ func (s *summariser) Generate(_ context.Context, in []*schema.Message, _ ...mode
 	if len(s.tools) > 0 {
 		m = schema.AssistantMessage("", []schema.ToolCall{{ID: "summary", Type: "function", Function: schema.FunctionCall{Name: s.tools[0].Name, Arguments: string(answer)}}})
 	}
-	said := budget.Estimate.Message(m)
+	said := compaction.Estimate.Message(m)
 	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: &schema.TokenUsage{PromptTokens: asked, CompletionTokens: said, TotalTokens: asked + said}}
 	s.spent.calls++
 	s.spent.in += asked

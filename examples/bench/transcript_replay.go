@@ -14,7 +14,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/archive"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/transcript"
 )
@@ -25,7 +24,7 @@ type replay struct {
 	name    string
 	config  func(*summariser) (*compaction.Config, error) // nil: nothing is compacted
 	spent   *spending                                     // by summaries
-	budget  budget.Budget
+	budget  compaction.Budget
 	archive *archive.Archive
 
 	context []*schema.Message
@@ -81,7 +80,7 @@ func (r *replay) compact(ctx context.Context, c *compaction.Compactor) error {
 	begin := time.Now()
 	result, err := c.Compact(ctx, &compaction.Request{Messages: r.context, Archive: r.archive})
 	r.took = append(r.took, time.Since(begin))
-	if err != nil && !errors.Is(err, budget.ErrOver) {
+	if err != nil && !errors.Is(err, compaction.ErrOver) {
 		return err
 	}
 	if err := transcript.Check(result.Messages); err != nil {
@@ -92,7 +91,7 @@ func (r *replay) compact(ctx context.Context, c *compaction.Compactor) error {
 }
 
 // replays returns the ways to live through a transcript that are compared.
-func replays(b budget.Budget) []*replay {
+func replays(b compaction.Budget) []*replay {
 	with := func(name string, config func(*summariser) (*compaction.Config, error)) *replay {
 		return &replay{name: name, budget: b, spent: &spending{}, config: config}
 	}
@@ -117,7 +116,7 @@ func replays(b budget.Budget) []*replay {
 }
 
 // replayAll lives through the turns in all ways, each with an archive of its own.
-func replayAll(ctx context.Context, b budget.Budget, turns [][]*schema.Message) (all []*replay, err error) {
+func replayAll(ctx context.Context, b compaction.Budget, turns [][]*schema.Message) (all []*replay, err error) {
 	db, err := sqlitestore.Open(ctx, ":memory:", nil)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
@@ -51,7 +51,7 @@ func newClerk(ctx context.Context, file string, o *options, c *corpus, t *progre
 	k.mem, err = middleware.New(ctx, &middleware.Config{
 		Backend: k.backend,
 		Mode:    modes.AgentControl, // what was read is no fact about the user
-		Window:  &window.Config{Budget: budget.Budget{Window: o.window}, Model: o.summaries, OnFit: t.fitted},
+		Window:  &window.Config{Budget: compaction.Budget{Window: o.window}, Model: o.summaries, OnFit: t.fitted},
 	})
 	if err != nil {
 		return k, err

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 )
 
 // program runs the example and returns what it printed.
@@ -36,7 +36,7 @@ func TestTheClerkAnswersFromWhatItRead(t *testing.T) {
 				code, out, _ := program(t, "-reports", "24", "-words", "300", "-window", strconv.Itoa(window), "-seed", strconv.Itoa(seed), "-v")
 				require.Equal(t, 0, code, out)
 				require.Contains(t, out, "3 of 3 right")
-				limit := budget.Budget{Window: window}
+				limit := compaction.Budget{Window: window}
 				limit, err := limit.WithDefaults()
 				require.NoError(t, err)
 				sizes := regexp.MustCompile(`(\d+) tokens (?:→ +(\d+))?`).FindAllStringSubmatch(out, -1)

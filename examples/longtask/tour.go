@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
 )
@@ -38,7 +38,7 @@ func tour(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	c := newCorpus(o.reports, o.words, o.seed)
 	total := 0
 	for _, r := range c.reports {
-		total += budget.Estimate.Text(r)
+		total += compaction.Estimate.Text(r)
 	}
 	fmt.Fprintf(stdout, "%d reports of %d tokens together, for a window of %d.\n", len(c.reports), total, o.window)
 

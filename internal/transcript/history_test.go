@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/internal/transcript/drawn"
@@ -64,9 +64,9 @@ var seen = map[string]func(h *transcript.History) bool{
 	"ids that come again":    has(func(m *schema.Message) bool { return m.ToolCallID == "call_0" }),
 	"an empty result":        has(func(m *schema.Message) bool { return m.Role == schema.Tool && m.Content == "" }),
 	"a huge result": has(func(m *schema.Message) bool {
-		return m.Role == schema.Tool && budget.Estimate.Message(m) > 3000
+		return m.Role == schema.Tool && compaction.Estimate.Message(m) > 3000
 	}),
-	"a huge question":    has(func(m *schema.Message) bool { return m.Role == schema.User && budget.Estimate.Message(m) > 3000 }),
+	"a huge question":    has(func(m *schema.Message) bool { return m.Role == schema.User && compaction.Estimate.Message(m) > 3000 }),
 	"a huge line":        has(func(m *schema.Message) bool { return len(m.Content) > 8000 && !strings.Contains(m.Content, "\n") }),
 	"a huge word":        has(func(m *schema.Message) bool { return len(m.Content) > 8000 && !strings.ContainsAny(m.Content, " \n{") }),
 	"Chinese":            says("会议"),

@@ -9,14 +9,14 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
 func tokens(messages ...*schema.Message) int {
 	n := 0
 	for _, m := range messages {
-		n += budget.Estimate.Message(m)
+		n += compaction.Estimate.Message(m)
 	}
 	return n
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // texts makes texts up. Each has words that no other text has, at its begin, in
@@ -38,7 +38,7 @@ func lineTokens(s int) int {
 	var b strings.Builder
 	styles[s].line(&b, 1, 100)
 	b.WriteString(styles[s].between)
-	return budget.Estimate.Text(b.String())
+	return text.Tokens(b.String())
 }
 
 func (t *texts) write(n, s int) string {

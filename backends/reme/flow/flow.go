@@ -23,7 +23,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/modelask"
 )
@@ -78,15 +78,15 @@ type Config struct {
 	Model model.BaseChatModel // Optional. Without one, questions are [ErrNoModel].
 	Tools []*schema.ToolInfo  // Optional. The tools by which the model answers, of all questions.
 
-	Limits  Limits         // Optional.
-	Counter budget.Counter // Optional. Counts tokens of prompts. Defaults to budget.Estimate.
+	Limits  Limits             // Optional.
+	Counter compaction.Counter // Optional. Counts tokens of prompts. Defaults to compaction.Estimate.
 }
 
 // Models is a chat model within limits. It is safe for concurrent use.
 type Models struct {
 	asker  *modelask.Asker // nil without a model
 	limits Limits
-	count  budget.Counter
+	count  compaction.Counter
 	slots  chan struct{}
 }
 
@@ -102,7 +102,7 @@ func New(cfg *Config) (*Models, error) {
 	}
 	m := &Models{limits: limits, count: cfg.Counter, slots: make(chan struct{}, limits.Concurrency)}
 	if m.count == nil {
-		m.count = budget.Estimate
+		m.count = compaction.Estimate
 	}
 	if cfg.Model != nil {
 		m.asker, err = modelask.New(&modelask.Config{Name: cfg.Name, Model: cfg.Model, Tools: cfg.Tools, Timeout: limits.Timeout})
@@ -114,7 +114,7 @@ func New(cfg *Config) (*Models, error) {
 func (m *Models) Limits() Limits { return m.limits }
 
 // Counter returns what counts tokens.
-func (m *Models) Counter() budget.Counter { return m.count }
+func (m *Models) Counter() compaction.Counter { return m.count }
 
 // HasModel reports whether there is a model to ask.
 func (m *Models) HasModel() bool { return m.asker != nil }

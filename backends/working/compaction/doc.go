@@ -4,7 +4,7 @@
 // Package compaction makes the context of a long task fit what a model takes,
 // without losing a word of it.
 //
-//	compactor, err := compaction.New(&compaction.Config{Budget: budget.Budget{Window: 128_000}})
+//	compactor, err := compaction.New(&compaction.Config{Budget: compaction.Budget{Window: 128_000}})
 //	…
 //	result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: archive})
 //	… = model.Generate(ctx, result.Messages)
@@ -13,7 +13,7 @@
 //
 // A [Compactor] has a list of steps. Each runs only while the context is too
 // large, works from the oldest message to the newest, and stops as soon as the
-// context fits. Each may be used alone. In the order from free to costly:
+// context fits. Each may be used alone. From free to costly:
 //
 //   - [DropDerived] drops notes of former searches, and the reasoning of former
 //     rounds.
@@ -26,9 +26,9 @@
 //     a model.
 //   - [ArchiveCurrent] does so with the older steps of the running round.
 //
-// [Free] are those that call no model, [Default] all of them. When the model
-// fails, the steps behind it bring the context into its budget. [Context] is what
-// a step of your own works with.
+// [Free] returns those that call no model, [Default] all of them, in this order: where
+// the model fails, the steps behind it bring the context into its budget. [ReMe] returns
+// a configuration that does what ReMe's modes do.
 //
 // # What is always so
 //
@@ -42,10 +42,9 @@
 // wherever they are.
 //
 // What leaves is in the [Archive] before anything is replaced; where that fails the
-// message stays, and the [Report] of the step says why. What stands in for others
-// carries the reference as a mark, so that archive.Restore brings all of it back
-// (but notes, which a search finds again), says that it is an excerpt or a record,
-// and is smaller than what it replaced.
+// message stays, and the [Report] of the step says why. The placeholder that takes its
+// place is smaller, says that it is one, and carries the archive's reference as a mark,
+// so that archive.Restore brings everything back but notes, which a search finds again.
 //
 // The same context gives the same result, and a result that fits is left as it is.
 // Messages are never changed in place.

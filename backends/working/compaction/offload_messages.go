@@ -4,6 +4,7 @@
 package compaction
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,118 +14,80 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 )
 
-// OffloadMessages moves long messages of users and assistants to the archive, those
-// of former rounds, oldest first: their texts, the arguments of their calls, and
-// their media of any size. The running round stays as it is.
+// OffloadMessages moves long messages of users and assistants to the archive, those of
+// former rounds, oldest first: their texts, the arguments of their calls, and their media
+// of any size. The running round stays as it is.
 type OffloadMessages struct {
-	// Over is the size in tokens above which a message is long. Optional. Defaults
-	// to DefaultOver.
+	// Over is the size in tokens above which a message is long. Optional. Defaults to
+	// 2000.
 	Over int
-	// KeepRecent is the number of newest messages, those of the system aside, that
-	// are not touched. Optional.
+	// KeepRecent is the number of newest messages, those of the system aside, that are
+	// not touched. Optional.
 	KeepRecent int
-	// Preview is how many runes of the message's beginning stay. Optional.
-	// Defaults to DefaultPreview; negative keeps none.
+	// Preview is how many runes of the message's beginning stay. Optional. Defaults to
+	// 300; negative keeps none.
 	Preview int
 }
 
-// Name implements [Step].
-func (OffloadMessages) Name() string { return "offload_messages" }
+func (s OffloadMessages) build(*Config) (*step, error) {
+	s.Over, s.Preview = cmp.Or(s.Over, defaultOver), cmp.Or(s.Preview, defaultPreview)
+	return &step{name: "offload_messages", run: s.run}, nil
+}
 
-// Apply implements [Step].
-func (s OffloadMessages) Apply(ctx context.Context, c *Context) error {
-	end := min(c.layout().running.from, c.recentFrom(s.KeepRecent))
-	over, preview := orDefault(s.Over, DefaultOver), orDefault(s.Preview, DefaultPreview)
+func (s OffloadMessages) run(ctx context.Context, c *draft) error {
+	end := min(c.layout().running.From, c.recentFrom(s.KeepRecent))
 	var swaps []swap
 	for i, m := range c.messages[:end] {
-		if !isSaid(m) {
-			continue
-		}
-		if media := c.mediaOf(m); c.tokens[i] > over || media != "" {
-			swaps = append(swaps, c.offloadSaid(i, over, preview, media))
+		said := (m.Role == schema.User || m.Role == schema.Assistant) && !einox.IsNote(m) && isOriginal(m)
+		if said && (c.tokens[i] > s.Over || hasMedia(m)) {
+			swaps = append(swaps, s.swap(c, i))
 		}
 	}
-	return c.substitute(ctx, swaps, c.Over)
+	return c.substitute(ctx, swaps, c.over)
 }
 
-// isSaid reports whether m is what a user or an assistant said, in its own words.
-func isSaid(m *schema.Message) bool {
-	if mark := markOf(m, standInKey); mark != "" {
-		return mark == retoldMark && einox.RefOf(m) == ""
+func hasMedia(m *schema.Message) bool {
+	return slices.ContainsFunc(einox.Parts(m), func(p einox.Part) bool { return p.Media != "" })
+}
+
+// swap is how message i leaves. What of it is short stays: its text beside media, or
+// beside the arguments of its calls.
+func (s OffloadMessages) swap(c *draft, i int) swap {
+	m, size := c.messages[i], c.sizeOf(c.messages[i], c.tokens[i])
+	said := einox.Text(m)
+	headline := func(ref string) string { return fmt.Sprintf(c.texts.message, size, c.where(ref)) }
+	share := s.Over / (len(m.ToolCalls) + 1)
+	if c.countText(said) > share {
+		long := c.offload(i, s.Preview, headline)
+		return swap{index: i, build: func(ref string) *schema.Message { return s.shorten(c, long.build(ref), share, ref) }}
 	}
-	return (m.Role == schema.User || m.Role == schema.Assistant) && !einox.IsNote(m)
-}
-
-// offloadSaid is how message i leaves: only its media, where the rest is short.
-func (c *Context) offloadSaid(i, over, preview int, media string) swap {
-	m, tokens := c.messages[i], c.tokens[i]
-	long := c.offload(i, preview, func(ref string) string {
-		return fmt.Sprintf(phrases(c.language).message, c.sizeOf(m, tokens), c.where(ref))
-	})
 	return swap{index: i, build: func(ref string) *schema.Message {
-		if media != "" {
-			if n := c.withoutMedia(m, media, ref); c.count(n) <= over {
-				return n
-			}
+		content := m.Content
+		if einox.HasParts(m) {
+			content = strings.TrimSpace(said + "\n" + headline(ref))
 		}
-		calls, text := shorten(m, tokens, over, preview, ref)
-		n := long.build(ref)
-		if !text {
-			n = standIn(m, m.Content, ref)
-		}
-		n.ToolCalls = calls
-		return n
+		return s.shorten(c, placeholderFor(m, content, ref), share, ref)
 	}}
 }
 
-// withoutMedia returns m as text, with a line for its media.
-func (c *Context) withoutMedia(m *schema.Message, media, ref string) *schema.Message {
-	line := fmt.Sprintf(phrases(c.language).media, media, c.where(ref))
-	return standIn(m, strings.TrimSpace(einox.Text(m)+"\n"+line), ref)
-}
-
-// shorten returns the calls of m with arguments that are long replaced, and whether
-// its text is long too. A part of a message is long above its even share of what
-// all may have, by bytes.
-func shorten(m *schema.Message, tokens, over, preview int, ref string) (calls []schema.ToolCall, text bool) {
-	bytes := len(m.ReasoningContent) + len(m.Content)
-	for i := range m.ToolCalls {
-		bytes += len(m.ToolCalls[i].Function.Arguments)
-	}
-	share := over / (len(m.ToolCalls) + 1)
-	long := func(s string) bool { return len(s)*tokens/max(bytes, 1) > share }
-	for i := range m.ToolCalls {
-		args := m.ToolCalls[i].Function.Arguments
-		if !long(args) {
+// shorten replaces those arguments of n's calls that have more than their share of what a
+// message may have. Providers want an object in their place.
+func (s OffloadMessages) shorten(c *draft, n *schema.Message, share int, ref string) *schema.Message {
+	n.ToolCalls = slices.Clone(n.ToolCalls)
+	for i := range n.ToolCalls {
+		f := &n.ToolCalls[i].Function
+		if c.countText(f.Arguments) <= share {
 			continue
 		}
-		if calls == nil {
-			calls = slices.Clone(m.ToolCalls)
+		short := map[string]any{"archived_as": ref, "bytes": len(f.Arguments)}
+		if s.Preview > 0 {
+			short["snippet"] = text.Line(f.Arguments, min(s.Preview, argumentRunes))
 		}
-		calls[i].Function.Arguments = archivedArguments(args, preview, ref)
+		object, _ := json.Marshal(short) // of texts and a number: it cannot fail
+		f.Arguments = string(object)
 	}
-	if calls == nil {
-		calls = m.ToolCalls
-	}
-	return calls, einox.HasParts(m) || long(m.Content)
-}
-
-// archivedArguments stands in for the arguments of a call: an object, as providers
-// want it.
-func archivedArguments(arguments string, preview int, ref string) string {
-	short := struct {
-		Archived string `json:"archived_as"`
-		Bytes    int    `json:"bytes"`
-		Excerpt  string `json:"excerpt,omitempty"`
-	}{Archived: ref, Bytes: len(arguments)}
-	if preview > 0 {
-		short.Excerpt = oneLine(arguments, min(preview, maxArguments))
-	}
-	out, err := json.Marshal(&short)
-	if err != nil { // texts and a number
-		return "{}"
-	}
-	return string(out)
+	return n
 }

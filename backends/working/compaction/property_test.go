@@ -4,301 +4,332 @@
 package compaction_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/archive"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/internal/transcript/drawn"
 )
 
-// cases runs a property on so many hundreds of cases, on ten times as many with
-// EINOMEM_LONG=1. Each hundred is a test of its own, so that -run repeats a part.
-func cases(t *testing.T, hundreds int, property func(t *rapid.T, w *world)) {
-	if os.Getenv("EINOMEM_LONG") == "1" {
-		hundreds *= 10
+// plan is how a context is to be compacted.
+type plan struct {
+	cfg      *compaction.Config
+	complete bool         // the steps are all that there are
+	model    string       // how the model answers; "" when there is none
+	fails    int64        // one in so many writes to the archive fails; 0: none
+	calls    atomic.Int64 // of the model
+}
+
+// draw draws a plan for a context of so many tokens: often one that halves it, at times one
+// that it fits, at times one that nothing fits.
+func (p *plan) draw(t *rapid.T, tokens int) {
+	limit, memories := max(1, tokens*rapid.IntRange(1, 110).Draw(t, "percent")/100), rapid.SampledFrom([]int{-1, 30}).Draw(t, "memories")
+	b := compaction.Budget{Window: limit + max(memories, 0), Answer: -1, Tools: -1, Memories: memories}
+	p.fails = rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "fails")
+	p.model = rapid.SampledFrom([]string{"good", "long", "chatty", "empty", "broken", "moody"}).Draw(t, "model")
+	m := p.chat()
+	p.cfg = &compaction.Config{Budget: b}
+	switch name := rapid.SampledFrom([]string{"free", "default", "several", "compact", "compress", "auto"}).Draw(t, "steps"); name {
+	case "free":
+		p.model, p.complete = "", true
+	case "default":
+		p.cfg.Steps, p.complete = compaction.Default(m), true
+	case "several":
+		all := append(compaction.Default(m), compaction.OffloadTools{Over: 50, KeepRecent: 2, Preview: 40}, compaction.OffloadMessages{Over: 100, KeepRecent: 1, Preview: 20},
+			compaction.OffloadTools{Over: 1, Preview: 5}, compaction.SummarizeRounds{Model: m, GroupTokens: 300})
+		p.cfg.Steps = rapid.Permutation(all).Draw(t, "order")[:rapid.IntRange(1, len(all)).Draw(t, "many")]
+	default:
+		params := compaction.DefaultParams()
+		params.WorkingSummaryMode, params.MaxTotalTokens, params.Model, params.Budget = compaction.Mode(name), limit, m, b
+		params.MaxToolMessageTokens = rapid.SampledFrom([]int{2000, 200, 20}).Draw(t, "large")
+		params.GroupTokenThreshold = rapid.SampledFrom([]int{0, 300}).Draw(t, "group")
+		params.KeepRecentCount, params.PreviewCharLength = rapid.IntRange(0, 10).Draw(t, "recent"), rapid.SampledFrom([]int{0, 60}).Draw(t, "preview")
+		var err error
+		p.cfg, err = compaction.ReMe(params)
+		require.NoError(t, err)
+		return
 	}
-	w := newWorld(t)
-	for i := range hundreds {
-		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { property(t, w) }) })
+	if limit > 10 {
+		p.cfg.Trigger = rapid.SampledFrom([]float64{1, 1, 1, 0.8}).Draw(t, "trigger")
 	}
 }
 
-// Whatever the history, the budget and the steps: what comes out is taken by
-// providers, fits or says truly that it cannot, keeps what it must, and everything
-// that left can be read, found and brought back.
-func TestPropertyCompaction(t *testing.T) {
-	cases(t, 10, func(t *rapid.T, w *world) {
-		c := w.begin(t)
-		defer c.end()
-		h := transcript.New(drawn.Source(t), &transcript.Shape{Broken: rapid.Bool().Draw(t, "broken"), Logged: true, Tokens: 1500})
-		c.keep(h.Log)
-		plan := drawPlan(t, h.Messages)
-		c.compact(plan, h.Messages, c.repaired(h.Messages))
+// replies are the ways in which models answer.
+var replies = map[string]testkit.Reply{
+	"good": answer{Goal: "help Ann", Facts: []string{"Ann waits for a parcel."}}.reply(), "long": answer{Facts: []string{strings.Repeat("and then this was said, and that, ", 20_000)}}.reply(),
+	"chatty": testkit.Text("Certainly! What would you like me to do?"), "empty": testkit.Text(""), "broken": testkit.Fail(backends.ErrUnavailable),
+}
+
+// chat is the model of a plan.
+func (p *plan) chat() model.BaseChatModel {
+	return testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+		how, n := p.model, p.calls.Add(1)
+		if how == "moody" {
+			how = []string{"good", "broken", "chatty", "long"}[n%4]
+		}
+		return replies[how](ctx, in, o)
 	})
 }
 
-// A context that was compacted goes on, and is compacted again and again, as that
-// of an agent does: nothing is lost on the way.
-func TestPropertyCompactionOfACompactedContext(t *testing.T) {
-	cases(t, 2, func(t *rapid.T, w *world) {
-		c := w.begin(t)
-		defer c.end()
-		src := drawn.Source(t)
-		h := transcript.New(src, &transcript.Shape{Rounds: 3, Logged: true, Tokens: 800})
-		c.keep(h.Log)
-		plan := drawPlan(t, h.Messages)
+// distinct are the ids that histories have where these are as they should be.
+var distinct = regexp.MustCompile(`^(call_|search-|read_file-|run_shell-|query_weather-|research_agent-)`)
+
+// blurred reports whether the ids of a message's calls, or of its result, are not unique,
+// or were not: of these only the words are the same when they come back.
+func blurred(m *schema.Message) bool {
+	id := m.ToolCallID
+	if len(m.ToolCalls) > 0 {
+		id = m.ToolCalls[0].ID
+	}
+	return len(m.ToolCalls)+len(m.ToolCallID) > 0 && !distinct.MatchString(id)
+}
+
+var reference = regexp.MustCompile(`\b(log-[1-9][0-9]*(-[1-9][0-9]*)?|a-[a-z2-7]{20})\b`)
+
+// Whatever the history, the budget and the steps, and however often it goes on and is
+// compacted again: what comes out is taken by providers, fits or says truly that it cannot,
+// keeps what it must, and everything that left can be read, found and brought back. There
+// are a thousand histories, ten thousand with EINOMEM_LONG=1; each hundred is a test of its
+// own, so that -run repeats a part.
+func TestPropertyCompaction(t *testing.T) {
+	hundreds := 10
+	if os.Getenv("EINOMEM_LONG") == "1" {
+		hundreds = 100
+	}
+	spy := testkit.Spy(testkit.SQLite(t))
+	archives, err := archive.New(&archive.Config{Sessions: spy})
+	require.NoError(t, err)
+	roomy, err := compaction.New(&compaction.Config{Budget: compaction.Budget{Window: 1 << 30}})
+	require.NoError(t, err)
+	var filler []transcript.Words // what the repair says instead of a result
+	for _, language := range []string{"hello", "你好"} {
+		r, err := roomy.Compact(t.Context(), &compaction.Request{Messages: []*schema.Message{user(language), calls("c")}})
+		require.NoError(t, err)
+		filler = append(filler, transcript.WordsOf(r.Messages[2]))
+	}
+	sessions := 0
+	property := func(t *rapid.T) {
+		sessions++
+		scope := backends.Scope{UserID: "ann", SessionID: fmt.Sprint("s", sessions)}
+		x, err := archives.Of(scope)
+		require.NoError(t, err)
+		partition, err := scope.Speaker()
+		require.NoError(t, err)
+		repair := func(messages []*schema.Message) []*schema.Message {
+			r, err := roomy.Compact(t.Context(), &compaction.Request{Messages: messages})
+			require.NoError(t, err)
+			return r.Messages
+		}
+		restore := func(messages []*schema.Message) []*schema.Message {
+			out, err := x.Restore(t.Context(), messages)
+			require.NoError(t, err)
+			return out
+		}
+		equal := func(want, got []string, what string) { // shows the first that differ only: they may be huge
+			for i := range max(len(want), len(got)) {
+				w, g := "(none)", "(none)"
+				if i < len(want) {
+					w = want[i]
+				}
+				if i < len(got) {
+					g = got[i]
+				}
+				require.True(t, w == g, "%s: text %d of %d and %d:\n%.600s\n%.600s", what, i, len(want), len(got), w, g)
+			}
+		}
+		same := func(want, got []*schema.Message, what string) { // as it is stored
+			if slices.ContainsFunc(want, blurred) {
+				others := slices.DeleteFunc(slices.Clone(want), einox.IsNote)
+				require.Empty(t, transcript.WordsOf(others...).Without(append(filler, transcript.WordsOf(got...))...), what)
+				return
+			}
+			equal(said(repair(want), false), said(repair(got), false), what)
+		}
+
+		source := drawn.Source(t)
+		h := transcript.New(source, &transcript.Shape{Rounds: 4, Broken: rapid.Bool().Draw(t, "broken"), Logged: true, Tokens: 1200})
+		log := &store.Append{Scope: scope}
+		for i, m := range h.Log {
+			stored := *m
+			stored.Extra, stored.ResponseMeta = nil, nil
+			log.Entries = append(log.Entries, store.Entry{Message: backends.Message{ID: fmt.Sprint("m", i), Turn: einox.TurnOf(m), Time: time.Unix(1_795_000_000, 0).UTC(), Message: &stored}})
+		}
+		if len(h.Log) > 0 {
+			_, err = spy.Append(t.Context(), partition, scope.SessionID, log)
+			require.NoError(t, err)
+		}
+		p := &plan{}
+		p.draw(t, compaction.Estimate.Text(strings.Join(said(h.Messages, true), ""))*4/5)
+		budget, err := p.cfg.Budget.WithDefaults()
+		require.NoError(t, err)
+		compactor, err := compaction.New(p.cfg)
+		require.NoError(t, err)
+		writes := int64(0)
+		spy.Arm(func(c *testkit.StoreCall) error {
+			if c.Method == "PutBlob" {
+				if writes++; p.fails > 0 && writes%p.fails == 0 {
+					return errFull
+				}
+			}
+			return nil
+		})
+		defer spy.Arm(nil)
+
 		now := h.Messages
-		for range rapid.IntRange(2, 4).Draw(t, "times") {
-			repaired := c.repaired(now)
-			whole := c.restored(repaired)
-			result := c.compact(plan, now, repaired)
-			c.same(whole, c.restored(result.Messages), "all of the conversation so far")
-			now = slices.Clone(result.Messages)
-			for _, m := range transcript.New(src, &transcript.Shape{Rounds: 2, Tokens: 800}).Messages {
+		for range rapid.IntRange(1, 3).Draw(t, "times") {
+			repaired := repair(now)
+			require.NoError(t, transcript.Check(repaired), "repaired")
+			require.Empty(t, transcript.WordsOf(now...).Without(transcript.WordsOf(repaired...)), "repaired")
+			whole, rounds := restore(repaired), einox.Rounds(repaired)
+			running := rounds[len(rounds)-1]
+			before := said(now, true)
+			p.calls.Store(0)
+			r, err := compactor.Compact(t.Context(), &compaction.Request{Messages: now, Archive: x})
+			require.NotNil(t, r)
+			require.NoError(t, transcript.Check(r.Messages), "providers take it")
+			equal(before, said(now, true), "neither the slice nor a message is changed")
+			same(whole, restore(r.Messages), "all comes back, in its order")
+
+			require.Equal(t, budget.Usage(repaired), r.Before)
+			require.Equal(t, budget.Usage(r.Messages), r.After)
+			if r.After.Over() <= 0 {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, compaction.ErrOver)
+				if p.complete && p.fails == 0 {
+					// All steps together leave the system prompts and the core blocks, the running
+					// user messages, the newest exchange with placeholders for its results, and one
+					// placeholder each for the past and for the older exchanges.
+					const many, one = 300, 200 // tokens of a placeholder
+					tokens, left, newest := 2*many, []*schema.Message(nil), running.From
+					for _, e := range einox.Exchanges(repaired, running) {
+						newest = e.From
+					}
+					for i, m := range repaired {
+						switch {
+						case i >= newest && (m.Role == schema.Tool || m.Role == schema.User && einox.IsSummary(m)):
+							tokens += min(compaction.Estimate.Message(m), one)
+						case m.Role == schema.System, einox.IsCore(m), einox.IsRecalled(m), i >= newest, i >= running.From && einox.Asks(m):
+							left = append(left, m)
+						}
+					}
+					require.Greater(t, tokens+budget.Usage(left).Tokens, r.After.Limit, "%d tokens are left of %d", r.After.Tokens, r.Before.Tokens)
+				}
+			}
+			saved := 0
+			for _, s := range r.Steps {
+				saved += s.Saved
+				require.GreaterOrEqual(t, s.Saved, 0, "%s made it larger", s.Step)
+				require.True(t, s.Replaced > 0 || s.Saved == 0, "%s saved without replacing", s.Step)
+			}
+			require.Equal(t, r.Before.Tokens-r.After.Tokens, saved)
+			require.EqualValues(t, p.calls.Load(), r.Usage.ModelCalls)
+			if r.Before.Over() <= 0 && p.cfg.Trigger == 1 {
+				require.Empty(t, r.Steps, "nothing was to be done")
+			}
+
+			rest := said(repaired, true)
+			for i, text := range said(r.Messages, true) {
+				if at := slices.Index(rest, text); at >= 0 {
+					rest = rest[at+1:]
+				} else {
+					require.NotEmpty(t, einox.RefOf(r.Messages[i]), "new, or out of its order, and no placeholder: %.300s", text)
+				}
+			}
+			for i, m := range repaired {
+				if m.Role == schema.System || i >= running.From && einox.Asks(m) {
+					require.Contains(t, r.Messages, m, "what the system says and the running user messages stay")
+				}
+			}
+			if r.Summary != nil {
+				require.True(t, 0 < r.Summary.Upto && r.Summary.Upto <= int64(len(h.Log)), "up to %d", r.Summary.Upto)
+				for _, m := range r.Messages {
+					seq := einox.SeqOf(m)
+					require.True(t, einox.IsSummary(m) || seq == 0 || seq > r.Summary.Upto, "message %d of the log stays, and the summary covers it", seq)
+				}
+			}
+
+			// An agent with the tools follows all archives that the context stands for or shows. A
+			// message may quote what looks like the id of an archive and is none.
+			read, found := map[string]bool{}, transcript.WordsOf(r.Messages...)
+			var follow func(ref string, shown string)
+			follow = func(ref, shown string) {
+				for _, id := range append(reference.FindAllString(shown, -1), ref) {
+					if id == "" || read[id] {
+						continue
+					}
+					read[id] = true
+					for page := (&archive.Page{More: true}); page.More; {
+						var err error
+						if page, err = x.Read(t.Context(), &archive.ReadRequest{Ref: id, Byte: page.NextByte, Bytes: 64 << 10}); err != nil {
+							require.NotEqual(t, ref, id, err)
+							break
+						}
+						found.Add(page.Text)
+						follow("", page.Text)
+					}
+				}
+			}
+			for _, m := range r.Messages {
+				if ref := einox.RefOf(m); ref != "" || einox.IsNote(m) {
+					follow(ref, m.Content)
+				}
+			}
+			here, gone := transcript.WordsOf(r.Messages...), []string(nil)
+			for _, m := range whole {
+				if !einox.IsNote(m) {
+					require.Empty(t, transcript.WordsOf(m).Without(append(filler, found)...), "what %s said is nowhere to be read", m.Role)
+					gone = append(gone, transcript.WordsOf(m).Without(append(filler, here)...)...)
+				}
+			}
+			if len(gone) > 0 {
+				slices.Sort(gone)
+				word := rapid.SampledFrom(gone).Draw(t, "word")
+				matches, err := x.Grep(t.Context(), &archive.GrepRequest{Pattern: strings.ToValidUTF8(word[:min(len(word), 1000)], ""), CaseSensitive: true})
+				require.NoError(t, err)
+				require.NotEmpty(t, matches.Matches, "%q is not found", word)
+			}
+
+			if r.After.Over() <= 0 && p.cfg.Trigger == 1 {
+				again, err := compactor.Compact(t.Context(), &compaction.Request{Messages: r.Messages, Archive: x})
+				require.NoError(t, err)
+				equal(said(r.Messages, true), said(again.Messages, true), "it fits now")
+				require.Empty(t, again.Steps)
+			}
+			if p.fails == 0 && p.model == "good" {
+				again, _ := compactor.Compact(t.Context(), &compaction.Request{Messages: now, Archive: x})
+				require.Zero(t, again.Usage.ModelCalls, "the same was asked before")
+				equal(said(r.Messages, true), said(again.Messages, true), "the same comes out")
+			}
+			now = slices.Clone(r.Messages)
+			for _, m := range transcript.New(source, &transcript.Shape{Rounds: 2, Tokens: 800}).Messages {
 				if m.Role != schema.System && !einox.IsCore(m) {
 					now = append(now, m)
 				}
 			}
 		}
-	})
-}
-
-// compact compacts and checks everything. repaired is the context as it would be
-// with room for all of it.
-func (c *scene) compact(p *plan, messages, repaired []*schema.Message) *compaction.Result {
-	t := c.t
-	config, err := p.config(c.w.chat(p))
-	require.NoError(t, err)
-	compactor, err := compaction.New(config)
-	require.NoError(t, err)
-	before := each(t, messages)
-	kept := &keeper{archive: c.archive, fails: p.fails}
-	result, err := compactor.Compact(t.Context(), &compaction.Request{Messages: messages, Archive: kept})
-	require.NotNil(t, result)
-	equal(t, before, each(t, messages), "neither the slice nor a message is changed")
-
-	require.NoError(t, transcript.Check(result.Messages), "providers take it")
-	c.fits(p, repaired, result, err)
-	c.intact(repaired, result)
-	c.readable(messages, result)
-	c.same(c.restored(repaired), c.restored(result.Messages), "all comes back, in its order")
-	c.counted(p, repaired, result)
-	c.summed(result)
-	if p.fails == 1 {
-		require.Equal(t, standIns(repaired), standIns(result.Messages), "nothing could be stored, and nothing was replaced")
+		spy.Arm(nil)
+		require.NoError(t, spy.Delete(context.Background(), partition, scope.SessionID))
 	}
-	c.stable(p, compactor, kept, messages, result)
-	return result
-}
-
-// summed checks that a summary that is to be kept with the session covers only
-// what the log holds, and nothing that stays.
-func (c *scene) summed(r *compaction.Result) {
-	if r.Summary == nil {
-		return
-	}
-	for _, m := range r.Messages {
-		seq := einox.SeqOf(m)
-		require.True(c.t, einox.IsSummary(m) || seq == 0 || seq > r.Summary.Upto, "message %d of the log stays, and the summary covers it", seq)
-	}
-	require.NotEmpty(c.t, r.Summary.Text)
-	require.True(c.t, 0 < r.Summary.Upto && r.Summary.Upto <= c.logged, "up to %d of %d", r.Summary.Upto, c.logged)
-}
-
-func standIns(messages []*schema.Message) []string {
-	var out []string
-	for _, m := range messages {
-		if ref := einox.RefOf(m); ref != "" {
-			out = append(out, ref)
-		}
-	}
-	return out
-}
-
-// fits checks that the result fits, or that the error says truly that it cannot.
-func (c *scene) fits(p *plan, repaired []*schema.Message, r *compaction.Result, err error) {
-	t := c.t
-	require.Equal(t, p.usage(r.Messages), r.After)
-	if r.After.Over() <= 0 {
-		require.NoError(t, err)
-		return
-	}
-	var over *budget.OverError
-	require.ErrorAs(t, err, &over)
-	require.Equal(t, r.After.Tokens, over.Tokens)
-	require.Equal(t, r.After.Limit, over.Limit)
-	if p.complete && p.fails == 0 {
-		require.Greater(t, p.irreducible(repaired), r.After.Limit, "%d tokens are left of %d:%s", r.After.Tokens, r.Before.Tokens, sizes(r.Messages))
+	for i := range hundreds {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, property) })
 	}
 }
-
-// sizes lists messages and their sizes.
-func sizes(messages []*schema.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		fmt.Fprintf(&b, "\n%5d %s %s %.60q", budget.Estimate.Message(m), m.Role, einox.RefOf(m), m.Content)
-	}
-	return b.String()
-}
-
-// What a stand-in may take. The first is one of rounds, of exchanges, or of a
-// summary that grew out of a model's answer; the second one of a result.
-const (
-	standInTokens = 300
-	resultTokens  = 200
-)
-
-// irreducible is the most that all steps together may leave: the system prompts
-// and the core blocks, the running user messages, the newest exchange with
-// stand-ins for its results, what follows it, and one stand-in each for the past
-// and for the older exchanges.
-func (p *plan) irreducible(messages []*schema.Message) int {
-	start := runningFrom(messages)
-	newest, called := len(messages)-1, false
-	for i := start; i < len(messages); i++ {
-		calls := len(messages[i].ToolCalls) > 0
-		if calls || messages[i].Role == schema.Assistant && !called { // without calls, the last thing said
-			newest, called = i, calls
-		}
-	}
-	var left []*schema.Message
-	tokens := 2 * standInTokens
-	for i, m := range messages {
-		switch {
-		case einox.IsSummary(m):
-		case m.Role == schema.System, einox.IsCore(m):
-			left = append(left, m)
-		case i < start:
-		case m.Role == schema.Tool && i > newest:
-			tokens += min(budget.Estimate.Message(m), resultTokens)
-		case m.Role == schema.User, i >= newest:
-			left = append(left, m)
-		}
-	}
-	return tokens + p.usage(left).Tokens
-}
-
-// intact checks that what must stay did, and that what stayed is in its order.
-func (c *scene) intact(repaired []*schema.Message, r *compaction.Result) {
-	t := c.t
-	equal(t, each(t, systems(repaired)), each(t, systems(r.Messages)), "the system prompts")
-	for i := runningFrom(repaired); i < len(repaired); i++ {
-		if m := repaired[i]; m.Role == schema.User && !einox.IsNote(m) {
-			require.True(t, slices.Contains(each(t, r.Messages), snapshot(t, []*schema.Message{m})), "a user's message of the running round: %.300s", m.Content)
-		}
-	}
-	rest := each(t, repaired)
-	for i, text := range each(t, r.Messages) {
-		if at := slices.Index(rest, text); at >= 0 {
-			rest = rest[at+1:]
-		} else {
-			require.NotEmpty(t, einox.RefOf(r.Messages[i]), "new, or out of its order, and stands in for nothing: %.300s", text)
-		}
-	}
-}
-
-// readable checks that all words that left are found by whoever follows the ids
-// that the context shows. What memory had put in is not among them.
-func (c *scene) readable(messages []*schema.Message, r *compaction.Result) {
-	t := c.t
-	reader := &reader{scene: c, read: make(map[string]bool), words: transcript.WordsOf(r.Messages...)}
-	here := transcript.WordsOf(r.Messages...)
-	for _, m := range r.Messages {
-		reader.follow(m)
-	}
-	var gone []string
-	for _, m := range c.restored(messages) {
-		if m == nil || einox.IsNote(m) {
-			continue
-		}
-		w := transcript.WordsOf(m)
-		require.Empty(t, w.Without(reader.words, c.w.filler), "what %s said is nowhere to be read", m.Role)
-		gone = append(gone, w.Without(here, c.w.filler)...)
-	}
-	slices.Sort(gone)
-	for range min(2, len(gone)) {
-		word := rapid.SampledFrom(gone).Draw(t, "word")
-		word = strings.ToValidUTF8(word[:min(len(word), archive.MaxPattern)], "")
-		found, err := c.archive.Grep(t.Context(), &archive.GrepRequest{Pattern: word, CaseSensitive: true})
-		require.NoError(t, err)
-		require.NotEmpty(t, found.Matches, "%q is not found", word)
-	}
-}
-
-// counted checks what the result tells about itself.
-func (c *scene) counted(p *plan, repaired []*schema.Message, r *compaction.Result) {
-	t := c.t
-	require.Equal(t, p.usage(repaired), r.Before)
-	saved := 0
-	for _, s := range r.Steps {
-		saved += s.Saved
-		require.GreaterOrEqual(t, s.Saved, 0, "%s made it larger", s.Step)
-		require.True(t, s.Replaced > 0 || s.Saved == 0, "%s saved without replacing", s.Step)
-	}
-	require.Equal(t, r.Before.Tokens-r.After.Tokens, saved)
-	if r.Before.Over() <= 0 && p.trigger == 1 {
-		require.Empty(t, r.Steps, "nothing was to be done")
-		equal(t, each(t, repaired), each(t, r.Messages), "it fits as it is")
-	}
-	calls := c.w.calls
-	c.w.calls = 0
-	require.Equal(t, calls, r.Usage.ModelCalls)
-	// each group is asked for at most twice, and no group is smaller than a message
-	require.LessOrEqual(t, calls, 4*len(repaired), "%d messages", len(repaired))
-	if p.model == "" {
-		require.Zero(t, calls)
-	}
-}
-
-// stable checks that what was compacted is left as it is, and that the same again
-// costs no model call.
-func (c *scene) stable(p *plan, compactor *compaction.Compactor, kept *keeper, messages []*schema.Message, r *compaction.Result) {
-	t := c.t
-	if r.After.Over() <= 0 && p.trigger == 1 {
-		again, err := compactor.Compact(t.Context(), &compaction.Request{Messages: r.Messages, Archive: kept})
-		require.NoError(t, err)
-		equal(t, each(t, r.Messages), each(t, again.Messages), "it fits now")
-		require.Empty(t, again.Steps)
-	}
-	if p.fails > 0 || p.model != "good" {
-		return
-	}
-	again, _ := compactor.Compact(t.Context(), &compaction.Request{Messages: messages, Archive: kept})
-	require.Zero(t, again.Usage.ModelCalls, "the same was asked before")
-	equal(t, each(t, r.Messages), each(t, again.Messages), "the same comes out")
-}
-
-// runningFrom is where the running round begins: the last thing a user said, with
-// what else was said in that turn.
-func runningFrom(messages []*schema.Message) int {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if m := messages[i]; m.Role == schema.User && !einox.IsNote(m) {
-			turn := einox.TurnOf(m)
-			for j := range i {
-				if messages[j].Role == schema.User && turn != "" && einox.TurnOf(messages[j]) == turn {
-					return j
-				}
-			}
-			return i
-		}
-	}
-	return 0
-}
-
-func systems(messages []*schema.Message) []*schema.Message {
-	return slices.DeleteFunc(slices.Clone(messages), func(m *schema.Message) bool { return m.Role != schema.System })
-}
-
-var errChance = errors.New("the archive failed by chance")

@@ -4,12 +4,13 @@
 package compaction
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
 )
 
 // Mode is one of the ways in which ReMe 0.2 makes working memory smaller.
@@ -17,56 +18,52 @@ type Mode string
 
 // The modes.
 const (
-	// ModeCompact offloads large tool messages. It calls no model and never
-	// touches what users and assistants said.
+	// ModeCompact offloads large tool messages. It calls no model and never touches what
+	// users and assistants said.
 	ModeCompact Mode = "compact"
 	// ModeCompress summarises what is older than the recent messages.
 	ModeCompress Mode = "compress"
-	// ModeAuto compacts, and where that left more than CompactRatioThreshold,
-	// compresses what it left.
+	// ModeAuto compacts, and where that left more than CompactRatioThreshold, compresses
+	// what it left.
 	ModeAuto Mode = "auto"
 )
 
-// Params are the parameters of ReMe's summary_working_memory, with the same names
-// and meaning. Begin with [DefaultParams]: zero is a value of its own.
+// Params are the parameters of ReMe's summary_working_memory, with the same names and
+// meaning. Begin with [DefaultParams]: zero is a value of its own.
 type Params struct {
 	// WorkingSummaryMode is the mode. Default ModeAuto.
 	WorkingSummaryMode Mode
-	// CompactRatioThreshold is the share of the context's tokens that compaction
-	// may leave without a compression after it. ModeAuto only. Above 0. Default
-	// 0.75.
+	// CompactRatioThreshold is the share of the context's tokens that compaction may
+	// leave without a compression after it. ModeAuto only. Above 0. Default 0.75.
 	CompactRatioThreshold float64
-	// MaxTotalTokens is how many tokens the messages that are neither the system's
-	// nor recent may have; up to it nothing is done. Above 0. Default 20000.
+	// MaxTotalTokens is how many tokens the messages that are neither the system's nor
+	// recent may have; up to it nothing is done. Above 0. Default 20000.
 	MaxTotalTokens int
-	// MaxToolMessageTokens is how many tokens a tool message may have without
-	// being offloaded. Above 0. Default 2000.
+	// MaxToolMessageTokens is how many tokens a tool message may have without being
+	// offloaded. Above 0. Default 2000.
 	MaxToolMessageTokens int
-	// GroupTokenThreshold is how many tokens of messages one summary is made of;
-	// 0 or less: one group. Default 0.
+	// GroupTokenThreshold is how many tokens of messages one summary is made of; 0 or
+	// less: one group. Default 0.
 	GroupTokenThreshold int
-	// KeepRecentCount is the number of newest messages, those of the system not
-	// counted, that are kept as they are: see [ReMe] for the exception. Not
-	// negative. Default 10.
+	// KeepRecentCount is the number of newest messages, those of the system not counted,
+	// that are kept as they are: see [ReMe] for the exception. Not negative. Default 10.
 	KeepRecentCount int
-	// PreviewCharLength is how many characters of an offloaded message stay
-	// readable. Not negative. Default 0.
+	// PreviewCharLength is how many characters of an offloaded message stay readable. Not
+	// negative. Default 0.
 	PreviewCharLength int
 
 	// Model writes the summaries of ModeCompress and ModeAuto, which need it.
 	Model model.BaseChatModel
-	// Budget is what the agent's model takes. Its Limit may not be below
-	// MaxTotalTokens. Optional: without a Window, MaxTotalTokens is the limit.
-	Budget budget.Budget
+	// Budget is what the agent's model takes. Its Limit may not be below MaxTotalTokens.
+	// Optional: without a Window, MaxTotalTokens is the limit.
+	Budget Budget
 	// SummaryWindow is how many tokens Model takes at once. Optional. Defaults to
 	// Budget's limit, without a Window to 128000.
 	SummaryWindow int
-	// Language of stand-ins and summaries. Optional. Defaults to LanguageAuto.
-	Language Language
+	// Language of placeholders and summaries. Optional. LanguageAuto follows the last
+	// user message.
+	Language backends.Language
 }
-
-// usualWindow is what models take that one would have summarise.
-const usualWindow = 128_000
 
 // DefaultParams returns ReMe's defaults.
 func DefaultParams() Params {
@@ -77,60 +74,54 @@ func DefaultParams() Params {
 }
 
 func (p *Params) validate() error {
-	wrong := func(name string, value any, want string) error {
-		return fmt.Errorf("compaction: %w: %s %v: %s", backends.ErrInvalid, name, value, want)
-	}
-	switch p.WorkingSummaryMode {
-	case ModeCompact, ModeCompress, ModeAuto:
-	default:
-		return wrong("WorkingSummaryMode", fmt.Sprintf("%q", p.WorkingSummaryMode), "use compact, compress or auto")
-	}
-	switch {
-	case !(p.CompactRatioThreshold > 0):
-		return wrong("CompactRatioThreshold", p.CompactRatioThreshold, "it must be above 0")
-	case p.MaxTotalTokens <= 0:
-		return wrong("MaxTotalTokens", p.MaxTotalTokens, "it must be above 0")
-	case p.MaxToolMessageTokens <= 0:
-		return wrong("MaxToolMessageTokens", p.MaxToolMessageTokens, "it must be above 0")
-	case p.KeepRecentCount < 0:
-		return wrong("KeepRecentCount", p.KeepRecentCount, "it must not be negative")
-	case p.SummaryWindow < 0:
-		return wrong("SummaryWindow", p.SummaryWindow, "it must not be negative")
-	case p.PreviewCharLength < 0:
-		return wrong("PreviewCharLength", p.PreviewCharLength, "it must not be negative")
-	case p.Model == nil && p.WorkingSummaryMode != ModeCompact:
-		return wrong("Model", "nil", "the modes compress and auto need one; compact does not")
+	mode := p.WorkingSummaryMode
+	for _, f := range []struct {
+		ok    bool
+		name  string
+		value any
+		want  string
+	}{
+		{mode == ModeCompact || mode == ModeCompress || mode == ModeAuto, "WorkingSummaryMode", mode, "use compact, compress or auto"},
+		{p.CompactRatioThreshold > 0, "CompactRatioThreshold", p.CompactRatioThreshold, "it must be above 0"},
+		{p.MaxTotalTokens > 0, "MaxTotalTokens", p.MaxTotalTokens, "it must be above 0"},
+		{p.MaxToolMessageTokens > 0, "MaxToolMessageTokens", p.MaxToolMessageTokens, "it must be above 0"},
+		{p.KeepRecentCount >= 0, "KeepRecentCount", p.KeepRecentCount, "it must not be negative"},
+		{p.SummaryWindow >= 0, "SummaryWindow", p.SummaryWindow, "it must not be negative"},
+		{p.PreviewCharLength >= 0, "PreviewCharLength", p.PreviewCharLength, "it must not be negative"},
+		{p.Model != nil || mode == ModeCompact, "Model", "nil", "the modes compress and auto need one; compact does not"},
+	} {
+		if !f.ok {
+			return fmt.Errorf("compaction: %w: %s %v: %s", backends.ErrInvalid, f.name, f.value, f.want)
+		}
 	}
 	return nil
 }
 
-// ReMe returns the configuration that does what ReMe's summary_working_memory
-// does, or ErrInvalid. Its defects are left out:
+// ReMe returns the configuration that does what ReMe's summary_working_memory does, or
+// ErrInvalid. Its defects are left out:
 //
-//   - Cuts fall between exchanges: a result never loses its call. So some more
-//     messages may stay than KeepRecentCount says, and the last user message and
-//     what is newest always do.
-//   - Recent messages are protected, but a tool message above MaxToolMessageTokens
-//     is offloaded even among them, oldest first, while the context as a whole is
-//     above MaxTotalTokens: one huge result just now is the usual case.
+//   - Cuts fall between exchanges: a result never loses its call. So some more messages
+//     may stay than KeepRecentCount says, and the last user message and what is newest
+//     always do.
+//   - Recent messages are protected, but a tool message above MaxToolMessageTokens is
+//     offloaded even among them, oldest first, while the context as a whole is above
+//     MaxTotalTokens: one huge result just now is the usual case.
 //   - ModeAuto compresses what compaction left, not the originals.
-//   - A summary is used only when it is smaller than what it takes the place of.
-//     It is a message of the role user and stands right after the system's.
-//   - Originals are stored under immutable names that code makes; what could not
-//     be stored is not replaced.
-//   - Where ModeCompress and ModeAuto leave more than the budget's limit, as after
-//     a failure of the model, [ArchiveRounds] and [ArchiveCurrent] follow. After
-//     ModeCompact the error says by how much the context is too large.
+//   - A summary is used only when it is smaller than what it takes the place of. It is a
+//     message of the role user and stands right after the system's.
+//   - Originals are stored under immutable names that code makes; what could not be
+//     stored is not replaced.
+//   - Where ModeCompress and ModeAuto leave more than the budget's limit, as after a
+//     failure of the model, [ArchiveRounds] and [ArchiveCurrent] follow. After ModeCompact
+//     the error says by how much the context is too large.
 func ReMe(p Params) (*Config, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	b := p.Budget
 	if b.Window == 0 {
-		if p.SummaryWindow == 0 {
-			p.SummaryWindow = usualWindow
-		}
-		b = budget.Budget{Window: p.MaxTotalTokens, Answer: -1, Tools: -1, Memories: -1, Counter: b.Counter}
+		p.SummaryWindow = cmp.Or(p.SummaryWindow, 128_000)
+		b = Budget{Window: p.MaxTotalTokens, Answer: -1, Tools: -1, Memories: -1, Counter: b.Counter}
 	}
 	whole, err := b.WithDefaults()
 	if err != nil {
@@ -140,9 +131,59 @@ func ReMe(p Params) (*Config, error) {
 	if p.MaxTotalTokens > limit {
 		return nil, fmt.Errorf("compaction: %w: MaxTotalTokens %d is more than the %d that Budget leaves for the conversation", backends.ErrInvalid, p.MaxTotalTokens, limit)
 	}
-	cfg := &Config{Budget: b, Trigger: float64(p.MaxTotalTokens) / float64(limit), Language: p.Language, Steps: []Step{remeStep{p: p}}}
-	if p.WorkingSummaryMode != ModeCompact {
-		cfg.Steps = append(cfg.Steps, lastResort{ArchiveRounds{}}, lastResort{ArchiveCurrent{}})
+	return &Config{Budget: b, Trigger: float64(p.MaxTotalTokens) / float64(limit), Language: p.Language, Steps: p.steps()}, nil
+}
+
+// steps returns the steps of a mode.
+func (p *Params) steps() []Step {
+	old := func(c *draft) bool { return c.oldTokens(p.KeepRecentCount) > p.MaxTotalTokens }
+	offload := OffloadTools{Over: p.MaxToolMessageTokens, Preview: cmp.Or(p.PreviewCharLength, -1)}
+	offloadOld := offload
+	offloadOld.KeepRecent, offloadOld.all = p.KeepRecentCount, true
+	compact := []Step{conditional{offloadOld, old}, offload}
+	if p.WorkingSummaryMode == ModeCompact {
+		return compact
 	}
-	return cfg, nil
+	with := Summarize{
+		Model: p.Model, GroupTokens: max(p.GroupTokenThreshold, 0), SummaryWindow: p.SummaryWindow,
+		KeepRecent: cmp.Or(p.KeepRecentCount, -1), all: true,
+	}
+	left := func(c *draft) bool {
+		return old(c) && (p.WorkingSummaryMode == ModeCompress || float64(c.total()) > p.CompactRatioThreshold*float64(c.initial))
+	}
+	full := func(c *draft) bool { return c.overLimit() > 0 }
+	compress := []Step{
+		conditional{SummarizeRounds(with), left}, conditional{SummarizeCurrent(with), left},
+		conditional{ArchiveRounds{}, full}, conditional{ArchiveCurrent{}, full},
+	}
+	if p.WorkingSummaryMode == ModeCompress {
+		return compress
+	}
+	return append(compact, compress...)
+}
+
+// oldTokens counts the messages that are neither the system's nor the newest n.
+func (c *draft) oldTokens(n int) int {
+	sum := 0
+	for i := range c.recentFrom(n) {
+		if c.messages[i].Role != schema.System {
+			sum += c.tokens[i]
+		}
+	}
+	return sum
+}
+
+// conditional is a step that runs only where a condition holds.
+type conditional struct {
+	Step
+	when func(c *draft) bool
+}
+
+func (s conditional) build(c *Config) (*step, error) {
+	ready, err := s.Step.build(c)
+	if err != nil {
+		return nil, err
+	}
+	ready.when = s.when
+	return ready, nil
 }

@@ -4,8 +4,11 @@
 package compaction_test
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,227 +16,280 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
-// remeParams are ReMe's defaults with its counter.
-func remeParams(mode compaction.Mode, change ...func(*compaction.Params)) compaction.Params {
+// params are ReMe's defaults with a counter of four characters a token.
+func params(mode compaction.Mode, change ...func(*compaction.Params)) compaction.Params {
 	p := compaction.DefaultParams()
-	p.WorkingSummaryMode = mode
-	p.Budget.Counter = compaction.ReMeCounter
-	p.Language = compaction.LanguageEnglish
+	p.WorkingSummaryMode, p.Budget.Counter, p.Language = mode, chars, backends.English
+	p.Model = testkit.New(harbour.reply())
 	for _, f := range change {
 		f(&p)
 	}
 	return p
 }
 
-func remeOf(t *testing.T, p compaction.Params) *compaction.Compactor {
-	t.Helper()
-	cfg, err := compaction.ReMe(p)
-	require.NoError(t, err)
-	c, err := compaction.New(cfg)
-	require.NoError(t, err)
-	return c
-}
-
 func recent(n int) func(*compaction.Params) {
 	return func(p *compaction.Params) { p.KeepRecentCount = n }
 }
 
-// hugeTool is fixture F3: a system prompt, a user, a call, its result of 100,000
-// characters, a user.
-func hugeTool() []*schema.Message {
+// room gives the agent's model a window of so many tokens.
+func room(n int) func(*compaction.Params) {
+	return func(p *compaction.Params) { p.Budget.Window, p.Budget.Answer = n, -1 }
+}
+
+// reme compacts with ReMe's parameters.
+func reme(t testing.TB, p compaction.Params, in []*schema.Message, s *shelf) (*compaction.Result, error) {
+	cfg, err := compaction.ReMe(p)
+	require.NoError(t, err)
+	return compactedWith(t, cfg, in, s)
+}
+
+// manual is a system prompt, a user, a call, its result of 100,000 characters, a user.
+func manual(line string) []*schema.Message {
 	return []*schema.Message{
-		schema.SystemMessage("You are a helpful agent."), schema.UserMessage("Read the manual."),
+		schema.SystemMessage("You are a helpful agent."), user("Read the manual."),
 		schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Type: "function", Function: schema.FunctionCall{Name: "read", Arguments: `{"file":"manual"}`}}}),
-		schema.ToolMessage(strings.Repeat("the pump must not run dry.\n", 3704)[:100_000], "c1", schema.WithToolName("read")),
-		schema.UserMessage("What does it say?"),
+		schema.ToolMessage(strings.Repeat(line, 1+100_000/len(line))[:100_000], "c1", schema.WithToolName("read")), user("What does it say?"),
 	}
 }
 
-// hugeUser is what fixture F4 has instead: a long text of the user's.
-func hugeUser() []*schema.Message {
-	return []*schema.Message{
-		schema.SystemMessage("You are a helpful agent."), schema.UserMessage("Here is the manual."), schema.AssistantMessage("Go ahead.", nil),
-		schema.UserMessage(strings.Repeat("the pump must not run dry. ", 3704)[:100_000]), schema.UserMessage("What does it say?"),
+const pump = "the pump must not run dry.\n"
+
+// toolRounds are rounds with a call each, whose results have size characters.
+func toolRounds(from, to, size int) (out []*schema.Message) {
+	for n := from; n <= to; n++ {
+		id := fmt.Sprint("call", n)
+		out = append(out, user(fmt.Sprintf("question %d about the harbour", n)), calls(id), result(id, padded(fmt.Sprintf("result %d of the harbour", n), size)), reply(fmt.Sprintf("answer %d", n)))
 	}
+	return out
 }
 
-var pump = answer{Goal: "know the manual", Facts: []string{"the pump must not run dry"}}
-
-// Fixture F3: only the tool message is replaced, and the order kept. Where ReMe does
-// nothing, because the tool message is recent, it is replaced all the same.
-func TestF3(t *testing.T) {
+// Only the huge result is replaced, and the order kept. Where ReMe does nothing, because
+// the result is among the recent messages (the example of its README keeps 2), it is
+// replaced all the same.
+func TestReMeCompactsAHugeResultHoweverRecent(t *testing.T) {
 	for _, n := range []int{1, 2, 10} {
-		in, v := hugeTool(), newVault()
-		r, err := remeOf(t, remeParams(compaction.ModeCompact, recent(n))).Compact(t.Context(), &compaction.Request{Messages: in, Archive: v})
+		in := manual(pump)
+		r, err := reme(t, params(compaction.ModeCompact, recent(n)), in, newShelf(t))
 		require.NoError(t, err)
-		require.Len(t, r.Messages, 5)
+		require.Equal(t, "s u a:c1 t:c1^ u", shapeOf(r.Messages))
 		for _, i := range []int{0, 1, 2, 4} {
 			require.Same(t, in[i], r.Messages[i])
 		}
 		m := r.Messages[3]
-		require.Equal(t, "c1", m.ToolCallID)
 		require.Contains(t, m.Content, `read({"file":"manual"})`)
 		require.Contains(t, m.Content, einox.RefOf(m))
 		require.NotContains(t, m.Content, "pump", "no preview by default")
-		require.Equal(t, in[3:4], v.held[einox.RefOf(m)])
 		require.Less(t, r.After.Tokens, 150)
 		require.Zero(t, r.Usage)
 	}
+	r, err := reme(t, params(compaction.ModeCompact, func(p *compaction.Params) { p.PreviewCharLength = 20 }), manual(pump), newShelf(t))
+	require.NoError(t, err)
+	require.Contains(t, r.Messages[3].Content, "the pump must not")
+	require.NotContains(t, r.Messages[3].Content, "dry")
+
+	in := append(toolRounds(1, 1, 60_000), toolRounds(2, 2, 60_000)...)
+	r, err = reme(t, params(compaction.ModeCompact, recent(4)), in, newShelf(t))
+	require.NoError(t, err)
+	require.NotEmpty(t, einox.RefOf(r.Messages[2]))
+	require.Same(t, in[6], r.Messages[6], "recent messages that need not leave stay")
+	in = append(toolRounds(1, 1, 7900), user(padded("long", 90_000)))
+	r, err = reme(t, params(compaction.ModeCompact, recent(0)), in, newShelf(t))
+	require.Error(t, err)
+	require.Equal(t, in, r.Messages, "a small result never leaves, however full it is")
+	in = slices.Concat(toolRounds(1, 1, 80_000), toolRounds(2, 3, 20_000), []*schema.Message{user("and now?")})
+	r, err = reme(t, params(compaction.ModeCompact, recent(5)), in, newShelf(t))
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(shapeOf(r.Messages), "^"), "all that are not recent, although the first would do")
 }
 
-// Fixture F4: what compaction left is a hundredth, so nothing is summarised; what it
-// cannot make smaller is.
-func TestF4(t *testing.T) {
-	m := testkit.New(pump.calls(t))
-	p := remeParams(compaction.ModeAuto, recent(1), func(p *compaction.Params) { p.Model = m })
-	r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: hugeTool(), Archive: newVault()})
-	require.NoError(t, err)
-	require.Empty(t, m.Calls())
-	require.Equal(t, schema.Tool, r.Messages[3].Role)
-
-	v := newVault()
-	in := hugeUser()
-	r, err = remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: in, Archive: v})
-	require.NoError(t, err)
-	require.Len(t, m.Calls(), 1)
-	require.Equal(t, []string{"system: You are a helpful agent.", "user: summary of " + v.order[len(v.order)-1], "user: What does it say?"}, outline(r.Messages))
-	require.Contains(t, r.Messages[1].Content, "the pump must not run dry")
-}
-
-// R19: each mode with its parameters, as lists of what comes out.
-func TestR19(t *testing.T) {
-	// 12 rounds of 2 messages, 1000 tokens each, and a call with a result of 5000
-	history := func() []*schema.Message {
-		in := chat(12, 4000)
-		id := "c9"
-		call := schema.AssistantMessage("", []schema.ToolCall{{ID: id, Type: "function", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}}})
-		return append(in[:4:4], append([]*schema.Message{call, schema.ToolMessage(padded("found the harbour", 20_000), id, schema.WithToolName("search"))}, in[4:]...)...)
-	}
-	rounds := func(from, to int) (out []string) {
-		for n := from; n <= to; n++ {
-			out = append(out, fmt.Sprintf("user: question %d about the harbour", n), fmt.Sprintf("assistant: answer %d about the harbour", n))
-		}
-		return out
-	}
-	list := func(parts ...[]string) (out []string) {
-		for _, p := range parts {
-			out = append(out, p...)
-		}
-		return out
-	}
-	system, last := []string{"system: You are a helpful agent."}, []string{"user: and now?"}
-	same := outline(history())
-	offloaded := append([]string{}, same...)
+// Each mode with its parameters, as lists of what comes out.
+func TestReMeModes(t *testing.T) {
+	// 12 rounds of 2 messages, 1004 tokens each, and a call with a result of 5004
+	call := schema.AssistantMessage("", []schema.ToolCall{{ID: "c9", Type: "function", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}}})
+	history := slices.Insert(talk(t, nil, 12, 4000), 4, call, schema.ToolMessage(padded("found the harbour", 20_000), "c9", schema.WithToolName("search")))
+	same := outline(history)
+	offloaded := slices.Clone(same)
 	offloaded[5] = "tool: [Moved to the archive: the result of search({})"
+	compressed := func(from int) []string {
+		return append([]string{same[0], "user: summary"}, same[from:]...)
+	}
+	total := func(n int) func(*compaction.Params) { return func(p *compaction.Params) { p.MaxTotalTokens = n } }
+	ratio := func(x float64) func(*compaction.Params) {
+		return func(p *compaction.Params) { p.CompactRatioThreshold = x }
+	}
 	for name, tc := range map[string]struct {
 		params compaction.Params
 		want   []string
 		calls  int
 		over   bool
 	}{
-		"compact":                           {remeParams(compaction.ModeCompact), offloaded, 0, true},
-		"compact, tool messages may be big": {remeParams(compaction.ModeCompact, func(p *compaction.Params) { p.MaxToolMessageTokens = 5000 }), same, 0, true},
-		"compact, below the total":          {remeParams(compaction.ModeCompact, func(p *compaction.Params) { p.MaxTotalTokens = 29_100 }), same, 0, false},
-		"compact, the old below the total":  {remeParams(compaction.ModeCompact, func(p *compaction.Params) { p.MaxTotalTokens = 24_100 }), offloaded, 0, false},
-		"compress":                          {remeParams(compaction.ModeCompress, recent(7)), list(system, []string{"user: summary"}, rounds(10, 12), last), 1, false},
-		"compress, cut within a round":      {remeParams(compaction.ModeCompress, recent(6)), list(system, []string{"user: summary"}, rounds(10, 12)[1:], last), 1, false},
-		"compress, nothing recent":          {remeParams(compaction.ModeCompress, recent(0)), list(system, []string{"user: summary"}, last), 1, false},
-		"compress in groups": {remeParams(compaction.ModeCompress, recent(7), func(p *compaction.Params) { p.GroupTokenThreshold = 7000 }),
-			list(system, []string{"user: summary"}, rounds(10, 12), last), 5, false},
-		"compress, the old below the total": {remeParams(compaction.ModeCompress, recent(7), func(p *compaction.Params) { p.MaxTotalTokens = 23_100; p.Budget.Window = 40_000; p.Budget.Answer = -1 }), same, 0, false},
-		"auto, compaction suffices": {remeParams(compaction.ModeAuto, func(p *compaction.Params) {
-			p.CompactRatioThreshold = 0.9
-			p.Budget.Window = 40_000
-			p.Budget.Answer = -1
-		}),
-			offloaded, 0, false},
-		"auto, compaction leaves too much": {remeParams(compaction.ModeAuto, recent(3)), list(system, []string{"user: summary"}, rounds(12, 12), last), 1, false},
-		"auto, threshold 1": {remeParams(compaction.ModeAuto, func(p *compaction.Params) {
-			p.CompactRatioThreshold = 1
-			p.Budget.Window = 40_000
-			p.Budget.Answer = -1
-		}), offloaded, 0, false},
+		"compact":                           {params(compaction.ModeCompact), offloaded, 0, true},
+		"compact, tool messages may be big": {params(compaction.ModeCompact, func(p *compaction.Params) { p.MaxToolMessageTokens = 5004 }), same, 0, true},
+		"compact, below the total":          {params(compaction.ModeCompact, total(29_200)), same, 0, false},
+		"compact, the old below the total":  {params(compaction.ModeCompact, total(24_200)), offloaded, 0, false},
+		"compress":                          {params(compaction.ModeCompress, recent(7)), compressed(21), 1, false},
+		"compress, cut within a round":      {params(compaction.ModeCompress, recent(6)), compressed(22), 1, false},
+		"compress, nothing recent":          {params(compaction.ModeCompress, recent(0)), compressed(27), 1, false},
+		"compress in groups":                {params(compaction.ModeCompress, recent(7), func(p *compaction.Params) { p.GroupTokenThreshold = 7000 }), compressed(21), 5, false},
+		"compress, the old below the total": {params(compaction.ModeCompress, recent(7), total(23_200), room(40_000)), same, 0, false},
+		"auto, compaction suffices":         {params(compaction.ModeAuto, ratio(0.9), room(40_000)), offloaded, 0, false},
+		"auto, compaction leaves too much":  {params(compaction.ModeAuto, recent(3)), compressed(25), 1, false},
+		"auto, threshold 1":                 {params(compaction.ModeAuto, ratio(1), room(40_000)), offloaded, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := testkit.New(harbour.calls(t))
-			tc.params.Model = m
-			v := newVault()
-			r, err := remeOf(t, tc.params).Compact(t.Context(), &compaction.Request{Messages: history(), Archive: v})
-			if tc.over {
-				require.ErrorIs(t, err, budget.ErrOver)
-			} else {
-				require.NoError(t, err)
-			}
+			r, err := reme(t, tc.params, history, newShelf(t))
+			require.Equal(t, tc.over, err != nil, err)
 			got := outline(r.Messages)
 			for i := range got {
-				got[i], _, _ = strings.Cut(got[i], " of a-")
-				got[i], _, _ = strings.Cut(got[i], " of log-")
+				got[i], _, _ = strings.Cut(got[i], " of a blob")
 				got[i], _, _ = strings.Cut(got[i], ", about")
 			}
 			require.Equal(t, tc.want, got)
-			require.Equal(t, tc.calls, r.Usage.ModelCalls, asked(m))
-			require.NoError(t, transcript.Check(r.Messages))
+			require.Equal(t, tc.calls, r.Usage.ModelCalls)
 		})
 	}
 }
 
-// All large results leave that are not recent, when they are too large together,
-// although the first would do; a recent one does not when they suffice.
-func TestCompactOffloadsAllThatAreNotRecent(t *testing.T) {
-	in := append(toolRounds(1, 1, 80_000), append(toolRounds(2, 3, 20_000), schema.UserMessage("and now?"))...)
-	r, err := remeOf(t, remeParams(compaction.ModeCompact, recent(5))).
-		Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+// What compaction left is compressed when that is more than its share of what there was,
+// and only then: not the originals, and the references survive.
+func TestReMeAutoCompressesWhatCompactionLeft(t *testing.T) {
+	m := testkit.New(harbour.reply())
+	p := params(compaction.ModeAuto, recent(1), func(p *compaction.Params) { p.Model = m })
+	r, err := reme(t, p, manual(pump), newShelf(t))
 	require.NoError(t, err)
-	require.NotEmpty(t, einox.RefOf(r.Messages[2]))
-	require.NotEmpty(t, einox.RefOf(r.Messages[6]))
-	require.Same(t, in[10], r.Messages[10])
-}
+	require.Empty(t, m.Calls(), "a hundredth is left")
+	require.Equal(t, schema.Tool, r.Messages[3].Role)
 
-// What compaction left is not compressed when it gained enough, however much that
-// is.
-func TestAutoRatio(t *testing.T) {
-	in := append(toolRounds(1, 1, 300_000), chat(12, 8000)[1:]...)
+	in := []*schema.Message{schema.SystemMessage("You are a helpful agent."), user("Here is the manual."), reply("Go ahead."), user(manual(pump)[3].Content), user("What does it say?")}
+	r, err = reme(t, p, in, newShelf(t))
+	require.NoError(t, err)
+	require.Len(t, m.Calls(), 1, "compaction cannot make it smaller")
+	require.Equal(t, "s u*^ u", shapeOf(r.Messages))
+
+	big := append(toolRounds(1, 1, 300_000), talk(t, nil, 12, 8000)[1:]...)
 	for threshold, calls := range map[float64]int{0.75: 0, 0.1: 1} {
-		m := testkit.New(harbour.calls(t))
-		p := remeParams(compaction.ModeAuto, recent(1), func(p *compaction.Params) {
-			p.Model, p.CompactRatioThreshold, p.Budget.Window, p.Budget.Answer = m, threshold, 200_000, -1
-		})
-		r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+		r, err := reme(t, params(compaction.ModeAuto, recent(1), room(200_000), func(p *compaction.Params) { p.CompactRatioThreshold = threshold }), big, newShelf(t))
 		require.NoError(t, err)
-		require.Equal(t, calls, r.Usage.ModelCalls)
+		require.Equal(t, calls, r.Usage.ModelCalls, threshold)
 	}
-}
 
-func TestReMePreview(t *testing.T) {
-	p := remeParams(compaction.ModeCompact, func(p *compaction.Params) { p.PreviewCharLength = 20 })
-	r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: hugeTool(), Archive: newVault()})
+	m = testkit.New(harbour.reply())
+	s := newShelf(t)
+	in = slices.Concat(talk(t, nil, 10, 8000)[:21], toolRounds(11, 11, 60_000), []*schema.Message{user("go on"), reply("yes"), user("and now?")})
+	r, err = reme(t, params(compaction.ModeAuto, recent(3), func(p *compaction.Params) { p.Model, p.CompactRatioThreshold = m, 0.5 }), in, s)
 	require.NoError(t, err)
-	require.Contains(t, r.Messages[3].Content, "the pump must not")
-	require.NotContains(t, r.Messages[3].Content, "dry")
+	require.Len(t, m.Calls(), 1)
+	shown := m.Calls()[0][1].Content
+	require.NotContains(t, shown, "result 11", "what was offloaded is not put into the prompt again")
+	require.Regexp(t, `a-[a-z2-7]{20}`, shown, "the model sees where the result is")
+	require.Equal(t, 2, s.puts(), "of compaction, and of compression")
+	require.Contains(t, s.held(t, r.Messages[1])[22].Content, "result 11")
 }
 
-// When the model fails, the context still fits.
-func TestReMeLastResort(t *testing.T) {
+// When the model fails, the context still fits; where the agent's model takes it anyway, it
+// stays as it is.
+func TestReMeFallsBackToTheArchive(t *testing.T) {
 	for _, mode := range []compaction.Mode{compaction.ModeCompress, compaction.ModeAuto} {
-		p := remeParams(mode, recent(3), func(p *compaction.Params) { p.Model = testkit.New(testkit.Fail(errRateLimit)) })
-		r, err := remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: chat(20, 8000), Archive: newVault()})
+		down := func(p *compaction.Params) { p.Model = testkit.New(testkit.Fail(errRateLimit)) }
+		in := talk(t, nil, 20, 8000)
+		r, err := reme(t, params(mode, recent(3), down), in, newShelf(t))
 		require.NoError(t, err)
-		require.ErrorIs(t, r.Steps[0].Err, errRateLimit)
+		require.True(t, slices.ContainsFunc(r.Steps, func(s compaction.Report) bool { return s.Step == "summarize_rounds" && s.Err != nil }))
 		require.LessOrEqual(t, r.After.Tokens, 20_000)
-
-		p.Budget.Window, p.Budget.Answer = 100_000, -1 // the model takes it
-		in := chat(20, 8000)
-		r, err = remeOf(t, p).Compact(t.Context(), &compaction.Request{Messages: in, Archive: newVault()})
+		r, err = reme(t, params(mode, recent(3), down, room(100_000)), in, newShelf(t))
 		require.NoError(t, err)
 		require.Equal(t, in, r.Messages)
 	}
+}
+
+// Wherever the recent messages begin, no result loses its call.
+func TestReMeCutsRespectPairs(t *testing.T) {
+	in := slices.Concat([]*schema.Message{schema.SystemMessage("You help.")}, toolRounds(1, 8, 20_000), []*schema.Message{user("and now?")})
+	s := newShelf(t)
+	for n := range 14 {
+		r, err := reme(t, params(compaction.ModeCompress, recent(n), room(100_000), func(p *compaction.Params) { p.MaxTotalTokens = 15_000 }), in, s)
+		require.NoError(t, err)
+		require.Less(t, len(r.Messages), len(in), n)
+		require.NoError(t, transcript.Check(r.Messages), n)
+		require.GreaterOrEqual(t, len(r.Messages)-2, n, "what is recent stays")
+	}
+}
+
+// A second compression writes over no archive of the first, and what could not be written
+// is not replaced. Nothing that a caller or a model gives is part of a name.
+func TestReMeArchivesAreImmutable(t *testing.T) {
+	s := newShelf(t)
+	p := params(compaction.ModeCompress, recent(1))
+	first := append(toolRounds(1, 6, 20_000), user("go on"))
+	r, err := reme(t, p, first, s)
+	require.NoError(t, err)
+	former := r.Messages[0]
+	one := s.held(t, former)
+	again := slices.Concat(r.Messages, []*schema.Message{reply("going on")}, toolRounds(7, 12, 20_000), []*schema.Message{user("go on")})
+	r, err = reme(t, p, again, s)
+	require.NoError(t, err)
+	require.NotEqual(t, einox.RefOf(former), einox.RefOf(r.Messages[0]))
+	require.Equal(t, one, s.held(t, former))
+	back, err := s.Restore(t.Context(), r.Messages)
+	require.NoError(t, err)
+	require.Equal(t, said(slices.Concat(first, again[2:]), false), said(back, false), "every original comes back, in its order")
+
+	in := append(toolRounds(1, 6, 20_000), user("and now?"))
+	for _, mode := range []compaction.Mode{compaction.ModeCompact, compaction.ModeCompress, compaction.ModeAuto} {
+		s := newShelf(t)
+		s.store.FailOn(errFull, "PutBlob")
+		r, err := reme(t, params(mode, recent(1)), in, s)
+		require.Error(t, err, "it does not fit")
+		require.ErrorIs(t, r.Steps[0].Err, errFull)
+		require.Equal(t, in, r.Messages, mode)
+	}
+	for _, hostile := range []string{"../../../etc/passwd", "c1/../../x", "C:\\temp", "a\x00b", "log-1-999", "{em:x}"} {
+		in := manual(pump)
+		in[2] = schema.AssistantMessage("", []schema.ToolCall{{ID: hostile, Type: "function", Function: schema.FunctionCall{Name: hostile, Arguments: hostile}}})
+		in[3] = schema.ToolMessage(in[3].Content, hostile, schema.WithToolName(hostile))
+		r, _ := reme(t, params(compaction.ModeAuto, recent(1), func(p *compaction.Params) {
+			p.CompactRatioThreshold, p.MaxTotalTokens, p.Model = 0.0001, 400, testkit.New(answer{Goal: "pump", Facts: []string{"see " + hostile}}.reply())
+		}), in, s)
+		for _, m := range r.Messages {
+			require.Regexp(t, `^(a-[a-z2-7]{20})?$`, einox.RefOf(m))
+		}
+	}
+}
+
+// What is offloaded is named by its call and its reference, found by searching and read in
+// pages.
+func TestReMeOffloadGrepAndPagedRead(t *testing.T) {
+	s, in := newShelf(t), manual(pump)
+	lines := make([]string, 4000)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("line %d of the manual", i+1)
+	}
+	lines[2345] = "the pump must not run dry"
+	in[3].Content = strings.Join(lines, "\n")
+	r, err := reme(t, params(compaction.ModeCompact), in, s)
+	require.NoError(t, err)
+	ref := regexp.MustCompile(`a-[a-z2-7]{20}`).FindString(r.Messages[3].Content)
+	require.Equal(t, einox.RefOf(r.Messages[3]), ref, "what the model reads is what it needs")
+	found, err := s.Grep(t.Context(), &archive.GrepRequest{Pattern: "pump", Refs: []string{ref}})
+	require.NoError(t, err)
+	require.Len(t, found.Matches, 1)
+	page, err := s.Read(t.Context(), &archive.ReadRequest{Ref: found.Matches[0].Ref, Line: found.Matches[0].Line - 1, Lines: 3})
+	require.NoError(t, err)
+	require.Equal(t, "line 2345 of the manual\nthe pump must not run dry\nline 2347 of the manual\n", page.Text)
+	var all strings.Builder
+	for page = (&archive.Page{More: true}); page.More; {
+		page, err = s.Read(t.Context(), &archive.ReadRequest{Ref: ref, Byte: page.NextByte, Bytes: 4096})
+		require.NoError(t, err)
+		all.WriteString(page.Text)
+	}
+	require.Equal(t, in[3].Content, all.String())
 }
 
 func TestReMeParams(t *testing.T) {
@@ -254,15 +310,15 @@ func TestReMeParams(t *testing.T) {
 		"window":           func(p *compaction.Params) { p.Budget.Window = -5 },
 		"total over limit": func(p *compaction.Params) { p.Budget.Window = 20_000 },
 	} {
-		_, err := compaction.ReMe(remeParams(compaction.ModeAuto, func(p *compaction.Params) { p.Model = testkit.New() }, change))
+		_, err := compaction.ReMe(params(compaction.ModeAuto, change))
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
 	for _, change := range []func(*compaction.Params){
-		func(p *compaction.Params) { p.WorkingSummaryMode = compaction.ModeCompact }, // without a model
-		func(p *compaction.Params) { p.KeepRecentCount, p.GroupTokenThreshold, p.Model = 0, -1, testkit.New() },
-		func(p *compaction.Params) { p.Budget.Window, p.Model = 128_000, testkit.New() },
+		func(p *compaction.Params) { p.WorkingSummaryMode, p.Model = compaction.ModeCompact, nil },
+		func(p *compaction.Params) { p.KeepRecentCount, p.GroupTokenThreshold = 0, -1 },
+		func(p *compaction.Params) { p.Budget.Window = 128_000 },
 	} {
-		cfg, err := compaction.ReMe(remeParams(compaction.ModeAuto, change))
+		cfg, err := compaction.ReMe(params(compaction.ModeAuto, change))
 		require.NoError(t, err)
 		_, err = compaction.New(cfg)
 		require.NoError(t, err)
@@ -272,20 +328,36 @@ func TestReMeParams(t *testing.T) {
 	}
 }
 
-func TestReMeCounter(t *testing.T) {
-	for name, tc := range map[string]struct {
-		m    *schema.Message
-		want int
-	}{
-		"nil":       {nil, 0},
-		"empty":     {schema.UserMessage(""), 0},
-		"rounds up": {schema.UserMessage("hello"), 2},
-		"chinese":   {schema.UserMessage("你好世界"), 1},
-		"reasoning": {&schema.Message{Content: "ab", ReasoningContent: "cd"}, 1},
-		"calls":     {schema.AssistantMessage("", []schema.ToolCall{{Function: schema.FunctionCall{Name: "f", Arguments: strings.Repeat("x", 400)}}}), 0},
-		"parts":     {&schema.Message{UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: strings.Repeat("x", 400)}}}, 1},
-	} {
-		require.Equal(t, tc.want, compaction.ReMeCounter.Message(tc.m), name)
+// The example of ReMe's README: two messages are kept, and the huge one is the second-last.
+func ExampleReMe() {
+	p := compaction.DefaultParams()
+	p.WorkingSummaryMode = compaction.ModeCompact
+	p.KeepRecentCount = 2
+	cfg, err := compaction.ReMe(p)
+	if err != nil {
+		panic(err)
 	}
-	require.Equal(t, 3, compaction.ReMeCounter.Text("nine char"))
+	c, err := compaction.New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	call := schema.ToolCall{ID: "c1", Function: schema.FunctionCall{Name: "web_search", Arguments: `{"q":"pumps"}`}}
+	result, err := c.Compact(context.Background(), &compaction.Request{
+		Messages: []*schema.Message{
+			schema.UserMessage("What is known about pumps?"),
+			schema.AssistantMessage("", []schema.ToolCall{call}),
+			schema.ToolMessage(strings.Repeat("The pump must not run dry. ", 5000), "c1", schema.WithToolName("web_search")),
+			schema.AssistantMessage("It must not run dry.", nil),
+		},
+		Archive: nowhere("a-aaaaaaaaaaaaaaaaaaaa"), // archive.Archives.Of(scope) keeps it in a store
+	})
+	if err != nil {
+		panic(err)
+	}
+	text, _, _ := strings.Cut(result.Messages[2].Content, ", about")
+	fmt.Println(text)
+	fmt.Println(result.After.Tokens < 200)
+	// Output:
+	// [Moved to the archive: the result of web_search({"q":"pumps"})
+	// true
 }

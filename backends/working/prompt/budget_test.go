@@ -13,15 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/prompt"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
 // bytes returns a budget in bytes, 4 a message; nothing is kept but for memories.
-func bytes(limit, memories int) budget.Budget {
-	return budget.Budget{Window: limit + max(memories, 0), Answer: -1, Tools: -1, Memories: memories, Counter: perByte}
+func bytes(limit, memories int) compaction.Budget {
+	return compaction.Budget{Window: limit + max(memories, 0), Answer: -1, Tools: -1, Memories: memories, Counter: perByte}
 }
 
 func turn(n, size int) (question, answer *schema.Message) {
@@ -81,7 +80,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := w.build(r)
-			over := (*budget.OverError)(nil)
+			over := (*compaction.OverError)(nil)
 			require.True(t, errors.As(err, &over), err)
 			require.Equal(t, 50, over.Limit)
 			require.Equal(t, p.Usage.Tokens, over.Tokens)
@@ -129,7 +128,7 @@ func TestCoreBlocksCountAsMemories(t *testing.T) {
 
 // With a compactor, large results of tools leave before turns do, and can be read.
 func TestTheHistoryIsCompacted(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 6000}).compacting()
+	w := newWorld(t, compaction.Budget{Window: 6000}).compacting()
 	large := strings.Repeat("All work and no play makes Jack a dull boy.\n", 1000)
 	w.say(schema.UserMessage("Read it."), call("c1", "{}"), result("c1", large), schema.AssistantMessage("It is about Jack.", nil))
 	w.say(schema.UserMessage("Again?"), schema.AssistantMessage("No.", nil))
@@ -145,7 +144,7 @@ func TestTheHistoryIsCompacted(t *testing.T) {
 
 // A summary that a model was paid for is kept: the next prompt begins with it.
 func TestTheSummaryIsKept(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 3000})
+	w := newWorld(t, compaction.Budget{Window: 3000})
 	chat := testkit.New(testkit.Text(`{"goal":"count","directives":[],"facts":["They counted."],"failed":[],"open":[],"next":[]}`))
 	w.compacting(compaction.SummarizeRounds{Model: chat})
 	for i := range 20 {
@@ -168,7 +167,7 @@ func TestTheSummaryIsKept(t *testing.T) {
 
 // What the compactor took out of a prompt is in the archives, and comes back.
 func TestWhatWasCompactedComesBack(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 4000}).compacting()
+	w := newWorld(t, compaction.Budget{Window: 4000}).compacting()
 	large := strings.Repeat("The parcel arrived before noon.\n", 700)
 	w.say(schema.UserMessage("Read it."), call("c1", "{}"), result("c1", large), schema.AssistantMessage("It is about a parcel.", nil))
 	p := w.must(&prompt.Request{Question: "What is it about?"})
@@ -182,7 +181,7 @@ func TestWhatWasCompactedComesBack(t *testing.T) {
 
 // The caller's context stays, also where whole rounds leave.
 func TestTheContextIsNotCompacted(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 1000}).compacting()
+	w := newWorld(t, compaction.Budget{Window: 1000}).compacting()
 	for i := range 10 {
 		w.say(turn(i, 1000))
 	}
@@ -195,7 +194,7 @@ func TestTheContextIsNotCompacted(t *testing.T) {
 // Whatever the counter, the memories do not take more than their room.
 func TestACounterThatDoesNotAddUp(t *testing.T) {
 	b := bytes(100_000, 250)
-	b.Counter = budget.Tokenizer(func(s string) int { return len(s) * len(s) / 250 })
+	b.Counter = compaction.Tokenizer(func(s string) int { return len(s) * len(s) / 250 })
 	w := newWorld(t, b)
 	for i := range 10 {
 		w.memory.hits = append(w.memory.hits, hit(fmt.Sprint("m", i), "Ann likes tea a lot"))

@@ -31,7 +31,7 @@ func New(cfg *Config) (*Builder, error) {
 // Build returns the prompt for a question. What is read for it is read at the same
 // time. A part that cannot be read is left out and named in [Prompt.Failed].
 //
-// The error is a [*budget.OverError], with the prompt as small as it could be,
+// The error is a [*compaction.OverError], with the prompt as small as it could be,
 // when system prompt, core blocks, context and question do not fit; ErrInvalid,
 // without a prompt, for a request that can never succeed; the context's when it
 // ends first.

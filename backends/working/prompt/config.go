@@ -8,7 +8,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/session"
@@ -18,7 +17,7 @@ import (
 type Config struct {
 	// Budget says how many tokens a prompt may have. Its Memories is how much room
 	// there is for core blocks and what a search finds. Required.
-	Budget budget.Budget
+	Budget compaction.Budget
 	// Backend is searched for memories. Optional.
 	Backend backends.Backend
 	// Sessions has the history. Optional.

@@ -5,7 +5,7 @@
 // is remembered, and the question, within one budget. It needs no agent.
 //
 //	b, err := prompt.New(&prompt.Config{
-//		Budget:   budget.Budget{Window: 32_000},
+//		Budget:   compaction.Budget{Window: 32_000},
 //		Backend:  memory,   // what is searched
 //		Sessions: sessions, // what was said before
 //	})
@@ -28,12 +28,12 @@
 //
 // # Budget
 //
-// The memories have the room that [budget.Budget.Memories] keeps for them, less
+// The memories have the room that [compaction.Budget.Memories] keeps for them, less
 // what the core blocks take. The rest has the budget's limit: a history that is
 // too large is compacted by Config.Compactor, and what is too large even then
 // loses its oldest turns, which stay in the log. System prompt, core blocks,
 // context and question are never cut: if these alone do not fit, the error is a
-// [*budget.OverError].
+// [*compaction.OverError].
 //
 // # Failures
 //

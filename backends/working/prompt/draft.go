@@ -13,7 +13,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 )
@@ -52,7 +51,7 @@ func (d *draft) compact(ctx context.Context) {
 	fixed := append(slices.Clone(d.head), d.context, d.question)
 	result, err := d.cfg.Compactor.Compact(ctx, &compaction.Request{Messages: d.messages(), Archive: d.archive()})
 	d.context = shown
-	if over := (*budget.OverError)(nil); err != nil && !errors.As(err, &over) {
+	if over := (*compaction.OverError)(nil); err != nil && !errors.As(err, &over) {
 		d.failed(err)
 	}
 	if result == nil {

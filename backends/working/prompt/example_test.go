@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/prompt"
 )
 
@@ -39,7 +39,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	b, err := prompt.New(&prompt.Config{Budget: budget.Budget{Window: 8000}, Backend: memory})
+	b, err := prompt.New(&prompt.Config{Budget: compaction.Budget{Window: 8000}, Backend: memory})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/prompt"
 	"github.com/einomem/einomem/backends/working/session"
@@ -40,7 +40,7 @@ func TestOnlyAnEmptyAnswerIsNothing(t *testing.T) {
 		"all shown already":           {fake{hits: []backends.Hit{hit("m", "why")}}, prompt.Request{EmptyMemoryLine: true}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, budget.Budget{Window: 8000})
+			w := newWorld(t, compaction.Budget{Window: 8000})
 			w.memory = &tc.memory
 			w.cfg.Backend = w.memory
 			tc.request.Question = "But why?"
@@ -58,7 +58,7 @@ func TestOnlyAnEmptyAnswerIsNothing(t *testing.T) {
 }
 
 func TestAFailedReadIsReported(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 8000})
+	w := newWorld(t, compaction.Budget{Window: 8000})
 	w.memory.hits = []backends.Hit{hit("m1", "Ann likes tea")}
 	w.say(schema.UserMessage("Hi."), schema.AssistantMessage("Hello.", nil))
 	var err error
@@ -74,7 +74,7 @@ func TestAFailedReadIsReported(t *testing.T) {
 }
 
 func TestNoSessionIsNoFailure(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 8000})
+	w := newWorld(t, compaction.Budget{Window: 8000})
 	b, err := prompt.New(w.cfg)
 	require.NoError(t, err)
 	for _, s := range []backends.Scope{{UserID: "ann"}, {UserID: "ann", SessionID: "new"}} {
@@ -89,7 +89,7 @@ func TestNoSessionIsNoFailure(t *testing.T) {
 }
 
 func TestWhatIsNoRequest(t *testing.T) {
-	b, err := prompt.New(&prompt.Config{Budget: budget.Budget{Window: 100}})
+	b, err := prompt.New(&prompt.Config{Budget: compaction.Budget{Window: 100}})
 	require.NoError(t, err)
 	for name, r := range map[string]*prompt.Request{
 		"nil":                   nil,
@@ -110,20 +110,20 @@ func TestWhatIsNoConfig(t *testing.T) {
 	for name, cfg := range map[string]*prompt.Config{
 		"nil":            nil,
 		"no budget":      {},
-		"no language":    {Budget: budget.Budget{Window: 100}, Language: "fr"},
-		"negative limit": {Budget: budget.Budget{Window: 100}, HistoryTokens: -1},
+		"no language":    {Budget: compaction.Budget{Window: 100}, Language: "fr"},
+		"negative limit": {Budget: compaction.Budget{Window: 100}, HistoryTokens: -1},
 	} {
 		_, err := prompt.New(cfg)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
-	cfg := &prompt.Config{Budget: budget.Budget{Window: 100}}
+	cfg := &prompt.Config{Budget: compaction.Budget{Window: 100}}
 	_, err := prompt.New(cfg)
 	require.NoError(t, err)
-	require.Equal(t, &prompt.Config{Budget: budget.Budget{Window: 100}}, cfg, "a config is not changed")
+	require.Equal(t, &prompt.Config{Budget: compaction.Budget{Window: 100}}, cfg, "a config is not changed")
 }
 
 func TestAnEndedContextIsAnError(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 8000})
+	w := newWorld(t, compaction.Budget{Window: 8000})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b, err := prompt.New(w.cfg)
@@ -134,7 +134,7 @@ func TestAnEndedContextIsAnError(t *testing.T) {
 
 // A backend that panics costs its part of the prompt, and not the process.
 func TestAPanicOfABackendIsReported(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 8000})
+	w := newWorld(t, compaction.Budget{Window: 8000})
 	w.cfg.Backend = panicking{}
 	p := w.must(&prompt.Request{Question: "But why?", EmptyMemoryLine: true})
 	require.ErrorContains(t, p.Failed.Memories, "panicked: index out of range")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/prompt"
 	"github.com/einomem/einomem/internal/einox"
 )
@@ -18,7 +18,7 @@ import (
 // Row A19: context, history, memories with ids, the question; plain strings. Row
 // B26: roles as they were, no repeated turn.
 func TestThePromptInFull(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 20_000}).blocks("Ann, a nurse.")
+	w := newWorld(t, compaction.Budget{Window: 20_000}).blocks("Ann, a nurse.")
 	w.memory.hits = []backends.Hit{hit("m1", "Ann prefers the window"), hit("m2", "Ann flies </memories> to Rome in May"), hit("m3", "Ann was cold on the last flight"), hit("m4", "\u200b")}
 	w.say(schema.UserMessage("Any flights in May?"), schema.SystemMessage("The agent changed."), call("c1", `{"to":"Rome"}`), result("c1", "AZ 610, 9:40"), schema.AssistantMessage("AZ 610 leaves at 9:40.", nil))
 	w.say(schema.UserMessage("Book it. Ann was\ncold on the last flight!"), schema.AssistantMessage("Done.", nil))
@@ -79,7 +79,7 @@ func (w *world) core() string {
 }
 
 func TestThePromptInChinese(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 8000})
+	w := newWorld(t, compaction.Budget{Window: 8000})
 	w.cfg.Language = prompt.LanguageChinese
 	w.memory.hits = []backends.Hit{hit("m1", "安喜欢靠窗的座位")}
 	require.Equal(t, `--- user context
@@ -98,7 +98,7 @@ func TestThePromptInChinese(t *testing.T) {
 }
 
 func TestTheQuestionAlone(t *testing.T) {
-	b, err := prompt.New(&prompt.Config{Budget: budget.Budget{Window: 100}})
+	b, err := prompt.New(&prompt.Config{Budget: compaction.Budget{Window: 100}})
 	require.NoError(t, err)
 	p, err := b.Build(t.Context(), &prompt.Request{Question: "Why?"})
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestTheQuestionAlone(t *testing.T) {
 }
 
 func TestPartsAreLeftOutOnRequest(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 8000})
+	w := newWorld(t, compaction.Budget{Window: 8000})
 	w.memory.hits = []backends.Hit{hit("m1", "Ann likes tea")}
 	w.say(schema.UserMessage("Hi."), schema.AssistantMessage("Hello.", nil))
 	require.Equal(t, "--- user\nWhy?\n", show(w.must(&prompt.Request{Question: "Why?", NoHistory: true, NoMemories: true}).Messages))
@@ -124,14 +124,14 @@ func TestAQuestionWithAnImage(t *testing.T) {
 		{Type: schema.ChatMessagePartTypeText, Text: "What is this?"},
 		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
 	}}
-	w := newWorld(t, budget.Budget{Window: 16_000})
+	w := newWorld(t, compaction.Budget{Window: 16_000})
 	w.say(schema.UserMessage("What is this?"))
 	p := w.must(&prompt.Request{Message: image})
 	require.Len(t, p.Messages, 2, "the same words without the image are another question")
 	require.Same(t, image, p.Messages[1])
 	require.Equal(t, "What is this?", w.memory.asked[0].Query)
 
-	w = newWorld(t, budget.Budget{Window: 16_000})
+	w = newWorld(t, compaction.Budget{Window: 16_000})
 	w.say(image)
 	require.Len(t, w.must(&prompt.Request{Message: image}).Messages, 1)
 	wordless := &schema.Message{Role: schema.User, UserInputMultiContent: image.UserInputMultiContent[1:]}
@@ -141,7 +141,7 @@ func TestAQuestionWithAnImage(t *testing.T) {
 
 // The summary that was kept with the session stands for what it covers.
 func TestTheSummaryOfTheSession(t *testing.T) {
-	w := newWorld(t, budget.Budget{Window: 8000})
+	w := newWorld(t, compaction.Budget{Window: 8000})
 	w.say(schema.UserMessage("one"), schema.AssistantMessage("1", nil)).say(schema.UserMessage("two"), schema.AssistantMessage("2", nil))
 	ok, err := w.cfg.Sessions.CommitSummary(t.Context(), ann, sum(2, "They counted to one."))
 	require.NoError(t, err)

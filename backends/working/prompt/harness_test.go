@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/archive"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/prompt"
@@ -37,7 +36,7 @@ var (
 func fixed() time.Time { return noon }
 
 // perByte counts one token a byte of text, and 4 for a message.
-var perByte = budget.Tokenizer(func(s string) int { return len(s) })
+var perByte = compaction.Tokenizer(func(s string) int { return len(s) })
 
 // fake is a memory that finds what it is told to.
 type fake struct {
@@ -111,7 +110,7 @@ func (u *unreliable) Read(ctx context.Context, p backends.Partition, id string, 
 	return u.Store.Read(ctx, p, id, r)
 }
 
-func newWorld(t tb, b budget.Budget) *world {
+func newWorld(t tb, b compaction.Budget) *world {
 	t.Helper()
 	db, err := sqlitestore.Open(context.Background(), ":memory:", &sqlitestore.Config{Clock: fixed})
 	require.NoError(t, err)
@@ -153,7 +152,7 @@ func (w *world) say(messages ...*schema.Message) *world {
 		id := fmt.Sprintf("t%d-%d", w.turns, i)
 		counter := w.cfg.Budget.Counter
 		if counter == nil {
-			counter = budget.Estimate
+			counter = compaction.Estimate
 		}
 		entries = append(entries, store.Entry{
 			Message: backends.Message{ID: id, Turn: fmt.Sprint("t", w.turns), Message: m, Time: noon},

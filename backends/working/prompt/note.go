@@ -18,7 +18,7 @@ func (b *Builder) note(r *Request, f *found, said []*schema.Message, p *Prompt) 
 	if !f.searched {
 		return nil
 	}
-	room := b.cfg.Budget.Room()
+	room := max(b.cfg.Budget.Memories, 0)
 	if f.core != nil {
 		room -= b.cfg.Budget.Counter.Message(f.core)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/prompt"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/transcript"
@@ -36,7 +36,7 @@ func TestPropertyPrompts(t *testing.T) {
 }
 
 func checkPrompt(t *rapid.T) {
-	b := budget.Budget{
+	b := compaction.Budget{
 		Window: rapid.IntRange(50, 6000).Draw(t, "window"), Answer: rapid.SampledFrom([]int{-1, 0}).Draw(t, "answer"),
 		Memories: rapid.SampledFrom([]int{-1, 0, 40, 200}).Draw(t, "memories"),
 	}
@@ -121,7 +121,7 @@ func (c *checked) all(err error) {
 	require.Equal(t, c.r.Context != "", slices.Contains(rank, 2))
 	require.Equal(t, c.w.cfg.Core != nil, slices.Contains(rank, 1))
 
-	if over := (*budget.OverError)(nil); errors.As(err, &over) {
+	if over := (*compaction.OverError)(nil); errors.As(err, &over) {
 		require.Positive(t, b.Usage(fixed).Over(), "only what is never cut does not fit")
 		require.NotContains(t, rank, 3)
 	} else {
@@ -132,7 +132,7 @@ func (c *checked) all(err error) {
 }
 
 // memories checks that what is said to be shown is, within the room for it.
-func (c *checked) memories(b budget.Budget) {
+func (c *checked) memories(b compaction.Budget) {
 	t := c.t
 	text, taken := "", 0
 	for _, m := range c.p.Messages {

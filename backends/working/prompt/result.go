@@ -9,7 +9,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 )
 
@@ -26,7 +25,7 @@ type Prompt struct {
 	// fit and are not in the prompt. The log has them.
 	LeftOut int
 	// Usage says how full the prompt is.
-	Usage budget.Usage
+	Usage compaction.Usage
 	// Compacted tells what the compactor did: its steps, and what models were asked
 	// for. Nil when it was not asked.
 	Compacted *compaction.Result

@@ -9,7 +9,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 )
 
 // Language is the language of the few words that this package adds to a
@@ -28,8 +28,8 @@ type Config struct {
 	// appended to.
 	Sessions store.Sessions
 	// Counter counts the tokens of messages that were appended without a count,
-	// and of those that the service adds. Optional. Defaults to budget.Estimate.
-	Counter budget.Counter
+	// and of those that the service adds. Optional. Defaults to compaction.Estimate.
+	Counter compaction.Counter
 	// OpenTurn is how long after its last message a turn that was not marked as
 	// done may still go on: no summary reaches into it. Optional. Defaults to 2
 	// minutes, as in package working.
@@ -61,7 +61,7 @@ func New(cfg *Config) (*Service, error) {
 		c.OpenTurn = 2 * time.Minute
 	}
 	if c.Counter == nil {
-		c.Counter = budget.Estimate
+		c.Counter = compaction.Estimate
 	}
 	if c.Language == "" {
 		c.Language = LanguageEnglish

@@ -23,7 +23,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testredis"
@@ -147,7 +147,7 @@ func (s *spied) seen() []call {
 }
 
 // perByte counts one token a byte of text, and nothing else.
-var perByte = budget.Tokenizer(func(s string) int { return len(s) })
+var perByte = compaction.Tokenizer(func(s string) int { return len(s) })
 
 // world is a service on a store, and a clock that stands still.
 type world struct {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 )
 
 // Usage says how full a session is: Tokens are those of the messages that no
 // summary covers, Limit is what a context may have.
 type Usage struct {
-	budget.Usage
+	compaction.Usage
 	Threshold float64 // the share of Limit at which a summary is made
 }
 
@@ -44,7 +44,7 @@ func (s *Service) Usage(ctx context.Context, scope backends.Scope, limit int, th
 	if err != nil {
 		return nil, fmt.Errorf("usage of session %s: %w", k, err)
 	}
-	u := &Usage{Usage: budget.Usage{Tokens: int(st.Tokens), Limit: limit}, Threshold: threshold}
+	u := &Usage{Usage: compaction.Usage{Tokens: int(st.Tokens), Limit: limit}, Threshold: threshold}
 	if st.SummaryUpto == 0 {
 		return u, nil
 	}

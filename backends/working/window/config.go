@@ -12,7 +12,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 )
@@ -20,7 +19,7 @@ import (
 // Config configures a [Window]. It is copied by [New].
 type Config struct {
 	// Budget says how much a context may hold; its Window is required.
-	Budget budget.Budget
+	Budget compaction.Budget
 	// Sessions keeps the log and the archives. Required. The log must be the one
 	// that turns are appended to.
 	Sessions store.Sessions
@@ -55,7 +54,7 @@ type Config struct {
 	Redact func(string) string
 	// Language is that of the texts that stand in for what left. Optional. Defaults
 	// to that of the last user message.
-	Language compaction.Language
+	Language backends.Language
 	// NoTools is for agents that do not have grep_working_memory and
 	// read_working_memory: what stands in for a text does not name them then.
 	NoTools bool

@@ -4,7 +4,7 @@
 // Package window decides what a model is shown of a session: what was said
 // before, as much of it as fits, in front of what is said now.
 //
-//	w, err := window.New(&window.Config{Sessions: db, Budget: budget.Budget{Window: 128_000}, Model: chatModel})
+//	w, err := window.New(&window.Config{Sessions: db, Budget: compaction.Budget{Window: 128_000}, Model: chatModel})
 //	…
 //	history, err := w.History(ctx, scope)
 //	fitted, err := w.Fit(ctx, scope, append(history, schema.UserMessage(question)))

@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 )
 
@@ -54,7 +54,7 @@ func showASession(ctx context.Context) error {
 		return err
 	}
 
-	w, err := window.New(&window.Config{Sessions: db, Budget: budget.Budget{Window: 1000}, HistoryTokens: 10_000})
+	w, err := window.New(&window.Config{Sessions: db, Budget: compaction.Budget{Window: 1000}, HistoryTokens: 10_000})
 	if err != nil {
 		return err
 	}

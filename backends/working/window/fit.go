@@ -20,7 +20,7 @@ import (
 
 // Fit returns messages with the core blocks, compacted if they do not fit. The
 // messages passed are left as they are. When even the compacted ones do not fit
-// it returns them with a budget.OverError that says by how much.
+// it returns them with a compaction.OverError that says by how much.
 //
 // Without a scope that names a user or an agent there is nowhere to keep what
 // would leave: then only what is derived is dropped. A core block that cannot be read is reported, and left out

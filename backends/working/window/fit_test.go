@@ -16,7 +16,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
@@ -119,7 +118,7 @@ func TestWithoutAScopeOnlyWhatIsDerivedLeaves(t *testing.T) {
 
 	in = append(task(30, 100), schema.AssistantMessage("read", nil), schema.UserMessage("and now?"))
 	res, err = x.Fit(context.Background(), backends.Scope{}, in)
-	var over *budget.OverError
+	var over *compaction.OverError
 	require.ErrorAs(t, err, &over)
 	require.Equal(t, res.After.Over(), over.Tokens-over.Limit)
 	require.Equal(t, plain(in), plain(res.Messages), "there is nowhere to keep what would leave")
@@ -130,7 +129,7 @@ func TestWithoutAScopeOnlyWhatIsDerivedLeaves(t *testing.T) {
 
 	for _, s := range []backends.Scope{{SessionID: "s1"}, {Workspace: "acme", SessionID: "s1"}} { // as if there was none
 		res, err = x.Fit(context.Background(), s, in)
-		require.ErrorIs(t, err, budget.ErrOver, "%+v", s)
+		require.ErrorIs(t, err, compaction.ErrOver, "%+v", s)
 		require.Equal(t, plain(in), plain(res.Messages))
 	}
 	_, err = x.Fit(context.Background(), backends.Scope{UserID: "an\x00n"}, in)
@@ -158,7 +157,7 @@ func TestAnArchiveThatFailsLosesNothing(t *testing.T) {
 	x := newWorld(t, 2000, func(c *window.Config) { c.Sessions = db })
 	in := task(30, 100)
 	res, err := x.Fit(context.Background(), ann, in)
-	require.ErrorIs(t, err, budget.ErrOver, "an error that says by how much, not a context that lost something")
+	require.ErrorIs(t, err, compaction.ErrOver, "an error that says by how much, not a context that lost something")
 	require.Equal(t, plain(in), plain(res.Messages))
 	stages, errs := x.told()
 	require.NotEmpty(t, stages)
@@ -176,7 +175,7 @@ func TestWhatNeverFitsIsAnErrorWithTheBestThereIs(t *testing.T) {
 	x := newWorld(t, 500, nil)
 	in := append(task(10, 100), schema.AssistantMessage("read", nil), schema.UserMessage(prose("question", 1, 600)))
 	res, err := x.Fit(context.Background(), ann, in)
-	var over *budget.OverError
+	var over *compaction.OverError
 	require.ErrorAs(t, err, &over)
 	require.Equal(t, 500, over.Limit)
 	require.Equal(t, x.Usage(res.Messages).Tokens, over.Tokens)

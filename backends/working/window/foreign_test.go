@@ -15,7 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
@@ -28,7 +28,7 @@ func TestMessagesCarriedToAnotherSessionKeepTheirWords(t *testing.T) {
 	db, err := sqlitestore.Open(ctx, ":memory:", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	w, err := window.New(&window.Config{Sessions: db, Budget: budget.Budget{Window: 1000, Answer: -1, Tools: -1, Memories: -1}})
+	w, err := window.New(&window.Config{Sessions: db, Budget: compaction.Budget{Window: 1000, Answer: -1, Tools: -1, Memories: -1}})
 	require.NoError(t, err)
 	here, there := backends.Scope{UserID: "ann", SessionID: "here"}, backends.Scope{UserID: "ann", SessionID: "there"}
 	for _, s := range []backends.Scope{here, there} {

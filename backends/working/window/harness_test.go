@@ -23,7 +23,6 @@ import (
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/testkit"
@@ -78,15 +77,15 @@ type world struct {
 }
 
 // exactly is a budget of so many tokens, with nothing kept free.
-func exactly(tokens int) budget.Budget {
-	return budget.Budget{Window: tokens, Answer: -1, Tools: -1, Memories: -1}
+func exactly(tokens int) compaction.Budget {
+	return compaction.Budget{Window: tokens, Answer: -1, Tools: -1, Memories: -1}
 }
 
 func newWorld(t testing.TB, tokens int, change func(*window.Config)) *world {
 	t.Helper()
 	x := &world{t: t}
 	cfg := &window.Config{
-		Budget: exactly(tokens), Sessions: nil, Language: compaction.LanguageEnglish,
+		Budget: exactly(tokens), Sessions: nil, Language: backends.English,
 		OnFit: func(_ context.Context, s backends.Scope, r *compaction.Result) {
 			x.mu.Lock()
 			defer x.mu.Unlock()

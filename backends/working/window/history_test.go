@@ -13,7 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
@@ -67,7 +67,7 @@ func TestHistoryTokensBoundWhatIsLoaded(t *testing.T) {
 			for _, m := range h {
 				if !einox.IsNote(m) {
 					said++
-					tokens += budget.Estimate.Message(m)
+					tokens += compaction.Estimate.Message(m)
 				}
 			}
 			require.Equal(t, fmt.Sprintf("assistant: %s", prose("answer", c.turns-1, 10)), saying(h)[len(h)-1])
@@ -80,7 +80,7 @@ func TestHistoryTokensBoundWhatIsLoaded(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("log-1-%d", 2*c.turns-said), einox.RefOf(h[0]), "what is not loaded is named")
 			a, err := x.Archives().Of(ann)
 			require.NoError(t, err)
-			earlier, err := a.Messages(context.Background(), einox.RefOf(h[0]))
+			earlier, err := a.Restore(context.Background(), h[:1])
 			require.NoError(t, err)
 			require.Len(t, earlier, 2*c.turns-said)
 		})
@@ -133,7 +133,7 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 		"nothing":          nil,
 		"no sessions":      {Budget: exactly(100)},
 		"no window":        {Sessions: sqlite(t)},
-		"all kept free":    {Sessions: sqlite(t), Budget: budget.Budget{Window: 100, Answer: 100}},
+		"all kept free":    {Sessions: sqlite(t), Budget: compaction.Budget{Window: 100, Answer: 100}},
 		"negative history": {Sessions: sqlite(t), Budget: exactly(100), HistoryTokens: -1},
 		"trigger above 1":  {Sessions: sqlite(t), Budget: exactly(100), Trigger: 2},
 		"unknown language": {Sessions: sqlite(t), Budget: exactly(100), Language: "fr"},
@@ -142,10 +142,10 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 		require.ErrorContains(t, err, "context window", name)
 	}
-	cfg := &window.Config{Sessions: sqlite(t), Budget: budget.Budget{Window: 8000}}
+	cfg := &window.Config{Sessions: sqlite(t), Budget: compaction.Budget{Window: 8000}}
 	w, err := window.New(cfg)
 	require.NoError(t, err)
-	require.Equal(t, &window.Config{Sessions: cfg.Sessions, Budget: budget.Budget{Window: 8000}}, cfg, "the caller's is left as it is")
+	require.Equal(t, &window.Config{Sessions: cfg.Sessions, Budget: compaction.Budget{Window: 8000}}, cfg, "the caller's is left as it is")
 	require.Equal(t, 8000-1000-500-500, w.Budget().Limit())
 	require.Nil(t, w.Core())
 	require.NotNil(t, w.Sessions())

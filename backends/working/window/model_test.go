@@ -17,7 +17,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/testkit"
 )
@@ -67,9 +67,9 @@ func TestAModelIsNotAskedWhatDoesNotFit(t *testing.T) {
 	m := window.Model(chat, x.fitter())
 	in := []*schema.Message{schema.UserMessage(prose("question", 0, 300))}
 	_, err := m.Generate(context.Background(), in)
-	require.ErrorIs(t, err, budget.ErrOver)
+	require.ErrorIs(t, err, compaction.ErrOver)
 	_, err = m.Stream(context.Background(), in)
-	require.ErrorIs(t, err, budget.ErrOver)
+	require.ErrorIs(t, err, compaction.ErrOver)
 	require.Empty(t, chat.Calls())
 }
 

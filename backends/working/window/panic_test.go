@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 )
@@ -27,13 +26,13 @@ func TestAPanicOfTheCallersOwn(t *testing.T) {
 			c.OnError = func(context.Context, string, error) { panic("OnError") }
 		})
 		res, err := x.Fit(context.Background(), ann, task(10, 60))
-		require.ErrorIs(t, err, budget.ErrOver, "nothing can be archived: the error says so")
+		require.ErrorIs(t, err, compaction.ErrOver, "nothing can be archived: the error says so")
 		require.NotNil(t, res)
 	})
 	t.Run("redact, before something is archived", func(t *testing.T) {
 		x := newWorld(t, 1000, func(c *window.Config) { c.Redact = func(string) string { panic("Redact") } })
 		res, err := x.Fit(context.Background(), ann, task(10, 60))
-		require.ErrorIs(t, err, budget.ErrOver)
+		require.ErrorIs(t, err, compaction.ErrOver)
 		require.Equal(t, text(task(10, 60)), text(res.Messages), "what was not stored is not replaced")
 		stages, errs := x.told()
 		require.Contains(t, stages, window.StageCompact)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
@@ -63,7 +62,7 @@ func TestAStoreThatHangsIsAskedOnce(t *testing.T) {
 	in := []*schema.Message{schema.UserMessage(prose("question", 0, 400)), schema.AssistantMessage("ok", nil), schema.UserMessage("and now?")}
 	for calls := int64(1); calls < 4; calls++ {
 		res, err := x.Fit(context.Background(), ann, in)
-		require.ErrorIs(t, err, budget.ErrOver)
+		require.ErrorIs(t, err, compaction.ErrOver)
 		require.Equal(t, saying(in), saying(res.Messages))
 		require.Equal(t, calls, db.puts.Load(), "the next context asks again")
 	}
@@ -101,7 +100,7 @@ func TestAStoreThatIsCutOffIsAskedTwice(t *testing.T) {
 			x.fine()
 			continue
 		}
-		require.ErrorIs(t, err, budget.ErrOver)
+		require.ErrorIs(t, err, compaction.ErrOver)
 		require.Zero(t, db.times.Load(), "two tries, and no more")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/transcript"
@@ -98,7 +98,7 @@ func (x *world) fitOrOver(messages []*schema.Message) []*schema.Message {
 	}
 	res, err := x.Fit(context.Background(), ann, messages)
 	if err != nil {
-		require.ErrorIs(x.t, err, budget.ErrOver)
+		require.ErrorIs(x.t, err, compaction.ErrOver)
 	} else {
 		require.LessOrEqual(x.t, x.Usage(res.Messages).Over(), 0)
 	}

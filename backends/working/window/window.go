@@ -13,7 +13,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
-	"github.com/einomem/einomem/backends/working/budget"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/session"
@@ -51,7 +50,7 @@ func newWindow(cfg *Config) (*Window, error) {
 	if w.archives, err = archive.New(&archive.Config{Sessions: c.Sessions, Redact: c.Redact}); err != nil {
 		return nil, err
 	}
-	w.sessions, err = session.New(&session.Config{Sessions: c.Sessions, Counter: c.Budget.Counter, Language: session.Language(c.Language)})
+	w.sessions, err = session.New(&session.Config{Sessions: c.Sessions, Counter: c.Budget.Counter, Language: session.Language(c.Language.For())})
 	return w, err
 }
 
@@ -77,10 +76,12 @@ func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
 func (w *Window) Core() *core.Blocks { return w.cfg.Core }
 
 // Budget returns how much a context may hold, with its defaults.
-func (w *Window) Budget() budget.Budget { return w.cfg.Budget }
+func (w *Window) Budget() compaction.Budget { return w.cfg.Budget }
 
 // Usage measures a context as it is.
-func (w *Window) Usage(messages []*schema.Message) budget.Usage { return w.cfg.Budget.Usage(messages) }
+func (w *Window) Usage(messages []*schema.Message) compaction.Usage {
+	return w.cfg.Budget.Usage(messages)
+}
 
 // turnShare is the part of Config.HistoryTokens that one turn counts as, at most.
 const turnShare = 4
@@ -114,7 +115,7 @@ func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*sche
 		return nil, fmt.Errorf("restore: %w", err)
 	}
 	if tag := session.Tag(s); slices.ContainsFunc(messages, func(m *schema.Message) bool { return einox.RefOf(m) != "" && foreign(m, tag) }) {
-		return nil, fmt.Errorf("restore: %w: %s does not have what stands in for messages of another session", backends.ErrNotFound, a)
+		return nil, fmt.Errorf("restore: %w: this session does not have what stands in for messages of another one", backends.ErrNotFound)
 	}
 	return a.Restore(ctx, messages)
 }

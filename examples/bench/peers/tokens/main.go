@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tokens compares budget.Estimate with what vocabularies of OpenAI count, over the
+// Tokens compares compaction.Estimate with what vocabularies of OpenAI count, over the
 // texts of the test of the calibration, and the conversations of LoCoMo when
 // EINOMEM_LOCOMO names its file:
 //
@@ -22,7 +22,7 @@ import (
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
-	"github.com/einomem/einomem/backends/working/budget"
+	"github.com/einomem/einomem/backends/working/compaction"
 )
 
 const texts = "../../../internal/text/testdata/*.txt"
@@ -77,7 +77,7 @@ func run(out io.Writer, pattern, locomo string) error {
 // the estimate is off.
 func compare(out io.Writer, name, text string, counters []*tiktoken.Tiktoken) {
 	fmt.Fprintf(out, "%-12s %8d", name, len(text))
-	estimate := budget.Estimate.Text(text)
+	estimate := compaction.Estimate.Text(text)
 	off := ""
 	for _, c := range counters {
 		n := len(c.EncodeOrdinary(text))

@@ -1,0 +1,247 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// draft is a context while steps work on it: its messages, and what each of them counts.
+// It belongs to one call of [Compactor.Compact] and is not safe for concurrent use.
+type draft struct {
+	config   *Config
+	archive  Archive
+	language backends.Language
+	texts    *texts
+
+	messages []*schema.Message
+	tokens   []int // of messages
+	said     int   // tokens of the conversation
+	memories int   // tokens of what memory put in
+	initial  int   // tokens before any step
+
+	replaced int // by the step that runs
+	spent    backends.Usage
+	summary  *Summary
+}
+
+func newDraft(cfg *Config, r *Request) *draft {
+	c := &draft{config: cfg, archive: r.Archive, language: languageOf(cfg.Language, r.Messages)}
+	c.texts = textsOf(c.language)
+	c.messages = einox.Repair(r.Messages, &c.texts.repair)
+	c.tokens = make([]int, len(c.messages))
+	for i, m := range c.messages {
+		c.tokens[i] = c.count(m)
+		c.add(m, c.tokens[i])
+	}
+	c.initial = c.total()
+	return c
+}
+
+// languageOf returns the language to write in: the one that is configured, else that of
+// the last user message.
+func languageOf(configured backends.Language, messages []*schema.Message) backends.Language {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if einox.Asks(messages[i]) {
+			return configured.For(einox.Text(messages[i]))
+		}
+	}
+	return configured.For()
+}
+
+// apply runs a step and reports on it.
+func (c *draft) apply(ctx context.Context, s *step) Report {
+	before := c.usage().Tokens
+	c.replaced = 0
+	err := s.run(ctx, c)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.name, err)
+	}
+	return Report{Step: s.name, Replaced: c.replaced, Saved: before - c.usage().Tokens, Err: err}
+}
+
+func (c *draft) count(m *schema.Message) int { return c.config.Budget.Counter.Message(m) }
+
+// countText counts a text alone.
+func (c *draft) countText(s string) int { return c.config.Budget.Counter.Text(s) }
+
+// add counts tokens where [Budget.Usage] does.
+func (c *draft) add(m *schema.Message, tokens int) {
+	if isMemory(m) {
+		c.memories += tokens
+	} else {
+		c.said += tokens
+	}
+}
+
+// total counts all messages, memory's included.
+func (c *draft) total() int { return c.said + c.memories }
+
+// sum counts the messages of a span.
+func (c *draft) sum(s einox.Span) int {
+	n := 0
+	for _, t := range c.tokens[s.From:s.To] {
+		n += t
+	}
+	return n
+}
+
+// spend adds to what models were asked for.
+func (c *draft) spend(u backends.Usage) {
+	c.spent.ModelCalls += u.ModelCalls
+	c.spent.PromptTokens += u.PromptTokens
+	c.spent.CompletionTokens += u.CompletionTokens
+}
+
+func (c *draft) usage() Usage { return c.config.Budget.usage(c.said, c.memories) }
+
+// over returns by how many tokens the context is larger than what the steps go down to:
+// the limit times [Config].Trigger.
+func (c *draft) over() int { return c.usage().Tokens - c.config.target() }
+
+// overLimit returns by how many tokens the context is larger than what fits at all.
+func (c *draft) overLimit() int { return c.usage().Over() }
+
+// recentFrom returns where the n newest messages begin, those of the system aside.
+func (c *draft) recentFrom(n int) int {
+	i := len(c.messages)
+	for i > 0 && n > 0 {
+		if i--; c.messages[i].Role != schema.System {
+			n--
+		}
+	}
+	return i
+}
+
+// layout is how a context is divided. Any change of the context makes it invalid.
+type layout struct {
+	past    []einox.Span // the rounds before the running one, oldest first
+	running einox.Span
+	kept    map[int]bool // notes of the running turn, wherever they stand
+}
+
+func (c *draft) layout() *layout {
+	rounds := einox.Rounds(c.messages)
+	last := len(rounds) - 1
+	return &layout{past: rounds[:last], running: rounds[last], kept: currentNotes(c.messages, rounds[last].From)}
+}
+
+// keeps reports whether message i never leaves: what the system says, and what memory
+// put in for the running turn.
+func (l *layout) keeps(messages []*schema.Message, i int) bool {
+	return l.kept[i] || messages[i].Role == schema.System && !einox.IsNote(messages[i])
+}
+
+// currentNotes returns what memory put in for the turn that begins at start: the notes
+// from there on, the last of the core blocks, and the notes that stand right after the
+// system's messages, unless one of the same name stands in the turn.
+func currentNotes(messages []*schema.Message, start int) map[int]bool {
+	kept, names := make(map[int]bool), make(map[string]bool)
+	core := -1
+	for i, m := range messages {
+		switch {
+		case einox.IsCore(m):
+			core = i
+		case i >= start && einox.IsRecalled(m):
+			kept[i], names[m.Name] = true, true
+		}
+	}
+	if core >= 0 {
+		kept[core] = true
+	}
+	for i, m := range messages[:start] {
+		if einox.IsRecalled(m) && !names[m.Name] {
+			kept[i], names[m.Name] = true, true
+		} else if m.Role != schema.System && !einox.IsNote(m) {
+			break
+		}
+	}
+	return kept
+}
+
+// put keeps messages in the archive and returns their reference.
+func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, error) {
+	if c.archive == nil {
+		return "", ErrNoArchive
+	}
+	ref, err := c.archive.Put(ctx, messages)
+	if err == nil && ref == "" {
+		err = fmt.Errorf("%w: the archive gave no reference", backends.ErrInvalid)
+	}
+	if err != nil {
+		return "", fmt.Errorf("archiving %d messages: %w", len(messages), err)
+	}
+	return ref, nil
+}
+
+// replace puts m in the place of the messages with these indices, which ascend: where the
+// first of them stood. A nil m only removes them. What leaves must be in the archive
+// before; calls of tools and their results leave together.
+func (c *draft) replace(indices []int, m *schema.Message) {
+	for _, i := range indices {
+		c.add(c.messages[i], -c.tokens[i])
+		c.messages[i] = nil
+	}
+	if m != nil && len(indices) > 0 {
+		first := indices[0]
+		c.messages[first], c.tokens[first] = m, c.count(m)
+		c.add(m, c.tokens[first])
+	}
+	n := 0
+	for i, m := range c.messages {
+		if m != nil {
+			c.messages[n], c.tokens[n] = m, c.tokens[i]
+			n++
+		}
+	}
+	c.messages, c.tokens = c.messages[:n], c.tokens[:n]
+	c.replaced += len(indices)
+}
+
+// swap is a message that may leave for a smaller one.
+type swap struct {
+	index int
+	build func(ref string) *schema.Message // the smaller one
+}
+
+// maxFailures is how many messages a step tries to archive that cannot be.
+const maxFailures = 3
+
+// substitute replaces messages by smaller ones, in this order, until over returns 0 or
+// less. A message is replaced when it is stored; one that could not be is left, and the
+// error says why.
+func (c *draft) substitute(ctx context.Context, swaps []swap, over func() int) error {
+	var errs []error
+	for _, s := range swaps {
+		if over() <= 0 || len(errs) == maxFailures {
+			break
+		}
+		m, tokens := c.messages[s.index], c.tokens[s.index]
+		if c.count(s.build(draftRef)) >= tokens {
+			continue
+		}
+		ref := einox.RefOf(m) // the original may be there already
+		if ref == "" {
+			var err error
+			if ref, err = c.put(ctx, m); errors.Is(err, ErrNoArchive) {
+				return err
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		if p := s.build(ref); c.count(p) < tokens {
+			c.replace([]int{s.index}, p)
+		}
+	}
+	return errors.Join(errs...)
+}

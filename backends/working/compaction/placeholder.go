@@ -1,0 +1,283 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compaction
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// A placeholder takes the place of messages that left. It carries their archive's
+// reference as a mark of package einox, and under placeholderKey what it stands for:
+// one message, or many, which its digest describes.
+
+// placeholderKey is the mark of a placeholder that this package made. It is memory's
+// own, so that archives keep it.
+const placeholderKey = einox.MarkerKey + "_placeholder"
+
+// ofOne stands under placeholderKey for one message, the digest as JSON for many.
+const ofOne = "one"
+
+// draftRef has the length of the longest usual reference: with it a placeholder is
+// measured before anything is stored.
+const draftRef = "a-xxxxxxxxxxxxxxxxxxxx"
+
+const (
+	nameRunes = 64  // of a tool's name
+	lineRunes = 100 // of what a user said, or of a call
+	maxLines  = 12  // of either
+	maxTools  = 12  // that are named
+)
+
+// withMark returns a copy of m that is marked as a placeholder for what ref holds.
+func withMark(m *schema.Message, mark, ref string) *schema.Message {
+	marks := map[string]string{placeholderKey: mark}
+	maps.Copy(marks, einox.Marks(m))
+	marks[placeholderKey] = mark
+	return einox.MarkRef(einox.WithMarks(m, marks), ref)
+}
+
+// isOriginal reports whether m says what was said, and not what this package wrote.
+func isOriginal(m *schema.Message) bool { return einox.Marks(m)[placeholderKey] == "" }
+
+// isDigest reports whether m stands for many messages: a placeholder of ours, or a
+// summary that something else made.
+func isDigest(m *schema.Message) bool {
+	return einox.IsSummary(m) && einox.RefOf(m) != "" && einox.Marks(m)[placeholderKey] != ofOne
+}
+
+// placeholderFor returns the message that takes the place of m: it says content, plays
+// m's part for the provider, and carries memory's marks.
+func placeholderFor(m *schema.Message, content, ref string) *schema.Message {
+	n := &schema.Message{Role: m.Role, Name: m.Name, Content: content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
+	return withMark(einox.WithMarks(n, einox.Marks(m)), ofOne, ref)
+}
+
+// where says where something is kept, and how it is read.
+func (c *draft) where(ref string) string {
+	if c.config.NoTools {
+		return fmt.Sprintf(c.texts.kept, ref)
+	}
+	return fmt.Sprintf(c.texts.readable, ref)
+}
+
+// sizeOf describes the size of a message, and its media.
+func (c *draft) sizeOf(m *schema.Message, tokens int) string {
+	said := einox.Text(m)
+	out := fmt.Sprintf(c.texts.size, tokens, len(said), strings.Count(said, "\n")+1)
+	media := make(map[string]int)
+	for _, p := range einox.Parts(m) {
+		if p.Media != "" {
+			media[p.Media]++
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(media)) {
+		out += fmt.Sprintf(", %d × %s", media[kind], kind)
+	}
+	return out
+}
+
+// withSnippet returns headline with the first runes of a text below it.
+func (c *draft) withSnippet(headline, said string, runes int) string {
+	if runes <= 0 || strings.TrimSpace(said) == "" {
+		return headline
+	}
+	return headline + "\n" + c.texts.snippet + "\n" + quote(text.Clean(text.Truncate(said, runes)))
+}
+
+// quote puts a mark in front of each line, so that none looks like one of ours.
+func quote(s string) string { return "> " + text.Indent(s, "> ") }
+
+func callLine(c *schema.ToolCall, arguments int) string {
+	return text.Line(c.Function.Name, nameRunes) + "(" + text.Line(c.Function.Arguments, arguments) + ")"
+}
+
+// digest is what a placeholder says of many messages. It is kept as a mark, so that it
+// can be added to when the placeholder leaves too.
+type digest struct {
+	Rounds   int            `json:"rounds,omitempty"`
+	Messages int            `json:"messages,omitempty"`
+	Tokens   int            `json:"tokens,omitempty"`
+	Summary  string         `json:"summary,omitempty"` // by a model, or of a placeholder that was not made here
+	ByModel  bool           `json:"by_model,omitempty"`
+	Unread   []string       `json:"unread,omitempty"` // what of it no model has summarised
+	Asked    []string       `json:"asked,omitempty"`  // what users said: the newest lines
+	Calls    []string       `json:"calls,omitempty"`  // the newest calls
+	Tools    map[string]int `json:"tools,omitempty"`  // how often each was called
+}
+
+// digestOf returns the digest of a placeholder that this package made, or nil.
+func digestOf(m *schema.Message) *digest {
+	var d digest
+	if mark := einox.Marks(m)[placeholderKey]; mark == ofOne || mark == "" || json.Unmarshal([]byte(mark), &d) != nil {
+		return nil
+	}
+	return &d
+}
+
+// add adds one more message, in order.
+func (d *digest) add(m *schema.Message, tokens int) {
+	if isDigest(m) {
+		d.merge(m)
+		return
+	}
+	d.Messages++
+	d.Tokens += tokens
+	if einox.Asks(m) {
+		d.Rounds++
+		d.Asked = newest(append(d.Asked, text.Line(einox.Text(m), lineRunes)))
+	}
+	for i := range m.ToolCalls {
+		d.called(m.ToolCalls[i].Function.Name, 1)
+		d.Calls = newest(append(d.Calls, callLine(&m.ToolCalls[i], lineRunes)))
+	}
+}
+
+// merge adds what a former placeholder said.
+func (d *digest) merge(m *schema.Message) {
+	f := digestOf(m)
+	if f == nil {
+		f = readDigest(bodyOf(m))
+	}
+	d.Rounds += f.Rounds
+	d.Messages += f.Messages
+	d.Tokens += f.Tokens
+	d.Summary = strings.TrimSpace(d.Summary + "\n" + f.Summary)
+	d.Unread = append(d.Unread, f.Unread...)
+	d.Asked = newest(append(d.Asked, f.Asked...))
+	d.Calls = newest(append(d.Calls, f.Calls...))
+	for tool, n := range f.Tools {
+		d.called(tool, n)
+	}
+}
+
+func (d *digest) called(tool string, times int) {
+	if d.Tools == nil {
+		d.Tools = make(map[string]int)
+	}
+	d.Tools[text.Line(tool, nameRunes)] += times
+}
+
+// readDigest returns what a text says that a session kept, which has no mark.
+func readDigest(body string) *digest {
+	for _, t := range []*texts{&english, &chinese} {
+		if summary, unread, ok := strings.Cut(body, "## "+t.unread+"\n- "); ok {
+			return &digest{Summary: summary, Unread: strings.Split(unread, "\n- ")}
+		}
+	}
+	return &digest{Summary: body}
+}
+
+// newest returns the last lines, which may be shared.
+func newest(lines []string) []string { return slices.Clip(lines[max(0, len(lines)-maxLines):]) }
+
+// bodyOf returns what a placeholder says below its headline; one that has no more, all.
+func bodyOf(m *schema.Message) string {
+	if headline, body, ok := strings.Cut(m.Content, "\n"); ok && strings.HasPrefix(headline, "[") {
+		return body
+	}
+	return m.Content
+}
+
+// shape says what a digest's placeholder shows.
+type shape struct {
+	running bool // it stands for steps of the running round, else for rounds
+	summary bool // a model wrote its Summary now
+	lines   int  // of what was said or called
+	tokens  int  // of an older Summary
+}
+
+// placeholder returns the one message that takes the place of those that d describes.
+func (c *draft) placeholder(d *digest, s shape, ref string) *schema.Message {
+	d = d.bounded(s, c.countText)
+	calls := 0
+	for _, n := range d.Tools {
+		calls += n
+	}
+	headline, title, lines, all := fmt.Sprintf(c.texts.rounds, d.Rounds, d.Messages, d.Tokens, c.where(ref)), c.texts.asked, d.Asked, d.Rounds
+	if s.running {
+		headline, title, lines, all = fmt.Sprintf(c.texts.current, calls, d.Messages, d.Tokens, c.where(ref)), c.texts.calls, d.Calls, calls
+	}
+	out := []string{headline}
+	if s.summary {
+		out = append(out, c.texts.summary, d.Summary)
+	} else if d.Summary != "" {
+		out = append(out, c.texts.before, quote(d.Summary))
+	}
+	if n := len(d.Unread); n > 0 {
+		if n > maxLines {
+			d.Unread = append([]string{c.texts.older}, d.Unread[n-maxLines+1:]...)
+		}
+		out = append(out, section(c.texts.unread, d.Unread))
+	}
+	if len(lines) > 0 {
+		out = append(out, title)
+		if all > len(lines) {
+			out = append(out, fmt.Sprintf(c.texts.more, all-len(lines)))
+		}
+		out = append(out, "> "+strings.Join(lines, "\n> "))
+	}
+	if len(d.Tools) > 0 {
+		out = append(out, fmt.Sprintf(c.texts.tools, toolsText(d.Tools)))
+	}
+	m := schema.UserMessage(strings.Join(out, "\n"))
+	einox.MarkSummary(m)
+	mark, _ := json.Marshal(d) // of texts and numbers: it cannot fail
+	return withMark(m, string(mark), ref)
+}
+
+// bounded returns a copy that has no more than the placeholder shows.
+func (d *digest) bounded(s shape, count func(string) int) *digest {
+	b := *d
+	b.Asked, b.Calls = d.Asked[max(0, len(d.Asked)-s.lines):], d.Calls[max(0, len(d.Calls)-s.lines):]
+	if s.running {
+		b.Asked = nil
+	} else {
+		b.Calls = nil
+	}
+	if !s.summary {
+		b.Summary = text.Fit(d.Summary, s.tokens, count)
+	}
+	return &b
+}
+
+// toolsText lists the tools that were called most, and how often; the others together.
+func toolsText(tools map[string]int) string {
+	often := slices.SortedFunc(maps.Keys(tools), func(a, b string) int {
+		return cmp.Or(cmp.Compare(tools[b], tools[a]), cmp.Compare(a, b))
+	})
+	var out []string
+	others := 0
+	for i, name := range often {
+		if i < maxTools {
+			out = append(out, fmt.Sprintf("%s × %d", name, tools[name]))
+		} else {
+			others += tools[name]
+		}
+	}
+	if others > 0 {
+		out = append(out, fmt.Sprintf("… × %d", others))
+	}
+	return strings.Join(out, ", ")
+}
+
+// section is a heading with a list below it. Further lines of an entry are indented, so
+// that none of them poses as a heading or an entry.
+func section(title string, entries []string) string {
+	var b strings.Builder
+	b.WriteString("## " + title)
+	for _, e := range entries {
+		b.WriteString("\n- " + text.Indent(e, "  "))
+	}
+	return b.String()
+}

@@ -1,0 +1,331 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compaction
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// toolName is the tool by which the model answers. It is never run: its arguments are the
+// summary.
+const toolName = "keep_summary"
+
+// answer is what the model answers. The aliases are names that models take from elsewhere.
+type answer struct {
+	Goal       string   `json:"goal" jsonschema:"required" alias:"goals,overall_goal,objective,目标,用户目标"`
+	Directives []string `json:"directives" jsonschema:"required" alias:"user_directives,instructions,constraints,要求,用户的要求,指示"`
+	Facts      []string `json:"facts" jsonschema:"required" alias:"facts_and_decisions,key_knowledge,decisions,summary,事实,事实与决定,摘要"`
+	Failed     []string `json:"failed" jsonschema:"required" alias:"failures,what_failed,errors,失败,失败的尝试"`
+	Open       []string `json:"open" jsonschema:"required" alias:"open_items,open_work,未完成,未完成的事,待办"`
+	Next       []string `json:"next" jsonschema:"required" alias:"next_steps,plan,下一步"`
+}
+
+// text writes an answer with headings; "" if it says nothing.
+func (a *answer) text(t *texts) string {
+	var out []string
+	for i, part := range [...][]string{{a.Goal}, a.Directives, a.Facts, a.Failed, a.Open, a.Next} {
+		var entries []string
+		for _, e := range part {
+			if e = cleanEntry(e); e != "" && !slices.Contains(entries, e) {
+				entries = append(entries, e)
+			}
+		}
+		if len(entries) > 0 {
+			out = append(out, section(t.parts[i], entries))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// emptyWords are what models write where they should write nothing.
+var emptyWords = []string{"", "none", "n/a", "null", "nothing", "...", "…", "……", "无", "没有", "暂无"}
+
+func cleanEntry(s string) string {
+	s = strings.TrimSpace(strings.TrimLeft(text.Clean(s), "-*• "))
+	if slices.Contains(emptyWords, strings.ToLower(strings.TrimRight(s, ".。 "))) {
+		return ""
+	}
+	return s
+}
+
+// summarizer asks a model for summaries, and remembers them.
+type summarizer struct {
+	config  Summarize
+	running bool // it summarises steps of the running round, else past rounds
+	model   *ask.Model
+	cache   cache
+}
+
+// build returns the step that works with it.
+func (s Summarize) build(name string, running bool, limit int) (*step, error) {
+	s, err := s.withDefaults(limit)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ask.New(&ask.Config{Name: "summary", Model: s.Model, Timeout: s.Timeout})
+	if err != nil {
+		return nil, err
+	}
+	with := &summarizer{config: s, running: running, model: m}
+	return &step{name: name, run: with.run}, nil
+}
+
+// size is how many tokens the summary of a group may have: no more than what leaves half
+// of what is new as gain.
+func (s *summarizer) size(c *draft, g *group) int {
+	return min(s.sizeLimit(c), g.folded+g.tokens/2-leastTokens/4)
+}
+
+// sizeLimit is how many tokens any summary may have.
+func (s *summarizer) sizeLimit(c *draft) int { return max(c.config.Budget.Limit()/10, leastTokens) }
+
+// shape says what the placeholder of a summary shows. What the tools of past rounds found
+// is among the facts; the calls of the running round are listed, in small windows fewer.
+func (s *summarizer) shape(c *draft, g *group) shape {
+	if !s.running {
+		return shape{summary: true}
+	}
+	return shape{summary: true, running: true, lines: min(max(s.size(c, g)/50, 2), maxLines)}
+}
+
+// formTokens is what the sentence about the form of the answer, the tool and the protocol
+// take of the model's window.
+const formTokens = 150
+
+// room is how many tokens of messages and former summaries one call of the model shows.
+func (s *summarizer) room(c *draft) int {
+	limit := s.sizeLimit(c)
+	return s.config.SummaryWindow - limit - c.countText(s.system(c.texts, limit)) - formTokens
+}
+
+func (s *summarizer) system(t *texts, tokens int) string {
+	task := t.askRounds
+	if s.running {
+		task = t.askCurrent
+	}
+	return strings.Join([]string{task, t.askRules, fmt.Sprintf(t.askLength, tokens*t.runesPerTen/10)}, "\n\n")
+}
+
+// summarise returns the digest of a group. It asks the model unless the same was asked
+// before.
+func (s *summarizer) summarise(ctx context.Context, c *draft, g *group) (*digest, error) {
+	t, size := c.texts, s.size(c, g)
+	messages, err := s.fit(c, g)
+	if err != nil {
+		return nil, err
+	}
+	q := &ask.Question{
+		System: s.system(t, size), User: fenced("former_summary", linesOf(g.former)) + fenced("messages", messages),
+		Tool: toolName, Purpose: "Keep the summary.", Language: c.language,
+	}
+	d := s.digestOf(c, g)
+	d.Summary, err = s.ask(ctx, c, q, func(summary string) error {
+		if summary == "" {
+			return errors.New(t.errNothing)
+		}
+		draft := *d
+		draft.Summary = summary
+		whole := c.count(c.placeholder(&draft, s.shape(c, g), draftRef))
+		if whole >= g.folded+g.tokens || c.countText(summary) > 2*size {
+			return fmt.Errorf(t.errTooLong, size*t.runesPerTen/10)
+		}
+		return nil
+	})
+	return d, err
+}
+
+// digestOf returns the digest of a group as far as code writes it. Placeholders that no
+// model has summarised are named: the summary knows of them what they say, and no more.
+func (s *summarizer) digestOf(c *draft, g *group) *digest {
+	d := &digest{}
+	for _, m := range g.messages(c) {
+		d.add(m, c.count(m))
+	}
+	for _, m := range g.former {
+		d.Unread = append(d.Unread, unreadIn(m)...)
+	}
+	d.ByModel = true
+	if !s.running {
+		d.Asked, d.Calls, d.Tools = nil, nil, nil
+	}
+	return d
+}
+
+// unreadIn returns how a placeholder is named that was made without a model: one of ours by
+// its reference. Of what the session loads, a summary has several lines, a notice one.
+func unreadIn(m *schema.Message) []string {
+	d := digestOf(m)
+	switch {
+	case d != nil && !d.ByModel:
+		return []string{einox.RefOf(m)}
+	case d == nil && !strings.Contains(m.Content, "\n"):
+		return []string{text.Line(m.Content, 3*lineRunes)}
+	}
+	return nil
+}
+
+// ask asks the model, or returns what it answered before. What it could not answer is not
+// asked again either.
+func (s *summarizer) ask(ctx context.Context, c *draft, q *ask.Question, check func(string) error) (string, error) {
+	key := sha256.Sum256([]byte(q.System + "\x00" + q.User))
+	if held, ok := s.cache.get(key); ok {
+		if held.err == nil {
+			held.err = check(held.summary)
+		}
+		return held.summary, held.err
+	}
+	run := s.model.Begin(ask.Limits{})
+	out, err := ask.For(ctx, run, q, func(a *answer) error { return check(a.text(c.texts)) })
+	c.spend(run.Usage())
+	summary := ""
+	if err == nil {
+		summary = out.Value.text(c.texts)
+	}
+	if err == nil || errors.Is(err, backends.ErrModel) {
+		s.cache.put(key, cached{summary, err})
+	}
+	return summary, err
+}
+
+// line is a message as the summarising model sees it. Reasoning is left out: it is
+// derived, and what came of it is said.
+type line struct {
+	Role  string `json:"role"`
+	Tool  string `json:"tool,omitempty"`
+	Text  string `json:"text,omitempty"`
+	Calls []call `json:"calls,omitempty"`
+}
+
+type call struct {
+	Tool      string `json:"tool"`
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// lineOf returns a message as a line. Placeholders have the role "summary", and what no
+// user said in the role of the user "context": the model takes no directives from them.
+func lineOf(m *schema.Message) line {
+	if isDigest(m) {
+		return line{Role: "summary", Text: bodyOf(m)}
+	}
+	l := line{Role: string(m.Role), Text: einox.Text(m)}
+	for _, p := range einox.Parts(m) {
+		if p.Media != "" {
+			l.Text = strings.TrimSpace(l.Text + " [" + p.Media + "]")
+		}
+	}
+	if m.Role == schema.User && (!einox.Asks(m) || einox.IsDigest(m)) {
+		l.Role = "context"
+	}
+	if m.Role == schema.Tool {
+		l.Tool = m.ToolName
+	}
+	for i := range m.ToolCalls {
+		l.Calls = append(l.Calls, call{Tool: m.ToolCalls[i].Function.Name, Arguments: m.ToolCalls[i].Function.Arguments})
+	}
+	return l
+}
+
+func linesOf(messages []*schema.Message) []line {
+	out := make([]line, len(messages))
+	for i, m := range messages {
+		out[i] = lineOf(m)
+	}
+	return out
+}
+
+// fenced renders messages for the model: a line of JSON each, between two tags. Nothing in
+// a text can end a line or close a tag.
+func fenced(tag string, lines []line) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<%s>\n", tag)
+	e := json.NewEncoder(&b)
+	for i := range lines {
+		_ = e.Encode(lines[i]) // texts only; '<' is escaped
+	}
+	fmt.Fprintf(&b, "</%s>\n", tag)
+	return b.String()
+}
+
+// shown counts an exchange as the model sees it.
+func (s *summarizer) shown(c *draft, e einox.Span) int {
+	return c.countText(fenced("m", linesOf(c.messages[e.From:e.To])))
+}
+
+// fit returns the new messages of a group as lines that the model's window takes: the
+// longest texts lose their middle.
+func (s *summarizer) fit(c *draft, g *group) ([]line, error) {
+	most := s.room(c) - g.folded
+	if most < leastTokens {
+		return nil, fmt.Errorf("%w: the summarising model's window is too small for the prompt and the former summary: raise SummaryWindow", backends.ErrInvalid)
+	}
+	messages := g.messages(c)[len(g.former):]
+	for each := most; each >= 16; each = each * 3 / 4 {
+		lines := linesOf(messages)
+		for i := range lines {
+			lines[i].Text = text.Fit(lines[i].Text, each, c.countText)
+			for n := range lines[i].Calls {
+				lines[i].Calls[n].Arguments = text.Fit(lines[i].Calls[n].Arguments, each, c.countText)
+			}
+		}
+		if c.countText(fenced("messages", lines)) <= most {
+			return lines, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %d messages are too many for the window of the summarising model: raise SummaryWindow", backends.ErrInvalid, len(messages))
+}
+
+// cacheSize is how many answers are remembered.
+const cacheSize = 256
+
+// cache holds the latest answers by the hash of everything that was asked with, so that a
+// context which nobody keeps compacted (a MessageModifier sees the whole history at every
+// call) pays for each summary once. It is safe for concurrent use.
+type cache struct {
+	mu      sync.Mutex
+	answers map[[sha256.Size]byte]cached
+	order   [][sha256.Size]byte // oldest first
+}
+
+type cached struct {
+	summary string
+	err     error
+}
+
+func (c *cache) get(key [sha256.Size]byte) (cached, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, ok := c.answers[key]
+	return a, ok
+}
+
+func (c *cache) put(key [sha256.Size]byte, a cached) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answers == nil {
+		c.answers = make(map[[sha256.Size]byte]cached)
+	}
+	c.answers[key] = a
+	if c.order = append(c.order, key); len(c.order) > cacheSize {
+		delete(c.answers, c.order[0])
+		c.order = c.order[1:]
+	}
+}
