@@ -21,6 +21,13 @@ const (
 	ReadWorkingMemory = "read_working_memory"
 )
 
+// The defaults of package archive, for the schemas of the tools.
+const (
+	grepLimit = 50
+	readLines = 200
+	readBytes = 6000
+)
+
 // Stages at which an error can be reported to WorkingConfig.OnError.
 const (
 	StageGrepWorkingTool = "grep_working_tool"
@@ -97,7 +104,7 @@ func newWorkingKit(cfg *WorkingConfig) (*workingKit, error) {
 		k.Timeout = defaultTimeout
 	}
 	k.set = set{advice: &k.text.Advice, onError: cfg.OnError, defaults: map[string]any{
-		"limit": archive.DefaultMatches, "context_lines": 0, "line": 1, "lines": archive.DefaultLines, "bytes": archive.DefaultBytes,
+		"limit": grepLimit, "context_lines": 0, "line": 1, "lines": readLines, "bytes": readBytes,
 	}}
 	return k, nil
 }
@@ -119,10 +126,7 @@ func (k *workingKit) open(ctx context.Context) (*archive.Archive, context.Contex
 
 // slip makes what the model got wrong a refusal, and leaves what failed.
 func (k *workingKit) slip(d toolText, err error) error {
-	switch {
-	case errors.Is(err, archive.ErrDamaged):
-		return err
-	case errors.Is(err, backends.ErrInvalid), errors.Is(err, backends.ErrNotFound):
+	if errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound) {
 		return refusal(k.failure(d.Failed, err))
 	}
 	return err

@@ -4,32 +4,32 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
 )
-
-// ErrDamaged is returned, as a sort of backends.ErrInvalid, for a blob whose bytes
-// are not those that [Archive.Put] wrote, or that a newer version wrote. Other
-// archives are not affected.
-var ErrDamaged = errors.New("damaged")
 
 // Config configures [New]. It is copied.
 type Config struct {
 	// Sessions holds the logs, and the blobs beside them. Required. It stays the
 	// caller's.
 	Sessions store.Sessions
-	// Redact changes texts before they are stored: contents, text parts, reasoning
-	// and arguments of tool calls. It should be the one of working.Config and leave
-	// what it made as it is, so that a message is known again that is in the log and
-	// in a blob. Must be safe for concurrent use. Optional.
+	// Redact changes texts before they are stored: contents, text parts, reasoning and
+	// arguments of tool calls. It should be the one of working.Config, and leave what it
+	// made as it is, so that a message is known again that is in the log and in a blob.
+	// Must be safe for concurrent use. Optional.
 	Redact func(string) string
 }
 
-// Archives reaches the archives of all sessions of a store. It holds nothing
-// itself, and is safe for concurrent use.
+// Archives reaches the archives of all sessions of a store. It holds nothing itself, and
+// is safe for concurrent use.
 type Archives struct {
 	cfg Config
 }
@@ -39,7 +39,6 @@ func New(cfg *Config) (*Archives, error) {
 	if cfg == nil || cfg.Sessions == nil {
 		return nil, fmt.Errorf("archive: %w: Config.Sessions is required", backends.ErrInvalid)
 	}
-	prepareCodec()
 	return &Archives{cfg: *cfg}, nil
 }
 
@@ -50,9 +49,9 @@ type Archive struct {
 	session   string
 }
 
-// Of returns the archive of the session that s names, as working.Memory has it:
-// the user's, else the agent's. The session need not exist. It returns ErrNoScope
-// when s names neither, and ErrInvalid for a part that is not legal.
+// Of returns the archive of the session that s names, as working.Memory has it: the
+// user's, else the agent's. The session need not exist. It returns ErrNoScope when s
+// names neither, and ErrInvalid for a part that is not legal.
 func (a *Archives) Of(s backends.Scope) (*Archive, error) {
 	s, err := s.Normalize()
 	if err != nil {
@@ -65,5 +64,140 @@ func (a *Archives) Of(s backends.Scope) (*Archive, error) {
 	return &Archive{cfg: &a.cfg, partition: p, session: s.SessionID}, nil
 }
 
-// String names the archive's session.
-func (x *Archive) String() string { return fmt.Sprintf("session %s %q", x.partition, x.session) }
+// name names the archive's session in errors.
+func (x *Archive) name() string { return fmt.Sprintf("session %s %q", x.partition, x.session) }
+
+// Put keeps messages that are about to leave the context, and returns the id by which
+// they are found. When it returns nil they are durable.
+//
+// Messages that the session's log holds one after the other are not written again: the id
+// is that of the range of the log. That goes by the marks of package einox, which
+// session.Service sets on what it loads. Everything else is written as one blob: Extra
+// (but for memory's own marks) and ResponseMeta of messages and Extra of tool calls are
+// left out, texts are redacted and made legal, everything else is kept. Extra of a
+// multimodal part is kept as JSON.
+//
+// The same messages have the same id, and to put them twice is harmless. It returns
+// ErrInvalid when there is no message, or one that JSON cannot express.
+func (x *Archive) Put(ctx context.Context, messages []*schema.Message) (string, error) {
+	messages = slices.DeleteFunc(slices.Clone(messages), func(m *schema.Message) bool { return m == nil })
+	if len(messages) == 0 {
+		return "", fmt.Errorf("archiving for %s: %w: no messages", x.name(), backends.ErrInvalid)
+	}
+	if r, ok := x.inLog(ctx, messages); ok {
+		return r.String(), nil
+	}
+	data, err := x.encode(messages)
+	if err != nil {
+		return "", fmt.Errorf("archiving for %s: %w", x.name(), err)
+	}
+	r := ref{blob: idOf(data)}
+	if err := x.cfg.Sessions.PutBlob(ctx, x.partition, x.session, blobFolder+r.blob, data); err != nil {
+		return "", fmt.Errorf("archiving %d messages for %s: %w", len(messages), x.name(), err)
+	}
+	return r.String(), nil
+}
+
+// inLog returns the range of the log that consists of the messages, in their order. What
+// stands for a range counts as that range.
+func (x *Archive) inLog(ctx context.Context, messages []*schema.Message) (ref, bool) {
+	var whole ref
+	for i, m := range messages {
+		r, ok := placeOf(m)
+		switch {
+		case !ok || i > 0 && r.from <= whole.upto:
+			return ref{}, false
+		case i == 0:
+			whole = r
+		case r.from > whole.upto+1 && !x.onlyMarkers(ctx, ref{from: whole.upto + 1, upto: r.from - 1}):
+			return ref{}, false
+		}
+		whole.upto = r.upto
+	}
+	return whole, true
+}
+
+// placeOf returns where in the log a message is, or what it stands for.
+func placeOf(m *schema.Message) (ref, bool) {
+	if s := einox.RefOf(m); s != "" {
+		r, ok := readRef(s)
+		return r, ok && r.isLog()
+	}
+	seq := einox.SeqOf(m)
+	return ref{from: seq, upto: seq}, seq > 0 && seq <= wholeLog && !einox.IsNote(m)
+}
+
+// onlyMarkers reports whether a short range of the log says nothing but that turns ended.
+// A log that cannot be read does not say so.
+func (x *Archive) onlyMarkers(ctx context.Context, r ref) bool {
+	page, err := x.cfg.Sessions.Read(ctx, x.partition, x.session, store.Range{After: r.from - 1, Upto: r.upto, Limit: logPage})
+	if err != nil || int64(len(page)) != r.upto-r.from+1 {
+		return false
+	}
+	return !slices.ContainsFunc(page, func(e store.Entry) bool { return e.Message.Message == nil || !saysNothing(e.Message.Message) })
+}
+
+// saysNothing reports whether m is only there to end a turn.
+func saysNothing(m *schema.Message) bool {
+	return m.Content == "" && m.ReasoningContent == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
+}
+
+// Restore returns the messages with every placeholder replaced by what it stands for, and
+// the placeholders in that likewise: the inverse of compaction. The result shares messages
+// with the argument; none may be changed. Of a range of the log it returns what of it is
+// there.
+//
+// It returns ErrNotFound when this session does not have one of the archives, whatever
+// others have, and ErrInvalid for an id that is none.
+func (x *Archive) Restore(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+	out, err := x.restore(ctx, messages)
+	if err != nil {
+		return nil, fmt.Errorf("restoring the context of %s: %w", x.name(), err)
+	}
+	return out, nil
+}
+
+// restore goes down without a limit: a blob is named by its content, so none contains
+// itself.
+func (x *Archive) restore(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+	var out []*schema.Message
+	for _, m := range messages {
+		id := einox.RefOf(m)
+		if id == "" {
+			out = append(out, m)
+			continue
+		}
+		var held []*schema.Message
+		err := x.documents(ctx, id, func(d *document) error {
+			held = append(held, d.Message)
+			return nil
+		})
+		if err == nil {
+			held, err = x.restore(ctx, held)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, held...)
+	}
+	return out, nil
+}
+
+// blob returns the messages of a blob.
+func (x *Archive) blob(ctx context.Context, r ref) ([]*schema.Message, error) {
+	data, err := x.cfg.Sessions.GetBlob(ctx, x.partition, x.session, blobFolder+r.blob)
+	switch {
+	case errors.Is(err, backends.ErrNotFound):
+		return nil, fmt.Errorf("%w: this conversation has no such archive; copy the id from the message that names it", backends.ErrNotFound)
+	case err == nil && idOf(data) != r.blob:
+		err = fmt.Errorf("%w: its content is not the one that it was named for", errDamaged)
+	}
+	var messages []*schema.Message
+	if err == nil {
+		messages, err = decode(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", x.name(), err)
+	}
+	return messages, nil
+}

@@ -4,13 +4,11 @@
 package archive
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"reflect"
-	"sync"
+	"strings"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
@@ -19,9 +17,13 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// format is the version of what blobs hold. Raise it with every change that an
-// older reader would misread.
+// format is the version of what blobs hold. Raise it with every change that an older
+// reader would misread.
 const format = 1
+
+// errDamaged says that the bytes of a blob are not those that [Archive.Put] wrote, or that
+// a newer version wrote them. Other archives are not affected.
+var errDamaged = errors.New("damaged")
 
 // saved is what a blob holds, as JSON.
 type saved struct {
@@ -29,26 +31,30 @@ type saved struct {
 	Messages []savedMessage `json:"messages"`
 }
 
-// savedMessage is a message with memory's marks beside it: the rest of Extra need
-// not be encodable.
+// savedMessage is a message with memory's marks beside it: the rest of Extra need not be
+// encodable.
 type savedMessage struct {
 	*schema.Message
 	Marks map[string]string `json:"marks,omitempty"`
 }
 
-// prepareCodec has the encoder and the decoder made before the first message waits
-// for them: that takes some milliseconds, once in a process. A failure only means
-// that they are made later.
-var prepareCodec = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[saved]()) })
+// codec writes JSON that is no longer than need be.
+var codec = sonic.Config{SortMapKeys: true, ValidateString: true, CopyString: true}.Froze()
 
 // encode returns the bytes of a blob. They follow from the messages alone.
 func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	s := saved{Format: format, Messages: make([]savedMessage, len(messages))}
+	parts := false
 	for i, m := range messages {
-		s.Messages[i] = savedMessage{Message: x.clean(m), Marks: x.marks(m)}
+		marks := einox.Marks(m)
+		for key, mark := range marks { // some quote what was said
+			marks[key] = x.clean(mark)
+		}
+		s.Messages[i] = savedMessage{Message: einox.Stored(m, x.clean), Marks: marks}
+		parts = parts || einox.HasParts(m)
 	}
-	data, err := marshal(&s)
-	if err == nil && bytes.Contains(data, []byte(`"extra":`)) { // of a part; maybe nested deeper than can be read
+	data, err := codec.Marshal(&s)
+	if err == nil && parts { // the Extra of a part may be nested deeper than can be read
 		_, err = decode(data)
 	}
 	if err != nil {
@@ -57,40 +63,29 @@ func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	return data, nil
 }
 
-// jsonText is how blobs are written: as JSON that is no longer than need be.
-var jsonText = sonic.Config{SortMapKeys: true, ValidateString: true, CopyString: true}.Froze()
-
-// marshal uses the standard library where values of others are encoded: it alone
-// sees that a map contains itself.
-func marshal(s *saved) ([]byte, error) {
-	for i := range s.Messages {
-		if einox.HasParts(s.Messages[i].Message) {
-			return json.Marshal(s)
-		}
+// clean returns a text as it is stored. Unlike the log, archives truncate none.
+func (x *Archive) clean(s string) string {
+	if x.cfg.Redact != nil && s != "" {
+		s = x.cfg.Redact(s)
 	}
-	return jsonText.Marshal(s)
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // decode reads the bytes of a blob, whatever they are.
 func decode(data []byte) ([]*schema.Message, error) {
 	var s saved
-	err := jsonText.Unmarshal(data, &s)
-	if err != nil { // it gives up at values nested 4,000 deep, where the standard library goes on to 10,000
-		s = saved{}
-		err = json.Unmarshal(data, &s)
-	}
-	switch {
+	switch err := codec.Unmarshal(data, &s); {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w: %w", backends.ErrInvalid, ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	case s.Format != format:
-		return nil, fmt.Errorf("%w: %w: has format %d, and this version reads %d alone", backends.ErrInvalid, ErrDamaged, s.Format, format)
+		return nil, fmt.Errorf("%w: has format %d, and this version reads %d alone", errDamaged, s.Format, format)
 	case len(s.Messages) == 0:
-		return nil, fmt.Errorf("%w: %w: no messages", backends.ErrInvalid, ErrDamaged)
+		return nil, fmt.Errorf("%w: no messages", errDamaged)
 	}
 	messages := make([]*schema.Message, len(s.Messages))
 	for i, m := range s.Messages {
 		if m.Message == nil {
-			return nil, fmt.Errorf("%w: %w: message %d is empty", backends.ErrInvalid, ErrDamaged, i)
+			return nil, fmt.Errorf("%w: message %d is empty", errDamaged, i)
 		}
 		m.Extra, m.ResponseMeta = nil, nil
 		messages[i] = einox.WithMarks(m.Message, m.Marks)
@@ -98,12 +93,10 @@ func decode(data []byte) ([]*schema.Message, error) {
 	return messages, nil
 }
 
-const idAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-var idEncoding = base32.NewEncoding(idAlphabet).WithPadding(base32.NoPadding)
-
-// idOf returns the id of a blob: it follows from the content, so that no content
-// ever replaces another.
+// idOf returns the id of a blob: it follows from the content, so that no content ever
+// replaces another.
 func idOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return idEncoding.EncodeToString(sum[:])[:idLength]

@@ -7,7 +7,7 @@
 //	archives, err := archive.New(&archive.Config{Sessions: sessions})
 //	x, err := archives.Of(scope)             // the archive of one session
 //	id, err := x.Put(ctx, messages)          // "log-12-40", or "a-" and 20 characters
-//	messages, err = x.Messages(ctx, id)      // the originals
+//	messages, err = x.Restore(ctx, context)  // the originals in the place of what stands for them
 //	page, err := x.Read(ctx, &archive.ReadRequest{Ref: id, Line: 1})
 //	found, err := x.Grep(ctx, &archive.GrepRequest{Pattern: "timeout"})
 //
@@ -16,13 +16,12 @@
 // "log-12-40" are the messages 12 to 40 of the session's own log: it is
 // append-only and holds the originals, so that nothing is written. "a-…" is a
 // blob beside the log, named by a hash of what is in it: an id never comes to mean
-// something else, and a blob that was damaged is found out. "#3" behind an id is
-// the message with the index 3 of it.
+// something else, and a blob that was damaged is found out.
 //
 // An id is looked up in the session that the scope names and nowhere else, and
 // can be nothing but these: no path, no user, no other session.
 //
-// # Stand-ins
+// # Placeholders
 //
 // A message that takes the place of others carries their id as a mark
 // (einox.MarkRef). Such a message may be archived itself: [Archive.Restore] goes

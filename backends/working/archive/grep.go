@@ -4,49 +4,63 @@
 package archive
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 )
 
-// What one search may bring.
+// What one search may bring, and how long lines are searched and shown.
 const (
-	DefaultMatches = 50
-	MaxMatches     = 200
-	MaxContext     = 10 // lines before and after a match
-	MaxRefs        = 100
+	defaultMatches = 50
+	maxMatches     = 200
+	maxContext     = 10       // lines before and after a match
+	maxRefs        = 100      // archives
+	maxPattern     = 1000     // bytes
+	maxAnswer      = 16 << 10 // bytes of text
 
-	maxAnswer = 16 << 10 // bytes of text
+	pieceSize    = 64 << 10 // bytes of a line between looks at the context
+	pieceOverlap = 2 << 10  // so that a match is not divided
+	showLine     = 400      // bytes of a line that matches
+	showBefore   = 100      // of that, before the match
+	showContext  = 200      // bytes of a line beside it
 )
 
 // GrepRequest asks for the lines that a pattern matches.
 type GrepRequest struct {
-	// Pattern is a text, or with Regexp a regular expression in RE2 syntax. It is
-	// matched line by line, in any case unless CaseSensitive. Required; at most
-	// MaxPattern bytes.
+	// Pattern is a text, or with Regexp a regular expression in RE2 syntax. It is matched
+	// line by line, in any case unless CaseSensitive; a line of more than 64 KB is matched
+	// in pieces. Required; at most 1000 bytes.
 	Pattern       string
 	Regexp        bool
 	CaseSensitive bool
-	// Refs are the archives to search, at most MaxRefs, and what is archived within
-	// them. Defaults to the whole log of the session, then all its blobs.
+	// Refs are the archives to search, at most 100, and what is archived within them.
+	// Defaults to the whole log of the session, then all its blobs.
 	Refs []string
-	// Skip are names of tools whose calls and results are left out, but for a message
-	// that a ref names by itself: tools that search and read archives repeat what is
-	// in them, and what they are asked for. Optional.
+	// Skip are names of tools whose calls and results are left out, but for a message that
+	// a ref names by itself: tools that search and read archives repeat what is in them,
+	// and what they are asked for. Optional.
 	Skip    []string
-	Context int // lines to show before and after each match, at most MaxContext
-	Limit   int // Defaults to DefaultMatches; at most MaxMatches.
+	Context int // lines to show before and after each match, at most 10
+	Limit   int // Defaults to 50; at most 200.
 }
 
 // GrepResponse is what a search found, in the order of the archives.
 type GrepResponse struct {
 	Matches []Match
-	// More says that there is more than the limit or 16 KB of text. Name fewer
-	// archives or a narrower pattern.
+	// More says that there is more than the limit or 16 KB of text. Name fewer archives or
+	// a narrower pattern.
 	More     bool
 	Searched int // messages that were searched, before More was known
 	// Unreadable are archives that were not named, and are damaged or gone.
@@ -55,7 +69,7 @@ type GrepResponse struct {
 
 // Match is a line that the pattern matches.
 type Match struct {
-	Ref    string // the message: "log-12", "a-…" or "a-…#3"
+	Ref    string // the archive: "log-12" or "a-…"
 	Line   int    // where [Archive.Read] shows it in the text of Ref
 	Byte   int    // where the match begins in the text of Ref
 	Text   string // the line, without its end
@@ -66,79 +80,92 @@ type Match struct {
 	Clipped bool
 }
 
-// Grep searches single messages, each as [Archive.Read] shows it by itself. A
-// message that is in the log and in a blob is found once. What stands in for one
-// message is not searched, since that message is; summaries are.
+// Grep searches archives as [Archive.Read] shows them. A message that is in the log and in
+// a blob is found once. The placeholder of one message is not searched, since that message
+// is; summaries are.
 //
-// It returns ErrInvalid for a pattern that does not compile, or that matches the
-// empty text, and the errors of [Archive.Read] for archives that are named. The
-// time that it takes grows with the text, at worst times the length of the pattern,
-// and ends with ctx.
+// It returns ErrInvalid for a pattern that does not compile, or that matches the empty
+// text, and the errors of [Archive.Read] for archives that are named. The time that it
+// takes grows with the text, and ends with ctx.
 func (x *Archive) Grep(ctx context.Context, req *GrepRequest) (*GrepResponse, error) {
 	if req == nil {
 		return nil, fmt.Errorf("searching archives: %w: no request", backends.ErrInvalid)
 	}
-	find, err := compile(req)
+	pattern, err := req.compile()
 	if err != nil {
 		return nil, fmt.Errorf("searching archives: %w", err)
 	}
-	if len(req.Refs) > MaxRefs {
-		return nil, fmt.Errorf("searching archives: %w: %d of them, at most %d; name none to search all", backends.ErrInvalid, len(req.Refs), MaxRefs)
-	}
-	s := newSearch(find, req)
+	s := &search{archive: x, req: *req, pattern: pattern, seen: map[[sha256.Size]byte]bool{}}
+	s.req.Limit = min(cmp.Or(max(req.Limit, 0), defaultMatches), maxMatches)
+	s.req.Context = max(0, min(req.Context, maxContext))
 	if len(req.Refs) == 0 {
-		err = x.grepAll(ctx, s)
+		err = s.everything(ctx)
 	}
 	for _, id := range req.Refs {
 		if err == nil {
-			err = x.grepOne(ctx, s, id, 0)
+			err = s.each(ctx, id, true)
 		}
 	}
 	if err == nil || errors.Is(err, errEnough) {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("searching %s: %w", x, err)
+		return nil, fmt.Errorf("searching %s: %w", x.name(), err)
 	}
 	return &s.out, nil
 }
 
-// grepOne searches an archive, and those that its messages stand in for.
-func (x *Archive) grepOne(ctx context.Context, s *search, id string, depth int) error {
-	r, err := parseRef(id)
-	if err != nil || s.begun[id] {
-		return err
+func (r *GrepRequest) compile() (*regexp.Regexp, error) {
+	p := strings.ToValidUTF8(r.Pattern, "\uFFFD")
+	if p == "" || len(p) > maxPattern || len(r.Refs) > maxRefs {
+		return nil, fmt.Errorf("%w: a pattern of %d bytes in %d archives: 1 to %d bytes, at most %d archives; name none to search all",
+			backends.ErrInvalid, len(p), len(r.Refs), maxPattern, maxRefs)
 	}
-	s.begun[id] = true
-	for d, err := range x.documents(ctx, r) {
-		if err == nil {
-			err = s.document(ctx, d, r.single(d))
-		}
-		if err != nil {
-			return err
-		}
-		if inner := einox.RefOf(d.Message); inner != "" && depth < maxDepth {
-			err := x.grepOne(ctx, s, inner, depth+1)
-			if errors.Is(err, backends.ErrNotFound) || errors.Is(err, backends.ErrInvalid) {
-				s.out.Unreadable, err = append(s.out.Unreadable, inner), nil
-			}
-			if err != nil {
-				return err
-			}
-		}
+	if !r.Regexp {
+		p = regexp.QuoteMeta(p)
 	}
-	return nil
+	if !r.CaseSensitive {
+		p = "(?i)" + p
+	}
+	re, err := regexp.Compile(p)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: the regular expression (RE2 syntax) does not compile: %w", backends.ErrInvalid, err)
+	case re.MatchString(""):
+		return nil, fmt.Errorf("%w: the regular expression matches the empty text, so every line: write one that matches at least one character", backends.ErrInvalid)
+	}
+	return re, nil
 }
 
-// grepAll searches the log of the session and its blobs.
-func (x *Archive) grepAll(ctx context.Context, s *search) error {
-	for d, err := range x.logged(ctx, 1, wholeLog) {
-		if err == nil {
-			err = s.document(ctx, d, false)
-		}
-		if err != nil {
-			return err
-		}
+// errEnough ends a search that found all it may.
+var errEnough = errors.New("enough")
+
+// search is one call of Grep.
+type search struct {
+	archive *Archive
+	req     GrepRequest
+	pattern *regexp.Regexp
+
+	seen map[[sha256.Size]byte]bool // messages that were found
+	size int                        // bytes of text
+	out  GrepResponse
+}
+
+// tolerate notes that an archive nobody named cannot be read: that does not keep the others
+// from being searched.
+func (s *search) tolerate(id string, err error) error {
+	if errors.Is(err, backends.ErrNotFound) || errors.Is(err, backends.ErrInvalid) || errors.Is(err, errDamaged) {
+		s.out.Unreadable = append(s.out.Unreadable, id)
+		return nil
+	}
+	return err
+}
+
+// everything searches the log of the session and its blobs.
+func (s *search) everything(ctx context.Context) error {
+	x := s.archive
+	if err := s.each(ctx, ref{from: 1, upto: wholeLog}.String(), false); err != nil && !errors.Is(err, backends.ErrNotFound) {
+		return err
 	}
 	at := store.Page{Limit: 100}
 	for {
@@ -147,7 +174,11 @@ func (x *Archive) grepAll(ctx context.Context, s *search) error {
 			return fmt.Errorf("listing archives: %w", err)
 		}
 		for _, b := range page.Blobs {
-			if err := x.grepBlob(ctx, s, b.Name); err != nil {
+			id := blobPrefix + strings.TrimPrefix(b.Name, blobFolder)
+			if !legal.MatchString(id) {
+				continue // not ours
+			}
+			if err := s.tolerate(id, s.each(ctx, id, false)); err != nil {
 				return err
 			}
 		}
@@ -157,26 +188,130 @@ func (x *Archive) grepAll(ctx context.Context, s *search) error {
 	}
 }
 
-// grepBlob searches a blob. One that is gone, or damaged, does not keep the others
-// from being searched.
-func (x *Archive) grepBlob(ctx context.Context, s *search, name string) error {
-	r, ok := readRef(blobPrefix + name[len(blobFolder):])
-	if !ok || r.item >= 0 {
+// each searches the messages of an archive, and if it was named those that they stand for.
+func (s *search) each(ctx context.Context, id string, named bool) error {
+	line, at := 1, 0 // where the message begins in a blob
+	return s.archive.documents(ctx, id, func(d *document) error {
+		single := named && d.alone
+		d.alone = d.alone || d.id != id // entries of the log are read one by one
+		said := d.text()
+		if single || !s.repeats(d) {
+			if err := s.document(ctx, d, said, Match{Ref: d.id, Line: line, Byte: at}, single); err != nil {
+				return err
+			}
+		}
+		if d.id == id {
+			line, at = line+strings.Count(said, "\n"), at+len(said)
+		}
+		if inner := einox.RefOf(d.Message); named && inner != "" {
+			return s.tolerate(inner, s.each(ctx, inner, true))
+		}
 		return nil
-	}
-	for d, err := range x.documents(ctx, r) {
-		switch {
-		case errors.Is(err, backends.ErrNotFound):
-			return nil
-		case errors.Is(err, backends.ErrInvalid):
-			s.out.Unreadable = append(s.out.Unreadable, r.String())
-			return nil
-		case err == nil:
-			err = s.document(ctx, d, false)
+	})
+}
+
+// document searches one message, whose text begins where m says. single says that it was
+// named.
+func (s *search) document(ctx context.Context, d *document, said string, m Match, single bool) error {
+	s.out.Searched++
+	lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
+	known := false
+	for i, line := range lines {
+		if !single && s.calls(d, line) {
+			m.Byte += len(line) + 1
+			continue
 		}
-		if err != nil {
-			return err
+		for shown := 0; shown <= len(line); {
+			start, err := s.find(ctx, line, shown)
+			switch {
+			case err != nil:
+				return err
+			case start < 0:
+				shown = len(line) + 1
+				continue
+			case !known && !s.fresh(d):
+				return nil
+			}
+			known = true
+			found := Match{Ref: m.Ref, Line: m.Line + i, Byte: m.Byte + start, Text: line, Clipped: len(line) > showLine}
+			found.Before = shortened(lines[max(0, i-s.req.Context):i])
+			found.After = shortened(lines[i+1 : min(len(lines), i+1+s.req.Context)])
+			if shown = len(line) + 1; found.Clipped {
+				found.Text, shown = clip(line, start)
+			}
+			if !s.take(found) {
+				return errEnough
+			}
+		}
+		m.Byte += len(line) + 1
+	}
+	return ctx.Err()
+}
+
+// find returns where the next match in line[from:] begins, or -1. It gives up when ctx
+// ends.
+func (s *search) find(ctx context.Context, line string, from int) (int, error) {
+	for at := from; at < len(line); at += pieceSize - pieceOverlap {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if found := s.pattern.FindStringIndex(line[at:min(len(line), at+pieceSize)]); found != nil && found[0] < found[1] {
+			return at + found[0], nil
 		}
 	}
-	return nil
+	return -1, nil
+}
+
+// repeats reports whether d says only what others say that are searched.
+func (s *search) repeats(d *document) bool {
+	return d.Role == schema.Tool && slices.Contains(s.req.Skip, d.ToolName) || einox.RefOf(d.Message) != "" && !einox.IsSummary(d.Message)
+}
+
+// calls reports whether a line is a call of a tool that is left out.
+func (s *search) calls(d *document, line string) bool {
+	return len(d.ToolCalls) > 0 && slices.ContainsFunc(s.req.Skip, func(tool string) bool {
+		return strings.HasPrefix(line, callPrefix+tool+"(")
+	})
+}
+
+// fresh reports whether no message that says the same was found before.
+func (s *search) fresh(d *document) bool {
+	same := document{alone: true, Message: einox.Unmark(d.Message)}
+	id := sha256.Sum256([]byte(string(d.Role) + d.ToolCallID + "\x00" + same.text()))
+	known := s.seen[id]
+	s.seen[id] = true
+	return !known
+}
+
+// take keeps a match if there is room.
+func (s *search) take(m Match) bool {
+	s.size += len(m.Text) + len(m.Ref) + len(strings.Join(m.Before, "")) + len(strings.Join(m.After, ""))
+	if len(s.out.Matches) == s.req.Limit || s.size > maxAnswer {
+		s.out.More = true
+		return false
+	}
+	s.out.Matches = append(s.out.Matches, m)
+	return true
+}
+
+// clip returns what of a long line surrounds a match, and where it ends.
+func clip(line string, start int) (string, int) {
+	from := runeStart(line, max(0, start-showBefore))
+	to := runeStart(line, min(len(line), from+showLine))
+	shown := line[from:to]
+	if from > 0 {
+		shown = text.Ellipsis + shown
+	}
+	if to < len(line) {
+		shown += text.Ellipsis
+	}
+	return shown, to
+}
+
+func shortened(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		out = append(out, text.TruncateBytes(line, showContext))
+	}
+	return out
 }

@@ -6,68 +6,89 @@ package archive_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/internal/einox"
 )
 
-func TestGrepInTheLogAndInBlobs(t *testing.T) {
-	w := newWorld(t)
-	x := w.of(ann)
-	asked, called, result := schema.UserMessage("What about the Timeout?"), schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "grep", Arguments: `{"q":"timeout"}`}}}), schema.ToolMessage("a\nb timeout\nc", "c1")
-	blob := w.put(ann, asked, called, result, schema.UserMessage("no TIMEOUT yet in the log"))
-	require.Equal(t, []string{blob + "#0 1 15 What about the Timeout?", blob + "#1 2 31 call grep({\"q\":\"timeout\"})", blob + "#2 2 4 b timeout", blob + "#3 1 3 no TIMEOUT yet in the log"}, grep(t, x, "timeout"))
-
-	w.log(ann, asked, called, result)
-	inLog := []string{"log-1 1 15 What about the Timeout?", "log-2 2 47 call grep({\"q\":\"timeout\"})", "log-3 2 4 b timeout"}
-	require.Equal(t, append(inLog, blob+"#3 1 3 no TIMEOUT yet in the log"), grep(t, x, "timeout"), "found once, where it is in the log")
-	require.Equal(t, inLog, grep(t, x, "timeout", "log-1-9"))
-	require.Equal(t, inLog[2:], grep(t, x, "timeout", "log-3", blob+"#2"))
-	require.Equal(t, inLog[1:], grep(t, x, "timeout", "log-2-3", "log-3", "log-2-3"))
-	require.Equal(t, []string{}, grep(t, x, "time.ut"))
-	require.Equal(t, []string{}, grep(t, w.of(backends.Scope{UserID: "nobody"}), "timeout"))
+// found returns the matches of a search, as "ref line: text".
+func found(t testing.TB, x *archive.Archive, req archive.GrepRequest) []string {
+	out, err := x.Grep(context.Background(), &req)
+	require.NoError(t, err)
+	require.False(t, out.More)
+	got := []string{}
+	for _, m := range out.Matches {
+		got = append(got, fmt.Sprint(m.Ref, " ", m.Line, ": ", m.Text))
+	}
+	return got
 }
 
-// An agent that searches must not find its own searches.
-func TestToolsThatRepeatAreLeftOut(t *testing.T) {
-	w := newWorld(t)
-	call := func(name string) *schema.Message {
-		return schema.AssistantMessage("the port?", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "ls", Arguments: `{"port":1}`}}, {ID: "d", Function: schema.FunctionCall{Name: name, Arguments: `{"pattern":"port"}`}}})
+func TestGrepSearchesTheLogAndBlobs(t *testing.T) {
+	s := open(t, nil)
+	x, _ := s.of(ann)
+	turn := []*schema.Message{
+		schema.UserMessage("What about the Timeout?"),
+		schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "ls", Arguments: `{"q":"timeout"}`}}}),
+		schema.ToolMessage("a\nb timeout\nc", "c1"),
 	}
-	w.log(ann, schema.UserMessage("a port"), call("grep"), schema.ToolMessage("1: a port", "d", schema.WithToolName("grep")), schema.ToolMessage("port", "c", schema.WithToolName("ls")))
-	blob := w.put(ann, einox.MarkRef(schema.UserMessage("excerpt of a port"), "log-1"), summaryOf("log-1", "a summary with a port"))
-	x := w.of(ann)
-	at := func(req archive.GrepRequest) (out []string) {
-		found, err := x.Grep(t.Context(), &req)
-		require.NoError(t, err)
-		for _, m := range found.Matches {
-			out = append(out, fmt.Sprint(m.Ref, ":", m.Line))
+	blob := s.put(ann, append(slices.Clone(turn), schema.UserMessage("no TIMEOUT yet in the log"))...)
+	require.Equal(t, []string{blob + " 2: What about the Timeout?", blob + ` 4: call ls({"q":"timeout"})`, blob + " 7: b timeout", blob + " 10: no TIMEOUT yet in the log"},
+		found(t, x, archive.GrepRequest{Pattern: "timeout"}))
+
+	s.log(ann, turn...)
+	inLog := []string{"log-1 1: What about the Timeout?", `log-2 2: call ls({"q":"timeout"})`, "log-3 2: b timeout"}
+	fresh := blob + " 10: no TIMEOUT yet in the log"
+	require.Equal(t, append(slices.Clone(inLog), fresh), found(t, x, archive.GrepRequest{Pattern: "timeout"}), "found once, where it is in the log")
+	require.Equal(t, inLog, found(t, x, archive.GrepRequest{Pattern: "timeout", Refs: []string{"log-1-9"}}))
+	require.Equal(t, []string{inLog[2], fresh}, found(t, x, archive.GrepRequest{Pattern: "b timeout|TIMEOUT y", Regexp: true, Refs: []string{"log-3", blob, "log-3"}}))
+	require.Empty(t, found(t, x, archive.GrepRequest{Pattern: "time.ut"}))
+	nobody, _ := s.of(backends.Scope{UserID: "nobody"})
+	require.Empty(t, found(t, nobody, archive.GrepRequest{Pattern: "timeout"}))
+
+	inner := s.put(ann, schema.ToolMessage("the needle is here", "c1"))
+	outer := s.put(ann, schema.UserMessage("first"), placeholder(inner), placeholder("a-aaaaaaaaaaaaaaaaaaaa"))
+	out, err := x.Grep(t.Context(), &archive.GrepRequest{Pattern: "needle", Refs: []string{outer}})
+	require.NoError(t, err)
+	require.Equal(t, []archive.Match{{Ref: inner, Line: 1, Byte: 4, Text: "the needle is here"}}, out.Matches, "what is archived within")
+	require.Equal(t, []string{"a-aaaaaaaaaaaaaaaaaaaa"}, out.Unreadable)
+}
+
+// Tools that search and read archives repeat what is in them, and what they are asked for.
+// The placeholder of one message repeats its beginning; a summary says something new.
+func TestGrepLeavesOutWhatRepeats(t *testing.T) {
+	s := open(t, nil)
+	x, _ := s.of(ann)
+	call := schema.AssistantMessage("the port?", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "ls", Arguments: `{"port":1}`}}, {ID: "d", Function: schema.FunctionCall{Name: "grep", Arguments: `{"pattern":"port"}`}}})
+	s.log(ann, schema.UserMessage("a port"), call, schema.ToolMessage("1: a port", "d", schema.WithToolName("grep")), schema.ToolMessage("port", "c", schema.WithToolName("ls")))
+	blob := s.put(ann, einox.MarkRef(schema.UserMessage("beginning of a port"), "log-1"), summary("log-1", "a summary with a port"))
+	lines := func(req archive.GrepRequest) (out []string) {
+		req.Pattern = "port"
+		for _, m := range found(t, x, req) {
+			at, _, _ := strings.Cut(m, ": ")
+			out = append(out, at)
 		}
 		return out
 	}
-	require.Equal(t, []string{"log-1:1", "log-2:2", "log-2:3", "log-2:4", "log-3:1", "log-4:1", blob + "#1:2"}, at(archive.GrepRequest{Pattern: "port"}))
+	require.Equal(t, []string{"log-1 1", "log-2 2", "log-2 3", "log-2 4", "log-3 1", "log-4 1", blob + " 4"}, lines(archive.GrepRequest{}))
 	skip := []string{"grep", "read"}
-	require.Equal(t, []string{"log-1:1", "log-2:2", "log-2:3", "log-4:1", blob + "#1:2"}, at(archive.GrepRequest{Pattern: "port", Skip: skip}))
-	require.Equal(t, []string{"log-2:2", "log-2:3"}, at(archive.GrepRequest{Pattern: "port", Skip: skip, Refs: []string{"log-2-3"}}))
-	require.Equal(t, []string{"log-2:2", "log-2:3", "log-2:4", "log-3:1", blob + "#0:2", "log-1:1"}, at(archive.GrepRequest{Pattern: "port", Skip: skip, Refs: []string{"log-2", "log-3", blob + "#0"}}), "what is named is searched")
-}
-
-func summaryOf(ref, text string) *schema.Message {
-	m := schema.UserMessage(text)
-	einox.MarkSummary(m)
-	return einox.MarkRef(m, ref)
+	require.Equal(t, []string{"log-1 1", "log-2 2", "log-2 3", "log-4 1", blob + " 4"}, lines(archive.GrepRequest{Skip: skip}))
+	require.Equal(t, []string{"log-2 2", "log-2 3"}, lines(archive.GrepRequest{Skip: skip, Refs: []string{"log-2-3"}}))
+	require.Equal(t, []string{"log-2 2", "log-2 3", "log-2 4", "log-3 1"}, lines(archive.GrepRequest{Skip: skip, Refs: []string{"log-2", "log-3"}}), "what is named is searched")
 }
 
 func TestGrepOptions(t *testing.T) {
-	w := newWorld(t)
-	ref := w.put(ann, schema.ToolMessage("zero\nfoo 1\ntwo\nFOO 3\nfour\nfoobar 5", "c"))
+	s := open(t, nil)
+	x, _ := s.of(ann)
+	ref := s.put(ann, schema.ToolMessage("zero\nfoo 1\ntwo\nFOO 3\nfour\nfoobar 5", "c"))
 	for _, c := range []struct {
 		req  archive.GrepRequest
 		want []int
@@ -82,118 +103,93 @@ func TestGrepOptions(t *testing.T) {
 		{archive.GrepRequest{Pattern: `\bfoo\b`, Regexp: true}, []int{2, 4}},
 		{archive.GrepRequest{Pattern: `\b`, Regexp: true}, nil},
 		{archive.GrepRequest{Pattern: `foo \d`}, nil},
+		{archive.GrepRequest{Pattern: "1\ntwo"}, nil},
 	} {
-		found, err := w.of(ann).Grep(t.Context(), &c.req)
+		out, err := x.Grep(t.Context(), &c.req)
 		require.NoError(t, err)
 		var got []int
-		for _, m := range found.Matches {
-			require.Equal(t, ref, m.Ref)
+		for _, m := range out.Matches {
 			got = append(got, m.Line)
 		}
 		require.Equal(t, c.want, got, c.req.Pattern)
-		require.Equal(t, 1, found.Searched)
+		require.Equal(t, 1, out.Searched)
 	}
-	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "foo 3", Context: 2})
+	out, err := x.Grep(t.Context(), &archive.GrepRequest{Pattern: "foo 3", Context: 2})
 	require.NoError(t, err)
-	require.Equal(t, []archive.Match{{Ref: ref, Line: 4, Byte: 15, Text: "FOO 3", Before: []string{"foo 1", "two"}, After: []string{"four", "foobar 5"}}}, found.Matches)
-	found, err = w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "foo", Limit: 2})
-	require.NoError(t, err)
-	require.Len(t, found.Matches, 2)
-	require.True(t, found.More)
-	found, err = w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "foo", Limit: 3})
-	require.NoError(t, err)
-	require.False(t, found.More, "there are just as many")
-}
-
-func TestPatternsThatCannotWork(t *testing.T) {
-	x := newWorld(t).of(ann)
+	require.Equal(t, []archive.Match{{Ref: ref, Line: 4, Byte: 15, Text: "FOO 3", Before: []string{"foo 1", "two"}, After: []string{"four", "foobar 5"}}}, out.Matches)
+	for limit, more := range map[int]bool{2: true, 3: false} {
+		out, err = x.Grep(t.Context(), &archive.GrepRequest{Pattern: "foo", Limit: limit})
+		require.NoError(t, err)
+		require.Len(t, out.Matches, limit)
+		require.Equal(t, more, out.More)
+	}
 	for want, req := range map[string]*archive.GrepRequest{
-		"no request": nil, "no pattern": {}, "does not compile": {Pattern: "(", Regexp: true}, "missing closing ]": {Pattern: "[a", Regexp: true}, "line break": {Pattern: "a\nb"},
-		"matches the empty text": {Pattern: "x*", Regexp: true}, "at most 1000": {Pattern: strings.Repeat("x", 1001)}, "too large": {Pattern: strings.Repeat(`\w{500}`, 5), Regexp: true}, "at most 100;": {Pattern: "x", Refs: make([]string, 101)},
+		"no request": nil, "a pattern of 0 bytes": {}, "does not compile": {Pattern: "(", Regexp: true}, "missing closing ]": {Pattern: "[a", Regexp: true},
+		"matches the empty text": {Pattern: "x*", Regexp: true}, "1 to 1000 bytes": {Pattern: strings.Repeat("x", 1001)}, "at most 100 archives": {Pattern: "x", Refs: make([]string, 101)},
 		"invalid repeat count": {Pattern: "((a{100}){100}){100}", Regexp: true},
 	} {
 		_, err := x.Grep(t.Context(), req)
 		require.ErrorIs(t, err, backends.ErrInvalid, want)
 		require.ErrorContains(t, err, want)
 	}
-	for _, pattern := range []string{"", ".*", "a?", "^", "$", "^$", "(a|)", `\B`} {
-		_, err := x.Grep(t.Context(), &archive.GrepRequest{Pattern: pattern, Regexp: true})
-		require.ErrorIs(t, err, backends.ErrInvalid, "%q would flood", pattern)
-	}
-}
-
-// oneLine is a line of the size, with the word needle at each position.
-func oneLine(size int, at ...int) string {
-	b := []byte(strings.Repeat("hay ", size/4))
-	for _, i := range at {
-		copy(b[i:], "needle")
-	}
-	return string(b)
 }
 
 func TestALongLineIsClippedAroundEachMatch(t *testing.T) {
-	w := newWorld(t)
-	at := []int{0, 60, 5000, 5100, 70_000, 199_994}
-	ref := w.put(ann, schema.ToolMessage("first\n"+oneLine(200_000, at...)+"\nlast", "c"))
-	for _, req := range []archive.GrepRequest{{Pattern: "NEEDLE"}, {Pattern: "needle", CaseSensitive: true}, {Pattern: "ne+dle", Regexp: true}, {Pattern: `ne+dle`, Regexp: true, Context: 2}} {
-		found, err := w.of(ann).Grep(t.Context(), &req)
+	s := open(t, nil)
+	x, _ := s.of(ann)
+	line := []byte(strings.Repeat("hay ", 50_000))
+	for _, at := range []int{0, 60, 5000, 5100, 64<<10 - 3, 70_000, 199_994} { // one lies where the search of a line goes on
+		copy(line[at:], "needle")
+	}
+	ref := s.put(ann, schema.ToolMessage("first\n"+string(line)+"\nlast", "c"))
+	for _, req := range []archive.GrepRequest{{Pattern: "NEEDLE"}, {Pattern: "needle", CaseSensitive: true}, {Pattern: "ne+dle", Regexp: true, Context: 2}} {
+		out, err := x.Grep(t.Context(), &req)
 		require.NoError(t, err)
 		var got []int
-		for _, m := range found.Matches {
+		for _, m := range out.Matches {
 			require.True(t, m.Clipped)
 			require.Equal(t, 2, m.Line)
 			require.Contains(t, m.Text, "needle")
 			require.Less(t, len(m.Text), 420)
-			p, err := w.of(ann).Read(t.Context(), &archive.ReadRequest{Ref: ref, Byte: m.Byte, Bytes: 6})
+			p, err := x.Read(t.Context(), &archive.ReadRequest{Ref: ref, Byte: m.Byte, Bytes: 6})
 			require.NoError(t, err)
 			require.Equal(t, "needle", p.Text)
 			got = append(got, m.Byte-6)
 		}
-		require.Equal(t, []int{0, 5000, 70_000, 199_994}, got, "those that are in sight already are not shown again")
+		require.Equal(t, []int{0, 5000, 64<<10 - 3, 70_000, 199_994}, got, "those that are in sight already are not shown again")
 	}
-	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "^[a-z ]", Regexp: true, Refs: []string{ref}})
+	out, err := x.Grep(t.Context(), &archive.GrepRequest{Pattern: "last", Context: 1})
 	require.NoError(t, err)
-	require.Len(t, found.Matches, 3, "a line begins once")
-	found, err = w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: "last", Context: 1})
-	require.NoError(t, err)
-	require.Len(t, found.Matches[0].Before, 1)
-	require.Less(t, len(found.Matches[0].Before[0]), 250)
+	require.Less(t, len(out.Matches[0].Before[0]), 250)
 }
 
-func TestAWordBoundaryIsNotWhereTheSearchGoesOn(t *testing.T) {
-	w := newWorld(t)
-	w.put(ann, schema.ToolMessage(strings.Repeat("x", 300)+" "+strings.Repeat("ab", 2000), "c"))
-	found, err := w.of(ann).Grep(t.Context(), &archive.GrepRequest{Pattern: `\bab`, Regexp: true})
-	require.NoError(t, err)
-	require.Len(t, found.Matches, 1)
-}
-
-// Messages are the same only if all that was said is.
 func TestMessagesThatDifferAreFoundEach(t *testing.T) {
-	w := newWorld(t)
-	w.log(ann,
+	s := open(t, nil)
+	x, _ := s.of(ann)
+	s.log(ann,
 		schema.UserMessage("word"), schema.AssistantMessage("word", nil), schema.ToolMessage("word", "c1"), schema.ToolMessage("word", "c2"), schema.ToolMessage("word", "c2", schema.WithToolName("f")),
-		&schema.Message{Role: schema.User, Content: "word", Name: "ann"}, &schema.Message{Role: schema.Assistant, Content: "word", ReasoningContent: "x"}, &schema.Message{Role: schema.Assistant, Content: "word", ReasoningContent: "y"},
+		&schema.Message{Role: schema.Assistant, Content: "word", ReasoningContent: "x"}, &schema.Message{Role: schema.Assistant, Content: "word", ReasoningContent: "y"},
 		schema.AssistantMessage("word", []schema.ToolCall{{Function: schema.FunctionCall{Name: "f"}}}), schema.AssistantMessage("word", []schema.ToolCall{{Function: schema.FunctionCall{Name: "f", Arguments: "1"}}}),
-		&schema.Message{Role: schema.User, Content: "word", MultiContent: []schema.ChatMessagePart{{Text: "x"}}}, &schema.Message{Role: schema.User, Content: "word", MultiContent: []schema.ChatMessagePart{{Text: "y"}}},
+		&schema.Message{Role: schema.User, MultiContent: []schema.ChatMessagePart{{Text: "word x"}}}, &schema.Message{Role: schema.User, MultiContent: []schema.ChatMessagePart{{Text: "word y"}}},
 		schema.UserMessage("word"),
 	)
-	require.Len(t, grep(t, w.of(ann), "word"), 12, "only the last is said twice")
+	require.Len(t, found(t, x, archive.GrepRequest{Pattern: "word"}), 10, "the last is said twice, and a result is one whatever its tool")
 }
 
-func TestTheAnswerIsBounded(t *testing.T) {
-	w := newWorld(t)
+func TestTheAnswerIsBoundedAndEndsWithItsContext(t *testing.T) {
+	s := open(t, nil)
+	x, _ := s.of(ann)
 	for i := range 40 {
-		w.log(ann, schema.ToolMessage(strings.Repeat(fmt.Sprint("茶 and words ", i, " "), 30)+"\n"+strings.Repeat("line 茶\n", 50), "c"))
+		s.log(ann, schema.ToolMessage(strings.Repeat(fmt.Sprint("茶 and words ", i, " "), 30)+"\n"+strings.Repeat("line 茶\n", 50), "c"))
 	}
-	w.put(ann, schema.ToolMessage(oneLine(1<<20, 0), "c"))
+	s.put(ann, schema.ToolMessage(strings.Repeat("a", 1<<20), "c"))
 	for _, req := range []archive.GrepRequest{{Pattern: "茶"}, {Pattern: ".", Regexp: true, Context: 1 << 30}, {Pattern: "a", Limit: 1 << 30, Context: 10}, {Pattern: "[^~]", Regexp: true, Limit: -1}} {
-		found, err := w.of(ann).Grep(t.Context(), &req)
+		out, err := x.Grep(t.Context(), &req)
 		require.NoError(t, err)
-		require.True(t, found.More)
-		require.LessOrEqual(t, len(found.Matches), archive.MaxMatches)
+		require.True(t, out.More)
+		require.LessOrEqual(t, len(out.Matches), 200)
 		size := 0
-		for _, m := range found.Matches {
+		for _, m := range out.Matches {
 			for _, line := range append(append(m.Before, m.Text), m.After...) {
 				require.True(t, utf8.ValidString(line))
 				size += len(line)
@@ -202,25 +198,167 @@ func TestTheAnswerIsBounded(t *testing.T) {
 		require.Greater(t, size, 300)
 		require.LessOrEqual(t, size, 16<<10)
 	}
-}
-
-func TestASearchCanBeCancelled(t *testing.T) {
-	w := newWorld(t)
-	w.put(ann, schema.ToolMessage(strings.Repeat("a", 1<<20), "c"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := w.of(ann).Grep(ctx, &archive.GrepRequest{Pattern: "a"})
+	_, err := x.Grep(ctx, &archive.GrepRequest{Pattern: "a"})
 	require.ErrorIs(t, err, context.Canceled)
+}
 
-	for _, req := range []*archive.GrepRequest{{Pattern: "a+b?$", Regexp: true}, {Pattern: strings.Repeat("a", 999) + "b"}} {
-		text := strings.Repeat("a", 1<<20) + "b"
-		got, err := archive.FindAll(t.Context(), req, text)
-		require.NoError(t, err)
-		require.Len(t, got, 1)
-		got, err = archive.FindAll(ctx, req, text)
-		require.NoError(t, err)
-		require.Empty(t, got, "within one long line, too")
+func BenchmarkGrepSession(b *testing.B) {
+	s := open(b, nil)
+	x, _ := s.of(ann)
+	const paragraph = "The quick brown fox reads log lines, finds error 42 at 10:00, and writes \"数据库\" down.\n"
+	for range 10 {
+		s.log(ann, slices.Repeat([]*schema.Message{schema.UserMessage(strings.Repeat(paragraph, 11))}, 100)...)
 	}
-	require.Less(t, archive.RunesRead(ctx, strings.Repeat("a", 1<<20)), 5000)
-	require.Equal(t, 1<<20, archive.RunesRead(t.Context(), strings.Repeat("a", 1<<20)))
+	for i := range 100 {
+		s.put(ann, schema.ToolMessage(strings.Repeat(paragraph, 220), fmt.Sprint("c", i)))
+	}
+	for name, req := range map[string]*archive.GrepRequest{
+		"absent": {Pattern: "nowhere to be found"}, "absent, exact": {Pattern: "nowhere to be found", CaseSensitive: true},
+		"absent, regexp": {Pattern: `no\w+ to be`, Regexp: true}, "50 matches": {Pattern: "error 42", Context: 2},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				_, err := x.Grep(b.Context(), req)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+// words are those of drawn messages; a text of them has long lines at times.
+func drawText(t *rapid.T) string {
+	words := []string{"timeout", "Error", "KELVIN", "straße", "ſhip", "İstanbul", "茶", "数据库连接失败", "naïve", "🫖", "{\"k\":", "<b>", "&", "a.b*c", "\\n", "\u2028", "0x1F", "σίσυφος", "\n", "\n", " ", "\r", "\xff"}
+	out := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 20).Draw(t, "words"), rapid.SampledFrom([]string{" ", ""}).Draw(t, "space"))
+	if rapid.IntRange(0, 5).Draw(t, "long") == 0 {
+		out += strings.Repeat("long line 长行 ", rapid.IntRange(10, 120).Draw(t, "times")) + out
+	}
+	return out
+}
+
+func drawMessage(t *rapid.T) *schema.Message {
+	m := &schema.Message{Role: rapid.SampledFrom([]schema.RoleType{schema.User, schema.Assistant, schema.Tool, schema.System}).Draw(t, "role"), Content: drawText(t)}
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 0:
+		m.ReasoningContent, m.Name = drawText(t), "ann"
+	case 1:
+		m.ToolCalls = []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "查找", Arguments: drawText(t)}, Extra: map[string]any{"f": func() {}}}}
+	case 2:
+		m.ToolCallID, m.ToolName = "c1", "read_file"
+	case 3:
+		url := "https://example.com/a?b=c&d"
+		image := &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, Extra: map[string]any{"n": 1.5, "deep": map[string]any{"list": []any{true, nil, "茶"}}}}}
+		m.UserInputMultiContent = []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: drawText(t)}, {Type: schema.ChatMessagePartTypeImageURL, Image: image}}
+	}
+	if rapid.Bool().Draw(t, "extra") {
+		m.Extra, m.ResponseMeta = map[string]any{"provider": make(chan int)}, &schema.ResponseMeta{FinishReason: "stop"}
+	}
+	if rapid.Bool().Draw(t, "marked") {
+		m = einox.MarkIndex(einox.MarkTurn(m, "t1"), rapid.IntRange(0, 9).Draw(t, "index"))
+	}
+	return m
+}
+
+// Whatever left the context in whatever steps: Restore is their inverse, pages of any size
+// make up the whole text, and every word is found, where Read shows it.
+func TestPropertyArchive(t *testing.T) {
+	s := open(t, nil)
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		scope := backends.Scope{UserID: "ann", SessionID: fmt.Sprint("s", n)}
+		x, _ := s.of(scope)
+		var history []*schema.Message
+		logged := rapid.IntRange(0, 12).Draw(t, "logged")
+		for range logged {
+			history = append(history, einox.Unmark(einox.Stored(drawMessage(t), func(s string) string { return strings.ToValidUTF8(s, "?") })))
+			if m := history[len(history)-1]; rapid.IntRange(0, 4).Draw(t, "end of turn") == 0 {
+				*m = *schema.AssistantMessage("", nil)
+			}
+		}
+		if logged > 0 {
+			s.log(scope, history...)
+			history, _ = s.messages(scope, fmt.Sprint("log-1-", logged)) // none, if they only end turns
+		}
+		for range rapid.IntRange(1, 6).Draw(t, "running") {
+			ref := s.put(scope, drawMessage(t))
+			stored, err := s.messages(scope, ref)
+			require.NoError(t, err)
+			require.Equal(t, ref, s.put(scope, stored...), "what was stored is stored the same way again")
+			history = append(history, stored...)
+		}
+		context := slices.Clone(history)
+		for range rapid.IntRange(0, 8).Draw(t, "steps") {
+			from := rapid.IntRange(0, len(context)-1).Draw(t, "from")
+			to := rapid.IntRange(from+1, len(context)).Draw(t, "to")
+			ref := s.put(scope, context[from:to]...)
+			context = slices.Replace(context, from, to, summary(ref, "in short"))
+		}
+		restored, err := x.Restore(t.Context(), context)
+		require.NoError(t, err)
+		require.Equal(t, history, restored)
+
+		ref := s.put(scope, context...)
+		pages := func(req archive.ReadRequest) string {
+			var b strings.Builder
+			for {
+				p, err := x.Read(t.Context(), &req)
+				require.NoError(t, err)
+				require.Equal(t, b.Len(), p.Byte)
+				require.Equal(t, strings.Count(b.String(), "\n")+1, p.FirstLine)
+				b.WriteString(p.Text)
+				require.Equal(t, b.Len(), p.NextByte)
+				if !p.More {
+					require.Equal(t, b.Len(), p.TotalBytes)
+					require.Equal(t, p.TotalLines, p.LastLine)
+					return b.String()
+				}
+				require.NotEmpty(t, p.Text)
+				if req.Line > 0 && p.NextLine > 0 {
+					req.Line = p.NextLine
+				} else {
+					req.Line, req.Byte = 0, p.NextByte
+				}
+			}
+		}
+		whole := pages(archive.ReadRequest{Ref: ref, Bytes: 64 << 10})
+		size := rapid.IntRange(1, 40).Draw(t, "bytes") + len(whole)/50
+		require.Equal(t, whole, pages(archive.ReadRequest{Ref: ref, Bytes: size}))
+		require.Equal(t, whole, pages(archive.ReadRequest{Ref: ref, Line: 1, Lines: rapid.IntRange(1, 4).Draw(t, "lines"), Bytes: size}))
+
+		for _, m := range history {
+			said := strings.Fields(m.Content + " " + m.ReasoningContent)
+			for _, p := range einox.Parts(m) {
+				said = append(said, strings.Fields(p.Text)...)
+			}
+			if len(said) == 0 {
+				continue
+			}
+			req := &archive.GrepRequest{Pattern: rapid.SampledFrom(said).Draw(t, "word"), Limit: 200, CaseSensitive: rapid.Bool().Draw(t, "case"), Context: rapid.IntRange(0, 3).Draw(t, "context")}
+			if rapid.Bool().Draw(t, "named") {
+				req.Refs = []string{ref}
+			}
+			out, err := x.Grep(t.Context(), req)
+			require.NoError(t, err)
+			require.NotEmpty(t, out.Matches, "%q of %q", req.Pattern, said)
+			require.Empty(t, out.Unreadable)
+			match := rapid.SampledFrom(out.Matches).Draw(t, "match")
+			line, err := x.Read(t.Context(), &archive.ReadRequest{Ref: match.Ref, Line: match.Line, Lines: 1, Bytes: 64 << 10})
+			require.NoError(t, err)
+			require.Contains(t, line.Text, strings.Trim(match.Text, "…"))
+			at, err := x.Read(t.Context(), &archive.ReadRequest{Ref: match.Ref, Byte: match.Byte, Bytes: len(req.Pattern) + 8})
+			require.NoError(t, err)
+			require.Equal(t, match.Line, at.FirstLine)
+			require.Equal(t, match.Byte, at.Byte)
+			if req.CaseSensitive {
+				require.True(t, strings.HasPrefix(at.Text, req.Pattern), "%q begins with %q", at.Text, req.Pattern)
+			}
+			for i, before := range match.Before {
+				line, err := x.Read(t.Context(), &archive.ReadRequest{Ref: match.Ref, Line: match.Line - len(match.Before) + i, Lines: 1, Bytes: 64 << 10})
+				require.NoError(t, err)
+				require.Contains(t, line.Text, strings.TrimSuffix(before, "…"))
+			}
+		}
+	})
 }

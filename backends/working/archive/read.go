@@ -4,118 +4,297 @@
 package archive
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // How much a page holds.
 const (
-	DefaultLines = 200
-	DefaultBytes = 6000     // about 1500 tokens of English: less than what compaction takes out again
-	MaxBytes     = 64 << 10 // also of a page by lines
+	defaultLines = 200
+	defaultBytes = 6000     // about 1500 tokens of English: less than what compaction takes out again
+	maxBytes     = 64 << 10 // also of a page by lines
 )
 
-// maxCounted is how many messages of the log are gone through to count the lines
-// of an archive. Then reading ends where the page does.
-const maxCounted = 1000
+// logPage is how many entries of the log are read at a time.
+const logPage = 100
 
 // ReadRequest asks for a page of an archive, by line or by byte.
 type ReadRequest struct {
-	Ref string // the archive, or one message of it: "log-12-40", "a-…", "a-…#3". Required.
+	Ref string // the archive: "log-12", "log-12-40" or "a-…". Required.
 
-	// Line is the first line of the page, from 1 on, and Lines how many there are at
-	// most (default DefaultLines). Lines end with "\n" alone.
+	// Line is the first line of the page, from 1 on, and Lines how many there are at most
+	// (default 200). Lines end with "\n" alone.
 	Line, Lines int
-	// Byte, if Line is 0, is where the page begins, from 0 on. In the midst of a
-	// character it begins with that character. Lines does not count then. With
-	// neither Line nor Byte nor Bytes the page begins with line 1.
+	// Byte, if Line is 0, is where the page begins, from 0 on. In the midst of a character
+	// it begins with that character. Lines does not count then. With neither Line nor Byte
+	// nor Bytes the page begins with line 1.
 	Byte int
-	// Bytes is how many bytes the page has at most, also if it is one of lines.
-	// Defaults to DefaultBytes; no more than MaxBytes, no less than one character.
+	// Bytes is how many bytes the page has at most, also if it is one of lines. Defaults
+	// to 6000; no more than 64 KB, no less than one character.
 	Bytes int
 }
 
-// Page is a stretch of an archive's text. Pages that follow one another make up
-// the whole text without a gap.
+// Page is a part of an archive's text. Pages that follow one another make up the whole
+// text without a gap.
 type Page struct {
 	Ref  string
 	Text string // with its line breaks
 
 	FirstLine, LastLine int // the lines, from 1 on, that Text has something of; LastLine is 0 in an empty archive
-	// NextLine is where to go on by line. It is 0 if nothing is left, or if Text ends
-	// in the midst of a line because that has more than Bytes: go on by NextByte.
+	// NextLine is where to go on by line. It is 0 if nothing is left, or if Text ends in
+	// the midst of a line because that has more than Bytes: go on by NextByte.
 	NextLine int
 	// Text is the bytes from Byte on and before NextByte.
 	Byte, NextByte int
 	More           bool // something follows
 
-	// The size of the whole. Both are 0 if it was not counted: of more than 1000
-	// messages of the log, no more are read than the page needs.
-	TotalLines, TotalBytes int
+	TotalLines, TotalBytes int // of the whole
 }
 
-// Read returns a page of the text of an archive. One message that is nothing but
-// text has that as its text, byte by byte. Otherwise each message begins with a
-// line that says whose it is, followed by its reasoning, text, media and tool
-// calls.
+// Read returns a page of the text of an archive. One message that is nothing but text has
+// that as its text, byte by byte. Otherwise each message begins with a line that says whose
+// it is, followed by its reasoning, text, media and tool calls.
 //
-// It returns ErrNotFound for an archive that this session does not have, and
-// ErrInvalid for an id that is none, or a line or byte that is not there; the
-// error says what is.
+// It returns ErrNotFound for an archive that this session does not have, and ErrInvalid for
+// an id that is none, or a line or byte that is not there; the error says what is.
 //
-// A page of a blob reads the blob whole, so that reading one of 10 MB in pages
-// costs some tens of milliseconds each. A page of a stretch of the log goes
-// through the stretch from its beginning: name a shorter one to begin later.
+// Each page reads the whole archive: of a long range of the log, name a part.
 func (x *Archive) Read(ctx context.Context, req *ReadRequest) (*Page, error) {
 	if req == nil {
 		return nil, fmt.Errorf("reading an archive: %w: no request", backends.ErrInvalid)
 	}
-	r, err := parseRef(req.Ref)
+	var b strings.Builder
+	err := x.documents(ctx, req.Ref, func(d *document) error {
+		b.WriteString(d.text())
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPager(req)
+	page, err := pageOf(b.String(), *req)
 	if err != nil {
-		return nil, fmt.Errorf("archive %s: %w", r, err)
+		return nil, fmt.Errorf("archive %s: %w: %w", req.Ref, backends.ErrInvalid, err)
 	}
-	counted, err := x.fill(ctx, p, r)
-	if err != nil {
-		return nil, err
-	}
-	page, err := p.page(counted)
-	if err != nil {
-		return nil, fmt.Errorf("archive %s: %w", r, err)
-	}
-	page.Ref = r.String()
 	return page, nil
 }
 
-// fill has the pager go through an archive, and reports whether it saw all of it.
-func (x *Archive) fill(ctx context.Context, p *pager, r ref) (bool, error) {
-	n := 0
-	for d, err := range x.documents(ctx, r) {
-		if err != nil {
-			return false, err
-		}
-		if n > maxCounted && p.full() {
-			return false, nil
-		}
-		n++
-		if r.single(d) {
-			p.add(d.alone())
-		} else {
-			p.add(d.block())
+// pageOf cuts a page out of the text of an archive.
+func pageOf(s string, req ReadRequest) (*Page, error) {
+	switch {
+	case req.Line < 0 || req.Lines < 0 || req.Byte < 0 || req.Bytes < 0:
+		return nil, errors.New("lines count from 1, bytes from 0")
+	case req.Line > 0 && req.Byte > 0:
+		return nil, fmt.Errorf("begin at line %d or at byte %d, not at both", req.Line, req.Byte)
+	case req.Byte == 0 && req.Bytes == 0:
+		req.Line = max(req.Line, 1)
+	}
+	total := min(1+strings.Count(strings.TrimSuffix(s, "\n"), "\n"), len(s))
+	start, end, what := runeStart(s, req.Byte), len(s), fmt.Sprintf("byte %d", req.Byte)
+	if req.Line > 0 {
+		start, what = lineStart(s, req.Line-1), fmt.Sprintf("line %d", req.Line)
+	}
+	if start >= len(s) && start > 0 || start < 0 {
+		return nil, fmt.Errorf("there is no %s: it has the lines 1 to %d and the bytes 0 to %d", what, total, len(s)-1)
+	}
+	if n := lineStart(s[start:], cmp.Or(req.Lines, defaultLines)); req.Line > 0 && n >= 0 {
+		end = start + n
+	}
+	if most := min(cmp.Or(req.Bytes, defaultBytes), maxBytes); end-start > most {
+		end = fitting(s, start, start+most, req.Line > 0)
+	}
+	p := &Page{Ref: req.Ref, Text: s[start:end], Byte: start, NextByte: end, More: end < len(s), TotalLines: total, TotalBytes: len(s)}
+	p.FirstLine = 1 + strings.Count(s[:start], "\n")
+	p.LastLine = p.FirstLine + strings.Count(p.Text, "\n")
+	if p.Text == "" || strings.HasSuffix(p.Text, "\n") {
+		if p.LastLine--; p.More {
+			p.NextLine = p.LastLine + 1
 		}
 	}
-	return true, nil
+	return p, nil
 }
 
-// single reports whether d is all that r names.
-func (r ref) single(d *document) bool {
-	if r.isLog() {
-		return r.item >= 0 || r.from == r.upto
+// fitting returns where a page from start on ends that may not go beyond end: behind a
+// line, if it is one of lines and has a whole one, else behind a character, one at least.
+func fitting(s string, start, end int, lines bool) int {
+	if i := strings.LastIndexByte(s[start:end], '\n'); lines && i >= 0 {
+		return start + i + 1
 	}
-	return r.item >= 0 || d.id == blobPrefix+r.blob
+	if at := runeStart(s, end); at > start {
+		return at
+	}
+	_, n := utf8.DecodeRuneInString(s[start:])
+	return start + n
+}
+
+// lineStart returns where the line begins that n lines come before, or -1.
+func lineStart(s string, n int) int {
+	at := 0
+	for range n {
+		i := strings.IndexByte(s[at:], '\n')
+		if i < 0 {
+			return -1
+		}
+		at += i + 1
+	}
+	return at
+}
+
+// runeStart returns where the character begins that has the byte at; at itself beyond s.
+func runeStart(s string, at int) int {
+	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return at
+}
+
+// document is one message of an archive.
+type document struct {
+	id    string // the archive by which it is read
+	label string // its place in there, for people
+	when  time.Time
+	alone bool // the archive has no other
+	*schema.Message
+}
+
+// documents goes through the messages of an archive until f fails. An archive that has none
+// is ErrNotFound.
+func (x *Archive) documents(ctx context.Context, id string, f func(*document) error) error {
+	r, err := parseRef(id)
+	switch {
+	case err != nil:
+		return err
+	case r.isLog():
+		err = x.logged(ctx, r, f)
+	default:
+		var messages []*schema.Message
+		messages, err = x.blob(ctx, r)
+		for i, m := range messages {
+			if err == nil {
+				err = f(&document{id: id, label: "#" + strconv.Itoa(i), alone: len(messages) == 1, Message: m})
+			}
+		}
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("archive %s: %w", id, err)
+	}
+	return err
+}
+
+// logged goes through the entries of a range of the log that say something. It ends where
+// the log ends.
+func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) error {
+	found := false
+	for after := r.from - 1; after < r.upto; after += logPage {
+		end := min(r.upto, after+logPage)
+		page, err := x.cfg.Sessions.Read(ctx, x.partition, x.session, store.Range{After: after, Upto: end, Limit: logPage})
+		if err != nil {
+			return fmt.Errorf("reading messages %d to %d of %s: %w", after+1, end, x.name(), err)
+		}
+		for i := range page {
+			if m := page[i].Message.Message; m == nil || saysNothing(m) {
+				continue
+			}
+			found = true
+			d := entry(&page[i])
+			d.alone = r.from == r.upto
+			if err := f(d); err != nil {
+				return err
+			}
+		}
+		if len(page) < int(end-after) { // sequence numbers have no gaps
+			break
+		}
+	}
+	if !found {
+		return fmt.Errorf("%w: the log of this conversation has no messages there", backends.ErrNotFound)
+	}
+	return nil
+}
+
+// entry returns an entry of the log with the marks that say where it belongs.
+func entry(e *store.Entry) *document {
+	m := einox.MarkSeq(einox.Unmark(e.Message.Message), e.Seq)
+	if e.Turn != "" {
+		m = einox.MarkTurn(m, e.Turn)
+		if n, err := strconv.Atoi(strings.TrimPrefix(e.ID, e.Turn+"-")); err == nil && n >= 0 {
+			m = einox.MarkIndex(m, n)
+		}
+	}
+	return &document{id: ref{from: e.Seq, upto: e.Seq}.String(), label: strconv.FormatInt(e.Seq, 10), when: e.Time, Message: m}
+}
+
+// text returns the text of a message: of one that is read alone its content, if that is all
+// there is; else whole lines, the first of which says whose it is.
+func (d *document) text() string {
+	if d.alone && d.ReasoningContent == "" && len(d.ToolCalls) == 0 && !einox.HasParts(d.Message) && einox.RefOf(d.Message) == "" {
+		return d.Content
+	}
+	lines := []string{d.header()}
+	if d.ReasoningContent != "" {
+		lines = append(lines, "reasoning: "+d.ReasoningContent)
+	}
+	lines = append(lines, d.Content)
+	for _, p := range einox.Parts(d.Message) {
+		lines = append(lines, p.Text, mediaLine(&p))
+	}
+	for i := range d.ToolCalls {
+		f := &d.ToolCalls[i].Function
+		lines = append(lines, callPrefix+f.Name+"("+f.Arguments+")")
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		if b.WriteString(l); l != "" && !strings.HasSuffix(l, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// callPrefix begins the line of a tool call.
+const callPrefix = "call "
+
+// header is like "[12] tool read_file 2026-11-21 10:00".
+func (d *document) header() string {
+	when, instead := "", ""
+	if !d.when.IsZero() {
+		when = d.when.UTC().Format("2006-01-02 15:04")
+	}
+	if id := einox.RefOf(d.Message); id != "" {
+		instead = "(in the place of " + id + ")"
+	}
+	return joined("["+d.label+"]", string(d.Role), d.ToolName, d.Name, when, instead)
+}
+
+// mediaLine is like "[image https://… image/png]"; "" for a text. Data in place of an
+// address are measured, not shown: no text is in them.
+func mediaLine(p *einox.Part) string {
+	if p.Media == "" {
+		return ""
+	}
+	url, data := p.URL, ""
+	if strings.HasPrefix(url, "data:") {
+		url = fmt.Sprintf("%d bytes of data", len(url))
+	}
+	if p.Data > 0 {
+		data = fmt.Sprintf("%d bytes of base64", p.Data)
+	}
+	return "[" + joined(p.Media, url, data, p.MIME, p.Name) + "]"
+}
+
+// joined joins the words that are not empty.
+func joined(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }

@@ -4,35 +4,41 @@
 package archive_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/archive"
 )
 
-func pointer[T any](v T) *T { return &v }
-
 func TestTheTextOfAnArchive(t *testing.T) {
-	w := newWorld(t)
-	w.log(ann,
+	s := open(t, nil)
+	url, data := "https://x/cat.png", "aGk="
+	s.log(ann,
 		schema.UserMessage("Where is it?\n"),
 		&schema.Message{Role: schema.Assistant, ReasoningContent: "the file says", Content: "I'll look.", ToolCalls: []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "read_file", Arguments: `{"path":"a.txt"}`}}, {ID: "c2", Function: schema.FunctionCall{Name: "ls"}}}},
 		schema.ToolMessage("line 1\nline 2", "c1", schema.WithToolName("read_file")),
 		schema.AssistantMessage("", nil),
 		&schema.Message{Role: schema.User, Name: "ann", UserInputMultiContent: []schema.MessageInputPart{
 			{Type: "text", Text: "this one"},
-			{Type: "image_url", Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: pointer("https://x/cat.png"), MIMEType: "image/png"}, Detail: "low"}},
-			{Type: "file_url", File: &schema.MessageInputFile{MessagePartCommon: schema.MessagePartCommon{Base64Data: pointer("aGk=")}, Name: "hi.txt"}},
+			{Type: "image_url", Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}},
+			{Type: "file_url", File: &schema.MessageInputFile{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data}, Name: "hi.txt"}},
 		}},
-		&schema.Message{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{{Audio: &schema.MessageOutputAudio{}}, {Video: &schema.MessageOutputVideo{}}}},
-		&schema.Message{Role: schema.User, MultiContent: []schema.ChatMessagePart{{ImageURL: &schema.ChatMessageImageURL{URL: "data:image/png;base64,aGVsbG8="}}}},
+		&schema.Message{Role: schema.User, MultiContent: []schema.ChatMessagePart{{Type: "image_url", ImageURL: &schema.ChatMessageImageURL{URL: "data:image/png;base64,aGVsbG8="}}}},
 	)
-	x := w.of(ann)
+	x, _ := s.of(ann)
+	text := func(ref string) string {
+		page, err := x.Read(t.Context(), &archive.ReadRequest{Ref: ref})
+		require.NoError(t, err)
+		return page.Text
+	}
 	require.Equal(t, `[1] user 2026-11-21 10:00
 Where is it?
 [2] assistant 2026-11-21 10:01
@@ -45,29 +51,24 @@ line 1
 line 2
 [5] user ann 2026-11-21 10:04
 this one
-[image https://x/cat.png image/png low]
+[image https://x/cat.png image/png]
 [file 4 bytes of base64 hi.txt]
-[6] assistant 2026-11-21 10:05
-[audio]
-[video]
-[7] user 2026-11-21 10:06
+[6] user 2026-11-21 10:05
 [image 30 bytes of data]
-`, text(t, x, "log-1-7"))
-	require.Equal(t, "Where is it?\n", text(t, x, "log-1"))
-	require.Equal(t, "line 1\nline 2", text(t, x, "log-3"))
-	require.Equal(t, "line 1\nline 2", text(t, x, "log-2-3#1"))
-	require.Equal(t, "[6] assistant 2026-11-21 10:05\n[audio]\n[video]\n", text(t, x, "log-6"))
+`, text("log-1-7"))
+	require.Equal(t, "Where is it?\n", text("log-1"))
+	require.Equal(t, "line 1\nline 2", text("log-3"))
 
-	messages, err := x.Messages(t.Context(), "log-1-7")
-	require.NoError(t, err)
-	ref := w.put(ann, append(messages, schema.UserMessage("not yet in the log"))...)
-	require.Equal(t, "[#0] user\nWhere is it?\n", text(t, x, ref)[:23])
-	require.Equal(t, "not yet in the log", text(t, x, ref+"#6"))
+	inner := s.put(ann, schema.UserMessage("not in the log"))
+	require.Equal(t, "not in the log", text(inner))
+	outer := s.put(ann, schema.UserMessage("first"), placeholder(inner))
+	require.Equal(t, "[#0] user\nfirst\n[#1] user (in the place of "+inner+")\nin the place of "+inner+"\n", text(outer))
 }
 
-func TestPagesByLine(t *testing.T) {
-	w := newWorld(t)
-	ref := w.put(ann, schema.ToolMessage("one\ntwo\n\nfour is long\nfive", "c"))
+func TestPages(t *testing.T) {
+	s := open(t, nil)
+	x, _ := s.of(ann)
+	ref := s.put(ann, schema.ToolMessage("one\ntwo\n\nfour is long\nfive", "c"))
 	for _, c := range []struct {
 		req  archive.ReadRequest
 		want archive.Page
@@ -83,72 +84,111 @@ func TestPagesByLine(t *testing.T) {
 		{archive.ReadRequest{Byte: 25, Bytes: 1 << 30}, archive.Page{Text: "e", FirstLine: 5, LastLine: 5, Byte: 25, NextByte: 26}},
 	} {
 		c.req.Ref, c.want.Ref, c.want.TotalLines, c.want.TotalBytes = ref, ref, 5, 26
-		got, err := w.of(ann).Read(t.Context(), &c.req)
+		got, err := x.Read(t.Context(), &c.req)
 		require.NoError(t, err)
 		require.Equal(t, &c.want, got, "%+v", c.req)
 	}
-	for want, req := range map[string]archive.ReadRequest{
-		"no line 6: it has the lines 1 to 5 and the bytes 0 to 25": {Line: 6}, "no byte 26": {Byte: 26}, "lines count from 1": {Line: -1}, "bytes from 0": {Bytes: -1}, "not at both": {Line: 1, Byte: 1},
+	for want, req := range map[string]*archive.ReadRequest{
+		"no request": nil, "no line 6: it has the lines 1 to 5 and the bytes 0 to 25": {Line: 6}, "no byte 26": {Byte: 26}, "no line 9223": {Line: 1<<63 - 1},
+		"lines count from 1": {Line: -1}, "bytes from 0": {Bytes: -1}, "not at both": {Line: 1, Byte: 1},
 	} {
-		req.Ref = ref
-		_, err := w.of(ann).Read(t.Context(), &req)
+		if req != nil {
+			req.Ref = ref
+		}
+		_, err := x.Read(t.Context(), req)
 		require.ErrorIs(t, err, backends.ErrInvalid, want)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := w.of(ann).Read(t.Context(), nil)
-	require.ErrorIs(t, err, backends.ErrInvalid)
-}
 
-func TestNoCharacterIsSplit(t *testing.T) {
-	w := newWorld(t)
-	ref := w.put(ann, schema.UserMessage("a茶🫖"))
+	ref = s.put(ann, schema.UserMessage("a茶🫖"))
 	for at, want := range []string{"a", "茶", "茶", "茶", "🫖", "🫖", "🫖", "🫖"} {
-		p, err := w.of(ann).Read(t.Context(), &archive.ReadRequest{Ref: ref, Byte: at, Bytes: 1})
+		p, err := x.Read(t.Context(), &archive.ReadRequest{Ref: ref, Byte: at, Bytes: 1})
 		require.NoError(t, err)
-		require.Equal(t, want, p.Text, at)
-		require.Equal(t, strings.Index("a茶🫖", want), p.Byte)
+		require.Equal(t, want, p.Text, "no character is divided")
 	}
-}
-
-func TestAnEmptyArchive(t *testing.T) {
-	w := newWorld(t)
-	ref := w.put(ann, schema.ToolMessage("", "c"))
-	p, err := w.of(ann).Read(t.Context(), &archive.ReadRequest{Ref: ref})
+	ref = s.put(ann, schema.ToolMessage("", "c"))
+	p, err := x.Read(t.Context(), &archive.ReadRequest{Ref: ref})
 	require.NoError(t, err)
-	require.Equal(t, &archive.Page{Ref: ref, FirstLine: 1}, p)
-	_, err = w.of(ann).Read(t.Context(), &archive.ReadRequest{Ref: ref, Line: 2})
-	require.ErrorContains(t, err, "it is empty")
+	require.Equal(t, &archive.Page{Ref: ref, FirstLine: 1}, p, "an empty one")
 }
 
-// A reference to a long log must not read it all for a page of it.
-func TestALongLogIsNotReadWhole(t *testing.T) {
-	w := newWorld(t)
-	for i := range 30 {
-		var turn []*schema.Message
-		for k := range 100 {
-			turn = append(turn, schema.UserMessage(fmt.Sprint("message ", i*100+k+1)))
+// Whatever bytes an archive has, and whoever asks for whatever page: pages are legal text
+// within their bounds, or an error that says what is there.
+func FuzzRead(f *testing.F) {
+	f.Add("one\ntwo\n", 1, 2, 0, 0)
+	f.Add("a茶🫖\xff\n", 0, 0, 3, 1)
+	f.Add("", 2, -1, 0, 1<<40)
+	s := open(f, nil)
+	x, _ := s.of(ann)
+	f.Fuzz(func(t *testing.T, text string, line, lines, at, size int) {
+		ref, err := x.Put(t.Context(), []*schema.Message{schema.UserMessage(text), schema.UserMessage("x")})
+		require.NoError(t, err)
+		p, err := x.Read(t.Context(), &archive.ReadRequest{Ref: ref, Line: line, Lines: lines, Byte: at, Bytes: size})
+		if err != nil {
+			require.ErrorIs(t, err, backends.ErrInvalid)
+			return
 		}
-		w.log(ann, turn...)
+		require.True(t, utf8.ValidString(p.Text))
+		require.LessOrEqual(t, len(p.Text), 64<<10)
+		require.Equal(t, len(p.Text), p.NextByte-p.Byte)
+		require.Equal(t, p.More, p.NextByte < p.TotalBytes)
+	})
+}
+
+// A result leaves the context, and is found and read again.
+func Example() {
+	ctx := context.Background()
+	db, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil)
+	if err != nil {
+		panic(err)
 	}
-	x := w.of(ann)
-	p, err := x.Read(t.Context(), &archive.ReadRequest{Ref: "log-1-100000", Line: 3, Lines: 2})
-	require.NoError(t, err)
-	require.Equal(t, "[2] user 2026-11-21 10:01\nmessage 2\n", p.Text)
-	require.True(t, p.More)
-	require.Equal(t, 5, p.NextLine)
-	require.Zero(t, p.TotalLines)
-	require.LessOrEqual(t, w.store.entries, 1200)
+	defer db.Close()
+	archives, err := archive.New(&archive.Config{Sessions: db})
+	if err != nil {
+		panic(err)
+	}
+	x, err := archives.Of(backends.Scope{UserID: "ann", SessionID: "s1"})
+	if err != nil {
+		panic(err)
+	}
 
-	p, err = x.Read(t.Context(), &archive.ReadRequest{Ref: "log-2001-2500", Line: 999})
-	require.NoError(t, err)
-	require.Contains(t, p.Text, "message 2500\n")
-	require.Equal(t, 1000, p.TotalLines)
+	id, err := x.Put(ctx, []*schema.Message{
+		schema.AssistantMessage("I'll start it.", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "run", Arguments: `{"cmd":"serve"}`}}}),
+		schema.ToolMessage("starting\nport 8080 is taken\nexit 1", "c1", schema.WithToolName("run")),
+	})
+	fmt.Println(id, err)
 
-	p, err = x.Read(t.Context(), &archive.ReadRequest{Ref: "log-1-100000", Line: 6000})
-	require.NoError(t, err)
-	require.Equal(t, "message 3000\n", p.Text)
-	require.Equal(t, 6000, p.TotalLines)
-	require.False(t, p.More)
-	_, err = x.Read(t.Context(), &archive.ReadRequest{Ref: "log-1-100000", Line: 6001})
-	require.ErrorContains(t, err, "the lines 1 to 6000")
+	found, err := x.Grep(ctx, &archive.GrepRequest{Pattern: "PORT"})
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range found.Matches {
+		page, err := x.Read(ctx, &archive.ReadRequest{Ref: m.Ref, Line: m.Line, Lines: 2})
+		fmt.Printf("line %d: %s\n%q of %d lines %v\n", m.Line, m.Text, page.Text, page.TotalLines, err)
+	}
+	whole, err := x.Read(ctx, &archive.ReadRequest{Ref: id})
+	fmt.Print(whole.Text, err, "\n")
+	// Output:
+	// a-rzlbipmhmum4eenkroa2 <nil>
+	// line 6: port 8080 is taken
+	// "port 8080 is taken\nexit 1\n" of 7 lines <nil>
+	// [#0] assistant
+	// I'll start it.
+	// call run({"cmd":"serve"})
+	// [#1] tool run
+	// starting
+	// port 8080 is taken
+	// exit 1
+	// <nil>
+}
+
+func BenchmarkReadOneLineOf10MB(b *testing.B) {
+	s := open(b, nil)
+	x, _ := s.of(ann)
+	ref := s.put(ann, schema.ToolMessage(strings.Repeat("The quick brown fox reads log lines. ", 10<<20/37), "c"))
+	for b.Loop() {
+		p, err := x.Read(b.Context(), &archive.ReadRequest{Ref: ref, Byte: 5 << 20, Bytes: 6000})
+		require.NoError(b, err)
+		require.NotEmpty(b, p.Text)
+	}
 }
