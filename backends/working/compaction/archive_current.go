@@ -41,11 +41,7 @@ func (c *draft) runningGroups() [][]int {
 		if l.keeps(c.messages, e.From) || einox.Asks(c.messages[e.From]) {
 			continue
 		}
-		var indices []int
-		for i := e.From; i < e.To; i++ {
-			indices = append(indices, i)
-		}
-		out = append(out, indices)
+		out = append(out, indices(e))
 	}
 	return out
 }

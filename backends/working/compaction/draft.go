@@ -182,6 +182,15 @@ func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, e
 	return ref, nil
 }
 
+// indices returns those of the messages of a span.
+func indices(s einox.Span) []int {
+	var out []int
+	for i := s.From; i < s.To; i++ {
+		out = append(out, i)
+	}
+	return out
+}
+
 // replace puts m in the place of the messages with these indices, which ascend: where the
 // first of them stood. A nil m only removes them. What leaves must be in the archive
 // before; calls of tools and their results leave together.

@@ -76,7 +76,7 @@ var english = texts{
 	more:    "(%d earlier ones are not shown)",
 	tools:   "Tools called: %s",
 	unread:  "Not summarised",
-	older:   "older stretches, which the archive above holds, too",
+	older:   "older messages, which the archive above holds too",
 	parts:   [...]string{"Goal", "User directives", "Facts and decisions", "What failed", "Open items", "Next steps"},
 
 	askRounds:  "You write the summary that takes the place of the older part of a conversation between a user and an assistant. The assistant goes on with the summary alone, so it must hold everything that is still needed.",

@@ -235,11 +235,7 @@ func (s *summarizer) fold(ctx context.Context, c *draft, g *group) error {
 		m = einox.MarkSeq(m, upto)
 		c.summary = &Summary{Text: m.Content, Upto: upto}
 	}
-	indices := make([]int, g.To-g.From)
-	for n := range indices {
-		indices[n] = g.From + n
-	}
-	c.replace(indices, m)
+	c.replace(indices(g.Span), m)
 	return nil
 }
 
@@ -247,8 +243,6 @@ func (s *summarizer) fold(ctx context.Context, c *draft, g *group) error {
 // with the log's first entry; 0 of any other reference.
 func reaches(ref string) int64 {
 	var last int64
-	if _, err := fmt.Sscanf(ref, "log-1-%d", &last); err != nil {
-		return 0
-	}
+	_, _ = fmt.Sscanf(ref, "log-1-%d", &last) // leaves 0 where ref is another one
 	return last
 }

@@ -203,7 +203,7 @@ func TestSummariesAreFolded(t *testing.T) {
 	r, err = compactedWith(t, english(2400, compaction.SummarizeRounds{Model: m, SummaryWindow: 10_000}), slices.Insert(slices.Clone(all), 1, gaps...), s)
 	require.NoError(t, err)
 	require.Equal(t, 11, strings.Count(r.Messages[1].Content, "\n- [earlier messages"))
-	require.Contains(t, r.Messages[1].Content, "- older stretches, which the archive above holds, too\n- [earlier messages 19]")
+	require.Contains(t, r.Messages[1].Content, "- older messages, which the archive above holds too\n- [earlier messages 19]")
 }
 
 // Which tools were called is kept however often a running round is summarised and
