@@ -37,17 +37,43 @@ const (
 // high side, because a budget is to hold: against o200k_base +2 % for English, +12 for
 // Chinese, +4 for JSON, 0 for logs, +24 for Korean and Russian, +54 for hexadecimal.
 func Tokens(s string) int {
-	var c tokenCounter
-	for i := range len(s) {
-		c.add(s[i])
-	}
 	if s == "" {
 		return 0
 	}
-	return max((c.cost+unit-1)/unit, 1)
+	var character wideCharacter
+	cost, word, run, spaces := 0, 0, 0, 0 // how long they are so far
+	before, last := nothing, byte(' ')    // a space is no mark
+	for i := range len(s) {
+		b := s[i]
+		k := classes[b]
+		if k == wide {
+			var more int
+			k, more = character.next(b, before)
+			cost += more
+		}
+		step := &steps[before%16][k%16]
+		cost += int(step.cost)
+		word = word&int(step.word) + 1
+		run = (run + 1) & int(step.run)
+		spaces = (spaces + 1) & int(step.space)
+		if word >= 8 && k != other {
+			cost += longWord
+		}
+		if run >= 16 {
+			cost += longRun
+		}
+		if spaces == 2 {
+			cost += spaceTwo - spaceMore
+		}
+		if k == punct && b == last {
+			cost += punctSame - punctMore
+		}
+		before, last = k, b
+	}
+	return max((cost+unit-1)/unit, 1)
 }
 
-type byteClass int
+type byteClass uint8
 
 const (
 	nothing byteClass = iota
@@ -62,6 +88,14 @@ const (
 )
 
 func (k byteClass) isLetter() bool { return k == small || k == capital || k == other }
+
+// classes holds the class of each byte; that of a byte beyond ASCII may be other, too.
+var classes = func() (all [256]byteClass) {
+	for b := range all {
+		all[b] = classOf(byte(b))
+	}
+	return all
+}()
 
 func classOf(b byte) byteClass {
 	switch {
@@ -81,119 +115,108 @@ func classOf(b byte) byteClass {
 	return punct
 }
 
-// tokenCounter adds up what bytes cost.
-type tokenCounter struct {
-	cost              int
-	last              byte
-	before            byteClass
-	word, run, spaces int  // how long they are so far
-	missing           int  // bytes that the character under way lacks
-	inWord            bool // whether that character is a letter of words
+// byteStep is what a byte of one class does behind one of another. The masks are -1
+// where a length goes on, and 0 where it begins anew.
+type byteStep struct {
+	cost             uint8
+	word, run, space int8
 }
 
-func (c *tokenCounter) add(b byte) {
-	k := classOf(b)
-	if k == wide {
-		k = c.addWide(b)
-	} else {
-		c.missing, c.inWord = 0, false
+// steps holds them by the classes before and now: tables, because contexts of megabytes
+// are counted in each turn.
+var steps = func() (all [16][16]byteStep) {
+	for before := nothing; before <= wide; before++ {
+		for k := small; k <= wide; k++ {
+			s := &all[before][k]
+			s.cost = uint8(costOf(before, k))
+			s.word = mask(k.isLetter() && before.isLetter() && (before != small || k != capital))
+			s.run = mask(k.isLetter() || k == digit)
+			s.space = mask(k == space)
+		}
 	}
-	if k.isLetter() {
-		c.addLetter(k)
+	return all
+}()
+
+func mask(on bool) int8 {
+	if on {
+		return -1
 	}
-	c.addRun(k)
-	switch k {
-	case digit:
-		c.choose(c.before == digit, digitMore, digitCost)
-	case line:
-		c.choose(c.before == line, lineMore, lineCost)
-	case punct:
-		c.addPunct(b)
-	}
-	c.before, c.last = k, b
+	return 0
 }
 
-func (c *tokenCounter) choose(condition bool, yes, no int) {
-	if condition {
-		c.cost += yes
-	} else {
-		c.cost += no
-	}
-}
-
-// addRun counts long runs of letters and digits, and of spaces.
-func (c *tokenCounter) addRun(k byteClass) {
-	if k.isLetter() || k == digit {
-		c.run++
-		c.choose(c.run >= 16, longRun, 0)
-	} else {
-		c.run = 0
-	}
-	if k != space {
-		c.spaces = 0
-		return
-	}
-	c.spaces++
-	c.choose(c.spaces == 2, spaceTwo, 0)
-	c.choose(c.spaces > 2, spaceMore, 0)
-}
-
-func (c *tokenCounter) addPunct(b byte) {
+// costOf returns what a byte costs by the class of the one before it; how long words and
+// runs are is counted beside.
+func costOf(before, k byteClass) int {
 	switch {
-	case c.before == punct:
-		c.choose(c.last == b, punctSame, punctMore)
-	default:
-		c.choose(c.before == space || c.before == line, punctFree, punctCost)
+	case k.isLetter():
+		return letterCost(before, k)
+	case k == digit && before == digit:
+		return digitMore
+	case k == digit:
+		return digitCost
+	case k == space && before == space:
+		return spaceMore
+	case k == line && before == line:
+		return lineMore
+	case k == line:
+		return lineCost
+	case k == punct && before == punct:
+		return punctMore
+	case k == punct && (before == space || before == line):
+		return punctFree
+	case k == punct:
+		return punctCost
 	}
+	return 0
 }
 
-func (c *tokenCounter) addLetter(k byteClass) {
-	c.word++
+func letterCost(before, k byteClass) int {
 	switch {
-	case !c.before.isLetter():
-		c.word = 1
-		c.startWord(k)
-	case k == capital && c.before == small:
-		c.word = 1
-		c.cost += wordJoined
-	case k == capital && c.before == capital:
-		c.cost += capitalCost
-	}
-	c.choose(c.word >= 8 && k != other, longWord, 0)
-}
-
-func (c *tokenCounter) startWord(k byteClass) {
-	switch {
+	case k == capital && before == small:
+		return wordJoined
+	case k == capital && before == capital:
+		return capitalCost
+	case before.isLetter():
+		return 0
 	case k == other:
-		c.cost += letterOther
-	case c.before == punct:
-		c.cost += wordJoined
-	case c.before == digit:
-		c.cost += wordAfterNum
-	default:
-		c.cost += wordCost
+		return letterOther
+	case before == punct:
+		return wordJoined
+	case before == digit:
+		return wordAfterNum
 	}
+	return wordCost
 }
 
-// addWide counts a character where it begins, so that half of one costs no more than
-// the whole.
-func (c *tokenCounter) addWide(b byte) byteClass {
+// wideCharacter is the character beyond ASCII of which bytes were read last.
+type wideCharacter struct {
+	missing int  // bytes that it lacks
+	inWord  bool // whether it is a letter of words
+}
+
+// next returns the class and the cost of a byte beyond ASCII. A character is counted
+// where it begins, so that half of one costs no more than the whole.
+func (c *wideCharacter) next(b byte, before byteClass) (k byteClass, cost int) {
+	if before != wide && before != other {
+		*c = wideCharacter{}
+	}
 	switch {
 	case b >= 0xc0:
 		s := scriptOf(b)
-		c.cost += s.cost
+		cost = s.cost
 		c.missing, c.inWord = s.more, s.word
-		c.choose(!s.word && c.before == space, spaceOther, 0)
+		if !s.word && before == space {
+			cost += spaceOther
+		}
 	case c.missing > 0:
 		c.missing--
 	default:
-		c.cost += strayCost
-		c.inWord = false
+		cost, c.inWord = strayCost, false
 	}
 	if c.inWord {
-		return other
+		return other, cost
 	}
-	return wide
+	return wide, cost
 }
 
 // script says what a character beyond ASCII costs, by the first byte of its UTF-8.
