@@ -90,7 +90,7 @@ func (k *workingKit) excerpt(matches []archive.Match) []string {
 			}
 		}
 		text := m.Text
-		if m.Clipped {
+		if m.Truncated {
 			text = fmt.Sprintf(k.text.AtByte, m.Byte) + text
 		}
 		all = append(all, shown{line: m.Line, match: true, text: text})

@@ -40,7 +40,7 @@
 //	…
 //
 // [Archive.Read] pages through it by line or by byte, so that a line of any length
-// can be read. [Archive.Grep] finds lines, says where Read shows them, and clips
+// can be read. [Archive.Grep] finds lines, says where Read shows them, and truncates
 // long ones around the match.
 //
 // # Caveats

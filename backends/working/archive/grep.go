@@ -75,9 +75,9 @@ type Match struct {
 	Text   string // the line, without its end
 	Before []string
 	After  []string
-	// Clipped says that the line is too long to be shown: Text is what surrounds the
+	// Truncated says that the line is too long to be shown: Text is what surrounds the
 	// match. Other matches of such a line are matches of their own.
-	Clipped bool
+	Truncated bool
 }
 
 // Grep searches archives as [Archive.Read] shows them. A message that is in the log and in
@@ -233,11 +233,11 @@ func (s *search) document(ctx context.Context, d *document, said string, m Match
 				return nil
 			}
 			known = true
-			found := Match{Ref: m.Ref, Line: m.Line + i, Byte: m.Byte + start, Text: line, Clipped: len(line) > showLine}
+			found := Match{Ref: m.Ref, Line: m.Line + i, Byte: m.Byte + start, Text: line, Truncated: len(line) > showLine}
 			found.Before = shortened(lines[max(0, i-s.req.Context):i])
 			found.After = shortened(lines[i+1 : min(len(lines), i+1+s.req.Context)])
-			if shown = len(line) + 1; found.Clipped {
-				found.Text, shown = clip(line, start)
+			if shown = len(line) + 1; found.Truncated {
+				found.Text, shown = around(line, start)
 			}
 			if !s.take(found) {
 				return errEnough
@@ -294,8 +294,8 @@ func (s *search) take(m Match) bool {
 	return true
 }
 
-// clip returns what of a long line surrounds a match, and where it ends.
-func clip(line string, start int) (string, int) {
+// around returns what of a long line surrounds a match, and where it ends.
+func around(line string, start int) (string, int) {
 	from := runeStart(line, max(0, start-showBefore))
 	to := runeStart(line, min(len(line), from+showLine))
 	shown := line[from:to]

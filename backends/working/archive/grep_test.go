@@ -147,7 +147,7 @@ func TestALongLineIsClippedAroundEachMatch(t *testing.T) {
 		require.NoError(t, err)
 		var got []int
 		for _, m := range out.Matches {
-			require.True(t, m.Clipped)
+			require.True(t, m.Truncated)
 			require.Equal(t, 2, m.Line)
 			require.Contains(t, m.Text, "needle")
 			require.Less(t, len(m.Text), 420)

@@ -38,7 +38,7 @@ type Block struct {
 	// Description says what belongs into the block, for the model; at most 1000 runes.
 	// Optional.
 	Description string
-	// Owner says whose the block is: everybody who shares the owner shares the text. It
+	// Owner says whose the block is: callers who share the owner share the text. It
 	// is backends.PartitionUser (with every agent and in every session),
 	// backends.PartitionAgent (whoever the agent talks to: nothing about a user belongs
 	// there), backends.PartitionWorkspace or [OwnerSession]. Optional. Defaults to the
@@ -47,7 +47,7 @@ type Block struct {
 	// Limit is the most runes that the text may have, at most 100000. Optional. Defaults
 	// to 2000.
 	Limit int
-	// Initial is the text of a block that nobody has written yet. Optional.
+	// Initial is the text of a block that has not been written yet. Optional.
 	Initial string
 	// ReadOnly blocks are shown to the agent, who cannot edit them; Set still can.
 	ReadOnly bool
@@ -214,14 +214,14 @@ type Value struct {
 	Text    string
 	Shown   string    // Text as models are shown it: see the package comment
 	Size    int       // of Text, in runes
-	Version int64     // what Set expects; 0: nobody has written the block, and Text is its Initial
+	Version int64     // what Set expects; 0: not written yet, and Text is its Initial
 	Updated time.Time // zero where Version is 0
 
 	// Replayed says that the edit's idempotency key was known: nothing was done now.
 	Replayed bool
 }
 
-// valueOf returns what a block holds by its record; nil: nobody has written it.
+// valueOf returns what a block holds by its record; nil: not written yet.
 func valueOf(b *Block, r *store.Record) *Value {
 	v := &Value{Block: *b, Text: b.Initial}
 	if r != nil {
@@ -232,7 +232,7 @@ func valueOf(b *Block, r *store.Record) *Value {
 }
 
 // Get returns what the blocks hold for a scope, in the configured order. Blocks whose owner
-// the scope does not name are left out; those that nobody has written have their Initial. It
+// the scope does not name are left out; those not written yet have their Initial. It
 // takes one read of each partition: at most three.
 //
 // A scope without user, agent and workspace is ErrNoScope.
@@ -263,7 +263,7 @@ func (b *Blocks) Get(ctx context.Context, s backends.Scope) (values []Value, err
 	return values, nil
 }
 
-// wrap says whose error it is.
+// wrap adds the package's name to an error.
 func wrap(err *error) {
 	if *err != nil {
 		*err = fmt.Errorf("core: %w", *err)

@@ -202,7 +202,7 @@ func (b *Blocks) clean(s string) string {
 func breaks(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // occurrences returns the bytes of text that models are shown as part, and how often these occur,
-// also where one overlaps another: which of them is meant, nobody knows either.
+// also where one overlaps another: which of them is meant, is unknown too.
 func occurrences(text, part string) (from, to, n int) {
 	for i, r := range text {
 		if visible(r) == "" {
