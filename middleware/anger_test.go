@@ -32,11 +32,11 @@ func TestAnOnErrorThatPanics(t *testing.T) {
 				onAdd:    func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { panic("add") },
 			}
 			mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, OnError: onError,
-				Working: &working.Config{Backoff: time.Hour, MaxBackoff: time.Hour}})
+				Working: &working.Config{Backoff: time.Hour}})
 			a := newAgent(t, mem, testkit.Call("c1", "search_memory", `{"keywords":["tea"]}`), testkit.Call("c2", "add_memory", `{"content":["tea"]}`), testkit.Text("still here"))
 			require.Equal(t, "still here", a.reply(asAnn(), "hi"))
 			require.Equal(t, "nobody", newAgent(t, mem, testkit.Text("nobody")).reply(context.Background(), "hi"))
-			require.ErrorContains(t, mem.Flush(context.Background()), "panicked", "what is not learnt is said")
+			require.ErrorContains(t, mem.Flush(context.Background()), "panic: add", "what is not learnt is said")
 		})
 	}
 }

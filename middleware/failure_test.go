@@ -65,7 +65,7 @@ func TestABackendThatIsDown(t *testing.T) {
 			}
 			mem := open(t, &middleware.Config{
 				Backend: f, AwaitWrite: true, SearchTimeout: 20 * time.Millisecond, OnError: told.tell,
-				Working: &working.Config{Backoff: time.Hour, MaxBackoff: time.Hour},
+				Working: &working.Config{Backoff: time.Hour},
 			})
 			a := newAgent(t, mem, testkit.Text("still here"))
 			require.Equal(t, "still here", a.reply(asAnn(), "hi"))
@@ -90,7 +90,7 @@ func TestNothingIsLostWhileTheBackendIsDown(t *testing.T) {
 		return &backends.AddResponse{}, nil
 	}
 	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true, OnError: func(context.Context, string, error) {},
-		Working: &working.Config{Backoff: time.Nanosecond, MaxBackoff: time.Nanosecond}})
+		Working: &working.Config{Backoff: time.Nanosecond}})
 	newAgent(t, mem, testkit.Text("ok")).reply(asAnn(), "I moved to Rome.")
 	mu.Lock()
 	broken = false

@@ -95,7 +95,7 @@ func TestRedisFails(t *testing.T) {
 			b := verbatim(t, store)
 			mem := open(t, &middleware.Config{
 				Backend: b, SearchTimeout: 300 * time.Millisecond, OnError: told.tell,
-				Working: &working.Config{Backoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond, Idle: time.Millisecond, Sweep: -1},
+				Working: &working.Config{Backoff: time.Millisecond, Idle: time.Millisecond, Sweep: -1},
 			})
 			newAgent(t, mem, testkit.Text("Noted.")).reply(as("ann", "monday"), "I live in Bergen.")
 			require.NoError(t, mem.Flush(t.Context()))
@@ -184,7 +184,7 @@ func TestRedisIsDownWhenTheProcessEnds(t *testing.T) {
 	var told failures
 	store := s.store()
 	mem, err := middleware.New(t.Context(), &middleware.Config{Backend: verbatim(t, store), OnError: told.tell, SearchTimeout: 300 * time.Millisecond,
-		Working: &working.Config{Backoff: time.Millisecond, MaxBackoff: time.Millisecond, Sweep: -1}})
+		Working: &working.Config{Backoff: time.Millisecond, Sweep: -1}})
 	require.NoError(t, err)
 	s.proxy.Refuse(true)
 	s.proxy.CutAll()
@@ -200,7 +200,7 @@ func TestRedisIsDownForLong(t *testing.T) {
 	s := newSite(t)
 	var told failures
 	mem := open(t, &middleware.Config{Backend: verbatim(t, s.store()), OnError: told.tell, SearchTimeout: 50 * time.Millisecond,
-		Working: &working.Config{Queue: 2, Backoff: time.Millisecond, MaxBackoff: time.Millisecond, Sweep: -1}})
+		Working: &working.Config{Queue: 2, Backoff: time.Millisecond, Sweep: -1}})
 	s.proxy.Refuse(true)
 	s.proxy.CutAll()
 	for i := range 4 {
@@ -209,7 +209,7 @@ func TestRedisIsDownForLong(t *testing.T) {
 		cancel()
 	}
 	require.Len(t, told.at("record"), 2)
-	require.ErrorContains(t, told.at("record")[0], "the queue of 2 turns is full")
+	require.ErrorContains(t, told.at("record")[0], "the queue of 2 is full")
 	s.proxy.Refuse(false)
 	require.Eventually(t, func() bool { return mem.Flush(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
 }

@@ -52,7 +52,7 @@ func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 			mem := open(t, &middleware.Config{
 				Backend: b, Mode: modes.Both, SearchTimeout: 200 * time.Millisecond,
-				Working: &working.Config{Backoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond, Idle: time.Millisecond, Sweep: -1, Lease: 300 * time.Millisecond, MaxTurns: 2},
+				Working: &working.Config{Backoff: time.Millisecond, Idle: time.Millisecond, Sweep: -1, Lease: 300 * time.Millisecond, MaxTurns: 2},
 				OnError: func(_ context.Context, _ string, err error) {
 					mu.Lock()
 					defer mu.Unlock()

@@ -78,7 +78,7 @@ func newTask(t *testing.T, s *site) *task {
 	x := &task{t: t, db: &timed{Sessions: s.store()}}
 	x.cfg = windowed(taskTokens)
 	x.cfg.Sessions, x.cfg.SearchTimeout, x.cfg.OnError = x.db, patience, x.told.tell
-	x.cfg.Working = &working.Config{Backoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond, Idle: time.Millisecond, Sweep: -1}
+	x.cfg.Working = &working.Config{Backoff: time.Millisecond, Idle: time.Millisecond, Sweep: -1}
 	x.mem = open(t, x.cfg)
 	return x
 }

@@ -12,36 +12,52 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// batchMessages is the most messages that one call of the backend gets.
-const batchMessages = 200
+const (
+	// batchMessages is the most messages that one call of the backend gets.
+	batchMessages = 200
+	// overlapMessages is how many messages before a batch the backend gets as context.
+	overlapMessages = 10
+	// mostEntries is how many entries a read of the log can return at most.
+	mostEntries = 10_000
+)
 
-// mostEntries is how many entries a read of the log can return at most.
-const mostEntries = 10_000
-
-// batch is a stretch of the log that is learnt from in one call. Its entries are
-// of one agent.
+// batch is a range of the log that is learnt from in one call. Its entries are of one
+// agent.
 type batch struct {
 	from, upto int64 // sequence numbers, both included
 	entries    []store.Entry
 }
 
+// newBatch returns a batch of the entries, nil if there are none.
 func newBatch(entries []store.Entry) *batch {
+	if len(entries) == 0 {
+		return nil
+	}
 	return &batch{from: entries[0].Seq, upto: entries[len(entries)-1].Seq, entries: entries}
 }
 
-// scope returns on whose behalf the batch is learnt from. The session's own scope
-// names the agent that began it; the batch may be of another one. In the
-// partition of an agent there is no other.
+// scope returns whose messages the batch has. The session's own scope names the agent
+// that began it; the batch may be of another one.
 func (b *batch) scope(s *store.Session) backends.Scope {
 	scope := s.Scope
-	if s.Partition.Kind != backends.PartitionAgent {
-		scope.AgentID = b.entries[0].AgentID
-	}
+	scope.AgentID = b.entries[0].AgentID
 	return scope
 }
 
-// messages returns what was said in entries: all but those that only mark the
-// end of a turn.
+// half returns how many entries make the first half of the batch's turns; 0: it is one
+// turn.
+func (b *batch) half() int {
+	ends := []int{0}
+	for i := range b.entries {
+		if boundary(b.entries, i) {
+			ends = append(ends, i)
+		}
+	}
+	return ends[len(ends)/2]
+}
+
+// messages returns what was said in entries: all but those that only mark the end of a
+// turn.
 func messages(entries []store.Entry) []backends.Message {
 	out := make([]backends.Message, 0, len(entries))
 	for i := range entries {
@@ -52,54 +68,46 @@ func messages(entries []store.Entry) []backends.Message {
 	return out
 }
 
-// next reads the stretch of the log that is to be learnt from now. Without one,
-// wait says how long until an open turn counts as complete; 0: there is none.
+// next reads the range of the log that is to be learnt from now. Without one, wait is how
+// long until an open turn counts as complete; 0: there is none.
 func (m *Memory) next(ctx context.Context, k sessionKey, s *store.Session) (b *batch, wait time.Duration, err error) {
-	upto := s.Retry.Upto // begun before: the same stretch again
+	upto := s.Retry.Upto // begun before: the same range again
 	if upto <= s.Watermark {
 		upto = s.Retry.Whole // or the rest of one that was divided
 	}
 	if upto > s.Watermark {
-		b, err := m.stretch(ctx, k, s.Watermark+1, upto)
-		if b != nil || err != nil {
-			return b, 0, err
-		}
+		b, err := m.between(ctx, k, s.Watermark+1, upto)
+		return b, 0, err
 	}
-	for limit := 2 * batchMessages; ; limit *= 4 {
-		limit = min(limit, mostEntries)
+	for _, limit := range []int{2 * batchMessages, mostEntries} { // a turn may be longer than the first
 		entries, err := m.read(ctx, k, store.Range{After: s.Watermark, Limit: limit})
-		if err != nil || len(entries) == 0 {
+		if err != nil {
 			return nil, 0, err
 		}
-		n, wait := complete(entries, m.cfg.Clock(), m.cfg.OpenTurn, m.openTurns(k))
+		n, left := complete(entries, m.cfg.Clock(), m.cfg.OpenTurn)
 		if n == 0 && len(entries) == mostEntries {
 			n = len(entries) // no turn is as long
 		}
-		if n > 0 {
-			return newBatch(entries[:m.size(entries[:n])]), 0, nil
-		}
-		if len(entries) < limit {
-			return nil, wait, nil
+		if wait = left; n > 0 || len(entries) < limit {
+			return newBatch(entries[:m.size(entries[:n])]), wait, nil
 		}
 	}
+	return nil, wait, nil
 }
 
-// stretch reads the messages from one sequence number to another, or nil if there
-// are none.
-func (m *Memory) stretch(ctx context.Context, k sessionKey, from, upto int64) (*batch, error) {
+// between reads the batch from one sequence number to another, nil if the log has nothing
+// there.
+func (m *Memory) between(ctx context.Context, k sessionKey, from, upto int64) (*batch, error) {
 	entries, err := m.read(ctx, k, store.Range{After: from - 1, Upto: upto, Limit: mostEntries})
-	if err != nil || len(entries) == 0 {
-		return nil, err
-	}
-	return newBatch(entries), nil
+	return newBatch(entries), err
 }
 
-// overlap reads the messages before a batch, which ground it.
+// overlap reads the messages before a batch, which give it context.
 func (m *Memory) overlap(ctx context.Context, k sessionKey, b *batch) ([]backends.Message, error) {
-	if m.cfg.Overlap < 0 || b.from <= 1 {
+	if b.from <= 1 {
 		return nil, nil
 	}
-	entries, err := m.read(ctx, k, store.Range{Upto: b.from - 1, Limit: m.cfg.Overlap, Last: true})
+	entries, err := m.read(ctx, k, store.Range{Upto: b.from - 1, Limit: overlapMessages, Last: true})
 	return messages(entries), err
 }
 
@@ -111,35 +119,31 @@ func (m *Memory) read(ctx context.Context, k sessionKey, r store.Range) ([]store
 	return entries, nil
 }
 
-// complete returns how many entries come before the first turn that is still
-// open: not done, and heard of less than openFor ago, by the log or by this
-// process (heard). If that is none, wait says how long it stays open.
-func complete(entries []store.Entry, now time.Time, openFor time.Duration, heard map[string]time.Time) (n int, wait time.Duration) {
+// complete returns how many entries come before the first turn that is still open: not
+// done, with a message less than openFor old. If that is none, wait is how long it stays
+// open.
+func complete(entries []store.Entry, now time.Time, openFor time.Duration) (n int, wait time.Duration) {
 	done := make(map[string]bool)
 	last := make(map[string]time.Time)
 	for i := range entries {
 		e := &entries[i]
 		done[e.Turn] = done[e.Turn] || e.Done
-		if t := last[e.Turn]; e.Time.After(t) {
+		if e.Time.After(last[e.Turn]) {
 			last[e.Turn] = e.Time
 		}
 	}
 	for i := range entries {
 		turn := entries[i].Turn
-		t := last[turn]
-		if h := heard[turn]; h.After(t) {
-			t = h
-		}
-		if left := t.Add(openFor).Sub(now); !done[turn] && left > 0 {
+		if left := last[turn].Add(openFor).Sub(now); !done[turn] && left > 0 {
 			return i, left
 		}
 	}
 	return len(entries), 0
 }
 
-// size returns how many of the entries, which are complete turns, make one batch:
-// whole turns of one agent within the limits, or else the messages of the first
-// turn within the limits, but at least one message.
+// size returns how many of the entries, which are complete turns, make one batch: whole
+// turns of one agent within the limits, or else the messages of the first turn within the
+// limits, but at least one message.
 func (m *Memory) size(entries []store.Entry) int {
 	tokens, whole := 0, 0
 	turns := make(map[string]bool)
@@ -152,7 +156,7 @@ func (m *Memory) size(entries []store.Entry) int {
 			whole = i
 		}
 		turns[e.Turn] = true
-		tokens += m.tokens(e)
+		tokens += e.Tokens
 		if i > 0 && (i >= batchMessages || tokens > m.cfg.MaxTokens || len(turns) > m.cfg.MaxTurns) {
 			if whole > 0 {
 				return whole
@@ -163,14 +167,7 @@ func (m *Memory) size(entries []store.Entry) int {
 	return len(entries)
 }
 
-// boundary reports whether a turn ends before entry i, or makes room for another.
+// boundary reports whether a turn ends before entry i, or another interrupts it there.
 func boundary(entries []store.Entry, i int) bool {
 	return i > 0 && (entries[i-1].Done || entries[i-1].Turn != entries[i].Turn)
-}
-
-func (m *Memory) tokens(e *store.Entry) int {
-	if e.Tokens > 0 {
-		return e.Tokens
-	}
-	return m.cfg.Tokens.Message(e.Message.Message)
 }

@@ -5,32 +5,32 @@ package working
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// Consolidate learns now from all complete turns of a session, in the caller's
-// goroutine and whatever the batch limits. Turns that were recorded are appended
-// first. If another process is at it, Consolidate waits for it, until ctx is done.
+// Consolidate learns now from all complete turns of a session, in the caller's goroutine
+// and whatever the batch limits. Turns that were recorded are appended first. While
+// another process consolidates the session, Consolidate waits for it, until ctx ends.
 //
-// The response sums up what was learnt, also next to an error. After a failure
-// the turns stay in the log and are tried again in the background; a call that
-// comes before that was due tries at once, and does not count as an attempt.
-// Nothing to learn is an empty response.
+// The response sums up what was learnt, also next to an error. After a failure the turns
+// stay in the log and are retried in the background; a call that comes before that was due
+// tries at once, and does not count as an attempt. Nothing to learn is an empty response.
 func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error) {
-	if err := m.enter(); err != nil {
-		return nil, err
-	}
-	defer m.calls.Done()
-	k, _, err := keyOf(s)
+	k, err := m.enterSession(s)
 	if err != nil {
 		return nil, fmt.Errorf("consolidating: %w", err)
 	}
-	if err := m.drain(ctx, k); err != nil {
-		return nil, fmt.Errorf("consolidating: a recorded turn comes first: %w", err)
+	defer m.calls.Leave()
+	if err := m.queue.Do(ctx, k, func() error { return nil }); err != nil {
+		return nil, fmt.Errorf("consolidating session %s: %w", k, err)
 	}
 	return m.consolidate(ctx, k)
 }
@@ -47,7 +47,7 @@ func (m *Memory) consolidate(ctx context.Context, k sessionKey) (*backends.AddRe
 	_, appends := m.takeBacklog(k)
 	total := &backends.AddResponse{}
 	var wait time.Duration
-	err = m.patiently(ctx, func() error {
+	err = whenFree(ctx, func() error {
 		var resp *backends.AddResponse
 		resp, wait, err = m.learn(ctx, k, true)
 		merge(total, resp)
@@ -57,12 +57,12 @@ func (m *Memory) consolidate(ctx context.Context, k sessionKey) (*backends.AddRe
 		m.postpone(k, wait)
 		return total, fmt.Errorf("consolidating session %s: %w", k, err)
 	}
-	m.settle(k, appends, wait)
+	m.endBacklog(k, appends, wait)
 	return total, nil
 }
 
-// patiently repeats what another process stands in the way of, until ctx is done.
-func (m *Memory) patiently(ctx context.Context, do func() error) error {
+// whenFree repeats do while another process has the session's lease, until ctx ends.
+func whenFree(ctx context.Context, do func() error) error {
 	var busy error
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := do()
@@ -80,48 +80,160 @@ func (m *Memory) patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// consolidateWorker consolidates sessions as they come due, until it is told to stop.
-func (m *Memory) consolidateWorker() {
+// learn offers what lies after the session's watermark to the backend, batch by batch.
+// early is set if a caller asked for it: pauses do not count then. wait is when to look
+// again: the time left of an open turn, or of the pause after a failure; 0 with a nil
+// error means that all was learnt.
+func (m *Memory) learn(ctx context.Context, k sessionKey, early bool) (_ *backends.AddResponse, wait time.Duration, err error) {
+	total := &backends.AddResponse{}
+	s, err := m.cfg.Sessions.Session(ctx, k.partition, k.id)
+	if errors.Is(err, backends.ErrNotFound) {
+		return total, 0, nil
+	}
+	if err != nil {
+		return total, 0, fmt.Errorf("reading the session: %w", err)
+	}
+	// This look costs no lease, and often there is nothing to learn.
+	if wait := m.pausing(s); wait > 0 && !early || !s.Pending() {
+		return total, wait, nil
+	}
+	r, err := m.acquire(ctx, k)
+	if err == nil {
+		r.early = early
+		wait, err = r.learn(ctx, total)
+	}
+	if errors.Is(err, errGone) {
+		return total, 0, nil
+	}
+	return total, wait, err
+}
+
+// learn works until nothing is left, or something fails that is to be retried later, and
+// releases the lease. Ranges that joined the failures are errors too, but what follows
+// them is learnt.
+func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Duration, error) {
+	var givenUp error
 	for {
-		k, ok := m.due.get()
-		if !ok {
-			return
+		if wait := r.m.pausing(r.s); wait > 0 && !r.early {
+			return wait, errors.Join(givenUp, r.release(ctx, store.SessionUpdate{}))
 		}
-		m.visit(k)
-		m.due.done(k)
+		b, wait, err := r.m.next(ctx, r.key, r.s)
+		if err != nil {
+			return 0, errors.Join(givenUp, r.abandon(ctx, err))
+		}
+		if b == nil { // tries are over, too
+			return wait, errors.Join(givenUp, r.release(ctx, store.SessionUpdate{Retry: &store.Retry{}}))
+		}
+		resp, err := r.try(ctx, b)
+		switch {
+		case errors.Is(err, errDivided):
+		case errors.Is(err, errGivenUp):
+			givenUp = errors.Join(givenUp, err)
+		case err != nil:
+			return r.m.pausing(r.s), errors.Join(givenUp, err)
+		default:
+			merge(total, resp)
+		}
 	}
 }
 
-// visit consolidates one session in the background.
-func (m *Memory) visit(k sessionKey) {
-	unlock, ok := m.locks.TryLock(k)
-	if !ok { // a caller is at it
-		m.postpone(k, m.pause(1))
-		return
+// try learns from one batch and moves the watermark past it. After an error other than
+// errGivenUp and errDivided the lease is released or lost.
+func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) {
+	before, err := r.m.overlap(ctx, r.key, b)
+	if err != nil {
+		return nil, r.abandon(ctx, err)
 	}
-	defer unlock()
-	ctx, appends := m.takeBacklog(k)
-	ctx, cancel := m.bound(context.WithoutCancel(ctx))
+	if err := r.begin(ctx, b); err != nil {
+		return nil, r.abandon(ctx, err)
+	}
+	resp, err := r.offer(ctx, b, before)
+	if err != nil {
+		// Nil means that it was learnt after all.
+		return &backends.AddResponse{Replayed: true}, r.failed(ctx, b, err)
+	}
+	r.m.counters.consolidated.Add(1)
+	if resp.Checkpointed {
+		r.s.Watermark = max(r.s.Watermark, b.upto)
+		return resp, nil
+	}
+	// A crash or a refusal here repeats the batch under the same key, which does nothing.
+	if err := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Retry: r.rest(b.upto)}); err != nil {
+		return resp, r.abandon(ctx, err)
+	}
+	return resp, nil
+}
+
+// begin stores which range is being tried, before it is.
+func (r *run) begin(ctx context.Context, b *batch) error {
+	retry := r.s.Retry
+	if retry.Upto != b.upto {
+		retry = *r.rest(r.s.Watermark)
+		retry.Upto = b.upto
+	}
+	r.inDoubt = retry.InDoubt
+	if r.inDoubt {
+		return nil
+	}
+	retry.InDoubt = true
+	return r.update(ctx, store.SessionUpdate{Acquire: &store.Acquire{Owner: r.m.owner, For: r.m.cfg.Lease}, Retry: &retry})
+}
+
+// rest returns the state of tries once the log is learnt up to an entry: of a divided
+// range the rest remains.
+func (r *run) rest(upto int64) *store.Retry {
+	if r.s.Retry.Whole > upto {
+		return &store.Retry{Whole: r.s.Retry.Whole, Attempts: r.s.Retry.Attempts}
+	}
+	return &store.Retry{}
+}
+
+// offer passes the batch to the backend, and renews the lease meanwhile.
+func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*backends.AddResponse, error) {
+	resp := &backends.AddResponse{}
+	said := messages(b.entries)
+	if len(said) == 0 {
+		return resp, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.m.cfg.Timeout, fmt.Errorf("no answer within %s: %w", r.m.cfg.Timeout, backends.ErrUnavailable))
 	defer cancel()
-	resp, wait, err := m.learn(ctx, k, false)
-	m.reportFailed(ctx, k, resp)
-	switch {
-	case err == nil:
-		m.settle(k, appends, wait)
-	case m.ctx.Err() != nil: // closing: the log keeps it
-	case errors.Is(err, errBusy) || errors.Is(err, errLost):
-		m.postpone(k, m.pause(1))
-	default:
-		m.report(ctx, StageConsolidate, fmt.Errorf("consolidating session %s: %w", k, err))
-		m.postpone(k, wait)
+	ctx, stop := r.renewal(ctx)
+	defer stop()
+	err := work.Catch("the backend", func() error {
+		got, err := r.m.cfg.Backend.Add(ctx, &backends.AddRequest{
+			Scope: b.scope(r.s), Messages: said, Context: before,
+			IdempotencyKey: idempotencyKey(r.s, b),
+			Checkpoint:     &backends.Checkpoint{Session: r.key.id, Upto: b.upto, Token: r.token},
+		})
+		if got != nil {
+			resp = got
+		}
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
+	return resp, err
 }
 
-// reportFailed tells of items that the backend could not store.
-func (m *Memory) reportFailed(ctx context.Context, k sessionKey, resp *backends.AddResponse) {
-	for i := range resp.Items {
-		if it := &resp.Items[i]; it.Outcome == backends.OutcomeFailed {
-			m.report(ctx, StageConsolidate, fmt.Errorf("session %s: one memory was not stored: %w", k, it.Err))
-		}
+// idempotencyKey names a range of one session for ever. The session's creation and the
+// messages' ids are in it, because a session that was deleted or expired may begin anew
+// with the same id, and counts from 1.
+func idempotencyKey(s *store.Session, b *batch) string {
+	h := sha256.New()
+	for _, part := range []string{s.Partition.String(), s.ID, s.Created.UTC().Format(time.RFC3339Nano), b.entries[0].ID, b.entries[len(b.entries)-1].ID} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
+	return fmt.Sprintf("log-%s-%d-%d", hex.EncodeToString(h.Sum(nil)[:16]), b.from, b.upto)
+}
+
+// merge adds the response of a batch to that of the batches before.
+func merge(total, resp *backends.AddResponse) {
+	total.Items = append(total.Items, resp.Items...)
+	total.Usage.ModelCalls += resp.Usage.ModelCalls
+	total.Usage.PromptTokens += resp.Usage.PromptTokens
+	total.Usage.CompletionTokens += resp.Usage.CompletionTokens
+	total.Usage.EmbeddedTexts += resp.Usage.EmbeddedTexts
+	total.Replayed = total.Replayed || resp.Replayed
+	total.Checkpointed = total.Checkpointed || resp.Checkpointed
 }

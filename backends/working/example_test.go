@@ -6,6 +6,7 @@ package working_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -20,16 +21,16 @@ func Example() {
 	ctx := context.Background()
 	db, err := sqlitestore.Open(ctx, ":memory:", nil) // a path keeps it
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	defer db.Close()
 	backend, err := mem0.New(ctx, &mem0.Config{Store: db}) // no model: what is said is kept as it is
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	mem, err := working.New(ctx, &working.Config{Sessions: db, Backend: backend, Idle: time.Minute})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	defer mem.Close(ctx)
 
@@ -39,62 +40,28 @@ func Example() {
 		schema.AssistantMessage("Hello, Momo!", nil),
 	}})
 	if err != nil {
-		panic(err) // else it is durable
+		log.Fatal(err) // else it is durable
 	}
 
 	// It would be learnt from in the background, a minute after the last turn.
 	learnt, err := mem.Consolidate(ctx, scope)
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	for _, item := range learnt.Items {
 		fmt.Println(item.Outcome, item.Memory.Text)
 	}
-	fmt.Printf("%+v\n", mem.Stats().Consolidated)
+	fmt.Println(mem.Stats().Consolidated, "batch")
+
+	// What a backend refuses is among the failures.
+	failures, err := mem.Failures(ctx, scope)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(failures), "failures", mem.RetryFailures(ctx, scope))
 	// Output:
 	// added My cat is called Momo.
 	// added Hello, Momo!
-	// 1
-}
-
-func ExampleMemory_RetryFailures() {
-	ctx := context.Background()
-	db, _ := sqlitestore.Open(ctx, ":memory:", nil)
-	defer db.Close()
-	model := &moody{Backend: backendOf(db), sulks: true}
-	mem, _ := working.New(ctx, &working.Config{Sessions: db, Backend: model, MaxAttempts: 1})
-	defer mem.Close(ctx)
-
-	scope := backends.Scope{UserID: "ann"}
-	_ = mem.Append(ctx, &working.Turn{Scope: scope, Messages: []*schema.Message{schema.UserMessage("I moved to Lisbon.")}, Done: true})
-	_, err := mem.Consolidate(ctx, scope)
-	fmt.Println(err != nil)
-
-	failures, _ := mem.Failures(ctx, scope)
-	fmt.Println(len(failures), failures[0].Reason)
-
-	model.sulks = false
-	fmt.Println(mem.RetryFailures(ctx, scope))
-	// Output:
-	// true
-	// 1 model output not understood
-	// <nil>
-}
-
-func backendOf(db *sqlitestore.Store) backends.Backend {
-	b, _ := mem0.New(context.Background(), &mem0.Config{Store: db})
-	return b
-}
-
-// moody is a backend whose model is not always understood.
-type moody struct {
-	backends.Backend
-	sulks bool
-}
-
-func (m *moody) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if m.sulks {
-		return nil, backends.ErrModel
-	}
-	return m.Backend.Add(ctx, r)
+	// 1 batch
+	// 0 failures <nil>
 }

@@ -3,9 +3,5 @@
 
 package working
 
-import "context"
-
-// Sweep runs one sweep from cursor on, as the sweeper does.
-func (m *Memory) Sweep(ctx context.Context, cursor string) (string, error) {
-	return m.sweep(ctx, cursor)
-}
+// Sweep looks once for sessions that other processes left, as the sweeper does.
+var Sweep = (*Memory).sweep

@@ -13,15 +13,15 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// detachedTimeout bounds the write that gives a lease back after its context ended.
-const detachedTimeout = 5 * time.Second
+// releaseTimeout bounds the write that releases a lease after its context ended.
+const releaseTimeout = 5 * time.Second
 
 var (
-	// errBusy says that another process holds the session's lease.
-	errBusy = fmt.Errorf("the session is being consolidated by another process: %w", backends.ErrConflict)
-	// errLost says that the lease went to another process while this one was at work.
-	errLost = fmt.Errorf("the session was taken over by another process: %w", backends.ErrConflict)
-	// errGone says that the session does not exist any more.
+	// errBusy is returned while another process holds the session's lease.
+	errBusy = fmt.Errorf("another process consolidates the session: %w", backends.ErrConflict)
+	// errLost is returned once the lease went to another process.
+	errLost = fmt.Errorf("another process took the session over: %w", backends.ErrConflict)
+	// errGone is returned for a session that does not exist any more.
 	errGone = fmt.Errorf("the session was deleted: %w", backends.ErrNotFound)
 )
 
@@ -31,25 +31,23 @@ type run struct {
 	key   sessionKey
 	s     *store.Session // as last seen
 	token int64          // the fencing token: every write presents it
-	early bool           // asked for by a caller: pauses are not waited for
+	early bool           // asked for by a caller: pauses do not count
 
 	inDoubt bool // how an earlier try of the present batch ended is not known
 }
 
 // acquire takes the session's lease, or returns errBusy or errGone.
 func (m *Memory) acquire(ctx context.Context, k sessionKey) (*run, error) {
-	s, err := m.cfg.Sessions.Update(ctx, k.partition, &store.SessionUpdate{
-		Session: k.id, Acquire: &store.Acquire{Owner: m.owner, For: m.cfg.Lease},
-	})
-	switch {
-	case errors.Is(err, backends.ErrConflict):
+	r := &run{m: m, key: k}
+	err := r.update(ctx, store.SessionUpdate{Acquire: &store.Acquire{Owner: m.owner, For: m.cfg.Lease}})
+	if errors.Is(err, errLost) {
 		return nil, errBusy
-	case errors.Is(err, backends.ErrNotFound):
-		return nil, errGone
-	case err != nil:
-		return nil, fmt.Errorf("taking the lease: %w", err)
 	}
-	return &run{m: m, key: k, s: s, token: s.Lease.Token}, nil
+	if err != nil {
+		return nil, err
+	}
+	r.token = r.s.Lease.Token
+	return r, nil
 }
 
 // update writes to the session under the lease, or returns errLost or errGone.
@@ -68,17 +66,24 @@ func (r *run) update(ctx context.Context, u store.SessionUpdate) error {
 	return nil
 }
 
-// release gives the lease back, also when ctx is done. A lease that cannot be
-// given back expires.
+// release gives the lease back, also when ctx ended. If that fails, the lease expires.
 func (r *run) release(ctx context.Context, u store.SessionUpdate) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	u.Release = true
 	return r.update(ctx, u)
 }
 
-// renewal returns a context that ends when the lease is lost, with errLost or
-// errGone as its cause, and renews the lease until stop is called.
+// abandon releases the lease after an error of the session's store, and returns the error.
+func (r *run) abandon(ctx context.Context, err error) error {
+	if !errors.Is(err, errLost) && !errors.Is(err, errGone) {
+		_ = r.release(ctx, store.SessionUpdate{}) // the first error is the one to report
+	}
+	return err
+}
+
+// renewal returns a context that ends when the lease is lost, with errLost or errGone as
+// its cause, and renews the lease until stop is called.
 func (r *run) renewal(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
@@ -103,6 +108,6 @@ func (r *run) renew(ctx context.Context, lost context.CancelCauseFunc) {
 		if errors.Is(err, errLost) || errors.Is(err, errGone) {
 			lost(err)
 			return
-		} // else it holds, or the next tick tries again
+		} // else it holds, or the next tick retries
 	}
 }

@@ -7,23 +7,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/work"
 )
 
-// ErrClosed is returned by every method of a [Memory] that was closed. What was
-// appended before is in the log; a new Memory on the same sessions learns from it.
+// ErrClosed is returned by every method of a [Memory] that was closed. What was appended
+// before is in the log; a new Memory on the same sessions learns from it.
 var ErrClosed = errors.New("working memory is closed")
 
-// The stages that Config.OnError is told about.
+// The stages of Config.OnError.
 const (
 	StageAppend      = "append"      // a recorded turn could not be written to the log
-	StageConsolidate = "consolidate" // a stretch of the log could not be learnt from
-	StageSweep       = "sweep"       // the sessions that others left could not be listed
+	StageConsolidate = "consolidate" // a range of the log could not be learnt from
+	StageSweep       = "sweep"       // the sessions that other processes left could not be listed
 )
+
+// closeGrace is how long Close waits for what it cancelled.
+const closeGrace = time.Second
 
 // Memory is the log of sessions and what learns from it. Its methods are safe for
 // concurrent use. Close it: it owns goroutines.
@@ -31,24 +37,23 @@ type Memory struct {
 	cfg   Config
 	owner string // of leases: one Memory, not one process
 
-	ctx    context.Context // ends when what is under way must end
-	cancel context.CancelFunc
-	queue  *queue
+	ctx     context.Context // ends when what is under way must end
+	cancel  context.CancelFunc
+	open    context.Context // ends when Close begins
+	shut    context.CancelFunc
+	calls   work.Calls
+	workers sync.WaitGroup
 
-	due   *worklist[sessionKey]  // sessions to consolidate
-	locks work.Locks[sessionKey] // one consolidation a session in this process
-
+	queue    *work.Queue[sessionKey, *entries] // recorded turns
+	due      *work.List[sessionKey]            // sessions to consolidate
+	locks    work.Locks[sessionKey]            // one consolidation a session in this process
 	counters counters
 
 	mu       sync.Mutex
-	closed   bool
 	backlogs map[sessionKey]*backlog
 
-	closing  chan struct{} // closed when Close begins
-	done     chan struct{} // closed when Close is over
+	close    sync.Once
 	closeErr error
-	calls    sync.WaitGroup // calls of the methods that are under way
-	workers  sync.WaitGroup
 }
 
 // sessionKey names a session.
@@ -60,8 +65,7 @@ type sessionKey struct {
 // String returns "namespace/kind/id" and the session's id, quoted.
 func (k sessionKey) String() string { return fmt.Sprintf("%s %q", k.partition, k.id) }
 
-// keyOf returns the session that a scope names, and the scope with its parts
-// trimmed.
+// keyOf returns the session that a scope names, and the scope with its parts trimmed.
 func keyOf(s backends.Scope) (sessionKey, backends.Scope, error) {
 	s, err := s.Normalize()
 	if err != nil {
@@ -72,20 +76,24 @@ func keyOf(s backends.Scope) (sessionKey, backends.Scope, error) {
 }
 
 // New returns a Memory at work: it appends what is recorded, consolidates what it
-// appended, and at once looks for sessions that a dead process left. The values
-// of ctx go with work that belongs to no call; its cancellation does not.
+// appended, and at once looks for sessions that a dead process left. The values of ctx
+// go with work that belongs to no call; its cancellation does not.
 func New(ctx context.Context, cfg *Config) (*Memory, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	m := &Memory{
-		cfg: c, owner: c.IDs(), queue: newQueue(c.Queue), due: newWorklist[sessionKey](),
-		backlogs: make(map[sessionKey]*backlog), closing: make(chan struct{}), done: make(chan struct{}),
+		cfg: c, owner: c.IDs(), due: work.NewList[sessionKey](),
+		backlogs: make(map[sessionKey]*backlog),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	m.open, m.shut = context.WithCancel(m.ctx)
+	m.queue = work.NewQueue(m.ctx, work.QueueConfig[sessionKey, *entries]{
+		Size: c.Queue, Workers: c.Workers, Handle: m.appendRecorded,
+		Pause: func(failures int) time.Duration { return min(m.pause(failures), appendPause) },
+	})
 	for range c.Workers {
-		m.workers.Go(m.appendWorker)
 		m.workers.Go(m.consolidateWorker)
 	}
 	if c.Sweep > 0 {
@@ -94,27 +102,157 @@ func New(ctx context.Context, cfg *Config) (*Memory, error) {
 	return m, nil
 }
 
-// enter begins a call, which calls.Done ends, or returns ErrClosed.
+// enter begins a call, which calls.Leave ends, or returns ErrClosed.
 func (m *Memory) enter() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
+	if !m.calls.Enter() {
 		return ErrClosed
 	}
-	m.calls.Add(1)
 	return nil
 }
 
-// bound returns a context that ends with ctx, or when what the Memory has under
-// way must end.
+// enterSession is enter for a call about the session that a scope names.
+func (m *Memory) enterSession(s backends.Scope) (sessionKey, error) {
+	k, _, err := keyOf(s)
+	if err != nil {
+		return k, err
+	}
+	return k, m.enter()
+}
+
+// bound returns a context that ends with ctx, or when what the Memory has under way must
+// end.
 func (m *Memory) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(m.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// report tells the log and Config.OnError what went wrong where no caller is told.
+// report logs an error that no caller gets, and passes it to Config.OnError.
 func (m *Memory) report(ctx context.Context, stage string, err error) {
-	slog.WarnContext(ctx, "memory: "+stage+" failed", "err", err)
-	m.cfg.OnError(ctx, stage, err)
+	work.Report(ctx, m.cfg.OnError, stage, err)
+}
+
+// Flush returns once every turn that was recorded through this Memory before is appended,
+// and every complete one was learnt from. The error has what failed, session by session:
+// it stays in the queue or in the log and is retried. Turns that are still open stay in
+// the log, which is no error, as do [Memory.Failures] of before.
+func (m *Memory) Flush(ctx context.Context) error {
+	if err := m.enter(); err != nil {
+		return err
+	}
+	defer m.calls.Leave()
+	appended := m.queue.Flush(ctx)
+	keys := m.backlogged()
+	errs := make([]error, len(keys))
+	var g errgroup.Group
+	g.SetLimit(m.cfg.Workers)
+	for i, k := range keys {
+		g.Go(func() error {
+			_, errs[i] = m.consolidate(ctx, k)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return errors.Join(appended, errors.Join(errs...))
+}
+
+// Close appends what is recorded, waits for consolidations that are under way, and stops
+// the workers. Turns that were not learnt from stay in the log, for the next process.
+// When ctx ends first, what is under way is cancelled; turns that could not be appended
+// are lost then, and the error names them. A second call waits for the first and returns
+// the same. All calls after it return [ErrClosed]. Sessions and Backend stay open.
+func (m *Memory) Close(ctx context.Context) error {
+	m.close.Do(func() { m.closeErr = m.shutdown(ctx) })
+	return m.closeErr
+}
+
+func (m *Memory) shutdown(ctx context.Context) error {
+	defer m.cancel()
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		_ = m.calls.Close(context.WithoutCancel(ctx))
+		m.workers.Wait()
+	}()
+	m.shut()
+	m.due.Close()
+	err := m.queue.Stop(ctx, closeGrace)
+	_ = m.appendRest(ctx) // before the wait below, which may take all the time there is
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		m.cancel()
+		select {
+		case <-idle:
+		case <-time.After(closeGrace):
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("closing working memory: what was under way was cancelled: %w", err)
+	}
+	// A call that was under way may have recorded one more.
+	return errors.Join(err, m.lost(ctx, m.appendRest(ctx)))
+}
+
+// appendRest appends what is recorded, with pauses after failures.
+func (m *Memory) appendRest(ctx context.Context) error {
+	for n := 1; ; n++ {
+		err := m.queue.Flush(ctx)
+		if err == nil || n == appendTries || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(m.pause(n)):
+		}
+	}
+}
+
+// lost names the turns that are still in the queue, in the error and to OnError.
+func (m *Memory) lost(ctx context.Context, cause error) error {
+	turns := m.queue.Waiting()
+	if len(turns) == 0 {
+		return nil
+	}
+	ids := make([]string, len(turns))
+	for i, e := range turns {
+		ids[i] = e.turn
+	}
+	err := fmt.Errorf("closing working memory: %d recorded turns were not appended and are lost: %q: %w", len(ids), ids, cause)
+	m.report(ctx, StageAppend, err)
+	return err
+}
+
+// Stats are the numbers of one Memory since it was made, without those of other
+// processes.
+type Stats struct {
+	Queued   int       // recorded turns that are not appended yet
+	Sessions int       // sessions with turns that were appended here and not learnt from yet
+	Oldest   time.Time // when the oldest of those turns was appended; zero: there are none
+
+	Appended     int64 // turns, or parts of turns, written to the log
+	Consolidated int64 // batches learnt from
+	Failed       int64 // calls of the backend that failed
+	GivenUp      int64 // batches that joined the failures
+}
+
+// counters are the numbers that only rise.
+type counters struct{ appended, consolidated, failed, givenUp atomic.Int64 }
+
+// Stats returns the numbers of now. It also works on a closed Memory.
+func (m *Memory) Stats() Stats {
+	s := Stats{
+		Queued: len(m.queue.Waiting()), Appended: m.counters.appended.Load(), Consolidated: m.counters.consolidated.Load(),
+		Failed: m.counters.failed.Load(), GivenUp: m.counters.givenUp.Load(),
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.Sessions = len(m.backlogs)
+	for _, b := range m.backlogs {
+		if s.Oldest.IsZero() || b.since.Before(s.Oldest) {
+			s.Oldest = b.since
+		}
+	}
+	return s
 }

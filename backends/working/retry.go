@@ -7,46 +7,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/text"
 )
 
 const (
-	// patience is how many times as many attempts an unavailable backend gets.
-	patience = 10
+	// outageAttempts is how many times as many attempts an unavailable backend gets.
+	outageAttempts = 10
+	// mostBackoff is the longest pause, in multiples of Config.Backoff.
+	mostBackoff = 300
 	// mostFailures is how many failures a session keeps; the newest stay.
 	mostFailures = 256
 	// mostReason is how much of an error's text is kept, in bytes.
 	mostReason = 500
 )
 
-// giveUpError says that a stretch of the log was put among the failures.
-type giveUpError struct {
-	from, upto int64
-	attempts   int
-	err        error
-}
-
-func (e *giveUpError) Error() string {
-	return fmt.Sprintf("messages %d to %d could not be learnt from in %d attempts and were put aside (RetryFailures tries again): %v", e.from, e.upto, e.attempts, e.err)
-}
-
-func (e *giveUpError) Unwrap() error { return e.err }
+var (
+	// errDivided is returned for a range that was divided, whose first half can be tried
+	// at once.
+	errDivided = errors.New("the range was divided")
+	// errGivenUp is returned for a range that joined the failures.
+	errGivenUp = errors.New("could not be learnt from, and joined the failures (RetryFailures retries them)")
+)
 
 // pause returns how long to wait after the n-th failure in a row.
 func (m *Memory) pause(n int) time.Duration {
-	d := m.cfg.Backoff
-	for ; n > 1 && d < m.cfg.MaxBackoff; n-- {
+	d, most := m.cfg.Backoff, mostBackoff*m.cfg.Backoff
+	for ; n > 1 && d < most; n-- {
 		d *= 2
 	}
-	d = min(d, m.cfg.MaxBackoff)
-	return d/2 + time.Duration(m.cfg.Jitter()*float64(d/2))
+	d = min(d, most)
+	return d - time.Duration(rand.Int64N(int64(d)/2+1))
 }
 
-// pausing returns how long the session waits yet after a failure.
+// pausing returns how much is left of the pause after a failure.
 func (m *Memory) pausing(s *store.Session) time.Duration {
 	if s.Retry.Upto <= s.Watermark { // what failed is behind
 		return 0
@@ -54,14 +53,14 @@ func (m *Memory) pausing(s *store.Session) time.Duration {
 	return max(s.Retry.After.Sub(m.cfg.Clock()), 0)
 }
 
-// failed decides what follows from a failure of the backend and gives the lease
-// back, unless what follows is to go on: nil if the batch was stored after all, a
-// *giveUpError if it was put aside, errDivided if a part of it comes next.
+// failed decides what follows from a failure of the backend and releases the lease, unless
+// the work continues: nil if the batch was stored after all, errGivenUp if it joined the
+// failures, errDivided if a part of it comes next.
 func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	if errors.Is(err, errLost) || errors.Is(err, errGone) {
 		return err
 	}
-	if ctx.Err() != nil { // the caller gave up: that says nothing about the batch
+	if ctx.Err() != nil { // the caller gave up: no fault of the batch
 		return r.abandon(ctx, err)
 	}
 	r.m.counters.failed.Add(1)
@@ -75,18 +74,22 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	retry := r.s.Retry
 	retry.InDoubt = r.inDoubt || unclear(err)
 	early := r.early && r.m.pausing(r.s) > 0
-	if !early || hopeless(err) { // a hurried caller does not use up the attempts
+	if !early || hopeless(err) { // a call that comes early does not use up the attempts
 		retry.Attempts++
 		retry.After, retry.Reason = r.m.cfg.Clock().Add(r.m.pause(retry.Attempts)), reason(err)
-		if hopeless(err) || retry.Attempts >= r.m.attempts(err) {
-			return r.exhausted(ctx, b, retry, err)
+		most := r.m.cfg.MaxAttempts
+		if errors.Is(err, backends.ErrUnavailable) {
+			most *= outageAttempts
+		}
+		if hopeless(err) || retry.Attempts >= most {
+			return r.divide(ctx, b, retry, err)
 		}
 	}
 	return r.later(ctx, retry, err)
 }
 
-// look reads the session again after an error that may hide a success: the
-// answer of a write can get lost.
+// look reads the session again after an error that may hide a success: the answer of a
+// write can get lost.
 func (r *run) look(ctx context.Context, b *batch) (stored bool, err error) {
 	s, err := r.m.cfg.Sessions.Session(ctx, r.key.partition, r.key.id)
 	switch {
@@ -106,47 +109,158 @@ func hopeless(err error) bool {
 	return errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNoScope)
 }
 
-func (m *Memory) attempts(err error) int {
-	if errors.Is(err, backends.ErrUnavailable) {
-		return m.cfg.MaxAttempts * patience
-	}
-	return m.cfg.MaxAttempts
+// unclear reports whether an Add that failed so may have stored something: its answer got
+// lost, or it was cut off. After every other error nothing was stored.
+func unclear(err error) bool {
+	return errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// later gives the lease back until it is time for another try.
+// later releases the lease until it is time for another try.
 func (r *run) later(ctx context.Context, retry store.Retry, err error) error {
 	u := store.SessionUpdate{Retry: &retry}
-	if r.m.cfg.TTL > 0 { // it must not expire while it waits
+	if r.m.cfg.TTL > 0 { // it must not expire between the tries
 		expires := r.m.cfg.Clock().Add(r.m.cfg.TTL)
 		u.Expires = &expires
 	}
 	return errors.Join(err, r.release(ctx, u))
 }
 
-// giveUp moves the watermark past a batch and notes it among the failures.
+// divide divides a range that failed too often, so that one turn which cannot be learnt
+// from does not keep the others from being learnt: its first half is tried next, then the
+// rest, each divided again once it fails. What cannot be divided joins the failures.
+//
+// A range of which a try may have succeeded is not divided: its parts have other
+// idempotency keys than the whole, and would be learnt twice.
+func (r *run) divide(ctx context.Context, b *batch, retry store.Retry, err error) error {
+	half := b.half()
+	if half == 0 || retry.InDoubt {
+		return r.giveUp(ctx, b, retry.Attempts, err)
+	}
+	retry.Whole = max(retry.Whole, b.upto)
+	retry.Upto = b.entries[half-1].Seq
+	if !hopeless(err) {
+		return r.later(ctx, retry, err)
+	}
+	retry.After = time.Time{} // no pause would help
+	if uerr := r.update(ctx, store.SessionUpdate{Retry: &retry}); uerr != nil {
+		return r.abandon(ctx, errors.Join(err, uerr))
+	}
+	return errDivided
+}
+
+// giveUp moves the watermark past a batch and adds it to the failures.
 func (r *run) giveUp(ctx context.Context, b *batch, attempts int, err error) error {
-	failures := append(r.s.Failures[:len(r.s.Failures):len(r.s.Failures)], store.Failure{
+	failures := append(slices.Clone(r.s.Failures), store.Failure{
 		From: b.from, Upto: b.upto, Attempts: attempts, Reason: reason(err), Time: r.m.cfg.Clock(),
 	})
-	var forgotten []store.Failure
-	if over := len(failures) - mostFailures; over > 0 {
-		forgotten, failures = failures[:over], failures[over:]
-	}
-	if uerr := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Failures: &failures, Retry: r.rest(b)}); uerr != nil {
+	over := max(len(failures)-mostFailures, 0)
+	forgotten, failures := failures[:over], failures[over:]
+	if uerr := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Failures: &failures, Retry: r.rest(b.upto)}); uerr != nil {
 		return r.abandon(ctx, errors.Join(err, uerr))
 	}
 	r.m.counters.givenUp.Add(1)
 	for _, f := range forgotten {
 		r.m.report(ctx, StageConsolidate, fmt.Errorf("session %s has more than %d failures: messages %d to %d stay in its log, but RetryFailures will not find them any more: %s", r.key, mostFailures, f.From, f.Upto, f.Reason))
 	}
-	return &giveUpError{from: b.from, upto: b.upto, attempts: attempts, err: err}
+	return fmt.Errorf("messages %d to %d %w, after %d attempts: %w", b.from, b.upto, errGivenUp, attempts, err)
 }
 
-// reason returns the text of an error, cut to what a session keeps of it.
-func reason(err error) string {
-	text := err.Error()
-	if len(text) > mostReason {
-		text = text[:mostReason]
+// reason returns what a session keeps of an error.
+func reason(err error) string { return text.TruncateBytes(text.Clean(err.Error()), mostReason) }
+
+// Failures returns the ranges of a session's log that could not be learnt from, oldest
+// first, at most the newest 256. Their messages are in the log.
+func (m *Memory) Failures(ctx context.Context, s backends.Scope) ([]store.Failure, error) {
+	k, err := m.enterSession(s)
+	if err != nil {
+		return nil, fmt.Errorf("failures: %w", err)
 	}
-	return strings.ToValidUTF8(text, "")
+	defer m.calls.Leave()
+	session, err := m.cfg.Sessions.Session(ctx, k.partition, k.id)
+	if errors.Is(err, backends.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failures of session %s: %w", k, err)
+	}
+	return session.Failures, nil
+}
+
+// RetryFailures offers each failed range of a session to the backend once more, oldest
+// first, in the caller's goroutine. What is learnt leaves the failures; what fails stays,
+// and is part of the error. They are learnt after what came later, so that a fact which
+// changed since may come back as it was: look at the failures first.
+func (m *Memory) RetryFailures(ctx context.Context, s backends.Scope) error {
+	k, err := m.enterSession(s)
+	if err != nil {
+		return fmt.Errorf("retrying failures: %w", err)
+	}
+	defer m.calls.Leave()
+	ctx, cancel := m.bound(ctx)
+	defer cancel()
+	unlock, err := m.locks.Lock(ctx, k)
+	if err != nil {
+		return fmt.Errorf("retrying failures of session %s: waiting for its turn: %w", k, err)
+	}
+	defer unlock()
+	err = whenFree(ctx, func() error {
+		r, err := m.acquire(ctx, k)
+		if err != nil {
+			return err
+		}
+		return r.retryFailures(ctx)
+	})
+	if err != nil && !errors.Is(err, errGone) {
+		return fmt.Errorf("retrying failures of session %s: %w", k, err)
+	}
+	return nil
+}
+
+func (r *run) retryFailures(ctx context.Context) error {
+	var errs error
+	for _, f := range slices.Clone(r.s.Failures) {
+		err := r.retryFailure(ctx, f)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil, errors.Is(err, errLost), errors.Is(err, errGone):
+			return r.abandon(ctx, err)
+		default:
+			errs = errors.Join(errs, fmt.Errorf("messages %d to %d: %w", f.From, f.Upto, err))
+		}
+	}
+	return errors.Join(errs, r.release(ctx, store.SessionUpdate{}))
+}
+
+// retryFailure offers one range again: the same one, so that its idempotency key is the
+// same.
+func (r *run) retryFailure(ctx context.Context, f store.Failure) error {
+	b, err := r.m.between(ctx, r.key, f.From, f.Upto)
+	if err != nil {
+		return err
+	}
+	if b != nil {
+		var before []backends.Message
+		if before, err = r.m.overlap(ctx, r.key, b); err != nil {
+			return err
+		}
+		if _, err = r.offer(ctx, b, before); errors.Is(err, errLost) || errors.Is(err, errGone) || ctx.Err() != nil {
+			return err
+		}
+	}
+	if err != nil {
+		r.m.counters.failed.Add(1)
+		f.Attempts++
+		f.Reason, f.Time = reason(err), r.m.cfg.Clock()
+	} else {
+		r.m.counters.consolidated.Add(1)
+	}
+	var failures []store.Failure
+	for _, g := range r.s.Failures {
+		if g.From != f.From {
+			failures = append(failures, g)
+		} else if err != nil {
+			failures = append(failures, f)
+		}
+	}
+	return errors.Join(err, r.update(ctx, store.SessionUpdate{Failures: &failures}))
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,316 +15,403 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
-// failing makes the backend fail while err is not nil, before it stores anything.
-type failing struct {
-	err   error
-	calls int
-	only  string // if set, only batches with this message fail
-}
-
-func (f *failing) add(_ context.Context, r *backends.AddRequest) error {
-	f.calls++
-	if f.only != "" && !strings.Contains(fmt.Sprint(messageIDs(r.Messages)), f.only) {
-		return nil
-	}
-	return f.err
-}
-
-func failingWorld(t *testing.T, f *failing, configure ...func(*world)) *world {
-	return newWorld(t, append([]func(*world){func(w *world) { w.back.before = f.add }}, configure...)...)
-}
-
-// sweep is what the background does with a session that is due.
-func (w *world) sweep() {
-	w.t.Helper()
-	_, err := w.mem.Sweep(context.Background(), "")
-	require.NoError(w.t, err)
-}
-
-// restart replaces the Memory, so that the session is nobody's.
-func (w *world) restart(configure ...func(*world)) *world {
-	w.t.Helper()
-	require.NoError(w.t, w.mem.Close(context.Background()))
-	return joinWorld(w.t.(testing.TB), w.db, w.clock, configure...)
-}
+var errLostAnswer = fmt.Errorf("reset by peer: %w", backends.ErrUnavailable)
 
 func TestPausesDoubleAndAreKeptInTheSession(t *testing.T) {
-	f := &failing{err: fmt.Errorf("garbage: %w", backends.ErrModel)}
-	fail := func(w *world) {
-		w.back.before, w.cfg.Idle, w.cfg.MaxAttempts, w.cfg.MaxBackoff = f.add, 1, 20, 10*time.Second
+	fail := func(e *env) {
+		e.back.err = fmt.Errorf("garbage: %w", backends.ErrModel)
+		e.cfg.Idle, e.cfg.MaxAttempts, e.cfg.Backoff = 1, 20, time.Second
 	}
-	writer := newWorld(t)
-	writer.append(say("a", ann))
-	w := writer.restart(fail)
-	var pauses []time.Duration
-	for range 6 {
-		w.clock.Advance(time.Hour)
-		w.sweep()
-		retry := w.session(ann).Retry
-		pauses = append(pauses, retry.After.Sub(w.clock.Now()))
+	e := newEnv(t)
+	e.append(said("a", ann))
+	e = e.restart(fail)
+	for n := range 12 {
+		e.clock.Advance(time.Hour)
+		e.sweep()
+		retry := e.session(ann).Retry
+		most := min(time.Second<<n, 300*time.Second)
+		pause := retry.After.Sub(e.clock.Now())
+		assert.True(t, most/2 <= pause && pause <= most, "%s after failure %d", pause, n+1)
 		assert.Equal(t, "garbage: model output not understood", retry.Reason)
 		assert.EqualValues(t, 2, retry.Upto)
 	}
-	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second}, pauses)
-	assert.ErrorIs(t, <-w.errs, backends.ErrModel)
+	assert.ErrorIs(t, <-e.errs, backends.ErrModel)
 
-	other := joinWorld(t, w.db, w.clock, fail) // another process respects the pause
-	w.clock.Advance(10*time.Second - 1)
+	other := openEnv(t, e.db, e.clock, fail) // another process respects the pause
+	e.clock.Set(e.session(ann).Retry.After.Add(-1))
 	other.sweep()
-	assert.Equal(t, 6, f.calls)
-	w.clock.Advance(1)
-	f.err = nil
+	assert.Empty(t, other.back.tried)
+	e.clock.Advance(1)
+	other.back.err = nil
 	other.sweep()
-	assert.Equal(t, 7, f.calls)
+	assert.Len(t, other.back.tried, 1)
 	assert.Zero(t, other.session(ann).Retry, "a success ends it")
 }
 
-func TestPausesAreSpread(t *testing.T) {
-	f := &failing{err: errors.New("no")}
-	w := failingWorld(t, f, func(w *world) { w.cfg.Jitter = func() float64 { return 0.5 }; w.cfg.Backoff = 8 * time.Second })
-	w.append(say("a", ann))
-	_, err := w.mem.Consolidate(t.Context(), ann)
-	require.ErrorIs(t, err, f.err)
-	assert.Equal(t, 6*time.Second, w.session(ann).Retry.After.Sub(w.clock.Now()))
-}
-
 func TestAfterTheLastAttemptLaterTurnsAreLearnt(t *testing.T) {
-	f := &failing{err: fmt.Errorf("garbage: %w", backends.ErrModel), only: "bad-0"}
-	w := failingWorld(t, f, func(w *world) { w.cfg.MaxAttempts = 3; w.cfg.MaxTurns = 1; w.cfg.Idle = time.Hour })
-	p, _ := ann.Speaker()
+	e := newEnv(t)
 	for _, id := range []string{"good", "bad", "later"} {
-		_, err := w.db.Append(t.Context(), p, "s1", &store.Append{Scope: ann, Entries: []store.Entry{{Done: true, Message: backends.Message{ID: id + "-0", Turn: id, Time: epoch, Message: say(id, ann).Messages[0]}}}})
-		require.NoError(t, err)
+		e.append(part(id, 0, true, "x"))
 	}
-	w.clock.Advance(2 * time.Hour)
-	w.sweep()
-	assert.Equal(t, [][]string{{"good-0"}}, w.back.stored())
-	w.clock.Advance(time.Hour)
-	w.sweep()
-	w.clock.Advance(time.Hour)
-	w.sweep()
-	assert.Equal(t, [][]string{{"good-0"}, {"later-0"}}, w.back.stored(), "the third attempt was the last")
-	assert.EqualValues(t, 3, w.session(ann).Watermark)
-
-	failures, err := w.mem.Failures(t.Context(), ann)
+	e = e.restart(func(e *env) {
+		e.cfg.MaxAttempts, e.cfg.MaxTurns = 3, 1
+		e.back.err, e.back.bad = fmt.Errorf("garbage: %w", backends.ErrModel), []string{"bad"}
+	})
+	for range 3 {
+		assert.LessOrEqual(t, len(e.back.stored()), 1)
+		e.clock.Advance(2 * time.Hour)
+		e.sweep()
+	}
+	assert.Equal(t, [][]string{{"good-0"}, {"later-0"}}, e.back.stored(), "the third attempt was the last")
+	assert.EqualValues(t, 3, e.session(ann).Watermark)
+	failures, err := e.mem.Failures(t.Context(), ann)
 	require.NoError(t, err)
-	assert.Equal(t, []store.Failure{{From: 2, Upto: 2, Attempts: 3, Reason: "garbage: model output not understood", Time: w.clock.Now()}}, failures)
-	assert.Equal(t, int64(1), w.mem.Stats().GivenUp)
+	assert.Equal(t, []store.Failure{{From: 2, Upto: 2, Attempts: 3, Reason: "garbage: model output not understood", Time: e.clock.Now()}}, failures)
+	assert.Equal(t, int64(1), e.mem.Stats().GivenUp)
 
-	require.ErrorIs(t, w.mem.RetryFailures(t.Context(), ann), backends.ErrModel)
-	failures, _ = w.mem.Failures(t.Context(), ann)
+	require.ErrorIs(t, e.mem.RetryFailures(t.Context(), ann), backends.ErrModel)
+	failures, _ = e.mem.Failures(t.Context(), ann)
 	assert.Equal(t, 4, failures[0].Attempts)
 
-	f.err = nil
-	require.NoError(t, w.mem.RetryFailures(t.Context(), ann))
-	failures, _ = w.mem.Failures(t.Context(), ann)
+	e.back.err = nil
+	require.NoError(t, e.mem.RetryFailures(t.Context(), ann))
+	failures, _ = e.mem.Failures(t.Context(), ann)
 	assert.Empty(t, failures)
-	assert.Equal(t, []string{"bad-0"}, messageIDs(w.back.last().Messages))
-	assert.Equal(t, []string{"good-0"}, messageIDs(w.back.last().Context), "grounded by what came before it")
-	assert.Equal(t, map[string]int{"good-0": 1, "bad-0": 1, "later-0": 1}, learnt(t, w.db, p))
-	require.NoError(t, w.mem.RetryFailures(t.Context(), ann), "nothing is left")
-	require.NoError(t, w.mem.RetryFailures(t.Context(), backends.Scope{UserID: "nobody"}))
+	assert.Equal(t, []string{"bad-0"}, messageIDs(e.back.last().Messages))
+	assert.Equal(t, []string{"good-0"}, messageIDs(e.back.last().Context), "with what came before it as context")
+	assert.Equal(t, map[string]int{"good-0": 1, "bad-0": 1, "later-0": 1}, e.learnt())
+	require.NoError(t, e.mem.RetryFailures(t.Context(), ann), "nothing is left")
+	require.NoError(t, e.mem.RetryFailures(t.Context(), backends.Scope{UserID: "carol"}), "no such session")
 }
 
-func TestWhatCanNeverSucceedIsNotTriedAgain(t *testing.T) {
-	for _, hopeless := range []error{backends.ErrInvalid, backends.ErrNoScope} {
-		f := &failing{err: hopeless}
-		w := failingWorld(t, f)
-		w.append(say("a", ann))
-		resp, err := w.mem.Consolidate(t.Context(), ann)
-		require.ErrorIs(t, err, hopeless)
-		assert.Empty(t, resp.Items)
-		assert.Equal(t, 1, f.calls)
-		assert.Len(t, w.session(ann).Failures, 1)
-		w.append(say("b", ann))
-		f.err = nil
-		assert.Len(t, w.consolidate(ann).Items, 2)
-	}
-}
-
-func TestAnOutageIsWaitedFor(t *testing.T) {
-	f := &failing{err: fmt.Errorf("model: %w", backends.ErrUnavailable)}
-	w := newWorld(t)
-	w.append(say("a", ann))
-	w = w.restart(func(w *world) { w.back.before = f.add; w.cfg.MaxAttempts = 2 })
+func TestAnOutageGetsTenTimesTheAttempts(t *testing.T) {
+	e := newEnv(t)
+	e.append(said("a", ann))
+	e = e.restart(func(e *env) { e.back.err, e.cfg.MaxAttempts = errLostAnswer, 2 })
 	for range 19 {
-		w.clock.Advance(time.Hour)
-		w.sweep()
+		e.clock.Advance(time.Hour)
+		e.sweep()
 	}
-	assert.Empty(t, w.session(ann).Failures)
-	assert.Equal(t, 19, w.session(ann).Retry.Attempts)
-	w.clock.Advance(time.Hour)
-	w.sweep()
-	assert.Len(t, w.session(ann).Failures, 1, "but not for ever: what follows must be learnt, too")
-}
-
-func TestHurriedCallsUseUpNoAttempts(t *testing.T) {
-	f := &failing{err: backends.ErrModel}
-	w := failingWorld(t, f, func(w *world) { w.cfg.MaxAttempts = 2 })
-	w.append(say("a", ann))
-	for range 5 {
-		_, err := w.mem.Consolidate(t.Context(), ann)
-		require.ErrorIs(t, err, backends.ErrModel)
-	}
-	assert.Equal(t, 5, f.calls, "they do try")
-	assert.Equal(t, 1, w.session(ann).Retry.Attempts)
-	assert.Empty(t, w.session(ann).Lease.Owner)
-	f.err = nil
-	assert.Len(t, w.consolidate(ann).Items, 2)
+	assert.Empty(t, e.session(ann).Failures)
+	assert.Equal(t, 19, e.session(ann).Retry.Attempts)
+	e.clock.Advance(time.Hour)
+	e.sweep()
+	assert.Len(t, e.session(ann).Failures, 1, "but no more: what follows must be learnt, too")
 }
 
 func TestALostAnswerIsNotAFailure(t *testing.T) {
-	lost := fmt.Errorf("reset by peer: %w", backends.ErrUnavailable)
 	for _, workspace := range []string{"", "team"} {
-		w := newWorld(t)
-		w.append(say("a", ann))
-		w.back.workspace = workspace
-		w.back.after = func(*backends.AddRequest) error { return lost }
-		_, err := w.mem.Consolidate(t.Context(), ann)
+		e := newEnv(t, func(e *env) { e.back.workspace = workspace })
+		e.append(said("a", ann))
+		e.back.after = func(*backends.AddRequest) error { return errLostAnswer }
+		_, err := e.mem.Consolidate(t.Context(), ann)
 		if workspace == "" {
-			require.NoError(t, err, "the watermark tells that it was stored")
+			require.NoError(t, err, "the watermark shows that it was stored")
 		} else {
-			require.ErrorIs(t, err, lost)
+			require.ErrorIs(t, err, errLostAnswer)
 		}
-		w.back.after = nil
-		w.append(say("b", ann)) // must not change the stretch that is repeated
-		w.consolidate(ann)
-		p, _ := w.back.partition(ann)
-		assert.Equal(t, map[string]int{"a-0": 1, "a-1": 1, "b-0": 1, "b-1": 1}, learnt(t, w.db, p))
+		e.back.after = nil
+		e.append(said("b", ann)) // must not change the range that is repeated
+		e.consolidate(ann)
+		assert.Equal(t, map[string]int{"a-0": 1, "a-1": 1, "b-0": 1, "b-1": 1}, e.learnt())
 	}
 }
 
-func TestAPauseEndsWithWhatItWasFor(t *testing.T) {
-	w := newWorld(t)
-	w.append(say("a", ann))
-	w.consolidate(ann)
-	p, _ := ann.Speaker() // as left by a process that died right after a hurried call succeeded
-	_, err := w.db.Update(t.Context(), p, &store.SessionUpdate{Session: "s1", Retry: &store.Retry{Attempts: 4, After: epoch.AddDate(1, 0, 0), Upto: 2}})
+func TestAPauseEndsWithItsRange(t *testing.T) {
+	e := newEnv(t)
+	e.append(said("a", ann))
+	e.consolidate(ann)
+	p, _ := ann.Speaker() // as left by a process that died right after an early call succeeded
+	_, err := e.db.Update(t.Context(), p, &store.SessionUpdate{Session: "s1", Retry: &store.Retry{Attempts: 4, After: e.clock.Now().AddDate(1, 0, 0), Upto: 2}})
 	require.NoError(t, err)
-	w.append(say("b", ann))
-	w = w.restart()
-	w.clock.Advance(2 * time.Hour)
-	w.sweep()
-	assert.Equal(t, [][]string{{"b-0", "b-1"}}, w.back.stored())
+	e.append(said("b", ann))
+	e = e.restart()
+	e.clock.Advance(2 * time.Hour)
+	e.sweep()
+	assert.Equal(t, [][]string{{"b-0", "b-1"}}, e.back.stored())
 
-	f := &failing{err: backends.ErrModel}
-	w.back.before = f.add
-	w.append(say("c", ann))
-	_, err = w.mem.Consolidate(t.Context(), ann)
+	e.back.err = backends.ErrModel
+	e.append(said("c", ann))
+	_, err = e.mem.Consolidate(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrModel)
-	assert.Equal(t, 1, w.session(ann).Retry.Attempts, "each stretch has its own attempts")
-}
-
-func TestABackendThatSaysNothing(t *testing.T) {
-	w := newWorld(t, func(w *world) { w.cfg.Backend = silent{w.back} })
-	w.append(say("a", ann))
-	assert.Equal(t, &backends.AddResponse{}, w.consolidate(ann))
-	assert.EqualValues(t, 2, w.session(ann).Watermark)
-}
-
-// silent answers neither with a response nor with an error.
-type silent struct{ *learner }
-
-func (silent) Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
-	return nil, nil
-}
-
-func TestAPanicInTheBackendIsAFailure(t *testing.T) {
-	w := newWorld(t, func(w *world) {
-		w.cfg.Idle = time.Millisecond
-		w.back.before = func(context.Context, *backends.AddRequest) error { panic("nil map") }
-	})
-	w.append(say("a", ann))
-	assert.ErrorContains(t, <-w.errs, "panicked: nil map")
-	require.NoError(t, w.mem.Close(t.Context()))
-	assert.Contains(t, w.session(ann).Retry.Reason, "panicked")
+	assert.Equal(t, 1, e.session(ann).Retry.Attempts, "each range has its own attempts")
 }
 
 func TestABackendThatHangsIsCutOff(t *testing.T) {
-	w := newWorld(t, func(w *world) {
-		w.cfg.Timeout = time.Millisecond
-		w.back.before = func(ctx context.Context, _ *backends.AddRequest) error { <-ctx.Done(); return ctx.Err() }
+	e := newEnv(t, func(e *env) {
+		e.cfg.Timeout = time.Millisecond
+		e.back.before = func(ctx context.Context, _ *backends.AddRequest) error { <-ctx.Done(); return ctx.Err() }
 	})
-	w.append(say("a", ann))
-	_, err := w.mem.Consolidate(t.Context(), ann)
+	e.append(said("a", ann))
+	_, err := e.mem.Consolidate(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
-	assert.Equal(t, 1, w.session(ann).Retry.Attempts)
+	assert.Equal(t, 1, e.session(ann).Retry.Attempts)
 }
 
-func TestACallerWhoGivesUpLeavesNoTrace(t *testing.T) {
-	w := newWorld(t)
-	w.append(say("a", ann))
+func TestACallThatIsCancelledLeavesNoTrace(t *testing.T) {
+	e := newEnv(t)
+	e.append(said("a", ann))
 	ctx, cancel := context.WithCancel(t.Context())
-	w.back.before = func(ctx context.Context, _ *backends.AddRequest) error { cancel(); <-ctx.Done(); return ctx.Err() }
-	_, err := w.mem.Consolidate(ctx, ann)
+	e.back.before = func(ctx context.Context, _ *backends.AddRequest) error { cancel(); <-ctx.Done(); return ctx.Err() }
+	_, err := e.mem.Consolidate(ctx, ann)
 	require.ErrorIs(t, err, context.Canceled)
-	s := w.session(ann)
+	s := e.session(ann)
 	assert.Empty(t, s.Lease.Owner)
 	assert.Zero(t, s.Retry.Attempts)
-	assert.Zero(t, w.mem.Stats().Failed)
-	w.back.before = nil
-	assert.Len(t, w.consolidate(ann).Items, 2)
+	assert.Zero(t, e.mem.Stats().Failed)
+	e.back.before = nil
+	assert.Len(t, e.consolidate(ann).Items, 2)
 }
 
-func TestASessionThatWaitsDoesNotExpire(t *testing.T) {
-	f := &failing{err: backends.ErrModel}
-	w := failingWorld(t, f, func(w *world) { w.cfg.TTL = time.Hour })
-	w.append(say("a", ann))
+func TestASessionDoesNotExpireBetweenTheTries(t *testing.T) {
+	e := newEnv(t, func(e *env) { e.back.err, e.cfg.TTL = backends.ErrModel, time.Hour })
+	e.append(said("a", ann))
 	for range 3 {
-		w.clock.Advance(59 * time.Minute)
-		_, err := w.mem.Consolidate(t.Context(), ann)
+		e.clock.Advance(59 * time.Minute)
+		_, err := e.mem.Consolidate(t.Context(), ann)
 		require.ErrorIs(t, err, backends.ErrModel)
 	}
-	assert.EqualValues(t, 2, w.session(ann).LastSeq)
+	assert.EqualValues(t, 2, e.session(ann).LastSeq)
 }
 
 func TestFailuresAreBoundedAndTheForgottenReported(t *testing.T) {
-	w := newWorld(t)
-	turn := piece("t", 0, true, make([]string, 258)...)
+	e := newEnv(t)
+	turn := part("t", 0, true, make([]string, 258)...)
 	for i := range turn.Messages {
 		turn.Messages[i].Content = "x"
 	}
-	w.append(turn)
-	f := &failing{err: backends.ErrInvalid}
-	w = w.restart(func(w *world) { w.cfg.MaxTokens = 1; w.back.before = f.add })
-	_, err := w.mem.Consolidate(t.Context(), ann)
+	e.append(turn)
+	e = e.restart(func(e *env) { e.cfg.MaxTokens, e.back.err = 1, backends.ErrInvalid })
+	_, err := e.mem.Consolidate(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	failures, err := w.mem.Failures(t.Context(), ann)
+	failures, err := e.mem.Failures(t.Context(), ann)
 	require.NoError(t, err)
 	require.Len(t, failures, 256)
 	assert.EqualValues(t, 3, failures[0].From, "the newest stay")
-	assert.ErrorContains(t, <-w.errs, "messages 1 to 1 stay in its log")
-	assert.ErrorContains(t, <-w.errs, "messages 2 to 2 stay in its log")
+	assert.ErrorContains(t, <-e.errs, "messages 1 to 1 stay in its log")
+	assert.ErrorContains(t, <-e.errs, "messages 2 to 2 stay in its log")
 }
 
+// Whichever call of the store fails: the next consolidation learns all, once.
 func TestTheStoreFailingInTheMiddle(t *testing.T) {
 	away := fmt.Errorf("gone: %w", backends.ErrUnavailable)
+	for name, call := range map[string]func(e *env) error{
+		"consolidate":    func(e *env) error { _, err := e.mem.Consolidate(t.Context(), ann); return err },
+		"retry failures": func(e *env) error { return e.mem.RetryFailures(t.Context(), ann) },
+		"failures":       func(e *env) error { _, err := e.mem.Failures(t.Context(), ann); return err },
+	} {
+		for _, workspace := range []string{"", "team"} {
+			for n := 0; ; n++ { // this call of the log fails
+				e := newEnv(t, func(e *env) { e.back.workspace = workspace })
+				e.append(said("a", ann))
+				e.consolidate(ann)
+				e.append(said("b", ann))
+				if name == "retry failures" {
+					e.back.err = backends.ErrInvalid
+					_, err := e.mem.Consolidate(t.Context(), ann)
+					require.ErrorIs(t, err, backends.ErrInvalid)
+					e.back.err = nil
+				}
+				failed := false
+				e.log.Arm(func(c *testkit.StoreCall) error {
+					if failed = failed || c.N == n; c.N == n {
+						return away
+					}
+					return nil
+				})
+				err := call(e)
+				if !failed {
+					require.NoError(t, err)
+					break
+				}
+				if err != nil { // the answer of a write that was lost
+					require.ErrorIs(t, err, away, "%s: call %d", name, n)
+				}
+				e.log.Arm(nil)
+				e.clock.Advance(time.Minute) // a lease that was not released expires
+				e.consolidate(ann)
+				require.NoError(t, e.mem.RetryFailures(t.Context(), ann))
+				assert.Equal(t, map[string]int{"a-0": 1, "a-1": 1, "b-0": 1, "b-1": 1}, e.learnt(), "%s: call %d", name, n)
+			}
+		}
+	}
+}
+
+// eight appends eight turns of two messages, t1 to t8, and leaves them to the process that
+// it returns.
+func eight(t *testing.T, configure ...func(*env)) *env {
+	e := newEnv(t, func(e *env) { e.cfg.MaxTurns = 1 << 20 })
+	for i := range 8 {
+		e.append(said(fmt.Sprint("t", i+1), ann))
+	}
+	return e.restart(configure...)
+}
+
+// learnAll lets time pass until nothing is pending.
+func (e *env) learnAll() {
+	for tries := 0; e.session(ann).Pending(); tries++ {
+		require.Less(e.t, tries, 100, "it comes to an end")
+		e.clock.Advance(10 * time.Minute)
+		_, _ = e.mem.Consolidate(context.Background(), ann)
+	}
+}
+
+// failed returns the turns that are among the failures.
+func (e *env) failed() (out []string) {
+	for _, f := range e.session(ann).Failures {
+		for _, entry := range e.entries(ann) {
+			if f.From <= entry.Seq && entry.Seq <= f.Upto && (len(out) == 0 || out[len(out)-1] != entry.Turn) {
+				out = append(out, entry.Turn)
+			}
+		}
+	}
+	return out
+}
+
+// learntOnce checks that no message was learnt from twice, and returns how many were.
+func (e *env) learntOnce() int {
+	learnt := e.learnt()
+	for id, n := range learnt {
+		require.Equal(e.t, 1, n, id)
+	}
+	return len(learnt)
+}
+
+func TestARangeIsDividedUntilTheTurnThatSpoilsItIsAlone(t *testing.T) {
 	for _, workspace := range []string{"", "team"} {
-		for n := 1; ; n++ { // the n-th call of the log fails
-			w := newWorld(t)
-			w.back.workspace = workspace
-			w.append(say("a", ann))
-			w.consolidate(ann)
-			w.append(say("b", ann))
-			calls := 0
-			w.log.before = func(string, any) error {
-				if calls++; calls == n {
-					return away
+		e := eight(t, func(e *env) {
+			e.cfg.MaxAttempts = 3
+			e.back.workspace, e.back.err, e.back.bad = workspace, backends.ErrModel, []string{"t5"}
+		})
+		for attempts := 1; e.session(ann).Pending(); attempts++ {
+			e.clock.Advance(time.Hour)
+			e.sweep()
+			if retry := e.session(ann).Retry; retry != (store.Retry{}) {
+				most := time.Second << (attempts - 1)
+				pause := retry.After.Sub(e.clock.Now())
+				assert.True(t, most/2 <= pause && pause <= most, "%s: a backend that fails gets no rush of calls", pause)
+			}
+		}
+		assert.Equal(t, []int{16, 16, 16, 8, 8, 4, 2, 6}, e.back.tried, "halves, then the rest")
+		s := e.session(ann)
+		assert.Equal(t, []store.Failure{{From: 9, Upto: 10, Attempts: 6, Reason: backends.ErrModel.Error(), Time: e.clock.Now()}}, s.Failures)
+		assert.Zero(t, s.Retry)
+		e.back.err = nil
+		require.NoError(t, e.mem.RetryFailures(t.Context(), ann))
+		assert.Equal(t, 16, e.learntOnce())
+	}
+}
+
+func TestWhatCanNeverSucceedIsDividedAtOnce(t *testing.T) {
+	for _, hopeless := range []error{backends.ErrInvalid, backends.ErrNoScope} {
+		e := eight(t, func(e *env) { e.back.err, e.back.bad = hopeless, []string{"t1", "t8"} })
+		resp, err := e.mem.Consolidate(t.Context(), ann)
+		require.ErrorIs(t, err, hopeless)
+		require.ErrorContains(t, err, "messages 1 to 2 could not be learnt from, and joined the failures")
+		assert.Len(t, resp.Items, 12)
+		assert.Equal(t, []string{"t1", "t8"}, e.failed())
+		s := e.session(ann)
+		assert.Equal(t, s.LastSeq, s.Watermark)
+		assert.Zero(t, s.Retry)
+		assert.Equal(t, 12, e.learntOnce())
+		assert.Equal(t, int64(2), e.mem.Stats().GivenUp)
+	}
+}
+
+func TestWhatMayHaveBeenLearntIsNotDivided(t *testing.T) {
+	for name, first := range map[string]func(e *env, cancel func()){
+		"the answer was lost": func(e *env, _ func()) {
+			e.back.after = func(*backends.AddRequest) error { return errLostAnswer }
+		},
+		"the caller went away": func(e *env, cancel func()) {
+			e.back.after = func(*backends.AddRequest) error { cancel(); return context.Canceled }
+		},
+		"the log was away": func(e *env, _ func()) {
+			updates := 0
+			e.log.Arm(func(c *testkit.StoreCall) error {
+				if c.Method == "Update" {
+					updates++
+				}
+				if updates > 2 { // the lease and the begin are written
+					return errLostAnswer
 				}
 				return nil
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := eight(t, func(e *env) { e.cfg.MaxAttempts, e.back.workspace = 2, "team" })
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			first(e, cancel)
+			_, err := e.mem.Consolidate(ctx, ann)
+			require.Error(t, err)
+			e.log.Arm(nil)
+			e.back.after, e.back.err, e.back.bad = nil, backends.ErrModel, []string{"t5"}
+			e.learnAll()
+			failures := e.session(ann).Failures
+			require.Len(t, failures, 1)
+			assert.EqualValues(t, 16, failures[0].Upto)
+			e.back.err = nil
+			require.NoError(t, e.mem.RetryFailures(t.Context(), ann))
+			assert.Equal(t, 16, e.learntOnce(), "under the key of the whole")
+		})
+	}
+}
+
+func TestEarlyCallsUseUpNoAttempts(t *testing.T) {
+	e := eight(t, func(e *env) {
+		e.cfg.MaxAttempts = 2
+		e.back.err, e.back.bad = backends.ErrModel, []string{"t5"}
+	})
+	for range 4 {
+		_, err := e.mem.Consolidate(t.Context(), ann)
+		require.ErrorIs(t, err, backends.ErrModel)
+	}
+	assert.Equal(t, []int{16, 16, 16, 16}, e.back.tried, "they do try, and nothing is divided")
+	s := e.session(ann)
+	assert.Equal(t, 1, s.Retry.Attempts)
+	assert.Empty(t, s.Lease.Owner)
+	assert.False(t, s.Retry.InDoubt, "the answers were clear")
+	e.clock.Advance(time.Minute)
+	_, err := e.mem.Consolidate(t.Context(), ann)
+	require.ErrorIs(t, err, backends.ErrModel)
+	assert.EqualValues(t, 8, e.session(ann).Retry.Upto)
+	assert.EqualValues(t, 16, e.session(ann).Retry.Whole)
+}
+
+func TestNewTurnsDoNotJoinADividedRange(t *testing.T) {
+	e := eight(t, func(e *env) {
+		e.cfg.MaxAttempts = 1
+		e.back.err, e.back.bad = backends.ErrModel, []string{"t8"}
+	})
+	_, err := e.mem.Consolidate(t.Context(), ann)
+	require.ErrorIs(t, err, backends.ErrModel)
+	e.append(said("new", ann))
+	e.learnAll()
+	assert.Equal(t, []int{16, 8, 8, 4, 4, 2, 2, 2}, e.back.tried)
+	assert.Equal(t, []string{"t8"}, e.failed())
+	assert.Equal(t, []string{"new-0", "new-1"}, messageIDs(e.back.last().Messages))
+}
+
+func TestADivisionThatCannotBeStoredIsRepeated(t *testing.T) {
+	for _, bad := range [][]string{{"t5"}, nil} { // divided, or given up whole
+		e := eight(t, func(e *env) {
+			e.back.err, e.back.bad = backends.ErrInvalid, bad
+			e.back.before = func(context.Context, *backends.AddRequest) error {
+				e.log.FailOn(errLostAnswer, "Update") // what the store needs to note the failure
+				return nil
 			}
-			_, err := w.mem.Consolidate(t.Context(), ann)
-			if calls < n {
-				require.NoError(t, err)
-				break
-			}
-			require.ErrorIs(t, err, away, "call %d", n)
-			w.clock.Advance(time.Minute) // a lease that could not be given back expires
-			w.consolidate(ann)
-			p, _ := w.back.partition(ann)
-			assert.Equal(t, map[string]int{"a-0": 1, "a-1": 1, "b-0": 1, "b-1": 1}, learnt(t, w.db, p), "call %d", n)
-		}
+		})
+		_, err := e.mem.Consolidate(t.Context(), ann)
+		require.True(t, errors.Is(err, backends.ErrInvalid) && errors.Is(err, backends.ErrUnavailable), err)
+		assert.Empty(t, e.session(ann).Failures)
+		e.log.Arm(nil)
+		e.back.before = nil
+		e.learnAll()
+		assert.NotEmpty(t, e.session(ann).Failures, "the range may have been learnt from: it is whole")
 	}
 }

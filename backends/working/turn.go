@@ -8,34 +8,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 )
 
-// Turn is a user's input and what answered it, or a part of that: a turn may be
-// told in pieces. It is not changed, and not kept, by the calls that take it.
+// Turn is a user's input and what answered it, or a part of that: a turn may be appended
+// in parts. The calls that take it neither change nor keep it.
 type Turn struct {
-	// Scope names the partition (by user, else by agent), the session, and the
-	// agent that the turn was with: several may talk with a user in one session.
-	// Its other parts count where it begins the session. Required.
+	// Scope names the partition (by user, else by agent), the session, and the agent that
+	// the turn was with: several may talk with a user in one session. Its other parts
+	// count where it begins the session. Required.
 	Scope backends.Scope
-	// ID is unique in the session. Defaults to a new one; set it where the same
-	// turn may be told twice, because messages are known by ID and index.
+	// ID is unique in the session. Defaults to a new one; set it where the same turn may
+	// be appended twice, because messages are identified by ID and index.
 	ID       string
 	First    int               // the index in the turn of Messages[0]
 	Messages []*schema.Message // in order; system messages, memory notes and empty messages are left out of the log
 	Time     time.Time         // when it was said. Defaults to now.
-	// Done says that nothing follows in this turn. It comes with the last message,
-	// or after it: alone, or with messages that the log holds already.
+	// Done marks the end of the turn. It comes with the last message, or after it: alone,
+	// or with messages that the log holds already.
 	Done bool
 }
 
-// entries are a turn, or a piece of one, ready for the log.
+// entries are a turn, or a part of one, ready for the log.
 type entries struct {
 	key    sessionKey
 	scope  backends.Scope
@@ -47,8 +50,8 @@ type entries struct {
 	ctx    context.Context // whose values go with the turn
 }
 
-// entriesOf returns what the log keeps of the turn, or nil if nothing is to be
-// done about it. A turn that is done may have no entries.
+// entriesOf returns what the log keeps of the turn, or nil if there is nothing to write.
+// A turn that is done may have no entries.
 func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 	if t == nil || t.First < 0 {
 		return nil, fmt.Errorf("turn: %w: none, or its first index is negative", backends.ErrInvalid)
@@ -72,7 +75,10 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 		if _, err := json.Marshal(msg); err != nil {
 			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
 		}
-		e.add(strconv.Itoa(t.First+i), msg, m.cfg.Tokens.Message(msg))
+		entry := e.entry(e.turn+"-"+strconv.Itoa(t.First+i), msg)
+		entry.Tokens = compaction.Estimate.Message(msg)
+		e.tokens += entry.Tokens
+		e.log = append(e.log, entry)
 	}
 	if len(e.log) == 0 && (!e.done || t.ID == "") {
 		return nil, nil
@@ -86,19 +92,12 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 	return e, nil
 }
 
-func (e *entries) add(index string, msg *schema.Message, tokens int) {
-	e.tokens += tokens
-	entry := e.entry(e.turn+"-"+index, msg)
-	entry.Tokens = tokens
-	e.log = append(e.log, entry)
-}
-
 func (e *entries) entry(id string, msg *schema.Message) store.Entry {
 	return store.Entry{Message: backends.Message{ID: id, Turn: e.turn, Time: e.when, Message: msg}, AgentID: e.scope.AgentID}
 }
 
-// validate checks what may go into the log: the entries, and the mark that may
-// have to follow them.
+// validate checks what may go into the log: the entries, and the mark that may have to
+// follow them.
 func (e *entries) validate() error {
 	all := e.log
 	if e.done {
@@ -113,16 +112,19 @@ func (e *entries) validate() error {
 
 // kept reports whether a message belongs into the log.
 func kept(m *schema.Message) bool {
-	if m == nil || m.Role == schema.System || einox.IsNote(m) {
-		return false
-	}
-	return !empty(m)
+	return m != nil && m.Role != schema.System && !einox.IsNote(m) && !empty(m)
 }
 
-// empty reports whether a message says nothing. The answer of a tool never does:
-// its call would be left without one.
+// empty reports whether a message says nothing. A tool's result never does: its call
+// would be left without one.
 func empty(m *schema.Message) bool {
-	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" &&
-		len(m.MultiContent) == 0 &&
-		len(m.UserInputMultiContent) == 0 && len(m.AssistantGenMultiContent) == 0
+	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
+}
+
+// clean returns the copy of a message that is stored: every text redacted, and one that a
+// store accepts, because one broken byte or one endless tool result must not cost the turn.
+func (m *Memory) clean(msg *schema.Message) *schema.Message {
+	return einox.Stored(msg, func(s string) string {
+		return text.TruncateBytes(strings.ToValidUTF8(m.cfg.Redact(s), "\uFFFD"), store.MaxText-len(text.Ellipsis))
+	})
 }

@@ -15,13 +15,20 @@ import (
 // childEnv makes a test binary a child; its value is the child's spec.
 const childEnv = "EINOMEM_TEST_CHILD"
 
-// Main is the TestMain of a package whose tests start children. In a process that
-// [StartChild] started it runs child instead of the tests; an error goes to standard
-// error, and the process ends with status 1.
+// Main is the TestMain of a package whose tests start children: [RunChild], or else the
+// tests.
 func Main(m *testing.M, child func(spec string) error) {
+	RunChild(child)
+	os.Exit(m.Run())
+}
+
+// RunChild runs child, and does not return, in a process that [StartChild] started. An
+// error goes to standard error, and the process ends with status 1. In any other process
+// it does nothing. Call it first in TestMain.
+func RunChild(child func(spec string) error) {
 	spec, ok := os.LookupEnv(childEnv)
 	if !ok {
-		os.Exit(m.Run())
+		return
 	}
 	if err := child(spec); err != nil {
 		fmt.Fprintln(os.Stderr, err)

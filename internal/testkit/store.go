@@ -16,6 +16,11 @@ type StoreCall struct {
 	Method string // such as "Apply"
 	N      int    // its number, from 0 on, since the store was made or armed
 	Lost   bool   // set by Fails: the call is carried out, and its answer lost
+	// Arg is the argument of Append, Read, Update and List; else nil.
+	Arg any
+	// Before and After may be set by Fails: they are called before the call is carried
+	// out, if it is, and after it, without a lock: they may wait, and call the store.
+	Before, After func()
 }
 
 // Store is a store whose calls are counted, and fail when they are told to. It is safe
@@ -59,10 +64,10 @@ func (s *Store) Calls() []string {
 	return append([]string(nil), s.calls...)
 }
 
-func (s *Store) called(method string) (c *StoreCall, err error) {
+func (s *Store) called(method string, arg any) (c *StoreCall, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c = &StoreCall{Method: method, N: len(s.calls)}
+	c = &StoreCall{Method: method, N: len(s.calls), Arg: arg}
 	s.calls = append(s.calls, method)
 	if s.fails != nil {
 		err = s.fails(c)
@@ -71,13 +76,19 @@ func (s *Store) called(method string) (c *StoreCall, err error) {
 }
 
 // through makes one call.
-func through[T any](s *Store, method string, call func() (T, error)) (T, error) {
+func through[T any](s *Store, method string, arg any, call func() (T, error)) (T, error) {
 	var none T
-	c, fail := s.called(method)
+	c, fail := s.called(method, arg)
 	if fail != nil && !c.Lost {
 		return none, fail
 	}
+	if c.Before != nil {
+		c.Before()
+	}
 	out, err := call()
+	if c.After != nil {
+		c.After()
+	}
 	if fail != nil {
 		return none, fail
 	}
@@ -85,63 +96,63 @@ func through[T any](s *Store, method string, call func() (T, error)) (T, error) 
 }
 
 func just(s *Store, method string, call func() error) error {
-	_, err := through(s, method, func() (struct{}, error) { return struct{}{}, call() })
+	_, err := through(s, method, nil, func() (struct{}, error) { return struct{}{}, call() })
 	return err
 }
 
 // Apply implements store.Records.
 func (s *Store) Apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
-	return through(s, "Apply", func() (*store.Applied, error) { return s.Store.Apply(ctx, p, b) })
+	return through(s, "Apply", nil, func() (*store.Applied, error) { return s.Store.Apply(ctx, p, b) })
 }
 
 // Get implements store.Records.
 func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
-	return through(s, "Get", func() ([]store.Record, error) { return s.Store.Get(ctx, p, ids...) })
+	return through(s, "Get", nil, func() ([]store.Record, error) { return s.Store.Get(ctx, p, ids...) })
 }
 
 // Changes implements store.Records.
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
-	return through(s, "Changes", func() (*store.ChangeSet, error) { return s.Store.Changes(ctx, p, cursor) })
+	return through(s, "Changes", nil, func() (*store.ChangeSet, error) { return s.Store.Changes(ctx, p, cursor) })
 }
 
 // History implements store.Records.
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
-	return through(s, "History", func() ([]backends.Event, error) { return s.Store.History(ctx, p, id) })
+	return through(s, "History", nil, func() ([]backends.Event, error) { return s.Store.History(ctx, p, id) })
 }
 
 // Drop implements store.Records.
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
-	return through(s, "Drop", func() (store.DropCount, error) { return s.Store.Drop(ctx, p) })
+	return through(s, "Drop", nil, func() (store.DropCount, error) { return s.Store.Drop(ctx, p) })
 }
 
 // Partitions implements store.Records.
 func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
-	return through(s, "Partitions", func() (*store.PartitionPage, error) { return s.Store.Partitions(ctx, namespace, page) })
+	return through(s, "Partitions", nil, func() (*store.PartitionPage, error) { return s.Store.Partitions(ctx, namespace, page) })
 }
 
 // Append implements store.Sessions.
 func (s *Store) Append(ctx context.Context, p backends.Partition, session string, a *store.Append) (*store.Session, error) {
-	return through(s, "Append", func() (*store.Session, error) { return s.Store.Append(ctx, p, session, a) })
+	return through(s, "Append", a, func() (*store.Session, error) { return s.Store.Append(ctx, p, session, a) })
 }
 
 // Session implements store.Sessions.
 func (s *Store) Session(ctx context.Context, p backends.Partition, session string) (*store.Session, error) {
-	return through(s, "Session", func() (*store.Session, error) { return s.Store.Session(ctx, p, session) })
+	return through(s, "Session", nil, func() (*store.Session, error) { return s.Store.Session(ctx, p, session) })
 }
 
 // Read implements store.Sessions.
 func (s *Store) Read(ctx context.Context, p backends.Partition, session string, r store.Range) ([]store.Entry, error) {
-	return through(s, "Read", func() ([]store.Entry, error) { return s.Store.Read(ctx, p, session, r) })
+	return through(s, "Read", r, func() ([]store.Entry, error) { return s.Store.Read(ctx, p, session, r) })
 }
 
 // Update implements store.Sessions.
 func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.SessionUpdate) (*store.Session, error) {
-	return through(s, "Update", func() (*store.Session, error) { return s.Store.Update(ctx, p, u) })
+	return through(s, "Update", u, func() (*store.Session, error) { return s.Store.Update(ctx, p, u) })
 }
 
 // List implements store.Sessions.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	return through(s, "List", func() (*store.SessionPage, error) { return s.Store.List(ctx, q) })
+	return through(s, "List", q, func() (*store.SessionPage, error) { return s.Store.List(ctx, q) })
 }
 
 // Delete implements store.Sessions.
@@ -156,10 +167,10 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name
 
 // GetBlob implements store.Blobs.
 func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error) {
-	return through(s, "GetBlob", func() ([]byte, error) { return s.Store.GetBlob(ctx, p, session, name) })
+	return through(s, "GetBlob", nil, func() ([]byte, error) { return s.Store.GetBlob(ctx, p, session, name) })
 }
 
 // ListBlobs implements store.Blobs.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
-	return through(s, "ListBlobs", func() (*store.BlobPage, error) { return s.Store.ListBlobs(ctx, p, session, prefix, page) })
+	return through(s, "ListBlobs", nil, func() (*store.BlobPage, error) { return s.Store.ListBlobs(ctx, p, session, prefix, page) })
 }
