@@ -1,0 +1,136 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package redact finds secrets in texts by their form, and replaces them by [Mark]. What
+// it finds stands in one table: see forms. No such table is complete: what must not be
+// stored is best never given to a model or a tool. All functions are pure.
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Mark replaces a secret.
+const Mark = "[redacted]"
+
+// maxSecret is how far a secret is followed, in bytes.
+const maxSecret = 8 << 10
+
+// beforeNeedle is how much of the text in front of a needle a check sees, in bytes.
+const beforeNeedle = 32
+
+// Text returns s without secrets. A text without any comes back unchanged.
+func Text(s string) string {
+	lower := lowered(s)
+	var cuts []span
+	for i := range forms {
+		for _, needle := range forms[i].needles {
+			cuts = forms[i].find(cuts, s, lower, needle)
+		}
+	}
+	return without(s, cuts)
+}
+
+// Value returns a copy of a JSON value, as encoding/json decodes it, without secrets: each
+// text and each key goes through text, and the values of fields that are named like
+// secrets become [Mark], whatever they hold.
+func Value(v any, text func(string) string) any {
+	switch x := v.(type) {
+	case string:
+		return text(x)
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = Value(e, text)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for k, e := range x {
+			if isSecret(k, e) {
+				out[text(k)] = Mark
+				continue
+			}
+			out[text(k)] = Value(e, text)
+		}
+		return out
+	}
+	return v
+}
+
+// isSecret reports whether a field is named like a secret and holds something.
+func isSecret(name string, v any) bool {
+	switch v {
+	case nil, "", true, false:
+		return false
+	}
+	return secretName.MatchString(name) && !pageName.MatchString(name)
+}
+
+// span is a stretch of a text, in bytes.
+type span struct{ from, to int }
+
+// find adds the secrets of one form behind one needle to cuts.
+func (f *form) find(cuts []span, s, lower, needle string) []span {
+	for i := 0; ; {
+		at := strings.Index(lower[i:], needle)
+		if at < 0 {
+			return cuts
+		}
+		at += i
+		i = at + len(needle)
+		m := f.rest.FindStringSubmatchIndex(s[i:min(len(s), i+maxSecret)])
+		if m == nil {
+			continue
+		}
+		cut := secretOf(m, at, i)
+		secret := s[cut.from:cut.to]
+		if secret == "" || secret == Mark || f.check != nil && !f.check(s[max(0, at-beforeNeedle):at], secret) {
+			continue
+		}
+		cuts = append(cuts, cut) // what is inside it may be a name, too: the search goes on behind the needle
+	}
+}
+
+// secretOf returns where the secret of a match stands: the group that took part in it, or
+// without one needle and match together.
+func secretOf(match []int, needle, rest int) span {
+	for g := 2; g < len(match); g += 2 {
+		if match[g] >= 0 {
+			return span{rest + match[g], rest + match[g+1]}
+		}
+	}
+	return span{needle, rest + match[1]}
+}
+
+// without returns the text with a mark in the place of the spans; spans that overlap
+// become one.
+func without(s string, cuts []span) string {
+	if len(cuts) == 0 {
+		return s
+	}
+	slices.SortFunc(cuts, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	var b strings.Builder
+	done := 0
+	for _, c := range cuts {
+		if c.from >= done {
+			b.WriteString(s[done:c.from] + Mark)
+		}
+		done = max(done, c.to)
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// lowered returns s with its ASCII letters in lower case: as many bytes as s.
+func lowered(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
