@@ -16,7 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
@@ -36,7 +36,7 @@ func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
 			var told []error
 			lost := map[string]bool{}
 			cfg := &reme.Config{Store: db, Model: &rewording{Learner: &testkit.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
-			cfg.Recorder.Attempts, cfg.Recorder.Backoff, cfg.Recorder.NoRefresh = 12, time.Millisecond, true
+			cfg.Tools.Backoff, cfg.Tools.NoRefresh = time.Millisecond, true
 			cfg.OnError = func(_ context.Context, err error) {
 				mu.Lock()
 				defer mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/middleware"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	remetask "github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -127,9 +127,10 @@ func TestTheAgentFindsExperienceByItself(t *testing.T) {
 	drain(t, clerk(t, mem, asks, refundTool(t)).Query(ctx, "Refund order 8."))
 	last := asks.Calls()[1]
 	assert.Contains(t, last[len(last)-1].Content, "check the payment first")
-	tools, err := b.Tools().Names(ctx, atWork)
+	known, err := b.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"refund"}, tools, "memory's own tools are not learnt from")
+	require.Len(t, known.Tools, 1, "memory's own tools are not learnt from")
+	assert.Equal(t, "refund", known.Tools[0].Name)
 }
 
 func TestAnOutcomeMayComeLater(t *testing.T) {

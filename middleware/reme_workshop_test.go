@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -53,13 +53,12 @@ func (w *workshop) did(want map[string]int) {
 	require.NoError(w.t, w.mem.Flush(w.t.Context()))
 	require.Equal(w.t, want, w.ran, "as the test is meant")
 	recorded := map[string]int{}
-	names, err := w.b.Tools().Names(w.t.Context(), atWork)
+	got, err := w.b.Tools().Retrieve(w.t.Context(), &toolmem.RetrieveRequest{Scope: atWork, WithCalls: true, Last: 1000})
 	require.NoError(w.t, err)
-	for _, name := range names {
-		got, err := w.b.Tools().Retrieve(w.t.Context(), &toolmem.RetrieveRequest{Scope: atWork, Tools: []string{name}, WithCalls: true, Last: 1000})
-		require.NoError(w.t, err)
-		recorded[name] = int(got.Tools[0].Statistics.Total)
-		assert.Len(w.t, got.Tools[0].Calls, recorded[name])
+	for i := range got.Tools {
+		known := &got.Tools[i]
+		recorded[known.Name] = int(known.Statistics.Total)
+		assert.Len(w.t, known.Calls, recorded[known.Name])
 	}
 	require.Equal(w.t, want, recorded)
 }

@@ -38,7 +38,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	default:
 		return nil, fmt.Errorf("reme: kind %q: %w: personal and task memories are added; tool memory learns from calls", r.Kind, backends.ErrInvalid)
 	}
-	if r.Verbatim || !b.models.HasModel() && !b.config.NoPersonal {
+	if r.Verbatim || b.model == nil && !b.config.NoPersonal {
 		return b.addVerbatim(ctx, at, r)
 	}
 	return b.learn(ctx, at, r)
@@ -89,7 +89,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 // attempts are the turns of which it is known how they went, where there is a workspace
 // to learn from them.
 func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]task.Trajectory, error) {
-	if at.workspace == nil || !b.models.HasModel() || b.config.Outcome == nil && b.config.Verdict == nil {
+	if at.workspace == nil || b.model == nil || b.config.Outcome == nil && b.config.Verdict == nil {
 		return nil, nil
 	}
 	turns, err := b.ended(ctx, at.scope, r)

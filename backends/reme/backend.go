@@ -12,9 +12,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
@@ -31,13 +30,12 @@ type Backend struct {
 	store  store.Store
 	ranker *recall.Ranker
 	keeper *keeper.Keeper
-	models *flow.Models
 	model  *ask.Model // nil without a model
 
 	task     *task.Memory
 	personal *Personal
-	tools    *toolmem.Memory
-	recorder *toolmem.Recorder
+	tools    *tool.Memory
+	recorder *tool.Recorder
 	library  *Library
 
 	calls  work.Calls
@@ -77,13 +75,10 @@ func (b *Backend) Task() *task.Memory { return b.task }
 func (b *Backend) Personal() *Personal { return b.personal }
 
 // Tools returns tool memory: how tools behave, in a workspace.
-func (b *Backend) Tools() *toolmem.Memory { return b.tools }
+func (b *Backend) Tools() *tool.Memory { return b.tools }
 
 // Library returns the workspaces as files: load, dump, copy, delete, list.
 func (b *Backend) Library() *Library { return b.library }
-
-// Models returns the model that learns, within its limits.
-func (b *Backend) Models() *flow.Models { return b.models }
 
 // Sessions returns the store's sessions: where a middleware keeps its log when none is
 // configured, so that what was learnt and how far the log was read are one write.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -34,9 +34,9 @@ func TestR1EveryKindIsWrittenAndRead(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
 	require.NoError(t, err)
-	_, err = b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{Tool: "search", Input: "tea", Output: "ten shops"}}})
+	_, err = b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: []tool.Call{{Tool: "search", Input: "tea", Output: "ten shops"}}})
 	require.NoError(t, err)
-	_, err = b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Tools: []string{"search"}, Force: true})
+	_, err = b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Tools: []string{"search"}, Force: true})
 	require.NoError(t, err)
 
 	assert.Equal(t, []string{"check the payment first"}, find(t, b, ann, "refunding an order", backends.KindTask))
@@ -140,7 +140,7 @@ func TestAConfigurationThatCannotWork(t *testing.T) {
 		"nothing":     nil,
 		"no store":    {},
 		"a language":  {Store: open(t), Language: "fr"},
-		"no limit":    {Store: open(t), Limits: flow.Limits{Calls: -1}},
+		"no limit":    {Store: open(t), Limits: settings.Limits{Calls: -1}},
 		"no name":     {Store: open(t), Embedder: &testkit.Embedder{Dim: 3}},
 		"a threshold": {Store: open(t), Task: task.Config{Duplicate: 2}},
 	} {
@@ -190,7 +190,7 @@ func TestAModelThatIsAwayIsAnError(t *testing.T) {
 // What could not be recorded of tools is told, and nothing is left open by it.
 func TestCloseClosesWhateverItTells(t *testing.T) {
 	db := &faulty{Store: open(t)}
-	b, err := reme.New(t.Context(), &reme.Config{Store: db, Recorder: toolmem.RecorderConfig{Attempts: 1}})
+	b, err := reme.New(t.Context(), &reme.Config{Store: db})
 	require.NoError(t, err)
 	db.fails = func(int) (bool, bool) { return false, true }
 	require.NoError(t, b.RecordCalls(t.Context(), &backends.RecordCallsRequest{Scope: ann, Calls: []backends.ToolCall{{Tool: "x", Result: "y"}}}))

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/testkit"
@@ -131,8 +131,8 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	}
 	require.Len(t, resp.Items, 3)
 	require.NoError(t, only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("ann drinks tea")}})))
-	require.NoError(t, only(b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: calls(4, "c")})))
-	require.NoError(t, only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
+	require.NoError(t, only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: calls(4, "c")})))
+	require.NoError(t, only(b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Force: true})))
 	require.NoError(t, only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MaxUtility: 1}})))
 	var file bytes.Buffer
 	require.NoError(t, only(b.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &file)))
@@ -266,7 +266,7 @@ func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 func TestInReMesLayoutTheLogStaysTheUsers(t *testing.T) {
 	db := open(t)
 	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Personal.InWorkspace = true })
-	require.NoError(t, only(b.Tools().Record(t.Context(), &toolmem.RecordRequest{Scope: ann, Calls: calls(1, "c")})))
+	require.NoError(t, only(b.Tools().Record(t.Context(), &tool.RecordRequest{Scope: ann, Calls: calls(1, "c")})))
 	s := ann
 	s.SessionID = "tool/search/2026-05"
 	p, err := named(backends.Scope{Workspace: "lab"})

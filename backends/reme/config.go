@@ -14,11 +14,10 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 )
@@ -45,15 +44,13 @@ type Config struct {
 	// Clock and Keys are filled from here.
 	Recall *recall.Config
 
-	Limits   flow.Limits        // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory.
-	Counter  compaction.Counter // Optional. Counts tokens of prompts. Defaults to compaction.Estimate.
-	Language flow.Language      // Optional. Of prompts and answers. Defaults to that of the material.
+	Limits   settings.Limits   // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory. Zero fields have the defaults.
+	Language backends.Language // Optional. Of prompts and answers. Defaults to that of the material.
 
-	Task     task.Config            // Optional. How trajectories are learnt from.
-	Personal PersonalConfig         // Optional.
-	Tools    toolmem.Config         // Optional.
-	Recorder toolmem.RecorderConfig // Optional. How calls of tools are recorded beside an agent's work.
-	Library  LibraryConfig          // Optional.
+	Task     task.Config    // Optional. How trajectories are learnt from.
+	Personal PersonalConfig // Optional.
+	Tools    tool.Config    // Optional. Also how calls are recorded while agents work.
+	Library  LibraryConfig  // Optional.
 
 	// NoPersonal learns nothing about users from turns: for agents that are to learn
 	// from their work alone. It saves a model call a turn. What is asked for
@@ -73,7 +70,7 @@ type Config struct {
 	// Redact is applied to every text before it is stored or shown to a model.
 	// Optional. It must be safe for concurrent use.
 	Redact func(string) string
-	// OnError is told what goes wrong beside a call: what could not be recorded of
+	// OnError reports what goes wrong outside of a call: what could not be recorded of
 	// tools, or looked up for their descriptions. Optional.
 	OnError func(ctx context.Context, err error)
 
@@ -95,7 +92,33 @@ func (c *Config) withDefaults() (*Config, error) {
 	if n.Redact == nil {
 		n.Redact = func(s string) string { return s }
 	}
+	if err := fillLimits(&n.Limits); err != nil {
+		return nil, err
+	}
 	return &n, n.Language.Validate()
+}
+
+func fillLimits(l *settings.Limits) error {
+	standard := settings.Default().Limits
+	for _, n := range []struct {
+		name            string
+		value, fallback *int
+	}{
+		{"Calls", &l.Calls, &standard.Calls},
+		{"Tokens", &l.Tokens, &standard.Tokens},
+		{"Prompt", &l.Prompt, &standard.Prompt},
+		{"Concurrency", &l.Concurrency, &standard.Concurrency},
+	} {
+		if *n.value < 0 {
+			return fmt.Errorf("Config.Limits.%s %d: %w: above 0, or 0 for %d", n.name, *n.value, backends.ErrInvalid, *n.fallback)
+		}
+		*n.value = cmp.Or(*n.value, *n.fallback)
+	}
+	if l.Timeout < 0 {
+		return fmt.Errorf("Config.Limits.Timeout %v: %w: above 0, or 0 for %v", l.Timeout, backends.ErrInvalid, standard.Timeout)
+	}
+	l.Timeout = cmp.Or(l.Timeout, standard.Timeout)
+	return nil
 }
 
 // build makes the parts of a backend, from the bottom up.
@@ -115,16 +138,8 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.models, err = flow.New(&flow.Config{
-		Name: "reme", Model: c.Model, Limits: c.Limits, Counter: c.Counter,
-		Tools: toolmem.AnswerTools(),
-	})
-	if err != nil {
-		return nil, err
-	}
 	if c.Model != nil {
-		limits := b.models.Limits()
-		b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: limits.Timeout, Concurrency: limits.Concurrency})
+		b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: c.Limits.Timeout, Concurrency: c.Limits.Concurrency})
 		if err != nil {
 			return nil, err
 		}
@@ -132,47 +147,40 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	if err := c.buildTask(b, embeds); err != nil {
 		return nil, err
 	}
-	return b, c.buildOthers(b)
+	return b, c.buildOthers(ctx, b)
+}
+
+// limits returns what one request may cost.
+func (c *Config) limits() ask.Limits {
+	return ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
 }
 
 func (c *Config) buildTask(b *Backend, embeds bool) error {
-	limits := b.models.Limits()
 	tc := c.Task
-	tc.Keeper, tc.Embeds, tc.Language = b.keeper, embeds, cmp.Or(tc.Language, backends.Language(c.Language))
-	tc.Limits, tc.PromptTokens = ask.Limits{Calls: limits.Calls, Tokens: limits.Tokens}, limits.Prompt
-	tc.Model = b.model
+	tc.Keeper, tc.Embeds, tc.Language = b.keeper, embeds, cmp.Or(tc.Language, c.Language)
+	tc.Model, tc.Limits, tc.PromptTokens = b.model, c.limits(), c.Limits.Prompt
 	var err error
 	b.task, err = task.New(&tc)
 	return err
 }
 
-func (c *Config) buildOthers(b *Backend) error {
+func (c *Config) buildOthers(ctx context.Context, b *Backend) error {
 	pc := c.Personal
-	pc.Language = backends.Language(language(flow.Language(pc.Language), c.Language))
+	pc.Language = cmp.Or(pc.Language, c.Language)
 	var err error
-	if b.personal, err = newPersonal(pc, b.keeper, b.model, b.models); err != nil {
+	if b.personal, err = newPersonal(pc, b.keeper, b.model, c.limits(), c.Limits.Prompt); err != nil {
 		return err
 	}
 	b.library = newLibrary(c.Library, b.keeper, c.Personal.InWorkspace)
 	oc := c.Tools
-	oc.Keeper, oc.Models, oc.Language, oc.Clock, oc.IDs = b.keeper, b.models, language(oc.Language, c.Language), c.Clock, c.IDs
+	oc.Keeper, oc.IDs, oc.Language = b.keeper, c.IDs, cmp.Or(oc.Language, c.Language)
+	oc.Model, oc.Limits, oc.PromptTokens = b.model, c.limits(), c.Limits.Prompt
 	if oc.OnError == nil {
 		oc.OnError = c.OnError
 	}
-	if b.tools, err = toolmem.New(&oc); err != nil {
+	if b.tools, err = tool.New(&oc); err != nil {
 		return err
 	}
-	recorder := c.Recorder
-	if recorder.OnError == nil {
-		recorder.OnError = c.OnError
-	}
-	b.recorder = b.tools.NewRecorder(&recorder)
+	b.recorder = b.tools.NewRecorder(ctx)
 	return nil
-}
-
-func language(own, general flow.Language) flow.Language {
-	if own != flow.LanguageAuto {
-		return own
-	}
-	return general
 }

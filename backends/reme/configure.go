@@ -36,7 +36,7 @@ func (c *Config) Configure(s *settings.Settings) error {
 // configuration has, else over [DefaultTypeWeights].
 func (c *Config) configurePersonal(s *settings.Settings) {
 	p, to := &s.Personal, &c.Personal
-	to.MinScore, to.MaxKnown, to.TimeWeight, to.InWorkspace, to.Language = p.MinScore, p.MaxKnown, p.TimeWeight, p.InWorkspace, backends.Language(s.Language)
+	to.MinScore, to.MaxKnown, to.TimeWeight, to.InWorkspace, to.Language = p.MinScore, p.MaxKnown, p.TimeWeight, p.InWorkspace, s.Language
 	if to.TypeWeights == nil {
 		to.TypeWeights = DefaultTypeWeights()
 	}

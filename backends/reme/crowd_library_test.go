@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 )
 
 // shelf is a library of n memories that belong together.
@@ -63,7 +63,7 @@ func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 			case 4:
 				fine("search", only(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "shelf first book"})))
 			case 5:
-				_, err := b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "x", Output: "y", Time: annual}}})
+				_, err := b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: []tool.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "x", Output: "y", Time: annual}}})
 				assert.NoError(t, err)
 			default:
 				fine("learn", only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted(fmt.Sprint("task", n), fmt.Sprint("lesson", n), 1)}})))
@@ -71,7 +71,7 @@ func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 		})
 	}
 	running.Wait()
-	tools, err := one.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: ann, Tools: []string{"t"}})
+	tools, err := one.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{"t"}})
 	require.NoError(t, err)
 	assert.EqualValues(t, 8, tools.Tools[0].Statistics.Total, "loads leave the calls of tools alone")
 	var last bytes.Buffer

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/internal/testredis"
@@ -106,7 +106,7 @@ func (m *member) seesOnly(t *testing.T, b *reme.Backend, all []member) {
 		}
 	}
 	require.Equal(t, want, got, "%+v", m.scope)
-	tools, err := b.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: m.scope, Tools: []string{"search/搜索"}, WithCalls: true, Last: 10_000})
+	tools, err := b.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: m.scope, Tools: []string{"search/搜索"}, WithCalls: true, Last: 10_000})
 	require.NoError(t, err)
 	require.EqualValues(t, calls, tools.Tools[0].Statistics.Total, "no call is lost, none twice: %+v", m.scope)
 }
@@ -178,7 +178,7 @@ func TestEverybodyDoesTheSameAtOnce(t *testing.T) {
 			assert.NoError(t, err)
 			_, err = b.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: []string{id}, AllUseful: n%2 == 0})
 			assert.NoError(t, err)
-			_, err = b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: scope, Calls: []toolmem.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "same", Output: "same", Time: annual}, {ID: "of all", Tool: "t", Input: "x", Output: "y", Time: annual}}})
+			_, err = b.Tools().Record(ctx, &tool.RecordRequest{Scope: scope, Calls: []tool.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "same", Output: "same", Time: annual}, {ID: "of all", Tool: "t", Input: "x", Output: "y", Time: annual}}})
 			assert.NoError(t, err)
 			_, err = b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "refunding tea"})
 			assert.NoError(t, err)
@@ -195,7 +195,7 @@ func TestEverybodyDoesTheSameAtOnce(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"ann sells tea"}, find(t, two, ann, "tea", backends.KindPersonal))
-	tools, err := two.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: ann, Tools: []string{"t"}, Last: 1000})
+	tools, err := two.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{"t"}, Last: 1000})
 	require.NoError(t, err)
 	assert.EqualValues(t, everybody+1, tools.Tools[0].Statistics.Total)
 }
@@ -239,7 +239,7 @@ func TestACrowdMeetsAClosedDoor(t *testing.T) {
 	}
 	assert.Equal(t, learnt, found)
 	if taken > 0 {
-		tools, err := b.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: ann, Tools: []string{"t"}, Last: 1000})
+		tools, err := b.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{"t"}, Last: 1000})
 		require.NoError(t, err)
 		assert.EqualValues(t, taken, tools.Tools[0].Statistics.Total)
 	}

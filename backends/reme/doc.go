@@ -20,7 +20,7 @@
 //	backend.Task().Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: attempts})
 //	backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: "refund an order"})
 //	backend.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: scope, Query: "where does she live"}})
-//	backend.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
+//	backend.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
 //	backend.Library().Load(ctx, &reme.LoadRequest{Scope: scope}, file) // JSONL of ReMe
 //
 // # Where memories live
@@ -47,9 +47,9 @@
 // Learning is all or nothing in each partition: where a model fails, or the store,
 // nothing is stored, the error says what failed, and the call may be repeated. (An Add
 // that reaches a workspace and a user is two writes, of which the repeat finds the first
-// done.) What is known already is recognised, so that a repeat stores nothing twice. The
+// done. Guidelines are written one by one, a tool at a time.) What is known already is recognised, so that a repeat stores nothing twice. The
 // flows of each kind return a report with a line a stage and what it cost in model calls
-// and tokens, which [flow.Limits] bound.
+// and tokens, which [Config].Limits bound.
 //
 // # ReMe's flows
 //

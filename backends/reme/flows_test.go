@@ -15,7 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 )
 
 // Every flow of the package comment's table that is this package's, in the process and
@@ -79,16 +79,17 @@ func TestR25EveryFlowInTheProcess(t *testing.T) {
 			assert.Contains(t, got.Answer, "ann lives in Hangzhou")
 		}},
 		{"add_tool_call_result", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			got, err := b.Tools().Record(ctx, &toolmem.RecordRequest{Calls: []toolmem.Call{{Tool: "search", Input: "tea", Output: "ten shops"}}})
+			got, err := b.Tools().Record(ctx, &tool.RecordRequest{Calls: []tool.Call{{Tool: "search", Input: "tea", Output: "ten shops"}}})
 			require.NoError(t, err)
-			assert.Empty(t, got.Rejected)
+			require.Len(t, got.Calls, 1)
+			assert.Equal(t, backends.OutcomeAdded, got.Calls[0].Outcome)
 		}},
 		{"summary_tool_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			_, err := b.Tools().Summarize(ctx, &toolmem.SummaryRequest{ToolNames: "search", Force: true})
+			_, err := b.Tools().Summarize(ctx, &tool.SummaryRequest{ToolNames: "search", Force: true})
 			require.NoError(t, err)
 		}},
 		{"retrieve_tool_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			got, err := b.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{ToolNames: "search, fetch"})
+			got, err := b.Tools().Retrieve(ctx, &tool.RetrieveRequest{ToolNames: "search, fetch"})
 			require.NoError(t, err)
 			assert.Contains(t, got.Answer, "Use it with care.")
 			assert.Equal(t, []string{"fetch"}, got.Unknown)

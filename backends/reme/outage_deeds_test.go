@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -31,10 +31,10 @@ type deed struct {
 	bears bool
 }
 
-func calls(n int, id string) []toolmem.Call {
-	out := make([]toolmem.Call, n)
+func calls(n int, id string) []tool.Call {
+	out := make([]tool.Call, n)
 	for i := range out {
-		out[i] = toolmem.Call{ID: fmt.Sprint(id, i), Tool: []string{"search", "搜索"}[i%2], Input: fmt.Sprint("tea ", i), Output: "ten shops", Time: annual}
+		out[i] = tool.Call{ID: fmt.Sprint(id, i), Tool: []string{"search", "搜索"}[i%2], Input: fmt.Sprint("tea ", i), Output: "ten shops", Time: annual}
 	}
 	return out
 }
@@ -105,10 +105,10 @@ func deeds() map[string]deed {
 			return only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("我住在杭州")}}))
 		}},
 		"Tools.Record": {bears: true, call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: calls(3, "new")}))
+			return only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: calls(3, "new")}))
 		}},
 		"Tools.Summarize": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true}))
+			return only(b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Tools: []string{"search"}, Force: true}))
 		}},
 		"Library.Load": {call: func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann, Merge: true}, strings.NewReader(lines)))
@@ -159,7 +159,7 @@ func lived(t *testing.T, db store.Store) {
 	require.NoError(t, err)
 	require.NoError(t, only(b.Task().Record(ctx, &task.RecordRequest{Scope: ann, IDs: []string{learnt.Memories[0].ID}})))
 	require.NoError(t, only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: said("FACT ann drinks tea")}})))
-	require.NoError(t, only(b.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: calls(2, "old")})))
+	require.NoError(t, only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: calls(2, "old")})))
 	logged(t, db, turn("logged", schema.UserMessage("Sell order 9"), schema.AssistantMessage("LESSON selling an order | ask for the colour", nil)))
 }
 
@@ -182,14 +182,14 @@ func state(t testing.TB, db store.Store) []string {
 	session, err := db.Session(t.Context(), p, "s1")
 	require.NoError(t, err)
 	out = append(out, fmt.Sprintln("learnt up to", session.Watermark))
-	for _, tool := range []string{"search", "搜索"} {
+	for _, name := range []string{"search", "搜索"} {
 		b, _ := newBackend(t, db, reading)
-		got, err := b.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: ann, Tools: []string{tool}})
+		got, err := b.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{name}})
 		if errors.Is(err, backends.ErrNotFound) { // the workspace was deleted
 			continue
 		}
 		require.NoError(t, err)
-		out = append(out, fmt.Sprintln(tool, got.Tools[0].Statistics.Total))
+		out = append(out, fmt.Sprintln(name, got.Tools[0].Statistics.Total))
 	}
 	slices.Sort(out)
 	return out

@@ -70,7 +70,7 @@ func outcomeOf(t *testing.T, f deed) []string {
 func reading(c *reme.Config) {
 	c.Clock = func() time.Time { return annual.Add(time.Hour) }
 	c.Task.Log = slog.New(slog.DiscardHandler)
-	c.Verdict, c.OnError, c.Recorder.NoRefresh = reme.VerdictOf("submit", "passed"), nil, true
+	c.Verdict, c.OnError, c.Tools.NoRefresh = reme.VerdictOf("submit", "passed"), nil, true
 }
 
 // storeFails reports whether there was such a call.

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/reconcile"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // DefaultTarget is the name of a user who has none.
@@ -27,7 +27,7 @@ var (
 	ErrLimit = ask.ErrLimit
 	// ErrNoModel is returned when something needs Config.Model and there is none. It is also
 	// backends.ErrInvalid.
-	ErrNoModel = flow.ErrNoModel
+	ErrNoModel = fmt.Errorf("%w: this needs Config.Model", backends.ErrInvalid)
 )
 
 // PersonalConfig configures [Personal].
@@ -132,18 +132,17 @@ type Personal struct {
 }
 
 // newPersonal returns personal memory on a keeper. model may be nil: then only statements
-// are stored.
-func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, models *flow.Models) (*Personal, error) {
+// are stored. prompt is how many tokens of messages one question shows.
+func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Personal, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	p := &Personal{config: c, keep: keep}
-	limits := models.Limits()
 	p.engine = reconcile.New(&reconcile.Config{
-		Name: "reme", Keeper: keep, Model: model, Limits: ask.Limits{Calls: limits.Calls, Tokens: limits.Tokens},
+		Name: "reme", Keeper: keep, Model: model, Limits: limits,
 		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown,
-		Room: limits.Prompt, Count: models.Counter().Text,
+		Room: prompt, Count: text.Tokens,
 		UsersOnly: true, ByTime: true, Location: c.Location, Dates: knownDates, Complete: p.complete,
 	})
 	return p, nil

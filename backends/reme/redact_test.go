@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
 )
@@ -146,7 +146,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 				{Tool: "login", Arguments: `{"a":"` + secret + `"}`, Result: "hello " + secret},
 				{Tool: "login", Arguments: secret, Error: "no " + secret},
 			}})
-			return errors.Join(err, b.Flush(ctx), only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
+			return errors.Join(err, b.Flush(ctx), only(b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Force: true})))
 		},
 		"Library.Load": func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann}, strings.NewReader(lines)))
@@ -191,11 +191,11 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 // What was stored before anybody thought of redacting is not shown to models either.
 func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 	db := open(t)
-	careless, _ := newBackend(t, db, func(c *reme.Config) { c.Tools.Redact = func(s string) string { return s } })
+	careless, _ := newBackend(t, db, nil)
 	ctx := t.Context()
 	require.NoError(t, only(careless.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann types "+secret))})))
 	require.NoError(t, only(careless.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("typing a password", "type "+secret, 1)}})))
-	require.NoError(t, only(careless.Tools().Record(ctx, &toolmem.RecordRequest{Scope: ann, Calls: []toolmem.Call{{Tool: "login", Input: secret, Output: "hello " + secret}}})))
+	require.NoError(t, only(careless.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: []tool.Call{{Tool: "login", Input: secret, Output: "hello " + secret}}})))
 
 	seen := &witness{&testkit.Learner{}, &[]string{}, &sync.Mutex{}}
 	b, _ := newBackend(t, db, func(c *reme.Config) {
@@ -205,7 +205,7 @@ func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 	require.NoError(t, only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t2", schema.UserMessage("FACT ann types fast"))})))
 	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("typing a password", "type it slowly", 1)}})))
 	require.NoError(t, only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "typing a password", Rewrite: true})))
-	require.NoError(t, only(b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})))
+	require.NoError(t, only(b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Force: true})))
 	require.NotEmpty(t, *seen.seen)
 	for _, prompt := range *seen.seen {
 		assert.NotContains(t, prompt, secret)

@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/internal/testredis"
@@ -30,8 +30,8 @@ import (
 // processes, and returns what can be seen of it.
 func story(t *testing.T, db store.Store) string {
 	clock := func() time.Time { return annual }
-	one, _ := newBackend(t, db, func(c *reme.Config) { c.Clock, c.Recorder.NoRefresh = clock, true })
-	two, _ := newBackend(t, db, func(c *reme.Config) { c.Clock, c.Recorder.NoRefresh = clock, true })
+	one, _ := newBackend(t, db, func(c *reme.Config) { c.Clock, c.Tools.NoRefresh = clock, true })
+	two, _ := newBackend(t, db, func(c *reme.Config) { c.Clock, c.Tools.NoRefresh = clock, true })
 	ctx := t.Context()
 	var told strings.Builder
 
@@ -58,10 +58,10 @@ func story(t *testing.T, db store.Store) string {
 	all.Wait()
 	require.NoError(t, one.Flush(ctx))
 	require.NoError(t, two.Flush(ctx))
-	tools, err := one.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{Scope: ann, Tools: []string{"ship/海运"}})
+	tools, err := one.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: ann, Tools: []string{"ship/海运"}})
 	require.NoError(t, err)
 	require.EqualValues(t, 100, tools.Tools[0].Statistics.Total)
-	_, err = one.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: ann, Force: true})
+	_, err = one.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Force: true})
 	require.NoError(t, err)
 
 	forgotten, err := two.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, DryRun: true})

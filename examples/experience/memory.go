@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/examples/experience/internal/cellar"
 	"github.com/einomem/einomem/examples/experience/internal/teacher"
 	"github.com/einomem/einomem/hooks"
@@ -57,7 +57,7 @@ func newRemembering(ctx context.Context, o *options, c *course, a *arm, player *
 			OnDelete: func(context.Context, backends.Partition, task.Forgotten) { r.deleted++ },
 			Log:      slog.New(slog.DiscardHandler),
 		},
-		Recorder: toolmem.RecorderConfig{NoRefresh: true}, // learn refreshes, so that it is always at the same point
+		Tools: tool.Config{NoRefresh: true}, // learn writes guidelines, so that it is always at the same point
 	})
 	if err != nil {
 		return r, err
@@ -122,7 +122,7 @@ func (r *remembering) learn(ctx context.Context, c *cellar.Cellar) error {
 	if err = r.mem.Flush(ctx); err != nil {
 		return err
 	}
-	_, err = r.backend.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: scope})
+	_, err = r.backend.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: scope})
 	return err
 }
 

@@ -135,7 +135,7 @@ var answers = map[string]func(material string) object{
 		return object{"statements": out}
 	},
 	"tool_guideline": func(string) object { return object{"guideline": "Use it with care."} },
-	"tool_judge":     func(string) object { return object{"verdicts": []object{}} },
+	"tool_judge":     func(string) object { return object{"judgements": []object{}} },
 }
 
 func experiences(material string) []object {

@@ -4,9 +4,8 @@
 package settings
 
 import (
-	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 )
 
 // FillTask puts what is set into the configuration of package task. What code makes,
@@ -15,15 +14,15 @@ import (
 func (s *Settings) FillTask(c *task.Config) error {
 	t := &s.Task
 	c.Threshold, c.SimpleThreshold, c.MinQuality = t.SuccessThreshold, t.SimpleThreshold, t.ValidationThreshold
-	c.Duplicate, c.DuplicateWords, c.Language = t.Duplicate, t.DuplicateWords, backends.Language(s.Language)
+	c.Duplicate, c.DuplicateWords, c.Language = t.Duplicate, t.DuplicateWords, s.Language
 	if c.Similar = 0; t.Similar {
 		c.Similar = t.SimilarAbove
 	}
 	return fillPrompts(s, "task", &c.Prompts)
 }
 
-// FillTools does so with that of package toolmem.
-func (s *Settings) FillTools(c *toolmem.Config) error {
+// FillTools does so with that of package tool.
+func (s *Settings) FillTools(c *tool.Config) error {
 	t := &s.Tool
 	c.History, c.Window, c.RefreshAfter, c.Judge, c.Keep = t.History, t.Window, t.RefreshAfter, t.Judge, t.Keep
 	c.MaxArguments, c.MaxResult, c.MaxDescription = t.MaxArguments, t.MaxResult, t.MaxDescription

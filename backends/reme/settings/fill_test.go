@@ -11,10 +11,9 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
 )
@@ -38,10 +37,10 @@ func TestR27SettingsReachThePackages(t *testing.T) {
 	require.Equal(t, &task.Prompts{Judge: "own"}, own, "what was configured is not changed")
 	require.Equal(t, task.Rule{MinUses: 7, MaxUtility: 0.25, Strict: true}, s.Rule())
 
-	var m toolmem.Config
+	var m tool.Config
 	require.NoError(t, s.FillTools(&m))
-	require.Equal(t, toolmem.Config{History: 50, Window: 10, RefreshAfter: 3, Judge: true, Keep: 24 * time.Hour,
-		MaxArguments: 1, MaxResult: 2, MaxDescription: 3, Language: flow.Chinese, Prompts: &toolmem.Prompts{Guideline: "c"}}, m)
+	require.Equal(t, tool.Config{History: 50, Window: 10, RefreshAfter: 3, Judge: true, Keep: 24 * time.Hour,
+		MaxArguments: 1, MaxResult: 2, MaxDescription: 3, Language: backends.Chinese, Prompts: &tool.Prompts{Guideline: "c"}}, m)
 }
 
 func TestR27DefaultsAreThoseOfThePackages(t *testing.T) {
@@ -72,8 +71,8 @@ func TestR27StepsThatThereAreNot(t *testing.T) {
 	s.Prompts = settings.Prompts{"task": {"jugde": "a"}, "tool": {"guidelines": "a"}}
 	require.ErrorContains(t, s.Validate(), `"judge"`)
 	require.ErrorContains(t, s.FillTask(&task.Config{}), `"judge"`)
-	require.ErrorContains(t, s.FillTools(&toolmem.Config{}), `"guideline"`)
-	require.ErrorIs(t, s.FillTools(&toolmem.Config{}), backends.ErrInvalid)
+	require.ErrorContains(t, s.FillTools(&tool.Config{}), `"guideline"`)
+	require.ErrorIs(t, s.FillTools(&tool.Config{}), backends.ErrInvalid)
 }
 
 // What is valid here is valid there, to the last.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/backends/reme/toolmem"
+	"github.com/einomem/einomem/backends/reme/tool"
 )
 
 // Prompts are texts to use instead of those of the packages: group, then step. The
@@ -27,7 +27,7 @@ var groups = []string{"task", "personal", "tool"}
 var steps = map[string][]string{
 	"task":     stepsOf[task.Prompts](),
 	"personal": {"summarize"},
-	"tool":     stepsOf[toolmem.Prompts](),
+	"tool":     stepsOf[tool.Prompts](),
 }
 
 // stepsOf returns the names of the string fields of a struct, in snake_case.

@@ -6,19 +6,19 @@ package settings
 import (
 	"time"
 
-	"github.com/einomem/einomem/backends/reme/flow"
+	"github.com/einomem/einomem/backends"
 )
 
 // Settings are what can be set without code. Each field's key is its name in
 // snake_case behind that of its section: Task.SuccessThreshold is
 // task.success_threshold. It is plain data: copy it with [Settings.Clone].
 type Settings struct {
-	Language flow.Language // of prompts and formatted answers: en, zh, or nothing for that of the material. Defaults to nothing.
+	Language backends.Language // of prompts and formatted answers: en, zh, or nothing for that of the material. Defaults to nothing.
 	Task     Task
 	Personal Personal
 	Tool     Tool
-	Limits   flow.Limits // of requests and model calls; numbers above 0. A timeout is written "90s", or as a number of seconds.
-	Prompts  Prompts     // instead of those that come with the packages
+	Limits   Limits  // of requests and model calls; numbers above 0. A timeout is written "90s", or as a number of seconds.
+	Prompts  Prompts // instead of those that come with the packages
 }
 
 // Task is about what trajectories teach.
@@ -60,16 +60,26 @@ type Tool struct {
 	Judge        bool          // whether a model judges each call, and not rules. Defaults to false.
 	Keep         time.Duration // how long calls are kept after the last of their month; written "90d", "36h". Defaults to 90 days.
 
-	MaxArguments   int // bytes of a call's arguments that are kept. Defaults to 2048.
-	MaxResult      int // bytes of its result. Defaults to 4096.
+	MaxArguments   int // characters of a call's arguments that are kept. Defaults to 2048.
+	MaxResult      int // characters of its result. Defaults to 4096.
 	MaxDescription int // tokens that a guideline adds to a tool's description. Defaults to 300.
+}
+
+// Limits bound what requests and model calls may cost.
+type Limits struct {
+	Calls       int           // model calls of one request, repeats included. Defaults to 64.
+	Tokens      int           // tokens of one request, of prompts and answers. Defaults to 400,000.
+	Prompt      int           // tokens of the material of one prompt: more is divided or shortened. At least 512. Defaults to 12,000.
+	Concurrency int           // model calls at the same time, of all requests together. Defaults to 4.
+	Timeout     time.Duration // of one model call. Defaults to a minute.
 }
 
 const day = 24 * time.Hour
 
 // Default returns the settings that hold where nothing is set.
 func Default() *Settings {
-	s := &Settings{
+	return &Settings{
+		Limits: Limits{Calls: 64, Tokens: 400_000, Prompt: 12_000, Concurrency: 4, Timeout: time.Minute},
 		Task: Task{
 			SuccessThreshold: 1, SimpleThreshold: 0.9, ValidationThreshold: 0.5, Duplicate: 0.9, DuplicateWords: 0.55,
 			SimilarAbove: 0.3,
@@ -81,8 +91,4 @@ func Default() *Settings {
 			MaxArguments: 2 << 10, MaxResult: 4 << 10, MaxDescription: 300,
 		},
 	}
-	if models, err := flow.New(&flow.Config{Name: "settings"}); err == nil {
-		s.Limits = models.Limits()
-	}
-	return s
 }

@@ -17,7 +17,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/flow"
 	"github.com/einomem/einomem/backends/reme/settings"
 )
 
@@ -38,7 +37,7 @@ func TestR27DefaultsAreValidAndThoseDocumented(t *testing.T) {
 	require.Equal(t, 0.5, s.Task.ForgetShare)
 	require.Equal(t, 20, s.Tool.Window)
 	require.Equal(t, 90*24*time.Hour, s.Tool.Keep)
-	require.Equal(t, flow.Limits{Calls: 64, Tokens: 400_000, Prompt: 12_000, Concurrency: 4, Timeout: time.Minute}, s.Limits)
+	require.Equal(t, settings.Limits{Calls: 64, Tokens: 400_000, Prompt: 12_000, Concurrency: 4, Timeout: time.Minute}, s.Limits)
 	loaded, err := settings.Load(nil)
 	require.NoError(t, err)
 	require.Equal(t, s, loaded)
@@ -56,7 +55,7 @@ personal: {type_weights: {personal_info: 1, insight: 2.5}}
 	s, err := settings.Load([]string{first, second}, "task.top_k=9", "tool.judge=True", `limits={"tokens": 1000}`, "language=en")
 	require.NoError(t, err)
 	want := settings.Default()
-	want.Language = flow.English
+	want.Language = backends.English
 	want.Task.TopK, want.Task.SuccessThreshold, want.Task.Rerank = 9, 0.8, true
 	want.Tool.Keep, want.Tool.Judge = 30*24*time.Hour, true
 	want.Limits.Calls, want.Limits.Tokens, want.Limits.Timeout = 3, 1000, 1500*time.Millisecond
@@ -130,7 +129,7 @@ flow:
 `)}, "utility_threshold=0.25", "recent_call_count=30", "op.rerank_memory_op.params.enable_llm_rerank=true")
 	require.NoError(t, err)
 	want := settings.Default()
-	want.Language, want.Limits.Concurrency = flow.Chinese, 8
+	want.Language, want.Limits.Concurrency = backends.Chinese, 8
 	want.Task.Duplicate, want.Task.SimilarAbove, want.Task.Similar, want.Task.ForgetAfter = 0.6, 0.4, true, 6
 	want.Task.TopK, want.Task.ForgetShare, want.Task.Rerank, want.Tool.Window = 3, 0.25, true, 30
 	require.Equal(t, want, s)

@@ -67,7 +67,7 @@ func (c *checks) tool(t *Tool) {
 	c.whole("tool.max_description", t.MaxDescription, 1<<20)
 }
 
-// maxKeep is how long package toolmem keeps calls at most.
+// maxKeep is how long package tool keeps calls at most.
 const maxKeep = 5 * 366 * day
 
 // checks collects what is wrong.

@@ -26,7 +26,7 @@ var answers = map[string]func(prompt string) (any, error){
 	"judge_experiences":   judgements,
 	"task_duplicates":     decisions,
 	"tool_guideline":      guidelines,
-	"tool_judge":          callVerdicts,
+	"tool_judge":          callJudgements,
 	"personal_statements": nothingPersonal,
 }
 

@@ -187,17 +187,17 @@ func TestAGuidelineSaysWhatCallsThatWorkHaveInCommon(t *testing.T) {
 	}
 }
 
-func TestACallServesIfItDidNotFail(t *testing.T) {
+func TestACallIsUsefulIfItDidNotFail(t *testing.T) {
 	var out struct {
-		Verdicts []struct {
+		Judgements []struct {
 			N     int
 			Score float64
 		}
 	}
 	ask(t, "tool_judge", calls("t", worked(`{}`), failed(`{}`)), &out)
-	require.Len(t, out.Verdicts, 2)
-	assert.InDelta(t, 1, out.Verdicts[0].Score, 0)
-	assert.InDelta(t, 0, out.Verdicts[1].Score, 0)
+	require.Len(t, out.Judgements, 2)
+	assert.InDelta(t, 1, out.Judgements[0].Score, 0)
+	assert.InDelta(t, 0, out.Judgements[1].Score, 0)
 }
 
 func TestATaskSaysNothingAboutAPerson(t *testing.T) {

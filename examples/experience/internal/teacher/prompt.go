@@ -172,8 +172,8 @@ func guidelines(prompt string) (any, error) {
 	return map[string]any{"guideline": guideline(tool, calls)}, nil
 }
 
-// callVerdicts answers whether each call served: whether it did not fail.
-func callVerdicts(prompt string) (any, error) {
+// callJudgements answers whether the result of each call is useful: whether it did not fail.
+func callJudgements(prompt string) (any, error) {
 	shown, err := shownCalls(prompt)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func callVerdicts(prompt string) (any, error) {
 		}
 		out = append(out, v)
 	}
-	return listed("verdicts", out), nil
+	return listed("judgements", out), nil
 }
 
 // nothingPersonal answers what the messages say about the user: nothing. A task is no

@@ -1,0 +1,144 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// GuideTools returns inner with guidelines in the descriptions of the tools that each call
+// offers, whether they were bound by WithTools or come as an option: fenced, marked as
+// observations and not as instructions, and within Config.MaxDescription tokens. scope is
+// called in each call, so that a bound model that is shared shows no workspace the
+// experience of another. What cannot be looked up in 2 seconds leaves the tools as they
+// are, and OnError reports it; in a scope without a workspace nothing is known.
+func (m *Memory) GuideTools(inner model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
+	return &guided{inner: inner, memory: m, scope: scope}
+}
+
+// guided is a model whose tools are described anew in each call.
+type guided struct {
+	inner  model.ToolCallingChatModel
+	memory *Memory
+	scope  func(context.Context) (backends.Scope, error)
+	bound  []*schema.ToolInfo
+}
+
+// Generate implements model.BaseChatModel.
+func (g *guided) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	return g.inner.Generate(ctx, in, g.options(ctx, opts)...)
+}
+
+// Stream implements model.BaseChatModel.
+func (g *guided) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	return g.inner.Stream(ctx, in, g.options(ctx, opts)...)
+}
+
+// WithTools implements model.ToolCallingChatModel.
+func (g *guided) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	inner, err := g.inner.WithTools(tools)
+	if err != nil {
+		return nil, err
+	}
+	return &guided{inner: inner, memory: g.memory, scope: g.scope, bound: slices.Clone(tools)}, nil
+}
+
+// GetType implements components.Typer: the name of the model inside.
+func (g *guided) GetType() string {
+	if t, ok := components.GetType(g.inner); ok {
+		return t
+	}
+	return "Guided"
+}
+
+// IsCallbacksEnabled implements components.Checker.
+func (g *guided) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(g.inner) }
+
+// options returns the options of a call with the tools described.
+func (g *guided) options(ctx context.Context, opts []model.Option) []model.Option {
+	tools := model.GetCommonOptions(&model.Options{Tools: g.bound}, opts...).Tools
+	if len(tools) == 0 {
+		return opts
+	}
+	var described []*schema.ToolInfo
+	err := work.Catch("tool", func() (err error) {
+		described, err = g.describe(ctx, tools)
+		return err
+	})
+	switch {
+	case errors.Is(err, backends.ErrNoScope):
+		return opts
+	case err != nil:
+		g.memory.notify(ctx, fmt.Errorf("tool: describing %d tools: %w", len(tools), err))
+		return opts
+	case slices.Equal(described, tools):
+		return opts
+	}
+	return append(slices.Clip(opts), model.WithTools(described))
+}
+
+// maxLookup bounds the look-up in front of a call of the model.
+const maxLookup = 2 * time.Second
+
+// describe returns the tools; those with a guideline are copies with it under their
+// descriptions. It reads the index, which asks the store what changed, and no records.
+func (g *guided) describe(ctx context.Context, tools []*schema.ToolInfo) ([]*schema.ToolInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxLookup)
+	defer cancel()
+	m := g.memory
+	s, err := g.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, p, err := m.workspace(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(tools))
+	for i, t := range tools {
+		if t != nil {
+			ids[i] = guidelineID(p, strings.TrimSpace(t.Name))
+		}
+	}
+	held, err := m.keeper.Held(ctx, p, ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(tools)
+	for i, t := range tools {
+		of := held[ids[i]]
+		if t == nil || of == nil || !of.Active() || of.Expired(m.keeper.Now()) {
+			continue
+		}
+		described := *t
+		described.Desc = strings.TrimSpace(t.Desc + "\n\n" + m.note(of.Text))
+		out[i] = &described
+	}
+	return out, nil
+}
+
+// fence is around experience in a description.
+const fence = "tool_experience"
+
+var fenceMark = regexp.MustCompile(`(?i)<(\s*/?\s*` + fence + `)`)
+
+// note returns a guideline in a fence that nothing in it can end.
+func (m *Memory) note(guideline string) string {
+	shown := text.Fit(fenceMark.ReplaceAllString(m.redact(guideline), "‹$1"), m.cfg.MaxDescription, text.Tokens)
+	return "<" + fence + ">\n" + m.prompts(m.cfg.Language.For(shown)).Note + "\n" + shown + "\n</" + fence + ">"
+}

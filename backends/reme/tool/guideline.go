@@ -1,0 +1,229 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// The keys of the metadata of a guideline.
+const (
+	metaStatistics = "statistics" // a Statistics, of when it was written
+	metaCovered    = "covered"    // how many calls of each month it covers
+)
+
+// guidelineID returns the id of the one guideline of a tool in a workspace.
+func guidelineID(p backends.Partition, tool string) string {
+	return keeper.ContentID(p, backends.KindTool, tool)
+}
+
+// toolOf returns the tool that a memory is the guideline of; "" for any other memory, also
+// of kind tool.
+func toolOf(p backends.Partition, memory *backends.Memory) string {
+	name := strings.TrimSpace(memory.WhenToUse)
+	if memory.Kind != backends.KindTool || memory.ID != guidelineID(p, name) {
+		return ""
+	}
+	return name
+}
+
+// guideline is the memory of a tool; without a record there is none yet.
+type guideline struct {
+	record  *store.Record
+	covered map[string]int64 // calls by month
+}
+
+// guidelineOf reads the guideline of a tool. Metadata that another program changed covers
+// nothing: the guideline is then due.
+func (m *Memory) guidelineOf(ctx context.Context, p backends.Partition, tool string) (*guideline, error) {
+	records, err := m.keeper.Records(ctx, p, guidelineID(p, tool))
+	if err != nil || len(records) == 0 {
+		return &guideline{}, err
+	}
+	g := &guideline{record: &records[0], covered: map[string]int64{}}
+	raw, err := json.Marshal(g.record.Metadata[metaCovered])
+	if err == nil {
+		_ = json.Unmarshal(raw, &g.covered) // else it covers nothing
+	}
+	return g, nil
+}
+
+// uncovered returns how many calls the guideline does not cover, given how many there are
+// by month. A month with fewer calls than were covered was deleted and began anew.
+func (g *guideline) uncovered(seen map[string]int64) int64 {
+	var n int64
+	for month, total := range seen {
+		covered := g.covered[month]
+		if covered > total {
+			covered = 0
+		}
+		n += total - covered
+	}
+	return n
+}
+
+// holds reports whether there is a guideline that holds now.
+func (g *guideline) holds(now time.Time) bool {
+	return g.record != nil && g.record.Active() && !g.record.Expired(now)
+}
+
+// text returns the guideline without the statistics under it.
+func (g *guideline) text() string {
+	if g.record == nil {
+		return ""
+	}
+	s := g.record.Text
+	for _, header := range headers {
+		if i := strings.LastIndex(s, header+"\n"); i == 0 || i > 0 && s[i-1] == '\n' {
+			return strings.TrimSpace(s[:i])
+		}
+	}
+	return strings.TrimSpace(s)
+}
+
+// next returns the record with another guideline. What callers put into the metadata
+// stays.
+func (m *Memory) next(p backends.Partition, st *state, written, by string) *store.Record {
+	r := &store.Record{Memory: backends.Memory{Created: m.keeper.Stamps(1)}}
+	if st.guideline.record != nil {
+		*r = *st.guideline.record
+	}
+	meta := map[string]any{}
+	maps.Copy(meta, r.Metadata)
+	raw, _ := json.Marshal(map[string]any{metaCovered: st.seen, metaStatistics: st.statistics}) // plain data
+	_ = json.Unmarshal(raw, &meta)
+	r.ID, r.Kind, r.WhenToUse = guidelineID(p, st.tool), backends.KindTool, st.tool
+	r.Scope = backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
+	r.Text, r.Vector = written+"\n\n"+rendered(st.language, "statistics", st.statistics), nil
+	r.Metadata, r.Observed, r.Origin = meta, st.statistics.To, backends.Origin{Role: "tool", Author: by}
+	r.Invalidated, r.SupersededBy, r.Expires, r.Updated = time.Time{}, "", time.Time{}, m.keeper.Now()
+	return r
+}
+
+// maxGuideline bounds a guideline, in characters.
+const maxGuideline = 4000
+
+// guidance is what a model answers by the tool tool_guideline.
+type guidance struct {
+	Guideline string `json:"guideline" jsonschema:"required" jsonschema_description:"plain text, at most 200 words"`
+}
+
+func (g *guidance) check() error {
+	switch n := len([]rune(g.Guideline)); {
+	case n == 0:
+		return errors.New("the guideline is missing")
+	case n > maxGuideline:
+		return fmt.Errorf("the guideline has %d characters, at most %d are possible", n, maxGuideline)
+	}
+	return nil
+}
+
+// write writes the guideline of a tool from its calls: by the model if there is one, else
+// by rules.
+func (m *Memory) write(ctx context.Context, run *ask.Run, st *state) (written, by string, err error) {
+	if m.cfg.Model == nil {
+		return m.redact(st.byRules()), byRules, nil
+	}
+	q := &ask.Question{System: m.prompts(st.language).Guideline, User: m.material(st), Tool: "tool_guideline", Purpose: "Gives the guideline of the tool.", Language: st.language}
+	answer, err := ask.For(ctx, run, q, (*guidance).check)
+	if err != nil {
+		return "", "", fmt.Errorf("tool: %w", err)
+	}
+	if written = strings.TrimSpace(m.redact(answer.Value.Guideline)); written == "" {
+		return "", "", fmt.Errorf("tool: %w: nothing is left of the guideline without its secrets", backends.ErrModel)
+	}
+	return written, byModel, nil
+}
+
+// minShown is the least that a prompt shows of a call, in tokens.
+const minShown = 64
+
+// material returns what a guideline is written from, fenced: the name of the tool, the
+// former guideline, statistics, and the newest calls, each with an even share of the
+// prompt.
+func (m *Memory) material(st *state) string {
+	calls := st.calls[max(0, len(st.calls)-max(m.cfg.PromptTokens/minShown, 1)):]
+	var lines []string
+	if out := len(st.calls) - len(calls); out > 0 {
+		lines = append(lines, fmt.Sprintf("[%d older calls are left out]", out))
+	}
+	for i := range calls {
+		lines = append(lines, shown(i, &calls[i], m.cfg.PromptTokens/len(calls)))
+	}
+	return fenced("tool", quoted(st.tool)) +
+		fenced("guideline_so_far", quoted(text.Middle(m.redact(st.guideline.text()), maxGuideline))) +
+		fenced("statistics", quoted(st.statistics)) +
+		fenced("calls", strings.Join(lines, "\n"))
+}
+
+func fenced(name, body string) string { return "<" + name + ">\n" + body + "\n</" + name + ">\n" }
+
+// quoted returns a value as one line of JSON without angle brackets: nothing in it can end
+// a fence.
+func quoted(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "null"
+	}
+	return string(raw)
+}
+
+// shown returns a call as a line of JSON for a model, of about so many tokens at most.
+func shown(n int, c *Call, tokens int) string {
+	s := struct {
+		N          int      `json:"n"`
+		Tool       string   `json:"tool"`
+		Input      any      `json:"input"`
+		Output     string   `json:"output"`
+		Failed     bool     `json:"failed"`
+		Error      string   `json:"error,omitempty"`
+		Class      string   `json:"error_class,omitempty"`
+		Seconds    float64  `json:"seconds"`
+		Tokens     int      `json:"tokens,omitempty"`
+		Score      *float64 `json:"score,omitempty"`
+		Evaluation string   `json:"evaluation,omitempty"`
+	}{N: n, Tool: c.Tool, Input: c.Input, Output: c.Output, Failed: c.failed(), Seconds: round(c.Took.Seconds(), 3), Tokens: max(c.Tokens, 0), Score: c.Score, Evaluation: c.Evaluation}
+	if c.Error != c.Output {
+		s.Error = c.Error
+	}
+	if problem := c.problem(); problem != "" {
+		s.Class = classOf(problem)
+	}
+	line := quoted(s)
+	if text.Tokens(line) > tokens {
+		s.Input, s.Output = text.Fit(readable(c.Input), tokens/4, text.Tokens), text.Fit(c.Output, tokens/4, text.Tokens)
+		s.Error, s.Evaluation = text.Fit(s.Error, tokens/8, text.Tokens), text.Fit(c.Evaluation, tokens/8, text.Tokens)
+		line = quoted(s)
+	}
+	return line
+}
+
+// byRules writes a guideline without a model: what worked, what failed, and which arguments
+// went with it. The same calls give the same text.
+func (st *state) byRules() string {
+	data := struct {
+		*Statistics
+		Useful  int
+		Example string
+	}{Statistics: &st.statistics}
+	for i := range st.calls {
+		if !st.calls[i].bad() {
+			data.Useful++
+			data.Example = text.Line(readable(st.calls[i].Input), maxExample)
+		}
+	}
+	return rendered(st.language, "guideline", data)
+}

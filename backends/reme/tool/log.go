@@ -1,0 +1,175 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// The calls of a tool and a month are a session of the workspace, "tool/search/2026-03".
+const (
+	logPrefix   = "tool/"
+	monthLayout = "2006-01"
+)
+
+func logName(tool, month string) string { return logPrefix + url.PathEscape(tool) + "/" + month }
+
+// toolOfLog returns the tool and the month of a session's id, and whether the session is a
+// log of calls.
+func toolOfLog(session string) (tool, month string, ok bool) {
+	rest, isLog := strings.CutPrefix(session, logPrefix)
+	name, month, hasMonth := strings.Cut(rest, "/")
+	_, noMonth := time.Parse(monthLayout, month)
+	tool, noName := url.PathUnescape(name)
+	return tool, month, isLog && hasMonth && noMonth == nil && noName == nil && tool != ""
+}
+
+func monthOf(t time.Time) string { return t.UTC().Format(monthLayout) }
+
+// months returns the months of which calls may be kept, newest first.
+func (m *Memory) months() []string {
+	now := m.keeper.Now().UTC()
+	first, last := now.Add(-m.cfg.Keep), now.Add(clockSkew)
+	var out []string
+	for t := time.Date(last.Year(), last.Month(), 1, 0, 0, 0, 0, time.UTC); ; t = t.AddDate(0, -1, 0) {
+		out = append(out, t.Format(monthLayout))
+		if !t.After(first) {
+			return out
+		}
+	}
+}
+
+// appendCalls adds calls of one tool and one month to its log in one write, and returns
+// how many the log holds then. Those whose ID it holds are left out.
+func (m *Memory) appendCalls(ctx context.Context, s backends.Scope, p backends.Partition, calls []*Call) (int64, error) {
+	entries := make([]store.Entry, len(calls))
+	for i, c := range calls {
+		content, err := json.Marshal(c)
+		if err != nil {
+			return 0, fmt.Errorf("tool: call %s of tool %q: %w: %w", c.ID, c.Tool, backends.ErrInvalid, err)
+		}
+		message := &schema.Message{Role: schema.Tool, ToolName: c.Tool, Content: string(content)}
+		entries[i] = store.Entry{Message: backends.Message{ID: c.ID, Turn: c.ID, Time: c.Time, Message: message}, AgentID: s.AgentID, Done: true, Tokens: max(c.Tokens, 0)}
+	}
+	tool := calls[0].Tool
+	name := logName(tool, monthOf(calls[0].Time))
+	a := &store.Append{Entries: entries, Scope: backends.Scope{Namespace: p.Namespace, Workspace: s.Workspace, SessionID: name}, TTL: m.cfg.Keep, Learnt: true}
+	session, err := m.keeper.Store().Append(ctx, p, name, a)
+	if err != nil {
+		return 0, fmt.Errorf("tool: storing %d calls of tool %q: %w", len(calls), tool, err)
+	}
+	return session.LastSeq, nil
+}
+
+// history are the calls of a tool that are kept.
+type history struct {
+	calls []Call           // the newest, oldest first
+	seen  map[string]int64 // how many each month has
+	total int64
+}
+
+// readCalls returns the newest calls of a tool, at most limit, and how many there are.
+func (m *Memory) readCalls(ctx context.Context, p backends.Partition, tool string, limit int) (*history, error) {
+	h := &history{seen: map[string]int64{}}
+	for _, month := range m.months() {
+		name := logName(tool, month)
+		session, err := m.keeper.Store().Session(ctx, p, name)
+		if errors.Is(err, backends.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tool: looking for calls of tool %q: %w", tool, err)
+		}
+		h.seen[month] = session.LastSeq
+		h.total += session.LastSeq
+		missing := limit - len(h.calls)
+		if missing <= 0 {
+			continue
+		}
+		entries, err := m.keeper.Store().Read(ctx, p, name, store.Range{Upto: session.LastSeq, Limit: missing, Last: true})
+		if err != nil {
+			return nil, fmt.Errorf("tool: reading calls of tool %q: %w", tool, err)
+		}
+		for i := range entries {
+			var c Call
+			if json.Unmarshal([]byte(entries[i].Content), &c) == nil { // else a message of another program
+				h.calls = append(h.calls, c)
+			}
+		}
+	}
+	slices.SortStableFunc(h.calls, byTime)
+	return h, nil
+}
+
+// byTime orders calls by when they began; those of one instant stay as they were recorded.
+func byTime(a, b Call) int { return a.Time.Compare(b.Time) }
+
+// metaLoaded holds the calls of a tool's memory that was loaded from a library of ReMe.
+const metaLoaded = "tool_call_results"
+
+// addLoaded adds the calls that came with a loaded memory. Its guideline covers them.
+func (m *Memory) addLoaded(h *history, g *guideline) {
+	if g.record == nil {
+		return
+	}
+	list, _ := g.record.Metadata[metaLoaded].([]any)
+	for _, v := range list[max(0, len(list)-m.cfg.History):] {
+		var c Call
+		raw, err := json.Marshal(v)
+		if err != nil || json.Unmarshal(raw, &c) != nil {
+			continue
+		}
+		if c.Input, err = normalise(c.Input); err != nil || c.isEmpty() {
+			continue
+		}
+		c.Tool = g.record.WhenToUse
+		h.calls = append(h.calls, m.clean(c))
+		h.total++
+	}
+	slices.SortStableFunc(h.calls, byTime)
+}
+
+// tools returns the names of the tools of which calls are kept or a guideline stands, in
+// order. It reads the lists of the workspace's sessions and memories.
+func (m *Memory) tools(ctx context.Context, p backends.Partition) ([]string, error) {
+	var all []string
+	kept := m.months()
+	for cursor := ""; ; {
+		page, err := m.keeper.Store().List(ctx, store.SessionQuery{Partition: &p, Page: store.Page{Cursor: cursor, Limit: 1000}})
+		if err != nil {
+			return nil, fmt.Errorf("tool: listing the tools of %s: %w", p, err)
+		}
+		for i := range page.Sessions {
+			if name, month, ok := toolOfLog(page.Sessions[i].ID); ok && slices.Contains(kept, month) {
+				all = append(all, name)
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	memories, err := m.keeper.All(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, memory := range memories {
+		if name := toolOf(p, memory); name != "" && memory.Active() && !memory.Expired(m.keeper.Now()) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}

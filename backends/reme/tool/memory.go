@@ -1,0 +1,218 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tool remembers how tools behave: every call of a tool, statistics of the recent
+// ones, and for each tool a guideline on how it is best used. It is ReMe's tool memory.
+//
+//	memory, err := tool.New(&tool.Config{Keeper: keeper, Model: model})
+//	memory.Record(ctx, &tool.RecordRequest{Scope: scope, Calls: calls})
+//	memory.Summarize(ctx, &tool.SummaryRequest{Scope: scope})
+//	memory.Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
+//
+// A [Recorder] does the first two in the background, so that no tool waits for memory.
+// [Memory.GuideTools] gives a model what is known with the descriptions of its tools.
+//
+// # What is stored
+//
+// The calls of a tool are a log, a session for each month, in the partition of the
+// workspace. A call is stored once under its ID, also when several processes record it.
+// Calls with the same input and output under other IDs are stored and counted as repeats:
+// a tool that fails ten times in the same way failed ten times. A log ends
+// [Config].Keep after its last call.
+//
+// Secrets are redacted and long texts shortened before anything is stored, hashed, or
+// shown to a model.
+//
+// A guideline is one memory of kind tool, whose id follows from workspace and tool. Its
+// Text is the guideline with the statistics of that time, its WhenToUse the name of the
+// tool, its Metadata the statistics and how many calls of each month it covers. Former
+// guidelines are in its history.
+//
+// # Models
+//
+// A model writes guidelines from inputs, outputs, errors, statistics and the former
+// guideline, and judges calls if [Config].Judge is set. Without a model both follow from
+// rules. Results of tools are untrusted data: prompts fence them, and descriptions present
+// what was learnt from them as observations, not as instructions.
+package tool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/redact"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// Config configures a [Memory] and its recorders. It is copied by [New].
+type Config struct {
+	// Keeper keeps guidelines, and its store the calls. Required. It stays the caller's
+	// to close. Its Redact runs on every text before the table of internal/redact does.
+	Keeper *keeper.Keeper
+	// Model writes guidelines, and judges calls if Judge is set. Optional.
+	Model *ask.Model
+	// Limits bound what one request may cost. Optional. Defaults to no limit.
+	Limits ask.Limits
+	// PromptTokens is how many tokens of calls one prompt shows. Optional. Defaults to 12,000.
+	PromptTokens int
+	// Judge has the model judge calls as they are recorded. Optional. Defaults to rules: 0
+	// for an error, also one that the result reports in words, and for an empty result, 1
+	// for any other.
+	Judge bool
+
+	RefreshAfter int           // New calls after which a guideline is written anew, or first. Optional. Defaults to 10.
+	Window       int           // The newest calls that statistics and guidelines cover. Optional. Defaults to 20.
+	History      int           // The newest calls that are read. Optional. Defaults to 100; at most 10,000.
+	Keep         time.Duration // Calls are kept for so long. Optional. Defaults to 90 days; at most 5 years.
+
+	// MaxArguments and MaxResult bound what is stored of a call, in characters: beginning
+	// and end, with the number of those left out. Optional. Default to 2,048 and 4,096; at
+	// most 65,536.
+	MaxArguments, MaxResult int
+	// MaxDescription bounds what GuideTools adds to a description, in tokens. Optional.
+	// Defaults to 300.
+	MaxDescription int
+
+	Language backends.Language // Of prompts and statistics. Optional. Defaults to that of the calls.
+	Prompts  *Prompts          // Optional. Empty fields have the defaults of the language.
+	IDs      backends.IDSource // Of calls that come without one. Optional. Defaults to backends.NewID.
+
+	Queue     int           // Calls that may wait in a Recorder. Optional. Defaults to 1,024.
+	Backoff   time.Duration // Pause of a Recorder after a failed write, doubled each time up to 10 s. Optional. Defaults to 200 ms.
+	NoRefresh bool          // A Recorder writes no guidelines: the program calls Summarize. Optional.
+
+	// OnError reports what goes wrong beside a call: calls that a Recorder lost, as a
+	// [*LostError], or cannot store for now; guidelines that it could not write; and
+	// descriptions that GuideTools could not look up. Optional. It must be safe for
+	// concurrent use.
+	OnError func(ctx context.Context, err error)
+}
+
+// maxKeep is the longest Keep: the months are read one by one.
+const maxKeep = 5 * 366 * 24 * time.Hour
+
+func (c *Config) withDefaults() (Config, error) {
+	if c == nil || c.Keeper == nil {
+		return Config{}, fmt.Errorf("tool: %w: Config.Keeper is required; keeper.New gives one", backends.ErrInvalid)
+	}
+	out := *c
+	for _, n := range []struct {
+		name           string
+		value          *int
+		fallback, most int
+	}{
+		{"PromptTokens", &out.PromptTokens, 12_000, 1 << 30},
+		{"RefreshAfter", &out.RefreshAfter, 10, 1 << 30},
+		{"History", &out.History, 100, maxLast},
+		{"Window", &out.Window, 20, maxLast},
+		{"MaxArguments", &out.MaxArguments, 2 << 10, 64 << 10},
+		{"MaxResult", &out.MaxResult, 4 << 10, 64 << 10},
+		{"MaxDescription", &out.MaxDescription, 300, 1 << 20},
+		{"Queue", &out.Queue, 1 << 10, 1 << 20},
+	} {
+		*n.value = cmp.Or(*n.value, n.fallback)
+		if *n.value < 0 || *n.value > n.most {
+			return out, fmt.Errorf("tool: Config.%s %d: %w: from 1 to %d, or 0 for %d", n.name, *n.value, backends.ErrInvalid, n.most, n.fallback)
+		}
+	}
+	out.History = max(out.History, out.Window)
+	out.Keep, out.Backoff = cmp.Or(c.Keep, 90*24*time.Hour), cmp.Or(c.Backoff, 200*time.Millisecond)
+	switch {
+	case out.Keep < 0 || out.Keep > maxKeep:
+		return out, fmt.Errorf("tool: Config.Keep %v: %w: above 0 and at most %v", c.Keep, backends.ErrInvalid, maxKeep)
+	case out.Backoff < 0:
+		return out, fmt.Errorf("tool: Config.Backoff %v: %w: above 0, or 0 for 200 ms", c.Backoff, backends.ErrInvalid)
+	case c.Judge && c.Model == nil:
+		return out, fmt.Errorf("tool: Config.Judge: %w: it needs Config.Model", backends.ErrInvalid)
+	}
+	if out.OnError == nil {
+		out.OnError = func(context.Context, error) {}
+	}
+	if out.IDs == nil {
+		out.IDs = backends.NewID
+	}
+	if err := c.Language.Validate(); err != nil {
+		return out, fmt.Errorf("tool: Config.Language: %w", err)
+	}
+	return out, nil
+}
+
+// Memory is what is known about tools. It owns no goroutine (a [Recorder] does) and is
+// safe for concurrent use.
+type Memory struct {
+	cfg    Config
+	keeper *keeper.Keeper
+}
+
+// New returns a memory of tools. It makes no call. A configuration that cannot work is
+// ErrInvalid.
+func New(c *Config) (*Memory, error) {
+	cfg, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Memory{cfg: cfg, keeper: cfg.Keeper}, nil
+}
+
+// RedactSecrets returns a text without the secrets that are known by their form: private
+// keys, bearer tokens, passwords in URLs, keys of well-known services, and the values of
+// fields called password, api_key, secret, token and the like. Tool memory applies it to
+// every text; it also serves as the Config.Redact of a backend.
+func RedactSecrets(s string) string { return redact.Text(s) }
+
+// redact returns a text as it may be stored and shown.
+func (m *Memory) redact(s string) string {
+	return strings.ToValidUTF8(redact.Text(m.keeper.Redact(strings.ToValidUTF8(s, "\uFFFD"))), "\uFFFD")
+}
+
+// workspace returns the partition that a call is confined to: the workspace of its scope,
+// or of the context's when the call names none.
+func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
+	s, p, err := m.keeper.Resolve(ctx, s, keeper.Workspace)
+	return backends.Scope{Namespace: s.Namespace, Workspace: s.Workspace, AgentID: s.AgentID}, p, err
+}
+
+var errNoRequest = fmt.Errorf("tool: %w: no request", backends.ErrInvalid)
+
+// namesOf returns the names of a request, each once, in their order: those of the list as
+// they are, and those of a text with commas between them.
+func namesOf(list []string, commas string) []string {
+	var out []string
+	isComma := func(r rune) bool { return r == ',' || r == '，' || r == '、' }
+	for _, name := range slices.Concat(list, strings.FieldsFunc(commas, isComma)) {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// each calls f for 0 to n-1, some at the same time, and returns the error of each. A panic
+// in f, as of a Redact of the program's own, is an error.
+func each(n int, f func(i int) error) []error {
+	var all errgroup.Group
+	all.SetLimit(8)
+	errs := make([]error, n)
+	for i := range n {
+		all.Go(func() error {
+			errs[i] = work.Catch("tool", func() error { return f(i) })
+			return nil
+		})
+	}
+	_ = all.Wait() // the errors are in errs
+	return errs
+}
+
+// notify reports an error that no caller gets. A panic of OnError ends nothing.
+func (m *Memory) notify(ctx context.Context, err error) {
+	_ = work.Catch("OnError", func() error { m.cfg.OnError(ctx, err); return nil })
+}

@@ -1,0 +1,137 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// maxLast is how many calls are read of a tool at most.
+const maxLast = 10_000
+
+// RetrieveRequest asks what is known about tools: by name, by a task, or both; without
+// either about all tools of the workspace.
+type RetrieveRequest struct {
+	Scope backends.Scope // Required, or the context's. Names the workspace.
+	// Tools are names as they are, ToolNames names with commas between them. Optional.
+	Tools     []string
+	ToolNames string
+	// Query is a task in words: the tools whose guidelines fit it best come after those
+	// that are named. Optional.
+	Query string
+	TopK  int // How many tools Query finds. Optional. Defaults to 5.
+
+	Last      int  // How many of the newest calls the statistics cover. Optional. Defaults to Config.Window; at most 10,000.
+	WithCalls bool // return these calls, too
+}
+
+// Tool is what is known about a tool.
+type Tool struct {
+	Name       string           `json:"name"`
+	Guideline  string           `json:"guideline"`        // without statistics; empty if there is none yet
+	Statistics Statistics       `json:"statistics"`       // as of now, not of when the guideline was written
+	New        int64            `json:"new"`              // calls that the guideline does not cover
+	Calls      []Call           `json:"calls,omitempty"`  // if asked for, oldest first
+	Memory     *backends.Memory `json:"memory,omitempty"` // the guideline as stored; nil if there is none yet
+	Score      float64          `json:"score"`            // how well it fits the query; 0 for a tool that was named
+	Text       string           `json:"text"`             // guideline and statistics, for a prompt
+}
+
+// RetrieveResponse is the answer to a [RetrieveRequest].
+type RetrieveResponse struct {
+	Tools    []Tool   `json:"tools"`             // in the order of the names, then of the query
+	Unknown  []string `json:"unknown,omitempty"` // names of which nothing is known
+	Answer   string   `json:"answer"`            // all tools as text
+	Degraded error    `json:"-"`                 // what failed while the query was still answered: see backends.SearchResponse
+}
+
+// Retrieve returns what is known about tools, with statistics as of now. A tool with calls
+// and no guideline yet has statistics alone. If nothing is known of any of the names, the
+// response comes with ErrNotFound.
+func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveResponse, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
+	_, p, err := m.workspace(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if r.Last < 0 || r.Last > maxLast {
+		return nil, fmt.Errorf("tool: Last %d: %w: from 1 to %d, or 0 for Config.Window", r.Last, backends.ErrInvalid, maxLast)
+	}
+	names := namesOf(r.Tools, r.ToolNames)
+	resp, named, scores := &RetrieveResponse{}, len(names), map[string]float64{}
+	switch {
+	case strings.TrimSpace(r.Query) != "":
+		found, err := m.keeper.Search(ctx, p, &backends.SearchRequest{Query: r.Query, TopK: r.TopK, Kinds: []backends.Kind{backends.KindTool}})
+		if err != nil {
+			return nil, err
+		}
+		resp.Degraded = found.Degraded
+		for _, hit := range found.Hits {
+			if name := toolOf(p, &hit.Memory); name != "" && !slices.Contains(names, name) {
+				names, scores[name] = append(names, name), hit.Score
+			}
+		}
+	case named == 0:
+		if names, err = m.tools(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	all := make([]*Tool, len(names))
+	errs := each(len(names), func(i int) (err error) {
+		all[i], err = m.tool(ctx, p, r, names[i])
+		return err
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	var texts []string
+	for i, t := range all {
+		if t == nil {
+			resp.Unknown = append(resp.Unknown, names[i])
+			continue
+		}
+		t.Score = scores[t.Name]
+		resp.Tools = append(resp.Tools, *t)
+		texts = append(texts, "# "+text.Line(t.Name, 256)+"\n"+t.Text)
+	}
+	resp.Answer = strings.Join(texts, "\n\n---\n\n")
+	if len(resp.Tools) == 0 && named > 0 {
+		err = fmt.Errorf("tool: %w: nothing is known of the tools %q in %s", backends.ErrNotFound, resp.Unknown, p)
+	}
+	return resp, err
+}
+
+// tool returns what is known about one tool, or nil.
+func (m *Memory) tool(ctx context.Context, p backends.Partition, r *RetrieveRequest, name string) (*Tool, error) {
+	last := r.Last
+	if last == 0 {
+		last = m.cfg.Window
+	}
+	st, err := m.stateOf(ctx, p, name, last)
+	if err != nil {
+		return nil, err
+	}
+	holds := st.guideline.holds(m.keeper.Now())
+	if st.statistics.Total == 0 && !holds {
+		return nil, nil
+	}
+	t := &Tool{Name: name, Statistics: st.statistics, New: st.guideline.uncovered(st.seen)}
+	if holds {
+		t.Guideline, t.Memory = m.redact(st.guideline.text()), &st.guideline.record.Memory
+	}
+	if r.WithCalls {
+		t.Calls = st.calls
+	}
+	t.Text = strings.TrimSpace(t.Guideline + "\n\n" + rendered(st.language, "statistics", st.statistics))
+	return t, nil
+}
