@@ -15,8 +15,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/modelanswer"
 )
 
 // Turn is a turn of a conversation: a user's message and all that was done about it.
@@ -46,7 +46,7 @@ func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
 		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "```") {
 			return 0, false
 		}
-		v, err := modelanswer.JSON(text)
+		v, err := ask.JSON(text)
 		if err != nil {
 			return 0, false
 		}

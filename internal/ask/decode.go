@@ -61,7 +61,7 @@ func valuesOf(m *schema.Message, tool string) ([]any, error) {
 	case cutOff(m):
 		return nil, ErrTruncated
 	case len(m.ToolCalls) == 0:
-		v, err := readJSON(einox.Text(m))
+		v, err := JSON(einox.Text(m))
 		return []any{v}, err
 	}
 	named := slices.ContainsFunc(m.ToolCalls, func(c schema.ToolCall) bool { return c.Function.Name == tool })
@@ -71,7 +71,7 @@ func valuesOf(m *schema.Message, tool string) ([]any, error) {
 		if named && f.Name != tool {
 			continue
 		}
-		v, err := readJSON(f.Arguments)
+		v, err := JSON(f.Arguments)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (d *decoder) decode(v any, to reflect.Value) error {
 
 func (d *decoder) object(v any, to reflect.Value) error {
 	if s, ok := v.(string); ok {
-		nested, err := readJSON(s)
+		nested, err := JSON(s)
 		if bare := bareField(to); err != nil && bare.IsValid() {
 			return scalar(s, bare)
 		}
@@ -152,7 +152,7 @@ func (d *decoder) object(v any, to reflect.Value) error {
 
 func (d *decoder) list(v any, to reflect.Value) error {
 	if s, ok := v.(string); ok {
-		switch nested, err := readJSON(s); {
+		switch nested, err := JSON(s); {
 		case to.Type().Elem().Kind() == reflect.String:
 			v = fieldsOf(s)
 		case err == nil:

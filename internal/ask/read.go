@@ -59,10 +59,10 @@ func unwrap(s string) string {
 	return s
 }
 
-// readJSON returns the first JSON value in an answer, repaired if need be; numbers are
+// JSON returns the first JSON value in an answer, repaired if need be; numbers are
 // json.Number. An answer that ends before its JSON does is ErrTruncated: what a
 // repair would make up of it looks whole and is not.
-func readJSON(answer string) (any, error) {
+func JSON(answer string) (any, error) {
 	if len(answer) > maxOutput {
 		return nil, ErrTooLarge
 	}

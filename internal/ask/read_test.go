@@ -24,7 +24,7 @@ func TestJSON(t *testing.T) {
 	for in, want := range map[string]any{
 		`{"a":"b"}`: map[string]any{"a": "b"}, "Sure:\n```json\n[\"a\"]\n```\nDone.": []any{"a"}, "<think>{</think>['a',]": []any{"a"},
 	} {
-		got, err := readJSON(in)
+		got, err := JSON(in)
 		require.NoError(t, err, in)
 		require.Equal(t, want, got, in)
 	}
@@ -32,7 +32,7 @@ func TestJSON(t *testing.T) {
 		"": ErrEmpty, "<think>hm</think>": ErrEmpty, "I cannot do that.": ErrNoJSON, `{"a":"b`: ErrTruncated, `{=1}`: ErrMalformed,
 		strings.Repeat(" ", maxOutput+1): ErrTooLarge, "{'a':'" + strings.Repeat("x", maxRepair) + "'}": ErrTooLarge,
 	} {
-		_, err := readJSON(in)
+		_, err := JSON(in)
 		require.ErrorIs(t, err, want)
 	}
 }
