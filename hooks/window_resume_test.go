@@ -167,7 +167,7 @@ func TestATurnThatIsResumedAfterAnotherBegan(t *testing.T) {
 			all, done := d.turns()
 			require.Equal(t, []int{2, 2}, []int{all, done})
 			next := newDesk(t, setting{tokens: 100_000, sessions: d.sessions}).next()
-			require.Equal(t, append(want, "user: meanwhile", "assistant: between"), next)
+			require.Equal(t, append([]string{"user: meanwhile", "assistant: between"}, want...), next, "a turn stands where it ended")
 			d.next()
 			d.fine()
 		})

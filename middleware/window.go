@@ -32,6 +32,9 @@ func (c *Config) newWindow() (*window.Window, error) {
 	if w.StoreTimeout == 0 {
 		w.StoreTimeout = c.SearchTimeout
 	}
+	if w.Clock == nil {
+		w.Clock = c.Clock
+	}
 	if w.Redact == nil && c.Working != nil {
 		w.Redact = c.Working.Redact
 	}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/session"
+	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/transcript"
 )
@@ -27,7 +28,7 @@ type sessionsRun struct {
 	*sessionsPlace
 	cfg     *sessionsConfig
 	memory  *working.Memory
-	service *session.Service
+	service *window.Sessions
 	length  []int // turns in each session
 }
 
@@ -45,9 +46,11 @@ func (p *sessionsPlace) measure(ctx context.Context, cfg *sessionsConfig) (rows 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.memory.Close(context.WithoutCancel(ctx))) }()
-	if r.service, err = session.New(&session.Config{Sessions: b}); err != nil {
+	w, err := window.New(&window.Config{Sessions: b, Budget: compaction.Budget{Window: 128_000}})
+	if err != nil {
 		return nil, err
 	}
+	r.service = w.Sessions()
 	for _, turns := range cfg.turns {
 		if err := r.grow(ctx, turns); err != nil {
 			return nil, err
@@ -119,7 +122,7 @@ func (r *sessionsRun) save(ctx context.Context, n int) error {
 // load returns a call that loads the window of a session, and counts messages.
 func (r *sessionsRun) load(loaded *atomic.Int64) func(ctx context.Context, n int) error {
 	return func(ctx context.Context, n int) error {
-		h, err := r.service.Load(ctx, &session.LoadRequest{Scope: scopeOf(n), Messages: 4 * r.cfg.window})
+		h, err := r.service.Load(ctx, &window.LoadRequest{Scope: scopeOf(n), Messages: 4 * r.cfg.window})
 		if err == nil {
 			loaded.Add(int64(len(h.Messages)))
 		}

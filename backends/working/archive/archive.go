@@ -72,7 +72,7 @@ func (x *Archive) name() string { return fmt.Sprintf("session %s %q", x.partitio
 //
 // Messages that the session's log holds one after the other are not written again: the id
 // is that of the range of the log. That goes by the marks of package einox, which
-// session.Service sets on what it loads. Everything else is written as one blob: Extra
+// package window sets on what it loads. Everything else is written as one blob: Extra
 // (but for memory's own marks) and ResponseMeta of messages and Extra of tool calls are
 // left out, texts are redacted and made legal, everything else is kept. Extra of a
 // multimodal part is kept as JSON.

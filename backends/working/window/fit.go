@@ -7,30 +7,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// Fit returns messages with the core blocks, compacted if they do not fit. The
-// messages passed are left as they are. When even the compacted ones do not fit
-// it returns them with a compaction.OverError that says by how much.
+// Fit returns messages with the core blocks, compacted if they do not fit. The messages
+// passed are left as they are. When even the compacted ones do not fit it returns them
+// with a compaction.OverError that says by how much.
 //
-// Without a scope that names a user or an agent there is nowhere to keep what
-// would leave: then only what is derived is dropped. A core block that cannot be read is reported, and left out
-// or as it was.
+// Without a scope that names a user or an agent there is no archive: then only what is
+// derived is dropped. Core blocks that cannot be read are reported to Config.OnError, and
+// left out or as they were.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
-	tag := session.Tag(s)
-	r := &compaction.Request{Messages: untied(w.withCore(ctx, s, messages), tag)}
+	k, _ := keyOf(s) // archives.Of has the error
+	tag := k.tag()
+	r := &compaction.Request{Messages: own(w.withCore(ctx, s, messages), tag)}
 	switch a, err := w.archives.Of(s); {
 	case err == nil:
-		r.Archive = &patient{window: w, inner: a}
+		r.Archive = &fitArchive{window: w, archive: a}
 	case !errors.Is(err, backends.ErrNoScope):
 		return nil, fmt.Errorf("fit: %w", err)
 	}
@@ -38,36 +40,43 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 	if res == nil {
 		return nil, err
 	}
-	res.Messages = tagged(res.Messages, tag)
+	markSession(res.Messages, tag)
 	for _, step := range res.Steps {
 		if step.Err != nil {
 			w.report(ctx, StageCompact, fmt.Errorf("step %s: %w", step.Step, step.Err))
 		}
 	}
 	if res.Summary != nil {
-		w.harmless(ctx, "Redact", func() { w.keep(ctx, s, res.Summary) })
+		w.keep(ctx, s, res.Summary)
 	}
-	w.harmless(ctx, "OnFit", func() { w.cfg.OnFit(ctx, s, res) })
+	if w.cfg.OnFit != nil {
+		if err := work.Catch("Config.OnFit", func() error { w.cfg.OnFit(ctx, s, res); return nil }); err != nil {
+			w.report(ctx, StageCompact, err)
+		}
+	}
 	return res, err
 }
 
-// keep writes a summary of the log's beginning to its session. One that covers
-// less than the session's is not needed.
+// keep stores a summary of the log's beginning with its session. The session may have
+// been deleted meanwhile.
 func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Summary) {
-	ctx, cancel := w.within(context.WithoutCancel(ctx))
+	ctx, cancel := w.within(context.WithoutCancel(ctx)) // the model was paid for it
 	defer cancel()
-	text := sum.Text
-	if w.cfg.Redact != nil {
-		text = w.cfg.Redact(text)
-	}
-	_, err := w.sessions.KeepSummary(ctx, s, sum.Upto, text)
+	err := work.Catch("Config.Redact", func() error {
+		text := sum.Text
+		if w.cfg.Redact != nil {
+			text = w.cfg.Redact(text)
+		}
+		_, err := w.Sessions().KeepSummary(ctx, s, sum.Upto, text)
+		return err
+	})
 	if err != nil && !errors.Is(err, backends.ErrNotFound) {
-		w.report(ctx, StageSummary, fmt.Errorf("keeping the summary up to message %d: %w", sum.Upto, err))
+		w.report(ctx, StageSummary, err)
 	}
 }
 
-// withCore returns messages with the core blocks as they are now behind the
-// leading system messages.
+// withCore returns messages with the core blocks as they are now, once, behind the leading
+// system messages.
 func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*schema.Message) []*schema.Message {
 	if w.cfg.Core == nil || s.IsZero() {
 		return messages
@@ -79,15 +88,11 @@ func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*sch
 		w.report(ctx, StageCompact, fmt.Errorf("core blocks: %w", err))
 		return messages
 	}
-	at := slices.IndexFunc(messages, einox.IsCore)
-	if at >= 0 && now != nil && messages[at].Content == now.Content && !slices.ContainsFunc(messages[at+1:], einox.IsCore) {
-		return messages
-	}
 	out := slices.DeleteFunc(slices.Clone(messages), einox.IsCore)
 	if now == nil {
 		return out
 	}
-	at = 0
+	at := 0
 	for at < len(out) && out[at] != nil && out[at].Role == schema.System {
 		at++
 	}
@@ -95,22 +100,72 @@ func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*sch
 }
 
 func (w *Window) report(ctx context.Context, stage string, err error) {
-	slog.WarnContext(ctx, "memory: "+stage+" failed", "err", err)
-	defer func() {
-		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "memory: window: Config.OnError panicked", "panic", p)
-		}
-	}()
-	w.cfg.OnError(ctx, stage, err)
+	work.Report(ctx, w.cfg.OnError, stage, err)
 }
 
-// harmless keeps a panic of a function of the configuration from the caller, who
-// would go on with a context that was not made to fit.
-func (w *Window) harmless(ctx context.Context, name string, f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.report(ctx, StageCompact, fmt.Errorf("panic of Config.%s: %v", name, p))
+// within returns ctx as one call of the store may use it.
+func (w *Window) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.cfg.StoreTimeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, w.cfg.StoreTimeout)
+}
+
+// fitArchive is the archive of one call of Fit: a store that is unavailable delays it
+// once, however many steps have something to archive.
+type fitArchive struct {
+	window      *Window
+	archive     *archive.Archive
+	unavailable atomic.Pointer[error] // nil as far as is known
+}
+
+// Put implements compaction.Archive.
+func (f *fitArchive) Put(ctx context.Context, messages []*schema.Message) (ref string, err error) {
+	if known := f.unavailable.Load(); known != nil {
+		return "", *known
+	}
+	ctx, cancel := f.window.within(ctx)
+	defer cancel()
+	for range 2 { // one connection may have been cut
+		err = work.Catch("archiving", func() error { ref, err = f.archive.Put(ctx, messages); return err })
+		if !errors.Is(err, backends.ErrUnavailable) || ctx.Err() != nil {
+			break
 		}
-	}()
-	f()
+	}
+	if errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		f.unavailable.Store(&err)
+	}
+	return ref, err
+}
+
+// Sequence numbers and references mean something in one session alone, and a caller may
+// carry messages from one session to another. So every message that has one is marked with
+// its session, and in another session it counts as what it says.
+
+// markSession marks those of messages, a slice of the caller's own, that have a sequence
+// number or a reference of the session.
+func markSession(messages []*schema.Message, tag string) {
+	for i, m := range messages {
+		if einox.IsTied(m) && einox.SessionOf(m) == "" {
+			messages[i] = einox.MarkSession(m, tag)
+		}
+	}
+}
+
+// own returns messages in which those of other sessions have no sequence number and no
+// reference.
+func own(messages []*schema.Message, tag string) []*schema.Message {
+	out := slices.Clone(messages)
+	for i, m := range out {
+		if foreign(m, tag) {
+			out[i] = einox.Untie(m)
+		}
+	}
+	return out
+}
+
+// foreign reports whether m is of another session.
+func foreign(m *schema.Message, tag string) bool {
+	s := einox.SessionOf(m)
+	return s != "" && s != tag
 }

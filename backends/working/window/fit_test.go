@@ -6,272 +6,409 @@ package window_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
 // task is a context of one user's message and so many pages that were read for it.
-func task(pages, size int) []*schema.Message {
+func task(pages, tokens int) []*schema.Message {
 	out := []*schema.Message{schema.SystemMessage("You read."), schema.UserMessage("Read everything.")}
 	for n := range pages {
-		out = append(out, reading(n, size)...)
+		out = append(out, transcript.Reading(n, tokens)...)
 	}
 	return out
+}
+
+// fit fits messages, which must work without a failure. A provider takes the result, and it
+// is within the budget.
+func (x *fixture) fit(messages ...*schema.Message) *compaction.Result {
+	res, err := x.Fit(context.Background(), ann, messages)
+	require.NoError(x.t, err)
+	require.NoError(x.t, transcript.Check(res.Messages))
+	require.LessOrEqual(x.t, x.Usage(res.Messages).Over(), 0)
+	require.Empty(x.t, x.errs)
+	return res
+}
+
+func summarise(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: "k", Type: "function", Function: schema.FunctionCall{
+		Name: "keep_summary", Arguments: `{"goal":"answer question0w0","directives":[],"facts":["answer0w0 answer0w1"],"failed":[],"open":[],"next":[]}`,
+	}}}), nil
 }
 
 func TestWhatFitsStaysAsItIs(t *testing.T) {
-	x := newWorld(t, 8000, nil)
+	x := newFixture(t, 8000)
 	in := task(3, 10)
 	res := x.fit(in...)
-	require.Equal(t, in, res.Messages)
 	for i := range in {
 		require.Same(t, in[i], res.Messages[i])
 	}
-	require.Empty(t, res.Steps)
-	require.Len(t, x.fits, 1)
-	require.Same(t, res, x.fits[0])
-	require.Equal(t, []backends.Scope{ann}, x.scopes)
-	require.Empty(t, x.blobs(), "nothing is stored")
-	x.fine()
+	require.Equal(t, []*compaction.Result{res}, x.fits, "OnFit gets it once")
+	require.NotContains(t, x.db.Calls(), "PutBlob", "nothing is stored")
+	for _, in := range [][]*schema.Message{nil, {}, {nil}} {
+		res, err := x.Fit(t.Context(), ann, in)
+		require.NoError(t, err)
+		require.Empty(t, res.Messages)
+	}
 }
 
-func TestWhatDoesNotFitIsMadeToAndCanBeReadAgain(t *testing.T) {
-	for name, open := range everyStore {
-		t.Run(name, func(t *testing.T) {
-			x := newWorld(t, 2000, func(c *window.Config) { c.Sessions = open(t) })
-			in := task(30, 100)
-			before := snapshot(in)
-			res := x.fit(in...)
-			require.Equal(t, before, snapshot(in), "the caller's messages are left as they are")
-			require.Equal(t, "user: Read everything.", saying(res.Messages)[1])
+func TestWhatDoesNotFitCanBeRestored(t *testing.T) {
+	eachStore(t, func(t *testing.T, x *fixture) {
+		in := task(100, 100)
+		before := plain(in)
+		for _, s := range []backends.Scope{ann, {UserID: "ann"}} { // an agent without a session has an archive all the same
+			res, err := x.Fit(t.Context(), s, in)
+			require.NoError(t, err)
+			require.Equal(t, before, plain(in), "the caller's messages are left as they are")
+			require.Equal(t, "user: Read everything.", plain(res.Messages)[1])
 			require.Equal(t, in[len(in)-1].ToolCallID, res.Messages[len(res.Messages)-1].ToolCallID, "the newest exchange stays")
 			require.Greater(t, res.Before.Over(), 0)
-			full, err := x.Restore(context.Background(), ann, res.Messages)
+			full, err := x.Restore(t.Context(), s, res.Messages)
 			require.NoError(t, err)
-			require.Equal(t, plain(in), plain(full), "the exact inverse")
-			require.Len(t, x.fits, 1, "OnFit hears of it once")
-			x.fine()
-		})
-	}
-}
-
-func TestFittingTwiceChangesNothing(t *testing.T) {
-	x := newWorld(t, 2000, nil)
-	once := x.fit(task(30, 100)...)
-	twice := x.fit(once.Messages...)
-	require.Equal(t, once.Messages, twice.Messages)
-	full, err := x.Restore(context.Background(), ann, twice.Messages)
-	require.NoError(t, err)
-	require.Equal(t, plain(task(30, 100)), plain(full))
-}
-
-// An agent's context grows by an exchange and is fitted, time and again: what
-// stands in for others becomes part of what stands in for more.
-func TestAContextThatGrowsAndIsFittedAgainAndAgainIsRestoredWhole(t *testing.T) {
-	x := newWorld(t, 1500, nil)
-	all := task(0, 0)
-	now := all
-	for n := range 40 {
-		all = append(all, reading(n, 60)...)
-		now = x.fit(append(slices.Clone(now), reading(n, 60)...)...).Messages
-	}
-	full, err := x.Restore(context.Background(), ann, now)
-	require.NoError(t, err)
-	require.Equal(t, plain(all), plain(full))
-	x.fine()
-}
-
-// What was loaded is in the log, so that compaction names it and writes nothing.
-func TestWhatIsInTheLogIsNotStoredASecondTime(t *testing.T) {
-	x := newWorld(t, 1000, nil)
-	x.talk(60, 20)
-	in := append(x.history(), schema.UserMessage("and now?"))
-	res := x.fit(in...)
-	require.Less(t, len(res.Messages), len(in))
-	require.Empty(t, x.blobs())
-	full, err := x.Restore(context.Background(), ann, res.Messages)
-	require.NoError(t, err)
-	require.Equal(t, 121, len(full), "all that was ever said, also what History did not load")
-	require.Equal(t, "user: "+prose("question", 0, 20), saying(full)[0])
+			require.Equal(t, before, plain(full))
+			again, err := x.Fit(t.Context(), s, res.Messages)
+			require.NoError(t, err)
+			require.Equal(t, res.Messages, again.Messages, "fitting twice changes nothing")
+		}
+		require.Empty(t, x.errs)
+	})
 }
 
 func TestWithoutAScopeOnlyWhatIsDerivedLeaves(t *testing.T) {
-	x := newWorld(t, 1000, nil)
-	note := schema.UserMessage(prose("note", 1, 200))
+	x := newFixture(t, 1000)
+	note := schema.UserMessage(prose("note", 1, 600))
 	einox.MarkNote(note)
-	in := append([]*schema.Message{schema.UserMessage("before"), note, schema.AssistantMessage("yes", nil)}, schema.UserMessage(prose("question", 1, 100)))
-	res, err := x.Fit(context.Background(), backends.Scope{}, in)
+	question := schema.UserMessage(prose("question", 1, 100))
+	res, err := x.Fit(t.Context(), backends.Scope{}, []*schema.Message{schema.UserMessage("before"), note, schema.AssistantMessage("yes", nil), question})
 	require.NoError(t, err)
-	require.Equal(t, []string{"user: before", "assistant: yes", "user: " + prose("question", 1, 100)}, saying(res.Messages))
+	require.Equal(t, []string{"user: before", "assistant: yes", "user: " + question.Content}, plain(res.Messages))
 
-	in = append(task(30, 100), schema.AssistantMessage("read", nil), schema.UserMessage("and now?"))
-	res, err = x.Fit(context.Background(), backends.Scope{}, in)
-	var over *compaction.OverError
-	require.ErrorAs(t, err, &over)
-	require.Equal(t, res.After.Over(), over.Tokens-over.Limit)
-	require.Equal(t, plain(in), plain(res.Messages), "there is nowhere to keep what would leave")
-	require.NoError(t, transcript.Check(res.Messages))
-	_, errs := x.told()
-	require.NotEmpty(t, errs)
-	require.ErrorIs(t, errors.Join(errs...), compaction.ErrNoArchive)
-
-	for _, s := range []backends.Scope{{SessionID: "s1"}, {Workspace: "acme", SessionID: "s1"}} { // as if there was none
-		res, err = x.Fit(context.Background(), s, in)
-		require.ErrorIs(t, err, compaction.ErrOver, "%+v", s)
-		require.Equal(t, plain(in), plain(res.Messages))
+	in := append(task(30, 100), testkit.Turn("and?", "read")...)
+	for _, s := range []backends.Scope{{}, {SessionID: "s1"}, {Workspace: "acme", SessionID: "s1"}} {
+		res, err = x.Fit(t.Context(), s, in)
+		var over *compaction.OverError
+		require.ErrorAs(t, err, &over, "%+v", s)
+		require.Equal(t, res.After.Over(), over.Tokens-over.Limit)
+		require.Equal(t, plain(in), plain(res.Messages), "there is nowhere to keep what would leave")
 	}
-	_, err = x.Fit(context.Background(), backends.Scope{UserID: "an\x00n"}, in)
+	require.ErrorIs(t, errors.Join(x.errs...), compaction.ErrNoArchive)
+	_, err = x.Fit(t.Context(), backends.Scope{UserID: "an\x00n"}, in)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
-// A user without a session has an archive all the same, and no session is made.
-func TestAnAgentWithoutASessionHasAnArchive(t *testing.T) {
-	for name, open := range everyStore {
-		t.Run(name, func(t *testing.T) {
-			x := newWorld(t, 2000, func(c *window.Config) { c.Sessions = open(t) })
-			s := backends.Scope{UserID: "ann"}
-			res, err := x.Fit(context.Background(), s, task(30, 100))
-			require.NoError(t, err)
-			x.valid(res.Messages)
-			full, err := x.Restore(context.Background(), s, res.Messages)
-			require.NoError(t, err)
-			require.Equal(t, plain(task(30, 100)), plain(full))
-		})
-	}
-}
-
-func TestAnArchiveThatFailsLosesNothing(t *testing.T) {
-	db := &broken{Sessions: sqlite(t), put: backends.ErrUnavailable}
-	x := newWorld(t, 2000, func(c *window.Config) { c.Sessions = db })
-	in := task(30, 100)
-	res, err := x.Fit(context.Background(), ann, in)
-	require.ErrorIs(t, err, compaction.ErrOver, "an error that says by how much, not a context that lost something")
-	require.Equal(t, plain(in), plain(res.Messages))
-	stages, errs := x.told()
-	require.NotEmpty(t, stages)
-	require.ErrorIs(t, errors.Join(errs...), backends.ErrUnavailable)
-	for _, s := range stages {
-		require.Equal(t, window.StageCompact, s)
-	}
-	require.Len(t, x.fits, 1)
-
-	db.put = nil
-	x.fit(in...)
-}
-
 func TestWhatNeverFitsIsAnErrorWithTheBestThereIs(t *testing.T) {
-	x := newWorld(t, 500, nil)
+	x := newFixture(t, 500)
 	in := append(task(10, 100), schema.AssistantMessage("read", nil), schema.UserMessage(prose("question", 1, 600)))
-	res, err := x.Fit(context.Background(), ann, in)
+	res, err := x.Fit(t.Context(), ann, in)
 	var over *compaction.OverError
 	require.ErrorAs(t, err, &over)
-	require.Equal(t, 500, over.Limit)
-	require.Equal(t, x.Usage(res.Messages).Tokens, over.Tokens)
+	require.Equal(t, compaction.OverError{Tokens: x.Usage(res.Messages).Tokens, Limit: 500}, *over)
 	require.Less(t, len(res.Messages), len(in), "what could leave has left")
 	require.Equal(t, in[len(in)-1], res.Messages[len(res.Messages)-1])
-	require.NoError(t, transcript.Check(res.Messages))
-	full, err := x.Restore(context.Background(), ann, res.Messages)
-	require.NoError(t, err)
-	require.Equal(t, plain(in), plain(full))
+	require.Equal(t, plain(in), plain(x.restore(res.Messages)))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	res, err = x.Fit(ctx, ann, in)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, plain(in), plain(res.Messages))
 }
 
-func TestFittingNothing(t *testing.T) {
-	for _, in := range [][]*schema.Message{nil, {}, {nil}} {
-		res, err := newWorld(t, 500, nil).Fit(context.Background(), ann, in)
-		require.NoError(t, err)
-		require.Empty(t, res.Messages)
-		x, _, _ := withCore(t, 500)
-		require.Equal(t, []int{0}, cores(x.fit(in...).Messages))
+// A store that fails, or is too slow, delays a context once, however many steps would archive
+// something: what could not be stored is not replaced. A connection that was cut once costs
+// a second try.
+func TestAnArchiveThatFailsLosesNothing(t *testing.T) {
+	in := []*schema.Message{schema.UserMessage(prose("question", 0, 400)), schema.AssistantMessage("ok", nil), schema.UserMessage("and now?")}
+	for _, tc := range []struct {
+		name  string
+		fails error
+		times int // so many calls fail
+		calls int // of PutBlob, in one context
+		want  error
+	}{
+		{"unavailable", backends.ErrUnavailable, 9, 2, backends.ErrUnavailable},
+		{"too slow", context.DeadlineExceeded, 9, 1, context.DeadlineExceeded},
+		{"cut once", backends.ErrUnavailable, 1, 2, nil},
+	} {
+		x := newFixture(t, 1000, func(c *window.Config) {
+			c.Steps = []compaction.Step{compaction.OffloadMessages{Over: 100}, compaction.ArchiveRounds{}, compaction.ArchiveCurrent{}}
+		})
+		calls := 0
+		x.db.Arm(func(c *testkit.StoreCall) error {
+			if c.Method != "PutBlob" {
+				return nil
+			}
+			if calls++; calls > tc.times {
+				return nil
+			}
+			return tc.fails
+		})
+		res, err := x.Fit(t.Context(), ann, in)
+		require.Equal(t, tc.calls, calls, tc.name)
+		if tc.want == nil {
+			require.NoError(t, err)
+			require.Empty(t, x.errs)
+			continue
+		}
+		require.ErrorIs(t, err, compaction.ErrOver, tc.name)
+		require.Equal(t, plain(in), plain(res.Messages))
+		require.Contains(t, x.stages, window.StageCompact)
+		require.ErrorIs(t, errors.Join(x.errs...), tc.want, tc.name)
+		x.db.Arm(nil)
+		_, err = x.Fit(t.Context(), ann, in)
+		require.NoError(t, err, "the next context asks again")
 	}
 }
 
-func TestACancelledFitSaysSo(t *testing.T) {
-	x := newWorld(t, 2000, nil)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	res, err := x.Fit(ctx, ann, task(30, 100))
-	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, plain(task(30, 100)), plain(res.Messages))
-	_, err = x.Fit(ctx, ann, task(1, 10))
-	require.NoError(t, err, "what fits needs no time")
+// hanging is a store whose archives never answer.
+type hanging struct{ store.Sessions }
+
+func (hanging) PutBlob(ctx context.Context, _ backends.Partition, _, _ string, _ []byte) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
-// Sessions of several users at once, and one session by several goroutines.
-func TestAWindowServesManyAtOnce(t *testing.T) {
-	x := newWorld(t, 1500, func(c *window.Config) { c.Sessions = sqlite(t); c.Model = summariser() })
+func TestAStoreThatHangsDelaysAContextForStoreTimeout(t *testing.T) {
+	x := newFixture(t, 1000, func(c *window.Config) { c.Sessions, c.StoreTimeout = hanging{c.Sessions}, time.Millisecond })
+	_, err := x.Fit(t.Context(), ann, task(10, 200))
+	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorIs(t, errors.Join(x.errs...), context.DeadlineExceeded)
+}
+
+// Functions of the configuration that panic cost neither the process nor a context that fits.
+func TestAFunctionOfTheConfigurationThatPanics(t *testing.T) {
+	x := newFixture(t, 8000, func(c *window.Config) {
+		c.OnFit = func(context.Context, backends.Scope, *compaction.Result) { panic("OnFit") }
+		c.OnError = func(context.Context, string, error) { panic("OnError") }
+	})
+	x.fit(task(1, 1)...)
+
+	x = newFixture(t, 1000, func(c *window.Config) { c.Redact = func(string) string { panic("Redact") } })
+	res, err := x.Fit(t.Context(), ann, task(10, 200))
+	require.ErrorIs(t, err, compaction.ErrOver)
+	require.Equal(t, plain(task(10, 200)), plain(res.Messages), "what was not stored is not replaced")
+	require.ErrorContains(t, errors.Join(x.errs...), "panic: Redact")
+
+	x = summarising(t, summarise, func(c *window.Config) { c.Redact = func(string) string { panic("Redact") } })
 	x.talk(30, 20)
-	history := x.history()
-	var group sync.WaitGroup
-	for n := range 8 {
-		group.Go(func() {
-			s := ann
-			if n%2 == 1 {
-				s.UserID = fmt.Sprint("user", n)
+	res, err = x.Fit(t.Context(), ann, append(x.history(), schema.UserMessage("and now?")))
+	require.NoError(t, err)
+	require.NotNil(t, res.Summary)
+	require.Equal(t, []string{window.StageSummary}, x.stages)
+}
+
+// Core blocks stand behind the system prompt, once, as they are now and for whom the context is.
+func TestCoreBlocks(t *testing.T) {
+	x := newFixture(t, 1500)
+	blocks, err := core.New(&core.Config{Records: x.db, Blocks: []core.Block{{Name: "human", Initial: "Ann."}}})
+	require.NoError(t, err)
+	x = newFixtureOn(t, x.db, x.clock, 1500, func(c *window.Config) { c.Core = blocks })
+	at := func(messages []*schema.Message) (at []int) {
+		for i, m := range messages {
+			if einox.IsCore(m) {
+				at = append(at, i)
 			}
-			in := task(20, 50+n)
-			if s == ann {
-				in = append(slices.Clone(history), in[1:]...)
-			}
-			res, err := x.Fit(context.Background(), s, in)
-			if err != nil || transcript.Check(res.Messages) != nil || x.Usage(res.Messages).Over() > 0 {
-				t.Errorf("goroutine %d: %v", n, err)
+		}
+		return at
+	}
+	require.Equal(t, []int{0}, at(x.fit(schema.UserMessage("hi")).Messages))
+	first := x.fit(schema.SystemMessage("a"), schema.SystemMessage("b"), schema.UserMessage("hi")).Messages
+	require.Equal(t, []int{2}, at(first))
+	require.Equal(t, first, x.fit(first...).Messages)
+
+	_, err = blocks.Append(t.Context(), &core.Edit{Scope: ann, Block: "human", Text: "Likes tea."})
+	require.NoError(t, err)
+	second := x.fit(append(slices.Clone(first), first[2], schema.AssistantMessage("noted", nil), schema.UserMessage("and now?"))...).Messages
+	require.Equal(t, []int{2}, at(second), "a copy that a caller left behind is dropped")
+	require.Contains(t, second[2].Content, "Likes tea.")
+	require.NotContains(t, first[2].Content, "Likes tea.", "what was shown before is not changed")
+
+	messages := task(0, 0)
+	for n := range 20 {
+		messages = x.fit(append(messages, transcript.Reading(n, 300)...)...).Messages
+		require.Equal(t, []int{1}, at(messages), "they stay when the context shrinks")
+	}
+	require.Equal(t, []int{1}, at(x.restore(messages)), "no archive has a copy")
+
+	for s, want := range map[backends.Scope][]int{{UserID: "bob"}: {2}, {Workspace: "acme"}: nil} {
+		res, err := x.Fit(t.Context(), s, second)
+		require.NoError(t, err)
+		require.Equal(t, want, at(res.Messages))
+		require.NotContains(t, strings.Join(plain(res.Messages), "\n"), "Likes tea.", "another user's")
+	}
+	res, err := x.Fit(t.Context(), backends.Scope{}, []*schema.Message{schema.UserMessage("hi")})
+	require.NoError(t, err)
+	require.Len(t, res.Messages, 1)
+
+	x.db.FailOn(backends.ErrUnavailable, "Get")
+	for _, in := range [][]*schema.Message{second, {schema.UserMessage("hi")}} {
+		res, err = x.Fit(t.Context(), ann, in)
+		require.NoError(t, err)
+		require.Equal(t, in, res.Messages, "as it was, or left out")
+	}
+	require.Equal(t, []string{window.StageCompact, window.StageCompact}, x.stages)
+	require.ErrorContains(t, x.errs[0], "core blocks")
+	require.ErrorIs(t, x.errs[0], backends.ErrUnavailable)
+}
+
+// summarising is a window of 1000 tokens that summarises past rounds by a model.
+func summarising(t testing.TB, reply testkit.Reply, change ...func(*window.Config)) *fixture {
+	return newFixture(t, 1000, append(change, func(c *window.Config) {
+		c.Steps = []compaction.Step{compaction.SummarizeRounds{Model: testkit.New(reply)}, compaction.ArchiveRounds{}}
+	})...)
+}
+
+// The next run starts from a summary. Turns that are appended while the model summarises are
+// behind it: none is lost, none is summarised away.
+func TestASummaryIsKeptWithTheSession(t *testing.T) {
+	var x *fixture
+	calls := 0
+	x = summarising(t, func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+		if calls++; calls == 1 {
+			x.turn("meanwhile", testkit.Turn("said meanwhile", "yes")...)
+		}
+		return summarise(ctx, in, o)
+	}, func(c *window.Config) {
+		c.Redact = func(s string) string { return strings.ReplaceAll(s, "Goal", "G***") }
+	})
+	x.talk(30, 20)
+	res := x.fit(append(x.history(), schema.UserMessage("and now?"))...)
+	st, err := x.Sessions().Get(t.Context(), ann)
+	require.NoError(t, err)
+	require.Equal(t, res.Summary.Upto, st.SummaryUpto)
+	require.LessOrEqual(t, st.SummaryUpto, int64(60))
+	require.Contains(t, res.Summary.Text, "Goal")
+	require.Equal(t, strings.ReplaceAll(res.Summary.Text, "Goal", "G***"), st.Summary, "redacted before it is kept")
+	asked := calls
+	require.NotZero(t, asked)
+	h := x.history()
+	require.Equal(t, st.Summary, h[0].Content)
+	require.Len(t, h, 1+62-int(st.SummaryUpto), "what is summarised is not loaded")
+	x.fit(append(h, schema.UserMessage("and now?"))...)
+	require.Equal(t, asked, calls, "the next run asks for no summary")
+	require.Len(t, x.restore(h), 62)
+}
+
+func TestASummaryThatIsNotKept(t *testing.T) {
+	var x *fixture
+	down := errors.New("the model is down")
+	meanwhile := func(change func(ctx context.Context) error) testkit.Reply {
+		var once sync.Once
+		return func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+			once.Do(func() { require.NoError(t, change(ctx)) })
+			return summarise(ctx, in, o)
+		}
+	}
+	rival := func(upto int64) func(context.Context) error {
+		return func(ctx context.Context) error {
+			kept, err := x.Sessions().KeepSummary(ctx, ann, upto, "The rival's.")
+			require.True(t, kept)
+			return err
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		reply  testkit.Reply
+		fail   string // a method of the store
+		upto   int64  // how far the session's summary reaches then; -1: further than the rival's
+		stages []string
+	}{
+		{name: "the model fails", reply: testkit.Fail(down), stages: []string{window.StageCompact}},
+		{name: "the store fails", reply: summarise, fail: "Update", stages: []string{window.StageSummary}},
+		{name: "a rival that covers more came first", reply: meanwhile(rival(60)), upto: 60},
+		{name: "a rival that covers less makes room", reply: meanwhile(rival(2)), upto: -1},
+		{name: "the session was deleted", reply: meanwhile(func(ctx context.Context) error { return x.DeleteSession(ctx, ann) })},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			x = summarising(t, tc.reply)
+			x.talk(30, 20)
+			in := append(x.history(), schema.UserMessage("and now?"))
+			x.db.FailOn(backends.ErrUnavailable, tc.fail)
+			res, err := x.Fit(t.Context(), ann, in)
+			require.NoError(t, err)
+			require.LessOrEqual(t, res.After.Over(), 0)
+			x.db.Arm(nil)
+			require.Equal(t, tc.stages, x.stages)
+			st, err := x.Sessions().Get(t.Context(), ann)
+			if errors.Is(err, backends.ErrNotFound) {
 				return
 			}
-			full, err := x.Restore(context.Background(), s, res.Messages)
-			if err != nil || !slices.Equal(plain(in)[len(plain(in))-40:], plain(full)[len(plain(full))-40:]) {
-				t.Errorf("goroutine %d: not restored: %v", n, err)
+			require.NoError(t, err)
+			if tc.upto < 0 {
+				tc.upto = res.Summary.Upto
+				require.Greater(t, tc.upto, int64(2))
 			}
+			require.Equal(t, tc.upto, st.SummaryUpto)
 		})
 	}
-	group.Wait()
-	require.Len(t, x.fits, 8)
+	// Messages that were not loaded have no place in the log: nor has their summary.
+	x = summarising(t, summarise)
+	x.talk(2, 5)
+	var in []*schema.Message
+	for n := range 30 {
+		in = append(in, testkit.Turn(prose("question", n, 20), prose("answer", n, 20))...)
+	}
+	res := x.fit(append(in, schema.UserMessage("and now?"))...)
+	require.Nil(t, res.Summary)
+	require.Len(t, x.restore(res.Messages), 61)
 }
 
-// blobs are the names of what the archive of ann's session holds.
-func (x *world) blobs() []string {
-	x.t.Helper()
-	p, err := ann.Speaker()
-	require.NoError(x.t, err)
-	page, err := x.sessions.ListBlobs(context.Background(), p, ann.SessionID, "", store.Page{Limit: 1000})
-	if errors.Is(err, backends.ErrNotFound) {
-		return nil
+func TestAModelIsGivenWhatFits(t *testing.T) {
+	x := newFixture(t, 2000)
+	fit := func(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+		res, err := x.Fit(ctx, ann, messages)
+		return res.Messages, err
 	}
-	require.NoError(x.t, err)
-	var out []string
-	for _, b := range page.Blobs {
-		out = append(out, b.Name)
+	var tools []*schema.ToolInfo
+	chat := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+		tools = o.Tools
+		return schema.AssistantMessage("read", nil), nil
+	})
+	m := window.Model(chat, fit)
+	withTools, err := m.WithTools([]*schema.ToolInfo{{Name: "read"}})
+	require.NoError(t, err)
+	_, err = withTools.Generate(t.Context(), task(30, 100))
+	require.NoError(t, err)
+	require.Len(t, tools, 1)
+	stream, err := m.Stream(t.Context(), task(30, 100))
+	require.NoError(t, err)
+	out, err := schema.ConcatMessageStream(stream)
+	require.NoError(t, err)
+	require.Equal(t, "read", out.Content)
+	require.Empty(t, tools, "the model that was given is not changed")
+	for _, call := range chat.Calls() {
+		require.NoError(t, transcript.Check(call))
+		require.LessOrEqual(t, x.Usage(call).Over(), 0)
 	}
-	return out
-}
-
-// plain is what messages say, without memory's marks.
-func plain(messages []*schema.Message) []string {
-	out := make([]string, 0, len(messages))
-	for _, m := range messages {
-		m = einox.Unmark(m)
-		out = append(out, fmt.Sprintf("%s %s %q %v %s %s %v", m.Role, m.Name, m.Content, m.ToolCalls, m.ToolCallID, m.ReasoningContent, m.UserInputMultiContent))
+	in := []*schema.Message{schema.UserMessage(prose("question", 0, 3000))}
+	_, err = m.Generate(t.Context(), in)
+	require.ErrorIs(t, err, compaction.ErrOver)
+	_, err = m.Stream(t.Context(), in)
+	require.ErrorIs(t, err, compaction.ErrOver)
+	require.Len(t, chat.Calls(), 2, "it is not asked what does not fit")
+	require.True(t, components.IsCallbacksEnabled(m))
+	unnamed := window.Model(struct{ model.ToolCallingChatModel }{chat}, fit) // leaves callbacks to Eino
+	require.False(t, components.IsCallbacksEnabled(unnamed))
+	for want, m := range map[string]model.ToolCallingChatModel{chat.GetType(): m, "Fitted": unnamed} {
+		got, ok := components.GetType(m)
+		require.True(t, ok)
+		require.Equal(t, want, got)
 	}
-	return out
-}
-
-// snapshot is all that messages are.
-func snapshot(messages []*schema.Message) []schema.Message {
-	out := make([]schema.Message, len(messages))
-	for i, m := range messages {
-		out[i] = *m
-		out[i].ToolCalls = slices.Clone(m.ToolCalls)
-	}
-	return out
 }

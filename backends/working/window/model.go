@@ -11,20 +11,17 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Fitter makes a context fit; see [Window.Model].
-type Fitter func(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error)
-
-// Model returns m with every context that it is given made to fit first: for
-// agents and graphs that have no other place for it. The caller's messages stay as
-// they are, so that each call compacts anew; summaries are made once, because the
-// compactor remembers them.
-func Model(m model.ToolCallingChatModel, fit Fitter) model.ToolCallingChatModel {
+// Model returns m with fit applied to every context that it is given: for agents and
+// graphs that have no other place for it. An error of fit is returned, and m is not asked.
+// The caller's messages stay as they are, so that each call compacts anew; summaries are
+// made once, because the compactor keeps them.
+func Model(m model.ToolCallingChatModel, fit func(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error)) model.ToolCallingChatModel {
 	return &fitted{inner: m, fit: fit}
 }
 
 type fitted struct {
 	inner model.ToolCallingChatModel
-	fit   Fitter
+	fit   func(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error)
 }
 
 // Generate implements model.BaseChatModel.

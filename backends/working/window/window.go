@@ -5,97 +5,179 @@ package window
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/backends/working/session"
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// Window shows models what they may see of a session. One value serves any
-// number of sessions, and is safe for concurrent use.
+// Config configures a [Window]. It is copied by [New].
+type Config struct {
+	// Budget says how much a context may hold; its Window is required.
+	Budget compaction.Budget
+	// Sessions keeps the log and the archives. Required. The log must be the one that
+	// turns are appended to.
+	Sessions store.Sessions
+
+	// Model writes summaries when the steps that cost nothing do not suffice. Optional.
+	// Without it what does not fit is archived and named.
+	Model model.BaseChatModel
+	// Steps makes contexts smaller, in this order. Optional. Defaults to
+	// compaction.Default(Model), or to compaction.Free() without a Model.
+	Steps []compaction.Step
+	// Trigger is the share of the budget above which the steps begin. Optional. Defaults
+	// to 1: only what does not fit is compacted.
+	Trigger float64
+
+	// StoreTimeout is how long one call of the store may delay a context. After one that
+	// took longer, or that found the store unavailable, nothing more is archived for this
+	// context: it fits without, or is over budget. Optional. Defaults to 2s; below 0
+	// without limit.
+	StoreTimeout time.Duration
+
+	// NoHistory leaves it to the caller to pass what was said before.
+	NoHistory bool
+	// HistoryTokens is how much of the log one reply loads, in tokens as they were
+	// appended; the compaction makes room for it. A turn counts as a quarter of it at
+	// most, so that a large one does not hide what was said before. Optional. Defaults to
+	// four times the budget's limit: large outputs of tools shrink without a model.
+	HistoryTokens int
+
+	// Core has the blocks that are always shown. Optional.
+	Core *core.Blocks
+	// Redact changes texts before they are archived, and summaries before they are kept.
+	// Optional. Give the log's.
+	Redact func(string) string
+	// Language is that of placeholders and notices. Optional. LanguageAuto follows the
+	// last user message.
+	Language backends.Language
+	// NoTools is for agents that do not have grep_working_memory and
+	// read_working_memory: placeholders do not name them then.
+	NoTools bool
+	// Clock tells how old an open turn is, and when a session expires. Optional. Defaults
+	// to backends.SystemClock.
+	Clock backends.Clock
+
+	// OnFit gets every context that was fitted: how full it is, and what was done. It
+	// must return quickly, and be safe for concurrent use. Optional.
+	OnFit func(ctx context.Context, scope backends.Scope, r *compaction.Result)
+	// OnError gets what failed while a context was made to fit all the same: a model, an
+	// archive that could not be written, a summary that could not be kept. stage is one
+	// of the Stage constants. Must be safe for concurrent use. Optional; log/slog's
+	// default logger gets it in any case.
+	OnError func(ctx context.Context, stage string, err error)
+}
+
+// The stages that Config.OnError gets.
+const (
+	StageCompact = "compact" // a step of the compaction failed
+	StageSummary = "summary" // a summary could not be kept with its session
+)
+
+func (c *Config) withDefaults() (Config, error) {
+	if c == nil || c.Sessions == nil {
+		return Config{}, fmt.Errorf("%w: Config.Sessions is required", backends.ErrInvalid)
+	}
+	d := *c
+	var err error
+	if d.Budget, err = c.Budget.WithDefaults(); err != nil {
+		return d, err
+	}
+	if d.HistoryTokens < 0 {
+		return d, fmt.Errorf("%w: Config.HistoryTokens is %d", backends.ErrInvalid, d.HistoryTokens)
+	}
+	if d.HistoryTokens == 0 {
+		d.HistoryTokens = 4 * d.Budget.Limit()
+	}
+	if d.StoreTimeout == 0 {
+		d.StoreTimeout = 2 * time.Second
+	}
+	if d.Steps == nil {
+		d.Steps = compaction.Default(d.Model)
+	}
+	if d.Clock == nil {
+		d.Clock = backends.SystemClock
+	}
+	return d, nil
+}
+
+// Window shows models what they may see of a session. One value serves any number of
+// sessions, and is safe for concurrent use.
 type Window struct {
 	cfg       Config
 	compactor *compaction.Compactor
 	archives  *archive.Archives
-	sessions  *session.Service
 }
 
 // New returns a window, or ErrInvalid.
 func New(cfg *Config) (*Window, error) {
-	w, err := newWindow(cfg)
+	c, err := cfg.withDefaults()
+	w := &Window{cfg: c}
+	if err == nil {
+		w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
+	}
+	if err == nil {
+		w.archives, err = archive.New(&archive.Config{Sessions: c.Sessions, Redact: c.Redact})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("context window: %w", err)
 	}
 	return w, nil
 }
 
-func newWindow(cfg *Config) (*Window, error) {
-	c, err := cfg.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	w := &Window{cfg: c}
-	w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
-	if err != nil {
-		return nil, err
-	}
-	if w.archives, err = archive.New(&archive.Config{Sessions: c.Sessions, Redact: c.Redact}); err != nil {
-		return nil, err
-	}
-	w.sessions, err = session.New(&session.Config{Sessions: c.Sessions, Counter: c.Budget.Counter, Language: session.Language(c.Language.For())})
-	return w, err
-}
-
 // Archives returns where the window puts what leaves a context.
 func (w *Window) Archives() *archive.Archives { return w.archives }
-
-// Sessions returns the conversations that the window shows.
-func (w *Window) Sessions() *session.Service { return w.sessions }
-
-// DeleteSession erases the scope's session: its log, its archives, and the core
-// blocks that are its own. Without a session in the scope it erases what was said
-// without one, which has no blocks.
-func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
-	if w.cfg.Core != nil && strings.TrimSpace(s.SessionID) != "" {
-		if err := w.cfg.Core.DeleteSession(ctx, s); err != nil {
-			return fmt.Errorf("delete session: %w", err)
-		}
-	}
-	return w.sessions.Delete(ctx, s)
-}
 
 // Core returns the blocks that are always shown, or nil.
 func (w *Window) Core() *core.Blocks { return w.cfg.Core }
 
-// Budget returns how much a context may hold, with its defaults.
-func (w *Window) Budget() compaction.Budget { return w.cfg.Budget }
-
-// Usage measures a context as it is.
+// Usage measures a context as it is, and says how much it may hold.
 func (w *Window) Usage(messages []*schema.Message) compaction.Usage {
 	return w.cfg.Budget.Usage(messages)
+}
+
+// Sessions returns the conversations that the window shows.
+func (w *Window) Sessions() *Sessions { return &Sessions{w.cfg.Sessions, &w.cfg} }
+
+// DeleteSession erases the scope's session: its log, its archives, its interrupted turns,
+// and the core blocks that are its own. What was learnt from it stays. Without a session
+// in the scope it erases what was said without one, which has no blocks. A session that
+// does not exist is no error.
+func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
+	return on(s, "deleting", func(k key) error {
+		if w.cfg.Core != nil && k.id != "" {
+			if err := w.cfg.Core.DeleteSession(ctx, s); err != nil {
+				return err
+			}
+		}
+		return w.cfg.Sessions.Delete(ctx, k.partition, k.id)
+	})
 }
 
 // turnShare is the part of Config.HistoryTokens that one turn counts as, at most.
 const turnShare = 4
 
-// History returns what was said in the scope's session before, to go in front of
-// what is said now; nothing under Config.NoHistory, and where the scope names no
-// session: turns without one have nothing to do with each other. It may go into a
-// checkpoint of Eino: lists and objects in the Extra of a message's parts are left
-// out.
+// History returns what was said in the scope's session before, to go in front of what is
+// said now; nothing under Config.NoHistory, and where the scope names no session: turns
+// without one have nothing to do with each other. It may go into a checkpoint of Eino:
+// lists and objects in the Extra of a message's parts are left out. See [Sessions.Load].
 func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Message, error) {
-	if w.cfg.NoHistory || s.SessionID == "" {
+	if w.cfg.NoHistory || strings.TrimSpace(s.SessionID) == "" {
 		return nil, nil
 	}
-	h, err := w.sessions.Load(ctx, &session.LoadRequest{Scope: s, Tokens: w.cfg.HistoryTokens, TurnTokens: max(w.cfg.HistoryTokens/turnShare, 1)})
+	most := w.cfg.HistoryTokens
+	h, err := w.Sessions().load(ctx, s, limits{tokens: most, turn: max(most/turnShare, 1), messages: defaultMessages})
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
@@ -103,19 +185,24 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 	return h.Messages, nil
 }
 
-// Restore returns messages with everything that stands in for others replaced by
-// them: the context as it was before [Window.Fit]. What stands in for messages of
-// another session is ErrNotFound: its archives mean something else here.
+// Restore returns messages with every placeholder replaced by what it stands for: the
+// context as it was before [Window.Fit]. A placeholder of another session is ErrNotFound:
+// its reference means something else here.
 func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*schema.Message) ([]*schema.Message, error) {
-	if !slices.ContainsFunc(messages, func(m *schema.Message) bool { return m != nil && einox.RefOf(m) != "" }) {
+	isPlaceholder := func(m *schema.Message) bool { return einox.RefOf(m) != "" }
+	if !slices.ContainsFunc(messages, isPlaceholder) {
 		return messages, nil
 	}
 	a, err := w.archives.Of(s)
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	if tag := session.Tag(s); slices.ContainsFunc(messages, func(m *schema.Message) bool { return einox.RefOf(m) != "" && foreign(m, tag) }) {
-		return nil, fmt.Errorf("restore: %w: this session does not have what stands in for messages of another one", backends.ErrNotFound)
+	k, _ := keyOf(s) // archives.Of has the error
+	if slices.ContainsFunc(messages, func(m *schema.Message) bool { return isPlaceholder(m) && foreign(m, k.tag()) }) {
+		return nil, fmt.Errorf("restore: %w: a placeholder is of another session: give that session's scope", backends.ErrNotFound)
 	}
 	return a.Restore(ctx, messages)
 }
+
+// errDeleted is returned where a session was deleted while it was read.
+var errDeleted = errors.New("it was deleted while it was read")

@@ -1,0 +1,288 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
+)
+
+const (
+	// defaultMessages is the default of LoadRequest.Messages.
+	defaultMessages = 1000
+	// firstPage is how many messages the first read of the log asks for where only
+	// tokens bound the history. Each further read asks for as many as are there already,
+	// and for few more than LoadRequest.Messages in all.
+	firstPage = 100
+)
+
+// LoadRequest asks for the end of a conversation.
+type LoadRequest struct {
+	Scope backends.Scope // names the session. Required.
+	// Tokens is how many the turns may have together, as counted when they were appended;
+	// the summary and the notice are not counted. Optional. Defaults to any number.
+	Tokens int
+	// Messages is how many messages the turns may have together. Optional. Defaults to
+	// 1000.
+	Messages int
+}
+
+// History is the end of a conversation as a model may be shown it.
+type History struct {
+	// Messages are the summary of what was said up to Session.SummaryUpto, a notice of
+	// what lies between it and From, and the turns from From on. They are the caller's
+	// own.
+	Messages []*schema.Message
+	Session  *store.Session // nil: there is no such session
+
+	From int64 // the sequence number of the first message of the turns; Upto+1: there are none
+	Upto int64 // the last one in the log
+}
+
+// Load returns the newest turns of a session that fit, behind the summary of those before
+// it and a notice of what neither of them shows: its reference, such as "log-12-40", is
+// what archives and the tools of package toolkit read. A session that does not exist is an
+// empty History.
+//
+// The history begins with a turn, and the newest turn is there even if it is larger than
+// what was asked for. The messages of a turn stand together, where its last one was said:
+// a turn may be interrupted, and resumed after others. Of one that began before the history
+// does, only the part in it is shown.
+//
+// Providers take the messages: calls without a result get one that says so, a result
+// without its call becomes a user's message, and so on; see einox.Repair. Turns without an
+// answer stay. Each message has its sequence number in the log, its turn and its place in
+// it as marks, which no provider gets.
+//
+// What Load reads depends on what it returns, not on how long the session is: usually the
+// session's state and one page of the log, at the same time.
+func (s *Sessions) Load(ctx context.Context, r *LoadRequest) (*History, error) {
+	if r == nil || r.Tokens < 0 || r.Messages < 0 {
+		return nil, fmt.Errorf("loading a session: %w: no request, or a negative limit", backends.ErrInvalid)
+	}
+	return s.load(ctx, r.Scope, limits{tokens: r.Tokens, turn: math.MaxInt, messages: cmp.Or(r.Messages, defaultMessages)})
+}
+
+// limits are how much a history may hold.
+type limits struct {
+	tokens   int // 0: any number
+	turn     int // the most tokens that one turn counts as
+	messages int
+}
+
+func (l limits) exceeded(tokens, messages int) bool {
+	return messages > l.messages || l.tokens > 0 && tokens > l.tokens
+}
+
+func (s *Sessions) load(ctx context.Context, scope backends.Scope, l limits) (*History, error) {
+	h := &History{From: 1}
+	err := on(scope, "loading", func(k key) error {
+		st, entries, err := s.end(ctx, k, l)
+		if err != nil || st == nil {
+			return err
+		}
+		if entries, err = s.newest(ctx, k, st.SummaryUpto, entries, l); err != nil {
+			return err
+		}
+		h = s.history(k, st, entries)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// end returns the state of a session, nil if there is none, and the end of its log. They
+// are read at the same time, and the log again if it is older than the state.
+func (s *Sessions) end(ctx context.Context, k key, l limits) (st *store.Session, entries []store.Entry, err error) {
+	r := store.Range{Limit: l.messages + 1, Last: true} // one more: that shows where a turn begins
+	if l.tokens > 0 {
+		r.Limit = min(r.Limit, firstPage)
+	}
+	g, both := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { st, err = s.find(both, k); return err })
+	g.Go(func() (err error) { entries, err = s.store.Read(both, k.partition, k.id, r); return err })
+	if err := g.Wait(); err != nil || st == nil {
+		return nil, nil, err
+	}
+	if lastSeq(entries) < st.LastSeq {
+		entries, err = s.store.Read(ctx, k.partition, k.id, r)
+		if err == nil && lastSeq(entries) < st.LastSeq {
+			err = fmt.Errorf("%w: %w: try again", backends.ErrUnavailable, errDeleted)
+		}
+	}
+	return st, entries, err
+}
+
+func lastSeq(entries []store.Entry) int64 {
+	if n := len(entries); n > 0 {
+		return entries[n-1].Seq
+	}
+	return 0
+}
+
+// newest returns the entries that the history shows: of those after the sequence number,
+// whose end was read, the newest turns within the limits.
+func (s *Sessions) newest(ctx context.Context, k key, after int64, entries []store.Entry, l limits) ([]store.Entry, error) {
+	for {
+		entries = slices.DeleteFunc(entries, func(e store.Entry) bool { return e.Seq <= after })
+		whole := len(entries) == 0 || entries[0].Seq == after+1
+		if from, ok := s.begin(entries, whole, l); ok {
+			return entries[from:], nil
+		}
+		size := min(len(entries), max(l.messages+1-len(entries), firstPage))
+		r := store.Range{After: after, Upto: entries[0].Seq - 1, Limit: size, Last: true}
+		page, err := s.store.Read(ctx, k.partition, k.id, r)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			return nil, fmt.Errorf("%w: %w: try again", backends.ErrUnavailable, errDeleted)
+		}
+		entries = append(page, entries...)
+	}
+}
+
+// begin returns where the longest end of the entries begins that is within the limits and
+// begins with a turn, or the newest turn where that alone exceeds them. It returns false
+// if what comes before the entries has to be read to know: whole says that nothing does.
+func (s *Sessions) begin(entries []store.Entry, whole bool, l limits) (int, bool) {
+	from, next := -1, -1 // the longest so far; the last entry that was counted
+	tokens, messages := 0, 0
+	turns := make(map[string]int) // tokens of each
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := &entries[i]
+		if empty(e) {
+			continue
+		}
+		if next >= 0 && entries[next].Turn != e.Turn {
+			if from >= 0 && l.exceeded(tokens, messages) {
+				return from, true
+			}
+			from = next
+		}
+		had := turns[e.Turn]
+		turns[e.Turn] += s.tokens(e)
+		tokens += min(turns[e.Turn], l.turn) - min(had, l.turn)
+		messages++
+		next = i
+	}
+	if from >= 0 && l.exceeded(tokens, messages) {
+		return from, true
+	}
+	return 0, whole
+}
+
+// tokens returns the size of an entry as it was counted when it was appended, or counts it.
+func (s *Sessions) tokens(e *store.Entry) int {
+	if e.Tokens > 0 {
+		return e.Tokens
+	}
+	return s.cfg.Budget.Counter.Message(e.Message.Message)
+}
+
+// empty reports whether an entry says nothing, as one that only marks the end of a turn.
+// Blank texts count as nothing: providers refuse them.
+func empty(e *store.Entry) bool {
+	m := e.Message.Message
+	return m == nil || strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
+}
+
+// history puts together what a model is shown.
+func (s *Sessions) history(k key, st *store.Session, entries []store.Entry) *History {
+	h := &History{Session: st, From: st.LastSeq + 1, Upto: st.LastSeq}
+	if n := len(entries); n > 0 {
+		h.From, h.Upto = entries[0].Seq, entries[n-1].Seq
+	}
+	turns, newest := turnsOf(entries), st.Summary
+	if n := len(turns); n > 0 {
+		newest = einox.Text(turns[n-1][0].Message.Message)
+	}
+	t := textsIn(s.cfg.Language.For(newest))
+	if st.SummaryUpto > 0 {
+		h.Messages = append(h.Messages, placeholder(st.Summary, 1, st.SummaryUpto))
+	}
+	if n := h.From - 1 - st.SummaryUpto; n > 0 {
+		notice := fmt.Sprintf(t.earlier, n, logRef(st.SummaryUpto+1, h.From-1))
+		h.Messages = append(h.Messages, placeholder(notice, st.SummaryUpto+1, h.From-1))
+	}
+	for _, turn := range turns {
+		for i := range turn {
+			h.Messages = append(h.Messages, marked(&turn[i]))
+		}
+	}
+	h.Messages = einox.Repair(h.Messages, &t.repair)
+	for i, m := range h.Messages {
+		if seq := einox.SeqOf(m); seq > 0 && einox.IsSummary(m) && einox.RefOf(m) == "" { // a result that lost its call
+			h.Messages[i] = einox.MarkRef(m, logRef(seq, seq))
+		}
+	}
+	markSession(h.Messages, k.tag())
+	return h
+}
+
+// turnsOf puts the entries of each turn together, in the order of the turns' last entries,
+// without those that say nothing.
+func turnsOf(entries []store.Entry) [][]store.Entry {
+	groups := make(map[string][]store.Entry)
+	for i := range entries {
+		if e := &entries[i]; !empty(e) {
+			groups[e.Turn] = append(groups[e.Turn], *e)
+		}
+	}
+	turns := slices.SortedFunc(maps.Values(groups), func(a, b []store.Entry) int { return cmp.Compare(lastSeq(a), lastSeq(b)) })
+	for _, t := range turns { // several processes may have appended parts of a turn
+		slices.SortStableFunc(t, func(a, b store.Entry) int { return cmp.Compare(indexOf(&a), indexOf(&b)) })
+	}
+	return turns
+}
+
+// indexOf returns the place of an entry in its turn, which ends its id, or -1.
+func indexOf(e *store.Entry) int {
+	digits, ok := strings.CutPrefix(e.ID, e.Turn+"-")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// marked returns the message of an entry with the marks of where it stands.
+func marked(e *store.Entry) *schema.Message {
+	m := einox.MarkTurn(einox.MarkSeq(e.Message.Message, e.Seq), e.Turn)
+	if i := indexOf(e); i >= 0 {
+		m = einox.MarkIndex(m, i)
+	}
+	return m
+}
+
+// placeholder returns the message that stands for a range of the log.
+func placeholder(text string, from, upto int64) *schema.Message {
+	m := schema.UserMessage(text)
+	m.Name = "working_memory"
+	einox.MarkSummary(m)
+	return einox.MarkSeq(einox.MarkRef(m, logRef(from, upto)), upto)
+}
+
+// logRef names a range of the session's log for the tools that read archives.
+func logRef(from, upto int64) string {
+	if from == upto {
+		return fmt.Sprintf("log-%d", from)
+	}
+	return fmt.Sprintf("log-%d-%d", from, upto)
+}

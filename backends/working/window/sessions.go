@@ -1,0 +1,288 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Sessions loads conversations for models, and manages them for people. It keeps no state
+// of its own: any number of processes may work on one store. It is safe for concurrent use.
+//
+// A session that does not exist is ErrNotFound, where nothing else is said; a store that
+// does not answer is ErrUnavailable, and never an empty session.
+type Sessions struct {
+	store store.Sessions
+	cfg   *Config
+}
+
+// key names a session.
+type key struct {
+	partition backends.Partition
+	id        string
+}
+
+// String returns "namespace/kind/id" and the session's id, quoted.
+func (k key) String() string { return fmt.Sprintf("%s %q", k.partition, k.id) }
+
+// tag identifies the session in the marks of its messages, and does not reveal whose it is.
+func (k key) tag() string {
+	sum := sha256.Sum256([]byte(k.partition.String() + "\x00" + k.id))
+	return hex.EncodeToString(sum[:8])
+}
+
+// keyOf returns the session that a scope names: the user's, else the agent's. With an error it
+// returns a key that is no session's.
+func keyOf(s backends.Scope) (key, error) {
+	s, err := s.Normalize()
+	if err != nil {
+		return key{}, err
+	}
+	p, err := s.Speaker()
+	return key{partition: p, id: s.SessionID}, err
+}
+
+// on calls f with the session that a scope names. Its error says what was being done.
+func on(s backends.Scope, doing string, f func(k key) error) error {
+	k, err := keyOf(s)
+	if err != nil {
+		return fmt.Errorf("%s a session: %w", doing, err)
+	}
+	if err := f(k); err != nil {
+		return fmt.Errorf("%s session %s: %w", doing, k, err)
+	}
+	return nil
+}
+
+// find returns the state of a session, nil if there is none.
+func (s *Sessions) find(ctx context.Context, k key) (*store.Session, error) {
+	st, err := s.store.Session(ctx, k.partition, k.id)
+	if errors.Is(err, backends.ErrNotFound) {
+		return nil, nil
+	}
+	return st, err
+}
+
+// update changes the state of a session.
+func (s *Sessions) update(ctx context.Context, k key, u store.SessionUpdate) (*store.Session, error) {
+	u.Session = k.id
+	return s.store.Update(ctx, k.partition, &u)
+}
+
+// List returns a page of the sessions of the scope's user, or of its agent where it names no
+// user. Those that changed first come first, as stores list them: a session that changes during
+// the listing may be met again.
+func (s *Sessions) List(ctx context.Context, scope backends.Scope, page store.Page) (*store.SessionPage, error) {
+	p, err := scope.Speaker()
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	found, err := s.store.List(ctx, store.SessionQuery{Partition: &p, Page: page})
+	if err != nil {
+		return nil, fmt.Errorf("listing the sessions of %s: %w", p, err)
+	}
+	return found, nil
+}
+
+// Get returns the state of the session that the scope names: its title, how long it is, its
+// summary, how far it was learnt from.
+func (s *Sessions) Get(ctx context.Context, scope backends.Scope) (st *store.Session, err error) {
+	err = on(scope, "looking up", func(k key) error {
+		st, err = s.store.Session(ctx, k.partition, k.id)
+		return err
+	})
+	return st, err
+}
+
+// Read returns a range of the log as it was said: for people who read on, and back. Entries
+// that only mark the end of a turn are left out, so that there may be less than r.Limit;
+// sequence numbers have no gaps otherwise. A session that does not exist has none.
+func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range) (entries []store.Entry, err error) {
+	err = on(scope, "reading", func(k key) error {
+		entries, err = s.store.Read(ctx, k.partition, k.id, r)
+		return err
+	})
+	return slices.DeleteFunc(entries, func(e store.Entry) bool { return empty(&e) }), err
+}
+
+// Rename gives the session a title for people, of at most store.MaxTitle runes; the empty
+// one takes it away.
+func (s *Sessions) Rename(ctx context.Context, scope backends.Scope, title string) error {
+	return on(scope, "renaming", func(k key) error {
+		_, err := s.update(ctx, k, store.SessionUpdate{Title: &title})
+		return err
+	})
+}
+
+// Expire ends the session so long from now, with all that belongs to it; 0 is never. A log
+// with a time to live of its own moves the end with each message.
+func (s *Sessions) Expire(ctx context.Context, scope backends.Scope, ttl time.Duration) error {
+	if ttl < 0 {
+		return fmt.Errorf("expiring a session: %w: %s is negative: use DeleteSession", backends.ErrInvalid, ttl)
+	}
+	var end time.Time
+	if ttl > 0 {
+		end = s.cfg.Clock().Add(ttl)
+	}
+	return on(scope, "expiring", func(k key) error {
+		_, err := s.update(ctx, k, store.SessionUpdate{Expires: &end})
+		return err
+	})
+}
+
+// openTurn is how long after its last message a turn that is not done may still go on, as
+// in package working.
+const openTurn = 2 * time.Minute
+
+// KeepSummary stores with the session a text that covers it from its first message up to
+// the one with that sequence number, by compare-and-swap: messages that are appended
+// meanwhile are not covered.
+//
+// A turn that may still go on is not covered: where upto reaches into or past one, the
+// summary counts as ending before it, although its text may know more. A turn goes on until
+// it is done, or its last message is two minutes old.
+//
+// It returns false where nothing was stored: there is a summary that reaches as far,
+// another one came first, or no complete turn is covered. Repeating a call that failed is
+// harmless. A message that the log does not have is ErrInvalid.
+func (s *Sessions) KeepSummary(ctx context.Context, scope backends.Scope, upto int64, text string) (kept bool, err error) {
+	if text == "" || upto < 1 {
+		return false, fmt.Errorf("keeping a summary: %w: needs a text, and the last message that it covers", backends.ErrInvalid)
+	}
+	err = on(scope, "keeping a summary of", func(k key) error {
+		st, err := s.store.Session(ctx, k.partition, k.id)
+		if err != nil {
+			return err
+		}
+		if upto > st.LastSeq {
+			return fmt.Errorf("%w: it covers message %d, and the log ends with %d", backends.ErrInvalid, upto, st.LastSeq)
+		}
+		upto, err := s.complete(ctx, k, st, upto)
+		if err != nil || upto <= st.SummaryUpto {
+			return err
+		}
+		_, err = s.update(ctx, k, store.SessionUpdate{Summarised: &st.SummaryUpto, Summary: &text, SummaryUpto: &upto})
+		kept = err == nil
+		if errors.Is(err, backends.ErrConflict) {
+			return nil
+		}
+		return err
+	})
+	return kept, err
+}
+
+// complete returns how far a summary may reach before the first turn that may still go on.
+func (s *Sessions) complete(ctx context.Context, k key, st *store.Session, upto int64) (int64, error) {
+	first := make(map[string]int64) // the first message of each turn
+	last := make(map[string]time.Time)
+	done := make(map[string]bool)
+	for after := st.SummaryUpto; after < st.LastSeq; {
+		entries, err := s.store.Read(ctx, k.partition, k.id, store.Range{After: after, Upto: st.LastSeq})
+		if err != nil {
+			return 0, err
+		}
+		if len(entries) == 0 {
+			return 0, fmt.Errorf("%w: %w", backends.ErrNotFound, errDeleted)
+		}
+		for _, e := range entries {
+			first[e.Turn] = min(e.Seq, cmp.Or(first[e.Turn], e.Seq))
+			done[e.Turn] = done[e.Turn] || e.Done
+			if e.Time.After(last[e.Turn]) {
+				last[e.Turn] = e.Time
+			}
+		}
+		after = lastSeq(entries)
+	}
+	now := s.cfg.Clock()
+	for turn, seq := range first {
+		if !done[turn] && now.Before(last[turn].Add(openTurn)) {
+			upto = min(upto, seq-1)
+		}
+	}
+	return upto, nil
+}
+
+// forkPage is how many messages Fork copies at a time.
+const forkPage = 200
+
+// Fork begins the session newSession, of the same user, with messages 1 to upto of the one
+// that the scope names, which stays as it is; upto 0 is all of them. The copies have the same
+// ids and sequence numbers, and nothing is learnt from them again. The title goes along, the
+// end of life, and the summary if it reaches no further than upto; archives and interrupted
+// turns do not.
+//
+// Messages are copied in pages, title and summary last. A fork that was interrupted is
+// completed by the same call, or deleted. No other caller may write to newSession until Fork returns:
+// if it holds anything but the first messages of this fork, Fork returns ErrConflict. A
+// message that the session does not have, and a name that is not legal, are ErrInvalid.
+func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession string, upto int64) (fork *store.Session, err error) {
+	err = on(scope, "forking", func(from key) error {
+		source, err := s.store.Session(ctx, from.partition, from.id)
+		if err != nil {
+			return err
+		}
+		if upto == 0 {
+			upto = source.LastSeq
+		}
+		if newSession == "" || upto < 1 || upto > source.LastSeq {
+			return fmt.Errorf("%w: to session %q, up to message %d of %d", backends.ErrInvalid, newSession, upto, source.LastSeq)
+		}
+		to := key{from.partition, newSession}
+		after, err := s.copied(ctx, to, from, upto)
+		for err == nil && after < upto {
+			after, err = s.copyPage(ctx, to, from, source.Scope, after, upto)
+		}
+		if err != nil {
+			return err
+		}
+		u := store.SessionUpdate{Title: &source.Title, Expires: &source.Expires}
+		if source.SummaryUpto <= upto {
+			u.Summary, u.SummaryUpto = &source.Summary, &source.SummaryUpto
+		}
+		fork, err = s.update(ctx, to, u)
+		return err
+	})
+	return fork, err
+}
+
+// copied returns how many messages a fork has: its last one is that of the source.
+func (s *Sessions) copied(ctx context.Context, to, from key, upto int64) (int64, error) {
+	there, err := s.store.Read(ctx, to.partition, to.id, store.Range{Limit: 1, Last: true})
+	if err != nil || len(there) == 0 {
+		return 0, err
+	}
+	last := lastSeq(there)
+	want, err := s.store.Read(ctx, from.partition, from.id, store.Range{After: last - 1, Upto: last})
+	if err == nil && (from == to || last > upto || len(want) != 1 || want[0].ID != there[0].ID) {
+		err = fmt.Errorf("%w: session %q holds something else: give another name, or delete it", backends.ErrConflict, to.id)
+	}
+	return last, err
+}
+
+// copyPage copies messages behind those that a fork has, and returns how many it has then.
+func (s *Sessions) copyPage(ctx context.Context, to, from key, scope backends.Scope, after, upto int64) (int64, error) {
+	page, err := s.store.Read(ctx, from.partition, from.id, store.Range{After: after, Upto: upto, Limit: forkPage})
+	if err != nil {
+		return after, err
+	}
+	if len(page) == 0 {
+		return after, fmt.Errorf("%w: %w", backends.ErrNotFound, errDeleted)
+	}
+	scope.SessionID = to.id
+	st, err := s.store.Append(ctx, to.partition, to.id, &store.Append{Entries: page, Scope: scope, Learnt: true})
+	if err == nil && st.LastSeq != lastSeq(page) {
+		err = fmt.Errorf("%w: another caller writes to session %q: give another name, or delete it", backends.ErrConflict, to.id)
+	}
+	return lastSeq(page), err
+}
