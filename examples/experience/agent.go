@@ -5,14 +5,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
-
-	"github.com/einomem/einomem/examples/experience/internal/cellar"
 )
 
 // The instructions. Careful is that of an agent that has no memory and takes no risk.
@@ -51,27 +52,83 @@ func newAgent(ctx context.Context, m model.ToolCallingChatModel, instruction str
 	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}), nil
 }
 
-// attempt has the agent try a cellar once: with what it is told before the task, if
+// attempt has the agent try a cellar once, with what it knows before the task, if
 // anything. It returns what was said and done.
-func attempt(ctx context.Context, r runner, c *cellar.Cellar, task string, told ...*schema.Message) (*cellar.Visit, []*schema.Message, error) {
-	v := c.Visit()
+func attempt(ctx context.Context, r runner, c *cellar, task string, known ...*schema.Message) (*visit, []*schema.Message, error) {
+	v := c.visit()
 	said := []*schema.Message{schema.UserMessage(task)}
-	events := r.Run(withVisit(ctx, v), append(told, said...))
+	events := r.Run(context.WithValue(ctx, visitKey{}, v), append(known, said...))
 	for e, ok := events.Next(); ok; e, ok = events.Next() {
 		if e.Err != nil {
-			return nil, nil, fmt.Errorf("cellar %s: %w", c.Name(), e.Err)
+			return nil, nil, fmt.Errorf("cellar %s: %w", c.name, e.Err)
 		}
 		if e.Output == nil || e.Output.MessageOutput == nil {
 			continue
 		}
 		m, err := e.Output.MessageOutput.GetMessage()
 		if err != nil {
-			return nil, nil, fmt.Errorf("cellar %s: %w", c.Name(), err)
+			return nil, nil, fmt.Errorf("cellar %s: %w", c.name, err)
 		}
 		said = append(said, m)
 	}
-	if !v.Over() {
-		return nil, nil, fmt.Errorf("cellar %s: the agent gave up after %d calls", c.Name(), v.Steps())
+	if !v.over {
+		return nil, nil, fmt.Errorf("cellar %s: the agent gave up after %d calls", c.name, v.steps)
 	}
 	return v, said, nil
+}
+
+// visitKey is the key of the visit in the context of a run: the tools are used there.
+type visitKey struct{}
+
+// The arguments of the tools.
+type (
+	noArgument struct{}
+	toward     struct {
+		Direction string `json:"direction" jsonschema:"required" jsonschema_description:"north, east, south or west"`
+	}
+	within struct {
+		Radius int `json:"radius" jsonschema:"required" jsonschema_description:"how far to scan, in cells, from 1 to 5"`
+	}
+	coloured struct {
+		Colour string `json:"colour" jsonschema:"required" jsonschema_description:"the colour of the door"`
+	}
+)
+
+// infer makes a tool of what can be done on a visit.
+func infer[T any](name, description string, do func(v *visit, argument T) (string, error)) (tool.BaseTool, error) {
+	return utils.InferTool(name, description, func(ctx context.Context, argument T) (string, error) {
+		v, _ := ctx.Value(visitKey{}).(*visit)
+		if v == nil {
+			return "", errors.New("there is no cellar here")
+		}
+		return do(v, argument)
+	})
+}
+
+// tools returns what the agent can do in a cellar. The descriptions do not say what
+// the rules of its family are.
+func tools() ([]tool.BaseTool, error) {
+	var out []tool.BaseTool
+	var errs []error
+	add := func(t tool.BaseTool, err error) { out, errs = append(out, t), append(errs, err) }
+	add(infer("look", "Tells what is next to you.", func(v *visit, _ noArgument) (string, error) { return v.look() }))
+	add(infer("move", "Goes one cell, and tells what is next to you there.", func(v *visit, a toward) (string, error) { return v.move(a.Direction) }))
+	add(infer("inspect", "Tells whether the ground next to you holds.", func(v *visit, a toward) (string, error) { return v.inspect(a.Direction) }))
+	add(infer("scan", "Tells where the key, the door and the exit are, as far as they are near enough.",
+		func(v *visit, a within) (string, error) { return v.scan(a.Radius) }))
+	add(infer("open_door", "Opens the door next to you with the key that you have.",
+		func(v *visit, a coloured) (string, error) { return v.openDoor(a.Colour) }))
+	return out, errors.Join(errs...)
+}
+
+// answered makes an answer of a tool's error, which would end the run: the model is
+// to see it and go on.
+func answered(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+	return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
+		out, err := next(ctx, in)
+		if err != nil && ctx.Err() == nil {
+			return &compose.ToolOutput{Result: fmt.Sprintf("error: %v", err)}, nil
+		}
+		return out, err
+	}
 }

@@ -4,162 +4,181 @@
 package main
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/examples/experience/internal/cellar"
-	"github.com/einomem/einomem/examples/experience/internal/player"
+	"github.com/einomem/einomem/examples/experience/scripted"
 )
 
-// played returns all arms on a few seeds.
-func played(t *testing.T, o *options) *series {
+// program runs the example and returns what it printed.
+func program(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	s := &series{options: o}
-	require.NoError(t, s.run(t.Context()))
-	return s
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
 }
 
-// on reports on how many seeds f holds of the results of two arms.
-func (s *series) on(a, b *arm, f func(a, b *result) bool) int {
-	n := 0
-	for i, r := range s.row(a).results {
-		if f(r, s.row(b).results[i]) {
-			n++
+// trained returns the memory of an arm after its training.
+func trained(t *testing.T, c *course, a *arm) *memory {
+	t.Helper()
+	m, err := newMemory(t.Context(), "", "cellars", scripted.Player())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, m.close(t.Context())) })
+	require.NoError(t, m.train(t.Context(), c.training(a), a))
+	return m
+}
+
+// The arms have the same attempts at the same cellars, and differ in what stands in
+// the context alone.
+func TestMemoryHelpsAndAnotherFamilysDoesNot(t *testing.T) {
+	const seeds, most = 3, 2
+	s, err := newSeries(t.Context(), &options{seed: 1, seeds: seeds, train: 5, instances: 6})
+	require.NoError(t, err)
+	for _, arms := range [][2]*arm{{&withTask, &without}, {&withTools, &without}, {&withRetry, &withoutRetry}} {
+		assert.GreaterOrEqual(t, s.compare(arms[0], arms[1]).better, most, arms[0].name)
+	}
+	assert.Less(t, s.compare(&irrelevant, &without).better, most, "another family's memories help")
+	fewer := 0
+	for i, r := range s.results[&withTools] {
+		if r.failures < s.results[&withTask][i].failures {
+			fewer++
 		}
 	}
-	return n
-}
-
-func won(a, b *result) bool { return a.won > b.won }
-
-// R28: the arms have the same attempts at the same cellars, and what they differ in is
-// what stands in the context.
-func TestMemoryHelpsAndTheControlDoesNot(t *testing.T) {
-	const seeds = 3
-	s := played(t, &options{seed: 1, seeds: seeds, train: 5, instances: 6})
-	most := seeds/2 + 1
-	assert.GreaterOrEqual(t, s.on(&withTask, &without, won), most)
-	assert.GreaterOrEqual(t, s.on(&withTools, &without, won), most)
-	assert.GreaterOrEqual(t, s.on(&withRetry, &withoutRetry, won), most)
-	assert.Less(t, s.on(&irrelevant, &without, won), most, "another family's memories help")
-	fewer := func(a, b *result) bool { return a.failures < b.failures }
-	assert.GreaterOrEqual(t, s.on(&withTools, &withTask, fewer), most, "tool memory spares calls that fail")
-	for _, r := range s.rows {
-		for _, got := range r.results {
-			assert.Equal(t, 6, got.tests, r.arm.name)
-			assert.LessOrEqual(t, got.attempts, got.tests*max(r.arm.attempts, 1), r.arm.name)
-			if r.arm.attempts == 0 {
-				assert.Equal(t, got.tests, got.attempts, r.arm.name)
-			}
-			assert.Equal(t, r.arm.memory, got.stored > 0, r.arm.name)
-			assert.Equal(t, r.arm.memory, got.taught > 0, r.arm.name)
+	assert.GreaterOrEqual(t, fewer, most, "tool memory spares calls that fail")
+	for _, a := range arms {
+		for _, got := range s.results[a] {
+			assert.Equal(t, 6, got.tests, a.name)
+			assert.LessOrEqual(t, got.attempts, got.tests*max(a.attempts, 1), a.name)
+			assert.GreaterOrEqual(t, got.attempts, got.tests, a.name)
+			assert.Equal(t, a.memory, got.stored > 0, a.name)
+			assert.Equal(t, a.memory, got.taught > 0, a.name)
 		}
 	}
 }
 
-// What was learnt are the rules of the family, and never those of another.
 func TestWhatIsLearntAreTheRulesOfTheFamily(t *testing.T) {
 	c := newCourse(2, 8, 1)
 	for _, a := range []*arm{&withTools, &irrelevant} {
-		rules := map[bool]cellar.Rules{false: c.rules, true: c.foreignRules}[a.foreign]
-		v, err := newRemembering(t.Context(), &options{}, c, a, newCounted(&player.Model{}))
+		want := map[bool]rules{false: c.rules, true: c.foreignRules}[a.foreign]
+		all, err := trained(t, c, a).list(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, v.train(t.Context(), c.training(a)))
-		var r result
-		require.NoError(t, v.tally(t.Context(), &r))
-		require.NoError(t, v.close(t.Context()))
 		var texts []string
-		for _, m := range r.memories {
-			texts = append(texts, m.Text)
+		used := 0
+		for _, m := range all {
+			texts = append(texts, strings.ToLower(m.Text))
+			if n, _ := m.Metadata["freq"].(float64); n > 0 {
+				used++
+			}
 		}
-		assert.Condition(t, func() bool { return anyHas(texts, "Do not step on "+rules.Pit+" ground") }, "%s: %v", rules, texts)
-		assert.False(t, anyHas(texts, rules.Pit+" ground holds"))
-		form := map[cellar.Form]string{cellar.Capitals: "in capital letters", cellar.Capitalised: "with a capital letter first", cellar.Initial: "as its first letter alone"}[rules.Colour]
-		assert.Condition(t, func() bool { return anyHas(texts, "In calls of open_door write colour "+form) }, "%s: %v", rules, texts)
-		assert.Condition(t, func() bool { return anyHas(texts, "In calls of scan keep radius at") }, "%s: %v", rules, texts)
+		learnt := strings.Join(texts, "\n")
+		shape := map[string]string{"capitals": "in capital letters", "capitalised": "with a capital letter first", "initial": "as its first letter alone"}[want.form.name]
+		assert.Contains(t, learnt, "do not step on "+want.pit+" ground", "%s", want)
+		assert.NotContains(t, learnt, want.pit+" ground holds")
+		assert.Contains(t, learnt, "in calls of open_door write colour "+shape, "%s", want)
+		assert.Contains(t, learnt, "in calls of scan keep radius at", "%s", want)
+		assert.Positive(t, used, "memories that an attempt began with are counted as used")
 	}
 }
 
 // Lessons reach the agent through the middleware alone: with an empty workspace the
 // agent with memory plays as the one without.
 func TestWithoutTrainingMemoryChangesNothing(t *testing.T) {
-	s := played(t, &options{seed: 3, seeds: 1, train: 0, instances: 8})
-	bare, empty := s.row(&without).results[0], s.row(&withTools).results[0]
-	assert.Equal(t, bare.won, empty.won)
-	assert.Equal(t, bare.steps, empty.steps)
-	assert.Equal(t, bare.failures, empty.failures)
-	assert.Zero(t, empty.stored)
+	o, c := &options{}, newCourse(3, 0, 8)
+	bare, err := play(t.Context(), o, c, &without)
+	require.NoError(t, err)
+	empty, err := play(t.Context(), o, c, &withTools)
+	require.NoError(t, err)
+	empty.taught = 0
+	assert.Equal(t, bare, empty)
 }
 
-// The same memories with their words in another order are as good as none.
-func TestShuffledMemoriesDoNotHelp(t *testing.T) {
+func TestMemoriesWithTheirWordsShuffledDoNotHelp(t *testing.T) {
 	c := newCourse(1, 8, 12)
-	v, err := newRemembering(t.Context(), &options{}, c, &withTools, newCounted(&player.Model{}))
+	m := trained(t, c, &withTools)
+	all, err := m.list(t.Context())
 	require.NoError(t, err)
-	defer func() { require.NoError(t, v.close(t.Context())) }()
-	require.NoError(t, v.train(t.Context(), c.train))
-	all, err := v.memories(t.Context())
-	require.NoError(t, err)
-	var told, shuffled []*schema.Message
+	var straight, shuffled []*schema.Message
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, m := range all {
-		words := strings.Fields(m.Text)
-		told = append(told, schema.UserMessage(m.Text))
+	for _, known := range all {
+		assert.Contains(t, []backends.Kind{backends.KindTask, backends.KindTool}, known.Kind)
+		words := strings.Fields(known.Text)
+		straight = append(straight, schema.UserMessage(known.Text))
 		r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 		shuffled = append(shuffled, schema.UserMessage(strings.Join(words, " ")))
 	}
-	play := func(told []*schema.Message) (total result) {
+	tested := func(known []*schema.Message) (total result) {
 		for _, at := range c.test {
-			visit, _, err := attempt(t.Context(), v.plain, at, at.Task(), told...)
+			v, _, err := attempt(t.Context(), m.plain, at, at.task(), known...)
 			require.NoError(t, err)
-			total.add(visit)
-			total.won += int(visit.Score())
+			total.add([]*visit{v})
 		}
 		return total
 	}
-	assert.Equal(t, play(nil), play(shuffled))
-	assert.Greater(t, play(told).won, play(shuffled).won)
-}
-
-func TestMemoriesAreCountedAsUsed(t *testing.T) {
-	c := newCourse(2, 6, 1)
-	v, err := newRemembering(t.Context(), &options{}, c, &withTask, newCounted(&player.Model{}))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, v.close(t.Context())) }()
-	require.NoError(t, v.train(t.Context(), c.train))
-	all, err := v.memories(t.Context())
-	require.NoError(t, err)
-	used := 0
-	for _, m := range all {
-		assert.Equal(t, backends.KindTask, m.Kind, "no tool memory in this arm")
-		if freq, _ := m.Metadata["freq"].(float64); freq > 0 {
-			used++
-		}
-	}
-	assert.Positive(t, used)
-}
-
-func TestNoTestCellarIsATrainingCellar(t *testing.T) {
-	for seed := range uint64(4) {
-		c := newCourse(seed, 20, 40)
-		seen := map[string]bool{}
-		for _, at := range append(append(c.train[:len(c.train):len(c.train)], c.foreignTraining...), c.test...) {
-			require.False(t, seen[at.Map()] || seen[at.Name()])
-			seen[at.Map()], seen[at.Name()] = true, true
-		}
-	}
+	assert.Equal(t, tested(nil), tested(shuffled))
+	assert.Greater(t, tested(straight).won, tested(shuffled).won)
 }
 
 func TestSpreads(t *testing.T) {
 	assert.Equal(t, spread{}, spreadOf(nil))
 	assert.Equal(t, spread{mean: 3}, spreadOf([]float64{3}))
-	got := spreadOf([]float64{1, 2, 3})
-	assert.InDelta(t, 2, got.mean, 1e-9)
-	assert.InDelta(t, 1, got.sd, 1e-9)
+	assert.Equal(t, spread{mean: 2, sd: 1}, spreadOf([]float64{1, 2, 3}))
+}
+
+// A figure says which models made it, on what split, with how many attempts an arm,
+// over how many seeds and cellars, who judged, and how far the seeds lie apart.
+func TestTheProgramPrintsTheSameEachTimeAndHowItWasMeasured(t *testing.T) {
+	small := []string{"-seeds", "2", "-train", "2", "-instances", "2", "-v"}
+	code, first, errs := program(t, small...)
+	require.Equal(t, 0, code, errs)
+	for _, part := range []string{
+		"2 seeds from 1 on", "2 to train on, 2 others to test on", "±", "no memory", "task and tool memory", "control: another family's memories", "superseded", "teacher calls", "better on",
+		"Models: ", "Split: ", "n = 4 test cellars an arm", "Attempts: ", "there is no judge", "Not claimed: ", "ground gives way", "task: ", "tool: ",
+	} {
+		assert.Contains(t, first, part)
+	}
+	_, again, _ := program(t, small...)
+	assert.Equal(t, first, again)
+}
+
+func TestNothingIsClaimedThatTheNumbersDoNotShow(t *testing.T) {
+	code, out, errs := program(t, "-seeds", "1", "-train", "0", "-instances", "2", "-seed", "40")
+	require.Equal(t, 0, code, errs)
+	assert.Contains(t, out, nothing)
+	assert.NotContains(t, out, claimed)
+}
+
+// Where the memories are kept makes no difference, and nothing is left behind.
+func TestOnRedis(t *testing.T) {
+	tiny := []string{"-seeds", "1", "-train", "2", "-instances", "1"}
+	_, want, _ := program(t, tiny...)
+	server := miniredis.RunT(t)
+	code, got, errs := program(t, append(tiny, "-redis", "redis://"+server.Addr())...)
+	require.Equal(t, 0, code, errs)
+	assert.Equal(t, want, got)
+	for _, key := range server.Keys() {
+		assert.NotContains(t, key, "cellars")
+		assert.NotContains(t, key, agentName)
+	}
+	code, _, errs = program(t, append(tiny, "-redis", "redis://127.0.0.1:1/0?dial_timeout=100ms&max_retries=-1")...)
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "experience: seed 1, task memory: ")
+}
+
+func TestInvalidFlags(t *testing.T) {
+	for _, args := range [][]string{{"x"}, {"-seeds", "0"}, {"-instances", "0"}, {"-train", "-1"}, {"-seed", "18446744073709551615"}, {"-nonsense"}} {
+		code, _, errs := program(t, args...)
+		require.Equal(t, 2, code, args)
+		require.Contains(t, errs, "experience: ")
+	}
+	code, _, errs := program(t, "-h")
+	require.Equal(t, 0, code)
+	require.Contains(t, errs, "-instances")
 }

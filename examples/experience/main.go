@@ -7,11 +7,10 @@
 //
 //	go run ./examples/experience
 //
-// The world (internal/cellar) has rules that are drawn from a seed: which ground gives
-// way, how the lock wants the colour, for which radius the scanner works. They hold in
-// all cellars of a family, and nobody is told. The agent's model (internal/player)
-// plays by what stands in its context; the model that learns (internal/teacher) reads
-// attempts. Neither knows the rules.
+// The world (cellar.go) has rules that are drawn from a seed: which ground gives way, how
+// the lock wants the colour, for which radius the scanner works. They hold in all cellars
+// of a family, and nothing states them. The models (package scripted) follow fixed rules:
+// the one that plays goes by what stands in its context, the one that learns reads attempts.
 //
 // All arms have the same attempts at the same cellars. Each line is one arm: without
 // memory, with task memory, with task and tool memory, and, as a control, with the
@@ -57,8 +56,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "experience: %v\nexperience -h lists the flags\n", err)
 		return 2
 	}
-	s := &series{options: o}
-	if err = s.run(ctx); err == nil {
+	s, err := newSeries(ctx, o)
+	if err == nil {
 		err = s.print(stdout)
 	}
 	if err != nil {

@@ -15,8 +15,10 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
-	"github.com/einomem/einomem/examples/experience/internal/cellar"
-	"github.com/einomem/einomem/examples/experience/internal/teacher"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/examples/experience/scripted"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -25,158 +27,163 @@ import (
 // topK is how many memories an attempt begins with: more than there will be.
 const topK = 30
 
-// remembering is an agent with memory. It learns while it trains; when it is tested
-// it only remembers, but for what task.Retry keeps.
-type remembering struct {
-	arm      *arm
-	scope    backends.Scope
-	place    *place
-	teacher  *counted
+// memory is what an agent with memory has besides the agent. It learns while it
+// trains; when it is tested it only remembers, but for what task.Retry keeps.
+type memory struct {
+	scope backends.Scope // of the workspace; an attempt has the cellar's session besides
+	store interface {
+		store.Store
+		Close() error
+	}
+	teacher  *scripted.Model
 	backend  *reme.Backend
 	mem      *middleware.MemoryMiddleware
-	runner   *hooks.Runner // with memory around it
+	runner   *hooks.Runner // the agent with memory around it
 	plain    runner        // the same agent, for task.Retry, which brings the memories itself
 	learning bool          // whether calls of tools are learnt from
 	deleted  int
 }
 
-func newRemembering(ctx context.Context, o *options, c *course, a *arm, player *counted) (r *remembering, err error) {
-	r = &remembering{arm: a, teacher: newCounted(&teacher.Model{}), learning: a.tools}
+// newMemory gives a player a memory: in this process, or under a namespace of its own
+// on a Redis server.
+func newMemory(ctx context.Context, redis, workspace string, player *scripted.Model) (m *memory, err error) {
+	m = &memory{teacher: scripted.Teacher(), scope: backends.Scope{Namespace: "experience", AgentID: agentName, Workspace: workspace}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, r.close(ctx))
+			err = errors.Join(err, m.close(ctx))
 		}
 	}()
-	if r.place, err = openPlace(ctx, o.redis); err != nil {
-		return r, err
+	if err = m.open(ctx, redis); err != nil {
+		return m, err
 	}
-	r.scope = r.place.scope(fmt.Sprintf("cellars-%d", c.seed))
-	r.backend, err = reme.New(ctx, &reme.Config{
-		Store: r.place.store, Model: r.teacher,
+	m.backend, err = reme.New(ctx, &reme.Config{
+		Store: m.store, Model: m.teacher,
 		Task: task.Config{
-			OnDelete: func(context.Context, backends.Partition, task.Forgotten) { r.deleted++ },
+			OnDelete: func(context.Context, backends.Partition, task.Forgotten) { m.deleted++ },
 			Log:      slog.New(slog.DiscardHandler),
 		},
 		Tools: tool.Config{NoRefresh: true}, // learn writes guidelines, so that it is always at the same point
 	})
 	if err != nil {
-		return r, err
+		return m, err
 	}
-	r.mem, err = middleware.New(ctx, &middleware.Config{
-		Backend: r.backend, Mode: modes.StaticControl, TopK: topK, NoteTokens: 4000, AwaitWrite: true,
-		RecordTool: func(string) bool { return r.learning },
+	m.mem, err = middleware.New(ctx, &middleware.Config{
+		Backend: m.backend, Mode: modes.StaticControl, TopK: topK, NoteTokens: 4000, AwaitWrite: true,
+		RecordTool: func(string) bool { return m.learning },
 	})
 	if err != nil {
-		return r, err
+		return m, err
 	}
-	agent, err := newAgent(ctx, r.mem.WrapModel(player), instruction, r.mem.AgentMiddleware())
+	agent, err := newAgent(ctx, m.mem.WrapModel(player), instruction, m.mem.AgentMiddleware())
 	if err != nil {
-		return r, err
+		return m, err
 	}
-	r.runner = r.mem.WrapRunner(agent)
-	r.plain, err = newAgent(ctx, player, instruction)
-	return r, err
+	m.runner = m.mem.WrapRunner(agent)
+	m.plain, err = newAgent(ctx, player, instruction)
+	return m, err
+}
+
+func (m *memory) open(ctx context.Context, redis string) error {
+	if redis == "" {
+		s, err := sqlitestore.Open(ctx, ":memory:", nil)
+		if err == nil {
+			m.store = s
+		}
+		return err
+	}
+	m.scope.Namespace += "-" + backends.NewID()
+	s, err := redisstore.Open(ctx, redis, nil)
+	if err == nil {
+		m.store = s
+	}
+	return err
 }
 
 // at returns the scope of the attempts at a cellar: the session is the cellar's.
-func (r *remembering) at(c *cellar.Cellar) backends.Scope {
-	s := r.scope
-	s.SessionID = c.Name()
+func (m *memory) at(c *cellar) backends.Scope {
+	s := m.scope
+	s.SessionID = c.name
 	return s
+}
+
+// attempt has one attempt at a cellar with what is known.
+func (m *memory) attempt(ctx context.Context, c *cellar) (*visit, error) {
+	v, _, err := attempt(middleware.WithScope(ctx, m.at(c)), m.runner, c, c.task())
+	return v, err
 }
 
 // train learns from an attempt at each cellar. In the end it learns nothing more of
 // tools, and forgets what did not prove itself, if the arm does that.
-func (r *remembering) train(ctx context.Context, all []*cellar.Cellar) error {
+func (m *memory) train(ctx context.Context, all []*cellar, a *arm) error {
+	m.learning = a.tools
 	for _, c := range all {
-		if err := r.learn(ctx, c); err != nil {
+		if err := m.learn(ctx, c); err != nil {
 			return err
 		}
 	}
-	r.learning = false
-	if !r.arm.forgets {
+	m.learning = false
+	if !a.forgets {
 		return nil
 	}
-	_, err := r.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: r.scope})
+	_, err := m.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: m.scope})
 	return err
 }
 
 // learn has an attempt with what is known so far, and learns from it.
-func (r *remembering) learn(ctx context.Context, c *cellar.Cellar) error {
-	scope := r.at(c)
-	known, err := r.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: c.Task(), TopK: topK})
+func (m *memory) learn(ctx context.Context, c *cellar) error {
+	scope := m.at(c)
+	known, err := m.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: c.task(), TopK: topK})
 	if err != nil {
 		return err
 	}
-	v, _, err := attempt(middleware.WithScope(ctx, scope), r.runner, c, c.Task())
+	v, err := m.attempt(ctx, c)
 	if err != nil {
 		return err
 	}
-	if _, err = r.mem.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: scope, Score: v.Score()}); err != nil {
+	if _, err = m.mem.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: scope, Score: v.score()}); err != nil {
 		return err
 	}
-	_, err = r.backend.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: known.IDs(), AllUseful: v.Score() == 1})
-	if err != nil || !r.arm.tools {
+	_, err = m.backend.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: known.IDs(), AllUseful: v.score() == 1})
+	if err != nil || !m.learning {
 		return err
 	}
-	if err = r.mem.Flush(ctx); err != nil {
+	if err = m.mem.Flush(ctx); err != nil {
 		return err
 	}
-	_, err = r.backend.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: scope})
+	_, err = m.backend.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: scope})
 	return err
-}
-
-func (r *remembering) test(ctx context.Context, c *cellar.Cellar, res *result) (bool, error) {
-	if r.arm.attempts > 1 {
-		return r.retry(ctx, c, res)
-	}
-	v, _, err := attempt(middleware.WithScope(ctx, r.at(c)), r.runner, c, c.Task())
-	if err != nil {
-		return false, err
-	}
-	res.add(v)
-	return v.Score() == 1, nil
 }
 
 // retry has attempts at a cellar until one succeeds, each with the lessons of those
-// before it. What they taught stays if one did.
-func (r *remembering) retry(ctx context.Context, c *cellar.Cellar, res *result) (bool, error) {
-	resp, err := r.backend.Task().Retry(ctx, &task.RetryRequest{
-		Scope: r.scope, TaskID: c.Name(), Query: c.Task(), TopK: topK, Attempts: r.arm.attempts,
+// before it, and returns them. What they taught stays if one succeeded.
+func (m *memory) retry(ctx context.Context, c *cellar, attempts int) (visits []*visit, err error) {
+	_, err = m.backend.Task().Retry(ctx, &task.RetryRequest{
+		Scope: m.scope, TaskID: c.name, Query: c.task(), TopK: topK, Attempts: attempts,
 		Run: func(ctx context.Context, a *task.Attempt) (*task.Trajectory, error) {
-			v, said, err := attempt(ctx, r.plain, c, again(c, a.N, a.Of), schema.UserMessage(a.Answer))
+			v, said, err := attempt(ctx, m.plain, c, again(c, a.N, a.Of), schema.UserMessage(a.Answer))
 			if err != nil {
 				return nil, err
 			}
-			res.add(v)
-			return &task.Trajectory{Messages: said, Score: v.Score()}, nil
+			visits = append(visits, v)
+			return &task.Trajectory{Messages: said, Score: v.score()}, nil
 		},
 	})
-	if err != nil {
-		return false, err
-	}
-	return resp.Succeeded, nil
+	return visits, err
 }
 
-func (r *remembering) tally(ctx context.Context, res *result) error {
-	res.taught, res.deleted = int(r.teacher.calls.Load()), r.deleted
-	all, err := r.memories(ctx)
-	for i := range all {
-		if all[i].Active() {
-			res.stored++
-			res.memories = append(res.memories, all[i])
-		} else {
-			res.superseded++
-		}
+// again is the task of an attempt: of several, it says which one this is.
+func again(c *cellar, n, of int) string {
+	if of <= 1 {
+		return c.task()
 	}
-	return err
+	return fmt.Sprintf("%s This is attempt %d of %d.", c.task(), n, of)
 }
 
-// memories returns all that the workspace holds, and what it held before.
-func (r *remembering) memories(ctx context.Context) ([]backends.Memory, error) {
+// list returns all that the workspace holds, and what it held before.
+func (m *memory) list(ctx context.Context) ([]backends.Memory, error) {
 	var out []backends.Memory
 	for cursor := ""; ; {
-		page, err := r.backend.List(ctx, &backends.ListRequest{Scope: r.scope, IncludeSuperseded: true, Cursor: cursor})
+		page, err := m.backend.List(ctx, &backends.ListRequest{Scope: m.scope, IncludeSuperseded: true, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
@@ -187,16 +194,25 @@ func (r *remembering) memories(ctx context.Context) ([]backends.Memory, error) {
 	}
 }
 
-func (r *remembering) close(ctx context.Context) error {
+// close removes what was kept.
+func (m *memory) close(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
 	var errs []error
-	if r.mem != nil {
-		errs = append(errs, r.mem.Close(ctx))
+	if m.mem != nil {
+		errs = append(errs, m.mem.Close(ctx))
 	}
-	if r.backend != nil {
-		errs = append(errs, r.backend.Close(ctx))
+	if m.backend != nil {
+		errs = append(errs, m.backend.Close(ctx))
 	}
-	if r.place != nil {
-		errs = append(errs, r.place.close(ctx, r.scope))
+	if m.store == nil {
+		return errors.Join(errs...)
 	}
-	return errors.Join(errs...)
+	for _, kind := range []backends.PartitionKind{backends.PartitionWorkspace, backends.PartitionAgent} {
+		at, err := m.scope.Partition(kind)
+		if err == nil {
+			_, err = m.store.Drop(ctx, at)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, m.store.Close())...)
 }

@@ -4,10 +4,13 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/examples/experience/internal/cellar"
+	"github.com/einomem/einomem/examples/experience/scripted"
 )
 
 // result is how an arm did on one seed.
@@ -28,27 +31,93 @@ type result struct {
 	memories []backends.Memory // what it knows in the end
 }
 
-// add counts an attempt at a test cellar.
-func (r *result) add(v *cellar.Visit) {
-	r.attempts++
-	r.steps += v.Steps()
-	r.failures += v.Failures()
+// play has one arm train and then be tested on one course.
+func play(ctx context.Context, o *options, c *course, a *arm) (r *result, err error) {
+	player := scripted.Player()
+	r = &result{tests: len(c.test)}
+	defer func() { r.played = player.Calls() }()
+	if !a.memory {
+		return r, r.playPlain(ctx, c, a, player)
+	}
+	m, err := newMemory(ctx, o.redis, fmt.Sprintf("cellars-%d", c.seed), player)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, m.close(ctx)) }()
+	if err := m.train(ctx, c.training(a), a); err != nil {
+		return r, err
+	}
+	for _, at := range c.test {
+		var visits []*visit
+		if a.attempts > 1 {
+			visits, err = m.retry(ctx, at, a.attempts)
+		} else {
+			visits = make([]*visit, 1)
+			visits[0], err = m.attempt(ctx, at)
+		}
+		if err != nil {
+			return r, err
+		}
+		r.add(visits)
+	}
+	r.taught, r.deleted = m.teacher.Calls(), m.deleted
+	all, err := m.list(ctx)
+	for _, known := range all {
+		if known.Active() {
+			r.memories = append(r.memories, known)
+		}
+	}
+	r.stored, r.superseded = len(r.memories), len(all)-len(r.memories)
+	return r, err
 }
 
-// rate is the share of test cellars that were left.
+// playPlain is play without memory. It trains as well: all arms have the same attempts.
+func (r *result) playPlain(ctx context.Context, c *course, a *arm, player *scripted.Model) error {
+	text := instruction
+	if a.careful {
+		text = careful
+	}
+	agent, err := newAgent(ctx, player, text)
+	if err != nil {
+		return err
+	}
+	for _, at := range c.training(a) {
+		if _, _, err := attempt(ctx, agent, at, at.task()); err != nil {
+			return err
+		}
+	}
+	for _, at := range c.test {
+		var visits []*visit
+		for n := range max(a.attempts, 1) {
+			v, _, err := attempt(ctx, agent, at, again(at, n+1, a.attempts))
+			if err != nil {
+				return err
+			}
+			visits = append(visits, v)
+			if v.out {
+				break
+			}
+		}
+		r.add(visits)
+	}
+	return nil
+}
+
+// add counts the attempts at a test cellar.
+func (r *result) add(visits []*visit) {
+	for _, v := range visits {
+		r.attempts++
+		r.steps += v.steps
+		r.failures += v.failures
+		r.won += int(v.score())
+	}
+}
+
+// rate is the share of test cellars that the agent got out of.
 func (r *result) rate() float64 { return float64(r.won) / float64(max(r.tests, 1)) }
 
 // spread is a mean and the standard deviation of the sample.
 type spread struct{ mean, sd float64 }
-
-// over returns the spread of what f says of the results of seeds.
-func over(results []*result, f func(*result) float64) spread {
-	values := make([]float64, len(results))
-	for i, r := range results {
-		values[i] = f(r)
-	}
-	return spreadOf(values)
-}
 
 func spreadOf(values []float64) spread {
 	n := float64(len(values))
@@ -64,9 +133,4 @@ func spreadOf(values []float64) spread {
 	}
 	s.sd = math.Sqrt(s.sd)
 	return s
-}
-
-// each is the number that f counts, for a test cellar.
-func each(f func(*result) int) func(*result) float64 {
-	return func(r *result) float64 { return float64(f(r)) / float64(max(r.tests, 1)) }
 }

@@ -10,25 +10,48 @@ import (
 	"text/tabwriter"
 )
 
-// row is an arm with its results, one a seed.
-type row struct {
-	arm     *arm
-	results []*result
+// columns are the columns of the table after the rate of success.
+var columns = []struct {
+	name, format string
+	of           func(*result) int
+	aCellar      bool // per test cellar, else per seed
+}{
+	{"steps", "%.1f", func(r *result) int { return r.steps }, true},
+	{"failed calls", "%.2f", func(r *result) int { return r.failures }, true},
+	{"stored", "%.1f", func(r *result) int { return r.stored }, false},
+	{"superseded", "%.1f", func(r *result) int { return r.superseded }, false},
+	{"deleted", "%.1f", func(r *result) int { return r.deleted }, false},
+	{"player calls", "%.0f", func(r *result) int { return r.played }, false},
+	{"teacher calls", "%.0f", func(r *result) int { return r.taught }, false},
 }
 
-// print writes the table, and what it says and does not say.
+// print writes the table, and what it shows and does not show.
 func (s *series) print(out io.Writer) error {
 	o := s.options
 	fmt.Fprintf(out, "%d seeds from %d on, each a family of cellars: %d to train on, %d others to test on.\n", o.seeds, o.seed, o.train, o.instances)
 	if o.verbose {
-		s.tell(out)
+		s.printLearnt(out)
 	}
 	fmt.Fprintln(out, "Means over seeds ± standard deviation over seeds; steps and failed calls are of a test cellar, the rest of a seed.")
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "arm\tgot out\t±\tsteps\tfailed calls\tstored\tsuperseded\tdeleted\tplayer calls\tteacher calls\t")
-	for _, r := range s.rows {
-		r.print(w)
+	fmt.Fprint(w, "arm\tgot out\t±\t")
+	for _, c := range columns {
+		fmt.Fprint(w, c.name+"\t")
+	}
+	fmt.Fprintln(w)
+	for _, a := range arms {
+		won := s.over(a, (*result).rate)
+		fmt.Fprintf(w, "%s\t%.1f %%\t%.1f\t", a.name, 100*won.mean, 100*won.sd)
+		for _, c := range columns {
+			fmt.Fprintf(w, c.format+"\t", s.over(a, func(r *result) float64 {
+				if c.aCellar {
+					return float64(c.of(r)) / float64(max(r.tests, 1))
+				}
+				return float64(c.of(r))
+			}).mean)
+		}
+		fmt.Fprintln(w)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -37,27 +60,25 @@ func (s *series) print(out io.Writer) error {
 	for _, arms := range comparisons {
 		c := s.compare(arms.of, arms.to)
 		fmt.Fprintf(out, "%s against %s: better on %d of %d seeds, worse on %d; %+.1f ± %.1f points\n",
-			arms.of.name, arms.to.name, c.better, c.seeds, c.worse, c.points.mean, c.points.sd)
+			arms.of.name, arms.to.name, c.better, o.seeds, c.worse, c.points.mean, c.points.sd)
 	}
-	return s.claim(out)
+	return s.printClaim(out)
 }
 
-func (r *row) print(w io.Writer) {
-	won := over(r.results, (*result).rate)
-	mean := func(f func(*result) int) float64 {
-		return over(r.results, func(r *result) float64 { return float64(f(r)) }).mean
+// over returns the spread of what f says of an arm's results.
+func (s *series) over(a *arm, f func(*result) float64) spread {
+	var values []float64
+	for _, r := range s.results[a] {
+		values = append(values, f(r))
 	}
-	fmt.Fprintf(w, "%s\t%.1f %%\t%.1f\t%.1f\t%.2f\t%.1f\t%.1f\t%.1f\t%.0f\t%.0f\t\n", r.arm.name, 100*won.mean, 100*won.sd,
-		over(r.results, each(func(r *result) int { return r.steps })).mean, over(r.results, each(func(r *result) int { return r.failures })).mean,
-		mean(func(r *result) int { return r.stored }), mean(func(r *result) int { return r.superseded }), mean(func(r *result) int { return r.deleted }),
-		mean(func(r *result) int { return r.played }), mean(func(r *result) int { return r.taught }))
+	return spreadOf(values)
 }
 
-// tell writes what the rules were, and what was learnt of them.
-func (s *series) tell(out io.Writer) {
+// printLearnt writes what the rules were, and what was learnt of them.
+func (s *series) printLearnt(out io.Writer) {
 	for i, c := range s.courses {
 		fmt.Fprintf(out, "\nseed %d: %s\n", c.seed, c.rules)
-		for _, m := range s.row(&withTools).results[i].memories {
+		for _, m := range s.results[&withTools][i].memories {
 			text, _, _ := strings.Cut(m.Text, "\n")
 			fmt.Fprintf(out, "  %s: %s\n", m.Kind, text)
 		}
@@ -66,23 +87,22 @@ func (s *series) tell(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// comparisons are the arms that have the same attempts, and are set against each other.
+// comparisons are arms that have the same attempts.
 var comparisons = []struct{ of, to *arm }{
 	{&withTask, &without}, {&withTools, &without}, {&withTask, &cautious}, {&forgetting, &withTask}, {&irrelevant, &without}, {&withRetry, &withoutRetry},
 }
 
 // comparison is how an arm did against another, seed by seed.
 type comparison struct {
-	seeds, better, worse int
-	points               spread // of a hundred
+	better, worse int
+	points        spread // of a hundred
 }
 
 func (s *series) compare(of, to *arm) comparison {
-	a, b := s.row(of), s.row(to)
-	c := comparison{seeds: len(a.results)}
+	var c comparison
 	var gains []float64
-	for i := range a.results {
-		gain := a.results[i].rate() - b.results[i].rate()
+	for i, r := range s.results[of] {
+		gain := r.rate() - s.results[to][i].rate()
 		gains = append(gains, 100*gain)
 		switch {
 		case gain > 0:
@@ -95,29 +115,18 @@ func (s *series) compare(of, to *arm) comparison {
 	return c
 }
 
-// clear reports whether the arm did better on most seeds.
-func (c comparison) clear() bool { return 2*c.better > c.seeds }
-
-func (s *series) row(a *arm) *row {
-	for _, r := range s.rows {
-		if r.arm.name == a.name {
-			return r
-		}
-	}
-	return &row{arm: a}
-}
-
-// The claim, and what stands in its place where the numbers do not bear it out.
+// The claim, and what stands in its place where the numbers do not support it.
 const (
 	claimed = `Claimed: what attempts at some cellars taught reaches the agent in other cellars of the family, and changes what it does there; what another family taught does not help.`
 	nothing = `Claimed: nothing. Memory did not help on most seeds, or another family's did.`
 )
 
-// claim says what the table shows and what it does not.
-func (s *series) claim(out io.Writer) error {
+// printClaim writes what the table shows and what it does not.
+func (s *series) printClaim(out io.Writer) error {
 	o := s.options
+	mostly := func(of, to *arm) bool { return 2*s.compare(of, to).better > o.seeds }
 	text := nothing
-	if s.compare(&withTask, &without).clear() && !s.compare(&irrelevant, &without).clear() {
+	if mostly(&withTask, &without) && !mostly(&irrelevant, &without) {
 		text = claimed
 	}
 	_, err := fmt.Fprintf(out, `

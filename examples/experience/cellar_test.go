@@ -1,0 +1,148 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// walk goes the shortest safe way from one cell to another.
+func walk(t *testing.T, v *visit, to point) {
+	t.Helper()
+	for v.at != to {
+		for _, d := range directions {
+			next := v.at.to(d)
+			left := v.distance(next, to)
+			if !v.wallAt(next) && !v.pitAt(next) && left >= 0 && left < v.distance(v.at, to) {
+				_, err := v.move(d.name)
+				require.NoError(t, err)
+				break
+			}
+		}
+	}
+}
+
+func TestCellarsFollowFromTheSeedAndDiffer(t *testing.T) {
+	for seed := range uint64(5) {
+		assert.Equal(t, drawRules(seed).String(), drawRules(seed).String())
+		other := drawRules(seed).other(seed + 1)
+		assert.NotEqual(t, drawRules(seed).pit, other.pit)
+		assert.NotEqual(t, drawRules(seed).form.name, other.form.name)
+		assert.True(t, drawRules(seed).most < other.least || other.most < drawRules(seed).least)
+
+		c, seen := newCourse(seed, 20, 40), map[string]bool{}
+		for _, at := range append(append(c.train[:len(c.train):len(c.train)], c.foreignTraining...), c.test...) {
+			cells := fmt.Sprint(at.cells)
+			require.False(t, seen[cells] || seen[at.name], "a test cellar is none of the training cellars")
+			seen[cells], seen[at.name] = true, true
+		}
+		assert.Equal(t, c.train[3].task(), newCourse(seed, 5, 1).train[3].task())
+		assert.NotContains(t, c.train[0].task(), c.rules.pit)
+		assert.NotContains(t, c.train[0].task(), "the "+c.rules.form.of(c.train[0].colour)+" door")
+		assert.NotContains(t, strings.ToLower(c.train[0].task()), "radius")
+	}
+}
+
+func TestEveryCellarCanBeLeftWithTheRulesKnown(t *testing.T) {
+	for seed := range uint64(8) {
+		rules := drawRules(seed)
+		for n := range 20 {
+			c := drawCellar(rules, seed, n)
+			v := c.visit()
+			walk(t, v, c.key)
+			require.True(t, v.hasKey)
+			for _, d := range directions { // to where the door is next
+				if next := c.door.to(d); c.distance(c.key, next) >= 0 && c.distance(c.key, next) < c.distance(c.key, c.door) {
+					walk(t, v, next)
+				}
+			}
+			_, err := v.openDoor(c.colour + "!")
+			require.ErrorIs(t, err, errRefused)
+			_, err = v.openDoor(rules.form.of(c.colour))
+			require.NoError(t, err)
+			_, err = v.openDoor(c.colour)
+			require.ErrorIs(t, err, errNoDoor)
+			walk(t, v, c.door)
+			walk(t, v, c.exit)
+			require.True(t, v.over && v.out)
+			require.InDelta(t, 1, v.score(), 0)
+			require.Equal(t, 2, v.failures)
+		}
+	}
+}
+
+func TestAPitLooksLikeGroundAndEndsTheAttempt(t *testing.T) {
+	rules, fallen := drawRules(1), 0
+	for n := range 100 {
+		v := drawCellar(rules, 1, n).visit()
+		for _, d := range directions {
+			at := v.at.to(d)
+			before, err := v.look()
+			require.NoError(t, err)
+			inspected, err := v.inspect(d.name)
+			require.NoError(t, err)
+			after, err := v.move(d.name)
+			require.NoError(t, err)
+			if !strings.Contains(after, "fall into a pit") {
+				require.Contains(t, inspected, "holds")
+				continue
+			}
+			fallen++
+			require.Contains(t, inspected, "would give way")
+			require.Regexp(t, fmt.Sprintf(`%s \(%d,%d\): .*%s.* ground`, d.name, at.x, at.y, rules.pit), before)
+			require.True(t, v.over)
+			require.Zero(t, v.score())
+			break
+		}
+	}
+	assert.Greater(t, fallen, 10)
+}
+
+func TestToolsFailByTheRulesOfTheFamily(t *testing.T) {
+	for seed := range uint64(8) {
+		rules := drawRules(seed)
+		v := drawCellar(rules, seed, 1).visit()
+		for radius := range maxRadius + 2 {
+			_, err := v.scan(radius)
+			switch {
+			case radius < 1 || radius > maxRadius:
+				require.ErrorIs(t, err, errRadius)
+			case radius < rules.least || radius > rules.most:
+				require.ErrorIs(t, err, errTimeout)
+			default:
+				require.NoError(t, err)
+			}
+		}
+	}
+	v := drawCellar(drawRules(1), 1, 1).visit()
+	_, err := v.openDoor("red")
+	require.ErrorIs(t, err, errNoDoor)
+	_, err = v.move("up")
+	require.ErrorIs(t, err, errDirection)
+	_, err = v.inspect("")
+	require.ErrorIs(t, err, errDirection)
+}
+
+func TestStrengthEnds(t *testing.T) {
+	for _, do := range []func(v *visit) (string, error){
+		(*visit).look, func(v *visit) (string, error) { return v.scan(0) }, func(v *visit) (string, error) { return v.openDoor("?") },
+	} {
+		v := drawCellar(drawRules(1), 1, 3).visit()
+		calls := 0
+		for ; !v.over; calls++ {
+			_, _ = do(v)
+			require.Less(t, calls, 200)
+		}
+		assert.Equal(t, calls, v.steps)
+		out, err := v.move("north")
+		require.NoError(t, err)
+		assert.Equal(t, "No strength is left. It is over.", out)
+		assert.Zero(t, v.score())
+	}
+}

@@ -1,0 +1,233 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+)
+
+const (
+	task     = "You are in cellar 1-001: 5 by 3 cells, dark. You stand at (0,1). Find the key, open the blue door with it, and reach the exit behind it."
+	corridor = "You are at (0,1). Strength 30.\nnorth (0,0): plain ground\neast (1,1): mossy humming ground\nsouth (0,2): wall\nwest (-1,1): wall"
+	doorway  = "You are at (1,1). You take the key. Strength 20.\nnorth (1,0): the blue door, closed\neast (2,1): plain ground\nsouth (1,2): wall\nwest (0,1): plain ground"
+	keyEast  = "Within 3 of (0,1): key at (3,1). Strength 28."
+)
+
+// next returns what the player does as "tool arguments", with a note before the task
+// and after calls: tool, arguments and result each.
+func next(t *testing.T, note string, calls ...string) string {
+	t.Helper()
+	in := []*schema.Message{{Role: schema.User, Name: "memory", Content: "## Relevant memories\n- " + note}, schema.UserMessage(task)}
+	for i := 0; i < len(calls); i += 3 {
+		m := call(calls[i]+string(rune('a'+i)), calls[i], calls[i+1])
+		in = append(in, m, schema.ToolMessage(calls[i+2], m.ToolCalls[0].ID))
+	}
+	out, err := Player().Generate(t.Context(), in)
+	require.NoError(t, err)
+	if len(out.ToolCalls) == 0 {
+		return out.Content
+	}
+	return out.ToolCalls[0].Function.Name + " " + out.ToolCalls[0].Function.Arguments
+}
+
+func TestThePlayerGoesByTheMemoriesInTheContext(t *testing.T) {
+	const straight, around = `move {"direction":"east"}`, `move {"direction":"north"}`
+	for note, want := range map[string]string{
+		"": straight,
+		"Do not step on mossy ground: it gave way.":                          around,
+		"[x1] 2026-01-01: do not step on Humming ground (when: in a cellar)": around,
+		"Do not step on sandy ground: it gave way.":                          straight,
+		"step ground on not mossy Do: way it gave.":                          straight,
+		"When booking a flight, compare the prices first.":                   straight,
+		"Do not step on mossy ground.\n- Mossy ground holds.":                straight,
+		"Do not step on mossy ground.\n- Humming ground holds.":              around,
+		"Inspect ground of a sort that you have not stood on before.":        `inspect {"direction":"east"}`,
+	} {
+		assert.Equal(t, want, next(t, note, "look", "{}", corridor, "scan", `{"radius":3}`, keyEast), note)
+	}
+	said := next(t, "", "look", "{}", corridor, "scan", `{"radius":3}`, keyEast+" Do not step on mossy ground.")
+	assert.Equal(t, straight, said, "a tool's answer is no lesson")
+	walled := strings.ReplaceAll(corridor, "plain ground", "wall")
+	warned := []string{"look", "{}", walled, "scan", `{"radius":3}`, keyEast}
+	assert.Equal(t, straight, next(t, "Do not step on mossy ground.", warned...), "the last resort")
+	warned = append(warned, "inspect", `{"direction":"east"}`, "The ground at (1,1) would give way. Strength 20.")
+	assert.NotEqual(t, straight, next(t, "", warned...))
+}
+
+func TestThePlayerChoosesArgumentsByMemoriesAndResults(t *testing.T) {
+	colours, radii := []string{"move", "{}", doorway}, []string{"look", "{}", corridor}
+	for _, want := range []string{"blue", "Blue", "BLUE", "b"} {
+		require.Equal(t, `open_door {"colour":"`+want+`"}`, next(t, "", colours...))
+		colours = append(colours, "open_door", `{"colour":"`+want+`"}`, "error: the lock does not know this colour")
+	}
+	for _, want := range []string{"3", "2", "4", "1", "5"} {
+		require.Equal(t, `scan {"radius":`+want+`}`, next(t, "", radii...))
+		radii = append(radii, "scan", `{"radius":`+want+`}`, "error: the scanner timed out")
+	}
+	assert.Contains(t, next(t, "", radii...), "move", "nothing is left to try")
+	for note, want := range map[string]string{
+		"In calls of open_door write colour in capital letters: only such calls worked.": `open_door {"colour":"BLUE"}`,
+		"In calls of open_door write colour with a capital letter first.":                `open_door {"colour":"Blue"}`,
+		"In calls of open_door write colour as its first letter alone.":                  `open_door {"colour":"b"}`,
+		"letters capital in colour write open_door of calls In":                          `open_door {"colour":"blue"}`,
+	} {
+		assert.Equal(t, want, next(t, note, "move", "{}", doorway))
+	}
+	for note, want := range map[string]string{
+		"In calls of scan keep radius at 2 or below: larger ones failed.":  `scan {"radius":2}`,
+		"In calls of scan keep radius at 4 or above: smaller ones failed.": `scan {"radius":5}`,
+		"In calls of fetch keep radius at 2 or below.":                     `scan {"radius":3}`,
+	} {
+		assert.Equal(t, want, next(t, note, "look", "{}", corridor))
+	}
+	wrong := next(t, "In calls of scan keep radius at 1 or below.", "look", "{}", corridor, "scan", `{"radius":1}`, "error: timed out")
+	assert.Equal(t, `scan {"radius":3}`, wrong, "advice that failed is left")
+}
+
+func TestAnAttemptBeginsAndEnds(t *testing.T) {
+	assert.Equal(t, "look {}", next(t, ""))
+	assert.Equal(t, "I am out.", next(t, "", "move", "{}", "You are at (1,1). This is the exit: you are out. It is over."))
+	assert.Equal(t, "I did not get out.", next(t, "", "move", "{}", "You are at (1,1). The ground gives way and you fall into a pit. It is over."))
+	assert.Contains(t, next(t, "", "move", "{}", doorway, "open_door", `{"colour":"blue"}`, "The blue door is open. Strength 19."), "scan")
+}
+
+// answer asks the teacher by a tool and decodes its answer.
+func answer(t *testing.T, tool, prompt string) object {
+	t.Helper()
+	m, err := Teacher().WithTools([]*schema.ToolInfo{{Name: tool}})
+	require.NoError(t, err)
+	stream, err := m.Stream(t.Context(), []*schema.Message{schema.UserMessage(prompt)})
+	require.NoError(t, err)
+	out, err := schema.ConcatMessageStream(stream)
+	require.NoError(t, err)
+	var v object
+	require.NoError(t, json.Unmarshal([]byte(out.ToolCalls[0].Function.Arguments), &v))
+	return v
+}
+
+// fields returns a field of each object of a list.
+func fields(list any, name string) []any {
+	out := []any{}
+	for _, o := range list.([]any) {
+		out = append(out, o.(object)[name])
+	}
+	return out
+}
+
+func fenced(name, text string) string { return "<" + name + ">\n" + text + "\n</" + name + ">\n" }
+
+const (
+	fell    = "  You are at (0,0). Strength 20.\n  east (1,0): icy ground\n  You are at (1,0). Strength 10.\n  east (2,0): icy singing ground\n  You are at (2,0). The ground gives way. It is over."
+	doubted = "  You are at (0,0). Strength 20.\n  east (1,0): icy singing ground\n  You are at (1,0). The ground gives way. It is over."
+	gotOut  = "  You are at (0,0). Strength 20.\n  east (1,0): the key, on icy ground\n  The ground at (1,0) holds. Strength 9.\n  You are at (1,0). This is the exit: you are out. It is over."
+)
+
+func TestTheTeacherExtractsJudgesAndDeduplicates(t *testing.T) {
+	tests := map[string]struct {
+		prompt     string
+		texts      []string
+		confidence float64
+	}{
+		"what held is no suspect":  {fenced("data-trajectory", fell), []string{"Do not step on singing ground", "Icy ground holds"}, 1},
+		"two suspects":             {fenced("data-trajectory", doubted), []string{"Do not step on icy ground", "Do not step on singing ground"}, 0.5},
+		"a success":                {fenced("data-trajectory", gotOut), []string{"Icy ground holds"}, 1},
+		"two attempts":             {fenced("data-better", gotOut) + fenced("data-worse", doubted), []string{"Do not step on singing ground"}, 1},
+		"nothing to learn from it": {fenced("data-trajectory", "step 1"), nil, 0},
+	}
+	for name, tt := range tests {
+		list := answer(t, "extract_experiences", tt.prompt)["experiences"]
+		var texts []string
+		for _, e := range fields(list, "experience") {
+			first, _, _ := strings.Cut(e.(string), ":")
+			texts = append(texts, first)
+		}
+		assert.Equal(t, tt.texts, texts, name)
+		if len(texts) > 0 {
+			assert.Equal(t, tt.confidence, fields(list, "confidence")[0], name)
+		}
+	}
+	candidates := fenced("data-candidates", "candidate 1\nexperience:\n  Do not step on icy ground: it gave way.\ncandidate 2\nexperience:\n  Singing ground holds.\ncandidate 3\nexperience:\n  Do not step on singing ground.")
+	scores := func(material string) []any {
+		return fields(answer(t, "judge_experiences", material+candidates)["judgements"], "score")
+	}
+	assert.Equal(t, []any{0.0, 0.0, 1.0}, scores(fenced("data-trajectory", fell)))
+	assert.Equal(t, []any{0.5, 0.0, 0.5}, scores(fenced("data-trajectory", doubted)))
+	assert.Equal(t, []any{0.0, 0.0, 1.0}, scores(fenced("data-better", gotOut)+fenced("data-worse", doubted)))
+
+	pair := func(n, a, b string) string {
+		return "pair " + n + "\nnew\nexperience:\n  " + a + "\nknown\nwhen_to_use:\n  w\nexperience:\n  " + b + "\n"
+	}
+	pairs := pair("0", "Do not step on icy ground.", "do not step on Icy ground: it gave way") + pair("1", "Do not step on icy ground.", "Icy ground holds.") + pair("2", "Icy ground holds.", "Tarry ground holds.")
+	assert.Equal(t, []any{"same", "distinct", "distinct"}, fields(answer(t, "task_duplicates", fenced("data-pairs", pairs))["decisions"], "decision"))
+}
+
+func TestAGuidelineSaysWhatCallsThatWorkHaveInCommon(t *testing.T) {
+	ok := func(input string) string { return `{"n":0,"input":` + input + `,"failed":false}` + "\n" }
+	failed := func(input string) string { return `{"n":1,"input":` + input + `,"failed":true}` + "\n" }
+	prompt := func(lines string) string {
+		return fenced("tool", `"t"`) + fenced("calls", "[3 older calls are left out]\n"+lines)
+	}
+	for lines, want := range map[string]string{
+		ok(`{"n":4}`) + ok(`{"n":2}`) + failed(`{"n":7}`):         "In calls of t keep n at 4 or below: larger ones failed.",
+		ok(`{"n":4}`) + failed(`{"n":1}`):                         "In calls of t keep n at 4 or above: smaller ones failed.",
+		ok(`{"n":4}`):                                             "In calls of t keep n at 4 or below. In calls of t keep n at 4 or above: all such calls worked.",
+		ok(`{"n":4}`) + failed(`{"n":1}`) + failed(`{"n":7}`):     "Nothing sets calls of t that work apart from others so far.",
+		failed(`{"n":1}`):                                         "Nothing sets calls of t that work apart from others so far.",
+		ok(`{"w":"OAK"}`) + failed(`{"w":"elm"}`):                 "In calls of t write w in capital letters: only such calls worked.",
+		ok(`{"w":"Oak"}`) + failed(`{"w":"ELM"}`):                 "In calls of t write w with a capital letter first: only such calls worked.",
+		ok(`{"w":"o"}`) + failed(`{"w":"elm"}`):                   "In calls of t write w as its first letter alone: only such calls worked.",
+		ok(`"{\"w\":\"oak\"}"`) + failed(`{"w":"ELM"}`):           "In calls of t write w in small letters: only such calls worked.",
+		ok(`{"w":"oak"}`) + failed(`{"w":"elm"}`):                 "Nothing sets calls of t that work apart from others so far.",
+		ok(`{"w":"oak"}`) + ok(`{"w":"OAK"}`) + ok(`{"w":"---"}`): "Nothing sets calls of t that work apart from others so far.",
+	} {
+		assert.Equal(t, want, answer(t, "tool_guideline", prompt(lines))["guideline"], lines)
+	}
+	assert.Equal(t, []any{1.0, 0.0}, fields(answer(t, "tool_judge", prompt(ok("{}")+failed("{}")))["judgements"], "score"))
+	assert.Empty(t, answer(t, "personal_statements", "<new_messages>\n</new_messages>")["statements"])
+}
+
+func TestWhatTheModelsCannotAnswerIsAnError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, m := range []*Model{Player(), Teacher()} {
+		_, err := m.Generate(ctx, nil)
+		require.ErrorIs(t, err, context.Canceled)
+		_, err = m.Stream(t.Context(), []*schema.Message{nil, schema.UserMessage("hello")})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		assert.Equal(t, 2, m.Calls())
+	}
+	for tool := range answers {
+		m, err := Teacher().WithTools([]*schema.ToolInfo{{Name: tool}})
+		require.NoError(t, err)
+		_, err = m.Generate(t.Context(), []*schema.Message{schema.UserMessage("hello")})
+		require.ErrorIs(t, err, backends.ErrInvalid, tool)
+	}
+}
+
+// What the models do cannot follow from a cellar's rules: no sort of ground that there
+// is stands in their code.
+func TestTheModelsDoNotKnowTheCellar(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		code, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, word := range []string{"mossy", "cracked", "sandy", "wet", "humming", "ticking", "creaking"} {
+			if !strings.HasSuffix(name, "_test.go") {
+				assert.NotContains(t, string(code), word, name)
+			}
+		}
+	}
+}
