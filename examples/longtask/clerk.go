@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"strings"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -20,59 +20,58 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
-	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
 
-// clerk is an agent that reads reports, and what has to be closed after it.
-type clerk struct {
-	file    *sqlitestore.Store
-	backend backends.Backend
-	mem     *middleware.MemoryMiddleware
-	runner  *hooks.Runner
-}
+// scope is whose session it is: the second process finds it by these names.
+var scope = middleware.Scope{UserID: "ann", AgentID: "clerk", SessionID: "reports"}
 
-// newClerk opens the agent on a file. All that makes it outlive its window is
+// readReport is the name of the tool that the clerk reads by.
+const readReport = "read_report"
+
+const instruction = "You are a careful clerk. Reports that you have read may have left your context: " +
+	"search them with grep_working_memory before you say that you do not know."
+
+// ask opens the memory in a file, has one turn with an agent that can read reports,
+// and closes everything again. All that makes the agent outlive its window is
 // Config.Window.
-func newClerk(ctx context.Context, file string, o *options, c *corpus, t *progress) (k *clerk, err error) {
-	k = &clerk{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, k.close(ctx))
-		}
-	}()
-	if k.file, err = sqlitestore.Open(ctx, file, nil); err != nil {
-		return k, err
+func (t *tour) ask(ctx context.Context, text string) (answer string, err error) {
+	fmt.Fprintf(t.out, "\nUser:  %s\n", text)
+	file, err := sqlitestore.Open(ctx, t.file, nil)
+	if err != nil {
+		return "", err
 	}
-	if k.backend, err = mem0.New(ctx, &mem0.Config{Store: k.file}); err != nil {
-		return k, err
+	defer func() { err = errors.Join(err, file.Close()) }()
+	backend, err := mem0.New(ctx, &mem0.Config{Store: file})
+	if err != nil {
+		return "", err
 	}
-	k.mem, err = middleware.New(ctx, &middleware.Config{
-		Backend: k.backend,
+	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
+	p := &progress{tour: t}
+	mem, err := middleware.New(ctx, &middleware.Config{
+		Backend: backend,
 		Mode:    modes.AgentControl, // what was read is no fact about the user
-		Window:  &window.Config{Budget: compaction.Budget{Window: o.window}, Model: o.summaries, OnFit: t.fitted},
+		Window:  &window.Config{Budget: compaction.Budget{Window: t.options.window}, Model: t.summaries, OnFit: p.print},
 	})
 	if err != nil {
-		return k, err
+		return "", err
+	}
+	defer func() { err = errors.Join(err, mem.Close(ctx)) }()
+	reader, err := t.corpus.tool()
+	if err != nil {
+		return "", err
 	}
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "clerk", Description: "reads reports", Model: o.answers, MaxIterations: 2*len(c.reports) + 20,
-		Instruction: "You are a careful clerk. Reports that you have read may have left your context: search them with grep_working_memory before you say that you do not know.",
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{c.tool()}}},
-		Middlewares: []adk.AgentMiddleware{k.mem.AgentMiddleware()},
+		Name: "clerk", Description: "reads reports", Model: t.answers, MaxIterations: 2*len(t.corpus.reports) + 20, Instruction: instruction,
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{reader}}},
+		Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware()},
 	})
 	if err != nil {
-		return k, err
+		return "", err
 	}
-	k.runner = k.mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
-	return k, nil
-}
-
-// say has one turn with the clerk.
-func (k *clerk) say(ctx context.Context, t *progress, text string) (answer string, err error) {
-	t.begin(text)
-	events := k.runner.Query(middleware.WithScope(ctx, scope), text)
+	runner := mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
+	events := runner.Query(middleware.WithScope(ctx, scope), text)
 	for e, ok := events.Next(); ok; e, ok = events.Next() {
 		if e.Err != nil {
 			return "", e.Err
@@ -91,36 +90,39 @@ func (k *clerk) say(ctx context.Context, t *progress, text string) (answer strin
 	return answer, nil
 }
 
-func (k *clerk) close(ctx context.Context) error {
-	var errs []error
-	if k.mem != nil {
-		errs = append(errs, k.mem.Close(ctx))
-	}
-	if k.backend != nil {
-		errs = append(errs, k.backend.Close(ctx))
-	}
-	if k.file != nil {
-		errs = append(errs, k.file.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// readReport is the name of the tool that the clerk reads by.
-const readReport = "read_report"
-
 // tool returns the tool that reads the corpus.
-func (c *corpus) tool() tool.BaseTool {
+func (c *corpus) tool() (tool.BaseTool, error) {
 	type number struct {
 		Number int `json:"number" jsonschema:"required" jsonschema_description:"the number of the report, from 1 on"`
 	}
-	t, err := utils.InferTool(readReport, fmt.Sprintf("Returns one of the %d reports.", len(c.reports)), func(_ context.Context, in number) (string, error) {
+	return utils.InferTool(readReport, fmt.Sprintf("Returns one of the %d reports.", len(c.reports)), func(_ context.Context, in number) (string, error) {
 		if in.Number < 1 || in.Number > len(c.reports) {
 			return fmt.Sprintf("There are reports 1 to %d.", len(c.reports)), nil
 		}
 		return c.reports[in.Number-1], nil
 	})
-	if err != nil { // a fixed struct always has a schema
-		slog.Error("longtask", "err", err)
+}
+
+// progress prints how full each context of a turn is. An agent makes one call at a time.
+type progress struct {
+	*tour
+	calls int
+}
+
+// print is the window's OnFit.
+func (p *progress) print(_ context.Context, _ backends.Scope, r *compaction.Result) {
+	p.calls++
+	p.largest = max(p.largest, r.After.Tokens)
+	var done []string
+	for _, s := range r.Steps {
+		if s.Replaced > 0 {
+			done = append(done, fmt.Sprintf("%s %d", s.Step, s.Replaced))
+		}
 	}
-	return t
+	switch {
+	case len(done) > 0:
+		fmt.Fprintf(p.out, "  call %3d: %6d tokens → %5d  %5.1f %%  %s\n", p.calls, r.Before.Tokens, r.After.Tokens, r.After.Percent(), strings.Join(done, ", "))
+	case p.options.verbose:
+		fmt.Fprintf(p.out, "  call %3d: %6d tokens  %5.1f %%\n", p.calls, r.Before.Tokens, r.After.Percent())
+	}
 }

@@ -40,31 +40,25 @@ func newCorpus(n, words int, seed uint64) *corpus {
 	r := rand.New(rand.NewPCG(seed, seed))
 	c := &corpus{}
 	for i := range n {
-		station := stations[i%len(stations)]
-		lines := filler(r, words)
-		at := len(lines) / 2
+		station, lines := stations[i%len(stations)], filler(r, words)
+		report := fmt.Sprintf("Report %d of %d\nStation: %s\n", i+1, n, station)
 		switch i {
 		case n / 4:
-			c.ask("Which pump at "+station+" station had a cracked valve?", "pump 31", i)
-			lines[at] = "The inspector found a cracked valve on pump 31 at " + station + " station."
+			c.questions = append(c.questions, question{"Which pump at " + station + " station had a cracked valve?", "pump 31", i + 1})
+			lines[len(lines)/2] = "The inspector found a cracked valve on pump 31 at " + station + " station."
 		case n / 2:
-			c.reports = append(c.reports, fmt.Sprintf("Report %d of %d\n柳溪站的情况良好。本周检查了所有管道。柳溪站的阀门编号是7391。天气晴朗，没有发现问题。\n%s", i+1, n, strings.Join(lines, "\n")))
 			c.questions = append(c.questions, question{"柳溪站的阀门编号是多少？", "7391", i + 1})
-			continue
+			report = fmt.Sprintf("Report %d of %d\n柳溪站的情况良好。本周检查了所有管道。柳溪站的阀门编号是7391。天气晴朗，没有发现问题。\n", i+1, n)
 		case 3 * n / 4:
-			long := strings.Join(filler(r, 12*words), " ")
-			half := strings.Index(long[len(long)/2:], ". ") + len(long)/2 + 2
-			c.ask("What is the calibration code of the Halcyon run?", "QX-5517", i)
-			c.reports = append(c.reports, fmt.Sprintf("Report %d of %d: %sThe calibration code of the Halcyon run is QX-5517. %s", i+1, n, long[:half], long[half:]))
-			continue
+			c.questions = append(c.questions, question{"What is the calibration code of the Halcyon run?", "QX-5517", i + 1})
+			lines = filler(r, 12*words)
+			half := len(lines) / 2
+			report = fmt.Sprintf("Report %d of %d: ", i+1, n)
+			lines = []string{strings.Join(lines[:half], " ") + " The calibration code of the Halcyon run is QX-5517. " + strings.Join(lines[half:], " ")}
 		}
-		c.reports = append(c.reports, fmt.Sprintf("Report %d of %d\nStation: %s\n%s", i+1, n, station, strings.Join(lines, "\n")))
+		c.reports = append(c.reports, report+strings.Join(lines, "\n"))
 	}
 	return c
-}
-
-func (c *corpus) ask(ask, answer string, i int) {
-	c.questions = append(c.questions, question{ask: ask, answer: answer, where: i + 1})
 }
 
 // filler returns sentences of about so many words together.

@@ -23,8 +23,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 
 	"github.com/cloudwego/eino/components/model"
+
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/examples/demomodel"
 )
 
 func main() {
@@ -34,17 +40,14 @@ func main() {
 	os.Exit(code)
 }
 
-// options are what the command line and the environment say.
+// options are what the command line says.
 type options struct {
 	window, reports, words int
 	seed                   uint64
 	verbose                bool
-	answers                model.ToolCallingChatModel
-	summaries              model.BaseChatModel // nil: nothing is summarised
 }
 
-// run is the program: 0 is success, 1 a failure, 2 a command line that makes no
-// sense.
+// run is the program: 0 is success, 1 a failure, 2 an invalid command line.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -54,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "longtask: %v\nlongtask -h lists the flags\n", err)
 		return 2
 	}
-	if err := tour(ctx, o, stdout, stderr); err != nil {
+	if err := (&tour{options: o, out: stdout}).run(ctx, stderr); err != nil {
 		fmt.Fprintf(stderr, "longtask: %v\n", err)
 		return 1
 	}
@@ -82,4 +85,58 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, errors.New("-window needs at least 2000: the tools and the answer take room too")
 	}
 	return o, nil
+}
+
+// tour is one run of the program.
+type tour struct {
+	options   *options
+	out       io.Writer
+	corpus    *corpus
+	file      string // where the memory is
+	answers   model.ToolCallingChatModel
+	summaries model.BaseChatModel // nil: nothing is summarised
+	largest   int                 // tokens in a context
+}
+
+// run reads everything in one process, as it were, and asks in the next.
+func (t *tour) run(ctx context.Context, stderr io.Writer) error {
+	models := &mem0.Config{}
+	var err error
+	if t.answers, err = demomodel.Choose(ctx, &demomodel.Model{Reads: readReport}, models, stderr); err != nil {
+		return err
+	}
+	t.summaries = models.Model
+	dir, err := os.MkdirTemp("", "longtask")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	t.file = filepath.Join(dir, "memory.db")
+	t.corpus = newCorpus(t.options.reports, t.options.words, t.options.seed)
+	total := compaction.Estimate.Text(strings.Join(t.corpus.reports, "\n"))
+	fmt.Fprintf(t.out, "%d reports of %d tokens together, for a window of %d.\n", len(t.corpus.reports), total, t.options.window)
+
+	answer, err := t.ask(ctx, "Read all the reports, one after the other, and tell me when you have.")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "Clerk: %s\n\nAnother process opens the file. It is given nothing but the new message.\n", answer)
+	right := 0
+	for _, q := range t.corpus.questions {
+		answer, err := t.ask(ctx, q.ask)
+		if err != nil {
+			return err
+		}
+		mark := "WRONG"
+		if strings.Contains(answer, q.answer) {
+			mark = "right"
+			right++
+		}
+		fmt.Fprintf(t.out, "Clerk: %s   [%s: it stood in report %d]\n", answer, mark, q.where)
+	}
+	fmt.Fprintf(t.out, "\n%d of %d right; the largest context had %d tokens.\n", right, len(t.corpus.questions), t.largest)
+	if right < len(t.corpus.questions) {
+		return errors.New("not every answer was right")
+	}
+	return nil
 }

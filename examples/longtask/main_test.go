@@ -69,7 +69,7 @@ func TestEachAnswerStandsInOneReport(t *testing.T) {
 	require.NotContains(t, c.reports[45], "\n")
 }
 
-func TestACommandLineThatMakesNoSense(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	for _, args := range [][]string{{"x"}, {"-reports", "3"}, {"-window", "100"}, {"-words", "1"}, {"-nonsense"}} {
 		code, _, errs := program(t, args...)
 		require.Equal(t, 2, code, args)
