@@ -4,145 +4,224 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
-	"text/tabwriter"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// report is the result of the command locomo.
-type report struct {
-	Dataset string `json:"dataset"`
-	scores
-	ByCategory map[string]*scores `json:"by_category"` // 1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial
-	Config     locomoConfig       `json:"config"`
+// locomo stores one memory for each turn, one partition for each conversation, asks every
+// question as it stands, and counts which of the turns that answer it were found.
+type locomo struct {
+	data string
+	bm25 recall.BM25
 }
 
-type locomoConfig struct {
-	K1      float64 `json:"k1"`
-	B       float64 `json:"b"`
-	Vectors bool    `json:"vectors"`
-	Units   string  `json:"units"`
+func (m *locomo) flags(f *flag.FlagSet) {
+	f.StringVar(&m.data, "data", "", "the `file` with conversations and questions (required)")
+	f.Float64Var(&m.bm25.K1, "k1", 1.2, "BM25's k1")
+	f.Float64Var(&m.bm25.B, "b", 0.75, "BM25's b")
 }
 
-func locomoCommand(ctx context.Context, args []string, out, errs io.Writer) error {
-	flags := flag.NewFlagSet("locomo", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	data := flags.String("data", "", "the `file` with conversations and questions (required)")
-	asJSON := flags.Bool("json", false, "print JSON instead of a table")
-	k1 := flags.Float64("k1", 1.2, "BM25's k1")
-	b := flags.Float64("b", 0.75, "BM25's b")
-	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	if *data == "" {
-		return fmt.Errorf("%w: locomo needs -data FILE", errUsage)
-	}
-	conversations, err := loadDataset(*data)
-	if err != nil {
-		return err
-	}
-	r, err := evaluate(ctx, conversations, locomoConfig{K1: *k1, B: *b, Units: units})
-	if err != nil {
-		return err
-	}
-	r.Dataset = filepath.Base(*data)
-	if *asJSON {
-		return json.NewEncoder(out).Encode(r)
-	}
-	return r.table(out)
+// category is a row of the report.
+type category struct {
+	Category string `json:"category" col:"category"`
+	scores   `col:""`
 }
 
-// evaluate stores the conversations, asks the questions, and scores the answers.
-func evaluate(ctx context.Context, conversations []conversation, cfg locomoConfig) (*report, error) {
-	db, err := sqlitestore.Open(ctx, ":memory:", nil)
+var categories = map[int]string{1: "1 multi-hop", 2: "2 temporal", 3: "3 open-domain", 4: "4 single-hop", 5: "5 adversarial"}
+
+func (m *locomo) measure(ctx context.Context, _ io.Writer) (r *trial.Report, err error) {
+	if m.data == "" {
+		return nil, fmt.Errorf("%w: locomo needs -data FILE", errUsage)
+	}
+	conversations, err := loadConversations(m.data)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = db.Close() }()
-	ranker, err := recall.New(ctx, &recall.Config{Records: db, BM25: &recall.BM25{K1: cfg.K1, B: cfg.B}})
+	db, err := inMemory().open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = ranker.Close() }()
-	r := &report{scores: *newScores(), ByCategory: map[string]*scores{}, Config: cfg}
-	for i := range conversations {
-		c := &conversations[i]
-		p := backends.Partition{Namespace: "bench", Kind: backends.PartitionUser, ID: c.ID}
-		if err := storeTurns(ctx, db, p, c.Turns); err != nil {
+	defer func() { err = errors.Join(err, db.remove()) }()
+	ranker, err := recall.New(ctx, &recall.Config{Records: db, BM25: &m.bm25})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ranker.Close()) }()
+	all, byCategory := &scores{}, map[int]*scores{}
+	for _, c := range conversations {
+		p := backends.Partition{Namespace: "bench", Kind: backends.PartitionUser, ID: c.id}
+		batch := &store.Batch{}
+		for _, t := range c.turns {
+			batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: backends.Memory{
+				ID: t.id, Kind: backends.KindEpisode, Text: t.text, Observed: t.time,
+				Origin: backends.Origin{Session: t.session, Turn: t.id, Speaker: t.speaker},
+			}}))
+		}
+		if _, err := db.Apply(ctx, p, batch); err != nil {
 			return nil, err
 		}
-		if err := r.ask(ctx, ranker, p, c.Questions); err != nil {
-			return nil, err
+		for _, q := range c.questions {
+			resp, err := ranker.Search(ctx, p, &backends.SearchRequest{Query: q.text, TopK: maxDepth})
+			if err != nil {
+				return nil, err
+			}
+			if byCategory[q.category] == nil {
+				byCategory[q.category] = &scores{}
+			}
+			all.add(idsOf(resp.Hits), q.evidence)
+			byCategory[q.category].add(idsOf(resp.Hits), q.evidence)
 		}
 	}
-	r.mean()
-	for _, s := range r.ByCategory {
-		s.mean()
+	var rows []category
+	for _, n := range slices.Sorted(maps.Keys(byCategory)) {
+		rows = append(rows, category{categories[n], byCategory[n].mean()})
 	}
-	return r, nil
+	return &trial.Report{
+		About:  []string{fmt.Sprintf("%s: BM25, k1 %g, b %g", filepath.Base(m.data), m.bm25.K1, m.bm25.B)},
+		Tables: []trial.Table{{Title: units, Rows: append(rows, category{"all", all.mean()})}},
+	}, nil
 }
 
-func storeTurns(ctx context.Context, records store.Records, p backends.Partition, turns []turn) error {
-	batch := &store.Batch{}
-	for _, t := range turns {
-		batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: backends.Memory{
-			ID: t.ID, Kind: backends.KindEpisode, Text: t.Text, Observed: t.Time,
-			Origin: backends.Origin{Session: t.Session, Turn: t.ID, Speaker: t.Speaker},
-		}}))
+func idsOf(hits []backends.Hit) []string {
+	out := make([]string, len(hits))
+	for i := range hits {
+		out[i] = hits[i].ID
 	}
-	_, err := records.Apply(ctx, p, batch)
-	return err
+	return out
 }
 
-func (r *report) ask(ctx context.Context, ranker *recall.Ranker, p backends.Partition, questions []question) error {
-	for _, q := range questions {
-		resp, err := ranker.Search(ctx, p, &backends.SearchRequest{Query: q.Text, TopK: depths[len(depths)-1]})
-		if err != nil {
-			return err
-		}
-		found := make([]string, len(resp.Hits))
-		for i := range resp.Hits {
-			found[i] = resp.Hits[i].ID
-		}
-		category := strconv.Itoa(q.Category)
-		if r.ByCategory[category] == nil {
-			r.ByCategory[category] = newScores()
-		}
-		r.add(found, q.Evidence)
-		r.ByCategory[category].add(found, q.Evidence)
-	}
-	return nil
+// conversation is a long chat with questions about it.
+type conversation struct {
+	id        string
+	turns     []turn
+	questions []question
 }
 
-var categories = map[string]string{"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
+// turn is one message of a conversation.
+type turn struct {
+	id, session, speaker, text string
+	time                       time.Time // of its session; zero when unknown
+}
 
-// table prints the report.
-func (r *report) table(out io.Writer) error {
-	fmt.Fprintf(out, "%s: BM25, k1 %g, b %g; %s\n", r.Dataset, r.Config.K1, r.Config.B, units)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tquestions\trecall@5\t@10\t@25\t@50\thit@10\tMRR\tnDCG@10\t")
-	row := func(name string, s *scores) {
-		fmt.Fprintf(w, "%s\t%d\t", name, s.Questions)
-		for _, x := range []float64{s.Recall["5"], s.Recall["10"], s.Recall["25"], s.Recall["50"], s.Hit["10"]} {
-			fmt.Fprintf(w, "%.1f\t", x)
+// question is asked about a conversation. Evidence are the ids of the turns that
+// answer it.
+type question struct {
+	text     string
+	category int
+	evidence []string
+}
+
+// loadConversations reads a file in LoCoMo's format. Questions without evidence that
+// exists are left out. Answers are not read: retrieval does not need them.
+func loadConversations(path string) ([]conversation, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var raw []struct {
+		ID           string                     `json:"sample_id"`
+		Conversation map[string]json.RawMessage `json:"conversation"`
+		Questions    []struct {
+			Question string   `json:"question"`
+			Category int      `json:"category"`
+			Evidence []string `json:"evidence"`
+		} `json:"qa"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	var out []conversation
+	for _, r := range raw {
+		c := conversation{id: r.ID}
+		if c.turns, err = loadTurns(r.Conversation); err != nil {
+			return nil, fmt.Errorf("reading %s: conversation %s: %w", path, r.ID, err)
 		}
-		fmt.Fprintf(w, "%.3f\t%.3f\t\n", s.MRR, s.NDCG10)
+		for _, q := range r.Questions {
+			if evidence := repairEvidence(q.Evidence, c.turns); len(evidence) > 0 {
+				c.questions = append(c.questions, question{q.Question, q.Category, evidence})
+			}
+		}
+		out = append(out, c)
 	}
-	for _, c := range slices.Sorted(maps.Keys(r.ByCategory)) {
-		row(c+" "+categories[c], r.ByCategory[c])
+	return out, nil
+}
+
+var sessionKey = regexp.MustCompile(`^session_(\d+)$`)
+
+// dateLayout is how the file writes "1:56 pm on 8 May, 2023".
+const dateLayout = "3:04 pm on 2 January, 2006"
+
+// loadTurns returns the turns of all sessions that are there, in the order of their
+// numbers: a date may stand without its session.
+func loadTurns(conversation map[string]json.RawMessage) ([]turn, error) {
+	var names []string
+	for key := range conversation {
+		if sessionKey.MatchString(key) {
+			names = append(names, key)
+		}
 	}
-	row("all", &r.scores)
-	return w.Flush()
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	var out []turn
+	for _, name := range names {
+		var raw []struct {
+			Speaker string `json:"speaker"`
+			ID      string `json:"dia_id"`
+			Text    string `json:"text"`
+		}
+		if err := json.Unmarshal(conversation[name], &raw); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		var at time.Time
+		if date, ok := conversation[name+"_date_time"]; ok {
+			var s string
+			err := json.Unmarshal(date, &s)
+			if err == nil {
+				at, err = time.Parse(dateLayout, s)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s_date_time: %w", name, err)
+			}
+		}
+		for _, t := range raw {
+			out = append(out, turn{id: t.ID, session: name, speaker: t.Speaker, text: t.Text, time: at})
+		}
+	}
+	return out, nil
+}
+
+var turnID = regexp.MustCompile(`D:?(\d+):(\d+)`)
+
+// repairEvidence returns the ids of turns that exist, each once. In the file several
+// stand in one text ("D8:6; D9:17"), some with a colon too many ("D:11:26") or a leading
+// zero ("D30:05").
+func repairEvidence(evidence []string, turns []turn) []string {
+	var out []string
+	for _, e := range evidence {
+		for _, m := range turnID.FindAllStringSubmatch(e, -1) {
+			session, _ := strconv.Atoi(m[1])
+			number, _ := strconv.Atoi(m[2])
+			id := fmt.Sprintf("D%d:%d", session, number)
+			if !slices.Contains(out, id) && slices.ContainsFunc(turns, func(t turn) bool { return t.id == id }) {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
 }

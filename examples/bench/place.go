@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,115 +24,157 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// place is where memories may be stored: open makes an empty store there.
+// place is where things may be stored.
 type place struct {
-	name      string
-	open      func(ctx context.Context) (*bed, error)
-	yardstick bool
+	name  string
+	about string // a line for the report
+	open  func(ctx context.Context) (*opened, error)
+	// Bytes that passed on the wire so far; 0 where there is none.
+	sent, received *atomic.Int64
 }
 
-// bed is a store with nothing else in it.
-type bed struct {
+// opened is a store with nothing else in it.
+type opened struct {
 	store.Store
 	bytes  func() (int64, error) // that all stored things take now
 	remove func() error          // closes the store and leaves nothing behind
 }
 
-const yardstickName = "sqlite"
+func inMemory() *place {
+	return &place{name: "memory", about: "memory: SQLite in this process", open: func(ctx context.Context) (*opened, error) {
+		s, err := sqlitestore.Open(ctx, ":memory:", nil)
+		if err != nil {
+			return nil, err
+		}
+		return &opened{Store: s, remove: s.Close}, nil
+	}}
+}
 
-// redisAndYardstick returns the two places, and notes what there is to say of them.
-func redisAndYardstick(ctx context.Context, url string, r *trial.Report) ([]*place, error) {
-	options, err := redis.ParseURL(url)
+func sqliteFile() *place {
+	return &place{name: "sqlite", about: "sqlite: one file, every commit on disk", open: openSQLite, sent: &atomic.Int64{}, received: &atomic.Int64{}}
+}
+
+func openSQLite(ctx context.Context) (*opened, error) {
+	dir, err := os.MkdirTemp("", "einomem-bench-")
 	if err != nil {
-		return nil, fmt.Errorf("-redis: %w", err)
+		return nil, err
 	}
-	client := redis.NewClient(options)
-	defer func() { _ = client.Close() }()
-	name, about, err := describeServer(ctx, client)
+	s, err := sqlitestore.Open(ctx, filepath.Join(dir, "memory.db"), nil)
 	if err != nil {
-		return nil, fmt.Errorf("the server of -redis: %w", err)
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	r.About = append(r.About, about, yardstickName+": one file, every commit on disk")
-	return []*place{
-		{name: name, open: func(ctx context.Context) (*bed, error) { return openRedis(ctx, options) }},
-		{name: yardstickName, open: openSQLite, yardstick: true},
+	return &opened{
+		Store:  s,
+		bytes:  func() (int64, error) { return trial.SizeOf(dir) },
+		remove: func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) },
 	}, nil
 }
 
-// describeServer returns the server's name and a line about it.
-func describeServer(ctx context.Context, client *redis.Client) (name, about string, err error) {
-	info, err := client.Info(ctx).Result()
-	if err != nil {
-		return "", "", err
+// places returns SQLite in a file, and the server at the URL unless that is empty. The
+// lines about them go to the report.
+func places(ctx context.Context, url string, r *trial.Report) ([]*place, error) {
+	out := []*place{sqliteFile()}
+	if url != "" {
+		server, err := redisServer(ctx, url)
+		if err != nil {
+			return nil, fmt.Errorf("-redis: %w", err)
+		}
+		out = append(out, server)
 	}
-	name = strings.TrimSpace("redis " + field(info, "redis_version"))
-	if v := field(info, "valkey_version"); v != "" {
-		name = "valkey " + v
+	for _, p := range out {
+		r.About = append(r.About, p.about)
+	}
+	return out, nil
+}
+
+// redisServer returns the server at the URL.
+func redisServer(ctx context.Context, url string) (*place, error) {
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{sent: &atomic.Int64{}, received: &atomic.Int64{}}
+	dial := redis.NewDialer(options)
+	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{conn, p}, nil
+	}
+	p.open = func(ctx context.Context) (*opened, error) { return openRedis(ctx, options) }
+	client := redis.NewClient(options)
+	defer func() { _ = client.Close() }()
+	info, err := client.InfoMap(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	p.name = strings.TrimSpace("redis " + info["Server"]["redis_version"])
+	if v := info["Server"]["valkey_version"]; v != "" {
+		p.name = "valkey " + v
 	}
 	var times []time.Duration
 	for range 1000 {
 		took, err := trial.Time(func() error { return client.Ping(ctx).Err() })
 		if err != nil {
-			return "", "", err
+			return nil, err
 		}
 		times = append(times, took)
 	}
 	q := trial.QuantilesOf(times)
-	return name, fmt.Sprintf("%s: append-only file: %s; a bare PING takes %.3f ms, p99 %.3f", name,
-		map[string]string{"1": "on", "0": "off"}[field(info, "aof_enabled")], q.P50, q.P99), nil
+	p.about = fmt.Sprintf("%s: append-only file: %s; a bare PING takes %.3f ms, p99 %.3f", p.name,
+		map[string]string{"1": "on", "0": "off"}[info["Persistence"]["aof_enabled"]], q.P50, q.P99)
+	return p, nil
 }
 
-// field returns a value of INFO.
-func field(info, name string) string {
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
-			return value
-		}
-	}
-	return ""
+// countedConn counts the bytes of a connection for a place.
+type countedConn struct {
+	net.Conn
+	place *place
+}
+
+// Read implements net.Conn.
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.place.received.Add(int64(n))
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *countedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.place.sent.Add(int64(n))
+	return n, err
 }
 
 // openRedis opens a store under a prefix of its own.
-func openRedis(ctx context.Context, options *redis.Options) (*bed, error) {
+func openRedis(ctx context.Context, options *redis.Options) (*opened, error) {
 	client := redis.NewClient(options)
 	id := backends.NewID()
 	prefix := "bench-" + id[len(id)-8:]
-	s, err := redisstore.New(ctx, client, &redisstore.Config{
-		Prefix: prefix,
-		Logger: slog.New(slog.DiscardHandler),
-	})
+	s, err := redisstore.New(ctx, client, &redisstore.Config{Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	return &bed{
+	return &opened{
 		Store: s,
-		bytes: func() (int64, error) { return memoryUsage(ctx, client, prefix) },
+		bytes: func() (sum int64, err error) {
+			err = eachKey(ctx, client, prefix, func(key string) error {
+				n, err := client.MemoryUsage(ctx, key, 0).Result()
+				if errors.As(err, new(redis.Error)) { // the server does not say
+					return nil
+				}
+				sum += n
+				return err
+			})
+			return sum, err
+		},
 		remove: func() error {
-			err := deleteKeys(context.WithoutCancel(ctx), client, prefix)
+			ctx := context.WithoutCancel(ctx)
+			err := eachKey(ctx, client, prefix, func(key string) error { return client.Del(ctx, key).Err() })
 			return errors.Join(err, s.Close(), client.Close())
 		},
 	}, nil
-}
-
-// memoryUsage returns how many bytes the server says that the keys under a prefix take; 0
-// if it does not say.
-func memoryUsage(ctx context.Context, client *redis.Client, prefix string) (int64, error) {
-	var sum int64
-	err := eachKey(ctx, client, prefix, func(key string) error {
-		n, err := client.MemoryUsage(ctx, key, 0).Result()
-		if errors.As(err, new(redis.Error)) {
-			return nil
-		}
-		sum += n
-		return err
-	})
-	return sum, err
-}
-
-// deleteKeys deletes all keys under a prefix, and has the server free them before it
-// returns, so that what is measured next starts from nothing.
-func deleteKeys(ctx context.Context, client *redis.Client, prefix string) error {
-	return eachKey(ctx, client, prefix, func(key string) error { return client.Del(ctx, key).Err() })
 }
 
 // eachKey calls f for each key under a prefix, as package redisstore documents them.
@@ -147,21 +191,4 @@ func eachKey(ctx context.Context, client *redis.Client, prefix string, f func(ke
 		}
 	}
 	return nil
-}
-
-// openSQLite opens a store in a file of its own.
-func openSQLite(ctx context.Context) (*bed, error) {
-	dir, err := os.MkdirTemp("", "einomem-bench-")
-	if err != nil {
-		return nil, err
-	}
-	s, err := sqlitestore.Open(ctx, filepath.Join(dir, "memory.db"), nil)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return &bed{
-		Store:  s,
-		bytes:  func() (int64, error) { return trial.SizeOf(dir) },
-		remove: func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) },
-	}, nil
 }

@@ -5,117 +5,205 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"runtime"
-	"sync"
 
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// redisConfig is what the command redis measures.
-type redisConfig struct {
-	url       string
-	sizes     trial.Numbers // memories in one partition
-	users     int           // partitions, of each memories each
-	each      int
-	dim       int
-	queries   int
-	clients   trial.Numbers
-	writes    int
-	yardstick int // the most memories that SQLite is given, too
+// redisTimes measures memory in Redis beside memory in a SQLite file: searches of one
+// partition and of many, warm and cold; writes by many clients at once; bytes.
+type redisTimes struct {
+	url     string
+	sizes   trial.Numbers // memories in one partition
+	users   int           // partitions, of each memories each
+	each    int
+	dim     int
+	queries int
+	clients trial.Numbers
+	writes  int
+	sqlite  int // the most memories that SQLite is given, too
 }
 
-func redisCommand(ctx context.Context, args []string, out, errs io.Writer) error {
-	cfg, asJSON, err := parseRedis(args, errs)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	r, err := measureRedis(ctx, cfg, errs)
-	if err != nil {
-		return err
-	}
-	return r.Print(out, asJSON)
+func (m *redisTimes) flags(f *flag.FlagSet) {
+	m.sizes, m.clients = trial.Numbers{1000, 10_000, 100_000}, trial.Numbers{1, 8, 64}
+	f.StringVar(&m.url, "redis", "redis://localhost:6379/0", "the `URL` of a server without other users")
+	f.Var(&m.sizes, "sizes", "how many memories in one partition, separated by commas")
+	f.IntVar(&m.users, "users", 1000, "how many partitions, when there are many; 0 leaves that out")
+	f.IntVar(&m.each, "each", 100, "how many memories in each of these")
+	f.IntVar(&m.dim, "dim", 1536, "components of a vector")
+	f.IntVar(&m.queries, "queries", 200, "searches of each sort")
+	f.Var(&m.clients, "clients", "how many write at the same time, separated by commas")
+	f.IntVar(&m.writes, "writes", 2000, "writes of each sort")
+	f.IntVar(&m.sqlite, "sqlite", 10_000, "the most memories that are given to SQLite, too")
 }
 
-func parseRedis(args []string, errs io.Writer) (cfg *redisConfig, asJSON bool, err error) {
-	cfg = &redisConfig{sizes: trial.Numbers{1000, 10_000, 100_000}, clients: trial.Numbers{1, 8, 64}}
-	flags := flag.NewFlagSet("redis", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	flags.StringVar(&cfg.url, "redis", "redis://localhost:6379/0", "the `URL` of a server that nobody else uses")
-	flags.Var(&cfg.sizes, "sizes", "how many memories in one partition, separated by commas")
-	flags.IntVar(&cfg.users, "users", 1000, "how many partitions, when there are many; 0 leaves that out")
-	flags.IntVar(&cfg.each, "each", 100, "how many memories in each of these")
-	flags.IntVar(&cfg.dim, "dim", 1536, "components of a vector")
-	flags.IntVar(&cfg.queries, "queries", 200, "searches of each sort")
-	flags.Var(&cfg.clients, "clients", "how many write at the same time, separated by commas")
-	flags.IntVar(&cfg.writes, "writes", 2000, "writes of each sort")
-	flags.IntVar(&cfg.yardstick, "yardstick", 10_000, "the most memories that are given to SQLite, too")
-	flags.BoolVar(&asJSON, "json", false, "print JSON instead of tables")
-	if err := flags.Parse(args); err != nil {
-		return nil, false, err
+func (m *redisTimes) measure(ctx context.Context, progress io.Writer) (*trial.Report, error) {
+	if err := positive("-dim, -queries, -writes and -each", m.dim, m.queries, m.writes, m.each); err != nil {
+		return nil, err
 	}
-	if min(cfg.dim, cfg.queries, cfg.writes, cfg.each) <= 0 || min(cfg.users, cfg.yardstick) < 0 {
-		return nil, false, fmt.Errorf("-dim, -queries, -writes and -each are above 0, -users and -yardstick not below")
-	}
-	return cfg, asJSON, nil
-}
-
-// measureRedis takes all measures, of the server and of SQLite in turns.
-func measureRedis(ctx context.Context, cfg *redisConfig, progress io.Writer) (*trial.Report, error) {
 	r := &trial.Report{About: []string{
-		fmt.Sprintf("%s, %s/%s, %d processors; search with TopK 10, %d searches of each sort", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), cfg.queries),
-		fmt.Sprintf("made-up memories of 10 to 29 words; vectors of %d components that follow from 64 numbers, 50 memories a topic", cfg.dim),
-		"warm: what was searched before, the question for news included; cold: the first search in a new process, which loads the partition",
+		fmt.Sprintf("%s; search with TopK 10, %d searches of each sort", trial.Machine(), m.queries),
+		fmt.Sprintf("made-up memories of 10 to 29 words; vectors of %d components that follow from 64 numbers, 50 memories a topic", m.dim),
+		"warm: what was searched before, reading what is new included; cold: the first search in a new process, which loads the partition",
 	}}
-	places, err := redisAndYardstick(ctx, cfg.url, r)
+	stores, err := places(ctx, m.url, r)
 	if err != nil {
 		return nil, err
 	}
-	say := func(format string, args ...any) { fmt.Fprintf(progress, format+"\n", args...) }
-	for _, w := range workloads(cfg) {
-		for _, p := range places {
-			if p.yardstick && w.total() > cfg.yardstick {
+	var searches []trial.Search
+	for _, w := range m.workloads() {
+		for _, p := range stores {
+			if p == stores[0] && w.total() > m.sqlite {
 				continue
 			}
-			say("%s: %d × %d memories, %s", p.name, w.partitions, w.memories, w.content.name)
-			if err := w.measure(ctx, p, r); err != nil {
+			fmt.Fprintf(progress, "%s: %d × %d memories, %s\n", p.name, w.partitions, w.memories, w.content.name)
+			row, err := w.measure(ctx, p)
+			if err != nil {
 				return nil, fmt.Errorf("%s, %d memories, %s: %w", p.name, w.total(), w.content.name, err)
 			}
+			searches = append(searches, *row)
 		}
 	}
-	for _, p := range places {
-		say("%s: writes", p.name)
-		if err := measureWrites(ctx, p, cfg, r); err != nil {
+	var writes []trial.Write
+	for _, p := range stores {
+		fmt.Fprintf(progress, "%s: writes\n", p.name)
+		rows, err := m.measureWrites(ctx, p)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
+		writes = append(writes, rows...)
 	}
-	r.Compare(yardstickName)
-	noteEncodings(r)
-	r.Notes = append(r.Notes, fmt.Sprintf("The yardstick, x, is %s; it got up to %d memories (-yardstick).", yardstickName, cfg.yardstick))
+	compare(searches, writes, stores[0].name)
+	r.Tables = []trial.Table{
+		{Title: "Searches, in milliseconds; x is how many times as long as SQLite took; bytes are a memory's", Rows: searches},
+		{Title: "Writes; x is how many times as many as SQLite; the times of one in milliseconds", Rows: writes},
+	}
 	return r, nil
 }
 
-// recallQueries is how many queries are compared with the exact answer.
-const recallQueries = 50
-
 // workloads returns what is to be searched, the small first.
-func workloads(cfg *redisConfig) []*workload {
+func (m *redisTimes) workloads() []*workload {
 	var out []*workload
 	add := func(partitions, memories int) {
-		corpus := trial.NewCorpus(partitions*memories, cfg.queries, cfg.dim)
-		nearest := sync.OnceValue(func() [][]int { return corpus.Exact(corpus.Strange[:min(recallQueries, cfg.queries)], 10) })
+		corpus := trial.NewCorpus(partitions*memories, m.queries, m.dim)
 		for _, c := range contents {
-			w := &workload{corpus: corpus, partitions: partitions, memories: memories, content: c, nearest: nearest}
-			out = append(out, w)
+			out = append(out, &workload{corpus: corpus, partitions: partitions, memories: memories, content: c})
 		}
 	}
-	for _, n := range cfg.sizes {
+	for _, n := range m.sizes {
 		add(1, n)
 	}
-	if cfg.users > 0 {
-		add(cfg.users, cfg.each)
+	if m.users > 0 {
+		add(m.users, m.each)
 	}
 	return out
+}
+
+// compare fills in how many times as long as in the base place a search takes, and how
+// many times as many writes there are in a second.
+func compare(searches []trial.Search, writes []trial.Write, base string) {
+	for _, b := range searches {
+		for i := range searches {
+			s := &searches[i]
+			if b.Where == base && s.Where != base && b.How == s.How && b.Memories == s.Memories && b.Partitions == s.Partitions {
+				s.Times, s.TimesCold = s.Warm.P50/b.Warm.P50, s.Cold.P50/b.Cold.P50
+			}
+		}
+	}
+	for _, b := range writes {
+		for i := range writes {
+			if w := &writes[i]; b.Where == base && w.Where != base && b.What == w.What && b.Clients == w.Clients {
+				w.Times = w.PerSec / b.PerSec
+			}
+		}
+	}
+}
+
+// measureWrites has clients write to a place at the same time, to partitions of their
+// own or to one, and counts how many writes there are in a second.
+func (m *redisTimes) measureWrites(ctx context.Context, p *place) (rows []trial.Write, err error) {
+	apply, err := m.applyMemory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range []struct {
+		what string
+		do   func(ctx context.Context, s store.Store, p backends.Partition, op int) error
+	}{{"append a turn", appendTurn}, {"apply a memory", apply}} {
+		for _, shared := range []bool{false, true} {
+			for _, clients := range m.clients {
+				if shared && clients == 1 {
+					continue
+				}
+				row, err := p.measureWrites(ctx, clients, m.writes, func(ctx context.Context, s store.Store, client, op int) error {
+					if shared {
+						client = 0
+					}
+					return w.do(ctx, s, userOf(client), op)
+				})
+				if err != nil {
+					return nil, fmt.Errorf("%s, %d clients: %w", w.what, clients, err)
+				}
+				if row.What = w.what; shared {
+					row.What += ", all of one user"
+				}
+				rows = append(rows, *row)
+			}
+		}
+	}
+	return rows, nil
+}
+
+func (p *place) measureWrites(ctx context.Context, clients, writes int, do func(ctx context.Context, s store.Store, client, op int) error) (row *trial.Write, err error) {
+	s, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.remove()) }()
+	whole, times, err := trial.Load(ctx, clients, writes, func(ctx context.Context, client, op int) error { return do(ctx, s, client, op) })
+	return &trial.Write{Where: p.name, Clients: clients, PerSec: float64(writes) / whole.Seconds(), Took: trial.QuantilesOf(times)}, err
+}
+
+// appendTurn appends what a user said, and the answer, to a session.
+func appendTurn(ctx context.Context, s store.Store, p backends.Partition, op int) error {
+	turn := fmt.Sprintf("turn-%d", op)
+	message := func(role schema.RoleType, text string) store.Entry {
+		return store.Entry{Message: backends.Message{ID: turn + string(role), Turn: turn, Message: &schema.Message{Role: role, Content: text}}, Done: role == schema.Assistant}
+	}
+	_, err := s.Append(ctx, p, "chat", &store.Append{
+		Scope: backends.Scope{Namespace: "bench", UserID: p.ID, SessionID: "chat"},
+		Entries: []store.Entry{
+			message(schema.User, "I moved to Hangzhou in March, and my sister lives in Berlin with her two cats."),
+			message(schema.Assistant, "Noted: you live in Hangzhou, and your sister in Berlin."),
+		},
+	})
+	return err
+}
+
+// applyMemory returns a write that stores one memory with its vector. The vectors are
+// made before time is taken.
+func (m *redisTimes) applyMemory(ctx context.Context) (func(context.Context, store.Store, backends.Partition, int) error, error) {
+	corpus := trial.NewCorpus(256, 1, m.dim)
+	var none struct{ store.Records } // nothing is read
+	ranker, err := (&workload{corpus: corpus, content: contents[1]}).ranker(ctx, none)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ranker.Close() }()
+	vectors, space, err := ranker.Embed(ctx, corpus.Texts)
+	return func(ctx context.Context, s store.Store, p backends.Partition, op int) error {
+		rec := &store.Record{
+			Memory: backends.Memory{ID: fmt.Sprintf("m%06d", op), Kind: backends.KindFact, Text: fmt.Sprintf("The user's friend number %d lives in Rome and likes tea.", op)},
+			Vector: vectors[op%len(vectors)],
+		}
+		_, err := s.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(rec)}, Embedding: space})
+		return err
+	}, err
 }

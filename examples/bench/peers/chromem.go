@@ -22,7 +22,7 @@ func openChromem(_ context.Context, dir string, corpus *trial.Corpus) (memories,
 	if err != nil {
 		return nil, err
 	}
-	embed := func(_ context.Context, text string) ([]float32, error) { return corpus.Topics.Vector(text), nil }
+	embed := func(_ context.Context, text string) ([]float32, error) { return corpus.Vector(text), nil }
 	return &chromemMemories{db, embed}, nil
 }
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Peers gives other memories for Go agents what the bench's command redis gives
+// Peers gives other memories for Go agents what the bench's measurement redis gives
 // einomem: the same memories to search and to write, and the same columns. It is a
 // module of its own, so that einomem does not depend on them:
 //
@@ -29,7 +29,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 
 	"github.com/einomem/einomem/examples/internal/trial"
 )
@@ -58,11 +57,11 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags.IntVar(&cfg.dim, "dim", 1536, "components of a vector")
 	flags.IntVar(&cfg.queries, "queries", 200, "searches of each sort")
 	flags.IntVar(&cfg.writes, "writes", 2000, "writes of each sort")
-	asJSON := flags.Bool("json", false, "print JSON instead of tables")
+	asJSON := flags.Bool("json", false, "print JSON instead of Markdown")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r, err := measure(ctx, cfg, progress)
+	r, err := cfg.measure(ctx, progress)
 	if err != nil {
 		return err
 	}
@@ -70,11 +69,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 }
 
 // measure has each peer search and write.
-func measure(ctx context.Context, cfg *config, progress io.Writer) (*trial.Report, error) {
-	r := &trial.Report{About: []string{
-		fmt.Sprintf("%s, %s/%s, %d processors; the memories and queries of the bench's command redis", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0)),
-		fmt.Sprintf("%d searches of each sort, TopK 10 where there is one; vectors of %d components", cfg.queries, cfg.dim),
-	}}
+func (cfg *config) measure(ctx context.Context, progress io.Writer) (*trial.Report, error) {
 	workloads := [][2]int{}
 	for _, n := range cfg.sizes {
 		workloads = append(workloads, [2]int{1, n})
@@ -82,21 +77,38 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*trial.Repor
 	if cfg.users > 0 {
 		workloads = append(workloads, [2]int{cfg.users, cfg.each})
 	}
+	var searches []trial.Search
 	for _, w := range workloads {
 		corpus := trial.NewCorpus(w[0]*w[1], cfg.queries, cfg.dim)
 		for _, p := range peers {
 			fmt.Fprintf(progress, "%s: %d × %d memories\n", p.name, w[0], w[1])
-			m := &measurement{peer: p, corpus: corpus, users: w[0], each: w[1]}
-			if err := m.take(ctx, r); err != nil {
+			row, err := p.search(ctx, corpus, w[0], w[1])
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", p.name, err)
 			}
+			searches = append(searches, *row)
 		}
 	}
+	var writes []trial.Write
+	corpus := trial.NewCorpus(cfg.writes, 1, cfg.dim)
 	for _, p := range peers {
 		fmt.Fprintf(progress, "%s: writes\n", p.name)
-		if err := measureWrites(ctx, p, cfg, r); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+		for _, clients := range cfg.clients {
+			row, err := p.write(ctx, corpus, clients)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %d clients: %w", p.name, clients, err)
+			}
+			writes = append(writes, *row)
 		}
 	}
-	return r, nil
+	return &trial.Report{
+		About: []string{
+			trial.Machine() + "; the memories and queries of the bench's measurement redis",
+			fmt.Sprintf("%d searches of each sort, TopK 10 where there is one; vectors of %d components", cfg.queries, cfg.dim),
+		},
+		Tables: []trial.Table{
+			{Title: "Searches, in milliseconds; bytes are a memory's", Rows: searches},
+			{Title: "Writes; the times of one in milliseconds", Rows: writes},
+		},
+	}, nil
 }

@@ -1,49 +1,128 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package trial is what benchmarks of einomem and of its peers share, so that they
+// search the same memories and print the same columns: made-up texts and vectors, the
+// exact answer to each query, timing, and a report.
 package trial
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
+
+	"github.com/viterin/vek/vek32"
 )
 
 // Corpus is a set of made-up memories, and queries for them. The same arguments
-// make the same corpus.
+// make the same corpus. It is safe for concurrent use.
 type Corpus struct {
 	Texts   []string // words of which some are common and most are rare
 	Queries []string // of such words, too
 	// Strange are queries without a word that a memory holds: only vectors answer
 	// them.
 	Strange []string
-	Topics  *Topics // the vectors of them all
+
+	centres [][latent]float32 // of the topics
+	basis   [latent][]float32
+	dim     int
 }
 
-// perTopic is how many memories are about the same.
-const perTopic = 50
+const (
+	perTopic = 50 // memories about the same
+	// latent is how many numbers a vector follows from: embeddings of texts vary in far
+	// fewer directions than they have components.
+	latent = 64
+)
 
 // NewCorpus makes n memories, and as many queries of each sort as asked for, with
 // vectors of dim components.
 func NewCorpus(n, queries, dim int) *Corpus {
 	rnd := rand.New(rand.NewPCG(1, uint64(n)))
-	c := &Corpus{Topics: NewTopics(max(1, n/perTopic), dim)}
+	c := &Corpus{dim: dim, centres: make([][latent]float32, max(1, n/perTopic))}
 	for range n {
-		c.Texts = append(c.Texts, Text(rnd, 10+rnd.IntN(20)))
+		c.Texts = append(c.Texts, words(rnd, 10+rnd.IntN(20)))
 	}
 	for i := range queries {
-		c.Queries = append(c.Queries, Text(rnd, 8))
+		c.Queries = append(c.Queries, words(rnd, 8))
 		c.Strange = append(c.Strange, strings.Repeat("？", i+1)+"問")
+	}
+	rnd = rand.New(rand.NewPCG(2, uint64(len(c.centres))))
+	for i := range c.centres {
+		gaussian(rnd, c.centres[i][:])
+	}
+	for i := range c.basis {
+		c.basis[i] = make([]float32, dim)
+		gaussian(rnd, c.basis[i])
 	}
 	return c
 }
 
-// Text returns n words whose frequencies follow Zipf's law.
-func Text(rnd *rand.Rand, n int) string {
+// words returns n words whose frequencies follow Zipf's law.
+func words(rnd *rand.Rand, n int) string {
 	zipf := rand.NewZipf(rnd, 1.1, 8, 20_000)
-	words := make([]string, n)
-	for i := range words {
-		words[i] = fmt.Sprintf("w%dx", zipf.Uint64())
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("w%dx", zipf.Uint64())
 	}
-	return strings.Join(words, " ")
+	return strings.Join(out, " ")
+}
+
+func gaussian(rnd *rand.Rand, out []float32) {
+	for i := range out {
+		out[i] = float32(rnd.NormFloat64())
+	}
+}
+
+// Vector returns the vector of a text, of length 1. A text belongs to one of the topics,
+// and its vector is that topic's and as much again that is its own, both chosen by the
+// text's hash: two texts of one topic have a cosine near 0.5, others near 0.
+func (c *Corpus) Vector(text string) []float32 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text))
+	rnd := rand.New(rand.NewPCG(h.Sum64(), 3))
+	z := c.centres[rnd.IntN(len(c.centres))]
+	var own [latent]float32
+	gaussian(rnd, own[:])
+	out, part := make([]float32, c.dim), make([]float32, c.dim)
+	for i := range z {
+		vek32.MulNumber_Into(part, c.basis[i], z[i]+own[i])
+		vek32.Add_Inplace(out, part)
+	}
+	vek32.DivNumber_Inplace(out, float32(math.Sqrt(float64(vek32.Dot(out, out)))))
+	return out
+}
+
+// Exact returns, for each query, the numbers of the k texts whose vectors are nearest to
+// the query's, the nearest first. It compares each with each, and makes the vectors of
+// the texts as it goes, so that it needs no room for them.
+func (c *Corpus) Exact(queries []string, k int) [][]int {
+	type candidate struct {
+		number int
+		cosine float32
+	}
+	best, wanted := make([][]candidate, len(queries)), make([][]float32, len(queries))
+	for i, q := range queries {
+		wanted[i] = c.Vector(q)
+	}
+	for n, text := range c.Texts {
+		v := c.Vector(text)
+		for i := range wanted {
+			found := candidate{n, vek32.Dot(v, wanted[i])}
+			at, _ := slices.BinarySearchFunc(best[i], found, func(a, b candidate) int { return cmp.Compare(b.cosine, a.cosine) })
+			best[i] = slices.Insert(best[i], at, found)
+			best[i] = best[i][:min(k, len(best[i]))]
+		}
+	}
+	out := make([][]int, len(queries))
+	for i := range best {
+		for _, found := range best[i] {
+			out[i] = append(out[i], found.number)
+		}
+	}
+	return out
 }
