@@ -9,112 +9,58 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// damage breaks rounds as interrupted runs, lost writes and careless callers do.
-func (w *writer) damage() {
-	if oneIn(w.src, 12) { // an assistant that speaks first
-		w.rounds[0] = append([]*schema.Message{schema.AssistantMessage(w.texts.short(), nil)}, w.rounds[0]...)
+// damage breaks some rounds, as interrupted runs, lost writes and careless callers do.
+func (w *writer) damage(round []*schema.Message) []*schema.Message {
+	anywhere := func(m *schema.Message) []*schema.Message {
+		return slices.Insert(round, w.src.IntN(len(round)+1), m)
 	}
-	for r := range w.rounds {
-		switch w.src.IntN(11) {
-		case 3:
-			w.rounds[r] = w.interrupt(w.rounds[r])
-		case 4:
-			w.rounds[r] = w.lose(w.rounds[r])
-		case 5:
-			orphan := schema.ToolMessage(w.texts.short(), "call_of_nobody", schema.WithToolName("search"))
-			w.rounds[r] = slices.Insert(w.rounds[r], w.src.IntN(len(w.rounds[r])+1), orphan)
-		case 6:
-			w.rounds[r] = w.repeat(w.rounds[r])
-		case 7:
-			w.rounds[r] = w.misplace(w.rounds[r])
-		case 8:
-			w.rounds[r] = w.blank(w.rounds[r])
-		case 9:
-			w.rounds[r] = w.blur(w.rounds[r])
-		case 10:
-			w.rounds[r] = append(w.rounds[r], &schema.Message{Role: "function", Content: w.texts.short()})
+	calls, called := w.any(round, func(m *schema.Message) bool { return len(m.ToolCalls) > 0 })
+	result, answered := w.any(round, func(m *schema.Message) bool { return m.Role == schema.Tool })
+	switch n := w.src.IntN(12); {
+	case n == 3 && called: // the round ends after calls, of which some may be answered
+		return round[:calls+1+w.src.IntN(len(round[calls].ToolCalls))]
+	case n == 4 && answered: // a result is lost
+		return slices.Delete(round, result, result+1)
+	case n == 5 && answered: // a result comes twice, the second time another
+		again := *round[result]
+		again.Content = w.short()
+		return slices.Insert(round, result+1, &again)
+	case n == 6 && answered: // a result comes late
+		late := round[result]
+		return append(slices.Delete(round, result, result+1), late)
+	case n == 7 && called: // the calls of a message share an id, or have none
+		id := []string{"same", ""}[w.src.IntN(2)]
+		for c := range round[calls].ToolCalls {
+			round[calls].ToolCalls[c].ID = id
 		}
-	}
-}
-
-// interrupt ends a round after calls, of which some may be answered.
-func (w *writer) interrupt(round []*schema.Message) []*schema.Message {
-	at := places(round, func(m *schema.Message) bool { return len(m.ToolCalls) > 0 })
-	if len(at) == 0 {
-		return round
-	}
-	i := at[w.src.IntN(len(at))]
-	return round[:i+1+w.src.IntN(len(round[i].ToolCalls))]
-}
-
-// lose takes one result away.
-func (w *writer) lose(round []*schema.Message) []*schema.Message {
-	if i, ok := w.anyResult(round); ok {
-		return slices.Delete(round, i, i+1)
-	}
-	return round
-}
-
-// repeat gives a result twice, the second time another.
-func (w *writer) repeat(round []*schema.Message) []*schema.Message {
-	i, ok := w.anyResult(round)
-	if !ok {
-		return round
-	}
-	again := *round[i]
-	again.Content = w.texts.short()
-	return slices.Insert(round, i+1, &again)
-}
-
-// misplace moves a result to the end of its round.
-func (w *writer) misplace(round []*schema.Message) []*schema.Message {
-	if i, ok := w.anyResult(round); ok {
-		late := round[i]
-		return append(slices.Delete(round, i, i+1), late)
-	}
-	return round
-}
-
-// blank puts a message in that says nothing to a provider.
-func (w *writer) blank(round []*schema.Message) []*schema.Message {
-	thought := schema.AssistantMessage("", nil)
-	thought.ReasoningContent = w.texts.short()
-	nothing := []*schema.Message{thought, nil, schema.UserMessage(""), schema.AssistantMessage(" \n", nil), schema.SystemMessage("")}
-	return slices.Insert(round, w.src.IntN(len(round)+1), nothing[w.src.IntN(len(nothing))])
-}
-
-// blur takes from calls of one message what tells them apart.
-func (w *writer) blur(round []*schema.Message) []*schema.Message {
-	id := []string{"same", ""}[w.src.IntN(2)]
-	for i, m := range round {
-		if m == nil || len(m.ToolCalls) < 2 {
-			continue
-		}
-		for n := range m.ToolCalls {
-			m.ToolCalls[n].ID = id
-		}
-		for i++; i < len(round) && round[i].Role == schema.Tool; i++ {
+		for i := calls + 1; i < len(round) && round[i].Role == schema.Tool; i++ {
 			round[i].ToolCallID = id
 		}
-		break
+	case n == 8:
+		return anywhere(schema.ToolMessage(w.short(), "call_without_message", schema.WithToolName("search")))
+	case n == 9: // a message without content
+		thought := schema.AssistantMessage("", nil)
+		thought.ReasoningContent = w.short()
+		empty := []*schema.Message{thought, nil, schema.UserMessage(""), schema.AssistantMessage(" \n", nil), schema.SystemMessage("")}
+		return anywhere(empty[w.src.IntN(len(empty))])
+	case n == 10:
+		return append(round, &schema.Message{Role: "function", Content: w.short()})
+	case n == 11: // the assistant begins
+		return append([]*schema.Message{schema.AssistantMessage(w.short(), nil)}, round...)
 	}
 	return round
 }
 
-func (w *writer) anyResult(round []*schema.Message) (int, bool) {
-	at := places(round, func(m *schema.Message) bool { return m.Role == schema.Tool })
-	if len(at) == 0 {
-		return 0, false
-	}
-	return at[w.src.IntN(len(at))], true
-}
-
-func places(round []*schema.Message, is func(*schema.Message) bool) []int {
-	var at []int
+// any returns the place of one of the messages that are so, by chance.
+func (w *writer) any(round []*schema.Message, is func(*schema.Message) bool) (at int, ok bool) {
+	var all []int
 	for i, m := range round {
 		if is(m) {
-			at = append(at, i)
+			all = append(all, i)
 		}
 	}
-	return at
+	if len(all) == 0 {
+		return 0, false
+	}
+	return all[w.src.IntN(len(all))], true
 }

@@ -1,20 +1,80 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package transcript makes up conversations for tests and benchmarks, and says whether a
+// list of messages is one that a model's provider takes.
+//
+// [New] makes a conversation of any [Shape] from a [Source] of chance: a seed, or, by
+// package drawn below it, a property test that shrinks what fails. [Check] refuses lists
+// that providers refuse. [WordsOf] returns what a list says, so that a test can name what
+// is missing from another.
 package transcript
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// New makes a conversation up. The same source of chance and shape make the same.
-// A nil shape is its zero value.
+// Source is chance: what a conversation is made of is drawn from it. It need not be
+// safe for concurrent use.
+type Source interface {
+	// IntN returns a number from 0 to n-1; n is above 0.
+	IntN(n int) int
+}
+
+// Seed returns chance that a number determines.
+func Seed(seed uint64) Source { return rand.New(rand.NewPCG(seed, seed)) }
+
+// oneIn reports a chance of one in n. The likely outcome is that of a 0, which
+// property tests shrink to.
+func oneIn(s Source, n int) bool { return s.IntN(n) == n-1 }
+
+// Shape says what conversations [New] makes. The zero value makes short ones of every
+// sort that providers take.
+type Shape struct {
+	Rounds int // the most rounds, each of a user's message and what answers it. Defaults to 6.
+	Tokens int // about the most tokens of one text. Defaults to 4000.
+
+	// Plain leaves out everything but texts and calls: media, reasoning, notes of
+	// memory, core messages.
+	Plain bool
+	// Broken damages some: calls without results, at the end and before, results without
+	// a call, given twice, or given after something else was said, calls that share an id
+	// or have none, messages that are nil, blank, or of an unknown role.
+	Broken bool
+	// Logged loads some from a session's log: the messages carry their places in it, and
+	// the oldest of them may have left the context for a placeholder.
+	Logged bool
+}
+
+// History is a conversation.
+type History struct {
+	// Messages is the context as an agent has it, before it calls a model.
+	Messages []*schema.Message
+	// Log is what the session's log holds, each message with its marks: the one at index
+	// i has sequence number i+1. Those of Messages that carry a number are among them.
+	// Nil when nothing was logged.
+	Log []*schema.Message
+}
+
+// New makes a conversation up. The same source of chance and shape make the same. A nil
+// shape is its zero value.
 func New(src Source, shape *Shape) *History {
-	w := &writer{src: src, shape: shape.withDefaults(), texts: texts{src: src}}
+	w := newWriter(src)
+	if shape != nil {
+		w.shape = *shape
+	}
+	if w.shape.Rounds <= 0 {
+		w.shape.Rounds = 6
+	}
+	if w.shape.Tokens <= 0 {
+		w.shape.Tokens = 4000
+	}
 	w.ids = src.IntN(3)
 	rounds := 1 + src.IntN(w.shape.Rounds)
 	logged := 0 // how many rounds come from the log
@@ -24,34 +84,33 @@ func New(src Source, shape *Shape) *History {
 	head := w.head()
 	for r := range rounds {
 		w.rounds = append(w.rounds, w.round(r, r == rounds-1))
+		if w.shape.Broken {
+			w.rounds[r] = w.damage(w.rounds[r])
+		}
 	}
-	if w.shape.Broken {
-		w.damage()
-	}
-	h := &History{}
-	h.Log = w.log(logged)
+	h := &History{Log: w.log(logged)}
 	h.Messages = append(head, w.context(logged)...)
 	return h
 }
 
 // writer makes one conversation up.
 type writer struct {
-	src    Source
-	shape  *Shape
-	texts  texts
+	texts
+	shape  Shape
 	ids    int // how calls are numbered
 	rounds [][]*schema.Message
 }
 
+func newWriter(src Source) *writer { return &writer{texts: texts{src: src}} }
+
 // head returns what stands in front of the conversation.
 func (w *writer) head() []*schema.Message {
 	var out []*schema.Message
-	prompts := []int{1, 0, 1, 3}[w.src.IntN(4)]
-	for range prompts {
-		out = append(out, schema.SystemMessage(w.texts.short()))
+	for range []int{1, 0, 1, 3}[w.src.IntN(4)] {
+		out = append(out, schema.SystemMessage(w.short()))
 	}
 	if !w.shape.Plain && oneIn(w.src, 4) {
-		core := schema.UserMessage("<core_memory>\n" + w.texts.short() + "\n</core_memory>")
+		core := schema.UserMessage("<core_memory>\n" + w.short() + "\n</core_memory>")
 		core.Name = "core_memory"
 		einox.MarkCore(core)
 		out = append(out, core)
@@ -59,14 +118,134 @@ func (w *writer) head() []*schema.Message {
 	return out
 }
 
-// log numbers the messages of the first rounds and returns them. They are replaced
-// in the rounds by their numbered copies.
+// round makes a user's message up, and what answers it. The last round may still be
+// running: its end is then the user's message, or the results of tools.
+func (w *writer) round(r int, last bool) []*schema.Message {
+	var out []*schema.Message
+	if !w.shape.Plain && oneIn(w.src, 4) {
+		note := schema.UserMessage("<memories>\n" + w.short() + "\n</memories>")
+		einox.MarkNote(note)
+		out = append(out, note)
+	}
+	question := schema.UserMessage(w.text())
+	if !w.shape.Plain && oneIn(w.src, 6) {
+		question = w.withPicture()
+	}
+	out = append(out, question)
+	for e := range w.src.IntN(4) {
+		out = append(out, w.exchange(r, e)...)
+	}
+	if last && w.src.IntN(4) > 0 {
+		return out
+	}
+	answer := schema.AssistantMessage(w.text(), nil)
+	if w.think(answer); !w.shape.Plain && oneIn(w.src, 8) {
+		data := picture
+		answer = &schema.Message{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{
+			{Type: schema.ChatMessagePartTypeText, Text: w.short()},
+			{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}},
+		}}
+	}
+	return append(out, answer)
+}
+
+const picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// withPicture is a user's message in parts, of Eino's old or its new form.
+func (w *writer) withPicture() *schema.Message {
+	data, address := picture, "https://example.com/plan.png"
+	m := &schema.Message{Role: schema.User, Name: "ann"}
+	if oneIn(w.src, 3) {
+		m.MultiContent = []schema.ChatMessagePart{
+			{Type: schema.ChatMessagePartTypeText, Text: w.short()},
+			{Type: schema.ChatMessagePartTypeImageURL, ImageURL: &schema.ChatMessageImageURL{URL: address}},
+		}
+		return m
+	}
+	m.UserInputMultiContent = []schema.MessageInputPart{
+		{Type: schema.ChatMessagePartTypeText, Text: w.short()},
+		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{
+			MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}, Detail: schema.ImageURLDetailHigh}},
+		{Type: schema.ChatMessagePartTypeText, Text: w.short()},
+		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &address}}},
+	}
+	return m
+}
+
+// think gives a message what a provider adds to it.
+func (w *writer) think(m *schema.Message) {
+	if !w.shape.Plain && oneIn(w.src, 3) {
+		m.ReasoningContent = w.short()
+		m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop"}
+	}
+}
+
+// exchange makes up to five calls up, and their results in any order.
+func (w *writer) exchange(r, e int) []*schema.Message {
+	n := 1
+	if w.src.IntN(2) > 0 {
+		n += w.src.IntN(5)
+	}
+	m := schema.AssistantMessage("", nil)
+	if w.src.IntN(2) > 0 {
+		m.Content = w.short()
+	}
+	w.think(m)
+	out := []*schema.Message{m}
+	for c := range min(n, 5) {
+		call, result := w.call(r, e, c), w.text()
+		switch w.src.IntN(8) {
+		case 0:
+			result = ""
+		case 1, 2:
+			result = w.long(w.shape.Tokens)
+		}
+		m.ToolCalls = append(m.ToolCalls, call)
+		out = append(out, schema.ToolMessage(result, call.ID, schema.WithToolName(call.Function.Name)))
+		at := 1 + w.src.IntN(len(out)-1)
+		out[at], out[len(out)-1] = out[len(out)-1], out[at]
+	}
+	return out
+}
+
+// tools are made-up tools. The last is an agent, whose result reports what it did.
+var tools = []string{"search", "read_file", "run_shell", "query_weather", "research_agent"}
+
+func (w *writer) call(r, e, c int) schema.ToolCall {
+	name := tools[w.src.IntN(len(tools))]
+	id := fmt.Sprintf("call_%d_%d_%d", r, e, c)
+	switch w.ids {
+	case 1:
+		id = fmt.Sprintf("call_%d", c)
+	case 2:
+		id = fmt.Sprintf("%s-%d", name, c)
+	}
+	arguments, _ := json.Marshal(map[string]string{"request": w.short()}) // a text always marshals
+	if w.src.IntN(4) == 0 {
+		arguments = []byte("{}")
+	}
+	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: string(arguments)}}
+}
+
+// text is short, seldom long.
+func (w *writer) text() string {
+	switch w.src.IntN(12) {
+	case 10:
+		return w.long(w.shape.Tokens / 8)
+	case 11:
+		return w.long(w.shape.Tokens)
+	}
+	return w.short()
+}
+
+// log numbers the messages of the first rounds and returns them. They are replaced in
+// the rounds by their numbered copies.
 func (w *writer) log(logged int) []*schema.Message {
 	var out []*schema.Message
 	for r := range logged {
 		index := 0
 		for i, m := range w.rounds[r] {
-			if einox.IsNote(m) || unsaid(m) {
+			if !kept(m) {
 				continue
 			}
 			m = einox.MarkSeq(m, int64(len(out)+1))
@@ -79,42 +258,36 @@ func (w *writer) log(logged int) []*schema.Message {
 	return out
 }
 
-// unsaid reports whether a message says nothing: logs do not keep it.
-func unsaid(m *schema.Message) bool {
-	return m == nil || m.Role == schema.System || m.Content == "" && m.Role != schema.Tool && len(m.ToolCalls) == 0 && !hasParts(m)
+// kept reports whether logs keep a message: notes, and what has no content, they do not.
+func kept(m *schema.Message) bool {
+	return m != nil && !einox.IsNote(m) && m.Role != schema.System && (m.Content != "" || m.Role == schema.Tool || len(m.ToolCalls) > 0 || einox.HasParts(m))
 }
 
-// context returns the rounds one after the other. Of those that come from the log
-// the notes are gone, and the first may have left for a stand-in.
+// context returns the rounds one after the other. Of those that come from the log only
+// what the log keeps is there, and the first may have left for a placeholder.
 func (w *writer) context(logged int) []*schema.Message {
 	var out []*schema.Message
-	left := 0
+	left, upto := 0, int64(0)
 	if logged > 1 && oneIn(w.src, 3) {
 		left = 1 + w.src.IntN(logged-1)
 	}
-	upto := int64(0)
 	for r, round := range w.rounds {
 		for _, m := range round {
 			switch {
 			case r < left:
-				upto = max(upto, einox.SeqOf(m))
-			case r < logged && (einox.IsNote(m) || unsaid(m)):
-			default:
+				if m != nil {
+					upto = max(upto, einox.SeqOf(m))
+				}
+			case r >= logged || kept(m):
 				out = append(out, m)
 			}
 		}
 	}
 	if upto > 0 {
-		out = append([]*schema.Message{StandIn(1, upto)}, out...)
+		ref := fmt.Sprintf("log-1-%d", upto)
+		m := schema.UserMessage(fmt.Sprintf("[Earlier messages are in the archive %s.]", ref))
+		einox.MarkSummary(m)
+		out = append([]*schema.Message{einox.MarkSeq(einox.MarkRef(m, ref), upto)}, out...)
 	}
 	return out
-}
-
-// StandIn returns a message that stands in for a stretch of a session's log, as
-// loading a session puts it in front of what fits.
-func StandIn(from, upto int64) *schema.Message {
-	ref := fmt.Sprintf("log-%d-%d", from, upto)
-	m := schema.UserMessage(fmt.Sprintf("[Earlier messages are in the archive %s.]", ref))
-	einox.MarkSummary(m)
-	return einox.MarkSeq(einox.MarkRef(m, ref), upto)
 }

@@ -14,14 +14,14 @@ import (
 // 100 to 500 tokens, three in ten up to 3,000, and one in ten up to 12,000: the
 // pages, listings and logs that agents read.
 func Task(src Source, turns int) [][]*schema.Message {
-	w := &writer{src: src, shape: (*Shape)(nil).withDefaults(), texts: texts{src: src}}
+	w := newWriter(src)
 	out := make([][]*schema.Message, turns)
 	for t := range out {
-		out[t] = append(out[t], schema.UserMessage(w.texts.write(1+src.IntN(4), prose)))
+		out[t] = append(out[t], schema.UserMessage(w.write(1+src.IntN(4), prose)))
 		for e := range src.IntN(4) {
 			out[t] = append(out[t], w.work(t, e)...)
 		}
-		out[t] = append(out[t], schema.AssistantMessage(w.texts.write(3+src.IntN(15), prose), nil))
+		out[t] = append(out[t], schema.AssistantMessage(w.write(3+src.IntN(15), prose), nil))
 	}
 	return out
 }
@@ -32,7 +32,7 @@ func (w *writer) work(t, e int) []*schema.Message {
 	if oneIn(w.src, 4) {
 		n += 1 + w.src.IntN(2)
 	}
-	m := schema.AssistantMessage(w.texts.write(1, prose), nil)
+	m := schema.AssistantMessage(w.write(1, prose), nil)
 	results := make([]*schema.Message, n)
 	for c := range n {
 		call := w.call(t, e, c)
@@ -44,7 +44,7 @@ func (w *writer) work(t, e int) []*schema.Message {
 		case 9:
 			tokens = 3000 + w.src.IntN(9000)
 		}
-		results[c] = schema.ToolMessage(w.texts.sized(tokens, lines), call.ID, schema.WithToolName(call.Function.Name))
+		results[c] = schema.ToolMessage(w.sized(tokens, lines), call.ID, schema.WithToolName(call.Function.Name))
 	}
 	return append([]*schema.Message{m}, results...)
 }

@@ -8,14 +8,16 @@ import (
 	"unicode"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
 )
 
-// Words are the words of texts, each with how often it is said: runs of letters
+// Words are the words of texts, each with how often it stands there: runs of letters
 // and digits of any script, as they are written.
 type Words map[string]int
 
-// WordsOf returns what messages say: their contents, reasoning, the texts of
-// their parts, and the names and arguments of their calls. Media say nothing.
+// WordsOf returns the words of messages: their contents, reasoning, the texts of
+// their parts, and the names and arguments of their calls. Media have none.
 func WordsOf(messages ...*schema.Message) Words {
 	w := make(Words)
 	for _, m := range messages {
@@ -24,8 +26,8 @@ func WordsOf(messages ...*schema.Message) Words {
 		}
 		w.Add(m.Content)
 		w.Add(m.ReasoningContent)
-		for _, p := range parts(m) {
-			w.Add(p.text)
+		for _, p := range einox.Parts(m) {
+			w.Add(p.Text)
 		}
 		for _, c := range m.ToolCalls {
 			w.Add(c.Function.Name)
@@ -43,7 +45,7 @@ func (w Words) Add(text string) {
 }
 
 // Without returns words that w has and the others do not have at all, at most ten
-// of them: enough to tell what is missing.
+// of them: enough to see what is missing.
 func (w Words) Without(others ...Words) []string {
 	var out []string
 next:
