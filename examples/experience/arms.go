@@ -92,7 +92,7 @@ func newSeries(ctx context.Context, o *options) (*series, error) {
 		s.courses[n] = c
 		all.Go(func() (err error) {
 			for _, a := range arms {
-				if s.results[a][n], err = play(ctx, o, c, a); err != nil {
+				if s.results[a][n], err = play(ctx, c, a); err != nil {
 					return fmt.Errorf("seed %d, %s: %w", c.seed, a.name, err)
 				}
 			}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,7 +28,7 @@ func program(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // trained returns the memory of an arm after its training.
 func trained(t *testing.T, c *course, a *arm) *memory {
 	t.Helper()
-	m, err := newMemory(t.Context(), "", "cellars", scripted.Player())
+	m, err := newMemory(t.Context(), scripted.Player())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, m.close(t.Context())) })
 	require.NoError(t, m.train(t.Context(), c.training(a), a))
@@ -91,10 +90,10 @@ func TestWhatIsLearntAreTheRulesOfTheFamily(t *testing.T) {
 // Lessons reach the agent through the middleware alone: with an empty workspace the
 // agent with memory plays as the one without.
 func TestWithoutTrainingMemoryChangesNothing(t *testing.T) {
-	o, c := &options{}, newCourse(3, 0, 8)
-	bare, err := play(t.Context(), o, c, &without)
+	c := newCourse(3, 0, 8)
+	bare, err := play(t.Context(), c, &without)
 	require.NoError(t, err)
-	empty, err := play(t.Context(), o, c, &withTools)
+	empty, err := play(t.Context(), c, &withTools)
 	require.NoError(t, err)
 	empty.taught = 0
 	assert.Equal(t, bare, empty)
@@ -153,23 +152,6 @@ func TestNothingIsClaimedThatTheNumbersDoNotShow(t *testing.T) {
 	require.Equal(t, 0, code, errs)
 	assert.Contains(t, out, nothing)
 	assert.NotContains(t, out, claimed)
-}
-
-// Where the memories are kept makes no difference, and nothing is left behind.
-func TestOnRedis(t *testing.T) {
-	tiny := []string{"-seeds", "1", "-train", "2", "-instances", "1"}
-	_, want, _ := program(t, tiny...)
-	server := miniredis.RunT(t)
-	code, got, errs := program(t, append(tiny, "-redis", "redis://"+server.Addr())...)
-	require.Equal(t, 0, code, errs)
-	assert.Equal(t, want, got)
-	for _, key := range server.Keys() {
-		assert.NotContains(t, key, "cellars")
-		assert.NotContains(t, key, agentName)
-	}
-	code, _, errs = program(t, append(tiny, "-redis", "redis://127.0.0.1:1/0?dial_timeout=100ms&max_retries=-1")...)
-	require.Equal(t, 1, code)
-	require.Contains(t, errs, "experience: seed 1, task memory: ")
 }
 
 func TestInvalidFlags(t *testing.T) {

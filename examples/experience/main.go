@@ -41,7 +41,6 @@ type options struct {
 	seed             uint64
 	seeds            int
 	train, instances int
-	redis            string
 	verbose          bool
 }
 
@@ -75,7 +74,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.IntVar(&o.seeds, "seeds", 5, "how many seeds")
 	flags.IntVar(&o.instances, "instances", 30, "how many test cellars a seed")
 	flags.IntVar(&o.train, "train", 10, "how many training cellars a seed")
-	flags.StringVar(&o.redis, "redis", "", "keep memories on the server at this `URL`, and remove them in the end; without, in this process")
 	flags.BoolVar(&o.verbose, "v", false, "print the rules, and what was learnt")
 	if err := flags.Parse(args); err != nil {
 		return nil, err

@@ -15,8 +15,6 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
-	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/experience/scripted"
 	"github.com/einomem/einomem/hooks"
@@ -30,11 +28,8 @@ const topK = 30
 // memory is what an agent with memory has besides the agent. It learns while it
 // trains; when it is tested it only remembers, but for what task.Retry keeps.
 type memory struct {
-	scope backends.Scope // of the workspace; an attempt has the cellar's session besides
-	store interface {
-		store.Store
-		Close() error
-	}
+	scope    backends.Scope // of the workspace; an attempt has the cellar's session besides
+	store    *sqlitestore.Store
 	teacher  *scripted.Model
 	backend  *reme.Backend
 	mem      *middleware.MemoryMiddleware
@@ -44,16 +39,16 @@ type memory struct {
 	deleted  int
 }
 
-// newMemory gives a player a memory: in this process, or under a namespace of its own
-// on a Redis server.
-func newMemory(ctx context.Context, redis, workspace string, player *scripted.Model) (m *memory, err error) {
-	m = &memory{teacher: scripted.Teacher(), scope: backends.Scope{Namespace: "experience", AgentID: agentName, Workspace: workspace}}
+// newMemory gives a player a memory, which ends with this process: a file instead of
+// ":memory:", or redisstore, would keep it.
+func newMemory(ctx context.Context, player *scripted.Model) (m *memory, err error) {
+	m = &memory{teacher: scripted.Teacher(), scope: backends.Scope{AgentID: agentName, Workspace: "cellars"}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close(ctx))
 		}
 	}()
-	if err = m.open(ctx, redis); err != nil {
+	if m.store, err = sqlitestore.Open(ctx, ":memory:", nil); err != nil {
 		return m, err
 	}
 	m.backend, err = reme.New(ctx, &reme.Config{
@@ -81,22 +76,6 @@ func newMemory(ctx context.Context, redis, workspace string, player *scripted.Mo
 	m.runner = m.mem.WrapRunner(agent)
 	m.plain, err = newAgent(ctx, player, instruction)
 	return m, err
-}
-
-func (m *memory) open(ctx context.Context, redis string) error {
-	if redis == "" {
-		s, err := sqlitestore.Open(ctx, ":memory:", nil)
-		if err == nil {
-			m.store = s
-		}
-		return err
-	}
-	m.scope.Namespace += "-" + backends.NewID()
-	s, err := redisstore.Open(ctx, redis, nil)
-	if err == nil {
-		m.store = s
-	}
-	return err
 }
 
 // at returns the scope of the attempts at a cellar: the session is the cellar's.
@@ -194,9 +173,8 @@ func (m *memory) list(ctx context.Context) ([]backends.Memory, error) {
 	}
 }
 
-// close removes what was kept.
 func (m *memory) close(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx = context.WithoutCancel(ctx) // also after an interrupt
 	var errs []error
 	if m.mem != nil {
 		errs = append(errs, m.mem.Close(ctx))
@@ -204,15 +182,8 @@ func (m *memory) close(ctx context.Context) error {
 	if m.backend != nil {
 		errs = append(errs, m.backend.Close(ctx))
 	}
-	if m.store == nil {
-		return errors.Join(errs...)
+	if m.store != nil {
+		errs = append(errs, m.store.Close())
 	}
-	for _, kind := range []backends.PartitionKind{backends.PartitionWorkspace, backends.PartitionAgent} {
-		at, err := m.scope.Partition(kind)
-		if err == nil {
-			_, err = m.store.Drop(ctx, at)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(append(errs, m.store.Close())...)
+	return errors.Join(errs...)
 }

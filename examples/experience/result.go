@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/einomem/einomem/backends"
@@ -32,14 +31,14 @@ type result struct {
 }
 
 // play has one arm train and then be tested on one course.
-func play(ctx context.Context, o *options, c *course, a *arm) (r *result, err error) {
+func play(ctx context.Context, c *course, a *arm) (r *result, err error) {
 	player := scripted.Player()
 	r = &result{tests: len(c.test)}
 	defer func() { r.played = player.Calls() }()
 	if !a.memory {
 		return r, r.playPlain(ctx, c, a, player)
 	}
-	m, err := newMemory(ctx, o.redis, fmt.Sprintf("cellars-%d", c.seed), player)
+	m, err := newMemory(ctx, player)
 	if err != nil {
 		return r, err
 	}

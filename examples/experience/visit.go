@@ -4,7 +4,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,16 +15,6 @@ const (
 	costScan    = 2
 	costInspect = 2
 	costFailure = 4 // a call that fails
-)
-
-// What calls fail with: that something is wrong, not what would be right.
-var (
-	errTimeout   = errors.New("the scanner timed out")
-	errRefused   = errors.New("the lock does not know this colour")
-	errNoKey     = errors.New("you have no key")
-	errNoDoor    = errors.New("there is no closed door next to you")
-	errDirection = errors.New("a direction is north, east, south or west")
-	errRadius    = fmt.Errorf("a radius is 1 to %d", maxRadius)
 )
 
 // visit is one attempt at a cellar. Its methods are what a visitor can do; each returns
@@ -68,15 +57,16 @@ func (v *visit) spend(cost int) bool {
 	return !v.over
 }
 
-// fail ends a call that fails: it has cost something already.
-func (v *visit) fail(spent int, err error) (string, error) {
+// fail ends a call that fails: it has cost something already. The reason says that
+// something is wrong, not what would be right.
+func (v *visit) fail(spent int, reason string) (string, error) {
 	v.failures++
 	v.left -= costFailure - spent
 	if v.left < 0 {
 		v.over = true
-		return "", fmt.Errorf("%w. %s", err, exhausted)
+		return "", fmt.Errorf("%s. %s", reason, exhausted)
 	}
-	return "", fmt.Errorf("%w. Strength %d", err, v.left)
+	return "", fmt.Errorf("%s. Strength %d", reason, v.left)
 }
 
 func (v *visit) look() (string, error) {
@@ -93,7 +83,7 @@ func (v *visit) move(to string) (string, error) {
 	case !v.spend(costStep):
 		return exhausted, nil
 	case i < 0:
-		return v.fail(costStep, errDirection)
+		return v.fail(costStep, "a direction is north, east, south or west")
 	}
 	next := v.at.to(directions[i])
 	if v.wallAt(next) || next == v.door && !v.open {
@@ -121,7 +111,7 @@ func (v *visit) inspect(where string) (string, error) {
 	case !v.spend(costInspect):
 		return exhausted, nil
 	case i < 0:
-		return v.fail(costInspect, errDirection)
+		return v.fail(costInspect, "a direction is north, east, south or west")
 	}
 	at, finding := v.at.to(directions[i]), "holds"
 	if v.pitAt(at) {
@@ -136,9 +126,9 @@ func (v *visit) scan(radius int) (string, error) {
 	case !v.spend(costScan):
 		return exhausted, nil
 	case radius < 1 || radius > maxRadius:
-		return v.fail(costScan, errRadius)
+		return v.fail(costScan, fmt.Sprintf("a radius is 1 to %d", maxRadius))
 	case radius < v.rules.least || radius > v.rules.most:
-		return v.fail(costScan, errTimeout)
+		return v.fail(costScan, "the scanner timed out")
 	}
 	var found []string
 	for _, thing := range []struct {
@@ -162,11 +152,11 @@ func (v *visit) openDoor(colour string) (string, error) {
 	case !v.spend(costStep):
 		return exhausted, nil
 	case v.open || abs(v.at.x-v.door.x)+abs(v.at.y-v.door.y) != 1:
-		return v.fail(costStep, errNoDoor)
+		return v.fail(costStep, "there is no closed door next to you")
 	case !v.hasKey:
-		return v.fail(costStep, errNoKey)
+		return v.fail(costStep, "you have no key")
 	case colour != v.rules.form.of(v.colour):
-		return v.fail(costStep, errRefused)
+		return v.fail(costStep, "the lock does not know this colour")
 	}
 	v.open = true
 	return fmt.Sprintf("The %s door is open. Strength %d.", v.colour, v.left), nil

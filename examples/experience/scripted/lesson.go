@@ -6,6 +6,7 @@ package scripted
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -99,19 +100,14 @@ func (h *history) lessons() []lesson {
 	return out[:min(len(out), maxLessons)]
 }
 
-// judge returns how well two attempts support a lesson, 0 to 1.
-func judge(text, better, worse string) float64 {
-	good, bad := readHistory(better), readHistory(worse)
-	text = strings.ToLower(text)
-	if m := avoidLesson.FindStringSubmatch(text); m != nil {
-		if suspects := bad.suspects(good); slices.Contains(suspects, m[1]) {
-			return 1 / float64(len(suspects))
-		}
+var suspectsText = regexp.MustCompile(`one of (\d+) suspects`)
+
+// judge returns how likely a lesson is, 0 to 1: of several suspects each is as likely.
+func judge(text string) float64 {
+	if m := suspectsText.FindStringSubmatch(text); m != nil {
+		return 1 / float64(number(m[1]))
 	}
-	if m := holdsLesson.FindStringSubmatch(text); m != nil && bad.held[m[1]]+good.held[m[1]] > 0 {
-		return 1
-	}
-	return 0
+	return 1
 }
 
 // same reports whether two lessons say the same of the same ground.

@@ -158,13 +158,10 @@ func TestTheTeacherExtractsJudgesAndDeduplicates(t *testing.T) {
 			assert.Equal(t, tt.confidence, fields(list, "confidence")[0], name)
 		}
 	}
-	candidates := fenced("data-candidates", "candidate 1\nexperience:\n  Do not step on icy ground: it gave way.\ncandidate 2\nexperience:\n  Singing ground holds.\ncandidate 3\nexperience:\n  Do not step on singing ground.")
-	scores := func(material string) []any {
-		return fields(answer(t, "judge_experiences", material+candidates)["judgements"], "score")
-	}
-	assert.Equal(t, []any{0.0, 0.0, 1.0}, scores(fenced("data-trajectory", fell)))
-	assert.Equal(t, []any{0.5, 0.0, 0.5}, scores(fenced("data-trajectory", doubted)))
-	assert.Equal(t, []any{0.0, 0.0, 1.0}, scores(fenced("data-better", gotOut)+fenced("data-worse", doubted)))
+	candidates := fenced("data-candidates", "candidate 1\nexperience:\n  Do not step on icy ground: it gave way.\ncandidate 2\nexperience:\n  Do not step on singing ground: one of 2 suspects.")
+	judged := answer(t, "judge_experiences", candidates)["judgements"]
+	assert.Equal(t, []any{1.0, 0.5}, fields(judged, "score"))
+	assert.Equal(t, []any{true, true}, fields(judged, "is_valid"))
 
 	pair := func(n, a, b string) string {
 		return "pair " + n + "\nnew\nexperience:\n  " + a + "\nknown\nwhen_to_use:\n  w\nexperience:\n  " + b + "\n"

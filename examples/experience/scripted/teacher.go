@@ -71,28 +71,17 @@ func section(prompt, name string) (string, bool) {
 	return strings.TrimPrefix(text, "\n"), opened && closed
 }
 
-// attempts returns the one attempt that a prompt shows as worse, or a better and a
-// worse one.
-func attempts(prompt string) (better, worse string, ok bool) {
-	better, both := section(prompt, "data-better")
-	if both {
-		worse, ok = section(prompt, "data-worse")
-		return better, worse, ok
-	}
-	worse, ok = section(prompt, "data-trajectory")
-	return "", worse, ok
-}
-
 // experiences answers what an attempt teaches, or two at the same task.
 func experiences(prompt string) (any, error) {
-	better, worse, ok := attempts(prompt)
-	switch {
-	case !ok:
-		return nil, errNoMaterial
-	case better != "":
-		return object{"experiences": avoid(readHistory(worse).suspects(readHistory(better)))}, nil
+	if attempt, ok := section(prompt, "data-trajectory"); ok {
+		return object{"experiences": readHistory(attempt).lessons()}, nil
 	}
-	return object{"experiences": readHistory(worse).lessons()}, nil
+	better, ok := section(prompt, "data-better")
+	worse, both := section(prompt, "data-worse")
+	if !ok || !both {
+		return nil, errNoMaterial
+	}
+	return object{"experiences": avoid(readHistory(worse).suspects(readHistory(better)))}, nil
 }
 
 var (
@@ -110,16 +99,15 @@ func numbered(text string, heading *regexp.Regexp, answer func(n int, part strin
 	return out
 }
 
-// judgements answers how well the material supports each candidate.
+// judgements answers how likely each candidate is.
 func judgements(prompt string) (any, error) {
 	list, ok := section(prompt, "data-candidates")
 	if !ok {
 		return nil, errNoMaterial
 	}
-	better, worse, _ := attempts(prompt)
 	return object{"judgements": numbered(list, candidateText, func(n int, candidate string) object {
-		score := judge(candidate, better, worse)
-		return object{"candidate": n, "is_valid": score > 0, "score": score, "feedback": fmt.Sprintf("supported by %.2f", score)}
+		score := judge(candidate)
+		return object{"candidate": n, "is_valid": true, "score": score, "feedback": fmt.Sprintf("supported by %.2f", score)}
 	})}, nil
 }
 
