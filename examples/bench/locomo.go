@@ -27,15 +27,10 @@ import (
 
 // locomo stores one memory for each turn, one partition for each conversation, asks every
 // question as it stands, and counts which of the turns that answer it were found.
-type locomo struct {
-	data string
-	bm25 recall.BM25
-}
+type locomo struct{ data string }
 
 func (m *locomo) flags(f *flag.FlagSet) {
 	f.StringVar(&m.data, "data", "", "the `file` with conversations and questions (required)")
-	f.Float64Var(&m.bm25.K1, "k1", 1.2, "BM25's k1")
-	f.Float64Var(&m.bm25.B, "b", 0.75, "BM25's b")
 }
 
 // category is a row of the report.
@@ -59,7 +54,7 @@ func (m *locomo) measure(ctx context.Context, _ io.Writer) (r *trial.Report, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.remove()) }()
-	ranker, err := recall.New(ctx, &recall.Config{Records: db, BM25: &m.bm25})
+	ranker, err := recall.New(ctx, &recall.Config{Records: db})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +89,7 @@ func (m *locomo) measure(ctx context.Context, _ io.Writer) (r *trial.Report, err
 		rows = append(rows, category{categories[n], byCategory[n].mean()})
 	}
 	return &trial.Report{
-		About:  []string{fmt.Sprintf("%s: BM25, k1 %g, b %g", filepath.Base(m.data), m.bm25.K1, m.bm25.B)},
+		About:  []string{filepath.Base(m.data) + ": BM25, k1 1.2, b 0.75"},
 		Tables: []trial.Table{{Title: units, Rows: append(rows, category{"all", all.mean()})}},
 	}, nil
 }
