@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +87,20 @@ func TestQuantilesAndNumbers(t *testing.T) {
 	require.Equal(t, "1,20", n.String())
 	require.Error(t, n.Set("0"))
 	require.Error(t, n.Set("many"))
+}
+
+func TestTheSizeOfAFolderIsThatOfAllFilesBelow(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "below"), 0o700))
+	for _, name := range []string{"a", "below/b"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("12345"), 0o600))
+	}
+	size, err := SizeOf(dir)
+	require.NoError(t, err)
+	require.Equal(t, int64(10), size)
+	_, err = SizeOf(filepath.Join(dir, "missing"))
+	require.Error(t, err)
+	require.Positive(t, Heap())
 }
 
 func TestAReportIsPrintedAsMarkdownAndAsJSON(t *testing.T) {
