@@ -21,10 +21,12 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.22.0
 	golang.org/x/text v0.30.0
-	gopkg.in/yaml.v3 v3.0.1
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 	modernc.org/sqlite v1.58.0
 	pgregory.net/rapid v1.2.0
 )
+
+require go.yaml.in/yaml/v3 v3.0.4
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

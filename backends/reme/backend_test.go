@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/internal/testkit"
@@ -140,7 +139,7 @@ func TestAConfigurationThatCannotWork(t *testing.T) {
 		"nothing":     nil,
 		"no store":    {},
 		"a language":  {Store: open(t), Language: "fr"},
-		"no limit":    {Store: open(t), Limits: settings.Limits{Calls: -1}},
+		"no limit":    {Store: open(t), Limits: reme.Limits{Calls: -1}},
 		"no name":     {Store: open(t), Embedder: &testkit.Embedder{Dim: 3}},
 		"a threshold": {Store: open(t), Task: task.Config{Duplicate: 2}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
@@ -44,7 +44,7 @@ type Config struct {
 	// Clock and Keys are filled from here.
 	Recall *recall.Config
 
-	Limits   settings.Limits   // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory. Zero fields have the defaults.
+	Limits   Limits            // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory. Zero fields have the defaults.
 	Language backends.Language // Optional. Of prompts and answers. Defaults to that of the material.
 
 	Task     task.Config    // Optional. How trajectories are learnt from.
@@ -98,8 +98,17 @@ func (c *Config) withDefaults() (*Config, error) {
 	return &n, n.Language.Validate()
 }
 
-func fillLimits(l *settings.Limits) error {
-	standard := settings.Default().Limits
+// Limits bound what requests and model calls may cost. Zero fields have the defaults.
+type Limits struct {
+	Calls       int           // Model calls of one request, repeats included. Defaults to 64.
+	Tokens      int           // Tokens of one request, of prompts and answers. Defaults to 400,000.
+	Prompt      int           // Tokens of the material of one prompt: more is divided or shortened. At least 512. Defaults to 12,000.
+	Concurrency int           // Model calls at the same time, of all requests together. Defaults to 4.
+	Timeout     time.Duration // Of one model call. Defaults to a minute.
+}
+
+func fillLimits(l *Limits) error {
+	standard := Limits{Calls: 64, Tokens: 400_000, Prompt: 12_000, Concurrency: 4, Timeout: time.Minute}
 	for _, n := range []struct {
 		name            string
 		value, fallback *int
@@ -157,7 +166,7 @@ func (c *Config) limits() ask.Limits {
 
 func (c *Config) buildTask(b *Backend, embeds bool) error {
 	tc := c.Task
-	tc.Keeper, tc.Embeds, tc.Language = b.keeper, embeds, cmp.Or(tc.Language, c.Language)
+	tc.Keeper, tc.Language = b.keeper, cmp.Or(tc.Language, c.Language)
 	tc.Model, tc.Limits, tc.PromptTokens = b.model, c.limits(), c.Limits.Prompt
 	var err error
 	b.task, err = task.New(&tc)

@@ -4,6 +4,7 @@
 package reme
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -52,6 +53,9 @@ type PersonalConfig struct {
 	TimeWeight float64
 	// MaxKnown is how many known memories the model is shown. Optional. Defaults to 50.
 	MaxKnown int
+	// TopK is how many memories a retrieval returns that does not say. Optional. Defaults
+	// to 5; at most 1000.
+	TopK int
 	// MinScore is the score, 1 to 3, from which on a statement is kept: see
 	// [DefaultPersonalPrompt]. Optional. Defaults to 2.
 	MinScore int
@@ -73,6 +77,7 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 	if c.TimeWeight == 0 {
 		c.TimeWeight = 2
 	}
+	c.TopK = cmp.Or(c.TopK, 5)
 	if c.MaxKnown == 0 {
 		c.MaxKnown = 50
 	}
@@ -85,6 +90,8 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 	switch {
 	case !(c.TimeWeight >= 1) || math.IsInf(c.TimeWeight, 0):
 		return invalid("TimeWeight %v: at least 1, which is none", c.TimeWeight)
+	case c.TopK < 0 || c.TopK > maxTopK:
+		return invalid("TopK %d: 1 to %d, or 0 for 5", c.TopK, maxTopK)
 	case c.MaxKnown < 0:
 		return invalid("MaxKnown %d: above 0, or 0 for 50", c.MaxKnown)
 	case c.MinScore < 1 || c.MinScore > 3:

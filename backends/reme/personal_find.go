@@ -105,7 +105,7 @@ func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*pers
 	case !utf8.ValidString(q.Query):
 		return nil, fmt.Errorf("reme: %w: the query is not UTF-8", backends.ErrInvalid)
 	case q.TopK == 0:
-		q.TopK = defaultTopK
+		q.TopK = p.config.TopK
 	}
 	if target != "" {
 		about := backends.Eq("metadata."+metaTarget, target)

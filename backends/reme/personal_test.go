@@ -23,7 +23,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/settings"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
@@ -340,7 +339,7 @@ func TestDatesAreCountedFromWhenItWasSaid(t *testing.T) {
 func TestFactsInTheMiddleOfALongMessageAreLearnt(t *testing.T) {
 	for name, filler := range map[string]string{"English": "The weather report goes on and on. ", "Chinese": "天气预报一直说个不停。"} {
 		t.Run(name, func(t *testing.T) {
-			p := learnPersons(t, &person{}, func(c *reme.Config) { c.Limits = settings.Limits{Prompt: 800} })
+			p := learnPersons(t, &person{}, func(c *reme.Config) { c.Limits = reme.Limits{Prompt: 800} })
 			text := strings.Repeat(filler, 300) + "I live in Beijing. " + strings.Repeat(filler, 300) + "我喜欢绿茶。" + strings.Repeat(filler, 50)
 			resp := p.learn(t, eve, answered("Tell me all."), uttered(0, text), uttered(0, "thanks"))
 			active, _ := p.known(t, eve)
@@ -523,7 +522,7 @@ func TestPersonalRequestsThatAreNotLegal(t *testing.T) {
 		_, err := reme.New(t.Context(), &reme.Config{Store: p.db, Personal: c})
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
-	p = learnPersons(t, &person{}, func(c *reme.Config) { c.Limits = settings.Limits{Prompt: 512, Calls: 2} })
+	p = learnPersons(t, &person{}, func(c *reme.Config) { c.Limits = reme.Limits{Prompt: 512, Calls: 2} })
 	_, err = p.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: eve, Messages: []backends.Message{uttered(0, "I like tea"+strings.Repeat(" and so on", 1000))}}})
 	require.ErrorIs(t, err, reme.ErrLimit)
 	assert.Empty(t, p.Calls())

@@ -11,23 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme"
 )
 
 func TestNoRequestIsInvalid(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
 	for name, call := range map[string]func(context.Context) error{
-		"Search":             func(ctx context.Context) error { return only(b.Search(ctx, nil)) },
-		"Add":                func(ctx context.Context) error { return only(b.Add(ctx, nil)) },
-		"RecordOutcome":      func(ctx context.Context) error { return only(b.RecordOutcome(ctx, nil)) },
-		"RecordCalls":        func(ctx context.Context) error { return b.RecordCalls(ctx, nil) },
-		"Get":                func(ctx context.Context) error { return only(b.Get(ctx, nil)) },
-		"List":               func(ctx context.Context) error { return only(b.List(ctx, nil)) },
-		"Update":             func(ctx context.Context) error { return only(b.Update(ctx, nil)) },
-		"Delete":             func(ctx context.Context) error { return b.Delete(ctx, nil) },
-		"DeleteAll":          func(ctx context.Context) error { return only(b.DeleteAll(ctx, nil)) },
-		"History":            func(ctx context.Context) error { return only(b.History(ctx, nil)) },
-		"Configure":          func(context.Context) error { return (&reme.Config{}).Configure(nil) },
+		"Search":        func(ctx context.Context) error { return only(b.Search(ctx, nil)) },
+		"Add":           func(ctx context.Context) error { return only(b.Add(ctx, nil)) },
+		"RecordOutcome": func(ctx context.Context) error { return only(b.RecordOutcome(ctx, nil)) },
+		"RecordCalls":   func(ctx context.Context) error { return b.RecordCalls(ctx, nil) },
+		"Get":           func(ctx context.Context) error { return only(b.Get(ctx, nil)) },
+		"List":          func(ctx context.Context) error { return only(b.List(ctx, nil)) },
+		"Update":        func(ctx context.Context) error { return only(b.Update(ctx, nil)) },
+		"Delete":        func(ctx context.Context) error { return b.Delete(ctx, nil) },
+		"DeleteAll":     func(ctx context.Context) error { return only(b.DeleteAll(ctx, nil)) },
+		"History":       func(ctx context.Context) error { return only(b.History(ctx, nil)) },
+
 		"Task.Summarize":     func(ctx context.Context) error { return only(b.Task().Summarize(ctx, nil)) },
 		"Task.Retrieve":      func(ctx context.Context) error { return only(b.Task().Retrieve(ctx, nil)) },
 		"Task.Record":        func(ctx context.Context) error { return only(b.Task().Record(ctx, nil)) },

@@ -26,9 +26,6 @@ const MinPrompt = 512
 type Config struct {
 	// Keeper keeps the memories. Required. It stays the caller's to close.
 	Keeper *keeper.Keeper
-	// Embeds is whether the keeper's ranker has an embedder: similarity is a cosine then.
-	// Optional.
-	Embeds bool
 	// Model extracts, judges, decides about near duplicates, reranks and rewrites.
 	// Optional: without it nothing is learnt from trajectories, and only what has the same
 	// words is a duplicate.
@@ -57,6 +54,13 @@ type Config struct {
 	// near as the default. Optional. Defaults to 0.55.
 	DuplicateWords float64
 
+	// What requests ask for that do not say. Optional.
+	TopK     int   // RetrieveRequest.TopK. Defaults to DefaultTopK.
+	Rerank   bool  // RetrieveRequest.Rerank is set for every request.
+	Rewrite  bool  // RetrieveRequest.Rewrite is set for every request.
+	Attempts int   // RetryRequest.Attempts. Defaults to 3.
+	Forget   *Rule // ForgetRequest.Rule. Defaults to DefaultRule.
+
 	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".
 	Language backends.Language // Of prompts and answers. Optional. Defaults to that of the material.
 	Prompts  *Prompts          // Optional. Empty fields have the defaults.
@@ -76,6 +80,12 @@ func (c *Config) withDefaults() (Config, error) {
 	out.MinQuality = cmp.Or(c.MinQuality, 0.5)
 	out.Duplicate, out.DuplicateWords = cmp.Or(c.Duplicate, 0.9), cmp.Or(c.DuplicateWords, 0.55)
 	out.PromptTokens = cmp.Or(c.PromptTokens, 12_000)
+	out.TopK, out.Attempts = cmp.Or(c.TopK, DefaultTopK), cmp.Or(c.Attempts, 3)
+	forget := DefaultRule()
+	if c.Forget != nil {
+		forget = *c.Forget
+	}
+	out.Forget = &forget
 	out.Author = cmp.Or(c.Author, "model")
 	if out.Log == nil {
 		out.Log = slog.Default()
@@ -99,6 +109,11 @@ func (c *Config) validate() error {
 		return errors.New("Threshold and SimpleThreshold must be numbers")
 	case c.PromptTokens < MinPrompt:
 		return fmt.Errorf("PromptTokens %d: it must be at least %d", c.PromptTokens, MinPrompt)
+	case c.TopK < 0 || c.TopK > MaxTopK || c.Attempts < 0:
+		return fmt.Errorf("TopK must be from 1 to %d and Attempts above 0, or 0 for the defaults", MaxTopK)
+	}
+	if err := c.Forget.validate(); err != nil {
+		return err
 	}
 	return c.Language.Validate()
 }
@@ -139,24 +154,6 @@ func (m *Memory) redact(s string) string { return strings.TrimSpace(m.keeper.Red
 
 // begin returns the run of one request.
 func (m *Memory) begin() *ask.Run { return m.config.Model.Begin(m.config.Limits) }
-
-// workspace returns the partition that a call is confined to: the workspace of its
-// scope, or of the context's when the call names none.
-func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
-	if s.IsZero() {
-		s, _ = backends.ScopeFrom(ctx)
-	}
-	var p backends.Partition
-	s, err := s.Normalize()
-	if err == nil {
-		p, err = s.Partition(backends.PartitionWorkspace)
-	}
-	if err != nil {
-		return s, p, fmt.Errorf("task: %w", err)
-	}
-	s.Namespace = p.Namespace
-	return s, p, nil
-}
 
 // head returns the memory that holds in the place of mem: itself, or what superseded
 // it; nil if nothing does.

@@ -136,7 +136,7 @@ func (s *summary) near(ctx context.Context, entries []*entry) error {
 		return err
 	}
 	threshold := s.m.config.DuplicateWords
-	if s.m.config.Embeds {
+	if s.m.keeper.Embeds() {
 		threshold = s.m.config.Duplicate
 	}
 	for _, e := range open {
@@ -165,7 +165,7 @@ func (s *summary) search(ctx context.Context, e *entry) ([]backends.Hit, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.m.config.Embeds {
+	if s.m.keeper.Embeds() {
 		s.run.Embedded(1)
 	}
 	if slices.ContainsFunc(resp.Hits, func(h backends.Hit) bool { return keyOf(&h.Memory) == e.key }) {
@@ -264,7 +264,7 @@ func (s *summary) decision(p *pair) decision { return s.decisions[p.key()] }
 // coefficient of their words.
 func (m *Memory) similarity(ctx context.Context, run *ask.Run, texts []string) (func(a, b string) float64, error) {
 	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
-	if !m.config.Embeds || len(texts) < 2 { // of one text nothing is asked
+	if !m.keeper.Embeds() || len(texts) < 2 { // of one text nothing is asked
 		words := map[string]map[string]bool{}
 		for _, s := range texts {
 			words[s] = wordsOf(s)
@@ -273,7 +273,7 @@ func (m *Memory) similarity(ctx context.Context, run *ask.Run, texts []string) (
 	}
 	encoded, space, err := m.keeper.Ranker().Embed(ctx, texts)
 	if err == nil && space == nil {
-		err = fmt.Errorf("%w: Config.Embeds is set, and the ranker has no embedder", backends.ErrInvalid)
+		err = fmt.Errorf("%w: the keeper embeds, and its ranker has no embedder", backends.ErrInvalid)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("task: comparing texts: %w", err)

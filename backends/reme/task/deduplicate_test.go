@@ -567,14 +567,6 @@ func TestTheThresholdIsACosineOrDicesCoefficient(t *testing.T) {
 	})
 }
 
-func TestAKeeperWithoutTheEmbedderThatIsClaimedIsAnError(t *testing.T) {
-	w := open(t)
-	w.summarize(pages)
-	w.config.Embeds = true
-	_, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Candidates: given(pagesNear)})
-	require.ErrorIs(t, err, backends.ErrInvalid)
-}
-
 // Of the memories that ReMe's authors published so many resemble one before them as the
 // comment of DuplicateWords states. All were worth publishing beside each other.
 func TestTheThresholdOnPublishedMemories(t *testing.T) {

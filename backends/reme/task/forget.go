@@ -11,6 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Rule is which memories are forgotten: those that were used often enough to judge
@@ -50,7 +51,7 @@ func (r Rule) Forgets(freq, utility float64) bool {
 type ForgetRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
-	Rule   *Rule // Optional. Defaults to [DefaultRule].
+	Rule   *Rule // Optional. Defaults to Config.Forget.
 	DryRun bool  // Report what would be deleted, and delete nothing. Optional.
 }
 
@@ -79,11 +80,11 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	_, p, err := m.workspace(ctx, r.Scope)
+	_, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	rule := DefaultRule()
+	rule := *m.config.Forget
 	if r.Rule != nil {
 		rule = *r.Rule
 	}

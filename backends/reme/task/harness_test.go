@@ -225,8 +225,7 @@ func open(t testing.TB, change ...func(*setup)) *world {
 	ranker, err := recall.New(ctx, &recall.Config{Records: s.store, Clock: s.clock, Keys: keeper.Keys, Embedder: s.embedder, EmbeddingModel: map[bool]string{true: "test"}[s.embedder != nil]})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ranker.Close() })
-	s.Embeds = s.embedder != nil
-	s.Keeper, err = keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Embeds: s.Embeds, Redact: s.redact, Clock: s.clock})
+	s.Keeper, err = keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Embeds: s.embedder != nil, Redact: s.redact, Clock: s.clock})
 	require.NoError(t, err)
 	if s.model != nil {
 		s.Model, err = ask.New(&ask.Config{Name: "test", Model: s.model})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // RecordRequest reports that memories were used in a task, and which of them helped.
@@ -58,7 +59,7 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	_, p, err := m.workspace(ctx, r.Scope)
+	_, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -34,11 +35,13 @@ type RetrieveRequest struct {
 	Messages []*schema.Message
 
 	// TopK is how many memories are wanted: 1 to MaxTopK. Exactly so many come if so many
-	// match, with and without Rerank. Optional. Defaults to DefaultTopK.
+	// match, with and without Rerank. Optional. Defaults to Config.TopK.
 	TopK int
-	// Rerank asks the model to put four times as many in order first. Optional.
+	// Rerank asks the model to put four times as many in order first. Optional. Config.Rerank
+	// also sets it.
 	Rerank bool
 	// Rewrite asks the model to make one piece of advice of what was found. Optional.
+	// Config.Rewrite also sets it.
 	Rewrite bool
 	// Simple asks no model for anything, and returns the memories as a list with a line
 	// above and one below. Optional.
@@ -90,6 +93,9 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 	if err != nil {
 		return nil, err
 	}
+	asked := *r
+	r = &asked
+	r.TopK, r.Rerank, r.Rewrite = cmp.Or(r.TopK, m.config.TopK), r.Rerank || m.config.Rerank, r.Rewrite || m.config.Rewrite
 	resp := &RetrieveResponse{}
 	degrade := func(stage string, err error) {
 		if err != nil {
@@ -112,7 +118,7 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 	case (r.Rerank || r.Rewrite) && m.config.Model == nil:
 		degrade(stageRerank, fmt.Errorf("task: %w: reranking and rewriting need Config.Model", backends.ErrInvalid))
 	}
-	resp.Hits = resp.Hits[:min(cmp.Or(r.TopK, DefaultTopK), len(resp.Hits))]
+	resp.Hits = resp.Hits[:min(r.TopK, len(resp.Hits))]
 	resp.Answer = m.answer(r, resp)
 	if r.Rewrite && asks && len(resp.Hits) > 0 {
 		degrade(stageRewrite, m.rewrite(ctx, run, r, resp))
@@ -129,7 +135,7 @@ func (m *Memory) retrieval(ctx context.Context, r *RetrieveRequest) (backends.Sc
 	if r == nil {
 		return backends.Scope{}, backends.Partition{}, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	scope, p, err := m.workspace(ctx, r.Scope)
+	scope, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
 	switch {
 	case err != nil:
 	case r.TopK < 0 || r.TopK > MaxTopK:
@@ -145,7 +151,7 @@ func (m *Memory) retrieval(ctx context.Context, r *RetrieveRequest) (backends.Sc
 func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition, scope backends.Scope, r *RetrieveRequest, query string) (*backends.SearchResponse, error) {
 	stage := run.Stage(stageRecall)
 	stage.In(1)
-	wanted := cmp.Or(r.TopK, DefaultTopK)
+	wanted := r.TopK
 	if r.Rerank && !r.Simple {
 		wanted = min(MaxTopK, 4*wanted)
 	}
@@ -156,7 +162,7 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 		return nil, err
 	}
 	stage.Out(len(found.Hits))
-	if m.config.Embeds {
+	if m.keeper.Embeds() {
 		run.Embedded(1)
 	}
 	return found, nil

@@ -26,7 +26,7 @@ type RetryRequest struct {
 	// is known before it begins. Required. An error ends the retries.
 	Run func(ctx context.Context, a *Attempt) (*Trajectory, error)
 
-	Attempts  int     // At most. Optional. Defaults to 3.
+	Attempts  int     // At most. Optional. Defaults to Config.Attempts.
 	SuccessAt float64 // Score from which on an attempt is a success. Optional. Defaults to Config.Threshold.
 
 	TopK    int  // How many memories are wanted: see RetrieveRequest. Optional.
@@ -96,7 +96,7 @@ func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, er
 		return nil, err
 	}
 	resp := &RetryResponse{Memories: known.Hits}
-	for err == nil && resp.Attempts < cmp.Or(r.Attempts, defaultAttempts) && !resp.Succeeded {
+	for err == nil && resp.Attempts < cmp.Or(r.Attempts, m.config.Attempts) && !resp.Succeeded {
 		err = m.attempt(ctx, s.run, r, known, resp)
 	}
 	if err == nil && resp.Succeeded {
@@ -112,8 +112,6 @@ func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, er
 	return resp, err
 }
 
-const defaultAttempts = 3
-
 func (m *Memory) validateRetry(r *RetryRequest) error {
 	switch {
 	case r == nil:
@@ -123,7 +121,7 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 	case strings.TrimSpace(r.Query) == "":
 		return errors.New("RetryRequest.Query is required: it says what the task is")
 	case r.Attempts < 0:
-		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, defaultAttempts)
+		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, m.config.Attempts)
 	case math.IsNaN(r.SuccessAt):
 		return errors.New("RetryRequest.SuccessAt is no number")
 	case m.config.Model == nil:
@@ -135,7 +133,7 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 // attempt makes one attempt, and learns from it unless it is the last failure. Until it is
 // stored, what was learnt is in resp.Dropped.
 func (m *Memory) attempt(ctx context.Context, run *ask.Run, r *RetryRequest, known *RetrieveResponse, resp *RetryResponse) error {
-	a := &Attempt{N: resp.Attempts + 1, Of: cmp.Or(r.Attempts, defaultAttempts), Memories: slices.Clone(known.Hits), Learnt: slices.Clone(resp.Dropped), Answer: known.Answer}
+	a := &Attempt{N: resp.Attempts + 1, Of: cmp.Or(r.Attempts, m.config.Attempts), Memories: slices.Clone(known.Hits), Learnt: slices.Clone(resp.Dropped), Answer: known.Answer}
 	if len(a.Learnt) > 0 {
 		a.Answer = m.withLearnt(known, a.Learnt)
 	}

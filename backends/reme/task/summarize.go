@@ -112,7 +112,7 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	scope, p, err := m.workspace(ctx, r.Scope)
+	scope, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,0 +1,394 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/tool"
+)
+
+// LoadSettings sets what files, in order, and then overrides set; the last one wins, key by
+// key. A file is YAML or JSON, an override key=value:
+//
+//	err := cfg.LoadSettings([]string{"memory.yaml"}, "task.top_k=10", "language=zh")
+//
+// with memory.yaml:
+//
+//	language: zh
+//	task: {success_threshold: 0.8}
+//	limits: {calls: 32, timeout: 90s}
+//	prompts:
+//	  task:
+//	    judge: Judge whether each experience is worth keeping.
+//	    success: {file: prompts/success.txt} # in the folder of this file
+//
+// The keys are the names of the fields of Config, Limits, and the configurations and prompts
+// of task, personal and tool memory, in snake_case (task.duplicate_words, tool.keep,
+// prompts.tool.guideline), with these exceptions:
+//
+//	task.success_threshold, task.simple_threshold, task.validation_threshold
+//	    Threshold, SimpleThreshold and MinQuality of task.Config
+//	task.compare_similar
+//	    true sets task.similar to 0.3 if it is 0, false to 0, whichever comes last
+//	task.forget_after, task.forget_share, task.forget_strict
+//	    the fields of task.Config.Forget
+//	prompts.personal.summarize
+//	    PersonalConfig.Prompt
+//
+// Names of ReMe 0.2 are read, too (see formerNames), also behind op.NAME., op.NAME.params.,
+// flow.NAME. and flow.NAME.params.
+//
+// What code makes, such as models and stores, has no key, and no key takes a secret.
+// Errors: ErrInvalid for what cannot be read, an unknown key, a value of another type and a
+// key that one file sets twice; those of reading files. After an error c is as it was. [New]
+// checks the ranges of values.
+func (c *Config) LoadSettings(files []string, overrides ...string) error {
+	n := *c
+	s := newSettings(&n)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err == nil {
+			err = s.read(data, filepath.Dir(name))
+		}
+		if err != nil {
+			return fmt.Errorf("reme: settings in %s: %w", name, err)
+		}
+	}
+	for _, o := range overrides {
+		if err := s.override(o); err != nil {
+			return fmt.Errorf("reme: settings: override %w", err)
+		}
+	}
+	switch similar := *s[similarKey].(**bool); {
+	case similar != nil && *similar:
+		n.Task.Similar = cmp.Or(n.Task.Similar, 0.3) // which is ReMe's
+	case similar != nil:
+		n.Task.Similar = 0
+	}
+	*c = n
+	return nil
+}
+
+// settings are the fields of a configuration, by their keys.
+type settings map[string]any
+
+// similarKey is ReMe's switch for what task.similar does.
+const similarKey = "task.compare_similar"
+
+func newSettings(c *Config) settings {
+	c.Personal.TypeWeights = maps.Clone(c.Personal.TypeWeights)
+	if c.Personal.TypeWeights == nil {
+		c.Personal.TypeWeights = DefaultTypeWeights()
+	}
+	forget, taskPrompts, toolPrompts := task.DefaultRule(), task.Prompts{}, tool.Prompts{}
+	c.Task.Forget, c.Task.Prompts, c.Tools.Prompts = clone(c.Task.Forget, &forget), clone(c.Task.Prompts, &taskPrompts), clone(c.Tools.Prompts, &toolPrompts)
+	t, p, o := &c.Task, &c.Personal, &c.Tools
+	return settings{
+		"language":           &c.Language,
+		"no_personal":        &c.NoPersonal,
+		"limits.calls":       &c.Limits.Calls,
+		"limits.tokens":      &c.Limits.Tokens,
+		"limits.prompt":      &c.Limits.Prompt,
+		"limits.concurrency": &c.Limits.Concurrency,
+		"limits.timeout":     &c.Limits.Timeout,
+
+		"task.success_threshold":    &t.Threshold,
+		"task.simple_threshold":     &t.SimpleThreshold,
+		"task.validation_threshold": &t.MinQuality,
+		"task.duplicate":            &t.Duplicate,
+		"task.duplicate_words":      &t.DuplicateWords,
+		"task.similar":              &t.Similar,
+		similarKey:                  new(*bool),
+		"task.top_k":                &t.TopK,
+		"task.rerank":               &t.Rerank,
+		"task.rewrite":              &t.Rewrite,
+		"task.attempts":             &t.Attempts,
+		"task.forget_after":         &t.Forget.MinUses,
+		"task.forget_share":         &t.Forget.MaxUtility,
+		"task.forget_strict":        &t.Forget.Strict,
+		"task.author":               &t.Author,
+
+		"personal.min_score":    &p.MinScore,
+		"personal.top_k":        &p.TopK,
+		"personal.max_known":    &p.MaxKnown,
+		"personal.time_weight":  &p.TimeWeight,
+		"personal.type_weights": &p.TypeWeights,
+		"personal.in_workspace": &p.InWorkspace,
+
+		"tool.history":         &o.History,
+		"tool.window":          &o.Window,
+		"tool.refresh_after":   &o.RefreshAfter,
+		"tool.judge":           &o.Judge,
+		"tool.keep":            &o.Keep,
+		"tool.max_arguments":   &o.MaxArguments,
+		"tool.max_result":      &o.MaxResult,
+		"tool.max_description": &o.MaxDescription,
+		"tool.no_refresh":      &o.NoRefresh,
+
+		"prompts.task.success":     &t.Prompts.Success,
+		"prompts.task.failure":     &t.Prompts.Failure,
+		"prompts.task.comparative": &t.Prompts.Comparative,
+		"prompts.task.similar":     &t.Prompts.Similar,
+		"prompts.task.simple":      &t.Prompts.Simple,
+		"prompts.task.judge":       &t.Prompts.Judge,
+		"prompts.task.duplicates":  &t.Prompts.Duplicates,
+		"prompts.task.query":       &t.Prompts.Query,
+		"prompts.task.rerank":      &t.Prompts.Rerank,
+		"prompts.task.rewrite":     &t.Prompts.Rewrite,
+		"prompts.task.memory":      &t.Prompts.Memory,
+		"prompts.task.when_to_use": &t.Prompts.WhenToUse,
+		"prompts.task.content":     &t.Prompts.Content,
+		"prompts.task.header":      &t.Prompts.Header,
+		"prompts.task.closing":     &t.Prompts.Closing,
+		"prompts.task.learnt":      &t.Prompts.Learnt,
+
+		"prompts.personal.summarize": &p.Prompt,
+		"prompts.tool.judge":         &o.Prompts.Judge,
+		"prompts.tool.guideline":     &o.Prompts.Guideline,
+		"prompts.tool.note":          &o.Prompts.Note,
+	}
+}
+
+// clone returns a copy of what p points to, or otherwise if it points to nothing.
+func clone[T any](p, otherwise *T) *T {
+	if p == nil {
+		return otherwise
+	}
+	c := *p
+	return &c
+}
+
+// formerNames are the names of ReMe 0.2, and the keys for them. Of an operator that compares
+// trajectories similarity_threshold is task.similar.
+var formerNames = map[string]string{
+	"success_threshold":            "task.success_threshold",
+	"success_score_threshold":      "task.simple_threshold",
+	"validation_threshold":         "task.validation_threshold",
+	"similarity_threshold":         "task.duplicate",
+	"enable_similarity_comparison": similarKey,
+	"top_k":                        "task.top_k",
+	"enable_llm_rerank":            "task.rerank",
+	"enable_llm_rewrite":           "task.rewrite",
+	"freq_threshold":               "task.forget_after",
+	"utility_threshold":            "task.forget_share",
+	"contra_repeat_max_count":      "personal.max_known",
+	"output_memory_max_count":      "personal.top_k",
+	"max_history_tool_call_cnt":    "tool.history",
+	"recent_call_count":            "tool.window",
+	"recent_frequency":             "tool.window",
+	"thread_pool_max_workers":      "limits.concurrency",
+}
+
+var (
+	// formerPath matches a name of ReMe 0.2: bare, or as a parameter of an operator or a flow.
+	formerPath = regexp.MustCompile(`^(?:(?:op|flow)\.([^.]+)\.(?:params\.)?)?([a-z_]+)$`)
+	// formerSection matches what is above such names in a file.
+	formerSection = regexp.MustCompile(`^(?:op|flow)(?:\.[^.]+(?:\.params)?)?$`)
+	// byCode matches the sections of ReMe 0.2 for which there are no settings, and secrets.
+	byCode = regexp.MustCompile(`^(backend|http|mcp|llm|embedding_model|vector_store|enabled_flows|disabled_flows)(\.|$)|(?i)api_?key|secret|token$|password`)
+)
+
+// key returns the key for a name, or ErrInvalid.
+func (s settings) key(name string) (string, error) {
+	if s[name] != nil {
+		return name, nil
+	}
+	if m := formerPath.FindStringSubmatch(name); m != nil && formerNames[m[2]] != "" {
+		if m[2] == "similarity_threshold" && strings.Contains(m[1], "compar") {
+			return "task.similar", nil
+		}
+		return formerNames[m[2]], nil
+	}
+	if byCode.MatchString(name) {
+		return "", fmt.Errorf("%.80q: %w: not a setting: models, embedders and stores, and their secrets, are values of Config; servers are the program's", name, backends.ErrInvalid)
+	}
+	section := name[:strings.LastIndexByte(name, '.')+1]
+	var known []string
+	for key := range s {
+		if rest, ok := strings.CutPrefix(key, section); ok || !s.hasSection(strings.TrimSuffix(section, ".")) {
+			first, _, _ := strings.Cut(rest, ".")
+			known = append(known, first)
+		}
+	}
+	slices.Sort(known)
+	return "", fmt.Errorf("%.80q: %w: no such setting; beside it there are %s", name, backends.ErrInvalid, strings.Join(slices.Compact(known), ", "))
+}
+
+// hasSection reports whether a name is that of keys below it.
+func (s settings) hasSection(name string) bool {
+	for key := range s {
+		if name == "" || strings.HasPrefix(key, name+".") {
+			return true
+		}
+	}
+	return formerSection.MatchString(name)
+}
+
+// read sets what a document sets. The files of prompts are in dir.
+func (s settings) read(document []byte, dir string) error {
+	var root yaml.Node
+	if err := yaml.Unmarshal(document, &root); err != nil {
+		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+	}
+	if len(root.Content) == 0 {
+		return nil
+	}
+	return s.section("", root.Content[0], dir, map[string]string{})
+}
+
+// section sets what a mapping sets. set has the names by which keys were set before.
+func (s settings) section(prefix string, n *yaml.Node, dir string, set map[string]string) error {
+	switch {
+	case n.Tag == "!!null":
+		return nil
+	case n.Kind != yaml.MappingNode:
+		return fmt.Errorf("line %d: %w: %q is a section of settings: write names and values in it", n.Line, backends.ErrInvalid, strings.TrimSuffix(prefix, "."))
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		name, value := prefix+n.Content[i].Value, n.Content[i+1]
+		key, err := s.key(name)
+		switch {
+		case err != nil && s.hasSection(name):
+			err = s.section(name+".", value, dir, set)
+		case err == nil && set[key] != "":
+			err = fmt.Errorf("%s: %w: it sets %s, which %s sets already", name, backends.ErrInvalid, key, set[key])
+		case err == nil:
+			set[key] = name
+			err = s.set(key, value, dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// override sets key=value. A value for a text is taken as it is, unless it is in double
+// quotes.
+func (s settings) override(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return fmt.Errorf("%.40q: %w: write key=value", name, backends.ErrInvalid)
+	}
+	name, isFile := strings.CutSuffix(name, ".file")
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
+	if key, err := s.key(name); err != nil || !isText(s[key]) || strings.HasPrefix(value, `"`) {
+		var root yaml.Node
+		if err := yaml.Unmarshal([]byte(value), &root); err != nil || len(root.Content) == 0 {
+			return fmt.Errorf("%.80q: %w: its value is neither JSON nor YAML", name, backends.ErrInvalid)
+		}
+		n = root.Content[0]
+	}
+	path := strings.Split(name, ".")
+	if rest, ok := strings.CutPrefix(name, "personal.type_weights."); ok {
+		path = []string{"personal", "type_weights", rest}
+	}
+	if isFile {
+		path = append(path, "file")
+	}
+	for _, part := range slices.Backward(path) {
+		n = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: part}, n}}
+	}
+	return s.section("", n, ".", map[string]string{})
+}
+
+func isText(field any) bool {
+	switch field.(type) {
+	case *string, *backends.Language:
+		return true
+	}
+	return false
+}
+
+// zeroes are the keys for which 0 is a value, and does not stand for the default.
+var zeroes = []string{"task.similar", "task.forget_after", "task.forget_share"}
+
+// set decodes a value into the field of a key. Errors do not repeat the value.
+func (s settings) set(key string, n *yaml.Node, dir string) error {
+	wrong := func(want string) error {
+		return fmt.Errorf("%s: line %d: %w: write %s", key, n.Line, backends.ErrInvalid, want)
+	}
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Tag == "!!null" {
+		return nil
+	}
+	isZero := false
+	switch field := s[key].(type) {
+	case *string:
+		return setText(field, n, dir, wrong)
+	case *backends.Language:
+		if *field = backends.Language(n.Value); field.Validate() != nil {
+			return wrong("en, zh or auto")
+		}
+	case *bool, **bool:
+		if n.Decode(field) != nil {
+			return wrong("true or false")
+		}
+	case *int:
+		var x float64 // the decoder makes 1 of 1.5 for an int
+		if n.Decode(&x) != nil || x != math.Trunc(x) || math.Abs(x) > math.MaxInt32 {
+			return wrong("a whole number")
+		}
+		*field, isZero = int(x), x == 0
+	case *float64:
+		if n.Decode(field) != nil || *field != *field {
+			return wrong("a number")
+		}
+		isZero = *field == 0
+	case *time.Duration:
+		if n.Decode(field) != nil {
+			return wrong(`a duration such as "90s" or "36h"`)
+		}
+		isZero = *field == 0
+	case *map[string]float64:
+		if n.Decode(field) != nil {
+			return wrong("names and numbers")
+		}
+	}
+	if isZero && !slices.Contains(zeroes, key) {
+		return wrong("a value other than 0, which stands for the default; leave the key out for that")
+	}
+	return nil
+}
+
+// setText sets a text, or that of the file that {file: NAME} names.
+func setText(field *string, n *yaml.Node, dir string, wrong func(string) error) error {
+	text := n.Value
+	if n.Kind == yaml.MappingNode {
+		var in struct{ File string }
+		if len(n.Content) != 2 || n.Decode(&in) != nil || in.File == "" {
+			return wrong("a text or {file: NAME}")
+		}
+		if !filepath.IsAbs(in.File) {
+			in.File = filepath.Join(dir, in.File)
+		}
+		data, err := os.ReadFile(in.File)
+		if err != nil {
+			return err
+		}
+		text = string(data)
+	}
+	if n.Kind == yaml.SequenceNode || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
+		return wrong("a text in UTF-8 that says something, or {file: NAME}")
+	}
+	*field = text
+	return nil
+}
