@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
@@ -27,8 +26,6 @@ const typ = "ReMe"
 // Memory of type "ReMe". It is safe for concurrent use.
 type Backend struct {
 	config *Config
-	store  store.Store
-	ranker *recall.Ranker
 	keeper *keeper.Keeper
 	model  *ask.Model // nil without a model
 
@@ -82,7 +79,7 @@ func (b *Backend) Library() *Library { return b.library }
 
 // Sessions returns the store's sessions: where a middleware keeps its log when none is
 // configured, so that what was learnt and how far the log was read are one write.
-func (b *Backend) Sessions() store.Sessions { return b.store }
+func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 
 // AlwaysLearns implements [backends.AlwaysLearner]: turns are learnt from whatever the
 // mode.
@@ -115,7 +112,7 @@ func (b *Backend) Close(ctx context.Context) error {
 	waited := b.calls.Close(ctx)
 	err := errors.Join(waited, b.recorder.Close(ctx))
 	if waited == nil { // else the calls need the index, and Close may be called again
-		err = errors.Join(err, b.ranker.Close())
+		err = errors.Join(err, b.keeper.Ranker().Close())
 	}
 	if err != nil {
 		return fmt.Errorf("reme: %w", err)

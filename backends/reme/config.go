@@ -22,10 +22,9 @@ import (
 	"github.com/einomem/einomem/internal/keeper"
 )
 
-// Config configures a [Backend]. It is copied by [New]. What the kinds of memory have
-// of their own stands in Task, Personal, Tools and Library: there the fields
-// that this Config has, too (keeper, models, language where it is unset, clock, ids),
-// are filled from here.
+// Config configures a [Backend]. It is copied by [New]. Task, Personal, Tools and Library
+// configure the kinds of memory; of their fields the keeper, the model, limits and ids are
+// filled from here, and the language and OnError where they are not set.
 type Config struct {
 	Store store.Store // Keeps the memories and the log. Required. It stays the caller's to close.
 
@@ -59,8 +58,8 @@ type Config struct {
 
 	// Outcome says how a turn of a conversation went, for task memory to learn from it
 	// when the log is learnt from; nil says that it does not know. It is asked at the
-	// turn's end, of all of it, as far as Store keeps the log. An error is one of the learning, which is tried again later. Optional. It must be safe for concurrent
-	// use.
+	// turn's end, of all of it, as far as Store keeps the log. An error fails the Add, which
+	// consolidation repeats later. Optional. It must be safe for concurrent use.
 	Outcome func(ctx context.Context, t *Turn) (*Outcome, error)
 	// Verdict reads how a turn went from a result of a tool, if it says so; see
 	// [VerdictOf]. Asked where Outcome does not know, of the last result first.
@@ -92,7 +91,8 @@ func (c *Config) withDefaults() (*Config, error) {
 	if n.Redact == nil {
 		n.Redact = func(s string) string { return s }
 	}
-	if err := fillLimits(&n.Limits); err != nil {
+	var err error
+	if n.Limits, err = c.Limits.withDefaults(); err != nil {
 		return nil, err
 	}
 	return &n, n.Language.Validate()
@@ -107,89 +107,63 @@ type Limits struct {
 	Timeout     time.Duration // Of one model call. Defaults to a minute.
 }
 
-func fillLimits(l *Limits) error {
-	standard := Limits{Calls: 64, Tokens: 400_000, Prompt: 12_000, Concurrency: 4, Timeout: time.Minute}
-	for _, n := range []struct {
-		name            string
-		value, fallback *int
-	}{
-		{"Calls", &l.Calls, &standard.Calls},
-		{"Tokens", &l.Tokens, &standard.Tokens},
-		{"Prompt", &l.Prompt, &standard.Prompt},
-		{"Concurrency", &l.Concurrency, &standard.Concurrency},
-	} {
-		if *n.value < 0 {
-			return fmt.Errorf("Config.Limits.%s %d: %w: above 0, or 0 for %d", n.name, *n.value, backends.ErrInvalid, *n.fallback)
-		}
-		*n.value = cmp.Or(*n.value, *n.fallback)
+func (l Limits) withDefaults() (Limits, error) {
+	if min(l.Calls, l.Tokens, l.Prompt, l.Concurrency) < 0 || l.Timeout < 0 {
+		return l, fmt.Errorf("%w: Config.Limits %+v: each is above 0, or 0 for its default", backends.ErrInvalid, l)
 	}
-	if l.Timeout < 0 {
-		return fmt.Errorf("Config.Limits.Timeout %v: %w: above 0, or 0 for %v", l.Timeout, backends.ErrInvalid, standard.Timeout)
-	}
-	l.Timeout = cmp.Or(l.Timeout, standard.Timeout)
-	return nil
+	return Limits{
+		Calls: cmp.Or(l.Calls, 64), Tokens: cmp.Or(l.Tokens, 400_000), Prompt: cmp.Or(l.Prompt, 12_000),
+		Concurrency: cmp.Or(l.Concurrency, 4), Timeout: cmp.Or(l.Timeout, time.Minute),
+	}, nil
 }
 
 // build makes the parts of a backend, from the bottom up.
 func (c *Config) build(ctx context.Context) (*Backend, error) {
-	b := &Backend{config: c, store: c.Store}
+	b := &Backend{config: c}
 	rc := recall.Config{}
 	if c.Recall != nil {
 		rc = *c.Recall
 	}
 	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keeper.Keys
-	var err error
-	if b.ranker, err = recall.New(ctx, &rc); err != nil {
+	ranker, err := recall.New(ctx, &rc)
+	if err != nil {
 		return nil, err
 	}
-	embeds := c.Embedder != nil
-	b.keeper, err = keeper.New(&keeper.Config{Name: "reme", Store: c.Store, Ranker: b.ranker, Embeds: embeds, Redact: c.Redact, Clock: c.Clock})
+	b.keeper, err = keeper.New(&keeper.Config{Name: "reme", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Clock: c.Clock})
 	if err != nil {
 		return nil, err
 	}
 	if c.Model != nil {
-		b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: c.Limits.Timeout, Concurrency: c.Limits.Concurrency})
-		if err != nil {
+		if b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: c.Limits.Timeout, Concurrency: c.Limits.Concurrency}); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.buildTask(b, embeds); err != nil {
-		return nil, err
-	}
-	return b, c.buildOthers(ctx, b)
+	return b, c.buildKinds(ctx, b)
 }
 
-// limits returns what one request may cost.
-func (c *Config) limits() ask.Limits {
-	return ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
-}
-
-func (c *Config) buildTask(b *Backend, embeds bool) error {
-	tc := c.Task
-	tc.Keeper, tc.Language = b.keeper, cmp.Or(tc.Language, c.Language)
-	tc.Model, tc.Limits, tc.PromptTokens = b.model, c.limits(), c.Limits.Prompt
-	var err error
-	b.task, err = task.New(&tc)
-	return err
-}
-
-func (c *Config) buildOthers(ctx context.Context, b *Backend) error {
-	pc := c.Personal
-	pc.Language = cmp.Or(pc.Language, c.Language)
-	var err error
-	if b.personal, err = newPersonal(pc, b.keeper, b.model, c.limits(), c.Limits.Prompt); err != nil {
+// buildKinds makes the kinds of memory over the keeper and the model that they share.
+func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
+	limits := ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
+	t := c.Task
+	t.Keeper, t.Model, t.Limits, t.PromptTokens, t.Language = b.keeper, b.model, limits, c.Limits.Prompt, cmp.Or(t.Language, c.Language)
+	if b.task, err = task.New(&t); err != nil {
 		return err
 	}
-	b.library = newLibrary(c.Library, b.keeper, c.Personal.InWorkspace)
-	oc := c.Tools
-	oc.Keeper, oc.IDs, oc.Language = b.keeper, c.IDs, cmp.Or(oc.Language, c.Language)
-	oc.Model, oc.Limits, oc.PromptTokens = b.model, c.limits(), c.Limits.Prompt
-	if oc.OnError == nil {
-		oc.OnError = c.OnError
+	p := c.Personal
+	p.Language = cmp.Or(p.Language, c.Language)
+	if b.personal, err = newPersonal(p, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
+		return err
 	}
-	if b.tools, err = tool.New(&oc); err != nil {
+	o := c.Tools
+	o.Keeper, o.Model, o.Limits, o.PromptTokens, o.Language = b.keeper, b.model, limits, c.Limits.Prompt, cmp.Or(o.Language, c.Language)
+	o.IDs = c.IDs
+	if o.OnError == nil {
+		o.OnError = c.OnError
+	}
+	if b.tools, err = tool.New(&o); err != nil {
 		return err
 	}
 	b.recorder = b.tools.NewRecorder(ctx)
+	b.library = newLibrary(c.Library, b.keeper, c.Personal.InWorkspace)
 	return nil
 }
