@@ -330,38 +330,11 @@ func hoistable(metadata map[string]any, inside, from string) any {
 	return in[from]
 }
 
-// keepGivenID keeps the id that the memory of a tool has in ReMe.
-func keepGivenID(m *backends.Memory, given string) {
-	extra, isObject := m.Metadata[extraKey].(map[string]any)
-	if given == "" || given == m.ID || !isObject && m.Metadata[extraKey] != nil {
-		return
-	}
-	if extra == nil {
-		extra = map[string]any{}
-	}
-	extra["memory_id"] = given
-	setMetadata(m, extraKey, extra)
-}
-
-// restoreGivenID undoes keepGivenID.
-func restoreGivenID(m *backends.Memory) {
-	extra, _ := m.Metadata[extraKey].(map[string]any)
-	id, _ := extra["memory_id"].(string)
-	if m.Kind != backends.KindTool || id == "" {
-		return
-	}
-	m.ID = id
-	if delete(extra, "memory_id"); len(extra) == 0 {
-		delete(m.Metadata, extraKey)
-	}
-}
-
 // formatLine writes a memory as a line of ReMe 0.2. It reads the line again, and adds as an
 // extension what that does not give, so that parseLine returns the same memory.
 func formatLine(m *backends.Memory, workspace string, in *time.Location) ([]byte, error) {
 	want := m.Clone()
 	want.Scope.Namespace, want.Scope.Workspace, want.Version = "", "", 0
-	restoreGivenID(&want)
 	line := remeLine(&want, in)
 	missing, err := missingFrom(line, &want, in)
 	if err != nil {

@@ -214,10 +214,8 @@ func (ld *load) identify(m *backends.Memory, line int) (bool, error) {
 		ld.given[given] = line
 	}
 	if tool := strings.TrimSpace(m.WhenToUse); m.Kind == backends.KindTool && tool != "" {
-		id := keeper.ContentID(ld.partition, m.Kind, tool)
-		if ld.ids[id] == 0 {
+		if id := keeper.ContentID(ld.partition, m.Kind, tool); ld.ids[id] == 0 {
 			m.ID = id
-			keepGivenID(m, given)
 		}
 	}
 	if m.ID == "" {

@@ -216,8 +216,8 @@ func TestLinesWithoutIDs(t *testing.T) {
 	}
 }
 
-// Tool memory finds what it knows of a tool by an id of its own. ReMe can have several
-// memories of one tool: all are kept, and get their ids back in a dump.
+// Tool memory finds what it knows of a tool by an id of its own, which the first memory of
+// the tool gets. ReMe can have several memories of one tool: all are kept.
 func TestTwoMemoriesOfOneToolAreKept(t *testing.T) {
 	const line = `{"workspace_id":"x","memory_id":"0123","memory_type":"tool","when_to_use":"search","content":"use it","score":0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:17","author":"","metadata":{},"tool_call_results":[{"tool_name":"search","call_hash":"h"}]}`
 	other := strings.NewReplacer("0123", "4567", "use it", "use it twice", "21:15:17", "21:15:18").Replace(line)
@@ -227,10 +227,11 @@ func TestTwoMemoriesOfOneToolAreKept(t *testing.T) {
 	require.NoError(t, err)
 	held := stored(t, b, market)
 	require.Len(t, held, 2)
-	assert.Equal(t, "use it", held[keeper.ContentID(p, backends.KindTool, "search")].Text)
+	own := keeper.ContentID(p, backends.KindTool, "search")
+	assert.Equal(t, "use it", held[own].Text)
 	assert.Equal(t, "use it twice", held["4567"].Text)
 	again := dump(t, b, &reme.DumpRequest{Scope: market})
-	assert.Equal(t, parsed(t, line+"\n"+other), parsed(t, again))
+	assert.Equal(t, parsed(t, strings.Replace(line, "0123", own, 1)+"\n"+other), parsed(t, again))
 	load(t, b, backends.Scope{Workspace: "lab"}, again)
 	assert.Len(t, find(t, b, backends.Scope{Workspace: "lab"}, "search", backends.KindTool), 2)
 }
