@@ -188,13 +188,13 @@ func TestAModelThatIsAwayIsAnError(t *testing.T) {
 
 // What could not be recorded of tools is told, and nothing is left open by it.
 func TestCloseClosesWhateverItTells(t *testing.T) {
-	db := &faulty{Store: open(t)}
+	db := testkit.Spy(open(t))
 	b, err := reme.New(t.Context(), &reme.Config{Store: db})
 	require.NoError(t, err)
-	db.fails = func(int) (bool, bool) { return false, true }
+	db.Arm(func(*testkit.StoreCall) error { return errAway })
 	require.NoError(t, b.RecordCalls(t.Context(), &backends.RecordCallsRequest{Scope: ann, Calls: []backends.ToolCall{{Tool: "x", Result: "y"}}}))
 	require.ErrorIs(t, b.Close(t.Context()), errAway)
-	db.fails = nil
+	db.Arm(nil)
 	_, err = b.Task().Retrieve(t.Context(), &task.RetrieveRequest{Scope: ann, Query: "x"})
 	require.ErrorIs(t, err, backends.ErrUnavailable, "the index is closed")
 	require.NoError(t, b.Close(t.Context()))

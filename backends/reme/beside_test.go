@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,29 +23,6 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/testkit"
 )
-
-// overheard is a model that says whether it was shown a text.
-type overheard struct {
-	*testkit.Learner
-	material *strings.Builder
-}
-
-func (o *overheard) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	inner, err := o.Learner.WithTools(tools)
-	return &overheardTool{inner, o.material}, err
-}
-
-type overheardTool struct {
-	model.ToolCallingChatModel
-	material *strings.Builder
-}
-
-func (o *overheardTool) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	for _, m := range in {
-		o.material.WriteString(m.Content)
-	}
-	return o.ToolCallingChatModel.Generate(ctx, in, opts...)
-}
 
 // neighbours are what lives in ann's partition and in the workspace beside reme: facts
 // and turns of mem0, and core blocks.
@@ -117,8 +93,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	n := newNeighbours(t, db)
 	before := n.untouched()
 	require.Len(t, before, 4)
-	heard := &overheard{&testkit.Learner{}, &strings.Builder{}}
-	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Model = heard })
+	b, learner := newBackend(t, db, settled)
 	ctx := t.Context()
 
 	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t1",
@@ -141,7 +116,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: backends.Scope{UserID: "ann"}, Merge: true}, personal)))
 
 	assert.Equal(t, before, n.untouched())
-	assert.NotContains(t, heard.material.String(), "swordfish")
+	assert.NotContains(t, strings.Join(learner.Shown(), "\n"), "swordfish")
 	for _, q := range []string{"what does ann drink and sell: tea", "ann's password swordfish"} {
 		found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: q, TopK: 50})
 		require.NoError(t, err)
@@ -164,7 +139,7 @@ func TestCoreBlocksAreNotChangedByTheirIDs(t *testing.T) {
 	db := open(t)
 	n := newNeighbours(t, db)
 	before := n.untouched()
-	b, _ := newBackend(t, db, reading)
+	b, _ := newBackend(t, db, settled)
 	for _, s := range []backends.Scope{{UserID: "ann"}, {Workspace: "lab"}} {
 		listed, err := b.List(t.Context(), &backends.ListRequest{Scope: s, Kinds: []backends.Kind{backends.KindCore}})
 		require.NoError(t, err)
@@ -184,7 +159,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	lived(t, db)
 	with := func(name string, dim int) *reme.Backend {
 		b, _ := newBackend(t, db, func(c *reme.Config) {
-			reading(c)
+			settled(c)
 			c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: dim}, name
 		})
 		return b
@@ -207,11 +182,14 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	reembed(t, first)
 	works(first)
 
-	writes := map[string]deed{}
-	for name, f := range deeds() {
-		if name == "Add" || name == "Task.Summarize" || name == "Personal.Summarize" || name == "Add verbatim" || name == "Add experience" || name == "Library.Load" {
-			writes[name] = f
-		}
+	writes := map[string]func(*reme.Backend) error{
+		"Add": func(b *reme.Backend) error { return only(b.Add(t.Context(), saying("FACT ann lives in Hangzhou"))) },
+		"Task": func(b *reme.Backend) error {
+			return only(b.Task().Summarize(t.Context(), summary(ann, attempted("selling tea", "weigh it", 1))))
+		},
+		"Library": func(b *reme.Backend) error {
+			return only(b.Library().Load(t.Context(), &reme.LoadRequest{Scope: ann, Merge: true}, strings.NewReader(lines("a", 1))))
+		},
 	}
 	for name, second := range map[string]*reme.Backend{"another name": with("hash2", 32), "another size": with("hash", 16)} {
 		before := state(t, db)
@@ -219,7 +197,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrDimension, name)
 		require.ErrorContains(t, err, "Reembed", name)
 		for write, f := range writes {
-			err := f.call(t.Context(), second)
+			err := f(second)
 			require.ErrorIs(t, err, backends.ErrDimension, "%s, %s", name, write)
 			require.Regexp(t, "(?i)re-?embed", err.Error(), "%s, %s", name, write)
 			require.Equal(t, before, state(t, db), "%s, %s", name, write)
@@ -231,7 +209,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 		reembed(t, first)
 	}
 	for write, f := range writes {
-		require.NoError(t, f.call(t.Context(), first), write)
+		require.NoError(t, f(first), write)
 	}
 	works(first)
 }
@@ -250,7 +228,7 @@ func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 	db := open(t)
 	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "old" })
 	require.NoError(t, only(old.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("我住在杭州")}})))
-	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 9}, "new" })
+	b, _ := newBackend(t, db, func(c *reme.Config) { settled(c); c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 9}, "new" })
 	r := &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k"}
 	_, err := b.Add(t.Context(), r)
 	require.ErrorIs(t, err, backends.ErrDimension)
@@ -265,7 +243,7 @@ func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 // user's: a session of the workspace that has the same name is not taken for it.
 func TestInReMesLayoutTheLogStaysTheUsers(t *testing.T) {
 	db := open(t)
-	b, _ := newBackend(t, db, func(c *reme.Config) { reading(c); c.Personal.InWorkspace = true })
+	b, _ := newBackend(t, db, func(c *reme.Config) { settled(c); c.Personal.InWorkspace = true })
 	require.NoError(t, only(b.Tools().Record(t.Context(), &tool.RecordRequest{Scope: ann, Calls: calls(1, "c")})))
 	s := ann
 	s.SessionID = "tool/search/2026-05"

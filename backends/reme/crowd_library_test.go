@@ -35,8 +35,8 @@ func shelf(name string, n int) string {
 func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 	const books = 40
 	db := open(t)
-	one, _ := newBackend(t, db, reading)
-	two, _ := newBackend(t, db, reading)
+	one, _ := newBackend(t, db, settled)
+	two, _ := newBackend(t, db, settled)
 	require.NoError(t, only(one.Library().Load(t.Context(), &reme.LoadRequest{Scope: ann}, strings.NewReader(shelf("first", books)))))
 	fine := func(what string, err error) bool {
 		t.Helper()

@@ -131,7 +131,7 @@ func testACrowd(t *testing.T, db store.Store) {
 	if long {
 		size = 512
 	}
-	set := func(c *reme.Config) { reading(c); c.OnError = told(t) }
+	set := func(c *reme.Config) { settled(c); c.OnError = told(t) }
 	one, _ := newBackend(t, db, set)
 	two, _ := newBackend(t, db, set)
 	all := crowd(size)
@@ -163,8 +163,8 @@ func told(t *testing.T) func(context.Context, error) {
 func TestEverybodyDoesTheSameAtOnce(t *testing.T) {
 	const everybody = 64
 	db := open(t)
-	one, _ := newBackend(t, db, reading)
-	two, _ := newBackend(t, db, reading)
+	one, _ := newBackend(t, db, settled)
+	two, _ := newBackend(t, db, settled)
 	first, err := one.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("packing", "wrap it twice", 1)}})
 	require.NoError(t, err)
 	id := first.Memories[0].ID
@@ -204,7 +204,7 @@ func TestEverybodyDoesTheSameAtOnce(t *testing.T) {
 // what was taken of tools is stored.
 func TestACrowdMeetsAClosedDoor(t *testing.T) {
 	db := open(t)
-	closing, _ := newBackend(t, db, reading)
+	closing, _ := newBackend(t, db, settled)
 	var running sync.WaitGroup
 	var mu sync.Mutex
 	taken, learnt := 0, 0
@@ -232,7 +232,7 @@ func TestACrowdMeetsAClosedDoor(t *testing.T) {
 		}
 	}
 	running.Wait()
-	b, _ := newBackend(t, db, reading)
+	b, _ := newBackend(t, db, settled)
 	found := 0
 	for n := range 64 {
 		found += len(find(t, b, backends.Scope{UserID: fmt.Sprint("u", n)}, "tea is sold"))

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
@@ -85,3 +86,26 @@ func search(t testing.TB, b *reme.Backend, s backends.Scope, query string) []bac
 func summary(s backends.Scope, trajectories ...task.Trajectory) *task.SummaryRequest {
 	return &task.SummaryRequest{Scope: s, Trajectories: trajectories}
 }
+
+func said(text string) []backends.Message { return turn("t7", schema.UserMessage(text)) }
+
+func saying(text string) *backends.AddRequest {
+	return &backends.AddRequest{Scope: ann, Messages: said(text)}
+}
+
+func calls(n int, id string) []tool.Call {
+	out := make([]tool.Call, n)
+	for i := range out {
+		out[i] = tool.Call{ID: fmt.Sprint(id, i), Tool: []string{"search", "搜索"}[i%2], Input: fmt.Sprint("tea ", i), Output: "ten shops", Time: annual}
+	}
+	return out
+}
+
+// attempted is a trajectory that teaches a lesson.
+func attempted(when, what string, score float64) task.Trajectory {
+	return task.Trajectory{TaskID: when, Score: score, Observed: annual, Messages: []*schema.Message{
+		schema.UserMessage("do it"), schema.AssistantMessage("LESSON "+when+" | "+what, nil),
+	}}
+}
+
+func only[T any](_ T, err error) error { return err }

@@ -15,213 +15,318 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/tool"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/testredis"
 )
 
 // long asks for the full sizes.
 var long = os.Getenv("EINOMEM_LONG") == "1"
 
-// disasters are the ways in which call n of the store goes wrong.
-var disasters = map[string]func(n int) func(i int) (carriedOut, heard bool){
-	"fails once":     func(n int) func(int) (bool, bool) { return func(i int) (bool, bool) { return i != n, true } },
-	"is away":        func(n int) func(int) (bool, bool) { return func(i int) (bool, bool) { return i < n, true } },
-	"loses a reply":  func(n int) func(int) (bool, bool) { return func(i int) (bool, bool) { return true, i != n } },
-	"loses all then": func(n int) func(int) (bool, bool) { return func(i int) (bool, bool) { return i <= n, i < n } },
+var errAway = fmt.Errorf("it is away: %w", backends.ErrUnavailable)
+
+// outages are the ways in which the calls of a store go wrong from call n, from 1 on.
+var outages = map[string]func(n int, c *testkit.StoreCall) bool{
+	"fails once":        func(n int, c *testkit.StoreCall) bool { return c.N+1 == n },
+	"is away":           func(n int, c *testkit.StoreCall) bool { return c.N+1 >= n },
+	"loses a reply":     func(n int, c *testkit.StoreCall) bool { c.Lost = c.N+1 == n; return c.Lost },
+	"loses all replies": func(n int, c *testkit.StoreCall) bool { c.Lost = c.N+1 == n; return c.N+1 >= n },
 }
 
-// Whichever call of the store goes wrong, in whichever way: the error says what it
-// is, nothing is half stored, and the repeat stores everything once.
-func TestTheStoreFailsAtEachCallOfEachFlow(t *testing.T) {
-	for name, f := range deeds() {
-		t.Run(name, func(t *testing.T) {
-			want := outcomeOf(t, f)
-			for disaster, fails := range disasters {
-				if !long && !f.halves && disaster != "fails once" && (raced || disaster != "loses a reply") {
-					continue
-				}
-				for n := 1; ; n++ {
-					if !storeFails(t, f, fmt.Sprintf("%s, call %d", disaster, n), n, fails(n), want) {
-						break
-					}
-				}
-			}
-		})
-	}
-}
-
-// outcomeOf is the state after a flow of which nothing fails.
-func outcomeOf(t *testing.T, f deed) []string {
-	db := open(t)
-	lived(t, db)
-	b, _ := newBackend(t, db, reading)
-	require.NoError(t, f.call(t.Context(), b))
-	return state(t, db)
-}
-
-// reading configures verdicts and a time at which calls of tools are still kept, and
-// tolerates what is told beside a call.
-func reading(c *reme.Config) {
+// settled has a verdict, a clock at which calls of tools are still kept, and no background
+// work; it tolerates what is reported beside a call.
+func settled(c *reme.Config) {
 	c.Clock = func() time.Time { return annual.Add(time.Hour) }
 	c.Task.Log = slog.New(slog.DiscardHandler)
 	c.Verdict, c.OnError, c.Tools.NoRefresh = reme.VerdictOf("submit", "passed"), nil, true
 }
 
-// storeFails reports whether there was such a call.
-func storeFails(t *testing.T, f deed, what string, n int, fails func(int) (bool, bool), want []string) bool {
-	db := &faulty{Store: open(t)}
-	lived(t, db)
-	before := state(t, db)
-	b, _ := newBackend(t, db, reading)
-	db.arm(fails)
-	err := f.call(t.Context(), b)
-	if db.disarm() < n {
-		require.NoError(t, err, what)
-		return false
-	}
-	after := state(t, db)
-	if err == nil {
-		require.True(t, f.bears || slices.Equal(after, want), "%s: nobody was told", what)
-	} else {
-		require.ErrorIs(t, err, backends.ErrUnavailable, what)
-		require.NotErrorIs(t, err, backends.ErrNotFound, what)
-	}
-	if !slices.Equal(after, want) && !f.halves && !f.bears {
-		require.Equal(t, before, after, "%s: half stored", what)
-	}
-	if err != nil {
-		require.NoError(t, f.call(t.Context(), b), "%s: the repeat", what)
-	}
-	require.Equal(t, want, state(t, db), "%s: after the repeat", what)
-	return true
+// lived puts something of each kind into the memory.
+func lived(t *testing.T, db store.Store) {
+	t.Helper()
+	b, _ := newBackend(t, db, settled)
+	ctx := t.Context()
+	learnt, err := b.Task().Summarize(ctx, summary(ann, refund(1)))
+	require.NoError(t, err)
+	require.NoError(t, only(b.Task().Record(ctx, &task.RecordRequest{Scope: ann, IDs: []string{learnt.Memories[0].ID}})))
+	require.NoError(t, only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: *saying("FACT ann drinks tea")})))
+	require.NoError(t, only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: calls(2, "old")})))
+	logged(t, db, turn("logged", schema.UserMessage("Sell order 9"), schema.AssistantMessage("LESSON selling an order | ask for the colour", nil)))
 }
 
-// moody is a model whose call n fails, or is answered by nothing of use.
-type moody struct {
-	*testkit.Learner
-	count *int
-	at    int
-	say   func() (*schema.Message, error)
-}
-
-func (m *moody) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	inner, err := m.Learner.WithTools(tools)
-	return &moodyTool{inner, m}, err
-}
-
-type moodyTool struct {
-	model.ToolCallingChatModel
-	mood *moody
-}
-
-func (m *moodyTool) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	if *m.mood.count++; m.mood.at > 0 && *m.mood.count >= m.mood.at {
-		return m.mood.say()
+// state is all that can be seen of the partitions, without ids and times.
+func state(t testing.TB, db store.Store) []string {
+	t.Helper()
+	var out []string
+	user, err := ann.Speaker()
+	require.NoError(t, err)
+	for _, p := range []backends.Partition{user, {Namespace: user.Namespace, Kind: backends.PartitionWorkspace, ID: "lab"}, {Namespace: user.Namespace, Kind: backends.PartitionWorkspace, ID: "copy"}} {
+		all, err := db.Changes(t.Context(), p, "")
+		require.NoError(t, err)
+		for i := range all.Records {
+			m := &all.Records[i]
+			out = append(out, fmt.Sprintln(p, m.Kind, m.WhenToUse, m.Text, m.Active(), m.Metadata[task.MetaFreq], m.Metadata[task.MetaUtility], m.Metadata[task.MetaCorroborated]))
+		}
 	}
-	return m.ToolCallingChatModel.Generate(ctx, in, opts...)
+	session, err := db.Session(t.Context(), user, "s1")
+	require.NoError(t, err)
+	b, _ := newBackend(t, db, settled)
+	for _, name := range []string{"search", "搜索"} {
+		if got, err := b.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{name}}); !errors.Is(err, backends.ErrNotFound) { // the workspace was deleted
+			require.NoError(t, err)
+			out = append(out, fmt.Sprintln(name, got.Tools[0].Statistics.Total))
+		}
+	}
+	slices.Sort(out)
+	return append(out, fmt.Sprintln("learnt up to", session.Watermark))
 }
 
-// Whichever call of the model fails, from then on: nothing is stored, and the repeat
+// Whatever goes wrong, at whichever call of the store, the model or the embedder, or between
+// the backend and its Redis: the error says what it is, nothing is half stored, and a repeat
 // stores everything once.
-func TestTheModelFailsAtEachCallOfEachFlow(t *testing.T) {
-	moods := map[string]struct {
-		say  func() (*schema.Message, error)
-		want error
+func TestEveryFlowSurvivesOutages(t *testing.T) {
+	const line = `{"workspace_id":"lab","memory_id":"m1","memory_type":"task","when_to_use":"packing tea","content":"keep it dry","score":0.5}` + "\n"
+	flows := map[string]struct {
+		call   func(ctx context.Context, b *reme.Backend) error
+		halves bool // it is two writes: a repeat under the same key does the one that is missing
+		bears  bool // some failures are no error: what it was called for is done
 	}{
-		"is away":     {func() (*schema.Message, error) { return nil, errors.New("503") }, backends.ErrUnavailable},
-		"says hello":  {func() (*schema.Message, error) { return schema.AssistantMessage("Hello!", nil), nil }, backends.ErrModel},
-		"is silent":   {func() (*schema.Message, error) { return schema.AssistantMessage("", nil), nil }, backends.ErrModel},
-		"is no model": {func() (*schema.Message, error) { return nil, nil }, backends.ErrUnavailable},
+		"Add": {halves: true, call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k"}))
+		}},
+		"Add from the log": {halves: true, call: func(ctx context.Context, b *reme.Backend) error {
+			resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k", Checkpoint: &backends.Checkpoint{Session: "s1", Upto: 2}})
+			if err == nil && !resp.Checkpointed {
+				return errors.New("the log does not know that it was learnt from")
+			}
+			return err
+		}},
+		"Add what is said": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Add(ctx, saying("FACT ann lives in Hangzhou")))
+		}},
+		"Add verbatim": {call: func(ctx context.Context, b *reme.Backend) error {
+			r := saying("我对花生过敏")
+			r.Verbatim = true
+			return only(b.Add(ctx, r))
+		}},
+		"Add experience": {call: func(ctx context.Context, b *reme.Backend) error {
+			r := saying("ask for the colour first")
+			r.Verbatim, r.Kind = true, backends.KindTask
+			return only(b.Add(ctx, r))
+		}},
+		"RecordOutcome": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: ann, Turn: "logged", Score: 1}))
+		}},
+		"Task.Summarize": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Summarize(ctx, summary(ann, attempted("selling tea", "weigh it twice", 1), attempted("selling tea", "never guess", 0))))
+		}},
+		"Task.Record": {call: func(ctx context.Context, b *reme.Backend) error {
+			held, err := b.List(ctx, &backends.ListRequest{Scope: backends.Scope{Workspace: "lab"}, Kinds: []backends.Kind{backends.KindTask}})
+			if err != nil {
+				return err
+			}
+			return only(b.Task().Record(ctx, &task.RecordRequest{Scope: ann, IDs: []string{held.Memories[0].ID}, AllUseful: true, IdempotencyKey: "k"}))
+		}},
+		"Task.Forget": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MinUses: 1, MaxUtility: 0.5}}))
+		}},
+		"Task.Retry": {halves: true, call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Retry(ctx, &task.RetryRequest{Scope: ann, Query: "refunding an order", IdempotencyKey: "k",
+				Run: func(_ context.Context, a *task.Attempt) (*task.Trajectory, error) {
+					t := attempted("retrying", "try again", float64(min(a.N-1, 1)))
+					return &t, nil
+				}}))
+		}},
+		"Personal.Summarize": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: *saying("FACT ann lives in Hangzhou")}))
+		}},
+		"Tools.Record": {bears: true, call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: calls(3, "new")}))
+		}},
+		"Tools.Summarize": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Tools: []string{"search"}, Force: true}))
+		}},
+		"Library.Load": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann, Merge: true}, strings.NewReader(line)))
+		}},
+		"Library.Copy": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Library().Copy(ctx, &reme.CopyRequest{From: ann, To: backends.Scope{Workspace: "copy"}}))
+		}},
+		"Library.Delete": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Library().Delete(ctx, ann))
+		}},
+		"DeleteAll": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann}))
+		}},
+		"Search": {call: func(ctx context.Context, b *reme.Backend) error {
+			resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "refunding tea"})
+			if err == nil && resp.Degraded == nil && len(resp.Hits) == 0 {
+				return errors.New("it found nothing, and did not say why")
+			}
+			return err
+		}},
+		"Task.Retrieve": {call: func(ctx context.Context, b *reme.Backend) error {
+			return only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "refunding tea"}))
+		}},
+		"Library.Dump": {call: func(ctx context.Context, b *reme.Backend) error {
+			var out bytes.Buffer
+			err := only(b.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &out))
+			if err == nil && strings.Count(out.String(), "\n") != 1 {
+				return fmt.Errorf("the dump is not of one memory: %s", out.String())
+			}
+			return err
+		}},
 	}
-	for name, f := range deeds() {
-		t.Run(name, func(t *testing.T) {
-			want := outcomeOf(t, f)
-			for mood, say := range moods {
-				if raced && !long && mood != "is away" {
+	outcome := map[string][]string{} // the states after the flows of which nothing fails
+	for name, f := range flows {
+		db := open(t)
+		lived(t, db)
+		b, _ := newBackend(t, db, settled)
+		require.NoError(t, f.call(t.Context(), b), name)
+		outcome[name] = state(t, db)
+	}
+	// check checks what a call left behind, repeats it after an error, and checks again.
+	check := func(t *testing.T, name string, db store.Store, b *reme.Backend, before []string, err, want error, what string) {
+		t.Helper()
+		f, after := flows[name], state(t, db)
+		if err == nil {
+			require.True(t, f.bears || slices.Equal(after, outcome[name]), "%s: no error, and not done", what)
+		} else {
+			require.ErrorIs(t, err, want, what)
+			require.NotErrorIs(t, err, backends.ErrNotFound, what)
+			if !f.halves && !f.bears && !slices.Equal(after, outcome[name]) {
+				require.Equal(t, before, after, "%s: half stored", what)
+			}
+			require.NoError(t, f.call(t.Context(), b), "%s: the repeat", what)
+		}
+		require.Equal(t, outcome[name], state(t, db), "%s: in the end", what)
+	}
+
+	for name, f := range flows {
+		t.Run("store/"+name, func(t *testing.T) {
+			for outage, hits := range outages {
+				if !long && !f.halves && outage != "fails once" && outage != "loses a reply" {
 					continue
 				}
-				for n := 1; ; n++ {
-					what := fmt.Sprintf("%s from call %d on", mood, n)
-					db := open(t)
-					lived(t, db)
-					before, count := state(t, db), 0
-					m := &moody{Learner: &testkit.Learner{}, count: &count, at: n, say: say.say}
-					b, _ := newBackend(t, db, func(c *reme.Config) {
-						reading(c)
-						c.Model, c.Limits.Concurrency = m, 1
+				for n, more := 1, true; more; n++ {
+					spy := testkit.Spy(open(t))
+					lived(t, spy)
+					before := state(t, spy)
+					b, _ := newBackend(t, spy, settled)
+					spy.Arm(func(c *testkit.StoreCall) error {
+						if hits(n, c) {
+							return errAway
+						}
+						return nil
 					})
 					err := f.call(t.Context(), b)
-					if count < n {
-						require.NoError(t, err, what)
-						break
-					}
-					if err == nil {
-						require.True(t, f.bears, "%s: nobody was told", what)
-						continue
-					}
-					require.ErrorIs(t, err, say.want, what)
-					if !f.halves || strings.HasPrefix(name, "Add") {
-						require.Equal(t, before, state(t, db), "%s: half stored", what)
-					}
-					m.at = 0
-					require.NoError(t, f.call(t.Context(), b), what)
-					require.Equal(t, want, state(t, db), "%s: after the repeat", what)
+					more = len(spy.Calls()) >= n
+					spy.Arm(nil)
+					check(t, name, spy, b, before, err, backends.ErrUnavailable, fmt.Sprintf("%s, call %d", outage, n))
 				}
 			}
 		})
-	}
-}
-
-// An embedder that fails stores nothing, and takes nothing away: words still find
-// what is there, and the answer says what was missing.
-func TestTheEmbedderFailsInEachFlow(t *testing.T) {
-	for name, f := range deeds() {
-		t.Run(name, func(t *testing.T) {
-			e := &testkit.Embedder{Dim: 32}
-			with := func(c *reme.Config) { reading(c); c.Embedder, c.EmbeddingModel = e, "hash" }
-			db := open(t)
+		t.Run("caller/"+name, func(t *testing.T) { // who gives up before a call of the store
+			for n, more := 1, true; more; n++ {
+				spy := testkit.Spy(open(t))
+				lived(t, spy)
+				before := state(t, spy)
+				b, _ := newBackend(t, spy, settled)
+				ctx, cancel := context.WithCancel(t.Context())
+				spy.Arm(func(c *testkit.StoreCall) error {
+					if c.N+1 == n {
+						cancel()
+					}
+					return nil
+				})
+				err := f.call(ctx, b)
+				cancel()
+				more = len(spy.Calls()) >= n
+				check(t, name, spy, b, before, err, context.Canceled, fmt.Sprint("before call ", n))
+			}
+		})
+		t.Run("model/"+name, func(t *testing.T) {
+			for mood, instead := range map[string]struct {
+				answer    *schema.Message
+				err, want error
+			}{
+				"is away":    {nil, errors.New("503"), backends.ErrUnavailable},
+				"says hello": {schema.AssistantMessage("Hello!", nil), nil, backends.ErrModel},
+				"is silent":  {schema.AssistantMessage("", nil), nil, backends.ErrModel},
+				"is broken":  {nil, nil, backends.ErrUnavailable},
+			} {
+				for n, more := 1, true; more; n++ {
+					db, asked, works := open(t), 0, false
+					lived(t, db)
+					before := state(t, db)
+					b, learner := newBackend(t, db, func(c *reme.Config) { settled(c); c.Limits.Concurrency = 1 })
+					learner.Instead = func(i int) (*schema.Message, error, bool) {
+						asked = i
+						return instead.answer, instead.err, i >= n && !works
+					}
+					err := f.call(t.Context(), b)
+					more, works = asked >= n, true
+					check(t, name, db, b, before, err, instead.want, fmt.Sprintf("%s from call %d on", mood, n))
+				}
+			}
+		})
+		t.Run("embedder/"+name, func(t *testing.T) {
+			e, db := &testkit.Embedder{Dim: 32}, open(t)
 			lived(t, db)
-			b, _ := newBackend(t, db, with)
+			b, _ := newBackend(t, db, func(c *reme.Config) { settled(c); c.Embedder, c.EmbeddingModel = e, "hash" })
 			require.NoError(t, only(b.Reembed(t.Context(), ann)))
 			before := state(t, db)
 			e.Err = errors.New("429")
 			err := f.call(t.Context(), b)
-			if err == nil { // it embedded nothing, or does without
-				e.Err = nil
-				require.Equal(t, outcomeOf(t, f), state(t, db))
-				return
-			}
-			require.ErrorIs(t, err, backends.ErrUnavailable)
-			if !f.halves {
-				require.Equal(t, before, state(t, db), "half stored")
-			}
 			e.Err = nil
-			require.NoError(t, f.call(t.Context(), b))
-			require.Equal(t, outcomeOf(t, f), state(t, db))
+			check(t, name, db, b, before, err, backends.ErrUnavailable, "embedder")
 		})
 	}
-}
-
-// What a dump says is whole: one that cannot be read, or written, is an error.
-func TestADumpIsWholeOrAnError(t *testing.T) {
-	db := &faulty{Store: open(t)}
-	lived(t, db)
-	for n := 1; ; n++ {
-		b, _ := newBackend(t, db, reading)
-		db.arm(disasters["is away"](n))
-		var out bytes.Buffer
-		_, err := b.Library().Dump(t.Context(), &reme.DumpRequest{Scope: ann}, &out)
-		if db.disarm() < n {
-			require.NoError(t, err)
-			assert.Equal(t, 1, strings.Count(out.String(), "\n"), "the lesson: nobody asked for guidelines")
-			return
+	t.Run("redis", func(t *testing.T) {
+		server := testredis.Need(t).Start(t)
+		proxy, admin, seen := faultproxy.Start(t, server.Addr), server.Client(t), 0
+		// The proxy resets connections: no fault waits for a timeout of the client.
+		faults := map[string]func(){
+			"loses a reply":     func() { proxy.LoseReplies(1, "evalsha", "eval") },
+			"loses all replies": func() { proxy.LoseReplies(1<<30, "evalsha", "eval") },
+			"refuses":           func() { proxy.Refuse(true); proxy.CutAll() },
+			"cuts":              func() { proxy.CutRandomly(11, 4000) },
 		}
-		require.ErrorIs(t, err, backends.ErrUnavailable)
-	}
+		for name, f := range flows {
+			if !long && !slices.Contains([]string{"Add", "RecordOutcome", "Task.Summarize", "Task.Record", "Personal.Summarize", "Tools.Record", "Library.Load"}, name) {
+				continue
+			}
+			for fault, begin := range faults {
+				require.NoError(t, admin.FlushAll(t.Context()).Err())
+				c := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, ReadTimeout: time.Minute, WriteTimeout: time.Minute})
+				db, err := redisstore.New(t.Context(), c, &redisstore.Config{Retry: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+				require.NoError(t, err)
+				lived(t, db)
+				before := state(t, db)
+				b, _ := newBackend(t, db, settled)
+				begin()
+				err = f.call(t.Context(), b)
+				proxy.LoseReplies(0)
+				proxy.Refuse(false)
+				proxy.CutRandomly(11, 0)
+				if err != nil {
+					seen++
+				}
+				check(t, name, db, b, before, err, backends.ErrUnavailable, name+", it "+fault)
+				require.NoError(t, errors.Join(b.Close(t.Context()), db.Close(), c.Close()))
+			}
+		}
+		assert.Greater(t, seen, 7, "there were outages")
+	})
 }

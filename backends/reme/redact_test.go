@@ -9,10 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,27 +27,6 @@ const secret = "Hunter2"
 
 func redacting(c *reme.Config) {
 	c.Redact = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
-}
-
-// witness remembers what a model was shown.
-type witness struct {
-	model.ToolCallingChatModel
-	seen *[]string
-	mu   *sync.Mutex
-}
-
-func (w *witness) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	m, err := w.ToolCallingChatModel.WithTools(tools)
-	return &witness{m, w.seen, w.mu}, err
-}
-
-func (w *witness) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	w.mu.Lock()
-	for _, m := range in {
-		*w.seen = append(*w.seen, m.Content)
-	}
-	w.mu.Unlock()
-	return w.ToolCallingChatModel.Generate(ctx, in, opts...)
 }
 
 // kept is all that is stored of memories and of calls.
@@ -166,7 +143,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			db := open(t)
-			seen := &witness{&testkit.Learner{}, &[]string{}, &sync.Mutex{}}
+			seen := &testkit.Learner{}
 			b, _ := newBackend(t, db, func(c *reme.Config) {
 				redacting(c)
 				c.Model, c.Verdict = seen, reme.VerdictOf("login", "passed")
@@ -181,7 +158,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 			if !strings.Contains(name, "Retrieve") {
 				assert.NotEqual(t, before, after, "something was learnt")
 			}
-			for _, prompt := range *seen.seen {
+			for _, prompt := range seen.Shown() {
 				assert.NotContains(t, prompt, secret)
 			}
 		})
@@ -197,7 +174,7 @@ func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 	require.NoError(t, only(careless.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("typing a password", "type "+secret, 1)}})))
 	require.NoError(t, only(careless.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: []tool.Call{{Tool: "login", Input: secret, Output: "hello " + secret}}})))
 
-	seen := &witness{&testkit.Learner{}, &[]string{}, &sync.Mutex{}}
+	seen := &testkit.Learner{}
 	b, _ := newBackend(t, db, func(c *reme.Config) {
 		redacting(c)
 		c.Model = seen
@@ -206,8 +183,8 @@ func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("typing a password", "type it slowly", 1)}})))
 	require.NoError(t, only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "typing a password", Rewrite: true})))
 	require.NoError(t, only(b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Force: true})))
-	require.NotEmpty(t, *seen.seen)
-	for _, prompt := range *seen.seen {
+	require.NotEmpty(t, seen.Shown())
+	for _, prompt := range seen.Shown() {
 		assert.NotContains(t, prompt, secret)
 	}
 }

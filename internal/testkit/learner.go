@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,9 +25,20 @@ import (
 // It judges everything good, and finds that nothing repeats anything. It answers by
 // the tools that it is given. It is safe for concurrent use.
 type Learner struct {
+	// Instead answers question n, from 1 on, in its place if it returns true. Optional.
+	Instead func(n int) (*schema.Message, error, bool)
+
 	mu    sync.Mutex
 	asked map[string]int
+	shown []string
 	err   error
+}
+
+// Shown returns all texts that it was shown.
+func (l *Learner) Shown() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.shown)
 }
 
 // Asked returns how often it was asked to answer by a tool, and in all by none.
@@ -81,10 +93,18 @@ func (t *taught) Generate(_ context.Context, in []*schema.Message, _ ...model.Op
 		t.asked = map[string]int{}
 	}
 	t.asked[t.tool]++
+	for _, m := range in {
+		t.shown = append(t.shown, m.Content)
+	}
 	err := t.err
 	t.mu.Unlock()
 	if err != nil {
 		return nil, err
+	}
+	if t.Instead != nil {
+		if answer, err, instead := t.Instead(t.Asked("")); instead {
+			return answer, err
+		}
 	}
 	answer, ok := answers[t.tool]
 	if !ok {
