@@ -1,0 +1,301 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reme_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/task"
+	"github.com/einomem/einomem/backends/reme/tool"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/testredis"
+)
+
+// onEachStore runs a test on SQLite and on the Redis servers that there are.
+func onEachStore(t *testing.T, test func(t *testing.T, db store.Store)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, open(t)) })
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		db, err := redisstore.New(t.Context(), open(t), &redisstore.Config{Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		test(t, db)
+	})
+}
+
+// Many users and workspaces learn at once through two backends on one store, under names that
+// could be mistaken for each other: a user named as a workspace, separators, paths, patterns,
+// letters that look the same. Each sees what is its own and its workspace's, whole, and
+// nothing else; everything is counted once.
+func TestManyUsersAndWorkspacesAtOnce(t *testing.T) {
+	users := []string{"ann", "lab", "ann/lab", "ann:lab", "default/user/ann", "安娜", "аnn", "$(ann)", "ann\u00a0lee", "{ann}", "../ann", "ann%2Flab", strings.Repeat("x", 200), "Ann", "tool/search", "0"}
+	spaces := []string{"lab", "实验室", "ann", "lab/?", "default/workspace/lab", "..", "{lab}", "Lab"}
+	size := 64
+	if long {
+		size = 512
+	}
+	scopes := make([]backends.Scope, size)
+	for n := range scopes {
+		scopes[n] = backends.Scope{UserID: users[n%len(users)], SessionID: fmt.Sprint("s", n), Workspace: spaces[n%len(spaces)], AgentID: "bot"}
+	}
+	onEachStore(t, func(t *testing.T, db store.Store) {
+		set := func(c *reme.Config) {
+			settled(c)
+			c.OnError = func(_ context.Context, err error) { t.Errorf("beside a call: %v", err) }
+		}
+		one, _ := newBackend(t, db, set)
+		two, _ := newBackend(t, db, set)
+		var running sync.WaitGroup
+		for n, s := range scopes {
+			running.Go(func() {
+				b, ctx, word := []*reme.Backend{one, two}[n%2], t.Context(), fmt.Sprintf("w%dw", n)
+				learnt, err := b.Add(ctx, &backends.AddRequest{Scope: s, IdempotencyKey: "k" + word, Messages: turn("t"+word,
+					schema.UserMessage("FACT this is known of "+word),
+					schema.AssistantMessage("LESSON doing "+word+" | take care of "+word, []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "submit", Arguments: "{}"}}}),
+					&schema.Message{Role: schema.Tool, ToolName: "submit", ToolCallID: "c", Content: `{"passed":true}`})})
+				if !assert.NoError(t, err) || !assert.Len(t, learnt.Items, 2) {
+					return
+				}
+				for range 2 { // the second is a repeat
+					assert.NoError(t, only(b.Task().Record(ctx, &task.RecordRequest{Scope: s, IDs: []string{learnt.Items[0].Memory.ID}, AllUseful: true, IdempotencyKey: "u" + word})))
+				}
+				for i := range 3 {
+					assert.NoError(t, b.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: s, Calls: []backends.ToolCall{
+						{ID: fmt.Sprint(word, i), Tool: "search/搜索", Arguments: fmt.Sprintf(`{"of":%q}`, word), Result: "ok " + word, Time: annual}}}))
+				}
+				found, err := b.Search(ctx, &backends.SearchRequest{Scope: s, Query: word, TopK: 50})
+				assert.NoError(t, err)
+				assert.GreaterOrEqual(t, len(found.Hits), 2, "each finds its own at once")
+			})
+		}
+		running.Wait()
+		require.NoError(t, errors.Join(one.Flush(t.Context()), two.Flush(t.Context())))
+
+		for n, s := range scopes[:min(size, len(users))] {
+			b, want, got, recorded := []*reme.Backend{two, one}[n%2], map[string]int{}, map[string]int{}, 0
+			for i, o := range scopes {
+				if o.UserID == s.UserID {
+					want[fmt.Sprintf("this is known of w%dw", i)]++
+				}
+				if o.Workspace == s.Workspace {
+					want[fmt.Sprintf("take care of w%dw", i)]++
+					recorded += 3
+				}
+			}
+			for _, m := range stored(t, b, s) {
+				if m.Kind == backends.KindTool {
+					continue
+				}
+				if got[m.Text]++; m.Kind == backends.KindTask {
+					require.EqualValues(t, 1, m.Metadata[task.MetaFreq], m.Text)
+					require.EqualValues(t, 1, m.Metadata[task.MetaUtility], m.Text)
+				}
+			}
+			require.Equal(t, want, got, "%+v", s)
+			tools, err := b.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: s, Tools: []string{"search/搜索"}, WithCalls: true, Last: 10_000})
+			require.NoError(t, err)
+			require.EqualValues(t, recorded, tools.Tools[0].Statistics.Total, "no call is lost, none twice: %+v", s)
+		}
+		for _, stranger := range []backends.Scope{{UserID: "an", Workspace: "la"}, {UserID: "ANN", Workspace: "LAB"}, {UserID: "实验室", Workspace: "安娜"}, {Namespace: "other", UserID: "ann", Workspace: "lab"}} {
+			require.Empty(t, stored(t, one, stranger))
+			assert.Empty(t, find(t, two, stranger, "this is known of w0w, take care of w0w"))
+		}
+	})
+}
+
+// The same lesson is learnt, the same memory counted, and calls of the same tool recorded, all
+// at once: one memory, exact counts, no call lost.
+func TestTheSameIsLearntAtOnce(t *testing.T) {
+	const times = 64
+	db := open(t)
+	one, _ := newBackend(t, db, settled)
+	two, _ := newBackend(t, db, settled)
+	first, err := one.Task().Summarize(t.Context(), summary(ann, attempted("packing", "wrap it twice", 1)))
+	require.NoError(t, err)
+	id := first.Memories[0].ID
+	var running sync.WaitGroup
+	for n := range times {
+		running.Go(func() {
+			b, ctx := []*reme.Backend{one, two}[n%2], t.Context()
+			scope := backends.Scope{UserID: "ann", SessionID: fmt.Sprint(n), Workspace: "lab"}
+			assert.NoError(t, only(b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: worked("same", `{"passed":true}`), IdempotencyKey: fmt.Sprint(n)})))
+			assert.NoError(t, only(b.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: []string{id}, AllUseful: n%2 == 0})))
+			assert.NoError(t, only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: scope, Calls: []tool.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "same", Output: "same", Time: annual}, {ID: "of all", Tool: "t", Input: "x", Output: "y", Time: annual}}})))
+			assert.NoError(t, only(b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "refunding tea"})))
+		})
+	}
+	running.Wait()
+	held := stored(t, one, backends.Scope{Workspace: "lab"})
+	require.Len(t, held, 2)
+	assert.EqualValues(t, times, held[id].Metadata[task.MetaFreq])
+	assert.EqualValues(t, times/2, held[id].Metadata[task.MetaUtility])
+	assert.Equal(t, []string{"ann sells tea"}, find(t, two, ann, "tea", backends.KindPersonal))
+	tools, err := two.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{"t"}, Last: 1000})
+	require.NoError(t, err)
+	assert.EqualValues(t, times+1, tools.Tools[0].Statistics.Total)
+}
+
+// A backend is closed while it is called: each call is done or refused, and what was accepted
+// of tools is stored.
+func TestCloseDuringCalls(t *testing.T) {
+	db := open(t)
+	closing, _ := newBackend(t, db, settled)
+	var running sync.WaitGroup
+	var recorded, learnt atomic.Int64
+	for n := range 64 {
+		running.Go(func() {
+			scope := backends.Scope{UserID: fmt.Sprint("u", n), Workspace: "lab"}
+			if err := only(closing.Add(t.Context(), &backends.AddRequest{Scope: scope, Messages: said("FACT tea is sold")})); err == nil {
+				learnt.Add(1)
+			} else {
+				assert.ErrorIs(t, err, backends.ErrUnavailable)
+			}
+			if err := closing.RecordCalls(t.Context(), &backends.RecordCallsRequest{Scope: scope, Calls: []backends.ToolCall{{ID: fmt.Sprint(n), Tool: "t", Arguments: "{}", Result: "ok", Time: annual}}}); err == nil {
+				recorded.Add(1)
+			} else {
+				assert.ErrorIs(t, err, backends.ErrUnavailable)
+			}
+		})
+		if n == 32 {
+			running.Go(func() { assert.NoError(t, closing.Close(t.Context())) })
+		}
+	}
+	running.Wait()
+	b, _ := newBackend(t, db, settled)
+	found := 0
+	for n := range 64 {
+		found += len(find(t, b, backends.Scope{UserID: fmt.Sprint("u", n)}, "tea is sold"))
+	}
+	assert.EqualValues(t, learnt.Load(), found)
+	if recorded.Load() > 0 {
+		tools, err := b.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{"t"}, Last: 1000})
+		require.NoError(t, err)
+		assert.EqualValues(t, recorded.Load(), tools.Tools[0].Statistics.Total)
+	}
+}
+
+// While agents learn, count, record and search, libraries are loaded over the workspace, and it
+// is copied, dumped and pruned: each call succeeds or returns a conflict, each dump is of one
+// moment, and in the end the workspace holds one library whole.
+func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
+	const memories = 40
+	db := open(t)
+	one, _ := newBackend(t, db, settled)
+	two, _ := newBackend(t, db, settled)
+	load(t, one, ann, lines("first", memories))
+	library := regexp.MustCompile(`do step \d+ of (\w+)`)
+	libraries := func(dump string) map[string]int { // how many memories of each the dump has
+		out := map[string]int{}
+		for _, m := range library.FindAllStringSubmatch(dump, -1) {
+			out[m[1]]++
+		}
+		return out
+	}
+	fine := func(what string, err error) {
+		if !errors.Is(err, backends.ErrConflict) || errors.Is(err, backends.ErrUnavailable) {
+			assert.NoError(t, err, what)
+		}
+	}
+	var running sync.WaitGroup
+	for n := range 64 {
+		running.Go(func() {
+			b, ctx := []*reme.Backend{one, two}[n%2], t.Context()
+			switch n % 8 {
+			case 0:
+				fine("load", only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann}, strings.NewReader(lines(fmt.Sprint("s", n), memories)))))
+			case 1:
+				var dump bytes.Buffer
+				fine("dump", only(b.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &dump)))
+				for name, held := range libraries(dump.String()) {
+					assert.Equal(t, memories, held, "a part of %s", name)
+				}
+			case 2:
+				fine("copy", only(b.Library().Copy(ctx, &reme.CopyRequest{From: ann, To: backends.Scope{Workspace: fmt.Sprint("copy", n)}})))
+			case 3:
+				fine("forget", only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann})))
+			case 4:
+				fine("search", only(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "task 7 of first"})))
+			case 5:
+				assert.NoError(t, only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: []tool.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "x", Output: "y", Time: annual}}})))
+			default:
+				fine("learn", only(b.Task().Summarize(ctx, summary(ann, attempted(fmt.Sprint("task", n), fmt.Sprint("lesson", n), 1)))))
+			}
+		})
+	}
+	running.Wait()
+	tools, err := one.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{"t"}})
+	require.NoError(t, err)
+	assert.EqualValues(t, 8, tools.Tools[0].Statistics.Total, "loads leave the calls of tools alone")
+	last := libraries(dump(t, two, &reme.DumpRequest{Scope: ann}))
+	require.Len(t, last, 1, "a load replaces")
+	for _, held := range last {
+		require.Equal(t, memories, held)
+	}
+}
+
+// A workspace that lives through the same on every store is the same, to the last score.
+func TestAWorkspaceIsTheSameOnEveryStore(t *testing.T) {
+	want := ""
+	onEachStore(t, func(t *testing.T, db store.Store) {
+		set := func(c *reme.Config) { c.Clock, c.Tools.NoRefresh = func() time.Time { return annual }, true }
+		one, _ := newBackend(t, db, set)
+		two, _ := newBackend(t, db, set)
+		ctx := t.Context()
+		for i, lesson := range []string{"refunding an order | check the payment first", "退款 | 先核对付款", "shipping tea abroad | fill in form 7"} {
+			when, what, _ := strings.Cut(lesson, " | ")
+			require.NoError(t, only(one.Task().Summarize(ctx, summary(ann, attempted(when, what, float64(i%2))))))
+		}
+		found, err := two.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "refunding an order of tea 退款", TopK: 10})
+		require.NoError(t, err)
+		require.Len(t, found.Hits, 3)
+		var running sync.WaitGroup
+		for i := range 100 {
+			running.Go(func() {
+				b := []*reme.Backend{one, two}[i%2]
+				assert.NoError(t, only(b.Task().Record(ctx, &task.RecordRequest{Scope: ann, IDs: found.IDs()[:1], AllUseful: i%4 == 0, IdempotencyKey: fmt.Sprint("use ", i)})))
+				assert.NoError(t, b.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: ann, Calls: []backends.ToolCall{{ID: fmt.Sprint("call ", i), Tool: "ship/海运", Arguments: `{"to":"x"}`, Result: "ok", Time: annual.Add(time.Duration(i) * time.Second)}}}))
+			})
+		}
+		running.Wait()
+		require.NoError(t, errors.Join(one.Flush(ctx), two.Flush(ctx)))
+		require.NoError(t, only(one.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Tools: []string{"ship/海运"}, Force: true})))
+		forgotten, err := two.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, DryRun: true})
+		require.NoError(t, err)
+		require.Len(t, forgotten.Deleted, 1)
+
+		got := fmt.Sprintln(forgotten.Deleted[0])
+		copied := backends.Scope{Workspace: "copy"}
+		require.NoError(t, only(one.Library().Copy(ctx, &reme.CopyRequest{From: ann, To: copied})))
+		for _, s := range []backends.Scope{ann, copied} {
+			resp, err := two.Search(ctx, &backends.SearchRequest{Scope: s, Query: "order, tea, 退款, ship", TopK: 10})
+			require.NoError(t, err)
+			require.Len(t, resp.Hits, 4)
+			for i := range resp.Hits {
+				h := &resp.Hits[i]
+				got += fmt.Sprintf("%s %.9f %q %v %v\n", h.ID, h.Score, h.Text, h.Metadata[task.MetaFreq], h.Metadata[task.MetaUtility])
+			}
+		}
+		if want == "" {
+			want = got
+		}
+		assert.Equal(t, want, got)
+	})
+}
