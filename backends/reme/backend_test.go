@@ -4,8 +4,10 @@
 package reme_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -25,26 +27,7 @@ func refund(score float64) task.Trajectory {
 	}}
 }
 
-func TestR1EveryKindIsWrittenAndRead(t *testing.T) {
-	b, _ := newBackend(t, open(t), nil)
-	ctx := t.Context()
-
-	_, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
-	require.NoError(t, err)
-	_, err = b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
-	require.NoError(t, err)
-	_, err = b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: []tool.Call{{Tool: "search", Input: "tea", Output: "ten shops"}}})
-	require.NoError(t, err)
-	_, err = b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Tools: []string{"search"}, Force: true})
-	require.NoError(t, err)
-
-	assert.Equal(t, []string{"check the payment first"}, find(t, b, ann, "refunding an order", backends.KindTask))
-	assert.Equal(t, []string{"ann lives in Hangzhou"}, find(t, b, ann, "where does ann live: Hangzhou?", backends.KindPersonal))
-	assert.Contains(t, find(t, b, ann, "search", backends.KindTool)[0], "Use it with care.")
-	assert.Len(t, find(t, b, ann, "refunding an order in Hangzhou by search"), 3, "all kinds at once")
-}
-
-func TestR22WorkspacesAndUsersNeverMeet(t *testing.T) {
+func TestWorkspacesAndUsersNeverMeet(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
 	_, err := b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})
 	require.NoError(t, err)
@@ -109,7 +92,7 @@ func TestWhoForgetsAUserDoesNotEraseWhatIsShared(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
-func TestR26ModelEmbedderAndStoreArePluggable(t *testing.T) {
+func TestModelEmbedderAndStoreArePluggable(t *testing.T) {
 	db := open(t)
 	embedder := &testkit.Embedder{Dim: 64}
 	b, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = embedder, "hash" })
@@ -198,4 +181,207 @@ func TestCloseClosesWhateverItTells(t *testing.T) {
 	_, err = b.Task().Retrieve(t.Context(), &task.RetrieveRequest{Scope: ann, Query: "x"})
 	require.ErrorIs(t, err, backends.ErrUnavailable, "the index is closed")
 	require.NoError(t, b.Close(t.Context()))
+}
+
+// A panic in a goroutine of ours would end the program: nobody who called could
+// recover it.
+func TestPanicsInGoroutinesAreErrors(t *testing.T) {
+	var loose atomic.Bool
+	embedder := &testkit.Embedder{Dim: 8, Vector: func(string) []float64 {
+		if loose.Load() {
+			panic("wild")
+		}
+		return []float64{1, 0, 0, 0, 0, 0, 0, 1}
+	}}
+	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+		c.Embedder, c.EmbeddingModel = embedder, "wild"
+	})
+	ctx := t.Context()
+	require.NoError(t, only(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("FACT ann drinks tea")})))
+	require.NoError(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{refund(1)}})))
+
+	loose.Store(true)
+	require.ErrorContains(t, only(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "refunding tea"})), "wild")
+	require.ErrorContains(t, only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{attempted("selling tea", "weigh it", 1)}})), "wild")
+	loose.Store(false)
+	require.NoError(t, only(b.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: ann, Query: "tea"}})))
+	assert.Len(t, find(t, b, ann, "refunding tea"), 2, "and all goes on")
+}
+
+func TestNoRequestIsInvalid(t *testing.T) {
+	b, _ := newBackend(t, open(t), nil)
+	for name, call := range map[string]func(context.Context) error{
+		"Search":        func(ctx context.Context) error { return only(b.Search(ctx, nil)) },
+		"Add":           func(ctx context.Context) error { return only(b.Add(ctx, nil)) },
+		"RecordOutcome": func(ctx context.Context) error { return only(b.RecordOutcome(ctx, nil)) },
+		"RecordCalls":   func(ctx context.Context) error { return b.RecordCalls(ctx, nil) },
+		"Get":           func(ctx context.Context) error { return only(b.Get(ctx, nil)) },
+		"List":          func(ctx context.Context) error { return only(b.List(ctx, nil)) },
+		"Update":        func(ctx context.Context) error { return only(b.Update(ctx, nil)) },
+		"Delete":        func(ctx context.Context) error { return b.Delete(ctx, nil) },
+		"DeleteAll":     func(ctx context.Context) error { return only(b.DeleteAll(ctx, nil)) },
+		"History":       func(ctx context.Context) error { return only(b.History(ctx, nil)) },
+
+		"Task.Summarize":     func(ctx context.Context) error { return only(b.Task().Summarize(ctx, nil)) },
+		"Task.Retrieve":      func(ctx context.Context) error { return only(b.Task().Retrieve(ctx, nil)) },
+		"Task.Record":        func(ctx context.Context) error { return only(b.Task().Record(ctx, nil)) },
+		"Task.Forget":        func(ctx context.Context) error { return only(b.Task().Forget(ctx, nil)) },
+		"Task.Retry":         func(ctx context.Context) error { return only(b.Task().Retry(ctx, nil)) },
+		"Personal.Summarize": func(ctx context.Context) error { return only(b.Personal().Summarize(ctx, nil)) },
+		"Personal.Retrieve":  func(ctx context.Context) error { return only(b.Personal().Retrieve(ctx, nil)) },
+		"Tools.Record":       func(ctx context.Context) error { return only(b.Tools().Record(ctx, nil)) },
+		"Tools.Summarize":    func(ctx context.Context) error { return only(b.Tools().Summarize(ctx, nil)) },
+		"Tools.Retrieve":     func(ctx context.Context) error { return only(b.Tools().Retrieve(ctx, nil)) },
+		"Library.Load":       func(ctx context.Context) error { return only(b.Library().Load(ctx, nil, nil)) },
+		"Library.Dump":       func(ctx context.Context) error { return only(b.Library().Dump(ctx, nil, nil)) },
+		"Library.Copy":       func(ctx context.Context) error { return only(b.Library().Copy(ctx, nil)) },
+		"Library.Delete":     func(ctx context.Context) error { return only(b.Library().Delete(ctx, backends.Scope{})) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := call(t.Context()); !errors.Is(err, backends.ErrNoScope) { // to a library it is an empty one
+				require.ErrorIs(t, err, backends.ErrInvalid)
+			}
+		})
+	}
+}
+
+func TestTopKIsChecked(t *testing.T) {
+	b, _ := newBackend(t, open(t), nil)
+	for _, kinds := range [][]backends.Kind{nil, {backends.KindCore}, {backends.KindTask}} {
+		for _, k := range []int{-1, 1001} {
+			_, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x", TopK: k, Kinds: kinds})
+			require.ErrorIs(t, err, backends.ErrInvalid)
+		}
+	}
+}
+
+// ReMe's layout: one workspace for everything, in which users are told apart by name.
+func TestUsersOfOneWorkspaceAreToldApart(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Personal.InWorkspace = true })
+	ctx, bob, lab := t.Context(), backends.Scope{UserID: "bob", Workspace: "lab"}, backends.Scope{Workspace: "lab"}
+	for s, text := range map[backends.Scope]string{ann: "FACT ann lives in Hangzhou", bob: "FACT bob lives in Suzhou", lab: "FACT somebody lives in Wuxi"} {
+		_, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: turn("t1", schema.UserMessage(text))})
+		require.NoError(t, err)
+	}
+	_, err := b.Task().Summarize(ctx, &task.SummaryRequest{Scope: lab, Trajectories: []task.Trajectory{refund(1)}})
+	require.NoError(t, err)
+
+	assert.Equal(t, []string{"ann lives in Hangzhou"}, find(t, b, ann, "lives in Hangzhou Suzhou Wuxi"))
+	assert.Equal(t, []string{"bob lives in Suzhou"}, find(t, b, bob, "lives in Hangzhou Suzhou Wuxi"))
+	assert.Equal(t, []string{"somebody lives in Wuxi"}, find(t, b, lab, "lives in Hangzhou Suzhou Wuxi"))
+
+	seen, err := b.List(ctx, &backends.ListRequest{Scope: bob})
+	require.NoError(t, err)
+	assert.Len(t, seen.Memories, 2, "his own, and what is shared")
+	all, err := b.List(ctx, &backends.ListRequest{Scope: lab})
+	require.NoError(t, err)
+	require.Len(t, all.Memories, 4)
+	for i := range all.Memories {
+		m := &all.Memories[i]
+		if m.Metadata["target"] != "ann" {
+			continue
+		}
+		_, err := b.Get(ctx, &backends.GetRequest{Scope: bob, ID: m.ID})
+		require.ErrorIs(t, err, backends.ErrNotFound)
+		text := "mine"
+		_, err = b.Update(ctx, &backends.UpdateRequest{Scope: bob, ID: m.ID, Text: &text})
+		require.ErrorIs(t, err, backends.ErrNotFound)
+		_, err = b.History(ctx, &backends.HistoryRequest{Scope: bob, ID: m.ID})
+		require.ErrorIs(t, err, backends.ErrNotFound)
+		require.ErrorIs(t, b.Delete(ctx, &backends.DeleteRequest{Scope: bob, ID: m.ID}), backends.ErrNotFound)
+		_, err = b.Get(ctx, &backends.GetRequest{Scope: ann, ID: m.ID})
+		require.NoError(t, err)
+		_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: m.ID, Metadata: map[string]any{"target": "bob"}})
+		require.ErrorIs(t, err, backends.ErrInvalid, "nobody puts words into what is known of others")
+	}
+
+	n, err := b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann})
+	require.NoError(t, err)
+	assert.Equal(t, 1, n, "who forgets a user erases neither other users nor what is shared")
+	assert.Equal(t, []string{"check the payment first"}, find(t, b, ann, "refunding an order"))
+	assert.Equal(t, []string{"bob lives in Suzhou"}, find(t, b, bob, "lives in Suzhou"))
+	n, err = b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: lab})
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+}
+
+// Every flow of the package comment's table that is this package's, in the process and
+// without a server, each by what it leaves behind.
+func TestEveryFlowOfReMeRunsInTheProcess(t *testing.T) {
+	b, _ := newBackend(t, open(t), nil)
+	ctx := backends.WithScope(t.Context(), ann)
+	attempts := []task.Trajectory{refund(1)}
+	for _, flow := range []struct {
+		name string
+		run  func(context.Context, *testing.T, *reme.Backend)
+	}{
+		{"summary_task_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Task().Summarize(ctx, &task.SummaryRequest{Trajectories: attempts})
+			require.NoError(t, err)
+			assert.Len(t, got.Memories, 1)
+		}},
+		{"summary_task_memory_simple", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Task().Summarize(ctx, &task.SummaryRequest{Trajectories: attempts, Simple: true})
+			require.NoError(t, err)
+			assert.Empty(t, got.Memories, "known")
+		}},
+		{"retrieve_task_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Task().Retrieve(ctx, &task.RetrieveRequest{Query: "refunding"})
+			require.NoError(t, err)
+			assert.Contains(t, got.Answer, "check the payment first")
+		}},
+		{"retrieve_task_memory_simple", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Task().Retrieve(ctx, &task.RetrieveRequest{Query: "refunding", Simple: true})
+			require.NoError(t, err)
+			assert.Contains(t, got.Answer, "check the payment first")
+		}},
+		{"record_task_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			found, err := b.Task().Retrieve(ctx, &task.RetrieveRequest{Query: "refunding"})
+			require.NoError(t, err)
+			for range 5 {
+				_, err = b.Task().Record(ctx, &task.RecordRequest{IDs: found.IDs()})
+				require.NoError(t, err)
+			}
+		}},
+		{"vector_store", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			var file bytes.Buffer
+			got, err := b.Library().Dump(ctx, &reme.DumpRequest{}, &file)
+			require.NoError(t, err)
+			assert.Equal(t, 1, got.Memories)
+		}},
+		{"delete_task_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Task().Forget(ctx, &task.ForgetRequest{})
+			require.NoError(t, err)
+			assert.Len(t, got.Deleted, 1, "used five times, and never of use")
+			assert.Empty(t, find(t, b, ann, "refunding"))
+		}},
+		{"summary_personal_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))}})
+			require.NoError(t, err)
+			assert.Len(t, got.Items, 1)
+		}},
+		{"retrieve_personal_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Query: "Hangzhou"}})
+			require.NoError(t, err)
+			assert.Contains(t, got.Answer, "ann lives in Hangzhou")
+		}},
+		{"add_tool_call_result", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Tools().Record(ctx, &tool.RecordRequest{Calls: []tool.Call{{Tool: "search", Input: "tea", Output: "ten shops"}}})
+			require.NoError(t, err)
+			require.Len(t, got.Calls, 1)
+			assert.Equal(t, backends.OutcomeAdded, got.Calls[0].Outcome)
+		}},
+		{"summary_tool_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			_, err := b.Tools().Summarize(ctx, &tool.SummaryRequest{ToolNames: "search", Force: true})
+			require.NoError(t, err)
+		}},
+		{"retrieve_tool_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
+			got, err := b.Tools().Retrieve(ctx, &tool.RetrieveRequest{ToolNames: "search, fetch"})
+			require.NoError(t, err)
+			assert.Contains(t, got.Answer, "Use it with care.")
+			assert.Equal(t, []string{"fetch"}, got.Unknown)
+		}},
+	} {
+		t.Run(flow.name, func(t *testing.T) { flow.run(ctx, t, b) })
+	}
 }

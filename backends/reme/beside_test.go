@@ -19,79 +19,42 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
-	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
-// neighbours are what lives in ann's partition and in the workspace beside reme: facts
-// and turns of mem0, and core blocks.
-type neighbours struct {
-	t      *testing.T
-	db     store.Store
-	mem0   *mem0.Backend
-	blocks *core.Blocks
-}
-
-const secretBlock = "Ann's password is swordfish."
-
-func newNeighbours(t *testing.T, db store.Store) *neighbours {
-	n := &neighbours{t: t, db: db}
-	var err error
-	n.mem0, err = mem0.New(t.Context(), &mem0.Config{Store: db, Mode: mem0.Verbatim})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, n.mem0.Close(context.Background())) })
-	n.remember("ann drinks tea", "agent")
-	n.remember("ann sells tea in Suzhou", "")
-	n.blocks, err = core.New(&core.Config{Records: db, Blocks: []core.Block{{Name: "human"}, {Name: "desk", Owner: backends.PartitionWorkspace}}})
-	require.NoError(t, err)
-	for _, block := range []string{"human", "desk"} {
-		_, err = n.blocks.Set(t.Context(), &core.Edit{Scope: ann, Block: block, Text: secretBlock})
-		require.NoError(t, err)
-	}
-	return n
-}
-
-// remember gives mem0 a text: with an author as a fact, else as what was said.
-func (n *neighbours) remember(text, author string) {
-	n.t.Helper()
-	_, err := n.mem0.Add(n.t.Context(), &backends.AddRequest{Scope: ann, Author: author, Messages: turn("m/"+text, schema.UserMessage(text))})
-	require.NoError(n.t, err)
-}
-
-// untouched returns all that is not reme's, to the last version.
-func (n *neighbours) untouched() []string {
-	n.t.Helper()
-	var out []string
-	for _, s := range []backends.Scope{{UserID: "ann"}, {Workspace: "lab"}} {
-		p, err := named(s)
-		require.NoError(n.t, err)
-		all, err := n.db.Changes(n.t.Context(), p, "")
-		require.NoError(n.t, err)
-		for i := range all.Records {
-			if m := &all.Records[i].Memory; m.Kind == backends.KindFact || m.Kind == backends.KindEpisode || m.Kind == backends.KindCore {
-				out = append(out, fmt.Sprint(p, m.Kind, m.ID, m.Version, m.Text, m.Active()))
-			}
-		}
-	}
-	return out
-}
-
-// named returns the partition of a scope that names only one.
-func named(s backends.Scope) (backends.Partition, error) {
-	if s.Workspace != "" {
-		return s.Partition(backends.PartitionWorkspace)
-	}
-	return s.Speaker()
-}
-
-// In one user's partition, mem0 and reme learn the same things, each for itself:
-// neither takes what the other knows for its own, shows it to its model, replaces or
-// deletes it. Core blocks are nobody's to touch.
+// In one user's partition mem0 and reme learn the same things, each for itself: neither takes
+// what the other knows for its own, shows it to its model, replaces or deletes it. Neither
+// does so with core blocks.
 func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	db := open(t)
-	n := newNeighbours(t, db)
-	before := n.untouched()
+	user, workspace := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}, backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "lab"}
+	facts, err := mem0.New(t.Context(), &mem0.Config{Store: db, Mode: mem0.Verbatim})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, facts.Close(context.Background())) })
+	remember := func(text, author string) { // with an author as a fact, else as what was said
+		require.NoError(t, only(facts.Add(t.Context(), &backends.AddRequest{Scope: ann, Author: author, Messages: turn("m/"+text, schema.UserMessage(text))})))
+	}
+	remember("ann drinks tea", "agent")
+	remember("ann sells tea in Suzhou", "")
+	blocks, err := core.New(&core.Config{Records: db, Blocks: []core.Block{{Name: "human"}, {Name: "desk", Owner: backends.PartitionWorkspace}}})
+	require.NoError(t, err)
+	for _, block := range []string{"human", "desk"} {
+		require.NoError(t, only(blocks.Set(t.Context(), &core.Edit{Scope: ann, Block: block, Text: "Ann's password is swordfish."})))
+	}
+	others := func() (out []string) { // all that is not reme's, to the last version
+		for _, p := range []backends.Partition{user, workspace} {
+			all, err := db.Changes(t.Context(), p, "")
+			require.NoError(t, err)
+			for i := range all.Records {
+				if m := &all.Records[i].Memory; m.Kind == backends.KindFact || m.Kind == backends.KindEpisode || m.Kind == backends.KindCore {
+					out = append(out, fmt.Sprint(p, m.Kind, m.ID, m.Version, m.Text, m.Active()))
+				}
+			}
+		}
+		return out
+	}
+	before := others()
 	require.Len(t, before, 4)
 	b, learner := newBackend(t, db, settled)
 	ctx := t.Context()
@@ -115,7 +78,16 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	personal := strings.NewReader(`{"memory_id":"p","memory_type":"personal","content":"ann collects stamps"}`)
 	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: backends.Scope{UserID: "ann"}, Merge: true}, personal)))
 
-	assert.Equal(t, before, n.untouched())
+	for _, s := range []backends.Scope{{UserID: "ann"}, {Workspace: "lab"}} { // reme does not know the limits of core blocks
+		listed, err := b.List(ctx, &backends.ListRequest{Scope: s, Kinds: []backends.Kind{backends.KindCore}})
+		require.NoError(t, err)
+		require.Len(t, listed.Memories, 1)
+		id, text := listed.Memories[0].ID, "mine"
+		require.ErrorIs(t, only(b.Update(ctx, &backends.UpdateRequest{Scope: s, ID: id, Text: &text})), backends.ErrInvalid)
+		require.ErrorIs(t, b.Delete(ctx, &backends.DeleteRequest{Scope: s, ID: id}), backends.ErrInvalid)
+	}
+
+	assert.Equal(t, before, others())
 	assert.NotContains(t, strings.Join(learner.Shown(), "\n"), "swordfish")
 	for _, q := range []string{"what does ann drink and sell: tea", "ann's password swordfish"} {
 		found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: q, TopK: 50})
@@ -126,30 +98,12 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	}
 
 	mine := find(t, b, ann, "what does ann drink: tea", backends.KindPersonal)
-	n.remember("ann drinks tea", "agent")
-	n.remember("ann drinks coffee", "agent")
-	found, err := n.mem0.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "ann drinks", Kinds: []backends.Kind{backends.KindFact, backends.KindEpisode}, TopK: 50})
+	remember("ann drinks tea", "agent")
+	remember("ann drinks coffee", "agent")
+	found, err := facts.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "ann drinks", Kinds: []backends.Kind{backends.KindFact, backends.KindEpisode}, TopK: 50})
 	require.NoError(t, err)
 	assert.Len(t, found.Hits, 3, "tea once, coffee, and what was said")
 	assert.Equal(t, mine, find(t, b, ann, "what does ann drink: tea", backends.KindPersonal))
-}
-
-// No id leads reme's Manager to a core block: its limits are not known here.
-func TestCoreBlocksAreNotChangedByTheirIDs(t *testing.T) {
-	db := open(t)
-	n := newNeighbours(t, db)
-	before := n.untouched()
-	b, _ := newBackend(t, db, settled)
-	for _, s := range []backends.Scope{{UserID: "ann"}, {Workspace: "lab"}} {
-		listed, err := b.List(t.Context(), &backends.ListRequest{Scope: s, Kinds: []backends.Kind{backends.KindCore}})
-		require.NoError(t, err)
-		require.Len(t, listed.Memories, 1)
-		id, text := listed.Memories[0].ID, "mine"
-		_, err = b.Update(t.Context(), &backends.UpdateRequest{Scope: s, ID: id, Text: &text})
-		require.ErrorIs(t, err, backends.ErrInvalid)
-		require.ErrorIs(t, b.Delete(t.Context(), &backends.DeleteRequest{Scope: s, ID: id}), backends.ErrInvalid)
-	}
-	assert.Equal(t, before, n.untouched())
 }
 
 // A backend that gets an embedder, or another one: nothing is lost, the error names the
@@ -179,7 +133,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	found, err := first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
 	require.NoError(t, err)
 	require.Len(t, found.Hits, 2, "words find what has no vectors")
-	reembed(t, first)
+	require.NoError(t, only(first.Reembed(t.Context(), ann)))
 	works(first)
 
 	writes := map[string]func(*reme.Backend) error{
@@ -202,24 +156,16 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 			require.Regexp(t, "(?i)re-?embed", err.Error(), "%s, %s", name, write)
 			require.Equal(t, before, state(t, db), "%s, %s", name, write)
 		}
-		reembed(t, second)
+		require.NoError(t, only(second.Reembed(t.Context(), ann)))
 		works(second)
 		_, err = first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
 		require.ErrorIs(t, err, backends.ErrDimension, "the old one is told, too")
-		reembed(t, first)
+		require.NoError(t, only(first.Reembed(t.Context(), ann)))
 	}
 	for write, f := range writes {
 		require.NoError(t, f(first), write)
 	}
 	works(first)
-}
-
-// reembed computes all vectors of ann's anew.
-func reembed(t *testing.T, b *reme.Backend) {
-	t.Helper()
-	done, err := b.Reembed(t.Context(), ann)
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, done, 2)
 }
 
 // What the workspace learnt from a stretch of the log is not learnt again from parts
@@ -234,7 +180,7 @@ func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrDimension)
 	require.ErrorIs(t, err, backends.ErrUnavailable, "it may be repeated as it is, and not in parts")
 	require.Equal(t, []string{"check the payment first"}, find(t, b, backends.Scope{Workspace: "lab"}, "refunding"))
-	reembed(t, b)
+	require.NoError(t, only(b.Reembed(t.Context(), ann)))
 	require.NoError(t, only(b.Add(t.Context(), r)))
 	assert.ElementsMatch(t, []string{"check the payment first", "ann sells tea", "我住在杭州"}, find(t, b, ann, "refunding tea 杭州"))
 }
@@ -247,8 +193,7 @@ func TestInReMesLayoutTheLogStaysTheUsers(t *testing.T) {
 	require.NoError(t, only(b.Tools().Record(t.Context(), &tool.RecordRequest{Scope: ann, Calls: calls(1, "c")})))
 	s := ann
 	s.SessionID = "tool/search/2026-05"
-	p, err := named(backends.Scope{Workspace: "lab"})
-	require.NoError(t, err)
+	p := backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "lab"}
 	before, err := db.Session(t.Context(), p, s.SessionID)
 	require.NoError(t, err, "the calls of the tool in that month")
 	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: s, Messages: said("FACT ann drinks tea"), IdempotencyKey: "k",

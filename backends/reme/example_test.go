@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/internal/testkit"
 )
 
-// R25: the whole of ReMe in a process, without a server.
+// The whole of ReMe in a process, without a server.
 func Example() {
 	ctx := context.Background()
 	db, err := sqlitestore.Open(ctx, ":memory:", nil)

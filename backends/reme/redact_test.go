@@ -29,50 +29,46 @@ func redacting(c *reme.Config) {
 	c.Redact = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
 }
 
-// kept is all that is stored of memories and of calls.
-func kept(t *testing.T, db store.Store) string {
-	t.Helper()
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	all, err := db.Partitions(t.Context(), backends.DefaultNamespace, store.Page{})
-	require.NoError(t, err)
-	for _, p := range all.Partitions {
-		changes, err := db.Changes(t.Context(), p, "")
-		require.NoError(t, err)
-		for i := range changes.Records {
-			require.NoError(t, enc.Encode(changes.Records[i].Memory))
-			events, err := db.History(t.Context(), p, changes.Records[i].ID)
-			require.NoError(t, err)
-			require.NoError(t, enc.Encode(events))
-		}
-		if p.Kind != backends.PartitionWorkspace { // the log of who speaks is not memory's to redact
-			continue
-		}
-		sessions, err := db.List(t.Context(), store.SessionQuery{Partition: &p})
-		require.NoError(t, err)
-		for i := range sessions.Sessions {
-			require.NoError(t, enc.Encode(sessions.Sessions[i]))
-			entries, err := db.Read(t.Context(), p, sessions.Sessions[i].ID, store.Range{})
-			require.NoError(t, err)
-			require.NoError(t, enc.Encode(entries))
-		}
-	}
-	return out.String()
-}
-
-// hushed is a trajectory with the secret wherever one can be.
-func hushed() task.Trajectory {
-	return task.Trajectory{
-		TaskID: "log in with " + secret, Query: "log in as " + secret, Score: 1, Metadata: map[string]any{task.NoteKey: "it took " + secret, "x": secret},
-		Messages: []*schema.Message{
-			{Role: schema.User, Name: secret, UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "my word is " + secret}}},
-			{Role: schema.Assistant, ReasoningContent: "use " + secret, Content: "LESSON logging in with " + secret + " | send " + secret, ToolCalls: []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "login", Arguments: `{"word":"` + secret + `"}`}}}},
-			schema.ToolMessage("welcome "+secret, "1"),
-		},
-	}
-}
-
 func TestNoSecretIsStoredOrShown(t *testing.T) {
+	hushed := func() task.Trajectory { // with the secret wherever one can be
+		return task.Trajectory{
+			TaskID: "log in with " + secret, Query: "log in as " + secret, Score: 1, Metadata: map[string]any{task.NoteKey: "it took " + secret, "x": secret},
+			Messages: []*schema.Message{
+				{Role: schema.User, Name: secret, UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "my word is " + secret}}},
+				{Role: schema.Assistant, ReasoningContent: "use " + secret, Content: "LESSON logging in with " + secret + " | send " + secret, ToolCalls: []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "login", Arguments: `{"word":"` + secret + `"}`}}}},
+				schema.ToolMessage("welcome "+secret, "1"),
+			},
+		}
+	}
+	kept := func(t *testing.T, db store.Store) string { // all that is stored of memories and of calls
+		t.Helper()
+		var out bytes.Buffer
+		enc := json.NewEncoder(&out)
+		all, err := db.Partitions(t.Context(), backends.DefaultNamespace, store.Page{})
+		require.NoError(t, err)
+		for _, p := range all.Partitions {
+			changes, err := db.Changes(t.Context(), p, "")
+			require.NoError(t, err)
+			for i := range changes.Records {
+				require.NoError(t, enc.Encode(changes.Records[i].Memory))
+				events, err := db.History(t.Context(), p, changes.Records[i].ID)
+				require.NoError(t, err)
+				require.NoError(t, enc.Encode(events))
+			}
+			if p.Kind != backends.PartitionWorkspace { // the log of who speaks is not memory's to redact
+				continue
+			}
+			sessions, err := db.List(t.Context(), store.SessionQuery{Partition: &p})
+			require.NoError(t, err)
+			for i := range sessions.Sessions {
+				require.NoError(t, enc.Encode(sessions.Sessions[i]))
+				entries, err := db.Read(t.Context(), p, sessions.Sessions[i].ID, store.Range{})
+				require.NoError(t, err)
+				require.NoError(t, enc.Encode(entries))
+			}
+		}
+		return out.String()
+	}
 	const lines = `{"workspace_id":"lab","memory_id":"m1","memory_type":"task","when_to_use":"packing ` + secret + `","content":"keep ` + secret + `","score":0.5,"metadata":{"tags":["` + secret + `"],"deep":{"x":["` + secret + `"]}}}` + "\n"
 	const line = `{"id":"d1","kind":"personal","text":"ann says ` + secret + `","when_to_use":"` + secret + `","scope":{"user_id":"ann"},"metadata":{"keywords":"` + secret + `","deep":{"x":["` + secret + `"]}}}` + "\n"
 	metadata := map[string]any{"source_file": secret, "deep": []any{map[string]any{"x": secret}}}
