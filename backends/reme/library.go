@@ -4,7 +4,6 @@
 package reme
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -109,8 +108,8 @@ type CopyRequest struct {
 	Progress Progress       // Optional.
 }
 
-// Copy loads the memories of one workspace, as they are at one moment, into another. Ids
-// stay, except those of tools, which are made of the workspace and the tool. Errors are those
+// Copy loads the memories of one workspace, as they are at one moment and with those that do
+// not hold any more, into another. Ids stay, except those of tools, which are made of the workspace and the tool. Errors are those
 // of [Library.Load]; a workspace that holds no memory is ErrInvalid.
 func (l *Library) Copy(ctx context.Context, r *CopyRequest) (*LoadResponse, error) {
 	if r == nil || r.From.IsZero() || r.To.IsZero() {
@@ -127,11 +126,21 @@ func (l *Library) Copy(ctx context.Context, r *CopyRequest) (*LoadResponse, erro
 	if from.partition == to.partition {
 		return nil, fmt.Errorf("reme: %w: copying %s onto itself", backends.ErrInvalid, from.partition)
 	}
-	var file bytes.Buffer
-	if _, err := l.Dump(ctx, &DumpRequest{Scope: r.From, Past: true}, &file); err != nil {
-		return nil, err
+	held, err := l.keep.All(ctx, from.partition)
+	if err != nil {
+		return nil, fmt.Errorf("reme: copying %s: %w", from.partition, err)
 	}
-	return l.Load(ctx, &LoadRequest{Scope: r.To, Merge: r.Merge, Progress: r.Progress}, &file)
+	return l.load(ctx, to, &LoadRequest{Merge: r.Merge, Progress: r.Progress}, func(ld *load) error {
+		for i, m := range held {
+			if slices.Contains(from.kinds, m.Kind) {
+				c := m.Clone()
+				if err := ld.add(&c, i+1); err != nil {
+					return fmt.Errorf("memory %s: %w", m.ID, err)
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // Delete erases the workspace that the scope names, which is not taken from the context,

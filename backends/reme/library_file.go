@@ -22,9 +22,6 @@ import (
 type DumpRequest struct {
 	// Scope names what is dumped: see [Library]. Required. Defaults to that of the context.
 	Scope backends.Scope
-	// Past also writes what was superseded, retracted or expired. ReMe takes it for true;
-	// a load here does not. Optional.
-	Past bool
 	// File is the name of the file in LibraryConfig.Dir, for DumpFile. Optional. Defaults
 	// to that of LoadRequest.
 	File     string
@@ -34,12 +31,12 @@ type DumpRequest struct {
 // DumpResponse says what a dump wrote.
 type DumpResponse struct {
 	Memories int
-	LeftOut  int // those that do not hold any more, without Past
+	LeftOut  int // those that were superseded, retracted or expired
 }
 
-// Dump writes memories as they are at one moment, in the order in which they were stored,
-// one a line. [Library.Load] reads all of them again as they were, except for their vectors
-// and histories.
+// Dump writes the memories that hold, as they are at one moment, in the order in which they
+// were stored, one a line, with what ReMe's format has. [Backend.Dump] writes all that a
+// memory has, of one partition.
 func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpResponse, error) {
 	d, err := l.dump(ctx, r)
 	if err == nil {
@@ -77,7 +74,7 @@ func (l *Library) dump(ctx context.Context, r *DumpRequest) (*dump, error) {
 	for _, m := range all {
 		switch {
 		case !slices.Contains(c.kinds, m.Kind):
-		case !r.Past && (!m.Active() || m.Expired(now)):
+		case !m.Active() || m.Expired(now):
 			d.out.LeftOut++
 		default:
 			d.memories = append(d.memories, m)

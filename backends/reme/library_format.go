@@ -20,16 +20,9 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 )
 
-// Names in the metadata of a memory or of a line.
-const (
-	// extraKey has the members of a line that a memory has no field for.
-	extraKey = "extra_fields"
-	// extensionKey has, in the metadata of a line, the fields of a memory that the rest of
-	// the line does not give, by their names in JSON, and null for those that it gives
-	// wrongly; and as "v" the version of this extension.
-	extensionKey     = "einomem"
-	extensionVersion = 1
-)
+// extraKey has, in the metadata of a memory, the members of a line that a memory has no field
+// for.
+const extraKey = "extra_fields"
 
 // object is a JSON object whose members are taken out one by one, so that in the end the
 // unknown ones are left.
@@ -178,10 +171,6 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	extension, err := takeExtension(inner)
-	if err != nil {
-		return nil, err
-	}
 	if m.Metadata, err = inner.values(); err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}
@@ -197,7 +186,7 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 		return nil, err
 	}
 	hoist(m.Metadata)
-	return extension.applyTo(m)
+	return m, nil
 }
 
 // parseScore takes the score as the memory's quality. 0 is what ReMe writes where nobody
@@ -330,46 +319,15 @@ func hoistable(metadata map[string]any, inside, from string) any {
 	return in[from]
 }
 
-// formatLine writes a memory as a line of ReMe 0.2. It reads the line again, and adds as an
-// extension what that does not give, so that parseLine returns the same memory.
+// formatLine writes a memory as a line of ReMe 0.2.
 func formatLine(m *backends.Memory, workspace string, in *time.Location) ([]byte, error) {
-	want := m.Clone()
-	want.Scope.Namespace, want.Scope.Workspace, want.Version = "", "", 0
-	line := remeLine(&want, in)
-	missing, err := missingFrom(line, &want, in)
-	if err != nil {
-		return nil, err
-	}
-	_, taken := want.Metadata[extensionKey]
-	if missing.has("metadata") || taken { // metadata that the reader takes for something else
-		bare := want
-		bare.Metadata = nil
-		line = remeLine(&bare, in)
-		if missing, err = missingFrom(line, &want, in); err != nil {
-			return nil, err
-		}
-	}
-	if len(missing) > 0 {
-		missing["v"] = json.RawMessage(fmt.Sprint(extensionVersion))
-		line["metadata"].(map[string]any)[extensionKey] = missing
-	}
-	line["workspace_id"] = workspace
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err = e.Encode(line)
-	return out.Bytes(), err
-}
-
-// remeLine returns the members of a line without the workspace and the extension.
-func remeLine(m *backends.Memory, in *time.Location) map[string]any {
 	metadata := maps.Clone(m.Metadata)
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
 	unhoist(metadata)
 	line := map[string]any{
-		"memory_id": m.ID, "memory_type": string(m.Kind), "when_to_use": m.WhenToUse, "content": m.Text, "score": 0.0,
+		"workspace_id": workspace, "memory_id": m.ID, "memory_type": string(m.Kind), "when_to_use": m.WhenToUse, "content": m.Text, "score": 0.0,
 		"time_created": formatTime(m.Created, in), "time_modified": formatTime(m.Updated, in), "author": m.Origin.Author, "metadata": metadata,
 	}
 	for name, none := range kindMembers[m.Kind] {
@@ -379,98 +337,20 @@ func remeLine(m *backends.Memory, in *time.Location) map[string]any {
 			delete(metadata, name)
 		}
 	}
-	extra, _ := metadata[extraKey].(map[string]any)
-	if score, ok := extra["score"].(float64); ok {
-		line["score"] = score
+	if extra, ok := metadata[extraKey].(map[string]any); ok {
+		delete(metadata, extraKey)
+		for name, v := range extra {
+			if _, taken := line[name]; !taken || name == "score" {
+				line[name] = v
+			}
+		}
 	}
 	if m.Quality != nil {
 		line["score"] = *m.Quality
 	}
-	for name, v := range extra {
-		if _, taken := line[name]; !taken {
-			line[name] = v
-		}
-	}
-	delete(metadata, extraKey)
-	return line
-}
-
-// missingFrom returns the fields of a memory, by their names in JSON, that reading the line
-// does not give.
-func missingFrom(line map[string]any, want *backends.Memory, in *time.Location) (object, error) {
-	text, err := json.Marshal(line)
-	if err != nil {
-		return nil, err
-	}
-	got, err := parseLine(text, in)
-	if err != nil {
-		got = &backends.Memory{}
-	}
-	wanted, err := fieldsOf(want)
-	if err != nil {
-		return nil, err
-	}
-	given, err := fieldsOf(got)
-	missing := object{}
-	for name, v := range wanted {
-		if !bytes.Equal(v, given[name]) {
-			missing[name] = v
-		}
-	}
-	for name := range given {
-		if !wanted.has(name) {
-			missing[name] = json.RawMessage("null")
-		}
-	}
-	return missing, err
-}
-
-// fieldsOf returns the fields of a memory that are set.
-func fieldsOf(m *backends.Memory) (object, error) {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	var o object
-	return o, json.Unmarshal(text, &o)
-}
-
-// takeExtension takes the extension out of a line's metadata. What another program keeps
-// under that name stays.
-func takeExtension(metadata object) (object, error) {
-	extension, err := parseObject(metadata[extensionKey])
-	version := 0
-	if err != nil || json.Unmarshal(extension["v"], &version) != nil || version < 1 {
-		return nil, nil
-	}
-	if version > extensionVersion {
-		return nil, fmt.Errorf("metadata.%s is of version %d: a later einomem wrote it; load it with that one", extensionKey, version)
-	}
-	delete(metadata, extensionKey)
-	return extension, nil
-}
-
-// applyTo returns the memory with the fields of an extension.
-func (extension object) applyTo(m *backends.Memory) (*backends.Memory, error) {
-	if len(extension) == 0 {
-		return m, nil
-	}
-	fields, err := fieldsOf(m)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(fields, extension)
-	delete(fields, "version")
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	out := &backends.Memory{}
-	if err := json.Unmarshal(text, out); err != nil {
-		return nil, fmt.Errorf("metadata.%s: %w", extensionKey, err)
-	}
-	if q := out.Quality; q != nil && !(*q >= 0 && *q <= 1) {
-		return nil, fmt.Errorf("metadata.%s: quality %v is not from 0 to 1", extensionKey, *q)
-	}
-	return out, nil
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(line)
+	return out.Bytes(), err
 }

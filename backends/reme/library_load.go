@@ -61,8 +61,13 @@ func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*Load
 	if err != nil {
 		return nil, err
 	}
+	return l.load(ctx, c, r, func(ld *load) error { return ld.read(ctx, in) })
+}
+
+// load stores what read adds to a load.
+func (l *Library) load(ctx context.Context, c *collection, r *LoadRequest, read func(*load) error) (*LoadResponse, error) {
 	ld := &load{Library: l, collection: c, request: r, given: map[string]int{}, ids: map[string]int{}}
-	if err := ld.run(ctx, in); err != nil {
+	if err := ld.run(ctx, read); err != nil {
 		state := "nothing was changed"
 		if ld.unanswered {
 			state = "the store did not answer: nothing was changed, or everything was loaded; repeat the load"
@@ -72,7 +77,7 @@ func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*Load
 	return &ld.out, nil
 }
 
-// load is one call of Load.
+// load is one call of Load or Copy.
 type load struct {
 	*Library
 	*collection
@@ -84,8 +89,8 @@ type load struct {
 	out        LoadResponse
 }
 
-func (ld *load) run(ctx context.Context, in io.Reader) error {
-	if err := ld.read(ctx, in); err != nil {
+func (ld *load) run(ctx context.Context, read func(*load) error) error {
+	if err := read(ld); err != nil {
 		return err
 	}
 	if len(ld.records) == 0 {
@@ -128,9 +133,14 @@ func (ld *load) read(ctx context.Context, in io.Reader) error {
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		err := ctx.Err()
-		if err == nil {
-			err = ld.add(text, line)
+		m, err := parseLine(text, ld.config.Location)
+		switch {
+		case ctx.Err() != nil:
+			err = ctx.Err()
+		case err != nil:
+			err = fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+		default:
+			err = ld.add(m, line)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
@@ -149,12 +159,9 @@ func (ld *load) read(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// add reads the memory on a line and makes it one of the collection.
-func (ld *load) add(text []byte, line int) error {
-	m, err := parseLine(text, ld.config.Location)
-	if err == nil {
-		err = ld.accepts(m.Kind)
-	}
+// add makes a memory one of the collection.
+func (ld *load) add(m *backends.Memory, line int) error {
+	err := ld.accepts(m.Kind)
 	if err == nil && strings.TrimSpace(m.Text+m.WhenToUse) == "" && len(m.Metadata) == 0 {
 		err = errors.New("a memory that says nothing: remove the line")
 	}

@@ -11,9 +11,8 @@
 //	go run ./examples/workspaces -db lib.db list
 //	go run ./examples/workspaces -db lib.db delete trial
 //
-// -redis URL keeps them on a server instead of in a file. dump writes what holds now;
-// with -past it also writes what was superseded or expired, which ReMe takes for true.
-// A load is all or nothing, and shows how far it is.
+// -redis URL keeps them on a server instead of in a file. dump writes what holds now. A load
+// is all or nothing, and shows how far it is.
 package main
 
 import (
@@ -45,7 +44,6 @@ func main() {
 type desk struct {
 	backend *reme.Backend
 	bar     reme.Progress
-	past    bool
 	out     io.Writer
 }
 
@@ -68,7 +66,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	file := flags.String("db", "workspaces.db", "the `FILE` that keeps the workspaces")
 	url := flags.String("redis", "", "the `URL` of a Redis that keeps them instead")
-	past := flags.Bool("past", false, "dump also what was superseded or expired")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -81,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if err := with(ctx, *file, *url, func(b *reme.Backend) error {
-		return command.do(ctx, &desk{backend: b, bar: reme.ProgressBar(stderr), past: *past, out: stdout}, flags.Args()[1:])
+		return command.do(ctx, &desk{backend: b, bar: reme.ProgressBar(stderr), out: stdout}, flags.Args()[1:])
 	}); err != nil {
 		fmt.Fprintf(stderr, "workspaces: %v\n", err)
 		return 1
@@ -127,7 +124,7 @@ func load(ctx context.Context, d *desk, words []string) (err error) {
 
 // dump writes beside the file first, so that a failure leaves it as it was.
 func dump(ctx context.Context, d *desk, words []string) (err error) {
-	r := &reme.DumpRequest{Scope: in(words[0]), Past: d.past, Progress: d.bar}
+	r := &reme.DumpRequest{Scope: in(words[0]), Progress: d.bar}
 	f, err := os.CreateTemp(filepath.Dir(words[1]), filepath.Base(words[1])+".*.tmp")
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func TestALibraryGoesRound(t *testing.T) {
 	assert.Equal(t, "trial: erased\n", do("delete", "trial"))
 	assert.Equal(t, "app/世界\n", do("list"))
 	assert.Equal(t, "trial: 2 memories loaded, 0 others removed\n", do("load", "trial", copied))
-	do("-past", "dump", "trial", copied)
+	do("dump", "trial", copied)
 	assert.Equal(t, "trial: 2 memories loaded, 0 others removed\n", do("load", "trial", copied))
 }
 
