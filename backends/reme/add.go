@@ -71,8 +71,8 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 	if said != nil {
 		resp, err := said.Store(ctx)
 		if err != nil && len(attempts) > 0 {
-			// Whoever repeats the call must know that some of it may be stored: parts of it,
-			// under other keys, would teach the workspace the same once more.
+			// The caller must repeat the call as it is: parts of it under other keys would be
+			// learnt by the workspace a second time.
 			return nil, fmt.Errorf("%w; what the workspace learnt is stored: repeat the call under its key (%w)", err, backends.ErrUnavailable)
 		}
 		if err != nil {

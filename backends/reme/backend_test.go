@@ -169,8 +169,8 @@ func TestAModelThatIsAwayIsAnError(t *testing.T) {
 	assert.Len(t, find(t, b, ann, "Hangzhou"), 1)
 }
 
-// What could not be recorded of tools is told, and nothing is left open by it.
-func TestCloseClosesWhateverItTells(t *testing.T) {
+// Close returns what could not be recorded of tools, and leaves nothing open.
+func TestCloseReturnsWhatWasLostAndClosesAll(t *testing.T) {
 	db := testkit.Spy(open(t))
 	b, err := reme.New(t.Context(), &reme.Config{Store: db})
 	require.NoError(t, err)
@@ -183,8 +183,7 @@ func TestCloseClosesWhateverItTells(t *testing.T) {
 	require.NoError(t, b.Close(t.Context()))
 }
 
-// A panic in a goroutine of ours would end the program: nobody who called could
-// recover it.
+// A panic in a goroutine of the package would end the program: no caller could recover it.
 func TestPanicsInGoroutinesAreErrors(t *testing.T) {
 	var loose atomic.Bool
 	embedder := &testkit.Embedder{Dim: 8, Vector: func(string) []float64 {
@@ -255,11 +254,11 @@ func TestTopKIsChecked(t *testing.T) {
 	}
 }
 
-// ReMe's layout: one workspace for everything, in which users are told apart by name.
-func TestUsersOfOneWorkspaceAreToldApart(t *testing.T) {
+// ReMe's layout: one workspace for everything, in which users are distinguished by name.
+func TestUsersOfOneWorkspaceAreDistinguished(t *testing.T) {
 	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Personal.InWorkspace = true })
 	ctx, bob, lab := t.Context(), backends.Scope{UserID: "bob", Workspace: "lab"}, backends.Scope{Workspace: "lab"}
-	for s, text := range map[backends.Scope]string{ann: "FACT ann lives in Hangzhou", bob: "FACT bob lives in Suzhou", lab: "FACT somebody lives in Wuxi"} {
+	for s, text := range map[backends.Scope]string{ann: "FACT ann lives in Hangzhou", bob: "FACT bob lives in Suzhou", lab: "FACT the guest lives in Wuxi"} {
 		_, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: turn("t1", schema.UserMessage(text))})
 		require.NoError(t, err)
 	}
@@ -268,7 +267,7 @@ func TestUsersOfOneWorkspaceAreToldApart(t *testing.T) {
 
 	assert.Equal(t, []string{"ann lives in Hangzhou"}, find(t, b, ann, "lives in Hangzhou Suzhou Wuxi"))
 	assert.Equal(t, []string{"bob lives in Suzhou"}, find(t, b, bob, "lives in Hangzhou Suzhou Wuxi"))
-	assert.Equal(t, []string{"somebody lives in Wuxi"}, find(t, b, lab, "lives in Hangzhou Suzhou Wuxi"))
+	assert.Equal(t, []string{"the guest lives in Wuxi"}, find(t, b, lab, "lives in Hangzhou Suzhou Wuxi"))
 
 	seen, err := b.List(ctx, &backends.ListRequest{Scope: bob})
 	require.NoError(t, err)
@@ -292,7 +291,7 @@ func TestUsersOfOneWorkspaceAreToldApart(t *testing.T) {
 		_, err = b.Get(ctx, &backends.GetRequest{Scope: ann, ID: m.ID})
 		require.NoError(t, err)
 		_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: m.ID, Metadata: map[string]any{"target": "bob"}})
-		require.ErrorIs(t, err, backends.ErrInvalid, "nobody puts words into what is known of others")
+		require.ErrorIs(t, err, backends.ErrInvalid, "a user does not change what is known about others")
 	}
 
 	n, err := b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann})

@@ -159,7 +159,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 		require.NoError(t, only(second.Reembed(t.Context(), ann)))
 		works(second)
 		_, err = first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
-		require.ErrorIs(t, err, backends.ErrDimension, "the old one is told, too")
+		require.ErrorIs(t, err, backends.ErrDimension, "the old one returns it, too")
 		require.NoError(t, only(first.Reembed(t.Context(), ann)))
 	}
 	for write, f := range writes {
@@ -169,7 +169,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 }
 
 // What the workspace learnt from a stretch of the log is not learnt again from parts
-// of it, because what was said cannot be stored: the log is told that it is in doubt.
+// of it, because what was said cannot be stored: the error says that a part may be stored.
 func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 	db := open(t)
 	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "old" })

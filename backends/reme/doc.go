@@ -26,8 +26,8 @@
 // # Where memories live
 //
 // A workspace is a partition: task and tool memory is in the one that Scope.Workspace
-// names, and shared by whoever names it. Personal memory is in the partition of the
-// user, else of the agent, and in nobody else's; Config.Personal.InWorkspace has ReMe's
+// names, and shared by all who name it. Personal memory is in the partition of the
+// user, else of the agent, and in no other; Config.Personal.InWorkspace has ReMe's
 // layout instead, one workspace for everything. A scope that names both reaches both:
 // a search asks each and joins the answers, and an id is looked for in each. What
 // reaches a partition as a whole (DeleteAll, Dump, Load) reaches the user's then.
@@ -38,18 +38,35 @@
 //
 //   - Config.Outcome is asked of each turn when the log is learnt from;
 //   - Config.Verdict reads it from a tool's result, as [VerdictOf] does;
-//   - RecordOutcome tells of a turn that is in the log, whenever it is known.
+//   - RecordOutcome reports it for a turn that is in the log, whenever it is known.
 //
-// A turn of which nobody knows is no failure: nothing is learnt from it as a task.
+// A turn whose outcome is unknown is no failure: task memory learns nothing from it.
 //
 // # Errors
 //
 // Learning is all or nothing in each partition: where a model fails, or the store,
 // nothing is stored, the error says what failed, and the call may be repeated. (An Add
 // that reaches a workspace and a user is two writes, of which the repeat finds the first
-// done. Guidelines are written one by one, a tool at a time.) What is known already is recognised, so that a repeat stores nothing twice. The
-// flows of each kind return a report with a line a stage and what it cost in model calls
-// and tokens, which [Config].Limits bound.
+// done. Guidelines are written one by one, a tool at a time.) Duplicates are recognised, so
+// that a repeat stores nothing twice. The flows of each kind return a report with a line a
+// stage and what it cost in model calls and tokens, which [Config].Limits bound.
+//
+// # Settings
+//
+// [Config.LoadSettings] reads YAML files and overrides, under our names or ReMe's:
+//
+//	err := cfg.LoadSettings([]string{"memory.yaml"}, "task.success_threshold=0.8", "language=zh")
+//
+// # Libraries
+//
+// [Library] loads ReMe's files of experience, the dumps of 0.2 and of before, and writes such:
+//
+//	{"workspace_id":"w","memory_id":"…","memory_type":"task","when_to_use":"…","content":"…",
+//	 "score":0.8,"time_created":"2025-07-24 21:15:17","time_modified":"…","author":"…","metadata":{}}
+//
+// one memory a line. A score of 0 means that the memory was not judged. Unknown members of a
+// line are kept in Metadata["extra_fields"], and written again. Vectors are made by the
+// embedder. [Backend.Dump] and Load have a format of their own, which keeps all of a memory.
 //
 // # ReMe's flows
 //

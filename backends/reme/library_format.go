@@ -12,7 +12,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -68,24 +67,6 @@ func (o object) rename(from, to string) {
 	}
 }
 
-// nested takes out a member that is an object, a text that holds one, or null.
-func (o object) nested(name string) (object, error) {
-	raw := o[name]
-	delete(o, name)
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		raw = json.RawMessage(text)
-	}
-	if s := strings.TrimSpace(string(raw)); s == "" || s == "null" {
-		return object{}, nil
-	}
-	in, err := parseObject(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return in, nil
-}
-
 // values decodes what is left, nil if nothing is.
 func (o object) values() (map[string]any, error) {
 	if len(o) == 0 {
@@ -102,8 +83,7 @@ func (o object) values() (map[string]any, error) {
 	return out, nil
 }
 
-// parseLine reads a memory as ReMe writes it: in a dump of 0.2, in one of before 0.2, or in
-// the files of its local vector store.
+// parseLine reads a memory as ReMe writes it in a dump of 0.2 or of before.
 func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 	o, err := parseObject(text)
 	if err != nil {
@@ -111,9 +91,7 @@ func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 	}
 	switch {
 	case o.has("unique_id"):
-		if err := flattenNode(o); err != nil {
-			return nil, err
-		}
+		return nil, errors.New("of the files of ReMe's local vector store: dump the workspace in ReMe (vector_store, action dump) and load that")
 	case o.has("experience_id", "experience_type"): // before 0.2 memories were experiences, of one type
 		o.rename("experience_id", "memory_id")
 		if string(o["experience_type"]) == `"text"` || string(o["experience_type"]) == "null" {
@@ -126,25 +104,6 @@ func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 		return nil, fmt.Errorf("none of ReMe's memory_id, when_to_use and content is among its members %s", names)
 	}
 	return parseMemory(o, in)
-}
-
-// flattenNode turns a line of the local vector store into one of a dump. Vectors are left
-// out: their model is unknown.
-func flattenNode(o object) error {
-	inner, err := o.nested("metadata")
-	if err != nil {
-		return err
-	}
-	delete(o, "vector")
-	o.rename("unique_id", "memory_id")
-	o.rename("content", "when_to_use")
-	for name, raw := range inner {
-		if _, taken := o[name]; taken {
-			name = "metadata." + name
-		}
-		o[name] = raw
-	}
-	return nil
 }
 
 // parseMemory reads a memory as dumps of ReMe 0.2 have it.
@@ -167,12 +126,14 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 			return nil, fmt.Errorf("memory_type %.40q: write task, personal or tool", kind)
 		}
 	}
-	inner, err := o.nested("metadata")
-	if err != nil {
+	if text := ""; json.Unmarshal(o["metadata"], &text) == nil { // a text that holds the object, or null
+		o["metadata"] = json.RawMessage(cmp.Or(text, "null"))
+	}
+	if err := o.take("metadata", &m.Metadata); err != nil {
 		return nil, err
 	}
-	if m.Metadata, err = inner.values(); err != nil {
-		return nil, fmt.Errorf("metadata: %w", err)
+	if len(m.Metadata) == 0 {
+		m.Metadata = nil
 	}
 	if err := parseTimes(m, created, modified, in); err != nil {
 		return nil, err
@@ -189,8 +150,8 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 	return m, nil
 }
 
-// parseScore takes the score as the memory's quality. 0 is what ReMe writes where nobody
-// judged. A score that is not from 0 to 1 is on another scale, and stays where it is.
+// parseScore takes the score as the memory's quality. 0 is what ReMe writes without a
+// judgement. A score that is not from 0 to 1 is on another scale, and stays where it is.
 func parseScore(m *backends.Memory, o object) error {
 	var score float64
 	raw := o["score"]

@@ -37,7 +37,7 @@ func survives(t require.TestingT, m *backends.Memory, in *time.Location) {
 
 var berlin = time.FixedZone("CEST", 2*60*60)
 
-// What each format of a line says: ReMe 0.2, before 0.2, and its local vector store.
+// What each format of a line says: that of ReMe 0.2 and that of before.
 func TestLinesOfALibrary(t *testing.T) {
 	at := time.Date(2025, 7, 24, 21, 15, 17, 0, time.UTC)
 	for _, test := range []struct {
@@ -48,6 +48,9 @@ func TestLinesOfALibrary(t *testing.T) {
 			`{"workspace_id":"w","memory_id":"a","memory_type":"task","when_to_use":"when","content":"what","score":0.5,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:18","author":"m","metadata":{"tags":["x"],"freq":3,"utility":1}}`,
 			backends.Memory{ID: "a", Kind: backends.KindTask, WhenToUse: "when", Text: "what", Quality: quality(0.5), Created: at, Observed: at, Updated: at.Add(time.Second),
 				Origin: backends.Origin{Author: "m"}, Metadata: map[string]any{"tags": []any{"x"}, "freq": 3.0, "utility": 1.0}}},
+		{"metadata as a text",
+			`{"memory_id":"a","when_to_use":"w","content":"c","metadata":"{\"k\":[1,\"二\"]}"}`,
+			backends.Memory{ID: "a", Kind: backends.KindTask, WhenToUse: "w", Text: "c", Metadata: map[string]any{"k": []any{1.0, "二"}}}},
 		{"personal",
 			`{"memory_id":"a","memory_type":"personal","when_to_use":"城市","content":"他住在上海","target":"王芳","reflection_subject":"","metadata":{"keywords":"城市"}}`,
 			backends.Memory{ID: "a", Kind: backends.KindPersonal, WhenToUse: "城市", Text: "他住在上海", Metadata: map[string]any{"keywords": "城市", "target": "王芳"}}},
@@ -58,13 +61,6 @@ func TestLinesOfALibrary(t *testing.T) {
 			`{"workspace_id":"w","experience_id":"a","experience_type":"text","when_to_use":"何时","content":"什么","score":null,"metadata":{"author":"m","created_time":"2025-07-24 21:15:17","modified_time":"2025-07-24 21:15:17","extra_info":null}}`,
 			backends.Memory{ID: "a", Kind: backends.KindTask, WhenToUse: "何时", Text: "什么", Created: at, Observed: at, Updated: at, Origin: backends.Origin{Author: "m"},
 				Metadata: map[string]any{"author": "m", "created_time": "2025-07-24 21:15:17", "modified_time": "2025-07-24 21:15:17", "extra_info": nil}}},
-		{"node of the local store, metadata as a text",
-			`{"unique_id":"a","workspace_id":"w","content":"when","vector":[1,2],"metadata":{"memory_type":"task","content":"what","score":0.9,"time_created":"2025-07-24 21:15:17","author":"m","metadata":"{\"tags\":[\"x\"]}","other":1}}`,
-			backends.Memory{ID: "a", Kind: backends.KindTask, WhenToUse: "when", Text: "what", Quality: quality(0.9), Created: at, Observed: at, Origin: backends.Origin{Author: "m"},
-				Metadata: map[string]any{"tags": []any{"x"}, "extra_fields": map[string]any{"other": 1.0}}}},
-		{"node of the local store, metadata as an object",
-			`{"unique_id":"a","content":"when","metadata":{"memory_type":"tool","content":"what","tool_call_results":[1],"metadata":{"k":"v"}}}`,
-			backends.Memory{ID: "a", Kind: backends.KindTool, WhenToUse: "when", Text: "what", Metadata: map[string]any{"k": "v", "tool_call_results": []any{1.0}}}},
 		{"unknown members are kept",
 			`{"memory_id":"a","content":"what","author":null,"metadata":null,"score":5,"colour":"red","target":"ann"}`,
 			backends.Memory{ID: "a", Kind: backends.KindTask, Text: "what", Metadata: map[string]any{"extra_fields": map[string]any{"score": 5.0, "colour": "red", "target": "ann"}}}},
@@ -90,7 +86,7 @@ func TestLinesOfALibrary(t *testing.T) {
 	require.Equal(t, line, string(again))
 }
 
-// A score of 0 means that nobody judged, unless the line says otherwise.
+// A score of 0 means that the memory was not judged.
 func TestScoresAndTypesOfLines(t *testing.T) {
 	for _, score := range []string{"0", "0.0", "null", "-0.0"} {
 		m, err := parseLine([]byte(`{"memory_id":"a","content":"c","memory_type":null,"score":`+score+`}`), time.UTC)
@@ -131,11 +127,12 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 		`{"memory_id":"a","content":7}`:                              "content",
 		`{"memory_id":"a","content":"c","score":"high"}`:             "score",
 		`{"memory_id":"a","content":"c","memory_type":"dream"}`:      "write task, personal or tool",
-		`{"memory_id":"a","content":"c","metadata":[1]}`:             "metadata: not a JSON object",
-		`{"memory_id":"a","content":"c","metadata":"{"}`:             "metadata: not JSON",
+		`{"memory_id":"a","content":"c","metadata":[1]}`:             "metadata",
+		`{"memory_id":"a","content":"c","metadata":"{"}`:             "metadata",
 		`{"memory_id":"a","content":"c","time_created":"yesterday"}`: `time_created "yesterday" is not a time`,
 		`{"a":1,"b":2}`: `among its members ["a" "b"]`,
 		"{\"memory_id\":\"a\",\"content\":\"\xff\"}":                                          "not UTF-8",
+		`{"unique_id":"a","content":"when","metadata":{}}`:                                    "local vector store",
 		`{"id":"a","kind":"task","text":"x"}`:                                                 "Backend.Load reads it",
 		`{"memory_id":"a","content":"c","colour":1,"metadata":{"extra_fields":{"colour":2}}}`: `"extra_fields"`,
 	} {

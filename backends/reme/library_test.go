@@ -178,7 +178,7 @@ func TestPersonalMemoriesAreLoadedWhereTheyAreFound(t *testing.T) {
 	load(t, together, ann, lines("a", 2)+personal)
 	assert.Equal(t, []string{"小王早上喝龙井"}, find(t, together, ann, "早上喝什么茶", backends.KindPersonal))
 	load(t, together, market, strings.Replace(personal, `"target":"ann"`, `"target":""`, 1))
-	assert.Len(t, find(t, together, market, "早上喝什么茶", backends.KindPersonal), 1, "what is about nobody is about the default target")
+	assert.Len(t, find(t, together, market, "早上喝什么茶", backends.KindPersonal), 1, "a memory without a target gets the default target")
 }
 
 func TestScopesOfLibraries(t *testing.T) {
@@ -422,7 +422,7 @@ func TestFilesOfLibrariesAreReplacedWhole(t *testing.T) {
 }
 
 // The libraries that ReMe ships load unchanged, a dump of them is what was loaded, member by
-// member, and loaded again it gives the same memories. Nobody judged them.
+// member, and loaded again it gives the same memories. They were not judged.
 func TestLibrariesThatReMeShips(t *testing.T) {
 	dir := os.Getenv("EINOMEM_REME")
 	if dir == "" {

@@ -19,7 +19,7 @@ import (
 type PersonalRetrieveRequest struct {
 	backends.SearchRequest // Kinds is not used.
 	// Target is the name of whom it is about. Optional. Defaults to [DefaultTarget]
-	// in a workspace, and to everybody elsewhere.
+	// in a workspace, and to all users elsewhere.
 	Target string
 	// Now is when the query is asked: what "yesterday" is counted from. Optional.
 	// Defaults to the clock.

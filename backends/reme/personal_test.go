@@ -484,7 +484,7 @@ func TestPersonalMaterialIsRedactedAndFenced(t *testing.T) {
 	}
 }
 
-func TestPersonalMemoriesOfAWorkspaceAreToldApartByTarget(t *testing.T) {
+func TestPersonalMemoriesOfAWorkspaceAreDistinguishedByTarget(t *testing.T) {
 	p := learnPersons(t, &person{}, func(c *reme.Config) { c.Personal.InWorkspace = true })
 	task := personal("task", "user likes tea", 0)
 	task.Kind = backends.KindTask

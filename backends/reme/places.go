@@ -67,13 +67,13 @@ func (p *places) all() []backends.Partition {
 	return out
 }
 
-// owner is the partition of calls that reach one as a whole: whoever forgets a user
-// must not erase what others share.
+// owner is the partition of calls that reach one as a whole: to forget a user must not
+// erase what others share.
 func (p *places) owner() backends.Partition { return p.all()[0] }
 
 // own are the conditions on what a call that names a user may reach in a partition. In
 // a workspace that holds what is known about several users it is what is about the one
-// that is named, and what is about nobody; nil is everything.
+// that is named, and what is about no user; nil is everything.
 func (p *places) own() *backends.Filter {
 	if p.target == "" || p.scope.UserID == "" {
 		return nil

@@ -51,8 +51,12 @@ import (
 //	prompts.personal.summarize
 //	    PersonalConfig.Prompt
 //
-// Names of ReMe 0.2 are read, too (see formerNames), also behind op.NAME., op.NAME.params.,
-// flow.NAME. and flow.NAME.params.
+// Names of ReMe 0.2 are read, too: success_threshold, success_score_threshold,
+// validation_threshold, similarity_threshold, enable_similarity_comparison, top_k,
+// enable_llm_rerank, enable_llm_rewrite, freq_threshold, utility_threshold,
+// contra_repeat_max_count, output_memory_max_count, max_history_tool_call_cnt,
+// recent_call_count, recent_frequency and thread_pool_max_workers, bare or behind op.NAME.,
+// op.NAME.params., flow.NAME. and flow.NAME.params.
 //
 // What code makes, such as models and stores, has no key, and no key takes a secret.
 // Errors: ErrInvalid for what cannot be read, an unknown key, a value of another type and a

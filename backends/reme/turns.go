@@ -119,7 +119,7 @@ func (t *Turn) among(turns []*Turn) bool {
 }
 
 // teaches reports whether anything was done in the turn. What an agent notes down by a
-// tool of memory comes as a turn, too: nobody attempted anything in it.
+// tool of memory comes as a turn, too, without an attempt at anything.
 func (t *Turn) teaches() bool {
 	return slices.ContainsFunc(t.Messages, func(m backends.Message) bool { return m.Role == schema.Assistant || m.Role == schema.Tool })
 }
@@ -151,7 +151,7 @@ func (t *Turn) trajectory(o *Outcome) task.Trajectory {
 // RecordOutcome implements [backends.Judge]: task memory learns from a turn that is in
 // the session's log. The newest 20,000 messages of the session are looked at.
 //
-// Errors: ErrNoScope where the scope names no workspace or nobody whose session it is,
+// Errors: ErrNoScope where the scope names no workspace, or neither user nor agent,
 // ErrNotFound for a turn that is not there, ErrInvalid for a score that is no number
 // and without a model, and those of Task().Summarize.
 func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
@@ -210,7 +210,7 @@ func (b *Backend) ended(ctx context.Context, s backends.Scope, r *backends.AddRe
 	}
 	p, err := s.Speaker()
 	if err != nil {
-		return nil, fmt.Errorf("the checkpoint of nobody's log: %w", err)
+		return nil, fmt.Errorf("the log of a checkpoint: %w", err)
 	}
 	s.SessionID = r.Checkpoint.Session
 	next, err := b.config.Store.Read(ctx, p, s.SessionID, store.Range{After: r.Checkpoint.Upto, Limit: ahead})

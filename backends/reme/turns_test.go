@@ -95,7 +95,7 @@ func TestAnOutcomeComesFromAToolsVerdict(t *testing.T) {
 	other := backends.Scope{UserID: "bob", Workspace: "other"}
 	resp, err = b.Add(t.Context(), &backends.AddRequest{Scope: other, Messages: worked("t1", "who knows")})
 	require.NoError(t, err)
-	assert.Equal(t, map[string]backends.Outcome{"ann sells tea": backends.OutcomeAdded}, outcomes(resp.Items), "a turn of which nobody knows is no failure")
+	assert.Equal(t, map[string]backends.Outcome{"ann sells tea": backends.OutcomeAdded}, outcomes(resp.Items), "an unknown outcome is no failure")
 }
 
 func TestVerdictsOfTools(t *testing.T) {
@@ -170,7 +170,7 @@ func TestOutcomesOfNothing(t *testing.T) {
 		"an unknown turn":    {backends.OutcomeRequest{Scope: ann, Turn: "t2"}, backends.ErrNotFound},
 		"an unknown session": {backends.OutcomeRequest{Scope: backends.Scope{UserID: "ann", SessionID: "s2", Workspace: "lab"}}, backends.ErrNotFound},
 		"no workspace":       {backends.OutcomeRequest{Scope: backends.Scope{UserID: "ann", SessionID: "s1"}, Turn: "t1"}, backends.ErrNoScope},
-		"nobody's session":   {backends.OutcomeRequest{Scope: backends.Scope{Workspace: "lab", SessionID: "s1"}, Turn: "t1"}, backends.ErrNoScope},
+		"no user's session":  {backends.OutcomeRequest{Scope: backends.Scope{Workspace: "lab", SessionID: "s1"}, Turn: "t1"}, backends.ErrNoScope},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := b.RecordOutcome(t.Context(), &c.r)
@@ -267,7 +267,7 @@ func TestALongTurnIsLearntFromAsAWhole(t *testing.T) {
 	assert.ElementsMatch(t, []string{"say hello", "check the payment first", "say goodbye"}, find(t, b, ann, "greeting refunding parting", backends.KindTask))
 }
 
-// A turn in which nothing was done teaches nothing, and keeps nobody from learning.
+// A turn in which nothing was done teaches nothing, and prevents no learning.
 func TestATurnOfNothingIsNoAttempt(t *testing.T) {
 	b, learner := newBackend(t, open(t), func(c *reme.Config) {
 		c.Outcome = func(context.Context, *reme.Turn) (*reme.Outcome, error) { return &reme.Outcome{Score: 1}, nil }
