@@ -21,10 +21,10 @@
 //	T10 a message behind a tool call ends the run        hooks: only read
 //	T11 an error of a tool ends the run                  SafeTool
 //	T12 tools are appended to the caller's slice         hooks: slices of their own, no user in a tool
-//	T13 messages are shared with the caller              MarkTurn and its like copy
+//	T13 messages are shared with the caller              marks are set on copies
 //	T14 some turns end without a last answer             hooks.Runner
 //	T15 in an agent tool a model writes the request      hooks: recall, never record
-//	T16 transfers are retold in the user's role          IsRetold
+//	T16 transfers speak in the user's role               IsRetold
 //	T17 some agents take no middlewares                  hooks.Runner
 //	T18 an empty instruction makes a blank message       hooks: dropped
 //	T19 errors of hooks fail the run                     hooks: never return any

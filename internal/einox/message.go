@@ -4,7 +4,10 @@
 package einox
 
 import (
+	"maps"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -50,4 +53,72 @@ func IsDigest(m *schema.Message) bool {
 	}
 	_, ok := m.Extra[summaryKey]
 	return ok
+}
+
+// Stored returns the copy of a message that is stored: text has been applied to
+// all that was said, media are as they are. What belongs to the provider and was
+// not said (Extra, token counts) is left out; it need not be encodable.
+func Stored(m *schema.Message, text func(string) string) *schema.Message {
+	c := *m
+	c.Extra, c.ResponseMeta = nil, nil
+	c.Content = text(c.Content)
+	c.ReasoningContent = text(c.ReasoningContent)
+	c.ToolCalls = slices.Clone(c.ToolCalls)
+	for i := range c.ToolCalls {
+		c.ToolCalls[i].Extra = nil
+		c.ToolCalls[i].Function.Arguments = text(c.ToolCalls[i].Function.Arguments)
+	}
+	c.MultiContent = slices.Clone(c.MultiContent)
+	for i := range c.MultiContent {
+		c.MultiContent[i].Text = text(c.MultiContent[i].Text)
+	}
+	c.UserInputMultiContent = slices.Clone(c.UserInputMultiContent)
+	for i := range c.UserInputMultiContent {
+		c.UserInputMultiContent[i].Text = text(c.UserInputMultiContent[i].Text)
+	}
+	c.AssistantGenMultiContent = slices.Clone(c.AssistantGenMultiContent)
+	for i := range c.AssistantGenMultiContent {
+		c.AssistantGenMultiContent[i].Text = text(c.AssistantGenMultiContent[i].Text)
+	}
+	return &c
+}
+
+// Portable removes from what was loaded what Eino's checkpoints cannot hold: they are
+// gob, which fails on lists and objects as JSON makes them, and only once a run is
+// interrupted (trap T5). Texts, numbers and truth values that clients put into the
+// Extra of a message's parts stay. The messages are the caller's own, and are changed.
+func Portable(messages []*schema.Message) {
+	for _, m := range messages {
+		if HasParts(m) {
+			keepScalars(reflect.ValueOf([]any{m.UserInputMultiContent, m.AssistantGenMultiContent, m.MultiContent}))
+		}
+	}
+}
+
+// keepScalars leaves texts, numbers and truth values in every map of v, which are the
+// Extra of parts and of their media.
+func keepScalars(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			keepScalars(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			keepScalars(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			keepScalars(v.Field(i))
+		}
+	case reflect.Map:
+		extra, _ := v.Interface().(map[string]any)
+		maps.DeleteFunc(extra, func(_ string, value any) bool {
+			switch value.(type) {
+			case string, bool, float64, int, int64:
+				return false
+			}
+			return true
+		})
+	}
 }

@@ -196,3 +196,26 @@ func TestStopCancelsWhatTakesTooLong(t *testing.T) {
 	require.ErrorIs(t, q.Stop(ended, time.Minute), context.Canceled)
 	assert.Equal(t, []int{1}, q.Waiting())
 }
+
+func TestAwaitWaitsNoLongerThanItsContext(t *testing.T) {
+	got, err := work.Await(t.Context(), "the oracle", func() (int, error) { return 42, context.DeadlineExceeded })
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, 42, got)
+	_, err = work.Await(t.Context(), "the oracle", func() (int, error) { panic("who knows") })
+	require.EqualError(t, err, "the oracle: panic: who knows")
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	_, err = work.Await(ctx, "the oracle", func() (int, error) { cancel(); <-release; return 1, nil })
+	require.ErrorIs(t, err, context.Canceled, "although it does not heed it")
+}
+
+func TestReportReportsTheStageAndOutlivesAPanic(t *testing.T) {
+	var got []string
+	work.Report(t.Context(), func(_ context.Context, stage string, err error) { got = append(got, stage+": "+err.Error()) }, "search", errors.New("down"))
+	require.Equal(t, []string{"search: down"}, got)
+	work.Report(t.Context(), nil, "search", errors.New("down"))
+	require.NotPanics(t, func() {
+		work.Report(t.Context(), func(context.Context, string, error) { panic("callback") }, "search", errors.New("down"))
+	})
+}

@@ -5,16 +5,28 @@ package einox
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/work"
 )
+
+// Detach returns a context for a model or embedder call that memory makes on its
+// own behalf. Handlers that the surrounding agent put in place are dropped,
+// because they would turn the call's output into an event of the agent, or panic
+// once the agent's run is over (trap T3); global handlers stay. typ names the
+// implementation ("OpenAI"), comp the component.
+func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
+	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
+}
 
 // SafeTool returns t with its errors turned into text for the model: in Eino an
 // error of a tool, even arguments that do not parse, ends the run (trap T11).
-// onErr says the text. A panic of t counts as an error, unless t can only stream.
+// onErr words the text. A panic of t counts as an error, unless t can only stream.
 // Only the end of the run itself goes through: when ctx is cancelled, so is the call.
 func SafeTool(t tool.BaseTool, onErr func(ctx context.Context, err error) string) tool.BaseTool {
 	inv, ok := t.(tool.InvokableTool)
@@ -29,15 +41,14 @@ func SafeTool(t tool.BaseTool, onErr func(ctx context.Context, err error) string
 type guardedTool struct{ tool.InvokableTool }
 
 func (g *guardedTool) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (out string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("tool panicked: %v", p)
-		}
-	}()
-	return g.InvokableTool.InvokableRun(ctx, arguments, opts...)
+	err = work.Catch("tool", func() (err error) {
+		out, err = g.InvokableTool.InvokableRun(ctx, arguments, opts...)
+		return err
+	})
+	return out, err
 }
 
-// cancellableTool fails, whatever the error handler said, once ctx is done.
+// cancellableTool fails, whatever the error handler answers, once ctx is done.
 type cancellableTool struct {
 	tool.InvokableTool
 	guarded *guardedTool

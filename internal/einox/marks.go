@@ -1,0 +1,208 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package einox
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// What memory writes into schema.Message.Extra: what must survive a checkpoint and
+// cannot be derived again. The values are plain strings, because Eino's checkpoints
+// encode Extra with gob, which knows a string without being told and fails on most
+// other things, and only once a run is interrupted (trap T5). Chat models do not send
+// Extra to the provider.
+//
+// Marks are set on copies: a message may be the caller's history, or shared by several
+// runs (trap T13). MarkNote, MarkSummary and MarkCore alone change their message, which
+// is memory's own.
+const (
+	// MarkerKey is the key under which a message of memory's own says what it is.
+	MarkerKey = "_einomem"
+
+	turnKey   = MarkerKey + "_turn"    // the turn's id
+	indexKey  = MarkerKey + "_index"   // the message's place in its turn, in decimal
+	seqKey    = MarkerKey + "_seq"     // the message's place in the session's log, in decimal
+	refKey    = MarkerKey + "_archive" // the archive of what the message is a placeholder for
+	ofKey     = MarkerKey + "_session" // the session in which those two mean something
+	searchKey = MarkerKey + "_search_" // + the memory's name: the outcome of the search for the turn
+
+	noteMark    = "note"
+	summaryMark = "summary"
+	coreMark    = "core"
+
+	searchHit  = "hit"
+	searchMiss = "miss"
+)
+
+// MarkNote marks m as a note that memory injected: it is never persisted and never
+// learnt from.
+func MarkNote(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, noteMark) }
+
+// IsNote reports whether m is a message of memory's own making: a note, a summary,
+// the core blocks. It is not part of the conversation.
+func IsNote(m *schema.Message) bool { return markOf(m, MarkerKey) != "" }
+
+// IsRecalled reports whether m is a note of what a search found.
+func IsRecalled(m *schema.Message) bool { return markOf(m, MarkerKey) == noteMark }
+
+// MarkSummary marks m as a placeholder for messages that left the context, or for what
+// never was in it, such as the result of a call that was interrupted.
+func MarkSummary(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, summaryMark) }
+
+// IsSummary reports whether m is a placeholder for messages that left the context,
+// which [RefOf] then names, or for what never was in it.
+func IsSummary(m *schema.Message) bool { return markOf(m, MarkerKey) == summaryMark }
+
+// MarkCore marks m as the message of the core blocks.
+func MarkCore(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, coreMark) }
+
+// IsCore reports whether m is the message of the core blocks.
+func IsCore(m *schema.Message) bool { return markOf(m, MarkerKey) == coreMark }
+
+// MarkTurn returns a copy of m that carries the id of its turn.
+func MarkTurn(m *schema.Message, turnID string) *schema.Message { return marked(m, turnKey, turnID) }
+
+// TurnOf returns the id of the turn that m carries, or "".
+func TurnOf(m *schema.Message) string { return markOf(m, turnKey) }
+
+// MarkIndex returns a copy of m that carries its place in its turn, so that the
+// place stays known when other messages of the turn are compacted away.
+func MarkIndex(m *schema.Message, index int) *schema.Message {
+	return marked(m, indexKey, strconv.Itoa(index))
+}
+
+// IndexOf returns the place in its turn that m carries.
+func IndexOf(m *schema.Message) (int, bool) {
+	i, err := strconv.Atoi(markOf(m, indexKey))
+	return i, err == nil && i >= 0
+}
+
+// MarkSearch returns a copy of m, the last user message of a turn, that says that the
+// memory of that name was searched for the turn, and whether it found anything: the
+// search is made once however often the model is called (trap T2).
+func MarkSearch(m *schema.Message, name string, found bool) *schema.Message {
+	if found {
+		return marked(m, searchKey+name, searchHit)
+	}
+	return marked(m, searchKey+name, searchMiss)
+}
+
+// SearchOf returns what [MarkSearch] wrote.
+func SearchOf(m *schema.Message, name string) (searched, found bool) {
+	mark := markOf(m, searchKey+name)
+	return mark != "", mark == searchHit
+}
+
+// MarkSeq returns a copy of m that carries its sequence number in the log of its
+// session: the log holds the original. For a summary it is the last of those that
+// it covers.
+func MarkSeq(m *schema.Message, seq int64) *schema.Message {
+	return marked(m, seqKey, strconv.FormatInt(seq, 10))
+}
+
+// SeqOf returns the sequence number that m carries, or 0.
+func SeqOf(m *schema.Message) int64 {
+	n, err := strconv.ParseInt(markOf(m, seqKey), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// MarkRef returns a copy of m that names the archive of what it is a placeholder for.
+func MarkRef(m *schema.Message, ref string) *schema.Message { return marked(m, refKey, ref) }
+
+// RefOf returns the archive of what m is a placeholder for, or "".
+func RefOf(m *schema.Message) string { return markOf(m, refKey) }
+
+// IsTied reports whether m carries something that means nothing outside its
+// session: a sequence number, or an archive.
+func IsTied(m *schema.Message) bool { return SeqOf(m) > 0 || RefOf(m) != "" }
+
+// MarkSession returns a copy of m that says in which session it is tied.
+func MarkSession(m *schema.Message, tag string) *schema.Message { return marked(m, ofKey, tag) }
+
+// SessionOf returns the session in which m is tied, or "".
+func SessionOf(m *schema.Message) string { return markOf(m, ofKey) }
+
+// Untie returns a copy of m that is tied to no session.
+func Untie(m *schema.Message) *schema.Message {
+	return without(m, func(key string) bool { return key == seqKey || key == refKey || key == ofKey })
+}
+
+// Unmark returns m without memory's marks: m itself when it has none.
+func Unmark(m *schema.Message) *schema.Message {
+	for k := range m.Extra {
+		if ours(k) {
+			return without(m, ours)
+		}
+	}
+	return m
+}
+
+// Marks returns memory's marks on m, or nil.
+func Marks(m *schema.Message) map[string]string {
+	var out map[string]string
+	for k := range m.Extra {
+		if !ours(k) {
+			continue
+		}
+		if out == nil {
+			out = make(map[string]string)
+		}
+		out[k] = markOf(m, k)
+	}
+	return out
+}
+
+// WithMarks returns a copy of m with memory's marks replaced by marks.
+func WithMarks(m *schema.Message, marks map[string]string) *schema.Message {
+	c := *Unmark(m)
+	for k, v := range marks {
+		if ours(k) {
+			c.Extra = with(c.Extra, k, v)
+		}
+	}
+	return &c
+}
+
+func ours(key string) bool { return key == MarkerKey || strings.HasPrefix(key, MarkerKey+"_") }
+
+// marked returns a copy of m that has the mark.
+func marked(m *schema.Message, key, value string) *schema.Message {
+	c := *m
+	c.Extra = with(m.Extra, key, value)
+	return &c
+}
+
+// without returns a copy of m without the keys of its Extra that drop names.
+func without(m *schema.Message, drop func(key string) bool) *schema.Message {
+	c := *m
+	c.Extra = maps.Clone(m.Extra)
+	maps.DeleteFunc(c.Extra, func(k string, _ any) bool { return drop(k) })
+	if len(c.Extra) == 0 {
+		c.Extra = nil
+	}
+	return &c
+}
+
+// with returns a copy of extra that has value under key.
+func with(extra map[string]any, key, value string) map[string]any {
+	c := make(map[string]any, len(extra)+1)
+	maps.Copy(c, extra)
+	c[key] = value
+	return c
+}
+
+func markOf(m *schema.Message, key string) string {
+	if m == nil {
+		return ""
+	}
+	s, _ := m.Extra[key].(string)
+	return s
+}

@@ -1,0 +1,144 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+)
+
+// Agent returns an agent with the instruction "You are NAME." change, which may be nil,
+// changes its configuration.
+func Agent(t testing.TB, name string, m model.ToolCallingChatModel, change func(*adk.ChatModelAgentConfig), tools ...tool.BaseTool) *adk.ChatModelAgent {
+	t.Helper()
+	cfg := &adk.ChatModelAgentConfig{
+		Name: name, Description: "an agent", Instruction: "You are " + name + ".", Model: m, MaxIterations: 100,
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
+	}
+	if change != nil {
+		change(cfg)
+	}
+	a, err := adk.NewChatModelAgent(context.Background(), cfg)
+	require.NoError(t, err)
+	return a
+}
+
+// Runner returns a runner of an agent; points may be nil.
+func Runner(a adk.Agent, streaming bool, points adk.CheckPointStore) *adk.Runner {
+	return adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: points})
+}
+
+// Run is what adk.Runner and hooks.Runner have in common.
+type Run interface {
+	Run(ctx context.Context, messages []adk.Message, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent]
+	Query(ctx context.Context, query string, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent]
+	Resume(ctx context.Context, id string, opts ...adk.AgentRunOption) (*adk.AsyncIterator[*adk.AgentEvent], error)
+}
+
+// Drain reads a run to its end. It returns the messages of its events as [Line] shows
+// them, "error: …" for errors, "broken stream: …" for streams that fail, and
+// "interrupted".
+func Drain(events *adk.AsyncIterator[*adk.AgentEvent]) []string {
+	var out []string
+	for e, ok := events.Next(); ok; e, ok = events.Next() {
+		if e.Err != nil {
+			out = append(out, "error: "+e.Err.Error())
+		}
+		if e.Output != nil && e.Output.MessageOutput != nil {
+			if m, err := e.Output.MessageOutput.GetMessage(); err != nil {
+				out = append(out, "broken stream: "+err.Error())
+			} else {
+				out = append(out, Line(m))
+			}
+		}
+		if e.Action != nil && e.Action.Interrupted != nil {
+			out = append(out, "interrupted")
+		}
+	}
+	return out
+}
+
+// Last returns the last element of a run's lines, "" for none.
+func Last(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return lines[len(lines)-1]
+}
+
+// Resume goes on with a run and reads it to its end.
+func Resume(t testing.TB, ctx context.Context, r Run, id string) []string {
+	t.Helper()
+	events, err := r.Resume(ctx, id)
+	require.NoError(t, err)
+	return Drain(events)
+}
+
+// Line is what a message says: "assistant: text calls tool".
+func Line(m *schema.Message) string {
+	s := string(m.Role) + ": " + m.Content
+	for _, c := range m.ToolCalls {
+		s += " calls " + c.Function.Name
+	}
+	return s
+}
+
+// Lines is what messages say.
+func Lines(messages []*schema.Message) []string {
+	var out []string
+	for _, m := range messages {
+		out = append(out, Line(m))
+	}
+	return out
+}
+
+// Brief shortens lines so that a difference can be read, and keeps their lengths.
+func Brief(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, s := range lines {
+		out[i] = fmt.Sprintf("%.40s (%d)", s, len(s))
+	}
+	return out
+}
+
+// Say returns messages of a user.
+func Say(texts ...string) []*schema.Message {
+	out := make([]*schema.Message, len(texts))
+	for i, s := range texts {
+		out[i] = schema.UserMessage(s)
+	}
+	return out
+}
+
+// Trap checks that a trap of Eino is there, whose workaround the test checks next. Some
+// are gone in newer releases: goneIn is the first of them, "" for none. Without the trap
+// in an older one, its workaround may go as well.
+func Trap(t testing.TB, there bool, goneIn string) {
+	t.Helper()
+	if there {
+		return
+	}
+	// The information that Go builds into programs is missing in those of tests.
+	version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "github.com/cloudwego/eino").Output()
+	require.NoError(t, err)
+	if goneIn == "" || slices.Compare(versionOf(string(version)), versionOf(goneIn)) < 0 {
+		t.Fatalf("the trap is gone from Eino %s: its workaround may go as well", version)
+	}
+}
+
+func versionOf(s string) []int {
+	v := make([]int, 3)
+	_, _ = fmt.Sscanf(s, "v%d.%d.%d", &v[0], &v[1], &v[2])
+	return v
+}

@@ -1,0 +1,151 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Backend is a backend that keeps what it is asked. It is safe for concurrent use; its
+// zero value finds nothing, and stores what it is to learn from as it is.
+type Backend struct {
+	Found    []backends.Hit // by every search
+	OnSearch func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
+	OnAdd    func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error)
+
+	mu       sync.Mutex
+	searches []backends.SearchRequest
+	adds     []backends.AddRequest
+	closed   int
+}
+
+var _ backends.Backend = (*Backend)(nil)
+
+// Knowing returns a backend that finds memories of these texts.
+func Knowing(texts ...string) *Backend { return &Backend{Found: Hits(texts...)} }
+
+// Hits returns memories of these texts, with ids such as "id-text".
+func Hits(texts ...string) []backends.Hit {
+	out := make([]backends.Hit, len(texts))
+	for i, s := range texts {
+		out[i] = backends.Hit{Memory: backends.Memory{ID: "id-" + s, Text: s}, Score: 1}
+	}
+	return out
+}
+
+// Search implements backends.Backend.
+func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	b.mu.Lock()
+	b.searches = append(b.searches, *r)
+	b.mu.Unlock()
+	if b.OnSearch != nil {
+		return b.OnSearch(ctx, r)
+	}
+	return &backends.SearchResponse{Hits: slices.Clone(b.Found)}, nil
+}
+
+// Add implements backends.Backend.
+func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	b.mu.Lock()
+	b.adds = append(b.adds, *r)
+	b.mu.Unlock()
+	if b.OnAdd != nil {
+		return b.OnAdd(ctx, r)
+	}
+	return Added(r.Messages[0].Content), nil
+}
+
+// Added returns the answer that memories of these texts were stored.
+func Added(texts ...string) *backends.AddResponse {
+	out := &backends.AddResponse{}
+	for _, s := range texts {
+		out.Items = append(out.Items, backends.Item{Outcome: backends.OutcomeAdded, Memory: backends.Memory{ID: "id-" + s, Text: s}})
+	}
+	return out
+}
+
+// Close implements backends.Backend.
+func (b *Backend) Close(context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed++
+	return nil
+}
+
+// Searches returns the searches so far.
+func (b *Backend) Searches() []backends.SearchRequest {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.searches)
+}
+
+// Queries returns what was searched for so far.
+func (b *Backend) Queries() []string {
+	var out []string
+	for _, r := range b.Searches() {
+		out = append(out, r.Query)
+	}
+	return out
+}
+
+// Adds returns what it was to learn from so far.
+func (b *Backend) Adds() []backends.AddRequest {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.adds)
+}
+
+// Closed returns how often it was closed.
+func (b *Backend) Closed() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
+// Failures collects what an OnError is called with. Its zero value is ready, and it is
+// safe for concurrent use.
+type Failures struct {
+	mu     sync.Mutex
+	stages []string
+	errs   []error
+}
+
+// Add is an OnError.
+func (f *Failures) Add(_ context.Context, stage string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stages, f.errs = append(f.stages, stage), append(f.errs, err)
+}
+
+// Stages returns the stages so far, in order.
+func (f *Failures) Stages() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.stages)
+}
+
+// Err returns all errors so far, joined; nil for none.
+func (f *Failures) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return errors.Join(f.errs...)
+}
+
+// At returns the errors of a stage.
+func (f *Failures) At(stage string) []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []error
+	for i, s := range f.stages {
+		if s == stage {
+			out = append(out, f.errs[i])
+		}
+	}
+	return out
+}
