@@ -4,81 +4,124 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"time"
 
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/modes"
 )
 
-// Config says what the hooks do and with what. It is copied on entry.
+// Config says what is remembered, where, and how an agent meets it: every setting
+// stands here once. Package middleware builds of it what it names and calls [New].
+// Backend alone is required. It is copied on entry.
 type Config struct {
-	Backend backends.Backend // Required. Searched before a reply.
-	Log     Log              // Optional. Where turns go; *working.Memory is one. Defaults to none: nothing is recorded.
-	Plan    modes.Plan       // Optional. Which hooks act. Defaults to none.
+	// Backend learns and finds. It stays the caller's: Close leaves it open.
+	// Required.
+	Backend backends.Backend
 
-	// Window shows the model what it may see of the session: what was said before is
-	// put in front of a turn, and every context is made to fit. Optional. Defaults to
-	// none: the caller passes what was said before, and contexts stay as they are.
-	Window *window.Window
+	Mode modes.Mode // Optional. Who is in charge of memory. Defaults to modes.Both.
 
-	Scope       backends.Scope // Optional. Fills the parts that neither the call nor the session gives.
-	SessionKeys *SessionKeys   // Optional. Defaults to user_id, agent_id, session_id, workspace, namespace.
+	// Scope fills those parts of a run's scope that neither its context nor its
+	// session values give: for a program with one user, all of them. Optional.
+	// Defaults to none: a run whose scope names no user, agent or workspace has no memory.
+	Scope       backends.Scope
+	SessionKeys *SessionKeys // Optional. Names of the session values to read. Defaults to user_id, agent_id, session_id, workspace, namespace.
 
-	TopK          int           // Optional. Memories in a note, at most. Defaults to 5.
-	Threshold     float64       // Optional. The lowest score of a memory in a note. Defaults to 0: any.
-	SearchByAgent bool          // Optional. A user's memories are searched for those of the scope's agent alone.
-	SearchTimeout time.Duration // Optional. How long a search may hold up a reply, and with Window the loading of the session and each write. Defaults to 2s; below 0 without limit.
+	TopK               int           // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
+	Threshold          float64       // Optional. The lowest score, 0 to 1, of a memory in a note. Defaults to 0: any.
+	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
+	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; below 0 without limit.
 
-	// AwaitWrite makes a reply end only when its turn is learnt from. Optional.
-	// Defaults to false: the turn is queued, and learnt from in the background.
+	// AwaitWrite ends a reply only when its turn is learnt from. Optional.
+	// Defaults to false: the turn is on its way to the log, and learnt from in the
+	// background.
 	AwaitWrite bool
 
-	Note        NoteConfig      // Optional. How memories are shown to the model.
-	Instruction string          // Optional. What the system prompt says under Plan.Instruct: constant text without braces.
-	Tools       []tool.BaseTool // Optional. What agents get under Plan.Tools. They must resolve their scope at call time.
-	// ToolCalls learns from how calls of the agent's tools went, whatever the plan.
-	// Optional. Defaults to nobody.
-	ToolCalls backends.ToolRecorder
-	// RecordTool says whose calls ToolCalls is told of. Optional. Defaults to all.
+	NoteHeader   string          // Optional. The note's first line. Defaults to a heading in the Language.
+	NoteIntro    string          // Optional. The line below it. Defaults to: this is data, no instructions.
+	NoteTokens   int             // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
+	NoteName     string          // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
+	NoteRole     schema.RoleType // Optional. User, system or assistant. Defaults to user.
+	NotePosition Position        // Optional. Defaults to BeforeUser. A note with the system role always stands behind the leading system messages.
+
+	// ToolInstructions is what the system prompt says of the tools: constant text
+	// without braces. Optional. Defaults to a section that names both tools.
+	ToolInstructions string
+	UpdateTool       bool // Optional. Give the agent update_memory too. Needs a backend that is a backends.Manager.
+	DeleteTool       bool // Optional. Give the agent delete_memory too. Needs a backend that is a backends.Manager.
+
+	// RecordTool says of which tools a backend that is a [backends.ToolRecorder], as
+	// reme's is, learns how calls go: in runs whose scope names a workspace. Optional.
+	// Defaults to all but memory's own and those by which agents hand over.
 	RecordTool func(tool string) bool
 
-	WindowTools []tool.BaseTool // Optional. What agents get where Window is set, whatever the plan: they read what left the context.
-	Language    Language        // Optional. Of the texts above. Defaults to English.
+	// Language of the built-in texts. Optional. Defaults to backends.LanguageAuto: the
+	// note is in the language of the user's message, instructions and tools are English.
+	Language backends.Language
 
-	// OnError is told of every failure of memory: none of them reaches the agent.
-	// It runs in the goroutine that failed and may be called concurrently.
-	// Optional. Failures are logged by slog in any case.
+	// Sessions keeps the log of turns. Optional. Defaults to the backend's own, if
+	// it has a method Sessions() store.Sessions, as mem0's has.
+	Sessions store.Sessions
+
+	// Working says when turns are learnt from. Its Sessions, Backend, OnError,
+	// Clock and IDs are filled from this Config where they are unset. Where the mode
+	// learns nothing from turns, its Backend does not count. Optional.
+	// Defaults to those of package working.
+	Working *working.Config
+
+	// Window gives the agent working memory: with a session in its scope a run needs
+	// the new message alone, every context is made to fit the model's window, and
+	// the agent reads what left it by grep_working_memory and read_working_memory,
+	// whatever the mode. Its Budget.Window is required; its Sessions, Redact,
+	// StoreTimeout (by SearchTimeout), Language, Core and OnError are filled from this
+	// Config where they are unset. Optional. Defaults to none.
+	Window *window.Config
+
+	// Core gives the agent blocks that are always in its prompt, and the tools
+	// core_memory_append and core_memory_replace to edit them. Its Blocks are
+	// required; its Records, Redact, Language and Clock are filled where they are
+	// unset. Needs Window. Optional. Defaults to none.
+	Core *core.Config
+
+	// OnError is called with every failure of memory and its stage: one of the
+	// constants of this package, of packages working and window, or the name of a
+	// memory tool. None of them reaches the agent. It runs in the goroutine that failed
+	// and must be safe for concurrent use. Optional. Failures are logged by slog in any
+	// case.
 	OnError func(ctx context.Context, stage string, err error)
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
-	IDs   backends.IDSource // Optional. Makes the ids of turns. Defaults to backends.NewID.
+	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 }
 
-// Log keeps turns and has them learnt from. *working.Memory implements it.
-// All methods are safe for concurrent use.
-type Log interface {
-	// Record queues a turn, off the caller's path.
-	Record(ctx context.Context, t *working.Turn) error
-	// Append stores a turn; it is durable when Append returns nil.
-	Append(ctx context.Context, t *working.Turn) error
-	// Consolidate has the backend learn from what the scope's session holds.
-	Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error)
-	// SaveOpenTurn keeps an interrupted turn until its checkpoint is resumed.
-	SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointID string, t *working.Turn) error
-	// TakeOpenTurn returns the turn saved under the checkpoint and forgets it; nil when there is none.
-	TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*working.Turn, error)
-}
+// The stages of this package that Config.OnError is called with. The others are
+// working.StageAppend, StageConsolidate and StageSweep, window.StageCompact and
+// StageSummary, and the names of the tools, such as toolkit.SearchMemory.
+const (
+	StageScope   = "scope"   // nothing says whose memory it is: there is none for this reply
+	StageSearch  = "search"  // the reply goes on without memories
+	StageHistory = "history" // the reply goes on without what was said before
+	StageRecord  = "record"  // a turn, or how a tool's call went, could not be recorded
+)
 
-var _ Log = (*working.Memory)(nil)
+// Position is where a note stands among the messages.
+type Position string
+
+// The positions of a note.
+const (
+	BeforeUser Position = "before_user" // in front of the last user message: what precedes it stays cacheable
+	AfterUser  Position = "after_user"  // behind the last user message, as in AgentScope
+)
 
 // SessionKeys names the Eino session values that a scope is read from. An empty
 // field keeps its default; "-" reads none.
@@ -90,121 +133,72 @@ type SessionKeys struct {
 	Namespace string // Optional. Defaults to "namespace".
 }
 
-// NoteConfig says how memories are shown to the model.
-type NoteConfig struct {
-	Name     string          // Optional. The message's name. Two memories on one agent need two names. Defaults to "memory".
-	Header   string          // Optional. The first line. Defaults to a heading in the configured language.
-	Intro    string          // Optional. The line below: what the memories are, and that they are no instructions.
-	Tokens   int             // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
-	Role     schema.RoleType // Optional. User, system or assistant. Defaults to user.
-	Position Position        // Optional. Defaults to BeforeUser.
-}
-
-// Position is where a note stands among the messages.
-type Position string
-
-// The positions of a note.
-const (
-	BeforeUser  Position = "before_user"  // in front of the last user message: what precedes it stays cacheable
-	AfterUser   Position = "after_user"   // behind the last user message, as in AgentScope
-	AfterSystem Position = "after_system" // behind the leading system messages
-)
-
-// Language chooses among the built-in texts.
-type Language string
-
-// The languages of the built-in texts.
-const (
-	English Language = "en"
-	Chinese Language = "zh"
-)
-
-// withDefaults returns a copy of c that is complete, or ErrInvalid.
-func (c *Config) withDefaults() (*Config, error) {
+// WithDefaults returns a copy of c that is complete, or backends.ErrInvalid with what
+// is wrong and how to mend it.
+func (c *Config) WithDefaults() (*Config, error) {
 	if c == nil || c.Backend == nil {
-		return nil, fmt.Errorf("hooks: %w: Config.Backend is required", backends.ErrInvalid)
+		return nil, fmt.Errorf("no Config.Backend: %w: pass what mem0.New returns, or a type of your own", backends.ErrInvalid)
 	}
 	d := *c
-	d.Tools, d.WindowTools = slices.Clone(c.Tools), slices.Clone(c.WindowTools)
+	var err error
+	if d.Mode, err = modes.Parse(string(c.Mode)); err != nil {
+		return nil, fmt.Errorf("Config.Mode: %w", err)
+	}
+	if d.Scope, err = c.Scope.Normalize(); err != nil {
+		return nil, fmt.Errorf("Config.Scope: %w", err)
+	}
+	if err = c.Language.Validate(); err != nil {
+		return nil, fmt.Errorf("Config.Language: %w", err)
+	}
 	d.SessionKeys = c.SessionKeys.withDefaults()
-	if d.TopK == 0 {
-		d.TopK = 5
-	}
-	if d.SearchTimeout == 0 {
-		d.SearchTimeout = 2 * time.Second
-	}
+	d.TopK = cmp.Or(c.TopK, 5)
+	byAgent := c.ScopeSearchByAgent == nil || *c.ScopeSearchByAgent
+	d.ScopeSearchByAgent = &byAgent
+	d.SearchTimeout = cmp.Or(c.SearchTimeout, 2*time.Second)
+	d.NoteTokens = cmp.Or(c.NoteTokens, 1000)
+	d.NoteName = cmp.Or(c.NoteName, "memory")
+	d.NoteRole = cmp.Or(c.NoteRole, schema.User)
+	d.NotePosition = cmp.Or(c.NotePosition, BeforeUser)
+	d.ToolInstructions = cmp.Or(c.ToolInstructions, instructions[c.Language.For()])
 	if d.Clock == nil {
 		d.Clock = backends.SystemClock
 	}
 	if d.IDs == nil {
 		d.IDs = backends.NewID
 	}
-	if d.Language == "" {
-		d.Language = English
-	}
-	d.Note = d.Note.withDefaults(d.Language)
-	if d.Instruction == "" {
-		d.Instruction = instructions[d.Language]
-	}
 	return &d, d.validate()
 }
 
+// validate checks what has its defaults.
 func (c *Config) validate() error {
 	switch {
-	case c.TopK < 0:
-		return fmt.Errorf("hooks: %w: Config.TopK is %d", backends.ErrInvalid, c.TopK)
-	case c.Language != English && c.Language != Chinese:
-		return fmt.Errorf("hooks: %w: language %q: use %q or %q", backends.ErrInvalid, c.Language, English, Chinese)
-	case strings.ContainsAny(c.Instruction, "{}"):
-		return fmt.Errorf("hooks: %w: Config.Instruction has braces: Eino would fill them in with session values, or fail the run", backends.ErrInvalid)
+	case c.TopK < 0 || c.TopK > 1000:
+		return fmt.Errorf("Config.TopK %d: %w: 1 to 1000, or 0 for 5", c.TopK, backends.ErrInvalid)
+	case math.IsNaN(c.Threshold) || c.Threshold < 0 || c.Threshold > 1:
+		return fmt.Errorf("Config.Threshold %v: %w: 0 to 1; 0 leaves nothing out", c.Threshold, backends.ErrInvalid)
+	case c.NoteTokens < 0:
+		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
+	case c.NoteRole != schema.User && c.NoteRole != schema.System && c.NoteRole != schema.Assistant:
+		return fmt.Errorf("Config.NoteRole %q: %w: use user, system or assistant", c.NoteRole, backends.ErrInvalid)
+	case c.NotePosition != BeforeUser && c.NotePosition != AfterUser:
+		return fmt.Errorf("Config.NotePosition %q: %w: use %s or %s", c.NotePosition, backends.ErrInvalid, BeforeUser, AfterUser)
+	case strings.ContainsAny(c.ToolInstructions, "{}"):
+		return fmt.Errorf("Config.ToolInstructions has braces: %w: Eino would fill them in with session values, or fail the run", backends.ErrInvalid)
+	case c.Core != nil && c.Window == nil:
+		return fmt.Errorf("Config.Core: %w: it needs Config.Window, since the blocks take room in it", backends.ErrInvalid)
 	}
-	if _, err := c.Scope.Normalize(); err != nil {
-		return fmt.Errorf("hooks: Config.Scope: %w", err)
-	}
-	return c.Note.validate()
+	return nil
 }
 
 func (k *SessionKeys) withDefaults() *SessionKeys {
-	d := SessionKeys{}
-	if k != nil {
-		d = *k
+	if k == nil {
+		k = &SessionKeys{}
 	}
-	for field, def := range map[*string]string{
-		&d.UserID: "user_id", &d.AgentID: "agent_id", &d.SessionID: "session_id", &d.Workspace: "workspace", &d.Namespace: "namespace",
-	} {
-		if *field == "" {
-			*field = def
-		}
+	return &SessionKeys{
+		UserID:    cmp.Or(k.UserID, "user_id"),
+		AgentID:   cmp.Or(k.AgentID, "agent_id"),
+		SessionID: cmp.Or(k.SessionID, "session_id"),
+		Workspace: cmp.Or(k.Workspace, "workspace"),
+		Namespace: cmp.Or(k.Namespace, "namespace"),
 	}
-	return &d
-}
-
-func (n NoteConfig) withDefaults(l Language) NoteConfig {
-	for field, def := range map[*string]string{&n.Name: "memory", &n.Header: noteHeaders[l], &n.Intro: noteIntros[l]} {
-		if *field == "" {
-			*field = def
-		}
-	}
-	if n.Tokens == 0 {
-		n.Tokens = 1000
-	}
-	if n.Role == "" {
-		n.Role = schema.User
-	}
-	if n.Position == "" {
-		n.Position = BeforeUser
-	}
-	return n
-}
-
-func (n NoteConfig) validate() error {
-	switch {
-	case n.Tokens < 0:
-		return fmt.Errorf("hooks: %w: Config.Note.Tokens is %d", backends.ErrInvalid, n.Tokens)
-	case n.Role != schema.User && n.Role != schema.System && n.Role != schema.Assistant:
-		return fmt.Errorf("hooks: %w: Config.Note.Role %q: use user, system or assistant", backends.ErrInvalid, n.Role)
-	case n.Position != BeforeUser && n.Position != AfterUser && n.Position != AfterSystem:
-		return fmt.Errorf("hooks: %w: Config.Note.Position %q", backends.ErrInvalid, n.Position)
-	}
-	return nil
 }

@@ -4,27 +4,25 @@
 // Package hooks lets memory into agents built on Eino. It has three hooks:
 // on_reply recalls before a reply and records after it, on_system_prompt tells
 // the agent that it has a memory, list_tools gives it the tools. Which of them
-// act is a matter of the [modes.Plan]; package middleware puts a backend, a mode
-// and these hooks together, and is what most programs use.
+// act is a matter of [Config].Mode; package middleware builds what a configuration
+// names, puts these hooks around it, and is what programs use.
 //
 // # Where each hook attaches
 //
-//	what you have                       use                    on_reply             on_system_prompt, list_tools
-//	one ChatModelAgent                  [Hooks.AgentMiddleware] before and after each  AdditionalInstruction,
-//	                                                           call of the model    AdditionalTools
-//	any agent tree: workflow,           [Hooks.WrapRunner]     around the whole run -
+//	what you have                       use                     on_reply              on_system_prompt, list_tools
+//	one ChatModelAgent                  [Hooks.AgentMiddleware] before and after each AdditionalInstruction,
+//	                                                            call of the model     AdditionalTools
+//	any agent tree: workflow,           [Hooks.WrapRunner]      around the whole run  -
 //	supervisor, deep, plan-execute,
 //	interrupts and resume
-//	both                                both                   done once            AgentMiddleware
-//	an agent without middlewares        [Hooks.Tools]          -                    the tools
+//	both                                both                    done once             AgentMiddleware
 //	flow/agent/react                    [Hooks.MessageRewriter] before each call, kept -
 //	                                    [Hooks.MessageModifier] the note, at each call -
-//	a graph, a newer handler interface  [Hooks.Prepare],       where you call them  -
+//	a graph, a newer handler interface  [Hooks.Prepare],        where you call them   -
 //	                                    [Hooks.Finish]
-//	a graph with a retriever node       [Hooks.AsRetriever]    documents            -
-//	a model without a place for hooks   [Hooks.WrapModel]      fits each context      -
-//	something else                      [Hooks.BeforeReply],   where you call them  -
-//	                                    [Hooks.AfterReply]
+//	a graph with a retriever node       [Hooks.AsRetriever]     documents             -
+//	a model without a place for hooks   [Hooks.WrapModel]       fits each context     -
+//	tools without an agent              [Hooks.ToolMiddleware]  records their calls   -
 //
 // # Turns
 //
@@ -38,6 +36,10 @@
 // A turn that failed or was interrupted is written to the log as well, not marked
 // as done, so that nothing that was said is lost. A resumed run completes the turn
 // that was interrupted, under the same id.
+//
+// A wrapped run carries its turn. Everywhere else it is found again from the messages:
+// each has the turn's id and its place in the turn in schema.Message.Extra, as plain
+// strings, which survive a checkpoint.
 //
 // # The note
 //
@@ -64,9 +66,10 @@
 //
 // Memory never breaks a reply, except that a context which does not fit
 // Config.Window is not sent. Failures go to Config.OnError with their stage and
-// to slog: a scope that nobody gave ([StageScope]), a search that failed or took
+// to slog: a scope that is missing ([StageScope]), a search that failed or took
 // longer than Config.SearchTimeout ([StageSearch]), a session that could not be
-// loaded ([StageHistory]), a turn that could not be written ([StageRecord]) or learnt from ([StageConsolidate]).
+// loaded ([StageHistory]), a turn or a tool's call that could not be written
+// ([StageRecord]) or learnt from ([working.StageConsolidate]).
 //
 // # Caveats
 //

@@ -6,59 +6,89 @@ package hooks
 import (
 	"context"
 	"fmt"
-	"log/slog"
-)
 
-// The stages that Config.OnError is told of.
-const (
-	StageScope       = "scope"       // nothing names whose memory it is: there is none for this reply
-	StageSearch      = "search"      // the reply goes on without memories
-	StageHistory     = "history"     // the reply goes on without what was said before
-	StageRecord      = "record"      // the turn could not be written to the log
-	StageToolCall    = "tool_call"   // how a tool's call went could not be recorded
-	StageConsolidate = "consolidate" // the turn is in the log, and will be learnt from later
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/modes"
 )
 
 // Hooks is the memory of agents, at the points where Eino lets it in. One value
 // serves any number of agents, runs and users, and is safe for concurrent use:
 // what belongs to one run lives in the run's context and messages.
 type Hooks struct {
-	cfg *Config
+	cfg      *Config
+	plan     modes.Plan
+	log      turnLog        // nil: nothing is recorded
+	window   *window.Window // nil: contexts stay as they are
+	tools    []tool.BaseTool
+	recorder backends.ToolRecorder // nil: nothing is learnt from calls of tools
 }
 
-// New returns hooks for cfg, or backends.ErrInvalid.
-func New(cfg *Config) (*Hooks, error) {
-	c, err := cfg.withDefaults()
+// turnLog keeps turns and has them learnt from. *working.Memory is one. All methods are
+// safe for concurrent use.
+type turnLog interface {
+	// Record queues a turn, off the caller's path.
+	Record(ctx context.Context, t *working.Turn) error
+	// Append stores a turn; it is durable when Append returns nil.
+	Append(ctx context.Context, t *working.Turn) error
+	// Consolidate has the backend learn from what the scope's session holds.
+	Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error)
+	// SaveOpenTurn keeps an interrupted turn until its checkpoint is resumed.
+	SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointID string, t *working.Turn) error
+	// TakeOpenTurn removes the turn saved under the checkpoint and returns it; nil when there is none.
+	TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*working.Turn, error)
+}
+
+var _ turnLog = (*working.Memory)(nil)
+
+// New returns hooks for a configuration, and for what package middleware builds of it:
+// the log to which turns go, a *working.Memory; the window that contexts fit; the tools
+// that agents get, which must resolve their scope at call time. Each of them may be nil;
+// then there is none. It returns backends.ErrInvalid for a configuration that cannot work.
+func New(ctx context.Context, cfg *Config, log turnLog, w *window.Window, tools []tool.BaseTool) (*Hooks, error) {
+	c, err := cfg.WithDefaults()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	return &Hooks{cfg: c}, nil
+	h := &Hooks{cfg: c, log: log, window: w, tools: tools}
+	if h.plan, err = c.Mode.Plan(c.Backend); err != nil {
+		return nil, fmt.Errorf("hooks: %w", err)
+	}
+	h.recorder, _ = c.Backend.(backends.ToolRecorder)
+	if c.RecordTool == nil {
+		if c.RecordTool, err = othersThan(ctx, tools); err != nil {
+			return nil, fmt.Errorf("hooks: %w", err)
+		}
+	}
+	return h, nil
 }
 
-// records reports whether turns are kept.
-func (h *Hooks) records() bool { return h.cfg.Plan.Record && h.cfg.Log != nil }
+// records reports whether turns are kept: where a mode or a window needs them.
+func (h *Hooks) records() bool { return h.log != nil && (h.plan.Record || h.window != nil) }
 
-// report tells of a failure that the agent never sees.
+// report reports a failure that the agent never sees.
 func (h *Hooks) report(ctx context.Context, stage string, err error) {
-	slog.WarnContext(ctx, "memory failed", "stage", stage, "error", err)
-	if h.cfg.OnError == nil {
-		return
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "memory: Config.OnError panicked", "stage", stage, "panic", p)
-		}
-	}()
-	h.cfg.OnError(ctx, stage, err)
+	work.Report(ctx, h.cfg.OnError, stage, err)
 }
 
-// safely runs f, a call into code that is not ours, and turns its panic into an
-// error.
-func safely(what string, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: panic: %v", what, p)
-		}
-	}()
-	return f()
+// guard keeps a panic in a hook from the agent.
+func (h *Hooks) guard(ctx context.Context, stage string, f func()) {
+	if err := work.Catch("memory", func() error { f(); return nil }); err != nil {
+		h.report(ctx, stage, err)
+	}
 }
+
+// detach drops the handlers of the agent's run: they would take the backend's own model
+// calls for answers of the agent (trap T3).
+func detach(ctx context.Context) context.Context {
+	return einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
+}
+
+// nested reports whether ctx belongs to an agent that another one calls as a tool.
+func nested(ctx context.Context) bool { return compose.GetToolCallID(ctx) != "" }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -15,199 +14,206 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// Reply is one reply under way: whom it is for, what was asked, and what memory
-// has to say to it. It is used by one goroutine at a time.
-type Reply struct {
-	Turn  string         // the id of the turn; empty when the input holds none or nothing says whose it is
-	Scope backends.Scope // whose memory it is
+// The on_reply hook has two halves: recall before the model is called, and record once
+// it answered. Neither fails.
 
-	Query string          // what was searched for; empty when nothing was
-	Hits  []backends.Hit  // what was found
-	Note  *schema.Message // what the model is shown of it; nil when nothing was found
-
-	Said     []*schema.Message // what the user said in this turn, unmarked
-	Messages []*schema.Message // what to run the agent with
-}
-
-// BeforeReply is the first half of the on_reply hook. It takes the whole input of
-// a run: the turn is what the user said behind the last answer, and searching for
-// that gives the note in [Reply.Messages]. messages and what they point to are
-// left as they are.
+// recall finds the turn that messages end with, or begins it, stamps it, puts what the
+// session holds in front of a turn that begins, searches for it once, and injects the
+// note. With fresh set it is a new turn even if it looks like one that is under way.
+// messages and what they point to are left as they are.
 //
-// It never fails: without a scope, and after a search that failed or took too
-// long, the reply goes on without memories, and Config.OnError is told.
-func (h *Hooks) BeforeReply(ctx context.Context, messages []*schema.Message) *Reply {
-	return h.prepare(ctx, messages, true)
+// Where nobody asks anything, or nothing says whose memory it is, the turn has no id,
+// and its messages are those given.
+func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bool) *turn {
+	none := &turn{messages: messages, user: -1}
+	if !h.plan.Search && !h.records() && h.window == nil {
+		return none
+	}
+	t := h.find(messages)
+	if fresh = fresh || t.id == ""; fresh && !t.asks() {
+		return none
+	}
+	scope, err := h.ResolveScope(ctx)
+	if err != nil {
+		h.report(ctx, StageScope, err)
+		return none
+	}
+	t.scope = scope
+	own := t.id
+	if fresh {
+		own = "" // a note of an earlier run with these messages is stale, too
+	}
+	t.dropNotes(func(m *schema.Message) bool { return h.ownsNote(m) && (own == "" || einox.TurnOf(m) != own) })
+	if fresh {
+		t.begin(h.cfg.IDs())
+	}
+	t.stamp(h.window != nil)
+	if fresh {
+		h.loadHistory(ctx, t)
+	}
+	if h.plan.Search {
+		h.inject(ctx, t)
+	}
+	return t
 }
 
-// AfterReply is the second half of the on_reply hook: the turn, which is what the
-// user said and what was produced since [Hooks.BeforeReply], goes to the log. done
-// tells that the turn is complete; one that failed or was interrupted is not.
-func (h *Hooks) AfterReply(ctx context.Context, r *Reply, produced []*schema.Message, done bool) {
-	if r == nil || r.Turn == "" || !h.records() {
+// inject searches for the turn and puts the note in its place, unless that was done:
+// the model is called many times in a turn (trap T2). A note that was there and is
+// gone, because another middleware compacted the history, is injected again.
+func (h *Hooks) inject(ctx context.Context, t *turn) {
+	if t.user < 0 || h.hasNote(t.messages) {
 		return
 	}
-	h.write(ctx, &working.Turn{Scope: r.Scope, ID: r.Turn, Messages: slices.Concat(r.Said, produced), Time: h.cfg.Clock(), Done: done})
+	searched, found := einox.SearchOf(t.messages[t.user], h.cfg.NoteName)
+	query := t.query()
+	if searched && !found || query == "" {
+		return
+	}
+	note := h.search(ctx, t.scope, query)
+	t.messages[t.user] = einox.MarkSearch(t.messages[t.user], h.cfg.NoteName, note != nil)
+	if note != nil {
+		t.note = einox.MarkTurn(note, t.id)
+		t.insert(h.notePlace(t.messages, t.user), t.note)
+	}
 }
 
-// prepare finds the turn of messages, stamps it, searches for it once, and puts
-// the note in its place. With fresh set it is a new turn even if it looks like
-// one that is under way.
-func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, fresh bool) *Reply {
-	r := &Reply{Messages: messages}
-	if !h.cfg.Plan.Search && !h.records() && h.cfg.Window == nil {
-		return r
-	}
-	user, id := lastUser(messages), ""
-	if user >= 0 && !fresh {
-		id = einox.TurnOf(messages[user])
-	}
+// search returns the note for a query, or nil, for no longer than Config.SearchTimeout
+// even of a backend that does not heed its context. A failure is reported, and finds
+// nothing.
+func (h *Hooks) search(ctx context.Context, s backends.Scope, query string) *schema.Message {
+	within, cancel := h.within(ctx)
+	defer cancel()
+	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
+		return h.cfg.Backend.Search(within, h.request(s, query))
+	})
 	switch {
-	case id != "":
-	case user >= 0 && !answered(messages, user):
-		fresh, id = true, h.cfg.IDs()
-	case fresh: // an approval, the result of a call
-		return r
-	default:
-		return h.goOn(ctx, r)
+	case err != nil && within.Err() != nil:
+		h.report(ctx, StageSearch, fmt.Errorf("search for the reply: %w: %w", backends.ErrUnavailable, within.Err()))
+		return nil
+	case err != nil:
+		h.report(ctx, StageSearch, fmt.Errorf("search for the reply: %w", err))
+		return nil
+	case resp == nil:
+		return nil
+	case resp.Degraded != nil:
+		h.report(ctx, StageSearch, fmt.Errorf("search for the reply, answered in part: %w", resp.Degraded))
 	}
-	var err error
-	if err = safely("scope", func() error { r.Scope, err = h.ResolveScope(ctx); return err }); err != nil {
-		h.report(ctx, StageScope, err)
-		return r
-	}
-	r.Turn = id
-	r.Messages = h.withoutStaleNotes(messages, id)
-	user = lastUser(r.Messages)
-	h.join(r, user, fresh)
-	if fresh {
-		user = h.open(ctx, r, user)
-	}
-	if h.cfg.Plan.Search {
-		h.recall(ctx, r, user)
+	return h.note(query, resp.Hits[:min(len(resp.Hits), h.cfg.TopK)])
+}
+
+func (h *Hooks) request(s backends.Scope, query string) *backends.SearchRequest {
+	r := &backends.SearchRequest{Scope: s, Query: query, TopK: h.cfg.TopK, Threshold: h.cfg.Threshold}
+	if *h.cfg.ScopeSearchByAgent && s.AgentID != "" && s.UserID != "" {
+		byAgent := backends.Eq("agent_id", s.AgentID)
+		r.Filter = &byAgent
 	}
 	return r
 }
 
-// join stamps the messages of the turn and collects what was said in it.
-func (h *Hooks) join(r *Reply, user int, fresh bool) {
-	start := turnStart(r.Messages, user)
-	if fresh {
-		for i := start; i < len(r.Messages); i++ {
-			if said(r.Messages[i]) {
-				r.Messages[i] = einox.Unmark(r.Messages[i])
-			}
+// within returns ctx for what may hold up a reply for so long.
+func (h *Hooks) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if h.cfg.SearchTimeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, h.cfg.SearchTimeout)
+}
+
+// record writes the turn that messages end with, stamped, and returns it; nil where
+// there is none, or where it is not ours to record: a wrapped run records itself, and in
+// an agent that another one calls as a tool a model wrote the question.
+//
+// An unfinished turn is written as far as it is new. A finished one is written as a
+// whole, since message ids make the repeat harmless and a write that was lost on the way
+// is repaired. With adopt set, messages that were never prepared are a turn as well, and
+// placeholders are replaced by what they stand for.
+func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, adopt bool) *turn {
+	if !h.records() || nested(ctx) || running(ctx, h) != nil {
+		return nil
+	}
+	t := h.find(messages)
+	if t.id == "" {
+		if !adopt || t.user < 0 {
+			return nil
 		}
+		t.id = h.cfg.IDs()
 	}
-	stamp(r.Messages, start, r.Turn)
-	if h.cfg.Window != nil {
-		carry(r.Messages, r.Turn)
+	t.stamp(h.window != nil)
+	var err error
+	if t.scope, err = h.ResolveScope(ctx); err != nil {
+		h.report(ctx, StageScope, err)
+		return nil
 	}
-	for _, m := range r.Messages[start:] {
-		if said(m) {
-			r.Said = append(r.Said, einox.Unmark(m))
+	parts := t.parts()
+	if adopt {
+		parts = h.restored(ctx, t).parts()
+	} else if len(parts) > 1 {
+		parts = parts[len(parts)-1:] // what comes before was written before it left
+	}
+	for i, p := range parts {
+		last := i == len(parts)-1
+		if !done {
+			p = p.news()
 		}
+		h.write(ctx, h.turnPart(t, p, done && last))
 	}
+	return t
 }
 
-// recall searches for the turn and injects the note, unless that was done: the
-// model is called many times in a turn (trap T2). A note that was there and is
-// gone, because somebody compacted the history, is injected again.
-func (h *Hooks) recall(ctx context.Context, r *Reply, user int) {
-	name := h.cfg.Note.Name
-	searched, found := einox.SearchOf(r.Messages[user], name)
-	there := slices.ContainsFunc(r.Messages, h.cfg.Note.owns)
-	if there || searched && !found {
-		return
-	}
-	if r.Query = queryOf(r.Messages[turnStart(r.Messages, user):]); r.Query == "" {
-		return
-	}
-	r.Hits = h.search(ctx, r.Scope, r.Query)
-	h.inject(r, user, h.cfg.Note.build(r.Hits))
-}
-
-// inject puts the note in its place and marks the user's message.
-func (h *Hooks) inject(r *Reply, user int, note *schema.Message) {
-	r.Messages[user] = einox.MarkSearch(r.Messages[user], h.cfg.Note.Name, note != nil)
-	if note == nil {
-		return
-	}
-	r.Note = einox.MarkTurn(note, r.Turn)
-	r.Messages = h.cfg.Note.place(r.Messages, user, r.Note)
-}
-
-// withoutStaleNotes returns a copy of messages without the notes of former turns.
-func (h *Hooks) withoutStaleNotes(messages []*schema.Message, turn string) []*schema.Message {
-	return slices.DeleteFunc(slices.Clone(messages), func(m *schema.Message) bool {
-		return h.cfg.Note.owns(m) && einox.TurnOf(m) != turn
-	})
+// turnPart is what the log gets of a turn.
+func (h *Hooks) turnPart(t *turn, p part, done bool) *working.Turn {
+	return &working.Turn{Scope: t.scope, ID: t.id, First: p.first, Messages: p.messages, Time: h.cfg.Clock(), Done: done}
 }
 
 // writeTimeout bounds a write that outlives the cancellation of its run.
 const writeTimeout = 30 * time.Second
 
-// write hands a turn to the log. What was said is kept even if the run was
-// cancelled. The handlers of the agent's run are dropped: the backend's own model
-// calls would become events of the agent, or panic after its end (trap T3).
+// write passes a part of a turn to the log, and reports whether the store is away. What
+// was said is kept even if the run was cancelled. The handlers of the agent's run are
+// dropped: the backend's own model calls would panic after its end (trap T3).
 //
 // Where the next run loads what was said, the turn is in the log when its own run
-// ends. A store that takes longer than Config.SearchTimeout gets it later: then write
-// reports that the store is away.
+// ends. A store that takes longer than Config.SearchTimeout gets it later, from the
+// log's queue.
 func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
-	ctx = einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
-	if h.cfg.Window == nil && !h.cfg.AwaitWrite {
-		if err := h.record(ctx, t); err != nil {
+	ctx = detach(ctx)
+	if h.window == nil && !h.cfg.AwaitWrite {
+		if err := h.log.Record(ctx, t); err != nil {
 			h.report(ctx, StageRecord, fmt.Errorf("record turn %s: %w", t.ID, err))
 		}
 		return false
 	}
-	if err := h.append(ctx, t); err != nil {
-		if away = later(err); away {
-			err = errors.Join(err, h.recordSoon(ctx, t))
+	if err := h.inTime(ctx, t, h.log.Append); err != nil {
+		if away = isAway(err); away {
+			err = errors.Join(err, h.inTime(ctx, t, h.log.Record))
 		}
 		h.report(ctx, StageRecord, fmt.Errorf("append turn %s: %w", t.ID, err))
 		return away
 	}
-	if !t.Done || !h.cfg.AwaitWrite {
-		return false
-	}
-	if err := safely("consolidate", func() error { _, err := h.cfg.Log.Consolidate(ctx, t.Scope); return err }); err != nil {
-		h.report(ctx, StageConsolidate, fmt.Errorf("learn from turn %s: %w", t.ID, err))
+	if t.Done && h.cfg.AwaitWrite {
+		if _, err := h.log.Consolidate(ctx, t.Scope); err != nil {
+			h.report(ctx, working.StageConsolidate, fmt.Errorf("learn from turn %s: %w", t.ID, err))
+		}
 	}
 	return false
 }
 
-func (h *Hooks) record(ctx context.Context, t *working.Turn) error {
-	return safely("record", func() error { return h.cfg.Log.Record(ctx, t) })
-}
-
-// later reports whether what could not be appended goes in when the store is back.
-// Canceled is how a store tells that the time for an earlier turn was over.
-func later(err error) bool {
+// isAway reports whether what could not be appended can be once the store is back.
+// Canceled is how a store reports that the time for an earlier turn was over.
+func isAway(err error) bool {
 	return errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// recordSoon is record, for no longer than append even if the queue is full.
-func (h *Hooks) recordSoon(ctx context.Context, t *working.Turn) error {
-	ctx, cancel := h.patiently(ctx)
-	defer cancel()
-	return h.record(ctx, t)
-}
-
-func (h *Hooks) append(ctx context.Context, t *working.Turn) error {
-	ctx, cancel := h.patiently(ctx)
-	defer cancel()
-	return safely("append", func() error { return h.cfg.Log.Append(ctx, t) })
-}
-
-// patiently returns ctx for one write, which outlives the cancellation of its run.
-func (h *Hooks) patiently(ctx context.Context) (context.Context, context.CancelFunc) {
-	patience := writeTimeout
+// inTime makes one write, which outlives the cancellation of its run, and holds it up no
+// longer than Config.SearchTimeout, unless the program waits for writes.
+func (h *Hooks) inTime(ctx context.Context, t *working.Turn, write func(context.Context, *working.Turn) error) error {
+	timeout := writeTimeout
 	if !h.cfg.AwaitWrite && h.cfg.SearchTimeout > 0 {
-		patience = h.cfg.SearchTimeout
+		timeout = h.cfg.SearchTimeout
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	return write(ctx, t)
 }

@@ -5,293 +5,353 @@ package hooks_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/flow/agent/react"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/modes"
 )
 
-func TestTheNoteStandsBeforeTheLastUserMessage(t *testing.T) {
-	m := newMemory(t, nil)
-	in := []*schema.Message{schema.SystemMessage("base"), schema.UserMessage("hi"), schema.AssistantMessage("hello", nil), schema.UserMessage("what do I"), schema.UserMessage("drink?")}
-	r := m.BeforeReply(context.Background(), in)
-	require.Equal(t, "what do I\ndrink?", r.Query)
-	require.Equal(t, "t1", r.Turn)
-	require.Equal(t, ann, r.Scope)
-	require.Len(t, r.Messages, 6)
-	require.True(t, einox.IsNote(r.Messages[4]))
-	require.Equal(t, []string{"user: what do I", "user: drink?"}, lines(r.Said))
-	require.Len(t, in, 5)
-	for _, msg := range in {
-		require.Nil(t, msg.Extra, "the caller's messages are left alone")
-	}
-	m.AfterReply(context.Background(), r, []*schema.Message{schema.AssistantMessage("green tea", nil)}, true)
-	turns := m.log.recorded()
-	require.Len(t, turns, 1)
-	require.True(t, turns[0].Done)
-	require.Equal(t, []string{"user: what do I", "user: drink?", "assistant: green tea"}, m.log.turn(t))
-	require.Zero(t, m.log.appended)
-	m.fine(t)
+func (m *memory) prepare(in []*schema.Message) []*schema.Message {
+	m.t.Helper()
+	out, err := m.Prepare(m.t.Context(), in)
+	require.NoError(m.t, err)
+	return out
 }
 
-// Rows M01 to M04: where nobody asked anything, nothing is searched or written.
-func TestWithoutAQueryThereIsNoSearch(t *testing.T) {
-	call := schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "f"}}})
+func calling(id string) *schema.Message {
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Function: schema.FunctionCall{Name: id}}})
+}
+
+func TestPrepareAndFinish(t *testing.T) {
+	m := newMemory(t, nil)
+	in := append([]*schema.Message{schema.SystemMessage("base")}, testkit.Say("what do I", "drink?")...)
+	msgs := m.prepare(in)
+	require.Len(t, msgs, 4)
+	require.True(t, einox.IsNote(msgs[2]), "in front of the last message of the user")
+	msgs = m.prepare(append(msgs, calling("f"), schema.ToolMessage("r", "f")))
+	require.Equal(t, 1, testkit.Notes(msgs))
+	msgs = append(msgs, schema.AssistantMessage("done", nil))
+	for range 2 {
+		require.NoError(t, m.Finish(t.Context(), msgs))
+	}
+	first := []string{"user: what do I", "user: drink?", "assistant:  calls f", "tool: r", "assistant: done"}
+	require.Equal(t, first, m.logged(ann))
+	require.Equal(t, []string{"what do I\ndrink?"}, m.backend.Queries(), "once a turn")
+
+	next := m.prepare(append(msgs, schema.UserMessage("and now?")))
+	require.Equal(t, 1, testkit.Notes(next), "the former note is gone")
+	require.NoError(t, m.Finish(t.Context(), append(next, schema.AssistantMessage("now", nil))))
+	require.Equal(t, append(first, "user: and now?", "assistant: now"), m.logged(ann))
+	require.Equal(t, [2]int{2, 2}, m.turns())
+	require.Equal(t, "and now?", testkit.Last(m.backend.Queries()))
+	require.Len(t, in, 3)
+	for _, msg := range in {
+		require.Nil(t, msg.Extra, "the caller's messages are left as they are")
+	}
+	m.fine()
+}
+
+// Where nobody asks anything, nothing is searched or written.
+func TestWithoutAQuestionNothingIsDone(t *testing.T) {
 	for name, in := range map[string][]*schema.Message{
 		"nil":             nil,
 		"empty":           {},
 		"system":          {schema.SystemMessage("x")},
-		"answered":        {schema.UserMessage("hi"), schema.AssistantMessage("hello", nil)},
-		"a tool's result": {schema.UserMessage("hi"), call, schema.ToolMessage("done", "c")},
-		"a retold turn":   {schema.UserMessage("For context: [a] said: hi.")},
+		"answered":        testkit.Turn("hi", "hello"),
+		"a tool's result": {schema.UserMessage("hi"), calling("f"), schema.ToolMessage("done", "f")},
+		"a transfer":      {schema.UserMessage("For context: [a] said: hi.")},
 		"nil messages":    {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t, nil)
-			r := m.BeforeReply(context.Background(), in)
-			require.Equal(t, in, r.Messages)
-			m.AfterReply(context.Background(), r, []*schema.Message{schema.AssistantMessage("x", nil)}, true)
-			require.Empty(t, m.backend.queries())
-			require.Empty(t, m.log.recorded())
-			m.fine(t)
+			require.Equal(t, in, m.prepare(in))
+			testkit.Drain(m.enter(doors["runner"], testkit.New(), nil, false).Run(t.Context(), in))
+			require.Empty(t, m.backend.Queries())
+			require.Empty(t, testkit.Entries(t, m.db.Store, ann))
+			m.fine()
 		})
 	}
 }
 
-func TestAPictureAloneIsRecordedAndNotSearchedFor(t *testing.T) {
-	m := newMemory(t, nil)
+func TestWhatIsSearchedFor(t *testing.T) {
 	url := "https://example.com/cat.png"
-	in := []*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{{
-		Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}},
-	}}}}
-	r := m.BeforeReply(context.Background(), in)
-	require.Empty(t, m.backend.queries())
-	require.Len(t, r.Said, 1)
-}
-
-func TestTheTextOfPartsIsSearchedFor(t *testing.T) {
-	m := newMemory(t, nil)
-	m.BeforeReply(context.Background(), []*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
-		{Type: schema.ChatMessagePartTypeText, Text: "what is"}, {Type: schema.ChatMessagePartTypeText, Text: "in it?"},
-	}}})
-	require.Equal(t, []string{"what is\nin it?"}, m.backend.queries())
-}
-
-func TestANoteOfAFormerTurnIsReplaced(t *testing.T) {
-	m := newMemory(t, nil)
-	first := m.BeforeReply(context.Background(), say("one"))
-	history := append(first.Messages, schema.AssistantMessage("1", nil), schema.UserMessage("two"))
-	second := m.BeforeReply(context.Background(), history)
-	require.Equal(t, 1, notes(second.Messages))
-	require.True(t, einox.IsNote(second.Messages[2]))
-	require.Equal(t, []string{"one", "two"}, m.backend.queries())
-	require.NotEqual(t, first.Turn, second.Turn)
+	picture := schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}}
+	words := func(s string) schema.MessageInputPart {
+		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: s}
+	}
+	for name, c := range map[string]struct {
+		in   []*schema.Message
+		want []string
+	}{
+		"a picture alone":      {[]*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{picture}}}, nil},
+		"the text of parts":    {[]*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{words("what is"), picture, words("in it?")}}}, []string{"what is\nin it?"}},
+		"bytes that are not":   {testkit.Say("What \xff\xfe tea?"), []string{"What \uFFFD tea?"}},
+		"what nobody answered": {append(testkit.Turn("a", "b"), testkit.Say("c", "d")...), []string{"c\nd"}},
+	} {
+		m := newMemory(t, nil)
+		out := m.prepare(c.in)
+		require.Equal(t, c.want, m.backend.Queries(), name)
+		require.NoError(t, m.Finish(t.Context(), append(out, schema.AssistantMessage("ok", nil))))
+		require.NotEmpty(t, testkit.Entries(t, m.db.Store, ann), "it is recorded all the same")
+	}
 }
 
 func TestASecondRunOfTheSameInputIsAnotherTurn(t *testing.T) {
+	for _, found := range []int{1, 0} {
+		m := newMemory(t, nil)
+		m.backend.Found = m.backend.Found[:found]
+		prepared := m.prepare(testkit.Say("one"))
+		for range 2 {
+			chat := testkit.New()
+			testkit.Drain(m.enter(doors["runner"], chat, nil, false).Run(t.Context(), prepared))
+			require.Equal(t, found, testkit.Notes(chat.Calls()[0]))
+		}
+		require.Equal(t, []string{"one", "one", "one"}, m.backend.Queries())
+		require.Equal(t, [2]int{2, 2}, m.turns())
+		m.fine()
+	}
+}
+
+func TestAfterACompactionPlacesStayApart(t *testing.T) {
 	m := newMemory(t, nil)
-	first := m.BeforeReply(context.Background(), say("one"))
-	second := m.BeforeReply(context.Background(), first.Messages)
-	require.NotEqual(t, first.Turn, second.Turn)
-	require.Equal(t, 1, notes(second.Messages))
-	require.Len(t, m.backend.queries(), 2)
-
-	m.backend.texts = nil
-	none := m.BeforeReply(context.Background(), say("two"))
-	m.BeforeReply(context.Background(), none.Messages)
-	require.Equal(t, []string{"one", "one", "two", "two"}, m.backend.queries(), "what a former run did not find is searched for again")
+	msgs := m.prepare(testkit.Say("hi"))
+	msgs = m.prepare(append(msgs, calling("f"), schema.ToolMessage("1", "f"), calling("g"), schema.ToolMessage("2", "g")))
+	compacted := m.prepare([]*schema.Message{msgs[0], msgs[1], msgs[4], msgs[5]}) // the note, the user, and the last call
+	require.NoError(t, m.Finish(t.Context(), append(compacted, schema.AssistantMessage("done", nil))))
+	require.NoError(t, m.Finish(t.Context(), append(msgs, schema.AssistantMessage("done", nil))))
+	require.Equal(t, []string{"user: hi", "assistant:  calls g", "tool: 2", "assistant: done", "assistant:  calls f", "tool: 1"}, m.logged(ann), "each once")
+	m.fine()
 }
 
-func TestNothingFoundIsNoNote(t *testing.T) {
-	m := newMemory(t, func(c *hooks.Config) { c.Backend = &backend{} })
-	r := m.BeforeReply(context.Background(), say("hi"))
-	require.Nil(t, r.Note)
-	require.Len(t, r.Messages, 1)
-	m.fine(t)
+func TestFinishTakesMessagesThatWereNeverPrepared(t *testing.T) {
+	m := newMemory(t, nil)
+	require.NoError(t, m.Finish(t.Context(), append(testkit.Turn("old", "old"), testkit.Turn("hi", "done")...)))
+	require.Equal(t, []string{"user: hi", "assistant: done"}, m.logged(ann))
+	require.NoError(t, m.Finish(t.Context(), nil))
+	require.NoError(t, m.Finish(t.Context(), []*schema.Message{nil, schema.SystemMessage("x")}))
+	require.Equal(t, [2]int{1, 1}, m.turns())
+	m.fine()
+	require.NoError(t, newMemory(t, func(s *setup) { s.noLog = true }).Finish(t.Context(), testkit.Say("hi")))
+	nobody := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
+	require.NoError(t, nobody.Finish(t.Context(), testkit.Say("hi")))
+	require.Equal(t, []string{hooks.StageScope}, nobody.failures.Stages())
+	require.ErrorIs(t, nobody.failures.Err(), backends.ErrNoScope)
 }
 
+// A search that fails, in all its ways, leaves the reply without a note, and the turn is
+// written.
 func TestAFailingSearchDoesNotBreakTheReply(t *testing.T) {
-	for name, find := range map[string]func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error){
-		"error": func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
-			return nil, backends.ErrUnavailable
-		},
-		"panic": func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("boom") },
-		"nil":   func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { return nil, nil },
-		"late": func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
+	forever := make(chan struct{})
+	defer close(forever)
+	for name, c := range map[string]struct {
+		find   func(context.Context) (*backends.SearchResponse, error)
+		want   error
+		stages []string
+		notes  int
+	}{
+		"fails":  {func(context.Context) (*backends.SearchResponse, error) { return nil, backends.ErrConflict }, backends.ErrConflict, []string{hooks.StageSearch}, 0},
+		"panics": {func(context.Context) (*backends.SearchResponse, error) { panic("boom") }, nil, []string{hooks.StageSearch}, 0},
+		"is nil": {func(context.Context) (*backends.SearchResponse, error) { return nil, nil }, nil, nil, 0},
+		"is late": {func(ctx context.Context) (*backends.SearchResponse, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		},
+		}, context.DeadlineExceeded, []string{hooks.StageSearch}, 0},
+		"never ends": {func(context.Context) (*backends.SearchResponse, error) { <-forever; return nil, nil }, backends.ErrUnavailable, []string{hooks.StageSearch}, 0},
+		"is degraded": {func(context.Context) (*backends.SearchResponse, error) {
+			return &backends.SearchResponse{Hits: testkit.Hits(tea), Degraded: backends.ErrModel}, nil
+		}, backends.ErrModel, []string{hooks.StageSearch}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMemory(t, func(c *hooks.Config) { c.SearchTimeout = 5 * time.Millisecond })
-			m.backend.find = find
-			r := m.BeforeReply(context.Background(), say("hi"))
-			require.Nil(t, r.Note)
-			m.AfterReply(context.Background(), r, []*schema.Message{schema.AssistantMessage("x", nil)}, true)
-			require.Len(t, m.log.recorded(), 1, "the turn is written after a failed search")
-			stages, _ := m.failures.seen()
-			if name != "nil" {
-				require.Equal(t, []string{hooks.StageSearch}, stages)
+			m := newMemory(t, func(s *setup) {
+				s.backend.OnSearch = func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
+					return c.find(ctx)
+				}
+				if c.want == context.DeadlineExceeded || c.want == backends.ErrUnavailable {
+					s.SearchTimeout = time.Millisecond
+				}
+			})
+			out := m.prepare(testkit.Say("hi"))
+			require.Equal(t, c.notes, testkit.Notes(out))
+			require.NoError(t, m.Finish(t.Context(), append(out, schema.AssistantMessage("x", nil))))
+			require.Len(t, m.logged(ann), 2)
+			require.Equal(t, c.stages, m.failures.Stages())
+			if c.want != nil {
+				require.ErrorIs(t, m.failures.Err(), c.want)
 			}
 		})
 	}
-}
-
-func TestABackendThatIgnoresItsContextDoesNotHoldUpTheReply(t *testing.T) {
-	m := newMemory(t, func(c *hooks.Config) { c.SearchTimeout = time.Millisecond })
-	release := make(chan struct{})
-	m.backend.find = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
-		<-release
-		return nil, nil
-	}
-	require.Nil(t, m.BeforeReply(context.Background(), say("hi")).Note)
-	close(release)
-	_, err := m.failures.seen()
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
-func TestTheSearchHasADeadlineUnlessItIsSwitchedOff(t *testing.T) {
 	for timeout, limited := range map[time.Duration]bool{0: true, time.Minute: true, -1: false} {
-		m := newMemory(t, func(c *hooks.Config) { c.SearchTimeout = timeout })
-		m.backend.find = func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
+		m := newMemory(t, func(s *setup) { s.SearchTimeout = timeout })
+		m.backend.OnSearch = func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
 			_, got := ctx.Deadline()
 			require.Equal(t, limited, got)
 			return nil, nil
 		}
-		m.BeforeReply(context.Background(), say("hi"))
-		m.fine(t)
-	}
-}
-
-func TestADegradedAnswerIsUsedAndReported(t *testing.T) {
-	m := newMemory(t, nil)
-	m.backend.find = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
-		return &backends.SearchResponse{Hits: []backends.Hit{{Memory: backends.Memory{ID: "m", Text: tea}}}, Degraded: backends.ErrUnavailable}, nil
-	}
-	require.NotNil(t, m.BeforeReply(context.Background(), say("hi")).Note)
-	stages, err := m.failures.seen()
-	require.Equal(t, []string{hooks.StageSearch}, stages)
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-}
-
-func TestWritingFailsQuietly(t *testing.T) {
-	for _, await := range []bool{false, true} {
-		m := newMemory(t, func(c *hooks.Config) { c.AwaitWrite = await })
-		m.log.err = backends.ErrUnavailable
-		r := m.BeforeReply(context.Background(), say("hi"))
-		m.AfterReply(context.Background(), r, nil, true)
-		stages, err := m.failures.seen()
-		require.Equal(t, []string{hooks.StageRecord}, stages)
-		require.ErrorIs(t, err, backends.ErrUnavailable)
-		require.Empty(t, m.log.consolidated)
-	}
-}
-
-// A turn that cannot be awaited because the store is away is kept for when it is
-// back, and told of; one that can never be written is only told of.
-func TestAwaitWriteKeepsATurnForLater(t *testing.T) {
-	for cause, kept := range map[error]int{backends.ErrUnavailable: 1, context.DeadlineExceeded: 1, context.Canceled: 1, backends.ErrInvalid: 0} {
-		m := newMemory(t, func(c *hooks.Config) { c.AwaitWrite = true })
-		m.log.appendErr = cause
-		r := m.BeforeReply(context.Background(), say("hi"))
-		m.AfterReply(context.Background(), r, nil, true)
-		stages, err := m.failures.seen()
-		require.Equal(t, []string{hooks.StageRecord}, stages)
-		require.ErrorIs(t, err, cause)
-		require.Len(t, m.log.recorded(), kept, "%v", cause)
-		require.Empty(t, m.log.consolidated)
-	}
-}
-
-func TestAwaitWriteLearnsBeforeItReturns(t *testing.T) {
-	m := newMemory(t, func(c *hooks.Config) { c.AwaitWrite = true })
-	r := m.BeforeReply(context.Background(), say("hi"))
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
-	m.AfterReply(cancelled, r, []*schema.Message{schema.AssistantMessage("x", nil)}, false)
-	require.Equal(t, 1, m.log.appended, "what was said is kept though the run was cancelled")
-	require.Empty(t, m.log.consolidated, "an open turn is not learnt from")
-	m.AfterReply(context.Background(), r, []*schema.Message{schema.AssistantMessage("x", nil)}, true)
-	require.Equal(t, []backends.Scope{ann}, m.log.consolidated)
-}
-
-func TestAPanickingCallbackIsContained(t *testing.T) {
-	m := newMemory(t, func(c *hooks.Config) {
-		c.OnError = func(context.Context, string, error) { panic("callback") }
-		c.Scope = backends.Scope{}
-	})
-	require.NotPanics(t, func() { m.BeforeReply(context.Background(), say("hi")) })
-}
-
-func TestThePlanDecides(t *testing.T) {
-	for _, c := range []struct {
-		plan      modes.Plan
-		searches  int
-		recorded  int
-		tools     bool
-		instructs bool
-	}{
-		{modes.Plan{}, 0, 0, false, false},
-		{modes.Plan{Search: true}, 1, 0, false, false},
-		{modes.Plan{Record: true}, 0, 1, false, false},
-		{modes.Plan{Tools: true, Instruct: true}, 0, 0, true, true},
-	} {
-		m := newMemory(t, func(cfg *hooks.Config) { cfg.Plan = c.plan; cfg.Tools = append(cfg.Tools, echoTool(t)) })
-		r := m.BeforeReply(context.Background(), say("hi"))
-		m.AfterReply(context.Background(), r, nil, true)
-		require.Len(t, m.backend.queries(), c.searches)
-		require.Len(t, m.log.recorded(), c.recorded)
-		mw := m.AgentMiddleware()
-		require.Equal(t, c.tools, len(mw.AdditionalTools) > 0)
-		require.Equal(t, c.instructs, mw.AdditionalInstruction != "")
+		m.prepare(testkit.Say("hi"))
+		m.fine()
 	}
 }
 
 func TestSearchByAgentNarrowsTheSearchAndNotTheRecording(t *testing.T) {
 	for _, by := range []bool{true, false} {
-		m := newMemory(t, func(c *hooks.Config) { c.SearchByAgent = by; c.TopK = 3; c.Threshold = 0.2 })
-		r := m.BeforeReply(context.Background(), say("hi"))
-		req := m.backend.searches[0]
+		m := newMemory(t, func(s *setup) { s.ScopeSearchByAgent, s.TopK, s.Threshold = &by, 3, 0.2 })
+		require.NoError(t, m.Finish(t.Context(), append(m.prepare(testkit.Say("hi")), schema.AssistantMessage("ok", nil))))
+		req := m.backend.Searches()[0]
 		require.Equal(t, 3, req.TopK)
 		require.InDelta(t, 0.2, req.Threshold, 0)
 		require.Equal(t, by, req.Filter != nil)
-		m.AfterReply(context.Background(), r, nil, true)
-		require.Equal(t, "bot", m.log.recorded()[0].Scope.AgentID)
+		require.Equal(t, "bot", m.backend.Adds()[0].Scope.AgentID)
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
-	for name, cfg := range map[string]*hooks.Config{
-		"nil":          nil,
-		"no backend":   {},
-		"braces":       {Backend: &backend{}, Instruction: "use {this}"},
-		"scope":        {Backend: &backend{}, Scope: backends.Scope{UserID: "a*"}},
-		"top k":        {Backend: &backend{}, TopK: -1},
-		"language":     {Backend: &backend{}, Language: "fr"},
-		"note tokens":  {Backend: &backend{}, Note: hooks.NoteConfig{Tokens: -1}},
-		"note role":    {Backend: &backend{}, Note: hooks.NoteConfig{Role: schema.Tool}},
-		"note's place": {Backend: &backend{}, Note: hooks.NoteConfig{Position: "anywhere"}},
-	} {
-		_, err := hooks.New(cfg)
-		require.ErrorIs(t, err, backends.ErrInvalid, name)
+// A turn that cannot be awaited because the store is away is kept for when it is back,
+// and reported; one that can never be written is only reported.
+func TestAWriteThatFails(t *testing.T) {
+	for cause, kept := range map[error]int{backends.ErrUnavailable: 2, context.DeadlineExceeded: 2, backends.ErrInvalid: 0} {
+		m, appends := newMemory(t, nil), 0
+		m.db.Arm(func(c *testkit.StoreCall) error {
+			if c.Method == "Append" {
+				if appends++; appends == 1 {
+					return cause
+				}
+			}
+			return nil
+		})
+		require.NoError(t, m.Finish(t.Context(), testkit.Turn("hi", "ok")))
+		require.Contains(t, m.failures.Stages(), hooks.StageRecord)
+		require.ErrorIs(t, m.failures.Err(), cause)
+		require.Empty(t, m.backend.Adds())
+		_ = m.log.Flush(t.Context())
+		require.Len(t, testkit.Entries(t, m.db.Store, ann), kept, "%v", cause)
+	}
+	m := newMemory(t, func(s *setup) { s.AwaitWrite = false })
+	require.NoError(t, m.log.Close(t.Context()))
+	require.NoError(t, m.Finish(t.Context(), testkit.Turn("hi", "ok")))
+	require.Equal(t, []string{hooks.StageRecord}, m.failures.Stages())
+	require.ErrorIs(t, m.failures.Err(), working.ErrClosed)
+	m = newMemory(t, nil)
+	m.backend.OnAdd = func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+		return nil, backends.ErrUnavailable
+	}
+	require.NoError(t, m.Finish(t.Context(), testkit.Turn("hi", "ok")))
+	require.Contains(t, m.failures.Stages(), working.StageConsolidate)
+	require.Len(t, m.logged(ann), 2)
+}
+
+func TestAwaitWriteLearnsBeforeTheReplyEnds(t *testing.T) {
+	for _, await := range []bool{true, false} {
+		m := newMemory(t, func(s *setup) { s.AwaitWrite = await })
+		require.NoError(t, m.Finish(t.Context(), append(m.prepare(testkit.Say("hi")), schema.AssistantMessage("ok", nil))))
+		require.Equal(t, await, len(m.backend.Adds()) == 1)
+		require.NoError(t, m.log.Flush(t.Context()))
+		require.Len(t, m.backend.Adds(), 1)
+		m.fine()
 	}
 }
 
-func TestTheConfigIsCopied(t *testing.T) {
-	cfg := &hooks.Config{Backend: &backend{}, SessionKeys: &hooks.SessionKeys{UserID: "uid"}}
-	before := *cfg
-	_, err := hooks.New(cfg)
+// A callback of the caller that panics costs nothing.
+func TestAPanickingCallbackIsContained(t *testing.T) {
+	m := newMemory(t, func(s *setup) {
+		s.OnError = func(context.Context, string, error) { panic("callback") }
+		s.Scope = backends.Scope{}
+	})
+	require.NotPanics(t, func() { m.prepare(testkit.Say("hi")) })
+}
+
+func TestMessageModifierShowsTheNoteAtEveryCall(t *testing.T) {
+	m := newMemory(t, nil)
+	chat := threeCalls()
+	agent, err := react.NewAgent(t.Context(), &react.AgentConfig{
+		ToolCallingModel: chat, ToolsConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{testkit.Echo(t)}},
+		MessageModifier: m.MessageModifier(func(_ context.Context, in []*schema.Message) []*schema.Message {
+			return append([]*schema.Message{schema.SystemMessage("persona")}, in...)
+		}),
+	})
 	require.NoError(t, err)
-	require.Equal(t, before.Note, cfg.Note)
-	require.Zero(t, cfg.TopK)
-	require.Equal(t, "", cfg.SessionKeys.AgentID)
-	require.True(t, errors.Is(err, nil))
+	out, err := agent.Generate(t.Context(), testkit.Say("hi"))
+	require.NoError(t, err)
+	require.Equal(t, "done", out.Content)
+	for _, call := range chat.Calls() {
+		require.Equal(t, 1, testkit.Notes(call))
+		require.Equal(t, "persona", call[0].Content)
+		require.True(t, einox.IsNote(call[1]))
+	}
+	m.fine()
+
+	modify, in := m.MessageModifier(nil), testkit.Say("hi")
+	require.Equal(t, 1, testkit.Notes(modify(t.Context(), modify(t.Context(), in))))
+	require.Equal(t, testkit.Say("hi"), in)
+	m.backend.OnSearch = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("down") }
+	for _, in := range [][]*schema.Message{testkit.Say("hi"), testkit.Say(" "), nil} {
+		require.Equal(t, in, modify(t.Context(), in))
+	}
+	nobody := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
+	require.Equal(t, testkit.Say("hi"), nobody.MessageModifier(nil)(t.Context(), testkit.Say("hi")))
+	require.Equal(t, []string{hooks.StageScope}, nobody.failures.Stages())
+}
+
+// A handler of the agent calls Prepare and Finish inside a run that is wrapped.
+func TestPrepareAndFinishLeaveAWrappedRunAlone(t *testing.T) {
+	m := newMemory(t, nil)
+	chat := testkit.New()
+	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) {
+		cfg.Middlewares = []adk.AgentMiddleware{{
+			BeforeChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) (err error) {
+				s.Messages, err = m.Prepare(ctx, s.Messages)
+				return err
+			},
+			AfterChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { return m.Finish(ctx, s.Messages) },
+		}}
+	})
+	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	require.Equal(t, 1, testkit.Notes(chat.Calls()[0]))
+	require.Equal(t, []string{"hi"}, m.backend.Queries())
+	require.Equal(t, []string{"user: hi", "assistant: ok"}, m.logged(ann))
+	m.fine()
+}
+
+// In a graph, or wherever messages are at hand.
+func ExampleHooks_Prepare() {
+	ctx := backends.WithScope(context.Background(), backends.Scope{UserID: "ann", SessionID: "s1"})
+	db, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil)
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	backend := testkit.Knowing("Ann drinks green tea") // any backends.Backend
+	log, err := working.New(ctx, &working.Config{Sessions: db, Backend: backend})
+	if err != nil {
+		panic(err)
+	}
+	defer log.Close(ctx)
+	h, err := hooks.New(ctx, &hooks.Config{Backend: backend, Mode: modes.StaticControl, AwaitWrite: true}, log, nil, nil)
+	if err != nil {
+		panic(err)
+	}
+	messages, _ := h.Prepare(ctx, []*schema.Message{schema.UserMessage("What do I drink?")})
+	fmt.Println(len(messages), messages[0].Name)
+
+	messages = append(messages, schema.AssistantMessage("Green tea.", nil)) // what the model said
+	_ = h.Finish(ctx, messages)
+	for _, m := range backend.Adds()[0].Messages {
+		fmt.Println(m.Role, m.Content)
+	}
+	// Output:
+	// 2 memory
+	// user What do I drink?
+	// assistant Green tea.
 }

@@ -41,12 +41,14 @@ func (r *memoryRetriever) GetType() string { return "Memory" }
 func (r *memoryRetriever) IsCallbacksEnabled() bool { return true }
 
 // Retrieve implements retriever.Retriever.
-func (r *memoryRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) (docs []*schema.Document, err error) {
-	o := retriever.GetCommonOptions(&retriever.Options{TopK: &r.hooks.cfg.TopK, ScoreThreshold: &r.hooks.cfg.Threshold}, opts...)
+func (r *memoryRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
+	topK, threshold := r.hooks.cfg.TopK, r.hooks.cfg.Threshold
+	o := retriever.GetCommonOptions(&retriever.Options{TopK: &topK, ScoreThreshold: &threshold}, opts...)
 	ctx = callbacks.EnsureRunInfo(ctx, r.GetType(), components.ComponentOfRetriever)
 	ctx = callbacks.OnStart(ctx, &retriever.CallbackInput{Query: query, TopK: *o.TopK, ScoreThreshold: o.ScoreThreshold})
-	docs, err = r.retrieve(ctx, query, o)
+	docs, err := r.retrieve(ctx, query, o)
 	if err != nil {
+		err = fmt.Errorf("retrieve memories: %w", err)
 		callbacks.OnError(ctx, err)
 		return nil, err
 	}
@@ -57,16 +59,24 @@ func (r *memoryRetriever) Retrieve(ctx context.Context, query string, opts ...re
 func (r *memoryRetriever) retrieve(ctx context.Context, query string, o *retriever.Options) ([]*schema.Document, error) {
 	scope, err := r.hooks.ResolveScope(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("retrieve memories: %w", err)
+		return nil, err
 	}
 	req := r.hooks.request(scope, query)
 	req.TopK, req.Threshold = *o.TopK, *o.ScoreThreshold
-	if req.Filter, err = narrowed(req.Filter, o.DSLInfo); err != nil {
-		return nil, fmt.Errorf("retrieve memories: %w", err)
+	if len(o.DSLInfo) > 0 {
+		more, err := backends.ParseFilter(o.DSLInfo)
+		if err != nil {
+			return nil, err
+		}
+		if req.Filter != nil {
+			both := backends.And(*req.Filter, *more)
+			more = &both
+		}
+		req.Filter = more
 	}
 	resp, err := r.hooks.cfg.Backend.Search(ctx, req)
-	if err != nil {
-		return nil, fmt.Errorf("retrieve memories: %w", err)
+	if err != nil || resp == nil {
+		return nil, err
 	}
 	docs := make([]*schema.Document, len(resp.Hits))
 	for i := range resp.Hits {
@@ -75,22 +85,9 @@ func (r *memoryRetriever) retrieve(ctx context.Context, query string, o *retriev
 	return docs, nil
 }
 
-// narrowed adds the conditions of a call to those of the configuration.
-func narrowed(f *backends.Filter, dsl map[string]any) (*backends.Filter, error) {
-	if len(dsl) == 0 {
-		return f, nil
-	}
-	more, err := backends.ParseFilter(dsl)
-	if err != nil || f == nil {
-		return more, err
-	}
-	both := backends.And(*f, *more)
-	return &both, nil
-}
-
 // document carries the caller's metadata, and beside it what memory knows.
 func document(hit *backends.Hit) *schema.Document {
-	meta := make(map[string]any, len(hit.Metadata)+6)
+	meta := make(map[string]any, len(hit.Metadata)+8)
 	maps.Copy(meta, hit.Metadata)
 	for key, value := range map[string]string{
 		"kind": string(hit.Kind), "when_to_use": hit.WhenToUse, "speaker": hit.Origin.Speaker,

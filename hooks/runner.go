@@ -6,12 +6,17 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox/adkx"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Runner is an adk.Runner with memory: the same methods, the same events in the
@@ -37,33 +42,27 @@ func (h *Hooks) WrapRunner(r *adk.Runner) *Runner { return &Runner{hooks: h, inn
 
 // Run starts a run with messages, as adk.Runner.Run does.
 func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
-	ctx = r.hooks.withOptions(ctx, opts)
-	reply := r.hooks.beforeReply(ctx, messages)
-	fitted, err := r.hooks.fit(ctx, r.hooks.orResolved(ctx, reply.Scope), reply.Messages)
-	if err != nil && !nested(ctx) {
-		r.hooks.AfterReply(ctx, reply, nil, false) // it was said all the same
-	}
+	h := r.hooks
+	ctx = h.withOptions(ctx, opts)
+	current := &run{hooks: h, turn: &turn{messages: messages}, checkpoint: func() string { return adkx.CheckpointID(ctx, opts) }}
+	h.guard(ctx, StageSearch, func() { current.turn = h.recall(ctx, messages, true) })
+	t := current.turn
+	recorded := t.id != "" && h.records() && !nested(ctx)
+	input, err := h.fit(ctx, t.scope, t.messages)
 	if err != nil {
-		return failed(err)
-	}
-	reply.Messages = fitted
-	current := &run{reply: reply}
-	events := r.inner.Run(r.hooks.withRun(ctx, current), reply.Messages, opts...)
-	if reply.Turn == "" || !r.hooks.records() || nested(ctx) {
+		if recorded { // it was said all the same
+			h.write(ctx, h.turnPart(t, part{messages: t.said}, false))
+		}
+		events, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
+		gen.Send(&adk.AgentEvent{Err: err})
+		gen.Close()
 		return events
 	}
-	return r.hooks.forward(ctx, events, &recorder{
-		hooks: r.hooks, run: current,
-		checkpoint: func() string { return adkx.CheckpointID(ctx, opts) },
-	})
-}
-
-// failed returns the events of a run that could not start.
-func failed(err error) *adk.AsyncIterator[*adk.AgentEvent] {
-	out, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
-	gen.Send(&adk.AgentEvent{Err: err})
-	gen.Close()
-	return out
+	events := r.inner.Run(context.WithValue(ctx, runKey(h.cfg.NoteName), current), input, opts...)
+	if !recorded {
+		return events
+	}
+	return current.forward(ctx, events)
 }
 
 // Query starts a run with what a user says, as adk.Runner.Query does.
@@ -91,60 +90,288 @@ func (r *Runner) ResumeWithParams(ctx context.Context, checkPointID string, para
 func (r *Runner) resume(ctx context.Context, checkPointID string, opts []adk.AgentRunOption,
 	start func(context.Context) (*adk.AsyncIterator[*adk.AgentEvent], error),
 ) (events *adk.AsyncIterator[*adk.AgentEvent], err error) {
-	ctx = r.hooks.withOptions(ctx, opts)
-	reply := &Reply{}
-	if r.hooks.records() {
-		// An error is told of when the turn is looked for: by then the run may
+	h := r.hooks
+	ctx = h.withOptions(ctx, opts)
+	current := &run{hooks: h, turn: &turn{}, resumed: true, checkpoint: func() string { return checkPointID }}
+	if h.records() {
+		// An error is reported when the turn is looked for: by then the run may
 		// have said whose it is.
-		_ = safely("scope", func() error { reply.Scope, err = r.hooks.ResolveScope(ctx); return err })
+		current.turn.scope = h.quietScope(ctx)
 	}
-	current := &run{resumed: true, reply: reply}
-	err = safely("resume", func() (err error) {
-		events, err = start(r.hooks.withRun(ctx, current))
+	err = work.Catch("resume", func() (err error) {
+		events, err = start(context.WithValue(ctx, runKey(h.cfg.NoteName), current))
 		return err
 	})
-	if err != nil || !r.hooks.records() || nested(ctx) {
+	if err != nil || !h.records() || nested(ctx) {
 		return events, err
 	}
-	return r.hooks.forward(ctx, events, &recorder{
-		hooks: r.hooks, run: current,
-		checkpoint: func() string { return checkPointID },
-	}), nil
+	return current.forward(ctx, events), nil
 }
 
-// beforeReply is BeforeReply with the run protected from it.
-func (h *Hooks) beforeReply(ctx context.Context, messages []*schema.Message) *Reply {
-	reply := &Reply{Messages: messages}
-	h.harmless(ctx, StageSearch, func() { reply = h.BeforeReply(ctx, messages) })
-	return reply
+// run is one run through a [Runner]. It travels in the context, so that the
+// middleware of an agent in the run knows that its work is done already; and it
+// collects the events of the run and writes its turn.
+type run struct {
+	hooks      *Hooks
+	turn       *turn
+	resumed    bool
+	checkpoint func() string // the id of the run's checkpoint, or ""
+
+	mu sync.Mutex // guards turn.scope
+
+	outputs     []*output
+	streams     sync.WaitGroup    // those still being read
+	reading     atomic.Int64      // how many those are
+	judged      int               // how many of the outputs were looked at while the run goes on,
+	answers     []*schema.Message // which of them belong to the turn,
+	written     int               // and how many messages of it the log was given
+	away        bool              // a write found the store away: the rest of the run waits for none
+	failed      bool              // the run reported an error
+	interrupted bool
+	saved       int           // how many outputs the turn was saved with, plus one
+	open        *working.Turn // the turn as it was when the run began; nil until finish needs it
 }
 
-type runOptions struct{ scope backends.Scope }
-
-// WithScopeOption says on whose behalf one run through a [Runner] is made. Its
-// parts come before those of the context and of the session values.
-func WithScopeOption(s backends.Scope) adk.AgentRunOption {
-	return adk.WrapImplSpecificOptFn(func(o *runOptions) { o.scope = s })
+// output is one message of a run's events.
+type output struct {
+	path    []string        // the agents from the root to the one that spoke
+	message *schema.Message // nil when it failed
 }
 
-// withOptions puts what the run's options say of its scope into the context: the
-// explicit scope first, then the context's own, then the session values.
-func (h *Hooks) withOptions(ctx context.Context, opts []adk.AgentRunOption) context.Context {
-	if len(opts) == 0 {
-		return ctx
+// runKey is the context's key for the run of the memory of that name.
+type runKey string
+
+// running returns the wrapped run that ctx belongs to, or nil.
+func running(ctx context.Context, h *Hooks) *run {
+	r, _ := ctx.Value(runKey(h.cfg.NoteName)).(*run)
+	return r
+}
+
+// scope returns whose memory the run is for; the zero scope when nothing says so.
+func (r *run) scope() backends.Scope {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turn.scope
+}
+
+// offerScope names the run's user when only the session values do, which a resumed run
+// gets from its checkpoint and which cannot be read from outside it.
+func (r *run) offerScope(ctx context.Context) {
+	if !r.resumed || r.scope().UserID != "" {
+		return
 	}
-	given := adk.GetImplSpecificOptions[runOptions](nil, opts...).scope
-	carried, _ := backends.ScopeFrom(ctx)
-	var session backends.Scope
-	err := safely("session values", func() (err error) {
-		session, err = h.cfg.SessionKeys.scope(adkx.SessionValues(ctx, opts))
-		return err
+	if s := r.hooks.quietScope(ctx); s.UserID != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.turn.scope = s
+	}
+}
+
+// forward passes the events of a run on as they come, and collects them. The
+// goroutine ends with the run: the iterator takes any number of events, so that
+// no reader is needed.
+func (r *run) forward(ctx context.Context, events *adk.AsyncIterator[*adk.AgentEvent]) *adk.AsyncIterator[*adk.AgentEvent] {
+	out, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
+	guard := func(f func(context.Context)) { r.hooks.guard(ctx, StageRecord, func() { f(ctx) }) }
+	go func() {
+		defer gen.Close()
+		guard(r.progress) // the question
+		for e, ok := events.Next(); ok; e, ok = events.Next() {
+			guard(func(ctx context.Context) { r.collect(ctx, e) })
+			gen.Send(e)
+			guard(r.progress)
+		}
+		guard(r.finish)
+	}()
+	return out
+}
+
+// collect keeps what an event says and leaves it as it is, except that its stream is
+// one of two copies. A stream is read beside the run, so that its first word is not
+// held up.
+func (r *run) collect(ctx context.Context, e *adk.AgentEvent) {
+	if e == nil {
+		return
+	}
+	r.failed = r.failed || e.Err != nil
+	if e.Output != nil && e.Output.MessageOutput != nil {
+		v := e.Output.MessageOutput
+		o := &output{path: make([]string, len(e.RunPath)), message: v.Message}
+		for i := range e.RunPath {
+			o.path[i] = e.RunPath[i].String()
+		}
+		r.outputs = append(r.outputs, o)
+		if v.IsStreaming && v.MessageStream != nil {
+			copies := v.MessageStream.Copy(2)
+			for _, c := range copies {
+				c.SetAutomaticClose()
+			}
+			v.MessageStream = copies[0]
+			r.read(o, copies[1])
+		}
+	}
+	if e.Action != nil && e.Action.Interrupted != nil {
+		r.interrupted = true
+		r.finish(ctx) // before the event leaves: who gets it may resume at once
+	}
+}
+
+func (r *run) read(o *output, stream *schema.StreamReader[*schema.Message]) {
+	r.reading.Add(1)
+	r.streams.Go(func() {
+		defer r.reading.Add(-1)
+		// A stream that fails was no answer: the model is asked again, or the run fails.
+		_ = work.Catch("stream", func() (err error) {
+			o.message, err = schema.ConcatMessageStream(stream)
+			return err
+		})
 	})
-	if err != nil {
-		return context.WithValue(ctx, badScope{}, fmt.Errorf("memory: %w", err))
+}
+
+// progress writes what the turn has come to while the run goes on: a long task
+// must not be lost with its process. What is still being said is written later.
+func (r *run) progress(ctx context.Context) {
+	h := r.hooks
+	if h.window == nil || r.resumed || r.saved > 0 || r.reading.Load() > 0 {
+		return
 	}
-	if s := given.Or(carried).Or(session); !s.IsZero() {
-		ctx = backends.WithScope(ctx, s)
+	for ; r.judged < len(r.outputs); r.judged++ {
+		if ofTurn(r.outputs, r.judged) {
+			r.answers = append(r.answers, r.outputs[r.judged].message)
+		}
 	}
-	return ctx
+	said := slices.Concat(r.turn.said, r.answers)
+	if len(said) <= r.written {
+		return
+	}
+	t := h.turnPart(r.turn, part{first: r.written, messages: said[r.written:]}, false)
+	if !r.away {
+		r.away, r.written = h.write(ctx, t), len(said)
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel() // what the queue has no room for is queued with what comes next
+	if h.log.Record(ctx, t) == nil {
+		r.written = len(said)
+	}
+}
+
+// finish writes what is known of the turn. It is called at the end of the run,
+// and before that when the run is interrupted.
+func (r *run) finish(ctx context.Context) {
+	r.streams.Wait()
+	if r.saved == len(r.outputs)+1 {
+		return // an interrupt, and nothing behind it
+	}
+	if r.open == nil {
+		if r.open = r.begun(ctx); r.open == nil {
+			return
+		}
+	}
+	r.saved = len(r.outputs) + 1
+	t := *r.open
+	t.Time = r.hooks.cfg.Clock()
+	t.Messages = slices.Clone(t.Messages)
+	for i := range r.outputs {
+		if ofTurn(r.outputs, i) {
+			t.Messages = append(t.Messages, r.outputs[i].message)
+		}
+	}
+	t.Done = !r.failed && !r.interrupted
+	if len(t.Messages) == 0 {
+		return
+	}
+	if !t.Done && (r.interrupted || r.resumed) {
+		r.suspend(ctx, &t)
+	}
+	r.hooks.write(ctx, &t)
+}
+
+// begun returns the turn as it was before the run: what the user said, or what
+// was saved when the run was interrupted.
+func (r *run) begun(ctx context.Context) *working.Turn {
+	h, scope, id := r.hooks, r.scope(), r.checkpoint
+	if !r.resumed {
+		return h.turnPart(r.turn, part{messages: r.turn.said}, false)
+	}
+	if scope.IsZero() {
+		_, err := h.ResolveScope(ctx)
+		h.report(ctx, StageScope, fmt.Errorf("resume: %w", err))
+		return nil
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	t, err := h.log.TakeOpenTurn(within, scope, id())
+	switch {
+	case err != nil:
+		h.report(ctx, StageRecord, fmt.Errorf("take the open turn of checkpoint %q: %w", id(), err))
+		return nil
+	case t != nil:
+		return t
+	case scope.UserID == "":
+		// The run may have been a user's whom this call does not name.
+		h.report(ctx, StageScope, fmt.Errorf("resume: %w: no open turn for checkpoint %q, and no user: resume with the scope of the run", backends.ErrNoScope, id()))
+		return nil
+	}
+	return &working.Turn{Scope: scope, ID: h.cfg.IDs()}
+}
+
+// suspend keeps the turn for a Resume.
+func (r *run) suspend(ctx context.Context, t *working.Turn) {
+	id := r.checkpoint()
+	if id == "" {
+		return
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	if err := r.hooks.log.SaveOpenTurn(within, t.Scope, id, t); err != nil {
+		r.hooks.report(ctx, StageRecord, fmt.Errorf("save the open turn of checkpoint %q: %w", id, err))
+	}
+}
+
+// ofTurn reports whether an output belongs to the turn: what the agents of the tree said
+// and what their tools returned, without agents inside tools and without transfers.
+func ofTurn(outputs []*output, i int) bool {
+	m := outputs[i].message
+	return m != nil && said(m) && m.Role != schema.User && !isTransfer(m) && !insideTool(outputs, i)
+}
+
+// isTransfer reports whether m only hands the conversation over to another agent.
+func isTransfer(m *schema.Message) bool {
+	if m.Role == schema.Tool {
+		return m.ToolName == adk.TransferToAgentToolName
+	}
+	return m.Content == "" && len(m.ToolCalls) > 0 && !slices.ContainsFunc(m.ToolCalls, func(c schema.ToolCall) bool {
+		return c.Function.Name != adk.TransferToAgentToolName
+	})
+}
+
+// insideTool reports whether an output comes from an agent that runs inside a tool
+// of another. The path of such an agent looks like that of a sub-agent; but it
+// speaks while an agent above it waits for a tool.
+func insideTool(outputs []*output, i int) bool {
+	above := func(o *output) bool {
+		path, below := o.path, outputs[i].path
+		return o.message != nil && len(path) < len(below) && slices.Equal(path, below[:len(path)])
+	}
+	waiting := map[string]bool{} // by the id of the tool call
+	called := map[string]bool{}
+	for n, o := range outputs {
+		if o.message == nil {
+			continue
+		}
+		for _, c := range o.message.ToolCalls {
+			called[c.ID] = true
+			if n < i && above(o) {
+				waiting[c.ID] = true
+			}
+		}
+		if n < i && above(o) {
+			delete(waiting, o.message.ToolCallID)
+		}
+	}
+	// In a resumed run the call was made before the interrupt: only its result is here.
+	return len(waiting) > 0 || slices.ContainsFunc(outputs[i:], func(o *output) bool {
+		return above(o) && o.message.Role == schema.Tool && !called[o.message.ToolCallID]
+	})
 }

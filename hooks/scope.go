@@ -11,6 +11,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox/adkx"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // ResolveScope returns the scope of what is done under ctx. Each part comes from
@@ -21,18 +23,10 @@ import (
 // [backends.ErrNoScope], and an illegal part is [backends.ErrInvalid]; there is
 // no memory then.
 func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
-	return h.resolve(ctx, adk.GetSessionValues(ctx))
-}
-
-// badScope is the context's key for the error of a scope that could not be read
-// from a run's options.
-type badScope struct{}
-
-func (h *Hooks) resolve(ctx context.Context, values map[string]any) (backends.Scope, error) {
 	if err, ok := ctx.Value(badScope{}).(error); ok {
 		return backends.Scope{}, err
 	}
-	session, err := h.cfg.SessionKeys.scope(values)
+	session, err := h.cfg.SessionKeys.scope(adk.GetSessionValues(ctx))
 	if err != nil {
 		return backends.Scope{}, err
 	}
@@ -48,34 +42,75 @@ func (h *Hooks) resolve(ctx context.Context, values map[string]any) (backends.Sc
 	return s, nil
 }
 
+// quietScope is ResolveScope where a failure was reported, or will be, by whoever needs
+// the scope: then it is zero. Session values are other programs' code, which may panic.
+func (h *Hooks) quietScope(ctx context.Context) (s backends.Scope) {
+	_ = work.Catch("scope", func() (err error) {
+		s, err = h.ResolveScope(ctx)
+		return err
+	})
+	return s
+}
+
+// badScope is the context's key for the error of a scope that could not be read
+// from a run's options.
+type badScope struct{}
+
+type runOptions struct{ scope backends.Scope }
+
+// WithScopeOption says on whose behalf one run through a [Runner] is made. Its
+// parts come before those of the context and of the session values.
+func WithScopeOption(s backends.Scope) adk.AgentRunOption {
+	return adk.WrapImplSpecificOptFn(func(o *runOptions) { o.scope = s })
+}
+
+// withOptions puts the scope of the run's options into the context: the explicit one
+// first, then the context's own, then the session values.
+func (h *Hooks) withOptions(ctx context.Context, opts []adk.AgentRunOption) context.Context {
+	if len(opts) == 0 {
+		return ctx
+	}
+	given := adk.GetImplSpecificOptions[runOptions](nil, opts...).scope
+	carried, _ := backends.ScopeFrom(ctx)
+	var session backends.Scope
+	err := work.Catch("session values", func() (err error) {
+		session, err = h.cfg.SessionKeys.scope(adkx.SessionValues(ctx, opts))
+		return err
+	})
+	if err != nil {
+		return context.WithValue(ctx, badScope{}, fmt.Errorf("memory: %w", err))
+	}
+	if s := given.Or(carried).Or(session); !s.IsZero() {
+		ctx = backends.WithScope(ctx, s)
+	}
+	return ctx
+}
+
 // scope reads a scope from the session values of a run.
 func (k *SessionKeys) scope(values map[string]any) (s backends.Scope, err error) {
 	for _, part := range []struct {
 		key   string
 		field *string
 	}{{k.UserID, &s.UserID}, {k.AgentID, &s.AgentID}, {k.SessionID, &s.SessionID}, {k.Workspace, &s.Workspace}, {k.Namespace, &s.Namespace}} {
-		v, ok := values[part.key]
-		if !ok || v == nil {
-			continue
-		}
-		if *part.field, err = scopeText(v); err != nil {
-			return backends.Scope{}, fmt.Errorf("session value %q: %w", part.key, err)
+		if v := values[part.key]; v != nil {
+			if *part.field, err = scopeText(v); err != nil {
+				return backends.Scope{}, fmt.Errorf("session value %q: %w", part.key, err)
+			}
 		}
 	}
 	return s, nil
 }
 
 // scopeText takes texts, and numbers as databases make them. Anything else is
-// refused rather than printed: an address or a struct is nobody's id.
+// refused rather than printed: an address or a struct is no id.
 func scopeText(v any) (string, error) {
 	if s, ok := v.(fmt.Stringer); ok {
 		return s.String(), nil
 	}
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.String:
+	switch r := reflect.ValueOf(v); {
+	case r.Kind() == reflect.String:
 		return r.String(), nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case r.CanInt(), r.CanUint():
 		return fmt.Sprint(v), nil
 	}
 	return "", fmt.Errorf("%w: a %T names nobody: use a string", backends.ErrInvalid, v)

@@ -14,94 +14,76 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// keptResult is how much of a streamed result is kept for the record, in bytes. A
-// recorder keeps less.
-const keptResult = 1 << 20
-
-// ToolMiddleware records how calls of tools went, for a [Config.ToolCalls] to learn
-// from: name, arguments, result, error and time of each. It changes nothing about a
-// call, and waits for nothing but the recorder's taking it. Agents with
-// [Hooks.AgentMiddleware] have it already; it is for compose.ToolsNodeConfig of
-// graphs and of flow/agent/react. Without Config.ToolCalls it does nothing.
+// ToolMiddleware records how calls of tools went, for a backend that is a
+// [backends.ToolRecorder], as reme's is: name, arguments, result, error and time of each.
+// It changes nothing about a call, and waits for nothing but the recorder's taking it.
+// Agents with [Hooks.AgentMiddleware] have it already; it is for compose.ToolsNodeConfig
+// of graphs and of flow/agent/react. With another backend it does nothing.
 //
 // A call that is interrupted, or ends because its run was cancelled, says nothing
 // about the tool and is left out, as are calls in runs whose scope names no workspace.
 func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
-	if h.cfg.ToolCalls == nil {
+	if h.recorder == nil {
 		return compose.ToolMiddleware{}
 	}
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
-				ctx, c := h.beginCall(ctx, in)
-				out, err := through(ctx, c, in, next)
-				if out != nil {
-					c.returned(out.Result)
-				}
-				c.end(ctx, err)
-				return out, err
-			}
+			return invokable(h, next, func(out *compose.ToolOutput) string { return out.Result })
 		},
 		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
-				ctx, c := h.beginCall(ctx, in)
-				out, err := through(ctx, c, in, next)
-				if err != nil || out == nil || out.Result == nil {
-					c.end(ctx, err)
-					return out, err
-				}
-				return &compose.StreamToolOutput{Result: watch(ctx, c, out.Result, func(s string) string { return s })}, nil
-			}
+			return streamable(h, next, func(out *compose.StreamToolOutput) **schema.StreamReader[string] { return &out.Result },
+				func(chunk string) string { return chunk })
 		},
 		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
-				ctx, c := h.beginCall(ctx, in)
-				out, err := through(ctx, c, in, next)
-				if out != nil {
-					c.returned(partsText(out.Result))
-				}
-				c.end(ctx, err)
-				return out, err
-			}
+			return invokable(h, next, func(out *compose.EnhancedInvokableToolOutput) string { return partsText(out.Result) })
 		},
 		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
-				ctx, c := h.beginCall(ctx, in)
-				out, err := through(ctx, c, in, next)
-				if err != nil || out == nil || out.Result == nil {
-					c.end(ctx, err)
-					return out, err
-				}
-				return &compose.EnhancedStreamableToolOutput{Result: watch(ctx, c, out.Result, partsText)}, nil
-			}
+			return streamable(h, next, func(out *compose.EnhancedStreamableToolOutput) **schema.StreamReader[*schema.ToolResult] {
+				return &out.Result
+			}, partsText)
 		},
 	}
 }
 
-// errNoReturn is what is recorded of a tool that panics.
-var errNoReturn = errors.New("the tool panicked")
+type endpoint[Output any] = func(ctx context.Context, in *compose.ToolInput) (*Output, error)
 
-// through calls a tool. A panic is recorded as its failure, and goes on.
-func through[T any](ctx context.Context, c *call, in *compose.ToolInput, next func(context.Context, *compose.ToolInput) (T, error)) (out T, err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			c.end(ctx, errNoReturn)
+// invokable records the calls of a tool that returns its result at once.
+func invokable[Output any](h *Hooks, next endpoint[Output], result func(*Output) string) endpoint[Output] {
+	return func(ctx context.Context, in *compose.ToolInput) (*Output, error) {
+		ctx, c := h.beginCall(ctx, in)
+		out, err := next(ctx, in)
+		if out != nil && c != nil {
+			c.call.Result = result(out)
 		}
-	}()
-	out, err = next(ctx, in)
-	returned = true
-	return out, err
+		c.end(ctx, err)
+		return out, err
+	}
+}
+
+// streamable records the calls of a tool that streams its result, which stream finds in
+// an output.
+func streamable[Output, Chunk any](h *Hooks, next endpoint[Output], stream func(*Output) **schema.StreamReader[Chunk], text func(Chunk) string) endpoint[Output] {
+	return func(ctx context.Context, in *compose.ToolInput) (*Output, error) {
+		ctx, c := h.beginCall(ctx, in)
+		out, err := next(ctx, in)
+		if c == nil || err != nil || out == nil || *stream(out) == nil {
+			c.end(ctx, err)
+			return out, err
+		}
+		watched := *out
+		*stream(&watched) = watch(ctx, c, *stream(out), text)
+		return &watched, nil
+	}
 }
 
 // call is a call of a tool under way. A nil one is not recorded.
 type call struct {
 	hooks  *Hooks
 	call   backends.ToolCall
-	result strings.Builder
+	result strings.Builder // of what was streamed
 }
 
 // underway is the key, in the context of a call, of the hooks that record it.
@@ -110,11 +92,13 @@ type underway struct{ hooks *Hooks }
 // beginCall begins the record of a call, and marks its context: where a tool got the
 // middleware in two ways, the call is one.
 func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.Context, *call) {
-	if in == nil || !h.recorded(ctx, in.Name) {
+	if in == nil {
 		return ctx, nil
 	}
+	recorded := false // a filter that fails is no reason for the call to fail
+	h.guard(ctx, StageRecord, func() { recorded = h.cfg.RecordTool(in.Name) })
 	this := [2]string{in.Name, in.CallID}
-	if ctx.Value(underway{h}) == this {
+	if !recorded || ctx.Value(underway{h}) == this {
 		return ctx, nil
 	}
 	// The id of the model's call is no name of the record: models that count their
@@ -123,32 +107,9 @@ func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.C
 	return context.WithValue(ctx, underway{h}, this), c
 }
 
-// recorded reports whether calls of the tool are recorded. Who cannot say is no reason
-// for the call to fail.
-func (h *Hooks) recorded(ctx context.Context, tool string) (yes bool) {
-	if h.cfg.RecordTool == nil {
-		return true
-	}
-	h.harmless(ctx, StageToolCall, func() { yes = h.cfg.RecordTool(tool) })
-	return yes
-}
-
-// returned keeps a result that is there anyway.
-func (c *call) returned(text string) {
-	if c != nil {
-		c.call.Result = text
-	}
-}
-
-// keep keeps what goes by of a result, up to keptResult.
-func (c *call) keep(text string) {
-	if c != nil {
-		c.result.WriteString(text[:min(len(text), keptResult-c.result.Len())])
-	}
-}
-
+// end records the call, unless it ended for reasons that are not the tool's.
 func (c *call) end(ctx context.Context, err error) {
-	if c == nil || cutShort(ctx, err) {
+	if c == nil || interrupted(ctx, err) {
 		return
 	}
 	h := c.hooks
@@ -160,49 +121,55 @@ func (c *call) end(ctx context.Context, err error) {
 	if err != nil {
 		c.call.Error = strings.ToValidUTF8(err.Error(), "\uFFFD")
 	}
-	h.harmless(ctx, StageToolCall, func() {
+	h.guard(ctx, StageRecord, func() {
 		scope, err := h.ResolveScope(ctx)
 		if errors.Is(err, backends.ErrNoScope) || err == nil && scope.Workspace == "" {
 			return
 		}
 		if err == nil {
-			ctx = einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
-			err = h.cfg.ToolCalls.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: scope, Calls: []backends.ToolCall{c.call}})
+			err = h.recorder.RecordCalls(detach(ctx), &backends.RecordCallsRequest{Scope: scope, Calls: []backends.ToolCall{c.call}})
 		}
 		if err != nil {
-			h.report(ctx, StageToolCall, fmt.Errorf("recording a call of tool %q: %w", c.call.Tool, err))
+			h.report(ctx, StageRecord, fmt.Errorf("recording a call of tool %q: %w", c.call.Tool, err))
 		}
 	})
 }
 
-// cutShort reports whether a call ended for reasons that are not the tool's.
-func cutShort(ctx context.Context, err error) bool {
+// interrupted reports whether a call ended because its run waits, or was cancelled.
+func interrupted(ctx context.Context, err error) bool {
 	if err == nil {
 		return false
 	}
-	_, interrupted := compose.IsInterruptRerunError(err)
-	return interrupted || errors.Is(err, context.Canceled) || errors.Is(context.Cause(ctx), context.Canceled)
+	_, waits := compose.IsInterruptRerunError(err)
+	return waits || errors.Is(err, context.Canceled) || errors.Is(context.Cause(ctx), context.Canceled)
 }
+
+// maxStreamed is how many bytes of a streamed result are kept for the record. A
+// recorder keeps less.
+const maxStreamed = 1 << 20
 
 // watch passes a stream on and keeps what goes by. It ends with the stream, or when
 // the reader closes it; a reader that does neither holds the tool's stream open, as
-// without it.
-func watch[T any](ctx context.Context, c *call, in *schema.StreamReader[T], text func(T) string) *schema.StreamReader[T] {
-	if c == nil {
-		return in
-	}
-	out, w := schema.Pipe[T](1)
+// without it. A panic of the stream is an error: in a goroutine of its own it would end
+// the process.
+func watch[Chunk any](ctx context.Context, c *call, in *schema.StreamReader[Chunk], text func(Chunk) string) *schema.StreamReader[Chunk] {
+	out, w := schema.Pipe[Chunk](1)
 	go func() {
 		defer in.Close()
 		defer w.Close()
 		for {
-			chunk, err := receive(in)
+			var chunk Chunk
+			err := work.Catch("the stream of the tool", func() (err error) {
+				chunk, err = in.Recv()
+				return err
+			})
 			if errors.Is(err, io.EOF) {
 				c.end(ctx, nil)
 				return
 			}
 			if err == nil {
-				c.keep(text(chunk))
+				s := text(chunk)
+				c.result.WriteString(s[:min(len(s), maxStreamed-c.result.Len())])
 			}
 			if closed := w.Send(chunk, err); closed || err != nil {
 				c.end(ctx, err)
@@ -213,17 +180,7 @@ func watch[T any](ctx context.Context, c *call, in *schema.StreamReader[T], text
 	return out
 }
 
-// receive reads a chunk. A panic of the tool's stream becomes an error: nobody could
-// recover it in our goroutine.
-func receive[T any](in *schema.StreamReader[T]) (chunk T, err error) {
-	err = safely("the stream of the tool", func() (err error) {
-		chunk, err = in.Recv()
-		return err
-	})
-	return chunk, err
-}
-
-// partsText is what a result in parts says, with a word for each part that is no text.
+// partsText is the text of a result in parts, with a word for each part that is no text.
 func partsText(r *schema.ToolResult) string {
 	if r == nil {
 		return ""

@@ -4,59 +4,172 @@
 package hooks
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// A turn is what a user says and all that answers it. In a list of messages it
-// starts with the user messages behind the last answer, and goes on to the end.
-
-// lastUser returns the index of the last message that a user said, or -1.
-func lastUser(messages []*schema.Message) int {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if said(messages[i]) && messages[i].Role == schema.User {
-			return i
-		}
-	}
-	return -1
+// turn is what a user says and all that answers it: the end of a list of messages,
+// from the user messages behind the last answer on. It travels with a wrapped run, or
+// is found again by [Hooks.find] from the marks on the messages, which survive a
+// checkpoint.
+type turn struct {
+	id       string            // "" where nobody asks anything
+	scope    backends.Scope    // whose memory it is
+	messages []*schema.Message // the context; the slice is the turn's own, messages are copied when they are marked
+	start    int               // where the turn starts in messages
+	user     int               // where its user spoke last; -1 where another middleware replaced that by a summary
+	counted  int               // the place of its last message that has one, -1 for none
+	said     []*schema.Message // what its user said until it began, unmarked
+	note     *schema.Message   // what the search found, as models are shown it; nil for nothing
 }
 
-// turnStart returns where the turn starts whose last user message is at user.
-func turnStart(messages []*schema.Message, user int) int {
-	start := user
-	for i := user - 1; i >= 0; i-- {
-		switch {
-		case !said(messages[i]):
-		case messages[i].Role != schema.User || earlier(messages[i], einox.TurnOf(messages[user])):
-			return start
+// find returns the turn that messages end with. Its id is empty if no message carries
+// one: it begins here, or there is none.
+//
+// Another middleware may put a summary in the place of everything that a turn has come
+// to, the user's message and its marks with it. What none of them takes away is the
+// system message. With a window it carries the turn's id and how far it was counted, so
+// that what follows joins the turn that it belongs to.
+func (h *Hooks) find(messages []*schema.Message) *turn {
+	t := &turn{messages: slices.Clone(messages), user: lastUser(messages), counted: -1}
+	if t.user >= 0 {
+		t.id, t.start = einox.TurnOf(messages[t.user]), turnStart(messages, t.user)
+	}
+	if at := systemAt(messages); t.id == "" && h.window != nil && at >= 0 && !t.asks() {
+		id := einox.TurnOf(messages[at])
+		if counted, ok := placeIn(messages[at], id); ok && id != "" {
+			t.id, t.counted, t.start, t.user = id, counted, 0, -1
+		}
+	}
+	return t
+}
+
+// asks reports whether the turn ends with something that its user said.
+func (t *turn) asks() bool {
+	return t.user >= 0 && !slices.ContainsFunc(t.messages[t.user+1:], func(m *schema.Message) bool {
+		return said(m) && m.Role != schema.User
+	})
+}
+
+// dropNotes removes the messages that stale reports, which are none of the turn's own.
+func (t *turn) dropNotes(stale func(m *schema.Message) bool) {
+	t.messages = slices.DeleteFunc(t.messages, stale)
+	if t.user >= 0 {
+		t.user = lastUser(t.messages)
+		t.start = turnStart(t.messages, t.user)
+	}
+}
+
+// begin makes it a new turn: marks of an earlier run with the same messages go.
+func (t *turn) begin(id string) {
+	t.id = id
+	for i, m := range t.messages[t.start:] {
+		if said(m) {
+			t.messages[t.start+i] = einox.Unmark(m)
+			t.said = append(t.said, t.messages[t.start+i])
+		}
+	}
+}
+
+// stamp gives each message of the turn the turn's id and its place in it, where it has
+// none yet. What a user seems to say once the beginning was replaced is a summary's. With
+// carry the system message carries the turn.
+func (t *turn) stamp(carry bool) {
+	next := t.counted + 1
+	for i := t.start; i < len(t.messages); i++ {
+		m := t.messages[i]
+		switch at, ok := placeIn(m, t.id); {
+		case !said(m):
+		case ok:
+			next = max(next, at+1)
+		case t.user < 0 && (m.Role == schema.User || einox.TurnOf(m) != ""):
 		default:
-			start = i
+			t.messages[i] = einox.MarkIndex(einox.MarkTurn(m, t.id), next)
+			next++
 		}
 	}
-	return start
+	t.counted = next - 1
+	at := systemAt(t.messages)
+	if !carry || at < 0 {
+		return
+	}
+	if counted, ok := placeIn(t.messages[at], t.id); !ok || counted < t.counted {
+		t.messages[at] = einox.MarkIndex(einox.MarkTurn(t.messages[at], t.id), t.counted)
+	}
 }
 
-// earlier reports whether a user's message was said in a turn before the turn: it
-// comes from the log, or is marked as another's.
-func earlier(m *schema.Message, turn string) bool {
-	return einox.SeqOf(m) > 0 || einox.TurnOf(m) != "" && einox.TurnOf(m) != turn
+// insert puts messages in front of the one at a place.
+func (t *turn) insert(at int, messages ...*schema.Message) {
+	t.messages = slices.Insert(t.messages, at, messages...)
+	if at <= t.start {
+		t.start += len(messages)
+	}
+	if at <= t.user {
+		t.user += len(messages)
+	}
 }
 
-// answered reports whether an assistant or a tool spoke behind the user message.
-func answered(messages []*schema.Message, user int) bool {
-	for _, m := range messages[user+1:] {
-		if said(m) && m.Role != schema.User {
-			return true
+// query returns what to search for: what the user said in the turn, joined by
+// newlines. Bytes that are not UTF-8 cost themselves, not the search.
+func (t *turn) query() string {
+	var texts []string
+	for _, m := range t.messages[t.start : t.user+1] {
+		if !said(m) || m.Role != schema.User {
+			continue
+		}
+		if s := einox.Text(m); s != "" {
+			texts = append(texts, s)
 		}
 	}
-	return false
+	return strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
 }
 
-// said reports whether m is part of the conversation: said by a user, an
-// assistant or a tool, and no note, system message, summary or retold transfer.
+// part is a stretch of a turn whose places follow one another, unmarked.
+type part struct {
+	first    int // the place of the first message
+	messages []*schema.Message
+}
+
+// parts divides the messages of a stamped turn where some are missing, or are
+// placeholders of what the log holds, or cannot be read back.
+func (t *turn) parts() []part {
+	var out []part
+	for _, m := range t.messages[t.start:] {
+		at, ok := placeIn(m, t.id)
+		if !ok || !said(m) || einox.RefOf(m) != "" {
+			continue
+		}
+		if n := len(out); n == 0 || out[n-1].first+len(out[n-1].messages) != at {
+			out = append(out, part{first: at})
+		}
+		last := &out[len(out)-1]
+		last.messages = append(last.messages, einox.Unmark(m))
+	}
+	return out
+}
+
+// news returns the end of a part that may not be in the log yet: the last answer, what
+// it answers, and what came behind it.
+func (p part) news() part {
+	answers := 0
+	for i, m := range slices.Backward(p.messages) {
+		if m.Role != schema.Assistant {
+			continue
+		}
+		if answers++; answers == 2 {
+			return part{first: p.first + i + 1, messages: p.messages[i+1:]}
+		}
+	}
+	return p
+}
+
+// said reports whether m is part of the conversation: of a user, an assistant or a
+// tool, and no note, system message, summary or transfer between agents.
 func said(m *schema.Message) bool {
 	if m == nil || einox.IsNote(m) || einox.IsDigest(m) {
 		return false
@@ -70,35 +183,48 @@ func said(m *schema.Message) bool {
 	return false
 }
 
-// stamp gives each message of the turn from start on the turn's id and its place
-// in it, where it does not have them yet. The slice is the caller's own; messages
-// are copied.
-func stamp(messages []*schema.Message, start int, id string) {
-	next := 0
-	for i, m := range messages[start:] {
-		if !said(m) {
-			continue
+// lastUser returns the index of the last message that a user said, or -1.
+func lastUser(messages []*schema.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if said(m) && m.Role == schema.User {
+			return i
 		}
-		if at, ok := einox.IndexOf(m); ok && einox.TurnOf(m) == id {
-			next = at + 1
-			continue
-		}
-		messages[start+i] = einox.MarkIndex(einox.MarkTurn(m, id), next)
-		next++
 	}
+	return -1
 }
 
-// queryOf returns what to search for: what the user said in the turn, joined by
-// newlines. Bytes that are not UTF-8 cost themselves, not the search.
-func queryOf(turn []*schema.Message) string {
-	var texts []string
-	for _, m := range turn {
-		if !said(m) || m.Role != schema.User {
-			continue
-		}
-		if t := einox.Text(m); t != "" {
-			texts = append(texts, t)
+// turnStart returns where the turn starts whose last user message is at user.
+func turnStart(messages []*schema.Message, user int) int {
+	start, id := user, einox.TurnOf(messages[user])
+	for i, m := range slices.Backward(messages[:user]) {
+		switch {
+		case !said(m):
+		case earlier(m, id):
+			return start
+		default:
+			start = i
 		}
 	}
-	return strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
+	return start
+}
+
+// earlier reports whether m was said before the turn: it is no user's, comes from the
+// log, or is marked as another turn's.
+func earlier(m *schema.Message, turn string) bool {
+	return said(m) && (m.Role != schema.User || einox.SeqOf(m) > 0 || einox.TurnOf(m) != "" && einox.TurnOf(m) != turn)
+}
+
+// placeIn returns the place of m in the turn, if it has one there.
+func placeIn(m *schema.Message, id string) (int, bool) {
+	if m == nil || einox.TurnOf(m) != id {
+		return 0, false
+	}
+	return einox.IndexOf(m)
+}
+
+// systemAt returns the index of the first system message that is not memory's, or -1.
+func systemAt(messages []*schema.Message) int {
+	return slices.IndexFunc(messages, func(m *schema.Message) bool {
+		return m != nil && m.Role == schema.System && !einox.IsNote(m)
+	})
 }

@@ -13,14 +13,26 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/toolkit"
 )
+
+// Config says what is remembered, where, and how an agent meets it. Backend alone is
+// required. It is [hooks.Config], where each field is described, named here so that the
+// usual path needs one import less.
+type Config = hooks.Config
+
+// Scope says on whose behalf an agent runs. It is [backends.Scope].
+type Scope = backends.Scope
+
+// WithScope returns a context whose runs remember for s. It is
+// [backends.WithScope].
+func WithScope(ctx context.Context, s Scope) context.Context { return backends.WithScope(ctx, s) }
 
 // MemoryMiddleware is one backend in one mode, ready for Eino's agents. One value
 // serves any number of agents, users and goroutines: whose memory a run has is
@@ -40,71 +52,11 @@ type MemoryMiddleware struct {
 // It returns ErrInvalid for a configuration that cannot work, and the store's
 // errors where the log cannot be opened.
 func New(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
-	m, err := newMiddleware(ctx, cfg)
+	m, err := build(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("memory middleware: %w", err)
 	}
 	return m, nil
-}
-
-func newMiddleware(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
-	c, err := cfg.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	plan, err := c.plan()
-	if err != nil {
-		return nil, err
-	}
-	m := &MemoryMiddleware{backend: c.Backend}
-	h := c.hooks(plan)
-	if m.window, err = c.newWindow(); err != nil {
-		return nil, err
-	}
-	if err = m.equip(ctx, c, h); err != nil {
-		return nil, err
-	}
-	h.Plan.Record = plan.Record || m.window != nil
-	if !h.Plan.Record {
-		m.hooks, err = hooks.New(h)
-		return m, err
-	}
-	w, err := c.working()
-	if err != nil {
-		return nil, err
-	}
-	if !plan.Record {
-		w.Backend = unlearning{c.Backend}
-	}
-	if m.log, err = working.New(ctx, w); err != nil {
-		return nil, err
-	}
-	h.Log = m.log
-	if m.hooks, err = hooks.New(h); err != nil {
-		return nil, errors.Join(err, m.log.Close(ctx))
-	}
-	return m, nil
-}
-
-// equip gives the hooks the window and the tools.
-func (m *MemoryMiddleware) equip(ctx context.Context, c *Config, h *hooks.Config) (err error) {
-	// The tools ask the hooks, which exist by the time that a tool is called.
-	scope := func(ctx context.Context) (Scope, error) { return m.hooks.ResolveScope(ctx) }
-	if h.Plan.Tools {
-		if h.Tools, err = toolkit.New(ctx, c.toolkit(scope)); err != nil {
-			return err
-		}
-	}
-	h.Window = m.window
-	if h.WindowTools, err = c.windowTools(ctx, m.window, scope); err != nil {
-		return err
-	}
-	m.tools = slices.Concat(h.Tools, h.WindowTools)
-	if recorder, ok := c.Backend.(backends.ToolRecorder); ok {
-		h.ToolCalls = recorder
-		h.RecordTool, err = c.recordTool(ctx, m.tools)
-	}
-	return err
 }
 
 // AgentMiddleware returns what makes an [adk.ChatModelAgent] remember: one entry
@@ -165,6 +117,38 @@ func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCa
 // See [hooks.Hooks.AsRetriever].
 func (m *MemoryMiddleware) AsRetriever() retriever.Retriever { return m.hooks.AsRetriever() }
 
+// ToolMiddleware records how calls of tools went, for graphs and for agents that take
+// no [MemoryMiddleware.AgentMiddleware], which has it. See [hooks.Hooks.ToolMiddleware].
+func (m *MemoryMiddleware) ToolMiddleware() compose.ToolMiddleware { return m.hooks.ToolMiddleware() }
+
+// RecordOutcome reports to a backend that is a [backends.Judge], as reme's is, how a turn
+// went, so that the workspace learns from it: at once, in the caller's goroutine. Parts
+// of the scope that the request lacks come from the context and the configuration. The
+// turn is written to the log, and learnt from as turns are, before.
+//
+// Errors: ErrInvalid where the backend is no Judge or nothing is recorded, ErrNoScope
+// where no workspace is named, ErrNotFound for a turn that is not in the session, and
+// the backend's. The call may be repeated.
+func (m *MemoryMiddleware) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
+	judge, ok := m.backend.(backends.Judge)
+	switch {
+	case r == nil:
+		return nil, fmt.Errorf("memory middleware: outcome of a turn: %w: no request", backends.ErrInvalid)
+	case !ok || m.log == nil:
+		return nil, fmt.Errorf("memory middleware: outcome of a turn: %w: it needs a backend that learns from outcomes, as reme's does, and a mode that records turns", backends.ErrInvalid)
+	}
+	asked := *r
+	carried, _ := backends.ScopeFrom(ctx)
+	var err error
+	if asked.Scope, err = m.hooks.ResolveScope(backends.WithScope(ctx, r.Scope.Or(carried))); err != nil {
+		return nil, fmt.Errorf("memory middleware: outcome of a turn: %w", err)
+	}
+	if _, err := m.log.Consolidate(ctx, asked.Scope); err != nil {
+		return nil, fmt.Errorf("memory middleware: outcome of a turn: the log comes first: %w", err)
+	}
+	return judge.RecordOutcome(ctx, &asked)
+}
+
 // Backend returns the backend, for what the middleware does not do itself.
 func (m *MemoryMiddleware) Backend() backends.Backend { return m.backend }
 
@@ -178,8 +162,9 @@ func (m *MemoryMiddleware) Window() *window.Window { return m.window }
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
 
 // Flush waits until every turn recorded so far is in the log and learnt from, and
-// every call of a tool stored, or has failed and was reported: then it returns the failure, and the turn waits in
-// the log. It ends with ctx, and after Close it returns working.ErrClosed.
+// every call of a tool stored, or has failed and was reported: then it returns the
+// failure, and the turn waits in the log. It ends with ctx, and after Close it returns
+// working.ErrClosed.
 func (m *MemoryMiddleware) Flush(ctx context.Context) error {
 	var errs []error
 	if m.log != nil {

@@ -112,7 +112,7 @@ func TestRedisFails(t *testing.T) {
 			}
 			if !fault.reads {
 				requireUnavailable(t, told.at("search"))
-				requireUnavailable(t, told.at("search_tool"))
+				requireUnavailable(t, told.at("search_memory"))
 			}
 
 			fault.end(t)

@@ -176,7 +176,7 @@ func TestM31_Both(t *testing.T) {
 
 func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 	f := &fake{memories: []string{"喜欢茶"}}
-	mem := open(t, &middleware.Config{Backend: f, Language: middleware.Chinese})
+	mem := open(t, &middleware.Config{Backend: f, Language: backends.Chinese})
 	a := newAgent(t, mem, testkit.Text("好"))
 	a.reply(asAnn(), "我喜欢什么？")
 	require.Contains(t, a.systemPrompt(0), "## 长期记忆")
@@ -191,7 +191,7 @@ func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 
 func TestTheTextsCanBeReplaced(t *testing.T) {
 	f := &fake{memories: []string{"likes tea"}}
-	mem := open(t, &middleware.Config{Backend: f, Language: middleware.Auto, NoteHeader: "HEAD", NoteIntro: "INTRO", NoteName: "recall", ToolInstructions: "Use the tools."})
+	mem := open(t, &middleware.Config{Backend: f, Language: backends.LanguageAuto, NoteHeader: "HEAD", NoteIntro: "INTRO", NoteName: "recall", ToolInstructions: "Use the tools."})
 	a := newAgent(t, mem, testkit.Text("ok"))
 	a.reply(asAnn(), "hi")
 	require.Contains(t, a.systemPrompt(0), "Use the tools.")

@@ -33,6 +33,14 @@ const (
 	AgentControl  Mode = "agent_control"  // the agent searches and adds by tools
 )
 
+// Plan is what each hook does. The zero value does nothing.
+type Plan struct {
+	Search   bool // before a reply: search, and inject one note
+	Record   bool // after a reply: append the turn to the log and learn from it
+	Instruct bool // the system prompt names the memory tools
+	Tools    bool // the agent gets the memory tools
+}
+
 // Parse returns the mode that s names, [Both] for an empty s, and
 // [backends.ErrInvalid] for anything else that is not a mode.
 func Parse(s string) (Mode, error) {
@@ -43,4 +51,17 @@ func Parse(s string) (Mode, error) {
 		return m, nil
 	}
 	return "", fmt.Errorf("mode %q: %w: use %s, %s or %s", s, backends.ErrInvalid, Both, StaticControl, AgentControl)
+}
+
+// Plan returns what the hooks do under m for a backend, which may be nil, or
+// [backends.ErrInvalid] for a mode that does not exist. A [backends.AlwaysLearner]
+// learns from every reply whoever is in charge.
+func (m Mode) Plan(b backends.Backend) (Plan, error) {
+	m, err := Parse(string(m))
+	if err != nil {
+		return Plan{}, err
+	}
+	learner, ok := b.(backends.AlwaysLearner)
+	static, agent := m != AgentControl, m != StaticControl
+	return Plan{Search: static, Record: static || ok && learner.AlwaysLearns(), Instruct: agent, Tools: agent}, nil
 }

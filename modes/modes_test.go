@@ -13,36 +13,33 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-func TestPlan(t *testing.T) {
+func TestThePlanOfEachMode(t *testing.T) {
+	var plain, always backends.Backend = nil, learner{always: true}
 	for _, c := range []struct {
-		mode   modes.Mode
-		always bool
-		want   modes.Plan
+		mode    modes.Mode
+		backend backends.Backend
+		want    modes.Plan
 	}{
-		{"", false, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
-		{modes.Both, false, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
-		{modes.Both, true, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
-		{modes.StaticControl, false, modes.Plan{Search: true, Record: true}},
-		{modes.StaticControl, true, modes.Plan{Search: true, Record: true}},
-		{modes.AgentControl, false, modes.Plan{Instruct: true, Tools: true}},
-		{modes.AgentControl, true, modes.Plan{Record: true, Instruct: true, Tools: true}},
+		{"", plain, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
+		{modes.Both, learner{}, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
+		{modes.Both, always, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
+		{modes.StaticControl, plain, modes.Plan{Search: true, Record: true}},
+		{modes.StaticControl, always, modes.Plan{Search: true, Record: true}},
+		{modes.AgentControl, learner{}, modes.Plan{Instruct: true, Tools: true}},
+		{modes.AgentControl, always, modes.Plan{Record: true, Instruct: true, Tools: true}},
 	} {
-		got, err := c.mode.Plan(c.always)
+		got, err := c.mode.Plan(c.backend)
 		require.NoError(t, err)
-		require.Equal(t, c.want, got, "%q, always %t", c.mode, c.always)
+		require.Equal(t, c.want, got, "%q", c.mode)
 	}
 }
 
-func TestAnUnknownModeIsInvalid(t *testing.T) {
-	for _, s := range []string{"garbage", "BOTH", " both", "static"} {
-		_, err := modes.Parse(s)
-		require.ErrorIs(t, err, backends.ErrInvalid, s)
-		require.ErrorContains(t, err, "static_control")
-		plan, err := modes.Mode(s).Plan(true)
-		require.ErrorIs(t, err, backends.ErrInvalid, s)
-		require.Zero(t, plan)
-	}
+type learner struct {
+	backends.Backend
+	always bool
 }
+
+func (l learner) AlwaysLearns() bool { return l.always }
 
 func TestParse(t *testing.T) {
 	for s, want := range map[string]modes.Mode{"": modes.Both, "both": modes.Both, "static_control": modes.StaticControl, "agent_control": modes.AgentControl} {
@@ -50,10 +47,18 @@ func TestParse(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
+	for _, s := range []string{"garbage", "BOTH", " both", "static"} {
+		_, err := modes.Parse(s)
+		require.ErrorIs(t, err, backends.ErrInvalid, s)
+		require.ErrorContains(t, err, "static_control")
+		plan, err := modes.Mode(s).Plan(nil)
+		require.ErrorIs(t, err, backends.ErrInvalid, s)
+		require.Zero(t, plan)
+	}
 }
 
 func ExampleMode_Plan() {
-	plan, err := modes.AgentControl.Plan(false)
+	plan, err := modes.AgentControl.Plan(nil)
 	fmt.Printf("%+v %v\n", plan, err)
 	// Output: {Search:false Record:false Instruct:true Tools:true} <nil>
 }

@@ -8,135 +8,115 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/cloudwego/eino/components/tool"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/bullet"
+	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// parallelSearches is how many keywords of one call are searched for at a time.
-const parallelSearches = 4
+const (
+	maxKeywords      = 16 // of one call; further ones are left out, and the result says so
+	parallelSearches = 4  // keywords of one call that are searched for at a time
+)
 
-func (k *kit) searchTool() (tool.BaseTool, error) {
-	return newTool[searchParams](&k.set, SearchMemory, StageSearchTool, k.text.Search, k.search)
+type searchArguments struct {
+	Keywords list   `json:"keywords" jsonschema:"required"`
+	Limit    number `json:"limit,omitempty" jsonschema:"minimum=1,maximum=50"`
 }
 
-// answer is what one keyword brought.
-type answer struct {
+func (k *kit) memoryTools() {
+	define(k, SearchMemory, map[string]any{"limit": k.Limit}, k.search)
+	define(k, AddMemory, nil, k.add)
+	if k.Update {
+		define(k, UpdateMemory, nil, k.update)
+	}
+	if k.Delete {
+		define(k, DeleteMemory, nil, k.delete)
+	}
+}
+
+// found is what one keyword brought.
+type found struct {
 	hits []backends.Hit
 	err  error
 }
 
-func (k *kit) search(ctx context.Context, arguments string) (string, error) {
-	var args searchArguments
-	if err := decode(arguments, &args); err != nil {
-		return "", k.unreadable(SearchMemory, err)
+func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArguments) (string, error) {
+	limit := k.Limit
+	if a.Limit > 0 {
+		limit = min(int(a.Limit), MaxLimit)
 	}
-	if len(args.Keywords) == 0 {
-		return k.text.NoKeywords, nil
-	}
-	scope, err := k.scope(ctx)
-	if err != nil {
-		return "", err
-	}
-	keywords := args.Keywords[:min(len(args.Keywords), MaxKeywords)]
-	answers := k.searchEach(ctx, scope, keywords, args.Limit.or(k.Limit))
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	return k.showAnswers(ctx, answers, len(args.Keywords)-len(keywords))
-}
-
-// searchEach runs one search for each keyword, a few at a time. A failure stays
-// with its keyword.
-func (k *kit) searchEach(ctx context.Context, scope backends.Scope, keywords []string, limit int) []answer {
-	ctx, cancel := within(ctx, k.SearchTimeout)
-	defer cancel()
-	answers := make([]answer, len(keywords))
+	keywords := a.Keywords[:min(len(a.Keywords), maxKeywords)]
+	all := make([]found, len(keywords))
 	var group errgroup.Group
 	group.SetLimit(parallelSearches)
 	for i, keyword := range keywords {
 		group.Go(func() error {
-			answers[i] = k.searchOne(ctx, scope, keyword, limit)
+			all[i] = k.searchFor(ctx, scope, keyword, limit)
 			return nil
 		})
 	}
-	_ = group.Wait() // no function above returns an error
-	return answers
+	_ = group.Wait() // a failure stays with its keyword
+	return k.showFound(ctx, all, len(a.Keywords)-len(keywords))
 }
 
-// searchOne searches for one keyword, for no longer than ctx lasts even of a
-// backend that does not heed it.
-func (k *kit) searchOne(ctx context.Context, scope backends.Scope, keyword string, limit int) answer {
+// searchFor searches for one keyword, for no longer than ctx lasts even of a backend
+// that does not heed it.
+func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword string, limit int) found {
 	r := &backends.SearchRequest{Scope: scope, Query: keyword, TopK: limit}
 	if k.SearchByAgent && scope.AgentID != "" && scope.UserID != "" {
 		byAgent := backends.Eq("agent_id", scope.AgentID)
 		r.Filter = &byAgent
 	}
-	got := make(chan answer, 1) // buffered: an answer that comes too late is dropped
-	go func() { got <- k.ask(ctx, r) }()
-	select {
-	case a := <-got:
-		return a
-	case <-ctx.Done():
-		return answer{err: fmt.Errorf("searching for %q: %w: %w", clip(keyword, 60), backends.ErrUnavailable, ctx.Err())}
-	}
-}
-
-// ask runs one search in a goroutine of its own, where a panic would end the
-// process: a panic of the backend is an error of the search.
-func (k *kit) ask(ctx context.Context, r *backends.SearchRequest) (a answer) {
-	defer func() {
-		if p := recover(); p != nil {
-			a.err = fmt.Errorf("searching for %q: %w: panic: %v", clip(r.Query, 60), backends.ErrUnavailable, p)
-		}
-	}()
-	resp, err := k.Backend.Search(ctx, r)
+	resp, err := work.Await(ctx, "backend", func() (*backends.SearchResponse, error) { return k.Backend.Search(ctx, r) })
 	switch {
 	case err != nil:
-		return answer{err: fmt.Errorf("searching for %q: %w", clip(r.Query, 60), err)}
+		return found{err: fmt.Errorf("searching for %q: %w", text.Truncate(keyword, 60), err)}
 	case resp == nil:
-		return answer{}
+		return found{}
 	case resp.Degraded != nil:
-		k.report(ctx, StageSearchTool, fmt.Errorf("searching for %q, answered in part: %w", clip(r.Query, 60), resp.Degraded))
+		work.Report(ctx, k.OnError, SearchMemory, fmt.Errorf("searching for %q, answered in part: %w", text.Truncate(keyword, 60), resp.Degraded))
 	}
-	return answer{hits: resp.Hits}
+	return found{hits: resp.Hits}
 }
 
-// showAnswers words what all keywords brought. Only if none brought an answer is
-// it an error; a keyword that failed beside others is named below their hits.
-func (k *kit) showAnswers(ctx context.Context, answers []answer, left int) (string, error) {
+// showFound words what all keywords brought. Only if none brought an answer is it an
+// error; a keyword that failed beside others is named below their hits.
+func (k *kit) showFound(ctx context.Context, all []found, left int) (string, error) {
 	var failed []error
-	for _, a := range answers {
-		if a.err != nil {
-			failed = append(failed, a.err)
+	for _, f := range all {
+		if f.err != nil {
+			failed = append(failed, f.err)
 		}
 	}
-	if len(failed) == len(answers) {
-		return "", errors.Join(failed...)
+	err := errors.Join(failed...)
+	if len(failed) == len(all) {
+		return "", err
 	}
-	lines := k.bullets(merge(answers))
+	lines := k.bullets(distinct(all))
 	if len(lines) == 0 {
-		lines = append(lines, k.text.NoneFound)
+		lines = append(lines, k.text.noneFound)
 	}
 	if left > 0 {
-		lines = append(lines, fmt.Sprintf(k.text.KeywordsLeft, left, MaxKeywords))
+		lines = append(lines, fmt.Sprintf(k.text.keywordsLeft, left, maxKeywords))
 	}
-	if len(failed) > 0 {
-		err := errors.Join(failed...)
-		k.report(ctx, StageSearchTool, err)
-		lines = append(lines, k.failure(k.text.Search.Failed, err))
+	if err != nil {
+		work.Report(ctx, k.OnError, SearchMemory, err)
+		lines = append(lines, k.failure(SearchMemory, err))
 	}
 	return strings.Join(lines, "\n"), nil
 }
 
-// merge returns the hits in the order of the keywords, each id and each text once.
-func merge(answers []answer) []backends.Hit {
+// distinct returns the hits in the order of the keywords, each id and each text once.
+func distinct(all []found) []backends.Hit {
 	var out []backends.Hit
 	ids, texts := map[string]bool{}, map[string]bool{}
-	for _, a := range answers {
-		for _, h := range a.hits {
+	for _, f := range all {
+		for _, h := range f.hits {
 			if ids[h.ID] && h.ID != "" || texts[h.Text] {
 				continue
 			}
@@ -145,4 +125,18 @@ func merge(answers []answer) []backends.Hit {
 		}
 	}
 	return out
+}
+
+// bullets shows hits, a line each, while they fit, and says how many did not.
+func (k *kit) bullets(hits []backends.Hit) []string {
+	var lines []string
+	size := 0
+	for i := range hits {
+		line := text.Truncate(bullet.Of(&hits[i].Memory), maxMemoryRunes)
+		if size += utf8.RuneCountInString(line); size > maxResultRunes {
+			return append(lines, fmt.Sprintf(k.text.hitsLeft, len(hits)-i))
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

@@ -5,133 +5,168 @@ package toolkit
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
-
-	"github.com/cloudwego/eino/components/tool"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
+	"github.com/einomem/einomem/internal/text"
 )
 
-// The names of the tools of [WorkingMemory].
-const (
-	GrepWorkingMemory = "grep_working_memory"
-	ReadWorkingMemory = "read_working_memory"
-)
-
-// The defaults of package archive, for the schemas of the tools.
-const (
-	grepLimit = 50
-	readLines = 200
-	readBytes = 6000
-)
-
-// Stages at which an error can be reported to WorkingConfig.OnError.
-const (
-	StageGrepWorkingTool = "grep_working_tool"
-	StageReadWorkingTool = "read_working_tool"
-)
-
-// WorkingConfig says which archives the tools reach. It is copied by
-// [WorkingMemory].
-type WorkingConfig struct {
-	Archives *archive.Archives // Required.
-
-	// Scope says whose session a call is about. It runs at each call, with the call's
-	// context, and must be safe for concurrent use. Required.
-	Scope func(ctx context.Context) (backends.Scope, error)
-
-	Language Language      // Optional. Of the descriptions and the fixed texts. Defaults to Auto.
-	Timeout  time.Duration // Optional. Of one call. Defaults to 10 s; below 0 none.
-
-	// OnError hears of every failure of the store or the scope, and of damaged
-	// archives, with the stage (StageGrepWorkingTool or StageReadWorkingTool). Arguments
-	// that a model got wrong, and archives that it made up, are none. Must be safe for
-	// concurrent use. Optional. Failures are logged by slog in any case.
-	OnError func(ctx context.Context, stage string, err error)
+type grepArguments struct {
+	Pattern       passage `json:"pattern" jsonschema:"required"`
+	Regex         flag    `json:"regex,omitempty"`
+	Archives      list    `json:"archives,omitempty" alias:"archive,ref"`
+	ContextLines  number  `json:"context_lines,omitempty" jsonschema:"minimum=0,maximum=10"`
+	Limit         number  `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200"`
+	CaseSensitive flag    `json:"case_sensitive,omitempty"`
 }
 
-// WorkingMemory returns grep_working_memory(pattern, regex, archives,
-// context_lines, limit, case_sensitive) and read_working_memory(archive, line,
-// lines, byte, bytes), in this order, with which an agent finds and reads what left
-// its context. They reach the session that the scope names and no other; what they
-// answer is bounded and says how to go on. No error but that of a cancelled context
-// ends a run.
-//
-// It returns ErrInvalid for a configuration that lacks the archives or the scope,
-// or has an unknown language.
-func WorkingMemory(_ context.Context, cfg *WorkingConfig) ([]tool.BaseTool, error) {
-	k, err := newWorkingKit(cfg)
+type readArguments struct {
+	Archive passage `json:"archive" alias:"archives,ref" jsonschema:"required"`
+	Line    number  `json:"line,omitempty" jsonschema:"minimum=1"`
+	Lines   number  `json:"lines,omitempty" jsonschema:"minimum=1"`
+	Byte    number  `json:"byte,omitempty" jsonschema:"minimum=0"`
+	Bytes   number  `json:"bytes,omitempty" jsonschema:"minimum=1,maximum=65536"`
+}
+
+func (k *kit) workingTools() {
+	define(k, GrepWorkingMemory, map[string]any{"limit": 50, "context_lines": 0}, k.grep)
+	define(k, ReadWorkingMemory, map[string]any{"line": 1, "lines": 200, "bytes": 6000}, k.read)
+}
+
+func (k *kit) grep(ctx context.Context, scope backends.Scope, a *grepArguments) (string, error) {
+	x, err := k.Archives.Of(scope)
 	if err != nil {
-		return nil, fmt.Errorf("toolkit: %w", err)
+		return "", err
 	}
-	var tools [2]tool.BaseTool
-	if tools[0], err = newTool[grepParams](&k.set, GrepWorkingMemory, StageGrepWorkingTool, k.text.Grep, k.grep); err == nil {
-		tools[1], err = newTool[readParams](&k.set, ReadWorkingMemory, StageReadWorkingTool, k.text.Read, k.read)
-	}
+	resp, err := x.Grep(ctx, &archive.GrepRequest{
+		Pattern: string(a.Pattern), Regexp: bool(a.Regex), CaseSensitive: bool(a.CaseSensitive),
+		Refs: refs(a.Archives), Context: int(a.ContextLines), Limit: int(a.Limit),
+		Skip: []string{GrepWorkingMemory, ReadWorkingMemory},
+	})
 	if err != nil {
-		return nil, fmt.Errorf("toolkit: %w", err)
+		return "", k.refused(GrepWorkingMemory, err)
 	}
-	return tools[:], nil
+	return k.showMatches(string(a.Pattern), resp), nil
 }
 
-// workingKit is what the tools of one WorkingMemory share. It is immutable.
-type workingKit struct {
-	WorkingConfig
-	set
-	text *workingPhrases
+// refs returns the ids of a list, without what models copy around them; none for all.
+func refs(ids []string) []string {
+	var out []string
+	for _, s := range ids {
+		switch s = strings.Trim(s, " \t\r\n\"'`<>[](),.;:"); strings.ToLower(s) {
+		case "":
+		case "all", "*":
+			return nil
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
-func newWorkingKit(cfg *WorkingConfig) (*workingKit, error) {
+// showMatches words what a search found, and how to go on.
+func (k *kit) showMatches(pattern string, resp *archive.GrepResponse) string {
+	lines := []string{fmt.Sprintf(k.text.matches, len(resp.Matches), resp.Searched)}
+	if len(resp.Matches) == 0 {
+		lines[0] = fmt.Sprintf(k.text.noMatch, text.Truncate(pattern, 100), resp.Searched)
+	}
+	for rest := resp.Matches; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Ref == rest[0].Ref {
+			n++
+		}
+		lines = append(lines, "["+rest[0].Ref+"]")
+		lines = append(lines, k.snippet(rest[:n])...)
+		rest = rest[n:]
+	}
+	if len(resp.Unreadable) > 0 {
+		lines = append(lines, fmt.Sprintf(k.text.unreadables, text.Truncate(strings.Join(resp.Unreadable, ", "), maxErrorRunes)))
+	}
+	if resp.More {
+		lines = append(lines, k.text.moreMatches)
+	}
+	if len(resp.Matches) > 0 {
+		lines = append(lines, k.text.howToRead)
+	}
+	return strings.ToValidUTF8(strings.Join(lines, "\n"), "\uFFFD")
+}
+
+// snippet shows the matches in one message with what is around them, each line once, as
+// "12: a match" and "13- a line beside it".
+func (k *kit) snippet(matches []archive.Match) []string {
+	var lines []string
+	last := 0 // the line that was shown last
+	show := func(n int, sign, s string) {
+		lines = append(lines, text.Indent(fmt.Sprint(n)+sign+s, "  "))
+		last = n
+	}
+	for i, m := range matches {
+		for j, s := range m.Before {
+			if n := m.Line - len(m.Before) + j; n > last {
+				show(n, "- ", s)
+			}
+		}
+		s := m.Text
+		if m.Truncated {
+			s = fmt.Sprintf(k.text.atByte, m.Byte) + s
+		}
+		show(m.Line, ": ", s)
+		for j, s := range m.After {
+			if n := m.Line + 1 + j; i+1 == len(matches) || n < matches[i+1].Line {
+				show(n, "- ", s)
+			}
+		}
+	}
+	return lines
+}
+
+func (k *kit) read(ctx context.Context, scope backends.Scope, a *readArguments) (string, error) {
+	ids := refs(strings.Split(string(a.Archive), "\n"))
+	if len(ids) != 1 {
+		return "", refusef(k.text.oneArchive, len(ids))
+	}
+	x, err := k.Archives.Of(scope)
+	if err != nil {
+		return "", err
+	}
+	page, err := x.Read(ctx, a.request(ids[0]))
+	if err != nil {
+		return "", k.refused(ReadWorkingMemory, err)
+	}
+	return k.showPage(page), nil
+}
+
+// request reads by byte where there is one: models fill in the first line for good
+// measure.
+func (a *readArguments) request(id string) *archive.ReadRequest {
+	r := &archive.ReadRequest{Ref: id, Line: int(a.Line), Lines: int(a.Lines), Byte: int(a.Byte), Bytes: int(a.Bytes)}
 	switch {
-	case cfg == nil:
-		return nil, fmt.Errorf("no WorkingConfig: %w", backends.ErrInvalid)
-	case cfg.Archives == nil:
-		return nil, fmt.Errorf("no WorkingConfig.Archives: %w: pass those of archive.New", backends.ErrInvalid)
-	case cfg.Scope == nil:
-		return nil, fmt.Errorf("no WorkingConfig.Scope: %w: pass a function that says whose session a call is about", backends.ErrInvalid)
+	case r.Byte > 0:
+		r.Line = 0
+	case r.Line == 0 && r.Lines > 0:
+		r.Line = 1
 	}
-	if _, err := cfg.Language.phrases(); err != nil {
-		return nil, err
-	}
-	k := &workingKit{WorkingConfig: *cfg, text: &englishWorking}
-	if cfg.Language == Chinese {
-		k.text = &chineseWorking
-	}
-	if k.Timeout == 0 {
-		k.Timeout = defaultTimeout
-	}
-	k.set = set{advice: &k.text.Advice, onError: cfg.OnError, defaults: map[string]any{
-		"limit": grepLimit, "context_lines": 0, "line": 1, "lines": readLines, "bytes": readBytes,
-	}}
-	return k, nil
+	return r
 }
 
-// open returns the archive of the session that a call is about, and the context of
-// the call.
-func (k *workingKit) open(ctx context.Context) (*archive.Archive, context.Context, context.CancelFunc, error) {
-	s, err := currentScope(ctx, k.Scope)
-	if err != nil {
-		return nil, nil, nil, err
+// showPage puts the page between a line that says what it is, and one that says
+// how to go on.
+func (k *kit) showPage(p *archive.Page) string {
+	head := fmt.Sprintf(k.text.page, p.Ref, p.FirstLine, p.LastLine, p.TotalLines, p.Byte, p.NextByte-1, p.TotalBytes)
+	foot := fmt.Sprintf(k.text.endOfArchive, p.Ref)
+	switch {
+	case p.Text == "":
+		return fmt.Sprintf(k.text.emptyArchive, p.Ref)
+	case p.TotalBytes == 0: // of too many messages to be counted
+		head = fmt.Sprintf(k.text.longPage, p.Ref, p.FirstLine, p.LastLine, p.Byte, p.NextByte-1)
 	}
-	x, err := k.Archives.Of(s)
-	if err != nil {
-		return nil, nil, nil, err
+	switch {
+	case p.NextLine > 0:
+		foot = fmt.Sprintf(k.text.nextLine, p.NextLine)
+	case p.More:
+		foot = fmt.Sprintf(k.text.nextByte, p.NextByte)
 	}
-	ctx, cancel := within(ctx, k.Timeout)
-	return x, ctx, cancel, nil
-}
-
-// slip makes what the model got wrong a refusal, and leaves what failed.
-func (k *workingKit) slip(d toolText, err error) error {
-	if errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound) {
-		return refusal(k.failure(d.Failed, err))
-	}
-	return err
-}
-
-func (k *workingKit) unreadable(name string, err error) error {
-	return refusal(fmt.Sprintf(k.text.Unreadable, name, clip(err.Error(), maxErrorRunes)))
+	return head + "\n" + strings.TrimSuffix(p.Text, "\n") + "\n" + foot
 }

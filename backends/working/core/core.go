@@ -89,7 +89,7 @@ type Config struct {
 	Blocks []Block
 
 	// Tools says that the agent has core_memory_append and core_memory_replace (see
-	// toolkit.CoreMemory), so that Message asks it to use them. Optional. Defaults to
+	// toolkit.New), so that Message asks it to use them. Optional. Defaults to
 	// false.
 	Tools bool
 

@@ -1,0 +1,106 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// AgentMiddleware returns the memory as one entry of
+// adk.ChatModelAgentConfig.Middlewares: the memory tools, the text that names
+// them, the note before the model's first call of a turn, the recording of the turn
+// as the model answers, and of how its tools' calls went.
+//
+// Inside a run of [Hooks.WrapRunner] it leaves the note and the recording to the
+// runner. In an agent that another agent calls as a tool it recalls and never
+// records: the words there are a model's. The memory of a turn that ends without
+// a last answer of the model (a tool that returns directly, an error) stays an
+// open turn in the log.
+//
+// One value may serve many agents.
+func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
+	m := adk.AgentMiddleware{
+		AdditionalInstruction: h.systemPrompt(),
+		AdditionalTools:       h.listTools(),
+		BeforeChatModel:       h.beforeChatModel,
+		WrapToolCall:          h.ToolMiddleware(),
+	}
+	if h.records() {
+		m.AfterChatModel = h.afterChatModel
+	}
+	return m
+}
+
+// beforeChatModel runs before every call of the model, under the lock of the
+// agent's state (trap T4). An error would fail the run (trap T19): the only one is
+// that the context does not fit the window.
+func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
+	if s == nil {
+		return nil
+	}
+	var err error
+	s.Messages, err = h.prepare(detach(ctx), withoutBlankSystem(s.Messages), true)
+	return err
+}
+
+// afterChatModel runs after every answer of the model. It appends nothing to the
+// state and takes nothing away (traps T9, T10); where a system message carries the turn,
+// the answer is counted, before another middleware can replace it.
+func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
+	h.guard(ctx, StageRecord, func() {
+		if s == nil || len(s.Messages) == 0 {
+			return
+		}
+		last := s.Messages[len(s.Messages)-1]
+		if last == nil || last.Role != schema.Assistant {
+			return
+		}
+		t := h.record(ctx, s.Messages, len(last.ToolCalls) == 0, false)
+		if t != nil && h.window != nil && systemAt(t.messages) >= 0 {
+			s.Messages = t.messages
+		}
+	})
+	return nil
+}
+
+// prepare is on_reply before a call of a model: recall, in a wrapped run put back the
+// note, and fit the window. With keep set, what the turn has come to is written before
+// anything of it is replaced, here or by another middleware, so that the log gets the
+// originals: that is right where the messages that come back are those that are recorded.
+func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, keep bool) ([]*schema.Message, error) {
+	out := messages
+	h.guard(ctx, StageSearch, func() {
+		if r := running(ctx, h); r != nil && !nested(ctx) {
+			out = h.restoreNote(ctx, r, messages)
+			return
+		}
+		out = h.recall(ctx, messages, false).messages
+		if keep && h.window != nil {
+			h.record(ctx, out, false, false)
+		}
+	})
+	return h.fitting(ctx, out)
+}
+
+// restoreNote puts the note of a wrapped run back where it vanished: a sub-agent builds
+// its own messages, a summary replaced the history. A run that is resumed searches again.
+func (h *Hooks) restoreNote(ctx context.Context, r *run, messages []*schema.Message) []*schema.Message {
+	r.offerScope(ctx)
+	user := lastUser(messages)
+	if user < 0 || h.hasNote(messages) {
+		return messages
+	}
+	if r.turn.note != nil {
+		return h.withNote(messages, user, r.turn.note)
+	}
+	if _, found := einox.SearchOf(messages[user], h.cfg.NoteName); found {
+		return h.recall(ctx, messages, false).messages
+	}
+	return messages
+}

@@ -1,0 +1,367 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/modes"
+)
+
+// The tests TestT… are named by the traps of Eino, see package einox: they show the trap
+// by a naive middleware, and that ours avoids it.
+
+func threeCalls() *testkit.Chat {
+	return testkit.New(testkit.Call("c1", "echo", `{"q":"1"}`), testkit.Call("c2", "echo", `{"q":"2"}`), testkit.Text("done"))
+}
+
+var threeCallsLogged = []string{"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo", "tool: echo:2", "assistant: done"}
+
+// run runs an agent with middlewares once, for "hi".
+func run(t *testing.T, chat *testkit.Chat, tools []tool.BaseTool, middlewares ...adk.AgentMiddleware) []string {
+	t.Helper()
+	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = middlewares }, tools...)
+	return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "hi"))
+}
+
+func before(f func(ctx context.Context, s *adk.ChatModelAgentState)) adk.AgentMiddleware {
+	return adk.AgentMiddleware{BeforeChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { f(ctx, s); return nil }}
+}
+
+func after(f func(ctx context.Context, s *adk.ChatModelAgentState)) adk.AgentMiddleware {
+	return adk.AgentMiddleware{AfterChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { f(ctx, s); return nil }}
+}
+
+// Each answer is written as it comes, the whole turn at its end.
+func TestTheMiddlewareRecordsATurnAsItGrows(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		m := newMemory(t, nil)
+		var logged [][]string
+		spy := after(func(context.Context, *adk.ChatModelAgentState) { logged = append(logged, m.logged(ann)) })
+		a := testkit.Agent(t, "a", threeCalls(), func(cfg *adk.ChatModelAgentConfig) { m.with(cfg); cfg.Middlewares = append(cfg.Middlewares, spy) }, testkit.Echo(t))
+		testkit.Drain(testkit.Runner(a, streaming, nil).Query(t.Context(), "hi"))
+		require.Equal(t, [][]string{threeCallsLogged[:2], threeCallsLogged[:4], threeCallsLogged}, logged)
+		require.Equal(t, [2]int{1, 1}, m.turns())
+		require.Len(t, m.backend.Adds(), 1, "an open turn is not learnt from")
+		m.fine()
+	}
+}
+
+func TestTurnsOfOneAgentFollowEachOther(t *testing.T) {
+	m := newMemory(t, nil)
+	agent, history := testkit.Agent(t, "a", testkit.New(), m.with), testkit.Say("one")
+	for _, next := range []string{"two", "three"} {
+		testkit.Drain(testkit.Runner(agent, false, nil).Run(t.Context(), history))
+		history = append(history, schema.AssistantMessage("ok", nil), schema.UserMessage(next))
+	}
+	require.Equal(t, []string{"user: one", "assistant: ok", "user: two", "assistant: ok"}, m.logged(ann))
+	require.Equal(t, [2]int{2, 2}, m.turns())
+	require.Equal(t, []string{"one", "two"}, m.backend.Queries())
+}
+
+func TestWithoutALogNothingIsRecorded(t *testing.T) {
+	m := newMemory(t, func(s *setup) { s.noLog = true })
+	require.Nil(t, m.AgentMiddleware().AfterChatModel)
+	chat := testkit.New()
+	testkit.Drain(m.enter(doors["both"], chat, nil, true).Query(t.Context(), "hi"))
+	require.Equal(t, 1, testkit.Notes(chat.Calls()[0]))
+	m.fine()
+}
+
+// A run is recorded for whom it was searched, whatever its agents write into the
+// session meanwhile.
+func TestTheScopeOfARunStays(t *testing.T) {
+	bot := backends.Scope{AgentID: "bot", SessionID: "s1"}
+	m := newMemory(t, func(s *setup) { s.Scope = bot })
+	eve := before(func(ctx context.Context, _ *adk.ChatModelAgentState) { adk.AddSessionValue(ctx, "user_id", "eve") })
+	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, eve); m.with(cfg) })
+	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	require.Len(t, m.logged(bot), 2)
+	require.Equal(t, bot, m.backend.Searches()[0].Scope)
+}
+
+// The middleware is called by hand with what no agent gives it.
+func TestTheMiddlewareTakesAnything(t *testing.T) {
+	m := newMemory(t, nil)
+	mw := m.AgentMiddleware()
+	states := []*adk.ChatModelAgentState{nil}
+	for _, msgs := range [][]*schema.Message{nil, {nil}, {nil, schema.UserMessage("hi"), nil}, {schema.SystemMessage(" ")}} {
+		states = append(states, &adk.ChatModelAgentState{Messages: msgs})
+	}
+	for _, s := range states {
+		require.NoError(t, mw.BeforeChatModel(t.Context(), s))
+		require.NoError(t, mw.AfterChatModel(t.Context(), s))
+	}
+	m.fine()
+}
+
+func TestTwoMemoriesOnOneAgent(t *testing.T) {
+	one, two := newMemory(t, nil), newMemory(t, func(s *setup) { s.NoteName = "experience"; s.backend.Found = testkit.Hits("try again after an hour") })
+	chat := threeCalls()
+	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { one.with(cfg); two.with(cfg) }, testkit.Echo(t))
+	testkit.Drain(one.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	for _, call := range chat.Calls() {
+		require.Equal(t, 2, testkit.Notes(call))
+	}
+	for _, m := range []*memory{one, two} {
+		require.Equal(t, []string{"hi"}, m.backend.Queries())
+		require.Equal(t, threeCallsLogged, m.logged(ann))
+		m.fine()
+	}
+}
+
+// Session values turn braces of an instruction into templates: it fails, or it
+// shows the model a session value. What we put into the instruction has none, and
+// memories go into messages, which are never formatted.
+func TestT01_BracesNeverReachTheInstruction(t *testing.T) {
+	values := adk.WithSessionValues(map[string]any{"secret": "S3CRET"})
+	query := func(chat *testkit.Chat, mw adk.AgentMiddleware) []string {
+		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = []adk.AgentMiddleware{mw} })
+		return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "hi", values))
+	}
+	chat := testkit.New()
+	query(chat, adk.AgentMiddleware{AdditionalInstruction: "remember: {secret}"})
+	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "S3CRET"), "")
+
+	for _, l := range []backends.Language{backends.English, backends.Chinese} {
+		m := newMemory(t, func(s *setup) { s.Mode, s.Language = modes.Both, l })
+		require.NotContains(t, m.AgentMiddleware().AdditionalInstruction, "{")
+		m.backend.Found = testkit.Hits(`likes {"tea": 1} and {secret}`)
+		chat := testkit.New()
+		require.Equal(t, []string{"assistant: ok"}, query(chat, m.AgentMiddleware()))
+		in := text(chat.Calls()[0])
+		require.Contains(t, in, `likes {"tea": 1} and {secret}`)
+		require.Contains(t, in, "search_memory")
+		require.NotContains(t, in, "S3CRET")
+		m.fine()
+	}
+}
+
+// The hook runs before every call of the model, and what it adds stays.
+func TestT02_OneSearchAndOneNoteATurn(t *testing.T) {
+	n, chat := 0, threeCalls()
+	run(t, chat, []tool.BaseTool{testkit.Echo(t)}, before(func(_ context.Context, s *adk.ChatModelAgentState) {
+		n++
+		s.Messages = append(s.Messages, schema.SystemMessage(fmt.Sprint("note ", n)))
+	}))
+	last := text(chat.Calls()[2])
+	testkit.Trap(t, strings.Contains(last, "note 1") && strings.Contains(last, "note 3"), "")
+
+	for _, found := range []int{1, 0} {
+		m, chat := newMemory(t, nil), threeCalls()
+		m.backend.Found = m.backend.Found[:found]
+		run(t, chat, []tool.BaseTool{testkit.Echo(t)}, m.AgentMiddleware())
+		require.Equal(t, []string{"hi"}, m.backend.Queries())
+		for _, call := range chat.Calls() {
+			require.Equal(t, found, testkit.Notes(call))
+		}
+		m.fine()
+	}
+	m, chat := newMemory(t, nil), threeCalls()
+	run(t, chat, []tool.BaseTool{testkit.Echo(t)}, before(func(_ context.Context, s *adk.ChatModelAgentState) {
+		s.Messages = slices.DeleteFunc(slices.Clone(s.Messages), func(msg *schema.Message) bool { return strings.Contains(msg.Content, tea) })
+	}), m.AgentMiddleware())
+	for _, call := range chat.Calls() {
+		require.Equal(t, 1, testkit.Notes(call), "a note that vanished is injected again")
+	}
+	require.Equal(t, threeCallsLogged, m.logged(ann))
+}
+
+// A backend may call a model in Search with the context it is given. In a hook
+// that would speak as the agent.
+func TestT03_ABackendsModelCallsStayOutOfTheEvents(t *testing.T) {
+	m, inner := newMemory(t, nil), testkit.New(testkit.Text("REWRITTEN QUERY"))
+	m.backend.OnSearch = func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
+		_, err := inner.Generate(ctx, testkit.Say("x"))
+		return nil, err
+	}
+	m.backend.OnAdd = func(ctx context.Context, _ *backends.AddRequest) (*backends.AddResponse, error) {
+		_, err := inner.Generate(ctx, testkit.Say("y"))
+		return &backends.AddResponse{}, err
+	}
+	for _, tools := range [][]tool.BaseTool{nil, {testkit.Echo(t)}} {
+		require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), tools, m.AgentMiddleware()))
+	}
+	require.Len(t, inner.Calls(), 4)
+	m.fine()
+}
+
+// Hooks run under the lock of the agent's state. They take none of it: the run
+// would never end.
+func TestT04_HooksLeaveTheAgentsStateAlone(t *testing.T) {
+	asking, got, entered := make(chan struct{}), make(chan struct{}), &atomic.Bool{}
+	run(t, testkit.New(), nil, before(func(ctx context.Context, _ *adk.ChatModelAgentState) {
+		go func() {
+			defer close(got)
+			close(asking)
+			_ = compose.ProcessState(ctx, func(context.Context, *adk.ChatModelAgentState) error { entered.Store(true); return nil })
+		}()
+		<-asking
+		for range 100 {
+			runtime.Gosched()
+		}
+		testkit.Trap(t, !entered.Load(), "v0.8.0")
+	}))
+	<-got
+
+	m := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
+	out := testkit.Drain(m.enter(doors["middleware"], threeCalls(), nil, true, testkit.Echo(t)).
+		Query(t.Context(), "hi", adk.WithSessionValues(map[string]any{"user_id": "ann"})))
+	require.Equal(t, "assistant: done", testkit.Last(out))
+	m.fine()
+}
+
+// A session value of ours would switch on the templates of T1 and be persisted.
+func TestT06_NoSessionValueIsWritten(t *testing.T) {
+	m := newMemory(t, func(s *setup) { s.Mode = modes.Both })
+	var seen map[string]any
+	look := after(func(ctx context.Context, _ *adk.ChatModelAgentState) { seen = adk.GetSessionValues(ctx) })
+	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { m.with(cfg); cfg.Middlewares = append(cfg.Middlewares, look) })
+	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	require.NotNil(t, seen)
+	require.Empty(t, seen)
+}
+
+// requireReadOnly shows our hook an answer: it records it, and leaves the state
+// as it is.
+func requireReadOnly(t *testing.T, answer *schema.Message, done int) {
+	t.Helper()
+	m := newMemory(t, nil)
+	mw, state := m.AgentMiddleware(), &adk.ChatModelAgentState{Messages: testkit.Say("hi")}
+	require.NoError(t, mw.BeforeChatModel(t.Context(), state))
+	state.Messages = append(state.Messages, answer)
+	kept := slices.Clone(state.Messages)
+	require.NoError(t, mw.AfterChatModel(t.Context(), state))
+	require.Len(t, state.Messages, len(kept))
+	for i := range kept {
+		require.Same(t, kept[i], state.Messages[i])
+	}
+	require.Equal(t, [2]int{1, done}, m.turns())
+}
+
+// What AfterChatModel changes does not reach the event, which is gone.
+func TestT09_AnEditAfterTheModelIsNotSeen(t *testing.T) {
+	out := run(t, testkit.New(testkit.Text("said")), nil, after(func(_ context.Context, s *adk.ChatModelAgentState) {
+		s.Messages[len(s.Messages)-1] = schema.AssistantMessage("changed", nil)
+	}))
+	testkit.Trap(t, testkit.Last(out) == "assistant: said", "")
+	requireReadOnly(t, schema.AssistantMessage("said", nil), 1)
+}
+
+// A message behind a tool call ends the run, without an error.
+func TestT10_NothingIsAppendedBehindAToolCall(t *testing.T) {
+	out := run(t, threeCalls(), []tool.BaseTool{testkit.Echo(t)}, after(func(_ context.Context, s *adk.ChatModelAgentState) {
+		s.Messages = append(s.Messages, schema.SystemMessage("note"))
+	}))
+	testkit.Trap(t, !slices.Contains(out, "assistant: done"), "")
+	requireReadOnly(t, calling("echo"), 0)
+}
+
+// Eino appends a middleware's tools to the caller's slice.
+func TestT12_ToolsComeInASliceOfTheirOwn(t *testing.T) {
+	spare := append(make([]tool.BaseTool, 0, 4), testkit.Echo(t))
+	testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) {
+		cfg.Middlewares = []adk.AgentMiddleware{{AdditionalTools: []tool.BaseTool{testkit.Approval(t)}}}
+	}, spare...)
+	testkit.Trap(t, spare[:2][1] != nil, "v0.8.0")
+	spare[:2][1] = nil
+
+	m := newMemory(t, func(s *setup) { s.tools = spare })
+	one, two := m.AgentMiddleware().AdditionalTools, m.AgentMiddleware().AdditionalTools
+	require.Len(t, one, 1)
+	require.Equal(t, len(one), cap(one))
+	one[0] = nil
+	require.NotNil(t, two[0])
+	require.NotNil(t, m.AgentMiddleware().AdditionalTools[0])
+	require.Nil(t, spare[:2][1])
+}
+
+func TestT13_TheCallersHistoryStaysAsItIs(t *testing.T) {
+	m, history := newMemory(t, nil), testkit.Say("hi")
+	for _, by := range []string{"both", "middleware", "both"} {
+		testkit.Drain(m.enter(doors[by], testkit.New(), nil, false).Run(t.Context(), history))
+	}
+	require.Equal(t, testkit.Say("hi"), history)
+}
+
+// What other agents did arrives in the user's role.
+func TestT16_TransfersAreNotWhatTheUserSaid(t *testing.T) {
+	m, chat := newMemory(t, nil), testkit.New(testkit.Text("two"))
+	seq, err := adk.NewSequentialAgent(t.Context(), &adk.SequentialAgentConfig{Name: "seq", Description: "d", SubAgents: []adk.Agent{
+		testkit.Agent(t, "first", testkit.New(testkit.Text("one")), nil), testkit.Agent(t, "second", chat, m.with),
+	}})
+	require.NoError(t, err)
+	testkit.Drain(testkit.Runner(seq, false, nil).Query(t.Context(), "hi"))
+	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "For context: [first] said: one."), "")
+	require.Equal(t, []string{"hi"}, m.backend.Queries())
+	require.Equal(t, []string{"user: hi", "assistant: two"}, m.logged(ann))
+}
+
+// A middleware without an instruction makes a system message of a line break.
+func TestT18_ABlankSystemMessageIsDropped(t *testing.T) {
+	bare := func(chat *testkit.Chat, middlewares ...adk.AgentMiddleware) []string {
+		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Instruction, cfg.Middlewares = "", middlewares })
+		testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "hi"))
+		return testkit.Lines(chat.Calls()[0])
+	}
+	testkit.Trap(t, len(bare(testkit.New(), adk.AgentMiddleware{})) == 2, "v0.8.0")
+	m := newMemory(t, func(s *setup) { s.backend.Found = nil })
+	require.Equal(t, []string{"user: hi"}, bare(testkit.New(), adk.AgentMiddleware{}, m.AgentMiddleware()))
+}
+
+// An error of a hook fails the run, even when the answer was given.
+func TestT19_HooksReturnNoErrors(t *testing.T) {
+	out := run(t, testkit.New(), nil, adk.AgentMiddleware{AfterChatModel: func(context.Context, *adk.ChatModelAgentState) error { return errors.New("down") }})
+	testkit.Trap(t, strings.HasPrefix(testkit.Last(out), "error: "), "")
+
+	for _, scope := range []backends.Scope{ann, {}, {Namespace: "n"}} {
+		m := newMemory(t, func(s *setup) { s.Scope = scope })
+		m.backend.OnSearch = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("down") }
+		m.db.FailOn(backends.ErrUnavailable, "Append")
+		require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), nil, m.AgentMiddleware()))
+		require.NotEmpty(t, m.failures.Stages())
+		m.db.Arm(nil)
+	}
+}
+
+// One agent must not run twice at once in Eino 0.7: each goroutine has its own, with the
+// same memory.
+func TestT08_OneMemoryServesManyAgentsAtOnce(t *testing.T) {
+	m := newMemory(t, func(s *setup) { s.Mode, s.tools = modes.Both, []tool.BaseTool{testkit.Echo(t)} })
+	const runs = 32
+	done := make(chan struct{}, runs)
+	for i := range runs {
+		user := string(rune('A' + i))
+		r := m.enter(map[bool]door{true: doors["both"], false: doors["middleware"]}[i%4 < 2], threeCalls(), nil, i%2 == 0)
+		go func() {
+			defer func() { done <- struct{}{} }()
+			testkit.Drain(r.Query(backends.WithScope(context.Background(), backends.Scope{UserID: user, SessionID: "s"}), "I am "+user))
+		}()
+	}
+	for range runs {
+		<-done
+	}
+	require.Len(t, m.backend.Queries(), runs)
+	for i := range runs {
+		user := string(rune('A' + i))
+		want := append([]string{"user: I am " + user}, threeCallsLogged[1:]...)
+		require.Equal(t, want, m.logged(backends.Scope{UserID: user, AgentID: "bot", SessionID: "s"}))
+	}
+	m.fine()
+}

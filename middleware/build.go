@@ -1,0 +1,190 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/modes"
+	"github.com/einomem/einomem/toolkit"
+)
+
+// build makes what a configuration names: the window, the tools, the log, and the hooks
+// around them.
+func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
+	c, err := cfg.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.Mode.Plan(c.Backend)
+	if err != nil {
+		return nil, err
+	}
+	m := &MemoryMiddleware{backend: c.Backend}
+	if m.window, err = newWindow(c); err != nil {
+		return nil, err
+	}
+	if m.tools, err = m.newTools(ctx, c, plan); err != nil {
+		return nil, err
+	}
+	if !plan.Record && m.window == nil {
+		m.hooks, err = hooks.New(ctx, c, nil, nil, m.tools)
+		return m, err
+	}
+	if m.log, err = newLog(ctx, c, plan); err != nil {
+		return nil, err
+	}
+	if m.hooks, err = hooks.New(ctx, c, m.log, m.window, m.tools); err != nil {
+		return nil, errors.Join(err, m.log.Close(ctx))
+	}
+	return m, nil
+}
+
+// sessionsOf returns where turns are logged: as configured, else with the backend's
+// memories, so that both can change in one atomic write.
+func sessionsOf(c *Config) (store.Sessions, error) {
+	if c.Sessions != nil {
+		return c.Sessions, nil
+	}
+	if c.Working != nil && c.Working.Sessions != nil {
+		return c.Working.Sessions, nil
+	}
+	if own, ok := c.Backend.(interface{ Sessions() store.Sessions }); ok {
+		if s := own.Sessions(); s != nil {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("mode %s records turns, and backend %T keeps no log of them: %w: set Config.Sessions to a store, such as sqlitestore.Open returns, or use mode %s",
+		c.Mode, c.Backend, backends.ErrInvalid, modes.AgentControl)
+}
+
+// newLog returns the log of turns, and starts its workers. Where the mode learns nothing
+// from turns, it keeps them for the next run, and no process learns from them.
+func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, error) {
+	w := working.Config{}
+	if c.Working != nil {
+		w = *c.Working
+	}
+	var err error
+	if w.Sessions, err = sessionsOf(c); err != nil {
+		return nil, err
+	}
+	if w.Backend == nil {
+		w.Backend = c.Backend
+	}
+	if !plan.Record {
+		w.Backend = unlearning{c.Backend}
+	}
+	if w.OnError == nil {
+		w.OnError = c.OnError
+	}
+	if w.Clock == nil {
+		w.Clock = c.Clock
+	}
+	if w.IDs == nil {
+		w.IDs = c.IDs
+	}
+	return working.New(ctx, &w)
+}
+
+// unlearning is a backend that learns nothing.
+type unlearning struct{ backends.Backend }
+
+func (unlearning) Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+	return &backends.AddResponse{}, nil
+}
+
+// newWindow returns the working memory that the configuration asks for, or nil.
+func newWindow(c *Config) (*window.Window, error) {
+	if c.Window == nil {
+		return nil, nil
+	}
+	w := *c.Window
+	var err error
+	if w.Sessions == nil {
+		if w.Sessions, err = sessionsOf(c); err != nil {
+			return nil, err
+		}
+	}
+	if w.StoreTimeout == 0 {
+		w.StoreTimeout = c.SearchTimeout
+	}
+	if w.Redact == nil && c.Working != nil {
+		w.Redact = c.Working.Redact
+	}
+	if w.Language == "" && c.Language == backends.Chinese { // else it follows the user
+		w.Language = backends.Chinese
+	}
+	if w.OnError == nil {
+		w.OnError = c.OnError
+	}
+	if w.Clock == nil {
+		w.Clock = c.Clock
+	}
+	if w.Core == nil && c.Core != nil {
+		if w.Core, err = newCore(c, &w); err != nil {
+			return nil, err
+		}
+	}
+	return window.New(&w)
+}
+
+// newCore returns the core blocks. They live where the sessions do, unless the
+// configuration says otherwise.
+func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
+	d := *c.Core
+	if d.Records == nil {
+		records, ok := w.Sessions.(store.Records)
+		if !ok {
+			return nil, fmt.Errorf("Config.Core: %w: %T keeps no records: set Config.Core.Records to a store, such as sqlitestore.Open returns", backends.ErrInvalid, w.Sessions)
+		}
+		d.Records = records
+	}
+	if d.Redact == nil {
+		d.Redact = w.Redact
+	}
+	if d.Language == "" && c.Language == backends.Chinese {
+		d.Language = backends.Chinese
+	}
+	if d.Clock == nil {
+		d.Clock = c.Clock
+	}
+	d.Tools = !w.NoTools
+	return core.New(&d)
+}
+
+// newTools returns the tools that agents get: those of the mode, and whatever the mode
+// those that read what left the context and edit the core blocks. They ask the hooks for
+// the scope, which exist by the time that a tool is called.
+func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
+	t := &toolkit.Config{
+		Scope:         func(ctx context.Context) (Scope, error) { return m.hooks.ResolveScope(ctx) },
+		SearchByAgent: *c.ScopeSearchByAgent,
+		Limit:         min(c.TopK, toolkit.MaxLimit),
+		Language:      c.Language,
+		OnError:       c.OnError,
+		Clock:         c.Clock,
+		IDs:           c.IDs,
+	}
+	if plan.Tools {
+		t.Backend, t.Update, t.Delete = c.Backend, c.UpdateTool, c.DeleteTool
+	}
+	if m.window != nil && !c.Window.NoTools {
+		t.Archives, t.Blocks = m.window.Archives(), m.window.Core()
+	}
+	if t.Backend == nil && t.Archives == nil {
+		return nil, nil
+	}
+	return toolkit.New(ctx, t)
+}

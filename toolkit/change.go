@@ -1,0 +1,146 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolkit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// author is the Origin.Author of what an agent notes down with add_memory.
+const author = "agent"
+
+type addArguments struct {
+	Thinking passage `json:"thinking" jsonschema:"required" blank:"ok"`
+	Content  list    `json:"content" jsonschema:"required"`
+}
+
+func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (string, error) {
+	items, err := k.learn(ctx, scope, strings.Join(a.Content, "\n"))
+	if err != nil {
+		return "", err
+	}
+	return k.showItems(ctx, strings.TrimSpace(string(a.Thinking)), items)
+}
+
+// learn has the backend learn from the content; if no item at all comes of it, the
+// content is stored as it is. An item that says "unchanged" is an answer: what is known
+// already is not stored a second time.
+func (k *kit) learn(ctx context.Context, scope backends.Scope, content string) ([]backends.Item, error) {
+	id := k.IDs()
+	r := &backends.AddRequest{
+		Scope:          scope,
+		Messages:       []backends.Message{{ID: id, Turn: id, Time: k.Clock(), Message: schema.UserMessage(content)}},
+		Author:         author,
+		IdempotencyKey: callKey(ctx, scope, AddMemory, content),
+	}
+	resp, err := k.Backend.Add(ctx, r)
+	if err == nil && (resp == nil || len(resp.Items) == 0) {
+		verbatim := *r
+		verbatim.Verbatim = true
+		if r.IdempotencyKey != "" {
+			verbatim.IdempotencyKey += "/verbatim"
+		}
+		resp, err = k.Backend.Add(ctx, &verbatim)
+	}
+	if err != nil || resp == nil {
+		return nil, err
+	}
+	return resp.Items, nil
+}
+
+// showItems words the outcome of each item, but of episodes beside other items: they are
+// the content itself, which the model knows. Nothing stored and nothing known is an
+// error.
+func (k *kit) showItems(ctx context.Context, thinking string, items []backends.Item) (string, error) {
+	echo := func(it backends.Item) bool {
+		return it.Memory.Kind == backends.KindEpisode && it.Outcome != backends.OutcomeFailed
+	}
+	if rest := slices.DeleteFunc(slices.Clone(items), echo); len(rest) > 0 {
+		items = rest
+	}
+	if len(items) == 0 {
+		return "", refusal(k.text.nothingRecorded)
+	}
+	out := k.text.recorded
+	if thinking != "" {
+		out += fmt.Sprintf(k.text.rationale, text.Indent(text.Truncate(thinking, maxMemoryRunes), "  "))
+	}
+	out += ":"
+	var failed []error
+	for i := range items {
+		if it := &items[i]; it.Outcome == backends.OutcomeFailed {
+			failed = append(failed, cmp.Or(it.Err, fmt.Errorf("not stored: %q", text.Truncate(it.Memory.Text, 60))))
+		}
+		out += "\n" + k.showItem(&items[i])
+	}
+	err := errors.Join(failed...)
+	if len(failed) == len(items) {
+		return "", err
+	}
+	if err != nil {
+		work.Report(ctx, k.OnError, AddMemory, err)
+	}
+	return out, nil
+}
+
+func (k *kit) showItem(it *backends.Item) string {
+	line := "- " + cmp.Or(k.text.outcomes[it.Outcome], string(it.Outcome)) + ": "
+	if it.Memory.ID != "" && it.Outcome != backends.OutcomeFailed {
+		line += "[" + it.Memory.ID + "] "
+	}
+	line += text.Truncate(it.Memory.Text, maxMemoryRunes)
+	if it.Previous != nil && it.Previous.Text != it.Memory.Text {
+		line += fmt.Sprintf(k.text.before, text.Truncate(it.Previous.Text, maxMemoryRunes))
+	}
+	if it.Err != nil {
+		line += " (" + text.Truncate(it.Err.Error(), maxErrorRunes) + ")"
+	}
+	return strings.ToValidUTF8(text.Indent(line, "  "), "\uFFFD")
+}
+
+type updateArguments struct {
+	ID      passage `json:"id" jsonschema:"required"`
+	Content passage `json:"content" jsonschema:"required"`
+}
+
+func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArguments) (string, error) {
+	content := strings.TrimSpace(string(a.Content))
+	m, err := k.manager.Update(ctx, &backends.UpdateRequest{Scope: scope, ID: bare(a.ID), Text: &content})
+	if err != nil {
+		return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(a.ID), 60), err)
+	}
+	return fmt.Sprintf(k.text.updated, m.ID, text.Indent(text.Truncate(m.Text, maxMemoryRunes), "  ")), nil
+}
+
+type deleteArguments struct {
+	ID passage `json:"id" jsonschema:"required"`
+}
+
+func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArguments) (string, error) {
+	id := text.Truncate(bare(a.ID), 60)
+	if err := k.manager.Delete(ctx, &backends.DeleteRequest{Scope: scope, ID: bare(a.ID)}); err != nil {
+		return "", fmt.Errorf("memory %q: %w", id, err)
+	}
+	return fmt.Sprintf(k.text.deleted, id), nil
+}
+
+// bare returns an id without the brackets that were copied from a bullet with it.
+func bare(id passage) string {
+	s := strings.TrimSpace(string(id))
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		s = strings.TrimSpace(s[1 : len(s)-1])
+	}
+	return s
+}

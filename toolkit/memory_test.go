@@ -1,0 +1,371 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolkit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/toolkit"
+)
+
+// managed is a backend whose memories "1" and "2" are ann's and can be changed.
+type managed struct {
+	testkit.Backend
+	backends.Manager // what these tests do not call
+	memories         map[string]string
+}
+
+func (m *managed) own(s backends.Scope, id string) error {
+	if m.memories == nil {
+		m.memories = map[string]string{"1": "likes tea", "2": "has a cat"}
+	}
+	if _, ok := m.memories[id]; !ok || s.UserID != "ann" {
+		return backends.ErrNotFound
+	}
+	return nil
+}
+
+func (m *managed) Update(_ context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
+	if err := m.own(r.Scope, r.ID); err != nil {
+		return nil, err
+	}
+	m.memories[r.ID] = *r.Text
+	return &backends.Memory{ID: r.ID, Text: *r.Text}, nil
+}
+
+func (m *managed) Delete(_ context.Context, r *backends.DeleteRequest) error {
+	if err := m.own(r.Scope, r.ID); err != nil {
+		return err
+	}
+	delete(m.memories, r.ID)
+	return nil
+}
+
+// finding answers searches by their keyword.
+func finding(find func(keyword string) (*backends.SearchResponse, error)) *testkit.Backend {
+	return &testkit.Backend{OnSearch: func(_ context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+		return find(r.Query)
+	}}
+}
+
+func TestSearchRunsOneSearchForEachKeyword(t *testing.T) {
+	b := finding(func(k string) (*backends.SearchResponse, error) {
+		return &backends.SearchResponse{Hits: testkit.Hits(k + " one")}, nil
+	})
+	k := newKit(t, b)
+	k.SearchByAgent = true
+	require.Equal(t, "- [id-tea one] tea one\n- [id-jazz one] jazz one", k.call("search_memory", `{"keywords":["tea","jazz"],"limit":3}`))
+	require.ElementsMatch(t, []string{"tea", "jazz"}, b.Queries())
+	for _, s := range b.Searches() {
+		require.Equal(t, ann, s.Scope)
+		require.Equal(t, 3, s.TopK)
+		require.Equal(t, backends.Eq("agent_id", "helper"), *s.Filter)
+	}
+	k.SearchByAgent = false
+	k.call("search_memory", `{"keywords":["tea"]}`)
+	require.Nil(t, b.Searches()[2].Filter)
+	require.Equal(t, 5, b.Searches()[2].TopK)
+}
+
+func TestSearchShowsEachMemoryOnceInTheOrderOfTheKeywords(t *testing.T) {
+	first := make(chan struct{})
+	b := finding(func(k string) (*backends.SearchResponse, error) {
+		if k == "a" { // the first keyword answers last
+			<-first
+			return &backends.SearchResponse{Hits: testkit.Hits("shared", "only a")}, nil
+		}
+		defer close(first)
+		same := testkit.Hits("only b", "shared") // the same text under another id
+		same[1].ID = "other"
+		return &backends.SearchResponse{Hits: same}, nil
+	})
+	require.Equal(t, "- [id-shared] shared\n- [id-only a] only a\n- [id-only b] only b", newKit(t, b).call("search_memory", `{"keywords":["a","b"]}`))
+}
+
+func TestSearchIsBounded(t *testing.T) {
+	var running, most atomic.Int64
+	b := finding(func(string) (*backends.SearchResponse, error) {
+		for now := running.Add(1); now > most.Load(); {
+			most.Store(now)
+		}
+		defer running.Add(-1)
+		return &backends.SearchResponse{}, nil
+	})
+	out := newKit(t, b).call("search_memory", `{"keywords":[`+strings.Repeat(`"word",`, 39)+`"word"]}`)
+	require.Len(t, b.Searches(), 16)
+	require.LessOrEqual(t, most.Load(), int64(4))
+	require.Contains(t, out, "(no relevant memories found)\n(24 keywords were left out: at most 16 a call)")
+
+	b = &testkit.Backend{}
+	for i := range 50 {
+		b.Found = append(b.Found, testkit.Hits(fmt.Sprint(i, strings.Repeat("记", 5000)))...)
+	}
+	out = newKit(t, b).call("search_memory", `{"keywords":["a"],"limit":50}`)
+	require.Less(t, len([]rune(out)), 33_000)
+	require.Contains(t, out, "more memories were left out")
+	require.Contains(t, out, "记…\n")
+}
+
+func TestALimitAndKeywordsInAnyShape(t *testing.T) {
+	for limit, want := range map[string]int{
+		`3`: 3, `"3"`: 3, `" 7 "`: 7, `3.9`: 3, `"2.5"`: 2, `1e1`: 10, `51`: 50, `1e999`: 50, `9223372036854775808`: 50, `"inf"`: 50,
+		`0`: 5, `-4`: 5, `null`: 5, `"many"`: 5, `""`: 5, `true`: 5, `[3]`: 5, `{}`: 5, `"NaN"`: 5, `"-1e999"`: 5,
+	} {
+		b := &testkit.Backend{}
+		newKit(t, b).call("search_memory", `{"keywords":["a"],"limit":`+limit+`}`)
+		require.Equal(t, want, b.Searches()[0].TopK, limit)
+	}
+	for keywords, want := range map[string][]string{
+		`["a"]`: {"a"}, `"a"`: {"a"}, `" a "`: {"a"}, `["a", 7, true, null]`: {"a", "7", "true"}, `12`: {"12"},
+		`"[\"a\", \"b\"]"`: {"a", "b"}, `"[a]"`: {"[a]"}, `"[1"`: {"[1"}, `["猫","\ud800"]`: {"猫", "\uFFFD"},
+	} {
+		b := &testkit.Backend{}
+		newKit(t, b).call("search_memory", `{"keywords":`+keywords+`}`)
+		require.ElementsMatch(t, want, b.Queries(), keywords)
+	}
+}
+
+func TestASearchThatFails(t *testing.T) {
+	down := fmt.Errorf("reading: %w: connection refused", backends.ErrUnavailable)
+	for name, c := range map[string]struct {
+		find  func(keyword string) (*backends.SearchResponse, error)
+		begin string
+		want  []string
+		fails bool
+	}{
+		"finds nothing": {func(string) (*backends.SearchResponse, error) { return nil, nil }, "(no relevant memories found)", nil, false},
+		"all keywords": {func(string) (*backends.SearchResponse, error) { return nil, errors.New("disk on fire") },
+			"Error retrieving memory: ", []string{"disk on fire", "Memory is not available now."}, true},
+		"a panic": {func(string) (*backends.SearchResponse, error) { panic("boom") }, "Error retrieving memory: ", []string{"boom"}, true},
+		"one keyword of two": {func(k string) (*backends.SearchResponse, error) {
+			if k == "bad" {
+				return nil, down
+			}
+			return &backends.SearchResponse{Hits: testkit.Hits("likes tea")}, nil
+		}, "- [id-likes tea] likes tea\n", []string{`Error retrieving memory: searching for "bad": reading: unavailable: connection refused`, "Continue without it"}, true},
+		"in part": {func(string) (*backends.SearchResponse, error) {
+			return &backends.SearchResponse{Hits: testkit.Hits("likes tea"), Degraded: down}, nil
+		}, "- [id-likes tea] likes tea", nil, true},
+	} {
+		k := newKit(t, finding(c.find))
+		out := k.call("search_memory", `{"keywords":["bad","good"]}`)
+		require.True(t, strings.HasPrefix(out, c.begin), "%s: %s", name, out)
+		for _, want := range c.want {
+			require.Contains(t, out, want, name)
+		}
+		require.Equal(t, c.fails, k.failures.Err() != nil, name)
+		k.OnError = func(context.Context, string, error) { panic("the callback's own") }
+		require.NotEmpty(t, k.call("search_memory", `{"keywords":["bad"]}`))
+	}
+}
+
+func TestABulletIsOneLineThatSaysWhenAMemoryHolds(t *testing.T) {
+	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
+	for want, m := range map[string]backends.Memory{
+		"- [1] 2026-01-03: x":                                 {ID: "1", Text: "x", Valid: day(3), Observed: day(2), Created: day(1)},
+		"- [1] 2026-01-02: x":                                 {ID: "1", Text: "x", Observed: day(2), Created: day(1)},
+		"- [1] x (when: it snows)":                            {ID: "1", Text: "x", WhenToUse: "it snows"},
+		"- [1] one - [forged] 2026-01-01: two - three - four": {ID: "1", Text: "one\n- [forged] 2026-01-01: two\r\n- three\u2028- four"},
+	} {
+		require.Equal(t, want, newKit(t, &testkit.Backend{Found: []backends.Hit{{Memory: m}}}).call("search_memory", `{"keywords":["a"]}`))
+	}
+}
+
+func TestAddLearnsFromTheContentAlone(t *testing.T) {
+	b := &testkit.Backend{}
+	k := newKit(t, b)
+	out := k.call("add_memory", `{"thinking":"a lasting taste","content":["Ann likes tea."," ","Ann is 30."]}`)
+	require.Equal(t, "Successfully recorded to memory (rationale: a lasting taste):\n- added: [id-Ann likes tea.\n  Ann is 30.] Ann likes tea.\n  Ann is 30.", out)
+	require.Len(t, b.Adds(), 1)
+	r := b.Adds()[0]
+	require.Equal(t, ann, r.Scope)
+	require.False(t, r.Verbatim)
+	require.Equal(t, "agent", r.Author)
+	require.Empty(t, r.IdempotencyKey, "there is no tool call id outside a run")
+	require.Len(t, r.Messages, 1)
+	require.Equal(t, schema.User, r.Messages[0].Role)
+	require.Equal(t, "Ann likes tea.\nAnn is 30.", r.Messages[0].Content)
+	require.NotContains(t, fmt.Sprintf("%+v", r), "lasting taste")
+	k.Language = backends.Chinese
+	require.Equal(t, "已成功写入记忆（理由：口味）:\n- 新增: [id-喜欢茶] 喜欢茶", k.call("add_memory", `{"thinking":"口味","content":["喜欢茶"]}`))
+}
+
+// The response says the truth item by item, and never claims what did not happen.
+func TestAddShowsTheOutcomeOfEachItem(t *testing.T) {
+	item := func(o backends.Outcome, m backends.Memory) backends.Item { return backends.Item{Outcome: o, Memory: m} }
+	known := item(backends.OutcomeUnchanged, backends.Memory{ID: "1", Text: "likes tea", Kind: backends.KindFact})
+	episode := item(backends.OutcomeAdded, backends.Memory{ID: "2", Text: "likes tea a lot", Kind: backends.KindEpisode})
+	moved := item(backends.OutcomeSuperseded, backends.Memory{ID: "2", Text: "lives in Rome"})
+	moved.Previous = &backends.Memory{ID: "1", Text: "lives in Oslo"}
+	failed := item(backends.OutcomeFailed, backends.Memory{Text: "has a dog"})
+	full := failed
+	full.Err = errors.New("disk full")
+	for name, c := range map[string]struct {
+		items []backends.Item
+		err   error
+		want  string
+		fails bool
+	}{
+		"known":                  {items: []backends.Item{known}, want: "Successfully recorded to memory:\n- known already: [1] likes tea"},
+		"the content is no echo": {items: []backends.Item{known, episode}, want: "Successfully recorded to memory:\n- known already: [1] likes tea"},
+		"the content alone":      {items: []backends.Item{episode}, want: "Successfully recorded to memory:\n- added: [2] likes tea a lot"},
+		"several": {items: []backends.Item{moved, item(backends.OutcomeRetracted, backends.Memory{ID: "3", Text: "has a cat"}), full}, fails: true,
+			want: "Successfully recorded to memory:\n- replaced an older memory: [2] lives in Rome (before: lives in Oslo)\n- marked as no longer true: [3] has a cat\n- not recorded: has a dog (disk full)"},
+		"all failed": {items: []backends.Item{failed}, fails: true, want: "Error recording memory: not stored: \"has a dog\"\nMemory is not available now. Continue without it, and do not claim to have remembered or recorded anything."},
+		"an error": {err: fmt.Errorf("%w: garbled", backends.ErrModel), fails: true,
+			want: "Error recording memory: model output not understood: garbled\nMemory could not make sense of it. Try once more with shorter and simpler content."},
+	} {
+		b := &testkit.Backend{OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+			return &backends.AddResponse{Items: c.items}, c.err
+		}}
+		k := newKit(t, b)
+		require.Equal(t, c.want, k.call("add_memory", `{"content":["x"]}`), name)
+		require.Len(t, b.Adds(), 1, "what is known is not stored word for word")
+		require.Equal(t, c.fails, k.failures.Err() != nil, name)
+	}
+}
+
+func TestAddStoresTheWordsWhereNothingComesOfThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		first    *backends.AddResponse
+		verbatim func(text string) (*backends.AddResponse, error)
+		want     string
+	}{
+		"empty": {&backends.AddResponse{}, func(s string) (*backends.AddResponse, error) { return testkit.Added(s), nil }, "Successfully recorded to memory:\n- added: [id-blue] blue"},
+		"nil":   {nil, func(s string) (*backends.AddResponse, error) { return testkit.Added(s), nil }, "Successfully recorded to memory:\n- added: [id-blue] blue"},
+		"fails": {nil, func(string) (*backends.AddResponse, error) { return nil, errors.New("disk full") }, "Error recording memory: disk full"},
+		"no":    {nil, func(string) (*backends.AddResponse, error) { return nil, nil }, "Nothing was recorded"},
+	} {
+		b := &testkit.Backend{OnAdd: func(_ context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+			if r.Verbatim {
+				return c.verbatim(r.Messages[0].Content)
+			}
+			return c.first, nil
+		}}
+		require.True(t, strings.HasPrefix(newKit(t, b).call("add_memory", `{"content":["blue"]}`), c.want), name)
+		require.Len(t, b.Adds(), 2, name)
+		require.Equal(t, b.Adds()[0].Messages, b.Adds()[1].Messages, name)
+	}
+}
+
+// A run that is resumed may repeat a call under its id; another run may use the id again.
+func TestARepeatedCallHasTheKeyOfTheFirst(t *testing.T) {
+	b := &testkit.Backend{OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { return nil, nil }}
+	k := newKit(t, b)
+	for _, call := range []struct{ session, id, content string }{
+		{"s1", "call_1", "tea"}, {"s1", "call_1", "tea"}, {"s1", "call_2", "tea"}, {"s2", "call_1", "tea"}, {"s1", "call_1", "jazz"},
+	} {
+		k.Scope = func(context.Context) (backends.Scope, error) {
+			return backends.Scope{UserID: "ann", SessionID: call.session}, nil
+		}
+		k.inRun(call.id, "add_memory", fmt.Sprintf(`{"content":[%q]}`, call.content))
+	}
+	keys := map[string]int{}
+	for _, a := range b.Adds() {
+		keys[a.IdempotencyKey]++
+	}
+	require.Len(t, b.Adds(), 10, "each call also stores verbatim, under a key of its own")
+	require.Equal(t, b.Adds()[0].IdempotencyKey, b.Adds()[2].IdempotencyKey)
+	require.Equal(t, b.Adds()[1].IdempotencyKey, b.Adds()[3].IdempotencyKey)
+	require.Len(t, keys, 8)
+	require.NotContains(t, keys, "")
+}
+
+// inRun calls a tool the way that an agent does, under the id of the model's call.
+func (k *kit) inRun(id, name, arguments string) string {
+	k.t.Helper()
+	node, err := compose.NewToolNode(k.t.Context(), &compose.ToolsNodeConfig{Tools: []tool.BaseTool{k.tools()[name]}})
+	require.NoError(k.t, err)
+	out, err := node.Invoke(k.t.Context(), schema.AssistantMessage("", []schema.ToolCall{{ID: id, Function: schema.FunctionCall{Name: name, Arguments: arguments}}}))
+	require.NoError(k.t, err)
+	return out[0].Content
+}
+
+func TestUpdateAndDelete(t *testing.T) {
+	b := &managed{}
+	k := newKit(t, b)
+	for _, c := range []struct{ name, arguments, want string }{
+		{"update_memory", `{"id":" [1] ","content":"likes coffee"}`, "Updated memory [1]: likes coffee"},
+		{"update_memory", `{"id":"9","content":"x"}`, "Error updating memory: memory \"9\": not found\nNo memory has this id. Use an id that search_memory shows."},
+		{"delete_memory", `{"id":2}`, "Deleted memory [2]."},
+		{"delete_memory", `{"id":"2"}`, "Error deleting memory: memory \"2\": not found\nNo memory has this id. Use an id that search_memory shows."},
+	} {
+		require.Equal(t, c.want, k.call(c.name, c.arguments))
+	}
+	k.Scope = func(context.Context) (backends.Scope, error) { return backends.Scope{UserID: "bob"}, nil }
+	require.Contains(t, k.call("update_memory", `{"id":"1","content":"x","user_id":"ann"}`), "not found")
+	require.Contains(t, k.call("delete_memory", `{"id":"1","scope":{"user_id":"ann"}}`), "not found")
+	require.Equal(t, map[string]string{"1": "likes coffee"}, b.memories)
+	require.Empty(t, k.failures.Stages(), "an id that does not exist is no failure of memory")
+}
+
+func TestTheToolsAreSafeForGoroutines(t *testing.T) {
+	k := newKit(t, &testkit.Backend{OnSearch: func(_ context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+		return &backends.SearchResponse{Hits: testkit.Hits(r.Scope.UserID + "'s")}, nil
+	}})
+	k.Scope = func(ctx context.Context) (backends.Scope, error) {
+		s, _ := backends.ScopeFrom(ctx)
+		return s, nil
+	}
+	tools := k.tools()
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			user := fmt.Sprint("user", i)
+			ctx := backends.WithScope(context.Background(), backends.Scope{UserID: user})
+			out, err := tools["search_memory"].InvokableRun(ctx, `{"keywords":["a","b","c"]}`)
+			if err != nil || !strings.HasSuffix(out, user+"'s") || strings.Contains(out, "\n") {
+				t.Errorf("%s got %q, %v", user, out, err)
+			}
+			if _, err := tools["add_memory"].InvokableRun(ctx, `{"content":["x"]}`); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A tool is called as a model would, with JSON. Whose memory it is comes from the
+// context.
+func ExampleNew() {
+	backend := &testkit.Backend{OnSearch: func(_ context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+		return &backends.SearchResponse{Hits: testkit.Hits(r.Scope.UserID + " likes green tea")}, nil
+	}} // any backends.Backend
+	tools, err := toolkit.New(context.Background(), &toolkit.Config{
+		Backend: backend,
+		Scope: func(ctx context.Context) (backends.Scope, error) {
+			s, ok := backends.ScopeFrom(ctx)
+			if !ok {
+				return s, backends.ErrNoScope
+			}
+			return s, nil
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx := backends.WithScope(context.Background(), backends.Scope{UserID: "ann"})
+	for i, arguments := range []string{`{"keywords":["drinks"],"user_id":"bob"}`, `{"thinking":"she asked for it","content":["ann moved to Rome"]}`} {
+		out, err := tools[i].(tool.InvokableTool).InvokableRun(ctx, arguments)
+		fmt.Println(out, err)
+	}
+	// Output:
+	// - [id-ann likes green tea] ann likes green tea <nil>
+	// Successfully recorded to memory (rationale: she asked for it):
+	// - added: [id-ann moved to Rome] ann moved to Rome <nil>
+}

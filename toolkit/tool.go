@@ -1,0 +1,168 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolkit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// What a result may hold, so that one call never fills a context: in characters.
+const (
+	maxMemoryRunes = 2000
+	maxResultRunes = 32_000
+	maxErrorRunes  = 600
+)
+
+// call is one tool: its description, and what it does with the arguments that a model
+// wrote.
+type call struct {
+	info *schema.ToolInfo
+	run  func(ctx context.Context, arguments string) (string, error)
+}
+
+var _ tool.InvokableTool = (*call)(nil)
+
+// Info implements tool.BaseTool.
+func (c *call) Info(context.Context) (*schema.ToolInfo, error) { return c.info, nil }
+
+// InvokableRun implements tool.InvokableTool. The handlers of the agent's run are
+// dropped: they would take a model call of the backend's own for an answer of the
+// agent (trap T3).
+func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return c.run(einox.Detach(ctx, "Memory", backends.ComponentOfMemory), arguments)
+}
+
+// define adds the tool with that name to the kit. Its arguments are an Arguments, whose
+// fields are described and get their defaults by name, and none of its errors ends a
+// run. It is run for the scope of the call, and for no longer than Config.Timeout. It
+// returns the description, for what is to be added to it.
+func define[Arguments any](k *kit, name string, defaults map[string]any, run func(ctx context.Context, s backends.Scope, a *Arguments) (string, error)) *schema.ToolInfo {
+	t := k.text.tools[name]
+	info, err := utils.GoStruct2ToolInfo[Arguments](name, t.desc())
+	if err == nil {
+		err = describe(info, t, defaults)
+	}
+	if err != nil {
+		k.err = errors.Join(k.err, fmt.Errorf("describing %s: %w", name, err))
+		return info
+	}
+	handler := func(ctx context.Context, arguments string) (string, error) {
+		a := new(Arguments)
+		missing, err := decode(arguments, a)
+		switch {
+		case err != nil:
+			return "", refusef(k.text.unreadable, name, text.Truncate(err.Error(), maxErrorRunes))
+		case missing != "":
+			return "", refusef(k.text.missing, missing, t.line(missing))
+		}
+		scope, err := k.scope(ctx)
+		if err != nil {
+			return "", err
+		}
+		if k.Timeout > 0 && name != AddMemory {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, k.Timeout)
+			defer cancel()
+		}
+		return run(ctx, scope, a)
+	}
+	onErr := func(ctx context.Context, err error) string {
+		var r refusal
+		if errors.As(err, &r) {
+			return string(r)
+		}
+		madeUp := errors.Is(err, backends.ErrNotFound) // an id that does not exist is the model's own
+		if !madeUp && ctx.Err() == nil {
+			work.Report(ctx, k.OnError, name, err)
+		}
+		return k.failure(name, err)
+	}
+	k.tools = append(k.tools, einox.SafeTool(&call{info: info, run: handler}, onErr))
+	return info
+}
+
+// describe completes the parameters that follow from a struct.
+func describe(info *schema.ToolInfo, t toolText, defaults map[string]any) error {
+	params, err := info.ToJSONSchema()
+	if err != nil {
+		return err
+	}
+	for p := params.Properties.Oldest(); p != nil; p = p.Next() {
+		p.Value.Description = t.line(p.Key)
+		if v, ok := defaults[p.Key]; ok {
+			p.Value.Default = v
+		}
+	}
+	return nil
+}
+
+// refusal is an error of the model's own making, worded for the model: it is shown as
+// it is, and not reported.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// refusef words a refusal. What it repeats of the arguments need not be valid UTF-8;
+// the text is.
+func refusef(format string, args ...any) error {
+	return refusal(strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"))
+}
+
+// refused makes a refusal of an error of a call that the model got wrong, and leaves
+// what failed.
+func (k *kit) refused(name string, err error) error {
+	if errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound) {
+		return refusal(k.failure(name, err))
+	}
+	return err
+}
+
+// failure words an error of a tool for the model: what happened, and what to do now.
+func (k *kit) failure(name string, err error) string {
+	t := k.text.tools[name]
+	advice := ""
+	for _, sort := range []error{backends.ErrNoScope, backends.ErrNotFound, backends.ErrConflict, backends.ErrInvalid, backends.ErrModel} {
+		if errors.Is(err, sort) {
+			advice = cmp.Or(t.line(sort.Error()), k.text.advice.line(sort.Error()))
+			break
+		}
+	}
+	if advice == "" {
+		advice = cmp.Or(t.line("unavailable"), k.text.advice.line("unavailable"))
+	}
+	message := t.line("error") + ": " + text.Truncate(err.Error(), maxErrorRunes) + "\n" + advice
+	return strings.ToValidUTF8(message, "\uFFFD")
+}
+
+// callKey names a tool call, so that a run that is resumed may repeat it; "" outside a
+// run. Models that number their calls from the start in each run use an id again: the
+// session and the arguments are part of the key, and the user, because a block may be
+// many users'.
+func callKey(ctx context.Context, s backends.Scope, name string, arguments ...string) string {
+	id := compose.GetToolCallID(ctx)
+	if id == "" {
+		return ""
+	}
+	sum := sha256.New()
+	for _, part := range append([]string{s.UserID, s.AgentID, s.SessionID, id}, arguments...) {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return name + "/" + hex.EncodeToString(sum.Sum(nil)[:16])
+}

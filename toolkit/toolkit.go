@@ -1,0 +1,198 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package toolkit is memory in the hands of an agent: tools that a model calls
+// to look things up and to note them down.
+//
+//	tools, err := toolkit.New(ctx, &toolkit.Config{
+//		Backend: backend,
+//		Scope:   func(ctx context.Context) (backends.Scope, error) { return currentUser(ctx) },
+//	})
+//	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+//		…
+//		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
+//	})
+//
+// Programs that use package middleware need not call this one: there the mode decides
+// whether an agent gets tools.
+//
+// # The tools
+//
+// With Config.Backend, long-term memory. search_memory(keywords, limit) runs one search
+// for each keyword, several at a time, and shows what they found once each, in the
+// order of the keywords, as "- [id] date: text". Where one keyword fails, what the
+// others found is shown all the same, with the failure below it.
+// add_memory(thinking, content) notes something down. The thinking is never stored: it
+// is there because models choose better what to note when they say why, and it is
+// echoed in the result alone. The content goes to the backend as one message to learn
+// from; if nothing at all comes of that, it is stored word for word. What the backend
+// knows already is not stored twice. update_memory(id, content) and delete_memory(id)
+// are off unless asked for, and need a backend that is a [backends.Manager].
+//
+// With Config.Archives, working memory. grep_working_memory(pattern, regex, archives,
+// context_lines, limit, case_sensitive) and read_working_memory(archive, line, lines,
+// byte, bytes) find and read again what left the context, in the scope's session alone.
+//
+// With Config.Blocks, core memory. core_memory_append(block, text) and
+// core_memory_replace(block, old_text, new_text) edit what is always in the prompt,
+// within the limits of the blocks that are not read-only.
+//
+// A call that an interrupted run repeats after its resumption changes nothing twice.
+//
+// # Whose memory
+//
+// A tool knows no user. The scope is looked up with Config.Scope at each call and
+// nowhere else: arguments that name a user, an agent or a partition are ignored, and
+// an id of another partition is not found. One set of tools serves any number of
+// agents, users and goroutines.
+//
+// # Failure
+//
+// In Eino an error of a tool ends the agent's run. So every error, also that of
+// arguments which are no JSON, becomes text that says what the model can do about
+// it, and failures of memory go to Config.OnError. A cancelled context alone stays an
+// error.
+package toolkit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/archive"
+	"github.com/einomem/einomem/backends/working/core"
+)
+
+// The names of the tools, which are also the stages of Config.OnError.
+const (
+	SearchMemory      = "search_memory"
+	AddMemory         = "add_memory"
+	UpdateMemory      = "update_memory"
+	DeleteMemory      = "delete_memory"
+	GrepWorkingMemory = "grep_working_memory"
+	ReadWorkingMemory = "read_working_memory"
+	CoreMemoryAppend  = "core_memory_append"
+	CoreMemoryReplace = "core_memory_replace"
+)
+
+// MaxLimit is the most memories that one keyword of search_memory can bring.
+const MaxLimit = 50
+
+// Config says which tools there are and what they work on. It is copied by [New]. One
+// of Backend, Archives and Blocks is required; all three stay the caller's.
+type Config struct {
+	Backend  backends.Backend  // Searched by search_memory, and learns by add_memory.
+	Archives *archive.Archives // Searched by grep_working_memory and read by read_working_memory.
+	Blocks   *core.Blocks      // Edited by core_memory_append and core_memory_replace. Made with core.Config.Tools, the prompt names these.
+
+	// Scope says on whose behalf a call is made. It runs at each call, with the
+	// call's context, and must be safe for concurrent use. Required.
+	Scope func(ctx context.Context) (backends.Scope, error)
+
+	SearchByAgent bool // Optional. A user's memories are searched for those of the scope's agent alone. Defaults to false.
+	Limit         int  // Optional. The limit of search_memory when the model gives none. Defaults to 5; 1 to MaxLimit.
+	Update        bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
+	Delete        bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
+
+	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before anything was said.
+	Timeout  time.Duration     // Optional. Of one call, but of add_memory, which may ask a model. Defaults to 10 s; below 0 none.
+
+	// OnError is called with every failure of the backend, the store or the scope, and
+	// of damaged archives; stage is the tool's name. What a model got wrong, such as an id
+	// that it made up, is no failure. Must be safe for concurrent use. Optional. Failures
+	// are logged by slog in any case.
+	OnError func(ctx context.Context, stage string, err error)
+
+	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
+	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
+}
+
+// New returns the tools of the configuration, in the order of the constants. The slice
+// has no spare capacity, so that appending to it never writes into another agent's
+// tools. Where all blocks are read-only there is no tool to edit them.
+//
+// It returns ErrInvalid for a configuration without anything to work on or without a
+// scope, with a limit out of range or an unknown language, or one that asks for a tool
+// that the backend cannot serve.
+func New(_ context.Context, cfg *Config) ([]tool.BaseTool, error) {
+	k, err := newKit(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("toolkit: %w", err)
+	}
+	if k.Backend != nil {
+		k.memoryTools()
+	}
+	if k.Archives != nil {
+		k.workingTools()
+	}
+	if k.Blocks != nil {
+		k.coreTools()
+	}
+	if k.err != nil {
+		return nil, fmt.Errorf("toolkit: %w", k.err)
+	}
+	return k.tools[:len(k.tools):len(k.tools)], nil
+}
+
+// kit is what the tools of one New share. Once they are made it is immutable.
+type kit struct {
+	Config
+	text    *phrases
+	manager backends.Manager // nil if the backend is none
+
+	tools []tool.BaseTool
+	err   error // the first of making them
+}
+
+func newKit(cfg *Config) (*kit, error) {
+	switch {
+	case cfg == nil || cfg.Backend == nil && cfg.Archives == nil && cfg.Blocks == nil:
+		return nil, fmt.Errorf("no Config.Backend, Config.Archives or Config.Blocks: %w: pass a backend, such as one of mem0.New", backends.ErrInvalid)
+	case cfg.Scope == nil:
+		return nil, fmt.Errorf("no Config.Scope: %w: pass a function that says whose memory a call is about", backends.ErrInvalid)
+	case cfg.Limit < 0 || cfg.Limit > MaxLimit:
+		return nil, fmt.Errorf("Config.Limit %d: %w: 1 to %d, or 0 for the default", cfg.Limit, backends.ErrInvalid, MaxLimit)
+	}
+	if err := cfg.Language.Validate(); err != nil {
+		return nil, fmt.Errorf("Config.Language: %w", err)
+	}
+	k := &kit{Config: *cfg, text: &english}
+	if cfg.Language == backends.Chinese {
+		k.text = &chinese
+	}
+	if k.Limit == 0 {
+		k.Limit = 5
+	}
+	if k.Timeout == 0 {
+		k.Timeout = 10 * time.Second
+	}
+	if k.Clock == nil {
+		k.Clock = backends.SystemClock
+	}
+	if k.IDs == nil {
+		k.IDs = backends.NewID
+	}
+	k.manager, _ = k.Backend.(backends.Manager)
+	if (k.Update || k.Delete) && k.manager == nil {
+		return nil, fmt.Errorf("update_memory and delete_memory: %w: backend %T is no backends.Manager; leave Config.Update and Config.Delete off", backends.ErrInvalid, k.Backend)
+	}
+	return k, nil
+}
+
+// scope returns whose memory a call is about, or ErrNoScope if nothing says so.
+func (k *kit) scope(ctx context.Context) (backends.Scope, error) {
+	s, err := k.Scope(ctx)
+	if err != nil {
+		return backends.Scope{}, err
+	}
+	if s, err = s.Normalize(); err != nil {
+		return backends.Scope{}, err
+	}
+	if s.IsZero() {
+		return backends.Scope{}, fmt.Errorf("%w: nothing says whose memory this is", backends.ErrNoScope)
+	}
+	return s, nil
+}
