@@ -1,0 +1,347 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// HostileScopes are scopes that a store, a key or a pattern could take for one another:
+// prefixes, separators, wildcards, templates, look-alike letters, composed and
+// decomposed accents, the same name as a user, an agent and in two namespaces.
+var HostileScopes = func() []backends.Scope {
+	out := []backends.Scope{
+		{Namespace: "a", UserID: "b:c"}, {Namespace: "a:b", UserID: "c"}, {Namespace: "a", UserID: "a"}, {Namespace: "default", UserID: "default"},
+		{AgentID: "a"}, {AgentID: "a:b"}, {Namespace: "a", AgentID: "a"},
+	}
+	for _, user := range []string{
+		"a", "a:", "a:b", "a:b:c", "b", "aa", "A", "{a}", "{em:default:user:a}", "em:{default:user:a}:m", "{{.UserID}}", "%s%d%n", "%61", "a%", "a_", "_", "%", "?", "[a-z]",
+		`a' OR '1'='1`, `a"; DROP TABLE memories; --`, "a\\", "../a", "a/b", "user/a",
+		"é", "e\u0301", "а", "ａ", "a\u200b", "a\u0301", "İ", "ı", "ſ", "s", "ß", "ss",
+		"👩", "👩‍👩‍👧", "用户", "用戶", "null", "0", "00", strings.Repeat("a", 256), strings.Repeat("a", 255),
+	} {
+		out = append(out, backends.Scope{UserID: user})
+	}
+	return out
+}()
+
+// Crowd is many users of one backend and its tools, each of whom does everything with an
+// eye on what belongs to others. It knows at each moment what each of them holds. Every
+// memory carries its owner's mark: another's mark in any answer is a leak, and fails the
+// test. It is for one goroutine.
+type Crowd struct {
+	T       testing.TB
+	Rand    *rand.Rand
+	Backend interface {
+		backends.Backend
+		backends.Manager
+		backends.Exporter
+	}
+	Tools map[string]tool.InvokableTool // search_memory, add_memory, update_memory, delete_memory
+
+	Done  int // operations so far
+	users []*person
+}
+
+// person is one user of the crowd.
+type person struct {
+	scope backends.Scope
+	mark  string
+	holds map[string]string // id → text
+	ids   []string          // ids ever held, for the others to try
+	keys  map[string]bool   // idempotency keys used
+}
+
+// Act has one of the scopes' users, at random, do one thing. The scopes are those of the
+// first call.
+func (w *Crowd) Act(scopes []backends.Scope) {
+	for i := len(w.users); i < len(scopes); i++ {
+		w.users = append(w.users, &person{scope: scopes[i], mark: fmt.Sprintf("mark%03dend", i), holds: map[string]string{}, keys: map[string]bool{}})
+	}
+	u := w.users[w.Rand.IntN(len(w.users))]
+	n := w.Rand.IntN(100)
+	for _, a := range []struct {
+		weight int
+		do     func(context.Context, *person)
+	}{
+		{6, w.add}, {30, w.search}, {10, w.searchFiltered}, {10, w.list}, {10, w.get}, {4, w.update}, {4, w.remove}, {1, w.removeAll}, {8, w.history},
+		{8, w.searchTool}, {2, w.addTool}, {3, w.updateTool}, {3, w.deleteTool}, {1, w.dump},
+	} {
+		if n -= a.weight; n < 0 {
+			w.Done++
+			a.do(backends.WithScope(context.Background(), u.scope), u)
+			return
+		}
+	}
+}
+
+// Check checks that each user holds what they stored, and nothing else.
+func (w *Crowd) Check() {
+	for _, u := range w.users {
+		w.list(context.Background(), u)
+	}
+}
+
+// other returns a user who is not u.
+func (w *Crowd) other(u *person) *person {
+	for {
+		if o := w.users[w.Rand.IntN(len(w.users))]; o != u {
+			return o
+		}
+	}
+}
+
+// anyID returns an id to try: u's own (mine), or one that another user has or had.
+func (w *Crowd) anyID(u *person) (id string, mine bool) {
+	if w.Rand.IntN(2) == 0 && len(u.holds) > 0 {
+		ids := slices.Sorted(maps.Keys(u.holds))
+		return ids[w.Rand.IntN(len(ids))], true
+	}
+	if o := w.other(u); len(o.ids) > 0 {
+		id = o.ids[w.Rand.IntN(len(o.ids))]
+		_, mine = u.holds[id]
+		return id, mine
+	}
+	return "no-such-id", false
+}
+
+// clean requires that text, an answer that u got, has no mark of another user.
+func (w *Crowd) clean(u *person, text string) {
+	for rest := text; ; {
+		at := strings.Index(rest, "mark")
+		if at < 0 {
+			return
+		}
+		if rest = rest[at:]; !strings.HasPrefix(rest, u.mark) {
+			w.T.Fatalf("after %d operations %+v got what is not theirs: %.200s", w.Done, u.scope, text)
+		}
+		rest = rest[len(u.mark):]
+	}
+}
+
+// denied requires that u learns nothing of an id that is not theirs, and reports whether
+// it was such.
+func (w *Crowd) denied(u *person, mine bool, err error) bool {
+	if mine {
+		require.NoError(w.T, err)
+		return false
+	}
+	require.ErrorIs(w.T, err, backends.ErrNotFound, "%+v", u.scope)
+	w.clean(u, err.Error())
+	return true
+}
+
+func (w *Crowd) words(u *person) string {
+	topics := []string{"tea", "train", "cello", "茶", "secret", "password", "home"}
+	return fmt.Sprintf("%s likes %s %s %d", u.mark, topics[w.Rand.IntN(len(topics))], topics[w.Rand.IntN(len(topics))], w.Rand.IntN(40))
+}
+
+func (w *Crowd) add(ctx context.Context, u *person) {
+	if len(u.holds) > 25 {
+		w.remove(ctx, u)
+		return
+	}
+	key := fmt.Sprint("a key that all use ", w.Rand.IntN(2000))
+	resp, err := w.Backend.Add(ctx, &backends.AddRequest{
+		Scope: u.scope, Verbatim: true, Messages: []backends.Message{{Message: schema.UserMessage(w.words(u))}},
+		Metadata:       map[string]any{"user_id": w.other(u).scope.UserID, "owner": u.mark},
+		IdempotencyKey: key,
+	})
+	require.NoError(w.T, err)
+	require.Equal(w.T, u.keys[key], resp.Replayed, "%+v: the keys of others are nothing to it", u.scope)
+	u.keys[key] = true
+	for _, it := range resp.Items {
+		w.clean(u, it.Memory.Text)
+		if !resp.Replayed {
+			require.NotEqual(w.T, backends.OutcomeFailed, it.Outcome)
+			u.holds[it.Memory.ID], u.ids = it.Memory.Text, append(u.ids, it.Memory.ID)
+		}
+	}
+}
+
+func (w *Crowd) search(ctx context.Context, u *person) {
+	w.found(ctx, u, &backends.SearchRequest{Scope: u.scope, Query: w.words(w.other(u)), TopK: 20, IncludeSuperseded: true, WithSources: true})
+}
+
+// searchFiltered asks for another's memories by every name that a filter has.
+func (w *Crowd) searchFiltered(ctx context.Context, u *person) {
+	o := w.other(u)
+	ids := []any{"no-such-id"}
+	for _, id := range o.ids[:min(10, len(o.ids))] {
+		ids = append(ids, id)
+	}
+	filters := []backends.Filter{
+		backends.Eq("user_id", o.scope.UserID), backends.Ne("user_id", u.scope.UserID), backends.Eq("owner", o.mark), backends.Contains("user_id", ""),
+		backends.Or(backends.Eq("namespace", o.scope.Namespace), backends.Eq("agent_id", o.scope.AgentID)), backends.Not(backends.Eq("owner", u.mark)), backends.In("id", ids...),
+	}
+	f := filters[w.Rand.IntN(len(filters))]
+	w.found(ctx, u, &backends.SearchRequest{Scope: u.scope, Query: "likes secret " + o.mark, TopK: 50, Filter: &f})
+}
+
+func (w *Crowd) found(ctx context.Context, u *person, r *backends.SearchRequest) {
+	resp, err := w.Backend.Search(ctx, r)
+	require.NoError(w.T, err)
+	for i := range resp.Hits {
+		h := &resp.Hits[i]
+		w.clean(u, h.Text)
+		if want, ok := u.holds[h.ID]; !ok || want != h.Text {
+			w.T.Fatalf("%+v found %q, which it does not hold", u.scope, h.Text)
+		}
+		for _, s := range h.Sources {
+			w.clean(u, s.Text)
+		}
+	}
+}
+
+func (w *Crowd) list(_ context.Context, u *person) {
+	require.Equal(w.T, u.holds, w.listed(u), "%+v", u.scope)
+}
+
+// listed returns all that u's partition holds.
+func (w *Crowd) listed(u *person) map[string]string {
+	out := map[string]string{}
+	for r := (&backends.ListRequest{Scope: u.scope, Limit: 10, IncludeSuperseded: true, IncludeExpired: true}); ; {
+		resp, err := w.Backend.List(context.Background(), r)
+		require.NoError(w.T, err)
+		for _, m := range resp.Memories {
+			w.clean(u, m.Text)
+			out[m.ID] = m.Text
+		}
+		if r.Cursor = resp.Next; r.Cursor == "" {
+			return out
+		}
+	}
+}
+
+func (w *Crowd) get(ctx context.Context, u *person) {
+	id, mine := w.anyID(u)
+	m, err := w.Backend.Get(ctx, &backends.GetRequest{Scope: u.scope, ID: id})
+	if !w.denied(u, mine, err) {
+		require.Equal(w.T, u.holds[id], m.Text)
+	}
+}
+
+func (w *Crowd) update(ctx context.Context, u *person) {
+	id, mine := w.anyID(u)
+	text := w.words(u)
+	_, err := w.Backend.Update(ctx, &backends.UpdateRequest{Scope: u.scope, ID: id, Text: &text})
+	if errors.Is(err, backends.ErrConflict) && mine { // it holds a memory with this text
+		return
+	}
+	if !w.denied(u, mine, err) {
+		u.holds[id] = text
+	}
+}
+
+func (w *Crowd) remove(ctx context.Context, u *person) {
+	id, mine := w.anyID(u)
+	if !w.denied(u, mine, w.Backend.Delete(ctx, &backends.DeleteRequest{Scope: u.scope, ID: id})) {
+		delete(u.holds, id)
+	}
+}
+
+// removeAll deletes everything of u, or everything that a filter for another's memories
+// matches, which is nothing.
+func (w *Crowd) removeAll(ctx context.Context, u *person) {
+	r, want := &backends.DeleteAllRequest{Scope: u.scope}, len(u.holds)
+	if w.Rand.IntN(2) == 0 {
+		theirs := backends.Eq("owner", w.other(u).mark)
+		r.Filter, want = &theirs, 0
+	}
+	n, err := w.Backend.DeleteAll(ctx, r)
+	require.NoError(w.T, err)
+	require.Equal(w.T, want, n)
+	if r.Filter == nil {
+		clear(u.holds)
+	}
+}
+
+func (w *Crowd) history(ctx context.Context, u *person) {
+	id, mine := w.anyID(u)
+	events, err := w.Backend.History(ctx, &backends.HistoryRequest{Scope: u.scope, ID: id})
+	if mine {
+		require.NoError(w.T, err)
+		require.NotEmpty(w.T, events)
+	}
+	for _, e := range events {
+		w.clean(u, e.Old+" "+e.New)
+	}
+}
+
+// call has a model of u call a tool, with arguments that name another user.
+func (w *Crowd) call(ctx context.Context, u *person, name string, arguments map[string]any) string {
+	o := w.other(u).scope
+	for key, value := range map[string]any{"user_id": o.UserID, "agent_id": o.AgentID, "namespace": o.Namespace, "scope": o, "filter": map[string]any{"user_id": o.UserID}} {
+		arguments[key] = value
+	}
+	out := Use(w.T, ctx, w.Tools[name], arguments)
+	w.clean(u, out)
+	return out
+}
+
+func (w *Crowd) searchTool(ctx context.Context, u *person) {
+	w.call(ctx, u, "search_memory", map[string]any{"keywords": []string{"likes", w.words(w.other(u))[len("mark000end"):]}, "limit": 50})
+}
+
+func (w *Crowd) addTool(ctx context.Context, u *person) {
+	if len(u.holds) > 25 {
+		return
+	}
+	w.call(ctx, u, "add_memory", map[string]any{"thinking": "none", "content": []string{w.words(u)}})
+	for id, text := range w.listed(u) {
+		if _, ok := u.holds[id]; !ok {
+			u.holds[id], u.ids = text, append(u.ids, id)
+		}
+	}
+}
+
+func (w *Crowd) updateTool(ctx context.Context, u *person) {
+	id, mine := w.anyID(u)
+	text := w.words(u)
+	out := w.call(ctx, u, "update_memory", map[string]any{"id": id, "content": text})
+	switch {
+	case strings.HasPrefix(out, "Updated"):
+		require.True(w.T, mine, out)
+		u.holds[id] = text
+	case !mine:
+		require.Contains(w.T, out, "not found")
+	}
+}
+
+func (w *Crowd) deleteTool(ctx context.Context, u *person) {
+	id, mine := w.anyID(u)
+	out := w.call(ctx, u, "delete_memory", map[string]any{"id": id})
+	require.Equal(w.T, mine, strings.HasPrefix(out, "Deleted"), out)
+	delete(u.holds, id)
+}
+
+func (w *Crowd) dump(ctx context.Context, u *person) {
+	var b bytes.Buffer
+	n, err := w.Backend.Dump(ctx, u.scope, &b)
+	require.NoError(w.T, err)
+	require.Equal(w.T, len(u.holds), n)
+	for line := range strings.Lines(b.String()) {
+		var m backends.Memory
+		require.NoError(w.T, json.Unmarshal([]byte(line), &m))
+		w.clean(u, m.Text)
+	}
+	n, err = w.Backend.Load(ctx, u.scope, &b)
+	require.NoError(w.T, err)
+	require.Zero(w.T, n, "it holds all of it")
+}
