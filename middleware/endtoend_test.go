@@ -5,23 +5,24 @@ package middleware_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
-	"regexp"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/testkit"
@@ -29,60 +30,24 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-func TestMain(m *testing.M) {
-	runChild()
-	goleak.VerifyTestMain(m)
-}
-
-// verbatim returns a backend that stores what was said, without any model.
-func verbatim(t testing.TB, s store.Store) *mem0.Backend {
-	t.Helper()
-	b, err := mem0.New(context.Background(), &mem0.Config{Store: s, Mode: mem0.Verbatim})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
-	return b
-}
-
-// as is a context whose runs are those of a user in a session.
-func as(user, session string) context.Context {
-	return middleware.WithScope(context.Background(), middleware.Scope{UserID: user, SessionID: session})
-}
-
-// list returns the texts of what a user's partition holds.
-func list(t testing.TB, b backends.Manager, user string) []string {
-	t.Helper()
-	resp, err := b.List(context.Background(), &backends.ListRequest{Scope: backends.Scope{UserID: user}, Limit: 1000})
-	require.NoError(t, err)
-	var out []string
-	for _, m := range resp.Memories {
-		out = append(out, m.Text)
-	}
-	return out
-}
-
 func TestWhatWasSaidIsKnownInTheNextSessionToItsUserAlone(t *testing.T) {
-	mem := open(t, &middleware.Config{Backend: verbatim(t, openStore(t)), AwaitWrite: true})
+	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true})
 	for _, c := range []struct{ said, asked, known string }{
 		{"I live in Bergen with my cat Miso.", "Where do I live?", "Bergen"},
 		{"我住在杭州，最喜欢喝龙井茶。", "我喜欢喝什么茶？", "龙井茶"},
 	} {
-		newAgent(t, mem, testkit.Text("Noted.")).reply(as("ann", "monday"), c.said)
+		ask(t, as("ann", "monday"), mem, c.said, testkit.Text("Noted."))
+		_, m := ask(t, as("ann", "tuesday"), mem, c.asked)
+		require.Contains(t, testkit.Note(m.Calls()[0]), c.known)
 
-		tuesday := newAgent(t, mem, testkit.Text("ok"))
-		tuesday.reply(as("ann", "tuesday"), c.asked)
-		require.Contains(t, tuesday.note(t, 0).Content, c.known)
-
-		for _, stranger := range []string{"bob", "Ann", "ann2", "an", "ann:tuesday", "ánn"} {
-			theirs := newAgent(t, mem, testkit.Call("1", "search_memory", fmt.Sprintf(`{"keywords":[%q]}`, c.known)), testkit.Text("ok"))
-			theirs.reply(as(stranger, "monday"), c.asked)
-			for _, call := range theirs.model.Calls() {
-				for _, m := range call {
-					if m.Role == schema.Tool {
-						require.NotContains(t, m.Content, c.known, stranger)
-					}
-					require.NotEqual(t, "memory", m.Name, stranger)
-				}
+		for _, other := range []string{"bob", "Ann", "ann2", "an", "ann:tuesday", "ánn"} {
+			_, m := ask(t, as(other, "monday"), mem, c.asked, testkit.Call("1", "search_memory", fmt.Sprintf(`{"keywords":[%q]}`, c.known)), testkit.Text("ok"))
+			for _, call := range m.Calls() {
+				require.Zero(t, testkit.Notes(call), other)
 			}
+			last := m.Calls()[1]
+			require.Equal(t, schema.Tool, last[len(last)-1].Role)
+			require.NotContains(t, last[len(last)-1].Content, c.known, other)
 		}
 	}
 }
@@ -102,211 +67,372 @@ func TestTheModesEndToEnd(t *testing.T) {
 		{modes.Both, []testkit.Reply{add, done}, []testkit.Reply{search, done}, []string{"Ann plays the cello.", "I play the cello.", "ok"}, true, true},
 	} {
 		t.Run(string(c.mode), func(t *testing.T) {
-			b := verbatim(t, openStore(t))
+			b := verbatim(t, testkit.SQLite(t))
 			mem := open(t, &middleware.Config{Backend: b, Mode: c.mode, AwaitWrite: true})
-			newAgent(t, mem, c.first...).reply(as("ann", "1"), "I play the cello.")
-			require.ElementsMatch(t, c.stored, list(t, b, "ann"))
+			ask(t, as("ann", "1"), mem, "I play the cello.", c.first...)
+			require.ElementsMatch(t, c.stored, memories(t, b, "ann"))
 
-			second := newAgent(t, mem, c.second...)
-			second.reply(as("ann", "2"), "Which cello lessons suit me?")
-			require.Equal(t, c.note, len(second.notes(0)) == 1)
-			last := second.model.Calls()[len(second.model.Calls())-1]
-			require.Equal(t, c.tool, strings.Contains(last[len(last)-1].Content, "] ") && strings.Contains(last[len(last)-1].Content, "plays the cello"))
+			_, m := ask(t, as("ann", "2"), mem, "Which cello lessons suit me?", c.second...)
+			require.Equal(t, c.note, testkit.Notes(m.Calls()[0]) == 1)
+			last := m.Calls()[len(m.Calls())-1]
+			result := last[len(last)-1].Content
+			require.Equal(t, c.tool, strings.Contains(result, "] ") && strings.Contains(result, "plays the cello"))
 		})
 	}
 }
 
-// The log may live in another store than the memories: turns in a fast one, say,
-// and memories in one that is shared.
+// The log may live in another store than the memories: turns in a fast one, say, and
+// memories in one that is shared.
 func TestTheLogInAStoreOfItsOwn(t *testing.T) {
-	b := verbatim(t, openStore(t))
-	mem := open(t, &middleware.Config{Backend: b, Sessions: openStore(t), AwaitWrite: true})
+	b := verbatim(t, testkit.SQLite(t))
+	mem := open(t, &middleware.Config{Backend: b, Sessions: testkit.SQLite(t), AwaitWrite: true})
 	for range 2 {
-		newAgent(t, mem, testkit.Text("ok")).reply(as("ann", "1"), "hi")
+		ask(t, as("ann", "1"), mem, "hi")
 	}
-	require.ElementsMatch(t, []string{"hi", "ok"}, list(t, b, "ann"))
+	require.ElementsMatch(t, []string{"hi", "ok"}, memories(t, b, "ann"))
 	p, err := backends.Scope{UserID: "ann"}.Partition(backends.PartitionUser)
 	require.NoError(t, err)
-	_, err = b.Sessions().Session(context.Background(), p, "1")
+	_, err = b.Sessions().Session(t.Context(), p, "1")
 	require.ErrorIs(t, err, backends.ErrNotFound)
-}
-
-func TestAwaitWriteLearnsBeforeTheReplyEnds(t *testing.T) {
-	for _, await := range []bool{true, false} {
-		b := verbatim(t, openStore(t))
-		mem := open(t, &middleware.Config{Backend: b, AwaitWrite: await, Working: &working.Config{Idle: time.Hour}})
-		newAgent(t, mem, testkit.Text("ok")).reply(as("ann", "1"), "hi")
-		require.Equal(t, await, len(list(t, b, "ann")) == 2)
-		require.NoError(t, mem.Flush(context.Background()))
-		require.ElementsMatch(t, []string{"hi", "ok"}, list(t, b, "ann"))
-	}
 }
 
 // A run that is resumed may repeat a call: the tool node is run twice here.
 func TestARepeatedToolCallAddsNothing(t *testing.T) {
-	ctx := as("ann", "1")
-	b := verbatim(t, openStore(t))
-	mem := open(t, &middleware.Config{Backend: b})
-	tools, err := mem.Tools(ctx)
+	ctx, b := as("ann", "1"), verbatim(t, testkit.SQLite(t))
+	tools, err := open(t, &middleware.Config{Backend: b}).Tools(ctx)
 	require.NoError(t, err)
 	node, err := compose.NewToolNode(ctx, &compose.ToolsNodeConfig{Tools: tools})
 	require.NoError(t, err)
 	calls := schema.AssistantMessage("", []schema.ToolCall{{ID: "call_1", Function: schema.FunctionCall{Name: "add_memory", Arguments: `{"thinking":"t","content":["Ann likes tea."]}`}}})
-	var results []string
-	for range 2 {
-		out, err := node.Invoke(ctx, calls)
-		require.NoError(t, err)
-		results = append(results, out[0].Content)
-	}
-	require.Contains(t, results[0], "Successfully recorded")
-	require.Equal(t, results[0], results[1], "the repeated call gets the first one's answer")
-	require.Equal(t, []string{"Ann likes tea."}, list(t, b, "ann"))
+	first, err := node.Invoke(ctx, calls)
+	require.NoError(t, err)
+	second, err := node.Invoke(ctx, calls)
+	require.NoError(t, err)
+	require.Contains(t, first[0].Content, "Successfully recorded")
+	require.Equal(t, first[0].Content, second[0].Content, "the repeated call gets the first one's answer")
+	require.Equal(t, []string{"Ann likes tea."}, memories(t, b, "ann"))
 }
 
-// The process that recorded a turn ends before anybody learnt from it; the next
-// one on the same file does.
+// A process that recorded a turn ends before it learnt from it; the next one on the same
+// file does.
 func TestATurnOutlivesItsProcess(t *testing.T) {
-	ctx := context.Background()
-	path := filepath.Join(t.TempDir(), "memory.db")
-	session := func(w *working.Config, onAdd func()) (*middleware.MemoryMiddleware, *mem0.Backend, func()) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "memory.db")
+	process := func(w *working.Config, do func(mem *middleware.MemoryMiddleware, memories func() []string)) {
 		file, err := sqlitestore.Open(ctx, path, nil)
 		require.NoError(t, err)
 		b := verbatim(t, file)
-		mem, err := middleware.New(ctx, &middleware.Config{Backend: &watched{b, onAdd}, Sessions: file, Working: w})
+		mem, err := middleware.New(ctx, &middleware.Config{Backend: b, Working: w})
 		require.NoError(t, err)
-		return mem, b, func() {
-			require.NoError(t, mem.Close(ctx))
-			require.NoError(t, mem.Close(ctx), "closing twice is one time")
-			require.NoError(t, file.Close())
+		do(mem, func() []string { return memories(t, b, "ann") })
+		require.NoError(t, mem.Close(ctx))
+		require.NoError(t, mem.Close(ctx), "closing twice is one time")
+		require.NoError(t, file.Close())
+	}
+	process(&working.Config{Idle: time.Hour, Sweep: -1}, func(mem *middleware.MemoryMiddleware, memories func() []string) {
+		ask(t, as("ann", "1"), mem, "I moved to Rome.")
+		require.Empty(t, memories())
+	})
+	process(&working.Config{Idle: time.Millisecond, Sweep: 10 * time.Millisecond}, func(_ *middleware.MemoryMiddleware, memories func() []string) {
+		for len(memories()) < 2 {
+			time.Sleep(time.Millisecond)
 		}
-	}
-	mem, b, end := session(&working.Config{Idle: time.Hour, Sweep: -1}, func() {})
-	newAgent(t, mem, testkit.Text("ok")).reply(as("ann", "1"), "I moved to Rome.")
-	require.Empty(t, list(t, b, "ann"))
-	end()
-
-	learnt := make(chan struct{}, 8)
-	_, b, end = session(&working.Config{Idle: time.Millisecond, Sweep: 10 * time.Millisecond}, func() { learnt <- struct{}{} })
-	<-learnt
-	require.ElementsMatch(t, []string{"I moved to Rome.", "ok"}, list(t, b, "ann"))
-	end()
+		require.ElementsMatch(t, []string{"I moved to Rome.", "ok"}, memories())
+	})
 }
 
-// watched tells of every Add that succeeded.
-type watched struct {
-	backends.Backend
-	added func()
-}
-
-func (w *watched) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	resp, err := w.Backend.Add(ctx, r)
-	if err == nil {
-		w.added()
-	}
-	return resp, err
-}
-
+// One middleware serves many users at once, each with an agent of its own: runs of one
+// agent race inside Eino 0.7.
 func TestManyUsersAtOnce(t *testing.T) {
-	b := verbatim(t, openStore(t))
-	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true})
 	const users = 32
-	agents := make([]*agent, users) // an agent for each goroutine: one agent's runs race inside Eino 0.7
-	for i := range agents {
-		secret := fmt.Sprintf("secret%02d", i)
-		agents[i] = newAgent(t, mem,
-			testkit.Text("Noted "+secret),
-			testkit.Call("1", "add_memory", fmt.Sprintf(`{"content":["The word is %s."]}`, secret)),
-			testkit.Call("2", "search_memory", `{"keywords":["word","secret"]}`),
-			testkit.Text("bye"))
+	b := verbatim(t, testkit.SQLite(t))
+	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true})
+	models, runners := make([]*testkit.Chat, users), make([]*adk.Runner, users)
+	secret := func(i int) string { return fmt.Sprintf("secret%02d", i) }
+	for i := range users {
+		models[i] = testkit.New(testkit.Text("Noted "+secret(i)), testkit.Call("1", "add_memory", fmt.Sprintf(`{"content":["The word is %s."]}`, secret(i))),
+			testkit.Call("2", "search_memory", `{"keywords":["word","secret"]}`), testkit.Text("bye"))
+		runners[i] = agent(t, mem, models[i])
 	}
+	answers := make([]string, users)
 	var wg sync.WaitGroup
-	for i, a := range agents {
+	for i := range users {
 		wg.Go(func() {
 			ctx := as(fmt.Sprint("user", i), "same session id")
-			a.replyOrErr(ctx, fmt.Sprintf("My word is secret%02d.", i))
-			a.replyOrErr(ctx, "What is my word?")
+			testkit.Drain(runners[i].Query(ctx, "My word is "+secret(i)))
+			answers[i] = testkit.Last(testkit.Drain(runners[i].Query(ctx, "What is my word?")))
 		})
 	}
 	wg.Wait()
-	for i, a := range agents {
-		secret := fmt.Sprintf("secret%02d", i)
-		calls := a.model.Calls()
-		require.Len(t, calls, 4)
-		require.Contains(t, a.note(t, 1).Content, secret)
-		for _, call := range calls {
-			for _, m := range call {
-				for _, seen := range anySecret.FindAllString(m.Content, -1) {
-					require.Equal(t, secret, seen, "user %d saw %q", i, m.Content)
+	for i, m := range models {
+		require.Equal(t, "assistant: bye", answers[i])
+		require.Len(t, m.Calls(), 4)
+		require.Contains(t, testkit.Note(m.Calls()[1]), secret(i))
+		texts := memories(t, b, fmt.Sprint("user", i))
+		for _, call := range m.Calls() {
+			texts = append(texts, testkit.Lines(call)...)
+		}
+		for _, text := range texts {
+			require.NotRegexp(t, `secret\d\d`, strings.ReplaceAll(text, secret(i), ""), "user %d", i)
+		}
+	}
+}
+
+// A backend that is down, in all its ways, leaves the reply as it would be without memory.
+func TestABackendThatIsDown(t *testing.T) {
+	forever := make(chan struct{})
+	defer close(forever)
+	for name, onSearch := range map[string]func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error){
+		"fails": func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { return nil, errDown },
+		"hangs until its context ends": func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		"hangs whatever its context": func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
+			<-forever
+			return nil, nil
+		},
+		"panics": func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("boom") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			failures := &testkit.Failures{}
+			b := &testkit.Backend{OnSearch: onSearch, OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { return nil, errDown }}
+			mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, SearchTimeout: 20 * time.Millisecond, OnError: failures.Add, Working: &working.Config{Backoff: time.Hour}})
+			answer, m := ask(t, asAnn, mem, "hi", testkit.Text("still here"))
+			require.Equal(t, "assistant: still here", answer)
+			require.Zero(t, testkit.Notes(m.Calls()[0]))
+			require.ElementsMatch(t, []string{"search", "consolidate"}, failures.Stages())
+		})
+	}
+}
+
+// What could not be learnt is in the log, and learnt when the backend is back.
+func TestNothingIsLostWhileTheBackendIsDown(t *testing.T) {
+	var back atomic.Bool
+	b := &testkit.Backend{OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+		if !back.Load() {
+			return nil, backends.ErrUnavailable
+		}
+		return &backends.AddResponse{}, nil
+	}}
+	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, OnError: (&testkit.Failures{}).Add, Working: &working.Config{Backoff: time.Nanosecond}})
+	ask(t, asAnn, mem, "I moved to Rome.")
+	back.Store(true)
+	_, err := mem.Working().Consolidate(t.Context(), ann)
+	require.NoError(t, err)
+	require.NoError(t, mem.Flush(t.Context()))
+	adds := b.Adds()
+	require.Greater(t, len(adds), 1)
+	require.Equal(t, []string{"user: I moved to Rome.", "assistant: ok"}, said(&adds[len(adds)-1]))
+}
+
+// What OnError does, or that there is none, is nothing to the reply.
+func TestAnOnErrorThatPanics(t *testing.T) {
+	for name, onError := range map[string]func(context.Context, string, error){
+		"none":   nil,
+		"panics": func(context.Context, string, error) { panic("callback") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &testkit.Backend{
+				OnSearch: func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("search") },
+				OnAdd:    func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { panic("add") },
+			}
+			mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, OnError: onError, Working: &working.Config{Backoff: time.Hour}})
+			for _, ctx := range []context.Context{asAnn, context.Background()} {
+				answer, _ := ask(t, ctx, mem, "hi", testkit.Call("c1", "search_memory", `{"keywords":["tea"]}`), testkit.Call("c2", "add_memory", `{"content":["tea"]}`), testkit.Text("still here"))
+				require.Equal(t, "assistant: still here", answer)
+			}
+			require.ErrorContains(t, mem.Flush(t.Context()), "panic: add", "what is not learnt is reported")
+		})
+	}
+}
+
+// Closing ends the writing, not the reading: agents that still run go on. Each turn is
+// either in the log or reported.
+func TestClosingDuringReplies(t *testing.T) {
+	const users, replies = 4, 10
+	failures := &testkit.Failures{}
+	mem := open(t, &middleware.Config{Backend: testkit.Knowing("likes tea"), OnError: failures.Add})
+	begun, ended := make(chan struct{}, users), make(chan string, users*replies)
+	models := make([]*testkit.Chat, users)
+	for u := range users {
+		models[u] = testkit.New()
+		a := agent(t, mem, models[u])
+		go func() {
+			for n := range replies {
+				if n == 1 {
+					begun <- struct{}{}
 				}
+				ended <- testkit.Last(testkit.Drain(a.Query(as(fmt.Sprint("user", u), "s"), "hi")))
 			}
-		}
-		for _, text := range list(t, b, fmt.Sprint("user", i)) {
-			for _, held := range anySecret.FindAllString(text, -1) {
-				require.Equal(t, secret, held, "user %d holds %q", i, text)
-			}
-		}
+		}()
+	}
+	for range users {
+		<-begun
+	}
+	require.NoError(t, mem.Close(t.Context()))
+	for range users * replies {
+		require.Equal(t, "assistant: ok", <-ended)
+	}
+	require.ErrorIs(t, mem.Flush(t.Context()), working.ErrClosed)
+	_, m := ask(t, asAnn, mem, "hi")
+	require.Equal(t, 1, testkit.Notes(m.Calls()[0]), "reading goes on")
+	require.NotEmpty(t, failures.At("record"))
+	for _, err := range failures.At("record") {
+		require.ErrorIs(t, err, working.ErrClosed)
 	}
 }
 
-var anySecret = regexp.MustCompile(`secret\d\d`)
+func TestFlushHeedsItsContext(t *testing.T) {
+	learning, release := make(chan struct{}), make(chan struct{})
+	b := &testkit.Backend{OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+		learning <- struct{}{}
+		<-release
+		return &backends.AddResponse{}, nil
+	}}
+	mem := open(t, &middleware.Config{Backend: b, Working: &working.Config{Idle: time.Millisecond}})
+	ask(t, asAnn, mem, "hi")
+	<-learning
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, mem.Flush(ctx), context.Canceled)
+	close(release)
+	require.NoError(t, mem.Flush(t.Context()))
+}
 
-// replyOrErr is reply for goroutines other than the test's.
-func (a *agent) replyOrErr(ctx context.Context, text string) {
-	events := a.runner.Query(ctx, text)
-	for {
-		event, ok := events.Next()
-		if !ok {
-			return
+// Neither goroutines nor memory grow with the replies.
+func TestManyRepliesLeaveNothingBehind(t *testing.T) {
+	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true})
+	a := agent(t, mem, testkit.New())
+	replies := func(n int) (goroutines int, bytes int64) {
+		for n := range n {
+			testkit.Drain(a.Query(as(fmt.Sprint("user", n%5), fmt.Sprint("s", n)), "hi"))
 		}
-		if event.Err != nil {
-			a.t.Errorf("reply to %q: %v", text, event.Err)
+		require.NoError(t, mem.Flush(t.Context()))
+		return runtime.NumGoroutine(), heap()
+	}
+	goroutines, bytes := replies(20)
+	after, grown := replies(200)
+	require.LessOrEqual(t, after, goroutines+3)
+	require.Less(t, grown, bytes+16<<20)
+}
+
+// heap returns the bytes that are in use after a collection.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers and pools held goes with the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Whatever a model writes, a tool over a real store answers with text that a model can
+// act on, and what belongs to Bob stays as it is.
+func TestHostileArguments(t *testing.T) {
+	b := verbatim(t, testkit.SQLite(t))
+	added, err := b.Add(t.Context(), &backends.AddRequest{Scope: middleware.Scope{UserID: "bob"}, Verbatim: true, Messages: testkit.User("Bob's secret is 4711.")})
+	require.NoError(t, err)
+	bobs := added.Items[0].Memory.ID
+	tools, err := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true}).Tools(t.Context())
+	require.NoError(t, err)
+	require.Len(t, tools, 4)
+
+	huge := strings.Repeat("x", 4<<20)
+	smuggled := `"user_id":"bob","scope":{"user_id":"bob"},"partition":"bob","filter":{"user_id":"bob"}`
+	for name, tl := range testkit.ByName(t, tools) {
+		for _, a := range []string{
+			``, `null`, `[]`, `7`, `{`, `{"keywords":{}}`, `{"id":{},"content":{}}`, strings.Repeat("[", 20_000), strings.Repeat(`{"a":`, 20_000),
+			`{"keywords":["secret"],` + smuggled + `}`, `{"content":["planted"],` + smuggled + `}`,
+			fmt.Sprintf(`{"id":%q,"content":"mine now",%s}`, bobs, smuggled), fmt.Sprintf(`{"id":"../bob/%s","content":"mine now"}`, bobs),
+			fmt.Sprintf(`{"id":%q,"content":%q,"keywords":[%q]}`, huge, huge, huge), `{"id":"\u0000","content":"\u0000","keywords":["\u0000","\ud800"]}`,
+			"{\"id\":\"\xff\",\"content\":\"\xff\",\"keywords\":[\"\xff\"]}", `{"id":"' OR 1=1 --","content":"*","keywords":["*","%","?"]}`, `{"id":"*","content":"*"}`,
+		} {
+			shown := a[:min(len(a), 80)]
+			out := testkit.Use(t, asAnn, tl, a)
+			require.NotEmpty(t, strings.TrimSpace(out))
+			require.True(t, utf8.ValidString(out), "%s(%s)", name, shown)
+			require.Less(t, len(out), 200_000, "%s(%s)", name, shown)
+			require.NotContains(t, out, "panic", "%s(%s)", name, shown)
+			require.NotContains(t, out, "4711", "%s(%s)", name, shown)
 		}
+	}
+	require.Equal(t, []string{"Bob's secret is 4711."}, memories(t, b, "bob"))
+}
+
+var isolationSeed = flag.Uint64("isolation.seed", 0, "seed of TestIsolation; 0 takes one from the clock")
+
+// Many users do everything that a backend, a manager and the tools can do, each time with
+// an eye on what is not theirs.
+func TestIsolation(t *testing.T) {
+	operations := 100_000
+	if testing.Short() || testkit.Raced {
+		operations = 10_000
+	}
+	seed := *isolationSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("go test -run TestIsolation -isolation.seed=%d", seed)
+	b := verbatim(t, testkit.SQLite(t, func(c *sqlitestore.Config) { c.Synchronous = sqlitestore.Normal }))
+	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true, TopK: 50, OnError: (&testkit.Failures{}).Add})
+	tools, err := mem.Tools(t.Context())
+	require.NoError(t, err)
+	crowd := &testkit.Crowd{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), Backend: b, Tools: testkit.ByName(t, tools)}
+	for crowd.Done < operations {
+		crowd.Act(testkit.HostileScopes)
+	}
+	crowd.Check()
+}
+
+// Each of the scopes asks in a session of the same name, and sees its own.
+func TestNotesOfHostileScopes(t *testing.T) {
+	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true})
+	run := func(i int, text string) string {
+		s := testkit.HostileScopes[i]
+		s.SessionID = "one: session {id} for % all?"
+		_, m := ask(t, middleware.WithScope(t.Context(), s), mem, text)
+		return testkit.Note(m.Calls()[0])
+	}
+	for i := range testkit.HostileScopes {
+		run(i, fmt.Sprintf("My code word is mark%03dend.", i))
+	}
+	for i, s := range testkit.HostileScopes {
+		note := run(i, "What is my code word?")
+		require.Contains(t, note, fmt.Sprintf("mark%03dend", i), "%+v", s)
+		require.Equal(t, 1, strings.Count(note, "mark"), "%+v saw %s", s, note)
 	}
 }
 
-// With the runner wrapped as well, the work is done once.
-func TestRunnerAndAgentMiddlewareTogether(t *testing.T) {
-	f := &fake{memories: []string{"likes tea"}}
-	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true})
-	a := newAgent(t, mem, testkit.Text("ok"))
-	require.Equal(t, "ok", drain(t, mem.WrapRunner(a.runner).Query(asAnn(), "hi")))
-	require.Len(t, a.notes(0), 1)
-	searches, adds := f.seen()
-	require.Len(t, searches, 1)
-	require.Len(t, adds, 1)
-	require.Equal(t, [][2]string{{"user", "hi"}, {"assistant", "ok"}}, said(&adds[0]))
-}
-
-func TestTheScopeOfSessionValues(t *testing.T) {
-	f := &fake{}
-	mem := open(t, &middleware.Config{Backend: f, Scope: middleware.Scope{Namespace: "app", UserID: "nobody"}, AwaitWrite: true})
-	a := newAgent(t, mem, testkit.Text("ok"))
-	drain(t, a.runner.Query(context.Background(), "hi", adk.WithSessionValues(map[string]any{"user_id": "cleo", "session_id": "s9"})))
-	searches, adds := f.seen()
-	want := middleware.Scope{Namespace: "app", UserID: "cleo", SessionID: "s9"}
-	require.Equal(t, want, searches[0].Scope)
-	require.Equal(t, want, adds[0].Scope)
-}
-
-func TestTheOtherWaysIn(t *testing.T) {
-	f := &fake{memories: []string{"likes tea"}}
-	mem := open(t, &middleware.Config{Backend: f, AwaitWrite: true})
-	question := []*schema.Message{schema.UserMessage("What do I like?")}
-
-	prepared, err := mem.Prepare(asAnn(), question)
-	require.NoError(t, err)
-	require.Len(t, prepared, 2)
-	require.NoError(t, mem.Finish(asAnn(), append(prepared, schema.AssistantMessage("Tea.", nil))))
-	_, adds := f.seen()
-	require.Equal(t, [][2]string{{"user", "What do I like?"}, {"assistant", "Tea."}}, said(&adds[0]))
-
-	require.Len(t, mem.MessageModifier(nil)(asAnn(), question), 2)
-
-	docs, err := mem.AsRetriever().Retrieve(asAnn(), "What do I like?")
-	require.NoError(t, err)
-	require.Len(t, docs, 1)
-	require.Equal(t, "likes tea", docs[0].Content)
-
-	require.Len(t, question, 1, "the caller's messages are left as they are")
-	require.Empty(t, question[0].Extra)
+// BenchmarkReplyOverhead measures a reply of a model that answers at once: what it costs
+// without memory, and with it over a file that holds 1,000 memories of the user. The
+// difference is what memory adds before the answer is complete. Each reply records a turn
+// of its own session.
+func BenchmarkReplyOverhead(b *testing.B) {
+	replies := func(b *testing.B, a *adk.Runner) {
+		i := 0
+		for b.Loop() {
+			i++
+			testkit.Drain(a.Query(as("ann", fmt.Sprint("session ", i)), "Which train took me to Oslo?"))
+		}
+	}
+	b.Run("without memory", func(b *testing.B) {
+		replies(b, testkit.Runner(testkit.Agent(b, "assistant", testkit.New(), nil), false, nil))
+	})
+	var facts []string
+	for i := range 1000 {
+		facts = append(facts, fmt.Sprintf("On day %d I took train %d to Oslo and had tea with friend %d.", i, i%17, i%29))
+	}
+	for _, c := range []struct {
+		mode  modes.Mode
+		await bool
+	}{{modes.StaticControl, false}, {modes.AgentControl, false}, {modes.Both, false}, {modes.StaticControl, true}, {modes.Both, true}} {
+		b.Run(fmt.Sprintf("%s/await=%t", c.mode, c.await), func(b *testing.B) {
+			file, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "memory.db"), nil)
+			require.NoError(b, err)
+			b.Cleanup(func() { require.NoError(b, file.Close()) })
+			backend := verbatim(b, file)
+			_, err = backend.Add(b.Context(), &backends.AddRequest{Scope: middleware.Scope{UserID: "ann"}, Messages: testkit.User(facts...)})
+			require.NoError(b, err)
+			replies(b, agent(b, open(b, &middleware.Config{Backend: backend, Mode: c.mode, AwaitWrite: c.await}), testkit.New()))
+		})
+	}
 }

@@ -20,283 +20,274 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
 )
 
-// survived checks what a child left in the store, and goes on with its session in
-// this process: every turn that was acknowledged is learnt from once.
-func (d *day) survived(t *testing.T, db store.Store, lines []string) {
+// desk says how a child works that refunds orders, one a turn, with reme.
+type desk struct {
+	Await  bool // each turn waits until it is learnt from
+	Pieces bool // its turns are learnt from in pieces
+	Shared bool // ReMe's layout: what is known of users is in the workspace, too
+	NoUser bool // its scope names no user: the agent's own memory
+	// After is the kind of a partition: the child is killed when its first batch of
+	// memories is stored there, before that is acknowledged.
+	After backends.PartitionKind
+}
+
+// dying is a store that is killed: see desk.
+type dying struct {
+	*testkit.Store
+	after backends.PartitionKind
+}
+
+func (s dying) Apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
+	applied, err := s.Store.Apply(ctx, p, b)
+	if err == nil && p.Kind == s.after && !applied.Replayed && len(b.Mutations) > 0 {
+		testkit.Die()
+	}
+	return applied, err
+}
+
+// atDesk is the scope of the child.
+func (l *life) atDesk() middleware.Scope {
+	s := middleware.Scope{UserID: l.User, AgentID: "clerk", SessionID: "s1", Workspace: "desk of " + l.User}
+	if l.NoUser {
+		s.UserID, s.AgentID = "", "clerk of "+l.User
+	}
+	return s
+}
+
+// clerk returns the memory of the child, and of those who look after it. An heir takes
+// over from one that was killed, and waits for no turn of it.
+func (l *life) clerk(t testing.TB, db store.Store, heir bool) (*reme.Backend, *middleware.MemoryMiddleware) {
 	t.Helper()
-	d.comesUp(t, db)
-	ctx := context.Background()
-	after := &day{User: d.User, Shared: d.Shared, Nobody: d.Nobody}
-	b, mem := after.memory(t, db)
-	defer func() {
-		require.NoError(t, mem.Close(ctx))
-		require.NoError(t, b.Close(ctx))
-	}()
-	after.turn(t, mem, d.Orders)
-	require.NoError(t, mem.Flush(ctx))
-	_, err := mem.Working().Consolidate(ctx, d.scope())
+	cfg := &reme.Config{Store: db, Model: testkit.Rewording{Learner: &testkit.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
+	cfg.Tools.RefreshAfter, cfg.Personal.InWorkspace = 2, l.Shared
+	b, err := reme.New(context.Background(), cfg)
 	require.NoError(t, err)
-
-	said, flushed := acknowledged(lines)
-	if d.Await {
-		require.GreaterOrEqual(t, d.turns(t, db), said, "what was acknowledged is in the log")
+	w := &working.Config{Sweep: -1, Lease: 300 * time.Millisecond, Idle: time.Millisecond, MaxTurns: 2}
+	if l.Pieces && !heir {
+		w.MaxTokens = 8
 	}
-	require.GreaterOrEqual(t, d.turns(t, db), flushed, "what was flushed is in the log")
-	d.learntOnce(t, b, db)
-	d.recordedOnce(t, b, flushed)
-	d.works(t, b)
+	if heir {
+		w.OpenTurn = time.Millisecond
+	}
+	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: b, Mode: modes.Both, AwaitWrite: l.Await && !heir, Working: w})
+	require.NoError(t, err)
+	return b, mem
 }
 
-// comesUp learns from what a dead process left, once its lease and the patience with
-// its open turn are over.
-func (d *day) comesUp(t *testing.T, db store.Store) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	b, mem := (&day{User: d.User, Shared: d.Shared, Nobody: d.Nobody, Heir: true}).memory(t, db)
-	p, err := d.scope().Speaker()
-	require.NoError(t, err)
-	for {
-		_, err := mem.Working().Consolidate(ctx, d.scope())
-		require.NoError(t, err)
-		session, err := db.Session(ctx, p, "s1")
-		if errors.Is(err, backends.ErrNotFound) { // it died before it said a word
-			break
-		}
-		require.NoError(t, err)
-		if session.Watermark == session.LastSeq {
-			break
-		}
-	}
-	require.NoError(t, mem.Close(ctx))
-	require.NoError(t, b.Close(ctx))
+// drawer is a word of its own for each order.
+func drawer(order int) string { return strings.Repeat(string(rune('a'+order%26)), 3+order/26) }
+
+// order refunds one order: what is learnt from it is its own.
+func (l *life) order(t testing.TB, mem *middleware.MemoryMiddleware, n int) {
+	t.Helper()
+	refund := testkit.Tool(t, "refund", func(context.Context, cut) (string, error) { return `{"passed": true}`, nil })
+	answer := fmt.Sprintf("LESSON refunding %s | look into drawer %s", drawer(n), drawer(n))
+	m := testkit.New(testkit.Call("c1", "refund", fmt.Sprintf(`{"n":%d}`, n)), testkit.Text(answer))
+	ctx := middleware.WithScope(context.Background(), l.atDesk())
+	lines := testkit.Drain(agent(t, mem, m, refund).Query(ctx, fmt.Sprintf("Refund it. FACT %s bought %s", l.User, drawer(n))))
+	require.Equal(t, "assistant: "+answer, testkit.Last(lines))
 }
 
-// acknowledged returns how many turns ended, and how many were flushed.
-func acknowledged(lines []string) (said, flushed int) {
-	for _, line := range lines {
-		var n int
-		if _, err := fmt.Sscanf(line, "said %d", &n); err == nil {
-			said = n + 1
-		}
-		if _, err := fmt.Sscanf(line, "flushed %d", &n); err == nil {
-			flushed = n + 1
+// firstOrder is the number of a child's first order.
+const firstOrder = 10
+
+// refund has a day at the desk, and reports what of it is acknowledged.
+func (l *life) refund(t testing.TB) {
+	b, mem := l.clerk(t, l.open(t), false)
+	for n := range l.Pages {
+		l.order(t, mem, firstOrder+n)
+		if l.Await {
+			fmt.Println("said", n+1)
+		} else if n%2 == 1 {
+			require.NoError(t, mem.Flush(t.Context()))
+			fmt.Println("flushed", n+1)
 		}
 	}
-	return said, flushed
+	require.NoError(t, mem.Flush(t.Context()))
+	fmt.Println("flushed", l.Pages)
+	require.NoError(t, mem.Close(t.Context()))
+	require.NoError(t, b.Close(t.Context()))
 }
 
-// log returns what was said, of which each message is there once, and all learnt from.
-func (d *day) log(t *testing.T, db store.Store) []string {
-	p, err := d.scope().Speaker()
+// learntOnce checks that all of the log is learnt from, one lesson and one fact a turn, and
+// returns how many turns there are.
+func (l *life) learntOnce(t *testing.T, b *reme.Backend, db store.Store) (turns int) {
+	t.Helper()
+	p, err := l.atDesk().Speaker()
 	require.NoError(t, err)
-	session, err := db.Session(context.Background(), p, "s1")
+	session, err := db.Session(t.Context(), p, "s1")
 	require.NoError(t, err)
-	require.Equal(t, session.LastSeq, session.Watermark, "all was learnt from")
+	require.Equal(t, session.LastSeq, session.Watermark)
 	require.Empty(t, session.Failures)
-	entries, err := db.Read(context.Background(), p, "s1", store.Range{Limit: 10_000})
-	require.NoError(t, err)
-	ids := map[string]bool{}
-	var out []string
-	for i := range entries {
-		require.EqualValues(t, i+1, entries[i].Seq)
-		require.False(t, ids[entries[i].ID])
-		ids[entries[i].ID] = true
-		out = append(out, entries[i].Content)
-	}
-	return out
-}
-
-// turns is how many turns of the child's the log has to their end.
-func (d *day) turns(t *testing.T, db store.Store) int {
-	n := 0
-	for _, text := range d.log(t, db) {
-		if strings.HasPrefix(text, "LESSON") && !strings.Contains(text, orderName(d.Orders+10)) {
-			n++
-		}
-	}
-	return n
-}
-
-// learntOnce checks that for each turn of the log there is one lesson and one fact.
-func (d *day) learntOnce(t *testing.T, b *reme.Backend, db store.Store) {
-	want := map[string]int{}
-	for _, text := range d.log(t, db) {
+	want, got := map[string]int{}, map[string]int{}
+	for _, text := range testkit.Logged(t, db, l.atDesk()) { // each message once
 		if _, lesson, ok := strings.Cut(text, " | "); ok {
 			want[lesson]++
+			turns++
 		}
 		if _, fact, ok := strings.Cut(text, "FACT "); ok {
 			want[fact]++
 		}
 	}
-	got := map[string]int{}
-	list := backends.ListRequest{Scope: d.scope(), Kinds: []backends.Kind{backends.KindTask, backends.KindPersonal}, IncludeSuperseded: true}
-	for {
-		page, err := b.List(context.Background(), &list)
+	for r := (&backends.ListRequest{Scope: l.atDesk(), Kinds: []backends.Kind{backends.KindTask, backends.KindPersonal}, IncludeSuperseded: true}); ; {
+		page, err := b.List(t.Context(), r)
 		require.NoError(t, err)
 		for i := range page.Memories {
-			got[reworded.ReplaceAllString(page.Memories[i].Text, "")]++
+			got[testkit.Reworded(page.Memories[i].Text)]++
 		}
-		if list.Cursor = page.Next; list.Cursor == "" {
+		if r.Cursor = page.Next; r.Cursor == "" {
 			break
 		}
 	}
-	require.Equal(t, want, got, "one lesson and one fact a turn")
+	require.Equal(t, want, got)
+	for text, n := range want {
+		require.Equal(t, 1, n, text)
+	}
+	return turns
 }
 
-// recordedOnce checks the calls of the tool: each once, and none that was flushed is
-// missing.
-func (d *day) recordedOnce(t *testing.T, b *reme.Backend, flushed int) {
-	got, err := b.Tools().Retrieve(context.Background(), &toolmem.RetrieveRequest{Scope: d.scope(), Tools: []string{"refund"}, WithCalls: true, Last: 1000})
-	require.NoError(t, err)
-	inputs := map[string]int{}
-	for _, c := range got.Tools[0].Calls {
-		inputs[fmt.Sprint(c.Input)]++
-		require.False(t, c.Failed)
-	}
-	for input, n := range inputs {
-		require.Equal(t, 1, n, input)
-	}
-	require.GreaterOrEqual(t, len(inputs), flushed+1)
-	for n := range flushed {
-		require.Contains(t, fmt.Sprint(inputs), fmt.Sprint(n+10))
-	}
-}
-
-// works checks that everything can be found, written to files, read again and learnt
-// from.
-func (d *day) works(t *testing.T, b *reme.Backend) {
-	ctx := context.Background()
-	_, err := b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: d.scope(), Force: true})
-	require.NoError(t, err)
-	newest := orderName(d.Orders + 10)
-	found, err := b.Search(ctx, &backends.SearchRequest{Scope: d.scope(), Query: "refunding " + newest, TopK: 50})
-	require.NoError(t, err)
-	require.NoError(t, found.Degraded)
-	kinds := map[backends.Kind]bool{}
-	for i := range found.Hits {
-		kinds[found.Hits[i].Kind] = true
-	}
-	require.Len(t, kinds, 3)
-	var file bytes.Buffer
-	dumped, err := b.Library().Dump(ctx, &reme.DumpRequest{Scope: d.scope()}, &file)
-	require.NoError(t, err)
-	again := backends.Scope{Workspace: "again of " + d.User}
-	loaded, err := b.Library().Load(ctx, &reme.LoadRequest{Scope: again}, &file)
-	require.NoError(t, err)
-	require.Equal(t, dumped.Memories, loaded.Loaded)
-}
-
-// daySizes says how many orders a child refunds, and at how many steps it is killed.
-func daySizes() (orders, deaths int) {
-	switch {
-	case long:
-		return 12, 60
-	case testing.Short() || raced:
-		return 3, 4
-	}
-	return 4, 8
-}
-
-// days kills children at steps that are spread over their lives.
-func days(t *testing.T, new func(user string) *day, look func(d *day, lines []string)) {
-	t.Helper()
-	orders, deaths := daySizes()
-	dead := 0
-	for _, await := range []bool{false, true} {
-		born := func(step int) (lines []string, killed bool) {
-			d := new(fmt.Sprint("ann ", await, step))
-			d.Await, d.Pieces, d.Orders, d.Step = await, step%2 == 1, orders, step
-			lines, killed = d.run(t)
-			look(d, lines)
-			return lines, killed
-		}
-		lines, killed := born(0)
-		require.False(t, killed)
-		steps := 0
-		_, err := fmt.Sscanf(lines[len(lines)-1], "steps %d", &steps)
+func TestReMeIsKilled(t *testing.T) {
+	// recordedOnce checks the calls of the tool: each once, and none that was flushed is missing.
+	recordedOnce := func(t *testing.T, l *life, b *reme.Backend, flushed int) {
+		t.Helper()
+		got, err := b.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: l.atDesk(), Tools: []string{"refund"}, WithCalls: true, Last: 1000})
 		require.NoError(t, err)
-		require.Greater(t, steps, 10*orders)
-		t.Logf("await %v: %d steps", await, steps)
-		for n := range deaths / 2 {
-			each := 2 * steps / deaths
-			if _, killed := born(1 + n*each + rand.IntN(each)); killed {
-				dead++
+		var inputs []string
+		for _, c := range got.Tools[0].Calls {
+			require.NotContains(t, inputs, fmt.Sprint(c.Input))
+			require.False(t, c.Failed)
+			inputs = append(inputs, fmt.Sprint(c.Input))
+		}
+		for n := range flushed {
+			require.Contains(t, strings.Join(inputs, " "), fmt.Sprint(firstOrder+n))
+		}
+		require.Greater(t, len(inputs), flushed)
+	}
+	// refunded checks what a clerk left in the store, and goes on with its session: every turn
+	// that was acknowledged is learnt from once, and everything works.
+	refunded := func(t *testing.T, l *life, db store.Store, lines []string) {
+		t.Helper()
+		ctx := context.Background()
+		p, err := l.atDesk().Speaker()
+		require.NoError(t, err)
+		b, mem := l.clerk(t, db, true)
+		for { // once the lease of the one that was killed is over
+			_, err := mem.Working().Consolidate(ctx, l.atDesk())
+			require.NoError(t, err)
+			session, err := db.Session(ctx, p, "s1")
+			if errors.Is(err, backends.ErrNotFound) || err == nil && session.Watermark == session.LastSeq {
+				break // it was killed before it said a word, or all is learnt
+			}
+			require.NoError(t, err)
+		}
+		l.order(t, mem, firstOrder+l.Pages)
+		require.NoError(t, mem.Flush(ctx))
+		_, err = mem.Working().Consolidate(ctx, l.atDesk())
+		require.NoError(t, err)
+		said, flushed := 0, 0
+		for _, line := range lines {
+			_, _ = fmt.Sscanf(line, "said %d", &said)
+			_, _ = fmt.Sscanf(line, "flushed %d", &flushed)
+		}
+		require.GreaterOrEqual(t, l.learntOnce(t, b, db), max(said, flushed)+1, "what was acknowledged is in the log")
+		recordedOnce(t, l, b, flushed)
+
+		_, err = b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Scope: l.atDesk(), Force: true})
+		require.NoError(t, err)
+		found, err := b.Search(ctx, &backends.SearchRequest{Scope: l.atDesk(), Query: "refunding " + drawer(firstOrder+l.Pages), TopK: 50})
+		require.NoError(t, err)
+		require.NoError(t, found.Degraded)
+		kinds := map[backends.Kind]bool{}
+		for i := range found.Hits {
+			kinds[found.Hits[i].Kind] = true
+		}
+		require.Len(t, kinds, 3)
+		var file bytes.Buffer
+		dumped, err := b.Library().Dump(ctx, &reme.DumpRequest{Scope: l.atDesk()}, &file)
+		require.NoError(t, err)
+		loaded, err := b.Library().Load(ctx, &reme.LoadRequest{Scope: backends.Scope{Workspace: "again of " + l.User}}, &file)
+		require.NoError(t, err)
+		require.Equal(t, dumped.Memories, loaded.Loaded)
+		require.NoError(t, mem.Close(ctx))
+		require.NoError(t, b.Close(ctx))
+	}
+	// A process with reme is killed at steps that are spread over its life, and at moments
+	// that its parent takes at random.
+	t.Run("at any time", func(t *testing.T) {
+		orders, deaths := 4, 4
+		if testkit.Long() {
+			orders, deaths = 12, 30
+		} else if testkit.Raced || testing.Short() {
+			orders, deaths = 3, 2
+		}
+		everywhere(t, func(t *testing.T, at func() (string, store.Store)) {
+			dead, alive := 0, 0
+			for _, await := range []bool{false, true} {
+				live := func(step int) ([]string, bool) {
+					l := &life{User: fmt.Sprint("ann ", await, step), Role: "refund", Pages: orders, Step: step, desk: desk{Await: await, Pieces: step%2 == 1}}
+					var db store.Store
+					l.Store, db = at()
+					lines, killed := l.run(t)
+					t.Run(l.User, func(t *testing.T) { refunded(t, l, db, lines) })
+					return lines, killed
+				}
+				lines, killed := live(0)
+				steps := stepsOf(t, lines, killed)
+				require.Greater(t, steps, 10*orders)
+				for n := range deaths {
+					each := steps / deaths
+					if _, killed := live(1 + n*each + rand.IntN(each)); killed {
+						dead++
+					} else {
+						alive++
+					}
+				}
+			}
+			require.Greater(t, dead, alive)
+		})
+		for n := range deaths {
+			// One in four is an agent without a user, one in four has ReMe's layout.
+			l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: orders, desk: desk{NoUser: n%4 == 1, Shared: n%4 == 2, Await: n%2 == 0, Pieces: n%4 > 1}}
+			c := l.start(t)
+			var lines []string
+			killed := make(chan struct{})
+			go func() {
+				defer close(killed)
+				time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
+				c.Kill()
+			}()
+			for line, ok := c.Line(); ok; line, ok = c.Line() {
+				lines = append(lines, line)
+			}
+			<-killed
+			c.Wait(t)
+			t.Run(fmt.Sprint(lines), func(t *testing.T) { refunded(t, l, openFile(t, l.Store), lines) })
+		}
+	})
+	// A stretch of the log is two batches: what the workspace learns, then what is known of
+	// the user with the log's checkpoint. A process is killed right behind each.
+	t.Run("between its batches", func(t *testing.T) {
+		for after, desks := range map[backends.PartitionKind][]desk{
+			backends.PartitionWorkspace: {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}, {Shared: true}, {Await: true, Shared: true}, {NoUser: true}},
+			backends.PartitionUser:      {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}},
+			backends.PartitionAgent:     {{NoUser: true}, {Await: true, NoUser: true}},
+		} {
+			for _, d := range desks {
+				d.After = after
+				t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v, shared %v, no user %v", after, d.Await, d.Pieces, d.Shared, d.NoUser), func(t *testing.T) {
+					t.Parallel()
+					l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: 3, desk: d}
+					lines, killed := l.run(t)
+					require.True(t, killed)
+					refunded(t, l, openFile(t, l.Store), lines)
+				})
 			}
 		}
-	}
-	require.Greater(t, dead, deaths/2, "a life has a few steps more or less than another")
-}
-
-func TestReMeIsKilledAtAnyStep(t *testing.T) {
-	days(t, func(user string) *day { return &day{User: user, Store: filepath.Join(t.TempDir(), "memory.db")} },
-		func(d *day, lines []string) {
-			t.Run(d.User, func(t *testing.T) {
-				db := openFile(t, d.Store)
-				t.Cleanup(func() { require.NoError(t, db.Close()) })
-				d.survived(t, db, lines)
-			})
-		})
-}
-
-func TestOnRedisReMeIsKilledAtAnyCommand(t *testing.T) {
-	server := testredis.Need(t).Start(t)
-	db, err := redisstore.New(t.Context(), server.Client(t), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	days(t, func(user string) *day { return &day{User: user, Store: server.URL()} },
-		func(d *day, lines []string) { t.Run(d.User, func(t *testing.T) { d.survived(t, db, lines) }) })
-}
-
-// A stretch of the log is two batches: what the workspace learns, then what is known of
-// the user with the log's checkpoint. A process dies right behind each.
-func TestReMeIsKilledBetweenItsBatches(t *testing.T) {
-	for after, layouts := range map[backends.PartitionKind][]day{
-		backends.PartitionWorkspace: {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}, {Shared: true}, {Await: true, Shared: true}, {Nobody: true}},
-		backends.PartitionUser:      {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}},
-		backends.PartitionAgent:     {{Nobody: true}, {Await: true, Nobody: true}},
-	} {
-		for i := range layouts {
-			d := &layouts[i]
-			t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v, shared %v, nobody %v", after, d.Await, d.Pieces, d.Shared, d.Nobody), func(t *testing.T) {
-				t.Parallel()
-				d.User, d.Store, d.Orders, d.After = "ann", filepath.Join(t.TempDir(), "memory.db"), 3, after
-				lines, killed := d.run(t)
-				require.True(t, killed)
-				db := openFile(t, d.Store)
-				t.Cleanup(func() { require.NoError(t, db.Close()) })
-				d.survived(t, db, lines)
-			})
-		}
-	}
-}
-
-// Its parent kills the child at a moment that nobody chose.
-func TestReMeIsKilledAtAnyMoment(t *testing.T) {
-	orders, deaths := daySizes()
-	for n := range deaths / 2 {
-		// One in four is an agent without a user, one in four has ReMe's layout.
-		d := &day{Nobody: n%4 == 1, Shared: n%4 == 2, User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Orders: orders, Await: n%2 == 0, Pieces: n%4 > 1}
-		cmd, out := d.start(t)
-		var lines []string
-		for range 1 + rand.IntN(orders) {
-			if out.Scan() {
-				lines = append(lines, out.Text())
-			}
-		}
-		time.Sleep(time.Duration(rand.IntN(8000)) * time.Microsecond)
-		require.NoError(t, cmd.Process.Kill())
-		for out.Scan() {
-			lines = append(lines, out.Text())
-		}
-		wasKilled(t, cmd, lines)
-		t.Run(fmt.Sprint(lines), func(t *testing.T) {
-			db := openFile(t, d.Store)
-			t.Cleanup(func() { require.NoError(t, db.Close()) })
-			d.survived(t, db, lines)
-		})
-	}
+	})
 }

@@ -5,8 +5,9 @@ package middleware_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -14,8 +15,8 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/flow/agent/react"
 	"github.com/cloudwego/eino/schema"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
@@ -27,66 +28,105 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-var atWork = middleware.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1", Workspace: "lab"}
+// lab is where the agents of these tests work.
+var (
+	lab   = middleware.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1", Workspace: "lab"}
+	inLab = middleware.WithScope(context.Background(), lab)
+)
 
-func newReme(t testing.TB, change func(*reme.Config)) (*reme.Backend, *testkit.Learner) {
+// workshop is a memory of reme's, and tools that count how often they are called.
+type workshop struct {
+	t   testing.TB
+	b   *reme.Backend
+	mem *middleware.MemoryMiddleware
+
+	mu  sync.Mutex
+	ran map[string]int
+}
+
+// newWorkshop returns one that learns whether a turn went well from the saw.
+func newWorkshop(t testing.TB, change func(*middleware.Config)) *workshop {
 	t.Helper()
-	learner := &testkit.Learner{}
-	cfg := &reme.Config{Store: openStore(t), Model: learner}
+	b, err := reme.New(context.Background(), &reme.Config{Store: testkit.SQLite(t), Model: &testkit.Learner{}, Verdict: reme.VerdictOf("saw", "passed")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	cfg := &middleware.Config{Backend: b}
 	if change != nil {
 		change(cfg)
 	}
-	b, err := reme.New(t.Context(), cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
-	return b, learner
+	return &workshop{t: t, b: b, mem: open(t, cfg), ran: map[string]int{}}
 }
 
-type orderInput struct {
-	Order int `json:"order"`
+func (w *workshop) count(tool string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ran[tool]++
 }
 
-// refundTool refuses orders below 5.
-func refundTool(t testing.TB) tool.BaseTool {
-	t.Helper()
-	refund, err := utils.InferTool("refund", "refunds an order", func(_ context.Context, in *orderInput) (string, error) {
-		if in.Order < 5 {
-			return "", errors.New("invalid argument: orders begin at 5")
-		}
-		return `{"passed": true}`, nil
+type cut struct {
+	N int `json:"n"`
+}
+
+func (w *workshop) saw() tool.BaseTool {
+	return testkit.Tool(w.t, "saw", func(context.Context, cut) (string, error) { w.count("saw"); return `{"passed": true}`, nil })
+}
+
+// plane streams what it says.
+func (w *workshop) plane() tool.BaseTool {
+	out, err := utils.InferStreamTool("plane", "planes", func(context.Context, cut) (*schema.StreamReader[string], error) {
+		w.count("plane")
+		return schema.StreamReaderFromArray([]string{"shaving ", "after ", "shaving"}), nil
 	})
-	require.NoError(t, err)
-	return utils.WrapToolWithErrorHandler(refund, func(_ context.Context, err error) string { return "error: " + err.Error() })
+	require.NoError(w.t, err)
+	return out
 }
 
-// clerk is an agent with the tool, whose model asks for it once and then answers.
-func clerk(t testing.TB, mem *middleware.MemoryMiddleware, cm model.ToolCallingChatModel, tools ...tool.BaseTool) *adk.Runner {
-	t.Helper()
-	made, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
-		Name: "clerk", Description: "refunds", Model: cm, Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware()},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
-	})
-	require.NoError(t, err)
-	return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made})
+func (w *workshop) enter(cfg *adk.ChatModelAgentConfig) {
+	cfg.Middlewares = append(cfg.Middlewares, w.mem.AgentMiddleware())
 }
 
-func refunds() *testkit.Chat {
-	return testkit.New(
-		testkit.Call("c1", "refund", `{"order":7}`),
-		testkit.Text("LESSON refunding an order | check the payment first"),
-	)
+func (w *workshop) agent(name string, m model.ToolCallingChatModel, tools ...tool.BaseTool) *adk.ChatModelAgent {
+	return testkit.Agent(w.t, name, m, w.enter, tools...)
 }
 
-func kinds(t testing.TB, b *reme.Backend) map[backends.Kind]int {
-	t.Helper()
+// sawing is a model that saws once, and then says what it learnt.
+func sawing(wood string) *testkit.Chat {
+	return testkit.New(testkit.Call("c1", "saw", `{"n":1}`), testkit.Text("LESSON sawing "+wood+" | "+wood+" needs a fine saw"))
+}
+
+// recorded returns how often each tool was called, as it is recorded in the lab.
+func (w *workshop) recorded() map[string]int {
+	w.t.Helper()
+	require.NoError(w.t, w.mem.Flush(context.Background()))
+	got, err := w.b.Tools().Retrieve(context.Background(), &toolmem.RetrieveRequest{Scope: lab, WithCalls: true, Last: 1000})
+	require.NoError(w.t, err)
+	out := map[string]int{}
+	for i := range got.Tools {
+		known := &got.Tools[i]
+		out[known.Name] = int(known.Statistics.Total)
+		require.Len(w.t, known.Calls, out[known.Name])
+	}
+	return out
+}
+
+// did requires that the tools were called so often, and that each call is recorded once.
+func (w *workshop) did(want map[string]int) {
+	w.t.Helper()
+	require.Equal(w.t, want, w.recorded())
+	require.Equal(w.t, want, w.ran, "as the test is meant")
+}
+
+// learnt returns what the lab knows, by kind.
+func (w *workshop) learnt() map[backends.Kind]int {
+	w.t.Helper()
 	out := map[backends.Kind]int{}
-	for cursor := ""; ; {
-		page, err := b.List(t.Context(), &backends.ListRequest{Scope: atWork, Cursor: cursor})
-		require.NoError(t, err)
+	for r := (&backends.ListRequest{Scope: lab}); ; {
+		page, err := w.b.List(context.Background(), r)
+		require.NoError(w.t, err)
 		for i := range page.Memories {
 			out[page.Memories[i].Kind]++
 		}
-		if cursor = page.Next; cursor == "" {
+		if r.Cursor = page.Next; r.Cursor == "" {
 			return out
 		}
 	}
@@ -94,94 +134,280 @@ func kinds(t testing.TB, b *reme.Backend) map[backends.Kind]int {
 
 func TestReMeLearnsInEveryModeAndIsFoundAsTheModeSays(t *testing.T) {
 	for _, mode := range []modes.Mode{modes.StaticControl, modes.AgentControl, modes.Both} {
-		t.Run(string(mode), func(t *testing.T) {
-			b, _ := newReme(t, func(c *reme.Config) { c.Verdict = reme.VerdictOf("refund", "passed") })
-			mem := open(t, &middleware.Config{Backend: b, Mode: mode})
-			ctx := middleware.WithScope(t.Context(), atWork)
-			drain(t, clerk(t, mem, refunds(), refundTool(t)).Query(ctx, "Refund order 7. FACT ann sells tea"))
-			require.NoError(t, mem.Flush(ctx))
-			assert.Equal(t, map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}, kinds(t, b), "write-back in every mode")
-			calls, err := b.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{Tools: []string{"refund"}, WithCalls: true})
-			require.NoError(t, err)
-			assert.EqualValues(t, 1, calls.Tools[0].Statistics.Total)
+		w := newWorkshop(t, func(c *middleware.Config) { c.Mode = mode })
+		testkit.Drain(agent(t, w.mem, sawing("oak"), w.saw()).Query(inLab, "Saw oak. FACT ann sells tea"))
+		w.did(map[string]int{"saw": 1})
+		require.Equal(t, map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}, w.learnt(), mode)
 
-			next := testkit.New(testkit.Text("ok"))
-			drain(t, clerk(t, mem, next, refundTool(t)).Query(ctx, "Refunding an order of tea"))
-			shown := ""
-			for _, m := range next.Calls()[0] {
-				shown += m.Content + "\n"
-			}
-			assert.Equal(t, mode != modes.AgentControl, strings.Contains(shown, "check the payment first"), shown)
-			assert.Equal(t, mode != modes.AgentControl, strings.Contains(shown, "ann sells tea"))
-			assert.Equal(t, mode != modes.StaticControl, strings.Contains(shown, "search_memory"))
-		})
+		_, m := ask(t, inLab, w.mem, "How to saw oak for tea?")
+		shown := fmt.Sprint(testkit.Lines(m.Calls()[0]))
+		require.Equal(t, mode != modes.AgentControl, strings.Contains(shown, "oak needs a fine saw"), shown)
+		require.Equal(t, mode != modes.AgentControl, strings.Contains(shown, "ann sells tea"), shown)
+		require.Equal(t, mode != modes.StaticControl, strings.Contains(shown, "search_memory"), shown)
+
+		if mode == modes.StaticControl {
+			continue
+		}
+		_, m = ask(t, inLab, w.mem, "Saw.", testkit.Call("c1", "search_memory", `{"keywords":["sawing oak"]}`), testkit.Text("ok"))
+		last := m.Calls()[1]
+		require.Contains(t, last[len(last)-1].Content, "oak needs a fine saw", "the agent finds experience by itself")
+		w.did(map[string]int{"saw": 1}) // memory's own tools are not learnt from
 	}
-}
-
-func TestTheAgentFindsExperienceByItself(t *testing.T) {
-	b, _ := newReme(t, func(c *reme.Config) { c.Verdict = reme.VerdictOf("refund", "passed") })
-	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, AwaitWrite: true})
-	ctx := middleware.WithScope(t.Context(), atWork)
-	drain(t, clerk(t, mem, refunds(), refundTool(t)).Query(ctx, "Refund order 7."))
-	asks := testkit.New(testkit.Call("c1", "search_memory", `{"keywords":["refunding an order"]}`), testkit.Text("ok"))
-	drain(t, clerk(t, mem, asks, refundTool(t)).Query(ctx, "Refund order 8."))
-	last := asks.Calls()[1]
-	assert.Contains(t, last[len(last)-1].Content, "check the payment first")
-	known, err := b.Tools().Retrieve(ctx, &toolmem.RetrieveRequest{})
-	require.NoError(t, err)
-	require.Len(t, known.Tools, 1, "memory's own tools are not learnt from")
-	assert.Equal(t, "refund", known.Tools[0].Name)
 }
 
 func TestAnOutcomeMayComeLater(t *testing.T) {
-	b, _ := newReme(t, nil)
-	mem := open(t, &middleware.Config{Backend: b})
-	ctx := middleware.WithScope(t.Context(), atWork)
-	drain(t, clerk(t, mem, refunds(), refundTool(t)).Query(ctx, "Refund order 7. FACT ann sells tea"))
-	resp, err := mem.RecordOutcome(ctx, &backends.OutcomeRequest{Score: 1, Note: "the customer was happy"})
+	w := newWorkshop(t, nil)
+	lesson := testkit.New(testkit.Text("LESSON selling | ask for the name"))
+	testkit.Drain(agent(t, w.mem, lesson).Query(inLab, "Sell it. FACT ann sells tea"))
+	happy := &backends.OutcomeRequest{Score: 1, Note: "the customer was happy"}
+	resp, err := w.mem.RecordOutcome(inLab, happy)
 	require.NoError(t, err)
 	require.Len(t, resp.Items, 1)
-	assert.Equal(t, "check the payment first", resp.Items[0].Memory.Text)
-	assert.EqualValues(t, 1, resp.Items[0].Memory.Metadata[remetask.MetaOutcome])
-	again, err := mem.RecordOutcome(ctx, &backends.OutcomeRequest{Score: 1, Note: "the customer was happy"})
+	require.Equal(t, "ask for the name", resp.Items[0].Memory.Text)
+	require.EqualValues(t, 1, resp.Items[0].Memory.Metadata[remetask.MetaOutcome])
+	again, err := w.mem.RecordOutcome(inLab, happy)
 	require.NoError(t, err)
-	assert.True(t, again.Replayed)
-	assert.Equal(t, map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}, kinds(t, b))
+	require.True(t, again.Replayed)
+	require.Equal(t, map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}, w.learnt())
 
-	_, err = mem.RecordOutcome(middleware.WithScope(t.Context(), ann), &backends.OutcomeRequest{Score: 1})
+	_, err = w.mem.RecordOutcome(asAnn, happy)
 	require.ErrorIs(t, err, backends.ErrNoScope, "no workspace")
-	other := open(t, &middleware.Config{Backend: &fake{}})
-	_, err = other.RecordOutcome(ctx, &backends.OutcomeRequest{Score: 1})
+	_, err = open(t, &middleware.Config{Backend: &testkit.Backend{}}).RecordOutcome(inLab, happy)
 	require.ErrorIs(t, err, backends.ErrInvalid, "a backend that does not judge")
-	_, err = mem.RecordOutcome(ctx, nil)
+	_, err = w.mem.RecordOutcome(inLab, nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
-func TestToolsAreListedWithWhatIsKnownOfThem(t *testing.T) {
-	b, _ := newReme(t, nil)
-	mem := open(t, &middleware.Config{Backend: b})
-	ctx := middleware.WithScope(t.Context(), atWork)
-	_, err := b.Tools().Record(ctx, &toolmem.RecordRequest{Calls: []toolmem.Call{{Tool: "refund", Input: `{"order":1}`, Failed: true, Error: "invalid argument: orders begin at 5"}}})
-	require.NoError(t, err)
-	_, err = b.Tools().Summarize(ctx, &toolmem.SummaryRequest{Force: true})
-	require.NoError(t, err)
-
-	listed := func(s middleware.Scope) string {
-		desc := ""
-		watched := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
-			for _, info := range o.Tools {
-				if info.Name == "refund" {
-					desc = info.Desc
-				}
-			}
-			return schema.AssistantMessage("ok", nil), nil
-		})
-		drain(t, clerk(t, mem, mem.WrapModel(watched), refundTool(t)).Query(middleware.WithScope(t.Context(), s), "Refund order 7."))
-		return desc
+// Many processes learn how a turn went, and all report it: it is learnt from once, though
+// the model puts it in other words each time.
+func TestAnOutcomeThatManyReportIsLearntFromOnce(t *testing.T) {
+	db := testkit.SQLite(t)
+	var mems []*middleware.MemoryMiddleware
+	var backend *reme.Backend
+	for range 2 {
+		b, err := reme.New(t.Context(), &reme.Config{Store: db, Model: testkit.Rewording{Learner: &testkit.Learner{}}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+		mems, backend = append(mems, open(t, &middleware.Config{Backend: b})), b
 	}
-	assert.Contains(t, listed(atWork), "Use it with care.")
-	elsewhere := atWork
-	elsewhere.Workspace = "other"
-	assert.Equal(t, "refunds an order", listed(elsewhere), "another workspace's experience is never shown")
-	assert.Equal(t, "refunds an order", listed(ann))
+	contexts, want := []context.Context{}, []string{"look into the drawer of ann", "look into the drawer of bob"}
+	for _, user := range []string{"ann", "bob"} {
+		ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: user, AgentID: "helper", SessionID: "s1", Workspace: "lab"})
+		ask(t, ctx, mems[0], "Refund it.", testkit.Text("LESSON refunding | look into the drawer of "+user))
+		contexts = append(contexts, ctx)
+	}
+	require.NoError(t, mems[0].Flush(t.Context()))
+	errs := make([]error, 32)
+	var wg sync.WaitGroup
+	for n := range errs {
+		wg.Go(func() {
+			_, errs[n] = mems[n/2%2].RecordOutcome(contexts[n%2], &backends.OutcomeRequest{Score: 1})
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	listed, err := backend.List(t.Context(), &backends.ListRequest{Scope: backends.Scope{Workspace: "lab"}})
+	require.NoError(t, err)
+	var learnt []string
+	for i := range listed.Memories {
+		learnt = append(learnt, testkit.Reworded(listed.Memories[i].Text))
+	}
+	require.ElementsMatch(t, want, learnt)
+}
+
+func TestToolsAreListedWithWhatIsKnownOfThem(t *testing.T) {
+	w := newWorkshop(t, nil)
+	_, err := w.b.Tools().Record(inLab, &toolmem.RecordRequest{Calls: []toolmem.Call{{Tool: "saw", Input: `{"n":1}`, Failed: true, Error: "invalid argument: n begins at 5"}}})
+	require.NoError(t, err)
+	_, err = w.b.Tools().Summarize(inLab, &toolmem.SummaryRequest{Force: true})
+	require.NoError(t, err)
+	listed := func(s middleware.Scope) string {
+		m := testkit.New()
+		testkit.Drain(agent(t, w.mem, w.mem.WrapModel(m), w.saw()).Query(middleware.WithScope(t.Context(), s), "Saw."))
+		for _, info := range m.Offered() {
+			if info.Name == "saw" {
+				return info.Desc
+			}
+		}
+		return ""
+	}
+	require.Contains(t, listed(lab), "Use it with care.")
+	require.Equal(t, "saw", listed(middleware.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1", Workspace: "other"}), "another workspace's experience is never shown")
+	require.Equal(t, "saw", listed(ann))
+}
+
+// In every tree of agents, streaming or not, through the agents alone or a wrapped runner
+// too, each call of a tool is recorded once, and the turn is learnt from.
+func TestEveryTreeRecordsEachCallOnce(t *testing.T) {
+	// fromTree returns one of Eino's prebuilt trees, each agent of which saws once.
+	fromTree := func(name string) func(w *workshop) adk.Agent {
+		return func(w *workshop) adk.Agent {
+			a, _ := testkit.Trees[name](&testkit.Grove{T: w.t, Enter: w.enter, Tools: []tool.BaseTool{w.saw()}, Work: []testkit.Reply{testkit.Call("c1", "saw", `{"n":1}`)}})
+			return a
+		}
+	}
+	// trees are agents whose tools are called, and how often.
+	trees := map[string]struct {
+		make func(w *workshop) adk.Agent
+		want map[string]int
+	}{
+		"one agent": {func(w *workshop) adk.Agent { return w.agent("a", sawing("oak"), w.saw()) }, map[string]int{"saw": 1}},
+		"several calls at once": {func(w *workshop) adk.Agent {
+			m := testkit.New(testkit.Several("saw", "plane", "saw", "plane"), testkit.Several("saw"), testkit.Text("done"))
+			return w.agent("a", m, w.saw(), w.plane())
+		}, map[string]int{"saw": 3, "plane": 2}},
+		"an agent as a tool": {func(w *workshop) adk.Agent {
+			joiner := adk.NewAgentTool(context.Background(), w.agent("joiner", sawing("ash"), w.saw()))
+			w.count("joiner") // which does not count itself
+			m := testkit.New(testkit.Call("o1", "joiner", `{"request":"saw it"}`), testkit.Call("o2", "saw", `{"n":2}`), testkit.Text("done"))
+			return w.agent("a", m, joiner, w.saw())
+		}, map[string]int{"joiner": 1, "saw": 2}},
+		"sequential": {fromTree("sequential"), map[string]int{"saw": 2}},
+		"loop":       {fromTree("loop"), map[string]int{"saw": 2}},
+		"supervisor": {fromTree("supervisor"), map[string]int{"saw": 1}},
+		"parallel": {func(w *workshop) adk.Agent {
+			var all []adk.Agent
+			for i := range 8 {
+				all = append(all, w.agent(fmt.Sprint("a", i), sawing(fmt.Sprint("wood", i)), w.saw()))
+			}
+			out, err := adk.NewParallelAgent(context.Background(), &adk.ParallelAgentConfig{Name: "par", Description: "d", SubAgents: all})
+			require.NoError(w.t, err)
+			return out
+		}, map[string]int{"saw": 8}},
+	}
+	for name, tree := range trees {
+		for n := range 4 {
+			streaming, wrapped := n%2 == 1, n > 1
+			t.Run(fmt.Sprintf("%s, streaming %v, wrapped %v", name, streaming, wrapped), func(t *testing.T) {
+				w := newWorkshop(t, nil)
+				var runner testkit.Run = testkit.Runner(tree.make(w), streaming, nil)
+				if wrapped {
+					runner = w.mem.WrapRunner(runner.(*adk.Runner))
+				}
+				lines := testkit.Drain(runner.Query(inLab, "Saw it. FACT ann builds boats"))
+				require.NotContains(t, fmt.Sprint(lines), "error")
+				w.did(tree.want)
+				if wrapped || name != "supervisor" { // which takes a wrapped runner
+					require.Equal(t, 1, w.learnt()[backends.KindPersonal])
+				}
+			})
+		}
+	}
+}
+
+// An interrupt says nothing about a tool: what was called before it is recorded once, and
+// what is called again when the run goes on is recorded then.
+func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
+	for n := range 4 {
+		streaming, nested := n%2 == 1, n > 1
+		t.Run(fmt.Sprintf("streaming %v, nested %v", streaming, nested), func(t *testing.T) {
+			w := newWorkshop(t, nil)
+			a := w.agent("a", testkit.New(testkit.Several("saw", "ask", "plane"), testkit.Text("LESSON gluing | ask before")), w.saw(), testkit.Approval(t), w.plane())
+			want := map[string]int{"saw": 1, "plane": 1, "ask": 1}
+			learnt := map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}
+			if nested { // how the inner agent fared is not part of the outer one's turn
+				a = w.agent("outer", testkit.New(testkit.Call("o", "a", `{"request":"glue it"}`), testkit.Text("done")), adk.NewAgentTool(t.Context(), a))
+				want["a"] = 1
+				delete(learnt, backends.KindTask)
+			}
+			runner := testkit.Runner(a, streaming, &testkit.Checkpoints{})
+			testkit.Drain(runner.Query(inLab, "Glue it. FACT ann glues", adk.WithCheckPointID("cp")))
+			require.Equal(t, map[string]int{"saw": 1, "plane": 1}, w.recorded(), "what ended")
+			testkit.Resume(t, inLab, runner, "cp")
+			require.Equal(t, want, w.recorded())
+			require.Equal(t, map[string]int{"saw": 1, "plane": 1}, w.ran)
+			require.Equal(t, learnt, w.learnt())
+		})
+	}
+}
+
+// Agents of flow/agent/react and graphs have no middlewares: the tool middleware alone
+// records, and memory that is attached otherwise does not record again.
+func TestReactAgentsAndGraphsRecordTheirCalls(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		w := newWorkshop(t, nil)
+		nodes := compose.ToolsNodeConfig{Tools: []tool.BaseTool{w.saw(), w.plane()}, ToolCallMiddlewares: []compose.ToolMiddleware{w.mem.ToolMiddleware()}}
+		m := testkit.New(testkit.Several("saw", "plane"), testkit.Text("LESSON sawing | mind the grain"))
+		a, err := react.NewAgent(inLab, &react.AgentConfig{ToolCallingModel: w.mem.WrapModel(m), MessageModifier: w.mem.MessageModifier(nil), ToolsConfig: nodes})
+		require.NoError(t, err)
+		node, err := compose.NewToolNode(inLab, &nodes)
+		require.NoError(t, err)
+		graph, err := compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(inLab)
+		require.NoError(t, err)
+		call, err := testkit.Several("saw", "plane", "saw")(inLab, nil, nil)
+		require.NoError(t, err)
+		want := map[string]int{"saw": 3, "plane": 2}
+		if streaming {
+			out, err := a.Stream(inLab, testkit.Say("Saw it."))
+			require.NoError(t, err)
+			_, err = schema.ConcatMessageStream(out)
+			require.NoError(t, err)
+			results, err := graph.Stream(inLab, call)
+			require.NoError(t, err)
+			_, err = results.Recv()
+			require.NoError(t, err)
+			results.Close() // before its end: it is recorded behind its reader
+			for w.recorded()["plane"] < want["plane"] {
+				require.NoError(t, t.Context().Err())
+			}
+		} else {
+			_, err = a.Generate(inLab, testkit.Say("Saw it."))
+			require.NoError(t, err)
+			_, err = graph.Invoke(inLab, call)
+			require.NoError(t, err)
+		}
+		for w.recorded()["saw"] < want["saw"] {
+			require.NoError(t, t.Context().Err())
+		}
+		w.did(want)
+	}
+}
+
+// An agent with memory attached in both ways has each call recorded once all the same.
+func TestTheToolMiddlewareBesideTheAgents(t *testing.T) {
+	w := newWorkshop(t, nil)
+	for _, streaming := range []bool{false, true} {
+		a := testkit.Agent(t, "a", testkit.New(testkit.Several("saw", "plane", "saw"), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) {
+			w.enter(cfg)
+			cfg.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{w.mem.ToolMiddleware()}
+		}, w.saw(), w.plane())
+		testkit.Drain(testkit.Runner(a, streaming, nil).Query(inLab, "Saw it."))
+	}
+	w.did(map[string]int{"saw": 4, "plane": 2})
+}
+
+// One memory serves many agents at the same time, each in a goroutine of its own: no call
+// is lost, none is another's. (An agent itself is not for two: trap T8 of package einox.)
+func TestManyAgentsRecordEachCallOnce(t *testing.T) {
+	const agents = 48
+	w := newWorkshop(t, nil)
+	scope := func(n int) middleware.Scope {
+		return middleware.Scope{UserID: fmt.Sprint("user", n), SessionID: "s1", Workspace: fmt.Sprint("lab", n%4)}
+	}
+	wood := func(n int) string { return "wood" + strings.Repeat(string(rune('a'+n%26)), 3+n/26) }
+	said := make([]string, agents)
+	var wg sync.WaitGroup
+	for n := range agents {
+		runner := testkit.Runner(w.agent("a", sawing(wood(n)), w.saw()), n%2 == 0, nil)
+		wg.Go(func() {
+			said[n] = testkit.Last(testkit.Drain(runner.Query(middleware.WithScope(context.Background(), scope(n)), "Saw it. FACT this one saws "+wood(n))))
+		})
+	}
+	wg.Wait()
+	require.NoError(t, w.mem.Flush(t.Context()))
+	for n := range agents {
+		require.Contains(t, said[n], wood(n)+" needs a fine saw")
+		got, err := w.b.Tools().Retrieve(t.Context(), &toolmem.RetrieveRequest{Scope: scope(n), Tools: []string{"saw"}, Last: 1000})
+		require.NoError(t, err)
+		require.EqualValues(t, agents/4, got.Tools[0].Statistics.Total)
+		found, err := w.b.Search(t.Context(), &backends.SearchRequest{Scope: scope(n), Query: wood(n), TopK: 50})
+		require.NoError(t, err)
+		var texts []string
+		for i := range found.Hits {
+			texts = append(texts, found.Hits[i].Text)
+		}
+		require.ElementsMatch(t, []string{wood(n) + " needs a fine saw", "this one saws " + wood(n)}, texts)
+	}
 }

@@ -5,333 +5,479 @@ package middleware_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/filesystem"
+	"github.com/cloudwego/eino/adk/middlewares/reduction"
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/components/tool/utils"
-	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
 
-// windowed is a configuration with working memory over the fake backend.
-func windowed(tokens int) *middleware.Config {
-	return &middleware.Config{Backend: &fake{}, Window: &window.Config{Budget: compaction.Budget{Window: tokens, Answer: -1, Tools: -1, Memories: -1}}}
+// windowed returns a configuration with a window of so many tokens, of which none are
+// reserved.
+func windowed(tokens int, b backends.Backend, db store.Sessions) *middleware.Config {
+	return &middleware.Config{Backend: b, Sessions: db, Window: &window.Config{Budget: compaction.Budget{Window: tokens, Answer: -1, Tools: -1, Memories: -1}}}
 }
 
-// shown returns the roles and texts of what the model was shown in its call n,
-// without the system prompt.
-func (a *agent) shown(n int) []string {
-	var out []string
-	for _, m := range a.model.Calls()[n] {
-		if m.Role != schema.System {
-			out = append(out, string(m.Role)+": "+m.Content)
-		}
-	}
-	return out
-}
-
-// logged returns the log of ann's session s1.
-func logged(t testing.TB, s store.Sessions) []store.Entry {
+// requireFits requires that a provider takes what the model was sent in each call, and
+// that it is within the budget.
+func requireFits(t testing.TB, mem *middleware.MemoryMiddleware, calls ...[]*schema.Message) {
 	t.Helper()
-	p, err := ann.Speaker()
-	require.NoError(t, err)
-	log, err := s.Read(context.Background(), p, ann.SessionID, store.Range{Limit: 10_000})
-	require.NoError(t, err)
-	return log
+	for n, in := range calls {
+		require.NoError(t, transcript.Check(in), "call %d", n)
+		require.LessOrEqual(t, mem.Window().Usage(in).Over(), 0, "call %d", n)
+	}
 }
 
-func texts(log []store.Entry) []string {
-	var out []string
-	for i := range log {
-		if m := log[i].Message.Message; m.Content != "" || len(m.ToolCalls) > 0 {
-			out = append(out, string(m.Role)+": "+m.Content)
-		}
-	}
-	return out
+// requireLog requires that the log of ann's session says this.
+func requireLog(t testing.TB, db store.Sessions, want []string) {
+	t.Helper()
+	got := testkit.Logged(t, db, ann)
+	require.Equal(t, testkit.Brief(want), testkit.Brief(got))
+	require.Equal(t, want, got)
+}
+
+// openFile opens a store that more than one process may have open.
+func openFile(t testing.TB, path string) *sqlitestore.Store {
+	t.Helper()
+	db, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{Synchronous: sqlitestore.Normal, BusyTimeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// onRedis returns a store on a server, which does not wait for it to come back.
+func onRedis(t testing.TB, c redis.UniversalClient) *redisstore.Store {
+	t.Helper()
+	db, err := redisstore.New(context.Background(), c, &redisstore.Config{Retry: time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 func TestASessionGoesOnInAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
+	var before []string
 	for turn := range 4 {
-		file, err := sqlitestore.Open(context.Background(), path, nil)
-		require.NoError(t, err)
-		cfg := windowed(8000)
-		cfg.Sessions = file
-		cfg.Backend.(*fake).memories = []string{"Ann likes tea."}
-		mem, err := middleware.New(context.Background(), cfg)
-		require.NoError(t, err)
-		a := newAgent(t, mem, testkit.Text(fmt.Sprintf("answer %d", turn)))
-		a.reply(asAnn(), fmt.Sprintf("question %d", turn))
-
-		var want []string
-		for before := range turn {
-			want = append(want, fmt.Sprintf("user: question %d", before), fmt.Sprintf("assistant: answer %d", before))
-		}
-		shown := a.shown(0)
-		note := shown[len(shown)-2]
-		require.Contains(t, note, "Ann likes tea.", "the note stands in front of what is asked now")
-		require.Equal(t, append(want, note, fmt.Sprintf("user: question %d", turn)), shown)
-		require.Len(t, texts(logged(t, file)), 2*(turn+1), "each turn once, and no note")
-
-		require.NoError(t, mem.Close(context.Background()))
+		file := openFile(t, path)
+		mem := open(t, windowed(8000, testkit.Knowing("Ann likes tea."), file))
+		question, answer := fmt.Sprint("question ", turn), fmt.Sprint("answer ", turn)
+		_, m := ask(t, asAnn, mem, question, testkit.Text(answer))
+		in := m.Calls()[0]
+		require.Equal(t, append(slices.Clone(before), "user: "+question), testkit.Shown(in))
+		require.Contains(t, testkit.Note(in[len(in)-2:]), "Ann likes tea.", "the note stands in front of what is asked now")
+		before = append(before, "user: "+question, "assistant: "+answer)
+		require.NoError(t, mem.Close(t.Context()))
+		requireLog(t, file, before)
 		require.NoError(t, file.Close())
 	}
 }
 
-func TestWhoPassesTheHistoryGetsNoOther(t *testing.T) {
-	mem := open(t, windowed(8000))
-	newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "Hi.")
-
-	a := newAgent(t, mem, testkit.Text("ok"))
-	drain(t, a.runner.Run(asAnn(), []adk.Message{schema.UserMessage("Hi!"), schema.AssistantMessage("Hello!", nil), schema.UserMessage("And now?")}))
-	require.Equal(t, []string{"user: Hi!", "assistant: Hello!", "user: And now?"}, a.shown(0))
-}
-
-func TestSessionsOfOthersAreNotLoaded(t *testing.T) {
-	mem := open(t, windowed(8000))
-	newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "My secret is 4711.")
+// A caller who passes the history gets no other; and what was said in another session, or
+// to another user, is never shown.
+func TestWhichHistoryIsShown(t *testing.T) {
+	mem := open(t, windowed(8000, &testkit.Backend{}, nil))
+	ask(t, asAnn, mem, "My secret is 4711.", testkit.Text("Hello."))
+	m := testkit.New()
+	testkit.Drain(agent(t, mem, m).Run(asAnn, append(testkit.Turn("Hi!", "Hello!"), schema.UserMessage("And now?"))))
+	require.Equal(t, []string{"user: Hi!", "assistant: Hello!", "user: And now?"}, testkit.Shown(m.Calls()[0]))
 	for _, other := range []middleware.Scope{
 		{UserID: "bob", SessionID: "s1"}, {UserID: "ann", SessionID: "s2"}, {UserID: "ann"}, {AgentID: "helper", SessionID: "s1"},
 		{Namespace: "x", UserID: "ann", SessionID: "s1"}, {UserID: "ann", SessionID: "S1"},
 	} {
-		a := newAgent(t, mem, testkit.Text("ok"))
-		a.reply(middleware.WithScope(context.Background(), other), "What is it?")
-		require.Equal(t, []string{"user: What is it?"}, a.shown(0), "%+v", other)
+		_, m := ask(t, middleware.WithScope(t.Context(), other), mem, "What is it?")
+		require.Equal(t, []string{"user: What is it?"}, testkit.Shown(m.Calls()[0]), "%+v", other)
 	}
 }
 
-// reading is an agent with a tool that returns a long text, number by number.
-func reading(t testing.TB, size int, script []testkit.Reply, middlewares ...adk.AgentMiddleware) (*agent, []adk.AgentMiddleware) {
-	t.Helper()
-	read, err := utils.InferTool("read", "reads", func(_ context.Context, in struct {
-		N int `json:"n"`
-	},
-	) (string, error) {
-		return pageText(in.N, size), nil
-	})
-	require.NoError(t, err)
-	a := &agent{t: t, model: testkit.New(script...)}
-	made, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
-		Name: "reader", Description: "reads", Instruction: basePrompt, Model: a.model, MaxIterations: 100, Middlewares: middlewares,
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{read}}},
-	})
-	require.NoError(t, err)
-	a.runner = adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: made})
-	return a, middlewares
-}
-
-// pageText is a text of its own for every n, of that many words.
-func pageText(n, words int) string {
-	var b strings.Builder
-	for i := range words {
-		fmt.Fprintf(&b, "page%dword%d ", n, i)
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// readAll is a script that reads so many pages and then says so.
-func readAll(pages int) []testkit.Reply {
-	var script []testkit.Reply
-	for n := range pages {
-		script = append(script, testkit.Call(fmt.Sprintf("c%d", n), "read", fmt.Sprintf(`{"n":%d}`, n)))
-	}
-	return append(script, testkit.Text("I have read everything."))
-}
-
-// Whatever brings memory in, an agent that reads many times its window has a
-// context that fits at every call, that a provider takes, and a log of originals.
+// An agent that reads many times its window has a context that fits at every call, the
+// log has the originals, and the agent finds what left its context; another user's agent
+// does not.
 func TestATaskOutgrowsTheWindow(t *testing.T) {
-	const pages, words, tokens = 30, 300, 4000
-	ways := map[string]func(*middleware.MemoryMiddleware) (adk.AgentMiddleware, bool){
-		"middleware": func(m *middleware.MemoryMiddleware) (adk.AgentMiddleware, bool) { return m.AgentMiddleware(), false },
-		"both":       func(m *middleware.MemoryMiddleware) (adk.AgentMiddleware, bool) { return m.AgentMiddleware(), true },
-	}
-	for way, attach := range ways {
-		t.Run(way, func(t *testing.T) {
-			cfg := windowed(tokens)
-			mem := open(t, cfg)
-			m, wrapped := attach(mem)
-			a, _ := reading(t, words, readAll(pages), m)
-			if wrapped {
-				drain(t, mem.WrapRunner(a.runner).Query(asAnn(), "Read everything."))
-			} else {
-				a.reply(asAnn(), "Read everything.")
+	const pages, words = 30, 300
+	for _, wrapped := range []bool{false, true} {
+		db := testkit.SQLite(t)
+		mem := open(t, windowed(4000, &testkit.Backend{}, db))
+		script, want := testkit.ReadPages(0, pages, words, testkit.Call("g", "grep_working_memory", `{"pattern":"page3word7 "}`), testkit.Text("done"))
+		m := testkit.New(script...)
+		var runner testkit.Run = agent(t, mem, m, testkit.Reader(t, words))
+		if wrapped {
+			runner = mem.WrapRunner(runner.(*adk.Runner))
+		}
+		require.Equal(t, "assistant: done", testkit.Last(testkit.Drain(runner.Query(asAnn, "Read everything."))))
+		requireFits(t, mem, m.Calls()...)
+		last := m.Calls()[pages+1]
+		found := last[len(last)-1].Content
+		require.Contains(t, found, "page3word7 page3word8")
+		want = append(append([]string{"user: Read everything."}, want...), "assistant:  calls grep_working_memory", "tool: "+found, "assistant: done")
+		var said []*schema.Message // but for the marks that end turns; what grep found names an archive
+		log := testkit.Entries(t, db, ann)
+		for i := range log {
+			if m := log[i].Message.Message; m.Content != "" || len(m.ToolCalls) > 0 {
+				said = append(said, m)
 			}
-			calls := a.model.Calls()
-			require.Len(t, calls, pages+1)
-			for n, in := range calls {
-				require.LessOrEqual(t, compaction.Budget{Window: tokens, Counter: compaction.Estimate}.Usage(in).Over(), 0, "call %d", n)
-				require.NoError(t, transcript.Check(in), "call %d", n)
-				require.Equal(t, basePrompt, strings.TrimSpace(in[0].Content[:len(basePrompt)]))
-			}
-			log := logged(t, cfg.Sessions)
-			require.Len(t, texts(log), 2+2*pages)
-			for n := range pages {
-				require.Equal(t, "tool: "+pageText(n, words), texts(log)[2+2*n], "the log has the original")
-			}
-		})
-	}
-}
+		}
+		require.Equal(t, testkit.Brief(want), testkit.Brief(testkit.Lines(said)))
 
-func TestTheAgentFindsWhatLeftItsContext(t *testing.T) {
-	cfg := windowed(4000)
-	mem := open(t, cfg)
-	script := append(readAll(30)[:30],
-		testkit.Call("g", "grep_working_memory", `{"pattern":"page3word7 "}`), testkit.Text("found"))
-	a, _ := reading(t, 300, script, mem.AgentMiddleware())
-	a.reply(asAnn(), "Read everything.")
-	calls := a.model.Calls()
-	last := calls[len(calls)-1]
-	require.Contains(t, last[len(last)-1].Content, "page3word7 page3word8")
-
-	// Another user's agent finds nothing of it.
-	b, _ := reading(t, 1, []testkit.Reply{testkit.Call("g", "grep_working_memory", `{"pattern":"page3word7"}`), testkit.Text("none")}, mem.AgentMiddleware())
-	b.reply(middleware.WithScope(context.Background(), middleware.Scope{UserID: "bob", AgentID: "helper", SessionID: "s1"}), "Find page3word7 for me.")
-	calls = b.model.Calls()
-	last = calls[len(calls)-1]
-	require.NotContains(t, last[len(last)-1].Content, "page3word8")
+		bob := middleware.WithScope(t.Context(), middleware.Scope{UserID: "bob", AgentID: "helper", SessionID: "s1"})
+		_, theirs := ask(t, bob, mem, "Find page3word7 for me.", testkit.Call("g", "grep_working_memory", `{"pattern":"page3word7"}`), testkit.Text("none"))
+		require.NotContains(t, fmt.Sprint(testkit.Lines(theirs.Calls()[1])), "page3word8")
+	}
 }
 
 func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
-	cfg := windowed(500)
-	mem := open(t, cfg)
-	a := newAgent(t, mem, testkit.Text("never"))
-	for name, run := range map[string]func() *adk.AsyncIterator[*adk.AgentEvent]{
-		"middleware": func() *adk.AsyncIterator[*adk.AgentEvent] {
-			return a.runner.Query(asAnn(), pageText(1, 400))
-		},
-		"runner": func() *adk.AsyncIterator[*adk.AgentEvent] {
-			return mem.WrapRunner(a.runner).Query(asAnn(), pageText(2, 400))
-		},
-	} {
+	db := testkit.SQLite(t)
+	mem := open(t, windowed(500, &testkit.Backend{}, db))
+	m := testkit.New()
+	a := agent(t, mem, m)
+	for n, run := range []testkit.Run{a, mem.WrapRunner(a)} {
 		var failure error
-		events := run()
+		events := run.Query(asAnn, testkit.Page(n, 400))
 		for e, ok := events.Next(); ok; e, ok = events.Next() {
-			if e.Err != nil {
-				failure = e.Err
-			}
+			failure = errors.Join(failure, e.Err)
 		}
-		require.ErrorIs(t, failure, compaction.ErrOver, name)
+		require.ErrorIs(t, failure, compaction.ErrOver)
 		var over *compaction.OverError
-		require.ErrorAs(t, failure, &over, name)
-		require.Greater(t, over.Tokens-over.Limit, 400, name)
+		require.ErrorAs(t, failure, &over)
+		require.Greater(t, over.Tokens-over.Limit, 400)
 	}
-	require.Empty(t, a.model.Calls(), "nothing was sent")
-	require.Len(t, texts(logged(t, cfg.Sessions)), 2, "what was said is in the log")
-
-	fine := newAgent(t, mem, testkit.Text("ok"))
-	fine.reply(asAnn(), "Hello?")
-	require.Equal(t, "user: Hello?", fine.shown(0)[len(fine.shown(0))-1], "and the session goes on")
+	require.Empty(t, m.Calls(), "nothing was sent")
+	require.Len(t, testkit.Logged(t, db, ann), 2, "what was said is in the log")
+	answer, fine := ask(t, asAnn, mem, "Hello?")
+	require.Equal(t, "assistant: ok", answer, "and the session goes on")
+	require.Equal(t, "user: Hello?", testkit.Last(testkit.Shown(fine.Calls()[0])))
 }
 
 func TestUnderAgentControlTheSessionIsKeptAndNotLearntFrom(t *testing.T) {
-	cfg := windowed(8000)
+	b := &testkit.Backend{}
+	cfg := windowed(8000, b, testkit.SQLite(t))
 	cfg.Mode = modes.AgentControl
-	cfg.Working = &working.Config{Backend: cfg.Backend} // where the mode learns it would learn
+	cfg.Working = &working.Config{Backend: b} // where a mode learns it would learn
 	mem := open(t, cfg)
-	newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "Hi.")
-	a := newAgent(t, mem, testkit.Text("ok"))
-	a.reply(asAnn(), "And now?")
-	require.Equal(t, []string{"user: Hi.", "assistant: Hello.", "user: And now?"}, a.shown(0))
-	require.NoError(t, mem.Flush(context.Background()))
-	_, adds := cfg.Backend.(*fake).seen()
-	require.Empty(t, adds)
+	ask(t, asAnn, mem, "Hi.", testkit.Text("Hello."))
+	_, m := ask(t, asAnn, mem, "And now?")
+	require.Equal(t, []string{"user: Hi.", "assistant: Hello.", "user: And now?"}, testkit.Shown(m.Calls()[0]))
+	require.NoError(t, mem.Flush(t.Context()))
+	require.Empty(t, b.Adds())
 	p, err := ann.Speaker()
 	require.NoError(t, err)
-	state, err := cfg.Sessions.Session(context.Background(), p, "s1")
+	state, err := cfg.Sessions.Session(t.Context(), p, "s1")
 	require.NoError(t, err)
 	require.False(t, state.Pending(), "no other process learns from it either")
 }
 
+// What an agent writes into a core block is in its prompt in the next session, and in that
+// of no other user.
+func TestCoreBlocksAreInThePromptOfTheirUser(t *testing.T) {
+	for language, title := range map[backends.Language]string{backends.English: "core_memory", backends.Chinese: "核心记忆"} {
+		cfg := windowed(8000, &testkit.Backend{}, testkit.SQLite(t))
+		cfg.Language, cfg.Core = language, &core.Config{Blocks: []core.Block{{Name: "human", Description: "The user."}}}
+		mem := open(t, cfg)
+		ask(t, as("ann", "monday"), mem, "Call me Annie.", testkit.Call("1", "core_memory_append", `{"block":"human","text":"Wants to be called Annie."}`), testkit.Text("ok"))
+		for user, known := range map[string]bool{"ann": true, "bob": false} {
+			_, m := ask(t, as(user, "tuesday"), mem, "Who am I?")
+			shown := fmt.Sprint(testkit.Lines(m.Calls()[0]))
+			require.Contains(t, shown, title)
+			require.Equal(t, known, strings.Contains(shown, "Annie"), shown)
+		}
+	}
+}
+
 func TestEverythingThatWasSaidComesBack(t *testing.T) {
-	cfg := windowed(20_000)
-	mem := open(t, cfg)
+	mem := open(t, windowed(20_000, &testkit.Backend{}, nil))
 	picture := "https://example.com/cat.png"
-	said := &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
+	asked := &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
 		{Type: schema.ChatMessagePartTypeText, Text: "What is this?"},
 		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &picture}}},
 	}}
-	answer := func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
-		m := schema.AssistantMessage("A cat. 一只猫。", nil)
-		m.ReasoningContent = "It has whiskers."
-		return m, nil
-	}
-	a, _ := reading(t, 5, []testkit.Reply{testkit.Call("c1", "read", `{"n":1}`), answer}, mem.AgentMiddleware())
-	drain(t, a.runner.Run(asAnn(), []adk.Message{said}))
-
-	next := newAgent(t, mem, testkit.Text("ok"))
-	next.reply(asAnn(), "Sure?")
-	in := next.model.Calls()[0]
+	script, _ := testkit.ReadPages(1, 2, 5, func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		return &schema.Message{Role: schema.Assistant, Content: "A cat. 一只猫。", ReasoningContent: "It has whiskers."}, nil
+	})
+	testkit.Drain(agent(t, mem, testkit.New(script...), testkit.Reader(t, 5)).Run(asAnn, []adk.Message{asked}))
+	_, m := ask(t, asAnn, mem, "Sure?")
+	in := m.Calls()[0]
 	require.Len(t, in, 6)
-	require.Equal(t, said.UserInputMultiContent, in[1].UserInputMultiContent)
+	require.Equal(t, asked.UserInputMultiContent, in[1].UserInputMultiContent)
 	require.Equal(t, `{"n":1}`, in[2].ToolCalls[0].Function.Arguments)
 	require.Equal(t, "c1", in[3].ToolCallID)
-	require.Equal(t, pageText(1, 5), in[3].Content)
+	require.Equal(t, testkit.Page(1, 5), in[3].Content)
 	require.Equal(t, "A cat. 一只猫。", in[4].Content)
 	require.Equal(t, "It has whiskers.", in[4].ReasoningContent)
 }
 
-// away is a store of sessions that nobody can reach.
-type away struct{ store.Sessions }
-
-func (away) Append(context.Context, backends.Partition, string, *store.Append) (*store.Session, error) {
-	return nil, backends.ErrUnavailable
-}
-
-func (away) Session(context.Context, backends.Partition, string) (*store.Session, error) {
-	return nil, backends.ErrUnavailable
-}
-
-func (away) Read(context.Context, backends.Partition, string, store.Range) ([]store.Entry, error) {
-	return nil, backends.ErrUnavailable
-}
-
-func (away) List(context.Context, store.SessionQuery) (*store.SessionPage, error) {
-	return &store.SessionPage{}, nil
-}
-
 func TestAStoreThatIsAwayCostsTheHistoryAndNotTheReply(t *testing.T) {
-	var stages []string
-	cfg := windowed(8000)
-	cfg.Sessions = away{}
-	cfg.OnError = func(_ context.Context, stage string, err error) {
-		require.ErrorIs(t, err, backends.ErrUnavailable)
-		stages = append(stages, stage)
-	}
-	mem, err := middleware.New(context.Background(), cfg)
+	db, failures := testkit.Spy(testkit.SQLite(t)), &testkit.Failures{}
+	cfg := windowed(8000, &testkit.Backend{}, db)
+	cfg.OnError = failures.Add
+	mem, err := middleware.New(t.Context(), cfg)
 	require.NoError(t, err)
-	require.Equal(t, "Hello.", newAgent(t, mem, testkit.Text("Hello.")).reply(asAnn(), "Hi."))
-	require.Contains(t, stages, "history")
-	require.Contains(t, stages, "record")
-	require.ErrorContains(t, mem.Close(context.Background()), "not appended")
+	db.FailOn(backends.ErrUnavailable, "Append", "Session", "Read")
+	answer, _ := ask(t, asAnn, mem, "Hi.", testkit.Text("Hello."))
+	require.Equal(t, "assistant: Hello.", answer)
+	for _, stage := range []string{"history", "record"} {
+		require.NotEmpty(t, failures.At(stage))
+		require.ErrorIs(t, failures.At(stage)[0], backends.ErrUnavailable)
+	}
+	require.ErrorContains(t, mem.Close(t.Context()), "not appended")
 }
 
-// A turn that is many times larger than the window does not hide what was said
-// before it: it shrinks, and the directive of the turn before is shown.
+// A turn that is many times larger than the window does not hide what was said before it:
+// it shrinks, and the directive of the turn before is shown.
 func TestALargeTurnDoesNotHideWhatWasSaidBefore(t *testing.T) {
-	mem := open(t, windowed(3000))
-	newAgent(t, mem, testkit.Text("Oui.")).reply(asAnn(), "Always answer in French.")
-	big, _ := reading(t, 300, readAll(20), mem.AgentMiddleware())
-	big.reply(asAnn(), "Read everything.")
+	mem := open(t, windowed(3000, &testkit.Backend{}, nil))
+	ask(t, asAnn, mem, "Always answer in French.", testkit.Text("Oui."))
+	script, _ := testkit.ReadPages(0, 20, 300, testkit.Text("C'est tout."))
+	testkit.Drain(agent(t, mem, testkit.New(script...), testkit.Reader(t, 300)).Query(asAnn, "Read everything."))
+	_, m := ask(t, asAnn, mem, "What did you read?")
+	require.Contains(t, fmt.Sprint(testkit.Shown(m.Calls()[0])), "Always answer in French.")
+}
 
-	a := newAgent(t, mem, testkit.Text("ok"))
-	a.reply(asAnn(), "What did you read?")
-	require.Contains(t, strings.Join(a.shown(0), "\n"), "Always answer in French.")
+// nowhere is where Eino's reduction writes results that are too large: none is here.
+type nowhere struct{}
+
+func (nowhere) Write(context.Context, *filesystem.WriteRequest) error {
+	return errors.New("nothing was to be offloaded")
+}
+
+// With other middlewares that shrink the context before or after memory's, every context
+// is valid and fits, and the log has every message once, as it was said.
+func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
+	const pages, words = 12, 200
+	clearing, err := reduction.NewToolResultMiddleware(t.Context(), &reduction.ToolResultConfig{ClearingTokenThreshold: 100, KeepRecentTokens: 1200, Backend: nowhere{}})
+	require.NoError(t, err)
+	// What Eino's summarization of newer releases does: one message in the role of the user
+	// stands in the place of all but the system's. With marked it is recognisable.
+	summarizing := func(marked bool) adk.AgentMiddleware {
+		return adk.AgentMiddleware{BeforeChatModel: func(_ context.Context, s *adk.ChatModelAgentState) error {
+			if len(s.Messages) <= 8 {
+				return nil
+			}
+			summary := schema.UserMessage(fmt.Sprintf("Summary of %d messages. The user asked to read everything.", len(s.Messages)))
+			if marked {
+				summary.Extra = map[string]any{"_eino_summarization_content_type": "summary"}
+			}
+			s.Messages = []*schema.Message{s.Messages[0], summary}
+			return nil
+		}}
+	}
+	type chain = []adk.AgentMiddleware
+	for name, around := range map[string][2]chain{
+		"reduction before":             {{clearing}, nil},
+		"reduction after":              {nil, {clearing}},
+		"summarization before":         {{summarizing(true)}, nil},
+		"summarization after":          {nil, {summarizing(true)}},
+		"unmarked summarization after": {nil, {summarizing(false)}},
+		"both around":                  {{clearing}, {summarizing(true)}},
+	} {
+		for _, wrapped := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, wrapped %v", name, wrapped), func(t *testing.T) {
+				db := testkit.SQLite(t)
+				mem := open(t, windowed(3000, testkit.Knowing("Ann reads fast."), db))
+				ask(t, asAnn, mem, "Hello.")
+				script, want := testkit.ReadPages(0, pages, words, testkit.Text("I have read everything."))
+				m := testkit.New(script...)
+				a := testkit.Agent(t, "reader", m, func(cfg *adk.ChatModelAgentConfig) {
+					cfg.Middlewares = slices.Concat(around[0], chain{mem.AgentMiddleware()}, around[1])
+				}, testkit.Reader(t, words))
+				var runner testkit.Run = testkit.Runner(a, false, nil)
+				if wrapped {
+					runner = mem.WrapRunner(runner.(*adk.Runner))
+				}
+				require.Equal(t, "assistant: I have read everything.", testkit.Last(testkit.Drain(runner.Query(asAnn, "Read everything."))))
+				requireFits(t, mem, m.Calls()...)
+				want = append(append([]string{"user: Hello.", "assistant: ok", "user: Read everything."}, want...), "assistant: I have read everything.")
+				if !wrapped && name == "summarization before" {
+					// It takes results away that memory has not seen: be first in the chain,
+					// or wrap the runner. What the agent said is there, once and in order.
+					byTools := func(s string) bool { return strings.HasPrefix(s, "tool: ") }
+					require.Equal(t, slices.DeleteFunc(want, byTools), slices.DeleteFunc(testkit.Logged(t, db, ann), byTools))
+					return
+				}
+				requireLog(t, db, want)
+			})
+		}
+	}
+}
+
+// A talker is one of many sessions over one middleware, and its model: it calls the tool
+// once a turn, then answers. What is said in its session has its own mark.
+type talker struct {
+	scope middleware.Scope
+	n     int
+	mem   *middleware.MemoryMiddleware
+	turn  int
+}
+
+func (p *talker) text(what string) string {
+	return fmt.Sprintf("owner%dend %s of turn %d. %s", p.n, what, p.turn, testkit.Page(1000*p.n+p.turn, 15))
+}
+
+var owner = regexp.MustCompile(`owner(\d+)end`)
+
+func (p *talker) answer(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
+	for _, f := range owner.FindAllString(fmt.Sprint(testkit.Lines(in)), -1) {
+		if f != fmt.Sprintf("owner%dend", p.n) {
+			return nil, fmt.Errorf("session %d was shown %s", p.n, f)
+		}
+	}
+	if err := transcript.Check(in); err != nil {
+		return nil, fmt.Errorf("session %d, turn %d: %w", p.n, p.turn, err)
+	}
+	if over := p.mem.Window().Usage(in).Over(); over > 0 {
+		return nil, fmt.Errorf("session %d, turn %d: %d tokens over", p.n, p.turn, over)
+	}
+	if in[len(in)-1].Role == schema.User {
+		return testkit.Call(fmt.Sprint("c", p.turn), "look", "{}")(context.Background(), in, nil)
+	}
+	return schema.AssistantMessage(p.text("answer"), nil), nil
+}
+
+// Many sessions talk at once, and each of their turns compacts the context.
+func TestManySessionsCompactAtOnce(t *testing.T) {
+	sessions, turns := 32, 10
+	if testkit.Long() {
+		sessions, turns = 64, 50
+	} else if testkit.Raced || testing.Short() {
+		sessions, turns = 8, 8
+	}
+	crowd := func(t *testing.T, db store.Sessions) {
+		var compacted atomic.Int64
+		failures := &testkit.Failures{}
+		cfg := windowed(600, &testkit.Backend{}, db)
+		cfg.OnError, cfg.SearchTimeout, cfg.Mode = failures.Add, time.Hour, modes.AgentControl
+		cfg.Window.OnFit = func(_ context.Context, _ backends.Scope, r *compaction.Result) {
+			if len(r.Steps) > 0 {
+				compacted.Add(1)
+			}
+		}
+		mem := open(t, cfg)
+		before := heap()
+		var all errgroup.Group
+		said := make([][]string, sessions)
+		talkers := make([]*talker, sessions)
+		for n := range sessions { // users share the ids of sessions, and sessions users
+			p := &talker{n: n, mem: mem, scope: middleware.Scope{UserID: fmt.Sprint("user", n%8), AgentID: "helper", SessionID: fmt.Sprint("s", n/8)}}
+			talkers[n] = p
+			a := agent(t, mem, testkit.New(p.answer), testkit.Tool(t, "look", func(context.Context, struct{}) (string, error) { return p.text("result"), nil }))
+			all.Go(func() error {
+				for ; p.turn < turns; p.turn++ {
+					lines := testkit.Drain(a.Query(middleware.WithScope(context.Background(), p.scope), p.text("question")))
+					want := []string{"assistant:  calls look", "tool: " + p.text("result"), "assistant: " + p.text("answer")}
+					if !slices.Equal(want, lines) {
+						return fmt.Errorf("session %d, turn %d: %v", p.n, p.turn, testkit.Brief(lines))
+					}
+					said[n] = append(append(said[n], "user: "+p.text("question")), lines...)
+				}
+				return nil
+			})
+		}
+		require.NoError(t, all.Wait())
+		require.NoError(t, mem.Flush(t.Context()))
+		require.Less(t, heap()-before, int64(8<<20), "what is held does not grow with what was said")
+		for n, p := range talkers {
+			require.Equal(t, said[n], testkit.Logged(t, db, p.scope), "each message once and in order")
+		}
+		require.NoError(t, failures.Err())
+		require.Greater(t, compacted.Load(), int64(sessions*(turns-4)), "every turn compacts once the window is full")
+	}
+	t.Run("sqlite", func(t *testing.T) { crowd(t, openFile(t, filepath.Join(t.TempDir(), "memory.db"))) })
+	t.Run("redis", func(t *testing.T) { crowd(t, onRedis(t, testredis.Need(t).Start(t).Client(t))) })
+}
+
+// However ids read, a session's archives are its own: the tools find and read what is in
+// them, and nothing of any other's.
+func TestArchivesOfHostileIDs(t *testing.T) {
+	ids := []string{"a", "a:b", "b", "a/b", "{a}", "{a}:b", `a"b`, "a'b", `a\b`, "👩‍👩‍👧", "👩", "archive/a", "%2F", strings.Repeat("x", 256), strings.Repeat("x", 255)}
+	scopes := []middleware.Scope{{Namespace: "a", UserID: "b", SessionID: "c"}, {UserID: "a", SessionID: ""}, {AgentID: "a", SessionID: "a"}, {AgentID: "a:b", SessionID: "a"}}
+	for i, user := range ids {
+		for j, session := range ids {
+			if testkit.Long() || i == j || i < 2 && !testkit.Raced {
+				scopes = append(scopes, middleware.Scope{UserID: user, SessionID: session})
+			}
+		}
+	}
+	secrets := regexp.MustCompile(`secret(\d+)end|page(\d+)word`)
+	confined := func(t *testing.T, db store.Sessions) {
+		mem := open(t, windowed(600, &testkit.Backend{}, db))
+		all, err := mem.Tools(t.Context())
+		require.NoError(t, err)
+		tools := testkit.ByName(t, all)
+		call := func(n int, name string, arguments map[string]any) string {
+			out := testkit.Use(t, middleware.WithScope(t.Context(), scopes[n]), tools[name], arguments)
+			for _, found := range secrets.FindAllString(out, -1) {
+				if found != fmt.Sprintf("secret%dend", n) && found != fmt.Sprintf("page%dword", n) {
+					require.Failf(t, "a leak", "%+v got %s by %s(%v)", scopes[n], found, name, arguments)
+				}
+			}
+			return out
+		}
+		refs := make([][]string, len(scopes))
+		for n, s := range scopes { // each has turns, of which some leave the context for archives
+			in := append(testkit.Say("Read it."), testkit.PageRead(n, 250)...)
+			in[2].Content = fmt.Sprintf("secret%dend %s", n, in[2].Content)
+			in = append(in, schema.AssistantMessage("Read.", nil), schema.UserMessage("And now?"))
+			res, err := mem.Window().Fit(t.Context(), s, in)
+			require.NoError(t, err)
+			for _, m := range res.Messages {
+				if ref := einox.RefOf(m); ref != "" {
+					refs[n] = append(refs[n], ref)
+				}
+			}
+			require.NotEmpty(t, refs[n])
+			ask(t, middleware.WithScope(t.Context(), s), mem, fmt.Sprintf("secret%dend was said.", n))
+		}
+		for n, s := range scopes {
+			own := fmt.Sprintf("secret%dend", n)
+			require.Contains(t, call(n, "grep_working_memory", map[string]any{"pattern": `secret\d+end`, "regex": true, "limit": 200}), own)
+			for _, ref := range refs[n] {
+				require.Contains(t, call(n, "read_working_memory", map[string]any{"archive": ref}), own, "%+v", s)
+			}
+			for _, at := range []int{1, 2, 7, 16} { // some of the others
+				o := (n + at) % len(scopes)
+				pattern := fmt.Sprintf("secret(%d)end", o)
+				for _, ref := range slices.Concat(refs[o], []string{"../" + scopes[o].SessionID + "/" + refs[o][0], scopes[o].UserID + ":" + refs[o][0], "archive/" + refs[o][0]}) {
+					if !slices.Contains(refs[n], ref) {
+						require.NotContains(t, call(n, "read_working_memory", map[string]any{"archive": ref, "user_id": scopes[o].UserID, "session_id": scopes[o].SessionID}), "panic")
+						call(n, "grep_working_memory", map[string]any{"pattern": pattern, "regex": true, "archives": []string{ref}})
+					}
+				}
+				call(n, "grep_working_memory", map[string]any{"pattern": pattern, "regex": true, "scope": scopes[o]})
+			}
+			call(n, "read_working_memory", map[string]any{"archive": "log-1-1000", "lines": 1000})
+		}
+		require.NoError(t, mem.Window().DeleteSession(t.Context(), scopes[0]))
+		require.NotContains(t, call(0, "read_working_memory", map[string]any{"archive": refs[0][0]}), "secret0end")
+		for n := 1; n < len(scopes); n++ {
+			require.Contains(t, call(n, "read_working_memory", map[string]any{"archive": refs[n][0]}), fmt.Sprintf("secret%dend", n), "%+v: nothing of another session went with it", scopes[n])
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) { confined(t, openFile(t, filepath.Join(t.TempDir(), "memory.db"))) })
+	testredis.Each(t, func(t *testing.T, open func(t testing.TB) redis.UniversalClient) { confined(t, onRedis(t, open(t))) })
 }

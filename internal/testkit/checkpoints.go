@@ -5,6 +5,10 @@ package testkit
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 )
 
@@ -32,4 +36,21 @@ func (c *Checkpoints) Set(_ context.Context, id string, data []byte) error {
 	}
 	c.data[id] = data
 	return nil
+}
+
+// FileCheckpoints is an adk.CheckPointStore in a folder, for more than one process.
+type FileCheckpoints string
+
+// Get implements compose.CheckPointStore.
+func (c FileCheckpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
+	data, err := os.ReadFile(filepath.Join(string(c), id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	return data, err == nil, err
+}
+
+// Set implements compose.CheckPointStore.
+func (c FileCheckpoints) Set(_ context.Context, id string, data []byte) error {
+	return os.WriteFile(filepath.Join(string(c), id), data, 0o600)
 }

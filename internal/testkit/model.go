@@ -26,9 +26,10 @@ type Chat struct {
 }
 
 type callLog struct {
-	mu    sync.Mutex
-	calls [][]*schema.Message
-	next  int
+	mu      sync.Mutex
+	calls   [][]*schema.Message
+	offered []*schema.ToolInfo
+	next    int
 }
 
 var _ model.ToolCallingChatModel = (*Chat)(nil)
@@ -55,6 +56,17 @@ func Call(id, tool, arguments string) Reply {
 	}
 }
 
+// Several answers with a call of each of these tools, with the arguments {"n":1}.
+func Several(tools ...string) Reply {
+	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		m := schema.AssistantMessage("", nil)
+		for i, name := range tools {
+			m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: fmt.Sprint("c", i), Type: "function", Function: schema.FunctionCall{Name: name, Arguments: `{"n":1}`}})
+		}
+		return m, nil
+	}
+}
+
 // Fail answers with an error.
 func Fail(err error) Reply {
 	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, err }
@@ -67,18 +79,26 @@ func (c *Chat) Calls() [][]*schema.Message {
 	return slices.Clone(c.log.calls)
 }
 
+// Offered returns the tools that the model was offered in its last call.
+func (c *Chat) Offered() []*schema.ToolInfo {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	return slices.Clone(c.log.offered)
+}
+
 func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (*schema.Message, error) {
+	options := model.GetCommonOptions(&model.Options{Tools: c.tools}, opts...)
 	c.log.mu.Lock()
 	copied := make([]*schema.Message, len(in))
 	for i, m := range in {
 		clone := *m
 		copied[i] = &clone
 	}
-	c.log.calls = append(c.log.calls, copied)
+	c.log.calls, c.log.offered = append(c.log.calls, copied), options.Tools
 	reply := c.script[min(c.log.next, len(c.script)-1)]
 	c.log.next++
 	c.log.mu.Unlock()
-	out, err := reply(ctx, in, model.GetCommonOptions(&model.Options{Tools: c.tools}, opts...))
+	out, err := reply(ctx, in, options)
 	if err != nil {
 		return nil, fmt.Errorf("scripted model: %w", err)
 	}

@@ -5,6 +5,7 @@ package testkit
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -71,6 +72,16 @@ func Notes(messages []*schema.Message) (n int) {
 	return n
 }
 
+// Note is the text of the note of a search among messages, "" for none.
+func Note(messages []*schema.Message) string {
+	for _, m := range messages {
+		if einox.IsRecalled(m) {
+			return m.Content
+		}
+	}
+	return ""
+}
+
 // Shown is what a model was shown, without system messages and notes.
 func Shown(messages []*schema.Message) []string {
 	var out []string
@@ -87,7 +98,8 @@ func Shown(messages []*schema.Message) []string {
 func Conversation(messages []*schema.Message) []*schema.Message {
 	var out []*schema.Message
 	for _, m := range messages {
-		if m.Role != schema.System && !einox.IsNote(m) {
+		noResult := m.Role == schema.Tool && strings.HasPrefix(m.Content, "[No result")
+		if m.Role != schema.System && !einox.IsNote(m) && !noResult {
 			out = append(out, m)
 		}
 	}

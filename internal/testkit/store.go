@@ -31,7 +31,6 @@ type Store struct {
 	mu    sync.Mutex
 	calls []string
 	fails func(*StoreCall) error
-	step  func()
 }
 
 // Spy returns a store that hands its calls on to s.
@@ -45,10 +44,6 @@ func (s *Store) Arm(fails func(*StoreCall) error) {
 	defer s.mu.Unlock()
 	s.calls, s.fails = nil, fails
 }
-
-// Step has step called before and after each call, such as one that ends the process at
-// the n-th. It must be called before the store is used.
-func (s *Store) Step(step func()) { s.step = step }
 
 // FailOn has every call of the methods fail with err.
 func (s *Store) FailOn(err error, methods ...string) {
@@ -83,10 +78,6 @@ func (s *Store) called(method string, arg any) (c *StoreCall, err error) {
 // through makes one call.
 func through[T any](s *Store, method string, arg any, call func() (T, error)) (T, error) {
 	var none T
-	if s.step != nil {
-		s.step()
-		defer s.step()
-	}
 	c, fail := s.called(method, arg)
 	if fail != nil && !c.Lost {
 		return none, fail

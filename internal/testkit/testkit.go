@@ -9,6 +9,7 @@
 package testkit
 
 import (
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,9 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
+
+// Long says that tests may take minutes, and run at their full sizes: EINOMEM_LONG is "1".
+func Long() bool { return os.Getenv("EINOMEM_LONG") == "1" }
 
 // Clock is a clock that moves when it is told to. It is safe for concurrent use.
 type Clock struct {
