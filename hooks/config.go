@@ -134,7 +134,7 @@ type SessionKeys struct {
 }
 
 // WithDefaults returns a copy of c that is complete, or backends.ErrInvalid with what
-// is wrong and how to mend it.
+// is wrong and how to repair it.
 func (c *Config) WithDefaults() (*Config, error) {
 	if c == nil || c.Backend == nil {
 		return nil, fmt.Errorf("no Config.Backend: %w: pass what mem0.New returns, or a type of your own", backends.ErrInvalid)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package hooks lets memory into agents built on Eino. It has three hooks:
-// on_reply recalls before a reply and records after it, on_system_prompt tells
-// the agent that it has a memory, list_tools gives it the tools. Which of them
+// on_reply recalls before a reply and records after it, on_system_prompt adds
+// instructions for its memory tools, list_tools gives the agent those tools. Which of them
 // act is a matter of [Config].Mode; package middleware builds what a configuration
 // names, puts these hooks around it, and is what programs use.
 //
@@ -29,9 +29,9 @@
 // A turn is what a user says and all that answers it. In the input of a run it is
 // the user messages behind the last answer; to them comes what the agents say and
 // what their tools return. Notes, system messages, transfers between agents and
-// what an agent inside a tool says do not belong to it. Where nobody asked
-// anything (the input ends with an answer or a tool's result) nothing is searched
-// and nothing is recorded.
+// what an agent inside a tool says do not belong to it. Where the input
+// asks nothing (it ends with an answer or a tool's result) nothing is searched and
+// nothing is recorded.
 //
 // A turn that failed or was interrupted is written to the log as well, not marked
 // as done, so that nothing that was said is lost. A resumed run completes the turn

@@ -25,7 +25,7 @@ import (
 // note. With fresh set it is a new turn even if it looks like one that is under way.
 // messages and what they point to are left as they are.
 //
-// Where nobody asks anything, or nothing says whose memory it is, the turn has no id,
+// Where the messages ask nothing, or there is no scope, the turn has no id,
 // and its messages are those given.
 func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bool) *turn {
 	none := &turn{messages: messages, user: -1}

@@ -42,8 +42,9 @@ func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 	return s, nil
 }
 
-// quietScope is ResolveScope where a failure was reported, or will be, by whoever needs
-// the scope: then it is zero. Session values are other programs' code, which may panic.
+// quietScope is ResolveScope that returns the zero scope for a failure, which the
+// caller has reported or does not need to. Session values are other programs' code,
+// which may panic.
 func (h *Hooks) quietScope(ctx context.Context) (s backends.Scope) {
 	_ = work.Catch("scope", func() (err error) {
 		s, err = h.ResolveScope(ctx)
@@ -113,5 +114,5 @@ func scopeText(v any) (string, error) {
 	case r.CanInt(), r.CanUint():
 		return fmt.Sprint(v), nil
 	}
-	return "", fmt.Errorf("%w: a %T names nobody: use a string", backends.ErrInvalid, v)
+	return "", fmt.Errorf("%w: a %T is no id: use a string", backends.ErrInvalid, v)
 }

@@ -18,7 +18,7 @@ import (
 // is found again by [Hooks.find] from the marks on the messages, which survive a
 // checkpoint.
 type turn struct {
-	id       string            // "" where nobody asks anything
+	id       string            // "" where the messages ask nothing
 	scope    backends.Scope    // whose memory it is
 	messages []*schema.Message // the context; the slice is the turn's own, messages are copied when they are marked
 	start    int               // where the turn starts in messages

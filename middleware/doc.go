@@ -39,7 +39,7 @@
 // A [Scope] says whose memory a run has. Its parts come from the context
 // ([WithScope]), else from the session values of the run ("user_id" and so on,
 // see adk.WithSessionValues), else from Config.Scope. What a user says belongs to
-// that user alone. A run that names nobody has no memory; it never gets a shared
+// that user alone. A run without a scope has no memory; it never gets a shared
 // one, and no text or tool argument of a model chooses one.
 //
 // Middlewares serve any number of agents, users and goroutines. In Eino 0.7 one
@@ -87,8 +87,8 @@
 //
 // # Shutdown
 //
-// [MemoryMiddleware.Close] writes what was recorded to the log and stops. What
-// nobody has learnt from yet is learnt by the next process on the same store.
+// [MemoryMiddleware.Close] writes what was recorded to the log and stops. Turns that
+// were not learnt from yet are learnt from by the next process on the same store.
 // [MemoryMiddleware.Flush] before it waits for that. Then close the backend, then
 // the store:
 //

@@ -55,7 +55,7 @@ func Parse(s string) (Mode, error) {
 
 // Plan returns what the hooks do under m for a backend, which may be nil, or
 // [backends.ErrInvalid] for a mode that does not exist. A [backends.AlwaysLearner]
-// learns from every reply whoever is in charge.
+// learns from every reply in every mode.
 func (m Mode) Plan(b backends.Backend) (Plan, error) {
 	m, err := Parse(string(m))
 	if err != nil {

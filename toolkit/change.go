@@ -60,9 +60,9 @@ func (k *kit) learn(ctx context.Context, scope backends.Scope, content string) (
 	return resp.Items, nil
 }
 
-// showItems words the outcome of each item, but of episodes beside other items: they are
-// the content itself, which the model knows. Nothing stored and nothing known is an
-// error.
+// showItems returns a line for the outcome of each item, but of episodes beside other
+// items: they are the content itself, which the model knows. Nothing stored and nothing
+// known is an error.
 func (k *kit) showItems(ctx context.Context, thinking string, items []backends.Item) (string, error) {
 	echo := func(it backends.Item) bool {
 		return it.Memory.Kind == backends.KindEpisode && it.Outcome != backends.OutcomeFailed

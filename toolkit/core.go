@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -28,19 +29,18 @@ type replaceArguments struct {
 }
 
 func (k *kit) coreTools() {
-	var names []any
 	listing := "\n" + k.text.blocks
 	for _, b := range k.Blocks.Blocks() {
 		if b.ReadOnly {
 			continue
 		}
-		names = append(names, b.Name)
+		k.editable = append(k.editable, b.Name)
 		listing += "\n" + fmt.Sprintf(k.text.block, b.Name, b.Limit)
 		if d := strings.Join(strings.Fields(b.Description), " "); d != "" {
 			listing += k.text.colon + d
 		}
 	}
-	if len(names) == 0 {
+	if len(k.editable) == 0 {
 		return
 	}
 	for _, info := range []*schema.ToolInfo{
@@ -49,18 +49,30 @@ func (k *kit) coreTools() {
 	} {
 		info.Desc += listing
 		if params, err := info.ToJSONSchema(); err == nil { // define reports its errors
-			params.Properties.Value("block").Enum = names
+			for _, name := range k.editable {
+				block := params.Properties.Value("block")
+				block.Enum = append(block.Enum, name)
+			}
 		}
 	}
 }
 
-// blockName returns the name of the block that is meant.
-func blockName(p passage) string {
-	return strings.ToLower(strings.Trim(string(p), " \t\r\n\"'`<>[]"))
+// block returns the name of the block that is meant, or refuses one that there is not, or
+// that is read-only.
+func (k *kit) block(p passage) (string, error) {
+	name := strings.ToLower(strings.Trim(string(p), " \t\r\n\"'`<>[]"))
+	if !slices.Contains(k.editable, name) {
+		return "", refusef(k.text.noBlock, text.Line(name, 80), strings.Join(k.editable, ", "))
+	}
+	return name, nil
 }
 
 func (k *kit) appendToBlock(ctx context.Context, scope backends.Scope, a *appendArguments) (string, error) {
-	r := &core.Edit{Scope: scope, Block: blockName(a.Block), Text: string(a.Text)}
+	name, err := k.block(a.Block)
+	if err != nil {
+		return "", err
+	}
+	r := &core.Edit{Scope: scope, Block: name, Text: string(a.Text)}
 	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryAppend, r.Block, r.Text)
 	v, err := k.Blocks.Append(ctx, r)
 	if err != nil {
@@ -70,7 +82,11 @@ func (k *kit) appendToBlock(ctx context.Context, scope backends.Scope, a *append
 }
 
 func (k *kit) replaceInBlock(ctx context.Context, scope backends.Scope, a *replaceArguments) (string, error) {
-	r := &core.Edit{Scope: scope, Block: blockName(a.Block), Old: string(a.OldText), Text: string(*a.NewText)}
+	name, err := k.block(a.Block)
+	if err != nil {
+		return "", err
+	}
+	r := &core.Edit{Scope: scope, Block: name, Old: string(a.OldText), Text: string(*a.NewText)}
 	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryReplace, r.Block, r.Old, r.Text)
 	v, err := k.Blocks.Replace(ctx, r)
 	var match *core.MatchError
@@ -83,7 +99,7 @@ func (k *kit) replaceInBlock(ctx context.Context, scope backends.Scope, a *repla
 	return k.showEdit(k.text.replaced, v), nil
 }
 
-// showEdit words the outcome of an edit.
+// showEdit returns what the model reads of an edit.
 func (k *kit) showEdit(done string, v *core.Value) string {
 	if v.Replayed {
 		done = k.text.replayed

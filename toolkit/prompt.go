@@ -42,7 +42,7 @@ type phrases struct {
 	moreMatches, howToRead, unreadables      string
 	oneArchive, emptyArchive, page, longPage string // read_working_memory
 	endOfArchive, nextLine, nextByte         string
-	blocks, block, colon                     string // the list of blocks in the descriptions
+	blocks, block, colon, noBlock            string // the list of blocks in the descriptions
 	appended, replaced, replayed             string // edits of core memory
 	holds, empty                             string
 }
@@ -144,6 +144,7 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 	blocks:       "The blocks:",
 	block:        "- %s (at most %d characters)",
 	colon:        ": ",
+	noBlock:      "Nothing was changed: %q is no core memory block that you can edit. You can edit: %s.",
 	appended:     "Added to core memory block %q.",
 	replaced:     "Replaced in core memory block %q.",
 	replayed:     "This very call was carried out before: nothing was changed now in core memory block %q.",
@@ -248,6 +249,7 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 	blocks:       "可编辑的块：",
 	block:        "- %s（最多 %d 个字符）",
 	colon:        "：",
+	noBlock:      "没有做任何修改：%q 不是可以编辑的核心记忆块。可以编辑：%s。",
 	appended:     "已追加到核心记忆块 %q。",
 	replaced:     "已在核心记忆块 %q 中替换。",
 	replayed:     "这次调用此前已经执行过：核心记忆块 %q 没有再被修改。",

@@ -84,8 +84,9 @@ func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword strin
 	return found{hits: resp.Hits}
 }
 
-// showFound words what all keywords brought. Only if none brought an answer is it an
-// error; a keyword that failed beside others is named below their hits.
+// showFound returns what the model reads of what all keywords found. It is an error
+// only if none of them brought an answer; a keyword that failed beside others is named
+// below their hits.
 func (k *kit) showFound(ctx context.Context, all []found, left int) (string, error) {
 	var failed []error
 	for _, f := range all {

@@ -173,8 +173,8 @@ func TestEditsOfCoreMemory(t *testing.T) {
 		{"replace", `{"block":"human","old_text":"f","new_text":"water"}`, "occurs 2 times in it, and has to occur once: pass more of the text around it", "likes coffee"},
 		{"replace", `{"block":"human","old_text":"likes coffee","new_text":""}`, "Replaced in core memory block \"human\". It holds 0 of 40 characters now, 40 are left:\n(nothing)", ""},
 		{"append", `{"block":"human","text":"` + strings.Repeat("安", 41) + `"}`, "41 characters long, its limit is 40", ""},
-		{"append", `{"block":"persona","text":"x"}`, "it is read-only", ""},
-		{"append", `{"block":"plan","text":"x"}`, "the blocks are persona, human, shared", ""},
+		{"append", `{"block":"persona","text":"x"}`, "Nothing was changed: \"persona\" is no core memory block that you can edit. You can edit: human, shared.", ""},
+		{"append", `{"block":"plan","text":"x"}`, "Nothing was changed: \"plan\" is no core memory block", ""},
 	} {
 		out := k.call("core_memory_"+step.tool, step.arguments)
 		require.Contains(t, out, step.want, step.arguments)

@@ -113,13 +113,13 @@ func describe(info *schema.ToolInfo, t toolText, defaults map[string]any) error 
 	return nil
 }
 
-// refusal is an error of the model's own making, worded for the model: it is shown as
+// refusal is an error of the model's own making, written for the model: it is shown as
 // it is, and not reported.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// refusef words a refusal. What it repeats of the arguments need not be valid UTF-8;
+// refusef formats a refusal. What it repeats of the arguments need not be valid UTF-8;
 // the text is.
 func refusef(format string, args ...any) error {
 	return refusal(strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"))
@@ -134,7 +134,7 @@ func (k *kit) refused(name string, err error) error {
 	return err
 }
 
-// failure words an error of a tool for the model: what happened, and what to do now.
+// failure returns what the model reads of an error of a tool: what happened, and what to do now.
 func (k *kit) failure(name string, err error) string {
 	t := k.text.tools[name]
 	advice := ""

@@ -143,8 +143,9 @@ type kit struct {
 	text    *phrases
 	manager backends.Manager // nil if the backend is none
 
-	tools []tool.BaseTool
-	err   error // the first of making them
+	editable []string // the names of the blocks that the agent edits
+	tools    []tool.BaseTool
+	err      error // the first of making them
 }
 
 func newKit(cfg *Config) (*kit, error) {

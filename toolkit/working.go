@@ -66,7 +66,7 @@ func refs(ids []string) []string {
 	return out
 }
 
-// showMatches words what a search found, and how to go on.
+// showMatches returns what the model reads of what a search found, and how to go on.
 func (k *kit) showMatches(pattern string, resp *archive.GrepResponse) string {
 	lines := []string{fmt.Sprintf(k.text.matches, len(resp.Matches), resp.Searched)}
 	if len(resp.Matches) == 0 {

@@ -35,7 +35,7 @@ func HasParts(m *schema.Message) bool {
 
 var retold = regexp.MustCompile("^For context:($| \\[[^\\]\n]*\\] (said: |called tool: |`[^`]*` tool returned result: ))")
 
-// IsRetold reports whether m tells one agent what another did: Eino writes that
+// IsRetold reports whether m passes on to one agent what another did: Eino writes that
 // in the role of the user (trap T16).
 func IsRetold(m *schema.Message) bool {
 	return m != nil && m.Role == schema.User && retold.MatchString(m.Content)

@@ -26,7 +26,7 @@ func Detach(ctx context.Context, typ string, comp components.Component) context.
 
 // SafeTool returns t with its errors turned into text for the model: in Eino an
 // error of a tool, even arguments that do not parse, ends the run (trap T11).
-// onErr words the text. A panic of t counts as an error, unless t can only stream.
+// onErr returns the text. A panic of t counts as an error, unless t can only stream.
 // Only the end of the run itself goes through: when ctx is cancelled, so is the call.
 func SafeTool(t tool.BaseTool, onErr func(ctx context.Context, err error) string) tool.BaseTool {
 	inv, ok := t.(tool.InvokableTool)
