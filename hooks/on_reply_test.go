@@ -5,6 +5,7 @@ package hooks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -180,7 +181,7 @@ func TestAFailingSearchDoesNotBreakTheReply(t *testing.T) {
 				s.backend.OnSearch = func(ctx context.Context, _ *backends.SearchRequest) (*backends.SearchResponse, error) {
 					return c.find(ctx)
 				}
-				if c.want == context.DeadlineExceeded || c.want == backends.ErrUnavailable {
+				if errors.Is(c.want, context.DeadlineExceeded) || errors.Is(c.want, backends.ErrUnavailable) {
 					s.SearchTimeout = time.Millisecond
 				}
 			})

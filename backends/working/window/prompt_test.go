@@ -49,7 +49,7 @@ func found(texts ...string) *memory {
 
 func (b *memory) Search(_ context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	b.asked = append(b.asked, r)
-	if b.err == errPanics {
+	if errors.Is(b.err, errPanics) {
 		panic("index out of range")
 	}
 	return &backends.SearchResponse{Hits: b.hits, Degraded: errDegraded}, b.err
