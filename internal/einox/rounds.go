@@ -3,7 +3,15 @@
 
 package einox
 
-import "github.com/cloudwego/eino/schema"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
 
 // Span is a part of a list of messages: those from From up to, not including, To.
 type Span struct{ From, To int }
@@ -82,4 +90,207 @@ func Exchanges(messages []*schema.Message, s Span) []Span {
 		i = end
 	}
 	return out
+}
+
+// RepairTexts are the texts that [Repair] puts into a conversation.
+type RepairTexts struct {
+	Begins   string // in front of a conversation that the user does not begin
+	NoResult string // of a call that nothing answered
+	NoAnswer string // of an assistant that only thought
+	Orphan   string // in front of a result whose call is not there; %s: the tool
+	Role     string // in front of a message of a role that providers do not know; %q: the role
+}
+
+// Repair returns messages as a list that providers take: every call of a tool is followed
+// at once by its one result, no result stands alone, no message is nil or empty, every
+// role is known, and the user begins. Results are moved behind their calls; a call
+// without one gets [RepairTexts].NoResult, which a result that comes later replaces; a
+// result without its call becomes a user's message of its own. Messages about which
+// nothing is wrong are the same pointers, and no word is lost. Repairing twice changes
+// nothing.
+//
+// What providers refuse beside that is the caller's: parts that do not belong to the
+// role, calls by anybody but an assistant, a content beside parts.
+func Repair(in []*schema.Message, texts *RepairTexts) []*schema.Message {
+	var messages []*schema.Message
+	for _, m := range in {
+		if m = texts.alone(m); m != nil {
+			messages = append(messages, m)
+		}
+	}
+	p := pair(messages)
+	out := make([]*schema.Message, 0, len(messages)+1)
+	for i, m := range messages {
+		switch {
+		case p.taken[i]:
+		case m.Role == schema.Tool:
+			out = append(out, asUser(m, fmt.Sprintf(texts.Orphan, cmp.Or(m.ToolName, m.ToolCallID))))
+		case len(m.ToolCalls) > 0:
+			out = append(out, p.exchange(i, texts)...)
+		default:
+			out = append(out, m)
+		}
+	}
+	first := slices.IndexFunc(out, func(m *schema.Message) bool { // what memory put in may be dropped
+		return m.Role != schema.System && !IsRecalled(m) && !IsCore(m)
+	})
+	if first >= 0 && out[first].Role != schema.User {
+		begins := schema.UserMessage(texts.Begins)
+		MarkSummary(begins)
+		out = slices.Insert(out, first, begins)
+	}
+	return out
+}
+
+// alone returns a message that providers take where it stands alone, m itself if it is
+// one, or nil if it says nothing.
+func (t *RepairTexts) alone(m *schema.Message) *schema.Message {
+	switch {
+	case m == nil:
+		return nil
+	case m.Role == schema.Tool: // a tool may return nothing
+		return m
+	case m.Role != schema.System && m.Role != schema.User && m.Role != schema.Assistant:
+		return asUser(m, fmt.Sprintf(t.Role, string(m.Role)))
+	case m.Content != "" && strings.TrimSpace(m.Content) != "":
+		return m
+	case HasParts(m) || len(m.ToolCalls) > 0:
+		return withContent(m, "")
+	case m.Role == schema.Assistant && m.ReasoningContent != "":
+		return withContent(m, t.NoAnswer)
+	}
+	return nil
+}
+
+func withContent(m *schema.Message, content string) *schema.Message {
+	if m.Content == content {
+		return m
+	}
+	n := *m
+	n.Content = content
+	return &n
+}
+
+// asUser returns m in the role of the user, behind a line that says what it was: a
+// message of memory's own, since no user said it.
+func asUser(m *schema.Message, headline string) *schema.Message {
+	n := *m
+	n.Role, n.ToolCallID, n.ToolName = schema.User, "", ""
+	switch {
+	case len(m.UserInputMultiContent) > 0:
+		head := schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: headline}
+		n.UserInputMultiContent = slices.Insert(slices.Clone(m.UserInputMultiContent), 0, head)
+	case len(m.MultiContent) > 0:
+		head := schema.ChatMessagePart{Type: schema.ChatMessagePartTypeText, Text: headline}
+		n.MultiContent = slices.Insert(slices.Clone(m.MultiContent), 0, head)
+	default:
+		n.Content = strings.TrimSpace(headline + "\n" + m.Content)
+	}
+	MarkSummary(&n)
+	return &n
+}
+
+// pairs says which message answers which call.
+type pairs struct {
+	messages []*schema.Message
+	results  map[call]int // the message that answers a call
+	taken    map[int]bool // messages that answer one
+}
+
+// call is the nth call of a message.
+type call struct{ message, nth int }
+
+// pair finds the call that each result answers: the nearest before it that has none yet,
+// since providers use ids again.
+func pair(messages []*schema.Message) *pairs {
+	p := &pairs{messages: messages, results: map[call]int{}, taken: map[int]bool{}}
+	open, closed := map[string][]call{}, map[string]call{}
+	for i, m := range messages {
+		if m.Role != schema.Tool {
+			for n := range m.ToolCalls {
+				id := m.ToolCalls[n].ID
+				open[id] = append(open[id], call{i, n})
+			}
+			continue
+		}
+		c, ok := closed[m.ToolCallID]
+		if waiting := open[m.ToolCallID]; len(waiting) > 0 {
+			at := len(waiting) - 1
+			for at > 0 && waiting[at-1].message == waiting[at].message {
+				at--
+			}
+			c = waiting[at]
+			open[m.ToolCallID] = slices.Delete(waiting, at, at+1)
+		} else if !ok || !IsNote(messages[p.results[c]]) { // else the turn was resumed, and this is the real result
+			continue
+		}
+		p.results[c], p.taken[i], closed[m.ToolCallID] = i, true, c
+	}
+	return p
+}
+
+// exchange returns the assistant's message i, the results of its calls in the order in
+// which they came, and one for each call that has none.
+func (p *pairs) exchange(i int, texts *RepairTexts) []*schema.Message {
+	m := p.messages[i]
+	ids := uniqueIDs(m.ToolCalls)
+	out := []*schema.Message{withIDs(m, ids)}
+	var answered []call // the results, and the calls that they answer
+	for n := range ids {
+		if at, ok := p.results[call{i, n}]; ok {
+			answered = append(answered, call{at, n})
+		}
+	}
+	slices.SortFunc(answered, func(a, b call) int { return a.message - b.message })
+	for _, a := range answered {
+		r := p.messages[a.message]
+		if id := ids[a.nth]; r.ToolCallID != id {
+			copied := *r
+			copied.ToolCallID = id
+			r = &copied
+		}
+		out = append(out, r)
+	}
+	for n := range ids {
+		if _, ok := p.results[call{i, n}]; !ok {
+			missing := schema.ToolMessage(texts.NoResult, ids[n], schema.WithToolName(m.ToolCalls[n].Function.Name))
+			MarkSummary(missing)
+			out = append(out, missing)
+		}
+	}
+	return out
+}
+
+// uniqueIDs returns the ids under which calls of one message are answered: their own,
+// or a new one for calls without, or with one that another has.
+func uniqueIDs(calls []schema.ToolCall) []string {
+	ids, used := make([]string, len(calls)), map[string]bool{"": true}
+	for n := range calls {
+		if id := calls[n].ID; !used[id] {
+			ids[n], used[id] = id, true
+		}
+	}
+	for n := range ids {
+		for k := n + 1; ids[n] == ""; k++ {
+			if id := cmp.Or(calls[n].ID, "call") + "-" + strconv.Itoa(k); !used[id] {
+				ids[n], used[id] = id, true
+			}
+		}
+	}
+	return ids
+}
+
+// withIDs returns m with these ids of its calls: m itself if it has them.
+func withIDs(m *schema.Message, ids []string) *schema.Message {
+	n := *m
+	n.ToolCalls = slices.Clone(m.ToolCalls)
+	changed := false
+	for i, id := range ids {
+		changed = changed || n.ToolCalls[i].ID != id
+		n.ToolCalls[i].ID = id
+	}
+	if !changed {
+		return m
+	}
+	return &n
 }

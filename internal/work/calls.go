@@ -1,11 +1,14 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package work has what concurrent parts share: queues of work by key, locks by key, calls
+// that Close waits for, and panics that become errors.
 package work
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 )
 
@@ -59,5 +62,53 @@ func (c *Calls) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("closing: %w", context.Cause(ctx))
+	}
+}
+
+// Catch calls f, and returns an error for a panic in it. what says whose it is.
+func Catch(what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: panic: %v", what, p)
+		}
+	}()
+	return f()
+}
+
+// Await calls f in a goroutine of its own and returns what f returns, or ctx's error as
+// soon as ctx ends, also of an f that does not heed it: that one goes on alone, and its
+// result is dropped. A panic of f is an error, see [Catch].
+func Await[T any](ctx context.Context, what string, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1) // buffered, so that a result that comes too late does not block f
+	go func() {
+		var r result
+		r.err = Catch(what, func() (err error) {
+			r.value, err = f()
+			return err
+		})
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// Report logs a failure of memory that its caller does not get, and passes it to
+// onError, which may be nil. A panic of onError is logged.
+func Report(ctx context.Context, onError func(ctx context.Context, stage string, err error), stage string, err error) {
+	slog.WarnContext(ctx, "memory failed", "stage", stage, "error", err)
+	if onError == nil {
+		return
+	}
+	if err := Catch("OnError", func() error { onError(ctx, stage, err); return nil }); err != nil {
+		slog.ErrorContext(ctx, "memory: reporting a failure", "stage", stage, "error", err)
 	}
 }
