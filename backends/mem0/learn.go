@@ -137,7 +137,7 @@ type operations struct {
 type operation struct {
 	Op       string `json:"op,omitempty" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract"`
 	Index    *int   `json:"index,omitempty" alias:"id,memory_id,existing,target,replaces" jsonschema_description:"of the existing memory, for supersede and retract"`
-	Text     string `json:"text,omitempty" alias:"fact,memory,content,new_memory" bare:"true" jsonschema_description:"the fact, in the language it was said in"`
+	Text     string `json:"text,omitempty" alias:"fact,memory,content,new_memory" jsonschema_description:"the fact, in the language it was said in"`
 	SaidBy   string `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
 	Since    string `json:"since,omitempty" alias:"valid_from,valid,date" jsonschema_description:"YYYY-MM-DD, if it matters from when it holds"`
 	Messages []int  `json:"messages,omitempty" jsonschema_description:"n of the new messages that say it"`

@@ -13,23 +13,25 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
+// in does something in the partition that a scope names.
+func in[T any](ctx context.Context, b *Backend, s backends.Scope, do func(backends.Partition) (T, error)) (T, error) {
+	_, p, err := b.partition(ctx, s)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return do(p)
+}
+
 // Get implements [backends.Manager]. A memory that expired is ErrNotFound.
 func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (*backends.Memory, error) {
-	_, p, err := b.partition(ctx, r.Scope)
-	if err != nil {
-		return nil, err
-	}
-	return b.keep.Get(ctx, p, r.ID)
+	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.Memory, error) { return b.keep.Get(ctx, p, r.ID) })
 }
 
 // List implements [backends.Manager]. Core blocks are listed only where Kinds asks
 // for them.
 func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
-	_, p, err := b.partition(ctx, r.Scope)
-	if err != nil {
-		return nil, err
-	}
-	return b.keep.List(ctx, p, r)
+	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.ListResponse, error) { return b.keep.List(ctx, p, r) })
 }
 
 // Update implements [backends.Manager]. The memory keeps its id, its scope and
@@ -37,11 +39,7 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 // user_id are the caller's own and name nothing. A new text is embedded anew. A core
 // block is ErrInvalid.
 func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
-	_, p, err := b.partition(ctx, r.Scope)
-	if err != nil {
-		return nil, err
-	}
-	return b.keep.Update(ctx, p, r)
+	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.Memory, error) { return b.keep.Update(ctx, p, r) })
 }
 
 // Delete implements [backends.Manager]. A core block is ErrInvalid.
@@ -57,33 +55,21 @@ func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 // too: it erases a user. Large partitions take several writes; after an
 // error the call may be repeated.
 func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
-	_, p, err := b.partition(ctx, r.Scope)
-	if err != nil {
-		return 0, err
-	}
-	return b.keep.DeleteAll(ctx, p, r)
+	return in(ctx, b, r.Scope, func(p backends.Partition) (int, error) { return b.keep.DeleteAll(ctx, p, r) })
 }
 
 // History implements [backends.Manager]: the events of the memory, of all those
 // that it replaced, and of all those that replaced it, oldest first. It answers
 // after a deletion too.
 func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) ([]backends.Event, error) {
-	_, p, err := b.partition(ctx, r.Scope)
-	if err != nil {
-		return nil, err
-	}
-	return b.keep.History(ctx, p, r.ID)
+	return in(ctx, b, r.Scope, func(p backends.Partition) ([]backends.Event, error) { return b.keep.History(ctx, p, r.ID) })
 }
 
 // Dump implements [backends.Exporter]: one memory a line as JSON, in the order
 // stored, superseded and expired ones and core blocks too. Vectors are left out; Load
 // makes them anew.
 func (b *Backend) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int, error) {
-	_, p, err := b.partition(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	return b.keep.Dump(ctx, p, w)
+	return in(ctx, b, s, func(p backends.Partition) (int, error) { return b.keep.Dump(ctx, p, w) })
 }
 
 // Load implements [backends.Exporter]. Every memory becomes one of the partition
@@ -91,21 +77,19 @@ func (b *Backend) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int,
 // block becomes the one of that partition, unless it has been written there. A line
 // that is no memory is ErrInvalid with its number, and nothing is loaded.
 func (b *Backend) Load(ctx context.Context, s backends.Scope, r io.Reader) (int, error) {
-	_, p, err := b.partition(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	return b.keep.Load(ctx, p, r)
+	return in(ctx, b, s, func(p backends.Partition) (int, error) { return b.keep.Load(ctx, p, r) })
 }
 
 // Reembed computes the vectors of a partition's memories anew, after the
 // embedding model changed ([backends.ErrDimension]), and returns how many.
 func (b *Backend) Reembed(ctx context.Context, s backends.Scope) (int, error) {
-	_, p, err := b.partition(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	return b.keep.Reembed(ctx, p)
+	return in(ctx, b, s, func(p backends.Partition) (int, error) {
+		n, err := b.keep.Ranker().Reembed(ctx, p)
+		if err != nil {
+			err = fmt.Errorf("mem0: %w", err)
+		}
+		return n, err
+	})
 }
 
 // Reset erases every user's and every agent's partition of a namespace: memories,

@@ -5,7 +5,6 @@ package reme
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -61,9 +60,8 @@ func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
 				return 1, true
 			}
 			return 0, true
-		case json.Number:
-			score, err := x.Float64()
-			return score, err == nil && !math.IsNaN(score) && !math.IsInf(score, 0)
+		case float64:
+			return x, true
 		}
 		return 0, false
 	}

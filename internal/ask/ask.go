@@ -15,9 +15,11 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"time"
@@ -26,6 +28,7 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/schema"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
@@ -51,7 +54,7 @@ type Model struct {
 	calling model.ToolCallingChatModel // nil where the model calls no tools
 	typ     string
 	timeout time.Duration
-	slots   chan struct{} // nil: any number
+	slots   *semaphore.Weighted
 }
 
 // New returns a model to ask. A missing one is backends.ErrInvalid.
@@ -59,16 +62,13 @@ func New(c *Config) (*Model, error) {
 	if c.Model == nil {
 		return nil, fmt.Errorf("%s: %w: a model is required", c.Name, backends.ErrInvalid)
 	}
-	m := &Model{name: c.Name, plain: c.Model, timeout: c.Timeout, typ: "ChatModel"}
-	m.calling, _ = c.Model.(model.ToolCallingChatModel)
-	if m.timeout <= 0 {
-		m.timeout = DefaultTimeout
+	m := &Model{
+		name: c.Name, plain: c.Model, timeout: cmp.Or(c.Timeout, DefaultTimeout), typ: "ChatModel",
+		slots: semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
 	}
+	m.calling, _ = c.Model.(model.ToolCallingChatModel)
 	if typ, ok := components.GetType(c.Model); ok {
 		m.typ = typ
-	}
-	if c.Concurrency > 0 {
-		m.slots = make(chan struct{}, c.Concurrency)
 	}
 	return m, nil
 }
@@ -83,10 +83,10 @@ type Question struct {
 
 // For asks for a T, a struct of fields that JSON can hold. The schema of the tool
 // follows from its tags (json, jsonschema, jsonschema_description); `alias:"a,b"` names
-// other keys that models use for a field, and a text that stands where an object should is
-// taken for its field with the tag `bare:"true"`. A list that the answer has is not nil, even
-// if it is empty. check may refuse the answer, with an error
-// that tells the model what was wrong; nil accepts any.
+// other keys that models use for a field. A text that stands where an object should is taken
+// for its field Text, if it has one, and a field Rest of type map[string]any gets what is
+// under other keys. A list that the answer has is not nil, even if it is empty. check
+// may refuse the answer, with an error that tells the model what was wrong; nil accepts any.
 //
 // Of a list, the entries that cannot be decoded are left out, and reported by
 // [Answer.Bad]; an answer of which nothing can be used is asked for again.
@@ -98,11 +98,11 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 	var answer *Answer[T]
 	p := phrases[q.Language.For()]
 	form := fmt.Sprintf(p.byTool, q.Tool)
-	if !r.model.ByTool() {
-		form = p.byJSON + " " + skeleton(reflect.TypeFor[T]())
+	if r.model.calling == nil {
+		form = p.byJSON + " " + example(reflect.TypeFor[T](), "")
 	}
 	err = r.ask(ctx, q, form, info, func(out *schema.Message) error {
-		answer, err = decodeAnswer[T](out, q.Tool)
+		answer, err = decodeAnswer[T](out)
 		if err == nil && check != nil {
 			err = check(&answer.Value)
 		}
@@ -118,9 +118,6 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (string, error) {
 	var answer string
 	err := r.ask(ctx, q, "", nil, func(out *schema.Message) error {
-		if cutOff(out) {
-			return ErrTruncated
-		}
 		if answer = withoutThoughts(einox.Text(out)); answer == "" {
 			return ErrEmpty
 		}
@@ -131,9 +128,6 @@ func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (s
 	})
 	return answer, err
 }
-
-// ByTool reports whether answers come as tool calls.
-func (m *Model) ByTool() bool { return m.calling != nil }
 
 // ask puts the question, and hands the answer to read: once more with the reason if
 // read refuses it.
@@ -147,7 +141,9 @@ func (r *Run) ask(ctx context.Context, q *Question, form string, tool *schema.To
 		if err != nil {
 			return fmt.Errorf("%s: asking the model: %w", r.model.name, err)
 		}
-		if err = read(out); err == nil {
+		if cutOff(out) {
+			err = ErrTruncated
+		} else if err = read(out); err == nil {
 			return nil
 		}
 		if try == 2 {
@@ -159,11 +155,10 @@ func (r *Run) ask(ctx context.Context, q *Question, form string, tool *schema.To
 
 // call makes one call of the model, within the limits of the run.
 func (r *Run) call(ctx context.Context, in []*schema.Message, tool *schema.ToolInfo) (*schema.Message, error) {
-	release, err := r.model.slot(ctx)
-	if err != nil {
-		return nil, err
+	if err := r.model.slots.Acquire(ctx, 1); err != nil {
+		return nil, context.Cause(ctx)
 	}
-	defer release()
+	defer r.model.slots.Release(1)
 	size, err := r.reserve(in)
 	if err != nil {
 		return nil, err
@@ -171,21 +166,6 @@ func (r *Run) call(ctx context.Context, in []*schema.Message, tool *schema.ToolI
 	out, err := r.model.generate(ctx, in, tool)
 	r.spent(size, out)
 	return out, err
-}
-
-func (m *Model) slot(ctx context.Context) (release func(), err error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if m.slots == nil {
-		return func() {}, nil
-	}
-	select {
-	case m.slots <- struct{}{}:
-		return func() { <-m.slots }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema.ToolInfo) (out *schema.Message, err error) {
@@ -231,41 +211,33 @@ var phrases = map[backends.Language]struct{ byTool, byJSON, refused string }{
 	},
 }
 
-// skeleton shows the JSON of a type as an example, such as {"op":"add|retract","n":[0]}.
-func skeleton(t reflect.Type) string {
+// example shows the JSON of a type, such as {"op":"add|retract","n":[0]}, with the values
+// that the tag of a text lists.
+func example(t reflect.Type, tag reflect.StructTag) string {
+	var parts []string
 	switch t.Kind() {
 	case reflect.Pointer:
-		return skeleton(t.Elem())
+		return example(t.Elem(), tag)
 	case reflect.Slice:
-		return "[" + skeleton(t.Elem()) + "]"
+		return "[" + example(t.Elem(), "") + "]"
 	case reflect.Struct:
-		var fields []string
 		for i := range t.NumField() {
 			if f := t.Field(i); jsonName(f) != "" {
-				fields = append(fields, `"`+jsonName(f)+`":`+exampleOf(f))
+				parts = append(parts, `"`+jsonName(f)+`":`+example(f.Type, f.Tag))
 			}
 		}
-		return "{" + strings.Join(fields, ",") + "}"
+		return "{" + strings.Join(parts, ",") + "}"
 	case reflect.String:
-		return `"…"`
+		for part := range strings.SplitSeq(tag.Get("jsonschema"), ",") {
+			if v, ok := strings.CutPrefix(part, "enum="); ok {
+				parts = append(parts, v)
+			}
+		}
+		return `"` + cmp.Or(strings.Join(parts, "|"), "…") + `"`
 	case reflect.Bool:
 		return "true"
 	case reflect.Float64:
 		return "0.0"
 	}
 	return "0"
-}
-
-// exampleOf shows the values that a text field may have, if its tags list them.
-func exampleOf(f reflect.StructField) string {
-	var values []string
-	for part := range strings.SplitSeq(f.Tag.Get("jsonschema"), ",") {
-		if v, ok := strings.CutPrefix(part, "enum="); ok {
-			values = append(values, v)
-		}
-	}
-	if len(values) > 0 && f.Type.Kind() == reflect.String {
-		return `"` + strings.Join(values, "|") + `"`
-	}
-	return skeleton(f.Type)
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -76,9 +77,9 @@ func TestAnswersAreDecodedAsModelsMeanThem(t *testing.T) {
 		"an entry without a list":  {testkit.Text(`{"op":"add","text":"likes tea"}`), []operation{tea}},
 		"a list written as a text": {testkit.Text(`{"operations":"[{\"op\":\"add\",\"text\":\"likes tea\"}]"}`), []operation{tea}},
 		"other names":              {testkit.Text(`{"memories":[{"event":"add","fact":"likes tea"}]}`), []operation{tea}},
-		"numbers in quotes": {testkit.Text(`{"operations":[{"op":"add","text":"t","index":"[3]","messages":"2","tags":"a, b；c","confidence":"0.5","valid":"True"}]}`),
-			[]operation{{Op: "add", Text: "t", Index: one(3), Messages: []int{2}, Tags: []string{"a", "b", "c"}, Sure: 0.5, Valid: true}}},
-		"more than was asked for": {testkit.Text(`{"operations":[{"op":"add","text":"t","why":{"n":1}}]}`), []operation{{Op: "add", Text: "t", Rest: map[string]any{"why": map[string]any{"n": 1.0}}}}},
+		"numbers in quotes": {testkit.Text(`{"operations":[{"op":"add","text":"t","index":"3","messages":"2","tags":"a, b\nc\n","confidence":"0.5","valid":"True"}]}`),
+			[]operation{{Op: "add", Text: "t", Index: one(3), Messages: []int{2}, Tags: []string{"a, b", "c"}, Sure: 0.5, Valid: true}}},
+		"more than was asked for": {testkit.Text(`{"operations":[{"op":"add","text":"t","why":{"n":1},"no":null}]}`), []operation{{Op: "add", Text: "t", Rest: map[string]any{"why": map[string]any{"n": 1.0}}}}},
 		"nothing":                 {testkit.Text(`{"operations":[]}`), []operation{}},
 		"null":                    {testkit.Text(`{"operations":null}`), nil},
 	} {
@@ -95,7 +96,7 @@ func TestAnswersAreDecodedAsModelsMeanThem(t *testing.T) {
 func TestABareTextStandsForAnEntry(t *testing.T) {
 	type facts struct {
 		Facts []struct {
-			Text string `json:"text" bare:"true"`
+			Text string `json:"text"`
 		} `json:"facts"`
 	}
 	a, err := ask.For[facts](t.Context(), begin(t, testkit.New(testkit.Text(`{"facts":["likes tea",{"text":"has a cat"}]}`)), ask.Limits{}), question, nil)
@@ -118,13 +119,69 @@ func TestSeveralCallsAreOneAnswer(t *testing.T) {
 }
 
 func TestEntriesThatCannotBeDecodedAreReportedBesideTheOthers(t *testing.T) {
-	a, _, err := answerOf(t, testkit.Text(`{"operations":[{"op":"add","text":"t"},{"op":"add","text":12},{"tags":["x"]},"words"]}`))
+	a, _, err := answerOf(t, testkit.Text(`{"operations":[{"op":"add","text":"t"},{"op":"add","text":12},{"tags":["x"]},12]}`))
 	require.NoError(t, err)
 	require.Len(t, a.Value.Operations, 1)
 	require.Len(t, a.Bad, 3)
 	assert.Equal(t, ask.Bad{Raw: `{"op":"add","text":12}`, Err: a.Bad[0].Err}, a.Bad[0])
 	assert.EqualError(t, a.Bad[0].Err, `"text" is no text`)
 	assert.EqualError(t, a.Bad[1].Err, "has neither op nor text")
+}
+
+// What is nearly JSON is repaired; what is cut off stays an error.
+func TestJSONIsReadAsModelsWriteIt(t *testing.T) {
+	for in, want := range map[string]any{
+		`{"a":"b"}`: map[string]any{"a": "b"}, "Sure:\n```json\n[\"a\"]\n```\nDone.": []any{"a"}, "<think>{</think>['a',]": []any{"a"},
+		"<THINK>a\nb</THINK>\n\n[1]": []any{1.0}, "a</think>[1]": []any{1.0}, "<thinking>a</thinking>```\n[1]\n```": []any{1.0},
+		`{"a":"x",}`:                                map[string]any{"a": "x"},
+		`{'a':'it\'s', b: None}`:                    map[string]any{"a": "it's", "b": nil},
+		`[{"a":"x"} {"a":"y"}]`:                     []any{map[string]any{"a": "x"}, map[string]any{"a": "y"}},
+		`{"a":"x" "b":"y"}`:                         map[string]any{"a": "x", "b": "y"},
+		"{\"a\":\"x\ny\"}":                          map[string]any{"a": "x\ny"},
+		`{"a":"he said "hi" to me"}`:                map[string]any{"a": `he said "hi" to me`},
+		`{"a":"he said "hi", then left","b":1}`:     map[string]any{"a": `he said "hi", then left`, "b": 1.0},
+		`{"a":"it's","b":True}`:                     map[string]any{"a": "it's", "b": true},
+		`{"a":"\u4f4f\u5728 \ud83d\ude00 \ud800",}`: map[string]any{"a": "住在 😀 �"},
+		`{“a”：“住在上海”，“b”：2}`:                        map[string]any{"a": "住在上海", "b": 2.0},
+		`{"a":"他说"你好"就走了",}`:                        map[string]any{"a": `他说"你好"就走了`},
+		"[ // none\n \"http://x.y/z\", /* b */ ]":   []any{"http://x.y/z"},
+		`{"a":"C:\Users\x\new",}`:                   map[string]any{"a": "C:\\Users\\x\new"},
+		`[true, -1.5e3]`:                            []any{true, -1500.0},
+		`{"a":"",,"b":[],}`:                         map[string]any{"a": "", "b": []any{}},
+		`["a\u0000\u0000b", "\\u0000"]`:             []any{"ab", `\u0000`},
+	} {
+		got, err := ask.JSON(in)
+		require.NoError(t, err, in)
+		require.Equal(t, want, got, in)
+	}
+	for in, want := range map[string]error{
+		"": ask.ErrEmpty, "<think>hm</think>": ask.ErrEmpty, "I cannot do that.": ask.ErrNoJSON, strings.Repeat(" ", 1<<19+1): ask.ErrTooLarge,
+		`{"a":"I love trav`: ask.ErrTruncated, `[{"a":1},{"b"`: ask.ErrTruncated, `[{"a":1}`: ask.ErrTruncated, `{"a":tru`: ask.ErrTruncated, `{'a':`: ask.ErrTruncated, `{'a':'\`: ask.ErrTruncated,
+		`{a 1}`: ask.ErrMalformed, `[1}`: ask.ErrMalformed, `{[`: ask.ErrMalformed, `{=1}`: ask.ErrMalformed, `[:]`: ask.ErrMalformed, `[some words]`: ask.ErrMalformed,
+		strings.Repeat("[", 20_000): ask.ErrMalformed, strings.Repeat(`'"`, 1<<17) + "{": ask.ErrTruncated,
+	} {
+		_, err := ask.JSON(in)
+		require.ErrorIs(t, err, want, in)
+	}
+}
+
+// What is JSON already is read as JSON, and what is repaired never ends earlier than it does.
+func FuzzJSONIsReadAsJSON(f *testing.F) {
+	for _, s := range []string{`{"a":[1,"b",null,true,{"c":"d\n\u4e2d"}]}`, `["x\"y","",-0.5e-3]`, `{"a":"b","c":{"d":[]}}`, `["\ud800"]`, `{'a':["b`, `[{"a":"b" 'c'}`, `{"a":"\`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := ask.JSON(s)
+		var want any
+		if json.Unmarshal([]byte(s), &want) != nil || strings.Contains(s, `\u0000`) {
+			return
+		}
+		switch want.(type) {
+		case []any, map[string]any:
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	})
 }
 
 func TestAnAnswerThatCannotBeUsedIsExplainedOnce(t *testing.T) {

@@ -4,11 +4,12 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -25,9 +26,6 @@ const (
 // and embedded anew. A core block is ErrInvalid. The request's scope does not choose
 // the partition: p does.
 func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
-	if r == nil {
-		return nil, k.noRequest()
-	}
 	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil {
 		return nil, k.errorf("memory %s: %w: nothing to change", r.ID, backends.ErrInvalid)
 	}
@@ -49,11 +47,11 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 	return out, err
 }
 
-// changing reads a memory and hands it to write with the version that it must still
-// have then: the one that the caller expects, else the one read. Without an
-// expectation of the caller a lost race is tried again.
+// changing reads a memory and hands it to write with the version that it must still have
+// then: the one that the caller expects, else the one read. A lost race is tried again, which
+// does not help a caller whose version is gone.
 func (k *Keeper) changing(ctx context.Context, p backends.Partition, id string, expected int64, write func(*store.Record, int64) error) error {
-	once := func() error {
+	return Retry(ctx, func() error {
 		rec, err := k.record(ctx, p, id)
 		if err != nil {
 			return err
@@ -61,15 +59,8 @@ func (k *Keeper) changing(ctx context.Context, p backends.Partition, id string, 
 		if rec.Kind.Traits().InPrompt { // nothing here knows its limit, or whether the agent may change it at all
 			return k.errorf("memory %s: %w: it is a core block, which is edited by core_memory_append and core_memory_replace, or by Set of package core", id, backends.ErrInvalid)
 		}
-		if expected != 0 {
-			return write(rec, expected)
-		}
-		return write(rec, rec.Version)
-	}
-	if expected != 0 {
-		return once()
-	}
-	return Retry(ctx, once)
+		return write(rec, cmp.Or(expected, rec.Version))
+	})
 }
 
 // change applies the request to the record and returns the batch that writes it.
@@ -92,27 +83,17 @@ func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.Upda
 	if r.Text == nil {
 		return batch, nil
 	}
-	text, err := k.newText(r.ID, *r.Text)
-	if err != nil || text == rec.Text {
-		return batch, err
+	text := strings.TrimSpace(k.redact(*r.Text))
+	if text == "" {
+		return nil, k.errorf("memory %s: %w: blank text; Delete removes a memory", r.ID, backends.ErrInvalid)
+	}
+	if text == rec.Text {
+		return batch, nil
 	}
 	rec.Text = text
-	batch.Embedding, err = k.Embed(ctx, []*store.Record{rec}, &backends.Usage{})
+	var err error
+	batch.Embedding, err = k.Embed(ctx, []*store.Record{rec}, nil)
 	return batch, err
-}
-
-// newText returns a text as it is stored.
-func (k *Keeper) newText(id, text string) (string, error) {
-	switch {
-	case !utf8.ValidString(text):
-		return "", k.errorf("memory %s: %w: the text is not UTF-8", id, backends.ErrInvalid)
-	case len(text) > store.MaxText:
-		return "", k.errorf("memory %s: %w: a text of %d bytes, at most %d", id, backends.ErrInvalid, len(text), store.MaxText)
-	}
-	if text = strings.TrimSpace(k.redact(text)); text == "" {
-		return "", k.errorf("memory %s: %w: blank text; Delete removes a memory", id, backends.ErrInvalid)
-	}
-	return text, nil
 }
 
 // mergeMetadata returns old with the changes made, redacted; a nil value removes its key.
@@ -120,16 +101,12 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 	if len(changes) == 0 {
 		return old
 	}
-	merged, _ := backends.CloneJSON(old).(map[string]any)
-	if merged == nil {
-		merged = map[string]any{}
-	}
+	merged := map[string]any{}
+	maps.Copy(merged, old)
 	for key, v := range changes {
-		if v == nil {
+		if merged[key] = k.RedactJSON(v); v == nil {
 			delete(merged, key)
-			continue
 		}
-		merged[key] = k.RedactJSON(v)
 	}
 	return merged
 }
@@ -137,9 +114,6 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 // Delete removes one memory; its history still answers. A core block is ErrInvalid.
 // The request's scope does not choose the partition: p does.
 func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.DeleteRequest) error {
-	if r == nil {
-		return k.noRequest()
-	}
 	return k.changing(ctx, p, r.ID, r.Version, func(_ *store.Record, expect int64) error {
 		m := store.Delete(r.ID)
 		m.Expect, m.Actor = expect, actorCaller
@@ -155,9 +129,6 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 // take several writes; after an error the call may be repeated. The request's scope
 // does not choose the partition: p does.
 func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backends.DeleteAllRequest) (int, error) {
-	if r == nil {
-		return 0, k.noRequest()
-	}
 	matches, err := r.Filter.Compile()
 	if err != nil {
 		return 0, k.errorf("%w", err)

@@ -57,8 +57,6 @@ func TestIDsThatAreNone(t *testing.T) {
 		_, err = w.History(ctx, ann, id)
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
-	_, err := w.Search(ctx, ann, nil)
-	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 func TestListInPages(t *testing.T) {

@@ -71,26 +71,13 @@ func (k *Keeper) Embed(ctx context.Context, records []*store.Record, usage *back
 	if err != nil {
 		return nil, k.errorf("embedding %d texts: %w", len(texts), err)
 	}
-	if vectors == nil { // the ranker has no embedder after all
-		return nil, nil
-	}
 	if usage != nil {
 		usage.EmbeddedTexts += len(texts)
 	}
-	for i, r := range records {
-		r.Vector = vectors[i]
+	for i, v := range vectors {
+		records[i].Vector = v
 	}
 	return space, nil
-}
-
-// Reembed computes the vectors of a partition's memories anew, after the embedding
-// model changed ([backends.ErrDimension]), and returns how many.
-func (k *Keeper) Reembed(ctx context.Context, p backends.Partition) (int, error) {
-	n, err := k.ranker.Reembed(ctx, p)
-	if err != nil {
-		return n, k.errorf("%w", err)
-	}
-	return n, nil
 }
 
 // Replayed returns what the batch with this idempotency key did before, nil when

@@ -20,9 +20,7 @@ type Config struct {
 	Name string
 	// Store is where the memories are. Required. It stays the caller's to close.
 	Store store.Store
-	// Ranker finds them. Required. It reads the same store, and its Config.Keys
-	// gives at least the keys of [ChainKeys], which [Keys] does. It stays the
-	// caller's to close.
+	// Ranker finds them. Required. It reads the same store. It stays the caller's to close.
 	Ranker *recall.Ranker
 	// Embeds says that the ranker has an embedder: what is written gets vectors.
 	Embeds bool
@@ -52,13 +50,8 @@ type Keeper struct {
 // New returns a keeper. A configuration without what is required is
 // [backends.ErrInvalid].
 func New(c *Config) (*Keeper, error) {
-	switch {
-	case c == nil || c.Name == "":
-		return nil, fmt.Errorf("keeper: %w: Config.Name is required: errors begin with it", backends.ErrInvalid)
-	case c.Store == nil:
-		return nil, fmt.Errorf("%s: %w: Config.Store is required; sqlitestore.Open(ctx, \":memory:\", nil) gives one", c.Name, backends.ErrInvalid)
-	case c.Ranker == nil:
-		return nil, fmt.Errorf("%s: %w: Config.Ranker is required; recall.New over the same store gives one", c.Name, backends.ErrInvalid)
+	if c == nil || c.Name == "" || c.Store == nil || c.Ranker == nil {
+		return nil, fmt.Errorf("keeper: %w: Config needs a Name, a Store and a Ranker over it", backends.ErrInvalid)
 	}
 	k := &Keeper{name: c.Name, store: c.Store, ranker: c.Ranker, embeds: c.Embeds, redact: c.Redact, clock: c.Clock}
 	if k.redact == nil {
@@ -127,5 +120,3 @@ func (k *Keeper) Stamps(n int) time.Time {
 func (k *Keeper) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", k.name, fmt.Errorf(format, args...))
 }
-
-func (k *Keeper) noRequest() error { return k.errorf("%w: no request", backends.ErrInvalid) }

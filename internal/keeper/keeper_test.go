@@ -221,19 +221,6 @@ func TestHeldIsByID(t *testing.T) {
 func TestKeys(t *testing.T) {
 	m := &backends.Memory{ID: "b", Kind: backends.KindFact, Text: "tea"}
 	require.Equal(t, []string{keeper.TextKey(backends.KindFact, "", "tea")}, keeper.Keys(m))
-	require.Empty(t, keeper.ChainKeys(m))
-	m.Supersedes, m.SupersededBy = "a", "c"
-	require.Subset(t, keeper.Keys(m), keeper.ChainKeys(m))
-	before := &backends.Memory{ID: "a", SupersededBy: "b"}
-	shared := 0
-	for _, k := range keeper.ChainKeys(before) {
-		for _, l := range keeper.ChainKeys(m) {
-			if k == l {
-				shared++
-			}
-		}
-	}
-	require.Positive(t, shared, "neighbours in a chain find each other")
 	require.NotEqual(t, keeper.Key("a", "bc"), keeper.Key("ab", "c"))
 	require.NotEqual(t, keeper.TextKey(backends.KindTask, "a", "b"), keeper.TextKey(backends.KindTask, "", "ab"))
 	require.Equal(t, keeper.TextKey(backends.KindPersonal, "keywords", "b"), keeper.TextKey(backends.KindPersonal, "", "b"), "keywords are no part of what is said")
@@ -378,22 +365,6 @@ func TestReplayedReturnsAnEarlierBatch(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	_, err = down.Replayed(ctx, ann, "", nil)
 	require.NoError(t, err, "the store is not asked for no key")
-}
-
-func TestReembedAfterTheModelChanged(t *testing.T) {
-	w := open(t, embedded(&testkit.Embedder{Dim: 8}))
-	w.put(ann, fact("1", "tea"))
-	next := open(t, on(w.Store()), func(_ *keeper.Config, rc *recall.Config) {
-		rc.Embedder, rc.EmbeddingModel = &testkit.Embedder{Dim: 16}, "other"
-	})
-	_, err := next.Search(ctx, ann, &backends.SearchRequest{Query: "tea"})
-	require.ErrorIs(t, err, backends.ErrDimension)
-	n, err := next.Reembed(ctx, ann)
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
-	require.Len(t, next.found(ann, "tea").Hits, 1)
-	_, err = open(t).Reembed(ctx, ann)
-	require.ErrorIs(t, err, backends.ErrInvalid, "no embedder")
 }
 
 func TestRetryIsBounded(t *testing.T) {

@@ -13,23 +13,10 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Keys returns the keys by which [Keeper.Lookup] finds a memory: those of
-// [ChainKeys], and [TextKey] of what it says. It is made for the Keys of a
-// recall.Config.
+// Keys returns the key by which [Keeper.Lookup] finds a memory, the [TextKey] of what it says.
+// It is made for the Keys of a recall.Config.
 func Keys(m *backends.Memory) []string {
-	return append(ChainKeys(m), TextKey(m.Kind, m.WhenToUse, m.Text))
-}
-
-// ChainKeys returns the keys by which [Keeper.History] finds the links of a chain:
-// the ids of a link itself and of those beside it. A memory that is no link has none.
-func ChainKeys(m *backends.Memory) []string {
-	var keys []string
-	for _, id := range []string{m.Supersedes, m.SupersededBy} {
-		if id != "" {
-			keys = append(keys, chainKey(id), chainKey(m.ID))
-		}
-	}
-	return keys
+	return []string{TextKey(m.Kind, m.WhenToUse, m.Text)}
 }
 
 // TextKey returns the key of the same words: memories of one kind whose WhenToUse
@@ -49,8 +36,6 @@ func Key(what string, parts ...string) string {
 	sum := hash(append([]string{what}, parts...)...)
 	return string(sum[:])
 }
-
-func chainKey(id string) string { return Key("chain", id) }
 
 // ContentID returns the id of a memory that follows from what it is: a UUID of
 // version 8 (RFC 9562) made of the partition, the kind and the parts in their order.

@@ -20,9 +20,6 @@ import (
 // Core blocks are listed only where Kinds asks for them. The request's scope does
 // not choose the partition: p does.
 func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.ListRequest) (*backends.ListResponse, error) {
-	if r == nil {
-		return nil, k.noRequest()
-	}
 	matches, err := r.Filter.Compile()
 	if err != nil {
 		return nil, k.errorf("%w", err)
@@ -42,15 +39,16 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	}
 	resp := &backends.ListResponse{}
 	limit := store.Page{Limit: r.Limit}.Size()
-	from, _ := slices.BinarySearchFunc(all, after, func(m *backends.Memory, after position) int {
-		return cmp.Or(positionOf(m).compare(after), -1) // the one at the cursor was on the page before
-	})
+	from, found := slices.BinarySearchFunc(all, after, inOrder)
+	if found { // it was on the page before
+		from++
+	}
 	for _, m := range all[from:] {
 		if !wanted(m) {
 			continue
 		}
 		if n := len(resp.Memories); n == limit {
-			resp.Next = positionOf(&resp.Memories[n-1]).cursor()
+			resp.Next = cursor(&resp.Memories[n-1])
 			break
 		}
 		resp.Memories = append(resp.Memories, m.Clone())
@@ -58,35 +56,30 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	return resp, nil
 }
 
-// position is a memory's place in the order in which they were stored, which is
-// that of recall's All.
-type position struct {
-	created time.Time
-	id      string
+// inOrder compares memories by the order in which they were stored, which is that of
+// recall's All.
+func inOrder(a, b *backends.Memory) int {
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 }
 
-func positionOf(m *backends.Memory) position { return position{m.Created, m.ID} }
-
-func (p position) compare(q position) int {
-	if c := p.created.Compare(q.created); c != 0 {
-		return c
-	}
-	return strings.Compare(p.id, q.id)
+func cursor(m *backends.Memory) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(m.Created.UTC().Format(time.RFC3339Nano) + "|" + m.ID))
 }
 
-func (p position) cursor() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(p.created.UTC().Format(time.RFC3339Nano) + "|" + p.id))
-}
-
-func parseCursor(s string) (position, error) {
+// parseCursor returns what of a memory its cursor holds.
+func parseCursor(s string) (m *backends.Memory, err error) {
+	m = &backends.Memory{}
 	if s == "" {
-		return position{}, nil
+		return m, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	created, id, ok := strings.Cut(string(raw), "|")
-	t, terr := time.Parse(time.RFC3339Nano, created)
-	if err != nil || terr != nil || !ok {
-		return position{}, fmt.Errorf("cursor %q: %w: use the Next of the page before", s, backends.ErrInvalid)
+	if err == nil && ok {
+		m.ID = id
+		m.Created, err = time.Parse(time.RFC3339Nano, created)
 	}
-	return position{t, id}, nil
+	if err != nil || !ok {
+		return nil, fmt.Errorf("cursor %q: %w: use the Next of the page before", s, backends.ErrInvalid)
+	}
+	return m, nil
 }

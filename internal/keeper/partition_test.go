@@ -115,7 +115,6 @@ func TestEveryCall(t *testing.T) {
 			return only(w.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(fact("2", "x"))}}, nil))
 		}},
 		"Replayed": {"Apply", func(w *world, p backends.Partition) error { return only(w.Replayed(ctx, p, "x", nil)) }},
-		"Reembed":  {"", func(w *world, p backends.Partition) error { return only(w.Reembed(ctx, p)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spy := testkit.Spy(testkit.SQLite(t))
@@ -142,12 +141,6 @@ func TestEveryCall(t *testing.T) {
 				require.Len(t, slices.DeleteFunc(spy.Calls(), func(m string) bool { return m != "Apply" }), keeper.Attempts)
 			}
 		})
-	}
-	w := open(t)
-	for name, err := range map[string]error{
-		"Search": only(w.Search(ctx, ann, nil)), "List": only(w.List(ctx, ann, nil)), "Update": only(w.Update(ctx, ann, nil)), "Delete": w.Delete(ctx, ann, nil), "DeleteAll": only(w.DeleteAll(ctx, ann, nil)),
-	} {
-		require.ErrorIs(t, err, backends.ErrInvalid, "%s without a request", name)
 	}
 }
 

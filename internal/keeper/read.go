@@ -15,9 +15,6 @@ import (
 // Search returns the memories of the partition that answer the query, as
 // [backends.Backend] says. The request's scope does not choose the partition: p does.
 func (k *Keeper) Search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if r == nil {
-		return nil, k.noRequest()
-	}
 	resp, err := k.ranker.Search(ctx, p, r)
 	if err != nil {
 		return nil, k.errorf("%w", err)
@@ -47,9 +44,6 @@ func (k *Keeper) Records(ctx context.Context, p backends.Partition, ids ...strin
 		}
 	}
 	recs, err := k.store.Get(ctx, p, ids...)
-	if err != nil && len(ids) == 1 {
-		return nil, k.errorf("reading memory %s: %w", ids[0], err)
-	}
 	if err != nil {
 		return nil, k.errorf("reading %d memories: %w", len(ids), err)
 	}
@@ -116,10 +110,8 @@ func (k *Keeper) every(ctx context.Context, p backends.Partition, core bool) ([]
 	if err != nil {
 		return nil, k.errorf("%w", err)
 	}
-	for _, m := range blocks {
-		at, _ := slices.BinarySearchFunc(all, positionOf(m), func(m *backends.Memory, q position) int { return positionOf(m).compare(q) })
-		all = slices.Insert(all, at, m)
-	}
+	all = slices.Concat(all, blocks)
+	slices.SortFunc(all, inOrder)
 	return all, nil
 }
 
@@ -130,19 +122,33 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 	if err := store.ValidateID("memory", id); err != nil {
 		return nil, k.errorf("%w", err)
 	}
-	seen := map[string]bool{id: true}
+	all, err := k.every(ctx, p, true)
+	if err != nil {
+		return nil, err
+	}
+	// Events and memories name the links of a chain. Either may be all that is left of one: a
+	// deleted memory has only events, one from a dump has in its record what no event has.
+	beside := map[string][]string{}
+	for _, m := range all {
+		for _, other := range []string{m.Supersedes, m.SupersededBy} {
+			if other != "" {
+				beside[m.ID], beside[other] = append(beside[m.ID], other), append(beside[other], m.ID)
+			}
+		}
+	}
+	seen := map[string]bool{"": true, id: true}
 	var events []backends.Event
 	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
 		own, err := k.store.History(ctx, p, queue[0])
 		if err != nil {
 			return nil, k.errorf("history of memory %s: %w", queue[0], err)
 		}
-		next, err := k.beside(ctx, p, queue[0], own)
-		if err != nil {
-			return nil, err
+		next := beside[queue[0]]
+		for _, e := range own {
+			next = append(next, e.Supersedes, e.By)
 		}
 		for _, id := range next {
-			if id != "" && !seen[id] {
+			if !seen[id] {
 				seen[id] = true
 				queue = append(queue, id)
 			}
@@ -156,27 +162,4 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 		return cmp.Or(cmp.Compare(a.Version, b.Version), a.Time.Compare(b.Time))
 	})
 	return events, nil
-}
-
-// beside returns the ids beside a memory in its chain: those that its events name
-// and those that stand in memories. Either may be all that is left of a link: a
-// deleted memory has only events, one that was loaded from a dump says in its
-// record what no event does.
-func (k *Keeper) beside(ctx context.Context, p backends.Partition, id string, events []backends.Event) ([]string, error) {
-	linked, err := k.Lookup(ctx, p, chainKey(id))
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, m := range linked {
-		if m.ID == id {
-			ids = append(ids, m.Supersedes, m.SupersededBy)
-			continue
-		}
-		ids = append(ids, m.ID)
-	}
-	for _, e := range events {
-		ids = append(ids, e.Supersedes, e.By)
-	}
-	return ids, nil
 }

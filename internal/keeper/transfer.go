@@ -9,9 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/einomem/einomem/backends"
@@ -47,7 +45,8 @@ const maxLine = 8 * store.MaxText
 // Load reads what [Keeper.Dump] wrote and stores it in one atomic batch. Every memory
 // becomes one of the partition, whichever it was dumped from; ids, times and chains
 // stay. So a core block becomes the one of that partition, unless it has been written
-// there. Ids that exist are left as they are. It returns how many were stored. A line
+// there. Ids that exist, or stand on a line
+// before, are left as they are. It returns how many were stored. A line
 // that is no memory is ErrInvalid with its number, and nothing is loaded.
 func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (int, error) {
 	records, err := k.readDump(p, r)
@@ -56,41 +55,37 @@ func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (i
 	}
 	n := 0
 	err = Retry(ctx, func() error {
-		n, err = k.loadNew(ctx, p, records)
+		all, err := k.every(ctx, p, true)
+		if err != nil {
+			return err
+		}
+		held := map[string]bool{}
+		for _, m := range all {
+			held[m.ID] = true
+		}
+		batch := &store.Batch{}
+		for _, rec := range records {
+			if held[rec.ID] {
+				continue
+			}
+			held[rec.ID] = true
+			m := store.Put(rec)
+			m.Expect, m.Actor, m.Role = store.MustNotExist, actorCaller, rec.Origin.Role
+			batch.Mutations = append(batch.Mutations, m)
+		}
+		if n = len(batch.Mutations); n > 0 {
+			_, err = k.Commit(ctx, p, batch, nil)
+		}
 		return err
 	})
-	return n, err
-}
-
-// loadNew writes those records whose ids the partition does not hold.
-func (k *Keeper) loadNew(ctx context.Context, p backends.Partition, records []*store.Record) (int, error) {
-	all, err := k.every(ctx, p, true)
 	if err != nil {
 		return 0, err
 	}
-	held := make(map[string]bool, len(all))
-	for _, m := range all {
-		held[m.ID] = true
-	}
-	fresh := slices.DeleteFunc(slices.Clone(records), func(r *store.Record) bool { return held[r.ID] })
-	if len(fresh) == 0 {
-		return 0, nil
-	}
-	batch := &store.Batch{}
-	for _, rec := range fresh {
-		m := store.Put(rec)
-		m.Expect, m.Actor, m.Role = store.MustNotExist, actorCaller, rec.Origin.Role
-		batch.Mutations = append(batch.Mutations, m)
-	}
-	if _, err := k.Commit(ctx, p, batch, nil); err != nil {
-		return 0, err
-	}
-	return len(fresh), nil
+	return n, nil
 }
 
 func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, error) {
 	var records []*store.Record
-	seen := map[string]bool{}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)
 	line := 0
@@ -102,7 +97,7 @@ func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, e
 		rec := &store.Record{}
 		err := json.Unmarshal(in.Bytes(), &rec.Memory)
 		if err == nil {
-			err = checkLoaded(&rec.Memory, seen)
+			err = checkLoaded(&rec.Memory)
 		}
 		if err != nil {
 			return nil, k.errorf("line %d of the dump: %w: %w", line, backends.ErrInvalid, err)
@@ -135,18 +130,15 @@ func Within(s backends.Scope, p backends.Partition) backends.Scope {
 	return s
 }
 
-func checkLoaded(m *backends.Memory, seen map[string]bool) error {
+func checkLoaded(m *backends.Memory) error {
 	switch {
 	case store.ValidateID("memory", m.ID) != nil:
 		return errors.New("no usable id")
-	case seen[m.ID]:
-		return fmt.Errorf("id %s stands on a line before", m.ID)
 	case strings.TrimSpace(m.Text) == "" && m.Kind != backends.KindCore || len(m.Text) > store.MaxText:
 		return errors.New("no usable text")
 	case m.Kind == "":
 		return errors.New("no kind")
 	}
-	seen[m.ID] = true
 	_, err := m.Scope.Normalize()
 	return err
 }

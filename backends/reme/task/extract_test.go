@@ -306,7 +306,7 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 // ReMe's task flows break when the language is Chinese.
 func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 	b := &brain{says: map[string]func(asked) string{}}
-	taught := says("好的，结果如下：\n```json\n{\"experiences\":[{\"when_to_use\":\"门打不开时\",\"experience\":\"先在门垫下面找钥匙。\",\"tags\":\"门，钥匙\"}]}\n```")
+	taught := says("好的，结果如下：\n```json\n{\"experiences\":[{\"when_to_use\":\"门打不开时\",\"experience\":\"先在门垫下面找钥匙。\",\"tags\":[\"门\",\"钥匙\"]}]}\n```")
 	for _, step := range []string{"Success", "Failure", "Comparative", "Similar", "Simple"} {
 		b.says[step] = taught
 	}
@@ -390,7 +390,7 @@ func TestExperiencesAreReadAsModelsWriteThem(t *testing.T) {
 		})
 	}
 	w := open(t)
-	w.says["Success"] = says(`[{"when_to_use":"w","experience":"a\u0000b","confidence":"0.7","step_type":"thinking","tags":"x, y","tools_used":["t",""]},{"when_to_use":"w","experience":"e","confidence":70,"note":"n\u0000","empty":null}]`)
+	w.says["Success"] = says(`[{"when_to_use":"w","experience":"a\u0000b","confidence":"0.7","step_type":"thinking","tags":["x","y"],"tools_used":["t",""]},{"when_to_use":"w","experience":"e","confidence":70,"note":"n\u0000","empty":null}]`)
 	got, _ := w.extracted(false, doing("a", 1, "x"))
 	require.Len(t, got, 2)
 	assert.Equal(t, []any{"ab", 0.7, "", []string{"x", "y"}}, []any{got[0].Content, got[0].Confidence, got[0].StepType, got[0].Tags})

@@ -1,0 +1,216 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// Answer is what a model answered.
+type Answer[T any] struct {
+	Value T
+	Bad   []Bad // entries of lists that are left out
+}
+
+// Bad is an entry of a list that could not be decoded.
+type Bad struct {
+	Raw string // its JSON, shortened
+	Err error  // why, in words for the model
+}
+
+// decodeAnswer decodes the JSON of an answer into a T: of each call of a tool, in order,
+// their lists joined, else of the text. An answer of which any part is cut off or cannot be
+// read is an error as a whole: half a list looks like a list. Calls count whatever the name:
+// models get names wrong.
+func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
+	var texts []string
+	for i := range m.ToolCalls {
+		texts = append(texts, m.ToolCalls[i].Function.Arguments)
+	}
+	if len(texts) == 0 {
+		texts = []string{einox.Text(m)}
+	}
+	var a Answer[T]
+	d := decoder{}
+	for _, s := range texts {
+		v, err := JSON(s)
+		if err == nil {
+			err = d.decode(v, reflect.ValueOf(&a.Value).Elem())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(d.bad) > 0 && d.good == 0 {
+		return nil, fmt.Errorf("entry %s: %w", d.bad[0].Raw, d.bad[0].Err)
+	}
+	a.Bad = d.bad
+	return &a, nil
+}
+
+// decoder decodes JSON values into Go values as models mean them: numbers in quotes, an
+// entry where a list of one is asked for, a list where it belongs into the one list of
+// an object, JSON inside a text, other names of keys.
+type decoder struct {
+	good int // entries of lists
+	bad  []Bad
+}
+
+func (d *decoder) decode(v any, to reflect.Value) error {
+	switch to.Kind() {
+	case reflect.Struct:
+		return d.object(v, to)
+	case reflect.Slice:
+		return d.list(v, to)
+	case reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		return d.decode(v, to.Elem())
+	}
+	return scalar(v, to)
+}
+
+func (d *decoder) object(v any, to reflect.Value) error {
+	if s, ok := v.(string); ok {
+		nested, err := JSON(s)
+		if field := to.FieldByName("Text"); err != nil && field.IsValid() {
+			return scalar(s, field)
+		}
+		if err != nil {
+			return errors.New("is a text, and should be an object")
+		}
+		v = nested
+	}
+	o, isObject := v.(map[string]any)
+	list, wraps := onlyList(to)
+	switch {
+	case !isObject && wraps:
+		return d.list(v, list)
+	case !isObject:
+		return errors.New("is no object")
+	}
+	rest := maps.Clone(o)
+	for i := range to.NumField() {
+		var value any
+		for _, name := range namesOf(to.Type().Field(i)) {
+			if value == nil {
+				value = o[name]
+			}
+			delete(rest, name)
+		}
+		if value == nil {
+			continue
+		}
+		if err := d.decode(value, to.Field(i)); err != nil {
+			return fmt.Errorf("%q %w", jsonName(to.Type().Field(i)), err)
+		}
+	}
+	if wraps && len(o) > 0 && len(rest) == len(o) {
+		return d.list([]any{o}, list) // an entry without its list
+	}
+	maps.DeleteFunc(rest, func(_ string, v any) bool { return v == nil })
+	if field := to.FieldByName("Rest"); field.IsValid() && len(rest) > 0 {
+		field.Set(reflect.ValueOf(rest))
+	}
+	return nil
+}
+
+func (d *decoder) list(v any, to reflect.Value) error {
+	of := to.Type().Elem().Kind()
+	if s, ok := v.(string); ok {
+		nested, err := JSON(s)
+		switch {
+		case err == nil && (of != reflect.String || strings.HasPrefix(s, "[")):
+			v = nested
+		case of == reflect.Struct:
+			return errors.New("is a text, and should be a list")
+		case of == reflect.String:
+			lines := []any{}
+			for line := range strings.Lines(s) {
+				lines = append(lines, line)
+			}
+			v = lines
+		}
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	if to.IsNil() { // an empty list is an answer, no list is none
+		to.Set(reflect.MakeSlice(to.Type(), 0, len(list)))
+	}
+	for _, e := range list {
+		entry := reflect.New(to.Type().Elem()).Elem()
+		bad := len(d.bad)
+		err := d.decode(e, entry)
+		if c, ok := entry.Addr().Interface().(interface{ Check() error }); ok && err == nil {
+			err = c.Check()
+		}
+		if err != nil {
+			raw, _ := json.Marshal(e) // was decoded from JSON
+			d.bad = append(d.bad[:bad], Bad{Raw: text.TruncateBytes(string(raw), 120), Err: err})
+			continue
+		}
+		if of == reflect.Struct {
+			d.good++
+		}
+		to.Set(reflect.Append(to, entry))
+	}
+	return nil
+}
+
+// scalar decodes a text, a number or a truth value; the latter two may stand in quotes.
+func scalar(v any, to reflect.Value) error {
+	s, isText := v.(string)
+	switch {
+	case to.Kind() == reflect.String && isText:
+		to.SetString(text.Clean(s))
+		return nil
+	case to.Kind() == reflect.String:
+		return errors.New("is no text")
+	case !isText:
+		raw, _ := json.Marshal(v) // was decoded from JSON
+		s = string(raw)
+	}
+	s = strings.ToLower(strings.TrimSpace(s))
+	if s == "null" || json.Unmarshal([]byte(s), to.Addr().Interface()) != nil {
+		return fmt.Errorf("is not of type %s", to.Kind())
+	}
+	return nil
+}
+
+// onlyList returns the field of a struct that is its only list.
+func onlyList(to reflect.Value) (found reflect.Value, ok bool) {
+	lists := 0
+	for i := range to.NumField() {
+		if to.Field(i).Kind() == reflect.Slice {
+			found = to.Field(i)
+			lists++
+		}
+	}
+	return found, lists == 1
+}
+
+// namesOf returns the keys of a field: its own, and those that models use instead.
+func namesOf(f reflect.StructField) []string {
+	name := jsonName(f)
+	if name == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(name+","+f.Tag.Get("alias"), ","), ",")
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return strings.TrimPrefix(name, "-")
+}
