@@ -4,6 +4,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -19,7 +20,6 @@ type batch struct {
 	call  *Call
 	nodes []*node // of the decisions, in their order; ByTime in that in which they were said
 
-	of      map[*decision]*node
 	held    map[string]*node                // of known memories that are targets or duplicates, by id
 	found   map[identity][]*backends.Memory // what says what a decision says, whether it holds or not
 	written map[identity][]*node
@@ -27,14 +27,12 @@ type batch struct {
 	mutations []store.Mutation
 }
 
-// node is a memory of the batch, or a known one that the batch changes or that says what
-// the batch would write. Nodes of one chain supersede each other in the order in which
-// they were said.
-type node struct {
-	*decision                  // nil for a known memory
-	known     *backends.Memory // as it is now
-	id        identity
-	at        time.Time // when it was said; zero unless the engine goes ByTime
+// state is what becomes of a node in one batch.
+type state struct {
+	outcome backends.Outcome
+	until   time.Time // for retracted: since when it holds no more
+	id      identity
+	at      time.Time // when it was said; zero unless the engine goes ByTime
 
 	placed     bool
 	encoded    bool
@@ -58,65 +56,73 @@ func identityOf(m *backends.Memory) identity {
 	return k
 }
 
-// build decides what becomes of each decision, and writes the mutations.
-func (b *batch) build(ctx context.Context) error {
-	b.of, b.held, b.written = map[*decision]*node{}, map[string]*node{}, map[identity][]*node{}
-	for _, d := range b.call.decisions {
-		copied := *d
-		n := &node{decision: &copied}
-		if b.call.engine.ByTime {
-			n.at = d.memory.Observed
+// build decides what becomes of each decision, and writes the mutations. With strict, a
+// statement that the model was not shown is errStale.
+func (b *batch) build(ctx context.Context, strict bool) error {
+	c := b.call
+	all, err := c.engine.Keeper.All(ctx, c.Partition) // before lookup, which then knows all of them
+	if err != nil {
+		return err
+	}
+	now := make(map[string]*backends.Memory, len(all))
+	for _, m := range all {
+		now[m.ID] = m
+	}
+	b.held, b.written = map[string]*node{}, map[identity][]*node{}
+	for _, n := range c.decisions {
+		n.state = state{outcome: n.wanted, until: n.since}
+		if c.engine.ByTime {
+			n.at = n.memory.Observed
 		}
-		b.of[d] = n
 		b.nodes = append(b.nodes, n)
 	}
 	slices.SortStableFunc(b.nodes, func(a, b *node) int { return a.at.Compare(b.at) })
-	for _, step := range []func(context.Context) error{b.resolve, b.lookup} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := b.resolve(now); err != nil {
+		return err
+	}
+	if err := b.lookup(ctx); err != nil {
+		return err
 	}
 	b.keepStated()
 	for _, n := range b.nodes {
 		b.place(n)
 	}
 	for _, n := range b.nodes {
-		if n.stores() && n.prev != nil {
+		if n.writes() && n.prev != nil {
 			n.outcome = backends.OutcomeSuperseded
 		}
 	}
 	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool { return n.outcome == backends.OutcomeRetracted && !n.end() && n.same == nil })
-	if err := b.identify(ctx); err != nil {
-		return err
-	}
+	b.identify(now)
 	for _, n := range b.nodes {
 		b.encode(n)
+	}
+	if !strict || c.seen == nil || len(b.mutations) == 0 {
+		return nil
+	}
+	for _, m := range all {
+		if c.states(m) && !c.seen[m.ID] {
+			return c.engine.errorf("memory %s: %w", m.ID, errStale)
+		}
 	}
 	return nil
 }
 
+// writes reports whether the batch writes the memory of a decision.
+func (n *node) writes() bool { return n.known == nil && stores(n.outcome) }
+
 // resolve looks the targets up as they are now. One that changed since the decision is
 // errStale.
-func (b *batch) resolve(ctx context.Context) error {
-	var ids []string
+func (b *batch) resolve(now map[string]*backends.Memory) error {
 	for _, n := range b.nodes {
-		if n.target.known != nil {
-			ids = append(ids, n.target.known.ID)
-		}
-	}
-	now, err := b.call.engine.Keeper.Held(ctx, b.call.Partition, ids...)
-	if err != nil {
-		return err
-	}
-	for _, n := range b.nodes {
-		switch shown := n.target.known; {
-		case n.target.other != nil:
-			n.on = b.of[n.target.other]
-		case shown == nil:
-		case now[shown.ID] != nil && now[shown.ID].Active() && now[shown.ID].Text == shown.Text:
-			n.on = b.holder(now[shown.ID])
+		switch t := n.target; {
+		case t == nil:
+		case t.known == nil:
+			n.on = t
+		case now[t.known.ID] != nil && now[t.known.ID].Active() && now[t.known.ID].Text == t.known.Text:
+			n.on = b.holder(now[t.known.ID])
 		case n.outcome != backends.OutcomeUnchanged:
-			return b.call.engine.errorf("memory %s: %w", shown.ID, errStale)
+			return b.call.engine.errorf("memory %s: %w", t.known.ID, errStale)
 		}
 		if n.outcome == backends.OutcomeUnchanged {
 			n.same = n.on
@@ -129,7 +135,7 @@ func (b *batch) resolve(ctx context.Context) error {
 func (b *batch) holder(m *backends.Memory) *node {
 	n := b.held[m.ID]
 	if n == nil {
-		n = &node{known: m, id: identityOf(m)}
+		n = &node{known: m, state: state{id: identityOf(m)}}
 		if b.call.engine.ByTime {
 			n.at = m.Observed
 		}
@@ -142,7 +148,7 @@ func (b *batch) holder(m *backends.Memory) *node {
 func (b *batch) lookup(ctx context.Context) error {
 	var keys []string
 	for _, n := range b.nodes {
-		if n.stores() {
+		if n.writes() {
 			n.id = identityOf(&n.memory)
 			keys = append(keys, n.id.key)
 		}
@@ -171,7 +177,7 @@ func (b *batch) keepStated() {
 	}
 	stated := map[claim]bool{}
 	for _, n := range b.nodes {
-		if n.stores() {
+		if n.writes() {
 			stated[claim{n.id, n.at.UnixNano()}] = true
 		}
 	}
@@ -189,7 +195,7 @@ func (b *batch) keepStated() {
 // place finds out what becomes of a statement: one that is known is unchanged, or retracts
 // what it was to supersede; any other takes its place in the chain of that.
 func (b *batch) place(n *node) {
-	if n.placed || n.decision == nil || !n.stores() {
+	if n.placed || !n.writes() {
 		return
 	}
 	n.placed = true
@@ -290,55 +296,28 @@ func (n *node) end() bool {
 
 // identify gives the new memories their times, and ids that follow from what they say: of
 // each the first that is free, so that two processes that learn it at the same time meet.
-func (b *batch) identify(ctx context.Context) error {
-	k := b.call.engine.Keeper
-	var open []*node
+func (b *batch) identify(now map[string]*backends.Memory) {
+	c := b.call
+	stamp, taken := c.engine.Keeper.Stamps(len(b.nodes)), map[string]bool{}
 	for _, n := range b.nodes {
-		if n.stores() {
-			open = append(open, n)
+		if !n.writes() {
+			continue
 		}
-	}
-	stamp := k.Stamps(len(open))
-	for _, n := range open {
 		n.record = &store.Record{Memory: n.memory.Clone()}
 		n.record.Created, n.record.Updated = stamp, stamp
 		stamp = stamp.Add(time.Microsecond)
-	}
-	taken := map[string]bool{}
-	for more := 0; len(open) > 0; more++ {
-		ids := make([]string, len(open))
-		for i, n := range open {
-			ids[i] = keeper.ContentID(b.call.Partition, n.memory.Kind, b.call.Subject, n.id.role, n.id.key, strconv.Itoa(len(b.found[n.id])+more))
-		}
-		held, err := k.Held(ctx, b.call.Partition, ids...)
-		if err != nil {
-			return err
-		}
-		var next []*node
-		for i, n := range open {
-			m := held[ids[i]]
-			switch {
-			case m != nil && b.call.holds(m) && identityOf(m) == n.id && !b.knows(n.id, m):
-				return b.call.engine.errorf("memory %s was stored meanwhile: %w", m.ID, backends.ErrConflict)
-			case m != nil || taken[ids[i]]:
-				next = append(next, n)
-			default:
-				n.record.ID, taken[ids[i]] = ids[i], true
+		for i := len(b.found[n.id]); n.record.ID == ""; i++ {
+			id := keeper.ContentID(c.Partition, n.memory.Kind, c.Subject, n.id.role, n.id.key, strconv.Itoa(i))
+			if now[id] == nil && !taken[id] {
+				n.record.ID, taken[id] = id, true
 			}
 		}
-		open = next
 	}
-	return nil
-}
-
-// knows reports whether a memory was there when the batch looked for what is known.
-func (b *batch) knows(id identity, m *backends.Memory) bool {
-	return slices.ContainsFunc(b.found[id], func(o *backends.Memory) bool { return o.ID == m.ID })
 }
 
 // encode adds the mutation of a node, behind that of what it supersedes or retracts.
 func (b *batch) encode(n *node) {
-	if n == nil || n.decision == nil || n.encoded {
+	if n == nil || n.known != nil || n.encoded {
 		return
 	}
 	n.encoded = true
@@ -358,7 +337,7 @@ func (b *batch) encode(n *node) {
 	default:
 		return
 	}
-	m.Actor, m.Role = b.call.author(b.call.engine.Author), n.memory.Origin.Role
+	m.Actor, m.Role = cmp.Or(b.call.Author, b.call.engine.Author), n.memory.Origin.Role
 	if n.record != nil {
 		m.Actor = n.memory.Origin.Author
 		if n.next != nil && n.next.record == nil { // older than what is known
@@ -378,13 +357,10 @@ func (n *node) version() int64 {
 
 // stored returns what a node stands for.
 func (n *node) stored() *backends.Memory {
-	switch {
-	case n.record != nil:
+	if n.record != nil {
 		return &n.record.Memory
-	case n.known != nil:
-		return n.known
 	}
-	return &n.memory
+	return n.about()
 }
 
 // items returns what became of each decision. version is the partition's after the batch.

@@ -44,9 +44,10 @@ type Call struct {
 	context  []*Utterance
 	about    func(*backends.Memory) bool
 	session  *store.SessionUpdate
+	key      string // by which the batch is idempotent; empty for none
 
 	decide    func(context.Context) error
-	decisions []*decision
+	decisions []*node
 	from      []*Utterance    // the messages that the last question numbered
 	seen      map[string]bool // ids of the statements that held then; nil: the model was not asked
 	replayed  *store.Applied  // of an earlier call with the same key
@@ -69,6 +70,9 @@ type Utterance struct {
 // ErrConflict, before a model is asked.
 func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	c := &Call{Request: r, Now: e.Keeper.Now(), Run: e.Model.Begin(e.Limits), engine: e, release: func() {}}
+	if r.IdempotencyKey != "" {
+		c.key = e.Name + "/" + r.IdempotencyKey
+	}
 	if !r.Expires.IsZero() && !r.Expires.After(c.Now) {
 		return nil, e.errorf("%w: Expires %s is over already", backends.ErrInvalid, r.Expires.Format(time.RFC3339))
 	}
@@ -159,35 +163,6 @@ func (c *Call) checkpoint(ctx context.Context) (*store.SessionUpdate, error) {
 	return &store.SessionUpdate{Session: cp.Session, Token: cp.Token, Watermark: &upto}, nil
 }
 
-// leaseLost reports whether a conflict came from the checkpoint: then repeating the batch
-// is of no use.
-func (c *Call) leaseLost(ctx context.Context) bool {
-	if c.session == nil {
-		return false
-	}
-	s, err := c.engine.Keeper.Store().Session(ctx, c.Partition, c.session.Session)
-	if err != nil {
-		return true
-	}
-	return c.session.Token != 0 && (s.Lease.Token != c.session.Token || !c.engine.Keeper.Now().Before(s.Lease.Expires))
-}
-
-// key returns the idempotency key of the batch, empty for none.
-func (c *Call) key() string {
-	if c.IdempotencyKey == "" {
-		return ""
-	}
-	return c.engine.Name + "/" + c.IdempotencyKey
-}
-
-// author returns who writes the memories down.
-func (c *Call) author(otherwise string) string {
-	if c.Author != "" {
-		return c.Author
-	}
-	return otherwise
-}
-
 // Learn is [Call.Draft] and [Call.Store].
 func (c *Call) Learn(ctx context.Context, decide func(context.Context) error) (*backends.AddResponse, error) {
 	if err := c.Draft(ctx, decide); err != nil {
@@ -206,7 +181,7 @@ func (c *Call) Draft(ctx context.Context, decide func(context.Context) error) er
 	}
 	c.release = unlock
 	c.decide = decide
-	if c.replayed, err = c.engine.Keeper.Replayed(ctx, c.Partition, c.key(), c.session); err == nil && c.replayed == nil {
+	if c.replayed, err = c.engine.Keeper.Replayed(ctx, c.Partition, c.key, c.session); err == nil && c.replayed == nil {
 		err = c.think(ctx)
 	}
 	if err != nil {
@@ -241,7 +216,7 @@ func (c *Call) Store(ctx context.Context) (*backends.AddResponse, error) {
 	}
 	for attempt := 1; ; attempt++ {
 		resp, err := c.apply(ctx, attempt == 1)
-		if !errors.Is(err, backends.ErrConflict) || attempt == keeper.Attempts || ctx.Err() != nil || c.leaseLost(ctx) {
+		if !errors.Is(err, backends.ErrConflict) || attempt == keeper.Attempts || ctx.Err() != nil {
 			return resp, err
 		}
 		if errors.Is(err, errStale) {
@@ -256,21 +231,15 @@ func (c *Call) Store(ctx context.Context) (*backends.AddResponse, error) {
 // statement that the model was not shown is errStale; later ones are left to the next
 // call, so that a busy partition does not keep this one from being stored.
 func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, error) {
-	k := c.engine.Keeper
 	b := &batch{call: c}
-	if err := b.build(ctx); err != nil {
+	if err := b.build(ctx, first); err != nil {
 		return nil, err
 	}
-	if first && c.seen != nil && len(b.mutations) > 0 {
-		if err := c.unseen(ctx); err != nil {
-			return nil, err
-		}
-	}
 	applied := &store.Applied{}
-	if len(b.mutations) > 0 || c.key() != "" || c.session != nil {
+	if len(b.mutations) > 0 || c.key != "" || c.session != nil {
 		var usage backends.Usage
 		var err error
-		applied, err = k.Commit(ctx, c.Partition, &store.Batch{Mutations: b.mutations, Key: c.key(), Session: c.session}, &usage)
+		applied, err = c.engine.Keeper.Commit(ctx, c.Partition, &store.Batch{Mutations: b.mutations, Key: c.key, Session: c.session}, &usage)
 		c.Run.Embedded(usage.EmbeddedTexts)
 		if err != nil {
 			return nil, err
@@ -282,20 +251,6 @@ func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, er
 	resp := &backends.AddResponse{Items: b.items(applied.Version), Usage: c.Run.Usage(), Checkpointed: applied.Session != nil}
 	c.count(resp.Items)
 	return resp, nil
-}
-
-// unseen returns errStale if a statement holds that did not when the model was asked.
-func (c *Call) unseen(ctx context.Context) error {
-	now, err := c.statements(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range now {
-		if !c.seen[m.ID] {
-			return c.engine.errorf("memory %s: %w", m.ID, errStale)
-		}
-	}
-	return nil
 }
 
 // count notes in the report what became of the statements.

@@ -27,16 +27,16 @@ func (c *Call) statements(ctx context.Context) ([]*backends.Memory, error) {
 	}
 	var out []*backends.Memory
 	for _, m := range all {
-		if m.Kind == c.engine.Kind && c.holds(m) {
+		if c.states(m) {
 			out = append(out, m)
 		}
 	}
 	return out, nil
 }
 
-// holds reports whether a memory about the subject holds now.
-func (c *Call) holds(m *backends.Memory) bool {
-	return m.Active() && !m.Expired(c.Now) && c.about(m)
+// states reports whether a memory is a statement about the subject that holds now.
+func (c *Call) states(m *backends.Memory) bool {
+	return m.Kind == c.engine.Kind && m.Active() && !m.Expired(c.Now) && c.about(m)
 }
 
 // Candidates returns the statements that the texts may be about, at most n: in turn the

@@ -4,66 +4,63 @@
 package reconcile
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 )
 
-// decision is what is to become of one memory.
-type decision struct {
-	outcome backends.Outcome // added, superseded, retracted, unchanged or failed
-	memory  backends.Memory  // what is to be stored; for unchanged and failed what it is about
-	target  target           // for superseded and retracted; for unchanged what says it
-	until   time.Time        // for retracted: since when it holds no more
-	err     error            // for failed
+// node is what is decided about one memory, or a known memory that decisions are about.
+// Nodes of one chain supersede each other in the order in which they were said.
+type node struct {
+	wanted backends.Outcome // added, superseded, retracted, unchanged or failed
+	memory backends.Memory  // what is to be stored; for unchanged and failed what it is about
+	target *node            // for superseded and retracted; for unchanged what says it, if it is known
+	since  time.Time        // for retracted: since when it holds no more
+	err    error            // for failed
+
+	known *backends.Memory // for a known memory: as it was shown; in a batch as it is
+
+	state
 }
 
-// stores reports whether the memory is to be stored.
-func (d *decision) stores() bool {
-	return d.outcome == backends.OutcomeAdded || d.outcome == backends.OutcomeSuperseded
+// stores reports whether an outcome is that of a memory that is stored.
+func stores(o backends.Outcome) bool {
+	return o == backends.OutcomeAdded || o == backends.OutcomeSuperseded
 }
 
-// target is what a decision supersedes or retracts: a known memory, as it was shown, or
-// what another decision of the call stores. The zero value is none.
-type target struct {
-	known *backends.Memory
-	other *decision
-}
-
-func (t target) memory() *backends.Memory {
-	if t.other != nil {
-		return &t.other.memory
+// about returns the memory of a node; nil for none.
+func (n *node) about() *backends.Memory {
+	switch {
+	case n == nil:
+		return nil
+	case n.known != nil:
+		return n.known
 	}
-	return t.known
+	return &n.memory
 }
 
 // targets returns what the operations of the next answer may name, by their index: what is
-// known, and what the answers before it learnt.
-func (c *Call) targets(known []*backends.Memory) []target {
-	var out []target
+// known, and what the answers before it learnt. They are returned as memories too.
+func (c *Call) targets(known []*backends.Memory) (targets []*node, shown []*backends.Memory) {
 	for _, m := range known {
-		out = append(out, target{known: m})
+		targets = append(targets, &node{known: m})
 	}
-	for _, d := range c.decisions {
-		if d.stores() {
-			out = append(out, target{other: d})
+	for _, n := range c.decisions {
+		if stores(n.wanted) {
+			targets = append(targets, n)
 		}
 	}
-	return out
-}
-
-func memoriesOf(targets []target) []*backends.Memory {
-	out := make([]*backends.Memory, len(targets))
-	for i, t := range targets {
-		out[i] = t.memory()
+	for _, t := range targets {
+		shown = append(shown, t.about())
 	}
-	return out
+	return targets, shown
 }
 
 // decideAll carries out the operations of one answer. An index behind the targets names an
 // entry of the answer itself.
-func (c *Call) decideAll(ops []Operation, targets []target, addOnly bool) {
-	made := make([]target, len(ops))
+func (c *Call) decideAll(ops []Operation, targets []*node, addOnly bool) {
+	made := make([]*node, len(ops))
 	for i := range ops {
 		op := &ops[i]
 		if addOnly {
@@ -72,15 +69,15 @@ func (c *Call) decideAll(ops []Operation, targets []target, addOnly bool) {
 			}
 			op.Verb, op.Index = Add, None
 		}
-		var t target
+		var t *node
 		switch {
 		case op.Index >= len(targets):
 			t = made[op.Index-len(targets)]
 		case op.Index >= 0:
 			t = targets[op.Index]
 		}
-		if d := c.carryOut(op, t); d != nil && d.stores() {
-			made[i].other = d
+		if n := c.carryOut(op, t); n != nil && stores(n.wanted) {
+			made[i] = n
 		} else if op.Verb == Nothing { // who refers to it means what it is about
 			made[i] = t
 		}
@@ -88,36 +85,42 @@ func (c *Call) decideAll(ops []Operation, targets []target, addOnly bool) {
 }
 
 // Decide carries out one operation on a known memory, which is nil for Add.
-func (c *Call) Decide(op *Operation, known *backends.Memory) { c.carryOut(op, target{known: known}) }
+func (c *Call) Decide(op *Operation, known *backends.Memory) {
+	if known == nil {
+		c.carryOut(op, nil)
+		return
+	}
+	c.carryOut(op, &node{known: known})
+}
 
 // carryOut turns an operation into a decision; nil where it does nothing.
-func (c *Call) carryOut(op *Operation, t target) *decision {
-	on := t.memory()
-	d := &decision{outcome: backends.OutcomeAdded}
+func (c *Call) carryOut(op *Operation, t *node) *node {
+	on := t.about()
+	n := &node{wanted: backends.OutcomeAdded}
 	switch {
 	case op.Verb == Retract && on == nil, op.Verb == Nothing && on == nil && op.Text == "":
 		return nil
 	case op.Verb == Retract:
 		said := c.statement(op) // when it was said, it held no more
-		d.outcome, d.target, d.until, d.memory = backends.OutcomeRetracted, t, Since(&said), on.Clone()
-		d.memory.Observed = said.Observed
+		n.wanted, n.target, n.since, n.memory = backends.OutcomeRetracted, t, Since(&said), on.Clone()
+		n.memory.Observed = said.Observed
 	case op.Verb == Nothing && on != nil:
-		d.outcome, d.target, d.memory = backends.OutcomeUnchanged, t, on.Clone()
+		n.wanted, n.target, n.memory = backends.OutcomeUnchanged, t, on.Clone()
 	case op.Verb == Nothing:
-		d.outcome, d.memory = backends.OutcomeUnchanged, c.statement(op)
+		n.wanted, n.memory = backends.OutcomeUnchanged, c.statement(op)
 	default:
-		d.memory = c.statement(op)
+		n.memory = c.statement(op)
 		if op.Verb == Supersede && on != nil {
-			d.outcome, d.target = backends.OutcomeSuperseded, t
+			n.wanted, n.target = backends.OutcomeSuperseded, t
 		}
 	}
-	c.decisions = append(c.decisions, d)
-	return d
+	c.decisions = append(c.decisions, n)
+	return n
 }
 
 // Add decides that a memory is stored, unless it is known.
 func (c *Call) Add(m backends.Memory) {
-	c.decisions = append(c.decisions, &decision{outcome: backends.OutcomeAdded, memory: m})
+	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeAdded, memory: m})
 }
 
 // Memory returns what every memory of the call has in common.
@@ -135,7 +138,7 @@ func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backend
 	m := c.Memory(kind, u.Text)
 	m.Observed = u.Time
 	m.Origin = backends.Origin{
-		Session: c.Scope.SessionID, Turn: u.Turn, MessageIDs: []string{u.ID}, Role: u.Role, Speaker: u.Speaker, Author: c.author(author),
+		Session: c.Scope.SessionID, Turn: u.Turn, MessageIDs: []string{u.ID}, Role: u.Role, Speaker: u.Speaker, Author: cmp.Or(c.Author, author),
 	}
 	return m
 }
@@ -144,7 +147,7 @@ func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backend
 // answer names, else all of those that its speaker said.
 func (c *Call) statement(op *Operation) backends.Memory {
 	m := c.Memory(c.engine.Kind, c.engine.Keeper.Redact(op.Text))
-	m.Origin.Author, m.Origin.Role = c.author(c.engine.Author), op.SaidBy
+	m.Origin.Author, m.Origin.Role = cmp.Or(c.Author, c.engine.Author), op.SaidBy
 	var from []*Utterance
 	for _, n := range op.Messages {
 		from = append(from, c.from[n])

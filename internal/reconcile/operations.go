@@ -116,8 +116,8 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 		if err != nil {
 			return err
 		}
-		targets := c.targets(known)
-		ops, err := c.question(ctx, q, s, targets, c.Existing(memoriesOf(targets)))
+		targets, shown := c.targets(known)
+		ops, err := c.question(ctx, q, s, targets, c.Existing(shown))
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (c *Call) Extract(ctx context.Context, q *Question) ([]Operation, error) {
 
 // question asks about a stretch. Entries of the answer that cannot be used are decided as
 // failed; an answer of which nothing can be used is asked for again.
-func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []target, existing string) ([]Operation, error) {
+func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []*node, existing string) ([]Operation, error) {
 	stage := c.Run.Stage(StageLearn)
 	c.from = s.numbered()
 	stage.In(len(c.from))
@@ -169,7 +169,7 @@ func (c *Call) fail(bad []ask.Bad) {
 	for _, b := range bad {
 		err := c.engine.errorf("%w: entry %s: %w", backends.ErrModel, c.engine.Keeper.Redact(b.Raw), b.Err)
 		c.Run.Stage(StageLearn).Fail(err)
-		c.decisions = append(c.decisions, &decision{outcome: backends.OutcomeFailed, memory: c.Memory(c.engine.Kind, c.engine.Keeper.Redact(b.Raw)), err: err})
+		c.decisions = append(c.decisions, &node{wanted: backends.OutcomeFailed, memory: c.Memory(c.engine.Kind, c.engine.Keeper.Redact(b.Raw)), err: err})
 	}
 }
 
