@@ -90,12 +90,6 @@ func (c *Config) normalize() (*Config, error) {
 		return nil, fmt.Errorf("mem0: %w: Config.Store is required; sqlitestore.Open(ctx, \":memory:\", nil) gives one", backends.ErrInvalid)
 	}
 	n := *c
-	if n.Clock == nil {
-		n.Clock = backends.SystemClock
-	}
-	if n.Redact == nil {
-		n.Redact = func(s string) string { return s }
-	}
 	switch n.Mode {
 	case Auto:
 		n.Mode = Reconcile

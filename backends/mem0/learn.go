@@ -4,6 +4,7 @@
 package mem0
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 		return nil, err
 	}
 	if r.Verbatim || b.config.Mode == Verbatim { // it waits for no model
-		if err := b.verbatim(call); err != nil {
+		if err := b.verbatim(ctx, call); err != nil {
 			return nil, err
 		}
 		return call.Store(ctx)
@@ -45,7 +46,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 // verbatim decides to store what was said as it was said, one memory a message. It is an
 // episode unless the request asks for facts or names an author: what is written down on
 // purpose is a statement, and not something that was said.
-func (b *Backend) verbatim(c *reconcile.Call) error {
+func (b *Backend) verbatim(ctx context.Context, c *reconcile.Call) error {
 	kind := c.Kind
 	switch kind {
 	case "":
@@ -55,7 +56,7 @@ func (b *Backend) verbatim(c *reconcile.Call) error {
 		}
 	case backends.KindEpisode, backends.KindFact:
 	case backends.KindProcedure:
-		return b.verbatimProcedure(c)
+		return b.procedure(ctx, c, true)
 	default:
 		return fmt.Errorf("mem0: kind %q: %w: verbatim messages are of kind episode, fact or procedure", kind, backends.ErrInvalid)
 	}
@@ -71,7 +72,7 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	case n > maxMessages:
 		return fmt.Errorf("mem0: %d messages: %w: at most %d a call; split them", n, backends.ErrInvalid, maxMessages)
 	case c.Kind == backends.KindProcedure:
-		return b.procedure(ctx, c)
+		return b.procedure(ctx, c, false)
 	case c.Kind != "" && c.Kind != backends.KindFact:
 		return fmt.Errorf("mem0: kind %q: %w: a model writes facts and procedures; with Verbatim episodes may be stored", c.Kind, backends.ErrInvalid)
 	case len(c.Said()) == 0:
@@ -119,11 +120,7 @@ func (b *Backend) system(c *reconcile.Call, task string) string {
 	if c.Partition.Kind == backends.PartitionAgent {
 		parts = append(parts, p.agent)
 	}
-	instructions := strings.TrimSpace(c.Instructions)
-	if instructions == "" {
-		instructions = strings.TrimSpace(b.config.Instructions)
-	}
-	if instructions != "" {
+	if instructions := cmp.Or(strings.TrimSpace(c.Instructions), strings.TrimSpace(b.config.Instructions)); instructions != "" {
 		parts = append(parts, p.instruct+"\n"+instructions)
 	}
 	return strings.Join(parts, "\n\n")

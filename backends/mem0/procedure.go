@@ -4,6 +4,7 @@
 package mem0
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -17,56 +18,38 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// procedure decides to write down what the agent did as one memory. Unlike a fact
-// it needs the tool calls and their results; they are shown to the model and
-// stored only as far as it writes them down.
-func (b *Backend) procedure(ctx context.Context, c *reconcile.Call) error {
+// procedure decides to write down what the agent did as one memory, in the words of the model
+// or verbatim. Unlike a fact it needs the tool calls and their results; the model is shown
+// them, and they are stored only as far as it writes them down.
+func (b *Backend) procedure(ctx context.Context, c *reconcile.Call, verbatim bool) error {
 	lines, err := b.trajectory(c)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	p := prompts(c.Language)
-	system := p.procedure
-	if instructions := strings.TrimSpace(c.Instructions); instructions != "" {
-		system += "\n\n" + p.instruct + "\n" + instructions
-	}
-	answer, err := ask.Text(ctx, c.Run, &ask.Question{System: system, User: reconcile.Section("messages", lines), Language: c.Language}, func(s string) error {
-		if unfenced(s) == "" {
-			return ask.ErrEmpty
+	written, author := "", b.engine.Author
+	if verbatim {
+		author = authorVerbatim
+		for _, l := range lines {
+			written += l.Role + ": " + l.Text + "\n"
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+	} else {
+		p := prompts(c.Language)
+		system := p.procedure
+		if instructions := strings.TrimSpace(c.Instructions); instructions != "" {
+			system += "\n\n" + p.instruct + "\n" + instructions
+		}
+		q := &ask.Question{System: system, User: reconcile.Section("messages", lines), Language: c.Language}
+		if written, err = ask.Text(ctx, c.Run, q, nil); err != nil {
+			return err
+		}
 	}
-	b.addProcedure(c, unfenced(answer), b.engine.Author)
-	return nil
-}
-
-// verbatimProcedure decides to store what was said and done as one memory.
-func (b *Backend) verbatimProcedure(c *reconcile.Call) error {
-	lines, err := b.trajectory(c)
-	if err != nil || len(lines) == 0 {
-		return err
-	}
-	texts := make([]string, len(lines))
-	for i, l := range lines {
-		texts[i] = l.Role + ": " + l.Text
-	}
-	b.addProcedure(c, strings.Join(texts, "\n"), authorVerbatim)
-	return nil
-}
-
-func (b *Backend) addProcedure(c *reconcile.Call, s, author string) {
-	if c.Author != "" {
-		author = c.Author
-	}
-	m := c.Memory(backends.KindProcedure, b.config.Redact(s))
-	m.Origin.Role, m.Origin.Author = string(schema.Assistant), author
+	m := c.Memory(backends.KindProcedure, b.keep.Redact(strings.TrimSpace(written)))
+	m.Origin.Role, m.Origin.Author = string(schema.Assistant), cmp.Or(c.Author, author)
 	for _, u := range c.Said() {
 		m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.ID)
 	}
 	c.Add(m)
+	return nil
 }
 
 // trajectory renders everything that was said and done, without system messages
@@ -87,20 +70,9 @@ func (b *Backend) trajectory(c *reconcile.Call) ([]reconcile.Line, error) {
 		if err := b.engine.ValidText(m.ID, i, said); err != nil {
 			return nil, err
 		}
-		if said = strings.TrimSpace(b.config.Redact(said)); said != "" {
+		if said = strings.TrimSpace(b.keep.Redact(said)); said != "" {
 			lines = append(lines, reconcile.Line{Role: string(m.Role), Name: m.ToolName, Text: text.Middle(said, reconcile.MessageRunes(len(c.Messages)))})
 		}
 	}
 	return lines, nil
-}
-
-// unfenced returns a text without the code fence around the whole of it.
-func unfenced(s string) string {
-	rest, opens := strings.CutPrefix(s, "```")
-	body, closes := strings.CutSuffix(rest, "```")
-	_, inside, ok := strings.Cut(body, "\n")
-	if !opens || !closes || !ok {
-		return s
-	}
-	return strings.TrimSpace(inside)
 }

@@ -114,11 +114,12 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 	return answer, nil
 }
 
-// Text asks for a text. check may refuse it; nil accepts any that is not blank.
+// Text asks for a text; thoughts before it and a code fence around it are no part of it. check
+// may refuse it; nil accepts any that is not blank.
 func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (string, error) {
 	var answer string
 	err := r.ask(ctx, q, "", nil, func(out *schema.Message) error {
-		if answer = withoutThoughts(einox.Text(out)); answer == "" {
+		if answer = unwrap(einox.Text(out)); answer == "" {
 			return ErrEmpty
 		}
 		if check != nil {

@@ -267,8 +267,8 @@ func TestAModelWithoutToolsIsShownTheJSON(t *testing.T) {
 	assert.Equal(t, "be brief\n\n只回答 JSON，格式如下： "+`{"operations":[{"op":"add|retract","text":"…","index":0,"messages":[0],"tags":["…"],"confidence":0.0,"valid":true}]}`, m.Calls()[0][0].Content)
 }
 
-func TestTextIsWithoutThoughts(t *testing.T) {
-	r := begin(t, testkit.New(testkit.Text("<think>hm</think>"), testkit.Text("<think>hm</think> done ")), ask.Limits{})
+func TestTextIsWithoutThoughtsAndFences(t *testing.T) {
+	r := begin(t, testkit.New(testkit.Text("``` \n```"), testkit.Text("<think>hm</think> ```text\ndone \n```")), ask.Limits{})
 	answer, err := ask.Text(t.Context(), r, &ask.Question{System: "s", User: "u"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "done", answer)

@@ -30,6 +30,7 @@ const maxAnswer = 1 << 19
 var (
 	thought      = regexp.MustCompile(`(?is)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
 	thoughtClose = regexp.MustCompile(`(?is)^.*</(think|thinking|reasoning)>`)
+	fence        = regexp.MustCompile("(?s)^```[^\n]*\n(.*?)\\s*```$")
 	// nul is an escape of the character that no store takes.
 	nul = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)(?:\\u0000)+`)
 )
@@ -46,9 +47,11 @@ func cutOff(m *schema.Message) bool {
 	return false
 }
 
-// withoutThoughts takes away what a model thought before it answered.
-func withoutThoughts(s string) string {
-	return strings.TrimSpace(thoughtClose.ReplaceAllString(thought.ReplaceAllString(s, ""), ""))
+// unwrap takes away what a model thought before it answered, and the code fence around the
+// whole of an answer.
+func unwrap(s string) string {
+	s = strings.TrimSpace(thoughtClose.ReplaceAllString(thought.ReplaceAllString(s, ""), ""))
+	return strings.TrimSpace(fence.ReplaceAllString(s, "$1"))
 }
 
 // JSON returns the first JSON object or list in an answer, as encoding/json decodes it into
@@ -60,7 +63,7 @@ func JSON(answer string) (any, error) {
 	}
 	s := strings.TrimSpace(answer)
 	if !json.Valid([]byte(s)) {
-		s = withoutThoughts(strings.ToValidUTF8(s, "\uFFFD"))
+		s = unwrap(strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	if s == "" {
 		return nil, ErrEmpty

@@ -146,21 +146,28 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 	c.from = s.numbered()
 	stage.In(len(c.from))
 	l := limits{existing: len(targets), messages: len(c.from), own: c.engine.ByTime}
+	var refused []ask.Bad
+	check := func(ops []Operation) error {
+		refused = nil
+		for i := range ops {
+			if err := l.check(&ops[i], i); err != nil {
+				refused = append(refused, ask.Bad{Raw: ops[i].Text, Err: err})
+				ops[i] = Operation{Verb: Nothing, Index: None} // it keeps its place: others may refer to it
+			}
+		}
+		if len(refused) > 0 && len(refused) == len(ops) {
+			return refused[0].Err
+		}
+		return nil
+	}
 	ops, bad, err := q.Ask(ctx, c.Run, &ask.Question{
 		System: q.System, User: q.Intro + existing + c.conversation(s), Tool: q.Tool, Purpose: q.Purpose, Language: c.Language,
-	}, l.refuse)
+	}, check)
 	if err != nil {
 		stage.Fail(err)
 		return nil, err
 	}
-	for i := range ops {
-		op := &ops[i]
-		if err := l.check(op, i); err != nil {
-			bad = append(bad, ask.Bad{Raw: op.Text, Err: err})
-			*op = Operation{Verb: Nothing, Index: None} // it keeps its place: others may refer to it
-		}
-	}
-	c.fail(bad)
+	c.fail(append(bad, refused...))
 	return ops, nil
 }
 
@@ -177,22 +184,6 @@ func (c *Call) fail(bad []ask.Bad) {
 type limits struct {
 	existing, messages int
 	own                bool // an entry may supersede one before it in the answer
-}
-
-// refuse returns an error for an answer of which nothing can be used.
-func (l limits) refuse(ops []Operation) error {
-	var first error
-	for i := range ops {
-		op := ops[i]
-		err := l.check(&op, i)
-		if err == nil {
-			return nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
 }
 
 // check makes an operation, the ith of its answer, one that may be carried out: numbers
