@@ -7,10 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store"
 )
 
 // in does something in the partition that a scope names.
@@ -90,40 +88,4 @@ func (b *Backend) Reembed(ctx context.Context, s backends.Scope) (int, error) {
 		}
 		return n, err
 	})
-}
-
-// Reset erases every user's and every agent's partition of a namespace: memories,
-// history, sessions. Workspaces are left. The namespace must be named; that of
-// scopes without one is [backends.DefaultNamespace].
-func (b *Backend) Reset(ctx context.Context, namespace string) (store.DropCount, error) {
-	var total store.DropCount
-	if strings.TrimSpace(namespace) == "" {
-		return total, fmt.Errorf("mem0: reset: %w: name the namespace, such as backends.DefaultNamespace", backends.ErrNoScope)
-	}
-	scope, err := backends.Scope{Namespace: namespace}.Normalize()
-	if err != nil {
-		return total, fmt.Errorf("mem0: reset: %w", err)
-	}
-	for page := (store.Page{}); ; {
-		found, err := b.config.Store.Partitions(ctx, scope.Namespace, page)
-		if err != nil {
-			return total, fmt.Errorf("mem0: reset: %w", err)
-		}
-		for _, p := range found.Partitions {
-			if p.Kind == backends.PartitionWorkspace {
-				continue
-			}
-			n, err := b.config.Store.Drop(ctx, p)
-			if err != nil {
-				return total, fmt.Errorf("mem0: reset of %s: %w", p, err)
-			}
-			total.Records += n.Records
-			total.Sessions += n.Sessions
-			total.Messages += n.Messages
-			total.Blobs += n.Blobs
-		}
-		if page.Cursor = found.Next; page.Cursor == "" {
-			return total, nil
-		}
-	}
 }

@@ -262,20 +262,12 @@ func TestStoreFailuresAreReported(t *testing.T) {
 			_, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
 			return err
 		}},
-		{"Reset", []string{"Partitions", "Drop"}, func(b *mem0.Backend) error {
-			_, err := b.Reset(ctx, backends.DefaultNamespace)
-			return err
-		}},
 	} {
 		for _, call := range tc.fails {
 			t.Run(tc.name+" when "+call+" fails", func(t *testing.T) {
 				spy := testkit.Spy(openStore(t))
 				b := open(t, on(spy), with(answering(operations(`{"op":"add","text":"A"}`))), factsOnly)
 				_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea"), Verbatim: true})
-				require.NoError(t, err)
-				p, err := ann.Speaker()
-				require.NoError(t, err)
-				_, err = spy.Append(ctx, p, "s1", &store.Append{Scope: ann, Entries: []store.Entry{{Message: user("x")[0]}}})
 				require.NoError(t, err)
 				spy.FailOn(fmt.Errorf("disk full: %w", backends.ErrUnavailable), call)
 				err = tc.call(b)

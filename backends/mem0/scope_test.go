@@ -134,21 +134,6 @@ func TestScopesNeverMeet(t *testing.T) {
 	})
 }
 
-func TestResetErasesOneNamespace(t *testing.T) {
-	b := open(t)
-	other := backends.Scope{UserID: "ann", Namespace: "other"}
-	add(t, b, ann, user("one")...)
-	add(t, b, backends.Scope{AgentID: "helper"}, user("two")...)
-	add(t, b, other, user("three")...)
-	_, err := b.Reset(ctx, " ")
-	require.ErrorIs(t, err, backends.ErrNoScope)
-	n, err := b.Reset(ctx, backends.DefaultNamespace)
-	require.NoError(t, err)
-	require.Equal(t, 2, n.Records)
-	require.Empty(t, list(t, b, ann))
-	require.Equal(t, []string{"three"}, list(t, b, other))
-}
-
 func TestFieldsOfAMemory(t *testing.T) {
 	b := open(t, with(resident(t)))
 	scope := backends.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1"}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -145,44 +144,33 @@ func (c *Call) fill(all []*passage, from int) int {
 	return len(all)
 }
 
-// numbered returns the messages that answers name by their place.
-func (s *stretch) numbered() []*Utterance {
-	var out []*Utterance
-	for _, p := range s.passages {
-		if p.learn {
-			out = append(out, p.Utterance)
-		}
-	}
-	return out
-}
-
-// conversation renders what was said before and what is new.
-func (c *Call) conversation(s *stretch) string {
+// conversation renders what was said before and what is new, and returns the messages that
+// answers name by their place.
+func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance) {
 	earlier := make([]Line, len(s.earlier))
 	for i, p := range s.earlier {
 		earlier[i] = c.line(p, text.Middle(p.text, earlierRunes))
 	}
-	said, n := make([]Line, len(s.passages)), 0
+	said := make([]Line, len(s.passages))
 	for i, p := range s.passages {
 		said[i] = c.line(p, p.text)
 		if p.learn {
-			number := n
-			said[i].N = &number
-			n++
+			n := len(numbered)
+			said[i].N = &n
+			numbered = append(numbered, p.Utterance)
 			if c.engine.Dates != nil {
 				said[i].Dates = c.engine.Dates(p.text, p.Time.In(c.engine.Location))
 			}
 		}
 	}
-	var sb strings.Builder
 	if len(earlier) > 0 {
-		sb.WriteString(Section("earlier_messages", earlier))
+		material = Section("earlier_messages", earlier)
 	}
-	sb.WriteString(Section("new_messages", said))
+	material += Section("new_messages", said)
 	if !c.engine.ByTime { // what is said counts from when it was said, whenever it is learnt
-		fmt.Fprintf(&sb, "%s %s", nowIs[c.Language], c.shownTime(c.Now))
+		material += nowIs[c.Language] + " " + c.shownTime(c.Now)
 	}
-	return sb.String()
+	return material, numbered
 }
 
 var nowIs = map[backends.Language]string{

@@ -143,14 +143,18 @@ func (c *Call) Extract(ctx context.Context, q *Question) ([]Operation, error) {
 // failed; an answer of which nothing can be used is asked for again.
 func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []*node, existing string) ([]Operation, error) {
 	stage := c.Run.Stage(StageLearn)
-	c.from = s.numbered()
+	material, numbered := c.conversation(s)
+	c.from = numbered
 	stage.In(len(c.from))
-	l := limits{existing: len(targets), messages: len(c.from), own: c.engine.ByTime}
 	var refused []ask.Bad
 	check := func(ops []Operation) error {
 		refused = nil
 		for i := range ops {
-			if err := l.check(&ops[i], i); err != nil {
+			most := len(targets)
+			if c.engine.ByTime { // an entry may supersede one before it in the answer
+				most += i
+			}
+			if err := ops[i].check(most, len(c.from)); err != nil {
 				refused = append(refused, ask.Bad{Raw: ops[i].Text, Err: err})
 				ops[i] = Operation{Verb: Nothing, Index: None} // it keeps its place: others may refer to it
 			}
@@ -161,46 +165,32 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 		return nil
 	}
 	ops, bad, err := q.Ask(ctx, c.Run, &ask.Question{
-		System: q.System, User: q.Intro + existing + c.conversation(s), Tool: q.Tool, Purpose: q.Purpose, Language: c.Language,
+		System: q.System, User: q.Intro + existing + material, Tool: q.Tool, Purpose: q.Purpose, Language: c.Language,
 	}, check)
 	if err != nil {
 		stage.Fail(err)
 		return nil, err
 	}
-	c.fail(append(bad, refused...))
+	for _, b := range append(bad, refused...) {
+		raw := c.engine.Keeper.Redact(b.Raw)
+		err := c.engine.errorf("%w: entry %s: %w", backends.ErrModel, raw, b.Err)
+		stage.Fail(err)
+		c.decisions = append(c.decisions, &node{wanted: backends.OutcomeFailed, memory: c.Memory(c.engine.Kind, raw), err: err})
+	}
 	return ops, nil
 }
 
-// fail decides that entries of an answer are not stored.
-func (c *Call) fail(bad []ask.Bad) {
-	for _, b := range bad {
-		err := c.engine.errorf("%w: entry %s: %w", backends.ErrModel, c.engine.Keeper.Redact(b.Raw), b.Err)
-		c.Run.Stage(StageLearn).Fail(err)
-		c.decisions = append(c.decisions, &node{wanted: backends.OutcomeFailed, memory: c.Memory(c.engine.Kind, c.engine.Keeper.Redact(b.Raw)), err: err})
-	}
-}
-
-// limits are the numbers that an answer may name: each counts from 0.
-type limits struct {
-	existing, messages int
-	own                bool // an entry may supersede one before it in the answer
-}
-
-// check makes an operation, the ith of its answer, one that may be carried out: numbers
-// that nothing was shown under are dropped, and what supersedes nothing is added, so that
-// what was said is kept and no other memory is touched.
-func (l limits) check(op *Operation, i int) error {
-	most := l.existing
-	if l.own {
-		most += i
-	}
-	if op.Index < 0 || op.Index >= most {
+// check makes an operation one that may be carried out: numbers that nothing was shown under
+// are dropped, and what supersedes nothing is added, so that what was said is kept and no
+// other memory is touched.
+func (op *Operation) check(targets, messages int) error {
+	if op.Index < 0 || op.Index >= targets {
 		op.Index = None
 	}
 	if op.Verb == Supersede && op.Index < 0 {
 		op.Verb = Add
 	}
-	op.Messages = slices.DeleteFunc(slices.Clone(op.Messages), func(n int) bool { return n < 0 || n >= l.messages })
+	op.Messages = slices.DeleteFunc(slices.Clone(op.Messages), func(n int) bool { return n < 0 || n >= messages })
 	slices.Sort(op.Messages)
 	op.Messages = slices.Compact(op.Messages)
 	switch {
