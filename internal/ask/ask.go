@@ -63,8 +63,11 @@ func New(c *Config) (*Model, error) {
 		return nil, fmt.Errorf("%s: %w: a model is required", c.Name, backends.ErrInvalid)
 	}
 	m := &Model{
-		name: c.Name, plain: c.Model, timeout: cmp.Or(c.Timeout, DefaultTimeout), typ: "ChatModel",
+		name: c.Name, plain: c.Model, timeout: c.Timeout, typ: "ChatModel",
 		slots: semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
+	}
+	if m.timeout <= 0 {
+		m.timeout = DefaultTimeout
 	}
 	m.calling, _ = c.Model.(model.ToolCallingChatModel)
 	if typ, ok := components.GetType(c.Model); ok {

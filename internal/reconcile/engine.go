@@ -13,7 +13,7 @@
 //
 // There is one place for each decision: Begin lets through what may be learnt from,
 // material.go renders messages and memories, candidates.go chooses which memories the model
-// is shown, [Call.Statement] decides where a statement comes from, and batch.go how the
+// is shown, decisions.go decides where a statement comes from, and batch.go how the
 // statements of a call relate to those that the store holds.
 //
 // # Races
