@@ -326,14 +326,14 @@ func (b *batch) encode(n *node) {
 	switch {
 	case n.record != nil && n.prev != nil:
 		m = store.Supersede(n.prev.stored().ID, n.record)
-		m.Expect = n.prev.version()
+		m.Expect = n.prev.stored().Version // 0, any, for one of the batch
 	case n.record != nil:
 		m = store.Put(n.record)
 		m.Expect = store.MustNotExist
 	case n.outcome == backends.OutcomeRetracted:
 		b.encode(n.on)
 		m = store.Retract(n.on.stored().ID, n.until)
-		m.Expect = n.on.version()
+		m.Expect = n.on.stored().Version
 	default:
 		return
 	}
@@ -345,14 +345,6 @@ func (b *batch) encode(n *node) {
 		}
 	}
 	b.mutations = append(b.mutations, m)
-}
-
-// version returns the version that a known memory must have; 0 for one of the batch.
-func (n *node) version() int64 {
-	if n.record != nil {
-		return 0
-	}
-	return n.known.Version
 }
 
 // stored returns what a node stands for.
