@@ -90,8 +90,8 @@ func (l *life) open(t testing.TB) store.Store {
 	require.NoError(t, err)
 	o.ContextTimeoutEnabled = true
 	c := redis.NewClient(o)
-	db, hook := onRedis(t, c), func(string) error { step(); return nil }
-	c.AddHook(&testredis.Hook{Before: hook, After: hook})
+	db, hook := onRedis(t, c), func([]redis.Cmder) error { step(); return nil }
+	testredis.Hook(c, hook, hook)
 	return db
 }
 

@@ -26,7 +26,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 )
@@ -295,7 +294,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 	}
 	t.Run("redis", func(t *testing.T) {
 		server := testredis.Need(t).Start(t)
-		proxy, admin, seen := faultproxy.Start(t, server.Addr), server.Client(t), 0
+		proxy, admin, seen := testredis.StartProxy(t, server.Addr), server.Client(t), 0
 		// The proxy resets connections: no fault waits for a timeout of the client.
 		faults := map[string]func(){
 			"loses a reply":     func() { proxy.LoseReplies(1, "evalsha", "eval") },

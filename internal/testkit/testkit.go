@@ -4,8 +4,7 @@
 // Package testkit has what tests share, and needs no network: chat models that follow a
 // script or learn by marks, an embedder that hashes words, a clock that is set, a store
 // whose calls are counted and fail when they are told to, checkpoints in memory, and child
-// processes. What is specific to Redis stands in testredis, faults of a network in
-// faultproxy.
+// processes. What is specific to Redis stands in testredis, with the faults of a network.
 package testkit
 
 import (

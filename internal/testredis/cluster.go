@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -25,12 +26,17 @@ type Cluster struct {
 func (f Flavour) StartCluster(t testing.TB, masters int) *Cluster {
 	t.Helper()
 	c := &Cluster{}
-	for range masters {
-		c.Servers = append(c.Servers, f.Start(t, nodeArgs...))
-	}
-	for i, s := range c.Servers {
-		if err := c.join(t, i, s.Client(t)); err != nil {
-			t.Fatalf("cluster node %d: %v\n%s", i, err, s.Log())
+	for i := range masters {
+		s := f.Start(t, nodeArgs...)
+		c.Servers = append(c.Servers, s)
+		do(t, s, "set-config-epoch", i+1)
+		args := []any{"addslots"} // ADDSLOTSRANGE is for 7.0 and later
+		for slot := i * slots / masters; slot < (i+1)*slots/masters; slot++ {
+			args = append(args, slot)
+		}
+		do(t, s, args...)
+		if i > 0 {
+			do(t, s, "meet", "127.0.0.1", c.Servers[0].port)
 		}
 	}
 	c.AwaitOK(t)
@@ -39,6 +45,16 @@ func (f Flavour) StartCluster(t testing.TB, masters int) *Cluster {
 
 var nodeArgs = []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1"}
 
+// do gives a node a command of CLUSTER, and returns the answer as text.
+func do(t testing.TB, node *Server, words ...any) string {
+	t.Helper()
+	answer, err := node.Client(t).Do(t.Context(), append([]any{"cluster"}, words...)...).Text()
+	if err != nil {
+		t.Fatalf("cluster node %s: %v: %v\n%s", node.Addr, words[0], err, node.log())
+	}
+	return answer
+}
+
 // AddReplicas starts a replica of each server, and waits until it has caught up. The
 // replicas are in the order of Servers, and not among them.
 func (c *Cluster) AddReplicas(t testing.TB) []*Server {
@@ -46,16 +62,11 @@ func (c *Cluster) AddReplicas(t testing.TB) []*Server {
 	replicas := make([]*Server, len(c.Servers))
 	for i, master := range c.Servers {
 		r := master.flavour.Start(t, nodeArgs...)
+		id := do(t, master, "myid")
+		do(t, r, "meet", "127.0.0.1", master.port)
 		client := r.Client(t)
-		id, err := master.Client(t).ClusterMyID(t.Context()).Result()
-		if err == nil {
-			err = client.ClusterMeet(t.Context(), "127.0.0.1", strconv.Itoa(master.port)).Err()
-		}
-		if err == nil {
-			err = await(func(ctx context.Context) error { return client.ClusterReplicate(ctx, id).Err() })
-		}
-		if err != nil {
-			t.Fatalf("replica of cluster node %s: %v\n%s", master.Addr, err, r.Log())
+		if err := await(func(ctx context.Context) error { return client.ClusterReplicate(ctx, id).Err() }); err != nil {
+			t.Fatalf("replica of cluster node %s: %v\n%s", master.Addr, err, r.log())
 		}
 		r.awaitReplication(t, "master_link_status", "up")
 		replicas[i] = r
@@ -63,81 +74,67 @@ func (c *Cluster) AddReplicas(t testing.TB) []*Server {
 	return replicas
 }
 
-// join gives node i its epoch and slots, and makes it known to the first one.
-func (c *Cluster) join(t testing.TB, i int, node *redis.Client) error {
-	ctx, n := t.Context(), len(c.Servers)
-	if err := node.Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
-		return err
-	}
-	args := []any{"cluster", "addslots"} // ADDSLOTSRANGE is for 7.0 and later
-	for slot := i * slots / n; slot < (i+1)*slots/n; slot++ {
-		args = append(args, slot)
-	}
-	if err := node.Do(ctx, args...).Err(); err != nil || i == 0 {
-		return err
-	}
-	return node.ClusterMeet(ctx, "127.0.0.1", strconv.Itoa(c.Servers[0].port)).Err()
-}
-
 // AwaitOK waits until every node knows all others and reports that the cluster is whole.
 func (c *Cluster) AwaitOK(t testing.TB) {
 	t.Helper()
+	want := []string{"cluster_state:ok", fmt.Sprint("cluster_slots_ok:", slots), fmt.Sprint("cluster_known_nodes:", len(c.Servers))}
 	for _, s := range c.Servers {
 		client := s.Client(t)
-		err := await(func(ctx context.Context) error { return c.ok(ctx, client) })
+		err := await(func(ctx context.Context) error {
+			info, err := client.ClusterInfo(ctx).Result()
+			for _, line := range want {
+				if err == nil && !strings.Contains(info, line+"\r\n") {
+					err = fmt.Errorf("not %s: %s", line, info)
+				}
+			}
+			return err
+		})
 		if err != nil {
-			t.Fatalf("cluster node %s: %v\n%s", s.Addr, err, s.Log())
+			t.Fatalf("cluster node %s: %v\n%s", s.Addr, err, s.log())
 		}
 	}
-}
-
-func (c *Cluster) ok(ctx context.Context, node *redis.Client) error {
-	got, err := info(ctx, node, "cluster")
-	if err != nil {
-		return err
-	}
-	for field, want := range map[string]string{
-		"cluster_state":       "ok",
-		"cluster_known_nodes": strconv.Itoa(len(c.Servers)),
-		"cluster_slots_ok":    strconv.Itoa(slots),
-	} {
-		if got[field] != want {
-			return fmt.Errorf("%s is %q, not %q", field, got[field], want)
-		}
-	}
-	return nil
-}
-
-// Addrs returns the addresses of all servers.
-func (c *Cluster) Addrs() []string {
-	var all []string
-	for _, s := range c.Servers {
-		all = append(all, s.Addr)
-	}
-	return all
-}
-
-// URL returns the address of all servers as redis://h1:p1,h2:p2,h3:p3?cluster=true.
-func (c *Cluster) URL() string {
-	u := "redis://"
-	for i, addr := range c.Addrs() {
-		if i > 0 {
-			u += ","
-		}
-		u += addr
-	}
-	return u + "?cluster=true"
 }
 
 // Client returns a client that the test closes at its end. It has go-redis' own
 // settings, but for what opts change.
 func (c *Cluster) Client(t testing.TB, opts ...func(*redis.ClusterOptions)) *redis.ClusterClient {
 	t.Helper()
-	o := &redis.ClusterOptions{Addrs: c.Addrs(), ContextTimeoutEnabled: true}
+	o := &redis.ClusterOptions{ContextTimeoutEnabled: true}
+	for _, s := range c.Servers {
+		o.Addrs = append(o.Addrs, s.Addr)
+	}
 	for _, opt := range opts {
 		opt(o)
 	}
 	client := redis.NewClusterClient(o)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
+}
+
+// MoveSlot moves a slot with its keys, one by one, from one master to another. It
+// calls during, unless nil, when the move has begun and after each key: while some
+// keys are here and others there.
+func (c *Cluster) MoveSlot(t testing.TB, slot int, from, to *Server, during func()) {
+	t.Helper()
+	source, sourceID, targetID := from.Client(t), do(t, from, "myid"), do(t, to, "myid")
+	do(t, to, "setslot", slot, "importing", sourceID)
+	do(t, from, "setslot", slot, "migrating", targetID)
+	for {
+		if during != nil {
+			during()
+		}
+		keys, err := source.ClusterGetKeysInSlot(t.Context(), slot, 1).Result()
+		if err == nil && len(keys) == 0 {
+			break
+		}
+		if err == nil { // NOKEY is no error: it expired or was deleted meanwhile
+			err = source.Migrate(t.Context(), "127.0.0.1", strconv.Itoa(to.port), keys[0], 0, patience).Err()
+		}
+		if err != nil {
+			t.Fatalf("move slot %d: %q: %v", slot, keys, err)
+		}
+	}
+	for _, s := range append([]*Server{to, from}, c.Servers...) { // the target first: else no node owns the slot for a moment
+		do(t, s, "setslot", slot, "node", targetID)
+	}
 }

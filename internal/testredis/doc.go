@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package testredis starts real Redis and Valkey servers for tests: single
-// servers, replicas and clusters, on free ports of the loopback, in temporary
-// folders, stopped when the test ends.
+// servers, replicas and clusters, on ports of the loopback, in temporary folders,
+// stopped when the test ends; and puts a network that fails in front of them.
 //
 // # Which servers
 //
@@ -27,8 +27,17 @@
 //
 // [Each] runs a test on an in-process imitation, on each server and on a cluster;
 // with -short on the imitation and the first server only. [Need] gives
-// one server's [Flavour] or skips the test.
+// the first server's [Flavour] or skips the test.
 //
-// [Hook] stands before and after the commands of a client, [Server.Monitor] sees what a
-// server carries out.
+// # Faults
+//
+// A [Proxy] breaks connections on purpose: it resets, refuses, delays and freezes them,
+// cuts them in the middle of what they carry, and loses replies to commands that the
+// server has carried out, which leaves a client with an unknown outcome:
+//
+//	p := testredis.StartProxy(t, server.Addr)
+//	client := redis.NewClient(&redis.Options{Addr: p.Addr()})
+//	p.LoseReplies(1) // the next command runs, and its client learns nothing
+//
+// [Hook] fails the commands of one client, before they are sent or after they were answered.
 package testredis

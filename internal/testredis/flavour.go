@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 )
 
-// EnvServers is the environment variable that names the servers.
-const EnvServers = "EINOMEM_REDIS_SERVERS"
+// envServers is the environment variable that names the servers.
+const envServers = "EINOMEM_REDIS_SERVERS"
 
 // Flavour is a server program that tests can start.
 type Flavour struct {
@@ -24,59 +27,70 @@ type Flavour struct {
 // EINOMEM_REDIS_SERVERS names, else redis-server and valkey-server if they are on
 // the PATH. There may be none.
 func Flavours() []Flavour {
-	if named, ok := os.LookupEnv(EnvServers); ok {
-		return parse(named)
+	servers, named := os.LookupEnv(envServers)
+	if !named {
+		servers = "redis=redis-server valkey=valkey-server"
 	}
-	var found []Flavour
-	for _, name := range []string{"redis-server", "valkey-server"} {
-		if program, err := exec.LookPath(name); err == nil {
-			found = append(found, Flavour{Name: strings.TrimSuffix(name, "-server"), Program: absolute(program)})
+	var all []Flavour
+	for entry := range strings.FieldsSeq(servers) {
+		name, program, _ := strings.Cut(entry, "=")
+		if found, err := exec.LookPath(program); err == nil {
+			program = found
+		} else if !named {
+			continue
 		}
-	}
-	return found
-}
-
-// parse reads "name=program name=program"; a program alone is called by its file's name.
-func parse(named string) []Flavour {
-	var found []Flavour
-	for entry := range strings.FieldsSeq(named) {
-		name, program, ok := strings.Cut(entry, "=")
-		if !ok {
-			name, program = filepath.Base(entry), entry
+		if path, err := filepath.Abs(program); err == nil { // servers run in folders of their own
+			program = path
 		}
-		found = append(found, Flavour{Name: name, Program: absolute(program)})
+		all = append(all, Flavour{Name: name, Program: program})
 	}
-	return found
+	return all
 }
 
-// absolute because servers run in folders of their own.
-func absolute(program string) string {
-	if found, err := exec.LookPath(program); err == nil {
-		program = found
-	}
-	if path, err := filepath.Abs(program); err == nil {
-		return path
-	}
-	return program
-}
+const howToGet = "needs a server: " + envServers + `=$(.ci/servers) installs and names some, ` +
+	envServers + `="redis8=/path/to/redis-server" names yours; see internal/testredis`
 
-// Need returns the first Redis 7 or later, else the first server, and skips the
-// test when there is none.
+// Need returns the first server, and skips the test when there is none.
 func Need(t testing.TB) Flavour {
 	t.Helper()
 	all := Flavours()
 	if len(all) == 0 {
-		t.Skip(howToGet("a server"))
-	}
-	for _, f := range all {
-		if r := f.Release(t); r.Product == Redis && r.Major >= 7 {
-			return f
-		}
+		t.Skip(howToGet)
 	}
 	return all[0]
 }
 
-func howToGet(what string) string {
-	return "needs " + what + ": " + EnvServers + `=$(.ci/servers) installs and names some, ` +
-		EnvServers + `="redis8=/path/to/redis-server" names yours; see internal/testredis`
+// Each runs f as subtests: "miniredis" on an in-process imitation, then each of
+// [Flavours] by its name, then "cluster" on three masters of the first one. With
+// -short it runs the first two only. Without any server one subtest is skipped, with the reason.
+//
+// open returns another client of the subtest's one server, which is closed when its
+// t ends. Nothing is flushed between: what shares a server uses names of its own.
+func Each(t *testing.T, f func(t *testing.T, open func(t testing.TB) redis.UniversalClient)) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) {
+		s := &Server{Addr: miniredis.RunT(t).Addr()}
+		f(t, func(t testing.TB) redis.UniversalClient { return s.Client(t) })
+	})
+	all := Flavours()
+	if len(all) == 0 {
+		t.Run("servers", func(t *testing.T) { t.Skip(howToGet) })
+		return
+	}
+	if testing.Short() {
+		all = all[:1]
+	}
+	for _, flavour := range all {
+		t.Run(flavour.Name, func(t *testing.T) {
+			s := flavour.Start(t)
+			f(t, func(t testing.TB) redis.UniversalClient { return s.Client(t) })
+		})
+	}
+	if testing.Short() {
+		return
+	}
+	t.Run("cluster", func(t *testing.T) {
+		c := all[0].StartCluster(t, 3)
+		f(t, func(t testing.TB) redis.UniversalClient { return c.Client(t) })
+	})
 }

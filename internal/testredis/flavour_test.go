@@ -7,82 +7,71 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/internal/testredis"
 )
 
-// imitate writes a program that says it is that server, and returns its path.
-func imitate(t *testing.T, name, version string) string {
+const envServers = "EINOMEM_REDIS_SERVERS"
+
+// imitate writes a program that prints a line, and returns its path.
+func imitate(t *testing.T, name, prints string) string {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
 	}
 	path := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho '"+version+"'\n"), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho '"+prints+"'\n"), 0o700))
 	return path
 }
 
-func TestFlavoursAreThoseNamed(t *testing.T) {
-	a, b := imitate(t, "redis-server", ""), imitate(t, "other", "")
-	t.Setenv(testredis.EnvServers, "  one="+a+"\n "+b+" ")
-	assert.Equal(t, []testredis.Flavour{{Name: "one", Program: a}, {Name: "other", Program: b}}, testredis.Flavours())
-	t.Setenv(testredis.EnvServers, "")
+func TestFlavoursAreThoseNamedElseThoseOnThePath(t *testing.T) {
+	one, two := imitate(t, "redis-server", ""), imitate(t, "valkey-server", "")
+	t.Setenv("PATH", filepath.Dir(two))
+	t.Setenv(envServers, "  one="+one+"\n two=/no/such/program ")
+	assert.Equal(t, []testredis.Flavour{{Name: "one", Program: one}, {Name: "two", Program: "/no/such/program"}}, testredis.Flavours())
+	assert.Equal(t, "one", testredis.Need(t).Name)
+	t.Setenv(envServers, "")
 	assert.Empty(t, testredis.Flavours())
+	t.Run("skipped", func(t *testing.T) {
+		defer func() { assert.True(t, t.Skipped()) }()
+		testredis.Need(t)
+	})
+	ran := 0
+	testredis.Each(t, func(*testing.T, func(testing.TB) redis.UniversalClient) { ran++ })
+	assert.Equal(t, 1, ran, "the imitation")
+
+	require.NoError(t, os.Unsetenv(envServers)) // t.Setenv restores it
+	assert.Equal(t, []testredis.Flavour{{Name: "valkey", Program: two}}, testredis.Flavours())
+	t.Setenv("PATH", filepath.Dir(two)+string(os.PathListSeparator)+filepath.Dir(one))
+	assert.Equal(t, []testredis.Flavour{{Name: "redis", Program: one}, {Name: "valkey", Program: two}}, testredis.Flavours())
 }
 
-func TestFlavoursAreThoseOnThePath(t *testing.T) {
-	t.Setenv(testredis.EnvServers, "") // restores it at the end
-	require.NoError(t, os.Unsetenv(testredis.EnvServers))
-	valkey := imitate(t, "valkey-server", "")
-	t.Setenv("PATH", filepath.Dir(valkey))
-	assert.Equal(t, []testredis.Flavour{{Name: "valkey", Program: valkey}}, testredis.Flavours())
-	redis := imitate(t, "redis-server", "")
-	t.Setenv("PATH", filepath.Dir(valkey)+string(os.PathListSeparator)+filepath.Dir(redis))
-	assert.Equal(t, []testredis.Flavour{{Name: "redis", Program: redis}, {Name: "valkey", Program: valkey}}, testredis.Flavours())
-}
-
-func TestNeedPrefersRedis7AndSkipsWithout(t *testing.T) {
-	const (
-		old    = "Redis server v=6.2.14 sha=00000000:0 malloc=libc bits=64 build=1"
-		middle = "Redis server v=7.4.1 sha=00000000:0 malloc=libc bits=64 build=1"
-		recent = "Redis server v=8.0.2 sha=00000000:0 malloc=libc bits=64 build=1"
-		valkey = "Valkey server v=8.1.1 sha=00000000:0 malloc=libc bits=64 build=1"
-	)
-	six, seven := "six="+imitate(t, "a", old), " seven="+imitate(t, "b", middle)
-	eight, key := " eight="+imitate(t, "c", recent), " key="+imitate(t, "d", valkey)
-	for _, c := range []struct {
-		name, servers string
-		want          string // empty: skipped
-	}{
-		{"none", "", ""},
-		{"prefers 7", six + key + seven + eight, "seven"},
-		{"takes what there is", key + " " + six, "key"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Setenv(testredis.EnvServers, c.servers)
-			var got testredis.Flavour
-			skipped := true
-			t.Run("need", func(t *testing.T) {
-				defer func() {
-					if t.Skipped() && c.want != "" {
-						t.Errorf("skipped")
-					}
-				}()
-				got = testredis.Need(t)
-				skipped = false
-			})
-			assert.Equal(t, c.want == "", skipped)
-			assert.Equal(t, c.want, got.Name)
-		})
+func TestEachRunsOnAllAndSharesAServer(t *testing.T) {
+	var ran []string
+	testredis.Each(t, func(t *testing.T, open func(t testing.TB) redis.UniversalClient) {
+		ran = append(ran, t.Name()[strings.LastIndex(t.Name(), "/")+1:])
+		a, b := open(t), open(t)
+		require.NotSame(t, a, b)
+		require.NoError(t, a.Set(t.Context(), "k", "v", 0).Err())
+		require.Equal(t, "v", b.Get(t.Context(), "k").Val())
+		t.Run("closed with its test", func(t *testing.T) { a = open(t) })
+		require.ErrorIs(t, a.Ping(t.Context()).Err(), redis.ErrClosed)
+	})
+	want := []string{"miniredis"}
+	all := testredis.Flavours()
+	if testing.Short() && len(all) > 0 {
+		all = all[:1]
 	}
-}
-
-func TestRelease(t *testing.T) {
-	f := testredis.Flavour{Name: "x", Program: imitate(t, "x", "Valkey server v=8.1.1 sha=00000000:0 malloc=libc bits=64 build=1")}
-	got := f.Release(t)
-	assert.Equal(t, testredis.Release{Product: testredis.Valkey, Major: 8, Minor: 1}, got)
-	assert.Equal(t, "Valkey 8.1", got.String())
+	for _, f := range all {
+		want = append(want, f.Name)
+	}
+	if len(all) > 0 && !testing.Short() {
+		want = append(want, "cluster")
+	}
+	assert.Equal(t, want, ran)
 }

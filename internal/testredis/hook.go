@@ -5,62 +5,52 @@ package testredis
 
 import (
 	"context"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Hook is a hook of a client that calls Before right before each command or pipeline is
-// sent and After right after it was answered, with the command's name in lower case, or
-// those of a pipeline's commands. Their errors take the place of the command's own.
-// Either may be nil.
-type Hook struct {
-	Before, After func(name string) error
+// Hook has before called right before each command or pipeline of a client is sent, and
+// after right after it was answered, with the command or those of the pipeline. Their
+// errors take the place of the commands' own. Either may be nil.
+func Hook(c redis.UniversalClient, before, after func(cmds []redis.Cmder) error) {
+	c.AddHook(&hook{before, after})
 }
 
-var _ redis.Hook = (*Hook)(nil)
+type hook struct {
+	before, after func(cmds []redis.Cmder) error
+}
 
-// DialHook implements [redis.Hook].
-func (*Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (*hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook implements [redis.Hook].
-func (h *Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := h.around(cmd.Name(), func() error { return next(ctx, cmd) })
-		cmd.SetErr(err)
-		return err
+		return h.around([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
 	}
 }
 
-// ProcessPipelineHook implements [redis.Hook].
-func (h *Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		names := make([]string, len(cmds))
-		for i, c := range cmds {
-			names[i] = c.Name()
-		}
-		var own error
-		err := h.around(strings.Join(names, " "), func() error { own = next(ctx, cmds); return own })
-		if err != own { //nolint:errorlint // it is the same one, or that of the hook
-			for _, c := range cmds {
-				c.SetErr(err)
-			}
-		}
-		return err
+		return h.around(cmds, func() error { return next(ctx, cmds) })
 	}
 }
 
-func (h *Hook) around(name string, send func() error) error {
-	if h.Before != nil {
-		if err := h.Before(name); err != nil {
-			return err
+func (h *hook) around(cmds []redis.Cmder, send func() error) error {
+	fail := func(err error) error {
+		for _, c := range cmds {
+			c.SetErr(err)
+		}
+		return err
+	}
+	if h.before != nil {
+		if err := h.before(cmds); err != nil {
+			return fail(err)
 		}
 	}
-	err := send()
-	if h.After != nil {
-		if e := h.After(name); e != nil {
-			return e
+	own := send()
+	if h.after != nil {
+		if err := h.after(cmds); err != nil {
+			return fail(err)
 		}
 	}
-	return err
+	return own
 }

@@ -10,14 +10,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"github.com/einomem/einomem/internal/faultproxy"
 )
 
 // Site is a Redis that keeps all that it acknowledges, behind a proxy.
 type Site struct {
 	Server *Server
-	Proxy  *faultproxy.Proxy
+	Proxy  *Proxy
 
 	t     testing.TB
 	admin *redis.Client // past the proxy
@@ -27,7 +25,7 @@ type Site struct {
 func (f Flavour) StartSite(t testing.TB) *Site {
 	t.Helper()
 	s := &Site{t: t, Server: f.Start(t, "--appendonly", "yes", "--appendfsync", "always")}
-	s.Proxy, s.admin = faultproxy.Start(t, s.Server.Addr), s.Server.Client(t)
+	s.Proxy, s.admin = StartProxy(t, s.Server.Addr), s.Server.Client(t)
 	return s
 }
 

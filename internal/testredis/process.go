@@ -4,10 +4,34 @@
 package testredis
 
 import (
-	"os"
+	"context"
+	"fmt"
 	"os/exec"
 	"runtime"
+	"time"
 )
+
+const (
+	patience = 30 * time.Second // for what a server does by itself, on a busy machine
+	glance   = 10 * time.Millisecond
+)
+
+// await calls check until it returns nil, and returns its last error when the patience ends.
+func await(check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(glance):
+		case <-ctx.Done():
+			return fmt.Errorf("after %v: %w", patience, err)
+		}
+	}
+}
 
 // process is a running program, with one goroutine that ends when the program does.
 type process struct {
@@ -35,8 +59,6 @@ func launch(cmd *exec.Cmd) (*process, error) {
 	return p, <-started
 }
 
-func (p *process) pid() int { return p.cmd.Process.Pid }
-
 func (p *process) alive() bool {
 	select {
 	case <-p.done:
@@ -52,4 +74,11 @@ func (p *process) kill() {
 	<-p.done
 }
 
-func (p *process) signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
+// signal sends a signal by its name: not every system that Go knows has them.
+func (p *process) signal(name string) error {
+	out, err := exec.CommandContext(context.Background(), "sh", "-c", fmt.Sprint("kill -", name, " ", p.cmd.Process.Pid)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("kill -%s: %w: %s", name, err, out)
+	}
+	return nil
+}

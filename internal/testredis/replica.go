@@ -14,9 +14,9 @@ import (
 )
 
 // StartReplica starts a server that follows of, and waits until it has caught up.
-func (f Flavour) StartReplica(t testing.TB, of *Server, args ...string) *Server {
+func (f Flavour) StartReplica(t testing.TB, of *Server) *Server {
 	t.Helper()
-	args = append([]string{"--replicaof", "127.0.0.1", strconv.Itoa(of.port)}, args...)
+	args := []string{"--replicaof", "127.0.0.1", strconv.Itoa(of.port)}
 	if p := of.password(); p != "" {
 		args = append(args, "--masterauth", p)
 	}
@@ -53,13 +53,13 @@ func (s *Server) awaitReplication(t testing.TB, field, want string) {
 	t.Helper()
 	c := s.Client(t)
 	err := await(func(ctx context.Context) error {
-		got, err := info(ctx, c, "replication")
-		if err == nil && got[field] != want {
-			err = fmt.Errorf("%s is %q, not %q", field, got[field], want)
+		info := c.InfoMap(ctx, "replication")
+		if got := info.Item("Replication", field); info.Err() == nil && got != want {
+			return fmt.Errorf("%s is %q, not %q", field, got, want)
 		}
-		return err
+		return info.Err()
 	})
 	if err != nil {
-		t.Fatalf("replication of %s: %v\n%s", s.Addr, err, s.Log())
+		t.Fatalf("replication of %s: %v\n%s", s.Addr, err, s.log())
 	}
 }

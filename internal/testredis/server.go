@@ -5,76 +5,60 @@ package testredis
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // Server is a server that belongs to one test, which stops it at its end. Its
-// methods are safe for use by multiple goroutines; those that fail, fail the test.
+// methods are for one goroutine; those that fail, fail the test.
 type Server struct {
-	Addr string   // host:port, of the loopback
-	Dir  string   // where it runs and keeps its files; server.log is what it printed
-	Args []string // of its command line; changes count from the next Restart on
+	Addr string // host:port, of the loopback
 
 	t       testing.TB
 	flavour Flavour
 	port    int
-
-	mu   sync.Mutex
-	proc *process // the last one
+	dir     string // where it runs and keeps its files
+	args    []string
+	proc    *process // the last one
 }
+
+// Ports are taken from below the range that systems give to outgoing connections,
+// so that a server that comes back finds its port free; a cluster's nodes also
+// listen ten thousand ports above.
+const (
+	lowestPort = 11000
+	busOffset  = 10000
+)
 
 // Start starts a server and waits until it answers. It keeps nothing on disk unless
 // args ask for it: "--appendonly", "yes". A password that args set ("--requirepass",
-// "secret") is used by URL and Client. When the test fails, the server's log is printed.
+// "secret") is used by Client. When the test fails, the server's log is printed.
 func (f Flavour) Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	var err error
-	for range 5 { // another process may take the port first
-		s := f.prepare(t, args)
+	for range 5 { // the port may be taken
+		s := &Server{t: t, flavour: f, port: lowestPort + rand.IntN(busOffset), dir: t.TempDir()}
+		s.Addr = fmt.Sprint("127.0.0.1:", s.port)
+		s.args = append([]string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+			"--repl-diskless-sync-delay", "0"}, args...) // of a name that is there twice the last counts
 		if err = s.run(); err == nil {
 			t.Cleanup(s.cleanup)
 			return s
 		}
-		err = fmt.Errorf("%w\n%s", err, s.Log())
+		err = fmt.Errorf("%w\n%s", err, s.log())
 	}
 	t.Fatalf("start %s: %v", f.Name, err)
 	return nil
-}
-
-func (f Flavour) prepare(t testing.TB, args []string) *Server {
-	t.Helper()
-	port := freePort(t)
-	return &Server{
-		Addr: loopback(port), Dir: t.TempDir(), Args: withDefaults(args, port),
-		t: t, flavour: f, port: port,
-	}
-}
-
-// withDefaults puts what a test server has anyway before what the test asks for.
-func withDefaults(args []string, port int) []string {
-	all := []string{"--port", strconv.Itoa(port)}
-	for _, d := range [][2]string{
-		{"--bind", "127.0.0.1"},
-		{"--save", ""},
-		{"--appendonly", "no"},
-		{"--repl-diskless-sync-delay", "0"}, // else a replica waits five seconds
-	} {
-		if !slices.Contains(args, d[0]) {
-			all = append(all, d[0], d[1])
-		}
-	}
-	return append(all, args...)
 }
 
 // run starts the program and waits until it answers.
@@ -84,105 +68,94 @@ func (s *Server) run() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(context.Background(), s.flavour.Program, s.Args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, log, log
-	p, err := launch(cmd)
+	cmd := exec.CommandContext(context.Background(), s.flavour.Program, s.args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	if s.proc, err = launch(cmd); err != nil {
+		return err
+	}
+	err = await(func(ctx context.Context) error {
+		if !s.proc.alive() {
+			return nil
+		}
+		return s.answers(ctx, cmd.Process.Pid)
+	})
+	if err == nil && !s.proc.alive() {
+		err = errors.New("the server ended at once")
+	}
+	if err != nil {
+		s.proc.kill()
+	}
+	return err
+}
+
+// answers reports whether the process itself answers at the server's address, and has
+// loaded its data.
+func (s *Server) answers(ctx context.Context, pid int) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr) // go-redis logs refused connections
 	if err != nil {
 		return err
 	}
-	if err := s.awaitAnswer(p); err != nil {
-		p.kill()
+	_ = conn.Close()
+	c := redis.NewClient(&redis.Options{Addr: s.Addr, Password: s.password(), PoolSize: 1, MaxRetries: -1})
+	defer c.Close()
+	if err := c.Ping(ctx).Err(); err != nil {
 		return err
 	}
-	s.proc = p
-	return nil
+	info := c.InfoMap(ctx, "server")
+	if got := info.Item("Server", "process_id"); info.Err() == nil && got != strconv.Itoa(pid) {
+		return fmt.Errorf("process %s answers, not %d: a script must end in exec", got, pid)
+	}
+	return info.Err()
 }
 
 func (s *Server) cleanup() {
 	s.Kill()
 	if s.t.Failed() {
-		s.t.Logf("the log of %s at %s:\n%s", s.flavour.Name, s.Addr, s.Log())
+		s.t.Logf("the log of %s at %s:\n%s", s.flavour.Name, s.Addr, s.log())
 	}
 }
 
-// Log returns the end of what the server printed.
-func (s *Server) Log() string {
+// log returns the end of what the server printed.
+func (s *Server) log() string {
 	const most = 8 << 10
 	log, _ := os.ReadFile(s.logFile())
 	return string(log[max(0, len(log)-most):])
 }
 
-func (s *Server) logFile() string { return filepath.Join(s.Dir, "server.log") }
+func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }
 
 // Kill kills the server and waits until it is gone. One that is gone already stays so.
-func (s *Server) Kill() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.proc.kill()
-}
+func (s *Server) Kill() { s.proc.kill() }
 
-// Stop asks the server to end, which lets it save what it is to save, and waits until it has.
-func (s *Server) Stop() {
-	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stop()
-}
-
-func (s *Server) stop() {
-	s.t.Helper()
-	_, _ = s.proc.terminate(), s.proc.thaw() // errors mean that it is gone, or cannot be asked
-	timeout := time.NewTimer(patience)
-	defer timeout.Stop()
-	select {
-	case <-s.proc.done:
-	case <-timeout.C:
-		s.proc.kill()
-		s.t.Errorf("%s at %s did not stop within %v", s.flavour.Name, s.Addr, patience)
-	}
-}
-
-// Restart starts the server again with the same port, folder and Args, and waits
-// until it has loaded what it kept and answers. It stops the server first if it runs.
+// Restart kills the server if it runs, starts it with the same port and folder, and
+// waits until it has loaded what it kept and answers.
 func (s *Server) Restart() {
 	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc.alive() {
-		s.stop()
-	}
+	s.Kill()
 	if err := s.run(); err != nil {
-		s.t.Fatalf("restart %s at %s: %v\n%s", s.flavour.Name, s.Addr, err, s.Log())
+		s.t.Fatalf("restart %s at %s: %v\n%s", s.flavour.Name, s.Addr, err, s.log())
 	}
 }
 
 // Freeze halts the server: connections stand, nothing is answered.
-func (s *Server) Freeze() { s.t.Helper(); s.do("freeze", (*process).freeze) }
+func (s *Server) Freeze() { s.t.Helper(); s.signal("STOP") }
 
 // Thaw lets a frozen server go on.
-func (s *Server) Thaw() { s.t.Helper(); s.do("thaw", (*process).thaw) }
+func (s *Server) Thaw() { s.t.Helper(); s.signal("CONT") }
 
-func (s *Server) do(what string, f func(*process) error) {
+func (s *Server) signal(name string) {
 	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := f(s.proc); err != nil {
-		s.t.Fatalf("%s %s at %s: %v", what, s.flavour.Name, s.Addr, err)
+	if err := s.proc.signal(name); err != nil {
+		s.t.Fatalf("%s at %s: %v", s.flavour.Name, s.Addr, err)
 	}
 }
 
-// URL returns redis://host:port/0, with the password if there is one.
-func (s *Server) URL() string {
-	u := url.URL{Scheme: "redis", Host: s.Addr, Path: "/0"}
-	if p := s.password(); p != "" {
-		u.User = url.UserPassword("", p)
-	}
-	return u.String()
-}
+// URL returns redis://host:port/0, without the password.
+func (s *Server) URL() string { return "redis://" + s.Addr + "/0" }
 
 func (s *Server) password() string {
-	if i := slices.Index(s.Args, "--requirepass"); i >= 0 && i+1 < len(s.Args) {
-		return s.Args[i+1]
+	if i := slices.Index(s.args, "--requirepass"); i >= 0 && i+1 < len(s.args) {
+		return s.args[i+1]
 	}
 	return ""
 }
@@ -198,4 +171,20 @@ func (s *Server) Client(t testing.TB, opts ...func(*redis.Options)) *redis.Clien
 	c := redis.NewClient(o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// Dump returns the content of each key of the server, as DUMP serialises it.
+func (s *Server) Dump(t testing.TB) map[string]string {
+	t.Helper()
+	c, out := s.Client(t), map[string]string{}
+	keys := c.Scan(t.Context(), 0, "*", 1000).Iterator()
+	for keys.Next(t.Context()) {
+		if text, err := c.Dump(t.Context(), keys.Val()).Result(); err == nil { // else it ended meanwhile
+			out[keys.Val()] = text
+		}
+	}
+	if err := keys.Err(); err != nil {
+		t.Fatalf("dump %s: %v", s.Addr, err)
+	}
+	return out
 }

@@ -6,8 +6,9 @@ package testredis_test
 import (
 	"context"
 	"errors"
-	"net/url"
-	"os"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,10 +39,8 @@ func TestServerForgetsByDefaultAndKeepsWhenAsked(t *testing.T) {
 			kept int64
 		}{
 			{"killed", nil, (*testredis.Server).Kill, 0},
-			{"stopped", nil, (*testredis.Server).Stop, 0},
 			{"running", nil, func(*testredis.Server) {}, 0},
 			{"killed, each write on disk", []string{"--appendonly", "yes", "--appendfsync", "always"}, (*testredis.Server).Kill, 1},
-			{"stopped, saving", []string{"--save", "3600 1"}, (*testredis.Server).Stop, 1},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				s := flavour.Start(t, c.args...)
@@ -78,45 +77,21 @@ func TestFrozenServerAnswersWhenThawed(t *testing.T) {
 	s.Thaw()
 	require.NoError(t, client.Ping(t.Context()).Err())
 	s.Freeze()
-	s.Stop() // a frozen one can be stopped too
-	s.Restart()
+	s.Restart() // a frozen one can be killed too
 	require.NoError(t, client.Ping(t.Context()).Err())
 }
 
-func TestPasswordIsUsed(t *testing.T) {
-	s := testredis.Need(t).Start(t, "--requirepass", "p@ss:wörd/")
-	require.NoError(t, s.Client(t).Ping(t.Context()).Err())
-	o, err := redis.ParseURL(s.URL())
-	require.NoError(t, err)
-	assert.Equal(t, "p@ss:wörd/", o.Password)
-	assert.Equal(t, s.Addr, o.Addr)
-	u, err := url.Parse(s.URL())
-	require.NoError(t, err)
-	assert.Empty(t, u.User.Username())
-
-	replica := testredis.Need(t).StartReplica(t, s, "--requirepass", "other")
-	require.NoError(t, replica.Client(t).Ping(t.Context()).Err())
-}
-
-func TestServersHaveFoldersAndPortsOfTheirOwn(t *testing.T) {
+func TestServersHaveAddressesAndPasswordsOfTheirOwn(t *testing.T) {
 	flavour := testredis.Need(t)
-	a, b := flavour.Start(t), flavour.Start(t)
+	a, b := flavour.Start(t, "--requirepass", "p@ss:wörd/"), flavour.Start(t)
 	assert.NotEqual(t, a.Addr, b.Addr)
 	for _, s := range []*testredis.Server{a, b} {
-		assert.DirExists(t, s.Dir)
-		assert.NotEmpty(t, s.Log())
-		got, err := s.Client(t).ConfigGet(t.Context(), "dir").Result()
+		require.NoError(t, s.Client(t).Ping(t.Context()).Err())
+		o, err := redis.ParseURL(s.URL())
 		require.NoError(t, err)
-		assert.True(t, sameFile(t, s.Dir, got["dir"]))
+		assert.Equal(t, s.Addr, o.Addr)
 	}
-}
-
-func sameFile(t *testing.T, a, b string) bool {
-	x, err := os.Stat(a)
-	require.NoError(t, err)
-	y, err := os.Stat(b)
-	require.NoError(t, err)
-	return os.SameFile(x, y)
+	require.NoError(t, flavour.StartReplica(t, a).Client(t).Ping(t.Context()).Err())
 }
 
 func TestReplicaIsPromoted(t *testing.T) {
@@ -143,10 +118,15 @@ func TestHookStandsBeforeAndAfterCommands(t *testing.T) {
 	require.NoError(t, c.Ping(t.Context()).Err()) // sets up the connection
 	var names []string
 	fail, lose := error(nil), error(nil)
-	c.AddHook(&testredis.Hook{
-		Before: func(name string) error { names = append(names, "before "+name); return fail },
-		After:  func(name string) error { names = append(names, "after "+name); return lose },
-	})
+	testredis.Hook(c,
+		func(cmds []redis.Cmder) error {
+			names = append(names, fmt.Sprint("before ", len(cmds), cmds[0].Name()))
+			return fail
+		},
+		func(cmds []redis.Cmder) error {
+			names = append(names, fmt.Sprint("after ", len(cmds), cmds[0].Name()))
+			return lose
+		})
 	require.NoError(t, c.Set(t.Context(), "k", "1", 0).Err())
 	pipe := func() error {
 		_, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
@@ -157,7 +137,7 @@ func TestHookStandsBeforeAndAfterCommands(t *testing.T) {
 		return err
 	}
 	require.NoError(t, pipe())
-	assert.Equal(t, []string{"before set", "after set", "before incr get", "after incr get"}, names)
+	assert.Equal(t, []string{"before 1set", "after 1set", "before 2incr", "after 2incr"}, names)
 	lose = errors.New("lost")
 	require.ErrorIs(t, pipe(), lose)
 	require.ErrorIs(t, c.Incr(t.Context(), "k").Err(), lose)
@@ -167,29 +147,124 @@ func TestHookStandsBeforeAndAfterCommands(t *testing.T) {
 	assert.Equal(t, "4", c.Get(t.Context(), "k").Val(), "what was lost was carried out, what was refused was not")
 }
 
-func TestMonitorSeesCommandsAndTheirKeys(t *testing.T) {
-	onEach(t, func(t *testing.T, flavour testredis.Flavour) {
-		s, ctx := flavour.Start(t), t.Context()
-		c := s.Client(t)
-		var keys [][]string
-		done := s.Monitor(t, func(command []string) bool {
-			if of := testredis.KeysOf(command); len(of) > 0 {
-				keys = append(keys, of)
+// failing is a test whose failure is what is tested: it keeps what is reported instead.
+type failing struct {
+	testing.TB
+	failed   bool
+	said     []string
+	cleanups []func()
+}
+
+func (f *failing) Helper()                   {}
+func (f *failing) Failed() bool              { return f.failed }
+func (f *failing) Cleanup(c func())          { f.cleanups = append(f.cleanups, c) }
+func (f *failing) Logf(s string, a ...any)   { f.said = append(f.said, fmt.Sprintf(s, a...)) }
+func (f *failing) Fatalf(s string, a ...any) { f.Logf(s, a...); f.failed = true; runtime.Goexit() }
+
+// run runs body as a test of its own, and returns what it said.
+func (f *failing) run(body func()) string {
+	done := make(chan struct{})
+	go func() { defer close(done); body() }()
+	<-done
+	for _, c := range f.cleanups {
+		c()
+	}
+	return strings.Join(f.said, "\n")
+}
+
+func TestStartReportsWhyItFails(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		flavour testredis.Flavour
+		want    []string
+	}{
+		{"no such program", testredis.Flavour{Name: "none", Program: "/no/such/program"}, []string{"start none", "/no/such/program"}},
+		{"it ends", testredis.Flavour{Name: "broken", Program: imitate(t, "broken", "out of order")}, []string{"ended at once", "out of order"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &failing{TB: t}
+			said := f.run(func() { c.flavour.Start(f) })
+			assert.True(t, f.failed)
+			for _, want := range c.want {
+				assert.Contains(t, said, want)
 			}
-			return command[0] != "echo"
 		})
-		hostile := "a\x00\n é\xff"
-		if flavour.Release(t).Product == testredis.Redis {
-			hostile += "\"\\"
+	}
+}
+
+func TestLogIsPrintedWhenTheTestFails(t *testing.T) {
+	flavour := testredis.Need(t)
+	for _, fails := range []bool{false, true} {
+		f := &failing{TB: t}
+		said := f.run(func() {
+			flavour.Start(f)
+			f.failed = fails
+		})
+		assert.Equal(t, fails, strings.Contains(said, "Ready to accept connections"), said)
+	}
+}
+
+func TestClusterServesAndMovesSlots(t *testing.T) {
+	onEach(t, func(t *testing.T, flavour testredis.Flavour) {
+		t.Parallel() // it mostly waits
+		ctx := t.Context()
+		c := flavour.StartCluster(t, 3)
+		client := c.Client(t)
+		for i := range 100 {
+			require.NoError(t, client.Set(ctx, fmt.Sprint("k", i), i, 0).Err())
 		}
-		require.NoError(t, c.Set(ctx, hostile, "v", 0).Err())
-		require.NoError(t, c.Eval(ctx, "redis.call('get', KEYS[1]) return redis.call('del', KEYS[1], KEYS[2])", []string{hostile, "b"}, "c").Err())
-		require.NoError(t, c.Set(ctx, "kept", "v", 0).Err())
-		require.NoError(t, c.Echo(ctx, "end").Err())
-		<-done
-		assert.Equal(t, [][]string{{hostile}, {hostile, "b"}, {hostile}, {hostile, "b"}, {"kept"}}, keys)
-		dump := s.Dump(t)
-		require.Len(t, dump, 1)
-		assert.NotEmpty(t, dump["kept"])
+		for _, s := range c.Servers {
+			assert.Positive(t, s.Client(t).DBSize(ctx).Val(), "each has a share")
+		}
+
+		slot := int(client.ClusterKeySlot(ctx, "{x}").Val())
+		for i := range 5 {
+			require.NoError(t, client.Set(ctx, fmt.Sprint("{x}", i), i, 0).Err())
+		}
+		from, to := owner(t, c, "{x}"), c.Servers[0]
+		if from == to {
+			to = c.Servers[1]
+		}
+		half := 0
+		c.MoveSlot(t, slot, from, to, func() {
+			for i := range 5 {
+				require.Equal(t, fmt.Sprint(i), client.Get(ctx, fmt.Sprint("{x}", i)).Val())
+			}
+			_, err := client.MGet(ctx, "{x}0", "{x}1", "{x}2", "{x}3", "{x}4").Result()
+			if err != nil {
+				require.ErrorContains(t, err, "TRYAGAIN")
+				half++
+			}
+		})
+		assert.Equal(t, 4, half, "one to four of five keys are elsewhere")
+		assert.Same(t, to, owner(t, c, "{x}"))
+		c.AwaitOK(t)
+		got, err := client.MGet(ctx, "{x}0", "{x}1", "{x}2", "{x}3", "{x}4").Result()
+		require.NoError(t, err)
+		assert.Equal(t, []any{"0", "1", "2", "3", "4"}, got)
 	})
+}
+
+// owner returns the server that answers for a key, absent or not, itself.
+func owner(t *testing.T, c *testredis.Cluster, key string) *testredis.Server {
+	for _, s := range c.Servers {
+		err := s.Client(t).Get(t.Context(), key).Err()
+		if err == nil || errors.Is(err, redis.Nil) {
+			return s
+		}
+		require.ErrorContains(t, err, "MOVED")
+	}
+	t.Fatalf("nobody owns %s", key)
+	return nil
+}
+
+func TestClusterNodeComesBack(t *testing.T) {
+	t.Parallel()
+	c := testredis.Need(t).StartCluster(t, 3)
+	c.Servers[1].Kill()
+	c.Servers[1].Restart()
+	c.AwaitOK(t)
+	for _, replica := range c.AddReplicas(t) {
+		assert.Contains(t, replica.Client(t).Info(t.Context(), "replication").Val(), "role:slave")
+	}
 }

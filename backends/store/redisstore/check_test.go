@@ -267,12 +267,12 @@ func TestReindexOverABadConnection(t *testing.T) {
 		before := contents(t, s, p)
 		damage(t, c, p, "DEL T:chg", "DEL T:tips", "ZREM T:born s", "HDEL T:meta moved")
 		answers := 0
-		c.AddHook(&testredis.Hook{After: func(string) error {
+		testredis.Hook(c, nil, func([]redis.Cmder) error {
 			if answers++; answers == n {
 				return io.EOF
 			}
 			return nil
-		}})
+		})
 		_, err := s.Reindex(t.Context(), p)
 		require.NoError(t, err, "it is retried")
 		requireSound := func() {
@@ -390,12 +390,12 @@ func TestHealthIsBounded(t *testing.T) {
 		}
 	}
 	trips, gone := 0, 0
-	c.AddHook(&testredis.Hook{Before: func(string) error {
+	testredis.Hook(c, func([]redis.Cmder) error {
 		if trips++; trips == gone {
 			return io.EOF
 		}
 		return nil
-	}})
+	}, nil)
 	h, err := s.Health(t.Context())
 	require.NoError(t, err)
 	require.False(t, h.Backlog.Complete)

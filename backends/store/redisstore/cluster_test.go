@@ -21,7 +21,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -32,7 +31,7 @@ func nodeOf(t *testing.T, c *testredis.Cluster, key string) (slot, server int) {
 	require.NoError(t, err)
 	master, err := c.Client(t).MasterForKey(t.Context(), key)
 	require.NoError(t, err)
-	return int(n), slices.Index(c.Addrs(), master.Options().Addr)
+	return int(n), slices.IndexFunc(c.Servers, func(s *testredis.Server) bool { return s.Addr == master.Options().Addr })
 }
 
 // hasty makes a client of a cluster that does not wait long between its own tries.
@@ -347,9 +346,9 @@ func TestClusterBehindProxiesThatBreakConnections(t *testing.T) {
 		t.Skip("takes half a minute: EINOMEM_LONG=1 runs it")
 	}
 	cluster := testredis.Need(t).StartCluster(t, 3)
-	var proxies []*faultproxy.Proxy
-	for i, addr := range cluster.Addrs() {
-		p := faultproxy.Start(t, addr)
+	var proxies []*testredis.Proxy
+	for i, server := range cluster.Servers {
+		p := testredis.StartProxy(t, server.Addr)
 		p.CutRandomly(uint64(i), 64<<10)
 		proxies = append(proxies, p)
 	}
@@ -359,7 +358,7 @@ func TestClusterBehindProxiesThatBreakConnections(t *testing.T) {
 	}
 	var all errgroup.Group
 	for w := range writers {
-		s := newStore(t, cluster.Client(t, func(o *redis.ClusterOptions) { o.Dialer = faultproxy.Dialer(proxies...) }), &redisstore.Config{Retry: time.Minute})
+		s := newStore(t, cluster.Client(t, func(o *redis.ClusterOptions) { o.Dialer = testredis.DialThrough(proxies...) }), &redisstore.Config{Retry: time.Minute})
 		write := func(n, i int) error {
 			id := fmt.Sprint(w, "-", i)
 			if _, err := s.Append(t.Context(), partition(n), "s", messages(id)); err != nil {

@@ -54,13 +54,13 @@ func TestMain(m *testing.M) {
 		if death, err = strconv.Atoi(f[3]); err != nil {
 			return err
 		}
-		count := func(string) error {
+		count := func([]redis.Cmder) error {
 			if commands++; commands == death {
 				testkit.Die()
 			}
 			return nil
 		}
-		c.AddHook(&testredis.Hook{Before: count, After: count})
+		testredis.Hook(c, count, count)
 		return makeSteps(s, f[2], 0, func(i int) { fmt.Println(i) })
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -26,14 +25,14 @@ import (
 type pair struct {
 	t               *testing.T
 	master, replica *testredis.Server
-	proxy           *faultproxy.Proxy
+	proxy           *testredis.Proxy
 }
 
 func newPair(t *testing.T) *pair {
 	f := testredis.Need(t)
 	p := &pair{t: t, master: f.Start(t)}
 	p.replica = f.StartReplica(t, p.master)
-	p.proxy = faultproxy.Start(t, p.master.Addr)
+	p.proxy = testredis.StartProxy(t, p.master.Addr)
 	p.master.AwaitReplica(t) // it takes a master some time to count on a new replica
 	return p
 }

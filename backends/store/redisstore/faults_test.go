@@ -22,7 +22,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -90,7 +89,7 @@ func TestAServerThatRefuses(t *testing.T) {
 // A server that does not answer holds up no call beyond the end of the context, and
 // without one for not much longer than Retry, however long one answer may take.
 func TestAServerThatHangs(t *testing.T) {
-	proxy := faultproxy.Start(t, testredis.Need(t).Start(t).Addr)
+	proxy := testredis.StartProxy(t, testredis.Need(t).Start(t).Addr)
 	s := newStore(t, clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = time.Hour }), nil)
 	begin(t, s, ann)
 	proxy.Freeze(true)
@@ -108,7 +107,7 @@ func TestAServerThatHangs(t *testing.T) {
 	tries := 0
 	short := clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
 	s = newStore(t, short, &redisstore.Config{Retry: 100 * time.Millisecond})
-	short.AddHook(&testredis.Hook{Before: func(string) error { tries++; return nil }})
+	testredis.Hook(short, func([]redis.Cmder) error { tries++; return nil }, nil)
 	proxy.Freeze(true)
 	_, err := s.History(t.Context(), ann, "a")
 	require.ErrorIs(t, err, backends.ErrUnavailable)
@@ -118,7 +117,7 @@ func TestAServerThatHangs(t *testing.T) {
 }
 
 func TestAServerThatIsSlow(t *testing.T) {
-	proxy := faultproxy.Start(t, testredis.Need(t).Start(t).Addr)
+	proxy := testredis.StartProxy(t, testredis.Need(t).Start(t).Addr)
 	s := newStore(t, clientOf(t, proxy.Addr()), nil)
 	begin(t, s, ann)
 	proxy.Delay(5 * time.Millisecond)
@@ -265,15 +264,15 @@ func TestCallsWhoseAnswersAreLost(t *testing.T) {
 			s := newStore(t, client, &redisstore.Config{Retry: time.Minute})
 			begin(t, s, ann) // the server knows the scripts
 			var meanwhile func()
-			client.AddHook(&testredis.Hook{After: func(name string) error {
+			testredis.Hook(client, nil, func(cmds []redis.Cmder) error {
 				f := meanwhile
-				if name != "evalsha" || f == nil {
+				if cmds[0].Name() != "evalsha" || f == nil {
 					return nil
 				}
 				meanwhile = nil
 				f()
 				return io.EOF
-			}})
+			})
 			test(t, s, newStore(t, clientOf(t, addr), nil), func(f func()) { meanwhile = f })
 		})
 	}
@@ -283,7 +282,7 @@ func TestCallsWhoseAnswersAreLost(t *testing.T) {
 // replies to writes.
 type storm struct {
 	t      *testing.T
-	proxy  *faultproxy.Proxy
+	proxy  *testredis.Proxy
 	direct *redisstore.Store   // not behind the proxy
 	stores []*redisstore.Store // behind it; they retry for long enough
 }
@@ -291,7 +290,7 @@ type storm struct {
 func newStorm(t *testing.T) *storm {
 	t.Helper()
 	server := testredis.Need(t).Start(t)
-	s := &storm{t: t, proxy: faultproxy.Start(t, server.Addr), direct: newStore(t, server.Client(t), nil)}
+	s := &storm{t: t, proxy: testredis.StartProxy(t, server.Addr), direct: newStore(t, server.Client(t), nil)}
 	for range 8 {
 		c := redis.NewClient(&redis.Options{Addr: s.proxy.Addr()})
 		t.Cleanup(func() { _ = c.Close() })

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -50,8 +50,7 @@ func percent(part string) string {
 	return special.ReplaceAllStringFunc(part, func(c string) string { return "%" + strings.ReplaceAll(fmt.Sprintf("% X", c), " ", "%") })
 }
 
-// permit is which keys the commands of one call may name. The words are sent to the
-// server before the call, so that a monitor of the server knows what follows.
+// permit is which keys the commands of one call may name.
 type permit struct {
 	tag       string // every key of the partition begins with it; "*": anything is permitted
 	session   string // its keys of sessions begin so
@@ -66,9 +65,22 @@ func permitFor(p backends.Partition, session string) permit {
 }
 
 // permits reports whether a command names permitted keys alone.
-func (p permit) permits(command []string) bool {
-	name, last := strings.ToLower(command[0]), command[len(command)-1]
-	return !slices.ContainsFunc(testredis.KeysOf(command), func(key string) bool {
+func (p permit) permits(command ...any) bool {
+	words := make([]string, len(command))
+	for i, word := range command {
+		words[i] = fmt.Sprint(word)
+	}
+	name, last, keys := words[0], words[len(words)-1], words[1:min(2, len(words))]
+	switch name {
+	case "multi", "exec", "ping", "script", "hello", "client":
+		return true
+	case "eval", "evalsha": // a script can reach no key that is not named: the tests on clusters fail otherwise
+		n, _ := strconv.Atoi(words[2])
+		keys = words[3 : 3+n]
+	case "del", "unlink", "exists":
+		keys = words[1:]
+	}
+	return !slices.ContainsFunc(keys, func(key string) bool {
 		switch {
 		case p.tag == "*":
 			return false
@@ -85,17 +97,17 @@ func (p permit) permits(command []string) bool {
 	})
 }
 
-// The monitor of the next test can fail.
+// The check of the next test can fail.
 func TestAPermitIsNarrow(t *testing.T) {
 	p := permitFor(backends.Partition{Namespace: "a", Kind: backends.PartitionUser, ID: "b:c"}, "x:")
 	require.Equal(t, "{em:a:user:b%3Ac}:", p.tag)
-	for _, ok := range [][]string{{"HGET", p.tag + "rec", "x"}, {"evalsha", "sha", "1", p.tag + "rec", "{em:other}"}, {"ZADD", "em:work", "0", "a:user:b%3Ac"},
-		{"LLEN", p.tag + "s:x:log"}, {"PING"}} {
-		require.True(t, p.permits(ok), "%v", ok)
+	for _, ok := range [][]any{{"hget", p.tag + "rec", "x"}, {"evalsha", "sha", 1, p.tag + "rec", "{em:other}"}, {"zadd", "em:work", "0", "a:user:b%3Ac"},
+		{"llen", p.tag + "s:x:log"}, {"ping"}} {
+		require.True(t, p.permits(ok...), "%v", ok)
 	}
-	for _, bad := range [][]string{{"HGET", "{em:a:user:b}:rec", "x"}, {"DEL", p.tag + "rec", "{em:a:user:b}:rec"}, {"evalsha", "sha", "2", p.tag + "rec", "em:work"},
-		{"ZADD", "em:work", "0", "a:user:b"}, {"zrangebylex", "em:partitions:b", "-", "+"}, {"KEYS", "*"}, {"LLEN", p.tag + "s:y:log"}} {
-		require.False(t, p.permits(bad), "%v", bad)
+	for _, bad := range [][]any{{"hget", "{em:a:user:b}:rec", "x"}, {"del", p.tag + "rec", "{em:a:user:b}:rec"}, {"evalsha", "sha", 2, p.tag + "rec", "em:work"},
+		{"zadd", "em:work", "0", "a:user:b"}, {"zrangebylex", "em:partitions:b", "-", "+"}, {"keys", "*"}, {"llen", p.tag + "s:y:log"}} {
+		require.False(t, p.permits(bad...), "%v", bad)
 	}
 }
 
@@ -115,34 +127,26 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 		cases int
 		lossy bool
 	}{
-		"monitored":        {hostileNames, several(3000, 100_000), false},
+		"all answered":     {hostileNames, several(3000, 100_000), false},
 		"answers are lost": {hostileNames[:6], several(1000, 20_000), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, ctx, rnd := testredis.Need(t).Start(t), t.Context(), rand.New(rand.NewPCG(1, 2))
 			require := require.New(t)
 			c := server.Client(t)
-			proxy := faultproxy.Start(t, server.Addr)
+			proxy := testredis.StartProxy(t, server.Addr)
 			behind := redis.NewClient(&redis.Options{Addr: proxy.Addr(), MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 2 * time.Millisecond})
 			t.Cleanup(func() { _ = behind.Close() })
 			s := newStore(t, behind, &redisstore.Config{Retry: 10 * time.Second})
 
-			now, commands, wrong := permit{tag: "*"}, 0, []string(nil)
-			done := server.Monitor(t, func(command []string) bool {
-				commands++
-				if strings.EqualFold(command[0], "echo") {
-					words := strings.Split(command[1], " ")
-					now = permit{words[0], words[1], words[2], words[3]}
-					return now.tag != "end"
+			now, commands := permit{tag: "*"}, 0
+			testredis.Hook(behind, func(cmds []redis.Cmder) error {
+				for _, c := range cmds {
+					commands++
+					require.True(now.permits(c.Args()...), "%.300v, permitted were %.300q", c, now)
 				}
-				if !now.permits(command) && len(wrong) < 10 {
-					wrong = append(wrong, fmt.Sprintf("%.300q, permitted were %.300q", command, now))
-				}
-				return true
-			})
-			announce := func(p permit) {
-				require.NoError(c.Echo(ctx, strings.Join([]string{p.tag, p.session, p.namespace, p.local}, " ")).Err())
-			}
+				return nil
+			}, nil)
 
 			model := map[backends.Partition]*held{}
 			pick := func(from []string) string {
@@ -326,26 +330,24 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 				}
 				switch kind := rnd.IntN(100); {
 				case kind < 4:
-					announce(permit{tag: "nothing"})
+					now = permit{tag: "nothing"}
 					refused()
 				case kind < 40:
-					announce(permitFor(p, "-"))
+					now = permitFor(p, "-")
 					onRecords[rnd.IntN(len(onRecords))]()
 				case kind < 85:
-					announce(permitFor(p, percent(session)+":"))
+					now = permitFor(p, percent(session)+":")
 					onSession[rnd.IntN(len(onSession))]()
 				case kind < 97:
-					announce(permitFor(p, ""))
+					now = permitFor(p, "")
 					onPartition[rnd.IntN(len(onPartition))]()
 				default:
-					announce(permit{tag: "*"})
+					now = permit{tag: "*"}
 					listAll()
 				}
 			}
 			proxy.LoseReplies(0)
-			announce(permit{tag: "end"})
-			<-done
-			require.Empty(wrong)
+			now = permit{tag: "*"}
 			if !setup.lossy {
 				require.Greater(commands, 5*setup.cases)
 			} else {

@@ -26,7 +26,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/faultproxy"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -110,7 +109,7 @@ func TestNewOnWhatItCannotUse(t *testing.T) {
 		return s.Listener.Addr().String()
 	}
 	withTLS := func(o *redis.Options) { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} }
-	refusing, silent := faultproxy.Start(t, "127.0.0.1:1"), faultproxy.Start(t, miniredis.RunT(t).Addr())
+	refusing, silent := testredis.StartProxy(t, "127.0.0.1:1"), testredis.StartProxy(t, miniredis.RunT(t).Addr())
 	silent.Freeze(true)
 	for name, c := range map[string]struct {
 		addr   string
@@ -420,7 +419,7 @@ func TestOpenWithOptions(t *testing.T) {
 // A store that Open made heeds the deadlines of contexts, which go-redis does not by
 // itself.
 func TestOpenHeedsDeadlines(t *testing.T) {
-	proxy := faultproxy.Start(t, miniredis.RunT(t).Addr())
+	proxy := testredis.StartProxy(t, miniredis.RunT(t).Addr())
 	s, err := redisstore.Open(t.Context(), "redis://"+proxy.Addr()+"?read_timeout=1h", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -293,12 +293,12 @@ func TestABlobThatGoesWhileItIsListedIsLeftOut(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		require.NoError(t, s.PutBlob(t.Context(), ann, "s", name, []byte{}))
 	}
-	client.AddHook(&testredis.Hook{Before: func(name string) error {
-		if strings.Contains(name, "hstrlen") {
+	testredis.Hook(client, func(cmds []redis.Cmder) error {
+		if cmds[0].Name() == "hstrlen" {
 			server.HDel(keyOf(ann, "s:s:blobs"), "b")
 		}
 		return nil
-	}})
+	}, nil)
 	page, err := s.ListBlobs(t.Context(), ann, "s", "", store.Page{})
 	require.NoError(t, err)
 	require.Equal(t, []store.BlobInfo{{Name: "a"}, {Name: "c"}}, page.Blobs)
@@ -432,15 +432,15 @@ func TestAnUpdateOfASessionThatIsReplacedMeanwhile(t *testing.T) {
 	_, err := other.Append(t.Context(), ann, "s", messages("a", "b", "c"))
 	require.NoError(t, err)
 	replaced := false
-	client.AddHook(&testredis.Hook{Before: func(name string) error {
-		if replaced || name != "evalsha" {
+	testredis.Hook(client, func(cmds []redis.Cmder) error {
+		if replaced || cmds[0].Name() != "evalsha" {
 			return nil
 		}
 		replaced = true
 		require.NoError(t, other.Delete(t.Context(), ann, "s"))
 		_, err := other.Append(t.Context(), ann, "s", messages("d"))
 		return err
-	}})
+	}, nil)
 	session, err := late.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Watermark: pointer(int64(3))})
 	require.NoError(t, err)
 	require.True(t, replaced)
