@@ -111,18 +111,6 @@ var applyBehaviours = []behaviour{
 		}
 		require.False(e, e.applyBatch(keyed("k")).Replayed, "a batch that failed leaves its key unused")
 	}},
-	{"a mutation of a version that is not current fails the batch", func(e *env) {
-		create := expecting(put("a", "1"), store.MustNotExist)
-		v := e.apply(put("other", "x"), create).Version
-		e.conflicts(create)
-		v = e.apply(expecting(put("a", "1"), v)).Version
-		e.apply(put("other", "y")) // the partition's version moves on, that of a does not
-		for _, m := range []store.Mutation{put("a", "2"), store.Increment("a", "n", 1), store.Retract("a", time.Time{}), store.Delete("a")} {
-			e.conflicts(expecting(m, v-1))
-			v = e.apply(expecting(m, v)).Version
-		}
-		e.apply(create)
-	}},
 	{"a session update that is refused fails the batch", func(e *env) {
 		e.append("s", message("m1", "hi"))
 		stale := e.acquire("w1").Token
@@ -216,29 +204,3 @@ var keyBehaviours = []behaviour{
 }
 
 func small() *store.Embedding { return &store.Embedding{Model: "small", Dim: 3} }
-func large() *store.Embedding { return &store.Embedding{Model: "large", Dim: 4} }
-
-var embeddingBehaviours = []behaviour{
-	{"the first embedding becomes the partition's, another is refused unless it replaces it", func(e *env) {
-		x := e.index().follow()
-		require.Nil(e, x.space)
-		e.apply(put("a", "no vector yet"))
-		require.Nil(e, x.follow().space)
-		given := small()
-		e.applyBatch(&store.Batch{Embedding: given, Mutations: []store.Mutation{put("b", "2")}})
-		given.Dim = 99
-		require.Equal(e, small(), x.follow().space)
-		e.apply(put("c", "a batch without one"))
-		require.Equal(e, small(), x.follow().space)
-		x.space.Dim = 99
-		require.Equal(e, small(), x.follow().space, "it is returned though nothing changed")
-		bob := e.user("bob")
-		bob.applyBatch(&store.Batch{Embedding: large()})
-		require.Equal(e, small(), x.follow().space)
-		e.fails(backends.ErrDimension, &store.Batch{Key: "k", Embedding: large(), Mutations: []store.Mutation{put("d", "x")}})
-		e.applyBatch(&store.Batch{Embedding: large(), Reembed: true})
-		require.Equal(e, large(), x.follow().space)
-		e.drop()
-		require.Nil(e, x.follow().space)
-	}},
-}

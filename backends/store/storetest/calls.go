@@ -4,6 +4,7 @@
 package storetest
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -86,51 +87,52 @@ func (e *env) update(u *store.SessionUpdate) *store.Session {
 	return must(e.Update(e.ctx, e.p, u))(e)
 }
 
-// list returns all sessions of the partition that match.
-func (e *env) list(q store.SessionQuery) []store.Session {
+// pages reads all pages of a listing and calls between, unless nil, after each but the last.
+func pages[T any](e *env, at store.Page, between func(page int), read func(at store.Page) (some []T, next string)) []T {
 	e.Helper()
-	return e.listing(q, func(int) {})
-}
-
-// listing reads all pages and calls between after each but the last.
-func (e *env) listing(q store.SessionQuery, between func(page int)) []store.Session {
-	e.Helper()
-	q.Partition = &e.p
-	var out []store.Session
+	out := []T{}
 	for i := 0; ; i++ {
-		page := must(e.List(e.ctx, q))(e)
-		out = append(out, page.Sessions...)
-		if q.Page.Cursor = page.Next; page.Next == "" {
+		some, next := read(at)
+		out = append(out, some...)
+		if at.Cursor = next; next == "" {
 			return out
 		}
 		require.Less(e, i, 1000, "a listing without an end")
-		between(i)
-	}
-}
-
-// idPages reads all pages of a listing of ids, and returns them sorted.
-func (e *env) idPages(list func(page store.Page) (*store.IDPage, error), limit int) []string {
-	e.Helper()
-	out := []string{}
-	for page := (store.Page{Limit: limit}); ; {
-		got := must(list(page))(e)
-		out = append(out, got.IDs...)
-		if page.Cursor = got.Next; got.Next == "" {
-			slices.Sort(out)
-			return slices.Compact(out)
+		if between != nil {
+			between(i)
 		}
 	}
 }
 
-func (e *env) deleted(limit int) []string {
+// list returns all sessions of the partition that match.
+func (e *env) list(q store.SessionQuery) []store.Session {
 	e.Helper()
-	return e.idPages(func(page store.Page) (*store.IDPage, error) { return e.Deleted(e.ctx, e.p, page) }, limit)
+	q.Partition = &e.p
+	return e.listing(q, nil)
 }
 
-func (e *env) blobSessions(limit int) []string {
+func (e *env) listing(q store.SessionQuery, between func(page int)) []store.Session {
 	e.Helper()
-	return e.idPages(func(page store.Page) (*store.IDPage, error) { return e.BlobSessions(e.ctx, e.p, page) }, limit)
+	return pages(e, q.Page, between, func(at store.Page) ([]store.Session, string) {
+		q.Page = at
+		page := must(e.List(e.ctx, q))(e)
+		return page.Sessions, page.Next
+	})
 }
+
+// idPages reads all pages of a listing of ids, and returns them sorted.
+func (e *env) idPages(list func(context.Context, backends.Partition, store.Page) (*store.IDPage, error), limit int) []string {
+	e.Helper()
+	out := pages(e, store.Page{Limit: limit}, nil, func(at store.Page) ([]string, string) {
+		page := must(list(e.ctx, e.p, at))(e)
+		return page.IDs, page.Next
+	})
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (e *env) deleted(limit int) []string      { return e.idPages(e.Deleted, limit) }
+func (e *env) blobSessions(limit int) []string { return e.idPages(e.BlobSessions, limit) }
 
 // The methods below carry out a call that must fail.
 

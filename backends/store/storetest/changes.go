@@ -5,7 +5,6 @@ package storetest
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,16 +27,6 @@ func (e *env) many() (batches, size int) {
 }
 
 var changesBehaviours = []behaviour{
-	{"an unknown partition is empty", func(e *env) {
-		x := e.index().follow()
-		require.Empty(e, x.records)
-		require.Zero(e, x.version)
-		require.Zero(e, x.resets)
-		require.Nil(e, x.space)
-		e.apply(put("a", "1"))
-		require.Len(e, x.follow().records, 1)
-		require.Equal(e, int64(1), x.version)
-	}},
 	{"only what changed since the cursor is returned, oldest change first", func(e *env) {
 		for _, id := range []string{"z", "m", "a"} {
 			e.apply(put(id, "1"))
@@ -61,17 +50,6 @@ var changesBehaviours = []behaviour{
 		require.Equal(e, "m", set.Records[0].ID, "oldest change first")
 		require.Equal(e, "9", set.Records[0].Text)
 		require.Equal(e, e.index().follow().sorted(), x.sorted())
-	}},
-	{"superseded and retracted records are returned, deleted ones are removed", func(e *env) {
-		e.apply(put("a", "1"), put("b", "2"), put("c", "3"), put("d", "4"), put("e", "5"))
-		x := e.index().follow()
-		e.apply(store.Supersede("a", record("a2", "1b")), store.Retract("b", time.Time{}), store.Delete("c"), store.Delete("e"))
-		e.apply(put("e", "back"))
-		set := x.page()
-		require.ElementsMatch(e, []string{"a", "a2", "b", "e"}, ids(set.Records))
-		require.Equal(e, []string{"c"}, set.Removed)
-		require.Equal(e, "a2", x.records["a"].SupersededBy)
-		require.Equal(e, e.get("a", "a2", "b", "d", "e"), x.sorted())
 	}},
 	{"a page never splits a batch", func(e *env) {
 		batches, size := e.many()

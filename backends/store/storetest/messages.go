@@ -27,14 +27,6 @@ var appendBehaviours = []behaviour{
 		e.appendAll("s", &store.Append{Scope: backends.Scope{UserID: "other"}, Entries: []store.Entry{message("m2", "ho")}})
 		require.Equal(e, scope, e.session("s").Scope, "the scope is that of the creation")
 	}},
-	{"an append without messages creates the session", func(e *env) {
-		got := e.append("s")
-		require.Zero(e, got.LastSeq)
-		require.False(e, got.Pending())
-		require.Equal(e, *got, *e.session("s"))
-		e.append("s", message("m1", "x"))
-		require.Equal(e, []int64{1}, seqs(e.read("s", store.Range{})))
-	}},
 	{"a message comes back as it was given", func(e *env) {
 		index, now := 1, e.clock.Now()
 		entries := []store.Entry{
@@ -155,17 +147,6 @@ func (e *env) watermark(s *store.Session, upto, of int64) {
 }
 
 var learntBehaviours = []behaviour{
-	{"learnt entries move the watermark if nothing is pending before them", func(e *env) {
-		first := e.learnt("s", "m1", "m2")
-		e.watermark(first, 2, 2)
-		e.clock.pass(time.Second)
-		require.Equal(e, *first, *e.learnt("s", "m1", "m2"), "a repeat changes nothing")
-		e.watermark(e.learnt("s", "m3"), 3, 3)
-		require.Greater(e, e.session("s").Version, first.Version)
-		require.Equal(e, e.clock.Now(), e.session("s").Updated)
-		require.Equal(e, []int64{1, 2, 3}, seqs(e.read("s", store.Range{})))
-		e.watermark(e.learnt("empty"), 0, 0)
-	}},
 	{"many learnt entries and updates at the same time leave nothing pending", func(e *env) {
 		const n = 30
 		e.append("s")

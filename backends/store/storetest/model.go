@@ -108,11 +108,12 @@ func (m *model) update(u *store.SessionUpdate, now time.Time) (*store.Session, e
 
 func (m *model) appendTo(p backends.Partition, id string, a *store.Append, now time.Time) *store.Session {
 	s := m.living(id, now)
-	if s == nil {
+	created := s == nil
+	if created {
 		s = &modelSession{state: store.Session{Partition: p, ID: id, Created: now, Updated: now}}
 		m.sessions[id] = s
 	}
-	pending := s.state.Pending()
+	pending, before := s.state.Pending(), s.state.LastSeq
 	for _, e := range a.Entries {
 		if slices.ContainsFunc(s.entries, func(have store.Entry) bool { return have.ID == e.ID }) {
 			continue
@@ -122,9 +123,9 @@ func (m *model) appendTo(p backends.Partition, id string, a *store.Append, now t
 		e.Seq, e.Time = s.state.LastSeq, now
 		s.entries = append(s.entries, e)
 		s.state.Updated = now
-		if a.TTL > 0 {
-			s.state.Expires = now.Add(a.TTL)
-		}
+	}
+	if a.TTL > 0 && (created || s.state.LastSeq > before) {
+		s.state.Expires = now.Add(a.TTL)
 	}
 	if a.Learnt && !pending {
 		s.state.Watermark = s.state.LastSeq

@@ -91,6 +91,9 @@ func (r *run) mutation() store.Mutation {
 			m.Record = nil
 		}
 	}
+	if m.Actor = r.pick("actor", "", "ann", "model"); m.Actor != "" {
+		m.Role = "role of " + m.Actor
+	}
 	if r.number("expecting", 0, 3) == 0 {
 		m.Expect = store.MustNotExist
 		if have := r.model.records[id]; have != nil {
@@ -156,7 +159,7 @@ func (r *run) append() {
 	if s := r.model.living(id, r.clock.Now()); a.TTL == 0 && s != nil && !s.state.Expires.IsZero() {
 		a.TTL = time.Minute // the contract does not say what no TTL does to a session that has one
 	}
-	for i := range r.number("messages", 1, 3) {
+	for i := range r.number("messages", 0, 3) {
 		m := message(fmt.Sprint("m", r.number("message", 1, 30)), "x")
 		m.Tokens = i
 		a.Entries = append(a.Entries, m)
@@ -279,7 +282,7 @@ func (r *run) compare() {
 	require.Equal(r, r.model.version, r.index.version)
 	require.Equal(r, r.model.space, r.index.space)
 	require.Equal(r, deleted, r.deleted(0))
-	living, withBlobs := 0, []string{}
+	living, pending, withBlobs := 0, []string{}, []string{}
 	for _, id := range []string{"", "s", "s:t"} {
 		blobs := r.model.listBlobs(id, "", r.clock.Now())
 		require.Equal(r, blobs, r.blobs(id, "", 0, nil))
@@ -291,9 +294,12 @@ func (r *run) compare() {
 			r.noSession(id)
 			continue
 		}
-		living++
+		if living++; s.state.Pending() {
+			pending = append(pending, id)
+		}
 		r.sameSession(&s.state, r.session(id))
 	}
 	require.Equal(r, withBlobs, r.blobSessions(0))
 	require.Len(r, r.list(store.SessionQuery{}), living)
+	require.ElementsMatch(r, pending, names(r.list(store.SessionQuery{Pending: true})))
 }

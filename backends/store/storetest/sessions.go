@@ -88,49 +88,6 @@ func (e *env) refused(owner string) {
 }
 
 var leaseBehaviours = []behaviour{
-	{"a free lease is granted, a held one is not", func(e *env) {
-		e.append("s", message("m1", "hi"))
-		got := e.acquire("w1")
-		require.Equal(e, store.Lease{Owner: "w1", Token: got.Token, Expires: e.clock.Now().Add(time.Minute)}, got)
-		require.Positive(e, got.Token)
-		require.Equal(e, got, e.append("s", message("m2", "ho")).Lease, "an append needs no lease and keeps it")
-		e.clock.pass(time.Minute - time.Microsecond)
-		e.refused("w2")
-		e.update(&store.SessionUpdate{Session: "s", Token: got.Token, Watermark: ptr(int64(1)), Release: true})
-		require.True(e, e.session("s").Pending(), "what came in between is still pending")
-	}},
-	{"its owner renews a lease under the same token", func(e *env) {
-		e.append("s", message("m1", "hi"))
-		first := e.acquire("w1")
-		e.clock.pass(30 * time.Second)
-		second := e.acquire("w1")
-		require.Equal(e, first.Token, second.Token)
-		require.Equal(e, e.clock.Now().Add(time.Minute), second.Expires)
-		e.clock.pass(40 * time.Second) // the first term is over, the second is not
-		e.refused("w2")
-		third := e.update(&store.SessionUpdate{Session: "s", Token: first.Token, Acquire: &store.Acquire{Owner: "w1", For: time.Hour}}).Lease
-		require.Equal(e, first.Token, third.Token)
-		require.Equal(e, e.clock.Now().Add(time.Hour), third.Expires)
-		e.clock.pass(2 * time.Hour)
-		require.Equal(e, first.Token, e.acquire("w1").Token, "no other owner took it")
-	}},
-	{"a released lease is free, and its token is never used again", func(e *env) {
-		e.append("s", message("m1", "hi"))
-		release := func(token int64) *store.SessionUpdate {
-			return &store.SessionUpdate{Session: "s", Token: token, Release: true, Watermark: ptr(int64(1))}
-		}
-		first := e.acquire("w1")
-		e.updateFails(backends.ErrConflict, release(first.Token+1))
-		got := e.update(release(first.Token))
-		require.Empty(e, got.Lease.Owner)
-		require.Equal(e, int64(1), got.Watermark)
-		e.updateFails(backends.ErrConflict, release(first.Token))
-		second := e.acquire("w1")
-		require.Greater(e, second.Token, first.Token)
-		e.updateFails(backends.ErrConflict, release(first.Token))
-		e.update(release(second.Token))
-		require.Greater(e, e.acquire("w2").Token, second.Token)
-	}},
 	{"a session begun anew does not reuse the tokens of the old one", func(e *env) {
 		e.append("s", message("m1", "hi"), message("m2", "ho"))
 		old := e.acquire("w1")

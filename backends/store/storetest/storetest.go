@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 		name string
 		all  []behaviour
 	}{
-		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"embedding", embeddingBehaviours}, {"mutation", mutationBehaviours},
+		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"mutation", mutationBehaviours},
 		{"history", historyBehaviours}, {"restore", restoreBehaviours}, {"changes", changesBehaviours}, {"drop", dropBehaviours},
 		{"partitions", partitionBehaviours}, {"append", appendBehaviours}, {"learnt", learntBehaviours}, {"read", readBehaviours},
 		{"update", updateBehaviours}, {"lease", leaseBehaviours}, {"expiry", expiryBehaviours}, {"list", listBehaviours},
