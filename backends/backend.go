@@ -127,15 +127,16 @@ type AddResponse struct {
 	Replayed bool
 }
 
-// Outcome says what became of one item.
+// Outcome says what became of a memory, in an [Item] or an [Event].
 type Outcome string
 
-// The outcomes of an item.
+// The outcomes. Items are never deleted, events never unchanged or failed.
 const (
 	OutcomeAdded      Outcome = "added"
 	OutcomeUpdated    Outcome = "updated"
-	OutcomeSuperseded Outcome = "superseded" // Memory replaced the one in Previous
-	OutcomeRetracted  Outcome = "retracted"  // Memory holds no more, and nothing replaced it
+	OutcomeSuperseded Outcome = "superseded" // another memory took its place: an item has that one, and the old one in Previous
+	OutcomeRetracted  Outcome = "retracted"  // it holds no more, and nothing replaced it
+	OutcomeDeleted    Outcome = "deleted"    // erased but for its history
 	OutcomeUnchanged  Outcome = "unchanged"  // known already
 	OutcomeFailed     Outcome = "failed"     // not stored: Err says why
 )
@@ -209,25 +210,13 @@ type HistoryRequest struct {
 	ID    string
 }
 
-// EventType says what happened to a memory.
-type EventType string
-
-// The types of event.
-const (
-	EventAdded      EventType = "added"
-	EventUpdated    EventType = "updated"
-	EventSuperseded EventType = "superseded" // another memory took its place
-	EventRetracted  EventType = "retracted"  // it holds no more
-	EventDeleted    EventType = "deleted"
-)
-
 // Event is one entry of a memory's history.
 type Event struct {
-	MemoryID string    `json:"memory_id"`
-	Type     EventType `json:"type"`
-	Old      string    `json:"old,omitempty"` // the text before; empty for added
-	New      string    `json:"new,omitempty"` // the text after; for superseded the text of the successor
-	By       string    `json:"by,omitempty"`  // the id of the successor, for superseded
+	MemoryID string  `json:"memory_id"`
+	Type     Outcome `json:"type"`
+	Old      string  `json:"old,omitempty"` // the text before; empty for added
+	New      string  `json:"new,omitempty"` // the text after; for superseded the text of the successor
+	By       string  `json:"by,omitempty"`  // the id of the successor, for superseded
 	// Supersedes is the id of the predecessor, on the event by which the memory
 	// took its place. So a chain is known from either end, whatever was deleted.
 	Supersedes string    `json:"supersedes,omitempty"`

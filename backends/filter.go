@@ -3,24 +3,19 @@
 
 package backends
 
-// Op is the operator of a [Filter].
-type Op string
-
-// The operators. A field that a memory does not have matches only OpNe, OpNin
-// and what OpNot turns round.
 const (
-	OpEq       Op = "eq"
-	OpNe       Op = "ne"
-	OpIn       Op = "in"
-	OpNin      Op = "nin"
-	OpGt       Op = "gt"
-	OpGte      Op = "gte"
-	OpLt       Op = "lt"
-	OpLte      Op = "lte"
-	OpContains Op = "contains" // a substring of a text, or an element of a list
-	OpAnd      Op = "and"
-	OpOr       Op = "or"
-	OpNot      Op = "not"
+	opEq       = "eq"
+	opNe       = "ne"
+	opIn       = "in"
+	opNin      = "nin"
+	opGt       = "gt"
+	opGte      = "gte"
+	opLt       = "lt"
+	opLte      = "lte"
+	opContains = "contains" // a substring of a text, or an element of a list
+	opAnd      = "and"
+	opOr       = "or"
+	opNot      = "not"
 )
 
 // Filter is a condition on memories. It is evaluated in process by one piece of
@@ -34,48 +29,48 @@ const (
 //
 // Numbers compare as float64, times as instants (a [time.Time] or an RFC 3339
 // text on either side), texts byte by byte, booleans by eq and ne alone.
+//
+// The operators are eq, ne, in, nin, gt, gte, lt, lte, contains, and, or, not. A field that a
+// memory does not have matches only ne, nin and what not negates.
 type Filter struct {
-	Op    Op
+	Op    string
 	Field string   // for comparisons
 	Value any      // for comparisons: string, bool, a number, time.Time; a slice of those for in and nin
 	Args  []Filter // for and, or, not
 }
 
 // Eq matches memories whose field equals value.
-func Eq(field string, value any) Filter { return Filter{Op: OpEq, Field: field, Value: value} }
+func Eq(field string, value any) Filter { return Filter{Op: opEq, Field: field, Value: value} }
 
 // Ne matches memories whose field differs from value or is absent.
-func Ne(field string, value any) Filter { return Filter{Op: OpNe, Field: field, Value: value} }
+func Ne(field string, value any) Filter { return Filter{Op: opNe, Field: field, Value: value} }
 
 // In matches memories whose field equals one of values.
-func In(field string, values ...any) Filter { return Filter{Op: OpIn, Field: field, Value: values} }
-
-// Nin matches memories whose field equals none of values or is absent.
-func Nin(field string, values ...any) Filter { return Filter{Op: OpNin, Field: field, Value: values} }
+func In(field string, values ...any) Filter { return Filter{Op: opIn, Field: field, Value: values} }
 
 // Gt matches memories whose field is greater than value.
-func Gt(field string, value any) Filter { return Filter{Op: OpGt, Field: field, Value: value} }
+func Gt(field string, value any) Filter { return Filter{Op: opGt, Field: field, Value: value} }
 
 // Gte matches memories whose field is greater than value or equal to it.
-func Gte(field string, value any) Filter { return Filter{Op: OpGte, Field: field, Value: value} }
+func Gte(field string, value any) Filter { return Filter{Op: opGte, Field: field, Value: value} }
 
 // Lt matches memories whose field is less than value.
-func Lt(field string, value any) Filter { return Filter{Op: OpLt, Field: field, Value: value} }
+func Lt(field string, value any) Filter { return Filter{Op: opLt, Field: field, Value: value} }
 
 // Lte matches memories whose field is less than value or equal to it.
-func Lte(field string, value any) Filter { return Filter{Op: OpLte, Field: field, Value: value} }
+func Lte(field string, value any) Filter { return Filter{Op: opLte, Field: field, Value: value} }
 
 // Contains matches memories whose field is a text with value in it, or a list
 // with value among its elements.
 func Contains(field string, value any) Filter {
-	return Filter{Op: OpContains, Field: field, Value: value}
+	return Filter{Op: opContains, Field: field, Value: value}
 }
 
 // And matches memories that match every one of args.
-func And(args ...Filter) Filter { return Filter{Op: OpAnd, Args: args} }
+func And(args ...Filter) Filter { return Filter{Op: opAnd, Args: args} }
 
 // Or matches memories that match one of args.
-func Or(args ...Filter) Filter { return Filter{Op: OpOr, Args: args} }
+func Or(args ...Filter) Filter { return Filter{Op: opOr, Args: args} }
 
 // Not matches memories that do not match arg.
-func Not(arg Filter) Filter { return Filter{Op: OpNot, Args: []Filter{arg}} }
+func Not(arg Filter) Filter { return Filter{Op: opNot, Args: []Filter{arg}} }

@@ -44,8 +44,8 @@ func ParseFilter(m map[string]any) (*Filter, error) {
 }
 
 func parseEntry(key string, value any) ([]Filter, error) {
-	switch op := Op(strings.ToLower(key)); op {
-	case OpAnd, OpOr, OpNot:
+	switch op := strings.ToLower(key); op {
+	case opAnd, opOr, opNot:
 		if key != strings.ToUpper(key) {
 			break // a metadata key that happens to be called "and"
 		}
@@ -53,7 +53,7 @@ func parseEntry(key string, value any) ([]Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		if op == OpNot { // NOT of a list: none of them
+		if op == opNot { // NOT of a list: none of them
 			return []Filter{Not(Or(args...))}, nil
 		}
 		return []Filter{{Op: op, Args: args}}, nil
@@ -70,7 +70,7 @@ func parseEntry(key string, value any) ([]Filter, error) {
 		slices.Sort(ops)
 		fs := make([]Filter, len(ops))
 		for i, op := range ops {
-			fs[i] = Filter{Op: Op(op), Field: key, Value: v[op]}
+			fs[i] = Filter{Op: op, Field: key, Value: v[op]}
 		}
 		return fs, nil
 	case string:
@@ -79,7 +79,7 @@ func parseEntry(key string, value any) ([]Filter, error) {
 		}
 	}
 	if rv := reflect.ValueOf(value); rv.IsValid() && rv.Kind() == reflect.Slice {
-		return []Filter{{Op: OpIn, Field: key, Value: value}}, nil
+		return []Filter{{Op: opIn, Field: key, Value: value}}, nil
 	}
 	return []Filter{Eq(key, value)}, nil
 }

@@ -19,16 +19,16 @@ func (f *Filter) Compile() (func(*Memory) bool, error) {
 		return func(*Memory) bool { return true }, nil
 	}
 	switch f.Op {
-	case OpAnd, OpOr, OpNot:
+	case opAnd, opOr, opNot:
 		return f.compileLogic()
-	case OpEq, OpNe, OpIn, OpNin, OpGt, OpGte, OpLt, OpLte, OpContains:
+	case opEq, opNe, opIn, opNin, opGt, opGte, opLt, opLte, opContains:
 		return f.compileComparison()
 	}
 	return nil, fmt.Errorf("filter operator %q: %w: use eq, ne, in, nin, gt, gte, lt, lte, contains, and, or, not", f.Op, ErrInvalid)
 }
 
 func (f *Filter) compileLogic() (func(*Memory) bool, error) {
-	if len(f.Args) == 0 || f.Op == OpNot && len(f.Args) != 1 {
+	if len(f.Args) == 0 || f.Op == opNot && len(f.Args) != 1 {
 		return nil, fmt.Errorf("filter %s with %d arguments: %w", f.Op, len(f.Args), ErrInvalid)
 	}
 	preds := make([]func(*Memory) bool, len(f.Args))
@@ -40,11 +40,11 @@ func (f *Filter) compileLogic() (func(*Memory) bool, error) {
 		preds[i] = p
 	}
 	switch f.Op {
-	case OpAnd:
+	case opAnd:
 		return func(m *Memory) bool {
 			return !slices.ContainsFunc(preds, func(p func(*Memory) bool) bool { return !p(m) })
 		}, nil
-	case OpOr:
+	case opOr:
 		return func(m *Memory) bool {
 			return slices.ContainsFunc(preds, func(p func(*Memory) bool) bool { return p(m) })
 		}, nil
@@ -58,12 +58,12 @@ func (f *Filter) compileComparison() (func(*Memory) bool, error) {
 		return nil, fmt.Errorf("filter %s: %w: no field", f.Op, ErrInvalid)
 	}
 	get := fieldOf(f.Field)
-	if f.Op == OpIn || f.Op == OpNin {
+	if f.Op == opIn || f.Op == opNin {
 		list, err := scalars(f.Value)
 		if err != nil {
 			return nil, fmt.Errorf("filter %s %s: %w", f.Field, f.Op, err)
 		}
-		want := f.Op == OpIn
+		want := f.Op == opIn
 		return func(m *Memory) bool {
 			v, ok := get(m)
 			return (ok && slices.ContainsFunc(list, func(x any) bool { return equal(v, x) })) == want
@@ -74,19 +74,19 @@ func (f *Filter) compileComparison() (func(*Memory) bool, error) {
 		return nil, fmt.Errorf("filter %s %s: %w", f.Field, f.Op, err)
 	}
 	switch f.Op {
-	case OpEq:
+	case opEq:
 		return func(m *Memory) bool { v, ok := get(m); return ok && equal(v, value) }, nil
-	case OpNe:
+	case opNe:
 		return func(m *Memory) bool { v, ok := get(m); return !ok || !equal(v, value) }, nil
-	case OpContains:
+	case opContains:
 		return func(m *Memory) bool { v, ok := get(m); return ok && contains(v, value) }, nil
 	}
 	if _, isBool := value.(bool); isBool {
 		return nil, fmt.Errorf("filter %s %s: %w: booleans have no order", f.Field, f.Op, ErrInvalid)
 	}
-	holds := map[Op]func(int) bool{
-		OpGt: func(c int) bool { return c > 0 }, OpGte: func(c int) bool { return c >= 0 },
-		OpLt: func(c int) bool { return c < 0 }, OpLte: func(c int) bool { return c <= 0 },
+	holds := map[string]func(int) bool{
+		opGt: func(c int) bool { return c > 0 }, opGte: func(c int) bool { return c >= 0 },
+		opLt: func(c int) bool { return c < 0 }, opLte: func(c int) bool { return c <= 0 },
 	}[f.Op]
 	return func(m *Memory) bool {
 		v, ok := get(m)

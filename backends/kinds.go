@@ -14,7 +14,6 @@ const (
 	KindPersonal  Kind = "personal"  // an observation about a person
 	KindTool      Kind = "tool"      // how a tool behaves and is best used
 	KindProcedure Kind = "procedure" // what an agent did, step by step
-	KindSummary   Kind = "summary"   // a digest of other memories or turns
 	KindCore      Kind = "core"      // a core block of package core
 )
 
@@ -46,7 +45,6 @@ var kinds = map[Kind]KindTraits{
 	KindPersonal:  {Keywords: true},
 	KindTool:      {Timeless: true, Named: true},
 	KindProcedure: {Timeless: true},
-	KindSummary:   {},
 	KindCore:      {InPrompt: true},
 }
 

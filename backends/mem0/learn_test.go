@@ -83,8 +83,8 @@ func TestANewFactSupersedesTheOldOne(t *testing.T) {
 				events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
 				require.NoError(t, err)
 				require.Equal(t, tc.was, events[0].New)
-				require.Equal(t, backends.EventAdded, events[0].Type)
-				require.Contains(t, []backends.EventType{events[1].Type, events[2].Type}, backends.EventSuperseded)
+				require.Equal(t, backends.OutcomeAdded, events[0].Type)
+				require.Contains(t, []backends.Outcome{events[1].Type, events[2].Type}, backends.OutcomeSuperseded)
 			}
 			stored, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: item.Previous.ID})
 			require.NoError(t, err)
@@ -389,11 +389,11 @@ func TestSaidAgainAfterADeletion(t *testing.T) {
 		require.Equal(t, []string{"tea"}, list(t, b, ann))
 		events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: again.Items[0].Memory.ID})
 		require.NoError(t, err)
-		var types []backends.EventType
+		var types []backends.Outcome
 		for _, e := range events {
 			types = append(types, e.Type)
 		}
-		require.Equal(t, []backends.EventType{backends.EventAdded, backends.EventDeleted, backends.EventAdded}, types)
+		require.Equal(t, []backends.Outcome{backends.OutcomeAdded, backends.OutcomeDeleted, backends.OutcomeAdded}, types)
 	}
 }
 

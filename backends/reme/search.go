@@ -211,10 +211,10 @@ func both(a, b *backends.Filter) *backends.Filter {
 // shared returns the filter without what it asks of the agent: a workspace is shared
 // between agents on purpose.
 func shared(f *backends.Filter) *backends.Filter {
-	if f == nil || f.Op == backends.OpEq && strings.EqualFold(f.Field, "agent_id") {
+	if f == nil || f.Op == "eq" && strings.EqualFold(f.Field, "agent_id") {
 		return nil
 	}
-	if f.Op != backends.OpAnd {
+	if f.Op != "and" {
 		return f
 	}
 	out := backends.And()

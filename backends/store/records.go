@@ -169,9 +169,9 @@ type Applied struct {
 
 // Result is the outcome of one mutation.
 type Result struct {
-	ID    string             `json:"id"`    // of the record written, retracted, deleted, incremented or restored
-	Event backends.EventType `json:"event"` // empty when nothing changed
-	Value float64            `json:"value,omitempty"`
+	ID    string           `json:"id"`    // of the record written, retracted, deleted, incremented or restored
+	Event backends.Outcome `json:"event"` // empty when nothing changed
+	Value float64          `json:"value,omitempty"`
 }
 
 // ChangeSet is a page of changes. Apply it in order: if Reset, discard all records

@@ -338,7 +338,7 @@ func TestPutCreates(t *testing.T) {
 	want.Version, want.Created, want.Updated = 10, now, now
 	require.Equal(t, want, *out.Writes[0].Record)
 	require.Zero(t, given.Version, "the batch's record is the caller's")
-	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.EventAdded, New: "1"})}, out.Events)
+	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.OutcomeAdded, New: "1"})}, out.Events)
 }
 
 func TestPutReplaces(t *testing.T) {
@@ -348,8 +348,8 @@ func TestPutReplaces(t *testing.T) {
 	want := *record("a", "2")
 	want.Version, want.Created, want.Updated = 10, early, now
 	require.Equal(t, want, *out.Writes[0].Record, "nothing but created is kept")
-	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.EventUpdated, Old: "1", New: "2"})}, out.Events)
-	require.Equal(t, []store.Result{{ID: "a", Event: backends.EventUpdated}}, out.Results)
+	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.OutcomeUpdated, Old: "1", New: "2"})}, out.Events)
+	require.Equal(t, []store.Result{{ID: "a", Event: backends.OutcomeUpdated}}, out.Results)
 
 	given := record("a", "2")
 	given.Created, given.Updated = early.Add(time.Hour), early.Add(2*time.Hour)
@@ -374,11 +374,11 @@ func TestEventsAreAboutTextsAndPredecessors(t *testing.T) {
 	}{
 		"nothing new":     {chained("a", "1", "z"), nil},
 		"no predecessor":  {chained("a", "1", ""), nil},
-		"new text":        {chained("a", "2", "z"), []backends.Event{{Type: backends.EventUpdated, Old: "1", New: "2"}}},
-		"new predecessor": {chained("a", "1", "y"), []backends.Event{{Type: backends.EventUpdated, Old: "1", New: "1", Supersedes: "y"}}},
-		"both":            {chained("a", "2", "y"), []backends.Event{{Type: backends.EventUpdated, Old: "1", New: "2", Supersedes: "y"}}},
-		"created, blank":  {chained("b", "", ""), []backends.Event{{Type: backends.EventAdded}}},
-		"created, chain":  {chained("b", "3", "y"), []backends.Event{{Type: backends.EventAdded, New: "3", Supersedes: "y"}}},
+		"new text":        {chained("a", "2", "z"), []backends.Event{{Type: backends.OutcomeUpdated, Old: "1", New: "2"}}},
+		"new predecessor": {chained("a", "1", "y"), []backends.Event{{Type: backends.OutcomeUpdated, Old: "1", New: "1", Supersedes: "y"}}},
+		"both":            {chained("a", "2", "y"), []backends.Event{{Type: backends.OutcomeUpdated, Old: "1", New: "2", Supersedes: "y"}}},
+		"created, blank":  {chained("b", "", ""), []backends.Event{{Type: backends.OutcomeAdded}}},
+		"created, chain":  {chained("b", "3", "y"), []backends.Event{{Type: backends.OutcomeAdded, New: "3", Supersedes: "y"}}},
 	} {
 		out := newTable(t, before).plan(byAnn(store.Put(c.put)))
 		require.Len(t, out.Events, len(c.want), name)
@@ -403,10 +403,10 @@ func TestSupersede(t *testing.T) {
 		require.Equal(t, hidden, *out.Writes[1].Record, name)
 		require.Equal(t, "old", out.Writes[0].Record.Supersedes)
 		require.Empty(t, by.Supersedes)
-		require.Equal(t, []store.Result{{ID: "new", Event: backends.EventSuperseded}}, out.Results)
+		require.Equal(t, []store.Result{{ID: "new", Event: backends.OutcomeSuperseded}}, out.Results)
 		require.Equal(t, []backends.Event{
-			event("new", backends.Event{Type: backends.EventAdded, New: "2", Supersedes: "old"}),
-			event("old", backends.Event{Type: backends.EventSuperseded, Old: "1", New: "2", By: "new"}),
+			event("new", backends.Event{Type: backends.OutcomeAdded, New: "2", Supersedes: "old"}),
+			event("old", backends.Event{Type: backends.OutcomeSuperseded, Old: "1", New: "2", By: "new"}),
 		}, out.Events)
 	}
 }
@@ -416,22 +416,22 @@ func TestRetractAndDelete(t *testing.T) {
 	out := newTable(t, old).plan(byAnn(store.Retract("a", early)), store.Retract("a", now))
 	require.Equal(t, early, out.Writes[0].Record.Invalidated)
 	require.True(t, old.Active())
-	require.Equal(t, []store.Result{{ID: "a", Event: backends.EventRetracted}, {ID: "a"}}, out.Results)
-	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.EventRetracted, Old: "1"})}, out.Events)
+	require.Equal(t, []store.Result{{ID: "a", Event: backends.OutcomeRetracted}, {ID: "a"}}, out.Results)
+	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.OutcomeRetracted, Old: "1"})}, out.Events)
 	require.Equal(t, now, newTable(t, old).plan(store.Retract("a", time.Time{})).Writes[0].Record.Invalidated)
 
 	out = newTable(t, old).plan(byAnn(store.Delete("a")), store.Delete("a"))
 	require.Equal(t, []plan.Write{{ID: "a", Old: 3}}, out.Writes)
-	require.Equal(t, []store.Result{{ID: "a", Event: backends.EventDeleted}, {ID: "a"}}, out.Results)
-	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.EventDeleted, Old: "1"})}, out.Events)
+	require.Equal(t, []store.Result{{ID: "a", Event: backends.OutcomeDeleted}, {ID: "a"}}, out.Results)
+	require.Equal(t, []backends.Event{event("a", backends.Event{Type: backends.OutcomeDeleted, Old: "1"})}, out.Events)
 }
 
 func TestIncrement(t *testing.T) {
 	old := held("a", "1", 3)
 	old.Metadata = map[string]any{"n": 2.0, "other": "x"}
 	out := newTable(t, old, held("bare", "2", 4)).plan(store.Increment("a", "n", 1), store.Increment("a", "n", 0.5), store.Increment("bare", "m", -1))
-	require.Equal(t, []store.Result{{ID: "a", Event: backends.EventUpdated, Value: 3}, {ID: "a", Event: backends.EventUpdated, Value: 3.5},
-		{ID: "bare", Event: backends.EventUpdated, Value: -1}}, out.Results)
+	require.Equal(t, []store.Result{{ID: "a", Event: backends.OutcomeUpdated, Value: 3}, {ID: "a", Event: backends.OutcomeUpdated, Value: 3.5},
+		{ID: "bare", Event: backends.OutcomeUpdated, Value: -1}}, out.Results)
 	require.Equal(t, map[string]any{"n": 3.5, "other": "x"}, out.Writes[0].Record.Metadata)
 	require.Equal(t, map[string]any{"m": -1.0}, out.Writes[1].Record.Metadata)
 	require.Equal(t, map[string]any{"n": 2.0, "other": "x"}, old.Metadata, "what was read stays as it was")
@@ -463,10 +463,10 @@ func TestRestore(t *testing.T) {
 	given := record("a", "2")
 	given.Version, given.Created, given.Updated, given.Supersedes = 7, early, early.Add(1), "z"
 	events := []backends.Event{
-		{MemoryID: "a", Type: backends.EventAdded, New: "1", Time: early, Version: 3},
-		{MemoryID: "a", Type: backends.EventUpdated, Old: "1", New: "2", Version: 7},
+		{MemoryID: "a", Type: backends.OutcomeAdded, New: "1", Time: early, Version: 3},
+		{MemoryID: "a", Type: backends.OutcomeUpdated, Old: "1", New: "2", Version: 7},
 	}
-	gone := []backends.Event{{MemoryID: "gone", Type: backends.EventDeleted, Version: 30}}
+	gone := []backends.Event{{MemoryID: "gone", Type: backends.OutcomeDeleted, Version: 30}}
 	out := newTable(t).plan(store.Restore("a", given, events), store.Restore("gone", nil, gone), store.Restore("b", record("b", ""), nil), store.Put(record("c", "")))
 	want := *given
 	want.Version = 10
@@ -477,8 +477,8 @@ func TestRestore(t *testing.T) {
 	require.Equal(t, now, out.Writes[1].Record.Created)
 	require.Equal(t, int64(31), out.Version)
 	require.Equal(t, int64(31), out.Events[3].Version, "what a put adds is not older")
-	require.Equal(t, []store.Result{{ID: "a", Event: backends.EventAdded}, {ID: "gone", Event: backends.EventDeleted},
-		{ID: "b", Event: backends.EventAdded}, {ID: "c", Event: backends.EventAdded}}, out.Results)
+	require.Equal(t, []store.Result{{ID: "a", Event: backends.OutcomeAdded}, {ID: "gone", Event: backends.OutcomeDeleted},
+		{ID: "b", Event: backends.OutcomeAdded}, {ID: "c", Event: backends.OutcomeAdded}}, out.Results)
 
 	ahead := record("a", "")
 	ahead.Version = 50

@@ -60,10 +60,10 @@ func expect(m *store.Mutation, d *draft) error {
 
 // put writes r over the draft's record, if there is one.
 func (p *planner) put(m *store.Mutation, r store.Record, d *draft) store.Result {
-	event, old := backends.Event{Type: backends.EventAdded, New: r.Text, Supersedes: r.Supersedes}, d.record
+	event, old := backends.Event{Type: backends.OutcomeAdded, New: r.Text, Supersedes: r.Supersedes}, d.record
 	created := p.in.Now
 	if old != nil {
-		event.Type, event.Old, created = backends.EventUpdated, old.Text, old.Created
+		event.Type, event.Old, created = backends.OutcomeUpdated, old.Text, old.Created
 		if old.Supersedes == r.Supersedes {
 			event.Supersedes = ""
 		}
@@ -93,8 +93,8 @@ func (p *planner) supersede(m *store.Mutation, d *draft) (store.Result, error) {
 	p.put(m, by, successor)
 	hidden := p.edit(d)
 	hidden.SupersededBy, hidden.Invalidated = by.ID, firstTime(by.Valid, by.Observed, p.in.Now)
-	p.event(m, m.ID, backends.Event{Type: backends.EventSuperseded, Old: hidden.Text, New: by.Text, By: by.ID})
-	return store.Result{ID: by.ID, Event: backends.EventSuperseded}, nil
+	p.event(m, m.ID, backends.Event{Type: backends.OutcomeSuperseded, Old: hidden.Text, New: by.Text, By: by.ID})
+	return store.Result{ID: by.ID, Event: backends.OutcomeSuperseded}, nil
 }
 
 // retract marks the draft's record as no longer true.
@@ -107,8 +107,8 @@ func (p *planner) retract(m *store.Mutation, d *draft) (store.Result, error) {
 	}
 	retracted := p.edit(d)
 	retracted.Invalidated = firstTime(m.At, p.in.Now)
-	p.event(m, m.ID, backends.Event{Type: backends.EventRetracted, Old: retracted.Text})
-	return store.Result{ID: m.ID, Event: backends.EventRetracted}, nil
+	p.event(m, m.ID, backends.Event{Type: backends.OutcomeRetracted, Old: retracted.Text})
+	return store.Result{ID: m.ID, Event: backends.OutcomeRetracted}, nil
 }
 
 // delete removes the draft's record, if there is one.
@@ -116,10 +116,10 @@ func (p *planner) delete(m *store.Mutation, d *draft) store.Result {
 	if d.record == nil {
 		return store.Result{ID: m.ID}
 	}
-	p.event(m, m.ID, backends.Event{Type: backends.EventDeleted, Old: d.record.Text})
+	p.event(m, m.ID, backends.Event{Type: backends.OutcomeDeleted, Old: d.record.Text})
 	p.set(d, nil)
 	d.sameVector = false
-	return store.Result{ID: m.ID, Event: backends.EventDeleted}
+	return store.Result{ID: m.ID, Event: backends.OutcomeDeleted}
 }
 
 // increment adds to a number in the metadata of the draft's record. It adds no
@@ -142,7 +142,7 @@ func (p *planner) increment(m *store.Mutation, d *draft) (store.Result, error) {
 	maps.Copy(metadata, d.record.Metadata)
 	metadata[m.Field] = value
 	p.edit(d).Metadata = metadata
-	return store.Result{ID: m.ID, Event: backends.EventUpdated, Value: value}, nil
+	return store.Result{ID: m.ID, Event: backends.OutcomeUpdated, Value: value}, nil
 }
 
 // restore writes a record with its history, or the history of a deleted one. Each
@@ -161,14 +161,14 @@ func (p *planner) restore(m *store.Mutation, d *draft) (store.Result, error) {
 	}
 	p.out.Events = append(p.out.Events, m.Events...)
 	if m.Record == nil {
-		return store.Result{ID: m.ID, Event: backends.EventDeleted}, nil
+		return store.Result{ID: m.ID, Event: backends.OutcomeDeleted}, nil
 	}
 	r := *m.Record
 	p.out.Version = max(p.out.Version, r.Version)
 	r.Version = p.out.Version
 	r.Created, r.Updated = firstTime(r.Created, p.in.Now), firstTime(r.Updated, p.in.Now)
 	p.set(d, &r)
-	return store.Result{ID: m.ID, Event: backends.EventAdded}, nil
+	return store.Result{ID: m.ID, Event: backends.OutcomeAdded}, nil
 }
 
 // number reads a value of metadata as a store would return it: what an earlier

@@ -271,9 +271,9 @@ func (c *Call) count(items []backends.Item) {
 }
 
 // outcomes are those of a repeated call, by what the first one did.
-var outcomes = map[backends.EventType]backends.Outcome{
-	"": backends.OutcomeUnchanged, backends.EventAdded: backends.OutcomeAdded, backends.EventUpdated: backends.OutcomeUpdated,
-	backends.EventSuperseded: backends.OutcomeSuperseded, backends.EventRetracted: backends.OutcomeRetracted,
+var outcomes = map[backends.Outcome]backends.Outcome{
+	"": backends.OutcomeUnchanged, backends.OutcomeAdded: backends.OutcomeAdded, backends.OutcomeUpdated: backends.OutcomeUpdated,
+	backends.OutcomeSuperseded: backends.OutcomeSuperseded, backends.OutcomeRetracted: backends.OutcomeRetracted,
 }
 
 // replay returns the response to a call whose key is known. A memory that was deleted since

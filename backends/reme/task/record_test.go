@@ -216,7 +216,7 @@ func TestForgettingDeletes(t *testing.T) {
 		assert.Contains(t, logged.String(), "id=poor freq=6 utility=1")
 		events, err := w.keeper.History(ctx, inn, "poor")
 		require.NoError(t, err)
-		assert.Equal(t, backends.EventDeleted, events[len(events)-1].Type, "the history still answers")
+		assert.Equal(t, backends.OutcomeDeleted, events[len(events)-1].Type, "the history still answers")
 		again, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
 		require.NoError(t, err)
 		assert.Empty(t, again.Deleted)

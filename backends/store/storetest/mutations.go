@@ -64,8 +64,8 @@ var historyBehaviours = []behaviour{
 			require.Equal(e, fmt.Sprint(i), event.New)
 			require.Equal(e, int64(i+1), event.Version)
 		}
-		require.Equal(e, backends.Event{MemoryID: "a", Type: backends.EventDeleted, Old: fmt.Sprint(n - 1), Time: e.clock.Now(), Version: n + 1}, events[n])
-		require.Equal(e, backends.EventDeleted, events[n+2].Type)
+		require.Equal(e, backends.Event{MemoryID: "a", Type: backends.OutcomeDeleted, Old: fmt.Sprint(n - 1), Time: e.clock.Now(), Version: n + 1}, events[n])
+		require.Equal(e, backends.OutcomeDeleted, events[n+2].Type)
 		require.Equal(e, []string{"a"}, e.deleted(0))
 		e.drop()
 		require.Empty(e, e.history("a"))

@@ -170,7 +170,7 @@ var isolationBehaviours = []behaviour{
 	{"records with look-alike ids never mix", func(e *env) {
 		all := append([]string{"\x00", "a\x00b", "*", " ", " a", "a\n"}, hostile...)
 		for i, id := range all {
-			require.Equal(e, backends.EventAdded, e.apply(put(id, id)).Results[0].Event, "%q", id)
+			require.Equal(e, backends.OutcomeAdded, e.apply(put(id, id)).Results[0].Event, "%q", id)
 			require.Len(e, e.index().follow().records, i+1)
 		}
 		require.Equal(e, all, ids(e.get(all...)))

@@ -84,7 +84,7 @@ func (r *run) mutation() store.Mutation {
 	case store.OpIncrement:
 		m = store.Increment(id, "n", float64(r.number("delta", 1, 9)))
 	case store.OpRestore:
-		events := []backends.Event{{MemoryID: id, Type: backends.EventAdded, New: "old", Version: int64(r.number("event version", 0, 20))}}
+		events := []backends.Event{{MemoryID: id, Type: backends.OutcomeAdded, New: "old", Version: int64(r.number("event version", 0, 20))}}
 		drawn.ID, drawn.Version = id, int64(r.number("version", 0, 20))
 		m = store.Restore(id, drawn, events[:r.number("events", 0, 1)])
 		if len(m.Events) > 0 && r.number("deleted", 0, 2) == 0 {

@@ -336,7 +336,7 @@ func TestDeleteSession(t *testing.T) {
 	events, err := b.History(t.Context(), ann, "task")
 	require.NoError(t, err)
 	require.Len(t, events, 2)
-	assert.Equal(t, backends.EventDeleted, events[1].Type)
+	assert.Equal(t, backends.OutcomeDeleted, events[1].Type)
 	_, err = b.Set(t.Context(), &core.Edit{Scope: ann, Block: "task", Text: "again", Version: store.MustNotExist})
 	require.NoError(t, err, "as if nobody had written it")
 	require.NoError(t, blocksOn(t, testkit.SQLite(t), one(10)).DeleteSession(t.Context(), ann), "there is no such block")
