@@ -8,7 +8,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -26,6 +29,25 @@ func Encode(what string, v any) (string, error) {
 		return "", fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Each calls do for every number below n, on all processors if there are many: most of
+// the time of a load goes into JSON. It returns the first error.
+func Each(n int, do func(i int) error) error {
+	const worthwhile = 64 // calls of one goroutine
+	var all errgroup.Group
+	share := max(worthwhile, n/runtime.GOMAXPROCS(0)+1)
+	for from := 0; from < n; from += share {
+		all.Go(func() error {
+			for i := from; i < min(from+share, n); i++ {
+				if err := do(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return all.Wait()
 }
 
 // Names is a range of names that is listed page by page in the order of their

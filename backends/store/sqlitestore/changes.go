@@ -7,13 +7,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"runtime"
-	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // changesPage is how many records (and tombstones) a page of changes has, before
@@ -117,25 +114,8 @@ func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Re
 	if err != nil {
 		return nil, err
 	}
-	var all errgroup.Group
-	left := out
-	for some := range slices.Chunk(texts, max(minDecode, len(texts)/runtime.GOMAXPROCS(0)+1)) {
-		into := left[:len(some)]
-		left = left[len(some):]
-		all.Go(func() error {
-			for i, text := range some {
-				if err := decode("record", text, &into[i].Memory); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return out, all.Wait()
+	return out, plan.Each(len(out), func(i int) error { return decode("record", texts[i], &out[i].Memory) })
 }
-
-// minDecode is how many records are worth a goroutine.
-const minDecode = 64
 
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
