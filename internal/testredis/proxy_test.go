@@ -4,13 +4,11 @@
 package testredis_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,57 +20,9 @@ import (
 	"github.com/einomem/einomem/internal/testredis"
 )
 
-// echo is a server that sends back what it gets, a byte changed to its successor.
-type echo struct {
-	addr  string
-	ended chan error // how each connection ended
-
-	mu  sync.Mutex
-	got bytes.Buffer // from all connections
-}
-
-func startEcho(t *testing.T) *echo {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	e := &echo{addr: l.Addr().String(), ended: make(chan error, 1000)}
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { e.ended <- e.serve(conn) })
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); running.Wait() })
-	return e
-}
-
-func (e *echo) serve(conn net.Conn) error {
-	defer conn.Close()
-	buf := make([]byte, 1<<10)
-	for {
-		n, err := conn.Read(buf)
-		if err != nil {
-			return err
-		}
-		e.mu.Lock()
-		e.got.Write(buf[:n])
-		e.mu.Unlock()
-		for i := range buf[:n] {
-			buf[i]++
-		}
-		if _, err := conn.Write(buf[:n]); err != nil {
-			return err
-		}
-	}
-}
-
-func (e *echo) received() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.got.String()
+func startProxy(t *testing.T) (*miniredis.Miniredis, *testredis.Proxy) {
+	m := miniredis.RunT(t)
+	return m, testredis.StartProxy(t, m.Addr())
 }
 
 func dial(t *testing.T, p *testredis.Proxy) net.Conn {
@@ -82,178 +32,126 @@ func dial(t *testing.T, p *testredis.Proxy) net.Conn {
 	return conn
 }
 
-// exchange writes, and returns what comes back until as much was read or the connection ends.
-func exchange(conn net.Conn, what string) (string, error) {
-	if _, err := conn.Write([]byte(what)); err != nil {
-		return "", err
-	}
-	buf := make([]byte, len(what))
-	n, err := io.ReadFull(conn, buf)
-	return string(buf[:n]), err
-}
+const pingCommand = "*1\r\n$4\r\nPING\r\n"
 
-// attempt connects and sends something; a reset may come as early as that.
-func attempt(p *testredis.Proxy) error {
-	conn, err := net.Dial("tcp", p.Addr())
-	if err != nil {
+// ping sends PING, and reads the answer until it is whole or the connection ends.
+func ping(conn net.Conn) error {
+	if _, err := io.WriteString(conn, pingCommand); err != nil {
 		return err
 	}
-	defer conn.Close()
-	_, err = exchange(conn, "a")
+	_, err := io.ReadFull(conn, make([]byte, len("+PONG\r\n")))
 	return err
 }
 
-// requireSilence requires that nothing comes from a connection for a moment.
-func requireSilence(t *testing.T, conn net.Conn) {
-	t.Helper()
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Millisecond)))
-	n, err := conn.Read(make([]byte, 1))
-	assert.Zero(t, n)
-	var timeout net.Error
-	require.ErrorAs(t, err, &timeout)
-	assert.True(t, timeout.Timeout())
-	require.NoError(t, conn.SetReadDeadline(time.Time{}))
-}
-
-func TestForwards(t *testing.T) {
-	e := startEcho(t)
-	p := testredis.StartProxy(t, e.addr)
-	a, b := dial(t, p), dial(t, p)
-	for range 3 {
-		got, err := exchange(a, "abc")
-		require.NoError(t, err)
-		assert.Equal(t, "bcd", got)
-		got, err = exchange(b, "xy")
-		require.NoError(t, err)
-		assert.Equal(t, "yz", got)
-	}
-	require.NoError(t, a.Close())
-	assert.Equal(t, io.EOF, <-e.ended, "an end is forwarded as an end")
-	assert.Zero(t, p.Cuts())
-}
-
-func TestCutAllResets(t *testing.T) {
-	e := startEcho(t)
-	p := testredis.StartProxy(t, e.addr)
+func TestProxyForwardsAndCuts(t *testing.T) {
+	m, p := startProxy(t)
 	conns := []net.Conn{dial(t, p), dial(t, p)}
-	for _, c := range conns {
-		_, err := exchange(c, "a")
-		require.NoError(t, err)
+	for range 3 {
+		for _, c := range conns {
+			require.NoError(t, ping(c))
+		}
 	}
+	assert.Zero(t, p.Cuts())
+
 	p.CutAll()
 	assert.Equal(t, 2, p.Cuts())
 	for _, c := range conns {
 		_, err := c.Read(make([]byte, 1))
 		require.ErrorContains(t, err, "reset")
-		require.ErrorContains(t, <-e.ended, "reset")
 	}
-	_, err := exchange(dial(t, p), "a")
-	require.NoError(t, err, "new connections stand")
+	require.NoError(t, ping(dial(t, p)), "new connections stand")
+	require.Eventually(t, func() bool { return m.CurrentConnectionCount() == 1 }, time.Minute, time.Millisecond)
 }
 
-func TestRefuse(t *testing.T) {
-	p := testredis.StartProxy(t, startEcho(t).addr)
+func TestProxyRefusesAndMoves(t *testing.T) {
+	m, p := startProxy(t)
+	// refused is true too if the reset comes as early as in the handshake.
+	refused := func() bool {
+		conn, err := net.Dial("tcp", p.Addr())
+		if err != nil {
+			return true
+		}
+		defer conn.Close()
+		return ping(conn) != nil
+	}
 	before := dial(t, p)
-	_, err := exchange(before, "a")
-	require.NoError(t, err)
+	require.NoError(t, ping(before))
 	p.Refuse(true)
-	require.Error(t, attempt(p))
-	_, err = exchange(before, "a")
-	require.NoError(t, err, "those that stand stay")
-	assert.Equal(t, 1, p.Cuts())
+	require.True(t, refused())
+	require.NoError(t, ping(before), "those that stand stay")
 	p.Refuse(false)
-	require.NoError(t, attempt(p))
+	require.False(t, refused())
+	addr := m.Addr()
+	m.Close()
+	require.True(t, refused(), "the server is gone")
+	p.Target(miniredis.RunT(t).Addr())
+	require.False(t, refused())
+	require.NotEqual(t, addr, p.Addr())
 }
 
-func TestServerThatIsGoneResets(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	p := testredis.StartProxy(t, l.Addr().String())
-	require.Error(t, attempt(p))
-
-	p.Target(startEcho(t).addr)
-	require.NoError(t, attempt(p))
-}
-
-func TestDelay(t *testing.T) {
-	p := testredis.StartProxy(t, startEcho(t).addr)
+func TestProxyDelays(t *testing.T) {
+	_, p := startProxy(t)
 	conn := dial(t, p)
 	p.Delay(20 * time.Millisecond)
 	start := time.Now()
-	got, err := exchange(conn, "a")
-	require.NoError(t, err)
-	assert.Equal(t, "b", got)
+	require.NoError(t, ping(conn))
 	assert.GreaterOrEqual(t, time.Since(start), 40*time.Millisecond)
 
 	p.Delay(time.Hour)
-	_, err = conn.Write([]byte("a"))
+	_, err := io.WriteString(conn, pingCommand)
 	require.NoError(t, err)
 	p.CutAll() // a cut does not wait
 	_, err = conn.Read(make([]byte, 1))
 	require.ErrorContains(t, err, "reset")
 }
 
-func TestFreezeIsHalfOpen(t *testing.T) {
-	e := startEcho(t)
-	p := testredis.StartProxy(t, e.addr)
+func TestProxyFreezes(t *testing.T) {
+	m, p := startProxy(t)
 	old := dial(t, p)
-	_, err := exchange(old, "a")
-	require.NoError(t, err)
+	require.NoError(t, ping(old))
 	p.Freeze(true)
 	p.Freeze(true)
-	fresh := dial(t, p)
-	for _, c := range []net.Conn{old, fresh} {
-		_, err := c.Write([]byte("b"))
-		require.NoError(t, err)
-		requireSilence(t, c)
+	conns := []net.Conn{old, dial(t, p)}
+	for _, c := range conns {
+		require.NoError(t, c.SetDeadline(time.Now().Add(30*time.Millisecond)))
+		var timeout net.Error
+		require.ErrorAs(t, ping(c), &timeout)
+		require.True(t, timeout.Timeout(), "it is half open")
 	}
-	assert.Equal(t, "a", e.received())
 	p.Freeze(false)
 	p.Freeze(false)
-	for _, c := range []net.Conn{old, fresh} {
-		buf := make([]byte, 1)
-		_, err := io.ReadFull(c, buf)
-		require.NoError(t, err)
-		assert.Equal(t, "c", string(buf))
+	for _, c := range conns {
+		require.NoError(t, c.SetDeadline(time.Time{}))
+		_, err := io.ReadFull(c, make([]byte, len("+PONG\r\n")))
+		require.NoError(t, err, "what was sent meanwhile is answered")
 	}
-
-	p.Freeze(true)
-	require.NoError(t, old.Close())
-	requireSilence(t, fresh)
-	assert.Empty(t, e.ended, "not even an end goes through")
-	p.Freeze(false)
-	assert.Equal(t, io.EOF, <-e.ended)
 	p.Freeze(true)
 	p.CutAll() // a cut does not wait
-	require.ErrorContains(t, <-e.ended, "reset")
+	require.Eventually(t, func() bool { return m.CurrentConnectionCount() == 0 }, time.Minute, time.Millisecond)
 }
 
-// lives returns how many bytes each of n connections, one after the other, returns.
-func lives(t *testing.T, p *testredis.Proxy, n int) []int {
-	var all []int
-	for range n {
-		conn, replies := dial(t, p), 0
-		for replies < 10_000 {
-			if _, err := exchange(conn, "a"); err != nil {
-				require.NotEqual(t, io.EOF, err, "a reset is no end")
-				break
+func TestProxyCutsRandomly(t *testing.T) {
+	m, p := startProxy(t)
+	// lives returns how many answers each of n connections, one after the other, gets.
+	lives := func(p *testredis.Proxy, n int) (all []int) {
+		for range n {
+			conn, answers := dial(t, p), 0
+			for err := error(nil); answers < 2000; answers++ {
+				if err = ping(conn); err != nil {
+					require.NotEqual(t, io.EOF, err, "a reset is no end")
+					break
+				}
 			}
-			replies++
+			all = append(all, answers)
+			_ = conn.Close()
 		}
-		all = append(all, replies)
-		_ = conn.Close()
+		return all
 	}
-	return all
-}
-
-func TestCutRandomlyDependsOnTheSeed(t *testing.T) {
-	e := startEcho(t)
 	const n = 40
 	run := func(seed uint64) []int {
-		p := testredis.StartProxy(t, e.addr)
-		p.CutRandomly(seed, 100)
-		return lives(t, p, n)
+		p := testredis.StartProxy(t, m.Addr())
+		p.CutRandomly(seed, 2100)
+		return lives(p, n)
 	}
 	first := run(1)
 	assert.Equal(t, first, run(1))
@@ -264,90 +162,51 @@ func TestCutRandomlyDependsOnTheSeed(t *testing.T) {
 	for _, v := range first {
 		sum += v
 	}
-	assert.InDelta(t, 50, sum/n, 25, "requests and replies each with a mean of 100: %v", first)
-}
+	assert.InDelta(t, 100, sum/n, 50, "a ping takes 21 bytes: %v", first)
 
-func TestCutRandomlyTakesThoseThatStandAndEnds(t *testing.T) {
-	p := testredis.StartProxy(t, startEcho(t).addr)
 	conn := dial(t, p)
-	_, err := exchange(conn, "a")
-	require.NoError(t, err)
+	require.NoError(t, ping(conn))
 	p.CutRandomly(7, 1)
-	for range 1000 {
-		if _, err = exchange(conn, "a"); err != nil {
-			break
-		}
-	}
-	require.Error(t, err)
+	require.Eventually(t, func() bool { return ping(conn) != nil }, time.Minute, time.Millisecond, "those that stand are cut too")
 	p.CutRandomly(7, 0)
-	assert.Equal(t, []int{10_000}, lives(t, p, 1))
+	assert.Equal(t, []int{2000}, lives(p, 1))
 }
 
-func startMiniredis(t *testing.T, opts ...func(*redis.Options)) (*miniredis.Miniredis, *testredis.Proxy, *redis.Client) {
-	m := miniredis.RunT(t)
-	p := testredis.StartProxy(t, m.Addr())
-	o := &redis.Options{Addr: p.Addr(), MaxRetries: -1}
-	for _, opt := range opts {
-		opt(o)
-	}
-	c := redis.NewClient(o)
-	t.Cleanup(func() { _ = c.Close() })
-	return m, p, c
-}
-
-func TestLoseRepliesLeavesTheOutcomeUnknown(t *testing.T) {
-	m, p, c := startMiniredis(t)
+// The server has done it, and a client that retries does it twice.
+func TestProxyLosesReplies(t *testing.T) {
+	m, p := startProxy(t)
 	ctx := t.Context()
+	client := func(addr string, retries int) *redis.Client {
+		c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: retries, Dialer: testredis.DialThrough(p)})
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	c := client(m.Addr(), -1)
 	p.LoseReplies(2)
 	for i := range 2 {
 		require.Error(t, c.Incr(ctx, "n").Err())
 		got, err := m.Get("n")
 		require.NoError(t, err)
-		assert.Equal(t, fmt.Sprint(i+1), got, "the server has done it")
+		assert.Equal(t, fmt.Sprint(i+1), got)
 	}
-	n, err := c.Incr(ctx, "n").Result()
-	require.NoError(t, err)
-	assert.EqualValues(t, 3, n)
+	require.EqualValues(t, 3, c.Incr(ctx, "n").Val())
 	assert.Equal(t, 2, p.Cuts())
-}
-
-func TestLoseRepliesMakesClientsThatRetryDoItTwice(t *testing.T) {
-	_, p, c := startMiniredis(t, func(o *redis.Options) { o.MaxRetries = 3 })
 	p.LoseReplies(1)
-	n, err := c.Incr(t.Context(), "n").Result()
-	require.NoError(t, err)
-	assert.EqualValues(t, 2, n, "this is the trap that the mode is for")
-}
+	require.EqualValues(t, 5, client(m.Addr(), 3).Incr(ctx, "n").Val())
+	p.LoseReplies(1)
+	require.NoError(t, client(miniredis.RunT(t).Addr(), -1).Incr(ctx, "n").Err(), "another address is reached directly")
+	require.Error(t, c.Incr(ctx, "n").Err())
 
-func TestLoseRepliesOfCommandsAndPipelines(t *testing.T) {
-	m, p, c := startMiniredis(t)
-	ctx := t.Context()
 	p.LoseReplies(1, "SET", "lpush")
 	require.NoError(t, c.Incr(ctx, "n").Err())
-	pipe := c.Pipeline()
-	pipe.LPush(ctx, "l", strings.Repeat("x", 100_000)) // in several pieces
-	pipe.Incr(ctx, "n")
-	_, err := pipe.Exec(ctx)
+	_, err := c.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.LPush(ctx, "l", strings.Repeat("x", 100_000)) // in several pieces
+		pipe.Incr(ctx, "n")
+		return nil
+	})
 	require.Error(t, err)
 	require.NoError(t, c.Set(ctx, "k", "v", 0).Err(), "one was all")
 	list, err := m.List("l")
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
-}
-
-func TestDialerGoesThroughTheProxy(t *testing.T) {
-	m, p, _ := startMiniredis(t)
-	direct := miniredis.RunT(t)
-	dialer := testredis.DialThrough(p)
-	for _, c := range []struct {
-		addr    string
-		proxied bool
-	}{{m.Addr(), true}, {direct.Addr(), false}} {
-		client := redis.NewClient(&redis.Options{Addr: c.addr, Dialer: dialer, MaxRetries: -1})
-		require.NoError(t, client.Set(t.Context(), "k", "v", 0).Err())
-		p.LoseReplies(1)
-		err := client.Set(t.Context(), "k", "v", 0).Err()
-		assert.Equal(t, c.proxied, err != nil, "%v", err)
-		require.NoError(t, client.Close())
-	}
 }
