@@ -41,7 +41,8 @@ type Records interface {
 	// messages and blobs. Cursors of before see a Reset.
 	Drop(ctx context.Context, p backends.Partition) (DropCount, error)
 
-	// Partitions lists the partitions of a namespace that hold something.
+	// Partitions lists the partitions of a namespace that hold something. A page may hold
+	// fewer than its limit, even none, and have a Next.
 	Partitions(ctx context.Context, namespace string, page Page) (*PartitionPage, error)
 }
 

@@ -16,13 +16,6 @@ import (
 // childEnv makes a test binary a child; its value is the child's spec.
 const childEnv = "EINOMEM_TEST_CHILD"
 
-// Main is the TestMain of a package whose tests start children: [RunChild], or else the
-// tests.
-func Main(m *testing.M, child func(spec string) error) {
-	RunChild(child)
-	os.Exit(m.Run())
-}
-
 // RunChild runs child, and does not return, in a process that [StartChild] started. An
 // error goes to standard error, and the process ends with status 1. In any other process
 // it does nothing. Call it first in TestMain.
@@ -70,7 +63,7 @@ type Child struct {
 
 // StartChild starts a child, which the test kills at its end if it still runs. What it
 // writes to standard error is seen in the output of the tests. The package's TestMain
-// must call [Main].
+// must call [RunChild].
 func StartChild(t testing.TB, spec string) *Child {
 	t.Helper()
 	cmd := exec.Command(os.Args[0]) //nolint:noctx // it is killed below

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testkit.Main(m, func(spec string) error {
+	testkit.RunChild(func(spec string) error {
 		fmt.Println(spec)
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() && in.Text() != "die" {
@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		testkit.Die()
 		return nil
 	})
+	os.Exit(m.Run())
 }
 
 func TestAChildPrintsReadsAndIsKilled(t *testing.T) {

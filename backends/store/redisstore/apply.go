@@ -20,12 +20,6 @@ import (
 
 // Apply implements [store.Records].
 func (s *Store) Apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
-	if b == nil {
-		return nil, fmt.Errorf("redisstore: apply: %w: no batch", backends.ErrInvalid)
-	}
 	if err := b.Validate(); err != nil {
 		return nil, fmt.Errorf("redisstore: apply: %w", err)
 	}
@@ -45,7 +39,7 @@ type applier struct {
 
 // run plans and commits until the outcome is certain.
 func (a *applier) run(ctx context.Context, doing string) (*store.Applied, error) {
-	return retry(ctx, a.Store, doing, func() (out *store.Applied, err error) {
+	return on(ctx, a.Store, a.p, "", doing, func() (out *store.Applied, err error) {
 		err = a.registered(ctx, a.p, func(inc string) (bool, error) {
 			out, err = a.try(ctx, inc)
 			return out != nil, err

@@ -17,27 +17,28 @@ import (
 
 // PutBlob implements [store.Blobs].
 func (s *Store) PutBlob(ctx context.Context, p backends.Partition, id, name string, data []byte) error {
-	if err := checkBlob(p, id, name); err != nil {
+	if err := checkBlob(name); err != nil {
 		return err
 	}
 	what := "put"
 	if data == nil {
 		what = "remove"
 	}
-	return s.do(ctx, fmt.Sprintf("put blob %q of session %q", name, id), func() error {
-		return s.registered(ctx, p, func(inc string) (bool, error) {
+	_, err := on(ctx, s, p, id, fmt.Sprintf("put blob %q of session %q", name, id), func() (any, error) {
+		return nil, s.registered(ctx, p, func(inc string) (bool, error) {
 			reply, err := s.write(ctx, blobScript, s.keys(p).withSession(id), id, micros(s.now()), inc, name, what, data)
 			return reply == "ok", err
 		})
 	})
+	return err
 }
 
 // GetBlob implements [store.Blobs].
 func (s *Store) GetBlob(ctx context.Context, p backends.Partition, id, name string) ([]byte, error) {
-	if err := checkBlob(p, id, name); err != nil {
+	if err := checkBlob(name); err != nil {
 		return nil, err
 	}
-	return retry(ctx, s, fmt.Sprintf("get blob %q of session %q", name, id), func() ([]byte, error) {
+	return on(ctx, s, p, id, fmt.Sprintf("get blob %q of session %q", name, id), func() ([]byte, error) {
 		k := s.keys(p).session(id)
 		var data, ends *redis.StringCmd
 		err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -58,10 +59,7 @@ func (s *Store) GetBlob(ctx context.Context, p backends.Partition, id, name stri
 	})
 }
 
-func checkBlob(p backends.Partition, session, name string) error {
-	if err := checkNames(p, session); err != nil {
-		return err
-	}
+func checkBlob(name string) error {
 	if err := store.ValidateID("blob", name); err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
@@ -70,16 +68,14 @@ func checkBlob(p backends.Partition, session, name string) error {
 
 // ListBlobs implements [store.Blobs]. A hash has no order: each page reads the
 // names of all the session's blobs and chooses among them here, because scripts
-// compare texts by the locale of the server. The data is never read.
+// compare texts by the locale of the server. The data is never read. A blob that is
+// removed meanwhile may be listed, as empty.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix string, page store.Page) (*store.BlobPage, error) {
-	if err := checkNames(p, id); err != nil {
-		return nil, err
-	}
 	within, err := plan.ParseNames("blob", prefix, page.Cursor)
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: list blobs: %w", err)
 	}
-	return retry(ctx, s, fmt.Sprintf("list blobs of session %q", id), func() (*store.BlobPage, error) {
+	return on(ctx, s, p, id, fmt.Sprintf("list blobs of session %q", id), func() (*store.BlobPage, error) {
 		k := s.keys(p).session(id)
 		names, err := s.blobNames(ctx, k, within)
 		if err != nil {
@@ -114,30 +110,16 @@ func (s *Store) blobNames(ctx context.Context, k sessionKeys, within plan.Names)
 	return out, nil
 }
 
-// blobSizes leaves out the blobs that were removed since their names were read. The
-// server counts 0 bytes of those, and of empty ones.
 func (s *Store) blobSizes(ctx context.Context, k sessionKeys, names []string) ([]store.BlobInfo, error) {
-	sizes, exist := make([]*redis.IntCmd, len(names)), make([]*redis.BoolCmd, len(names))
+	sizes := make([]*redis.IntCmd, len(names))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, name := range names {
 			sizes[i] = pipe.HStrLen(ctx, k.blobs(), name)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for i, name := range names {
-			if sizes[i].Val() == 0 {
-				exist[i] = pipe.HExists(ctx, k.blobs(), name)
-			}
-		}
-	})
 	var out []store.BlobInfo
 	for i, name := range names {
-		if exist[i] == nil || exist[i].Val() {
-			out = append(out, store.BlobInfo{Name: name, Size: sizes[i].Val()})
-		}
+		out = append(out, store.BlobInfo{Name: name, Size: sizes[i].Val()})
 	}
 	return out, err
 }

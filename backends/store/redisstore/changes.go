@@ -20,9 +20,6 @@ const (
 	// changesPage is how many records, and how many tombstones, a page of changes
 	// has before it is rounded up to a whole batch.
 	changesPage = 1000
-	// firstPage is the same for a reader that knows nothing: it can begin to work on
-	// a small page while it reads the next.
-	firstPage = 250
 	// changesAlong is up to how many records the script returns itself. More are read
 	// by commands of their own, which the server answers faster than a script.
 	changesAlong = 64
@@ -31,14 +28,11 @@ const (
 // Changes implements [store.Records]. It takes one round trip, and a second one
 // for a page of many records.
 func (s *Store) Changes(ctx context.Context, p backends.Partition, since string) (*store.ChangeSet, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
 	from, err := parseCursor(since)
 	if err != nil {
 		return nil, err
 	}
-	return retry(ctx, s, "changes of "+p.String(), func() (*store.ChangeSet, error) {
+	return on(ctx, s, p, "", "changes of "+p.String(), func() (*store.ChangeSet, error) {
 		for { // until the partition is not dropped while it is read
 			out, err := s.changesPage(ctx, p, from)
 			if out != nil || err != nil {
@@ -64,12 +58,8 @@ type page struct {
 // reading of its records.
 func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor) (*store.ChangeSet, error) {
 	k := s.keys(p)
-	size := changesPage
-	if from.inc == "" {
-		size = firstPage
-	}
 	reply, err := changesScript.Run(ctx, s.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
-		from.inc, from.version, from.seen, from.tip, size, changesAlong).Slice()
+		from.inc, from.version, from.seen, from.tip, changesPage, changesAlong).Slice()
 	if err != nil {
 		return nil, err
 	}

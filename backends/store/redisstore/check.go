@@ -51,10 +51,7 @@ func (s *Store) Reindex(ctx context.Context, p backends.Partition) ([]Drift, err
 }
 
 func (s *Store) inspect(ctx context.Context, doing string, p backends.Partition, repair bool) ([]Drift, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
-	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: doing, repair: repair, seen: map[Drift]struct{}{}}
+	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: doing, repair: repair}
 	for _, step := range []func(context.Context) error{i.records, i.sessions, i.registry} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -71,16 +68,13 @@ type inspection struct {
 	doing  string
 	repair bool
 	found  []Drift
-	seen   map[Drift]struct{}
 }
 
 // add notes what a script returned as keys, ids and texts. Several pages may report
 // the same.
 func (i *inspection) add(words []string) {
 	for d := range slices.Chunk(words, 3) {
-		drift := Drift{Key: d[0], ID: d[1], What: d[2]}
-		if _, ok := i.seen[drift]; !ok {
-			i.seen[drift] = struct{}{}
+		if drift := (Drift{Key: d[0], ID: d[1], What: d[2]}); !slices.Contains(i.found, drift) {
 			i.found = append(i.found, drift)
 		}
 	}
@@ -95,7 +89,7 @@ func (i *inspection) records(ctx context.Context) error {
 			if i.repair {
 				args = append(args, newNonce(), newNonce())
 			}
-			page, err := retry(ctx, i.Store, i.doing, func() ([]any, error) {
+			page, err := on(ctx, i.Store, i.p, "", i.doing, func() ([]any, error) {
 				reply, err := i.write(ctx, checkRecordsScript, keys, args...)
 				page, _ := reply.([]any)
 				if err == nil && len(page) != 2 {
@@ -175,7 +169,7 @@ func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []s
 }
 
 func (i *inspection) registry(ctx context.Context) error {
-	return i.do(ctx, i.doing, func() error {
+	_, err := retry(ctx, i.Store, i.doing, func() (any, error) {
 		want := i.entries(i.p)
 		var exists, pending *redis.IntCmd
 		var work *redis.BoolCmd
@@ -188,7 +182,7 @@ func (i *inspection) registry(ctx context.Context) error {
 			}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if exists.Val() == 0 {
 			want = nil
@@ -202,10 +196,11 @@ func (i *inspection) registry(ctx context.Context) error {
 		}
 		switch {
 		case !i.repair:
-			return nil
+			return nil, nil
 		case exists.Val() == 0:
-			return i.unregister(ctx, i.p)
+			return nil, i.unregister(ctx, i.p)
 		}
-		return i.register(ctx, i.p)
+		return nil, i.register(ctx, i.p)
 	})
+	return err
 }

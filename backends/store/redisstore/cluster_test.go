@@ -59,9 +59,10 @@ type traffic struct {
 // the stores.
 func startTraffic(t *testing.T, p backends.Partition, stores ...*redisstore.Store) *traffic {
 	begin(t, stores[0], p)
+	require.NoError(t, stores[0].PutBlob(t.Context(), p, "s", "b", []byte("x")))
 	f := &traffic{t: t, p: p, acknowledged: map[string]bool{}, unavailable: map[string]int{}}
 	for i := range f.rounds {
-		work := []func(s *redisstore.Store, id string){f.append, f.append, f.increment, f.increment, f.read}[i]
+		work := []func(s *redisstore.Store, id string){f.append, f.append, f.increment, f.increment, f.everything}[i]
 		f.all.Go(func() {
 			for n := 0; !f.end.Load(); n++ {
 				work(stores[i%len(stores)], fmt.Sprintf("%d-%d", i, n))
@@ -108,22 +109,11 @@ func (f *traffic) increment(s *redisstore.Store, id string) {
 	}
 }
 
-func (f *traffic) read(s *redisstore.Store, _ string) {
-	ctx := f.t.Context()
-	entries, read := s.Read(ctx, f.p, "s", store.Range{})
-	some, got := s.Get(ctx, f.p, "counter")
-	changes, changed := s.Changes(ctx, f.p, "")
-	page, listed := s.List(ctx, store.SessionQuery{Partition: &f.p})
-	_, state := s.Session(ctx, f.p, "s")
-	_, history := s.History(ctx, f.p, "counter")
-	_, updated := s.Update(ctx, f.p, &store.SessionUpdate{Session: "s", Summary: new(string)})
+func (f *traffic) everything(s *redisstore.Store, _ string) {
+	all := everything(f.t.Context(), s, f.p)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	assert.True(f.t, !f.worked("read", read) || len(entries) > 0, "read")
-	assert.True(f.t, !f.worked("get", got) || len(some) == 1, "get")
-	assert.True(f.t, !f.worked("changes", changed) || len(changes.Records) > 0, "changes")
-	assert.True(f.t, !f.worked("list", listed) || len(page.Sessions) == 1, "list")
-	for what, err := range map[string]error{"session": state, "history": history, "update": updated} {
+	for what, err := range all {
 		f.worked(what, err)
 	}
 }
@@ -228,7 +218,7 @@ func TestClusterMovesSlots(t *testing.T) {
 			assert.NotEmpty(t, traffic.unavailable, "the test shows nothing if nothing failed")
 			patient := newStore(t, c.Client(t), nil) // with it nothing fails
 			clear(traffic.unavailable)
-			traffic.read(patient, "")
+			traffic.everything(patient, "")
 			traffic.append(patient, "after")
 			traffic.increment(patient, "after")
 			assert.Empty(t, traffic.unavailable)

@@ -6,21 +6,14 @@ package redisstore
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bytedance/sonic"
 
 	"github.com/einomem/einomem/backends"
 )
-
-// prepareDecoder has the decoder of memories made before the first search waits
-// for it: that takes some milliseconds, once in a process. A failure only means
-// that it is made later.
-var prepareDecoder = sync.OnceFunc(func() { _ = sonic.Pretouch(reflect.TypeFor[backends.Memory]()) })
 
 // decode reads what plan.Encode wrote. Anything else means that another program wrote
 // to the key.

@@ -54,7 +54,7 @@
 // middle of its work.
 //
 //	~em:* ~{em:*
-//	+ping +info +time +config|get +multi +exec
+//	+ping +info +multi +exec
 //	+eval +evalsha +script|load
 //	+exists +del +unlink +persist +pexpire +pttl
 //	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby

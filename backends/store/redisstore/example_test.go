@@ -84,36 +84,3 @@ func ExampleOpen() {
 	// 1 message
 	// 1 message
 }
-
-// A user asks to be forgotten: the count is that of what was erased, and nothing of the
-// user is found any more.
-func ExampleStore_Drop() {
-	server := miniredis.NewMiniRedis()
-	if err := server.Start(); err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	ctx := context.Background()
-	s, err := redisstore.Open(ctx, "redis://"+server.Addr()+"/0", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close()
-
-	ann := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}
-	tea := &store.Record{Memory: backends.Memory{ID: "m1", Kind: backends.KindFact, Text: "Ann likes tea."}}
-	if _, err := s.Apply(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(tea)}}); err != nil {
-		log.Fatal(err)
-	}
-	erased, err := s.Drop(ctx, ann)
-	if err != nil {
-		log.Fatal(err)
-	}
-	left, err := s.Partitions(ctx, ann.Namespace, store.Page{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("records erased:", erased.Records, "partitions left:", len(left.Partitions))
-	// Output:
-	// records erased: 1 partitions left: 0
-}

@@ -278,111 +278,122 @@ func TestCallsWhoseAnswersAreLost(t *testing.T) {
 	}
 }
 
-// storm is a server behind a proxy that cuts connections at random and loses the
-// replies to writes.
-type storm struct {
-	t      *testing.T
-	proxy  *testredis.Proxy
-	direct *redisstore.Store   // not behind the proxy
-	stores []*redisstore.Store // behind it; they retry for long enough
-}
-
-func newStorm(t *testing.T) *storm {
-	t.Helper()
-	server := testredis.Need(t).Start(t)
-	s := &storm{t: t, proxy: testredis.StartProxy(t, server.Addr), direct: newStore(t, server.Client(t), nil)}
-	for range 8 {
-		c := redis.NewClient(&redis.Options{Addr: s.proxy.Addr()})
-		t.Cleanup(func() { _ = c.Close() })
-		s.stores = append(s.stores, newStore(t, c, &redisstore.Config{Retry: 30 * time.Second}))
-	}
-	return s
-}
-
-// during breaks what it can while do runs, and requires that there were so many cuts.
-func (s *storm) during(loss time.Duration, cuts int, do func() error) {
-	s.t.Helper()
-	s.proxy.CutRandomly(1, 96<<10)
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	tick := time.NewTicker(loss)
-	defer tick.Stop()
-	for running := true; running; {
-		select {
-		case <-tick.C:
-			s.proxy.LoseReplies(1, "evalsha")
-		case err := <-done:
-			require.NoError(s.t, err)
-			running = false
-		}
-	}
-	s.proxy.CutRandomly(0, 0)
-	s.proxy.LoseReplies(0)
-	require.Greater(s.t, s.proxy.Cuts(), cuts)
-}
-
-// An increment adds once, whatever became of its replies: with a key it may be
-// repeated by its caller too, without one the store alone repeats it.
-func TestIncrementsAddOnceWhenRepliesAreLost(t *testing.T) {
-	w := newStorm(t)
-	_, err := w.direct.Apply(t.Context(), ann, batch(put("keyed", ""), put("bare", "")))
-	require.NoError(t, err)
-	each := several(60, 500)
-	w.during(3*time.Millisecond, 20, func() error {
-		var all errgroup.Group
-		for n, s := range w.stores {
-			all.Go(func() error {
-				for i := range each {
-					keyed := &store.Batch{Key: fmt.Sprint(n, "-", i), Mutations: []store.Mutation{store.Increment("keyed", "n", 1)}}
-					for range 2 { // the second one is a replay
-						if _, err := s.Apply(t.Context(), ann, keyed); err != nil && !errors.Is(err, backends.ErrUnavailable) {
+// Behind a proxy that cuts connections at random and loses the replies to writes, what
+// eight clients do is done once, and all of it.
+func TestWritesInAStormAreDoneOnce(t *testing.T) {
+	type work = func(n int, s *redisstore.Store) error
+	for name, test := range map[string]func(t *testing.T, s *redisstore.Store) (work, func()){
+		// With a key an increment may be repeated by its caller too, without one the store
+		// alone repeats it.
+		"increments": func(t *testing.T, direct *redisstore.Store) (work, func()) {
+			_, err := direct.Apply(t.Context(), ann, batch(put("keyed", ""), put("bare", "")))
+			require.NoError(t, err)
+			each := several(60, 500)
+			return func(n int, s *redisstore.Store) error {
+					for i := range each {
+						keyed := &store.Batch{Key: fmt.Sprint(n, "-", i), Mutations: []store.Mutation{store.Increment("keyed", "n", 1)}}
+						for range 2 { // the second one is a replay
+							if _, err := s.Apply(t.Context(), ann, keyed); err != nil && !errors.Is(err, backends.ErrUnavailable) {
+								return err
+							}
+						}
+						if _, err := s.Apply(t.Context(), ann, batch(store.Increment("bare", "n", 1))); err != nil {
 							return err
 						}
 					}
-					if _, err := s.Apply(t.Context(), ann, batch(store.Increment("bare", "n", 1))); err != nil {
-						return err
+					return nil
+				}, func() {
+					require.Equal(t, 8*each, count(t, direct, "keyed"))
+					require.Equal(t, 8*each, count(t, direct, "bare"))
+				}
+		},
+		// A conflict means that nothing was written, even if the answer to the first try was
+		// lost and others came after.
+		"updates": func(t *testing.T, direct *redisstore.Store) (work, func()) {
+			_, err := direct.Append(t.Context(), ann, "s", &store.Append{})
+			require.NoError(t, err)
+			each := several(100, 500)
+			return func(_ int, s *redisstore.Store) error {
+					for done := 0; done < each; {
+						session, err := s.Session(t.Context(), ann, "s")
+						if err != nil {
+							return err
+						}
+						n, _ := strconv.Atoi(session.Summary)
+						_, err = s.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Version: session.Version, Summary: pointer(strconv.Itoa(n + 1))})
+						if err == nil {
+							done++
+						} else if !errors.Is(err, backends.ErrConflict) {
+							return err
+						}
+					}
+					return nil
+				}, func() {
+					session, err := direct.Session(t.Context(), ann, "s")
+					require.NoError(t, err)
+					require.Equal(t, strconv.Itoa(8*each), session.Summary)
+					require.Equal(t, int64(1+8*each), session.Version)
+				}
+		},
+		"appends": func(t *testing.T, direct *redisstore.Store) (work, func()) {
+			each := several(200, 1000)
+			return func(n int, s *redisstore.Store) error {
+					for i := range each {
+						if _, err := s.Append(t.Context(), ann, "log", messages(fmt.Sprintf("%d-%d", n, i))); err != nil {
+							return err
+						}
+					}
+					return nil
+				}, func() {
+					log, err := direct.Read(t.Context(), ann, "log", store.Range{Limit: 10_000})
+					require.NoError(t, err)
+					require.Len(t, log, 8*each)
+					next := map[int]int{} // each writer's messages are in its order
+					for _, e := range log {
+						var n, at int
+						_, err := fmt.Sscanf(e.ID, "%d-%d", &n, &at)
+						require.NoError(t, err)
+						require.Equal(t, next[n], at, e.ID)
+						require.Equal(t, "text of "+e.ID, e.Content)
+						next[n] = at + 1
 					}
 				}
-				return nil
-			})
-		}
-		return all.Wait()
-	})
-	require.Equal(t, 8*each, count(t, w.direct, "keyed"))
-	require.Equal(t, 8*each, count(t, w.direct, "bare"))
-}
-
-// Every update that was carried out is reported as done: a conflict means that nothing
-// was written, even if the answer to the first try was lost and others came after.
-func TestUpdatesReportNoFalseConflict(t *testing.T) {
-	w := newStorm(t)
-	_, err := w.direct.Append(t.Context(), ann, "s", &store.Append{})
-	require.NoError(t, err)
-	each := several(100, 500)
-	w.during(3*time.Millisecond, 20, func() error {
-		var all errgroup.Group
-		for _, s := range w.stores {
-			all.Go(func() error {
-				for done := 0; done < each; {
-					session, err := s.Session(t.Context(), ann, "s")
-					if err != nil {
-						return err
-					}
-					n, _ := strconv.Atoi(session.Summary)
-					_, err = s.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Version: session.Version, Summary: pointer(strconv.Itoa(n + 1))})
-					if err == nil {
-						done++
-					} else if !errors.Is(err, backends.ErrConflict) {
-						return err
-					}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := testredis.Need(t).Start(t)
+			proxy := testredis.StartProxy(t, server.Addr)
+			pause := 3 * time.Millisecond
+			if name == "appends" { // which need their answer to know that they are done
+				pause = 20 * time.Millisecond
+			}
+			work, check := test(t, newStore(t, server.Client(t), nil))
+			var stores []*redisstore.Store
+			for range 8 {
+				c := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
+				t.Cleanup(func() { _ = c.Close() })
+				stores = append(stores, newStore(t, c, &redisstore.Config{Retry: 30 * time.Second}))
+			}
+			proxy.CutRandomly(1, 96<<10)
+			var all errgroup.Group
+			for n, s := range stores {
+				all.Go(func() error { return work(n, s) })
+			}
+			done := make(chan error, 1)
+			go func() { done <- all.Wait() }()
+			for running := true; running; {
+				select {
+				case <-time.After(pause):
+					proxy.LoseReplies(1, "evalsha")
+				case err := <-done:
+					require.NoError(t, err)
+					running = false
 				}
-				return nil
-			})
-		}
-		return all.Wait()
-	})
-	session, err := w.direct.Session(t.Context(), ann, "s")
-	require.NoError(t, err)
-	require.Equal(t, strconv.Itoa(8*each), session.Summary)
-	require.Equal(t, int64(1+8*each), session.Version)
+			}
+			proxy.CutRandomly(0, 0)
+			proxy.LoseReplies(0)
+			require.Greater(t, proxy.Cuts(), 20)
+			check()
+		})
+	}
 }

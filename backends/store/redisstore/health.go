@@ -61,40 +61,34 @@ func (s *Store) Health(ctx context.Context) (*Health, error) {
 	return h, nil
 }
 
-// pendingSession is a session with messages that were not learnt from.
-type pendingSession struct {
-	keys   sessionKeys
-	fields *redis.SliceCmd // seq, watermark, expires
-	first  *redis.StringCmd
-}
-
 func (s *Store) readBacklog(ctx context.Context, out *Backlog) error {
-	all, err := s.pendingSessions(ctx, out)
+	sessions, err := s.pendingSessions(ctx, out)
 	if err != nil {
 		return err
 	}
+	states, firsts := make([]*redis.SliceCmd, len(sessions)), []*redis.StringCmd{}
 	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for _, p := range all {
-			p.fields = pipe.HMGet(ctx, p.keys.state(), "seq", "watermark", "expires")
+		for i, k := range sessions {
+			states[i] = pipe.HMGet(ctx, k.state(), "seq", "watermark", "expires")
 		}
 	})
 	if err != nil {
 		return err
 	}
 	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for _, p := range all {
-			fields := texts(p.fields.Val())
+		for i, k := range sessions {
+			fields := texts(states[i].Val())
 			seq, _ := number(fields[0])
 			mark, _ := number(fields[1])
 			if gone, err := past(fields[2], s.now()); err == nil && !gone && seq > mark {
 				out.Sessions, out.Messages = out.Sessions+1, out.Messages+seq-mark
-				p.first = pipe.LIndex(ctx, p.keys.log(), mark)
+				firsts = append(firsts, pipe.LIndex(ctx, k.log(), mark))
 			}
 		}
 	})
-	for _, p := range all {
+	for _, first := range firsts {
 		var e store.Entry
-		if err != nil || p.first == nil || p.first.Err() != nil || decode("message", p.first.Val(), &e) != nil {
+		if decode("message", first.Val(), &e) != nil {
 			continue // learnt from meanwhile; what cannot be read is reported to who reads it
 		}
 		if out.Oldest.IsZero() || e.Time.Before(out.Oldest) {
@@ -105,7 +99,7 @@ func (s *Store) readBacklog(ctx context.Context, out *Backlog) error {
 }
 
 // pendingSessions reads which sessions to look at.
-func (s *Store) pendingSessions(ctx context.Context, out *Backlog) (all []*pendingSession, err error) {
+func (s *Store) pendingSessions(ctx context.Context, out *Backlog) (all []sessionKeys, err error) {
 	var size *redis.IntCmd
 	var names *redis.StringSliceCmd
 	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -123,11 +117,9 @@ func (s *Store) pendingSessions(ctx context.Context, out *Backlog) (all []*pendi
 	})
 	for i, name := range names.Val() {
 		ids := pending[i].Val()
-		if len(ids) > healthSessions {
-			ids, out.Complete = ids[:healthSessions], false
-		}
-		for _, id := range ids {
-			all = append(all, &pendingSession{keys: s.named(name).session(id)})
+		out.Complete = out.Complete && len(ids) <= healthSessions
+		for _, id := range ids[:min(len(ids), healthSessions)] {
+			all = append(all, s.named(name).session(id))
 		}
 	}
 	return all, err

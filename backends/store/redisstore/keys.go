@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store"
 )
 
 // keys names the keys of one partition. The package comment describes them and
@@ -115,15 +114,4 @@ func escape(part string) string {
 
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-'
-}
-
-// checkNames validates what most calls name.
-func checkNames(p backends.Partition, session string) error {
-	if err := p.Validate(); err != nil {
-		return fmt.Errorf("redisstore: %w", err)
-	}
-	if err := store.ValidateSession(session); err != nil {
-		return fmt.Errorf("redisstore: %w", err)
-	}
-	return nil
 }

@@ -27,16 +27,11 @@ import (
 // when it is created, so that one which changes meanwhile is still met once; the
 // cursor takes some two bytes for each.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	if q.Partition != nil {
-		if err := checkNames(*q.Partition, ""); err != nil {
-			return nil, err
-		}
-	}
 	start, err := parseListing(q.Page.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	return retry(ctx, s, "list sessions", func() (*store.SessionPage, error) {
+	list := func() (*store.SessionPage, error) {
 		l := &lister{Store: s, query: q, at: start}
 		more, err := l.fill(ctx)
 		out := &store.SessionPage{Sessions: l.out}
@@ -44,7 +39,11 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 			out.Next = l.at.String()
 		}
 		return out, err
-	})
+	}
+	if q.Partition != nil {
+		return on(ctx, s, *q.Partition, "", "list sessions", list)
+	}
+	return retry(ctx, s, "list sessions", list)
 }
 
 // listing is where a listing stands.

@@ -23,16 +23,10 @@ type logged struct {
 
 // Append implements [store.Sessions].
 func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *store.Append) (*store.Session, error) {
-	if err := checkNames(p, id); err != nil {
-		return nil, err
-	}
-	if a == nil {
-		return nil, fmt.Errorf("redisstore: append: %w: nothing to append", backends.ErrInvalid)
-	}
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("redisstore: append: %w", err)
 	}
-	return retry(ctx, s, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), func() (out *store.Session, err error) {
+	return on(ctx, s, p, id, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), func() (out *store.Session, err error) {
 		err = s.registered(ctx, p, func(inc string) (done bool, err error) {
 			out, err = s.tryAppend(ctx, p, id, a, inc)
 			return out != nil, err
@@ -90,10 +84,7 @@ func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, 
 
 // Read implements [store.Sessions].
 func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
-	if err := checkNames(p, id); err != nil {
-		return nil, err
-	}
-	return retry(ctx, s, fmt.Sprintf("read session %q", id), func() ([]store.Entry, error) {
+	return on(ctx, s, p, id, fmt.Sprintf("read session %q", id), func() ([]store.Entry, error) {
 		w, err := s.window(ctx, s.keys(p).session(id), r)
 		if err != nil {
 			return nil, err

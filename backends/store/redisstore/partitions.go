@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,49 +18,37 @@ import (
 // Partitions implements [store.Records]. They come in the order of their names in
 // the registry.
 func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
-	if err := checkNames(backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"}, ""); err != nil {
-		return nil, err
-	}
 	after, err := base64.RawURLEncoding.DecodeString(page.Cursor)
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: partitions: cursor %q: %w: not one of this store", page.Cursor, backends.ErrInvalid)
 	}
-	return retry(ctx, s, "partitions of "+namespace, func() (*store.PartitionPage, error) {
+	return on(ctx, s, backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"}, "", "partitions of "+namespace, func() (*store.PartitionPage, error) {
 		return s.partitionPage(ctx, namespace, string(after), page.Size())
 	})
 }
 
 func (s *Store) partitionPage(ctx context.Context, namespace, after string, size int) (*store.PartitionPage, error) {
-	out := &store.PartitionPage{}
-	for {
-		names, err := s.lex(ctx, s.partitionsKey(escape(namespace)), after, size+1)
-		if err != nil {
+	names, err := s.lex(ctx, s.partitionsKey(escape(namespace)), after, size)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]backends.Partition, len(names))
+	for i, name := range names {
+		if all[i], err = parseLocal(namespace, name); err != nil {
 			return nil, err
-		}
-		all := make([]backends.Partition, len(names))
-		for i, name := range names {
-			if all[i], err = parseLocal(namespace, name); err != nil {
-				return nil, err
-			}
-		}
-		holds, err := s.hold(ctx, all)
-		if err != nil {
-			return nil, err
-		}
-		for i, p := range all {
-			if holds[i] && len(out.Partitions) == size { // one more than asked for: there is a next page
-				out.Next = base64.RawURLEncoding.EncodeToString([]byte(after))
-				return out, nil
-			}
-			if holds[i] {
-				out.Partitions = append(out.Partitions, p)
-			}
-			after = names[i]
-		}
-		if len(names) <= size {
-			return out, nil
 		}
 	}
+	out := &store.PartitionPage{}
+	if len(names) == size {
+		out.Next = base64.RawURLEncoding.EncodeToString([]byte(names[size-1]))
+	}
+	holds, err := s.hold(ctx, all)
+	for i, p := range all {
+		if err == nil && holds[i] {
+			out.Partitions = append(out.Partitions, p)
+		}
+	}
+	return out, err
 }
 
 // hold reports which partitions hold something: a memory or the history of one, a
@@ -78,35 +67,34 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 	out := make([]bool, len(all))
 	for i, p := range all {
 		if out[i] = memories[i].Val() > 0; !out[i] {
-			if out[i], err = s.holdsSession(ctx, p, born[i].Val()); err != nil {
+			alive, err := s.living(ctx, s.keys(p), born[i].Val(), func(k sessionKeys) []string { return []string{k.state(), k.blobs()} })
+			if err != nil {
 				return nil, err
 			}
+			out[i] = slices.Contains(alive, true)
 		}
 	}
 	return out, nil
 }
 
-func (s *Store) holdsSession(ctx context.Context, p backends.Partition, ids []string) (bool, error) {
+// living reports which sessions are not expired, and have one of the keys that some names.
+func (s *Store) living(ctx context.Context, k keys, ids []string, some func(sessionKeys) []string) ([]bool, error) {
 	ends, exist := make([]*redis.StringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
-			k := s.keys(p).session(id)
-			ends[i], exist[i] = pipe.HGet(ctx, k.state(), "expires"), pipe.Exists(ctx, k.state(), k.blobs())
+			session := k.session(id)
+			ends[i], exist[i] = pipe.HGet(ctx, session.state(), "expires"), pipe.Exists(ctx, some(session)...)
 		}
 	})
-	if err != nil {
-		return false, err
-	}
+	out := make([]bool, len(ids))
 	for i := range ids {
-		gone, err := past(ends[i].Val(), s.now())
-		if err != nil {
-			return false, err
+		gone, wrong := past(ends[i].Val(), s.now())
+		if err == nil {
+			err = wrong
 		}
-		if !gone && exist[i].Val() > 0 {
-			return true, nil
-		}
+		out[i] = !gone && exist[i].Val() > 0
 	}
-	return false, nil
+	return out, err
 }
 
 // dropChunk is how many sessions one script erases.
@@ -117,24 +105,21 @@ const dropChunk = 1000
 // lost and the step is repeated, the count lacks what went with it; the partition
 // is gone all the same.
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
-	if err := checkNames(p, ""); err != nil {
-		return store.DropCount{}, err
-	}
 	var out store.DropCount
-	err := s.do(ctx, "drop "+p.String(), func() error {
+	_, err := on(ctx, s, p, "", "drop "+p.String(), func() (any, error) {
 		for done := false; !done; {
 			ids, err := s.client.ZRange(ctx, s.keys(p).born(), 0, dropChunk-1).Result()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			var n store.DropCount
 			if n, done, err = s.erase(ctx, p, "all", ids...); err != nil {
-				return err
+				return nil, err
 			}
 			out.Records, out.Sessions = out.Records+n.Records, out.Sessions+n.Sessions
 			out.Messages, out.Blobs = out.Messages+n.Messages, out.Blobs+n.Blobs
 		}
-		return s.unregister(ctx, p)
+		return nil, s.unregister(ctx, p)
 	})
 	return out, err
 }

@@ -6,24 +6,20 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // Get implements [store.Records]. The records are those of one moment.
 func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
-	return retry(ctx, s, fmt.Sprintf("get %d records of %s", len(ids), p), func() ([]store.Record, error) {
+	return on(ctx, s, p, "", fmt.Sprintf("get %d records of %s", len(ids), p), func() ([]store.Record, error) {
 		raw, err := s.rawRecords(ctx, p, ids)
 		if err != nil {
 			return nil, err
@@ -34,10 +30,7 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
-	return retry(ctx, s, fmt.Sprintf("history of %q", id), func() ([]backends.Event, error) {
+	return on(ctx, s, p, "", fmt.Sprintf("history of %q", id), func() ([]backends.Event, error) {
 		text, err := s.client.HGet(ctx, s.keys(p).history(), id).Result()
 		if err != nil && !isNil(err) {
 			return nil, err
@@ -128,9 +121,6 @@ func (r *rawRecords) keep(versions []int64) (stale bool) {
 // for each answer, and a copy of all vectors is a third of the time of a load.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// minDecode is how many records are worth a goroutine.
-const minDecode = 64
-
 // decode returns the records that exist. Most of the time goes into the JSON, which
 // is read on all processors.
 func (r *rawRecords) decode() ([]store.Record, error) {
@@ -147,19 +137,5 @@ func (r *rawRecords) decode() ([]store.Record, error) {
 		}
 		out, texts = append(out, record), append(texts, text)
 	}
-	var all errgroup.Group
-	left := out
-	for some := range slices.Chunk(texts, max(minDecode, len(texts)/runtime.GOMAXPROCS(0)+1)) {
-		into := left[:len(some)]
-		left = left[len(some):]
-		all.Go(func() error {
-			for i, text := range some {
-				if err := decodeMemory("record", text, &into[i].Memory); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return out, all.Wait()
+	return out, plan.Each(len(texts), func(i int) error { return decodeMemory("record", texts[i], &out[i].Memory) })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 )
 
 // firstPause and longestPause bound the time between two tries of a call.
@@ -19,37 +20,39 @@ const (
 	longestPause = 250 * time.Millisecond
 )
 
-// do calls f, again for as long as Config.Retry if it fails for a transient reason.
-// All that f does may be done twice.
-func (s *Store) do(ctx context.Context, doing string, f func() error) error {
+// retry calls f, again for as long as Config.Retry if it fails for a transient reason.
+// All that f does may be done twice. The result is zero if there is an error.
+func retry[T any](ctx context.Context, s *Store, doing string, f func() (T, error)) (T, error) {
+	var none T
 	if s.closed.Load() {
-		return fmt.Errorf("redisstore: %s: %w: the store is closed", doing, backends.ErrUnavailable)
+		return none, fmt.Errorf("redisstore: %s: %w: the store is closed", doing, backends.ErrUnavailable)
 	}
 	limit := time.NewTimer(s.config.Retry) // of the tries too: each may wait long for an answer
 	defer limit.Stop()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := f()
-		if err == nil || !transient(err) || s.config.Retry < 0 || fired(limit) || ctx.Err() != nil {
-			return describe(doing, err, ctx)
+		out, err := f()
+		if err == nil {
+			return out, nil
+		}
+		if !transient(err) || s.config.Retry < 0 || fired(limit) || ctx.Err() != nil {
+			return none, describe(doing, err, ctx)
 		}
 		s.refreshTopology(ctx, err)
 		if !sleep(ctx, pause) {
-			return describe(doing, err, ctx)
+			return none, describe(doing, err, ctx)
 		}
 	}
 }
 
-// retry is do for a function with a result, which is zero if there is an error.
-func retry[T any](ctx context.Context, s *Store, doing string, f func() (T, error)) (T, error) {
-	var out, none T
-	err := s.do(ctx, doing, func() (err error) {
-		out, err = f()
-		return err
-	})
-	if err != nil {
-		return none, err
+// on is retry for a call on a partition and, perhaps, a session, after a check of their names.
+func on[T any](ctx context.Context, s *Store, p backends.Partition, session, doing string, f func() (T, error)) (T, error) {
+	var none T
+	for _, err := range []error{p.Validate(), store.ValidateSession(session)} {
+		if err != nil {
+			return none, fmt.Errorf("redisstore: %s: %w", doing, err)
+		}
 	}
-	return out, nil
+	return retry(ctx, s, doing, f)
 }
 
 func fired(t *time.Timer) bool {
@@ -102,7 +105,7 @@ func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error
 //
 // On a Cluster it asks the partition's node itself: the client of the cluster sends
 // the MULTI of a transaction that a dead node missed to other nodes, and waits there
-// for answers that never come. What a moved slot answers, [Store.do] retries.
+// for answers that never come. What a moved slot answers, retry repeats.
 func (s *Store) atOnce(ctx context.Context, fill func(redis.Pipeliner)) error {
 	pipe := s.client.Pipeline()
 	fill(pipe)

@@ -47,24 +47,9 @@ func (s *Store) write(ctx context.Context, script *redis.Script, keys []string, 
 	if s.config.Replicas == 0 {
 		return script.Run(ctx, s.client, keys, args...).Result()
 	}
-	out, err := s.writeAndWait(ctx, script, keys, args)
-	if !redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return out, err
-	}
-	node, err := s.master(ctx, keys[0])
-	if err != nil {
-		return nil, err
-	}
-	if err := script.Load(ctx, node).Err(); err != nil {
-		return nil, err
-	}
-	return s.writeAndWait(ctx, script, keys, args)
-}
-
-func (s *Store) writeAndWait(ctx context.Context, script *redis.Script, keys []string, args []any) (any, error) {
 	var written *redis.Cmd
 	err := s.confirmed(ctx, keys[0], func(pipe redis.Pipeliner) redis.Cmder {
-		written = script.EvalSha(ctx, pipe, keys, args...)
+		written = script.Eval(ctx, pipe, keys, args...) // whole: in a pipeline it is too late to load it
 		return written
 	})
 	if err != nil {

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,7 +17,7 @@ import (
 // serverInfo is what New learns of the server. What it does not report is zero.
 type serverInfo struct {
 	name    string // redis or valkey
-	version [3]int
+	version string
 	policy  string // maxmemory-policy
 	cluster bool
 	replica bool
@@ -27,16 +25,17 @@ type serverInfo struct {
 
 // String returns name and version, nothing for a server that does not report them.
 func (i *serverInfo) String() string {
-	if i.version == [3]int{} {
+	if i.version == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %d.%d.%d", i.name, i.version[0], i.version[1], i.version[2])
+	return i.name + " " + i.version
 }
 
 // tooOld reports whether it is a Redis before 6.2. A version that is not reported is not.
 func (i *serverInfo) tooOld() bool {
-	major, minor := i.version[0], i.version[1]
-	return i.name == "redis" && i.version != [3]int{} && (major < 6 || major == 6 && minor < 2)
+	var major, minor int
+	_, err := fmt.Sscanf(i.version, "%d.%d", &major, &minor)
+	return err == nil && i.name == "redis" && (major < 6 || major == 6 && minor < 2)
 }
 
 // probe looks at the server, and returns all that is missing in one error.
@@ -69,19 +68,10 @@ func (s *Store) readInfo(ctx context.Context) error {
 			fields[k] = v
 		}
 	}
-	version := fields["redis_version"]
-	s.server = serverInfo{name: "redis", policy: fields["maxmemory_policy"],
+	s.server = serverInfo{name: "redis", version: fields["redis_version"], policy: fields["maxmemory_policy"],
 		cluster: fields["cluster_enabled"] == "1", replica: fields["role"] == "slave"}
 	if v := fields["valkey_version"]; v != "" {
-		s.server.name, version = "valkey", v
-	}
-	for i, part := range strings.SplitN(version, ".", 3) {
-		s.server.version[i], _ = strconv.Atoi(part) // a suffix, as in 8.0-rc1, counts as 0
-	}
-	if s.server.policy == "" {
-		if got, err := s.client.ConfigGet(ctx, "maxmemory-policy").Result(); err == nil {
-			s.server.policy = got["maxmemory-policy"]
-		}
+		s.server.name, s.server.version = "valkey", v
 	}
 	return nil
 }
@@ -128,10 +118,6 @@ func (s *Store) tryScript(ctx context.Context) error {
 	return describe("try a script", err, ctx)
 }
 
-// maxSkew is how far the clocks of process and server may be apart without a
-// warning.
-const maxSkew = 2 * time.Second
-
 // warn logs what is dangerous and not wrong.
 func (s *Store) warn(ctx context.Context) {
 	log := s.config.Logger.With("server", s.server.String())
@@ -146,11 +132,6 @@ func (s *Store) warn(ctx context.Context) {
 	if !heedsDeadlines(s.client) {
 		log.WarnContext(ctx, "redisstore: while the server does not answer, a call outlasts the deadline of its context: "+
 			"set ContextTimeoutEnabled in the client's options, as Open does")
-	}
-	if t, err := s.client.Time(ctx).Result(); err == nil {
-		if skew := backends.SystemClock().Sub(t); skew.Abs() > maxSkew {
-			log.WarnContext(ctx, "redisstore: the clocks of this process and of the server differ: leases end too early or too late", "by", skew)
-		}
 	}
 }
 

@@ -70,10 +70,7 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
-	if err := checkNames(p, id); err != nil {
-		return nil, err
-	}
-	return retry(ctx, s, fmt.Sprintf("session %q", id), func() (*store.Session, error) {
+	return on(ctx, s, p, id, fmt.Sprintf("session %q", id), func() (*store.Session, error) {
 		fields, err := s.client.HGetAll(ctx, s.keys(p).session(id).state()).Result()
 		if err != nil {
 			return nil, err
@@ -91,12 +88,6 @@ func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*
 
 // Update implements [store.Sessions].
 func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.SessionUpdate) (*store.Session, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
-	if u == nil {
-		return nil, fmt.Errorf("redisstore: update: %w: nothing to update", backends.ErrInvalid)
-	}
 	if err := u.Validate(); err != nil {
 		return nil, fmt.Errorf("redisstore: update: %w", err)
 	}
@@ -110,11 +101,9 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) error {
-	if err := checkNames(p, id); err != nil {
-		return err
-	}
-	return s.do(ctx, fmt.Sprintf("delete session %q", id), func() error {
-		_, _, err := s.erase(ctx, p, "", id)
-		return err
+	_, err := on(ctx, s, p, id, fmt.Sprintf("delete session %q", id), func() (n store.DropCount, err error) {
+		n, _, err = s.erase(ctx, p, "", id)
+		return n, err
 	})
+	return err
 }

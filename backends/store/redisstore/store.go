@@ -4,6 +4,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,20 +65,12 @@ func (c *Config) withDefaults() (Config, error) {
 	if c != nil {
 		out = *c
 	}
-	if out.Prefix == "" {
-		out.Prefix = defaultPrefix
-	}
+	out.Prefix = cmp.Or(out.Prefix, defaultPrefix)
+	out.Retry = cmp.Or(out.Retry, defaultRetry)
+	out.ReplicaTimeout = cmp.Or(out.ReplicaTimeout, defaultReplicaTimeout)
+	out.Logger = cmp.Or(out.Logger, slog.Default())
 	if out.Clock == nil {
 		out.Clock = backends.SystemClock
-	}
-	if out.Retry == 0 {
-		out.Retry = defaultRetry
-	}
-	if out.ReplicaTimeout == 0 {
-		out.ReplicaTimeout = defaultReplicaTimeout
-	}
-	if out.Logger == nil {
-		out.Logger = slog.Default()
 	}
 	switch {
 	case !legalPrefix.MatchString(out.Prefix):
@@ -116,7 +109,6 @@ func New(ctx context.Context, client redis.UniversalClient, cfg *Config) (*Store
 	if client == nil {
 		return nil, fmt.Errorf("redisstore: %w: no client: pass one, or use Open with a URL", backends.ErrInvalid)
 	}
-	prepareDecoder()
 	s := &Store{client: client, config: c}
 	if err := s.probe(ctx); err != nil {
 		return nil, fmt.Errorf("redisstore: the server cannot be used: %w", err)

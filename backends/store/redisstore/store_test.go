@@ -5,29 +5,162 @@ package redisstore_test
 
 import (
 	"bytes"
-	"errors"
+	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
-	"strings"
+	"os"
+	"runtime"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/cloudwego/eino/schema"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/store/storetest"
-	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 )
+
+// several returns the larger number when EINOMEM_LONG allows tests to take minutes.
+func several(short, full int) int {
+	if os.Getenv("EINOMEM_LONG") == "1" {
+		return full
+	}
+	return short
+}
+
+// newStore opens a store that logs nothing unless cfg says where to.
+func newStore(t testing.TB, client redis.UniversalClient, cfg *redisstore.Config) *redisstore.Store {
+	t.Helper()
+	if cfg == nil {
+		cfg = &redisstore.Config{}
+	}
+	quiet := *cfg
+	quiet.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	s, err := redisstore.New(t.Context(), client, &quiet)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// clientOf returns a client that does not retry by itself.
+func clientOf(t testing.TB, addr string, change ...func(*redis.Options)) *redis.Client {
+	t.Helper()
+	o := &redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, DialerRetryTimeout: time.Millisecond, ContextTimeoutEnabled: true}
+	for _, c := range change {
+		c(o)
+	}
+	c := redis.NewClient(o)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// user is the partition of one user, whose name needs no escaping.
+func user(id string) backends.Partition {
+	return backends.Partition{Namespace: "n", Kind: backends.PartitionUser, ID: id}
+}
+
+var ann = user("ann")
+
+// keyOf names a key of a partition whose names need no escaping.
+func keyOf(p backends.Partition, name string) string {
+	return fmt.Sprintf("{em:%s:%s:%s}:%s", p.Namespace, p.Kind, p.ID, name)
+}
+
+// messages are of one token each.
+func messages(ids ...string) *store.Append {
+	a := &store.Append{Scope: backends.Scope{UserID: "ann"}}
+	for _, id := range ids {
+		a.Entries = append(a.Entries, store.Entry{Message: backends.Message{ID: id, Turn: "t", Message: schema.UserMessage("text of " + id)}, Tokens: 1})
+	}
+	return a
+}
+
+func put(id, text string) store.Mutation {
+	return store.Put(&store.Record{Memory: backends.Memory{ID: id, Kind: backends.KindFact, Text: text}})
+}
+
+func batch(mutations ...store.Mutation) *store.Batch { return &store.Batch{Mutations: mutations} }
+
+func pointer[T any](v T) *T { return &v }
+
+// begin gives a partition a session "s" and a record "counter".
+func begin(t testing.TB, s *redisstore.Store, p backends.Partition) {
+	t.Helper()
+	_, err := s.Apply(t.Context(), p, batch(put("counter", "")))
+	require.NoError(t, err)
+	_, err = s.Append(t.Context(), p, "s", messages("first"))
+	require.NoError(t, err)
+}
+
+// count returns the number n that Increment keeps in a record.
+func count(t testing.TB, s *redisstore.Store, id string) int {
+	t.Helper()
+	got, err := s.Get(t.Context(), ann, id)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	n, _ := got[0].Metadata["n"].(float64)
+	return int(n)
+}
+
+// everything makes one call of each kind on a partition that was begun, and returns
+// the errors.
+func everything(ctx context.Context, s *redisstore.Store, p backends.Partition) map[string]error {
+	out := map[string]error{}
+	_, out["append"] = s.Append(ctx, p, "s", messages("2"))
+	_, out["apply"] = s.Apply(ctx, p, batch(put("b", "text of b")))
+	_, out["get"] = s.Get(ctx, p, "counter")
+	_, out["changes"] = s.Changes(ctx, p, "")
+	_, out["read"] = s.Read(ctx, p, "s", store.Range{})
+	_, out["session"] = s.Session(ctx, p, "s")
+	_, out["history"] = s.History(ctx, p, "counter")
+	_, out["list"] = s.List(ctx, store.SessionQuery{Partition: &p})
+	_, out["update"] = s.Update(ctx, p, &store.SessionUpdate{Session: "s", Summary: new(string)})
+	out["put blob"] = s.PutBlob(ctx, p, "s", "b", []byte("x"))
+	_, out["get blob"] = s.GetBlob(ctx, p, "s", "b")
+	_, out["list blobs"] = s.ListBlobs(ctx, p, "s", "", store.Page{})
+	return out
+}
+
+// requireConsistent reads the keys of a partition whose names need no escaping as the
+// package comment describes them, and requires that they agree; what Check compares it
+// leaves to Check. Each message must have one token.
+func requireConsistent(t testing.TB, c redis.UniversalClient, s *redisstore.Store, p backends.Partition) {
+	t.Helper()
+	ctx := t.Context()
+	hash := func(name string) map[string]string { return c.HGetAll(ctx, keyOf(p, name)).Val() }
+	number := func(text string) int64 { n, _ := strconv.ParseInt(text, 10, 64); return n }
+	meta := hash("meta")
+	if len(meta) == 0 {
+		require.Empty(t, c.Keys(ctx, keyOf(p, "*")).Val(), "keys of a partition that does not exist")
+		return
+	}
+	drift, err := s.Check(ctx, p)
+	require.NoError(t, err)
+	require.Empty(t, drift)
+	nonces := map[string]bool{}
+	for _, nonce := range c.LRange(ctx, keyOf(p, "tips"), 0, -1).Val() {
+		require.False(t, nonces[nonce], "a batch was committed twice")
+		nonces[nonce] = true
+	}
+	require.Len(t, nonces, int(min(number(meta["ver"]), 1000)))
+	require.Equal(t, len(hash("idem")), int(c.ZCard(ctx, keyOf(p, "idemt")).Val()))
+	for _, id := range c.ZRange(ctx, keyOf(p, "sess"), 0, -1).Val() {
+		state, n := hash("s:"+id+":st"), c.LLen(ctx, keyOf(p, "s:"+id+":log")).Val()
+		require.Equal(t, n, c.SCard(ctx, keyOf(p, "s:"+id+":ids")).Val())
+		require.Equal(t, n, number(state["seq"]))
+		require.Equal(t, n, number(state["tokens"]), "each message has one")
+		require.LessOrEqual(t, number(state["watermark"]), n)
+	}
+}
 
 // The contract, on every kind of server that this machine has.
 func TestStore(t *testing.T) {
@@ -40,158 +173,6 @@ func TestStore(t *testing.T) {
 				return newStore(t, open(t), nil), newStore(t, open(t), nil)
 			})
 		})
-	})
-}
-
-// Many writers append to one session, over several clients: each message is there once,
-// and those of each writer are in the order in which it wrote them; also behind a proxy
-// that breaks connections, when they repeat what was unavailable.
-func TestManyWritersAppendToOneSession(t *testing.T) {
-	const writers = 64
-	write := func(t *testing.T, stores []*redisstore.Store, each int) error {
-		var all errgroup.Group
-		for writer := range writers {
-			s := stores[writer%len(stores)]
-			all.Go(func() error {
-				for i := 0; i < each; {
-					_, err := s.Append(t.Context(), ann, "log", messages(fmt.Sprintf("%d-%d", writer, i)))
-					switch {
-					case err == nil:
-						i++
-					case !errors.Is(err, backends.ErrUnavailable):
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		return all.Wait()
-	}
-	check := func(t *testing.T, s *redisstore.Store, each int) {
-		session, err := s.Session(t.Context(), ann, "log")
-		require.NoError(t, err)
-		require.EqualValues(t, writers*each, session.LastSeq)
-		require.Equal(t, session.LastSeq, session.Tokens)
-		var next [writers]int
-		for seq := int64(0); seq < session.LastSeq; {
-			page, err := s.Read(t.Context(), ann, "log", store.Range{After: seq, Limit: 10_000})
-			require.NoError(t, err)
-			require.NotEmpty(t, page)
-			for _, e := range page {
-				seq++
-				require.Equal(t, seq, e.Seq)
-				var writer, i int
-				_, err := fmt.Sscanf(e.ID, "%d-%d", &writer, &i)
-				require.NoError(t, err)
-				require.Equal(t, next[writer], i, "writer %d", writer)
-				require.Equal(t, "text of "+e.ID, e.Content)
-				next[writer]++
-			}
-		}
-	}
-	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
-		each := several(200, 1000)
-		if strings.HasSuffix(t.Name(), "miniredis") || testing.Short() {
-			each = 50
-		}
-		var stores []*redisstore.Store
-		for range 8 {
-			stores = append(stores, newStore(t, open(t), nil))
-		}
-		require.NoError(t, write(t, stores, each))
-		check(t, stores[0], each)
-	})
-	t.Run("behind a proxy", func(t *testing.T) {
-		s, each := newStorm(t), several(150, 1000)
-		s.during(20*time.Millisecond, 50, func() error { return write(t, s.stores, each) })
-		check(t, s.direct, each)
-	})
-}
-
-// The same memories and the same queries give the same hits in the same order with the
-// same scores, to the last bit, on SQLite and on every server, whether they are loaded
-// cold or followed while they are written.
-func TestRankingIsTheSameOnEveryServer(t *testing.T) {
-	noon := time.Date(2026, 1, 2, 12, 0, 0, 123456789, time.UTC)
-	clock := func() time.Time { return noon }
-	vocabulary := strings.Fields("tea coffee green climbs mountain Ann Bob cat cats dog Paris London likes works at the 2026 绿茶 喜欢 北京 张伟 喝 咖啡 的 住在 猫")
-	phrase := func(rnd *rand.Rand, n int) string {
-		words := make([]string, n)
-		for i := range words {
-			words[i] = vocabulary[rnd.IntN(len(vocabulary))]
-		}
-		return strings.Join(words, []string{" ", ""}[rnd.IntN(2)])
-	}
-	write := func(t *testing.T, s store.Records, r *recall.Ranker, seed uint64) {
-		rnd := rand.New(rand.NewPCG(seed, 6))
-		id := func() string { return fmt.Sprint("m", rnd.IntN(80)) }
-		for range 30 {
-			b := &store.Batch{}
-			var texts []string
-			for range 1 + rnd.IntN(4) {
-				m := backends.Memory{ID: id(), Kind: []backends.Kind{backends.KindFact, backends.KindProcedure}[rnd.IntN(2)],
-					Text: phrase(rnd, 1+rnd.IntN(6)*rnd.IntN(2)), Observed: noon.Add(-time.Duration(rnd.IntN(5)) * 24 * time.Hour),
-					Scope: backends.Scope{SessionID: fmt.Sprint("s", rnd.IntN(3))}, Metadata: map[string]any{"n": float64(rnd.IntN(10))}}
-				if rnd.IntN(8) == 0 {
-					m.Expires = noon.Add(time.Duration(rnd.IntN(3)-1) * time.Hour)
-				}
-				texts = append(texts, m.Text)
-				b.Mutations = append(b.Mutations, store.Put(&store.Record{Memory: m}))
-			}
-			vectors, space, err := r.Embed(t.Context(), texts)
-			require.NoError(t, err)
-			b.Embedding = space
-			for i := range texts {
-				b.Mutations[i].Record.Vector = vectors[i]
-			}
-			_, err = s.Apply(t.Context(), ann, b)
-			require.NoError(t, err)
-			change := []store.Mutation{store.Delete(id()), store.Retract(id(), noon), store.Increment(id(), "n", 0.1), store.Supersede(id(), b.Mutations[0].Record)}
-			_, _ = s.Apply(t.Context(), ann, batch(change[rnd.IntN(4)])) // a conflict on one store is one on all
-		}
-	}
-	search := func(t *testing.T, r *recall.Ranker) (out []*backends.SearchResponse) {
-		rnd := rand.New(rand.NewPCG(9, 9))
-		filters := []*backends.Filter{nil, pointer(backends.Gt("n", 4)), pointer(backends.Eq("session_id", "s1")), pointer(backends.In("kind", "fact"))}
-		for i := range 60 {
-			got, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: phrase(rnd, 1+rnd.IntN(4)), TopK: 100,
-				Filter: filters[i%len(filters)], IncludeSuperseded: i%3 == 1, IncludeExpired: i%5 == 1})
-			require.NoError(t, err)
-			require.NoError(t, got.Degraded)
-			out = append(out, got)
-		}
-		return out
-	}
-	rankings := func(t *testing.T, s store.Records) map[string][]*backends.SearchResponse {
-		ranker := func(cfg recall.Config) *recall.Ranker {
-			cfg.Records, cfg.Clock = s, clock
-			r, err := recall.New(t.Context(), &cfg)
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, r.Close()) })
-			return r
-		}
-		embeds := recall.Config{Embedder: &testkit.Embedder{Dim: 24}, EmbeddingModel: "hash"}
-		following := ranker(embeds)
-		write(t, s, following, 5)
-		search(t, following) // loads what there is
-		write(t, s, following, 6)
-		return map[string][]*backends.SearchResponse{"followed": search(t, following), "cold": search(t, ranker(embeds)), "words": search(t, ranker(recall.Config{}))}
-	}
-
-	db, err := sqlitestore.Open(t.Context(), ":memory:", &sqlitestore.Config{Clock: clock})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	want := rankings(t, db)
-	require.Equal(t, want["followed"], want["cold"])
-	for name, answers := range want {
-		hits := 0
-		for _, a := range answers {
-			hits += len(a.Hits)
-		}
-		require.Greater(t, hits, 100, name)
-	}
-	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
-		require.Equal(t, want, rankings(t, newStore(t, open(t), &redisstore.Config{Clock: clock})))
 	})
 }
 
@@ -283,25 +264,6 @@ func TestBlobsAreListedAndPutWithoutTheirData(t *testing.T) {
 		_, err := s.GetBlob(ctx, ann, "s", "archive/0000")
 		require.NoError(t, err)
 	}), 20<<10, "the server counts")
-}
-
-// Between the names and the sizes a blob may go.
-func TestABlobThatGoesWhileItIsListedIsLeftOut(t *testing.T) {
-	server := miniredis.RunT(t)
-	client := clientOf(t, server.Addr())
-	s := newStore(t, client, nil)
-	for _, name := range []string{"a", "b", "c"} {
-		require.NoError(t, s.PutBlob(t.Context(), ann, "s", name, []byte{}))
-	}
-	testredis.Hook(client, func(cmds []redis.Cmder) error {
-		if cmds[0].Name() == "hstrlen" {
-			server.HDel(keyOf(ann, "s:s:blobs"), "b")
-		}
-		return nil
-	}, nil)
-	page, err := s.ListBlobs(t.Context(), ann, "s", "", store.Page{})
-	require.NoError(t, err)
-	require.Equal(t, []store.BlobInfo{{Name: "a"}, {Name: "c"}}, page.Blobs)
 }
 
 // Blobs end with their session for the server, too, in whatever order they come.
@@ -448,28 +410,97 @@ func TestAnUpdateOfASessionThatIsReplacedMeanwhile(t *testing.T) {
 	require.Equal(t, int64(1), session.Watermark, "not beyond the log")
 }
 
-// What is not legal never reaches the server.
-func TestInvalidCallsAreRefusedFirst(t *testing.T) {
-	server := miniredis.RunT(t)
-	s := newStore(t, clientOf(t, server.Addr()), nil)
-	server.SetError("ERR it was asked")
-	ctx, none := t.Context(), backends.Partition{}
-	_, apply := s.Apply(ctx, ann, nil)
-	_, added := s.Append(ctx, ann, "s", nil)
-	_, update := s.Update(ctx, ann, nil)
-	_, cursor := s.Changes(ctx, ann, "garbage")
-	_, list := s.List(ctx, store.SessionQuery{Page: store.Page{Cursor: "garbage"}})
-	_, listed := s.List(ctx, store.SessionQuery{Partition: &none})
-	_, partitions := s.Partitions(ctx, "n", store.Page{Cursor: "%"})
-	_, namespace := s.Partitions(ctx, "a\x00", store.Page{})
-	_, got := s.GetBlob(ctx, ann, "s", "")
-	_, prefix := s.ListBlobs(ctx, ann, "s", "\xff", store.Page{})
-	_, after := s.ListBlobs(ctx, ann, "s", "a", store.Page{Cursor: "Yg"})
-	_, checked := s.Check(ctx, none)
-	_, reindexed := s.Reindex(ctx, none)
-	for i, err := range []error{apply, added, update, cursor, list, listed, partitions, namespace, got, prefix, after, checked, reindexed,
-		s.PutBlob(ctx, ann, " s", "b", nil), s.Delete(ctx, none, "s")} {
-		require.Error(t, err, i)
-		require.True(t, errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNoScope), "%d: %v", i, err)
+// One message a call, each client in a session of its own; and one memory with its
+// history and a vector of 1536 dimensions as int8 a call, each client in a partition of
+// its own.
+func BenchmarkWrites(b *testing.B) {
+	s := newStore(b, testredis.Need(b).Start(b).Client(b), nil)
+	appendOne := func(clients int, n int64) error {
+		_, err := s.Append(b.Context(), ann, fmt.Sprint("s", n%int64(clients)), messages(fmt.Sprint(clients, "-", b.N, "-", n)))
+		return err
 	}
+	applyOne := func(clients int, n int64) error {
+		p := user(fmt.Sprint(clients, "-", n%int64(clients)))
+		_, err := s.Apply(b.Context(), p, batch(store.Put(record(fmt.Sprint(n%1000), 1536+8))))
+		return err
+	}
+	for name, write := range map[string]func(clients int, n int64) error{"append": appendOne, "apply": applyOne} {
+		for _, clients := range []int{1, 8, 64} {
+			b.Run(fmt.Sprint(name, "/clients=", clients), func(b *testing.B) {
+				var n atomic.Int64
+				if clients < runtime.GOMAXPROCS(0) {
+					for b.Loop() {
+						require.NoError(b, write(clients, n.Add(1)))
+					}
+					return
+				}
+				b.SetParallelism(clients / runtime.GOMAXPROCS(0))
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if err := write(clients, n.Add(1)); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// What every search begins with.
+func BenchmarkChangesNothing(b *testing.B) {
+	s := newStore(b, testredis.Need(b).Start(b).Client(b), nil)
+	_, err := s.Apply(b.Context(), ann, batch(put("a", "a"), put("b", "b")))
+	require.NoError(b, err)
+	all, err := s.Changes(b.Context(), ann, "")
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := s.Changes(b.Context(), ann, all.Cursor)
+		require.NoError(b, err)
+		require.Empty(b, c.Records)
+	}
+}
+
+// All that a process reads when it meets a partition of 10,000 memories of 1536
+// dimensions for the first time.
+func BenchmarkLoad10k(b *testing.B) {
+	for name, size := range map[string]int{"float32": 4 * 1536, "int8": 1536 + 8} {
+		b.Run(name, func(b *testing.B) {
+			client := testredis.Need(b).Start(b).Client(b)
+			s := newStore(b, client, nil)
+			used := func() (n int64) { // bytes of the server's data
+				_, err := fmt.Sscan(client.InfoMap(b.Context(), "memory").Item("Memory", "used_memory"), &n)
+				require.NoError(b, err)
+				return n
+			}
+			empty := used()
+			for i := 0; i < 10_000; i += 500 {
+				some := &store.Batch{}
+				for j := range 500 {
+					some.Mutations = append(some.Mutations, store.Put(record(fmt.Sprintf("0192d4a0-0000-7000-8000-%012d", i+j), size)))
+				}
+				_, err := s.Apply(b.Context(), ann, some)
+				require.NoError(b, err)
+			}
+			stored := used() - empty
+			for b.Loop() {
+				n := 0
+				for cursor, more := "", true; more; {
+					c, err := s.Changes(b.Context(), ann, cursor)
+					require.NoError(b, err)
+					n, cursor, more = n+len(c.Records), c.Cursor, c.More
+				}
+				require.Equal(b, 10_000, n)
+			}
+			b.ReportMetric(float64(stored)/10_000, "redisB/memory")
+		})
+	}
+}
+
+// record is a memory with a vector of so many bytes.
+func record(id string, size int) *store.Record {
+	return &store.Record{Vector: make([]byte, size), Memory: backends.Memory{ID: id, Kind: backends.KindFact,
+		Text: "Ann moved to Bergen in spring and likes to drink green tea with " + id}}
 }

@@ -51,24 +51,18 @@ func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page sto
 		if err != nil {
 			return nil, err
 		}
-		blobs, ends := make([]*redis.IntCmd, len(found)), make([]*redis.StringCmd, len(found))
-		err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
-			for i, z := range found {
-				session := k.session(fmt.Sprint(z.Member))
-				blobs[i], ends[i] = pipe.Exists(ctx, session.blobs()), pipe.HGet(ctx, session.state(), "expires")
-			}
-		})
+		ids := make([]string, len(found))
+		for i, z := range found {
+			ids[i] = fmt.Sprint(z.Member)
+		}
+		alive, err := s.living(ctx, k, ids, func(k sessionKeys) []string { return []string{k.blobs()} })
 		if err != nil {
 			return nil, err
 		}
 		out := &store.IDPage{}
-		for i, z := range found {
-			gone, err := past(ends[i].Val(), s.now())
-			if err != nil {
-				return nil, err
-			}
-			if blobs[i].Val() > 0 && !gone {
-				out.IDs = append(out.IDs, fmt.Sprint(z.Member))
+		for i, id := range ids {
+			if alive[i] {
+				out.IDs = append(out.IDs, id)
 			}
 		}
 		if len(found) == size {
@@ -80,9 +74,6 @@ func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page sto
 
 // idPage reads a page of ids after a cursor that is a number.
 func (s *Store) idPage(ctx context.Context, what string, p backends.Partition, page store.Page, read func(k keys, after uint64, size int) (*store.IDPage, error)) (*store.IDPage, error) {
-	if err := checkNames(p, ""); err != nil {
-		return nil, err
-	}
 	after := uint64(0)
 	if page.Cursor != "" {
 		var err error
@@ -90,13 +81,5 @@ func (s *Store) idPage(ctx context.Context, what string, p backends.Partition, p
 			return nil, fmt.Errorf("redisstore: %s: cursor %q: %w: not one of this store", what, page.Cursor, backends.ErrInvalid)
 		}
 	}
-	var out *store.IDPage
-	err := s.do(ctx, what+" of "+p.String(), func() (err error) {
-		out, err = read(s.keys(p), after, page.Size())
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return on(ctx, s, p, "", what+" of "+p.String(), func() (*store.IDPage, error) { return read(s.keys(p), after, page.Size()) })
 }
