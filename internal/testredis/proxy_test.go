@@ -210,3 +210,14 @@ func TestProxyLosesReplies(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
 }
+
+func TestASiteWorksAfterEachOutage(t *testing.T) {
+	s := testredis.Need(t).StartSite(t)
+	c := s.Client()
+	for name, outage := range s.Outages() {
+		outage.Begin()
+		outage.End()
+		require.Eventually(t, func() bool { return c.Set(t.Context(), name, "v", 0).Err() == nil }, time.Minute, time.Millisecond, name)
+		require.NoError(t, c.Eval(t.Context(), "return 1", nil).Err(), name)
+	}
+}
