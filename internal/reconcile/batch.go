@@ -60,14 +60,6 @@ func identityOf(m *backends.Memory) identity {
 // statement that the model was not shown is errStale.
 func (b *batch) build(ctx context.Context, strict bool) error {
 	c := b.call
-	all, err := c.engine.Keeper.All(ctx, c.Partition) // before lookup, which then knows all of them
-	if err != nil {
-		return err
-	}
-	now := make(map[string]*backends.Memory, len(all))
-	for _, m := range all {
-		now[m.ID] = m
-	}
 	b.held, b.written = map[string]*node{}, map[identity][]*node{}
 	for _, n := range c.decisions {
 		n.state = state{outcome: n.wanted, until: n.since}
@@ -77,11 +69,10 @@ func (b *batch) build(ctx context.Context, strict bool) error {
 		b.nodes = append(b.nodes, n)
 	}
 	slices.SortStableFunc(b.nodes, func(a, b *node) int { return a.at.Compare(b.at) })
-	if err := b.resolve(now); err != nil {
-		return err
-	}
-	if err := b.lookup(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{b.resolve, b.lookup} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	b.keepStated()
 	for _, n := range b.nodes {
@@ -93,19 +84,22 @@ func (b *batch) build(ctx context.Context, strict bool) error {
 		}
 	}
 	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool { return n.outcome == backends.OutcomeRetracted && !n.end() && n.same == nil })
-	b.identify(now)
+	if err := b.identify(ctx); err != nil {
+		return err
+	}
 	for _, n := range b.nodes {
 		b.encode(n)
 	}
 	if !strict || c.seen == nil || len(b.mutations) == 0 {
 		return nil
 	}
-	for _, m := range all {
-		if c.states(m) && !c.seen[m.ID] {
+	known, err := c.statements(ctx)
+	for _, m := range known {
+		if !c.seen[m.ID] {
 			return c.engine.errorf("memory %s: %w", m.ID, errStale)
 		}
 	}
-	return nil
+	return err
 }
 
 // writes reports whether the batch writes the memory of a decision.
@@ -113,7 +107,17 @@ func (n *node) writes() bool { return n.known == nil && stores(n.outcome) }
 
 // resolve looks the targets up as they are now. One that changed since the decision is
 // errStale.
-func (b *batch) resolve(now map[string]*backends.Memory) error {
+func (b *batch) resolve(ctx context.Context) error {
+	var ids []string
+	for _, n := range b.nodes {
+		if n.target != nil && n.target.known != nil {
+			ids = append(ids, n.target.known.ID)
+		}
+	}
+	now, err := b.call.engine.Keeper.Held(ctx, b.call.Partition, ids...)
+	if err != nil {
+		return err
+	}
 	for _, n := range b.nodes {
 		switch t := n.target; {
 		case t == nil:
@@ -296,23 +300,42 @@ func (n *node) end() bool {
 
 // identify gives the new memories their times, and ids that follow from what they say: of
 // each the first that is free, so that two processes that learn it at the same time meet.
-func (b *batch) identify(now map[string]*backends.Memory) {
+func (b *batch) identify(ctx context.Context) error {
 	c := b.call
 	stamp, taken := c.engine.Keeper.Stamps(len(b.nodes)), map[string]bool{}
+	var open []*node
 	for _, n := range b.nodes {
-		if !n.writes() {
-			continue
-		}
-		n.record = &store.Record{Memory: n.memory.Clone()}
-		n.record.Created, n.record.Updated = stamp, stamp
-		stamp = stamp.Add(time.Microsecond)
-		for i := len(b.found[n.id]); n.record.ID == ""; i++ {
-			id := keeper.ContentID(c.Partition, n.memory.Kind, c.Subject, n.id.role, n.id.key, strconv.Itoa(i))
-			if now[id] == nil && !taken[id] {
-				n.record.ID, taken[id] = id, true
-			}
+		if n.writes() {
+			n.record = &store.Record{Memory: n.memory.Clone()}
+			n.record.Created, n.record.Updated = stamp, stamp
+			stamp = stamp.Add(time.Microsecond)
+			open = append(open, n)
 		}
 	}
+	for more := 0; len(open) > 0; more++ {
+		ids := make([]string, len(open))
+		for i, n := range open {
+			ids[i] = keeper.ContentID(c.Partition, n.memory.Kind, c.Subject, n.id.role, n.id.key, strconv.Itoa(len(b.found[n.id])+more))
+		}
+		held, err := c.engine.Keeper.Held(ctx, c.Partition, ids...)
+		if err != nil {
+			return err
+		}
+		var next []*node
+		for i, n := range open {
+			m := held[ids[i]]
+			if m == nil && !taken[ids[i]] {
+				n.record.ID, taken[ids[i]] = ids[i], true
+				continue
+			}
+			if m != nil && identityOf(m) == n.id && !slices.ContainsFunc(b.found[n.id], func(o *backends.Memory) bool { return o.ID == m.ID }) {
+				return c.engine.errorf("memory %s was stored meanwhile: %w", m.ID, backends.ErrConflict)
+			}
+			next = append(next, n)
+		}
+		open = next
+	}
+	return nil
 }
 
 // encode adds the mutation of a node, behind that of what it supersedes or retracts.
