@@ -72,7 +72,7 @@ func attempt(ctx context.Context, r runner, c *cellar, task string, known ...*sc
 		said = append(said, m)
 	}
 	if !v.over {
-		return nil, nil, fmt.Errorf("cellar %s: the agent gave up after %d calls", c.name, v.steps)
+		return nil, nil, fmt.Errorf("cellar %s: the agent gave up", c.name)
 	}
 	return v, said, nil
 }
@@ -82,8 +82,7 @@ type visitKey struct{}
 
 // The arguments of the tools.
 type (
-	noArgument struct{}
-	toward     struct {
+	toward struct {
 		Direction string `json:"direction" jsonschema:"required" jsonschema_description:"north, east, south or west"`
 	}
 	within struct {
@@ -95,11 +94,11 @@ type (
 )
 
 // infer makes a tool of what can be done on a visit.
-func infer[T any](name, description string, do func(v *visit, argument T) (string, error)) (tool.BaseTool, error) {
-	return utils.InferTool(name, description, func(ctx context.Context, argument T) (string, error) {
+func infer[T any](name, description string, do func(v *visit, argument T) (*view, error)) (tool.BaseTool, error) {
+	return utils.InferTool(name, description, func(ctx context.Context, argument T) (*view, error) {
 		v, _ := ctx.Value(visitKey{}).(*visit)
 		if v == nil {
-			return "", errors.New("there is no cellar here")
+			return nil, errors.New("there is no cellar here")
 		}
 		return do(v, argument)
 	})
@@ -111,15 +110,18 @@ func tools() ([]tool.BaseTool, error) {
 	var out []tool.BaseTool
 	var errs []error
 	add := func(t tool.BaseTool, err error) { out, errs = append(out, t), append(errs, err) }
-	add(infer("look", "Tells what is next to you.", func(v *visit, _ noArgument) (string, error) { return v.look() }))
-	add(infer("move", "Goes one cell, and tells what is next to you there.", func(v *visit, a toward) (string, error) { return v.move(a.Direction) }))
-	add(infer("inspect", "Tells whether the ground next to you holds.", func(v *visit, a toward) (string, error) { return v.inspect(a.Direction) }))
+	add(infer("look", "Tells what is next to you.", func(v *visit, _ struct{}) (*view, error) { return v.look() }))
+	add(infer("move", "Goes one cell, and tells what is next to you there.", func(v *visit, a toward) (*view, error) { return v.move(a.Direction) }))
+	add(infer("inspect", "Tells whether the ground next to you holds.", func(v *visit, a toward) (*view, error) { return v.inspect(a.Direction) }))
 	add(infer("scan", "Tells where the key, the door and the exit are, as far as they are near enough.",
-		func(v *visit, a within) (string, error) { return v.scan(a.Radius) }))
+		func(v *visit, a within) (*view, error) { return v.scan(a.Radius) }))
 	add(infer("open_door", "Opens the door next to you with the key that you have.",
-		func(v *visit, a coloured) (string, error) { return v.openDoor(a.Colour) }))
+		func(v *visit, a coloured) (*view, error) { return v.openDoor(a.Colour) }))
 	return out, errors.Join(errs...)
 }
+
+// failure begins the answer of a call that failed.
+const failure = "error: "
 
 // answered makes an answer of a tool's error, which would end the run: the model is
 // to see it and go on.
@@ -127,7 +129,7 @@ func answered(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint 
 	return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
 		out, err := next(ctx, in)
 		if err != nil && ctx.Err() == nil {
-			return &compose.ToolOutput{Result: fmt.Sprintf("error: %v", err)}, nil
+			return &compose.ToolOutput{Result: failure + err.Error()}, nil
 		}
 		return out, err
 	}

@@ -16,30 +16,14 @@ var (
 	colours  = []string{"red", "blue", "green", "white", "black", "yellow"}
 )
 
-// form is how a lock wants the colour; none is how the task writes it.
-type form struct {
-	name string
-	of   func(colour string) string
-}
-
-var forms = []form{
-	{"capitals", strings.ToUpper},
-	{"capitalised", func(s string) string { return strings.ToUpper(s[:1]) + s[1:] }},
-	{"initial", func(s string) string { return s[:1] }},
-}
-
 // maxRadius is the largest radius that the scanner takes.
 const maxRadius = 5
 
 // rules are what all cellars of a family have in common.
 type rules struct {
 	pit         string // ground that is like this gives way
-	form        form   // how the lock wants the colour
+	form        form   // how the lock wants the colour; never as the task writes it
 	least, most int    // the scanner times out for a radius that is smaller or larger
-}
-
-func (r rules) String() string {
-	return fmt.Sprintf("%s ground gives way, the lock wants %s, the scanner works for radius %d to %d", r.pit, r.form.name, r.least, r.most)
 }
 
 // drawRules draws the rules of a family from a seed.
@@ -47,7 +31,7 @@ func drawRules(seed uint64) rules {
 	r := rand.New(rand.NewPCG(seed, 0))
 	pits := append(append([]string(nil), textures...), sounds...)
 	radii := [][2]int{{1, 2}, {4, maxRadius}}[r.IntN(2)]
-	return rules{pit: pits[r.IntN(len(pits))], form: forms[r.IntN(len(forms))], least: radii[0], most: radii[1]}
+	return rules{pit: pits[r.IntN(len(pits))], form: []form{capitals, capitalised, initial}[r.IntN(3)], least: radii[0], most: radii[1]}
 }
 
 // other draws the rules of another family, which shares none with r: other ground
@@ -55,18 +39,51 @@ func drawRules(seed uint64) rules {
 func (r rules) other(seed uint64) rules {
 	for ; ; seed++ {
 		o := drawRules(seed)
-		if o.pit != r.pit && o.form.name != r.form.name && o.least != r.least {
+		if o.pit != r.pit && o.form != r.form && o.least != r.least {
 			return o
 		}
 	}
 }
 
+// form is a way to write a word. Locks and models know the same.
+type form string
+
+const (
+	small       form = "in small letters"
+	capitalised form = "with a capital letter first"
+	capitals    form = "in capital letters"
+	initial     form = "as its first letter alone"
+)
+
+var forms = []form{small, capitalised, capitals, initial}
+
+// write returns a word, given in small letters, in the form.
+func (f form) write(word string) string {
+	switch f {
+	case capitalised:
+		return strings.ToUpper(word[:1]) + word[1:]
+	case capitals:
+		return strings.ToUpper(word)
+	case initial:
+		return word[:1]
+	}
+	return word
+}
+
 // point is a cell: x grows to the east, y to the south.
-type point struct{ x, y int }
+type point struct {
+	X int `json:"x"`
+	Y int `json:"y"`
+}
 
-func (p point) String() string { return fmt.Sprintf("(%d,%d)", p.x, p.y) }
+func (p point) String() string { return fmt.Sprintf("(%d,%d)", p.X, p.Y) }
 
-func (p point) to(d direction) point { return point{p.x + d.dx, p.y + d.dy} }
+func (p point) to(d direction) point { return point{p.X + d.dx, p.Y + d.dy} }
+
+// distance is how many moves are between two points if nothing is in the way.
+func (p point) distance(q point) int { return abs(p.X-q.X) + abs(p.Y-q.Y) }
+
+func abs(n int) int { return max(n, -n) }
 
 type direction struct {
 	name   string
@@ -113,7 +130,7 @@ func drawCellar(of rules, seed uint64, n int) *cellar {
 	for {
 		c := &cellar{name: fmt.Sprintf("%d-%03d", seed, n), rules: of, cells: map[point]cell{}}
 		c.build(r)
-		toKey, toDoor, toExit := c.distance(c.start, c.key), c.distance(c.key, c.door), c.distance(c.door, c.exit)
+		toKey, toDoor, toExit := c.way(c.start, c.key), c.way(c.key, c.door), c.way(c.door, c.exit)
 		if toKey >= 2 && toDoor >= 1 && toExit >= 1 {
 			c.strength = 2*(toKey+toDoor+toExit) + 20
 			return c
@@ -147,9 +164,9 @@ func (c *cellar) build(r *rand.Rand) {
 	}
 }
 
-// distance counts the moves between two cells around all pits, or returns -1. The door
+// way counts the moves between two cells around all pits, or returns -1. The door
 // leads nowhere but to itself.
-func (c *cellar) distance(from, to point) int {
+func (c *cellar) way(from, to point) int {
 	steps := map[point]int{from: 0}
 	for queue := []point{from}; len(queue) > 0; queue = queue[1:] {
 		p := queue[0]
@@ -180,9 +197,10 @@ func (c *cellar) pitAt(p point) bool {
 	return !at.wall && (at.texture == c.rules.pit || at.sound == c.rules.pit)
 }
 
-// task says what is to be done, and nothing of the rules.
+// taskFormat is the task of an attempt: what is to be done, and nothing of the rules.
+const taskFormat = "You are in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. You stand at (%d,%d); x grows to the east, y to the south. " +
+	"Find the key, open the %s door with it, and reach the exit behind it. You have %d strength: a move or a look takes %d, a scan %d, an inspection %d, a call that fails %d."
+
 func (c *cellar) task() string {
-	return fmt.Sprintf("You are in cellar %s: %d by %d cells, dark, with ground that does not hold everywhere. You stand at %s; x grows to the east, y to the south. "+
-		"Find the key, open the %s door with it, and reach the exit behind it. You have %d strength: a move or a look takes %d, a scan %d, an inspection %d, a call that fails %d.",
-		c.name, c.width, c.height, c.start, c.colour, c.strength, costStep, costScan, costInspect, costFailure)
+	return fmt.Sprintf(taskFormat, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.colour, c.strength, costStep, costScan, costInspect, costFailure)
 }

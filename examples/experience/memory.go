@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/cloudwego/eino/schema"
@@ -16,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/examples/experience/scripted"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -25,24 +23,24 @@ import (
 // topK is how many memories an attempt begins with: more than there will be.
 const topK = 30
 
+// workspace is where the memories are; an attempt has the cellar's session besides.
+var workspace = backends.Scope{AgentID: agentName, Workspace: "cellars"}
+
 // memory is what an agent with memory has besides the agent. It learns while it
 // trains; when it is tested it only remembers, but for what task.Retry keeps.
 type memory struct {
-	scope    backends.Scope // of the workspace; an attempt has the cellar's session besides
 	store    *sqlitestore.Store
-	teacher  *scripted.Model
 	backend  *reme.Backend
 	mem      *middleware.MemoryMiddleware
 	runner   *hooks.Runner // the agent with memory around it
 	plain    runner        // the same agent, for task.Retry, which brings the memories itself
 	learning bool          // whether calls of tools are learnt from
-	deleted  int
 }
 
 // newMemory gives a player a memory, which ends with this process: a file instead of
 // ":memory:", or redisstore, would keep it.
-func newMemory(ctx context.Context, player *scripted.Model) (m *memory, err error) {
-	m = &memory{teacher: scripted.Teacher(), scope: backends.Scope{AgentID: agentName, Workspace: "cellars"}}
+func newMemory(ctx context.Context) (m *memory, err error) {
+	m = &memory{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close(ctx))
@@ -52,11 +50,8 @@ func newMemory(ctx context.Context, player *scripted.Model) (m *memory, err erro
 		return m, err
 	}
 	m.backend, err = reme.New(ctx, &reme.Config{
-		Store: m.store, Model: m.teacher,
-		Task: task.Config{
-			OnDelete: func(context.Context, backends.Partition, task.Forgotten) { m.deleted++ },
-			Log:      slog.New(slog.DiscardHandler),
-		},
+		Store: m.store, Model: teacher(), NoPersonal: true,
+		Task:  task.Config{Log: slog.New(slog.DiscardHandler)},
 		Tools: tool.Config{NoRefresh: true}, // learn writes guidelines, so that it is always at the same point
 	})
 	if err != nil {
@@ -69,25 +64,25 @@ func newMemory(ctx context.Context, player *scripted.Model) (m *memory, err erro
 	if err != nil {
 		return m, err
 	}
-	agent, err := newAgent(ctx, m.mem.WrapModel(player), instruction, m.mem.AgentMiddleware())
+	agent, err := newAgent(ctx, m.mem.WrapModel(player()), instruction, m.mem.AgentMiddleware())
 	if err != nil {
 		return m, err
 	}
 	m.runner = m.mem.WrapRunner(agent)
-	m.plain, err = newAgent(ctx, player, instruction)
+	m.plain, err = newAgent(ctx, player(), instruction)
 	return m, err
 }
 
 // at returns the scope of the attempts at a cellar: the session is the cellar's.
-func (m *memory) at(c *cellar) backends.Scope {
-	s := m.scope
+func at(c *cellar) backends.Scope {
+	s := workspace
 	s.SessionID = c.name
 	return s
 }
 
 // attempt has one attempt at a cellar with what is known.
 func (m *memory) attempt(ctx context.Context, c *cellar) (*visit, error) {
-	v, _, err := attempt(middleware.WithScope(ctx, m.at(c)), m.runner, c, c.task())
+	v, _, err := attempt(middleware.WithScope(ctx, at(c)), m.runner, c, c.task())
 	return v, err
 }
 
@@ -104,13 +99,13 @@ func (m *memory) train(ctx context.Context, all []*cellar, a *arm) error {
 	if !a.forgets {
 		return nil
 	}
-	_, err := m.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: m.scope})
+	_, err := m.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: workspace})
 	return err
 }
 
 // learn has an attempt with what is known so far, and learns from it.
 func (m *memory) learn(ctx context.Context, c *cellar) error {
-	scope := m.at(c)
+	scope := at(c)
 	known, err := m.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: c.task(), TopK: topK})
 	if err != nil {
 		return err
@@ -122,7 +117,7 @@ func (m *memory) learn(ctx context.Context, c *cellar) error {
 	if _, err = m.mem.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: scope, Score: v.score()}); err != nil {
 		return err
 	}
-	_, err = m.backend.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: known.IDs(), AllUseful: v.score() == 1})
+	_, err = m.backend.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: known.IDs(), AllUseful: v.out})
 	if err != nil || !m.learning {
 		return err
 	}
@@ -133,11 +128,15 @@ func (m *memory) learn(ctx context.Context, c *cellar) error {
 	return err
 }
 
-// retry has attempts at a cellar until one succeeds, each with the lessons of those
-// before it, and returns them. What they taught stays if one succeeded.
-func (m *memory) retry(ctx context.Context, c *cellar, attempts int) (visits []*visit, err error) {
+// test has one attempt at a cellar, or several until one succeeds, each with the lessons
+// of those before it: what they taught stays if one succeeded.
+func (m *memory) test(ctx context.Context, c *cellar, attempts int) (visits []*visit, err error) {
+	if attempts == 1 {
+		v, err := m.attempt(ctx, c)
+		return []*visit{v}, err
+	}
 	_, err = m.backend.Task().Retry(ctx, &task.RetryRequest{
-		Scope: m.scope, TaskID: c.name, Query: c.task(), TopK: topK, Attempts: attempts,
+		Scope: workspace, TaskID: c.name, Query: c.task(), TopK: topK, Attempts: attempts,
 		Run: func(ctx context.Context, a *task.Attempt) (*task.Trajectory, error) {
 			v, said, err := attempt(ctx, m.plain, c, again(c, a.N, a.Of), schema.UserMessage(a.Answer))
 			if err != nil {
@@ -148,29 +147,6 @@ func (m *memory) retry(ctx context.Context, c *cellar, attempts int) (visits []*
 		},
 	})
 	return visits, err
-}
-
-// again is the task of an attempt: of several, it says which one this is.
-func again(c *cellar, n, of int) string {
-	if of <= 1 {
-		return c.task()
-	}
-	return fmt.Sprintf("%s This is attempt %d of %d.", c.task(), n, of)
-}
-
-// list returns all that the workspace holds, and what it held before.
-func (m *memory) list(ctx context.Context) ([]backends.Memory, error) {
-	var out []backends.Memory
-	for cursor := ""; ; {
-		page, err := m.backend.List(ctx, &backends.ListRequest{Scope: m.scope, IncludeSuperseded: true, Cursor: cursor})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, page.Memories...)
-		if cursor = page.Next; cursor == "" {
-			return out, nil
-		}
-	}
 }
 
 func (m *memory) close(ctx context.Context) error {

@@ -1,13 +1,13 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package scripted
+package main
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,23 +18,44 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-const (
-	task     = "You are in cellar 1-001: 5 by 3 cells, dark. You stand at (0,1). Find the key, open the blue door with it, and reach the exit behind it."
-	corridor = "You are at (0,1). Strength 30.\nnorth (0,0): plain ground\neast (1,1): mossy humming ground\nsouth (0,2): wall\nwest (-1,1): wall"
-	doorway  = "You are at (1,1). You take the key. Strength 20.\nnorth (1,0): the blue door, closed\neast (2,1): plain ground\nsouth (1,2): wall\nwest (0,1): plain ground"
-	keyEast  = "Within 3 of (0,1): key at (3,1). Strength 28."
+// The task, and what the tools answer in a corridor and beside the door.
+var (
+	escape   = fmt.Sprintf(taskFormat, "1-001:", 5, 3, 0, 1, "blue", 40, costStep, costScan, costInspect, costFailure)
+	corridor = near(point{0, 1}, "", "plain ground", "mossy humming ground", wallSight, wallSight)
+	doorway  = near(point{1, 1}, tookKey, doorSight, "plain ground", wallSight, "plain ground")
+	keyEast  = asText(&view{Radius: 3, At: point{0, 1}, Found: []place{{point{3, 1}, "key"}}})
 )
+
+// asText is a tool's answer.
+func asText(v *view) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// near is the answer of a look or a move, with what lies north, east, south and west.
+func near(at point, event string, sights ...string) string {
+	v := &view{At: at, Event: event}
+	for i, sight := range sights {
+		v.Near = append(v.Near, place{at.to(directions[i]), sight})
+	}
+	return asText(v)
+}
 
 // next returns what the player does as "tool arguments", with a note before the task
 // and after calls: tool, arguments and result each.
 func next(t *testing.T, note string, calls ...string) string {
 	t.Helper()
-	in := []*schema.Message{{Role: schema.User, Name: "memory", Content: "## Relevant memories\n- " + note}, schema.UserMessage(task)}
+	in := []*schema.Message{{Role: schema.User, Name: "memory", Content: "## Relevant memories\n- " + note}, schema.UserMessage(escape)}
 	for i := 0; i < len(calls); i += 3 {
-		m := call(calls[i]+string(rune('a'+i)), calls[i], calls[i+1])
+		m, err := call(calls[i]+string(rune('a'+i)), calls[i], nil)
+		require.NoError(t, err)
+		m.ToolCalls[0].Function.Arguments = calls[i+1]
 		in = append(in, m, schema.ToolMessage(calls[i+2], m.ToolCalls[0].ID))
 	}
-	out, err := Player().Generate(t.Context(), in)
+	out, err := player().Generate(t.Context(), in)
 	require.NoError(t, err)
 	if len(out.ToolCalls) == 0 {
 		return out.Content
@@ -57,12 +78,12 @@ func TestThePlayerGoesByTheMemoriesInTheContext(t *testing.T) {
 	} {
 		assert.Equal(t, want, next(t, note, "look", "{}", corridor, "scan", `{"radius":3}`, keyEast), note)
 	}
-	said := next(t, "", "look", "{}", corridor, "scan", `{"radius":3}`, keyEast+" Do not step on mossy ground.")
+	said := next(t, "", "look", "{}", corridor, "scan", `{"radius":3}`, strings.Replace(keyEast, `"strength"`, `"event":"Do not step on mossy ground.","strength"`, 1))
 	assert.Equal(t, straight, said, "a tool's answer is no lesson")
-	walled := strings.ReplaceAll(corridor, "plain ground", "wall")
+	walled := strings.ReplaceAll(corridor, "plain ground", wallSight)
 	warned := []string{"look", "{}", walled, "scan", `{"radius":3}`, keyEast}
 	assert.Equal(t, straight, next(t, "Do not step on mossy ground.", warned...), "the last resort")
-	warned = append(warned, "inspect", `{"direction":"east"}`, "The ground at (1,1) would give way. Strength 20.")
+	warned = append(warned, "inspect", `{"direction":"east"}`, asText(&view{At: point{0, 1}, Ground: &ground{point{1, 1}, false}}))
 	assert.NotEqual(t, straight, next(t, "", warned...))
 }
 
@@ -98,15 +119,15 @@ func TestThePlayerChoosesArgumentsByMemoriesAndResults(t *testing.T) {
 
 func TestAnAttemptBeginsAndEnds(t *testing.T) {
 	assert.Equal(t, "look {}", next(t, ""))
-	assert.Equal(t, "I am out.", next(t, "", "move", "{}", "You are at (1,1). This is the exit: you are out. It is over."))
-	assert.Equal(t, "I did not get out.", next(t, "", "move", "{}", "You are at (1,1). The ground gives way and you fall into a pit. It is over."))
-	assert.Contains(t, next(t, "", "move", "{}", doorway, "open_door", `{"colour":"blue"}`, "The blue door is open. Strength 19."), "scan")
+	assert.Equal(t, "I am out.", next(t, "", "move", "{}", asText(&view{Event: gotOut})))
+	assert.Equal(t, "I did not get out.", next(t, "", "move", "{}", asText(&view{Event: fell})))
+	assert.Contains(t, next(t, "", "move", "{}", doorway, "open_door", `{"colour":"blue"}`, asText(&view{At: point{1, 1}, Event: opened})), "scan")
 }
 
 // answer asks the teacher by a tool and decodes its answer.
 func answer(t *testing.T, tool, prompt string) object {
 	t.Helper()
-	m, err := Teacher().WithTools([]*schema.ToolInfo{{Name: tool}})
+	m, err := teacher().WithTools([]*schema.ToolInfo{{Name: tool}})
 	require.NoError(t, err)
 	stream, err := m.Stream(t.Context(), []*schema.Message{schema.UserMessage(prompt)})
 	require.NoError(t, err)
@@ -128,22 +149,20 @@ func fields(list any, name string) []any {
 
 func fenced(name, text string) string { return "<" + name + ">\n" + text + "\n</" + name + ">\n" }
 
-const (
-	fell    = "  You are at (0,0). Strength 20.\n  east (1,0): icy ground\n  You are at (1,0). Strength 10.\n  east (2,0): icy singing ground\n  You are at (2,0). The ground gives way. It is over."
-	doubted = "  You are at (0,0). Strength 20.\n  east (1,0): icy singing ground\n  You are at (1,0). The ground gives way. It is over."
-	gotOut  = "  You are at (0,0). Strength 20.\n  east (1,0): the key, on icy ground\n  The ground at (1,0) holds. Strength 9.\n  You are at (1,0). This is the exit: you are out. It is over."
-)
-
 func TestTheTeacherExtractsJudgesAndDeduplicates(t *testing.T) {
+	icy, fallen := near(point{0, 0}, "", wallSight, "icy ground"), func(x int) string { return asText(&view{At: point{x, 0}, Event: fell}) }
+	doubted := near(point{0, 0}, "", wallSight, "icy singing ground") + "\n" + fallen(1)
+	certain := icy + "\n  " + near(point{1, 0}, "", wallSight, "icy singing ground") + "\n" + fallen(2)
+	success := near(point{0, 0}, "", wallSight, "the key, on icy ground") + "\n" + asText(&view{Ground: &ground{point{1, 0}, true}}) + "\n" + asText(&view{At: point{1, 0}, Event: gotOut})
 	tests := map[string]struct {
 		prompt     string
 		texts      []string
 		confidence float64
 	}{
-		"what held is no suspect":  {fenced("data-trajectory", fell), []string{"Do not step on singing ground", "Icy ground holds"}, 1},
+		"what held is no suspect":  {fenced("data-trajectory", certain), []string{"Do not step on singing ground", "Icy ground holds"}, 1},
 		"two suspects":             {fenced("data-trajectory", doubted), []string{"Do not step on icy ground", "Do not step on singing ground"}, 0.5},
-		"a success":                {fenced("data-trajectory", gotOut), []string{"Icy ground holds"}, 1},
-		"two attempts":             {fenced("data-better", gotOut) + fenced("data-worse", doubted), []string{"Do not step on singing ground"}, 1},
+		"a success":                {fenced("data-trajectory", success), []string{"Icy ground holds"}, 1},
+		"two attempts":             {fenced("data-better", success) + fenced("data-worse", doubted), []string{"Do not step on singing ground"}, 1},
 		"nothing to learn from it": {fenced("data-trajectory", "step 1"), nil, 0},
 	}
 	for name, tt := range tests {
@@ -185,46 +204,34 @@ func TestAGuidelineSaysWhatCallsThatWorkHaveInCommon(t *testing.T) {
 		ok(`{"w":"OAK"}`) + failed(`{"w":"elm"}`):                 "In calls of t write w in capital letters: only such calls worked.",
 		ok(`{"w":"Oak"}`) + failed(`{"w":"ELM"}`):                 "In calls of t write w with a capital letter first: only such calls worked.",
 		ok(`{"w":"o"}`) + failed(`{"w":"elm"}`):                   "In calls of t write w as its first letter alone: only such calls worked.",
-		ok(`"{\"w\":\"oak\"}"`) + failed(`{"w":"ELM"}`):           "In calls of t write w in small letters: only such calls worked.",
+		ok(`{"w":"oak"}`) + failed(`{"w":"ELM"}`):                 "In calls of t write w in small letters: only such calls worked.",
 		ok(`{"w":"oak"}`) + failed(`{"w":"elm"}`):                 "Nothing sets calls of t that work apart from others so far.",
 		ok(`{"w":"oak"}`) + ok(`{"w":"OAK"}`) + ok(`{"w":"---"}`): "Nothing sets calls of t that work apart from others so far.",
 	} {
 		assert.Equal(t, want, answer(t, "tool_guideline", prompt(lines))["guideline"], lines)
 	}
 	assert.Equal(t, []any{1.0, 0.0}, fields(answer(t, "tool_judge", prompt(ok("{}")+failed("{}")))["judgements"], "score"))
-	assert.Empty(t, answer(t, "personal_statements", "<new_messages>\n</new_messages>")["statements"])
 }
 
 func TestWhatTheModelsCannotAnswerIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, m := range []*Model{Player(), Teacher()} {
+	for _, m := range []*scripted{player(), teacher()} {
 		_, err := m.Generate(ctx, nil)
 		require.ErrorIs(t, err, context.Canceled)
-		_, err = m.Stream(t.Context(), []*schema.Message{nil, schema.UserMessage("hello")})
+		_, err = m.Stream(t.Context(), []*schema.Message{schema.UserMessage("hello")})
 		require.ErrorIs(t, err, backends.ErrInvalid)
-		assert.Equal(t, 2, m.Calls())
-	}
-	for tool := range answers {
-		m, err := Teacher().WithTools([]*schema.ToolInfo{{Name: tool}})
-		require.NoError(t, err)
-		_, err = m.Generate(t.Context(), []*schema.Message{schema.UserMessage("hello")})
-		require.ErrorIs(t, err, backends.ErrInvalid, tool)
 	}
 }
 
 // What the models do cannot follow from a cellar's rules: no sort of ground that there
 // is stands in their code.
 func TestTheModelsDoNotKnowTheCellar(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, name := range files {
+	for _, name := range []string{"model.go", "player.go", "teacher.go"} {
 		code, err := os.ReadFile(name)
 		require.NoError(t, err)
-		for _, word := range []string{"mossy", "cracked", "sandy", "wet", "humming", "ticking", "creaking"} {
-			if !strings.HasSuffix(name, "_test.go") {
-				assert.NotContains(t, string(code), word, name)
-			}
+		for _, word := range []string{"cracked", "sandy", "wet", "ticking", "creaking", ".rules", "pitAt"} {
+			assert.NotContains(t, string(code), word, name)
 		}
 	}
 }
