@@ -17,24 +17,13 @@ import (
 	"github.com/blevesearch/snowballstem/porter"
 )
 
-// wording is how the words of a text are made terms.
-type wording struct {
-	name  string
-	terms func(text string) []string
-}
-
 var word = regexp.MustCompile(`[\p{L}\p{N}]+`)
 
-// plainWords are lower-cased words, all of them.
-var plainWords = wording{"BM25, lower-cased words", func(text string) []string {
-	return word.FindAllString(strings.ToLower(text), -1)
-}}
-
-// stemmedWords are without the words of a full English stop list, and stemmed by
+// terms are the words of a text without those of a full English stop list, stemmed by
 // Porter's algorithm.
-var stemmedWords = wording{"BM25, stop list and stemmer", func(text string) []string {
+func terms(text string) []string {
 	var out []string
-	for _, w := range plainWords.terms(text) {
+	for _, w := range word.FindAllString(strings.ToLower(text), -1) {
 		if !englishStops[w] {
 			env := snowballstem.NewEnv(w)
 			porter.Stem(env)
@@ -42,7 +31,7 @@ var stemmedWords = wording{"BM25, stop list and stemmer", func(text string) []st
 		}
 	}
 	return out
-}}
+}
 
 var englishStops = func() analysis.TokenMap {
 	stops := analysis.NewTokenMap()
@@ -55,17 +44,16 @@ var englishStops = func() analysis.TokenMap {
 // plainIndex is BM25 by the book, k1 1.2 and b 0.75, with the idf of Lucene. It is
 // what the ranking is compared with, and shares nothing with it.
 type plainIndex struct {
-	wording wording
 	counts  []map[string]float64
 	lengths []float64
 	holding map[string]float64 // term → texts that hold it
 	mean    float64
 }
 
-func newPlainIndex(texts []string, w wording) *plainIndex {
-	x := &plainIndex{wording: w, holding: map[string]float64{}}
+func newPlainIndex(texts []string) *plainIndex {
+	x := &plainIndex{holding: map[string]float64{}}
 	for _, text := range texts {
-		terms := w.terms(text)
+		terms := terms(text)
 		counts := map[string]float64{}
 		for _, t := range terms {
 			if counts[t]++; counts[t] == 1 {
@@ -83,7 +71,7 @@ func (x *plainIndex) rank(query string) []int {
 	const k1, b = 1.2, 0.75
 	n := float64(len(x.counts))
 	scores := make([]float64, len(x.counts))
-	for _, t := range x.wording.terms(query) {
+	for _, t := range terms(query) {
 		idf := math.Log(1 + (n-x.holding[t]+0.5)/(x.holding[t]+0.5))
 		for i, counts := range x.counts {
 			if f := counts[t]; f > 0 {

@@ -8,12 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,34 +18,25 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// locomo stores one memory for each turn, one partition for each conversation, asks every
-// question as it stands, and counts which of the turns that answer it were found.
-type locomo struct{ data string }
-
-func (m *locomo) flags(f *flag.FlagSet) {
-	f.StringVar(&m.data, "data", "", "the `file` with conversations and questions (required)")
-}
-
-// category is a row of the report.
-type category struct {
-	Category string `json:"category" col:"category"`
-	scores   `col:""`
-}
-
-var categories = map[int]string{1: "1 multi-hop", 2: "2 temporal", 3: "3 open-domain", 4: "4 single-hop", 5: "5 adversarial"}
-
-func (m *locomo) measure(ctx context.Context, _ io.Writer) (r *trial.Report, err error) {
-	if m.data == "" {
-		return nil, fmt.Errorf("%w: locomo needs -data FILE", errUsage)
+func printLocomo(ctx context.Context, b *bench) error {
+	total, err := locomo(ctx, b.data)
+	if err != nil {
+		return err
 	}
-	conversations, err := loadConversations(m.data)
+	fmt.Fprintf(b.out, "| %s\n|---|---|---|\n| %s", scoresHeader, total)
+	return nil
+}
+
+// locomo stores one memory for each turn, one partition for each conversation of a file,
+// asks every question as it stands, and counts which of the turns that answer it are found.
+func locomo(ctx context.Context, path string) (total *scores, err error) {
+	conversations, err := loadConversations(path)
 	if err != nil {
 		return nil, err
 	}
-	db, err := inMemory().open(ctx)
+	db, err := sqliteFile().open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +46,7 @@ func (m *locomo) measure(ctx context.Context, _ io.Writer) (r *trial.Report, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ranker.Close()) }()
-	all, byCategory := &scores{}, map[int]*scores{}
+	total = &scores{}
 	for _, c := range conversations {
 		p := backends.Partition{Namespace: "bench", Kind: backends.PartitionUser, ID: c.id}
 		batch := &store.Batch{}
@@ -73,33 +60,14 @@ func (m *locomo) measure(ctx context.Context, _ io.Writer) (r *trial.Report, err
 			return nil, err
 		}
 		for _, q := range c.questions {
-			resp, err := ranker.Search(ctx, p, &backends.SearchRequest{Query: q.text, TopK: maxDepth})
+			resp, err := ranker.Search(ctx, p, &backends.SearchRequest{Query: q.text, TopK: depths[len(depths)-1]})
 			if err != nil {
 				return nil, err
 			}
-			if byCategory[q.category] == nil {
-				byCategory[q.category] = &scores{}
-			}
-			all.add(idsOf(resp.Hits), q.evidence)
-			byCategory[q.category].add(idsOf(resp.Hits), q.evidence)
+			total.add(idsOf(resp.Hits), q.evidence)
 		}
 	}
-	var rows []category
-	for _, n := range slices.Sorted(maps.Keys(byCategory)) {
-		rows = append(rows, category{categories[n], byCategory[n].mean()})
-	}
-	return &trial.Report{
-		About:  []string{filepath.Base(m.data) + ": BM25, k1 1.2, b 0.75"},
-		Tables: []trial.Table{{Title: units, Rows: append(rows, category{"all", all.mean()})}},
-	}, nil
-}
-
-func idsOf(hits []backends.Hit) []string {
-	out := make([]string, len(hits))
-	for i := range hits {
-		out[i] = hits[i].ID
-	}
-	return out
+	return total, nil
 }
 
 // conversation is a long chat with questions about it.
@@ -119,7 +87,6 @@ type turn struct {
 // answer it.
 type question struct {
 	text     string
-	category int
 	evidence []string
 }
 
@@ -135,7 +102,6 @@ func loadConversations(path string) ([]conversation, error) {
 		Conversation map[string]json.RawMessage `json:"conversation"`
 		Questions    []struct {
 			Question string   `json:"question"`
-			Category int      `json:"category"`
 			Evidence []string `json:"evidence"`
 		} `json:"qa"`
 	}
@@ -150,7 +116,7 @@ func loadConversations(path string) ([]conversation, error) {
 		}
 		for _, q := range r.Questions {
 			if evidence := repairEvidence(q.Evidence, c.turns); len(evidence) > 0 {
-				c.questions = append(c.questions, question{q.Question, q.Category, evidence})
+				c.questions = append(c.questions, question{q.Question, evidence})
 			}
 		}
 		out = append(out, c)

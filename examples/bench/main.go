@@ -1,13 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bench measures the ranking of memories, how well it finds and how fast, and what
-// sessions and compaction cost:
+// Bench measures how well memories are found and how long everything takes, and prints
+// tables in Markdown. README.md has the measured tables, and the command of each:
 //
-//	go run ./examples/bench MEASUREMENT [flags]
-//
-// Without arguments it lists the measurements; -h after one lists its flags, and -json
-// has it print JSON instead of Markdown. README.md has figures of each.
+//	go run ./examples/bench MEASUREMENT [-data PATH] [-redis URL]
 //
 // Some read data that are not part of this project: conversations and questions in the
 // format of LoCoMo (Maharana et al., ACL 2024; its licence forbids commercial use), and
@@ -15,8 +12,7 @@
 // same in each run.
 //
 // A measurement writes to Redis under a prefix of its own and deletes it in the end; still,
-// give it a server without other users and without persistence, with 3 GB free for the
-// default sizes of redis:
+// give it a server without other users and without persistence, with 3 GB free for redis:
 //
 //	redis-server --port 7777 --save '' &
 //	go run ./examples/bench redis -redis redis://localhost:7777
@@ -26,7 +22,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -37,29 +32,25 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// measurement is one thing that the program measures.
-type measurement interface {
-	// flags defines the flags, and sets their defaults.
-	flags(*flag.FlagSet)
-	// measure takes the measures, and writes lines about its progress. It returns
-	// errUsage for flags that make no sense.
-	measure(ctx context.Context, progress io.Writer) (*trial.Report, error)
+// bench is what a measurement gets.
+type bench struct {
+	data string // a file or folder that is not part of this project
+	url  string // of a Redis server without other users; empty: SQLite alone
+	out  io.Writer
 }
 
 var measurements = []struct {
 	name, about string
-	new         func() measurement
+	print       func(context.Context, *bench) error
 }{
-	{"locomo", "how many of the turns that answer a question are found, in LoCoMo's conversations", func() measurement { return &locomo{} }},
-	{"reme", "how many of a task's memories its query finds, in ReMe's libraries, and how long it takes to load them", func() measurement { return &remePools{} }},
-	{"search", "how long a search takes, beside a bare scan of the same vectors", func() measurement { return &searchTimes{} }},
-	{"redis", "searches and writes in Redis, beside a SQLite file", func() measurement { return &redisTimes{} }},
-	{"sessions", "saving a turn and loading the newest turns, as sessions grow", func() measurement { return &sessions{} }},
-	{"compaction", "the steps of compaction that call no model, on a long conversation with huge results of tools", func() measurement { return &compactionTimes{} }},
-	{"transcript", "the tokens that an agent's model is sent, with and without compaction", func() measurement { return &transcripts{} }},
+	{"locomo", "-data FILE: how many of the turns that answer a question are found, in LoCoMo's conversations", printLocomo},
+	{"reme", "-data FOLDER [-redis URL]: how many of a task's memories its query finds, in ReMe's libraries; how long they take to load", printReme},
+	{"search", "how long a search takes, beside a bare scan of the same vectors", printSearch},
+	{"redis", "-redis URL: searches and writes in Redis, beside a SQLite file", printRedis},
+	{"sessions", "[-redis URL]: saving a turn and loading the newest turns, as sessions grow", printSessions},
+	{"compaction", "[-data FILE]: the steps of compaction that call no model, on a long conversation with huge results of tools", printCompaction},
+	{"transcript", "the tokens that an agent's model is sent, with and without compaction", printTranscript},
 }
-
-var errUsage = errors.New("invalid command line")
 
 func main() {
 	logging.Disable() // go-redis logs connections that fail, and the error reports them, too
@@ -72,48 +63,24 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		if len(args) == 0 || args[0] != m.name {
 			continue
 		}
-		switch err := take(ctx, m.new(), args, out, errs); {
-		case err == nil, errors.Is(err, flag.ErrHelp):
-			return 0
-		case errors.Is(err, errUsage):
-			fmt.Fprintln(errs, err)
+		b := &bench{out: out}
+		flags := flag.NewFlagSet(m.name, flag.ContinueOnError)
+		flags.SetOutput(errs)
+		flags.StringVar(&b.data, "data", "", "the `path` of data that are not part of this project")
+		flags.StringVar(&b.url, "redis", "", "the `URL` of a server without other users")
+		if err := flags.Parse(args[1:]); err != nil || flags.NArg() > 0 {
 			return 2
-		default:
+		}
+		fmt.Fprint(out, trial.Machine())
+		if err := m.print(ctx, b); err != nil {
 			fmt.Fprintf(errs, "%s: %v\n", m.name, err)
 			return 1
 		}
+		return 0
 	}
 	fmt.Fprintln(errs, "usage: bench MEASUREMENT [flags], where MEASUREMENT is one of")
 	for _, m := range measurements {
 		fmt.Fprintf(errs, "  %-10s  %s\n", m.name, m.about)
 	}
 	return 2
-}
-
-func take(ctx context.Context, m measurement, args []string, out, errs io.Writer) error {
-	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	flags.SetOutput(errs)
-	asJSON := flags.Bool("json", false, "print JSON instead of Markdown")
-	m.flags(flags)
-	if err := flags.Parse(args[1:]); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("%w: %q is no flag", errUsage, flags.Arg(0))
-	}
-	r, err := m.measure(ctx, errs)
-	if err != nil {
-		return err
-	}
-	return r.Print(out, *asJSON)
-}
-
-// positive returns errUsage if one of the numbers, which flags gave, is not above 0.
-func positive(flags string, numbers ...int) error {
-	for _, n := range numbers {
-		if n <= 0 {
-			return fmt.Errorf("%w: %s must be above 0", errUsage, flags)
-		}
-	}
-	return nil
 }

@@ -25,9 +25,8 @@ import (
 
 // place is where things may be stored.
 type place struct {
-	name  string
-	about string // a line for the report
-	open  func(ctx context.Context) (*opened, error)
+	name string
+	open func(ctx context.Context) (*opened, error)
 	// Bytes that passed on the wire so far; 0 where there is none.
 	sent, received *atomic.Int64
 }
@@ -39,18 +38,9 @@ type opened struct {
 	remove func() error          // closes the store and leaves nothing behind
 }
 
-func inMemory() *place {
-	return &place{name: "memory", about: "memory: SQLite in this process", open: func(ctx context.Context) (*opened, error) {
-		s, err := sqlitestore.Open(ctx, ":memory:", nil)
-		if err != nil {
-			return nil, err
-		}
-		return &opened{Store: s, remove: s.Close}, nil
-	}}
-}
-
+// sqliteFile is one file, every commit on disk.
 func sqliteFile() *place {
-	return &place{name: "sqlite", about: "sqlite: one file, every commit on disk", open: openSQLite, sent: &atomic.Int64{}, received: &atomic.Int64{}}
+	return &place{name: "sqlite", open: openSQLite, sent: &atomic.Int64{}, received: &atomic.Int64{}}
 }
 
 func openSQLite(ctx context.Context) (*opened, error) {
@@ -69,21 +59,17 @@ func openSQLite(ctx context.Context) (*opened, error) {
 	}, nil
 }
 
-// places returns SQLite in a file, and the server at the URL unless that is empty. The
-// lines about them go to the report.
-func places(ctx context.Context, url string, r *trial.Report) ([]*place, error) {
+// places returns SQLite in a file, and the server at the URL unless that is empty.
+func places(ctx context.Context, url string) ([]*place, error) {
 	out := []*place{sqliteFile()}
-	if url != "" {
-		server, err := redisServer(ctx, url)
-		if err != nil {
-			return nil, fmt.Errorf("-redis: %w", err)
-		}
-		out = append(out, server)
+	if url == "" {
+		return out, nil
 	}
-	for _, p := range out {
-		r.About = append(r.About, p.about)
+	server, err := redisServer(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("-redis: %w", err)
 	}
-	return out, nil
+	return append(out, server), nil
 }
 
 // redisServer returns the server at the URL.
@@ -109,7 +95,9 @@ func redisServer(ctx context.Context, url string) (*place, error) {
 		return nil, err
 	}
 	p.name = strings.TrimSpace("redis " + info["Server"]["redis_version"])
-	p.about = fmt.Sprintf("%s: append-only file: %s", p.name, map[string]string{"1": "on", "0": "off"}[info["Persistence"]["aof_enabled"]])
+	if info["Persistence"]["aof_enabled"] == "1" {
+		p.name += ", append-only file"
+	}
 	return p, nil
 }
 

@@ -6,9 +6,7 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -20,115 +18,75 @@ import (
 // redisTimes measures memory in Redis beside memory in a SQLite file: searches of one
 // partition and of many, warm and cold; writes by many clients at once; bytes.
 type redisTimes struct {
-	url     string
-	sizes   trial.Numbers // memories in one partition
-	users   int           // partitions, of each memories each
-	each    int
+	sizes   [][2]int // how many memories in each of how many partitions
 	dim     int
 	queries int
-	clients trial.Numbers
+	clients []int
 	writes  int
 	sqlite  int // the most memories that SQLite is given, too
 }
 
-func (m *redisTimes) flags(f *flag.FlagSet) {
-	m.sizes, m.clients = trial.Numbers{1000, 10_000, 100_000}, trial.Numbers{1, 8, 64}
-	f.StringVar(&m.url, "redis", "redis://localhost:6379/0", "the `URL` of a server without other users")
-	f.Var(&m.sizes, "sizes", "how many memories in one partition, separated by commas")
-	f.IntVar(&m.users, "users", 1000, "how many partitions, when there are many; 0 leaves that out")
-	f.IntVar(&m.each, "each", 100, "how many memories in each of these")
-	f.IntVar(&m.dim, "dim", 1536, "components of a vector")
-	f.IntVar(&m.queries, "queries", 200, "searches of each sort")
-	f.Var(&m.clients, "clients", "how many write at the same time, separated by commas")
-	f.IntVar(&m.writes, "writes", 2000, "writes of each sort")
-	f.IntVar(&m.sqlite, "sqlite", 10_000, "the most memories that are given to SQLite, too")
-}
-
-func (m *redisTimes) measure(ctx context.Context, progress io.Writer) (*trial.Report, error) {
-	if err := positive("-dim, -queries, -writes and -each", m.dim, m.queries, m.writes, m.each); err != nil {
-		return nil, err
+func printRedis(ctx context.Context, b *bench) error {
+	m := &redisTimes{
+		sizes: [][2]int{{1000, 1}, {10_000, 1}, {100_000, 1}, {100, 1000}}, dim: 1536, queries: 200,
+		clients: []int{1, 8, 64}, writes: 2000, sqlite: 10_000,
 	}
-	r := &trial.Report{About: []string{
-		fmt.Sprintf("%s; search with TopK 10, %d searches of each sort", trial.Machine(), m.queries),
-		fmt.Sprintf("made-up memories of 10 to 29 words; vectors of %d components that follow from 64 numbers, 50 memories a topic", m.dim),
-		"warm: what was searched before, reading what is new included; cold: the first search in a new process, which loads the partition",
-	}}
-	stores, err := places(ctx, m.url, r)
+	stores, err := places(ctx, b.url)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var searches []trial.Search
-	for _, w := range m.workloads() {
-		for _, p := range stores {
-			if p == stores[0] && w.total() > m.sqlite {
-				continue
-			}
-			fmt.Fprintf(progress, "%s: %d × %d memories, %s\n", p.name, w.partitions, w.memories, w.content.name)
-			row, err := w.measure(ctx, p)
-			if err != nil {
-				return nil, fmt.Errorf("%s, %d memories, %s: %w", p.name, w.total(), w.content.name, err)
-			}
-			searches = append(searches, *row)
+	fmt.Fprint(b.out, trial.SearchHeader)
+	for _, size := range m.sizes {
+		rows, err := m.searches(ctx, stores, size[0], size[1])
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			fmt.Fprint(b.out, r)
 		}
 	}
-	var writes []trial.Write
+	fmt.Fprint(b.out, "\n", trial.WriteHeader)
 	for _, p := range stores {
-		fmt.Fprintf(progress, "%s: writes\n", p.name)
 		rows, err := m.measureWrites(ctx, p)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		writes = append(writes, rows...)
+		for _, r := range rows {
+			fmt.Fprint(b.out, r)
+		}
 	}
-	compare(searches, writes, stores[0].name)
-	r.Tables = []trial.Table{
-		{Title: "Searches, in milliseconds; x is how many times as long as SQLite took; bytes are a memory's", Rows: searches},
-		{Title: "Writes; x is how many times as many as SQLite; the times of one in milliseconds", Rows: writes},
-	}
-	return r, nil
+	return nil
 }
 
-// workloads returns what is to be searched, the small first.
-func (m *redisTimes) workloads() []*workload {
-	var out []*workload
-	add := func(partitions, memories int) {
-		corpus := trial.NewCorpus(partitions*memories, m.queries, m.dim)
-		for _, c := range contents {
-			out = append(out, &workload{corpus: corpus, partitions: partitions, memories: memories, content: c})
-		}
-	}
-	for _, n := range m.sizes {
-		add(1, n)
-	}
-	if m.users > 0 {
-		add(m.users, m.each)
-	}
-	return out
-}
-
-// compare fills in how many times as long as in the base place a search takes, and how
-// many times as many writes there are in a second.
-func compare(searches []trial.Search, writes []trial.Write, base string) {
-	for _, b := range searches {
-		for i := range searches {
-			s := &searches[i]
-			if b.Where == base && s.Where != base && b.How == s.How && b.Memories == s.Memories && b.Partitions == s.Partitions {
-				s.Times, s.TimesCold = s.Warm.P50/b.Warm.P50, s.Cold.P50/b.Cold.P50
+// searches searches so many memories in each of so many partitions, with each content in
+// each store; in the others beside the first.
+func (m *redisTimes) searches(ctx context.Context, stores []*place, memories, partitions int) (rows []*trial.Search, err error) {
+	corpus := trial.NewCorpus(partitions*memories, m.queries, m.dim)
+	for _, c := range contents {
+		w := &workload{corpus: corpus, partitions: partitions, memories: memories, content: c}
+		var base *trial.Search
+		for i, p := range stores {
+			if i == 0 && w.total() > m.sqlite {
+				continue
 			}
-		}
-	}
-	for _, b := range writes {
-		for i := range writes {
-			if w := &writes[i]; b.Where == base && w.Where != base && b.What == w.What && b.Clients == w.Clients {
-				w.Times = w.PerSec / b.PerSec
+			row, err := w.measure(ctx, p)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %d memories, %s: %w", p.name, w.total(), c.name, err)
 			}
+			if i == 0 {
+				base = row
+			} else if base != nil {
+				row.Times, row.TimesCold = row.Warm.P50/base.Warm.P50, row.Cold.P50/base.Cold.P50
+			}
+			rows = append(rows, row)
 		}
 	}
+	return rows, nil
 }
 
 // measureWrites has clients write to a place at the same time, to partitions of their
 // own or to one, and counts how many writes there are in a second.
-func (m *redisTimes) measureWrites(ctx context.Context, p *place) (rows []trial.Write, err error) {
+func (m *redisTimes) measureWrites(ctx context.Context, p *place) (rows []*trial.Write, err error) {
 	apply, err := m.applyMemory(ctx)
 	if err != nil {
 		return nil, err
@@ -154,7 +112,7 @@ func (m *redisTimes) measureWrites(ctx context.Context, p *place) (rows []trial.
 				if row.What = w.what; shared {
 					row.What += ", all of one user"
 				}
-				rows = append(rows, *row)
+				rows = append(rows, row)
 			}
 		}
 	}

@@ -9,9 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,28 +20,14 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// remePools reads pools of task memories in the format of ReMe 0.2, each with the query of
-// the task that taught it, and counts how many of a task's memories its query finds: with
-// WhenToUse alone and with the content, in all places, whose rankings must be the same,
-// beside plain BM25. Then it times the loads of libraries.
-type remePools struct {
-	folder string // with the pools
-	url    string // of a server; empty: SQLite alone
-	load   int    // memories of a library that is made up and loaded; 0: none, negative: no loads
-}
-
-// remeFiles are the files, below the folder, whose memories bear the query of the task
-// that taught them.
-var remeFiles = []string{"paper/appworld_qwen3_8b.jsonl", "paper/bfcl_qwen3_8b.jsonl"}
-
-func (m *remePools) flags(f *flag.FlagSet) {
-	f.StringVar(&m.folder, "data", os.Getenv("EINOMEM_REME"), "the `folder` with bfcl_v3.jsonl, paper/appworld_qwen3_8b.jsonl and paper/bfcl_qwen3_8b.jsonl (default $EINOMEM_REME)")
-	f.StringVar(&m.url, "redis", "", "the `URL` of a server; without it, SQLite alone")
-	f.IntVar(&m.load, "load", 100_000, "how many memories a made-up library has whose load is timed; 0: only the published one's, negative: none")
-}
+// The files, below the folder that ReMe publishes: pools whose memories bear the query of
+// the task that taught them, and a library whose load is timed.
+var (
+	remeFiles   = []string{"paper/appworld_qwen3_8b.jsonl", "paper/bfcl_qwen3_8b.jsonl"}
+	remeLibrary = "bfcl_v3.jsonl"
+)
 
 // What of a memory is searched.
 const (
@@ -51,59 +35,70 @@ const (
 	whenAndContent = "when_to_use + content"
 )
 
-// remeRow is one way of ranking one pool.
-type remeRow struct {
-	Pool     string `json:"pool" col:"pool"`
-	Memories int    `json:"memories" col:"memories"`
-	Fields   string `json:"fields" col:"searched"`
-	Ranking  string `json:"ranking" col:"ranking"`
-	scores   `col:""`
-	Even     float64 `json:"even_recall_5" col:"recall@5 of halves;%.1f"` // over the tasks whose query has an even hash
-	Odd      float64 `json:"odd_recall_5" col:";%.1f"`
+// The rankings: by the book, and that of package recall with its defaults.
+const (
+	plainName = "BM25"
+	oursName  = "einomem"
+)
+
+// printReme counts how many of a task's memories its query finds, with WhenToUse alone and
+// with the content, beside plain BM25. Then it times the loads of libraries.
+func printReme(ctx context.Context, b *bench) error {
+	stores, err := places(ctx, b.url)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b.out, "| pool | memories | searched | ranking | %s\n|---|---|---|---|---|---|---|\n", scoresHeader)
+	for _, file := range remeFiles {
+		rows, err := remeScores(ctx, filepath.Join(b.data, filepath.FromSlash(file)), stores)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			fmt.Fprintf(b.out, "| %s | %d | %s | %s | %s", r.pool, r.memories, r.fields, r.ranking, &r.scores)
+		}
+	}
+	fmt.Fprintf(b.out, "\nThe rankings of einomem, with their scores, are the same in %d stores.\n\n| library | into | memories | seconds | highest heap, MB |\n|---|---|---|---|---|\n", len(stores))
+	for _, p := range stores {
+		published, err := os.ReadFile(filepath.Join(b.data, remeLibrary))
+		if err != nil {
+			return err
+		}
+		for name, library := range map[string]io.Reader{remeLibrary: bytes.NewReader(published), "made up": madeUpLibrary(100_000)} {
+			l, err := p.load(ctx, library)
+			if err != nil {
+				return fmt.Errorf("loading %s into %s: %w", name, p.name, err)
+			}
+			fmt.Fprintf(b.out, "| %s | %s | %d | %.3f | %.1f |\n", name, p.name, l.memories, l.took.Seconds(), l.peak)
+		}
+	}
+	return nil
 }
 
-// oursName is the row of the ranking of package recall, with its defaults.
-const oursName = "einomem"
+// remeRow is one way of ranking one pool.
+type remeRow struct {
+	pool            string
+	memories        int
+	fields, ranking string
+	scores
+}
 
-func (m *remePools) measure(ctx context.Context, progress io.Writer) (*trial.Report, error) {
-	if m.folder == "" {
-		return nil, fmt.Errorf("%w: reme needs -data FOLDER, or EINOMEM_REME", errUsage)
-	}
-	r := &trial.Report{About: []string{trial.Machine()}}
-	stores, err := places(ctx, m.url, r)
+// remeScores reads a pool and searches it in all stores, whose rankings must be the same.
+func remeScores(ctx context.Context, path string, stores []*place) (rows []remeRow, err error) {
+	p, err := loadPool(path)
 	if err != nil {
 		return nil, err
 	}
-	var rows []remeRow
-	for _, file := range remeFiles {
-		p, err := loadPool(filepath.Join(m.folder, filepath.FromSlash(file)))
+	for _, fields := range []string{whenAlone, whenAndContent} {
+		index := newPlainIndex(p.texts(fields))
+		rows = append(rows, p.score(fields, plainName, func(i int) []string { return p.ids(index.rank(p.tasks[i].query)) }))
+		hits, err := p.rank(ctx, fields, stores)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
-		for _, fields := range []string{whenAlone, whenAndContent} {
-			for _, w := range []wording{plainWords, stemmedWords} {
-				index := newPlainIndex(p.texts(fields), w)
-				rows = append(rows, p.score(fields, w.name, func(i int) []string { return p.ids(index.rank(p.tasks[i].query)) }))
-			}
-			hits, err := p.rank(ctx, fields, stores)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
-			}
-			rows = append(rows, p.score(fields, oursName, func(i int) []string { return idsOf(hits[i]) }))
-		}
+		rows = append(rows, p.score(fields, oursName, func(i int) []string { return idsOf(hits[i]) }))
 	}
-	r.Tables = []trial.Table{{Title: "Lexical, no embedder. " + units, Rows: rows}}
-	if len(stores) > 1 {
-		r.Notes = []string{"All rankings, with their scores, are the same in all stores."}
-	}
-	if m.load >= 0 {
-		loads, err := measureLoads(ctx, m.folder, m.load, stores, progress)
-		if err != nil {
-			return nil, err
-		}
-		r.Tables = append(r.Tables, trial.Table{Title: "Loading a library, without an embedder; the heap in MB", Rows: loads})
-	}
-	return r, nil
+	return rows, nil
 }
 
 // pool is a library of task memories, and the tasks that taught them.
@@ -179,19 +174,11 @@ func (p *pool) ids(places []int) []string {
 
 // score asks rank for the ids that each task's query finds, best first.
 func (p *pool) score(fields, ranking string, rank func(task int) []string) remeRow {
-	var all scores
-	var halves [2]scores
+	row := remeRow{pool: p.name, memories: len(p.memories), fields: fields, ranking: ranking}
 	for i, t := range p.tasks {
-		found := rank(i)
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(t.query))
-		all.add(found, t.learnt)
-		halves[h.Sum32()%2].add(found, t.learnt)
+		row.add(rank(i), t.learnt)
 	}
-	return remeRow{
-		Pool: p.name, Memories: len(p.memories), Fields: fields, Ranking: ranking, scores: all.mean(),
-		Even: halves[0].mean().Recall.At5, Odd: halves[1].mean().Recall.At5,
-	}
+	return row
 }
 
 // rank returns what the query of each task finds, best first. It fails if the stores

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -32,34 +31,24 @@ func poolFolder(t *testing.T, content string) string {
 }
 
 func TestReme(t *testing.T) {
-	args := []string{"reme", "-load", "500", "-data", poolFolder(t, smallPool), "-redis", "redis://" + miniredis.RunT(t).Addr()}
-	got := rows[remeRow](t, 0, args...)
-	require.Len(t, got, 2*2*3, "pools, fields, rankings")
+	stores, err := places(t.Context(), "redis://"+miniredis.RunT(t).Addr())
+	require.NoError(t, err)
+	path := filepath.Join(poolFolder(t, smallPool), remeFiles[1])
+	got, err := remeScores(t.Context(), path, stores)
+	require.NoError(t, err)
+	require.Len(t, got, 2*2, "fields, rankings")
 	ours := got[len(got)-1]
-	require.Equal(t, []any{"bfcl_qwen3_8b", whenAndContent, oursName, 3, 2}, []any{ours.Pool, ours.Fields, ours.Ranking, ours.Memories, ours.Questions})
-	require.Equal(t, depths{75, 75, 75, 75, 75}, ours.Recall, "half of one task's memories, all of the other's")
-	require.Equal(t, 100.0, ours.Hit.At1)
-
-	var loaded []string
-	for _, l := range rows[remeLoad](t, 1, args...) {
-		loaded = append(loaded, fmt.Sprint(l.Library, " into ", l.Place, ": ", l.Memories))
-		require.Positive(t, min(l.Seconds, l.Before, l.After, l.Peak))
+	require.Equal(t, []any{"bfcl_qwen3_8b", whenAndContent, oursName, 3, 2}, []any{ours.pool, ours.fields, ours.ranking, ours.memories, ours.queries})
+	require.InDelta(t, 75, ours.at(1), 0, "half of one task's memories, all of the other's")
+	for _, p := range stores {
+		l, err := p.load(t.Context(), madeUpLibrary(500))
+		require.NoError(t, err)
+		require.Equal(t, 500, l.memories)
+		require.Positive(t, min(l.took.Seconds(), l.peak))
 	}
-	require.Equal(t, []string{"bfcl_v3.jsonl into sqlite: 3", "made up into sqlite: 500", "bfcl_v3.jsonl into redis: 3", "made up into redis: 500"}, loaded)
-
-	t.Setenv("EINOMEM_REME", args[4])
-	require.NotContains(t, bench(t, 0, "reme", "-load", "-1"), "bfcl_v3.jsonl")
 	for _, folder := range []string{t.TempDir(), poolFolder(t, "{"), poolFolder(t, `{"memory_id": "a"}`)} {
-		bench(t, 1, "reme", "-data", folder)
+		program(t, 1, "reme", "-data", folder)
 	}
-	bench(t, 1, "reme", "-redis", "http://localhost")
-}
-
-func TestPlainBM25(t *testing.T) {
-	x := newPlainIndex([]string{"cat", "cat Cat", "the big cat", "dogs"}, plainWords)
-	require.Equal(t, []int{1, 0, 2}, x.rank("CAT"), "how often, then how short the text is")
-	require.Empty(t, x.rank("dog"))
-	require.Equal(t, []int{2}, newPlainIndex([]string{"a cat", "", "The Dogs"}, stemmedWords).rank("the dog"))
 }
 
 // The ranking reaches what it is known to reach on the two pools of ReMe's paper, above
@@ -70,25 +59,23 @@ func TestRemeAnchors(t *testing.T) {
 	if folder == "" {
 		t.Skip("set EINOMEM_REME to a folder with ReMe's libraries, paper/ among them, to check the anchors")
 	}
-	type ranking struct{ pool, fields, name string }
-	got := map[ranking]remeRow{}
-	for _, r := range rows[remeRow](t, 0, "reme", "-load", "-1", "-data", folder, "-redis", "redis://"+miniredis.RunT(t).Addr()) {
-		got[ranking{r.Pool, r.Fields, r.Ranking}] = r
+	stores, err := places(t.Context(), "redis://"+miniredis.RunT(t).Addr())
+	require.NoError(t, err)
+	known := map[string][4]float64{ // recall@1 / 5 / 10 / 25 by pool and fields
+		"appworld_qwen3_8b when_to_use":           {9.9, 25.0, 35.1, 47.1},
+		"appworld_qwen3_8b when_to_use + content": {12.7, 31.9, 38.9, 51.1},
+		"bfcl_qwen3_8b when_to_use":               {33.3, 61.5, 71.9, 78.1},
+		"bfcl_qwen3_8b when_to_use + content":     {37.5, 67.7, 79.2, 89.6},
 	}
-	for at, want := range map[ranking]depths{
-		{"appworld_qwen3_8b", whenAlone, oursName}:      {9.9, 25.0, 35.1, 47.1, 0},
-		{"appworld_qwen3_8b", whenAndContent, oursName}: {12.7, 31.9, 38.9, 51.1, 0},
-		{"bfcl_qwen3_8b", whenAlone, oursName}:          {33.3, 61.5, 71.9, 78.1, 0},
-		{"bfcl_qwen3_8b", whenAndContent, oursName}:     {37.5, 67.7, 79.2, 89.6, 0},
-	} {
-		recall := got[at].Recall
-		for _, c := range [][2]float64{{recall.At1, want.At1}, {recall.At5, want.At5}, {recall.At10, want.At10}, {recall.At25, want.At25}} {
-			require.GreaterOrEqual(t, c[0], c[1]-0.05, "%v", at)
+	for i, published := range []float64{28.6, 65.6} {
+		got, err := remeScores(t.Context(), filepath.Join(folder, remeFiles[i]), stores)
+		require.NoError(t, err)
+		require.InDelta(t, published, got[2].at(5), 0.05, "%s with the content", got[2].ranking)
+		require.Greater(t, got[3].at(5), got[2].at(5))
+		for _, r := range []remeRow{got[1], got[3]} {
+			for k, want := range known[r.pool+" "+r.fields] {
+				require.GreaterOrEqual(t, r.at(depths[k]), want-0.05, "%s %s", r.pool, r.fields)
+			}
 		}
-	}
-	for pool, published := range map[string]float64{"appworld_qwen3_8b": 28.6, "bfcl_qwen3_8b": 65.6} {
-		plain := got[ranking{pool, whenAndContent, stemmedWords.name}].Recall.At5
-		require.InDelta(t, published, plain, 0.05)
-		require.Greater(t, got[ranking{pool, whenAndContent, oursName}].Recall.At5, plain)
 	}
 }

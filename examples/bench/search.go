@@ -5,9 +5,7 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/viterin/vek/vek32"
@@ -15,60 +13,35 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// searchTimes times searches over made-up memories in SQLite, in memory, beside a bare
-// scan of as many vectors.
-type searchTimes struct {
-	sizes         trial.Numbers
-	dim, searches int
-}
-
-func (m *searchTimes) flags(f *flag.FlagSet) {
-	m.sizes = trial.Numbers{1000, 10_000}
-	f.Var(&m.sizes, "sizes", "how many memories, separated by commas")
-	f.IntVar(&m.dim, "dim", 1536, "components of a vector")
-	f.IntVar(&m.searches, "searches", 200, "searches of each sort")
-}
-
-// searchRow is how long one sort of search takes, in microseconds.
+// searchRow is how long one sort of search takes, everything in memory.
 type searchRow struct {
-	Memories int     `json:"memories" col:"memories"`
-	Search   string  `json:"search" col:"search"`
-	P50      float64 `json:"p50_us" col:"p50;%.0f"`
-	P95      float64 `json:"p95_us" col:"p95;%.0f"`
-	P99      float64 `json:"p99_us" col:"p99;%.0f"`
-	Ratio    float64 `json:"ratio,omitempty" col:"x bare scan;%.2f;blank"` // p50 over that of the bare scan
+	search string
+	took   trial.Quantiles
 }
 
-func (m *searchTimes) measure(ctx context.Context, _ io.Writer) (*trial.Report, error) {
-	if err := positive("-dim and -searches", m.dim, m.searches); err != nil {
-		return nil, err
-	}
-	var rows []searchRow
-	for _, n := range m.sizes {
-		more, err := m.rows(ctx, n)
+func printSearch(ctx context.Context, b *bench) error {
+	fmt.Fprint(b.out, "| memories | search | p50 / p95 / p99 ms | × bare scan |\n|---|---|---|---|\n")
+	for _, n := range []int{1000, 10_000} {
+		rows, err := searchTimes(ctx, n, 1536, 200)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		rows = append(rows, more...)
+		for _, r := range rows {
+			fmt.Fprintf(b.out, "| %d | %s | %.3f / %.3f / %.3f | %.2f |\n", n, r.search, r.took.P50, r.took.P95, r.took.P99, r.took.P50/rows[0].took.P50)
+		}
 	}
-	return &trial.Report{
-		About:  []string{trial.Machine(), fmt.Sprintf("%d searches of each sort, vectors of %d components", m.searches, m.dim)},
-		Tables: []trial.Table{{Title: "Warm searches, in microseconds", Rows: rows}},
-	}, nil
+	return nil
 }
 
-// rows times every sort of search over n memories. The sorts take turns, so that what
-// else the machine does hits all of them alike.
-func (m *searchTimes) rows(ctx context.Context, n int) (rows []searchRow, err error) {
-	corpus := trial.NewCorpus(n, 64, m.dim)
-	type sort struct {
-		name   string
-		search func(query string) error
-	}
-	sorts := []sort{{"bare scan", bareScan(n, m.dim)}}
+// searchTimes times all sorts of search over n memories in turns, so that what else the
+// machine does weighs on all of them.
+func searchTimes(ctx context.Context, n, dim, searches int) (rows []searchRow, err error) {
+	corpus := trial.NewCorpus(n, 64, dim)
+	rows = []searchRow{{search: "bare scan"}}
+	calls := []func(query string) error{bareScan(n, dim)}
 	for _, c := range contents {
 		w := &workload{corpus: corpus, partitions: 1, memories: n, content: c}
-		s, err := inMemory().open(ctx)
+		s, err := sqliteFile().open(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -88,34 +61,25 @@ func (m *searchTimes) rows(ctx context.Context, n int) (rows []searchRow, err er
 		if err := search(corpus.Queries[0]); err != nil { // it loads the memories
 			return nil, err
 		}
-		name := c.name
-		if c.vectors {
-			name = "vector " + name
-		}
-		sorts = append(sorts, sort{name, search})
+		rows, calls = append(rows, searchRow{search: c.name}), append(calls, search)
 	}
-	times := make([][]time.Duration, len(sorts))
-	for i := range m.searches {
-		for j, s := range sorts {
-			took, err := trial.Time(func() error { return s.search(corpus.Queries[i%len(corpus.Queries)]) })
+	times := make([][]time.Duration, len(rows))
+	for i := range searches {
+		for j, call := range calls {
+			took, err := trial.Time(func() error { return call(corpus.Queries[i%len(corpus.Queries)]) })
 			if err != nil {
 				return nil, err
 			}
 			times[j] = append(times[j], took)
 		}
 	}
-	for j, s := range sorts {
-		q := trial.QuantilesOf(times[j])
-		rows = append(rows, searchRow{Memories: n, Search: s.name, P50: 1000 * q.P50, P95: 1000 * q.P95, P99: 1000 * q.P99})
-		if j > 1 { // vectors
-			rows[j].Ratio = rows[j].P50 / rows[0].P50
-		}
+	for j := range rows {
+		rows[j].took = trial.QuantilesOf(times[j])
 	}
 	return rows, nil
 }
 
-// bareScan returns the least that an exact vector search can do: one dot product for
-// each memory.
+// bareScan is what a search by vectors costs at least: one dot product a memory.
 func bareScan(n, dim int) func(string) error {
 	matrix := make([]float32, n*dim)
 	for i := range matrix {

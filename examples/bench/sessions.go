@@ -6,11 +6,7 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -26,69 +22,49 @@ import (
 // sessions lets sessions grow and measures at some lengths what it costs to save a turn
 // and to load the newest turns: times, and bytes on the wire.
 type sessions struct {
-	url    string        // of a server; empty: SQLite alone
-	n      int           // as many clients, when they work at the same time
-	turns  trial.Numbers // at which lengths is measured
-	window int           // turns that are loaded
-	rounds int           // how often each session is saved to and loaded, at each length
-}
-
-func (m *sessions) flags(f *flag.FlagSet) {
-	m.turns = trial.Numbers{10, 100, 1000}
-	f.StringVar(&m.url, "redis", "", "the `URL` of a server without other users; without it, SQLite alone")
-	f.IntVar(&m.n, "sessions", 64, "how many sessions, each with a client of its own")
-	f.Var(&m.turns, "turns", "at how many turns is measured, separated by commas")
-	f.IntVar(&m.window, "window", 20, "how many turns are loaded")
-	f.IntVar(&m.rounds, "rounds", 3, "how often each session is saved to and loaded")
+	n      int   // as many clients, when they work at the same time
+	turns  []int // at which lengths is measured, the shortest first
+	window int   // turns that are loaded
+	rounds int   // how often each session is saved to and loaded, at each length
 }
 
 // sessionsRow is what saving and loading cost at one length of the sessions.
 type sessionsRow struct {
-	Where   string       `json:"where" col:"where"`
-	Turns   int          `json:"turns" col:"turns"`          // in each session, before
-	Clients int          `json:"clients" col:"clients"`      // at the same time
-	Save    sessionsCost `json:"save" col:"save "`           // of one turn
-	Load    sessionsCost `json:"load" col:"load "`           // of the window
-	Loaded  float64      `json:"loaded" col:"messages;%.0f"` // in a window, on average
+	turns      int          // in each session, before
+	clients    int          // at the same time
+	save, load sessionsCost // of one turn, of the window
 }
 
 // sessionsCost is what one call takes: milliseconds, and bytes on the wire, on average.
 type sessionsCost struct {
-	trial.Quantiles `col:""`
-	Sent            int64 `json:"sent_bytes,omitempty" col:"sent;%d;blank"`
-	Received        int64 `json:"received_bytes,omitempty" col:"received;%d;blank"`
+	trial.Quantiles
+	sent, received int64
 }
 
 // resultTokens is about how many tokens the result of a tool has.
 const resultTokens = 300
 
-func (m *sessions) measure(ctx context.Context, progress io.Writer) (*trial.Report, error) {
-	if err := positive("-sessions, -window and -rounds", m.n, m.window, m.rounds); err != nil {
-		return nil, err
-	}
-	slices.Sort(m.turns)
-	r := &trial.Report{About: []string{
-		fmt.Sprintf("%s; %d sessions, %d calls of each sort in each row", trial.Machine(), m.n, m.n*m.rounds),
-		fmt.Sprintf("a turn: a question, a call, its result of about %d tokens, an answer; loaded are the newest %d turns", resultTokens, m.window),
-	}}
-	stores, err := places(ctx, m.url, r)
+func printSessions(ctx context.Context, b *bench) error {
+	m := &sessions{n: 64, turns: []int{10, 100, 1000}, window: 20, rounds: 3}
+	stores, err := places(ctx, b.url)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var rows []sessionsRow
+	fmt.Fprint(b.out, "| where | turns so far | clients | save p50 (p95) ms | load p50 (p95) ms | bytes sent by a save | received by a load |\n|---|---|---|---|---|---|---|\n")
 	for _, p := range stores {
-		fmt.Fprintf(progress, "%s: %d sessions\n", p.name, m.n)
-		more, err := m.measureIn(ctx, p)
+		rows, err := m.measure(ctx, p)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		rows = append(rows, more...)
+		for _, r := range rows {
+			fmt.Fprintf(b.out, "| %s | %d | %d | %.2f (%.2f) | %.2f (%.2f) | %d | %d |\n",
+				p.name, r.turns, r.clients, r.save.P50, r.save.P95, r.load.P50, r.load.P95, r.save.sent, r.load.received)
+		}
 	}
-	r.Tables = []trial.Table{{Title: "Milliseconds, and bytes on the wire, of one call", Rows: rows}}
-	return r, nil
+	return nil
 }
 
-// growing is one store with sessions that grow.
+// growing are sessions in one place, each with a user of its own.
 type growing struct {
 	*sessions
 	place  *place
@@ -97,7 +73,7 @@ type growing struct {
 	length []int // turns in each session
 }
 
-func (m *sessions) measureIn(ctx context.Context, p *place) (rows []sessionsRow, err error) {
+func (m *sessions) measure(ctx context.Context, p *place) (rows []sessionsRow, err error) {
 	s, err := p.open(ctx)
 	if err != nil {
 		return nil, err
@@ -128,44 +104,31 @@ func (m *sessions) measureIn(ctx context.Context, p *place) (rows []sessionsRow,
 			return nil, err
 		}
 		for _, clients := range []int{1, m.n} {
-			row, err := g.row(ctx, turns, clients)
-			if err != nil {
+			row := sessionsRow{turns: turns, clients: clients}
+			// The first calls open connections: they are not measured.
+			_, opening := g.cost(ctx, clients, g.load)
+			row.load, err = g.cost(ctx, clients, g.load)
+			if err = errors.Join(opening, err); err != nil {
 				return nil, err
 			}
-			rows = append(rows, *row)
+			if row.save, err = g.cost(ctx, clients, g.save); err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
 		}
 	}
 	return rows, nil
 }
 
-// row measures with so many clients at the same time.
-func (g *growing) row(ctx context.Context, turns, clients int) (row *sessionsRow, err error) {
-	row = &sessionsRow{Where: g.place.name, Turns: turns, Clients: clients}
-	// The first calls open connections: they are not measured.
-	if _, err = g.cost(ctx, clients, g.load(new(atomic.Int64))); err != nil {
-		return nil, err
-	}
-	var loaded atomic.Int64
-	if row.Load, err = g.cost(ctx, clients, g.load(&loaded)); err != nil {
-		return nil, err
-	}
-	row.Loaded = float64(loaded.Load()) / float64(g.n*g.rounds)
-	row.Save, err = g.cost(ctx, clients, g.save)
-	return row, err
-}
-
-// cost measures a call on each session, some times.
+// cost has clients call some times for each session.
 func (g *growing) cost(ctx context.Context, clients int, call func(ctx context.Context, n int) error) (sessionsCost, error) {
 	sent, received := g.place.sent.Load(), g.place.received.Load()
 	ops := g.n * g.rounds
 	_, times, err := trial.Load(ctx, clients, ops, func(ctx context.Context, _, op int) error { return call(ctx, op%g.n) })
-	return sessionsCost{
-		Quantiles: trial.QuantilesOf(times),
-		Sent:      (g.place.sent.Load() - sent) / int64(ops), Received: (g.place.received.Load() - received) / int64(ops),
-	}, err
+	return sessionsCost{trial.QuantilesOf(times), (g.place.sent.Load() - sent) / int64(ops), (g.place.received.Load() - received) / int64(ops)}, err
 }
 
-// save appends the next turn of a session.
+// save appends a turn to a session: a question, a call, its result, an answer.
 func (g *growing) save(ctx context.Context, n int) error {
 	turn := g.length[n]
 	g.length[n]++
@@ -174,15 +137,10 @@ func (g *growing) save(ctx context.Context, n int) error {
 	return g.memory.Append(ctx, &working.Turn{Scope: scopeOf(n), ID: fmt.Sprint("t", turn), Messages: messages, Done: true})
 }
 
-// load returns a call that loads the window of a session, and counts messages.
-func (g *growing) load(loaded *atomic.Int64) func(ctx context.Context, n int) error {
-	return func(ctx context.Context, n int) error {
-		h, err := g.log.Load(ctx, &window.LoadRequest{Scope: scopeOf(n), Messages: 4 * g.sessions.window})
-		if err == nil {
-			loaded.Add(int64(len(h.Messages)))
-		}
-		return err
-	}
+// load loads the window of a session.
+func (g *growing) load(ctx context.Context, n int) error {
+	_, err := g.log.Load(ctx, &window.LoadRequest{Scope: scopeOf(n), Messages: 4 * g.window})
+	return err
 }
 
 func scopeOf(n int) backends.Scope {

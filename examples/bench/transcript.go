@@ -7,12 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -20,49 +17,43 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
-// transcripts replays a made-up conversation of an agent with and without compaction and
-// counts the tokens that its model is sent. Its summaries are made up, too, of the size
-// that models write.
-type transcripts struct {
-	turns, window int
-	seed          uint64
-}
-
-func (m *transcripts) flags(f *flag.FlagSet) {
-	f.IntVar(&m.turns, "turns", 200, "how long the conversation is")
-	f.IntVar(&m.window, "window", 32_000, "the model's window in `tokens`")
-	f.Uint64Var(&m.seed, "seed", 1, "what the conversation is made of")
-}
-
-// replay is one way to live through the conversation. Tokens are estimated.
+// replay is one way to live through a conversation. Tokens are estimated.
 type replay struct {
-	Compaction string          `json:"compaction" col:"compaction"`
-	Calls      int             `json:"calls" col:"model calls"` // of the agent's model
-	Mean       int             `json:"mean" col:"tokens a turn, mean"`
-	P95        int             `json:"p95" col:"p95"`
-	Last       int             `json:"last" col:"last"` // in the last turn
-	Sent       int             `json:"sent" col:"tokens sent"`
-	Summaries  int             `json:"summaries" col:"calls for summaries"`
-	Spent      int             `json:"summary_tokens" col:"their tokens"`
-	Saved      int             `json:"saved" col:"tokens saved"` // that "none" needs more, summaries paid
-	Percent    float64         `json:"saved_percent" col:"%;%.1f"`
-	Over       int             `json:"over" col:"turns that do not fit"`   // with a call that did not fit
-	Took       trial.Quantiles `json:"took" col:"compacting, ms a call, "` // the made-up summary included
+	compaction string
+	mean, p95  int // tokens that the agent's model is sent in a turn
+	sent       int // in all turns
+	summaries  int // calls for summaries
+	spent      int // tokens of these
+	over       int // turns with a call that did not fit
 
 	config  func(*summariser) (*compaction.Config, error) // nil: nothing is compacted
 	archive *archive.Archive
 }
 
-func (m *transcripts) measure(ctx context.Context, _ io.Writer) (r *trial.Report, err error) {
-	b, err := compaction.Budget{Window: m.window}.WithDefaults()
-	if err != nil || m.turns <= 0 {
-		return nil, fmt.Errorf("%w: -turns is above 0, and -window more than its reserves: %w", errUsage, err)
+func printTranscript(ctx context.Context, b *bench) error {
+	rows, err := replayAll(ctx, 200, compaction.Budget{Window: 32_000})
+	if err != nil {
+		return err
 	}
-	s, err := inMemory().open(ctx)
+	fmt.Fprint(b.out, "| compaction | tokens a turn, mean / p95 | all turns | calls for summaries (their tokens) | saved | turns that do not fit |\n|---|---|---|---|---|---|\n")
+	for _, r := range rows {
+		saved := 100 * float64(rows[0].sent-r.sent-r.spent) / float64(rows[0].sent)
+		fmt.Fprintf(b.out, "| %s | %d / %d | %d | %d (%d) | %.1f %% | %d |\n", r.compaction, r.mean, r.p95, r.sent, r.summaries, r.spent, saved, r.over)
+	}
+	return nil
+}
+
+// replayAll replays a made-up conversation of an agent with and without compaction and
+// counts the tokens that its model is sent. Its summaries are made up, too, of the size
+// that models write.
+func replayAll(ctx context.Context, turns int, b compaction.Budget) (rows []replay, err error) {
+	if b, err = b.WithDefaults(); err != nil {
+		return nil, err
+	}
+	s, err := sqliteFile().open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,38 +62,34 @@ func (m *transcripts) measure(ctx context.Context, _ io.Writer) (r *trial.Report
 	if err != nil {
 		return nil, err
 	}
-	turns, rows := transcript.Task(transcript.Seed(m.seed), m.turns), replays(b)
+	conversation := transcript.Task(transcript.Seed(1), turns)
+	rows = replays(b)
 	for i := range rows {
 		row := &rows[i]
 		if row.archive, err = archives.Of(backends.Scope{UserID: "ann", SessionID: fmt.Sprint("replay-", i)}); err != nil {
 			return nil, err
 		}
-		if err := row.run(ctx, b, turns); err != nil {
-			return nil, fmt.Errorf("%s: %w", row.Compaction, err)
+		if err := row.run(ctx, b, conversation); err != nil {
+			return nil, fmt.Errorf("%s: %w", row.compaction, err)
 		}
-		row.Saved = rows[0].Sent - row.Sent - row.Spent
-		row.Percent = 100 * float64(row.Saved) / float64(max(rows[0].Sent, 1))
 	}
-	return &trial.Report{
-		About:  []string{trial.Machine()},
-		Tables: []trial.Table{{Title: fmt.Sprintf("%d turns of %d tokens in all; a window of %d tokens, %d of them for the conversation", m.turns, b.Usage(slices.Concat(turns...)).Tokens, b.Window, b.Limit()), Rows: rows}},
-	}, nil
+	return rows, nil
 }
 
 // replays returns the ways to live through a transcript that are compared.
 func replays(b compaction.Budget) []replay {
 	return []replay{
-		{Compaction: "none"},
-		{Compaction: "free steps", config: func(*summariser) (*compaction.Config, error) {
+		{compaction: "none"},
+		{compaction: "free steps", config: func(*summariser) (*compaction.Config, error) {
 			return &compaction.Config{Budget: b, Steps: compaction.Free()}, nil
 		}},
-		{Compaction: "free steps, down to half", config: func(*summariser) (*compaction.Config, error) {
+		{compaction: "free steps, down to half", config: func(*summariser) (*compaction.Config, error) {
 			return &compaction.Config{Budget: b, Steps: compaction.Free(), Trigger: 0.5}, nil
 		}},
-		{Compaction: "all steps", config: func(m *summariser) (*compaction.Config, error) {
+		{compaction: "all steps", config: func(m *summariser) (*compaction.Config, error) {
 			return &compaction.Config{Budget: b, Steps: compaction.Default(m)}, nil
 		}},
-		{Compaction: "ReMe, auto", config: func(m *summariser) (*compaction.Config, error) {
+		{compaction: "ReMe, auto", config: func(m *summariser) (*compaction.Config, error) {
 			params := compaction.DefaultParams()
 			params.MaxTotalTokens = min(params.MaxTotalTokens, b.Limit())
 			params.Budget, params.Model = b, m
@@ -126,15 +113,12 @@ func (r *replay) run(ctx context.Context, b compaction.Budget, turns [][]*schema
 	}
 	var messages []*schema.Message
 	var sent []int // a turn
-	var times []time.Duration
 	for _, turn := range turns {
 		tokens, over := 0, false
 		for _, m := range turn {
 			if m.Role == schema.Assistant { // the model is asked for it
 				if compactor != nil {
-					begin := time.Now()
 					result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: r.archive})
-					times = append(times, time.Since(begin))
 					if err != nil && !errors.Is(err, compaction.ErrOver) {
 						return fmt.Errorf("turn %d: %w", len(sent), err)
 					}
@@ -146,19 +130,18 @@ func (r *replay) run(ctx context.Context, b compaction.Budget, turns [][]*schema
 				usage := b.Usage(messages)
 				over = over || usage.Over() > 0
 				tokens += usage.Tokens
-				r.Calls++
 			}
 			messages = append(messages, m)
 		}
 		sent = append(sent, tokens)
-		r.Sent += tokens
+		r.sent += tokens
 		if over {
-			r.Over++
+			r.over++
 		}
 	}
-	r.Last, r.Mean, r.Took = sent[len(sent)-1], r.Sent/len(sent), trial.QuantilesOf(times)
+	r.mean = r.sent / len(sent)
 	slices.Sort(sent)
-	r.P95 = sent[int(0.95*float64(len(sent)-1))]
+	r.p95 = sent[int(0.95*float64(len(sent)-1))]
 	return nil
 }
 
@@ -191,8 +174,8 @@ func (s *summariser) Generate(_ context.Context, in []*schema.Message, _ ...mode
 	}
 	said := compaction.Estimate.Message(m)
 	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: &schema.TokenUsage{PromptTokens: asked, CompletionTokens: said, TotalTokens: asked + said}}
-	s.replay.Summaries++
-	s.replay.Spent += asked + said
+	s.replay.summaries++
+	s.replay.spent += asked + said
 	return m, nil
 }
 

@@ -92,11 +92,10 @@ func (w *workload) measure(ctx context.Context, p *place) (row *trial.Search, er
 	if err != nil {
 		return nil, err
 	}
-	filled, err := trial.Time(func() error { return w.fill(ctx, s) })
-	if err != nil {
+	if err := w.fill(ctx, s); err != nil {
 		return nil, err
 	}
-	row = &trial.Search{Where: p.name, How: w.content.name, Partitions: w.partitions, Memories: w.memories, Fill: filled.Seconds()}
+	row = &trial.Search{Where: p.name, How: w.content.name, Partitions: w.partitions, Memories: w.memories}
 	ranker, err := w.cold(ctx, s, row)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@
 // module of its own, so that einomem does not depend on them:
 //
 //	cd examples/bench/peers
-//	go run . [-json] [-sizes 1000,10000,100000] [-users 1000] [-dim 1536]
+//	go run .
 //
 // The peers are those that the module proxy has and that need nothing around
 // them. Each keeps memories in its process: none of them shares with another.
@@ -25,7 +25,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -34,81 +33,43 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	m := &measurement{sizes: [][2]int{{1000, 1}, {10_000, 1}, {100_000, 1}, {100, 1000}}, clients: []int{1, 8, 64}, dim: 1536, queries: 200, writes: 2000}
+	if err := m.print(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// config is what is measured.
-type config struct {
-	sizes, clients                    trial.Numbers
-	users, each, dim, queries, writes int
+// measurement is what is measured.
+type measurement struct {
+	sizes                [][2]int // how many memories of each of how many users
+	clients              []int
+	dim, queries, writes int
 }
 
-func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	cfg := &config{sizes: trial.Numbers{1000, 10_000, 100_000}, clients: trial.Numbers{1, 8, 64}}
-	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
-	flags.SetOutput(progress)
-	flags.Var(&cfg.sizes, "sizes", "how many memories of one user, separated by commas")
-	flags.Var(&cfg.clients, "clients", "how many write at the same time, separated by commas")
-	flags.IntVar(&cfg.users, "users", 1000, "how many users, when there are many; 0 leaves that out")
-	flags.IntVar(&cfg.each, "each", 100, "how many memories of each of these")
-	flags.IntVar(&cfg.dim, "dim", 1536, "components of a vector")
-	flags.IntVar(&cfg.queries, "queries", 200, "searches of each sort")
-	flags.IntVar(&cfg.writes, "writes", 2000, "writes of each sort")
-	asJSON := flags.Bool("json", false, "print JSON instead of Markdown")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	r, err := cfg.measure(ctx, progress)
-	if err != nil {
-		return err
-	}
-	return r.Print(out, *asJSON)
-}
-
-// measure has each peer search and write.
-func (cfg *config) measure(ctx context.Context, progress io.Writer) (*trial.Report, error) {
-	workloads := [][2]int{}
-	for _, n := range cfg.sizes {
-		workloads = append(workloads, [2]int{1, n})
-	}
-	if cfg.users > 0 {
-		workloads = append(workloads, [2]int{cfg.users, cfg.each})
-	}
-	var searches []trial.Search
-	for _, w := range workloads {
-		corpus := trial.NewCorpus(w[0]*w[1], cfg.queries, cfg.dim)
+// print has each peer search and write.
+func (m *measurement) print(ctx context.Context, out io.Writer) error {
+	fmt.Fprint(out, trial.Machine(), trial.SearchHeader)
+	for _, size := range m.sizes {
+		corpus := trial.NewCorpus(size[0]*size[1], m.queries, m.dim)
 		for _, p := range peers {
-			fmt.Fprintf(progress, "%s: %d × %d memories\n", p.name, w[0], w[1])
-			row, err := p.search(ctx, corpus, w[0], w[1])
+			row, err := p.search(ctx, corpus, size[1], size[0])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
+				return fmt.Errorf("%s: %w", p.name, err)
 			}
-			searches = append(searches, *row)
+			fmt.Fprint(out, row)
 		}
 	}
-	var writes []trial.Write
-	corpus := trial.NewCorpus(cfg.writes, 1, cfg.dim)
+	fmt.Fprint(out, "\n", trial.WriteHeader)
+	corpus := trial.NewCorpus(m.writes, 1, m.dim)
 	for _, p := range peers {
-		fmt.Fprintf(progress, "%s: writes\n", p.name)
-		for _, clients := range cfg.clients {
+		for _, clients := range m.clients {
 			row, err := p.write(ctx, corpus, clients)
 			if err != nil {
-				return nil, fmt.Errorf("%s, %d clients: %w", p.name, clients, err)
+				return fmt.Errorf("%s, %d clients: %w", p.name, clients, err)
 			}
-			writes = append(writes, *row)
+			fmt.Fprint(out, row)
 		}
 	}
-	return &trial.Report{
-		About: []string{
-			trial.Machine() + "; the memories and queries of the bench's measurement redis",
-			fmt.Sprintf("%d searches of each sort, TopK 10 where there is one; vectors of %d components", cfg.queries, cfg.dim),
-		},
-		Tables: []trial.Table{
-			{Title: "Searches, in milliseconds; bytes are a memory's", Rows: searches},
-			{Title: "Writes; the times of one in milliseconds", Rows: writes},
-		},
-	}, nil
+	return nil
 }

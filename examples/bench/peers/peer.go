@@ -54,22 +54,16 @@ func (p *peer) search(ctx context.Context, corpus *trial.Corpus, users, each int
 	if err != nil {
 		return nil, err
 	}
-	filled, err := trial.Time(func() error {
-		for n, text := range corpus.Texts {
-			var vector []float32
-			if p.how == byVector {
-				vector = corpus.Vector(text)
-			}
-			if err := m.put(ctx, n/each, strconv.Itoa(n), text, vector); err != nil {
-				return err
-			}
+	for n, text := range corpus.Texts {
+		var vector []float32
+		if p.how == byVector {
+			vector = corpus.Vector(text)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		if err := m.put(ctx, n/each, strconv.Itoa(n), text, vector); err != nil {
+			return nil, err
+		}
 	}
-	row = &trial.Search{Where: p.name, How: p.how, Partitions: users, Memories: each, Fill: filled.Seconds()}
+	row = &trial.Search{Where: p.name, How: p.how, Partitions: users, Memories: each}
 	if p.durable {
 		m = nil
 		before = trial.Heap()

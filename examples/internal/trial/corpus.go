@@ -3,7 +3,7 @@
 
 // Package trial is what benchmarks of einomem and of its peers share, so that they
 // search the same memories and print the same columns: made-up texts and vectors, the
-// exact answer to each query, timing, and a report.
+// exact answer to each query, timing, and rows of tables.
 package trial
 
 import (

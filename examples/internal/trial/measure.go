@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,11 +18,7 @@ import (
 )
 
 // Quantiles sum durations up, in milliseconds.
-type Quantiles struct {
-	P50 float64 `json:"p50_ms" col:"p50;%.2f;blank"`
-	P95 float64 `json:"p95_ms" col:"p95;%.2f;blank"`
-	P99 float64 `json:"p99_ms" col:"p99;%.2f;blank"`
-}
+type Quantiles struct{ P50, P95, P99 float64 }
 
 // QuantilesOf sums durations up. They are sorted in place.
 func QuantilesOf(times []time.Duration) Quantiles {
@@ -55,17 +49,15 @@ func Load(ctx context.Context, clients, ops int, do func(ctx context.Context, cl
 	begin := time.Now()
 	for client := range clients {
 		g.Go(func() error {
-			var times []time.Duration
 			for op := client; op < ops; op += clients {
 				took, err := Time(func() error { return do(ctx, client, op) })
 				if err != nil {
 					return err
 				}
-				times = append(times, took)
+				mu.Lock()
+				all = append(all, took)
+				mu.Unlock()
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, times...)
 			return nil
 		})
 	}
@@ -75,18 +67,40 @@ func Load(ctx context.Context, clients, ops int, do func(ctx context.Context, cl
 
 // Search is how one way to search did, on one or many partitions of the same size.
 type Search struct {
-	Where      string    `json:"where" col:"where"` // the store, or the peer
-	Partitions int       `json:"partitions" col:"partitions"`
-	Memories   int       `json:"memories" col:"memories"` // in each
-	How        string    `json:"how" col:"how"`
-	Warm       Quantiles `json:"warm" col:"warm "`                                   // of a search of what was searched before
-	Times      float64   `json:"times,omitempty" col:"x;%.2f;blank"`                 // Warm.P50 over that of the yardstick
-	Cold       Quantiles `json:"cold" col:"cold "`                                   // of the first search in a new process
-	TimesCold  float64   `json:"times_cold,omitempty" col:"x;%.2f;blank"`            // Cold.P50 likewise
-	Recall10   *float64  `json:"recall_at_10,omitempty" col:"recall@10;%.3f"`        // of vectors alone, against comparing all, 0 to 1
-	Stored     int64     `json:"stored_bytes,omitempty" col:"bytes stored;%d;blank"` // where it is stored, a memory
-	Held       int64     `json:"held_bytes,omitempty" col:"held;%d;blank"`           // in the process, a memory
-	Fill       float64   `json:"fill_s" col:"fill s;%.1f"`                           // how long it took to store them all, in seconds
+	Where      string // the store, or the peer
+	Partitions int
+	Memories   int // in each
+	How        string
+	Warm       Quantiles // of a search of what was searched before
+	Times      float64   // Warm.P50 over that of the yardstick; 0: there is none
+	Cold       Quantiles // of the first search in a new process
+	TimesCold  float64   // Cold.P50 likewise
+	Recall10   *float64  // of vectors alone, against comparing all, 0 to 1
+	Stored     int64     // bytes where it is stored, a memory
+	Held       int64     // bytes in the process, a memory
+}
+
+// SearchHeader stands above rows of searches, in Markdown.
+const SearchHeader = `| where | memories × users | how | warm p50 / p95 / p99 ms | × | cold p50 / p95 ms | × | bytes stored | held | recall@10 |
+|---|---|---|---|---|---|---|---|---|---|
+`
+
+// String is a row of a table in Markdown.
+func (s *Search) String() string {
+	recall := ""
+	if s.Recall10 != nil {
+		recall = fmt.Sprintf("%.3f", *s.Recall10)
+	}
+	return fmt.Sprintf("| %s | %d × %d | %s | %.2f / %.2f / %.2f | %s | %.1f / %.1f | %s | %d | %d | %s |\n", s.Where, s.Memories, s.Partitions, s.How,
+		s.Warm.P50, s.Warm.P95, s.Warm.P99, times(s.Times), s.Cold.P50, s.Cold.P95, times(s.TimesCold), s.Stored, s.Held, recall)
+}
+
+// times prints a ratio, if there is one.
+func times(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", n)
 }
 
 // Search searches the corpus, of which partitions have equal parts: it times each query
@@ -127,12 +141,25 @@ func (s *Search) Search(c *Corpus, vectors bool, search func(partition int, quer
 
 // Write is how one sort of write did.
 type Write struct {
-	Where   string    `json:"where" col:"where"`
-	What    string    `json:"what" col:"what"`
-	Clients int       `json:"clients" col:"clients"`
-	PerSec  float64   `json:"per_second" col:"a second;%.0f"`
-	Times   float64   `json:"times,omitempty" col:"x;%.2f;blank"` // PerSec over that of the yardstick
-	Took    Quantiles `json:"took" col:""`
+	Where, What string
+	Clients     int
+	PerSec      float64
+	Took        Quantiles
+}
+
+// WriteHeader stands above rows of writes, in Markdown.
+const WriteHeader = `| where | what | clients | a second (p50 / p95 ms) |
+|---|---|---|---|
+`
+
+// String is a row of a table in Markdown.
+func (w *Write) String() string {
+	return fmt.Sprintf("| %s | %s | %d | %.0f (%.2f / %.2f) |\n", w.Where, w.What, w.Clients, w.PerSec, w.Took.P50, w.Took.P95)
+}
+
+// Machine says on what a benchmark runs.
+func Machine() string {
+	return fmt.Sprintf("%s, %s/%s, %d processors\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 }
 
 // Heap returns how many bytes the process uses, after what it does not was freed.
@@ -157,26 +184,4 @@ func SizeOf(dir string) (int64, error) {
 		return err
 	})
 	return sum, err
-}
-
-// Numbers are a flag's value: numbers above 0, separated by commas.
-type Numbers []int
-
-// Set implements flag.Value.
-func (n *Numbers) Set(list string) error {
-	var out Numbers
-	for s := range strings.SplitSeq(list, ",") {
-		i, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || i <= 0 {
-			return fmt.Errorf("%q is no number above 0", s)
-		}
-		out = append(out, i)
-	}
-	*n = out
-	return nil
-}
-
-// String implements flag.Value.
-func (n *Numbers) String() string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint([]int(*n)), " ", ","), "[]")
 }

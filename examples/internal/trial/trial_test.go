@@ -75,18 +75,13 @@ func TestSearchCountsWhatIsFoundOfTheNearest(t *testing.T) {
 	require.ErrorIs(t, err, failed)
 }
 
-func TestQuantilesAndNumbers(t *testing.T) {
+func TestQuantiles(t *testing.T) {
 	var times []time.Duration
 	for i := 101; i > 0; i-- {
 		times = append(times, time.Duration(i)*time.Millisecond)
 	}
 	require.Equal(t, Quantiles{P50: 51, P95: 96, P99: 100}, QuantilesOf(times))
 	require.Zero(t, QuantilesOf(nil))
-	var n Numbers
-	require.NoError(t, n.Set("1, 20"))
-	require.Equal(t, "1,20", n.String())
-	require.Error(t, n.Set("0"))
-	require.Error(t, n.Set("many"))
 }
 
 func TestTheSizeOfAFolderIsThatOfAllFilesBelow(t *testing.T) {
@@ -103,25 +98,15 @@ func TestTheSizeOfAFolderIsThatOfAllFilesBelow(t *testing.T) {
 	require.Positive(t, Heap())
 }
 
-func TestAReportIsPrintedAsMarkdownAndAsJSON(t *testing.T) {
+func TestRowsAreMarkdown(t *testing.T) {
 	half := 0.5
-	r := &Report{About: []string{"about"}, Notes: []string{"note"}, Tables: []Table{{"Writes", []Write{}}, {"Searches", []Search{
-		{Where: "sqlite", Partitions: 1, Memories: 10, How: "lexical", Warm: Quantiles{P50: 1.5}},
-		{Where: "redis", Partitions: 1, Memories: 1000, How: "int8", Recall10: &half, Times: 2, Stored: 7},
-	}}}}
-	var out strings.Builder
-	require.NoError(t, r.Print(&out, false))
-	lines := strings.Split(out.String(), "\n")
-	require.Equal(t, []string{"about", "", "Searches", ""}, lines[:4], "a table without rows is left out")
-	for _, line := range lines[4:8] {
-		require.Equal(t, strings.Count(lines[4], "|"), strings.Count(line, "|"))
-		require.Len(t, line, len(lines[4]), "columns are aligned")
+	s := &Search{Where: "redis", Partitions: 1, Memories: 1000, How: "int8", Recall10: &half, Times: 2, Stored: 7}
+	require.Equal(t, "| redis | 1000 × 1 | int8 | 0.00 / 0.00 / 0.00 | 2.0 | 0.0 / 0.0 |  | 7 | 0 | 0.500 |\n", s.String(), "no ratio where there is no yardstick")
+	w := &Write{Where: "redis", What: "add", Clients: 8, PerSec: 1234.5, Took: Quantiles{P50: 0.25, P95: 1}}
+	require.Equal(t, "| redis | add | 8 | 1234 (0.25 / 1.00) |\n", w.String())
+	for header, row := range map[string]string{SearchHeader: s.String(), WriteHeader: w.String()} {
+		for line := range strings.Lines(header) {
+			require.Equal(t, strings.Count(row, "|"), strings.Count(line, "|"))
+		}
 	}
-	require.Contains(t, lines[4], "| where  | partitions | memories | how     | warm p50 |")
-	require.Contains(t, lines[6], "| sqlite |          1 |       10 | lexical |     1.50 |")
-	require.Regexp(t, `0\.500 \| +7 \| +0\.0 \|$`, lines[7], "a zero is left out where it was not measured")
-	require.Equal(t, []string{"", "note", ""}, lines[8:])
-	out.Reset()
-	require.NoError(t, r.Print(&out, true))
-	require.Contains(t, out.String(), `"recall_at_10":0.5`)
 }
