@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/internal/transcript"
 )
 
 // program runs the program and returns what it printed.
@@ -43,7 +44,7 @@ func TestInvalidCommandLines(t *testing.T) {
 	url := "redis://" + gone.Addr()
 	gone.Close()
 	for _, line := range []string{
-		"locomo", "locomo -data missing.json", "compaction -data missing.json", "reme -data missing",
+		"locomo", "locomo -data missing.json", "reme -data missing",
 		"redis -redis http://localhost", "redis -redis " + url, "sessions -redis " + url, "reme -redis " + url,
 	} {
 		program(t, 1, strings.Fields(line)...)
@@ -199,21 +200,15 @@ func TestSessions(t *testing.T) {
 
 func TestCompactionFitsWithoutAModel(t *testing.T) {
 	m := &compactionTimes{outputs: 3, tokens: 3000, limit: 2500, runs: 2}
-	for data, name := range map[string]string{"": "made up", write(t, conversations): "conv-1"} {
-		histories, err := m.histories(data)
-		require.NoError(t, err)
-		require.Equal(t, name, histories[0].name)
-		row, err := m.compact(t.Context(), histories[0].messages)
-		require.NoError(t, err)
-		require.Greater(t, row.before, 3*2500)
-		require.LessOrEqual(t, row.after, 2500)
-		require.Positive(t, row.replaced)
-	}
-	m.limit = 5
-	histories, err := m.histories("")
+	chat := m.withOutputs(transcript.Chat(locomoTurns, locomoTokens))
+	require.Len(t, chat, 2+588+3*2, "with the system prompt and the last question")
+	row, err := m.compact(t.Context(), chat)
 	require.NoError(t, err)
-	require.Len(t, histories[0].messages, 2+588+3*2, "with the system prompt and the last question")
-	_, err = m.compact(t.Context(), histories[0].messages)
+	require.Greater(t, row.before, 3*2500)
+	require.LessOrEqual(t, row.after, 2500)
+	require.Positive(t, row.replaced)
+	m.limit = 5
+	_, err = m.compact(t.Context(), chat)
 	require.ErrorIs(t, err, compaction.ErrOver)
 }
 

@@ -34,25 +34,14 @@ type compactionRow struct {
 
 func printCompaction(ctx context.Context, b *bench) error {
 	m := &compactionTimes{outputs: 10, tokens: 50_000, limit: 20_000, runs: 20}
-	histories, err := m.histories(b.data)
+	chat := m.withOutputs(transcript.Chat(locomoTurns, locomoTokens))
+	r, err := m.compact(ctx, chat)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(b.out, "| history | messages | tokens before | after | replaced | p50 / p99 ms |\n|---|---|---|---|---|---|\n")
-	for _, h := range histories {
-		r, err := m.compact(ctx, h.messages)
-		if err != nil {
-			return fmt.Errorf("%s: %w", h.name, err)
-		}
-		fmt.Fprintf(b.out, "| %s | %d | %d | %d | %d | %.1f / %.1f |\n", h.name, len(h.messages), r.before, r.after, r.replaced, r.took.P50, r.took.P99)
-	}
+	fmt.Fprintf(b.out, "| messages | tokens before | after | replaced | p50 / p99 ms |\n|---|---|---|---|---|\n| %d | %d | %d | %d | %.1f / %.1f |\n",
+		len(chat), r.before, r.after, r.replaced, r.took.P50, r.took.P99)
 	return nil
-}
-
-// history is a conversation with huge results of tools in it.
-type history struct {
-	name     string
-	messages []*schema.Message
 }
 
 // A conversation of LoCoMo has this many turns on average, of about so many tokens
@@ -61,31 +50,6 @@ const (
 	locomoTurns  = 588
 	locomoTokens = 28
 )
-
-// histories returns the conversations of a file, or a made-up chat of that size, with the
-// results spread over them.
-func (m *compactionTimes) histories(data string) ([]history, error) {
-	if data == "" {
-		return []history{{"made up", m.withOutputs(transcript.Chat(locomoTurns, locomoTokens))}}, nil
-	}
-	conversations, err := loadConversations(data)
-	if err != nil {
-		return nil, err
-	}
-	var out []history
-	for _, c := range conversations {
-		var chat []*schema.Message
-		for _, t := range c.turns {
-			if t.speaker == c.turns[0].speaker {
-				chat = append(chat, schema.UserMessage(t.text))
-			} else {
-				chat = append(chat, schema.AssistantMessage(t.text, nil))
-			}
-		}
-		out = append(out, history{c.id, m.withOutputs(chat)})
-	}
-	return out, nil
-}
 
 // withOutputs puts an exchange with a huge result behind a user's message, as often as
 // configured, the last time at the end: there the agent works.

@@ -22,6 +22,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ var measurements = []struct {
 	{"search", "how long a search takes, beside a bare scan of the same vectors", printSearch},
 	{"redis", "-redis URL: searches and writes in Redis, beside a SQLite file", printRedis},
 	{"sessions", "[-redis URL]: saving a turn and loading the newest turns, as sessions grow", printSessions},
-	{"compaction", "[-data FILE]: the steps of compaction that call no model, on a long conversation with huge results of tools", printCompaction},
+	{"compaction", "the steps of compaction that call no model, on a long conversation with huge results of tools", printCompaction},
 	{"transcript", "the tokens that an agent's model is sent, with and without compaction", printTranscript},
 }
 
@@ -68,7 +69,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		flags.SetOutput(errs)
 		flags.StringVar(&b.data, "data", "", "the `path` of data that are not part of this project")
 		flags.StringVar(&b.url, "redis", "", "the `URL` of a server without other users")
-		if err := flags.Parse(args[1:]); err != nil || flags.NArg() > 0 {
+		if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
+			return 0
+		} else if err != nil || flags.NArg() > 0 {
 			return 2
 		}
 		fmt.Fprint(out, trial.Machine())

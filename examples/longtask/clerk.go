@@ -52,7 +52,7 @@ func (t *tour) ask(ctx context.Context, text string) (answer string, err error) 
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend,
 		Mode:    modes.AgentControl, // what was read is no fact about the user
-		Window:  &window.Config{Budget: compaction.Budget{Window: t.options.window}, Model: t.summaries, OnFit: p.print},
+		Window:  &window.Config{Budget: compaction.Budget{Window: t.window}, Model: t.summaries, OnFit: p.print},
 	})
 	if err != nil {
 		return "", err
@@ -103,7 +103,7 @@ func (c *corpus) tool() (tool.BaseTool, error) {
 	})
 }
 
-// progress prints how full each context of a turn is. An agent makes one call at a time.
+// progress prints before which calls of a turn the context shrank, and how full it is. An agent makes one call at a time.
 type progress struct {
 	*tour
 	calls int
@@ -119,10 +119,7 @@ func (p *progress) print(_ context.Context, _ backends.Scope, r *compaction.Resu
 			done = append(done, fmt.Sprintf("%s %d", s.Step, s.Replaced))
 		}
 	}
-	switch {
-	case len(done) > 0:
+	if len(done) > 0 {
 		fmt.Fprintf(p.out, "  call %3d: %6d tokens → %5d  %5.1f %%  %s\n", p.calls, r.Before.Tokens, r.After.Tokens, r.After.Percent(), strings.Join(done, ", "))
-	case p.options.verbose:
-		fmt.Fprintf(p.out, "  call %3d: %6d tokens  %5.1f %%\n", p.calls, r.Before.Tokens, r.After.Percent())
 	}
 }

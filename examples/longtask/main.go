@@ -18,7 +18,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -35,63 +34,19 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// options are what the command line says.
-type options struct {
-	window, reports, words int
-	seed                   uint64
-	verbose                bool
-}
-
-// run is the program: 0 is success, 1 a failure, 2 an invalid command line.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "longtask: %v\nlongtask -h lists the flags\n", err)
-		return 2
+	defer stop()
+	t := &tour{window: 8000, corpus: newCorpus(60, 900, 1), out: os.Stdout}
+	if err := t.run(ctx, os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "longtask: %v\n", err)
+		os.Exit(1)
 	}
-	if err := (&tour{options: o, out: stdout}).run(ctx, stderr); err != nil {
-		fmt.Fprintf(stderr, "longtask: %v\n", err)
-		return 1
-	}
-	return 0
-}
-
-func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{}
-	flags := flag.NewFlagSet("longtask", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.IntVar(&o.window, "window", 8000, "the model's context window, in `tokens`")
-	flags.IntVar(&o.reports, "reports", 60, "how many reports there are; at least 8")
-	flags.IntVar(&o.words, "words", 900, "how many words a report has, about")
-	flags.Uint64Var(&o.seed, "seed", 1, "what the reports are made from")
-	flags.BoolVar(&o.verbose, "v", false, "print every call, not only those before which the context shrank")
-	if err := flags.Parse(args); err != nil {
-		return nil, err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return nil, fmt.Errorf("%q is no flag", flags.Arg(0))
-	case o.reports < 8 || o.words < 50:
-		return nil, errors.New("-reports needs at least 8, -words at least 50")
-	case o.window < 2000:
-		return nil, errors.New("-window needs at least 2000: the tools and the answer take room too")
-	}
-	return o, nil
 }
 
 // tour is one run of the program.
 type tour struct {
-	options   *options
-	out       io.Writer
+	window    int // the model's, in tokens
 	corpus    *corpus
+	out       io.Writer
 	file      string // where the memory is
 	answers   model.ToolCallingChatModel
 	summaries model.BaseChatModel // nil: nothing is summarised
@@ -112,9 +67,8 @@ func (t *tour) run(ctx context.Context, stderr io.Writer) error {
 	}
 	defer os.RemoveAll(dir)
 	t.file = filepath.Join(dir, "memory.db")
-	t.corpus = newCorpus(t.options.reports, t.options.words, t.options.seed)
 	total := compaction.Estimate.Text(strings.Join(t.corpus.reports, "\n"))
-	fmt.Fprintf(t.out, "%d reports of %d tokens together, for a window of %d.\n", len(t.corpus.reports), total, t.options.window)
+	fmt.Fprintf(t.out, "%d reports of %d tokens together, for a window of %d.\n", len(t.corpus.reports), total, t.window)
 
 	answer, err := t.ask(ctx, "Read all the reports, one after the other, and tell me when you have.")
 	if err != nil {
