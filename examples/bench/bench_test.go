@@ -37,7 +37,7 @@ func write(t *testing.T, content string) string {
 }
 
 func TestInvalidCommandLines(t *testing.T) {
-	for _, line := range []string{"", "nothing", "locomo -nope", "search x"} {
+	for _, line := range []string{"", "nothing", "locomo -nope", "transcript x"} {
 		program(t, 2, strings.Fields(line)...)
 	}
 	gone := miniredis.RunT(t)
@@ -119,16 +119,6 @@ func TestScores(t *testing.T) {
 	s.add(nil, []string{"a"})
 	s.add(append(make([]string, 5), "a"), []string{"a"}) // at place 6
 	require.Equal(t, "3 | 0.0 / 22.2 / 55.6 / 55.6 / 55.6 | 0.222 |\n", s.String(), "(1/2 + 0 + 1/6) / 3")
-}
-
-func TestSearch(t *testing.T) {
-	got, err := searchTimes(t.Context(), 30, 8, 3)
-	require.NoError(t, err)
-	require.Len(t, got, 1+len(contents))
-	for _, r := range got {
-		require.Positive(t, r.took.P50, r.search)
-		require.LessOrEqual(t, r.took.P50, r.took.P99, r.search)
-	}
 }
 
 func TestRedis(t *testing.T) {
