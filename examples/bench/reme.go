@@ -58,18 +58,21 @@ func printReme(ctx context.Context, b *bench) error {
 			fmt.Fprintf(b.out, "| %s | %d | %s | %s | %s", r.pool, r.memories, r.fields, r.ranking, &r.scores)
 		}
 	}
-	fmt.Fprintf(b.out, "\nThe rankings of einomem, with their scores, are the same in %d stores.\n\n| library | into | memories | seconds | highest heap, MB |\n|---|---|---|---|---|\n", len(stores))
+	fmt.Fprintf(b.out, "\nThe rankings of einomem, with their scores, are the same in all stores: %d.\n\n| library into | memories | seconds | heap more than before, MB |\n|---|---|---|---|\n", len(stores))
 	for _, p := range stores {
 		published, err := os.ReadFile(filepath.Join(b.data, remeLibrary))
 		if err != nil {
 			return err
 		}
-		for name, library := range map[string]io.Reader{remeLibrary: bytes.NewReader(published), "made up": madeUpLibrary(100_000)} {
-			l, err := p.load(ctx, library)
+		for _, library := range []func() io.Reader{
+			func() io.Reader { return bytes.NewReader(published) },
+			func() io.Reader { return madeUpLibrary(100_000) },
+		} {
+			l, err := p.load(ctx, library())
 			if err != nil {
-				return fmt.Errorf("loading %s into %s: %w", name, p.name, err)
+				return fmt.Errorf("loading a library into %s: %w", p.name, err)
 			}
-			fmt.Fprintf(b.out, "| %s | %s | %d | %.3f | %.1f |\n", name, p.name, l.memories, l.took.Seconds(), l.peak)
+			fmt.Fprintf(b.out, "| %s | %d | %.3f | %.1f |\n", p.name, l.memories, l.took.Seconds(), l.peak)
 		}
 	}
 	return nil

@@ -19,11 +19,13 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
+const mb = 1 << 20
+
 // libraryLoad is the load of one library into an empty workspace, without an embedder.
 type libraryLoad struct {
 	memories int
 	took     time.Duration
-	peak     float64 // the highest heap, in MB, what was not collected yet included
+	peak     float64 // how much more heap than before it took at most, in MB, what was not collected yet included
 }
 
 // load loads a library into an empty store.
@@ -39,11 +41,11 @@ func (p *place) load(ctx context.Context, in io.Reader) (l *libraryLoad, err err
 	}
 	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
 	l = &libraryLoad{}
-	trial.Heap() // frees what was used before
+	before := float64(trial.Heap()) / mb
 	l.took, err = trial.Time(func() error {
 		resp, err := backend.Library().Load(ctx, &reme.LoadRequest{
 			Scope:    backends.Scope{Namespace: "bench", Workspace: "library"},
-			Progress: func(int, int, string) { l.peak = max(l.peak, heapNow()) },
+			Progress: func(int, int, string) { l.peak = max(l.peak, heapNow()-before) },
 		}, in)
 		if err == nil {
 			l.memories = resp.Loaded
@@ -58,7 +60,7 @@ func (p *place) load(ctx context.Context, in io.Reader) (l *libraryLoad, err err
 func heapNow() float64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
-	return float64(sample[0].Value.Uint64()) / (1 << 20)
+	return float64(sample[0].Value.Uint64()) / mb
 }
 
 // madeUpLibrary returns a library of n memories in the format of ReMe 0.2, of the size of
