@@ -143,13 +143,13 @@ func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddReques
 	if !r.Verbatim {
 		return nil, fmt.Errorf("reme: kind task: %w: experience that is written down is stored with Verbatim; from what was done learns Task().Summarize, which needs to know how it went", backends.ErrInvalid)
 	}
-	var notes []task.Candidate
+	var notes []backends.Memory
 	for _, m := range r.Messages {
 		if m.Message == nil || einox.IsNote(m.Message) {
 			continue
 		}
 		if text := strings.TrimSpace(einox.Text(m.Message)); text != "" {
-			notes = append(notes, task.Candidate{WhenToUse: text, Content: text, Session: at.scope.SessionID, Turn: m.Turn, Observed: m.Time})
+			notes = append(notes, backends.Memory{WhenToUse: text, Text: text, Observed: m.Time, Origin: backends.Origin{Session: at.scope.SessionID, Turn: m.Turn}})
 		}
 	}
 	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: r.IdempotencyKey})

@@ -47,7 +47,6 @@ var outages = map[string]func(n int, c *testkit.StoreCall) bool{
 // work; it tolerates what is reported beside a call.
 func settled(c *reme.Config) {
 	c.Clock = func() time.Time { return annual.Add(time.Hour) }
-	c.Task.Log = slog.New(slog.DiscardHandler)
 	c.Verdict, c.OnError, c.Tools.NoRefresh = reme.VerdictOf("submit", "passed"), nil, true
 }
 

@@ -100,9 +100,9 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Trajectories: []task.Trajectory{hushed()}, Simple: true}))
 		},
 		"Task.Summarize candidates": func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Candidates: []task.Candidate{{
-				WhenToUse: "with " + secret, Content: "say " + secret, Tags: []string{secret}, ToolsUsed: []string{secret},
-				Query: secret, TaskID: secret, Source: "success", Extra: map[string]any{"x": secret, "y": []any{secret}},
+			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Candidates: []backends.Memory{{
+				WhenToUse: "with " + secret, Text: "say " + secret,
+				Metadata: map[string]any{task.MetaTags: []string{secret}, task.MetaTaskID: secret, "x": secret, "y": []any{secret}},
 			}}}))
 		},
 		"Task.Retrieve": func(ctx context.Context, b *reme.Backend) error {

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -51,7 +50,6 @@ func newMemory(ctx context.Context) (m *memory, err error) {
 	}
 	m.backend, err = reme.New(ctx, &reme.Config{
 		Store: m.store, Model: teacher(), NoPersonal: true,
-		Task:  task.Config{Log: slog.New(slog.DiscardHandler)},
 		Tools: tool.Config{NoRefresh: true}, // learn writes guidelines, so that it is always at the same point
 	})
 	if err != nil {

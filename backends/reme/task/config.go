@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -64,11 +63,6 @@ type Config struct {
 	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".
 	Language backends.Language // Of prompts and answers. Optional. Defaults to that of the material.
 	Prompts  *Prompts          // Optional. Empty fields have the defaults.
-
-	// OnDelete is called for each memory that Forget deleted, after it is gone.
-	// Optional. It must be safe for concurrent use.
-	OnDelete func(ctx context.Context, p backends.Partition, f Forgotten)
-	Log      *slog.Logger // Deletions are logged to it. Optional. Defaults to slog.Default().
 }
 
 func (c *Config) withDefaults() (Config, error) {
@@ -85,11 +79,7 @@ func (c *Config) withDefaults() (Config, error) {
 	if c.Forget != nil {
 		forget = *c.Forget
 	}
-	out.Forget = &forget
-	out.Author = cmp.Or(c.Author, "model")
-	if out.Log == nil {
-		out.Log = slog.Default()
-	}
+	out.Forget, out.Author = &forget, cmp.Or(c.Author, "model")
 	if c.Prompts != nil {
 		own := *c.Prompts
 		out.Prompts = &own

@@ -33,7 +33,7 @@ type entry struct {
 	first  *entry           // the earlier entry of the request that has the same words
 	pairs  []*pair          // what it may duplicate, the most similar first
 
-	change  *change // what becomes of it: the memory that it is stored in
+	target  *target // what becomes of it: the memory that it is stored in
 	outcome backends.Outcome
 	merged  bool
 }
@@ -57,7 +57,7 @@ func (p *pair) key() [2]string { return [2]string{p.entry.key, keyOf(p.other())}
 
 // entries returns the candidates as they are to be stored. Those that redaction left
 // nothing of are left out.
-func (s *summary) entries(candidates []Candidate) []*entry {
+func (s *summary) entries(candidates []backends.Memory) []*entry {
 	var out []*entry
 	for i := range candidates {
 		if e := (&entry{memory: s.memory(&candidates[i])}); e.memory.WhenToUse != "" && e.memory.Text != "" {

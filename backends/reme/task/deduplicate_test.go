@@ -151,9 +151,9 @@ func TestEmbeddingsGrowWithTheCandidates(t *testing.T) {
 	spent := func(n int) int64 {
 		e := &testkit.Embedder{Dim: 64}
 		w := open(t, embedded(e))
-		var all []Candidate
+		var all []backends.Memory
 		for i := range n {
-			all = append(all, Candidate{WhenToUse: fmt.Sprintf("sorting %d", i), Content: fmt.Sprintf("Put number %d into box %d.", i, i*7)})
+			all = append(all, backends.Memory{WhenToUse: fmt.Sprintf("sorting %d", i), Text: fmt.Sprintf("Put number %d into box %d.", i, i*7)})
 		}
 		w.learn(SummaryRequest{Candidates: all})
 		return e.Texts.Load()
@@ -199,9 +199,9 @@ func TestWhatHasSomethingToAddIsMerged(t *testing.T) {
 		old := w.summarize(pages).Memories[0]
 		_, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{old.ID}, AllUseful: true})
 		require.NoError(t, err)
-		resp := w.learn(SummaryRequest{Candidates: []Candidate{{
-			WhenToUse: "When reading paginated results from an API", Content: what(pagesNear), Tags: []string{"pages", "kettle"}, ToolsUsed: []string{"list"},
-			Confidence: 0.9, Source: "failure", Quality: ptr(0.6),
+		resp := w.learn(SummaryRequest{Candidates: []backends.Memory{{
+			WhenToUse: "When reading paginated results from an API", Text: what(pagesNear), Quality: ptr(0.6),
+			Metadata: object{MetaTags: []string{"pages", "kettle"}, MetaToolsUsed: []string{"list"}, MetaConfidence: 0.9, MetaSource: "failure"},
 		}}})
 		require.Equal(t, "superseded", outcomes(resp))
 		assert.Equal(t, old.ID, resp.Items[0].Previous.ID)
@@ -306,22 +306,22 @@ func TestTheSameAsTheSame(t *testing.T) {
 // What another process does to the memory at hand between reading and writing counts.
 func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		method, decision string
-		meanwhile        func(t *testing.T, other *world, id string)
-		check            func(t *testing.T, w *world)
+		decision  string
+		meanwhile func(t *testing.T, other *world, id string)
+		check     func(t *testing.T, w *world)
 	}{
-		"it is merged": {"Get", "same", func(t *testing.T, other *world, _ string) {
+		"it is merged": {"same", func(t *testing.T, other *world, _ string) {
 			other.deciding(merging).summarize("When reading paginated results out of an API | Read page after page until one is empty, and count what comes.")
 		}, func(t *testing.T, w *world) {
 			assert.EqualValues(t, 2, w.find(what(pages) + " Then stop.").Metadata[MetaCorroborated])
 		}},
-		"it is corrected": {"Get", "merge", func(t *testing.T, other *world, id string) {
+		"it is corrected": {"merge", func(t *testing.T, other *world, id string) {
 			_, err := other.keeper.Update(ctx, inn, &backends.UpdateRequest{ID: id, Text: ptr("Do something else.")})
 			assert.NoError(t, err)
 		}, func(t *testing.T, w *world) {
 			assert.Equal(t, []string{"Do something else.", what(pagesNear)}, w.active())
 		}},
-		"it is used": {"Apply", "same", func(t *testing.T, other *world, id string) {
+		"it is used": {"same", func(t *testing.T, other *world, id string) {
 			_, err := other.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{id}, AllUseful: true})
 			assert.NoError(t, err)
 		}, func(t *testing.T, w *world) {
@@ -335,10 +335,12 @@ func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 			id := other.summarize(pages).Memories[0].ID
 			spy := testkit.Spy(st)
 			w := open(t, on(spy)).deciding(always(c.decision))
-			done := false
+			applies := 0
 			spy.Arm(func(call *testkit.StoreCall) error {
-				if call.Method == c.method && !done {
-					done = true
+				if call.Method != "Apply" {
+					return nil
+				}
+				if applies++; applies == 2 { // the first asks whether the request is known
 					c.meanwhile(t, other, id)
 				}
 				return nil
@@ -503,9 +505,9 @@ func TestPropertyOfLearning(t *testing.T) {
 		w := open(t).deciding(func(fresh, known string) (string, string, string) { // by the texts alone
 			return []string{"same", "merge", "distinct"}[(len(fresh)+len(known))%3], "reading pages", known + " " + fresh
 		})
-		candidate := rapid.Custom(func(rt *rapid.T) Candidate {
+		candidate := rapid.Custom(func(rt *rapid.T) backends.Memory {
 			n := rapid.IntRange(5, len(words)).Draw(rt, "words")
-			return Candidate{WhenToUse: "reading pages", Content: strings.Join(words[:n], " ") + rapid.SampledFrom([]string{"", " soon", " twice"}).Draw(rt, "end")}
+			return backends.Memory{WhenToUse: "reading pages", Text: strings.Join(words[:n], " ") + rapid.SampledFrom([]string{"", " soon", " twice"}).Draw(rt, "end")}
 		})
 		used := 0.0
 		for range rapid.IntRange(1, 3).Draw(rt, "requests") {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"log/slog"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -26,7 +25,7 @@ func open(ctx context.Context) (*task.Memory, func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	b, err := reme.New(ctx, &reme.Config{Store: db, Model: &testkit.Learner{}, Task: task.Config{Log: slog.New(slog.DiscardHandler)}})
+	b, err := reme.New(ctx, &reme.Config{Store: db, Model: &testkit.Learner{}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -97,8 +96,8 @@ func ExampleMemory_Forget() {
 	ctx := backends.WithScope(context.Background(), backends.Scope{Workspace: "shop"})
 	memory, end := open(ctx)
 	defer end()
-	learnt, err := memory.Summarize(ctx, &task.SummaryRequest{Candidates: []task.Candidate{
-		{WhenToUse: "selling", Content: "Smile."}, {WhenToUse: "packing", Content: "Use paper."},
+	learnt, err := memory.Summarize(ctx, &task.SummaryRequest{Candidates: []backends.Memory{
+		{WhenToUse: "selling", Text: "Smile."}, {WhenToUse: "packing", Text: "Use paper."},
 	}})
 	if err != nil {
 		log.Fatal(err)

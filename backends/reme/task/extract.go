@@ -9,10 +9,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -60,7 +63,7 @@ type question struct {
 // extract returns the candidates that the trajectories teach and that the judge finds
 // worth keeping: of successes, of failures, of comparisons, each in the order of the
 // trajectories. Simple asks one question a trajectory, and no judge.
-func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, simple bool) ([]Candidate, error) {
+func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, simple bool) ([]backends.Memory, error) {
 	var questions []question
 	if simple {
 		questions = m.ofEach(m.attempts(ts, m.config.SimpleThreshold))
@@ -75,7 +78,7 @@ func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, sim
 			m.ofPairs(pairsOf(attempts), func(p *Prompts) string { return p.Comparative }),
 			m.ofPairs(similar, func(p *Prompts) string { return p.Similar }))
 	}
-	found := make([][]Candidate, len(questions))
+	found := make([][]backends.Memory, len(questions))
 	err := parallel(ctx, len(questions), func(ctx context.Context, i int) (err error) {
 		found[i], err = m.ask(ctx, run, &questions[i])
 		if err == nil && len(found[i]) > 0 && !simple {
@@ -87,7 +90,7 @@ func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, sim
 }
 
 // ask asks what some material teaches.
-func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]Candidate, error) {
+func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]backends.Memory, error) {
 	stage := run.Stage(q.stage)
 	stage.In(1)
 	question := m.question(q.of.language, q.prompt, q.material...)
@@ -103,7 +106,7 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]Candidat
 	kept := all[:min(len(all), q.most)]
 	stage.Out(len(kept))
 	stage.Drop(len(all) - len(kept) + len(answer.Bad))
-	out := make([]Candidate, len(kept))
+	out := make([]backends.Memory, len(kept))
 	for i := range kept {
 		out[i] = q.candidate(&kept[i])
 	}
@@ -120,19 +123,27 @@ func fail(ctx context.Context, stage *ask.Stage, err error) {
 // maxQuery is how many tokens of the words of a task a candidate keeps.
 const maxQuery = 1000
 
-func (q *question) candidate(e *experience) Candidate {
-	c := Candidate{
-		WhenToUse: e.WhenToUse, Content: e.Experience, Tags: e.Tags, Confidence: e.Confidence, StepType: strings.ToLower(e.StepType), ToolsUsed: e.ToolsUsed, Extra: e.Rest,
-		Source: q.source, TaskID: q.of.TaskID, Query: text.Fit(q.of.task(), maxQuery, text.Tokens), Score: q.of.Score,
-		Session: q.of.Session, Turn: q.of.Turn, Observed: q.of.Observed,
+// candidate returns an experience as a memory, not redacted.
+func (q *question) candidate(e *experience) backends.Memory {
+	own := map[string]any{
+		MetaTags: e.Tags, MetaToolsUsed: e.ToolsUsed, MetaSource: q.source, MetaTaskID: q.of.TaskID,
+		MetaTaskQuery: text.Fit(q.of.task(), maxQuery, text.Tokens),
 	}
-	if !(c.Confidence >= 0 && c.Confidence <= 1) {
-		c.Confidence = 0
+	if e.Confidence > 0 && e.Confidence <= 1 {
+		own[MetaConfidence] = e.Confidence
 	}
-	if !slices.Contains([]string{"reasoning", "action", "observation", "decision"}, c.StepType) {
-		c.StepType = ""
+	if step := strings.ToLower(e.StepType); slices.Contains([]string{"reasoning", "action", "observation", "decision"}, step) {
+		own[MetaStepType] = step
 	}
-	return c
+	maps.DeleteFunc(own, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
+	own[MetaOutcome] = q.of.Score
+	meta := map[string]any{}
+	maps.Copy(meta, e.Rest)
+	maps.Copy(meta, own) // what the model adds replaces nothing
+	return backends.Memory{
+		Kind: backends.KindTask, WhenToUse: e.WhenToUse, Text: e.Experience, Metadata: meta, Observed: q.of.Observed,
+		Origin: backends.Origin{Session: q.of.Session, Turn: q.of.Turn},
+	}
 }
 
 // ofEach asks of each attempt what it teaches.

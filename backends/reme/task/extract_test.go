@@ -45,7 +45,7 @@ func extracts(t testing.TB, n int, change ...func(*setup)) *world {
 func room(tokens int) func(*setup) { return func(s *setup) { s.PromptTokens = tokens } }
 
 // extracted returns what trajectories teach, and the report.
-func (w *world) extracted(simple bool, ts ...Trajectory) ([]Candidate, backends.Report) {
+func (w *world) extracted(simple bool, ts ...Trajectory) ([]backends.Memory, backends.Report) {
 	w.t.Helper()
 	run := w.begin()
 	got, err := w.extract(ctx, run, ts, simple)
@@ -79,10 +79,12 @@ func TestACandidateSaysWhatTaughtIt(t *testing.T) {
 	in.Metadata = map[string]any{NoteKey: "quick and clean"}
 	got, _ := w.extracted(false, in)
 	require.Len(t, got, 1)
-	assert.Equal(t, Candidate{
-		WhenToUse: "at a locked door", Content: "Look under the mat first.", Tags: []string{"door", "key"}, Confidence: 0.9, StepType: "action",
-		ToolsUsed: []string{"search"}, Source: "success", Extra: map[string]any{"why": map[string]any{"n": []any{1.0}}},
-		TaskID: "door", Query: "do door", Score: 1, Session: "s-door", Turn: "t", Observed: start, Quality: ptr(0.8),
+	assert.Equal(t, backends.Memory{
+		WhenToUse: "at a locked door", Text: "Look under the mat first.", Kind: backends.KindTask, Observed: start, Quality: ptr(0.8), Origin: backends.Origin{Session: "s-door", Turn: "t"},
+		Metadata: object{
+			"tags": []string{"door", "key"}, "confidence": 0.9, "step_type": "action", "tools_used": []string{"search"}, "source": "success",
+			"why": object{"n": []any{1.0}}, "task_id": "door", "task_query": "do door", "outcome": 1.0,
+		},
 	}, got[0])
 	material := `<data-trajectory>
 task:
@@ -152,7 +154,7 @@ func TestBestAndWorstAttemptAtATaskAreShownTogether(t *testing.T) {
 	assert.Contains(t, worse, "found by push")
 	assert.NotContains(t, user, "kick")
 	last := got[len(got)-1]
-	assert.Equal(t, []any{"comparative", "door", 1.0}, []any{last.Source, last.TaskID, last.Score})
+	assert.Equal(t, []any{"comparative", "door", 1.0}, []any{last.Metadata[MetaSource], last.Metadata[MetaTaskID], last.Metadata[MetaOutcome]})
 	for _, q := range w.of("Judge") {
 		assert.True(t, !strings.Contains(q.user, "<data-worse>") || strings.HasPrefix(q.user, user), "the judge is shown both, too")
 	}
@@ -216,7 +218,7 @@ func TestTheSimpleVariantAsksOnceATrajectory(t *testing.T) {
 	w := extracts(t, 3, room(600))
 	got, report := w.extracted(true, doing("a", 0.9, "x"), doing("b", 0.89, strings.Repeat("on and on ", 2000)))
 	assert.Equal(t, []string{"Simple 1", "Simple 2", "Simple 1", "Simple 2"}, textsOf(got))
-	assert.Equal(t, []any{"simple", "a"}, []any{got[0].Source, got[0].TaskID})
+	assert.Equal(t, []any{"simple", "a"}, []any{got[0].Metadata[MetaSource], got[0].Metadata[MetaTaskID]})
 	require.Len(t, w.of("Simple"), 2)
 	users := w.of("Simple")[0].user + w.of("Simple")[1].user
 	assert.Contains(t, users, "outcome: success, score 0.9\n")
@@ -291,8 +293,8 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 		}
 		order := ""
 		for _, c := range got {
-			order += c.Source[:1]
-			require.LessOrEqual(rt, text.Tokens(c.Query), maxQuery)
+			order += fmt.Sprint(c.Metadata[MetaSource])[:1]
+			require.LessOrEqual(rt, text.Tokens(fmt.Sprint(c.Metadata[MetaTaskQuery])), maxQuery)
 		}
 		require.Regexp(rt, "^s*f*c*$", order)
 		for i := range ts {
@@ -385,7 +387,7 @@ func TestExperiencesAreReadAsModelsWriteThem(t *testing.T) {
 			w.says["Success"] = says(reply)
 			got, report := w.extracted(false, doing("a", 1, "x"))
 			require.Len(t, got, 1)
-			assert.Equal(t, []string{"w", "e"}, []string{got[0].WhenToUse, got[0].Content})
+			assert.Equal(t, []string{"w", "e"}, []string{got[0].WhenToUse, got[0].Text})
 			assert.Equal(t, map[string]int{"beside others": 5, "and a book": 2}[name], report.Stage(stageSuccess).Dropped)
 		})
 	}
@@ -393,9 +395,9 @@ func TestExperiencesAreReadAsModelsWriteThem(t *testing.T) {
 	w.says["Success"] = says(`[{"when_to_use":"w","experience":"a\u0000b","confidence":"0.7","step_type":"thinking","tags":["x","y"],"tools_used":["t",""]},{"when_to_use":"w","experience":"e","confidence":70,"note":"n\u0000","empty":null}]`)
 	got, _ := w.extracted(false, doing("a", 1, "x"))
 	require.Len(t, got, 2)
-	assert.Equal(t, []any{"ab", 0.7, "", []string{"x", "y"}}, []any{got[0].Content, got[0].Confidence, got[0].StepType, got[0].Tags})
-	assert.Zero(t, got[1].Confidence)
-	assert.Equal(t, map[string]any{"note": "n"}, got[1].Extra)
+	assert.Equal(t, []any{"ab", 0.7, nil, []string{"x", "y"}}, []any{got[0].Text, got[0].Metadata[MetaConfidence], got[0].Metadata[MetaStepType], got[0].Metadata[MetaTags]})
+	assert.Nil(t, got[1].Metadata[MetaConfidence])
+	assert.Equal(t, "n", got[1].Metadata["note"])
 }
 
 func TestAnswersThatSayNothingAreErrors(t *testing.T) {
@@ -540,7 +542,7 @@ func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
 			assert.NoError(t, err)
 			assert.Len(t, found, 8)
 			for _, c := range found {
-				assert.Equal(t, task, c.TaskID)
+				assert.Equal(t, task, c.Metadata[MetaTaskID])
 			}
 			assert.Equal(t, 6, run.Usage().ModelCalls)
 		})
@@ -573,7 +575,7 @@ func FuzzAnswers(f *testing.F) {
 		require.True(t, err == nil || found == nil || len(found) == 0)
 		require.LessOrEqual(t, len(found), 3)
 		for _, c := range found {
-			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Content) && utf8.ValidString(c.Content) && c.Confidence >= 0 && c.Confidence <= 1)
+			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Text) && utf8.ValidString(c.Text) && number(&c, MetaConfidence) >= 0 && number(&c, MetaConfidence) <= 1)
 		}
 		run := w.begin()
 		kept, err := w.judge(ctx, run, nil, given("a | c1"))

@@ -6,7 +6,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -35,9 +34,9 @@ func (r Rule) validate() error {
 	return nil
 }
 
-// Forgets reports whether the rule forgets a memory with these counts. One that was
+// forgets reports whether the rule forgets a memory with these counts. One that was
 // never used stays, whatever the rule: nothing speaks against it.
-func (r Rule) Forgets(freq, utility float64) bool {
+func (r Rule) forgets(freq, utility float64) bool {
 	if freq <= 0 || freq < float64(r.MinUses) {
 		return false
 	}
@@ -62,7 +61,6 @@ type Forgotten struct {
 	Text      string
 	Freq      float64 // how often it was used
 	Utility   float64 // how often it helped
-	Ratio     float64 // Utility / Freq
 }
 
 // ForgetResponse is the answer to a [ForgetRequest].
@@ -72,9 +70,8 @@ type ForgetResponse struct {
 }
 
 // Forget deletes the memories that the rule forgets: no search finds them any more, and a
-// dump does not hold them. Their history still answers, each is logged, and
-// Config.OnDelete is called. A memory that is used meanwhile is looked at again before it
-// goes. After an error, ErrConflict among them if memories were used without pause, those
+// dump does not hold them. Their history still answers. A memory that is used meanwhile is
+// looked at again before it goes. After an error, ErrConflict among them if memories were used without pause, those
 // in the response are gone, and the call may be repeated.
 func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse, error) {
 	if r == nil {
@@ -106,7 +103,7 @@ func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, re
 		return fmt.Errorf("task: %w", err)
 	}
 	due := slices.DeleteFunc(slices.Clone(all), func(mem *backends.Memory) bool {
-		return mem.Kind != backends.KindTask || !mem.Active() || !rule.Forgets(number(mem, MetaFreq), number(mem, MetaUtility))
+		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(number(mem, MetaFreq), number(mem, MetaUtility))
 	})
 	for part := range slices.Chunk(due, forgetBatch) {
 		b := &store.Batch{}
@@ -121,26 +118,8 @@ func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, re
 			}
 		}
 		for _, mem := range part {
-			f := forgotten(mem)
-			resp.Deleted = append(resp.Deleted, f)
-			if !resp.DryRun {
-				m.notify(ctx, p, f)
-			}
+			resp.Deleted = append(resp.Deleted, Forgotten{ID: mem.ID, WhenToUse: mem.WhenToUse, Text: mem.Text, Freq: number(mem, MetaFreq), Utility: number(mem, MetaUtility)})
 		}
 	}
 	return nil
-}
-
-// notify logs a deletion, and calls Config.OnDelete.
-func (m *Memory) notify(ctx context.Context, p backends.Partition, f Forgotten) {
-	m.config.Log.LogAttrs(ctx, slog.LevelInfo, "task memory forgotten", slog.String("workspace", p.String()), slog.String("id", f.ID),
-		slog.Float64("freq", f.Freq), slog.Float64("utility", f.Utility), slog.String("when_to_use", f.WhenToUse))
-	if m.config.OnDelete != nil {
-		m.config.OnDelete(ctx, p, f)
-	}
-}
-
-func forgotten(m *backends.Memory) Forgotten {
-	freq, utility := number(m, MetaFreq), number(m, MetaUtility)
-	return Forgotten{ID: m.ID, WhenToUse: m.WhenToUse, Text: m.Text, Freq: freq, Utility: utility, Ratio: utility / freq}
 }

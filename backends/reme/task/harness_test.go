@@ -57,11 +57,11 @@ func what(taught string) string {
 	return s
 }
 
-func given(taught ...string) []Candidate {
-	var out []Candidate
+func given(taught ...string) []backends.Memory {
+	var out []backends.Memory
 	for _, s := range taught {
 		when, content, _ := strings.Cut(s, " | ")
-		out = append(out, Candidate{WhenToUse: when, Content: content})
+		out = append(out, backends.Memory{WhenToUse: when, Text: content})
 	}
 	return out
 }
@@ -215,7 +215,7 @@ type world struct {
 func open(t testing.TB, change ...func(*setup)) *world {
 	t.Helper()
 	w := &world{t: t, brain: &brain{says: map[string]func(asked) string{}}}
-	s := &setup{model: testkit.New(w.reply), clock: testkit.NewClock().Now, Config: Config{Log: slog.New(slog.DiscardHandler)}}
+	s := &setup{model: testkit.New(w.reply), clock: testkit.NewClock().Now}
 	for _, f := range change {
 		f(s)
 	}
@@ -349,10 +349,10 @@ func outcomes(resp *SummaryResponse) string {
 	return strings.Join(out, " ")
 }
 
-func textsOf(candidates []Candidate) []string {
+func textsOf(candidates []backends.Memory) []string {
 	out := []string{}
 	for _, c := range candidates {
-		out = append(out, c.Content)
+		out = append(out, c.Text)
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
 )
 
@@ -36,12 +37,12 @@ func (j *judgement) Check() error {
 // judge returns those candidates of some material that are worth keeping: those that are
 // valid and have a score of MinQuality or more, which is their Quality then. A candidate
 // without a judgement is ErrModel: no answer is no approval.
-func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, candidates []Candidate) ([]Candidate, error) {
+func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, candidates []backends.Memory) ([]backends.Memory, error) {
 	stage := run.Stage(stageJudge)
 	stage.In(len(candidates))
 	var list strings.Builder
 	for i, c := range candidates {
-		list.WriteString(m.shown(fmt.Sprint("candidate ", i+1), c.WhenToUse, c.Content))
+		list.WriteString(m.shown(fmt.Sprint("candidate ", i+1), c.WhenToUse, c.Text))
 	}
 	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, append(slices.Clone(material), fenced{"candidates", list.String()})...)
 	q.Tool, q.Purpose = "judge_experiences", "Hand in the judgements."
@@ -56,7 +57,7 @@ func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, can
 		return nil, fmt.Errorf("%s: %w", stageJudge, err)
 	}
 	slices.SortFunc(answer.Value.Judgements, func(a, b judgement) int { return a.Candidate - b.Candidate })
-	var kept []Candidate
+	var kept []backends.Memory
 	for i, j := range answer.Value.Judgements {
 		if c := candidates[i]; *j.Valid && *j.Score >= m.config.MinQuality {
 			c.Quality = j.Score

@@ -6,10 +6,10 @@ package task
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/keeper"
@@ -17,10 +17,10 @@ import (
 
 // The keys of a task memory's Metadata. Numbers that are absent count as 0.
 const (
-	MetaTags         = "tags"         // []string
+	MetaTags         = "tags"         // []any of texts
 	MetaConfidence   = "confidence"   // 0 to 1: of the model that extracted it
 	MetaStepType     = "step_type"    // reasoning, action, observation or decision
-	MetaToolsUsed    = "tools_used"   // []string
+	MetaToolsUsed    = "tools_used"   // []any of texts
 	MetaFreq         = "freq"         // how often it was used in a task: see Record
 	MetaUtility      = "utility"      // how often such a task succeeded
 	MetaTaskQuery    = "task_query"   // what the task was
@@ -30,73 +30,35 @@ const (
 	MetaCorroborated = "corroborated" // how often it was learnt again in other words
 )
 
-// Candidate is an experience that may be stored.
-type Candidate struct {
-	WhenToUse  string         // The situation in which it helps. Required.
-	Content    string         // The experience. Required.
-	Tags       []string       // Keywords. Optional.
-	Confidence float64        // Of the model that extracted it, 0 to 1. Optional.
-	StepType   string         // Where it helps: reasoning, action, observation or decision. Optional.
-	ToolsUsed  []string       // Names of tools. Optional.
-	Quality    *float64       // The judge's score, 0 to 1. Optional. Nil: it was not judged.
-	Extra      map[string]any // Further metadata, as JSON values. Optional.
+// counts are what a memory gains by being used and learnt again.
+var counts = []string{MetaFreq, MetaUtility, MetaCorroborated}
 
-	// Source is what taught it: a success, a failure, a comparative look at two attempts
-	// (then of the better one), or a simple one. Optional, as is what follows: of the
-	// trajectory that taught it.
-	Source   string
-	TaskID   string
-	Query    string // the task in words
-	Score    float64
-	Session  string
-	Turn     string
-	Observed time.Time
-}
+// reserved are the keys that are not the caller's.
+var reserved = append([]string{MetaTags, MetaConfidence, MetaStepType, MetaToolsUsed, MetaTaskQuery, MetaTaskID, MetaSource, MetaOutcome}, counts...)
 
 // memory returns a candidate as it is stored: redacted, without id and times.
-func (s *summary) memory(c *Candidate) backends.Memory {
+func (s *summary) memory(c *backends.Memory) backends.Memory {
 	k := s.m.keeper
-	meta := map[string]any{}
-	for key, v := range c.Extra { // the model's own, which replaces nothing
-		meta[k.Redact(key)] = k.RedactJSON(v)
+	meta, _ := k.RedactJSON(c.Metadata).(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
 	}
 	for key, v := range s.metadata {
-		meta[key] = k.RedactJSON(v)
-	}
-	for _, key := range []string{MetaFreq, MetaUtility, MetaCorroborated} {
-		delete(meta, key) // it was not used yet, whatever a model writes
-	}
-	setTexts(meta, MetaTags, redacted(k, c.Tags))
-	setTexts(meta, MetaToolsUsed, redacted(k, c.ToolsUsed))
-	for key, s := range map[string]string{MetaStepType: c.StepType, MetaSource: c.Source, MetaTaskID: c.TaskID, MetaTaskQuery: c.Query} {
-		if s != "" {
-			meta[key] = k.Redact(s)
+		if !slices.Contains(reserved, key) {
+			meta[key] = k.RedactJSON(v)
 		}
 	}
-	if c.Confidence > 0 {
-		meta[MetaConfidence] = c.Confidence
-	}
-	if c.Source != "" {
-		meta[MetaOutcome] = c.Score
+	for _, key := range counts {
+		delete(meta, key) // it was not used yet, whatever a model writes
 	}
 	out := backends.Memory{
 		Kind: backends.KindTask, Scope: s.scope, Metadata: meta, Observed: c.Observed, Expires: s.expires,
-		WhenToUse: strings.TrimSpace(k.Redact(c.WhenToUse)), Text: strings.TrimSpace(k.Redact(c.Content)),
-		Origin: backends.Origin{Session: c.Session, Turn: c.Turn, Author: k.Redact(s.author)},
+		WhenToUse: s.m.redact(c.WhenToUse), Text: s.m.redact(c.Text),
+		Origin: backends.Origin{Session: c.Origin.Session, Turn: c.Origin.Turn, Author: k.Redact(s.author)},
 	}
 	if q := c.Quality; q != nil {
 		quality := min(1, max(0, *q))
 		out.Quality = &quality
-	}
-	return out
-}
-
-func redacted(k *keeper.Keeper, list []string) []string {
-	var out []string
-	for _, s := range list {
-		if s = strings.TrimSpace(k.Redact(s)); s != "" {
-			out = append(out, s)
-		}
 	}
 	return out
 }
@@ -117,49 +79,18 @@ func number(m *backends.Memory, key string) float64 {
 	return n
 }
 
-// texts returns a list of texts of a memory's metadata.
-func texts(m *backends.Memory, key string) []string {
-	switch x := m.Metadata[key].(type) {
-	case []string:
-		return x
-	case []any:
-		var out []string
-		for _, e := range x {
-			if s, ok := e.(string); ok {
-				out = append(out, s)
-			}
-		}
-		return out
-	}
-	return nil
-}
-
-// setTexts puts the texts of all lists into metadata, each once. None removes the key.
-func setTexts(meta map[string]any, key string, lists ...[]string) {
-	delete(meta, key)
-	var out []any
-	for _, s := range slices.Concat(lists...) {
-		if !slices.Contains(out, any(s)) {
-			out = append(out, s)
-		}
-	}
-	if len(out) > 0 {
-		meta[key] = out
-	}
-}
-
 // merge puts into a what b knows beside its words: the union of tags and tools, the
-// higher confidence and quality, the later time. Counts stay those of a.
+// higher confidence and quality, the later time, and whatever a lacks.
 func merge(a, b *backends.Memory) {
-	for _, key := range []string{MetaTags, MetaToolsUsed} {
-		setTexts(a.Metadata, key, texts(a, key), texts(b, key))
-	}
-	if c := max(number(a, MetaConfidence), number(b, MetaConfidence)); c > 0 {
-		a.Metadata[MetaConfidence] = c
-	}
 	for key, v := range b.Metadata {
-		if _, there := a.Metadata[key]; !there && key != MetaFreq && key != MetaUtility && key != MetaCorroborated {
+		mine, there := a.Metadata[key]
+		switch {
+		case !there:
 			a.Metadata[key] = backends.CloneJSON(v)
+		case key == MetaTags || key == MetaToolsUsed:
+			a.Metadata[key] = union(mine, v)
+		case key == MetaConfidence:
+			a.Metadata[key] = max(number(a, key), number(b, key))
 		}
 	}
 	if b.Quality != nil && (a.Quality == nil || *a.Quality < *b.Quality) {
@@ -169,6 +100,20 @@ func merge(a, b *backends.Memory) {
 	if a.Observed.Before(b.Observed) {
 		a.Observed = b.Observed
 	}
+}
+
+// union returns what two lists of metadata hold, each value once.
+func union(a, b any) []any {
+	var out []any
+	for _, list := range []any{a, b} {
+		values, _ := list.([]any)
+		for _, v := range values {
+			if !slices.ContainsFunc(out, func(o any) bool { return reflect.DeepEqual(o, v) }) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
 }
 
 // corroborate counts that a memory was learnt again.

@@ -6,7 +6,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -16,76 +15,49 @@ import (
 	"github.com/einomem/einomem/internal/keeper"
 )
 
-// plan is what a request writes: one change for each memory that its entries touch.
+// plan is what a request writes: a target for each memory that its entries come to.
 type plan struct {
-	s       *summary
+	*summary
 	entries []*entry
-	changes []*change
-	byID    map[string]*change // memories of the workspace, as they are now
-	byKey   map[string]*change // by the words that they have, or are to have
+	targets []*target            // those that are written, in order
+	known   map[snapshot]*target // memories of the workspace
+	byKey   map[string]*target   // by the words that they have, or are to have
 }
 
-// change is a memory that a plan is about. It is written if anything about it changes.
-type change struct {
-	record   *store.Record
+// snapshot names a memory as it was read: two that differ are two targets, and the store
+// refuses the batch that writes both.
+type snapshot struct {
+	id      string
+	version int64
+}
+
+// target is a memory that entries are stored in. It is written if anything about it
+// changes.
+type target struct {
+	memory   backends.Memory
 	before   *backends.Memory // as it is in the workspace; nil for a new one
-	replaces bool             // record supersedes before
+	replaces bool             // memory supersedes before
 	written  bool
 }
 
-// fresh reports whether the change stores a new memory.
-func (c *change) fresh() bool { return c.before == nil || c.replaces }
+// fresh reports whether a new memory is stored.
+func (t *target) fresh() bool { return t.before == nil || t.replaces }
 
 // plan finds duplicates, and decides about each entry, in order.
 func (s *summary) plan(ctx context.Context, entries []*entry) (*plan, error) {
 	if err := s.deduplicate(ctx, entries); err != nil {
 		return nil, err
 	}
-	p := &plan{s: s, entries: entries, byID: map[string]*change{}, byKey: map[string]*change{}}
-	if err := p.read(ctx); err != nil {
-		return nil, err
-	}
+	p := &plan{summary: s, entries: entries, known: map[snapshot]*target{}, byKey: map[string]*target{}}
 	for _, e := range entries {
 		p.place(e)
 	}
-	p.changes = slices.DeleteFunc(p.changes, func(c *change) bool { return !c.written })
+	for _, e := range entries {
+		if t := e.target; t.written && !slices.Contains(p.targets, t) {
+			p.targets = append(p.targets, t)
+		}
+	}
 	return p, p.identify(ctx)
-}
-
-// read loads the memories that the entries may change, as they are now. One that says
-// something else by now, or holds no more, is ErrConflict.
-func (p *plan) read(ctx context.Context) error {
-	known := map[string]*backends.Memory{}
-	for _, e := range p.entries {
-		if e.known != nil {
-			known[e.known.ID] = e.known
-		}
-		for _, pair := range e.pairs {
-			if pair.known != nil && p.s.decision(pair).Decision != decideDistinct {
-				known[pair.known.ID] = pair.known
-			}
-		}
-	}
-	if len(known) == 0 {
-		return nil
-	}
-	records, err := p.s.m.keeper.Records(ctx, p.s.workspace, slices.Sorted(maps.Keys(known))...)
-	if err != nil {
-		return fmt.Errorf("task: %w", err)
-	}
-	for i := range records {
-		rec := &records[i]
-		if rec.Active() && keyOf(&rec.Memory) == keyOf(known[rec.ID]) {
-			before := rec.Memory.Clone()
-			c := &change{record: rec, before: &before}
-			p.byID[rec.ID], p.byKey[keyOf(&before)] = c, c
-			p.changes = append(p.changes, c)
-		}
-	}
-	if len(p.byID) < len(known) {
-		return fmt.Errorf("task: a memory changed while it was compared: %w", backends.ErrConflict)
-	}
-	return nil
 }
 
 // place decides about an entry. What is the same comes before what is merged, the more
@@ -93,60 +65,72 @@ func (p *plan) read(ctx context.Context) error {
 func (p *plan) place(e *entry) {
 	switch {
 	case e.first != nil:
-		e.change, e.outcome = e.first.change, backends.OutcomeUnchanged
+		e.target, e.outcome = e.first.target, backends.OutcomeUnchanged
 		return
 	case e.known != nil:
-		p.extend(e, p.byID[e.known.ID])
+		p.extend(e, p.of(e.known))
 		return
 	}
 	for _, pair := range e.pairs {
-		if p.s.decision(pair).Decision == decideSame {
+		if p.decision(pair).Decision == decideSame {
 			p.corroborate(e, p.target(pair))
 			return
 		}
 	}
 	for _, pair := range e.pairs {
-		if d := p.s.decision(pair); d.Decision == decideMerge && p.merge(e, pair, &d) {
+		if d := p.decision(pair); d.Decision == decideMerge && p.merge(e, pair, &d) {
 			return
 		}
 	}
-	if c := p.byKey[e.key]; c != nil { // a merge came to these words
-		p.corroborate(e, c)
+	if t := p.byKey[e.key]; t != nil { // a merge came to these words
+		p.corroborate(e, t)
 		return
 	}
-	e.change, e.outcome = &change{record: &store.Record{Memory: e.memory.Clone()}, written: true}, backends.OutcomeAdded
-	p.byKey[e.key], p.changes = e.change, append(p.changes, e.change)
+	e.target, e.outcome = &target{memory: e.memory.Clone(), written: true}, backends.OutcomeAdded
+	p.byKey[e.key] = e.target
+}
+
+// of returns the target that a memory of the workspace is.
+func (p *plan) of(m *backends.Memory) *target {
+	at := snapshot{m.ID, m.Version}
+	t := p.known[at]
+	if t == nil {
+		before := m.Clone()
+		t = &target{memory: m.Clone(), before: &before}
+		p.known[at], p.byKey[keyOf(m)] = t, t
+	}
+	return t
 }
 
 // target returns what an entry is compared with.
-func (p *plan) target(pair *pair) *change {
+func (p *plan) target(pair *pair) *target {
 	if pair.earlier != nil {
-		return pair.earlier.change
+		return pair.earlier.target
 	}
-	return p.byID[pair.known.ID]
+	return p.of(pair.known)
 }
 
 // extend has a memory hold as long as an entry that says the same.
-func (p *plan) extend(e *entry, c *change) {
-	e.change, e.outcome = c, backends.OutcomeUnchanged
-	if outlasts(&e.memory, &c.record.Memory) {
-		c.record.Expires = e.memory.Expires
+func (p *plan) extend(e *entry, t *target) {
+	e.target, e.outcome = t, backends.OutcomeUnchanged
+	if outlasts(&e.memory, &t.memory) {
+		t.memory.Expires = e.memory.Expires
 		e.update()
 	}
 }
 
 // update notes that an entry changes a memory. One that is new says nothing of it.
 func (e *entry) update() {
-	e.change.written = true
-	if !e.change.fresh() {
+	e.target.written = true
+	if !e.target.fresh() {
 		e.outcome = backends.OutcomeUpdated
 	}
 }
 
 // corroborate counts that an entry says what a memory says.
-func (p *plan) corroborate(e *entry, c *change) {
-	p.extend(e, c)
-	corroborate(&c.record.Memory)
+func (p *plan) corroborate(e *entry, t *target) {
+	p.extend(e, t)
+	corroborate(&t.memory)
 	e.update()
 }
 
@@ -154,32 +138,27 @@ func (p *plan) corroborate(e *entry, c *change) {
 // earlier entry that is new. Each is merged once a request, false else: the entry is
 // stored beside it then, so that no words are lost.
 func (p *plan) merge(e *entry, pair *pair, d *decision) bool {
-	c, key := p.target(pair), d.key()
+	t, key := p.target(pair), d.key()
 	switch {
-	case c.replaces || pair.earlier != nil && (c.before != nil || keyOf(&c.record.Memory) != pair.earlier.key):
+	case t.replaces || pair.earlier != nil && (t.before != nil || keyOf(&t.memory) != pair.earlier.key):
 		return false
 	case p.byKey[key] != nil: // words that a memory of the plan has, or is to have
 		p.corroborate(e, p.byKey[key])
 		return true
 	}
-	old, next := c.record.Memory, e.memory.Clone()
-	e.change, e.outcome, e.merged = c, backends.OutcomeUnchanged, true
-	if c.before != nil {
-		for _, count := range []string{MetaFreq, MetaUtility, MetaCorroborated} {
-			if n := number(&old, count); n != 0 {
-				next.Metadata[count] = n
-			}
-		}
-		corroborate(&next)
-		c.replaces, e.outcome = true, backends.OutcomeSuperseded
-	}
-	merge(&next, &old)
+	next := e.memory.Clone()
+	merge(&next, &t.memory)
 	next.WhenToUse, next.Text = d.WhenToUse, d.Content
-	if outlasts(&old, &next) {
-		next.Expires = old.Expires
+	if outlasts(&t.memory, &next) {
+		next.Expires = t.memory.Expires
 	}
-	c.record, c.written = &store.Record{Memory: next}, true
-	p.byKey[key] = c
+	e.target, e.outcome, e.merged = t, backends.OutcomeUnchanged, true
+	if t.before != nil {
+		corroborate(&next)
+		t.replaces, e.outcome = true, backends.OutcomeSuperseded
+	}
+	t.memory, t.written = next, true
+	p.byKey[key] = t
 	return true
 }
 
@@ -189,24 +168,24 @@ func (d *decision) key() string { return keeper.TextKey(backends.KindTask, d.Whe
 // the first that is free. The others are of memories that hold no more; words of one that
 // holds are ErrConflict.
 func (p *plan) identify(ctx context.Context) error {
-	k := p.s.m.keeper
-	stamp := k.Stamps(len(p.changes))
-	for _, c := range p.changes {
-		c.record.Updated = stamp
-		stamp = stamp.Add(time.Microsecond)
-		for n := 0; c.fresh(); n++ {
-			key := keyOf(&c.record.Memory)
-			c.record.ID, c.record.Created = keeper.ContentID(p.s.workspace, backends.KindTask, key, strconv.Itoa(n)), c.record.Updated
-			held, err := k.Held(ctx, p.s.workspace, c.record.ID)
+	k := p.m.keeper
+	stamp := k.Stamps(len(p.targets))
+	for i, t := range p.targets {
+		t.memory.Updated = stamp.Add(time.Duration(i) * time.Microsecond)
+		for n := 0; t.fresh(); n++ {
+			key := keyOf(&t.memory)
+			id := keeper.ContentID(p.workspace, backends.KindTask, key, strconv.Itoa(n))
+			held, err := k.Held(ctx, p.workspace, id)
 			if err != nil {
 				return fmt.Errorf("task: %w", err)
 			}
-			m := held[c.record.ID]
+			m := held[id]
 			if m == nil {
+				t.memory.ID, t.memory.Created = id, t.memory.Updated
 				break
 			}
 			if m.Active() && !m.Expired(k.Now()) && keyOf(m) == key {
-				p.s.keepApart(key)
+				p.keepApart(key)
 				return fmt.Errorf("task: memory %s has these words: %w", m.ID, backends.ErrConflict)
 			}
 		}
@@ -225,17 +204,16 @@ func (s *summary) keepApart(key string) {
 
 // mutations returns what the store is to do.
 func (p *plan) mutations() []store.Mutation {
-	out := make([]store.Mutation, len(p.changes))
-	for i, c := range p.changes {
-		out[i] = store.Put(c.record)
-		if c.replaces {
-			out[i] = store.Supersede(c.before.ID, c.record)
+	out := make([]store.Mutation, len(p.targets))
+	for i, t := range p.targets {
+		out[i] = store.Put(&store.Record{Memory: t.memory})
+		if t.replaces {
+			out[i] = store.Supersede(t.before.ID, &store.Record{Memory: t.memory})
 		}
-		out[i].Expect = store.MustNotExist
-		if c.before != nil {
-			out[i].Expect = c.before.Version
+		out[i].Expect, out[i].Actor = store.MustNotExist, p.m.redact(p.author)
+		if t.before != nil {
+			out[i].Expect = t.before.Version
 		}
-		out[i].Actor = p.s.m.redact(p.s.author)
 	}
 	return out
 }
@@ -243,22 +221,22 @@ func (p *plan) mutations() []store.Mutation {
 // repeatable reports whether the batch writes all that the entries came to, so that a
 // repeat of the request can be answered by it.
 func (p *plan) repeatable() bool {
-	return !slices.ContainsFunc(p.entries, func(e *entry) bool { return !e.change.written })
+	return !slices.ContainsFunc(p.entries, func(e *entry) bool { return !e.target.written })
 }
 
 // response reports what became of each entry.
 func (p *plan) response(version int64) *SummaryResponse {
 	resp := &SummaryResponse{}
-	for _, c := range p.changes {
-		c.record.Version = version
-		if c.replaces {
-			c.record.Supersedes = c.before.ID
+	for _, t := range p.targets {
+		t.memory.Version = version
+		if t.replaces {
+			t.memory.Supersedes = t.before.ID
 		}
-		if c.fresh() {
-			resp.Memories = append(resp.Memories, c.record.Memory.Clone())
+		if t.fresh() {
+			resp.Memories = append(resp.Memories, t.memory.Clone())
 		}
 	}
-	dedupe, stored := p.s.run.Stage(stageDuplicates), p.s.run.Stage(stageStore)
+	dedupe, stored := p.run.Stage(stageDuplicates), p.run.Stage(stageStore)
 	dedupe.In(len(p.entries))
 	for _, e := range p.entries {
 		resp.Items = append(resp.Items, e.item())
@@ -277,8 +255,8 @@ func (p *plan) response(version int64) *SummaryResponse {
 }
 
 func (e *entry) item() backends.Item {
-	item := backends.Item{Outcome: e.outcome, Memory: e.change.record.Memory.Clone()}
-	if before := e.change.before; before != nil && e.outcome != backends.OutcomeUnchanged {
+	item := backends.Item{Outcome: e.outcome, Memory: e.target.memory.Clone()}
+	if before := e.target.before; before != nil && e.outcome != backends.OutcomeUnchanged {
 		previous := before.Clone()
 		if e.outcome == backends.OutcomeSuperseded {
 			previous.SupersededBy, previous.Version = item.Memory.ID, item.Memory.Version

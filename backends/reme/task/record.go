@@ -32,17 +32,14 @@ type RecordRequest struct {
 
 // Recorded are the counts of one memory after a [RecordRequest].
 type Recorded struct {
-	ID string // as asked for
-	// As is the memory that was counted: the one that ID was merged into, where it no
-	// longer holds, else ID itself.
-	As      string
+	ID      string  // of the memory that was counted: where one was merged, of what it was merged into
 	Freq    float64 // how often it was used
 	Utility float64 // how often it helped
 }
 
 // RecordResponse is the answer to a [RecordRequest].
 type RecordResponse struct {
-	Recorded []Recorded
+	Recorded []Recorded // in the order of their ids; of a repeat what the first call counted
 	// Unknown are no task memories of the workspace, forgotten, or have counts that are no
 	// numbers, as foreign libraries may have them: nothing was written for them.
 	Unknown  []string
@@ -104,9 +101,12 @@ func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequ
 	}
 	applied, err := m.keeper.Store().Apply(ctx, p, b)
 	if err != nil {
-		return nil, fmt.Errorf("task: recording the use of %d memories: %w", len(resp.Recorded), err)
+		return nil, fmt.Errorf("task: recording the use of %d memories: %w", len(useful), err)
 	}
-	resp.counts(applied)
+	resp.Replayed = applied.Replayed
+	for counts := range slices.Chunk(applied.Results, 2) { // freq and utility of each memory
+		resp.Recorded = append(resp.Recorded, Recorded{ID: counts[0].ID, Freq: counts[0].Value, Utility: counts[1].Value})
+	}
 	return resp, nil
 }
 
@@ -127,7 +127,6 @@ func (m *Memory) used(ctx context.Context, p backends.Partition, r *RecordReques
 			resp.Unknown = append(resp.Unknown, id)
 			continue
 		}
-		resp.Recorded = append(resp.Recorded, Recorded{ID: id, As: mem.ID})
 		helped := 0.0
 		if r.AllUseful || slices.Contains(r.Useful, id) {
 			helped = 1
@@ -144,23 +143,4 @@ func countable(v any) bool {
 		return true
 	}
 	return false
-}
-
-// counts fills in what the store counted, freq and utility of each memory. A repeat gets
-// what the first call with the key counted, whatever it asks for itself.
-func (resp *RecordResponse) counts(applied *store.Applied) {
-	if applied.Replayed {
-		resp.Replayed, resp.Recorded = true, nil
-	}
-	for i := 0; i+1 < len(applied.Results); i += 2 {
-		id := applied.Results[i].ID
-		if applied.Replayed {
-			resp.Recorded = append(resp.Recorded, Recorded{ID: id, As: id})
-		}
-		for j := range resp.Recorded {
-			if r := &resp.Recorded[j]; r.As == id {
-				r.Freq, r.Utility = applied.Results[i].Value, applied.Results[i+1].Value
-			}
-		}
-	}
 }

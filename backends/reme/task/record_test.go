@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"strings"
 	"sync"
@@ -31,12 +30,12 @@ func TestUseIsCounted(t *testing.T) {
 		a, b := resp.Memories[0].ID, resp.Memories[1].ID
 		got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a, b, a}, Useful: []string{b}})
 		require.NoError(t, err)
-		assert.ElementsMatch(t, []Recorded{{ID: a, As: a, Freq: 1}, {ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
+		assert.ElementsMatch(t, []Recorded{{ID: a, Freq: 1}, {ID: b, Freq: 1, Utility: 1}}, got.Recorded)
 		for i := range 3 {
 			got, err = w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a}, AllUseful: true, IdempotencyKey: "turn 7"})
 			require.NoError(t, err)
 			assert.Equal(t, i > 0, got.Replayed, "a repeat counts nothing")
-			assert.Equal(t, []Recorded{{ID: a, As: a, Freq: 2, Utility: 1}}, got.Recorded)
+			assert.Equal(t, []Recorded{{ID: a, Freq: 2, Utility: 1}}, got.Recorded)
 		}
 		m := w.find(what(pages))
 		assert.EqualValues(t, 2, m.Metadata[MetaFreq])
@@ -77,7 +76,7 @@ func TestWhatIsUnknownIsReportedAndNeverCreated(t *testing.T) {
 	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a, b, "none", "tool", "foreign", "circle"}, AllUseful: true})
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{a, "none", "tool", "foreign", "circle"}, got.Unknown)
-	assert.Equal(t, []Recorded{{ID: b, As: b, Freq: 1, Utility: 1}}, got.Recorded)
+	assert.Equal(t, []Recorded{{ID: b, Freq: 1, Utility: 1}}, got.Recorded)
 	assert.ElementsMatch(t, []string{what(login), "x", "y"}, w.active())
 	got, err = w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{"none"}})
 	require.NoError(t, err)
@@ -121,7 +120,7 @@ func TestUseFollowsTheChain(t *testing.T) {
 	next := w.summarize(pagesNear).Memories[0]
 	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{old.ID, next.ID}, AllUseful: true})
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []Recorded{{ID: old.ID, As: next.ID, Freq: 2, Utility: 1}, {ID: next.ID, As: next.ID, Freq: 2, Utility: 1}}, got.Recorded)
+	assert.ElementsMatch(t, []Recorded{{ID: next.ID, Freq: 2, Utility: 1}}, got.Recorded)
 	gone, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: &Rule{MaxUtility: 1}, DryRun: true})
 	require.NoError(t, err)
 	require.Len(t, gone.Deleted, 1, "the link of the chain that holds, and no other")
@@ -135,8 +134,8 @@ func TestNumbersOfMetadataInWhateverType(t *testing.T) {
 	}{{3.5, 3.5}, {3, 3}, {int64(3), 3}, {json.Number("3"), 3}, {json.Number("x"), 0}, {" 3", 3}, {"x", 0}, {"inf", 0}, {nil, 0}, {[]any{3}, 0}, {1e21, 1e21}} {
 		assert.Equal(t, c.want, number(&backends.Memory{Metadata: map[string]any{"n": c.v}}, "n"), "%v", c.v)
 	}
-	assert.Equal(t, []string{"a", "b"}, texts(&backends.Memory{Metadata: map[string]any{"l": []any{"a", 1, "b"}}}, "l"))
-	assert.Equal(t, []string{"a"}, texts(&backends.Memory{Metadata: map[string]any{"l": []string{"a"}}}, "l"))
+	assert.Equal(t, []any{"a", object{}, "b"}, union([]any{"a", object{}}, []any{object{}, "b"}))
+	assert.Empty(t, union("a", nil))
 }
 
 // At a ratio of exactly MaxUtility the paper deletes and ReMe's code keeps; the default is
@@ -147,20 +146,20 @@ func TestTheRuleOfForgetting(t *testing.T) {
 		paper, code   bool
 	}{{4, 0, false, false}, {5, 2, true, true}, {5, 3, false, false}, {10, 5, true, false}, {5, 0, true, true}, {0, 0, false, false}, {100, 100, false, false}} {
 		rule := DefaultRule()
-		assert.Equal(t, c.paper, rule.Forgets(c.freq, c.utility), "paper: %+v", c)
+		assert.Equal(t, c.paper, rule.forgets(c.freq, c.utility), "paper: %+v", c)
 		rule.Strict = true
-		assert.Equal(t, c.code, rule.Forgets(c.freq, c.utility), "code: %+v", c)
+		assert.Equal(t, c.code, rule.forgets(c.freq, c.utility), "code: %+v", c)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rule := Rule{MinUses: rapid.IntRange(0, 9).Draw(t, "uses"), MaxUtility: rapid.Float64Range(0, 1).Draw(t, "utility"), Strict: rapid.Bool().Draw(t, "strict")}
 		require.NoError(t, rule.validate())
-		require.False(t, rule.Forgets(0, rapid.Float64Range(0, 9).Draw(t, "helped")), "nothing is forgotten unused")
+		require.False(t, rule.forgets(0, rapid.Float64Range(0, 9).Draw(t, "helped")), "nothing is forgotten unused")
 		freq := float64(rapid.IntRange(1, 50).Draw(t, "freq"))
 		helped := float64(rapid.IntRange(0, int(freq)).Draw(t, "useful"))
-		if rule.Forgets(freq, helped) {
+		if rule.forgets(freq, helped) {
 			require.GreaterOrEqual(t, freq, float64(rule.MinUses))
-			require.True(t, rule.Forgets(freq, 0) || rule.Strict && rule.MaxUtility == 0, "what helps less goes as well")
-			require.True(t, rule.Forgets(freq+1, helped), "and what helps more seldom")
+			require.True(t, rule.forgets(freq, 0) || rule.Strict && rule.MaxUtility == 0, "what helps less goes as well")
+			require.True(t, rule.forgets(freq+1, helped), "and what helps more seldom")
 		}
 	})
 	for _, r := range []*ForgetRequest{nil, {Scope: shop, Rule: &Rule{MinUses: -1}}, {Scope: shop, Rule: &Rule{MaxUtility: -0.1}}, {Scope: shop, Rule: &Rule{MaxUtility: 1.1}}, {Scope: shop, Rule: &Rule{MaxUtility: math.NaN()}}} {
@@ -179,12 +178,7 @@ func counted(id string, freq, utility int) backends.Memory {
 // dumps, from the store.
 func TestForgettingDeletes(t *testing.T) {
 	eachStore(t, func(t *testing.T, st store.Store) {
-		var notified []string
-		var logged bytes.Buffer
-		w := open(t, on(st), func(s *setup) {
-			s.OnDelete = func(_ context.Context, p backends.Partition, f Forgotten) { notified = append(notified, p.ID+" "+f.ID) }
-			s.Log = slog.New(slog.NewTextHandler(&logged, nil))
-		})
+		w := open(t, on(st))
 		w.put(counted("poor", 6, 1), counted("good", 6, 6), counted("new", 1, 0), counted("even", 10, 5))
 		tool := counted("tool", 9, 0)
 		tool.Kind = backends.KindTool
@@ -194,14 +188,13 @@ func TestForgettingDeletes(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, dry.DryRun)
 		assert.Equal(t, before, w.version(), "a dry run deletes nothing")
-		assert.Empty(t, notified)
 
 		resp, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
 		require.NoError(t, err)
 		assert.Equal(t, dry.Deleted, resp.Deleted)
 		assert.Equal(t, []Forgotten{
-			{ID: "poor", WhenToUse: "kettle", Text: "hint poor", Freq: 6, Utility: 1, Ratio: 1.0 / 6},
-			{ID: "even", WhenToUse: "kettle", Text: "hint even", Freq: 10, Utility: 5, Ratio: 0.5},
+			{ID: "poor", WhenToUse: "kettle", Text: "hint poor", Freq: 6, Utility: 1},
+			{ID: "even", WhenToUse: "kettle", Text: "hint even", Freq: 10, Utility: 5},
 		}, resp.Deleted)
 		assert.ElementsMatch(t, []string{"hint good", "hint new", "hint tool"}, w.active())
 		assert.Len(t, w.retrieve(RetrieveRequest{Query: "kettle"}).Hits, 2)
@@ -212,8 +205,6 @@ func TestForgettingDeletes(t *testing.T) {
 		_, err = w.keeper.Dump(ctx, inn, &dump)
 		require.NoError(t, err)
 		assert.NotContains(t, dump.String(), "hint poor")
-		assert.Equal(t, []string{"shop poor", "shop even"}, notified)
-		assert.Contains(t, logged.String(), "id=poor freq=6 utility=1")
 		events, err := w.keeper.History(ctx, inn, "poor")
 		require.NoError(t, err)
 		assert.Equal(t, backends.OutcomeDeleted, events[len(events)-1].Type, "the history still answers")
@@ -315,7 +306,7 @@ func TestWhatFailuresTaughtIsKeptWhenARetrySucceeds(t *testing.T) {
 	assert.Empty(t, resp.Dropped)
 	m := w.find("After failure 1, knock.")
 	assert.Equal(t, []any{"failure", "gate"}, []any{m.Metadata[MetaSource], m.Metadata[MetaTaskID]})
-	assert.Equal(t, []Recorded{{ID: "known", As: "known", Freq: 1, Utility: 1}}, resp.Recorded.Recorded)
+	assert.Equal(t, []Recorded{{ID: "known", Freq: 1, Utility: 1}}, resp.Recorded.Recorded)
 	for _, tr := range resp.Trajectories {
 		assert.Equal(t, "gate", tr.TaskID)
 	}
@@ -341,14 +332,14 @@ func TestASuccessAtOnceIsLearntFrom(t *testing.T) {
 	for _, key := range []string{"", "gate 1"} {
 		w := open(t)
 		var seen []*Attempt
-		r := &RetryRequest{Scope: shop, Query: "open a gate", IdempotencyKey: key, Author: "porter", Metadata: map[string]any{"run": "7"}, Run: gate("", &seen)}
+		r := &RetryRequest{Scope: shop, Query: "open a gate", IdempotencyKey: key, Run: gate("", &seen)}
 		resp, err := w.Retry(ctx, r)
 		require.NoError(t, err)
 		assert.Equal(t, 1, resp.Attempts)
 		assert.Nil(t, resp.Recorded, "nothing was known")
 		require.Len(t, resp.Kept, 1)
 		m := resp.Kept[0].Memory
-		assert.Equal(t, []any{"porter", "7", "success"}, []any{m.Origin.Author, m.Metadata["run"], m.Metadata[MetaSource]})
+		assert.Equal(t, "success", m.Metadata[MetaSource])
 		resp, err = w.Retry(ctx, r)
 		require.NoError(t, err)
 		assert.Equal(t, backends.OutcomeUnchanged, resp.Kept[0].Outcome)
@@ -422,8 +413,8 @@ func TestRetryRefusesWhatCannotBeMeant(t *testing.T) {
 	run := gate("", &seen)
 	for name, r := range map[string]*RetryRequest{
 		"nothing": nil, "no run": {Scope: shop, Query: "x"}, "no query": {Scope: shop, Run: run}, "top k": {Scope: shop, Query: "x", Run: run, TopK: -1},
-		"success": {Scope: shop, Query: "x", Run: run, SuccessAt: math.NaN()}, "attempts": {Scope: shop, Query: "x", Run: run, Attempts: -1},
-		"key": {Scope: shop, Query: "x", Run: run, IdempotencyKey: strings.Repeat("k", 481)},
+		"attempts": {Scope: shop, Query: "x", Run: run, Attempts: -1},
+		"key":      {Scope: shop, Query: "x", Run: run, IdempotencyKey: strings.Repeat("k", 481)},
 	} {
 		_, err := w.Retry(ctx, r)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)

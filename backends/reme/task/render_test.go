@@ -31,7 +31,7 @@ func TestATrajectoryIsReadFromReMesJSON(t *testing.T) {
 		{"role":"user","content":"q"},
 		{"role":"assistant","content":"","reasoning_content":"a key first","tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"find","arguments":"{\"what\":\"key\"}"}}]},
 		{"role":"tool","content":"under the mat"}]}`), &tr))
-	require.NoError(t, tr.Validate())
+	require.NoError(t, tr.validate())
 	assert.Equal(t, []any{"door", "open the door", 1.0}, []any{tr.TaskID, tr.task(), tr.Score})
 	assert.Equal(t, "find", stepsOf(tr.Messages)[2].tool, "a result without the id of its call")
 	var again Trajectory

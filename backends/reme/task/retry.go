@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -26,38 +25,33 @@ type RetryRequest struct {
 	// is known before it begins. Required. An error ends the retries.
 	Run func(ctx context.Context, a *Attempt) (*Trajectory, error)
 
-	Attempts  int     // At most. Optional. Defaults to Config.Attempts.
-	SuccessAt float64 // Score from which on an attempt is a success. Optional. Defaults to Config.Threshold.
+	Attempts int // At most. Optional. Defaults to Config.Attempts.
 
-	TopK    int  // How many memories are wanted: see RetrieveRequest. Optional.
-	Rerank  bool // See RetrieveRequest. Optional.
-	Rewrite bool // See RetrieveRequest. Optional.
+	TopK int // How many memories are wanted: see RetrieveRequest. Optional.
 
 	// IdempotencyKey makes the storing and the counting of a repeated call harmless. The
 	// attempts are made all the same. At most 480 bytes. Optional.
 	IdempotencyKey string
-	Metadata       map[string]any // Kept with each memory. Optional.
-	Author         string         // See SummaryRequest. Optional.
 }
 
 // Attempt is what is known when an attempt begins.
 type Attempt struct {
-	N        int            // from 1 on
-	Of       int            // how many there may be
-	Memories []backends.Hit // what the workspace knows about such tasks
-	Learnt   []Candidate    // what the attempts before taught; stored nowhere
-	Answer   string         // both as a text for the agent; empty when nothing is known
+	N        int               // from 1 on
+	Of       int               // how many there may be
+	Memories []backends.Hit    // what the workspace knows about such tasks
+	Learnt   []backends.Memory // what the attempts before taught; stored nowhere
+	Answer   string            // both as a text for the agent; empty when nothing is known
 }
 
 // RetryResponse is the answer to a [RetryRequest].
 type RetryResponse struct {
-	Trajectories []Trajectory    // of the attempts, in order
-	Attempts     int             // how many were made
-	Succeeded    bool            // the last one was a success
-	Memories     []backends.Hit  // what the attempts were given
-	Kept         []backends.Item // what became of the candidates that were kept: see SummaryResponse.Items
-	Dropped      []Candidate     // those that were not kept
-	Recorded     *RecordResponse // the use of the memories; nil when none was counted
+	Trajectories []Trajectory      // of the attempts, in order
+	Attempts     int               // how many were made
+	Succeeded    bool              // the last one was a success
+	Memories     []backends.Hit    // what the attempts were given
+	Kept         []backends.Item   // what became of the candidates that were kept: see SummaryResponse.Items
+	Dropped      []backends.Memory // those that were not kept
+	Recorded     *RecordResponse   // the use of the memories; nil when none was counted
 	Report       backends.Report
 }
 
@@ -84,14 +78,14 @@ func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, er
 	if err := m.validateRetry(r); err != nil {
 		return nil, fmt.Errorf("task: %w: %w", backends.ErrInvalid, err)
 	}
-	s, err := m.summary(ctx, &SummaryRequest{Scope: r.Scope, Metadata: r.Metadata, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
+	s, err := m.summary(ctx, &SummaryRequest{Scope: r.Scope, IdempotencyKey: r.IdempotencyKey})
 	if err != nil {
 		return nil, err
 	}
 	if !s.own { // what is learnt is not known yet, and no key follows from it
 		s.key = ""
 	}
-	known, err := m.retrieve(ctx, s.run, &RetrieveRequest{Scope: s.scope, Query: r.Query, TopK: r.TopK, Rerank: r.Rerank, Rewrite: r.Rewrite})
+	known, err := m.retrieve(ctx, s.run, &RetrieveRequest{Scope: s.scope, Query: r.Query, TopK: r.TopK})
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +116,6 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 		return errors.New("RetryRequest.Query is required: it says what the task is")
 	case r.Attempts < 0:
 		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, m.config.Attempts)
-	case math.IsNaN(r.SuccessAt):
-		return errors.New("RetryRequest.SuccessAt is no number")
 	case m.config.Model == nil:
 		return errors.New("retries learn, and need Config.Model")
 	}
@@ -146,7 +138,7 @@ func (m *Memory) attempt(ctx context.Context, run *ask.Run, r *RetryRequest, kno
 		err = fmt.Errorf("%w: Run returned no trajectory", backends.ErrInvalid)
 	}
 	if err == nil {
-		err = made.Validate()
+		err = made.validate()
 	}
 	if err != nil {
 		return fmt.Errorf("task: attempt %d: %w", a.N, err)
@@ -154,7 +146,7 @@ func (m *Memory) attempt(ctx context.Context, run *ask.Run, r *RetryRequest, kno
 	own := *made
 	own.TaskID, own.Query = cmp.Or(own.TaskID, r.TaskID), cmp.Or(own.Query, r.Query)
 	resp.Trajectories = append(resp.Trajectories, own)
-	resp.Attempts, resp.Succeeded = a.N, own.Score >= cmp.Or(r.SuccessAt, m.config.Threshold)
+	resp.Attempts, resp.Succeeded = a.N, own.Score >= m.config.Threshold
 	if !resp.Succeeded && a.N == a.Of {
 		return nil
 	}
@@ -167,11 +159,11 @@ func (m *Memory) attempt(ctx context.Context, run *ask.Run, r *RetryRequest, kno
 }
 
 // withLearnt is what is known, and below it what the attempts so far taught.
-func (m *Memory) withLearnt(known *RetrieveResponse, learnt []Candidate) string {
-	prompts := promptsIn(m.config.Language.For(known.Query, learnt[0].Content), m.config.Prompts)
+func (m *Memory) withLearnt(known *RetrieveResponse, learnt []backends.Memory) string {
+	prompts := promptsIn(m.config.Language.For(known.Query, learnt[0].Text), m.config.Prompts)
 	parts := []string{prompts.Learnt}
 	for i, c := range learnt {
-		parts = append(parts, prompts.one(i+1, c.WhenToUse, c.Content))
+		parts = append(parts, prompts.one(i+1, c.WhenToUse, c.Text))
 	}
 	return strings.TrimSpace(known.Answer + "\n\n" + strings.Join(parts, "\n\n"))
 }

@@ -25,8 +25,10 @@ type SummaryRequest struct {
 
 	Trajectories []Trajectory // What was done, and how well it went.
 	// Candidates are experiences that are written down already, by a person or an
-	// agent: they are neither extracted nor judged. Optional.
-	Candidates []Candidate
+	// agent: they are neither extracted nor judged. Of each count WhenToUse and Text, which
+	// are required, and Quality, Metadata, Observed, and session and turn of its Origin.
+	// Optional.
+	Candidates []backends.Memory
 
 	// Simple asks the model one question a trajectory, and no judge. Optional.
 	Simple bool
@@ -95,7 +97,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if err != nil {
 		s.run.Stage(stageStore).Fail(err)
 	}
-	var candidates []Candidate
+	var candidates []backends.Memory
 	if err == nil && resp == nil {
 		candidates, err = m.candidates(ctx, s.run, r)
 		if err == nil {
@@ -124,14 +126,14 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 		return nil, fmt.Errorf("task: learning from trajectories: %w: it needs Config.Model", backends.ErrInvalid)
 	}
 	for i := range r.Trajectories {
-		if err := r.Trajectories[i].Validate(); err != nil {
+		if err := r.Trajectories[i].validate(); err != nil {
 			return nil, fmt.Errorf("task: %w", err)
 		}
 	}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
-		if strings.TrimSpace(c.WhenToUse) == "" || strings.TrimSpace(c.Content) == "" || !utf8.ValidString(c.WhenToUse+c.Content) {
-			return nil, fmt.Errorf("task: candidate %d: %w: it needs WhenToUse and Content, in UTF-8", i, backends.ErrInvalid)
+		if strings.TrimSpace(c.WhenToUse) == "" || strings.TrimSpace(c.Text) == "" || !utf8.ValidString(c.WhenToUse+c.Text) {
+			return nil, fmt.Errorf("task: candidate %d: %w: it needs WhenToUse and Text, in UTF-8", i, backends.ErrInvalid)
 		}
 	}
 	return &summary{
@@ -158,7 +160,7 @@ func (m *Memory) requestKey(r *SummaryRequest) string {
 }
 
 // candidates returns the experiences of a request that the judge found worth keeping.
-func (m *Memory) candidates(ctx context.Context, run *ask.Run, r *SummaryRequest) ([]Candidate, error) {
+func (m *Memory) candidates(ctx context.Context, run *ask.Run, r *SummaryRequest) ([]backends.Memory, error) {
 	if len(r.Trajectories) == 0 {
 		return r.Candidates, nil
 	}
@@ -171,7 +173,7 @@ func (m *Memory) candidates(ctx context.Context, run *ask.Run, r *SummaryRequest
 
 // store stores what is no duplicate, in one atomic batch. It looks at the workspace as it
 // is now, and again if that changes meanwhile.
-func (s *summary) store(ctx context.Context, candidates []Candidate) (resp *SummaryResponse, err error) {
+func (s *summary) store(ctx context.Context, candidates []backends.Memory) (resp *SummaryResponse, err error) {
 	unlock, err := s.m.storing.Lock(ctx, s.workspace)
 	if err != nil {
 		return nil, fmt.Errorf("task: waiting to store: %w", err)

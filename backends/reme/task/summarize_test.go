@@ -26,11 +26,11 @@ import (
 
 func TestTheFieldsOfATaskMemory(t *testing.T) {
 	eachStore(t, func(t *testing.T, st store.Store) {
-		w := open(t, on(st), func(s *setup) { s.Author = "qwen3" })
+		w := open(t, on(st))
 		tr := attempted(1, login)
 		tr.TaskID, tr.Session, tr.Turn = "t7", "s1", "u3"
 		scope := backends.Scope{Workspace: "shop", AgentID: "porter"}
-		resp, err := w.Summarize(ctx, &SummaryRequest{Scope: scope, Trajectories: []Trajectory{tr}, Metadata: map[string]any{"run": "r1", "freq": 99}})
+		resp, err := w.Summarize(ctx, &SummaryRequest{Scope: scope, Trajectories: []Trajectory{tr}, Metadata: map[string]any{"run": "r1", "freq": 99, "tags": "mine"}, Author: "qwen3"})
 		require.NoError(t, err)
 		m := w.find(what(login))
 		assert.Equal(t, resp.Memories[0], *m)
@@ -159,8 +159,8 @@ func TestSummarizeRefusesWhatCannotBeMeant(t *testing.T) {
 		"no workspace":  {&SummaryRequest{Scope: backends.Scope{UserID: "ann"}}, backends.ErrNoScope},
 		"a bad scope":   {&SummaryRequest{Scope: backends.Scope{Workspace: "*"}}, backends.ErrInvalid},
 		"a long key":    {&SummaryRequest{Scope: shop, IdempotencyKey: strings.Repeat("k", 481)}, backends.ErrInvalid},
-		"no situation":  {&SummaryRequest{Scope: shop, Candidates: []Candidate{{Content: "x"}}}, backends.ErrInvalid},
-		"no experience": {&SummaryRequest{Scope: shop, Candidates: []Candidate{{WhenToUse: "x", Content: " "}}}, backends.ErrInvalid},
+		"no situation":  {&SummaryRequest{Scope: shop, Candidates: []backends.Memory{{Text: "x"}}}, backends.ErrInvalid},
+		"no experience": {&SummaryRequest{Scope: shop, Candidates: []backends.Memory{{WhenToUse: "x", Text: " "}}}, backends.ErrInvalid},
 		"no messages":   {&SummaryRequest{Scope: shop, Trajectories: make([]Trajectory, 1)}, backends.ErrInvalid},
 		"a nil message": {&SummaryRequest{Scope: shop, Trajectories: []Trajectory{{Messages: []*schema.Message{schema.UserMessage("x"), nil}}}}, backends.ErrInvalid},
 		"no score":      {&SummaryRequest{Scope: shop, Trajectories: []Trajectory{attempted(math.NaN(), login)}}, backends.ErrInvalid},
@@ -169,7 +169,7 @@ func TestSummarizeRefusesWhatCannotBeMeant(t *testing.T) {
 		_, err := w.Summarize(ctx, c.r)
 		require.ErrorIs(t, err, c.want, name)
 	}
-	_, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Candidates: []Candidate{{WhenToUse: "x", Content: "y"}, {WhenToUse: "x", Content: "\xff"}}})
+	_, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Candidates: []backends.Memory{{WhenToUse: "x", Text: "y"}, {WhenToUse: "x", Text: "\xff"}}})
 	require.ErrorContains(t, err, "candidate 1", "an error says what of the request is wrong")
 	_, err = open(t, noModel).Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: []Trajectory{attempted(1, login)}})
 	require.ErrorIs(t, err, backends.ErrInvalid, "without a model nothing is extracted")
@@ -411,20 +411,19 @@ func TestASecretIsNowhere(t *testing.T) {
 	}
 	w := open(t, func(s *setup) {
 		s.redact = func(text string) string { return strings.ReplaceAll(text, secret, "***") }
-		s.Author = "model of " + secret
 	}).deciding(func(fresh, known string) (string, string, string) {
 		return "merge", "login", known + " And " + secret + " " + fresh
 	})
 	w.says["Query"], w.says["Rewrite"], w.says["Rerank"] = says("asking for "+secret), says("advice"), says(`{"ranked_indices":[0]}`)
 	w.learn(SummaryRequest{Trajectories: []Trajectory{trajectory(1, taught(1)), trajectory(0, taught(2))}})
 	w.learn(SummaryRequest{Trajectories: []Trajectory{trajectory(1, taught(3))}, Simple: true})
-	w.learn(SummaryRequest{Candidates: []Candidate{{
-		WhenToUse: "login " + secret, Content: "say " + secret, Tags: []string{secret}, ToolsUsed: []string{secret}, TaskID: secret, Query: secret,
-		Source: secret, StepType: secret, Extra: map[string]any{secret: []any{map[string]any{"why": secret}}, "run": "the model's"},
+	w.learn(SummaryRequest{Candidates: []backends.Memory{{
+		WhenToUse: "login " + secret, Text: "say " + secret,
+		Metadata: object{MetaTags: []string{secret}, MetaTaskID: secret, secret: []any{object{"why": secret}}, "run": "the candidate's"},
 	}}, Metadata: map[string]any{"note": secret, "list": []string{secret}, "typed": map[string]string{"k": secret}, "run": "the caller's"}, Author: secret})
 	assert.Equal(t, "the caller's", w.find("say ***").Metadata["run"])
 	_, err := w.Retry(ctx, &RetryRequest{
-		Scope: shop, TaskID: secret, Query: "ask for " + secret, Rerank: true, Rewrite: true, Metadata: map[string]any{"m": secret}, Author: secret,
+		Scope: shop, TaskID: secret, Query: "ask for " + secret,
 		Run: func(_ context.Context, a *Attempt) (*Trajectory, error) {
 			tr := trajectory(float64(a.N-1), taught(3+a.N))
 			return &tr, nil

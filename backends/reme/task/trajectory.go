@@ -38,9 +38,9 @@ type Trajectory struct {
 	Observed time.Time `json:"observed,omitzero"` // When it ended. Optional.
 }
 
-// Validate returns ErrInvalid for a trajectory that nothing can be learnt from: without a
+// validate returns ErrInvalid for a trajectory that nothing can be learnt from: without a
 // message of the conversation, or with a score that is no number.
-func (t *Trajectory) Validate() error {
+func (t *Trajectory) validate() error {
 	if math.IsNaN(t.Score) || math.IsInf(t.Score, 0) {
 		return fmt.Errorf("trajectory %q: %w: the score is %v; use 1 for full success and 0 for failure", t.TaskID, backends.ErrInvalid, t.Score)
 	}
