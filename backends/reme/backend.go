@@ -32,7 +32,8 @@ type Backend struct {
 	task     *task.Memory
 	personal *Personal
 	tools    *tool.Memory
-	recorder *tool.Recorder
+	recorder backends.ToolRecorder
+	stop     func(ctx context.Context) error // of the recorder
 	library  *Library
 
 	calls  work.Calls
@@ -110,7 +111,7 @@ func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Co
 // RecordOutcome and RecordCalls after it are ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
 	waited := b.calls.Close(ctx)
-	err := errors.Join(waited, b.recorder.Close(ctx))
+	err := errors.Join(waited, b.stop(ctx))
 	if waited == nil { // else the calls need the index, and Close may be called again
 		err = errors.Join(err, b.keeper.Ranker().Close())
 	}

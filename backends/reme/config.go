@@ -163,7 +163,7 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 	if b.tools, err = tool.New(&o); err != nil {
 		return err
 	}
-	b.recorder = b.tools.NewRecorder(ctx)
+	b.recorder, b.stop = b.tools.NewRecorder(ctx)
 	b.library = newLibrary(c.Library, b.keeper, c.Personal.InWorkspace)
 	return nil
 }

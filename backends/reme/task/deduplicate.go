@@ -241,7 +241,7 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 	q := s.m.question(s.m.config.Language.For(blocks[:n]...), func(p *Prompts) string { return p.Duplicates }, fenced{"pairs", strings.Join(blocks[:n], "")})
 	q.Tool, q.Purpose = "task_duplicates", "Decide every pair."
 	answer, err := ask.For(ctx, s.run, q, func(d *decisions) error {
-		return eachOnce("pair", 0, n, d.Decisions, func(d decision) int { return d.Pair })
+		return ask.EachOnce("pair", 0, n, d.Decisions, func(d decision) int { return d.Pair })
 	})
 	if err != nil {
 		return 0, fmt.Errorf("task: deciding about %d candidates that resemble known experience: %w", n, err)

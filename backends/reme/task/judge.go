@@ -50,7 +50,7 @@ func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, can
 		if len(j.Judgements) == 1 && len(candidates) == 1 && j.Judgements[0].Candidate == 0 { // it goes without saying
 			j.Judgements[0].Candidate = 1
 		}
-		return eachOnce("candidate", 1, len(candidates), j.Judgements, func(j judgement) int { return j.Candidate })
+		return ask.EachOnce("candidate", 1, len(candidates), j.Judgements, func(j judgement) int { return j.Candidate })
 	})
 	if err != nil {
 		fail(ctx, stage, err)
@@ -67,21 +67,4 @@ func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, can
 	stage.Out(len(kept))
 	stage.Drop(len(candidates) - len(kept))
 	return kept, nil
-}
-
-// eachOnce refuses an answer that does not name each number from first on, n in all,
-// once: nothing is taken for granted.
-func eachOnce[T any](what string, first, n int, entries []T, number func(T) int) error {
-	seen := make([]bool, n)
-	for _, e := range entries {
-		at := number(e) - first
-		if at < 0 || at >= n || seen[at] {
-			return fmt.Errorf("there is no %s %d, or it is answered twice", what, number(e))
-		}
-		seen[at] = true
-	}
-	if at := slices.Index(seen, false); at >= 0 {
-		return fmt.Errorf("%s %d is not answered", what, at+first)
-	}
-	return nil
 }

@@ -103,12 +103,12 @@ func (m *Memory) next(p backends.Partition, st *state, written, by string) *stor
 	}
 	meta := map[string]any{}
 	maps.Copy(meta, r.Metadata)
-	raw, _ := json.Marshal(map[string]any{metaCovered: st.seen, metaStatistics: st.statistics}) // plain data
+	raw, _ := json.Marshal(map[string]any{metaCovered: st.seen, metaStatistics: st.Statistics}) // plain data
 	_ = json.Unmarshal(raw, &meta)
-	r.ID, r.Kind, r.WhenToUse = guidelineID(p, st.tool), backends.KindTool, st.tool
+	r.ID, r.Kind, r.WhenToUse = guidelineID(p, st.Name), backends.KindTool, st.Name
 	r.Scope = backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
-	r.Text, r.Vector = written+"\n\n"+rendered(st.language, "statistics", st.statistics), nil
-	r.Metadata, r.Observed, r.Origin = meta, st.statistics.To, backends.Origin{Role: "tool", Author: by}
+	r.Text, r.Vector = written+"\n\n"+st.rendered(), nil
+	r.Metadata, r.Observed, r.Origin = meta, st.Statistics.To, backends.Origin{Role: "tool", Author: by}
 	r.Invalidated, r.SupersededBy, r.Expires, r.Updated = time.Time{}, "", time.Time{}, m.keeper.Now()
 	return r
 }
@@ -163,9 +163,9 @@ func (m *Memory) material(st *state) string {
 	for i := range calls {
 		lines = append(lines, shown(i, &calls[i], m.cfg.PromptTokens/len(calls)))
 	}
-	return fenced("tool", quoted(st.tool)) +
+	return fenced("tool", quoted(st.Name)) +
 		fenced("guideline_so_far", quoted(text.Middle(m.redact(st.guideline.text()), maxGuideline))) +
-		fenced("statistics", quoted(st.statistics)) +
+		fenced("statistics", quoted(st.Statistics)) +
 		fenced("calls", strings.Join(lines, "\n"))
 }
 
@@ -218,7 +218,7 @@ func (st *state) byRules() string {
 		*Statistics
 		Useful  int
 		Example string
-	}{Statistics: &st.statistics}
+	}{Statistics: &st.Statistics}
 	for i := range st.calls {
 		if !st.calls[i].bad() {
 			data.Useful++

@@ -89,25 +89,24 @@ func TestRulesJudgeCallsByTheirResults(t *testing.T) {
 	assert.Contains(t, got.Statistics.Errors, ErrorCount{Class: "not found", Calls: 1, Example: `{"error": "no such file"}`}, "errors in words have classes, too")
 }
 
-func TestAModelJudgesCallsAndRepeatsOnce(t *testing.T) {
+func TestAModelJudgesCallsWithoutAScore(t *testing.T) {
 	for name, m := range map[string]*testkit.Chat{"by tool": strict(t), "as text": strict(t)} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, m, judging)
 			if name == "as text" {
 				r = newRig(t, textual{m}, judging)
 			}
-			useless, given, repeat := call("x", 1), call("x", 3), call("x", 0)
+			useless, given := call("x", 1), call("x", 3)
 			useless.Output, given.Score = "beside the point", score(0)
-			repeat.Time = repeat.Time.Add(time.Hour)
-			resp := r.record(t, call("x", 0), useless, call("x", 2), given, repeat)
+			resp := r.record(t, call("x", 0), useless, call("x", 2), given)
 			got := r.tool(t, "x").Calls
-			for i, want := range []float64{1, 0, 1, 0, 1} {
+			for i, want := range []float64{1, 0, 1, 0} {
 				assert.InDelta(t, want, *got[i].Score, 0)
 			}
-			assert.Equal(t, []string{"model", "asked", "of x"}, []string{got[4].Judge, got[4].Summary, got[4].Evaluation})
-			assert.Len(t, shownIn(t, m.Calls()[0][1].Content), 3, "neither repeats nor what has a score")
+			assert.Equal(t, []string{"model", "asked", "of x"}, []string{got[0].Judge, got[0].Summary, got[0].Evaluation})
+			assert.Len(t, shownIn(t, m.Calls()[0][1].Content), 3, "not what has a score")
 			assert.Equal(t, 1, resp.Report.Usage.ModelCalls)
-			assert.Equal(t, 5, resp.Report.Stage(stageJudge).Out)
+			assert.Equal(t, 4, resp.Report.Stage(stageJudge).Out)
 		})
 	}
 }
@@ -127,9 +126,9 @@ func TestJudgingIsBoundedAndLosesNoCall(t *testing.T) {
 	}{
 		"down":       {testkit.Fail(errors.New("down")), backends.ErrUnavailable, 0},
 		"nonsense":   {testkit.Text("I cannot judge that."), backends.ErrModel, 0},
-		"one of two": {testkit.Call("1", "tool_judge", `{"judgements":[{"n":1,"score":1,"summary":"","evaluation":""}]}`), errUnjudged, 1},
+		"one of two": {testkit.Call("1", "tool_judge", `{"judgements":[{"n":1,"score":1,"summary":"","evaluation":""}]}`), backends.ErrModel, 0},
 		"no score":   {testkit.Call("1", "tool_judge", `{"judgements":[{"n":0},{"n":1,"score":7},{"n":0.5,"score":1}]}`), backends.ErrModel, 0},
-		"no call":    {testkit.Call("1", "tool_judge", `{"judgements":[{"n":9,"score":1}]}`), errUnjudged, 0},
+		"no call":    {testkit.Call("1", "tool_judge", `{"judgements":[{"n":9,"score":1}]}`), backends.ErrModel, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, testkit.New(tc.answer), judging)
@@ -159,7 +158,7 @@ func TestPromptsAndStatisticsAreInTheLanguageOfTheCalls(t *testing.T) {
 		if strings.Contains(user, "<tool>") {
 			return `{"guideline":"先指定城市。"}`
 		}
-		return `{"judgements":[{"n":0,"score":1},{"n":1,"score":0}]}`
+		return `{"judgements":[{"n":0,"score":1},{"n":1,"score":0},{"n":2,"score":0}]}`
 	})
 	failing := Call{Tool: "天气", Input: object{"城市": "上海"}, Error: "请求超时，请稍后再试", Failed: true}
 	given := []Call{{Tool: "天气", Input: object{"城市": "北京"}, Output: "今天晴，气温二十度"}, failing, failing}
@@ -231,7 +230,7 @@ func TestAGuidelineIsStoredWithStatisticsUnderIt(t *testing.T) {
 func TestAGuidelineIsWrittenAnewAfterTenCalls(t *testing.T) {
 	m := writer(t)
 	r := newRig(t, m)
-	summarize := func() ToolSummary {
+	summarize := func() Tool {
 		resp, err := r.Summarize(ctx, &SummaryRequest{Scope: team, ToolNames: "x"})
 		require.NoError(t, err)
 		return resp.Tools[0]
@@ -271,7 +270,7 @@ func TestEachToolHasAnOutcomeAndOneFailureLeavesTheOthers(t *testing.T) {
 	require.ErrorContains(t, err, `tool "bad"`)
 	var got []string
 	for _, x := range resp.Tools {
-		got = append(got, x.Tool+" "+string(x.Outcome))
+		got = append(got, x.Name+" "+string(x.Outcome))
 	}
 	assert.Equal(t, []string{"c unchanged", "a added", "bad failed"}, got)
 	assert.Equal(t, []string{"unknown"}, resp.Unknown)

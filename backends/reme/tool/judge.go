@@ -24,49 +24,32 @@ const (
 // judgedAtOnce is how many calls one question to the model shows.
 const judgedAtOnce = 8
 
-// judge gives calls without a score one, by the model or by rules; repeats in a request get
-// the same. Calls that the model could not judge stay without a score: the stage says why.
+// judge gives calls without a score one, by the model or by rules. Calls that the model
+// could not judge stay without a score: the stage says why.
 func (m *Memory) judge(ctx context.Context, run *ask.Run, calls []*Call, withModel bool) {
-	stage := run.Stage(stageJudge)
-	var open, repeats []*Call
-	first := map[string]*Call{} // by tool and hash
-	key := func(c *Call) string { return c.Hash + " " + c.Tool }
+	var open []*Call
 	for _, c := range calls {
 		switch {
 		case c.Score != nil:
-		case !withModel:
-			c.judgeByRules()
-		case first[key(c)] != nil:
-			repeats = append(repeats, c)
-		default:
-			first[key(c)] = c
+		case withModel:
 			open = append(open, c)
+		default:
+			c.judgeByRules()
 		}
 	}
-	batches := slices.Collect(slices.Chunk(open, judgedAtOnce))
-	err := errors.Join(each(len(batches), func(i int) error { return m.judgeByModel(ctx, run, batches[i]) })...)
-	for _, c := range repeats {
-		of := first[key(c)]
-		c.Score, c.Judge, c.Summary, c.Evaluation = of.Score, of.Judge, of.Summary, of.Evaluation
-	}
-	unjudged := 0
-	for _, c := range calls {
-		if c.Score == nil {
-			unjudged++
-		}
-	}
+	stage := run.Stage(stageJudge)
 	stage.In(len(calls))
-	stage.Merge(len(repeats))
-	stage.Out(len(calls) - unjudged)
-	if unjudged > 0 && err == nil {
-		err = errUnjudged
-	}
-	if unjudged > 0 {
-		stage.Fail(fmt.Errorf("%d calls stay without a score: %w", unjudged, err))
+	stage.Out(len(calls) - len(open))
+	batches := slices.Collect(slices.Chunk(open, judgedAtOnce))
+	errs := each(len(batches), func(i int) error { return m.judgeByModel(ctx, run, batches[i]) })
+	for i, err := range errs {
+		if err != nil {
+			stage.Fail(fmt.Errorf("%d calls stay without a score: %w", len(batches[i]), err))
+			continue
+		}
+		stage.Out(len(batches[i]))
 	}
 }
-
-var errUnjudged = errors.New("the model gave none")
 
 // judgements are what a model answers by the tool tool_judge.
 type judgements struct {
@@ -98,14 +81,13 @@ func (m *Memory) judgeByModel(ctx context.Context, run *ask.Run, calls []*Call) 
 	}
 	l := m.languageOf(material)
 	q := &ask.Question{System: m.prompts(l).Judge, User: fenced("calls", strings.Join(lines, "\n")), Tool: "tool_judge", Purpose: "Gives the judgements of calls.", Language: l}
-	answer, err := ask.For[judgements](ctx, run, q, nil)
+	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
+		return ask.EachOnce("call", 0, len(calls), j.List, func(j judgement) int { return *j.N })
+	})
 	if err != nil {
 		return err
 	}
 	for _, j := range answer.Value.List {
-		if *j.N < 0 || *j.N >= len(calls) {
-			continue
-		}
 		c, score := calls[*j.N], binary(*j.Score)
 		c.Summary, c.Evaluation = text.Middle(m.redact(j.Summary), m.cfg.MaxResult), text.Middle(m.redact(j.Evaluation), m.cfg.MaxResult)
 		c.Score, c.Judge = &score, byModel

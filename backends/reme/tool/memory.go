@@ -9,8 +9,8 @@
 //	memory.Summarize(ctx, &tool.SummaryRequest{Scope: scope})
 //	memory.Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
 //
-// A [Recorder] does the first two in the background, so that no tool waits for memory.
-// [Memory.GuideTools] gives a model what is known with the descriptions of its tools.
+// [Memory.NewRecorder] does the first two in the background, so that no tool waits for
+// memory. [Memory.GuideTools] gives a model what is known with the descriptions of its tools.
 //
 // # What is stored
 //
@@ -86,11 +86,11 @@ type Config struct {
 	Prompts  *Prompts          // Optional. Empty fields have the defaults of the language.
 	IDs      backends.IDSource // Of calls that come without one. Optional. Defaults to backends.NewID.
 
-	Queue     int           // Calls that may wait in a Recorder. Optional. Defaults to 1,024.
-	Backoff   time.Duration // Pause of a Recorder after a failed write, doubled each time up to 10 s. Optional. Defaults to 200 ms.
-	NoRefresh bool          // A Recorder writes no guidelines: the program calls Summarize. Optional.
+	Queue     int           // Calls that may wait in a recorder. Optional. Defaults to 1,024.
+	Backoff   time.Duration // Pause of a recorder after a failed write, doubled each time up to 10 s. Optional. Defaults to 200 ms.
+	NoRefresh bool          // A recorder writes no guidelines: the program calls Summarize. Optional.
 
-	// OnError reports what goes wrong beside a call: calls that a Recorder lost, as a
+	// OnError reports what goes wrong beside a call: calls that a recorder lost, as a
 	// [*LostError], or cannot store for now; guidelines that it could not write; and
 	// descriptions that GuideTools could not look up. Optional. It must be safe for
 	// concurrent use.
@@ -146,7 +146,7 @@ func (c *Config) withDefaults() (Config, error) {
 	return out, nil
 }
 
-// Memory is what is known about tools. It owns no goroutine (a [Recorder] does) and is
+// Memory is what is known about tools. It owns no goroutine (a recorder does) and is
 // safe for concurrent use.
 type Memory struct {
 	cfg    Config
@@ -162,12 +162,6 @@ func New(c *Config) (*Memory, error) {
 	}
 	return &Memory{cfg: cfg, keeper: cfg.Keeper}, nil
 }
-
-// RedactSecrets returns a text without the secrets that are known by their form: private
-// keys, bearer tokens, passwords in URLs, keys of well-known services, and the values of
-// fields called password, api_key, secret, token and the like. Tool memory applies it to
-// every text; it also serves as the Config.Redact of a backend.
-func RedactSecrets(s string) string { return redact.Text(s) }
 
 // redact returns a text as it may be stored and shown.
 func (m *Memory) redact(s string) string {

@@ -464,7 +464,7 @@ func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {
 	last := r.tool(t, "login").Calls[8]
 	assert.Equal(t, object{"password": "[redacted]", "api_key": "[redacted]"}, last.Input)
 	assert.Equal(t, hashOf(last.Input, "ok"), last.Hash, "no hash of a secret either")
-	assert.Equal(t, "password: [redacted]", RedactSecrets("password: "+secret))
+	assert.Equal(t, "password: [redacted]", r.redact("password: "+secret))
 }
 
 func TestARedactorThatPanicsIsAnError(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 // The stages of the reports.
 const (
-	stageJudge     = "judge calls"      // calls without a score in, those with one out; repeats of judged calls merged
+	stageJudge     = "judge calls"      // calls in, those with a score out; each question to the model that failed is a failure
 	stageStore     = "store calls"      // calls in, those stored out; the others are failures
 	stageDue       = "find due"         // fails where it is unknown whether a guideline is due
 	stageGuideline = "write guidelines" // tools in, guidelines out, those that are not due dropped

@@ -4,6 +4,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +30,9 @@ func (e *LostError) Error() string {
 // Unwrap returns why.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// Recorder records calls in the background: a queue of calls, and one of guidelines to
-// write anew. While the store is unavailable the calls wait in the queue. It implements
-// backends.ToolRecorder and is safe for concurrent use. Close it: it owns goroutines.
-type Recorder struct {
+// recorder records calls in the background: a queue of calls, and one of guidelines to
+// write anew.
+type recorder struct {
 	memory *Memory
 	taking work.Calls // RecordCalls under way
 	calls  *work.Queue[backends.Scope, taken]
@@ -40,8 +40,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	resting map[dueTool]time.Time // until when a guideline that failed is left alone
-	lost    int                   // calls lost since the last Flush
-	lostErr error                 // of the first of them
+	lost    error                 // the first calls lost since the last Flush
 	closed  sync.Once
 }
 
@@ -57,8 +56,6 @@ type dueTool struct {
 	tool  string
 }
 
-var _ backends.ToolRecorder = (*Recorder)(nil)
-
 const (
 	batchSize   = 64                     // calls that are written at once
 	fullWait    = 100 * time.Millisecond // how long RecordCalls waits for room in a full queue
@@ -68,9 +65,22 @@ const (
 	closeGrace  = 5 * time.Second        // how long Close waits for what it cancelled
 )
 
-// NewRecorder starts a recorder. Its work has the values of ctx, not its end.
-func (m *Memory) NewRecorder(ctx context.Context) *Recorder {
-	r := &Recorder{memory: m, resting: map[dueTool]time.Time{}}
+// NewRecorder returns a recorder of calls in the background, which is safe for concurrent
+// use, and what closes it: it owns goroutines. Its work has the values of ctx, not its end.
+//
+// RecordCalls returns at once, or within 100 ms while the queue is full. An error says that
+// calls were not taken: ErrNoScope, or a [*LostError] that is ErrUnavailable, which OnError
+// reports too. While the store is unavailable the calls wait in the queue.
+//
+// Flush stores every call taken so far, and writes the guidelines that are due. It returns
+// why calls still wait, and the first loss of calls since the last Flush. Guidelines that
+// fail are reported to OnError alone: the next calls make them due again.
+//
+// closing takes no more calls, does what Flush does, and ends the goroutines. Calls that the
+// store does not take then are lost, and OnError reports them. When ctx ends, work under way
+// is cancelled. It may be called again.
+func (m *Memory) NewRecorder(ctx context.Context) (_ backends.ToolRecorder, closing func(ctx context.Context) error) {
+	r := &recorder{memory: m, resting: map[dueTool]time.Time{}}
 	pause := func(failures int) time.Duration { return min(m.cfg.Backoff<<min(failures-1, 16), maxBackoff) }
 	r.calls = work.NewQueue(ctx, work.QueueConfig[backends.Scope, taken]{
 		Size: m.cfg.Queue, Workers: 4, Batch: batchSize, Handle: r.write, Pause: pause,
@@ -78,13 +88,11 @@ func (m *Memory) NewRecorder(ctx context.Context) *Recorder {
 	r.due = work.NewQueue(ctx, work.QueueConfig[dueTool, struct{}]{
 		Size: m.cfg.Queue, Workers: 2, Batch: m.cfg.Queue, Handle: r.refresh, Pause: pause,
 	})
-	return r
+	return r, r.close
 }
 
-// RecordCalls implements backends.ToolRecorder. It returns at once, or within 100 ms while
-// the queue is full. An error says that calls were not taken: ErrNoScope, or a [*LostError]
-// that is ErrUnavailable, which OnError reports too.
-func (r *Recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsRequest) error {
+// RecordCalls implements backends.ToolRecorder: see NewRecorder.
+func (r *recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsRequest) error {
 	if req == nil {
 		return errNoRequest
 	}
@@ -113,7 +121,7 @@ func (r *Recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 	return nil
 }
 
-func (r *Recorder) take(ctx context.Context, t taken) error {
+func (r *recorder) take(ctx context.Context, t taken) error {
 	if !r.taking.Enter() {
 		return errors.New("the recorder is closed")
 	}
@@ -122,7 +130,7 @@ func (r *Recorder) take(ctx context.Context, t taken) error {
 }
 
 // lose reports calls that are not recorded, and returns the report.
-func (r *Recorder) lose(ctx context.Context, scope backends.Scope, calls []Call, err error) error {
+func (r *recorder) lose(ctx context.Context, scope backends.Scope, calls []Call, err error) error {
 	lost := &LostError{Scope: scope, Calls: calls, Err: err}
 	r.memory.notify(ctx, lost)
 	return lost
@@ -130,7 +138,7 @@ func (r *Recorder) lose(ctx context.Context, scope backends.Scope, calls []Call,
 
 // write stores calls of one workspace and agent. While it returns an error they stay in
 // the queue.
-func (r *Recorder) write(ctx context.Context, scope backends.Scope, batch []taken, failures int) error {
+func (r *recorder) write(ctx context.Context, scope backends.Scope, batch []taken, failures int) error {
 	calls := make([]Call, len(batch))
 	for i := range batch {
 		calls[i] = batch[i].call
@@ -142,58 +150,41 @@ func (r *Recorder) write(ctx context.Context, scope backends.Scope, batch []take
 		return err
 	})
 	unavailable := errors.Is(err, backends.ErrUnavailable)
-	switch {
-	case err == nil:
-	case unavailable && failures == 0 && ctx.Err() == nil:
+	if unavailable && failures == 0 && ctx.Err() == nil {
 		r.memory.notify(ctx, fmt.Errorf("tool: %d calls wait for the store, and are tried again: %w", len(calls), err))
-		return err
-	case unavailable, ctx.Err() != nil:
-		return err
-	case failures+1 < maxTries && !errors.Is(err, backends.ErrInvalid):
+	}
+	again := unavailable || ctx.Err() != nil || failures+1 < maxTries && resp != nil && !errors.Is(err, backends.ErrInvalid)
+	if err != nil && again {
 		return err
 	}
 	r.report(ctx, scope, calls, resp, err)
 	return nil
 }
 
-// report reports the calls of a batch that are lost, and has guidelines written that are
-// due.
-func (r *Recorder) report(ctx context.Context, scope backends.Scope, calls []Call, resp *RecordResponse, err error) {
-	if resp == nil { // a panic
-		r.count(len(calls), r.lose(ctx, scope, calls, err))
-		return
-	}
-	var invalid, failed []Call
-	var why error
-	for i := range resp.Calls {
-		switch e := resp.Calls[i].Err; {
-		case errors.Is(e, backends.ErrInvalid):
-			invalid, why = append(invalid, calls[i]), errors.Join(why, e)
-		case e != nil:
-			failed = append(failed, calls[i])
+// report reports the calls of a batch that are lost, to OnError and to the next Flush, and
+// has guidelines written that are due. Without a response, after a panic, all are lost.
+func (r *recorder) report(ctx context.Context, scope backends.Scope, calls []Call, resp *RecordResponse, err error) {
+	lost, why := calls, err
+	if resp != nil {
+		lost, why = nil, nil
+		for i := range resp.Calls {
+			if e := resp.Calls[i].Err; e != nil {
+				lost, why = append(lost, calls[i]), cmp.Or(why, e)
+			}
 		}
+		r.schedule(scope, resp.Due)
 	}
-	if len(invalid) > 0 {
-		_ = r.lose(ctx, scope, invalid, why) // OnError has it
-	}
-	if len(failed) > 0 {
-		r.count(len(failed), r.lose(ctx, scope, failed, err))
-	}
-	r.schedule(scope, resp.Due)
-}
-
-// count counts lost calls for the next Flush.
-func (r *Recorder) count(n int, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lost += n; r.lostErr == nil {
-		r.lostErr = err
+	if len(lost) > 0 {
+		err := r.lose(ctx, scope, lost, why)
+		r.mu.Lock()
+		r.lost = cmp.Or(r.lost, err)
+		r.mu.Unlock()
 	}
 }
 
 // schedule has guidelines written in the background. One that finds no room becomes due
 // with the next calls again.
-func (r *Recorder) schedule(scope backends.Scope, tools []string) {
+func (r *recorder) schedule(scope backends.Scope, tools []string) {
 	if r.memory.cfg.NoRefresh {
 		return
 	}
@@ -211,7 +202,7 @@ func (r *Recorder) schedule(scope backends.Scope, tools []string) {
 }
 
 // refresh writes a guideline anew.
-func (r *Recorder) refresh(ctx context.Context, d dueTool, _ []struct{}, _ int) error {
+func (r *recorder) refresh(ctx context.Context, d dueTool, _ []struct{}, _ int) error {
 	err := work.Catch("tool", func() error {
 		_, err := r.memory.Summarize(ctx, &SummaryRequest{Scope: d.scope, Tools: []string{d.tool}})
 		return err
@@ -231,28 +222,21 @@ func (r *Recorder) refresh(ctx context.Context, d dueTool, _ []struct{}, _ int) 
 	return nil
 }
 
-// Flush implements backends.ToolRecorder: it stores every call taken so far, and writes
-// the guidelines that are due. It returns why calls still wait, and how many were lost since
-// the last Flush, with the first error. Guidelines that fail are reported to OnError alone:
-// the next calls make them due again.
-func (r *Recorder) Flush(ctx context.Context) error {
+// Flush implements backends.ToolRecorder: see NewRecorder.
+func (r *recorder) Flush(ctx context.Context) error {
 	err := r.calls.Flush(ctx)
 	if err == nil {
 		err = r.due.Flush(ctx)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lost > 0 {
-		err = errors.Join(err, fmt.Errorf("tool: %d calls are not recorded since the last Flush: %w", r.lost, r.lostErr))
-	}
-	r.lost, r.lostErr = 0, nil
+	err = errors.Join(err, r.lost)
+	r.lost = nil
 	return err
 }
 
-// Close takes no more calls, does what Flush does, and ends the goroutines. Calls that the
-// store does not take then are lost, and OnError reports them. When ctx ends, work under
-// way is cancelled. Close may be called again.
-func (r *Recorder) Close(ctx context.Context) error {
+// close ends the recorder: see NewRecorder.
+func (r *recorder) close(ctx context.Context) error {
 	err := errors.Join(r.taking.Close(ctx), r.calls.Stop(ctx, closeGrace))
 	err = errors.Join(err, r.Flush(ctx))
 	r.closed.Do(func() {

@@ -30,7 +30,18 @@ func toolCalls(tool string, from, upto int) []backends.ToolCall {
 	return out
 }
 
-func take(t testing.TB, rec *Recorder, list ...backends.ToolCall) {
+// closing is a recorder that can be closed.
+type closing struct {
+	backends.ToolRecorder
+	Close func(context.Context) error
+}
+
+func (r *rig) recorder() *closing {
+	rec, stop := r.NewRecorder(ctx)
+	return &closing{rec, stop}
+}
+
+func take(t testing.TB, rec *closing, list ...backends.ToolCall) {
 	t.Helper()
 	require.NoError(t, rec.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: list}))
 }
@@ -73,7 +84,7 @@ func hanging(t testing.TB, options ...func(*rig, *Config)) (r *rig, gate chan st
 func TestARecorderStoresCallsAndWritesGuidelinesInTheBackground(t *testing.T) {
 	m := writer(t)
 	r := newRig(t, m)
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	take(t, rec, toolCalls("search", 0, 9)...)
 	require.NoError(t, rec.Flush(ctx))
 	assert.Empty(t, m.Calls(), "9 of 10")
@@ -103,7 +114,7 @@ func TestARecorderStoresCallsAndWritesGuidelinesInTheBackground(t *testing.T) {
 func TestGuidelinesCanBeLeftToTheProgram(t *testing.T) {
 	m := writer(t)
 	r := newRig(t, m, func(_ *rig, c *Config) { c.NoRefresh = true })
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	take(t, rec, toolCalls("a", 0, 50)...)
 	require.NoError(t, rec.Close(ctx))
 	assert.Empty(t, m.Calls())
@@ -111,7 +122,7 @@ func TestGuidelinesCanBeLeftToTheProgram(t *testing.T) {
 
 func TestARecorderDoesNotDelayAToolAndReportsWhatAFullQueueDrops(t *testing.T) {
 	r, gate := hanging(t, func(_ *rig, c *Config) { c.Queue = 50 })
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	take(t, rec, toolCalls("search", 0, 50)...) // returns while the store hangs
 	err := rec.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: toolCalls("search", 50, 52)})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
@@ -129,7 +140,7 @@ func TestARecorderDoesNotDelayAToolAndReportsWhatAFullQueueDrops(t *testing.T) {
 
 func TestCloseReportsWhatItCannotStore(t *testing.T) {
 	r, _ := hanging(t)
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	take(t, rec, toolCalls("a", 0, 9)...)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -144,7 +155,7 @@ func TestCloseReportsWhatItCannotStore(t *testing.T) {
 func TestCallsWaitForAStoreThatIsDown(t *testing.T) {
 	m := strict(t)
 	r := newRig(t, m, fast, judging)
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	up := make(chan struct{})
 	r.store.Arm(func(c *testkit.StoreCall) error {
 		if c.Method != "Append" || c.N > 12 {
@@ -175,7 +186,7 @@ func TestCallsWaitForAStoreThatIsDown(t *testing.T) {
 
 func TestWhatTheStoreWillNeverTakeIsLostAfterThreeTries(t *testing.T) {
 	r := newRig(t, nil, fast)
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	r.store.FailOn(errors.New("no such table"), "Append")
 	take(t, rec, toolCalls("a", 0, 2)...)
 	var err error
@@ -183,7 +194,7 @@ func TestWhatTheStoreWillNeverTakeIsLostAfterThreeTries(t *testing.T) {
 		err = errors.Join(err, rec.Flush(ctx))
 	}
 	require.ErrorContains(t, err, "no such table")
-	require.ErrorContains(t, err, "2 calls are not recorded since the last Flush")
+	require.ErrorContains(t, err, "2 calls of tools in workspace \"team\" are not recorded")
 	assert.LessOrEqual(t, len(r.store.Calls()), 2*maxTries)
 	require.NoError(t, rec.Flush(ctx), "reported once")
 	lost, _ := r.lost()
@@ -196,7 +207,7 @@ func TestWhatTheStoreWillNeverTakeIsLostAfterThreeTries(t *testing.T) {
 // came without an ID and a time.
 func TestATryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	r := newRig(t, nil, fast)
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	lies := 0
 	r.store.Arm(func(c *testkit.StoreCall) error {
 		if c.Method != "Append" || lies == 2 {
@@ -215,9 +226,9 @@ func TestATryThatWasStoredIsNotStoredAgain(t *testing.T) {
 
 func TestOnlyCallsThatAreLostAreReported(t *testing.T) {
 	r := newRig(t, nil)
-	rec := r.NewRecorder(ctx)
-	take(t, rec, append(toolCalls("x", 0, 1), backends.ToolCall{Tool: "x"}, backends.ToolCall{Tool: "x", Result: "old", Time: start.AddDate(-1, 0, 0)})...)
-	require.NoError(t, rec.Close(ctx))
+	rec := r.recorder()
+	take(t, rec, append(toolCalls("x", 0, 1), backends.ToolCall{Tool: "x", Result: "old", Time: start.AddDate(-1, 0, 0)}, backends.ToolCall{Tool: "x"})...)
+	require.ErrorIs(t, rec.Close(ctx), backends.ErrInvalid)
 	lost, others := r.lost()
 	assert.Empty(t, others)
 	require.Len(t, lost, 2)
@@ -231,7 +242,7 @@ func TestOnlyCallsThatAreLostAreReported(t *testing.T) {
 func TestAModelThatIsDownIsNotAskedWithEveryCall(t *testing.T) {
 	m := testkit.New(testkit.Fail(errors.New("down")))
 	r := newRig(t, m)
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	for n := range 10 {
 		take(t, rec, toolCalls("a", 10*n, 10*n+10)...)
 		require.NoError(t, rec.Flush(ctx), "no call is lost by it")
@@ -250,7 +261,7 @@ func TestAModelThatIsDownIsNotAskedWithEveryCall(t *testing.T) {
 func TestRecordersOfOneToolLoseNoCall(t *testing.T) {
 	one := newRig(t, nil)
 	two := newRig(t, nil, beside(one))
-	recorders := []*Recorder{one.NewRecorder(ctx), two.NewRecorder(ctx)}
+	recorders := []*closing{one.recorder(), two.recorder()}
 	var all sync.WaitGroup
 	for n := range 20 {
 		all.Go(func() {
@@ -281,7 +292,7 @@ func BenchmarkRecord(b *testing.B) {
 
 func BenchmarkRecordCalls(b *testing.B) {
 	r := newRig(b, nil, func(_ *rig, c *Config) { c.Queue = 1 << 20 })
-	rec := r.NewRecorder(ctx)
+	rec := r.recorder()
 	list := toolCalls("search", 0, 1)
 	for b.Loop() {
 		take(b, rec, list...)

@@ -33,16 +33,22 @@ type RetrieveRequest struct {
 	WithCalls bool // return these calls, too
 }
 
-// Tool is what is known about a tool.
+// Tool is what is known about a tool, and after a Summarize what became of its guideline.
 type Tool struct {
 	Name       string           `json:"name"`
 	Guideline  string           `json:"guideline"`        // without statistics; empty if there is none yet
 	Statistics Statistics       `json:"statistics"`       // as of now, not of when the guideline was written
-	New        int64            `json:"new"`              // calls that the guideline does not cover
+	New        int64            `json:"new"`              // calls that the guideline does not cover; of Summarize that the former one did not
 	Calls      []Call           `json:"calls,omitempty"`  // if asked for, oldest first
 	Memory     *backends.Memory `json:"memory,omitempty"` // the guideline as stored; nil if there is none yet
 	Score      float64          `json:"score"`            // how well it fits the query; 0 for a tool that was named
 	Text       string           `json:"text"`             // guideline and statistics, for a prompt
+
+	// Outcome is of Summarize alone: OutcomeAdded for a first guideline; OutcomeUpdated;
+	// OutcomeUnchanged if fewer than RefreshAfter calls are new, or another process covered
+	// them meanwhile; or OutcomeFailed: Err says why.
+	Outcome backends.Outcome `json:"outcome,omitempty"`
+	Err     error            `json:"-"`
 }
 
 // RetrieveResponse is the answer to a [RetrieveRequest].
@@ -117,21 +123,12 @@ func (m *Memory) tool(ctx context.Context, p backends.Partition, r *RetrieveRequ
 	if last == 0 {
 		last = m.cfg.Window
 	}
-	st, err := m.stateOf(ctx, p, name, last)
-	if err != nil {
+	st := &state{Tool: Tool{Name: name}}
+	if err := m.read(ctx, p, st, last); err != nil || st.Statistics.Total == 0 && st.Memory == nil {
 		return nil, err
 	}
-	holds := st.guideline.holds(m.keeper.Now())
-	if st.statistics.Total == 0 && !holds {
-		return nil, nil
-	}
-	t := &Tool{Name: name, Statistics: st.statistics, New: st.guideline.uncovered(st.seen)}
-	if holds {
-		t.Guideline, t.Memory = m.redact(st.guideline.text()), &st.guideline.record.Memory
-	}
 	if r.WithCalls {
-		t.Calls = st.calls
+		st.Calls = st.calls
 	}
-	t.Text = strings.TrimSpace(t.Guideline + "\n\n" + rendered(st.language, "statistics", st.statistics))
-	return t, nil
+	return &st.Tool, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -27,23 +28,9 @@ type SummaryRequest struct {
 
 // SummaryResponse says what became of each guideline.
 type SummaryResponse struct {
-	Tools   []ToolSummary `json:"tools"`             // in the order asked for
-	Unknown []string      `json:"unknown,omitempty"` // tools of which no call is kept
+	Tools   []Tool   `json:"tools"`             // in the order asked for, each with an Outcome
+	Unknown []string `json:"unknown,omitempty"` // names of tools of which no call is kept
 	Report  backends.Report
-}
-
-// ToolSummary says what became of the guideline of one tool.
-type ToolSummary struct {
-	Tool string `json:"tool"`
-	// Outcome is OutcomeAdded for a first guideline; OutcomeUpdated; OutcomeUnchanged if
-	// fewer than RefreshAfter calls are new, or another process covered them meanwhile; or
-	// OutcomeFailed: Err says why.
-	Outcome    backends.Outcome `json:"outcome"`
-	New        int64            `json:"new"`                 // calls that the former guideline did not cover
-	Guideline  string           `json:"guideline,omitempty"` // as written now
-	Statistics Statistics       `json:"statistics"`
-	Memory     *backends.Memory `json:"memory,omitempty"` // as stored; nil if there is none
-	Err        error            `json:"-"`
 }
 
 // Summarize writes the guidelines of tools with RefreshAfter new calls, or of all that are
@@ -66,21 +53,21 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 		}
 	}
 	run := m.cfg.Model.Begin(m.cfg.Limits)
-	all := make([]ToolSummary, len(tools))
+	all := make([]*state, len(tools))
 	errs := each(len(tools), func(i int) error {
-		all[i].Tool = tools[i]
-		return m.summarize(ctx, run, p, &all[i], r.Force)
+		all[i] = &state{Tool: Tool{Name: tools[i]}}
+		return m.summarize(ctx, run, p, all[i], r.Force)
 	})
 	resp, stage := &SummaryResponse{}, run.Stage(stageGuideline)
 	stage.In(len(tools))
 	for i := range all {
-		switch t := &all[i]; {
+		switch t := &all[i].Tool; {
 		case errs[i] != nil:
-			errs[i] = fmt.Errorf("tool %q: %w", t.Tool, errs[i])
+			errs[i] = fmt.Errorf("tool %q: %w", t.Name, errs[i])
 			stage.Fail(errs[i])
 			t.Outcome, t.Memory, t.Err = backends.OutcomeFailed, nil, errs[i]
 		case t.Outcome == "" && named:
-			resp.Unknown = append(resp.Unknown, t.Tool)
+			resp.Unknown = append(resp.Unknown, t.Name)
 			fallthrough
 		case t.Outcome == "" || t.Outcome == backends.OutcomeUnchanged:
 			stage.Drop(1)
@@ -88,7 +75,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 			stage.Out(1)
 		}
 		if all[i].Outcome != "" {
-			resp.Tools = append(resp.Tools, all[i])
+			resp.Tools = append(resp.Tools, all[i].Tool)
 		}
 	}
 	resp.Report = run.Report()
@@ -99,35 +86,42 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	return resp, err
 }
 
-// state is what is known about a tool at one time.
+// state is what is known about a tool at one time, and what that follows from.
 type state struct {
-	tool       string
-	guideline  *guideline
-	calls      []Call           // the newest, oldest first, without secrets
-	seen       map[string]int64 // calls that are kept, by month
-	statistics Statistics       // of the calls
-	language   backends.Language
+	Tool
+	guideline *guideline
+	calls     []Call           // the newest, oldest first, without secrets
+	seen      map[string]int64 // calls that are kept, by month
+	language  backends.Language
 }
 
-// stateOf reads what is known about a tool, with its last newest calls.
-func (m *Memory) stateOf(ctx context.Context, p backends.Partition, tool string, last int) (*state, error) {
-	g, err := m.guidelineOf(ctx, p, tool) // before the calls, so that it covers none that are not read
+// read fills in what is known about a tool, with its last newest calls.
+func (m *Memory) read(ctx context.Context, p backends.Partition, st *state, last int) error {
+	g, err := m.guidelineOf(ctx, p, st.Name) // before the calls, so that it covers none that are not read
 	if err != nil {
-		return nil, err
+		return err
 	}
-	h, err := m.readCalls(ctx, p, tool, max(last, m.cfg.History))
+	h, err := m.readCalls(ctx, p, st.Name, max(last, m.cfg.History))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.addLoaded(h, g)
-	calls := h.calls[max(0, len(h.calls)-last):]
-	for i := range calls {
-		calls[i] = calls[i].with(m.redact) // it may be older than Keeper.Redact
+	st.guideline, st.seen, st.calls = g, h.seen, h.calls[max(0, len(h.calls)-last):]
+	for i := range st.calls {
+		st.calls[i] = st.calls[i].with(m.redact) // it may be older than Keeper.Redact
 	}
-	st := &state{tool: tool, guideline: g, calls: calls, seen: h.seen, statistics: measure(tool, calls), language: m.languageOf(calls)}
-	st.statistics.Total = h.total
-	return st, nil
+	st.language, st.New = m.languageOf(st.calls), g.uncovered(h.seen)
+	st.Statistics = measure(st.Name, st.calls)
+	st.Statistics.Total = h.total
+	if g.holds(m.keeper.Now()) {
+		st.Guideline, st.Memory = m.redact(g.text()), &g.record.Memory
+	}
+	st.Text = strings.TrimSpace(st.Guideline + "\n\n" + st.rendered())
+	return nil
 }
+
+// rendered returns the statistics as a text.
+func (st *state) rendered() string { return rendered(st.language, "statistics", st.Statistics) }
 
 // languageOf returns the language of prompts and texts about calls.
 func (m *Memory) languageOf(calls []Call) backends.Language {
@@ -139,45 +133,34 @@ func (m *Memory) languageOf(calls []Call) backends.Language {
 }
 
 // summarize writes one guideline. A tool without calls has no outcome.
-func (m *Memory) summarize(ctx context.Context, run *ask.Run, p backends.Partition, t *ToolSummary, force bool) error {
-	st, err := m.stateOf(ctx, p, t.Tool, m.cfg.Window)
-	if err != nil || len(st.calls) == 0 {
+func (m *Memory) summarize(ctx context.Context, run *ask.Run, p backends.Partition, st *state, force bool) error {
+	if err := m.read(ctx, p, st, m.cfg.Window); err != nil || len(st.calls) == 0 {
 		return err
 	}
-	t.New, t.Statistics, t.Outcome = st.guideline.uncovered(st.seen), st.statistics, backends.OutcomeUnchanged
-	if st.guideline.holds(m.keeper.Now()) {
-		t.Memory = &st.guideline.record.Memory
-	}
-	if !force && t.New < int64(m.cfg.RefreshAfter) {
+	st.Outcome = backends.OutcomeUnchanged
+	if !force && st.New < int64(m.cfg.RefreshAfter) {
 		return nil
 	}
 	written, by, err := m.write(ctx, run, st)
 	if err != nil {
 		return err
 	}
-	put := store.Put(m.next(p, st, written, by))
+	put, outcome := store.Put(m.next(p, st, written, by)), backends.OutcomeAdded
 	put.Actor, put.Expect = "tool", store.MustNotExist
-	if st.guideline.record != nil {
-		put.Expect = st.guideline.record.Version
+	if former := st.guideline.record; former != nil {
+		put.Expect, outcome = former.Version, backends.OutcomeUpdated
 	}
 	var usage backends.Usage
 	applied, err := m.keeper.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{put}}, &usage)
 	run.Embedded(usage.EmbeddedTexts)
 	if errors.Is(err, backends.ErrConflict) { // another process wrote it meanwhile: the next calls make it due again
-		now, err := m.guidelineOf(ctx, p, t.Tool)
-		if err == nil && now.holds(m.keeper.Now()) {
-			t.Memory = &now.record.Memory
-		}
-		return err
+		return m.read(ctx, p, st, m.cfg.Window)
 	}
 	if err != nil {
 		return err
 	}
 	stored := put.Record.Memory.Clone()
 	stored.Version = applied.Version
-	t.Guideline, t.Memory, t.Outcome = written, &stored, backends.OutcomeAdded
-	if st.guideline.record != nil {
-		t.Outcome = backends.OutcomeUpdated
-	}
+	st.Guideline, st.Text, st.Memory, st.Outcome = written, stored.Text, &stored, outcome
 	return nil
 }
