@@ -18,8 +18,8 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// MinPrompt is the least [Config].PromptTokens: fewer tokens of a trajectory say nothing.
-const MinPrompt = 512
+// minPrompt is the least [Config].PromptTokens: fewer tokens of a trajectory say nothing.
+const minPrompt = 512
 
 // Config configures a [Memory]. It is copied by [New].
 type Config struct {
@@ -32,7 +32,7 @@ type Config struct {
 	// Limits bound what one request may cost. Optional. Defaults to no limit.
 	Limits ask.Limits
 	// PromptTokens is how many tokens of material one prompt shows: more is divided, or
-	// shortened with a mark. Optional. At least MinPrompt. Defaults to 12,000.
+	// shortened with a mark. Optional. At least 512. Defaults to 12,000.
 	PromptTokens int
 
 	Threshold       float64 // Score from which on an attempt is a success. Optional. Defaults to 1.
@@ -54,7 +54,7 @@ type Config struct {
 	DuplicateWords float64
 
 	// What requests ask for that do not say. Optional.
-	TopK     int   // RetrieveRequest.TopK. Defaults to DefaultTopK.
+	TopK     int   // RetrieveRequest.TopK. Defaults to 5.
 	Rerank   bool  // RetrieveRequest.Rerank is set for every request.
 	Rewrite  bool  // RetrieveRequest.Rewrite is set for every request.
 	Attempts int   // RetryRequest.Attempts. Defaults to 3.
@@ -74,7 +74,7 @@ func (c *Config) withDefaults() (Config, error) {
 	out.MinQuality = cmp.Or(c.MinQuality, 0.5)
 	out.Duplicate, out.DuplicateWords = cmp.Or(c.Duplicate, 0.9), cmp.Or(c.DuplicateWords, 0.55)
 	out.PromptTokens = cmp.Or(c.PromptTokens, 12_000)
-	out.TopK, out.Attempts = cmp.Or(c.TopK, DefaultTopK), cmp.Or(c.Attempts, 3)
+	out.TopK, out.Attempts = cmp.Or(c.TopK, defaultTopK), cmp.Or(c.Attempts, 3)
 	forget := DefaultRule()
 	if c.Forget != nil {
 		forget = *c.Forget
@@ -97,10 +97,10 @@ func (c *Config) validate() error {
 		return errors.New("MinQuality, Duplicate, DuplicateWords and Similar must be above 0, at most 1")
 	case c.Threshold != c.Threshold || c.SimpleThreshold != c.SimpleThreshold:
 		return errors.New("Threshold and SimpleThreshold must be numbers")
-	case c.PromptTokens < MinPrompt:
-		return fmt.Errorf("PromptTokens %d: it must be at least %d", c.PromptTokens, MinPrompt)
-	case c.TopK < 0 || c.TopK > MaxTopK || c.Attempts < 0:
-		return fmt.Errorf("TopK must be from 1 to %d and Attempts above 0, or 0 for the defaults", MaxTopK)
+	case c.PromptTokens < minPrompt:
+		return fmt.Errorf("PromptTokens %d: it must be at least %d", c.PromptTokens, minPrompt)
+	case c.TopK < 0 || c.TopK > maxTopK || c.Attempts < 0:
+		return fmt.Errorf("TopK must be from 1 to %d and Attempts above 0, or 0 for the defaults", maxTopK)
 	}
 	if err := c.Forget.validate(); err != nil {
 		return err

@@ -259,6 +259,19 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 // decision returns what was decided about a pair.
 func (s *summary) decision(p *pair) decision { return s.decisions[p.key()] }
 
+// fitting returns how many of the blocks have at most limit tokens together, and at least
+// 1.
+func fitting(blocks []string, limit int) int {
+	n := 0
+	for n < len(blocks) {
+		if limit -= text.Tokens(blocks[n]); limit < 0 && n > 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // similarity returns how similar two of the texts are, 0 to 1: the cosine of their
 // vectors, which one call of the embedder computes, or without an embedder Dice's
 // coefficient of their words.

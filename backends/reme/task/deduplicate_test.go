@@ -147,20 +147,6 @@ func TestOneQuestionAndOneEmbeddingCallForAllPairs(t *testing.T) {
 	assert.EqualValues(t, 8, resp.Report.Usage.EmbeddedTexts)
 }
 
-func TestEmbeddingsGrowWithTheCandidates(t *testing.T) {
-	spent := func(n int) int64 {
-		e := &testkit.Embedder{Dim: 64}
-		w := open(t, embedded(e))
-		var all []backends.Memory
-		for i := range n {
-			all = append(all, backends.Memory{WhenToUse: fmt.Sprintf("sorting %d", i), Text: fmt.Sprintf("Put number %d into box %d.", i, i*7)})
-		}
-		w.learn(SummaryRequest{Candidates: all})
-		return e.Texts.Load()
-	}
-	assert.Equal(t, 2*spent(10), spent(20))
-}
-
 // Situation and content count together: a shared situation, which is all that vectors are
 // stored of, makes no duplicate.
 func TestSimilarityIsThatOfBothTexts(t *testing.T) {
@@ -287,22 +273,6 @@ func TestMergesThatComeToTheSameWords(t *testing.T) {
 	}
 }
 
-// What is the same as a candidate that is the same as a memory is the same as the memory.
-func TestTheSameAsTheSame(t *testing.T) {
-	w := open(t)
-	w.summarize(pages)
-	third := "When reading paginated results out of an API | Read page after page until one comes empty, and count what comes."
-	w.decide = func(fresh, known string) (string, string, string) {
-		if fresh == what(third) && known == what(pages) {
-			return "distinct", "", ""
-		}
-		return "same", "", ""
-	}
-	assert.Equal(t, "updated updated", outcomes(w.summarize(pagesNear, third)))
-	assert.EqualValues(t, 2, w.find(what(pages)).Metadata[MetaCorroborated])
-	assert.Equal(t, []string{what(pages)}, w.active())
-}
-
 // What another process does to the memory at hand between reading and writing counts.
 func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -385,17 +355,6 @@ func TestWithoutAModelTheWordsDecide(t *testing.T) {
 			assert.Equal(t, "ann", w.held()[0].Origin.Author)
 		})
 	}
-}
-
-func TestDuplicatesInChinese(t *testing.T) {
-	w := open(t).deciding(func(string, string) (string, string, string) {
-		return "merge", "读取分页接口时", "逐页读取直到为空，并核对总数。"
-	})
-	w.summarize("调用分页接口读取数据时 | 逐页读取，直到某一页为空，再核对总数。")
-	resp := w.summarize("调用分页接口读取数据的时候 | 逐页读取，直到某一页为空，然后核对总数。")
-	assert.Equal(t, "superseded", outcomes(resp))
-	assert.Equal(t, []string{"逐页读取直到为空，并核对总数。"}, w.active())
-	assert.Contains(t, w.of("Duplicates")[0].system, "经验记忆中每条经验只应保存一次")
 }
 
 func TestPairsBeyondOnePromptAreDecidedBySeveral(t *testing.T) {

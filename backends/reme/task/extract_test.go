@@ -10,7 +10,6 @@ import (
 	"math"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -275,7 +274,7 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 				ts[i].Messages = append(ts[i].Messages, rapid.SampledFrom([]*schema.Message{schema.ToolMessage(said, "", schema.WithToolName("search")), schema.AssistantMessage(said, nil)}).Draw(rt, "message"))
 			}
 		}
-		most := rapid.IntRange(MinPrompt, 3000).Draw(rt, "room")
+		most := rapid.IntRange(minPrompt, 3000).Draw(rt, "room")
 		w := extracts(t, 1, room(most), func(s *setup) { s.Similar = 0.1 })
 		got, _ := w.extracted(false, ts...)
 		var all strings.Builder
@@ -431,26 +430,6 @@ func TestNothingOfMemoryAndNoSystemPromptIsLearntFrom(t *testing.T) {
 	assert.Equal(t, before, encoded(in), "the trajectory stays as it is")
 }
 
-func TestTheJudgesScoreDecides(t *testing.T) {
-	w := open(t)
-	w.says["Judge"] = says(`{"judgements":[{"candidate":4,"is_valid":true,"score":1},{"candidate":1,"is_valid":true,"score":0.5,"feedback":" just so "},
-		{"candidate":2,"is_valid":true,"score":0.49},{"candidate":3,"is_valid":false,"score":0.9}]}`)
-	run := w.begin()
-	in := given("a | c1", "b | c2", "c | c3", "d | c4")
-	got, err := w.judge(ctx, run, []fenced{{"trajectory", "hello"}}, in)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"c1", "c4"}, textsOf(got))
-	assert.Equal(t, []float64{0.5, 1}, []float64{*got[0].Quality, *got[1].Quality})
-	assert.Nil(t, in[0].Quality, "what was given is as it was")
-	assert.Equal(t, backends.StageReport{Name: stageJudge, In: 4, Out: 2, Dropped: 2}, run.Report().Stage(stageJudge))
-	for quality, want := range map[float64]int{0.8: 1, 0.81: 0} {
-		w := open(t, func(s *setup) { s.MinQuality = quality })
-		got, err := w.judge(ctx, w.begin(), nil, given("a | c1"))
-		require.NoError(t, err)
-		assert.Len(t, got, want)
-	}
-}
-
 // What is kept is what the judge approves, if it has one judgement on each; else nothing is.
 func TestTheJudgementsAreCarriedOut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -529,25 +508,6 @@ func TestWhatTheJudgeDoesNotSayIsNoApproval(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Len(t, got, 1, name)
 	}
-}
-
-// One memory serves many requests at the same time, each with its own report.
-func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
-	w := extracts(t, 3)
-	var all sync.WaitGroup
-	for i := range 12 {
-		all.Go(func() {
-			run, task := w.begin(), fmt.Sprint("task ", i)
-			found, err := w.candidates(ctx, run, &SummaryRequest{Trajectories: []Trajectory{doing(task, 0, "push"), doing(task, 1, "key")}})
-			assert.NoError(t, err)
-			assert.Len(t, found, 8)
-			for _, c := range found {
-				assert.Equal(t, task, c.Metadata[MetaTaskID])
-			}
-			assert.Equal(t, 6, run.Usage().ModelCalls)
-		})
-	}
-	all.Wait()
 }
 
 // Whatever a model answers: a candidate has both texts and can be stored, what is kept has

@@ -83,27 +83,15 @@ func (m *Memory) shown(heading, when, content string) string {
 	return heading + "\nwhen_to_use:\n" + short(when) + "experience:\n" + short(content)
 }
 
-// shownHits are the hits that one prompt has room for, numbered from 0.
-func (m *Memory) shownHits(hits []backends.Hit) (material fenced, n int) {
-	blocks := make([]string, len(hits))
+// shownHits are hits as one prompt shows them, numbered from 0, each within an even share
+// of its tokens.
+func (m *Memory) shownHits(hits []backends.Hit) fenced {
+	var b strings.Builder
 	for i := range hits {
-		blocks[i] = m.shown(fmt.Sprint("experience ", i), hits[i].WhenToUse, hits[i].Text)
+		shown := m.shown(fmt.Sprint("experience ", i), hits[i].WhenToUse, hits[i].Text)
+		b.WriteString(text.Fit(shown, m.config.PromptTokens/len(hits), text.Tokens))
 	}
-	n = fitting(blocks, m.config.PromptTokens)
-	return fenced{"experiences", strings.Join(blocks[:n], "")}, n
-}
-
-// fitting returns how many of the blocks have at most limit tokens together, and at least
-// 1.
-func fitting(blocks []string, limit int) int {
-	n := 0
-	for n < len(blocks) {
-		if limit -= text.Tokens(blocks[n]); limit < 0 && n > 0 {
-			break
-		}
-		n++
-	}
-	return n
+	return fenced{"experiences", b.String()}
 }
 
 // order is what the model answers about memories.
@@ -121,13 +109,12 @@ func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []
 	}
 	stage := run.Stage(stageRerank)
 	stage.In(len(hits))
-	material, shown := m.shownHits(hits)
-	q := m.question(m.config.Language.For(query), func(p *Prompts) string { return p.Rerank }, fenced{"task", indent(text.Middle(query, maxQueryShown))}, material)
+	q := m.question(m.config.Language.For(query), func(p *Prompts) string { return p.Rerank }, fenced{"task", indent(text.Middle(query, maxQueryShown))}, m.shownHits(hits))
 	q.Tool, q.Purpose = "task_rerank", "Give the order of the experiences."
 	answer, err := ask.For(ctx, run, q, func(o *order) error {
 		for i, n := range o.Ranked {
-			if n < 0 || n >= shown || slices.Contains(o.Ranked[:i], n) {
-				return fmt.Errorf("ranked_indices: %d stands there twice, or is no number from 0 to %d", n, shown-1)
+			if n < 0 || n >= len(hits) || slices.Contains(o.Ranked[:i], n) {
+				return fmt.Errorf("ranked_indices: %d stands there twice, or is no number from 0 to %d", n, len(hits)-1)
 			}
 		}
 		return nil
@@ -150,9 +137,8 @@ func (m *Memory) rewrite(ctx context.Context, run *ask.Run, r *RetrieveRequest, 
 	stage := run.Stage(stageRewrite)
 	stage.In(len(resp.Hits))
 	l := m.config.Language.For(resp.Query)
-	material, shown := m.shownHits(resp.Hits)
 	_, said := m.newest(r.Messages, rewriteMessages)
-	q := m.question(l, func(p *Prompts) string { return p.Rewrite }, fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, said, material)
+	q := m.question(l, func(p *Prompts) string { return p.Rewrite }, fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, said, m.shownHits(resp.Hits))
 	advice, err := ask.Text(ctx, run, q, func(s string) error {
 		if !text.HasWords(s) {
 			return errors.New("the advice is blank")
@@ -163,10 +149,6 @@ func (m *Memory) rewrite(ctx context.Context, run *ask.Run, r *RetrieveRequest, 
 		return fmt.Errorf("task: the answer is not rewritten: %w", err)
 	}
 	stage.Out(1)
-	if rest := resp.Hits[shown:]; len(rest) > 0 { // what the model was not shown is not lost
-		prompts := promptsIn(l, m.config.Prompts)
-		advice += "\n\n" + prompts.numbered(rest, shown)
-	}
 	resp.Answer, resp.Rewritten = advice, true
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 
 // How many memories a retrieval returns.
 const (
-	DefaultTopK = 5    // where the request says nothing
-	MaxTopK     = 1000 // at most
+	defaultTopK = 5    // where the request says nothing
+	maxTopK     = 1000 // at most
 )
 
 // RetrieveRequest asks for experience that helps with a task.
@@ -34,7 +34,7 @@ type RetrieveRequest struct {
 	// how far the task is.
 	Messages []*schema.Message
 
-	// TopK is how many memories are wanted: 1 to MaxTopK. Exactly so many come if so many
+	// TopK is how many memories are wanted: 1 to 1,000. Exactly so many come if so many
 	// match, with and without Rerank. Optional. Defaults to Config.TopK.
 	TopK int
 	// Rerank asks the model to put four times as many in order first. Optional. Config.Rerank
@@ -138,8 +138,8 @@ func (m *Memory) retrieval(ctx context.Context, r *RetrieveRequest) (backends.Sc
 	scope, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
 	switch {
 	case err != nil:
-	case r.TopK < 0 || r.TopK > MaxTopK:
-		err = fmt.Errorf("task: TopK %d: %w: 1 to %d, or 0 for %d", r.TopK, backends.ErrInvalid, MaxTopK, DefaultTopK)
+	case r.TopK < 0 || r.TopK > maxTopK:
+		err = fmt.Errorf("task: TopK %d: %w: 1 to %d, or 0 for %d", r.TopK, backends.ErrInvalid, maxTopK, defaultTopK)
 	case strings.TrimSpace(r.Query) == "" && len(r.Messages) == 0:
 		err = fmt.Errorf("task: %w: nothing to look for; give Query or Messages", backends.ErrInvalid)
 	}
@@ -153,7 +153,7 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 	stage.In(1)
 	wanted := r.TopK
 	if r.Rerank && !r.Simple {
-		wanted = min(MaxTopK, 4*wanted)
+		wanted = min(maxTopK, 4*wanted)
 	}
 	found, err := m.keeper.Search(ctx, p, &backends.SearchRequest{
 		Scope: scope, Query: query, TopK: wanted, Threshold: r.MinScore, Kinds: []backends.Kind{backends.KindTask}, Filter: r.Filter, WithSources: r.IncludeSources,
@@ -177,14 +177,14 @@ func (m *Memory) answer(r *RetrieveRequest, resp *RetrieveResponse) string {
 	if r.Simple {
 		return prompts.list(resp.Hits)
 	}
-	return prompts.numbered(resp.Hits, 0)
+	return prompts.numbered(resp.Hits)
 }
 
-// numbered writes memory by memory, each under its number, from after on.
-func (p *Prompts) numbered(hits []backends.Hit, after int) string {
+// numbered writes memory by memory, each under its number.
+func (p *Prompts) numbered(hits []backends.Hit) string {
 	parts := make([]string, len(hits))
 	for i := range hits {
-		parts[i] = p.one(after+i+1, hits[i].WhenToUse, hits[i].Text)
+		parts[i] = p.one(i+1, hits[i].WhenToUse, hits[i].Text)
 	}
 	return strings.Join(parts, "\n\n")
 }

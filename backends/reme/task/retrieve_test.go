@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // The vector of a task memory is that of its situation: what is near to it finds the
@@ -211,7 +212,7 @@ func TestAModelThatFailsCostsItsPartOnly(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A pool too large for a prompt is shown in part, and nothing of it is lost.
+// Memories share a prompt evenly: where they are too many, each is shortened.
 func TestAPoolTooLargeForOnePrompt(t *testing.T) {
 	w := open(t, room(520))
 	for i, m := range pool(8) {
@@ -222,11 +223,13 @@ func TestAPoolTooLargeForOnePrompt(t *testing.T) {
 	resp := w.retrieve(RetrieveRequest{Query: "sell kettles", TopK: 8, Rerank: true, Rewrite: true})
 	require.NoError(t, resp.Degraded)
 	assert.Len(t, resp.Hits, 8)
-	shown := strings.Count(w.of("Rerank")[0].user, "\nexperience ")
-	assert.Positive(t, shown)
-	assert.Less(t, shown, 8)
-	assert.Contains(t, resp.Answer, "Short.\n\nMemory ")
-	assert.Contains(t, resp.Answer, resp.Hits[7].Text)
+	assert.Equal(t, "Short.", resp.Answer)
+	for _, step := range []string{"Rerank", "Rewrite"} {
+		user := w.of(step)[0].user
+		assert.Equal(t, 8, strings.Count(user, "\nexperience "), "each is shown")
+		assert.Equal(t, 8, strings.Count(user, "…] "), "and shortened with a mark")
+		assert.Less(t, text.Tokens(user), 700, step)
+	}
 }
 
 // What memories hold is data: it closes no fence and poses as no heading, whichever sign
