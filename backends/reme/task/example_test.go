@@ -61,7 +61,7 @@ func Example() {
 	// 1 1 <nil>
 }
 
-// A gate opens to whoever rings twice. The first attempt fails, what it taught leads to a
+// A gate opens to a caller who rings twice. The first attempt fails, what it taught leads to a
 // success, and so that is kept.
 func ExampleMemory_Retry() {
 	ctx := backends.WithScope(context.Background(), backends.Scope{Workspace: "harbour"})

@@ -170,7 +170,7 @@ func TestDifferentTasksAreNotCompared(t *testing.T) {
 		s.redact = func(text string) string { return regexp.MustCompile(`[0-9]+`).ReplaceAllString(text, "#") }
 	})
 	asked, another := doing("cancel order 7", 1, "x"), doing("cancel order 8", 0, "y")
-	asked.TaskID, another.TaskID = "", "" // told apart by their words
+	asked.TaskID, another.TaskID = "", "" // distinguished by their words
 	nameless := Trajectory{Messages: []*schema.Message{schema.AssistantMessage("x", nil)}}
 	w.extracted(false, doing("refund order 7", 1, "x"), doing("refund order 8", 0, "y"), asked, another, nameless)
 	assert.Empty(t, w.of("Comparative"), "redaction makes no two tasks one")
@@ -229,7 +229,7 @@ func TestTheSimpleVariantAsksOnceATrajectory(t *testing.T) {
 	resp := w.learn(SummaryRequest{Simple: true, Trajectories: []Trajectory{doing("c", 1, "x")}})
 	assert.Equal(t, "simple", resp.Memories[0].Metadata[MetaSource])
 	assert.Nil(t, resp.Memories[0].Quality)
-	assert.Empty(t, w.of("Judge"), "nobody judges")
+	assert.Empty(t, w.of("Judge"), "there is no judge")
 }
 
 // A trajectory that is longer than a prompt is divided: every prompt fits, all steps are

@@ -40,7 +40,8 @@ type RetrieveRequest struct {
 	// Rerank asks the model to put four times as many in order first. Optional. Config.Rerank
 	// also sets it.
 	Rerank bool
-	// Rewrite asks the model to make one piece of advice of what was found. Optional.
+	// Rewrite asks the model to make one piece of advice of what was found. Here and for
+	// Rerank the memories share the prompt evenly: of very many each is shortened. Optional.
 	// Config.Rewrite also sets it.
 	Rewrite bool
 	// Simple asks no model for anything, and returns the memories as a list with a line

@@ -724,8 +724,8 @@ func TestDescriptionsReadNoRecordsAndFollowOtherProcesses(t *testing.T) {
 	r.store.FailOn(errDown, "Changes")
 	assert.Equal(t, "does search", described(t, r, "search"), "what cannot be looked up leaves the tool as it is")
 	require.ErrorIs(t, r.errs[0], backends.ErrUnavailable)
-	told := newRig(t, nil, beside(r), func(_ *rig, c *Config) { c.OnError = func(context.Context, error) { panic("again") } })
-	assert.NotPanics(t, func() { described(t, told, "search") })
+	notified := newRig(t, nil, beside(r), func(_ *rig, c *Config) { c.OnError = func(context.Context, error) { panic("again") } })
+	assert.NotPanics(t, func() { described(t, notified, "search") })
 }
 
 type plainModel struct{ model.BaseChatModel }
