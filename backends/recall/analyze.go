@@ -139,7 +139,8 @@ func (r *reader) count() bag {
 // points, colons and underscores that join them there.
 func (r *reader) folded(text string) {
 	word, before := -1, -1 // where the word under way begins, and the character before; -1: there is none
-	for at, size := 0, 0; at < len(text); at += size {
+	var size int
+	for at := 0; at < len(text); at += size {
 		c := rune(text[at])
 		if size = 1; c >= utf8.RuneSelf {
 			c, size = utf8.DecodeRuneInString(text[at:])

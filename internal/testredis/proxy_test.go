@@ -136,8 +136,8 @@ func TestProxyCutsRandomly(t *testing.T) {
 	lives := func(p *testredis.Proxy, n int) (all []int) {
 		for range n {
 			conn, answers := dial(t, p), 0
-			for err := error(nil); answers < 2000; answers++ {
-				if err = ping(conn); err != nil {
+			for ; answers < 2000; answers++ {
+				if err := ping(conn); err != nil {
 					require.NotEqual(t, io.EOF, err, "a reset is no end")
 					break
 				}

@@ -96,7 +96,7 @@ func (c *Config) validate() error {
 	case !isShare(c.MinQuality) || !isShare(c.Duplicate) || !isShare(c.DuplicateWords) || c.Similar != 0 && !isShare(c.Similar):
 		return errors.New("MinQuality, Duplicate, DuplicateWords and Similar must be above 0, at most 1")
 	case c.Threshold != c.Threshold || c.SimpleThreshold != c.SimpleThreshold:
-		return errors.New("Threshold and SimpleThreshold must be numbers")
+		return errors.New("fields Threshold and SimpleThreshold must be numbers")
 	case c.PromptTokens < minPrompt:
 		return fmt.Errorf("PromptTokens %d: it must be at least %d", c.PromptTokens, minPrompt)
 	case c.TopK < 0 || c.TopK > maxTopK || c.Attempts < 0:

@@ -248,7 +248,7 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 	}
 	for _, d := range answer.Value.Decisions {
 		d.WhenToUse, d.Content = s.m.redact(d.WhenToUse), s.m.redact(d.Content)
-		if d.Decision == decideMerge && !(text.HasWords(d.WhenToUse) && text.HasWords(d.Content)) { // redaction left nothing
+		if d.Decision == decideMerge && (!text.HasWords(d.WhenToUse) || !text.HasWords(d.Content)) { // redaction left nothing
 			d.Decision = decideDistinct
 		}
 		s.decisions[pairs[d.Pair].key()] = d

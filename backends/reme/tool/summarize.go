@@ -159,7 +159,7 @@ func (m *Memory) summarize(ctx context.Context, run *ask.Run, p backends.Partiti
 	if err != nil {
 		return err
 	}
-	stored := put.Record.Memory.Clone()
+	stored := put.Record.Clone()
 	stored.Version = applied.Version
 	st.Guideline, st.Text, st.Memory, st.Outcome = written, stored.Text, &stored, outcome
 	return nil
