@@ -1,6 +1,29 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package store is the contract of persistence: what every store must do so that
+// memory behaves the same on each of them. Package storetest is the contract as a
+// test suite; sqlitestore and redisstore implement it.
+//
+// There are only a few nouns. A [Record] is a memory with its vector. A [Batch]
+// of mutations is applied to one partition, wholly or not at all; each batch
+// raises the partition's version, and [Records.Changes] returns what changed since
+// an earlier one, so that an index in memory stays current with one cheap call.
+// A [Session] is an append-only log of messages with a little state beside it, and
+// with [Blobs]: bytes under names, which end with the session.
+//
+// The session log is the outbox of learning: a turn is appended in one atomic
+// write; later a worker acquires the session's lease, reads the messages after the
+// watermark, and applies a batch that holds both what was learnt and the new
+// watermark. A crash between any two steps loses nothing and repeats nothing,
+// because the batch is one write, and because a lease has a fencing token that the
+// batch must present.
+//
+// Nothing is deleted before its replacement is stored. Superseding keeps the old
+// record, and every change of a record's text is kept in its history until the
+// partition is dropped.
+//
+// [Transfer] copies partitions from one store to another.
 package store
 
 // Store keeps records and sessions. All methods are safe for concurrent use by

@@ -5,15 +5,22 @@ package testkit
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/schema"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/transcript"
 )
 
 // Entries returns the log of a scope's session.
@@ -104,4 +111,84 @@ func Conversation(messages []*schema.Message) []*schema.Message {
 		}
 	}
 	return out
+}
+
+// EachStore runs a test on SQLite and on an imitation of Redis, with the clock that the
+// store goes by.
+func EachStore(t *testing.T, test func(t *testing.T, db store.Store, clock *Clock)) {
+	t.Run("sqlite", func(t *testing.T) {
+		clock := NewClock()
+		test(t, SQLite(t, func(c *sqlitestore.Config) { c.Clock = clock.Now }), clock)
+	})
+	t.Run("redis", func(t *testing.T) {
+		clock := NewClock()
+		c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+		t.Cleanup(func() { _ = c.Close() })
+		db, err := redisstore.New(t.Context(), c, &redisstore.Config{Clock: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		test(t, db, clock)
+	})
+}
+
+// Log returns entries of a session's log, of ten tokens each. They are written as
+// "turn-index user text", "turn-index assistant text", "turn-index call id,id" or
+// "turn-index tool id"; with a ! behind the index the turn is done.
+func Log(lines ...string) []store.Entry {
+	var entries []store.Entry
+	for _, line := range lines {
+		f := strings.SplitN(line, " ", 3)
+		id, done := strings.CutSuffix(f[0], "!")
+		m := &schema.Message{Role: schema.RoleType(f[1]), Content: f[2]}
+		switch f[1] {
+		case "call":
+			m = schema.AssistantMessage("", nil)
+			for _, id := range strings.Split(f[2], ",") {
+				m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: "find", Arguments: "{}"}})
+			}
+		case "tool":
+			m = schema.ToolMessage("result of "+f[2], f[2], schema.WithToolName("find"))
+		}
+		turn := id[:strings.LastIndex(id, "-")]
+		entries = append(entries, store.Entry{Message: backends.Message{ID: id, Turn: turn, Message: m}, Tokens: 10, Done: done, AgentID: "bot"})
+	}
+	return entries
+}
+
+// Interleaved makes a log up: turns with tools in parallel, interrupted, resumed after others
+// began, appended out of order, with marks of their ends.
+func Interleaved(src transcript.Source) (log []store.Entry) {
+	var turns [][]store.Entry
+	for _, m := range transcript.New(src, &transcript.Shape{Rounds: 30, Tokens: 20, Broken: true}).Messages {
+		if m == nil || m.Role == schema.System || einox.IsNote(m) {
+			continue // not what a log has
+		}
+		if m.Role == schema.User || len(turns) == 0 {
+			turns = append(turns, nil)
+		}
+		n := len(turns) - 1
+		id := fmt.Sprintf("t%d-%d", n, len(turns[n]))
+		turns[n] = append(turns[n], store.Entry{Message: backends.Message{ID: id, Turn: fmt.Sprint("t", n), Message: m}, Tokens: 1 + src.IntN(60)})
+	}
+	for len(turns) > 0 {
+		turn, at := 0, 0
+		if src.IntN(8) == 0 {
+			turn = src.IntN(min(len(turns), 3))
+		}
+		if src.IntN(20) == 0 {
+			at = src.IntN(len(turns[turn]))
+		}
+		e := turns[turn][at]
+		turns[turn] = slices.Delete(turns[turn], at, at+1)
+		log = append(log, e)
+		if len(turns[turn]) > 0 {
+			continue
+		}
+		turns = slices.Delete(turns, turn, turn+1)
+		mark := store.Entry{Message: backends.Message{ID: e.Turn + "-done", Turn: e.Turn, Message: schema.AssistantMessage("", nil)}, Done: true}
+		log = append(log, mark)
+	}
+	return log
 }

@@ -6,7 +6,10 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -106,4 +109,152 @@ func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) err
 		return n, err
 	})
 	return err
+}
+
+// logged is a message as the log holds it: its number is its place there.
+type logged struct {
+	*store.Entry
+	Seq *struct{} `json:"seq,omitempty"`
+}
+
+// Append implements [store.Sessions].
+func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *store.Append) (*store.Session, error) {
+	if err := a.Validate(); err != nil {
+		return nil, fmt.Errorf("redisstore: append: %w", err)
+	}
+	return on(ctx, s, p, id, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), func() (out *store.Session, err error) {
+		err = s.registered(ctx, p, func(inc string) (done bool, err error) {
+			out, err = s.tryAppend(ctx, p, id, a, inc)
+			return out != nil, err
+		})
+		return out, err
+	})
+}
+
+// maxTokens bounds the size of a message, so that the sum of a session, which scripts
+// compute, is exact and never overflows.
+const maxTokens = math.MaxInt32
+
+// lifeMicros is a time to live in microseconds, rounded up: 0 is for ever.
+func lifeMicros(ttl time.Duration) int64 {
+	if ttl <= 0 {
+		return 0
+	}
+	return (ttl - 1).Microseconds() + 1
+}
+
+// tryAppend runs the script. The session is nil when the partition must be in the
+// registry first.
+func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, inc string) (*store.Session, error) {
+	now := s.now()
+	args := &arguments{}
+	args.add(id, micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), inc)
+	args.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
+	args.add(flag(a.Learnt))
+	for _, e := range a.Entries {
+		if e.Time.IsZero() {
+			e.Time = now
+		}
+		if e.Tokens > maxTokens || e.Tokens < -maxTokens {
+			return nil, fmt.Errorf("message %s: %w: %d tokens: at most %d", e.ID, backends.ErrInvalid, e.Tokens, maxTokens)
+		}
+		args.add(e.ID, e.Tokens)
+		args.json("message "+e.ID, &logged{Entry: &e})
+	}
+	if args.err != nil {
+		return nil, args.err
+	}
+	reply, err := s.write(ctx, appendScript, s.keys(p).withSession(id), args.list...)
+	if err != nil || reply == unregistered {
+		return nil, err
+	}
+	after, err := readSession(p, id, pairs(reply))
+	if err != nil {
+		return nil, err
+	}
+	if after == nil {
+		return nil, badAnswer(reply)
+	}
+	return &after.Session, nil
+}
+
+// Read implements [store.Sessions].
+func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
+	return on(ctx, s, p, id, fmt.Sprintf("read session %q", id), func() ([]store.Entry, error) {
+		w, err := s.window(ctx, s.keys(p).session(id), r)
+		if err != nil {
+			return nil, err
+		}
+		return w.entries(id)
+	})
+}
+
+// window is a part of a session's log.
+type window struct {
+	first int64 // the number of its first message
+	texts []string
+}
+
+// window reads a range of the log with one round trip; with a second one when the
+// range has an end beyond the log and its newest messages are asked for.
+func (s *Store) window(ctx context.Context, k sessionKeys, r store.Range) (window, error) {
+	size := int64(r.Size())
+	start, stop := max(r.After, 0), max(r.After, 0)+size-1 // places in the list, from 0
+	if r.Upto > 0 {
+		stop = min(stop, r.Upto-1)
+	}
+	switch {
+	case r.Last && r.Upto > 0:
+		start, stop = max(start, r.Upto-size), r.Upto-1
+	case r.Last:
+		start, stop = -size, -1
+	}
+	if start >= 0 && stop < start { // Redis would take a negative end as one from behind
+		return window{}, nil
+	}
+	w, length, err := s.slice(ctx, k, start, stop)
+	if err == nil && r.Last && r.Upto > length {
+		r.Upto = 0
+		return s.window(ctx, k, r)
+	}
+	if start < 0 {
+		w.first = max(length+start, 0) + 1
+		if skip := r.After + 1 - w.first; skip > 0 {
+			w.texts, w.first = w.texts[min(skip, int64(len(w.texts))):], r.After+1
+		}
+	}
+	return w, err
+}
+
+// slice reads the places start to stop of the log, and its length. The log of an
+// expired session is empty.
+func (s *Store) slice(ctx context.Context, k sessionKeys, start, stop int64) (window, int64, error) {
+	var length *redis.IntCmd
+	var ends *redis.StringCmd
+	var texts *redis.StringSliceCmd
+	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
+		ends = pipe.HGet(ctx, k.state(), "expires")
+		length = pipe.LLen(ctx, k.log())
+		texts = pipe.LRange(ctx, k.log(), start, stop)
+	})
+	if err != nil {
+		return window{}, 0, err
+	}
+	gone, err := past(ends.Val(), s.now())
+	if gone || err != nil {
+		return window{}, 0, err
+	}
+	return window{first: start + 1, texts: texts.Val()}, length.Val(), nil
+}
+
+func (w window) entries(session string) ([]store.Entry, error) {
+	out := make([]store.Entry, len(w.texts))
+	for i, text := range w.texts {
+		seq := w.first + int64(i)
+		if err := decode(fmt.Sprintf("message %d of session %q", seq, session), text, &out[i]); err != nil {
+			return nil, err
+		}
+		out[i].Seq = seq
+	}
+	return out, nil
 }

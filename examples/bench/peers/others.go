@@ -8,10 +8,13 @@ import (
 	"iter"
 	"time"
 
+	"github.com/philippgille/chromem-go"
 	"google.golang.org/adk/memory"
 	"google.golang.org/adk/model"
 	"google.golang.org/adk/session"
 	"google.golang.org/genai"
+	trpcmemory "trpc.group/trpc-go/trpc-agent-go/memory"
+	"trpc.group/trpc-go/trpc-agent-go/memory/inmemory"
 
 	"github.com/einomem/einomem/examples/internal/trial"
 )
@@ -64,3 +67,57 @@ func (s *oneEvent) Len() int { return 1 }
 
 // At implements session.Events.
 func (s *oneEvent) At(int) *session.Event { return s.event }
+
+// chromemMemories has a collection for each user, a file for each memory.
+type chromemMemories struct {
+	db    *chromem.DB
+	embed chromem.EmbeddingFunc
+}
+
+func openChromem(_ context.Context, dir string, corpus *trial.Corpus) (memories, error) {
+	db, err := chromem.NewPersistentDB(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	embed := func(_ context.Context, text string) ([]float32, error) { return corpus.Vector(text), nil }
+	return &chromemMemories{db, embed}, nil
+}
+
+func (m *chromemMemories) put(ctx context.Context, user int, id, text string, vector []float32) error {
+	c, err := m.db.GetOrCreateCollection(nameOf(user), nil, m.embed)
+	if err != nil {
+		return err
+	}
+	return c.AddDocument(ctx, chromem.Document{ID: id, Content: text, Embedding: vector})
+}
+
+func (m *chromemMemories) search(ctx context.Context, user int, query string) ([]string, error) {
+	c := m.db.GetCollection(nameOf(user), m.embed)
+	found, err := c.Query(ctx, query, min(10, c.Count()), nil, nil)
+	var out []string
+	for _, f := range found {
+		out = append(out, f.ID)
+	}
+	return out, err
+}
+
+// trpcMemories finds memories by the words in them. It chooses their ids itself.
+type trpcMemories struct{ service *inmemory.MemoryService }
+
+func openTRPC(context.Context, string, *trial.Corpus) (memories, error) {
+	const enough = 1 << 30 // memories of a user; its own limit is 1000
+	return &trpcMemories{inmemory.NewMemoryService(inmemory.WithMemoryLimit(enough))}, nil
+}
+
+func (m *trpcMemories) put(ctx context.Context, user int, _, text string, _ []float32) error {
+	return m.service.AddMemory(ctx, trpcmemory.UserKey{AppName: app, UserID: nameOf(user)}, text, nil)
+}
+
+func (m *trpcMemories) search(ctx context.Context, user int, query string) ([]string, error) {
+	found, err := m.service.SearchMemories(ctx, trpcmemory.UserKey{AppName: app, UserID: nameOf(user)}, query)
+	var out []string
+	for _, f := range found[:min(10, len(found))] {
+		out = append(out, f.ID)
+	}
+	return out, err
+}
