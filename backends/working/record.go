@@ -5,14 +5,20 @@ package working
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -181,4 +187,170 @@ func (e *entries) mark(after string) store.Entry {
 	end := e.entry(after+"done", schema.AssistantMessage("", nil))
 	end.Done = true
 	return end
+}
+
+// Turn is a user's input and what answered it, or a part of that: a turn may be appended
+// in parts. The calls that take it neither change nor keep it.
+type Turn struct {
+	// Scope names the partition (by user, else by agent), the session, and the agent that
+	// the turn was with: several may talk with a user in one session. Its other parts
+	// count where it begins the session. Required.
+	Scope backends.Scope
+	// ID is unique in the session. Defaults to a new one; set it where the same turn may
+	// be appended twice, because messages are identified by ID and index.
+	ID       string
+	First    int               // the index in the turn of Messages[0]
+	Messages []*schema.Message // in order; system messages, memory notes and empty messages are left out of the log
+	Time     time.Time         // when it was said. Defaults to now.
+	// Done marks the end of the turn. It comes with the last message, or after it: alone,
+	// or with messages that the log holds already.
+	Done bool
+}
+
+// entries are a turn, or a part of one, ready for the log.
+type entries struct {
+	key    sessionKey
+	scope  backends.Scope
+	turn   string
+	done   bool
+	when   time.Time
+	tokens int
+	log    []store.Entry
+	ctx    context.Context // whose values go with the turn
+}
+
+// entriesOf returns what the log keeps of the turn, or nil if there is nothing to write.
+// A turn that is done may have no entries.
+func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
+	if t == nil || t.First < 0 {
+		return nil, fmt.Errorf("turn: %w: none, or its first index is negative", backends.ErrInvalid)
+	}
+	key, scope, err := keyOf(t.Scope)
+	if err != nil {
+		return nil, fmt.Errorf("turn %q: %w", t.ID, err)
+	}
+	e := &entries{key: key, scope: scope, turn: t.ID, done: t.Done, when: t.Time, ctx: context.WithoutCancel(ctx)}
+	if e.turn == "" {
+		e.turn = m.cfg.IDs()
+	}
+	if e.when.IsZero() {
+		e.when = m.cfg.Clock()
+	}
+	for i, msg := range t.Messages {
+		if !kept(msg) {
+			continue
+		}
+		msg = m.clean(msg)
+		if _, err := json.Marshal(msg); err != nil {
+			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
+		}
+		entry := e.entry(e.turn+"-"+strconv.Itoa(t.First+i), msg)
+		entry.Tokens = compaction.Estimate.Message(msg)
+		e.tokens += entry.Tokens
+		e.log = append(e.log, entry)
+	}
+	if len(e.log) == 0 && (!e.done || t.ID == "") {
+		return nil, nil
+	}
+	if n := len(e.log); n > 0 {
+		e.log[n-1].Done = e.done
+	}
+	if err := e.validate(); err != nil {
+		return nil, fmt.Errorf("turn %q: %w", e.turn, err)
+	}
+	return e, nil
+}
+
+func (e *entries) entry(id string, msg *schema.Message) store.Entry {
+	return store.Entry{Message: backends.Message{ID: id, Turn: e.turn, Time: e.when, Message: msg}, AgentID: e.scope.AgentID}
+}
+
+// validate checks what may go into the log: the entries, and the mark that may have to
+// follow them.
+func (e *entries) validate() error {
+	all := e.log
+	if e.done {
+		last := ""
+		if n := len(e.log); n > 0 {
+			last = e.log[n-1].ID
+		}
+		all = append(all[:len(all):len(all)], e.mark(last))
+	}
+	return (&store.Append{Entries: all}).Validate()
+}
+
+// kept reports whether a message belongs into the log.
+func kept(m *schema.Message) bool {
+	return m != nil && m.Role != schema.System && !einox.IsNote(m) && !empty(m)
+}
+
+// empty reports whether a message says nothing. A tool's result never does: its call
+// would be left without one.
+func empty(m *schema.Message) bool {
+	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
+}
+
+// clean returns the copy of a message that is stored: every text redacted, and one that a
+// store accepts, because one broken byte or one endless tool result must not cost the turn.
+func (m *Memory) clean(msg *schema.Message) *schema.Message {
+	return einox.Stored(msg, func(s string) string {
+		return text.TruncateBytes(strings.ToValidUTF8(m.cfg.Redact(s), "\uFFFD"), store.MaxText-len(text.Ellipsis))
+	})
+}
+
+// openTurnBlob is the name of the blob that holds an interrupted turn.
+func openTurnBlob(checkpointID string) string { return "open-turn/" + checkpointID }
+
+// SaveOpenTurn keeps an interrupted turn beside the session that s names, until
+// [Memory.TakeOpenTurn] is called with the same scope and checkpoint, maybe in another
+// process. Texts are redacted; of Extra only memory's own marks are kept.
+func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointID string, t *Turn) error {
+	if t == nil || checkpointID == "" {
+		return fmt.Errorf("open turn: %w: needs a turn and a checkpoint id", backends.ErrInvalid)
+	}
+	k, err := m.enterSession(s)
+	if err != nil {
+		return fmt.Errorf("open turn %q: %w", t.ID, err)
+	}
+	defer m.calls.Leave()
+	saved := *t
+	saved.Messages = make([]*schema.Message, len(t.Messages))
+	for i, msg := range t.Messages {
+		if msg != nil {
+			saved.Messages[i] = einox.WithMarks(m.clean(msg), einox.Marks(msg))
+		}
+	}
+	data, err := json.Marshal(&saved)
+	if err != nil {
+		return fmt.Errorf("open turn %q: %w: %w", t.ID, backends.ErrInvalid, err)
+	}
+	if err := m.cfg.Sessions.PutBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID), data); err != nil {
+		return fmt.Errorf("keeping open turn %q of session %s: %w", t.ID, k, err)
+	}
+	return nil
+}
+
+// TakeOpenTurn returns the turn that was saved under a checkpoint, and removes it; nil if
+// there is none.
+func (m *Memory) TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*Turn, error) {
+	k, err := m.enterSession(s)
+	if err != nil {
+		return nil, fmt.Errorf("open turn: %w", err)
+	}
+	defer m.calls.Leave()
+	data, err := m.cfg.Sessions.GetBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID))
+	if errors.Is(err, backends.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the open turn of session %s: %w", k, err)
+	}
+	t := &Turn{}
+	if err := json.Unmarshal(data, t); err != nil {
+		return nil, fmt.Errorf("open turn of session %s, checkpoint %q: %w: %w", k, checkpointID, backends.ErrInvalid, err)
+	}
+	if err := m.cfg.Sessions.PutBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID), nil); err != nil {
+		return nil, fmt.Errorf("removing the open turn of session %s: %w", k, err)
+	}
+	return t, nil
 }

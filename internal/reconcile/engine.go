@@ -26,11 +26,19 @@
 package reconcile
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -99,4 +107,285 @@ func Since(m *backends.Memory) time.Time {
 		}
 	}
 	return m.Created
+}
+
+// Request is what a backend asks to learn from.
+type Request struct {
+	*backends.AddRequest
+	Scope     backends.Scope // normalised; instead of that of the AddRequest
+	Partition backends.Partition
+	// Subject names whom statements are about in a partition that holds what is known
+	// about several, and About is the condition on memories about it. Optional.
+	Subject string
+	About   *backends.Filter
+}
+
+// Call is one request. It is for one goroutine.
+type Call struct {
+	Request
+	Now      time.Time
+	Language backends.Language // English or Chinese
+	Run      *ask.Run          // what the call asks the model, and costs
+
+	engine   *Engine
+	metadata map[string]any // of the request, redacted
+	said     []*Utterance
+	context  []*Utterance
+	about    func(*backends.Memory) bool
+	session  *store.SessionUpdate
+	key      string // by which the batch is idempotent; empty for none
+
+	decide    func(context.Context) error
+	decisions []*node
+	from      []*Utterance    // the messages that the last question numbered
+	seen      map[string]bool // ids of the statements that held then; nil: the model was not asked
+	replayed  *store.Applied  // of an earlier call with the same key
+	release   func()
+}
+
+// Utterance is a message that may be shown to a model.
+type Utterance struct {
+	ID, Turn string // a message without an id gets one that follows from what it says
+	Role     string // user or assistant
+	Speaker  string
+	Text     string // redacted
+	Time     time.Time
+	learn    bool // statements may come from it
+}
+
+// Begin checks a request and lets through what may be learnt from: not system messages,
+// results of tools, notes of memory's own, what one agent hands to another, and messages
+// without text. A request that is not legal is ErrInvalid. A lease that was lost is
+// ErrConflict, before a model is asked.
+func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
+	c := &Call{Request: r, Now: e.Keeper.Now(), Run: e.Model.Begin(e.Limits), engine: e, release: func() {}}
+	if r.IdempotencyKey != "" {
+		c.key = e.Name + "/" + r.IdempotencyKey
+	}
+	if !r.Expires.IsZero() && !r.Expires.After(c.Now) {
+		return nil, e.errorf("%w: Expires %s is over already", backends.ErrInvalid, r.Expires.Format(time.RFC3339))
+	}
+	c.metadata, _ = e.Keeper.RedactJSON(r.Metadata).(map[string]any)
+	var err error
+	if c.about, err = r.About.Compile(); err != nil {
+		return nil, e.errorf("%w", err)
+	}
+	if c.said, err = c.gate(r.Messages, true); err != nil {
+		return nil, err
+	}
+	if c.context, err = c.gate(r.Context, false); err != nil {
+		return nil, fmt.Errorf("context: %w", err)
+	}
+	var texts []string
+	for _, u := range c.said {
+		if u.learn {
+			texts = append(texts, u.Text)
+		}
+	}
+	c.Language = e.Language.For(texts...)
+	c.session, err = c.checkpoint(ctx)
+	return c, err
+}
+
+// memorizedKey marks messages in ReMe's format that were learnt from before.
+const memorizedKey = "memorized"
+
+func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, error) {
+	e := c.engine
+	var out []*Utterance
+	for i := range messages {
+		m := &messages[i]
+		if m.Message == nil || m.Role != schema.User && m.Role != schema.Assistant || einox.IsNote(m.Message) || einox.IsRetold(m.Message) {
+			continue
+		}
+		text := einox.Text(m.Message)
+		if err := e.ValidText(m.ID, i, text); err != nil {
+			return nil, err
+		}
+		if text = strings.TrimSpace(e.Keeper.Redact(text)); text == "" {
+			continue
+		}
+		u := &Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Speaker: e.Keeper.Redact(m.Name), Text: text, Time: m.Time}
+		u.learn = learn && (!e.UsersOnly || m.Role == schema.User) && m.Extra[memorizedKey] != true
+		if u.Time.IsZero() {
+			u.Time = c.Now
+		}
+		if u.ID == "" {
+			u.ID = keeper.HashID("message", u.Role, u.Text)
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+// ValidText returns ErrInvalid for the text of a message that cannot be stored.
+func (e *Engine) ValidText(id string, i int, text string) error {
+	switch {
+	case !utf8.ValidString(text):
+		return e.errorf("message %d (id %q): %w: not UTF-8", i, id, backends.ErrInvalid)
+	case len(text) > store.MaxText:
+		return e.errorf("message %d (id %q): %w: %d bytes, at most %d", i, id, backends.ErrInvalid, len(text), store.MaxText)
+	}
+	return nil
+}
+
+// Said returns the messages of the request that may be shown.
+func (c *Call) Said() []*Utterance { return c.said }
+
+// checkpoint returns the session update that goes into the batch of the memories, nil if
+// the session is not one of their partition.
+func (c *Call) checkpoint(ctx context.Context) (*store.SessionUpdate, error) {
+	cp := c.Checkpoint
+	if cp == nil {
+		return nil, nil
+	}
+	s, err := c.engine.Keeper.Store().Session(ctx, c.Partition, cp.Session)
+	switch {
+	case errors.Is(err, backends.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, c.engine.errorf("reading session %q: %w", cp.Session, err)
+	case cp.Token != 0 && s.Lease.Token != cp.Token:
+		return nil, c.engine.errorf("session %q: %w: its lease was taken over; learn from it under a new one", cp.Session, backends.ErrConflict)
+	}
+	upto := cp.Upto
+	return &store.SessionUpdate{Session: cp.Session, Token: cp.Token, Watermark: &upto}, nil
+}
+
+// Learn is [Call.Draft] and [Call.Store].
+func (c *Call) Learn(ctx context.Context, decide func(context.Context) error) (*backends.AddResponse, error) {
+	if err := c.Draft(ctx, decide); err != nil {
+		return nil, err
+	}
+	return c.Store(ctx)
+}
+
+// Draft has decide ask the model, and stores nothing; decide is called again where Store
+// finds that its decisions do not hold any more. A call whose key is known decides
+// nothing. Until Store or Release no other call learns for the partition.
+func (c *Call) Draft(ctx context.Context, decide func(context.Context) error) error {
+	unlock, err := c.engine.learning.Lock(ctx, c.Partition.String()+"\n"+c.Subject)
+	if err != nil {
+		return c.engine.errorf("waiting to learn: %w", err)
+	}
+	c.release = unlock
+	c.decide = decide
+	if c.replayed, err = c.engine.Keeper.Replayed(ctx, c.Partition, c.key, c.session); err == nil && c.replayed == nil {
+		err = c.think(ctx)
+	}
+	if err != nil {
+		c.Release()
+	}
+	return err
+}
+
+func (c *Call) think(ctx context.Context) error {
+	c.decisions, c.seen = nil, nil
+	return c.decide(ctx)
+}
+
+// Release lets other calls learn. It may be called more than once.
+func (c *Call) Release() {
+	c.release()
+	c.release = func() {}
+}
+
+// errStale is a conflict that only new decisions resolve: what they were made about
+// changed.
+var errStale = fmt.Errorf("what is known changed while it was decided about: %w", backends.ErrConflict)
+
+// Store writes what was decided in one batch, all or nothing. Errors: ErrConflict if the
+// race against other processes was lost [keeper.Attempts] times, or the lease of the
+// checkpoint with it; ErrUnavailable if the store or the embedder does not answer; those
+// of the model where it is asked again.
+func (c *Call) Store(ctx context.Context) (*backends.AddResponse, error) {
+	defer c.Release()
+	if c.replayed != nil {
+		return c.replay(ctx, c.replayed)
+	}
+	for attempt := 1; ; attempt++ {
+		resp, err := c.apply(ctx, attempt == 1)
+		if !errors.Is(err, backends.ErrConflict) || attempt == keeper.Attempts || ctx.Err() != nil {
+			return resp, err
+		}
+		if errors.Is(err, errStale) {
+			if err := c.think(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// apply builds the batch on the partition as it is now and commits it. With first, a
+// statement that the model was not shown is errStale; later ones are left to the next
+// call, so that a busy partition does not keep this one from being stored.
+func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, error) {
+	b := &batch{call: c}
+	if err := b.build(ctx, first); err != nil {
+		return nil, err
+	}
+	applied := &store.Applied{}
+	if len(b.mutations) > 0 || c.key != "" || c.session != nil {
+		var usage backends.Usage
+		var err error
+		applied, err = c.engine.Keeper.Commit(ctx, c.Partition, &store.Batch{Mutations: b.mutations, Key: c.key, Session: c.session}, &usage)
+		c.Run.Embedded(usage.EmbeddedTexts)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if applied.Replayed {
+		return c.replay(ctx, applied)
+	}
+	resp := &backends.AddResponse{Items: b.items(applied.Version), Usage: c.Run.Usage(), Checkpointed: applied.Session != nil}
+	c.count(resp.Items)
+	return resp, nil
+}
+
+// count notes in the report what became of the statements.
+func (c *Call) count(items []backends.Item) {
+	stage := c.Run.Stage(StageStore)
+	stage.In(len(items))
+	for _, item := range items {
+		switch item.Outcome {
+		case backends.OutcomeAdded:
+			stage.Out(1)
+		case backends.OutcomeSuperseded:
+			stage.Out(1)
+			stage.Merge(1)
+		case backends.OutcomeUnchanged:
+			stage.Drop(1)
+		}
+	}
+}
+
+// outcomes are those of a repeated call, by what the first one did.
+var outcomes = map[backends.Outcome]backends.Outcome{
+	"": backends.OutcomeUnchanged, backends.OutcomeAdded: backends.OutcomeAdded, backends.OutcomeUpdated: backends.OutcomeUpdated,
+	backends.OutcomeSuperseded: backends.OutcomeSuperseded, backends.OutcomeRetracted: backends.OutcomeRetracted,
+}
+
+// replay returns the response to a call whose key is known. A memory that was deleted since
+// has only its id.
+func (c *Call) replay(ctx context.Context, applied *store.Applied) (*backends.AddResponse, error) {
+	ids := make([]string, len(applied.Results))
+	for i, r := range applied.Results {
+		ids[i] = r.ID
+	}
+	now, err := c.engine.Keeper.Held(ctx, c.Partition, ids...)
+	if err != nil {
+		return nil, err
+	}
+	resp := &backends.AddResponse{Usage: c.Run.Usage(), Replayed: true}
+	for _, r := range applied.Results {
+		item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
+		if m := now[r.ID]; m != nil {
+			item.Memory = m.Clone()
+		}
+		resp.Items = append(resp.Items, item)
+	}
+	if s := applied.Session; s != nil && c.session != nil { // the first call may have come without a checkpoint
+		resp.Checkpointed = s.Watermark >= *c.session.Watermark
+	}
+	return resp, nil
 }
