@@ -100,7 +100,7 @@ type Origin struct {
 
 // Message is one message of a conversation as memory keeps it: an Eino message
 // with an identity and a time. The Eino message is shared and must not be
-// changed by whoever receives it.
+// changed by its receiver.
 type Message struct {
 	ID   string    `json:"id"`   // unique in its session
 	Turn string    `json:"turn"` // the turn it belongs to: a user's input and all that answers it
