@@ -187,7 +187,7 @@ func (q *Queue[K, V]) work() {
 			err = q.drain(q.ctx, k)
 			unlock()
 			if err != nil && q.ctx.Err() == nil {
-				q.list.AddAfter(k, q.cfg.Pause(q.failures(k)))
+				q.list.AddAfter(k, q.cfg.Pause(max(1, q.failures(k)))) // 0 when a Flush was faster
 			}
 		}
 		q.list.Done(k)

@@ -122,7 +122,10 @@ func TestAListHoldsAKeyOnceAndOnceMoreIfAddedDuringTheWork(t *testing.T) {
 // queueOf returns a queue that is stopped with the test.
 func queueOf(t *testing.T, size, batch int, handle func(context.Context, string, []int, int) error) *work.Queue[string, int] {
 	q := work.NewQueue(t.Context(), work.QueueConfig[string, int]{
-		Size: size, Workers: 2, Batch: batch, Handle: handle, Pause: func(int) time.Duration { return time.Millisecond },
+		Size: size, Workers: 2, Batch: batch, Handle: handle, Pause: func(failures int) time.Duration {
+			assert.Positive(t, failures) // also where a Flush beside the worker succeeds meanwhile
+			return time.Millisecond
+		},
 	})
 	t.Cleanup(func() { assert.NoError(t, q.Stop(context.Background(), time.Second)) })
 	return q

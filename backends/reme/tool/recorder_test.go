@@ -190,15 +190,15 @@ func TestWhatTheStoreWillNeverTakeIsLostAfterThreeTries(t *testing.T) {
 	r.store.FailOn(errors.New("no such table"), "Append")
 	take(t, rec, toolCalls("a", 0, 2)...)
 	var err error
-	for range 3 {
+	for lost := 0; lost < 2; { // in one batch or in two
 		err = errors.Join(err, rec.Flush(ctx))
+		calls, _ := r.lost()
+		lost = len(calls)
 	}
 	require.ErrorContains(t, err, "no such table")
-	require.ErrorContains(t, err, "2 calls of tools in workspace \"team\" are not recorded")
-	assert.LessOrEqual(t, len(r.store.Calls()), 2*maxTries)
+	require.ErrorContains(t, err, "calls of tools in workspace \"team\" are not recorded")
+	assert.LessOrEqual(t, len(r.store.Calls()), 2*2*maxTries)
 	require.NoError(t, rec.Flush(ctx), "reported once")
-	lost, _ := r.lost()
-	assert.Len(t, lost, 2)
 	r.store.Arm(nil)
 	require.NoError(t, rec.Close(ctx))
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,12 +61,13 @@ func TestAServerThatRefuses(t *testing.T) {
 			m := miniredis.RunT(t)
 			client := clientOf(t, m.Addr())
 			s, patient := newStore(t, client, &redisstore.Config{Retry: time.Millisecond}), newStore(t, client, &redisstore.Config{Retry: time.Hour})
-			refusals := -1 // for ever
+			var refusals atomic.Int64 // below 0: for ever
+			refusals.Store(-1)
 			m.Server().SetPreHook(func(p *server.Peer, command string, _ ...string) bool {
-				if command == "HELLO" || command == "CLIENT" || refusals == 0 {
+				if command == "HELLO" || command == "CLIENT" || refusals.Load() == 0 {
 					return false
 				}
-				refusals--
+				refusals.Add(-1)
 				p.WriteRaw(answer + "\r\n")
 				return true
 			})
@@ -78,7 +80,7 @@ func TestAServerThatRefuses(t *testing.T) {
 				}
 			}
 			if answer[0] == '-' {
-				refusals = 2
+				refusals.Store(2)
 				_, err := patient.History(t.Context(), ann, "a")
 				require.Equal(t, want.transient, err == nil, "whether it is retried: %v", err)
 			}
