@@ -127,8 +127,15 @@ func decodeVector(dst []float32, encoded []byte, model string) error {
 
 // decodeFloat32 refuses what is far from length 1, and what is no number.
 func decodeFloat32(dst []float32, body []byte) error {
-	for i := range dst {
-		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(body[4*i:]))
+	out := dst
+	for len(out) >= 4 && len(body) >= 16 { // a third less of a cold load than one by one
+		a, b := binary.LittleEndian.Uint64(body), binary.LittleEndian.Uint64(body[8:])
+		out[0], out[1] = math.Float32frombits(uint32(a)), math.Float32frombits(uint32(a>>32))
+		out[2], out[3] = math.Float32frombits(uint32(b)), math.Float32frombits(uint32(b>>32))
+		out, body = out[4:], body[16:]
+	}
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(body[4*i:]))
 	}
 	if square := vek32.Dot(dst, dst); !(square < 2) {
 		return errBrokenVector
