@@ -277,11 +277,16 @@ func TestRestoreGoesThroughAllLevels(t *testing.T) {
 		_, err := x.Restore(t.Context(), []*schema.Message{schema.UserMessage("x"), placeholder(ref)})
 		require.ErrorIs(t, err, want)
 	}
-	// An entry of the log stands for nothing, whatever somebody wrote there.
+	// An entry of the log stands for nothing, whatever text stands there.
 	s.log(ann, placeholder("log-1"))
 	out, err = s.messages(ann, "log-1")
 	require.NoError(t, err)
 	require.Equal(t, "in the place of log-1", out[0].Content)
+	// Entries that say nothing are there all the same: a summary may end with one.
+	s.log(ann, schema.UserMessage(""))
+	out, err = s.messages(ann, "log-2")
+	require.NoError(t, err)
+	require.Empty(t, out)
 }
 
 func TestNothingButArchivesIsReached(t *testing.T) {

@@ -203,11 +203,11 @@ func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) er
 		if err != nil {
 			return fmt.Errorf("reading messages %d to %d of %s: %w", after+1, end, x.name(), err)
 		}
+		found = found || len(page) > 0 // entries that say nothing are there, too
 		for i := range page {
 			if m := page[i].Message.Message; m == nil || saysNothing(m) {
 				continue
 			}
-			found = true
 			d := entry(&page[i])
 			d.alone = r.from == r.upto
 			if err := f(d); err != nil {
