@@ -42,7 +42,7 @@ func (r *Ranker) borrow(slots int) *scratch {
 	return s
 }
 
-func (r *Ranker) giveBack(s *scratch) {
+func (r *Ranker) release(s *scratch) {
 	for _, slot := range s.matched {
 		s.scores[slot] = 0
 	}
@@ -60,7 +60,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 		}
 	}
 	s := r.borrow(len(x.docs))
-	defer r.giveBack(s)
+	defer r.release(s)
 	terms, attainable := x.lexicon.weigh(q.terms, r.config.BM25)
 	s.matched = x.lexicon.score(terms, r.config.BM25, s.scores, s.matched)
 	if q.vector == nil {

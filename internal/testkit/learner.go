@@ -185,7 +185,7 @@ func numbered(material string) []line {
 	return out
 }
 
-// Rewording is a Learner that says of a "drawer", and that somebody "bought", something
+// Rewording is a Learner that says of a "drawer", and that a user "bought", something
 // else each time: what it learns again is not recognised by its words.
 type Rewording struct{ *Learner }
 
