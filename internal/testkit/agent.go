@@ -225,7 +225,7 @@ func (c Contexts) Len() int {
 	return bytes.Count(data, []byte("\n"))
 }
 
-// All returns the contexts so far.
+// All returns the contexts so far, whole ones.
 func (c Contexts) All(t testing.TB) []Context {
 	t.Helper()
 	data, err := os.ReadFile(string(c))
@@ -233,6 +233,7 @@ func (c Contexts) All(t testing.TB) []Context {
 		return nil
 	}
 	require.NoError(t, err)
+	data = data[:bytes.LastIndexByte(data, '\n')+1] // a kill may cut the last write
 	var out []Context
 	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
 		var one Context
