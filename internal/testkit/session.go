@@ -28,9 +28,15 @@ func Entries(t testing.TB, sessions store.Sessions, s backends.Scope) []store.En
 	t.Helper()
 	p, err := s.Speaker()
 	require.NoError(t, err)
-	log, err := sessions.Read(context.Background(), p, s.SessionID, store.Range{Limit: 100_000})
-	require.NoError(t, err)
-	return log
+	var log []store.Entry
+	for after := int64(0); ; after = log[len(log)-1].Seq {
+		page, err := sessions.Read(context.Background(), p, s.SessionID, store.Range{After: after, Limit: 10_000})
+		require.NoError(t, err)
+		if len(page) == 0 {
+			return log
+		}
+		log = append(log, page...)
+	}
 }
 
 // Logged returns what a scope's session says, as [Line] shows it, without the marks that
