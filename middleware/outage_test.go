@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,22 +34,6 @@ import (
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/middleware"
 )
-
-// eachOutage runs a subtest for each way in which a Redis can fail. What waits for a Redis
-// that hangs does so for patience; else no time limit is near.
-func eachOutage(t *testing.T, test func(t *testing.T, name string, site *testredis.Site, o testredis.Outage, patience time.Duration)) {
-	for _, name := range slices.Sorted(maps.Keys(new(testredis.Site).Outages())) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			site := testredis.Need(t).StartSite(t)
-			o, patience := site.Outages()[name], time.Hour
-			if o.Hangs {
-				patience = time.Second
-			}
-			test(t, name, site, o, patience)
-		})
-	}
-}
 
 // eager retries at once, and learns at once.
 func eager() *working.Config {
@@ -79,11 +61,11 @@ func requireUnavailable(t testing.TB, errs []error) {
 // neither the note nor a tool claims that there is no memory; and what was said meanwhile
 // is learnt, once, when Redis is back.
 func TestRedisFails(t *testing.T) {
-	eachOutage(t, func(t *testing.T, name string, site *testredis.Site, o testredis.Outage, patience time.Duration) {
+	testredis.EachOutage(t, func(t *testing.T, o *testredis.Outage) {
 		failures := &testkit.Failures{}
-		b := verbatim(t, onRedis(t, site.Client()))
+		b := verbatim(t, onRedis(t, o.Network.Client(t, o.Server)))
 		ask(t, as("ann", "monday"), open(t, &middleware.Config{Backend: b, AwaitWrite: true, SearchTimeout: time.Hour}), "I live in Bergen.", testkit.Text("Noted."))
-		mem := open(t, &middleware.Config{Backend: b, SearchTimeout: patience, OnError: failures.Add, Working: eager()})
+		mem := open(t, &middleware.Config{Backend: b, SearchTimeout: o.Timeout, OnError: failures.Add, Working: eager()})
 
 		o.Begin()
 		answer, m := ask(t, as("ann", "tuesday"), mem, "My cat is called Miso. Where do I live?", testkit.Call("1", "search_memory", `{"keywords":["Bergen"]}`), testkit.Text("still here"))
@@ -95,7 +77,7 @@ func TestRedisFails(t *testing.T) {
 		require.NotContains(t, strings.ToLower(result.Content), "no relevant memories")
 		require.NotContains(t, strings.ToLower(result.Content), "not found")
 		switch {
-		case name == "cuts connections": // it is found or not
+		case o.Name == "cuts connections": // it is found or not
 		case o.Reads:
 			require.Contains(t, result.Content, "I live in Bergen.")
 			require.Contains(t, testkit.Note(m.Calls()[0]), "I live in Bergen.")
@@ -124,8 +106,8 @@ func TestRedisFails(t *testing.T) {
 // A turn that cannot be recorded is reported: with AwaitWrite when it is awaited, when the
 // queue is full, and when the process ends.
 func TestRedisIsDown(t *testing.T) {
-	site, failures := testredis.Need(t).StartSite(t), &testkit.Failures{}
-	b := verbatim(t, onRedis(t, site.Client()))
+	network, failures := &testredis.Network{}, &testkit.Failures{}
+	b := verbatim(t, onRedis(t, network.Client(t, testredis.Need(t).Start(t))))
 	w := &working.Config{Backoff: time.Millisecond, Sweep: -1, Queue: 2}
 	await := open(t, &middleware.Config{Backend: b, AwaitWrite: true, OnError: failures.Add, SearchTimeout: time.Hour, Working: &working.Config{Sweep: -1}})
 	ends, err := middleware.New(t.Context(), &middleware.Config{Backend: b, OnError: failures.Add, SearchTimeout: time.Hour, Working: w})
@@ -133,7 +115,7 @@ func TestRedisIsDown(t *testing.T) {
 	full := open(t, &middleware.Config{Backend: b, OnError: failures.Add, SearchTimeout: time.Hour, Working: w})
 
 	ask(t, as("ann", "monday"), await, "I live in Bergen.", testkit.Text("one"))
-	site.Refuse()
+	network.Refuse(true)
 	answer, _ := ask(t, as("ann", "monday"), await, "I have a cat.", testkit.Text("two"))
 	require.Equal(t, "assistant: two", answer)
 	requireUnavailable(t, failures.At("record"))
@@ -154,7 +136,7 @@ func TestRedisIsDown(t *testing.T) {
 	require.Len(t, failures.At("record"), reported+2)
 	require.ErrorContains(t, failures.At("record")[reported], "the queue of 2 is full")
 
-	site.Proxy.Refuse(false)
+	network.Refuse(false)
 	flush(t, full)
 	ask(t, as("ann", "monday"), await, "I have a dog.", testkit.Text("three"))
 	flush(t, await)
@@ -183,15 +165,15 @@ func (s *puts) PutBlob(ctx context.Context, p backends.Partition, id, name strin
 // each wait has an end, and the log has everything when Redis is back.
 func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 	const pages, words, tokens = 24, 60, 2500
-	eachOutage(t, func(t *testing.T, name string, site *testredis.Site, o testredis.Outage, patience time.Duration) {
+	testredis.EachOutage(t, func(t *testing.T, o *testredis.Outage) {
 		for _, returns := range []bool{true, false} {
-			wrapped := (len(name)%2 == 0) == returns
+			wrapped := (len(o.Name)%2 == 0) == returns
 			failures, s := &testkit.Failures{}, ann
 			s.SessionID = fmt.Sprint("returns ", returns)
 			ctx := middleware.WithScope(t.Context(), s)
-			db := &puts{Sessions: onRedis(t, site.Client()), patience: patience}
+			db := &puts{Sessions: onRedis(t, o.Network.Client(t, o.Server)), patience: o.Timeout}
 			cfg := windowed(tokens, &testkit.Backend{}, db)
-			cfg.SearchTimeout, cfg.OnError, cfg.Working = patience, failures.Add, eager()
+			cfg.SearchTimeout, cfg.OnError, cfg.Working = o.Timeout, failures.Add, eager()
 			mem := open(t, cfg)
 			ask(t, ctx, mem, "Hi.", testkit.Text("Hello."))
 
@@ -222,7 +204,7 @@ func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 			if !returns {
 				answer, _ := ask(t, ctx, mem, "Are you there?", testkit.Text("Here."))
 				require.Equal(t, "assistant: Here.", answer, "a turn goes on without what was said before")
-				require.True(t, name == "cuts connections" || (o.Reads || o.Logs) == (len(failures.At("history")) == 0))
+				require.True(t, o.Name == "cuts connections" || (o.Reads || o.Logs) == (len(failures.At("history")) == 0))
 				want = append(want, "user: Are you there?", "assistant: Here.")
 				o.End()
 			}
@@ -251,14 +233,14 @@ func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 // and once Redis is back every turn is learnt from once and every call is there or was
 // reported as lost.
 func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
-	eachOutage(t, func(t *testing.T, name string, site *testredis.Site, o testredis.Outage, patience time.Duration) {
+	testredis.EachOutage(t, func(t *testing.T, o *testredis.Outage) {
 		if o.Hangs { // for a minute: what is stored has no other end
 			t.Skip("see TestRedisFails")
 		}
-		db, failures := onRedis(t, site.Client()), &testkit.Failures{}
+		db, failures := onRedis(t, o.Network.Client(t, o.Server)), &testkit.Failures{}
 		var mu sync.Mutex
 		calls := map[string]bool{} // that are recorded, or reported as lost
-		cfg := &reme.Config{Store: db, Model: testkit.Rewording{Learner: &testkit.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
+		cfg := &reme.Config{Store: db, Model: testkit.New(testkit.Rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
 		cfg.Tools.Backoff, cfg.Tools.NoRefresh = time.Millisecond, true
 		cfg.OnError = func(ctx context.Context, err error) {
 			failures.Add(ctx, "reme", err)
@@ -275,7 +257,7 @@ func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 		w := eager()
 		w.Lease, w.MaxTurns = 300*time.Millisecond, 2
-		mem := open(t, &middleware.Config{Backend: b, SearchTimeout: patience, Working: w, OnError: failures.Add})
+		mem := open(t, &middleware.Config{Backend: b, SearchTimeout: o.Timeout, Working: w, OnError: failures.Add})
 		l := &life{User: "ann"}
 		ctx := middleware.WithScope(context.Background(), l.atDesk())
 		l.order(t, mem, 0)

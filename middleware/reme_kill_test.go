@@ -64,7 +64,7 @@ func (l *life) atDesk() middleware.Scope {
 // over from one that was killed, and waits for no turn of it.
 func (l *life) clerk(t testing.TB, db store.Store, heir bool) (*reme.Backend, *middleware.MemoryMiddleware) {
 	t.Helper()
-	cfg := &reme.Config{Store: db, Model: testkit.Rewording{Learner: &testkit.Learner{}}, Verdict: reme.VerdictOf("refund", "passed")}
+	cfg := &reme.Config{Store: db, Model: testkit.New(testkit.Rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
 	cfg.Tools.RefreshAfter, cfg.Personal.InWorkspace = 2, l.Shared
 	b, err := reme.New(context.Background(), cfg)
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ type workshop struct {
 // newWorkshop returns one that learns whether a turn went well from the saw.
 func newWorkshop(t testing.TB, change func(*middleware.Config)) *workshop {
 	t.Helper()
-	b, err := reme.New(context.Background(), &reme.Config{Store: testkit.SQLite(t), Model: &testkit.Learner{}, Verdict: reme.VerdictOf("saw", "passed")})
+	b, err := reme.New(context.Background(), &reme.Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn), Verdict: reme.VerdictOf("saw", "passed")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 	cfg := &middleware.Config{Backend: b}
@@ -185,7 +185,7 @@ func TestAnOutcomeThatManyReportIsLearntFromOnce(t *testing.T) {
 	var mems []*middleware.MemoryMiddleware
 	var backend *reme.Backend
 	for range 2 {
-		b, err := reme.New(t.Context(), &reme.Config{Store: db, Model: testkit.Rewording{Learner: &testkit.Learner{}}})
+		b, err := reme.New(t.Context(), &reme.Config{Store: db, Model: testkit.New(testkit.Rewording(testkit.Learn))})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 		mems, backend = append(mems, open(t, &middleware.Config{Backend: b})), b

@@ -158,12 +158,12 @@ func TestWithoutAScopeThereIsNoMemory(t *testing.T) {
 }
 
 func TestAModelThatIsAwayIsAnError(t *testing.T) {
-	b, learner := newBackend(t, open(t), nil)
-	learner.Break(errors.New("model down"))
+	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+		c.Model = testkit.New(testkit.Fail(errors.New("model down")), testkit.Learn)
+	})
 	_, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	assert.Empty(t, find(t, b, ann, "Hangzhou"))
-	learner.Break(nil)
 	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: turn("t1", schema.UserMessage("FACT ann lives in Hangzhou"))})
 	require.NoError(t, err)
 	assert.Len(t, find(t, b, ann, "Hangzhou"), 1)

@@ -88,7 +88,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	}
 
 	assert.Equal(t, before, others())
-	assert.NotContains(t, strings.Join(learner.Shown(), "\n"), "swordfish")
+	assert.NotContains(t, fmt.Sprint(learner.Calls()), "swordfish")
 	for _, q := range []string{"what does ann drink and sell: tea", "ann's password swordfish"} {
 		found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: q, TopK: 50})
 		require.NoError(t, err)

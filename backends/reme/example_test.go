@@ -23,7 +23,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	backend, err := reme.New(ctx, &reme.Config{Store: db, Model: &testkit.Learner{}}) // any Eino chat model
+	backend, err := reme.New(ctx, &reme.Config{Store: db, Model: testkit.New(testkit.Learn)}) // any Eino chat model
 	if err != nil {
 		panic(err)
 	}

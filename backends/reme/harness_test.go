@@ -37,10 +37,10 @@ func open(t testing.TB) store.Store {
 	return db
 }
 
-// newBackend returns a backend whose model is a Learner.
-func newBackend(t testing.TB, db store.Store, change func(*reme.Config)) (*reme.Backend, *testkit.Learner) {
+// newBackend returns a backend whose model learns by marks.
+func newBackend(t testing.TB, db store.Store, change func(*reme.Config)) (*reme.Backend, *testkit.Chat) {
 	t.Helper()
-	learner := &testkit.Learner{}
+	learner := testkit.New(testkit.Learn)
 	cfg := &reme.Config{Store: db, Model: learner, OnError: func(_ context.Context, err error) { t.Errorf("beside a call: %v", err) }}
 	if change != nil {
 		change(cfg)

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -268,11 +268,16 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 					db, asked, works := open(t), 0, false
 					lived(t, db)
 					before := state(t, db)
-					b, learner := newBackend(t, db, func(c *reme.Config) { settled(c); c.Limits.Concurrency = 1 })
-					learner.Instead = func(i int) (*schema.Message, error, bool) {
-						asked = i
-						return instead.answer, instead.err, i >= n && !works
-					}
+					b, _ := newBackend(t, db, func(c *reme.Config) {
+						settled(c)
+						c.Limits.Concurrency = 1
+						c.Model = testkit.New(func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+							if asked++; asked >= n && !works {
+								return instead.answer, instead.err
+							}
+							return testkit.Learn(ctx, in, opts)
+						})
+					})
 					err := f.call(t.Context(), b)
 					more, works = asked >= n, true
 					check(t, name, db, b, before, err, instead.want, fmt.Sprintf("%s from call %d on", mood, n))
@@ -293,13 +298,14 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 	}
 	t.Run("redis", func(t *testing.T) {
 		server := testredis.Need(t).Start(t)
-		proxy, admin, seen := testredis.StartProxy(t, server.Addr), server.Client(t), 0
-		// The proxy resets connections: no fault waits for a timeout of the client.
+		var network testredis.Network
+		admin, seen := server.Client(t), 0
+		// The network resets connections: no fault waits for a timeout of the client.
 		faults := map[string]func(){
-			"loses a reply":     func() { proxy.LoseReplies(1, "evalsha", "eval") },
-			"loses all replies": func() { proxy.LoseReplies(1<<30, "evalsha", "eval") },
-			"refuses":           func() { proxy.Refuse(true); proxy.CutAll() },
-			"cuts":              func() { proxy.CutRandomly(11, 4000) },
+			"loses a reply":     func() { network.LoseReplies(1, "evalsha", "eval") },
+			"loses all replies": func() { network.LoseReplies(1<<30, "evalsha", "eval") },
+			"refuses":           func() { network.Refuse(true) },
+			"cuts":              func() { network.CutRandomly(11, 4000) },
 		}
 		for name, f := range flows {
 			if !long && !slices.Contains([]string{"Add", "RecordOutcome", "Task.Summarize", "Task.Record", "Personal.Summarize", "Tools.Record", "Library.Load"}, name) {
@@ -307,7 +313,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 			}
 			for fault, begin := range faults {
 				require.NoError(t, admin.FlushAll(t.Context()).Err())
-				c := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, ReadTimeout: time.Minute, WriteTimeout: time.Minute})
+				c := network.Client(t, server)
 				db, err := redisstore.New(t.Context(), c, &redisstore.Config{Retry: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 				require.NoError(t, err)
 				lived(t, db)
@@ -315,9 +321,9 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 				b, _ := newBackend(t, db, settled)
 				begin()
 				err = f.call(t.Context(), b)
-				proxy.LoseReplies(0)
-				proxy.Refuse(false)
-				proxy.CutRandomly(11, 0)
+				network.LoseReplies(0)
+				network.Refuse(false)
+				network.CutRandomly(11, 0)
 				if err != nil {
 					seen++
 				}

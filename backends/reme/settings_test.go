@@ -217,7 +217,7 @@ func TestNewChecksTheRangesOfSettings(t *testing.T) {
 		"tool.history=10001", "tool.max_result=-1", "tool.keep=-1s", "personal.min_score=4", "personal.time_weight=0.5", "personal.type_weights.a=-1", "personal.top_k=1001",
 		"limits.timeout=-1s", "limits.calls=-1", "limits.prompt=511",
 	} {
-		c := Config{Store: testkit.SQLite(t), Model: &testkit.Learner{}}
+		c := Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn)}
 		require.NoError(t, c.LoadSettings(nil, wrong), wrong)
 		_, err := New(t.Context(), &c)
 		require.ErrorIs(t, err, backends.ErrInvalid, wrong)
@@ -225,7 +225,7 @@ func TestNewChecksTheRangesOfSettings(t *testing.T) {
 }
 
 func TestSettingsConfigureTheBackend(t *testing.T) {
-	c := Config{Store: testkit.SQLite(t), Model: &testkit.Learner{}}
+	c := Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn)}
 	file := settingsFile(t, "memory.yaml", "language: zh\ntask: {success_threshold: 0.8, top_k: 1, forget_after: 1}\nprompts: {task: {memory: 第}}\n")
 	require.NoError(t, c.LoadSettings([]string{file}, "limits.calls=2", "personal.in_workspace=true", "personal.top_k=1"))
 	b, err := New(t.Context(), &c)

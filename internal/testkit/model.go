@@ -28,7 +28,7 @@ type Chat struct {
 type callLog struct {
 	mu      sync.Mutex
 	calls   [][]*schema.Message
-	offered []*schema.ToolInfo
+	offered [][]*schema.ToolInfo // in each call
 	next    int
 }
 
@@ -83,7 +83,22 @@ func (c *Chat) Calls() [][]*schema.Message {
 func (c *Chat) Offered() []*schema.ToolInfo {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
-	return slices.Clone(c.log.offered)
+	if len(c.log.offered) == 0 {
+		return nil
+	}
+	return slices.Clone(c.log.offered[len(c.log.offered)-1])
+}
+
+// Asked returns in how many calls the model was offered a tool.
+func (c *Chat) Asked(tool string) (calls int) {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	for _, offered := range c.log.offered {
+		if slices.ContainsFunc(offered, func(info *schema.ToolInfo) bool { return info.Name == tool }) {
+			calls++
+		}
+	}
+	return calls
 }
 
 func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (*schema.Message, error) {
@@ -94,7 +109,7 @@ func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Op
 		clone := *m
 		copied[i] = &clone
 	}
-	c.log.calls, c.log.offered = append(c.log.calls, copied), options.Tools
+	c.log.calls, c.log.offered = append(c.log.calls, copied), append(c.log.offered, options.Tools)
 	reply := c.script[min(c.log.next, len(c.script)-1)]
 	c.log.next++
 	c.log.mu.Unlock()

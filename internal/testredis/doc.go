@@ -31,13 +31,16 @@
 //
 // # Faults
 //
-// A [Proxy] breaks connections on purpose: it resets, refuses, delays and freezes them,
+// A [Network] breaks connections on purpose: it resets, refuses and delays them,
 // cuts them in the middle of what they carry, and loses replies to commands that the
 // server has carried out, which leaves a client with an unknown outcome:
 //
-//	p := testredis.StartProxy(t, server.Addr)
-//	client := redis.NewClient(&redis.Options{Addr: p.Addr()})
-//	p.LoseReplies(1) // the next command runs, and its client learns nothing
+//	var network testredis.Network
+//	client := redis.NewClient(&redis.Options{Addr: server.Addr, Dialer: network.Dial})
+//	network.LoseReplies(1) // the next command runs, and its client learns nothing
+//
+// A server that hangs is a [Server.Freeze]. [EachOutage] runs a test on each way in which a
+// Redis fails.
 //
 // [Hook] fails the commands of one client, before they are sent or after they were answered.
 package testredis

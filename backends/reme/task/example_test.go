@@ -25,7 +25,7 @@ func open(ctx context.Context) (*task.Memory, func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	b, err := reme.New(ctx, &reme.Config{Store: db, Model: &testkit.Learner{}})
+	b, err := reme.New(ctx, &reme.Config{Store: db, Model: testkit.New(testkit.Learn)})
 	if err != nil {
 		log.Fatal(err)
 	}

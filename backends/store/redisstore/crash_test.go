@@ -343,21 +343,20 @@ func TestAServerThatIsKilledLosesNothingAcknowledged(t *testing.T) {
 type pair struct {
 	t               *testing.T
 	master, replica *testredis.Server
-	proxy           *testredis.Proxy
+	network         testredis.Network
 }
 
 func newPair(t *testing.T) *pair {
 	f := testredis.Need(t)
 	p := &pair{t: t, master: f.Start(t)}
 	p.replica = f.StartReplica(t, p.master)
-	p.proxy = testredis.StartProxy(t, p.master.Addr)
 	p.master.AwaitReplica(t) // it takes a master some time to count on a new replica
 	return p
 }
 
 func (p *pair) store(cfg *redisstore.Config) *redisstore.Store {
 	p.t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: p.proxy.Addr(), MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 5 * time.Millisecond})
+	client := redis.NewClient(&redis.Options{Addr: p.master.Addr, Dialer: p.network.Dial, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 5 * time.Millisecond})
 	p.t.Cleanup(func() { _ = client.Close() })
 	return newStore(p.t, client, cfg)
 }
@@ -365,8 +364,7 @@ func (p *pair) store(cfg *redisstore.Config) *redisstore.Store {
 // failover lets the replica, which was promoted, take the master's place.
 func (p *pair) failover() {
 	p.master.Kill()
-	p.proxy.Target(p.replica.Addr)
-	p.proxy.CutAll()
+	p.network.Redirect(p.replica.Addr)
 }
 
 // Without Config.Replicas a failover loses what the replica did not have, that and
@@ -525,8 +523,7 @@ func TestAMasterThatBecameAReplica(t *testing.T) {
 	_, err := s.Append(t.Context(), ann, "s", messages("1"))
 	require.NoError(t, err)
 	p.master.AwaitReplica(t)
-	p.proxy.Target(p.replica.Addr)
-	p.proxy.CutAll()
+	p.network.Redirect(p.replica.Addr)
 	_, err = s.Append(t.Context(), ann, "s", messages("2"))
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "the server is a replica: wait for the failover")

@@ -91,38 +91,38 @@ func TestAServerThatRefuses(t *testing.T) {
 // A server that does not answer holds up no call beyond the end of the context, and
 // without one for not much longer than Retry, however long one answer may take.
 func TestAServerThatHangs(t *testing.T) {
-	proxy := testredis.StartProxy(t, testredis.Need(t).Start(t).Addr)
-	s := newStore(t, clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = time.Hour }), nil)
+	server := testredis.Need(t).Start(t)
+	s := newStore(t, clientOf(t, server.Addr, func(o *redis.Options) { o.ReadTimeout = time.Hour }), nil)
 	begin(t, s, ann)
-	proxy.Freeze(true)
+	server.Freeze()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	for what, err := range everything(ctx, s, ann) {
 		require.ErrorIs(t, err, context.DeadlineExceeded, what)
 		require.NotErrorIs(t, err, backends.ErrNotFound, what)
 	}
-	proxy.Freeze(false)
+	server.Thaw()
 	for what, err := range everything(t.Context(), s, ann) {
 		require.NoError(t, err, what)
 	}
 
 	tries := 0
-	short := clientOf(t, proxy.Addr(), func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
+	short := clientOf(t, server.Addr, func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
 	s = newStore(t, short, &redisstore.Config{Retry: 100 * time.Millisecond})
 	testredis.Hook(short, func([]redis.Cmder) error { tries++; return nil }, nil)
-	proxy.Freeze(true)
+	server.Freeze()
 	_, err := s.History(t.Context(), ann, "a")
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "does not answer")
 	require.LessOrEqual(t, tries, 3, "the time that tries take counts, not that of the pauses alone")
-	proxy.Freeze(false)
+	server.Thaw()
 }
 
 func TestAServerThatIsSlow(t *testing.T) {
-	proxy := testredis.StartProxy(t, testredis.Need(t).Start(t).Addr)
-	s := newStore(t, clientOf(t, proxy.Addr()), nil)
+	var network testredis.Network
+	s := newStore(t, clientOf(t, testredis.Need(t).Start(t).Addr, func(o *redis.Options) { o.Dialer = network.Dial }), nil)
 	begin(t, s, ann)
-	proxy.Delay(5 * time.Millisecond)
+	network.Delay(5 * time.Millisecond)
 	for what, err := range everything(t.Context(), s, ann) {
 		require.NoError(t, err, what)
 	}
@@ -363,8 +363,7 @@ func TestWritesInAStormAreDoneOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := testredis.Need(t).Start(t)
-			proxy := testredis.StartProxy(t, server.Addr)
+			server, network := testredis.Need(t).Start(t), &testredis.Network{}
 			pause := 3 * time.Millisecond
 			if name == "appends" { // which need their answer to know that they are done
 				pause = 20 * time.Millisecond
@@ -372,11 +371,11 @@ func TestWritesInAStormAreDoneOnce(t *testing.T) {
 			work, check := test(t, newStore(t, server.Client(t), nil))
 			var stores []*redisstore.Store
 			for range 8 {
-				c := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
+				c := redis.NewClient(&redis.Options{Addr: server.Addr, Dialer: network.Dial})
 				t.Cleanup(func() { _ = c.Close() })
 				stores = append(stores, newStore(t, c, &redisstore.Config{Retry: 30 * time.Second}))
 			}
-			proxy.CutRandomly(1, 96<<10)
+			network.CutRandomly(1, 96<<10)
 			var all errgroup.Group
 			for n, s := range stores {
 				all.Go(func() error { return work(n, s) })
@@ -386,15 +385,15 @@ func TestWritesInAStormAreDoneOnce(t *testing.T) {
 			for running := true; running; {
 				select {
 				case <-time.After(pause):
-					proxy.LoseReplies(1, "evalsha")
+					network.LoseReplies(1, "evalsha")
 				case err := <-done:
 					require.NoError(t, err)
 					running = false
 				}
 			}
-			proxy.CutRandomly(0, 0)
-			proxy.LoseReplies(0)
-			require.Greater(t, proxy.Cuts(), 20)
+			network.CutRandomly(0, 0)
+			network.LoseReplies(0)
+			require.Greater(t, network.Cuts(), 20)
 			check()
 		})
 	}

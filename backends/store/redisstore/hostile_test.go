@@ -87,8 +87,8 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 			server, ctx, rnd := testredis.Need(t).Start(t), t.Context(), rand.New(rand.NewPCG(1, 2))
 			require := require.New(t)
 			c := server.Client(t)
-			proxy := testredis.StartProxy(t, server.Addr)
-			behind := redis.NewClient(&redis.Options{Addr: proxy.Addr(), MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 2 * time.Millisecond})
+			var network testredis.Network
+			behind := redis.NewClient(&redis.Options{Addr: server.Addr, Dialer: network.Dial, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 2 * time.Millisecond})
 			t.Cleanup(func() { _ = behind.Close() })
 			s := newStore(t, behind, &redisstore.Config{Retry: 10 * time.Second})
 
@@ -304,7 +304,7 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 
 			for range setup.cases {
 				if setup.lossy && rnd.IntN(3) == 0 {
-					proxy.LoseReplies(1 + rnd.IntN(2))
+					network.LoseReplies(1 + rnd.IntN(2))
 				}
 				p = backends.Partition{Namespace: pick(setup.names[:len(setup.names)/2]), Kind: kinds[rnd.IntN(3)], ID: pick(setup.names)}
 				if m = model[p]; m == nil {
@@ -332,12 +332,12 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 					listAll()
 				}
 			}
-			proxy.LoseReplies(0)
+			network.LoseReplies(0)
 			now = permit{tag: "*"}
 			if !setup.lossy {
 				require.Greater(commands, 5*setup.cases)
 			} else {
-				require.Greater(proxy.Cuts(), setup.cases/10)
+				require.Greater(network.Cuts(), setup.cases/10)
 			}
 			some := 100
 			for p, m = range model {
@@ -349,7 +349,7 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 				drop()
 			}
 			require.Empty(c.Keys(ctx, "{*").Val(), "everything was dropped")
-			t.Logf("%d cases, %d commands, %d answers lost", setup.cases, commands, proxy.Cuts())
+			t.Logf("%d cases, %d commands, %d answers lost", setup.cases, commands, network.Cuts())
 		})
 	}
 }

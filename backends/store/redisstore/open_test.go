@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -109,8 +110,11 @@ func TestNewOnWhatItCannotUse(t *testing.T) {
 		return s.Listener.Addr().String()
 	}
 	withTLS := func(o *redis.Options) { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} }
-	refusing, silent := testredis.StartProxy(t, "127.0.0.1:1"), testredis.StartProxy(t, miniredis.RunT(t).Addr())
-	silent.Freeze(true)
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // which takes no connection
+	require.NoError(t, err)
+	defer silent.Close()
+	var refusing testredis.Network
+	refusing.Refuse(true)
 	for name, c := range map[string]struct {
 		addr   string
 		change func(*redis.Options)
@@ -119,8 +123,8 @@ func TestNewOnWhatItCannotUse(t *testing.T) {
 		"an HTTP server":          {addr: web(false), says: "is it a Redis?"},
 		"a TLS server":            {addr: web(true), says: "rediss://"},
 		"a server without TLS":    {addr: web(false), change: withTLS, says: "does it speak TLS?"},
-		"one that closes at once": {addr: refusing.Addr(), says: "cannot be reached or does not answer"},
-		"one that is silent":      {addr: silent.Addr(), change: func(o *redis.Options) { o.ReadTimeout = 20 * time.Millisecond }, says: "does not answer"},
+		"one that closes at once": {addr: web(false), change: func(o *redis.Options) { o.Dialer = refusing.Dial }, says: "cannot be reached or does not answer"},
+		"one that is silent":      {addr: silent.Addr().String(), change: func(o *redis.Options) { o.ReadTimeout = 20 * time.Millisecond }, says: "does not answer"},
 		"none":                    {addr: "127.0.0.1:1", says: "cannot be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -419,16 +423,16 @@ func TestOpenWithOptions(t *testing.T) {
 // A store that Open made heeds the deadlines of contexts, which go-redis does not by
 // itself.
 func TestOpenHeedsDeadlines(t *testing.T) {
-	proxy := testredis.StartProxy(t, miniredis.RunT(t).Addr())
-	s, err := redisstore.Open(t.Context(), "redis://"+proxy.Addr()+"?read_timeout=1h", nil)
+	server := testredis.Need(t).Start(t)
+	s, err := redisstore.Open(t.Context(), server.URL()+"?read_timeout=1h", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	proxy.Freeze(true)
+	server.Freeze()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err = s.Session(ctx, ann, "s")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	proxy.Freeze(false)
+	server.Thaw()
 }
 
 // The client that Open made ends with the store, also where there never was a store.
