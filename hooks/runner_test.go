@@ -209,7 +209,7 @@ func TestT07_TheScopeOfAResumedRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
-			r := m.enter(doors["both"], approvalModel(), &testkit.Checkpoints{}, false, testkit.Approval(t))
+			r := m.enter(doors["both"], approvalModel(), testkit.Checkpoints(t.TempDir()), false, testkit.Approval(t))
 			testkit.Drain(r.Query(c.run, "hi", append(c.opts, adk.WithCheckPointID("cp"))...))
 			require.Equal(t, []string{"tool: approved", "assistant: done"}, testkit.Resume(t, c.resume, r, "cp"))
 			if c.lost {
@@ -309,7 +309,7 @@ func TestT15_AnAgentInAToolIsResumed(t *testing.T) {
 	child := testkit.Agent(t, "child", testkit.New(testkit.Call("c9", "ask", "{}"), testkit.Text("child done")), nil, testkit.Approval(t))
 	parent := testkit.Agent(t, "parent", testkit.New(testkit.Call("c", "child", `{"request":"a task"}`), testkit.Text("done")),
 		func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.EmitInternalEvents = true }, adk.NewAgentTool(t.Context(), child))
-	r := m.WrapRunner(testkit.Runner(parent, false, &testkit.Checkpoints{}))
+	r := m.WrapRunner(testkit.Runner(parent, false, testkit.Checkpoints(t.TempDir())))
 	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
 	require.Contains(t, testkit.Resume(t, t.Context(), r, "cp"), "assistant: child done")
 	require.Equal(t, []string{"user: hi", "assistant:  calls child", "tool: child done", "assistant: done"}, m.logged(ann))
@@ -428,7 +428,7 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 		for name, by := range doors {
 			for _, streaming := range []bool{false, true} {
 				t.Run(fmt.Sprint(name, otherProcess, streaming), func(t *testing.T) {
-					m, points, chat := newMemory(t, nil), &testkit.Checkpoints{}, approvalModel()
+					m, points, chat := newMemory(t, nil), testkit.Checkpoints(t.TempDir()), approvalModel()
 					r := m.enter(by, chat, points, streaming, testkit.Approval(t))
 					require.Equal(t, []string{"assistant:  calls ask", "interrupted"}, testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp"))))
 					require.Equal(t, approved[:2], m.logged(ann), "what was said is in the log")
@@ -456,7 +456,7 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 func TestATurnInterruptedTwiceIsCompleted(t *testing.T) {
 	m := newMemory(t, nil)
 	chat := testkit.New(testkit.Call("c1", "ask", "{}"), testkit.Call("c2", "ask", "{}"), testkit.Fail(errors.New("down")), testkit.Text("done"))
-	r := m.WrapRunner(testkit.Runner(testkit.Agent(t, "a", chat, nil, testkit.Approval(t)), false, &testkit.Checkpoints{}))
+	r := m.WrapRunner(testkit.Runner(testkit.Agent(t, "a", chat, nil, testkit.Approval(t)), false, testkit.Checkpoints(t.TempDir())))
 	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
 	for i := range 3 { // the second one fails, and is repeated
 		it, err := r.ResumeWithParams(t.Context(), "cp", &adk.ResumeParams{})
@@ -475,7 +475,7 @@ func TestInterruptsOfParallelAgentsAreOneTurn(t *testing.T) {
 	par, err := adk.NewParallelAgent(t.Context(), &adk.ParallelAgentConfig{Name: "par", Description: "d",
 		SubAgents: []adk.Agent{testkit.Agent(t, "a1", approvalModel(), nil, testkit.Approval(t)), testkit.Agent(t, "a2", testkit.New(testkit.Text("meanwhile")), nil)}})
 	require.NoError(t, err)
-	r := m.WrapRunner(testkit.Runner(par, false, &testkit.Checkpoints{}))
+	r := m.WrapRunner(testkit.Runner(par, false, testkit.Checkpoints(t.TempDir())))
 	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.ElementsMatch(t, append([]string{"assistant: meanwhile"}, approved...), m.logged(ann))
@@ -490,14 +490,14 @@ func TestInterruptsWithoutACheckpointOrAnOpenTurn(t *testing.T) {
 	require.Equal(t, [2]int{1, 0}, m.turns(), "an open turn")
 	m.fine()
 
-	m, points := newMemory(t, nil), &testkit.Checkpoints{}
+	m, points := newMemory(t, nil), testkit.Checkpoints(t.TempDir())
 	agent := testkit.Agent(t, "a", approvalModel(), nil, testkit.Approval(t))
 	testkit.Drain(testkit.Runner(agent, false, points).Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), m.WrapRunner(testkit.Runner(agent, false, points)), "cp")
 	require.Equal(t, approved[2:], m.logged(ann), "a resume without an open turn records what it sees")
 	m.fine()
 
-	m, points = newMemory(t, nil), &testkit.Checkpoints{}
+	m, points = newMemory(t, nil), testkit.Checkpoints(t.TempDir())
 	r := m.enter(doors["runner"], approvalModel(), points, false, testkit.Approval(t))
 	m.db.FailOn(backends.ErrUnavailable, "PutBlob", "GetBlob")
 	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
@@ -515,7 +515,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 		s.Messages = slices.DeleteFunc(slices.Clone(s.Messages), func(msg *schema.Message) bool { return len(chat.Calls()) > 0 && einox.IsNote(msg) })
 	})
 	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, compact); m.with(cfg) }, testkit.Approval(t))
-	r := m.WrapRunner(testkit.Runner(a, false, &testkit.Checkpoints{}))
+	r := m.WrapRunner(testkit.Runner(a, false, testkit.Checkpoints(t.TempDir())))
 	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.Equal(t, 1, testkit.Notes(chat.Calls()[1]))
@@ -528,7 +528,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) {
 	bot := backends.Scope{AgentID: "bot", SessionID: "s1"}
 	m := newMemory(t, func(s *setup) { s.Scope = bot })
-	r := m.enter(doors["runner"], approvalModel(), &testkit.Checkpoints{}, false, testkit.Approval(t))
+	r := m.enter(doors["runner"], approvalModel(), testkit.Checkpoints(t.TempDir()), false, testkit.Approval(t))
 	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp"), hooks.WithScopeOption(ann)))
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.Empty(t, testkit.Entries(t, m.db.Store, bot))
@@ -545,7 +545,7 @@ func TestAPanicOfResumeIsAnError(t *testing.T) {
 			panic("does not fit")
 		}
 	}}
-	r := m.WrapRunner(testkit.Runner(a, false, &testkit.Checkpoints{}))
+	r := m.WrapRunner(testkit.Runner(a, false, testkit.Checkpoints(t.TempDir())))
 	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
 	_, err := r.Resume(t.Context(), "cp")
 	require.ErrorContains(t, err, "panic")

@@ -74,7 +74,7 @@ func TestASessionOfAnyTurns(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			open := map[bool]func(testing.TB) store.Store{true: redisStore, false: sqliteStore}[seed%4 == 3]
 			shape := windowed(tokens, on(open(t)), func(s *setup) { everything(t, s) })
-			m, points := newMemory(t, shape), &testkit.Checkpoints{}
+			m, points := newMemory(t, shape), testkit.Checkpoints(t.TempDir())
 			var want []string
 			done, learnt := 0, 0
 			for turn := range 5 {
@@ -635,7 +635,7 @@ func TestAStoreThatIsAwayHoldsARunUpOnce(t *testing.T) {
 func TestInterruptedTurnsAmongOthers(t *testing.T) {
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			m, points := newMemory(t, windowed(4000)), &testkit.Checkpoints{}
+			m, points := newMemory(t, windowed(4000)), testkit.Checkpoints(t.TempDir())
 			chat := approvalModel()
 			testkit.Drain(m.enter(by, chat, points, false, testkit.Approval(t)).Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
 			between := testkit.New(testkit.Text("between"))
@@ -665,7 +665,7 @@ func TestWhatComesFromTheLogGoesIntoACheckpoint(t *testing.T) {
 	picture := "https://example.com/cat.png"
 	for name, by := range doors {
 		t.Run(name, func(t *testing.T) {
-			m, points := newMemory(t, windowed(4000)), &testkit.Checkpoints{}
+			m, points := newMemory(t, windowed(4000)), testkit.Checkpoints(t.TempDir())
 			extra := map[string]any{"tags": []string{"cat"}, "size": map[string]any{"w": 3}, "n": 1}
 			require.NoError(t, m.Finish(t.Context(), []*schema.Message{
 				{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{

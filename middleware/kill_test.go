@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -42,8 +43,7 @@ type life struct {
 	User  string
 	Role  string // "interrupt", "read", "talk", "summarise" or "refund", and how
 	Pages int    // that it reads; the first turn that it talks of; the orders that it refunds
-	Shown testkit.Contexts
-	Step  int // at which it is killed; 0: at none
+	Step  int    // at which it is killed; 0: at none
 	desk
 
 	steps atomic.Int64
@@ -106,9 +106,7 @@ func (l *life) start(t testing.TB) *testkit.Child {
 func (l *life) run(t testing.TB) (lines []string, killed bool) {
 	t.Helper()
 	c := l.start(t)
-	for line, ok := c.Line(); ok; line, ok = c.Line() {
-		lines = append(lines, line)
-	}
+	lines = c.Rest()
 	return lines, c.Wait(t)
 }
 
@@ -147,7 +145,7 @@ func (l *life) traveller(t testing.TB, script ...testkit.Reply) (testkit.Run, *m
 		if !l.is("runner") {
 			cfg.Middlewares = []adk.AgentMiddleware{mem.AgentMiddleware()}
 		}
-	}, testkit.Approval(t)), l.is("streaming"), testkit.FileCheckpoints(l.Store))
+	}, testkit.Approval(t)), l.is("streaming"), testkit.Checkpoints(l.Store))
 	if l.is("middleware") {
 		return inner, mem, b
 	}
@@ -221,14 +219,26 @@ func (l *life) reader(t testing.TB, db store.Sessions) *middleware.MemoryMiddlew
 	return open(t, cfg)
 }
 
-// read has the session of a reader, turn by turn, and reports each.
+// shown is what a reader's model was shown in one call, and how much was said before.
+type shown struct {
+	Said     int
+	Messages []*schema.Message
+}
+
+// read has the session of a reader, turn by turn, and reports each, and what its model was
+// shown.
 func (l *life) read(t testing.TB) {
 	mem, all := l.reader(t, l.open(t)), reading(l.Pages)
 	var script []testkit.Reply
 	for i, m := range all {
-		if m.Role == schema.Assistant {
-			script = append(script, l.Shown.Reply(i, m))
+		if m.Role != schema.Assistant {
+			continue
 		}
+		script = append(script, func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
+			line, err := json.Marshal(shown{i, in})
+			fmt.Printf("shown %s\n", line)
+			return m, err
+		})
 	}
 	var runner testkit.Run = agent(t, mem, testkit.New(script...), testkit.Reader(t, pageWords))
 	if l.is("wrapped") {
@@ -267,8 +277,12 @@ func TestWorkingMemoryIsKilled(t *testing.T) {
 			require.NoError(t, err, "what the model can read in the archives is there")
 			require.Equal(t, testkit.Brief(want), testkit.Brief(testkit.Lines(testkit.Conversation(back))))
 		}
-		for _, c := range l.Shown.All(t) {
-			requireAll(all[:c.Said], c.Messages)
+		for n, line := range lines {
+			var c shown
+			if text, ok := strings.CutPrefix(line, "shown "); ok && (json.Unmarshal([]byte(text), &c) == nil || n < len(lines)-1) {
+				require.NotEmpty(t, c.Messages)
+				requireAll(all[:c.Said], c.Messages)
+			}
 		}
 		answer, m := ask(t, middleware.WithScope(ctx, l.scope()), mem, "And now?", testkit.Text("Now this."))
 		require.Equal(t, "assistant: Now this.", answer)
@@ -290,7 +304,7 @@ func TestWorkingMemoryIsKilled(t *testing.T) {
 				continue
 			}
 			live := func(step int) ([]string, bool) {
-				l := &life{User: fmt.Sprintf("ann %s %d", way, step), Role: way, Pages: pages, Step: step, Shown: testkit.Contexts(filepath.Join(t.TempDir(), "shown"))}
+				l := &life{User: fmt.Sprintf("ann %s %d", way, step), Role: way, Pages: pages, Step: step}
 				var db store.Store
 				l.Store, db = at()
 				lines, killed := l.run(t)
@@ -312,20 +326,19 @@ func TestWorkingMemoryIsKilled(t *testing.T) {
 		require.Greater(t, dead, alive)
 	})
 	for n := range 3 * deaths {
-		l := &life{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Role: ways[n%len(ways)], Pages: pages, Shown: testkit.Contexts(filepath.Join(t.TempDir(), "shown"))}
+		l := &life{User: "ann", Store: filepath.Join(t.TempDir(), "memory.db"), Role: ways[n%len(ways)], Pages: pages}
 		c := l.start(t)
-		line, _ := c.Line() // the first turn
-		for calls := rand.IntN(pages); l.Shown.Len() < calls; {
-			time.Sleep(time.Millisecond)
+		var lines []string
+		for range 2 + rand.IntN(pages) { // the first turn, and some calls of the model
+			line, ok := c.Line()
+			require.True(t, ok)
+			lines = append(lines, line)
 		}
 		time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 		c.Kill()
-		lines := []string{line}
-		for line, ok := c.Line(); ok; line, ok = c.Line() {
-			lines = append(lines, line)
-		}
+		lines = append(lines, c.Rest()...)
 		c.Wait(t)
-		t.Run(fmt.Sprintf("%s after %d calls", strings.ReplaceAll(l.Role, ", ", " "), l.Shown.Len()), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s after %d lines", strings.ReplaceAll(l.Role, ", ", " "), len(lines)), func(t *testing.T) {
 			survived(t, l, openFile(t, l.Store), lines)
 		})
 	}
@@ -493,9 +506,8 @@ func TestASummariserIsKilled(t *testing.T) {
 				}
 				summariser.Kill()
 				talker.Kill()
-				for _, ok := summariser.Line(); ok; _, ok = summariser.Line() {
-				}
-				for line, ok := talker.Line(); ok; line, ok = talker.Line() {
+				summariser.Rest()
+				for _, line := range talker.Rest() {
 					if _, err := fmt.Sscanf(line, "said %d", &acknowledged); err == nil { // else it was cut off
 						acknowledged++
 					}

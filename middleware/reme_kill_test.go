@@ -255,16 +255,13 @@ func TestReMeIsKilled(t *testing.T) {
 			// One in four is an agent without a user, one in four has ReMe's layout.
 			l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: orders, desk: desk{NoUser: n%4 == 1, Shared: n%4 == 2, Await: n%2 == 0, Pieces: n%4 > 1}}
 			c := l.start(t)
-			var lines []string
 			killed := make(chan struct{})
 			go func() {
 				defer close(killed)
 				time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
 				c.Kill()
 			}()
-			for line, ok := c.Line(); ok; line, ok = c.Line() {
-				lines = append(lines, line)
-			}
+			lines := c.Rest()
 			<-killed
 			c.Wait(t)
 			t.Run(fmt.Sprint(lines), func(t *testing.T) { refunded(t, l, openFile(t, l.Store), lines) })

@@ -312,7 +312,7 @@ func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
 				want["a"] = 1
 				delete(learnt, backends.KindTask)
 			}
-			runner := testkit.Runner(a, streaming, &testkit.Checkpoints{})
+			runner := testkit.Runner(a, streaming, testkit.Checkpoints(t.TempDir()))
 			testkit.Drain(runner.Query(inLab, "Glue it. FACT ann glues", adk.WithCheckPointID("cp")))
 			require.Equal(t, map[string]int{"saw": 1, "plane": 1}, w.recorded(), "what ended")
 			testkit.Resume(t, inLab, runner, "cp")

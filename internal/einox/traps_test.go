@@ -26,7 +26,7 @@ import (
 func runner(t *testing.T, m *testkit.Chat, mw adk.AgentMiddleware, tools ...tool.BaseTool) *adk.Runner {
 	t.Helper()
 	a := testkit.Agent(t, "a", m, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = []adk.AgentMiddleware{mw} }, tools...)
-	return testkit.Runner(a, false, &testkit.Checkpoints{})
+	return testkit.Runner(a, false, testkit.Checkpoints(t.TempDir()))
 }
 
 func TestT03_AModelCallInAHookLeaksUnlessDetached(t *testing.T) {

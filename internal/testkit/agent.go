@@ -4,9 +4,7 @@
 package testkit
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -150,37 +147,11 @@ func versionOf(s string) []int {
 	return v
 }
 
-// Checkpoints is an adk.CheckPointStore in memory. It is safe for concurrent use;
-// its zero value is ready.
-type Checkpoints struct {
-	mu   sync.Mutex
-	data map[string][]byte
-}
+// Checkpoints is an adk.CheckPointStore in a folder, which processes may share.
+type Checkpoints string
 
 // Get implements compose.CheckPointStore.
-func (c *Checkpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	data, ok := c.data[id]
-	return data, ok, nil
-}
-
-// Set implements compose.CheckPointStore.
-func (c *Checkpoints) Set(_ context.Context, id string, data []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.data == nil {
-		c.data = map[string][]byte{}
-	}
-	c.data[id] = data
-	return nil
-}
-
-// FileCheckpoints is an adk.CheckPointStore in a folder, for more than one process.
-type FileCheckpoints string
-
-// Get implements compose.CheckPointStore.
-func (c FileCheckpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
+func (c Checkpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
 	data, err := os.ReadFile(filepath.Join(string(c), id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
@@ -189,56 +160,6 @@ func (c FileCheckpoints) Get(_ context.Context, id string) ([]byte, bool, error)
 }
 
 // Set implements compose.CheckPointStore.
-func (c FileCheckpoints) Set(_ context.Context, id string, data []byte) error {
+func (c Checkpoints) Set(_ context.Context, id string, data []byte) error {
 	return os.WriteFile(filepath.Join(string(c), id), data, 0o600)
-}
-
-// Contexts is a file in which a child process keeps what its model was shown, whatever
-// becomes of the process.
-type Contexts string
-
-// Context is what a model was shown in one call, and how much was said before.
-type Context struct {
-	Said     int
-	Messages []*schema.Message
-}
-
-// Reply answers with m, after it wrote down the context, before which so much was said.
-func (c Contexts) Reply(said int, m *schema.Message) Reply {
-	return func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
-		line, err := json.Marshal(Context{said, in})
-		if err != nil {
-			return nil, err
-		}
-		f, err := os.OpenFile(string(c), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		_, err = f.Write(append(line, '\n'))
-		return m, errors.Join(err, f.Close())
-	}
-}
-
-// Len returns how many contexts there are so far.
-func (c Contexts) Len() int {
-	data, _ := os.ReadFile(string(c))
-	return bytes.Count(data, []byte("\n"))
-}
-
-// All returns the contexts so far, whole ones.
-func (c Contexts) All(t testing.TB) []Context {
-	t.Helper()
-	data, err := os.ReadFile(string(c))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	require.NoError(t, err)
-	data = data[:bytes.LastIndexByte(data, '\n')+1] // a kill may cut the last write
-	var out []Context
-	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
-		var one Context
-		require.NoError(t, d.Decode(&one))
-		out = append(out, one)
-	}
-	return out
 }

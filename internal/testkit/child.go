@@ -81,13 +81,24 @@ func StartChild(t testing.TB, spec string) *Child {
 		t.Fatalf("start a child: %v", err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return &Child{cmd: cmd, lines: bufio.NewScanner(out), in: in}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	return &Child{cmd: cmd, lines: lines, in: in}
 }
 
-// Line waits for the next line that the child prints. It returns false at its end.
+// Line waits for the next line that the child prints. It returns false at its end. A kill
+// may cut the last line.
 func (c *Child) Line() (text string, ok bool) {
 	ok = c.lines.Scan()
 	return c.lines.Text(), ok
+}
+
+// Rest waits for the child's end, and returns the lines until then.
+func (c *Child) Rest() (lines []string) {
+	for line, ok := c.Line(); ok; line, ok = c.Line() {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // Send writes a line to the child's standard input.

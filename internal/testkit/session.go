@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -163,6 +164,11 @@ func Log(lines ...string) []store.Entry {
 	return entries
 }
 
+// Drawn returns chance that a property test draws, and shrinks.
+func Drawn(t *rapid.T) transcript.Source {
+	return func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
+}
+
 // Interleaved makes a log up: turns with tools in parallel, interrupted, resumed after others
 // began, appended out of order, with marks of their ends.
 func Interleaved(src transcript.Source) (log []store.Entry) {
@@ -176,15 +182,15 @@ func Interleaved(src transcript.Source) (log []store.Entry) {
 		}
 		n := len(turns) - 1
 		id := fmt.Sprintf("t%d-%d", n, len(turns[n]))
-		turns[n] = append(turns[n], store.Entry{Message: backends.Message{ID: id, Turn: fmt.Sprint("t", n), Message: m}, Tokens: 1 + src.IntN(60)})
+		turns[n] = append(turns[n], store.Entry{Message: backends.Message{ID: id, Turn: fmt.Sprint("t", n), Message: m}, Tokens: 1 + src(60)})
 	}
 	for len(turns) > 0 {
 		turn, at := 0, 0
-		if src.IntN(8) == 0 {
-			turn = src.IntN(min(len(turns), 3))
+		if src(8) == 0 {
+			turn = src(min(len(turns), 3))
 		}
-		if src.IntN(20) == 0 {
-			at = src.IntN(len(turns[turn]))
+		if src(20) == 0 {
+			at = src(len(turns[turn]))
 		}
 		e := turns[turn][at]
 		turns[turn] = slices.Delete(turns[turn], at, at+1)

@@ -4,8 +4,8 @@
 // Package transcript makes up conversations for tests and benchmarks, and says whether a
 // list of messages is one that a model's provider takes.
 //
-// [New] makes a conversation of any [Shape] from a [Source] of chance: a seed, or, by
-// package drawn below it, a property test that shrinks what fails. [Check] refuses lists
+// [New] makes a conversation of any [Shape] from a [Source] of chance: a seed, or a
+// property test that shrinks what fails (testkit.Drawn). [Check] refuses lists
 // that providers refuse. [WordsOf] returns what a list says, so that a test can name what
 // is missing from another.
 package transcript
@@ -21,19 +21,16 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// Source is chance: what a conversation is made of is drawn from it. It need not be
-// safe for concurrent use.
-type Source interface {
-	// IntN returns a number from 0 to n-1; n is above 0.
-	IntN(n int) int
-}
+// Source is chance: what a conversation is made of is drawn from it. It returns a number
+// from 0 to n-1, of an n above 0, and need not be safe for concurrent use.
+type Source func(n int) int
 
 // Seed returns chance that a number determines.
-func Seed(seed uint64) Source { return rand.New(rand.NewPCG(seed, seed)) }
+func Seed(seed uint64) Source { return rand.New(rand.NewPCG(seed, seed)).IntN }
 
 // oneIn reports a chance of one in n. The likely outcome is that of a 0, which
 // property tests shrink to.
-func oneIn(s Source, n int) bool { return s.IntN(n) == n-1 }
+func oneIn(s Source, n int) bool { return s(n) == n-1 }
 
 // Shape says what conversations [New] makes. The zero value makes short ones of every
 // sort that providers take.
@@ -76,11 +73,11 @@ func New(src Source, shape *Shape) *History {
 	if w.shape.Tokens <= 0 {
 		w.shape.Tokens = 4000
 	}
-	w.ids = src.IntN(3)
-	rounds := 1 + src.IntN(w.shape.Rounds)
+	w.ids = src(3)
+	rounds := 1 + src(w.shape.Rounds)
 	logged := 0 // how many rounds come from the log
 	if w.shape.Logged && !oneIn(src, 4) {
-		logged = src.IntN(rounds + 1)
+		logged = src(rounds + 1)
 	}
 	head := w.head()
 	for r := range rounds {
@@ -107,7 +104,7 @@ func newWriter(src Source) *writer { return &writer{texts: texts{src: src}} }
 // head returns what stands in front of the conversation.
 func (w *writer) head() []*schema.Message {
 	var out []*schema.Message
-	for range []int{1, 0, 1, 3}[w.src.IntN(4)] {
+	for range []int{1, 0, 1, 3}[w.src(4)] {
 		out = append(out, schema.SystemMessage(w.short()))
 	}
 	if !w.shape.Plain && oneIn(w.src, 4) {
@@ -133,10 +130,10 @@ func (w *writer) round(r int, last bool) []*schema.Message {
 		question = w.withPicture()
 	}
 	out = append(out, question)
-	for e := range w.src.IntN(4) {
+	for e := range w.src(4) {
 		out = append(out, w.exchange(r, e)...)
 	}
-	if last && w.src.IntN(4) > 0 {
+	if last && w.src(4) > 0 {
 		return out
 	}
 	answer := schema.AssistantMessage(w.text(), nil)
@@ -184,18 +181,18 @@ func (w *writer) think(m *schema.Message) {
 // exchange makes up to five calls up, and their results in any order.
 func (w *writer) exchange(r, e int) []*schema.Message {
 	n := 1
-	if w.src.IntN(2) > 0 {
-		n += w.src.IntN(5)
+	if w.src(2) > 0 {
+		n += w.src(5)
 	}
 	m := schema.AssistantMessage("", nil)
-	if w.src.IntN(2) > 0 {
+	if w.src(2) > 0 {
 		m.Content = w.short()
 	}
 	w.think(m)
 	out := []*schema.Message{m}
 	for c := range min(n, 5) {
 		call, result := w.call(r, e, c), w.text()
-		switch w.src.IntN(8) {
+		switch w.src(8) {
 		case 0:
 			result = ""
 		case 1, 2:
@@ -203,7 +200,7 @@ func (w *writer) exchange(r, e int) []*schema.Message {
 		}
 		m.ToolCalls = append(m.ToolCalls, call)
 		out = append(out, schema.ToolMessage(result, call.ID, schema.WithToolName(call.Function.Name)))
-		at := 1 + w.src.IntN(len(out)-1)
+		at := 1 + w.src(len(out)-1)
 		out[at], out[len(out)-1] = out[len(out)-1], out[at]
 	}
 	return out
@@ -213,7 +210,7 @@ func (w *writer) exchange(r, e int) []*schema.Message {
 var tools = []string{"search", "read_file", "run_shell", "query_weather", "research_agent"}
 
 func (w *writer) call(r, e, c int) schema.ToolCall {
-	name := tools[w.src.IntN(len(tools))]
+	name := tools[w.src(len(tools))]
 	id := fmt.Sprintf("call_%d_%d_%d", r, e, c)
 	switch w.ids {
 	case 1:
@@ -222,7 +219,7 @@ func (w *writer) call(r, e, c int) schema.ToolCall {
 		id = fmt.Sprintf("%s-%d", name, c)
 	}
 	arguments, _ := json.Marshal(map[string]string{"request": w.short()}) // a text always marshals
-	if w.src.IntN(4) == 0 {
+	if w.src(4) == 0 {
 		arguments = []byte("{}")
 	}
 	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: string(arguments)}}
@@ -230,7 +227,7 @@ func (w *writer) call(r, e, c int) schema.ToolCall {
 
 // text is short, seldom long.
 func (w *writer) text() string {
-	switch w.src.IntN(12) {
+	switch w.src(12) {
 	case 10:
 		return w.long(w.shape.Tokens / 8)
 	case 11:
@@ -270,7 +267,7 @@ func (w *writer) context(logged int) []*schema.Message {
 	var out []*schema.Message
 	left, upto := 0, int64(0)
 	if logged > 1 && oneIn(w.src, 3) {
-		left = 1 + w.src.IntN(logged-1)
+		left = 1 + w.src(logged-1)
 	}
 	for r, round := range w.rounds {
 		for _, m := range round {
@@ -296,13 +293,13 @@ func (w *writer) context(logged int) []*schema.Message {
 // damage breaks some rounds, as interrupted runs, lost writes and careless callers do.
 func (w *writer) damage(round []*schema.Message) []*schema.Message {
 	anywhere := func(m *schema.Message) []*schema.Message {
-		return slices.Insert(round, w.src.IntN(len(round)+1), m)
+		return slices.Insert(round, w.src(len(round)+1), m)
 	}
 	calls, called := w.any(round, func(m *schema.Message) bool { return len(m.ToolCalls) > 0 })
 	result, answered := w.any(round, func(m *schema.Message) bool { return m.Role == schema.Tool })
-	switch n := w.src.IntN(12); {
+	switch n := w.src(12); {
 	case n == 3 && called: // the round ends after calls, of which some may be answered
-		return round[:calls+1+w.src.IntN(len(round[calls].ToolCalls))]
+		return round[:calls+1+w.src(len(round[calls].ToolCalls))]
 	case n == 4 && answered: // a result is lost
 		return slices.Delete(round, result, result+1)
 	case n == 5 && answered: // a result comes twice, the second time another
@@ -313,7 +310,7 @@ func (w *writer) damage(round []*schema.Message) []*schema.Message {
 		late := round[result]
 		return append(slices.Delete(round, result, result+1), late)
 	case n == 7 && called: // the calls of a message share an id, or have none
-		id := []string{"same", ""}[w.src.IntN(2)]
+		id := []string{"same", ""}[w.src(2)]
 		for c := range round[calls].ToolCalls {
 			round[calls].ToolCalls[c].ID = id
 		}
@@ -326,7 +323,7 @@ func (w *writer) damage(round []*schema.Message) []*schema.Message {
 		thought := schema.AssistantMessage("", nil)
 		thought.ReasoningContent = w.short()
 		empty := []*schema.Message{thought, nil, schema.UserMessage(""), schema.AssistantMessage(" \n", nil), schema.SystemMessage("")}
-		return anywhere(empty[w.src.IntN(len(empty))])
+		return anywhere(empty[w.src(len(empty))])
 	case n == 10:
 		return append(round, &schema.Message{Role: "function", Content: w.short()})
 	case n == 11: // the assistant begins
@@ -346,5 +343,5 @@ func (w *writer) any(round []*schema.Message, is func(*schema.Message) bool) (at
 	if len(all) == 0 {
 		return 0, false
 	}
-	return all[w.src.IntN(len(all))], true
+	return all[w.src(len(all))], true
 }

@@ -17,11 +17,11 @@ func Task(src Source, turns int) [][]*schema.Message {
 	w := newWriter(src)
 	out := make([][]*schema.Message, turns)
 	for t := range out {
-		out[t] = append(out[t], schema.UserMessage(w.write(1+src.IntN(4), prose)))
-		for e := range src.IntN(4) {
+		out[t] = append(out[t], schema.UserMessage(w.write(1+src(4), prose)))
+		for e := range src(4) {
 			out[t] = append(out[t], w.work(t, e)...)
 		}
-		out[t] = append(out[t], schema.AssistantMessage(w.write(3+src.IntN(15), prose), nil))
+		out[t] = append(out[t], schema.AssistantMessage(w.write(3+src(15), prose), nil))
 	}
 	return out
 }
@@ -30,19 +30,19 @@ func Task(src Source, turns int) [][]*schema.Message {
 func (w *writer) work(t, e int) []*schema.Message {
 	n := 1
 	if oneIn(w.src, 4) {
-		n += 1 + w.src.IntN(2)
+		n += 1 + w.src(2)
 	}
 	m := schema.AssistantMessage(w.write(1, prose), nil)
 	results := make([]*schema.Message, n)
 	for c := range n {
 		call := w.call(t, e, c)
 		m.ToolCalls = append(m.ToolCalls, call)
-		tokens := 100 + w.src.IntN(400)
-		switch w.src.IntN(10) {
+		tokens := 100 + w.src(400)
+		switch w.src(10) {
 		case 6, 7, 8:
-			tokens = 500 + w.src.IntN(2500)
+			tokens = 500 + w.src(2500)
 		case 9:
-			tokens = 3000 + w.src.IntN(9000)
+			tokens = 3000 + w.src(9000)
 		}
 		results[c] = schema.ToolMessage(w.sized(tokens, lines), call.ID, schema.WithToolName(call.Function.Name))
 	}

@@ -25,13 +25,13 @@ type texts struct {
 
 // short is a sentence, in any of the scripts.
 func (t *texts) short() string {
-	return t.write(1+t.src.IntN(3), t.src.IntN(len(styles)))
+	return t.write(1+t.src(3), t.src(len(styles)))
 }
 
 // long is about so many tokens long, or less.
 func (t *texts) long(tokens int) string {
-	s := t.src.IntN(len(styles))
-	return t.sized(tokens-t.src.IntN(1+tokens/4), s)
+	s := t.src(len(styles))
+	return t.sized(tokens-t.src(1+tokens/4), s)
 }
 
 // sized is about so many tokens long.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
-	"github.com/einomem/einomem/internal/transcript/drawn"
 )
 
 type list = []*schema.Message
@@ -121,7 +121,7 @@ func TestMutationsAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				l := transcript.New(drawn.Source(t), nil).Messages
+				l := transcript.New(testkit.Drawn(t), nil).Messages
 				var at []int
 				for i, m := range l {
 					if len(m.ToolCalls) > 0 {
@@ -139,7 +139,7 @@ func TestMutationsAreRefused(t *testing.T) {
 
 func TestProvidersTakeWhatIsNotBroken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := transcript.New(drawn.Source(t), &transcript.Shape{Logged: true, Plain: rapid.Bool().Draw(t, "plain")})
+		h := transcript.New(testkit.Drawn(t), &transcript.Shape{Logged: true, Plain: rapid.Bool().Draw(t, "plain")})
 		require.NoError(t, transcript.Check(h.Messages))
 	})
 }
@@ -147,7 +147,7 @@ func TestProvidersTakeWhatIsNotBroken(t *testing.T) {
 // What carries a number is in the log under that number, and the log is whole.
 func TestTheLogHoldsWhatIsNumbered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := transcript.New(drawn.Source(t), &transcript.Shape{Logged: true, Broken: true})
+		h := transcript.New(testkit.Drawn(t), &transcript.Shape{Logged: true, Broken: true})
 		for i, m := range h.Log {
 			require.Equal(t, int64(i+1), einox.SeqOf(m))
 			require.NotEmpty(t, einox.TurnOf(m))

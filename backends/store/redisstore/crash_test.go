@@ -208,7 +208,7 @@ func TestAProcessThatIsKilledAtAnyCommand(t *testing.T) {
 	for death := 1; ; death += stride {
 		name, done := fmt.Sprint("r", death), 0
 		process := testkit.StartChild(t, fmt.Sprint(server.URL(), " steps ", name, " ", death))
-		for line, ok := process.Line(); ok; line, ok = process.Line() {
+		for _, line := range process.Rest() {
 			require.Equal(t, strconv.Itoa(done), line)
 			done++
 		}

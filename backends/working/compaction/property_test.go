@@ -26,7 +26,6 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
-	"github.com/einomem/einomem/internal/transcript/drawn"
 )
 
 // plan is how a context is to be compacted.
@@ -164,7 +163,7 @@ func TestPropertyCompaction(t *testing.T) {
 			equal(said(repair(want), false), said(repair(got), false), what)
 		}
 
-		source := drawn.Source(t)
+		source := testkit.Drawn(t)
 		h := transcript.New(source, &transcript.Shape{Rounds: 4, Broken: rapid.Bool().Draw(t, "broken"), Logged: true, Tokens: 1200})
 		log := &store.Append{Scope: scope}
 		for i, m := range h.Log {

@@ -27,7 +27,6 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
-	"github.com/einomem/einomem/internal/transcript/drawn"
 )
 
 // memory is a backend that finds what it is told to, and notes what it is asked.
@@ -220,7 +219,7 @@ func TestPropertyOfAPrompt(t *testing.T) {
 			s := session(fmt.Sprint("s", n))
 			memories := rapid.SampledFrom([]int{0, 40, 400}).Draw(t, "memories")
 			x := newFixtureOn(t, db, clock, rapid.IntRange(500, 20_000).Draw(t, "window"), withMemories(memories))
-			x.add(s, testkit.Interleaved(drawn.Source(t))...)
+			x.add(s, testkit.Interleaved(testkit.Drawn(t))...)
 			r := &window.PromptRequest{
 				Scope: s, Question: schema.UserMessage("q" + rapid.StringN(0, 300, 900).Draw(t, "question")),
 				System: rapid.SampledFrom([]string{"", "Be brief.", strings.Repeat("Be brief. ", 30)}).Draw(t, "system"), Context: rapid.SampledFrom([]string{"", "A trip."}).Draw(t, "context"),
