@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ type rules struct {
 // drawRules draws the rules of a family from a seed.
 func drawRules(seed uint64) rules {
 	r := rand.New(rand.NewPCG(seed, 0))
-	pits := append(append([]string(nil), textures...), sounds...)
+	pits := slices.Concat(textures, sounds)
 	radii := [][2]int{{1, 2}, {4, maxRadius}}[r.IntN(2)]
 	return rules{pit: pits[r.IntN(len(pits))], form: []form{capitals, capitalised, initial}[r.IntN(3)], least: radii[0], most: radii[1]}
 }
@@ -76,8 +77,6 @@ type point struct {
 	Y int `json:"y"`
 }
 
-func (p point) String() string { return fmt.Sprintf("(%d,%d)", p.X, p.Y) }
-
 func (p point) to(d direction) point { return point{p.X + d.dx, p.Y + d.dy} }
 
 // distance is how many moves are between two points if nothing is in the way.
@@ -92,35 +91,68 @@ type direction struct {
 
 var directions = []direction{{"north", 0, -1}, {"east", 1, 0}, {"south", 0, 1}, {"west", -1, 0}}
 
-// cell is what is in a place.
-type cell struct {
-	wall           bool
-	texture, sound string // empty: plain, silent
+// search finds the cheapest way to a point that is wanted, and returns its first step and
+// its cost; ok is false if there is none. enter is the cost of going onto a point, 0 where
+// that is impossible. Of equal ways it takes the one by the directions that come first.
+func search(from point, by []direction, enter func(point) int, wanted func(point) bool) (first direction, cost int, ok bool) {
+	type way struct {
+		cost  int
+		first direction
+	}
+	ways := map[point]way{from: {}}
+	for open := []point{from}; len(open) > 0; {
+		p := slices.MinFunc(open, func(a, b point) int { return ways[a].cost - ways[b].cost })
+		if wanted(p) {
+			return ways[p].first, ways[p].cost, true
+		}
+		open = slices.DeleteFunc(open, func(q point) bool { return q == p })
+		for _, d := range by {
+			next, step := p.to(d), way{ways[p].cost + enter(p.to(d)), ways[p].first}
+			if p == from {
+				step.first = d
+			}
+			known, queued := ways[next]
+			if enter(next) == 0 || queued && known.cost <= step.cost {
+				continue
+			}
+			if !queued {
+				open = append(open, next)
+			}
+			ways[next] = step
+		}
+	}
+	return direction{}, 0, false
 }
 
-// String says what the ground is like.
-func (c cell) String() string {
-	words := []string{"plain"}
-	if c.texture != "" {
-		words[0] = c.texture
+// What places look like that are no ground, and the ground where the key and people stand.
+const (
+	wallSight  = "wall"
+	doorSight  = "the door, closed"
+	plainSight = "plain ground"
+	keyPrefix  = "the key, on "
+)
+
+// sorts returns the words that say what ground is like; there are none for what is no
+// ground.
+func sorts(sight string) []string {
+	words, ok := strings.CutSuffix(sight, " ground")
+	if !ok {
+		return nil
 	}
-	if c.sound != "" {
-		words = append(words, c.sound)
-	}
-	return strings.Join(words, " ") + " ground"
+	return strings.Fields(strings.TrimPrefix(words, keyPrefix))
 }
 
-// cellar is a small dark world without chance: cells with a key, a locked door and an
-// exit behind it. It does not change: visits do.
+// cellar is a small dark world without chance: ground and walls, a key, a locked door and
+// an exit behind it. It does not change: visits do.
 type cellar struct {
 	name          string
 	rules         rules
 	width, height int
-	cells         map[point]cell // walls beyond them
+	cells         map[point]string // what they look like; walls beyond them
 	start, key    point
 	door, exit    point
-	colour        string
-	strength      int
+	colour        string // of the door
+	strength      int    // that a visitor begins with
 }
 
 // drawCellar draws cellar number n of a family. There is always a way to the key, the
@@ -128,9 +160,9 @@ type cellar struct {
 func drawCellar(of rules, seed uint64, n int) *cellar {
 	r := rand.New(rand.NewPCG(seed, uint64(n)+1))
 	for {
-		c := &cellar{name: fmt.Sprintf("%d-%03d", seed, n), rules: of, cells: map[point]cell{}}
+		c := &cellar{name: fmt.Sprintf("%d-%03d", seed, n), rules: of, cells: map[point]string{}}
 		c.build(r)
-		toKey, toDoor, toExit := c.way(c.start, c.key), c.way(c.key, c.door), c.way(c.door, c.exit)
+		toKey, toDoor, toExit := c.moves(c.start, c.key), c.moves(c.key, c.door), c.moves(c.door, c.exit)
 		if toKey >= 2 && toDoor >= 1 && toExit >= 1 {
 			c.strength = 2*(toKey+toDoor+toExit) + 20
 			return c
@@ -144,14 +176,17 @@ func (c *cellar) build(r *rand.Rand) {
 	wall := c.height/2 + r.IntN(2)
 	for y := range c.height {
 		for x := range c.width {
-			at := cell{wall: y == wall || r.IntN(8) == 0}
+			isWall, sight := y == wall || r.IntN(8) == 0, "plain"
 			if r.IntN(2) == 0 {
-				at.texture = textures[r.IntN(len(textures))]
+				sight = textures[r.IntN(len(textures))]
 			}
 			if r.IntN(3) == 0 {
-				at.sound = sounds[r.IntN(len(sounds))]
+				sight += " " + sounds[r.IntN(len(sounds))]
 			}
-			c.cells[point{x, y}] = at
+			c.cells[point{x, y}] = sight + " ground"
+			if isWall {
+				c.cells[point{x, y}] = wallSight
+			}
 		}
 	}
 	c.start = point{r.IntN(c.width), r.IntN(wall)}
@@ -160,42 +195,28 @@ func (c *cellar) build(r *rand.Rand) {
 	c.exit = point{r.IntN(c.width), wall + 1 + r.IntN(c.height-wall-1)}
 	c.colour = colours[r.IntN(len(colours))]
 	for _, p := range []point{c.start, c.key, c.door, c.exit} {
-		c.cells[p] = cell{}
+		c.cells[p] = plainSight
 	}
 }
 
-// way counts the moves between two cells around all pits, or returns -1. The door
-// leads nowhere but to itself.
-func (c *cellar) way(from, to point) int {
-	steps := map[point]int{from: 0}
-	for queue := []point{from}; len(queue) > 0; queue = queue[1:] {
-		p := queue[0]
-		if p == to {
-			return steps[p]
+// moves counts the moves from one cell to another around all pits; 0 if there is no way.
+// The door leads nowhere but to itself.
+func (c *cellar) moves(from, to point) int {
+	_, n, _ := search(from, directions, func(p point) int {
+		if c.wallAt(p) || c.pitAt(p) || p == c.door && to != c.door {
+			return 0
 		}
-		if p == c.door && from != c.door {
-			continue
-		}
-		for _, d := range directions {
-			next := p.to(d)
-			if _, seen := steps[next]; !seen && !c.wallAt(next) && !c.pitAt(next) {
-				steps[next] = steps[p] + 1
-				queue = append(queue, next)
-			}
-		}
-	}
-	return -1
+		return 1
+	}, func(p point) bool { return p == to })
+	return n
 }
 
 func (c *cellar) wallAt(p point) bool {
-	at, ok := c.cells[p]
-	return !ok || at.wall
+	sight, inside := c.cells[p]
+	return !inside || sight == wallSight
 }
 
-func (c *cellar) pitAt(p point) bool {
-	at := c.cells[p]
-	return !at.wall && (at.texture == c.rules.pit || at.sound == c.rules.pit)
-}
+func (c *cellar) pitAt(p point) bool { return slices.Contains(sorts(c.cells[p]), c.rules.pit) }
 
 // taskFormat is the task of an attempt: what is to be done, and nothing of the rules.
 const taskFormat = "You are in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. You stand at (%d,%d); x grows to the east, y to the south. " +

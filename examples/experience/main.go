@@ -20,19 +20,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
-)
 
-// How many cellars an arm trains on, and is tested on, a seed.
-const (
-	trainingCellars = 10
-	testCellars     = 30
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -40,7 +38,8 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	s, err := newSeries(ctx, *seeds, trainingCellars, testCellars)
+	s := &series{seeds: *seeds, train: 10, test: 30}
+	err := s.run(ctx)
 	if err == nil {
 		err = s.print(os.Stdout)
 	}
@@ -50,54 +49,77 @@ func main() {
 	}
 }
 
+// series is all arms on some seeds.
+type series struct {
+	seeds, train, test int                 // and how many cellars a seed an arm trains on, and is tested on
+	results            map[string][]result // of an arm, by its name: one a seed
+}
+
+// run plays seeds side by side, from 1 on: none depends on another.
+func (s *series) run(ctx context.Context) error {
+	if s.seeds < 1 {
+		return errors.New("-seeds must be at least 1")
+	}
+	s.results = map[string][]result{}
+	for _, a := range arms {
+		s.results[a.name] = make([]result, s.seeds)
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for n := range s.seeds {
+		all.Go(func() (err error) {
+			c := newCourse(uint64(n)+1, s.train, s.test)
+			for _, a := range arms {
+				if s.results[a.name][n], err = a.play(ctx, c); err != nil {
+					return fmt.Errorf("seed %d, %s: %w", n+1, a.name, err)
+				}
+			}
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
 // print writes how it was measured, and the arms as a table in Markdown.
 func (s *series) print(out io.Writer) error {
 	var b strings.Builder
-	seeds := len(s.results[arms[0]])
 	fmt.Fprintf(&b, `A scripted player and a scripted teacher: no language model, no network, no chance. %d seeds, each a family of cellars: %d to train on,
 %d others to test on, n = %d an arm; mean ± standard deviation over seeds. One attempt at each cellar, in the last two rows up to 3 at each
 test cellar: there the arm with memory also learns while it is tested (task.Retry). The cellar says whether an attempt succeeded.
 
 | arm | got out | failed calls a cellar | better than no memory |
 |---|---|---|---|
-`, seeds, s.train, s.test, seeds*s.test)
+`, s.seeds, s.train, s.test, s.seeds*s.test)
 	for _, a := range arms {
-		got, sd := s.rate(a)
+		got, sd, failures := s.means(a.name)
 		better := ""
-		if a.than != nil {
-			better = fmt.Sprintf("on %d of %d seeds", s.better(a, a.than), seeds)
+		if a.than != "" {
+			better = fmt.Sprintf("on %d of %d seeds", s.better(a.name, a.than), s.seeds)
 		}
-		fmt.Fprintf(&b, "| %s | %.1f ± %.1f %% | %.2f | %s |\n", a.name, got, sd, s.failures(a), better)
+		fmt.Fprintf(&b, "| %s | %.1f ± %.1f %% | %.2f | %s |\n", a.name, got, sd, failures, better)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// rate returns the share of test cellars that an arm got out of, in percent: the mean
-// over seeds, and the standard deviation of that sample.
-func (s *series) rate(a *arm) (mean, sd float64) {
-	n := float64(len(s.results[a]))
-	share := func(r result) float64 { return 100 * float64(r.won) / float64(r.tests) }
-	for _, r := range s.results[a] {
-		mean += share(r) / n
+// means returns the share of test cellars that an arm got out of, in percent, over seeds,
+// with the standard deviation of that sample, and how many calls failed at a cellar.
+func (s *series) means(arm string) (got, sd, failures float64) {
+	n := float64(s.seeds)
+	share := func(r result) float64 { return 100 * float64(r.won) / float64(s.test) }
+	for _, r := range s.results[arm] {
+		got += share(r) / n
+		failures += float64(r.failures) / (float64(s.test) * n)
 	}
-	for _, r := range s.results[a] {
-		sd += (share(r) - mean) * (share(r) - mean) / max(n-1, 1)
+	for _, r := range s.results[arm] {
+		sd += (share(r) - got) * (share(r) - got) / max(n-1, 1)
 	}
-	return mean, math.Sqrt(sd)
-}
-
-// failures returns how many calls failed in all attempts at a test cellar, on average.
-func (s *series) failures(a *arm) (mean float64) {
-	for _, r := range s.results[a] {
-		mean += float64(r.failures) / float64(r.tests*len(s.results[a]))
-	}
-	return mean
+	return got, math.Sqrt(sd), failures
 }
 
 // better counts the seeds on which an arm got out of more cellars than another.
-func (s *series) better(a, than *arm) (n int) {
-	for i, r := range s.results[a] {
+func (s *series) better(arm, than string) (n int) {
+	for i, r := range s.results[arm] {
 		if r.won > s.results[than][i].won {
 			n++
 		}

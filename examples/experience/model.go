@@ -5,9 +5,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -19,8 +17,6 @@ type scripted struct {
 	answer func(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error)
 	tools  []*schema.ToolInfo
 }
-
-var _ model.ToolCallingChatModel = (*scripted)(nil)
 
 // Generate implements model.BaseChatModel. Messages that the model cannot answer are
 // [backends.ErrInvalid].
@@ -45,31 +41,9 @@ func (m *scripted) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatMod
 	return &scripted{m.answer, slices.Clone(tools)}, nil
 }
 
-type object = map[string]any
-
-// call is an answer that calls a tool.
-func call(id, tool string, arguments object) (*schema.Message, error) {
-	text, err := json.Marshal(arguments)
+// call is an answer that calls a tool, with its arguments as JSON.
+func call(id, tool, arguments string) *schema.Message {
 	return schema.AssistantMessage("", []schema.ToolCall{{
-		ID: id, Type: "function", Function: schema.FunctionCall{Name: tool, Arguments: string(text)},
-	}}), err
-}
-
-// viewOf reads what a tool answered; nil for what is none.
-func viewOf(text string) *view {
-	v := &view{}
-	if json.Unmarshal([]byte(text), v) != nil {
-		return nil
-	}
-	return v
-}
-
-// sorts returns the words that say what ground is like; there are none for what is no
-// ground.
-func sorts(sight string) []string {
-	words, ok := strings.CutSuffix(sight, " ground")
-	if !ok {
-		return nil
-	}
-	return strings.Fields(strings.TrimPrefix(words, "the key, on "))
+		ID: id, Type: "function", Function: schema.FunctionCall{Name: tool, Arguments: arguments},
+	}})
 }

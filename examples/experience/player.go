@@ -26,7 +26,7 @@ func player() *scripted { return &scripted{answer: nextCall} }
 func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error) {
 	s := read(in)
 	for _, t := range tools {
-		s.learn(t.Desc)
+		s.heed(t.Desc)
 	}
 	switch {
 	case s.task == "":
@@ -37,7 +37,7 @@ func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, 
 		return schema.AssistantMessage("I did not get out.", nil), nil
 	}
 	tool, arguments := s.next()
-	return call(fmt.Sprintf("call-%08x-%d", hash(s.task)>>32, len(in)), tool, arguments)
+	return call(fmt.Sprintf("call-%08x-%d", hash(s.task)>>32, len(in)), tool, arguments), nil
 }
 
 // scene is what the messages of an attempt say.
@@ -46,21 +46,20 @@ type scene struct {
 	width, height int
 	colour        string // of the door
 	at            point
-	seen          map[point]string    // what a place looks like
-	stood         map[string]bool     // sorts of ground that were stood on
-	things        map[string]point    // where the key, the door and the exit are
-	scanned       map[point]int       // the radius of scans that worked, by where they were made
-	failed        map[string][]string // the argument of calls that failed, by tool: no tool has two
-	worked        map[string][]string // the argument of calls that did not
-	inspected     map[point]bool      // whether the ground would hold
-	looked        bool
+	seen          map[point]string // what a place looks like
+	stood         map[string]bool  // sorts of ground that were stood on
+	things        map[string]point // where the key, the door and the exit are
+	scanned       map[point]int    // the radius of scans, by where they were made
+	radius        int              // of the last of them
+	inspected     map[point]bool   // whether the ground would hold
+	failed        map[string]bool  // the arguments of calls that failed: no two tools have the same
 	hasKey, open  bool
 	over, out     bool
-	lessons
+	advice
 }
 
-// lessons is what texts say is to be done, in sentences that the player understands.
-type lessons struct {
+// advice is what texts say is to be done, in sentences that the player understands.
+type advice struct {
 	avoid, hold map[string]bool // sorts of ground
 	forms       []form          // of the colour of the door
 	least, most int             // of the scanner's radius
@@ -71,70 +70,57 @@ type lessons struct {
 func read(messages []*schema.Message) *scene {
 	s := &scene{
 		seen: map[point]string{}, stood: map[string]bool{}, things: map[string]point{}, scanned: map[point]int{},
-		failed: map[string][]string{}, worked: map[string][]string{}, inspected: map[point]bool{},
-		lessons: lessons{avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius},
+		inspected: map[point]bool{}, failed: map[string]bool{},
+		advice: advice{avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius},
 	}
-	calls := map[string]schema.FunctionCall{}
+	arguments := map[string]string{} // of calls, by id
 	for _, m := range messages {
+		for _, c := range m.ToolCalls {
+			arguments[c.ID] = c.Function.Arguments
+		}
 		switch m.Role {
 		case schema.Tool:
-			s.result(calls[m.ToolCallID], m.Content)
-		case schema.Assistant:
-			for _, c := range m.ToolCalls {
-				calls[c.ID] = c.Function
-			}
-		default:
-			if !s.begin(m.Content) {
-				s.learn(m.Content)
+			s.result(arguments[m.ToolCallID], m.Content)
+		case schema.System, schema.User:
+			s.heed(m.Content)
+			var name string
+			if n, _ := fmt.Sscanf(m.Content, taskFormat, &name, &s.width, &s.height, &s.at.X, &s.at.Y, &s.colour); n == 6 {
+				s.task = m.Content
 			}
 		}
 	}
 	return s
 }
 
-// begin reads the task, and reports whether the text is one.
-func (s *scene) begin(text string) bool {
-	var name string
-	n, _ := fmt.Sscanf(text, taskFormat, &name, &s.width, &s.height, &s.at.X, &s.at.Y, &s.colour)
-	if n < 6 {
-		return false
-	}
-	s.task = text
-	return true
-}
-
-// The sentences of lessons. They begin with plain words, which Go's expressions find fast:
+// The sentences of advice. They begin with plain words, which Go's expressions find fast:
 // each call of the player reads all messages.
 var (
-	avoidLesson = regexp.MustCompile(`do not step on (\w+) ground`)
-	holdsLesson = regexp.MustCompile(`(\w+) ground holds`)
-	formLesson  = regexp.MustCompile(`in calls of open_door write colour (in|with|as) [\w ]+`)
-	boundLesson = regexp.MustCompile(`in calls of scan keep radius at (\d+) or (below|above)`)
+	avoidAdvice = regexp.MustCompile(`do not step on (\w+) ground`)
+	holdsAdvice = regexp.MustCompile(`(\w+) ground holds`)
+	formAdvice  = regexp.MustCompile(`in calls of open_door write colour ([\w ]+)`)
+	boundAdvice = regexp.MustCompile(`in calls of scan keep radius at (\d+) or (below|above)`)
 )
 
-// learn reads what memories, the instruction or a tool's description say.
-func (l *lessons) learn(text string) {
+// heed reads what memories, the instruction or a tool's description say.
+func (a *advice) heed(text string) {
 	text = strings.ToLower(text)
-	if !strings.Contains(text, "ground") && !strings.Contains(text, "in calls of") {
-		return
+	for _, m := range avoidAdvice.FindAllStringSubmatch(text, -1) {
+		a.avoid[m[1]] = true
 	}
-	for _, m := range avoidLesson.FindAllStringSubmatch(text, -1) {
-		l.avoid[m[1]] = true
+	for _, m := range holdsAdvice.FindAllStringSubmatch(text, -1) {
+		a.hold[m[1]] = true
 	}
-	for _, m := range holdsLesson.FindAllStringSubmatch(text, -1) {
-		l.hold[m[1]] = true
+	for _, m := range formAdvice.FindAllStringSubmatch(text, -1) {
+		a.forms = append(a.forms, form(m[1]))
 	}
-	for _, m := range formLesson.FindAllString(text, -1) {
-		l.forms = append(l.forms, form(strings.TrimPrefix(m, "in calls of open_door write colour ")))
-	}
-	for _, m := range boundLesson.FindAllStringSubmatch(text, -1) {
+	for _, m := range boundAdvice.FindAllStringSubmatch(text, -1) {
 		if m[2] == "below" {
-			l.most = min(l.most, number(m[1]))
+			a.most = min(a.most, number(m[1]))
 		} else {
-			l.least = max(l.least, number(m[1]))
+			a.least = max(a.least, number(m[1]))
 		}
 	}
-	l.careful = l.careful || strings.Contains(text, "inspect ground of a sort that you have not stood on")
+	a.careful = a.careful || strings.Contains(text, "inspect ground of a sort that you have not stood on")
 }
 
 // number returns the number that a text is, or 0.
@@ -147,22 +133,14 @@ func number(s string) int {
 }
 
 // result reads what a tool answered.
-func (s *scene) result(call schema.FunctionCall, text string) {
-	outcome := s.worked
-	if strings.HasPrefix(text, failure) {
-		outcome = s.failed
-	}
-	var arguments object
-	_ = json.Unmarshal([]byte(call.Arguments), &arguments) // else it has none
-	for _, v := range arguments {
-		outcome[call.Name] = append(outcome[call.Name], fmt.Sprint(v))
-	}
+func (s *scene) result(arguments, text string) {
+	s.failed[arguments] = strings.HasPrefix(text, failure)
 	s.over = s.over || strings.Contains(text, "It is over.")
-	v := viewOf(text)
-	if v == nil {
+	v := &view{}
+	if json.Unmarshal([]byte(text), v) != nil {
 		return
 	}
-	s.at, s.looked = v.At, true
+	s.at = v.At
 	for _, word := range sorts(s.seen[s.at]) {
 		s.stood[word] = s.stood[word] || !s.over
 	}
@@ -178,7 +156,7 @@ func (s *scene) result(call schema.FunctionCall, text string) {
 		}
 	}
 	if v.Radius > 0 {
-		s.scanned[v.At] = v.Radius
+		s.radius, s.scanned[v.At] = v.Radius, v.Radius
 	}
 	for _, p := range v.Found {
 		s.things[p.What] = p.Where
@@ -189,25 +167,25 @@ func (s *scene) result(call schema.FunctionCall, text string) {
 }
 
 // next returns the tool to call now, and its arguments.
-func (s *scene) next() (tool string, arguments object) {
-	if !s.looked {
-		return "look", object{}
-	}
+func (s *scene) next() (tool, arguments string) {
 	goal := s.goal()
 	where, known := s.things[goal]
-	if goal == "door" && known && s.at.distance(where) == 1 {
-		return "open_door", object{"colour": s.colourToSay()}
-	}
-	if !known && !s.scannedNear() {
-		if n := s.radius(); n > 0 {
-			return "scan", object{"radius": n}
+	switch {
+	case len(s.seen) == 0:
+		return "look", "{}"
+	case goal == "door" && known && s.at.distance(where) == 1:
+		return "open_door", s.openDoor()
+	case !known && !s.scannedNear():
+		if arguments := s.scan(); arguments != "" {
+			return "scan", arguments
 		}
 	}
 	step := s.step(where, known)
+	arguments = fmt.Sprintf(`{"direction":%q}`, step.name)
 	if s.careful && s.strange(s.at.to(step)) {
-		return "inspect", object{"direction": step.name}
+		return "inspect", arguments
 	}
-	return "move", object{"direction": step.name}
+	return "move", arguments
 }
 
 // goal is the thing to go to.
@@ -221,36 +199,36 @@ func (s *scene) goal() string {
 	return "exit"
 }
 
-// colourToSay returns the colour of the door as lessons say to write it, else in the
-// next way that has not failed.
-func (s *scene) colourToSay() string {
-	advised := slices.DeleteFunc(slices.Clone(forms), func(f form) bool { return !slices.Contains(s.forms, f) })
-	for _, f := range append(advised, forms...) {
-		if way := f.write(s.colour); !slices.Contains(s.failed["open_door"], way) {
-			return way
+// openDoor writes the colour of the door as advice says, else in the next form that has
+// not failed.
+func (s *scene) openDoor() (arguments string) {
+	for _, f := range append(s.forms, forms...) {
+		arguments = fmt.Sprintf(`{"colour":%q}`, f.write(s.colour))
+		if !s.failed[arguments] {
+			return arguments
 		}
 	}
-	return s.colour
+	return arguments
 }
 
-// radius returns the radius to scan: one that worked, else the largest that lessons
-// allow, else the next around the middle that has not failed. It is 0 when all have.
-func (s *scene) radius() int {
-	if worked := s.worked["scan"]; len(worked) > 0 {
-		return number(worked[len(worked)-1])
-	}
+// scan takes a radius that worked, else the largest that advice allows, else the next
+// around the middle that has not failed. It returns "" when all have.
+func (s *scene) scan() (arguments string) {
 	var tries []int
+	if s.radius > 0 {
+		tries = append(tries, s.radius)
+	}
 	if s.least > 1 || s.most < maxRadius {
 		for n := s.most; n >= s.least; n-- {
 			tries = append(tries, n)
 		}
 	}
 	for _, n := range append(tries, 3, 2, 4, 1, 5) {
-		if !slices.Contains(s.failed["scan"], strconv.Itoa(n)) {
-			return n
+		if arguments = fmt.Sprintf(`{"radius":%d}`, n); !s.failed[arguments] {
+			return arguments
 		}
 	}
-	return 0
+	return ""
 }
 
 // scannedNear reports whether a scan from here would say nothing new.
@@ -271,33 +249,27 @@ func (s *scene) strange(p point) bool {
 	return slices.ContainsFunc(sorts(s.seen[p]), func(w string) bool { return !s.stood[w] && !s.hold[w] })
 }
 
-// warned reports whether lessons say to avoid such ground. Ground that is known to hold
-// is not: one step on it without harm says more than a suspicion.
-func (s *scene) warned(sight string) bool {
-	return slices.ContainsFunc(sorts(sight), func(w string) bool { return s.avoid[w] && !s.hold[w] })
-}
-
 // The cost of going onto ground: a place not seen yet is a little dearer than what was
-// seen to be ground, and what lessons warn of is the last resort.
+// seen to be ground, and what advice warns of is the last resort.
 const (
-	costGround  = 10
-	costUnseen  = 11
-	costWarned  = 1000
-	unreachable = 1 << 30
+	costGround = 10
+	costUnseen = 11
+	costWarned = 1000
 )
 
+// cost is what it takes to go to a place, 0 where that is impossible. Ground that is known
+// to hold is not warned of: one step on it without harm says more than a suspicion.
 func (s *scene) cost(p point) int {
-	if p.X < 0 || p.Y < 0 || p.X >= s.width || p.Y >= s.height {
-		return unreachable
-	}
 	holds, inspected := s.inspected[p]
 	sight, seen := s.seen[p]
 	switch {
+	case p.X < 0 || p.Y < 0 || p.X >= s.width || p.Y >= s.height:
+		return 0
 	case inspected && !holds, sight == wallSight, sight == doorSight && !s.open:
-		return unreachable
+		return 0
 	case !seen:
 		return costUnseen
-	case s.warned(sight):
+	case slices.ContainsFunc(sorts(sight), func(w string) bool { return s.avoid[w] && !s.hold[w] }):
 		return costWarned
 	}
 	return costGround
@@ -306,39 +278,18 @@ func (s *scene) cost(p point) int {
 // step returns the direction of the first step on the cheapest way to a place, or, if
 // it is not known, to the nearest place not seen yet.
 func (s *scene) step(to point, known bool) direction {
-	arrived := func(p point) bool {
+	order := s.order()
+	first, _, ok := search(s.at, order, s.cost, func(p point) bool {
 		if known {
 			return p == to || s.goal() == "door" && p.distance(to) == 1
 		}
 		_, seen := s.seen[p]
 		return !seen && p != s.at
+	})
+	if !ok {
+		return order[0] // nowhere to go
 	}
-	order := s.order()
-	costs := map[point]int{s.at: 0}
-	first := map[point]direction{}
-	for open := []point{s.at}; len(open) > 0; {
-		p := slices.MinFunc(open, func(a, b point) int { return costs[a] - costs[b] }) // the first of equals
-		open = slices.DeleteFunc(open, func(q point) bool { return q == p })
-		if d, ok := first[p]; ok && arrived(p) {
-			return d
-		}
-		for _, d := range order {
-			next := p.to(d)
-			cost := s.cost(next)
-			before, queued := costs[next]
-			if cost == unreachable || queued && before <= costs[p]+cost {
-				continue
-			}
-			if !queued {
-				open = append(open, next)
-			}
-			costs[next], first[next] = costs[p]+cost, d
-			if p != s.at {
-				first[next] = first[p]
-			}
-		}
-	}
-	return order[0] // nowhere to go
+	return first
 }
 
 // order returns the directions in an order that follows from the words of the task: of

@@ -4,20 +4,24 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
 )
 
 // What a call takes of the visitor's strength.
 const (
-	costStep    = 1 // a move or a look
+	costStep    = 1 // a move, a look, or a turn of the key
 	costScan    = 2
 	costInspect = 2
 	costFailure = 4 // a call that fails
 )
 
-// visit is one attempt at a cellar. Its methods are what a visitor can do; each returns
-// what there is to see afterwards. It is for one goroutine.
+// visit is one attempt at a cellar. Its methods are the tools of the visitor. It is for
+// one goroutine.
 type visit struct {
 	*cellar
 	at       point
@@ -70,42 +74,79 @@ const (
 	exhausted = "No strength is left. It is over."
 )
 
-// spend takes the cost of a call, and reports whether the call can be made.
+// The arguments of the tools.
+type (
+	none   struct{}
+	toward struct {
+		Direction string `json:"direction" jsonschema:"required" jsonschema_description:"north, east, south or west"`
+	}
+	within struct {
+		Radius int `json:"radius" jsonschema:"required" jsonschema_description:"how far to scan, in cells, from 1 to 5"`
+	}
+	coloured struct {
+		Colour string `json:"colour" jsonschema:"required" jsonschema_description:"the colour of the door"`
+	}
+)
+
+// tools returns what the visitor can do. The descriptions do not say what the rules of
+// the cellar's family are.
+func (v *visit) tools() ([]tool.BaseTool, error) {
+	look, err1 := infer(v, "look", "Shows what is next to you.", costStep, v.look)
+	move, err2 := infer(v, "move", "Goes one cell, and shows what is next to you there.", costStep, v.move)
+	inspect, err3 := infer(v, "inspect", "Finds out whether the ground next to you holds.", costInspect, v.inspect)
+	scan, err4 := infer(v, "scan", "Finds the key, the door and the exit, as far as they are near enough.", costScan, v.scan)
+	open, err5 := infer(v, "open_door", "Opens the door next to you with the key that you have.", costStep, v.openDoor)
+	return []tool.BaseTool{look, move, inspect, scan, open}, errors.Join(err1, err2, err3, err4, err5)
+}
+
+// infer makes a tool of a method that fills in a view. Its error says that something is
+// wrong, not what would be right.
+func infer[T any](v *visit, name, description string, cost int, do func(argument T, out *view) error) (tool.BaseTool, error) {
+	return utils.InferTool(name, description, func(_ context.Context, argument T) (*view, error) {
+		return v.call(cost, func(out *view) error { return do(argument, out) })
+	})
+}
+
+// call pays for what a method does, and for its failure.
+func (v *visit) call(cost int, do func(out *view) error) (*view, error) {
+	out := &view{Event: exhausted}
+	if v.spend(cost) {
+		out.Event = ""
+		if err := do(out); err != nil {
+			v.failures++
+			if !v.spend(costFailure - cost) {
+				return nil, fmt.Errorf("%w. %s", err, exhausted)
+			}
+			return nil, fmt.Errorf("%w. Strength %d", err, v.left)
+		}
+	}
+	out.At, out.Strength = v.at, v.left
+	return out, nil
+}
+
+// spend takes strength, and reports whether there was enough.
 func (v *visit) spend(cost int) bool {
 	v.left -= cost
 	v.over = v.over || v.left < 0
 	return !v.over
 }
 
-// fail ends a call that fails: it has cost something already. The reason says that
-// something is wrong, not what would be right.
-func (v *visit) fail(spent int, reason string) (*view, error) {
-	v.failures++
-	if !v.spend(costFailure - spent) {
-		return nil, fmt.Errorf("%s. %s", reason, exhausted)
+// next returns the cell in a direction, or the visitor's own for what is none.
+func (v *visit) next(to string) point {
+	for _, d := range directions {
+		if d.name == to {
+			return v.at.to(d)
+		}
 	}
-	return nil, fmt.Errorf("%s. Strength %d", reason, v.left)
+	return v.at
 }
 
-// says is a view of nothing but an event.
-func (v *visit) says(event string) (*view, error) {
-	return &view{At: v.at, Event: event, Strength: v.left}, nil
-}
-
-// see is a view of what is next to the visitor.
-func (v *visit) see(event string) (*view, error) {
-	out := &view{At: v.at, Event: event, Strength: v.left}
+func (v *visit) look(_ none, out *view) error {
 	for _, d := range directions {
 		out.Near = append(out.Near, place{v.at.to(d), v.sight(v.at.to(d))})
 	}
-	return out, nil
+	return nil
 }
-
-// What places look like that are no ground.
-const (
-	wallSight = "wall"
-	doorSight = "the door, closed"
-)
 
 func (v *visit) sight(p point) string {
 	switch {
@@ -116,101 +157,63 @@ func (v *visit) sight(p point) string {
 	case v.wallAt(p):
 		return wallSight
 	case p == v.key && !v.hasKey:
-		return "the key, on " + v.cells[p].String()
+		return keyPrefix + v.cells[p]
 	case p == v.exit:
 		return "the exit"
 	}
-	return v.cells[p].String()
+	return v.cells[p]
 }
 
-// next returns the cell in a direction.
-func (v *visit) next(to string) (point, bool) {
-	i := slices.IndexFunc(directions, func(d direction) bool { return d.name == to })
-	if i < 0 {
-		return v.at, false
-	}
-	return v.at.to(directions[i]), true
-}
-
-const noDirection = "a direction is north, east, south or west"
-
-func (v *visit) look() (*view, error) {
-	if !v.spend(costStep) {
-		return v.says(exhausted)
-	}
-	return v.see("")
-}
-
-// move goes one cell.
-func (v *visit) move(to string) (*view, error) {
-	next, ok := v.next(to)
-	switch {
-	case !v.spend(costStep):
-		return v.says(exhausted)
-	case !ok:
-		return v.fail(costStep, noDirection)
-	case v.wallAt(next), next == v.door && !v.open:
-		return v.see("There is no way " + to + ".")
+func (v *visit) move(to toward, out *view) error {
+	next := v.next(to.Direction)
+	if next == v.at || v.wallAt(next) || next == v.door && !v.open {
+		out.Event = "There is no way " + to.Direction + "."
+		return v.look(none{}, out)
 	}
 	v.at = next
 	switch {
 	case v.pitAt(v.at):
-		v.over = true
-		return v.says(fell)
+		v.over, out.Event = true, fell
+		return nil
 	case v.at == v.exit:
-		v.over, v.out = true, true
-		return v.says(gotOut)
+		v.over, v.out, out.Event = true, true, gotOut
+		return nil
 	case v.at == v.key && !v.hasKey:
-		v.hasKey = true
-		return v.see(tookKey)
+		v.hasKey, out.Event = true, tookKey
 	}
-	return v.see("")
+	return v.look(none{}, out)
 }
 
-// inspect says whether the ground next to the visitor holds.
-func (v *visit) inspect(where string) (*view, error) {
-	at, ok := v.next(where)
-	switch {
-	case !v.spend(costInspect):
-		return v.says(exhausted)
-	case !ok:
-		return v.fail(costInspect, noDirection)
-	}
-	return &view{At: v.at, Strength: v.left, Ground: &ground{at, !v.pitAt(at)}}, nil
+func (v *visit) inspect(where toward, out *view) error {
+	at := v.next(where.Direction)
+	out.Ground = &ground{at, !v.pitAt(at)}
+	return nil
 }
 
-// scan says where things are that are no further away than radius, to any side.
-func (v *visit) scan(radius int) (*view, error) {
-	switch {
-	case !v.spend(costScan):
-		return v.says(exhausted)
-	case radius < 1 || radius > maxRadius:
-		return v.fail(costScan, fmt.Sprintf("a radius is 1 to %d", maxRadius))
-	case radius < v.rules.least || radius > v.rules.most:
-		return v.fail(costScan, "the scanner timed out")
+// scan finds things that are no further away than the radius, to any side.
+func (v *visit) scan(in within, out *view) error {
+	if in.Radius < v.rules.least || in.Radius > v.rules.most {
+		return errors.New("the scanner timed out")
 	}
-	out := &view{At: v.at, Strength: v.left, Radius: radius}
+	out.Radius = in.Radius
 	for _, thing := range []place{{v.key, "key"}, {v.door, "door"}, {v.exit, "exit"}} {
 		gone := thing.Where == v.key && v.hasKey || thing.Where == v.door && v.open
-		if !gone && max(abs(thing.Where.X-v.at.X), abs(thing.Where.Y-v.at.Y)) <= radius {
+		if !gone && max(abs(thing.Where.X-v.at.X), abs(thing.Where.Y-v.at.Y)) <= in.Radius {
 			out.Found = append(out.Found, thing)
 		}
 	}
-	return out, nil
+	return nil
 }
 
-// openDoor opens the door next to the visitor.
-func (v *visit) openDoor(colour string) (*view, error) {
+func (v *visit) openDoor(with coloured, out *view) error {
 	switch {
-	case !v.spend(costStep):
-		return v.says(exhausted)
 	case v.open || v.at.distance(v.door) != 1:
-		return v.fail(costStep, "there is no closed door next to you")
+		return errors.New("there is no closed door next to you")
 	case !v.hasKey:
-		return v.fail(costStep, "you have no key")
-	case colour != v.rules.form.write(v.colour):
-		return v.fail(costStep, "the lock does not know this colour")
+		return errors.New("you have no key")
+	case with.Colour != v.rules.form.write(v.colour):
+		return errors.New("the lock does not know this colour")
 	}
-	v.open = true
-	return v.says(opened)
+	v.open, out.Event = true, opened
+	return nil
 }
