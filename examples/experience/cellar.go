@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"image"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ const maxRadius = 5
 // rules are what all cellars of a family have in common.
 type rules struct {
 	pit         string // ground that is like this gives way
-	form        form   // how the lock wants the colour; never as the task writes it
+	form        int    // of forms: how the lock wants the colour; never as the task writes it
 	least, most int    // the scanner times out for a radius that is smaller or larger
 }
 
@@ -32,7 +33,7 @@ func drawRules(seed uint64) rules {
 	r := rand.New(rand.NewPCG(seed, 0))
 	pits := slices.Concat(textures, sounds)
 	radii := [][2]int{{1, 2}, {4, maxRadius}}[r.IntN(2)]
-	return rules{pit: pits[r.IntN(len(pits))], form: []form{capitals, capitalised, initial}[r.IntN(3)], least: radii[0], most: radii[1]}
+	return rules{pit: pits[r.IntN(len(pits))], form: []int{2, 1, 3}[r.IntN(3)], least: radii[0], most: radii[1]}
 }
 
 // other draws the rules of another family, which shares none with r: other ground
@@ -46,50 +47,32 @@ func (r rules) other(seed uint64) rules {
 	}
 }
 
-// form is a way to write a word. Locks and models know the same.
-type form string
-
-const (
-	small       form = "in small letters"
-	capitalised form = "with a capital letter first"
-	capitals    form = "in capital letters"
-	initial     form = "as its first letter alone"
-)
-
-var forms = []form{small, capitalised, capitals, initial}
-
-// write returns a word, given in small letters, in the form.
-func (f form) write(word string) string {
-	switch f {
-	case capitalised:
-		return strings.ToUpper(word[:1]) + word[1:]
-	case capitals:
-		return strings.ToUpper(word)
-	case initial:
-		return word[:1]
-	}
-	return word
+// forms are the ways to write a word that is given in small letters. Locks and models
+// know the same.
+var forms = []struct {
+	name  string
+	write func(word string) string
+}{
+	{"in small letters", func(word string) string { return word }},
+	{"with a capital letter first", func(word string) string { return strings.ToUpper(word[:1]) + word[1:] }},
+	{"in capital letters", strings.ToUpper},
+	{"as its first letter alone", func(word string) string { return word[:1] }},
 }
 
-// point is a cell: x grows to the east, y to the south.
-type point struct {
-	X int `json:"x"`
-	Y int `json:"y"`
-}
-
-func (p point) to(d direction) point { return point{p.X + d.dx, p.Y + d.dy} }
+// point is a cell: X grows to the east, Y to the south.
+type point = image.Point
 
 // distance is how many moves are between two points if nothing is in the way.
-func (p point) distance(q point) int { return abs(p.X-q.X) + abs(p.Y-q.Y) }
+func distance(p, q point) int { return abs(p.X-q.X) + abs(p.Y-q.Y) }
 
 func abs(n int) int { return max(n, -n) }
 
 type direction struct {
-	name   string
-	dx, dy int
+	name string
+	point
 }
 
-var directions = []direction{{"north", 0, -1}, {"east", 1, 0}, {"south", 0, 1}, {"west", -1, 0}}
+var directions = []direction{{"north", image.Pt(0, -1)}, {"east", image.Pt(1, 0)}, {"south", image.Pt(0, 1)}, {"west", image.Pt(-1, 0)}}
 
 // search finds the cheapest way to a point that is wanted, and returns its first step and
 // its cost; ok is false if there is none. enter is the cost of going onto a point, 0 where
@@ -107,7 +90,8 @@ func search(from point, by []direction, enter func(point) int, wanted func(point
 		}
 		open = slices.DeleteFunc(open, func(q point) bool { return q == p })
 		for _, d := range by {
-			next, step := p.to(d), way{ways[p].cost + enter(p.to(d)), ways[p].first}
+			next := p.Add(d.point)
+			step := way{ways[p].cost + enter(next), ways[p].first}
 			if p == from {
 				step.first = d
 			}
@@ -124,12 +108,14 @@ func search(from point, by []direction, enter func(point) int, wanted func(point
 	return direction{}, 0, false
 }
 
-// What places look like that are no ground, and the ground where the key and people stand.
+// What places look like that are no ground, or no ground alone.
 const (
-	wallSight  = "wall"
-	doorSight  = "the door, closed"
-	plainSight = "plain ground"
-	keyPrefix  = "the key, on "
+	wallSight   = "wall"
+	keySight    = "the key, on plain ground"
+	plainSight  = "plain ground"
+	closedSight = "the door, closed"
+	openSight   = "the door, open"
+	exitSight   = "the exit"
 )
 
 // sorts returns the words that say what ground is like; there are none for what is no
@@ -139,7 +125,7 @@ func sorts(sight string) []string {
 	if !ok {
 		return nil
 	}
-	return strings.Fields(strings.TrimPrefix(words, keyPrefix))
+	return strings.Fields(strings.TrimPrefix(words, "the key, on "))
 }
 
 // cellar is a small dark world without chance: ground and walls, a key, a locked door and
@@ -148,7 +134,7 @@ type cellar struct {
 	name          string
 	rules         rules
 	width, height int
-	cells         map[point]string // what they look like; walls beyond them
+	cells         map[point]string // what they look like; there is nothing beyond them
 	start, key    point
 	door, exit    point
 	colour        string // of the door
@@ -183,37 +169,30 @@ func (c *cellar) build(r *rand.Rand) {
 			if r.IntN(3) == 0 {
 				sight += " " + sounds[r.IntN(len(sounds))]
 			}
-			c.cells[point{x, y}] = sight + " ground"
+			c.cells[image.Pt(x, y)] = sight + " ground"
 			if isWall {
-				c.cells[point{x, y}] = wallSight
+				c.cells[image.Pt(x, y)] = wallSight
 			}
 		}
 	}
-	c.start = point{r.IntN(c.width), r.IntN(wall)}
-	c.key = point{r.IntN(c.width), r.IntN(wall)}
-	c.door = point{r.IntN(c.width), wall}
-	c.exit = point{r.IntN(c.width), wall + 1 + r.IntN(c.height-wall-1)}
+	c.start = image.Pt(r.IntN(c.width), r.IntN(wall))
+	c.key = image.Pt(r.IntN(c.width), r.IntN(wall))
+	c.door = image.Pt(r.IntN(c.width), wall)
+	c.exit = image.Pt(r.IntN(c.width), wall + 1 + r.IntN(c.height-wall-1))
 	c.colour = colours[r.IntN(len(colours))]
-	for _, p := range []point{c.start, c.key, c.door, c.exit} {
-		c.cells[p] = plainSight
-	}
+	c.cells[c.start], c.cells[c.key], c.cells[c.door], c.cells[c.exit] = plainSight, keySight, closedSight, exitSight
 }
 
 // moves counts the moves from one cell to another around all pits; 0 if there is no way.
 // The door leads nowhere but to itself.
 func (c *cellar) moves(from, to point) int {
 	_, n, _ := search(from, directions, func(p point) int {
-		if c.wallAt(p) || c.pitAt(p) || p == c.door && to != c.door {
+		if c.cells[p] == "" || c.cells[p] == wallSight || c.pitAt(p) || p == c.door && to != c.door {
 			return 0
 		}
 		return 1
 	}, func(p point) bool { return p == to })
 	return n
-}
-
-func (c *cellar) wallAt(p point) bool {
-	sight, inside := c.cells[p]
-	return !inside || sight == wallSight
 }
 
 func (c *cellar) pitAt(p point) bool { return slices.Contains(sorts(c.cells[p]), c.rules.pit) }

@@ -4,12 +4,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,27 +19,23 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// trained returns the memory of an arm after its training.
-func trained(t *testing.T, c *course, a *arm) *memory {
-	t.Helper()
-	m, err := newMemory(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, m.close(t.Context())) })
-	require.NoError(t, m.train(t.Context(), c.training(a), a))
-	return m
-}
-
-// The arms have the same attempts at the same cellars, and differ in what stands in
-// the context alone.
+// Arms have the same attempts at the same cellars, and differ in what stands in the
+// context alone.
 func TestMemoryHelpsAndAnotherFamilysDoesNot(t *testing.T) {
-	const seeds, most = 3, 2
-	s, err := newSeries(t.Context(), seeds, 5, 6)
-	require.NoError(t, err)
-	for _, arms := range [][2]*arm{{&withTask, &without}, {&withTools, &without}, {&withRetry, &withoutRetry}} {
-		assert.GreaterOrEqual(t, s.better(arms[0], arms[1]), most, arms[0].name)
+	const most = 2
+	s := &series{seeds: 3, train: 5, test: 6}
+	require.NoError(t, s.run(t.Context()))
+	for _, a := range arms {
+		switch {
+		case a.foreign:
+			assert.Less(t, s.better(a.name, a.than), most, "another family's memories help")
+		case a.than != "":
+			assert.GreaterOrEqual(t, s.better(a.name, a.than), most, a.name)
+		}
 	}
-	assert.Less(t, s.better(&irrelevant, &without), most, "another family's memories help")
-	assert.Less(t, s.failures(&withTools), s.failures(&withTask), "tool memory spares calls that fail")
+	_, _, failed := s.means("task memory")
+	_, _, spared := s.means("task and tool memory")
+	assert.Less(t, spared, failed, "tool memory spares calls that fail")
 
 	var first, second strings.Builder
 	require.NoError(t, s.print(&first))
@@ -47,12 +45,10 @@ func TestMemoryHelpsAndAnotherFamilysDoesNot(t *testing.T) {
 	} {
 		assert.Contains(t, first.String(), part, "a figure says how it was measured")
 	}
-	s, err = newSeries(t.Context(), seeds, 5, 6)
-	require.NoError(t, err)
+	require.NoError(t, s.run(t.Context()))
 	require.NoError(t, s.print(&second))
 	assert.Equal(t, first.String(), second.String(), "there is no chance")
-	_, err = newSeries(t.Context(), 0, 5, 6)
-	require.ErrorContains(t, err, "-seeds")
+	require.ErrorContains(t, (&series{}).run(t.Context()), "-seeds")
 }
 
 // known returns all that the workspace holds.
@@ -69,127 +65,155 @@ func (m *memory) known(t *testing.T) (all []backends.Memory) {
 
 func TestWhatIsLearntAreTheRulesOfTheFamily(t *testing.T) {
 	c := newCourse(2, 8, 1)
-	for _, a := range []*arm{&withTools, &irrelevant} {
-		want := map[bool]rules{false: c.rules, true: c.foreignRules}[a.foreign]
+	for _, a := range []*arm{{tools: true}, {tools: true, foreign: true}} {
+		want := map[bool]rules{false: c.train[0].rules, true: c.foreign[0].rules}[a.foreign]
 		var texts []string
 		used := 0
-		for _, m := range trained(t, c, a).known(t) {
-			texts = append(texts, strings.ToLower(m.Text))
-			if n, _ := m.Metadata["freq"].(float64); n > 0 {
-				used++
+		require.NoError(t, withMemory(t.Context(), func(m *memory) error {
+			require.NoError(t, m.train(t.Context(), a, c))
+			for _, m := range m.known(t) {
+				texts = append(texts, strings.ToLower(m.Text))
+				if n, _ := m.Metadata["freq"].(float64); n > 0 {
+					used++
+				}
 			}
-		}
+			return nil
+		}))
 		learnt := strings.Join(texts, "\n")
 		assert.Contains(t, learnt, "do not step on "+want.pit+" ground", "%v", want)
 		assert.NotContains(t, learnt, want.pit+" ground holds")
-		assert.Contains(t, learnt, "in calls of open_door write colour "+string(want.form), "%v", want)
+		assert.Contains(t, learnt, "in calls of open_door write colour "+forms[want.form].name, "%v", want)
 		assert.Contains(t, learnt, "in calls of scan keep radius at", "%v", want)
 		assert.Positive(t, used, "memories that an attempt began with are counted as used")
 	}
 }
 
-// Lessons reach the agent through the middleware alone: with an empty workspace the
+// Experience reaches the agent through the middleware alone: with an empty workspace the
 // agent with memory plays as the one without.
 func TestWithoutTrainingMemoryChangesNothing(t *testing.T) {
 	c := newCourse(3, 0, 8)
-	bare, err := play(t.Context(), c, &without)
+	bare, err := (&arm{attempts: 1}).play(t.Context(), c)
 	require.NoError(t, err)
-	empty, err := play(t.Context(), c, &withTools)
+	empty, err := (&arm{attempts: 1, memory: true, tools: true}).play(t.Context(), c)
 	require.NoError(t, err)
 	assert.Equal(t, bare, empty)
 }
 
 func TestMemoriesWithTheirWordsShuffledDoNotHelp(t *testing.T) {
 	c := newCourse(1, 8, 12)
-	m := trained(t, c, &withTools)
 	var straight, shuffled []*schema.Message
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, known := range m.known(t) {
-		assert.Contains(t, []backends.Kind{backends.KindTask, backends.KindTool}, known.Kind)
-		words := strings.Fields(known.Text)
-		straight = append(straight, schema.UserMessage(known.Text))
-		r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
-		shuffled = append(shuffled, schema.UserMessage(strings.Join(words, " ")))
-	}
-	tested := func(known []*schema.Message) (total result) {
-		for _, at := range c.test {
-			v, _, err := attempt(t.Context(), m.plain, at, at.task(), known...)
-			require.NoError(t, err)
-			total.add([]*visit{v})
+	require.NoError(t, withMemory(t.Context(), func(m *memory) error {
+		require.NoError(t, m.train(t.Context(), &arm{tools: true}, c))
+		for _, known := range m.known(t) {
+			assert.Contains(t, []backends.Kind{backends.KindTask, backends.KindTool}, known.Kind)
+			words := strings.Fields(known.Text)
+			straight = append(straight, schema.UserMessage(known.Text))
+			r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+			shuffled = append(shuffled, schema.UserMessage(strings.Join(words, " ")))
 		}
-		return total
+		return nil
+	}))
+	tested := func(known []*schema.Message) result {
+		r, err := c.tested(func(at *cellar) ([]*visit, error) {
+			v, _, err := (&agent{instruction: instruction}).attempt(t.Context(), at, at.task(), known...)
+			return []*visit{v}, err
+		})
+		require.NoError(t, err)
+		return r
 	}
 	assert.Equal(t, tested(nil), tested(shuffled))
 	assert.Greater(t, tested(straight).won, tested(shuffled).won)
 }
 
 func TestMeansAndDeviations(t *testing.T) {
-	s := &series{results: map[*arm][]result{&without: {{4, 1, 8}, {4, 2, 0}, {4, 3, 4}}, &withTask: {{4, 1, 0}, {4, 3, 0}, {4, 4, 0}}, &cautious: {{4, 3, 0}}}}
-	mean, sd := s.rate(&without)
-	assert.Equal(t, []float64{50, 25, 1}, []float64{mean, sd, s.failures(&without)})
-	assert.Equal(t, 2, s.better(&withTask, &without))
-	mean, sd = s.rate(&cautious)
+	s := &series{seeds: 3, test: 4, results: map[string][]result{"a": {{1, 8}, {2, 0}, {3, 4}}, "b": {{1, 0}, {3, 0}, {4, 0}}}}
+	mean, sd, failures := s.means("a")
+	assert.Equal(t, []float64{50, 25, 1}, []float64{mean, sd, failures})
+	assert.Equal(t, 2, s.better("b", "a"))
+	s = &series{seeds: 1, test: 4, results: map[string][]result{"a": {{3, 0}}}}
+	mean, sd, _ = s.means("a")
 	assert.Equal(t, []float64{75, 0}, []float64{mean, sd}, "one seed does not deviate")
-}
-
-// walk goes the shortest safe way from one cell to another.
-func walk(t *testing.T, v *visit, to point) {
-	t.Helper()
-	for v.at != to {
-		for _, d := range directions {
-			next := v.at.to(d)
-			left := v.way(next, to)
-			if !v.wallAt(next) && !v.pitAt(next) && left >= 0 && left < v.way(v.at, to) {
-				_, err := v.move(d.name)
-				require.NoError(t, err)
-				break
-			}
-		}
-	}
 }
 
 func TestCellarsFollowFromTheSeedAndDiffer(t *testing.T) {
 	for seed := range uint64(5) {
-		assert.Equal(t, drawRules(seed), drawRules(seed))
-		other := drawRules(seed).other(seed + 1)
-		assert.NotEqual(t, drawRules(seed).pit, other.pit)
-		assert.NotEqual(t, drawRules(seed).form, other.form)
-		assert.True(t, drawRules(seed).most < other.least || other.most < drawRules(seed).least)
+		r, other := drawRules(seed), drawRules(seed).other(seed+1)
+		assert.Equal(t, r, drawRules(seed))
+		assert.NotEqual(t, r.pit, other.pit)
+		assert.NotEqual(t, r.form, other.form)
+		assert.True(t, r.most < other.least || other.most < r.least)
 
 		c, seen := newCourse(seed, 20, 40), map[string]bool{}
-		for _, at := range append(append(c.train[:len(c.train):len(c.train)], c.foreignTraining...), c.test...) {
+		for _, at := range slices.Concat(c.train, c.foreign, c.test) {
 			cells := fmt.Sprint(at.cells)
 			require.False(t, seen[cells] || seen[at.name], "a test cellar is none of the training cellars")
 			seen[cells], seen[at.name] = true, true
 		}
-		assert.Equal(t, c.train[3].task(), newCourse(seed, 5, 1).train[3].task())
-		assert.NotContains(t, c.train[0].task(), c.rules.pit)
-		assert.NotContains(t, c.train[0].task(), "the "+c.rules.form.write(c.train[0].colour)+" door")
-		assert.NotContains(t, strings.ToLower(c.train[0].task()), "radius")
+		task := c.train[3].task()
+		assert.Equal(t, task, newCourse(seed, 5, 1).train[3].task())
+		assert.NotContains(t, task, r.pit)
+		assert.NotContains(t, task, "the "+forms[r.form].write(c.train[3].colour)+" door")
+		assert.NotContains(t, strings.ToLower(task), "radius")
+	}
+}
+
+// do makes one call of a tool and returns what it answered, or its error as a text.
+func (v *visit) do(t *testing.T, name, arguments string) (out view, failed string) {
+	t.Helper()
+	tools, err := v.tools()
+	require.NoError(t, err)
+	for _, one := range tools {
+		if info, err := one.Info(t.Context()); err != nil || info.Name != name {
+			continue
+		}
+		text, err := one.(tool.InvokableTool).InvokableRun(t.Context(), arguments)
+		if err != nil {
+			return out, err.Error()
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &out))
+		return out, ""
+	}
+	require.Fail(t, "no such tool", name)
+	return out, ""
+}
+
+// walk goes the shortest safe way to a cell; a door that is closed ends it before.
+func (v *visit) walk(t *testing.T, to point) {
+	t.Helper()
+	for v.at != to {
+		step, _, ok := search(v.at, directions, func(p point) int {
+			if v.cells[p] == "" || v.cells[p] == wallSight || v.pitAt(p) {
+				return 0
+			}
+			return 1
+		}, func(p point) bool { return p == to })
+		require.True(t, ok)
+		if v.cells[v.at.Add(step.point)] == closedSight {
+			return
+		}
+		v.do(t, "move", fmt.Sprintf(`{"direction":%q}`, step.name))
 	}
 }
 
 func TestEveryCellarCanBeLeftWithTheRulesKnown(t *testing.T) {
 	for seed := range uint64(8) {
 		rules := drawRules(seed)
-		for n := range 20 {
+		for n := range 10 {
 			c := drawCellar(rules, seed, n)
 			v := c.visit()
-			walk(t, v, c.key)
+			v.left += 10 // for what fails on purpose
+			_, failed := v.do(t, "open_door", `{"colour":"red"}`)
+			require.Regexp(t, "no closed door|no key", failed)
+			v.walk(t, c.key)
 			require.True(t, v.hasKey)
-			for _, d := range directions { // to where the door is next
-				if next := c.door.to(d); c.way(c.key, next) >= 0 && c.way(c.key, next) < c.way(c.key, c.door) {
-					walk(t, v, next)
-				}
-			}
-			_, err := v.openDoor(c.colour + "!")
-			require.ErrorContains(t, err, "does not know this colour")
-			_, err = v.openDoor(rules.form.write(c.colour))
-			require.NoError(t, err)
-			_, err = v.openDoor(c.colour)
-			require.ErrorContains(t, err, "no closed door")
-			walk(t, v, c.door)
-			walk(t, v, c.exit)
+			v.walk(t, c.door)
+			_, failed = v.do(t, "open_door", `{"colour":"a"}`)
+			require.Contains(t, failed, "does not know this colour")
+			out, failed := v.do(t, "open_door", fmt.Sprintf(`{"colour":%q}`, forms[rules.form].write(c.colour)))
+			require.Empty(t, failed)
+			require.Equal(t, opened, out.Event)
+			v.walk(t, c.exit)
 			require.True(t, v.over && v.out)
 			require.InDelta(t, 1, v.score(), 0)
 			require.Equal(t, 2, v.failures)
@@ -201,24 +225,19 @@ func TestAPitLooksLikeGroundAndEndsTheAttempt(t *testing.T) {
 	rules, fallen := drawRules(1), 0
 	for n := range 100 {
 		v := drawCellar(rules, 1, n).visit()
-		for _, d := range directions {
-			at := v.at.to(d)
-			before, err := v.look()
-			require.NoError(t, err)
-			inspected, err := v.inspect(d.name)
-			require.NoError(t, err)
-			after, err := v.move(d.name)
-			require.NoError(t, err)
-			require.Equal(t, &ground{at, after.Event != fell}, inspected.Ground)
-			if after.Event != fell {
-				continue
+		before, _ := v.do(t, "look", "{}")
+		for i, d := range directions {
+			if arguments := fmt.Sprintf(`{"direction":%q}`, d.name); v.pitAt(before.Near[i].Where) {
+				inspected, _ := v.do(t, "inspect", arguments)
+				require.Equal(t, &place{before.Near[i].Where, "gives way"}, inspected.Ground)
+				after, _ := v.do(t, "move", arguments)
+				require.Equal(t, fell, after.Event)
+				require.Contains(t, sorts(before.Near[i].What), rules.pit)
+				require.True(t, v.over)
+				require.Zero(t, v.score())
+				fallen++
+				break
 			}
-			fallen++
-			i := slices.IndexFunc(before.Near, func(p place) bool { return p.Where == at })
-			require.Contains(t, sorts(before.Near[i].What), rules.pit)
-			require.True(t, v.over)
-			require.Zero(t, v.score())
-			break
 		}
 	}
 	assert.Greater(t, fallen, 10)
@@ -229,37 +248,22 @@ func TestToolsFailByTheRulesOfTheFamily(t *testing.T) {
 		rules := drawRules(seed)
 		v := drawCellar(rules, seed, 1).visit()
 		for radius := range maxRadius + 2 {
-			_, err := v.scan(radius)
-			switch {
-			case radius < 1 || radius > maxRadius:
-				require.ErrorContains(t, err, "a radius is 1 to 5")
-			case radius < rules.least || radius > rules.most:
-				require.ErrorContains(t, err, "timed out")
-			default:
-				require.NoError(t, err)
-			}
+			_, failed := v.do(t, "scan", fmt.Sprintf(`{"radius":%d}`, radius))
+			assert.Equal(t, radius < rules.least || radius > rules.most, strings.Contains(failed, "timed out"))
 		}
+		out, _ := v.do(t, "move", `{"direction":"up"}`)
+		assert.Equal(t, "There is no way up.", out.Event)
 	}
-	v := drawCellar(drawRules(1), 1, 1).visit()
-	_, err := v.openDoor("red")
-	require.ErrorContains(t, err, "no closed door")
-	_, err = v.move("up")
-	require.ErrorContains(t, err, "a direction is")
-	_, err = v.inspect("")
-	require.ErrorContains(t, err, "a direction is")
 }
 
 func TestStrengthEnds(t *testing.T) {
-	for _, do := range []func(v *visit) (*view, error){
-		(*visit).look, func(v *visit) (*view, error) { return v.scan(0) }, func(v *visit) (*view, error) { return v.openDoor("?") },
-	} {
+	for tool, arguments := range map[string]string{"look": "{}", "scan": `{"radius":0}`, "open_door": `{"colour":"?"}`} {
 		v := drawCellar(drawRules(1), 1, 3).visit()
 		for calls := 0; !v.over; calls++ {
-			_, _ = do(v)
+			v.do(t, tool, arguments)
 			require.Less(t, calls, 200)
 		}
-		out, err := v.move("north")
-		require.NoError(t, err)
+		out, _ := v.do(t, "move", `{"direction":"north"}`)
 		assert.Equal(t, exhausted, out.Event)
 		assert.Zero(t, v.score())
 	}

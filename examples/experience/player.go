@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"image"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,7 +62,7 @@ type scene struct {
 // advice is what texts say is to be done, in sentences that the player understands.
 type advice struct {
 	avoid, hold map[string]bool // sorts of ground
-	forms       []form          // of the colour of the door
+	forms       []int           // of the colour of the door
 	least, most int             // of the scanner's radius
 	careful     bool            // inspect ground of a sort that is new
 }
@@ -97,7 +98,6 @@ func read(messages []*schema.Message) *scene {
 var (
 	avoidAdvice = regexp.MustCompile(`do not step on (\w+) ground`)
 	holdsAdvice = regexp.MustCompile(`(\w+) ground holds`)
-	formAdvice  = regexp.MustCompile(`in calls of open_door write colour ([\w ]+)`)
 	boundAdvice = regexp.MustCompile(`in calls of scan keep radius at (\d+) or (below|above)`)
 )
 
@@ -110,8 +110,10 @@ func (a *advice) heed(text string) {
 	for _, m := range holdsAdvice.FindAllStringSubmatch(text, -1) {
 		a.hold[m[1]] = true
 	}
-	for _, m := range formAdvice.FindAllStringSubmatch(text, -1) {
-		a.forms = append(a.forms, form(m[1]))
+	for i, f := range forms {
+		if strings.Contains(text, "in calls of open_door write colour "+f.name) {
+			a.forms = append(a.forms, i)
+		}
 	}
 	for _, m := range boundAdvice.FindAllStringSubmatch(text, -1) {
 		if m[2] == "below" {
@@ -125,10 +127,7 @@ func (a *advice) heed(text string) {
 
 // number returns the number that a text is, or 0.
 func number(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(s)
 	return n
 }
 
@@ -162,7 +161,7 @@ func (s *scene) result(arguments, text string) {
 		s.things[p.What] = p.Where
 	}
 	if v.Ground != nil {
-		s.inspected[v.Ground.Where] = v.Ground.Holds
+		s.inspected[v.Ground.Where] = v.Ground.What == holds
 	}
 }
 
@@ -173,7 +172,7 @@ func (s *scene) next() (tool, arguments string) {
 	switch {
 	case len(s.seen) == 0:
 		return "look", "{}"
-	case goal == "door" && known && s.at.distance(where) == 1:
+	case goal == "door" && known && distance(s.at, where) == 1:
 		return "open_door", s.openDoor()
 	case !known && !s.scannedNear():
 		if arguments := s.scan(); arguments != "" {
@@ -182,7 +181,7 @@ func (s *scene) next() (tool, arguments string) {
 	}
 	step := s.step(where, known)
 	arguments = fmt.Sprintf(`{"direction":%q}`, step.name)
-	if s.careful && s.strange(s.at.to(step)) {
+	if s.careful && s.strange(s.at.Add(step.point)) {
 		return "inspect", arguments
 	}
 	return "move", arguments
@@ -202,8 +201,8 @@ func (s *scene) goal() string {
 // openDoor writes the colour of the door as advice says, else in the next form that has
 // not failed.
 func (s *scene) openDoor() (arguments string) {
-	for _, f := range append(s.forms, forms...) {
-		arguments = fmt.Sprintf(`{"colour":%q}`, f.write(s.colour))
+	for _, i := range append(s.forms, 0, 1, 2, 3) {
+		arguments = fmt.Sprintf(`{"colour":%q}`, forms[i].write(s.colour))
 		if !s.failed[arguments] {
 			return arguments
 		}
@@ -234,7 +233,7 @@ func (s *scene) scan() (arguments string) {
 // scannedNear reports whether a scan from here would say nothing new.
 func (s *scene) scannedNear() bool {
 	for p, r := range s.scanned {
-		if p.distance(s.at) <= max(2, r) {
+		if distance(p, s.at) <= max(2, r) {
 			return true
 		}
 	}
@@ -263,9 +262,9 @@ func (s *scene) cost(p point) int {
 	holds, inspected := s.inspected[p]
 	sight, seen := s.seen[p]
 	switch {
-	case p.X < 0 || p.Y < 0 || p.X >= s.width || p.Y >= s.height:
+	case !p.In(image.Rect(0, 0, s.width, s.height)):
 		return 0
-	case inspected && !holds, sight == wallSight, sight == doorSight && !s.open:
+	case inspected && !holds, sight == wallSight, sight == closedSight && !s.open:
 		return 0
 	case !seen:
 		return costUnseen
@@ -281,7 +280,7 @@ func (s *scene) step(to point, known bool) direction {
 	order := s.order()
 	first, _, ok := search(s.at, order, s.cost, func(p point) bool {
 		if known {
-			return p == to || s.goal() == "door" && p.distance(to) == 1
+			return p == to || s.goal() == "door" && distance(p, to) == 1
 		}
 		_, seen := s.seen[p]
 		return !seen && p != s.at

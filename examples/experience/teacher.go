@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -33,9 +34,13 @@ type object = map[string]any
 // answers are what the teacher can be asked, by the tool that the answer is given by.
 var answers = map[string]func(prompt string) object{
 	"extract_experiences": experiences,
-	"judge_experiences":   judgements,
-	"task_duplicates":     decisions,
-	"tool_guideline":      guideline,
+	"judge_experiences": func(prompt string) object {
+		return numbered(prompt, "candidate", "judgements", object{"is_valid": true, "score": 1, "feedback": "The attempt bears it out."})
+	},
+	"task_duplicates": func(prompt string) object { // of the same ground it says the same words, which reme knows by itself
+		return numbered(prompt, "pair", "decisions", object{"decision": "distinct"})
+	},
+	"tool_guideline": guideline,
 }
 
 // teach answers by the last tool that it is offered.
@@ -79,7 +84,7 @@ func experiences(prompt string) object {
 		switch {
 		case v.Event == fell:
 			suspects = slices.Clone(sights[v.At])
-		case v.Ground != nil && v.Ground.Holds:
+		case v.Ground != nil && v.Ground.What == holds:
 			hold(v.Ground.Where)
 		case v.Near != nil:
 			hold(v.At)
@@ -91,21 +96,13 @@ func experiences(prompt string) object {
 	suspects = slices.DeleteFunc(suspects, func(q string) bool { return held[q] > 0 })
 	out := []object{}
 	for _, q := range suspects {
-		out = append(out, experience(q, fmt.Sprintf("Do not step on %s ground: %s Go around it.", q, reason(len(suspects)))))
+		out = append(out, experience(q, "Do not step on "+q+" ground: it gave way under an attempt, which ended there. Go around it."))
 	}
 	most := slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(held))), func(x, y string) int { return held[y] - held[x] })
 	for _, q := range most {
 		out = append(out, experience(q, strings.ToUpper(q[:1])+q[1:]+" ground holds: it was walked on without harm."))
 	}
 	return object{"experiences": out}
-}
-
-// reason says why ground is suspect.
-func reason(suspects int) string {
-	if suspects > 1 {
-		return fmt.Sprintf("it may be what gave way under an attempt, which ended there: one of %d suspects.", suspects)
-	}
-	return "it gave way under an attempt, which ended there."
 }
 
 // experience is one thing that an attempt teaches, in the fields by which reme asks for it.
@@ -116,91 +113,55 @@ func experience(quality, text string) object {
 	}
 }
 
-// numbered returns an answer for each part of a text under a heading with a number.
-func numbered(text, heading string, answer func(n int, part string) object) []object {
+// numbered gives the same answer for each part of a prompt, which stands under a heading
+// with a number.
+func numbered(prompt, heading, name string, answer object) object {
 	out := []object{}
-	find := regexp.MustCompile(`(?m)^` + heading + ` (\d+)$`)
-	headings, parts := find.FindAllStringSubmatch(text, -1), find.Split(text, -1)
-	for i, m := range headings {
-		out = append(out, answer(number(m[1]), parts[i+1]))
+	for _, m := range regexp.MustCompile(`(?m)^`+heading+` (\d+)$`).FindAllStringSubmatch(prompt, -1) {
+		one := maps.Clone(answer)
+		one[heading] = number(m[1])
+		out = append(out, one)
 	}
-	return out
+	return object{name: out}
 }
 
-// judgements answers that each candidate is worth keeping.
-func judgements(prompt string) object {
-	return object{"judgements": numbered(section(prompt, "data-candidates"), "candidate", func(n int, _ string) object {
-		return object{"candidate": n, "is_valid": true, "score": 1, "feedback": "The attempt bears it out."}
-	})}
-}
-
-// decisions answers which of pairs of experiences say the same of the same ground.
-func decisions(prompt string) object {
-	return object{"decisions": numbered(section(prompt, "data-pairs"), "pair", func(n int, pair string) object {
-		decision := "distinct"
-		fresh, known, _ := strings.Cut(strings.ToLower(pair), "\nknown\n")
-		for _, advice := range []*regexp.Regexp{avoidAdvice, holdsAdvice} {
-			a, b := advice.FindStringSubmatch(fresh), advice.FindStringSubmatch(known)
-			if a != nil && b != nil && a[1] == b[1] {
-				decision = "same"
-			}
-		}
-		return object{"pair": n, "decision": decision}
-	})}
-}
-
-// guideline answers how a tool is best called. No tool here has two arguments.
+// guideline answers how a tool is best called: it says what the values of its argument
+// that worked have in common and those that failed have not. No tool here has two
+// arguments.
 func guideline(prompt string) object {
-	tool, argument := strings.Trim(section(prompt, "tool"), `"`), ""
-	values := map[bool][]string{} // by whether the call failed
+	argument, numbers, words := "", map[bool][]float64{}, map[bool][]string{} // by whether the call failed
 	for line := range strings.SplitSeq(section(prompt, "calls"), "\n") {
 		var c struct {
 			Input  object
 			Failed bool
 		}
-		if json.Unmarshal([]byte(line), &c) != nil {
-			continue // it says what is left out
-		}
+		_ = json.Unmarshal([]byte(line), &c) // a line that is no call says what is left out
 		for name, v := range c.Input {
-			argument, values[c.Failed] = name, append(values[c.Failed], fmt.Sprint(v))
+			argument = name
+			switch v := v.(type) {
+			case float64:
+				numbers[c.Failed] = append(numbers[c.Failed], v)
+			case string:
+				words[c.Failed] = append(words[c.Failed], v)
+			}
 		}
 	}
-	text := rule(fmt.Sprintf("In calls of %s %%s %s", tool, argument), values[false], values[true])
-	if text == "" {
-		text = fmt.Sprintf("Nothing sets calls of %s that work apart from others so far.", tool)
+	tool := strings.Trim(section(prompt, "tool"), `"`)
+	text := bounds(fmt.Sprintf("In calls of %s keep %s", tool, argument), numbers[false], numbers[true])
+	if name := formOf(words[false], words[true]); name != "" {
+		text = fmt.Sprintf("In calls of %s write %s %s: only such calls worked.", tool, argument, name)
 	}
-	return object{"guideline": text}
-}
-
-// rule says what the values that worked have in common and those that failed have not, or
-// returns "". Its sentences begin as the format says, which lacks a verb.
-func rule(format string, worked, failed []string) string {
-	if len(worked) == 0 {
-		return ""
-	}
-	if number(worked[0]) > 0 {
-		return bounds(fmt.Sprintf(format, "keep"), numbers(worked), numbers(failed))
-	}
-	common := formOf(worked[0])
-	other := func(v string) bool { return formOf(v) != common }
-	if common == "" || slices.ContainsFunc(worked, other) || slices.ContainsFunc(failed, func(v string) bool { return !other(v) }) {
-		return ""
-	}
-	return fmt.Sprintf(format+" %s: only such calls worked.", "write", common)
-}
-
-func numbers(values []string) (out []int) {
-	for _, v := range values {
-		out = append(out, number(v))
-	}
-	return out
+	return object{"guideline": cmp.Or(text, fmt.Sprintf("Nothing sets calls of %s that work apart from others so far.", tool))}
 }
 
 // bounds says on which side of the numbers that failed are those that worked; if none
-// failed, what worked so far.
-func bounds(keep string, worked, failed []int) string {
-	below := fmt.Sprintf("%s at %d or below", keep, slices.Max(worked))
-	above := fmt.Sprintf("%s at %d or above", keep, slices.Min(worked))
+// failed, what worked so far. It returns "" where neither can be said.
+func bounds(keep string, worked, failed []float64) string {
+	if len(worked) == 0 {
+		return ""
+	}
+	below := fmt.Sprintf("%s at %g or below", keep, slices.Max(worked))
+	above := fmt.Sprintf("%s at %g or above", keep, slices.Min(worked))
 	switch {
 	case len(failed) == 0:
 		return below + ". " + above + ": all such calls worked."
@@ -212,11 +173,12 @@ func bounds(keep string, worked, failed []int) string {
 	return ""
 }
 
-// formOf says how a word is written, or returns "" for what no form writes.
-func formOf(word string) form {
+// formOf names the form of all words that worked and of none that failed, or returns "".
+func formOf(worked, failed []string) string {
 	for _, f := range slices.Backward(forms) {
-		if f.write(strings.ToLower(word)) == word {
-			return f
+		written := func(word string) bool { return f.write(strings.ToLower(word)) == word }
+		if slices.ContainsFunc(worked, written) && !slices.ContainsFunc(worked, func(w string) bool { return !written(w) }) && !slices.ContainsFunc(failed, written) {
+			return f.name
 		}
 	}
 	return ""

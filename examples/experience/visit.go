@@ -4,9 +4,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
@@ -24,16 +27,18 @@ const (
 // one goroutine.
 type visit struct {
 	*cellar
+	cells    map[point]string // what they look like now
 	at       point
 	left     int // strength
 	hasKey   bool
-	open     bool // the door
 	over     bool
 	out      bool
 	failures int // calls that failed
 }
 
-func (c *cellar) visit() *visit { return &visit{cellar: c, at: c.start, left: c.strength} }
+func (c *cellar) visit() *visit {
+	return &visit{cellar: c, cells: maps.Clone(c.cells), at: c.start, left: c.strength}
+}
 
 // score is 1 for a visitor who got out, else 0.
 func (v *visit) score() float64 {
@@ -51,7 +56,7 @@ type view struct {
 	Near     []place `json:"near,omitempty"`   // what is next to the visitor
 	Radius   int     `json:"radius,omitempty"` // of a scan
 	Found    []place `json:"found,omitempty"`  // by it
-	Ground   *ground `json:"ground,omitempty"` // that was inspected
+	Ground   *place  `json:"ground,omitempty"` // that was inspected: holds, or gives way
 }
 
 // place is what there is, or what a place looks like.
@@ -60,13 +65,9 @@ type place struct {
 	What  string `json:"what"`
 }
 
-type ground struct {
-	Where point `json:"where"`
-	Holds bool  `json:"holds"`
-}
-
-// The events that a visitor must understand.
+// What a visitor must understand.
 const (
+	holds     = "holds"
 	tookKey   = "You take the key."
 	opened    = "The door is open."
 	gotOut    = "This is the exit: you are out."
@@ -132,10 +133,10 @@ func (v *visit) spend(cost int) bool {
 }
 
 // next returns the cell in a direction, or the visitor's own for what is none.
-func (v *visit) next(to string) point {
+func (v *visit) next(to toward) point {
 	for _, d := range directions {
-		if d.name == to {
-			return v.at.to(d)
+		if d.name == to.Direction {
+			return v.at.Add(d.point)
 		}
 	}
 	return v.at
@@ -143,50 +144,38 @@ func (v *visit) next(to string) point {
 
 func (v *visit) look(_ none, out *view) error {
 	for _, d := range directions {
-		out.Near = append(out.Near, place{v.at.to(d), v.sight(v.at.to(d))})
+		p := v.at.Add(d.point)
+		out.Near = append(out.Near, place{p, cmp.Or(v.cells[p], wallSight)})
 	}
 	return nil
 }
 
-func (v *visit) sight(p point) string {
-	switch {
-	case p == v.door && !v.open:
-		return doorSight
-	case p == v.door:
-		return "the door, open"
-	case v.wallAt(p):
-		return wallSight
-	case p == v.key && !v.hasKey:
-		return keyPrefix + v.cells[p]
-	case p == v.exit:
-		return "the exit"
-	}
-	return v.cells[p]
-}
-
 func (v *visit) move(to toward, out *view) error {
-	next := v.next(to.Direction)
-	if next == v.at || v.wallAt(next) || next == v.door && !v.open {
+	next := v.next(to)
+	sight := cmp.Or(v.cells[next], wallSight)
+	if next == v.at || sight == wallSight || sight == closedSight {
 		out.Event = "There is no way " + to.Direction + "."
 		return v.look(none{}, out)
 	}
 	v.at = next
 	switch {
-	case v.pitAt(v.at):
+	case v.pitAt(next):
 		v.over, out.Event = true, fell
 		return nil
-	case v.at == v.exit:
+	case sight == exitSight:
 		v.over, v.out, out.Event = true, true, gotOut
 		return nil
-	case v.at == v.key && !v.hasKey:
-		v.hasKey, out.Event = true, tookKey
+	case sight == keySight:
+		v.hasKey, v.cells[next], out.Event = true, plainSight, tookKey
 	}
 	return v.look(none{}, out)
 }
 
 func (v *visit) inspect(where toward, out *view) error {
-	at := v.next(where.Direction)
-	out.Ground = &ground{at, !v.pitAt(at)}
+	out.Ground = &place{v.next(where), holds}
+	if v.pitAt(out.Ground.Where) {
+		out.Ground.What = "gives way"
+	}
 	return nil
 }
 
@@ -197,8 +186,8 @@ func (v *visit) scan(in within, out *view) error {
 	}
 	out.Radius = in.Radius
 	for _, thing := range []place{{v.key, "key"}, {v.door, "door"}, {v.exit, "exit"}} {
-		gone := thing.Where == v.key && v.hasKey || thing.Where == v.door && v.open
-		if !gone && max(abs(thing.Where.X-v.at.X), abs(thing.Where.Y-v.at.Y)) <= in.Radius {
+		away := thing.Where.Sub(v.at)
+		if strings.Contains(v.cells[thing.Where], thing.What) && max(abs(away.X), abs(away.Y)) <= in.Radius {
 			out.Found = append(out.Found, thing)
 		}
 	}
@@ -207,13 +196,13 @@ func (v *visit) scan(in within, out *view) error {
 
 func (v *visit) openDoor(with coloured, out *view) error {
 	switch {
-	case v.open || v.at.distance(v.door) != 1:
+	case v.cells[v.door] != closedSight || distance(v.at, v.door) != 1:
 		return errors.New("there is no closed door next to you")
 	case !v.hasKey:
 		return errors.New("you have no key")
-	case with.Colour != v.rules.form.write(v.colour):
+	case with.Colour != forms[v.rules.form].write(v.colour):
 		return errors.New("the lock does not know this colour")
 	}
-	v.open, out.Event = true, opened
+	v.cells[v.door], out.Event = openSight, opened
 	return nil
 }
