@@ -31,9 +31,11 @@ const lines = `{"workspace_id":"x","memory_id":"a1","memory_type":"task","when_t
 
 func TestALibraryGoesRound(t *testing.T) {
 	dir := t.TempDir()
-	db, file, copied := filepath.Join(dir, "lib.db"), filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
-	require.NoError(t, os.WriteFile(file, []byte(lines), 0o600))
-	do := func(args ...string) string { return program(t, 0, append([]string{"-db", db}, args...)...) }
+	const file, copied = "in.jsonl", "out.jsonl"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(lines), 0o600))
+	do := func(args ...string) string {
+		return program(t, 0, append([]string{"-db", filepath.Join(dir, "lib.db"), "-dir", dir}, args...)...)
+	}
 
 	assert.Equal(t, "app/世界: 2 memories loaded, 0 others removed\n", do("load", "app/世界", file))
 	assert.Contains(t, do("find", "app/世界", "delete a playlist"), "look it up by its name first")
@@ -49,13 +51,14 @@ func TestALibraryGoesRound(t *testing.T) {
 	assert.Equal(t, "trial: 2 memories loaded, 0 others removed\n", do("load", "trial", copied))
 }
 
-func TestWhatCannotBeDoneIsSaid(t *testing.T) {
+func TestCommandsThatFail(t *testing.T) {
 	dir := t.TempDir()
-	db, file := filepath.Join(dir, "lib.db"), filepath.Join(dir, "in.jsonl")
-	require.NoError(t, os.WriteFile(file, []byte(lines+"no memory\n"), 0o600))
-	assert.Contains(t, program(t, 1, "-db", db, "load", "w", file), "line 3")
-	assert.Contains(t, program(t, 1, "-db", db, "load", "w", filepath.Join(dir, "none.jsonl")), "no such file")
-	assert.Contains(t, program(t, 1, "-db", db, "load", "*", file), "'*'")
+	db := filepath.Join(dir, "lib.db")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "in.jsonl"), []byte(lines+"no memory\n"), 0o600))
+	assert.Contains(t, program(t, 1, "-db", db, "-dir", dir, "load", "w", "in.jsonl"), "line 3")
+	assert.Contains(t, program(t, 1, "-db", db, "-dir", dir, "load", "w", "none.jsonl"), "no such file")
+	assert.Contains(t, program(t, 1, "-db", db, "-dir", dir, "load", "*", "in.jsonl"), "'*'")
+	assert.Contains(t, program(t, 1, "-db", db, "-dir", dir, "dump", "w", "out.jsonl"), "no memory to write")
 	assert.Equal(t, "", program(t, 0, "-db", db, "list"), "nothing was loaded")
 	assert.Contains(t, program(t, 2, "-db", db, "load", "w"), "load WORKSPACE FILE")
 	assert.Contains(t, program(t, 2, "-db", db), "use one of")
