@@ -5,7 +5,6 @@ package demomodel
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"html"
 	"regexp"
@@ -161,50 +160,4 @@ func (s *statement) isAbout(about string, asked []string) bool {
 		return about == "" || s.about == "I"
 	}
 	return slices.Contains(s.words, about) && (s.about == "I" || slices.Contains(asked, s.about))
-}
-
-// operations extracts facts for mem0's tool remember from its prompt: what a user
-// stated is added, and supersedes what an existing memory says of the same thing.
-func operations(prompt string) []map[string]any {
-	known := section[struct{ Text string }](prompt, "existing_memories")
-	out := []map[string]any{}
-	for n, m := range section[struct{ Role, Text string }](prompt, "new_messages") {
-		for _, s := range statements(m.Text, "") {
-			if m.Role != "user" || len(s.words) == 0 {
-				continue
-			}
-			op := map[string]any{"op": "add", "text": s.text, "said_by": "user", "messages": []int{n}}
-			for i, k := range known {
-				if old := statements(k.Text, ""); len(old) > 0 && !adds.MatchString(s.text) && topic(s) != "" && topic(s) == topic(old[0]) {
-					op["op"], op["index"] = "supersede", i
-				}
-			}
-			out = append(out, op)
-		}
-	}
-	return out
-}
-
-// topic is what a statement gives a value of, when there is one value at a time.
-func topic(s statement) string {
-	for _, row := range synonyms[:singular] {
-		if slices.Contains(s.words, row[0]) {
-			return s.about + " " + row[0]
-		}
-	}
-	return ""
-}
-
-// section reads the lines of JSON between two tags.
-func section[T any](prompt, tag string) []T {
-	_, rest, _ := strings.Cut(prompt, "<"+tag+">\n")
-	body, _, _ := strings.Cut(rest, "</"+tag+">")
-	var out []T
-	for line := range strings.Lines(body) {
-		var entry T
-		if json.Unmarshal([]byte(line), &entry) == nil {
-			out = append(out, entry)
-		}
-	}
-	return out
 }

@@ -32,16 +32,16 @@ import (
 // this model.
 const Notice = "OPENAI_API_KEY is not set: a built-in demo model answers. It only repeats what memory gives it."
 
-// Model is the demo model. Its zero value answers questions and, asked by mem0 to
-// call the tool remember, extracts facts. It is safe for concurrent use.
+// Model is the demo model. Its zero value answers questions. It is safe for concurrent
+// use.
 type Model struct {
 	// Notes has the model call add_memory for a statement, when it is offered that
 	// tool: what a real model does by itself under agent_control. Optional.
 	Notes bool
 	// Reads names a tool that returns a document for {"number": n}, which says in
 	// its text "n of all". The model then reads the documents one after the other
-	// when it is told to, and answers questions by what it finds with
-	// grep_working_memory and read_working_memory. Optional.
+	// when it is asked to, and answers questions by what it finds with
+	// grep_working_memory. Optional.
 	Reads string
 
 	tools []*schema.ToolInfo
@@ -80,8 +80,6 @@ func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.
 	}
 	text, asked := in[said].Content, questions(in[said].Content)
 	switch {
-	case has("remember"):
-		return call(in, "remember", map[string]any{"operations": operations(text)}), nil
 	case m.Reads != "":
 		return readOn(in, in[said+1:], m.Reads, asked), nil
 	case slices.ContainsFunc(in[said:], func(m *schema.Message) bool { return m.Role == schema.Tool }): // one call a turn
@@ -148,31 +146,25 @@ func call(in []*schema.Message, tool string, arguments map[string]any) *schema.M
 }
 
 var (
-	ofAll     = regexp.MustCompile(`(\d+) of (\d+)`)
-	inArchive = regexp.MustCompile(`^\[((?:log|a)-[^\]]+)\]$`)
-	lineStart = regexp.MustCompile(`^\d+[:-] `)
-	longLine  = regexp.MustCompile(`^(?:\(byte (\d+) of a long line\) |（长行的第 (\d+) 字节）)`)
+	ofAll    = regexp.MustCompile(`(\d+) of (\d+)`)
+	lineMark = regexp.MustCompile(`(?m)^\d+[:-] `) // before each line that grep_working_memory found
 )
 
-// readOn returns the answer of a model that has documents to read, or its next
-// call: the document after the last one, or for a question a search for one of its
-// words after the other, and the rest of a line that was cut. All that
-// it knows is in the messages since the user spoke.
+// readOn returns the answer of a model that has documents to read, or its next call:
+// the document after the last one, or for a question a search for one of its words after
+// the other. All that it knows is in the messages since the user spoke.
 func readOn(in, since []*schema.Message, tool string, asked []string) *schema.Message {
-	last, all, calls := 0, 0, map[string]int{}
+	last, all, searches := 0, 0, 0
 	var found []statement
-	var cut []map[string]any
 	for _, m := range since {
-		for _, c := range m.ToolCalls {
-			calls[c.Function.Name]++
+		if m.Role != schema.Tool {
+			continue
 		}
-		if n := ofAll.FindStringSubmatch(m.Content); n != nil && m.Role == schema.Tool {
+		searches++
+		found = append(found, statements(lineMark.ReplaceAllString(m.Content, ""), "")...)
+		if n := ofAll.FindStringSubmatch(m.Content); n != nil {
 			last, _ = strconv.Atoi(n[1])
 			all, _ = strconv.Atoi(n[2])
-		}
-		if m.Role == schema.Tool {
-			statements, rest := lines(m.Content)
-			found, cut = append(found, statements...), append(cut, rest...)
 		}
 	}
 	switch {
@@ -181,38 +173,14 @@ func readOn(in, since []*schema.Message, tool string, asked []string) *schema.Me
 	case len(asked) == 0:
 		return call(in, tool, map[string]any{"number": last + 1})
 	}
-	say, search := phrases[han.MatchString(asked[0])], patterns(asked[0])
-	reads, greps := calls["read_working_memory"], calls["grep_working_memory"]
-	switch answers := find(found, asked[0]); {
-	case len(answers) > 0:
-		return schema.AssistantMessage(fmt.Sprintf(say.read, answers[0].text), nil)
-	case reads < len(cut):
-		return call(in, "read_working_memory", cut[reads])
-	case greps < len(search):
-		return call(in, "grep_working_memory", map[string]any{"pattern": search[greps], "limit": 20})
+	phrase, patterns := phrases[han.MatchString(asked[0])], patterns(asked[0])
+	if answers := find(found, asked[0]); len(answers) > 0 {
+		return schema.AssistantMessage(fmt.Sprintf(phrase.read, answers[0].text), nil)
 	}
-	return schema.AssistantMessage(say.unknown, nil)
-}
-
-// lines takes apart what the tools found: what whole lines state, and where to read
-// on where a line was cut.
-func lines(found string) (out []statement, cut []map[string]any) {
-	archive := ""
-	for line := range strings.Lines(found) {
-		line = strings.TrimSpace(line)
-		if m := inArchive.FindStringSubmatch(line); m != nil {
-			archive = m[1]
-			continue
-		}
-		line = lineStart.ReplaceAllString(line, "")
-		if m := longLine.FindStringSubmatch(line); m != nil && archive != "" {
-			at, _ := strconv.Atoi(m[1] + m[2])
-			cut = append(cut, map[string]any{"archive": archive, "byte": max(at-200, 0), "bytes": 1000})
-			continue // half a sentence proves nothing
-		}
-		out = append(out, statements(line, "")...)
+	if searches < len(patterns) {
+		return call(in, "grep_working_memory", map[string]any{"pattern": patterns[searches], "limit": 20})
 	}
-	return out, cut
+	return schema.AssistantMessage(phrase.unknown, nil)
 }
 
 // patterns are what to search for: the words of a question, the longest first.

@@ -10,8 +10,7 @@ import (
 	"unicode"
 )
 
-// synonyms are words that answer for each other, a row a meaning. What the first
-// singular rows are about has one value at a time: a new one replaces the old.
+// synonyms are words that answer for each other, a row a meaning.
 var synonyms = [][]string{
 	strings.Fields("live lives lived move moves moved reside 住 搬"),
 	strings.Fields("work works worked job 工 职"),
@@ -21,8 +20,6 @@ var synonyms = [][]string{
 	strings.Fields("buy bought"), strings.Fields("eat eats ate"), strings.Fields("go goes went"), strings.Fields("drive drives drove"),
 	strings.Fields("mom mother 妈 母"), strings.Fields("dad father 爸 父"),
 }
-
-const singular = 4
 
 // asking are the words of a question that its answer need not have.
 var asking = strings.Fields(`a an the this that these those there i me my mine we us our you your he him his she her it its they them their

@@ -178,7 +178,7 @@ func (c *cellar) build(r *rand.Rand) {
 	c.start = image.Pt(r.IntN(c.width), r.IntN(wall))
 	c.key = image.Pt(r.IntN(c.width), r.IntN(wall))
 	c.door = image.Pt(r.IntN(c.width), wall)
-	c.exit = image.Pt(r.IntN(c.width), wall + 1 + r.IntN(c.height-wall-1))
+	c.exit = image.Pt(r.IntN(c.width), wall+1+r.IntN(c.height-wall-1))
 	c.colour = colours[r.IntN(len(colours))]
 	c.cells[c.start], c.cells[c.key], c.cells[c.door], c.cells[c.exit] = plainSight, keySight, closedSight, exitSight
 }

@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
@@ -77,14 +77,11 @@ func (t *tour) ask(ctx context.Context, text string) (answer string, err error) 
 		if e.Err != nil {
 			return "", e.Err
 		}
-		if e.Output == nil || e.Output.MessageOutput == nil {
-			continue
-		}
-		m, err := e.Output.MessageOutput.GetMessage()
+		m, _, err := adk.GetMessage(e)
 		if err != nil {
 			return "", err
 		}
-		if m.Role == schema.Assistant && len(m.ToolCalls) == 0 {
+		if m != nil && m.Role == schema.Assistant && len(m.ToolCalls) == 0 {
 			answer = m.Content
 		}
 	}
@@ -125,7 +122,7 @@ func (p *progress) print(_ context.Context, _ backends.Scope, r *compaction.Resu
 	}
 }
 
-// corpus is a pile of reports that no window holds, made up from a seed.
+// corpus is a pile of made-up reports that no window holds.
 type corpus struct {
 	reports   []string
 	questions []question
@@ -133,57 +130,39 @@ type corpus struct {
 
 // question is one that the reports answer, in one place.
 type question struct {
+	where  int    // the report's number
+	fact   string // what it says
 	ask    string
 	answer string // what an answer must contain
-	where  int    // the report's number
 }
-
-var stations = strings.Fields(`Aldmoor Brackwater Corvid Dunmere Eskdale Farrow Gullane Harrow Inverlee Jarrow Kestrel Larkhill Marwick Norburn Orla Pendle
-	Quarrel Ravensby Selkirk Thornby Ulverton Vallay Wexcombe Yarrow Zennor`)
 
 var remarks = []string{
 	"The %s was cleaned and the filters were changed.", "Pressure in the %s stayed within its limits all week.",
 	"Two hours were spent on the %s before the rain came.", "The crew asks for spare parts for the %s by the end of the month.",
-	"Nobody could say since when the %s had been noisy.", "Readings of the %s were taken at dawn and at dusk.",
+	"It is not known since when the %s has been noisy.", "Readings of the %s were taken at dawn and at dusk.",
 	"The paint on the %s is to be renewed next spring.", "A visitor took photographs of the %s for the local paper.",
 }
 
 var things = strings.Fields("compressor turbine gauge intake outlet generator fence ladder crane boiler radio mast culvert sluice gate ventilator relay battery cable trench roof")
 
-// newCorpus makes up n reports of about so many words each. One is a log in a
-// single line, many times as long; one is Chinese.
-func newCorpus(n, words int, seed uint64) *corpus {
-	r := rand.New(rand.NewPCG(seed, seed))
-	c := &corpus{}
-	for i := range n {
-		station, lines := stations[i%len(stations)], filler(r, words)
-		report := fmt.Sprintf("Report %d of %d\nStation: %s\n", i+1, n, station)
-		switch i {
-		case n / 4:
-			c.questions = append(c.questions, question{"Which pump at " + station + " station had a cracked valve?", "pump 31", i + 1})
-			lines[len(lines)/2] = "The inspector found a cracked valve on pump 31 at " + station + " station."
-		case n / 2:
-			c.questions = append(c.questions, question{"柳溪站的阀门编号是多少？", "7391", i + 1})
-			report = fmt.Sprintf("Report %d of %d\n柳溪站的情况良好。本周检查了所有管道。柳溪站的阀门编号是7391。天气晴朗，没有发现问题。\n", i+1, n)
-		case 3 * n / 4:
-			c.questions = append(c.questions, question{"What is the calibration code of the Halcyon run?", "QX-5517", i + 1})
-			lines = filler(r, 12*words)
-			half := len(lines) / 2
-			report = fmt.Sprintf("Report %d of %d: ", i+1, n)
-			lines = []string{strings.Join(lines[:half], " ") + " The calibration code of the Halcyon run is QX-5517. " + strings.Join(lines[half:], " ")}
+// newCorpus makes up n reports of so many lines each.
+func newCorpus(n, lines int) *corpus {
+	c := &corpus{questions: []question{
+		{n / 4, "The inspector found a cracked valve on pump 31 at Pendle station.", "Which pump at Pendle station had a cracked valve?", "pump 31"},
+		{n / 2, "柳溪站的阀门编号是7391。", "柳溪站的阀门编号是多少？", "7391"},
+		{3 * n / 4, "The calibration code of the Halcyon run is QX-5517.", "What is the calibration code of the Halcyon run?", "QX-5517"},
+	}}
+	for number := 1; number <= n; number++ {
+		report := []string{fmt.Sprintf("Report %d of %d", number, n)}
+		for line := range lines {
+			report = append(report, fmt.Sprintf(remarks[(number+line)%len(remarks)], things[number*line%len(things)]))
 		}
-		c.reports = append(c.reports, report+strings.Join(lines, "\n"))
+		for _, q := range c.questions {
+			if q.where == number {
+				report = slices.Insert(report, len(report)/2, q.fact)
+			}
+		}
+		c.reports = append(c.reports, strings.Join(report, "\n"))
 	}
 	return c
-}
-
-// filler returns sentences of about so many words together.
-func filler(r *rand.Rand, words int) []string {
-	var out []string
-	for n := 0; n < words; {
-		s := fmt.Sprintf(remarks[r.IntN(len(remarks))], things[r.IntN(len(things))])
-		n += strings.Count(s, " ") + 1
-		out = append(out, s)
-	}
-	return out
 }

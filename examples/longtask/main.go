@@ -8,8 +8,8 @@
 //
 // It reads a pile of made-up reports one by one. What does not fit leaves the
 // context for the session's archives; then the process forgets everything, opens
-// the same file again, and answers questions by searching and paging through what
-// left. The size of the context is printed call by call.
+// the same file again, and answers questions by searching what left. The size of
+// the context is printed call by call.
 //
 // OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) has it talk to that model;
 // without a key a small built-in one answers.
@@ -35,7 +35,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	t := &tour{window: 8000, corpus: newCorpus(60, 900, 1), out: os.Stdout}
+	t := &tour{window: 8000, corpus: newCorpus(60, 90), out: os.Stdout}
 	if err := t.run(ctx, os.Stderr); err != nil {
 		fmt.Fprintf(os.Stderr, "longtask: %v\n", err)
 		os.Exit(1)
