@@ -38,12 +38,6 @@ type traced struct {
 	typ string
 }
 
-// GetType implements Eino's components.Typer.
-func (t *traced) GetType() string { return t.typ }
-
-// IsCallbacksEnabled implements Eino's components.Checker: t reports itself.
-func (t *traced) IsCallbacksEnabled() bool { return true }
-
 func (t *traced) Search(ctx context.Context, r *SearchRequest) (*SearchResponse, error) {
 	ctx = callbacks.OnStart(t.runInfo(ctx), &CallbackInput{Search: r})
 	resp, err := t.Backend.Search(ctx, r)

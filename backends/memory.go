@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/google/uuid"
 )
 
 // Memory is one thing that is remembered. A Memory handed out is the caller's
@@ -85,8 +86,67 @@ func CloneJSON(v any) any {
 	return v
 }
 
+// Since returns from when the memory holds: Valid, else when it was said, else when it was
+// stored.
+func (m *Memory) Since() time.Time {
+	for _, t := range []time.Time{m.Valid, m.Observed} {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return m.Created
+}
+
 // Expired reports whether the memory's time is over at now.
 func (m *Memory) Expired(now time.Time) bool { return !m.Expires.IsZero() && !now.Before(m.Expires) }
+
+// Kind says what sort of thing a memory is.
+type Kind string
+
+// The kinds of memory.
+const (
+	KindFact      Kind = "fact"      // one statement that holds until superseded
+	KindEpisode   Kind = "episode"   // what was said, as it was said
+	KindTask      Kind = "task"      // experience from a task's trajectory
+	KindPersonal  Kind = "personal"  // an observation about a person
+	KindTool      Kind = "tool"      // how a tool behaves and is best used
+	KindProcedure Kind = "procedure" // what an agent did, step by step
+	KindCore      Kind = "core"      // a core block of package core
+)
+
+// KindTraits says how memories of a kind are found. The zero value is that of a kind that
+// is not in the table: a program's own. All of [Memory.WhenToUse] and Text is searched by
+// words; the traits say what else holds.
+type KindTraits struct {
+	// InPrompt memories are always in the prompt: no search finds them, nothing of them is
+	// embedded, and package core alone changes them.
+	InPrompt bool
+	// Timeless memories are not found by the day on which they were observed: questions do
+	// not ask for experience by its day, and the numbers of a date would match a task's.
+	Timeless bool
+	// Named memories have the name of what they are about in WhenToUse. It is embedded in
+	// front of the text. Else WhenToUse is the situation in which the memory helps, and is
+	// embedded alone: a question resembles it more than it resembles the advice.
+	Named bool
+	// Keywords stand in WhenToUse, and say nothing that the text does not: the text alone is
+	// embedded, and memories that differ in keywords alone are duplicates.
+	Keywords bool
+}
+
+// kinds is the one place that says how a kind is found. A new kind is a constant above and
+// a row here.
+var kinds = map[Kind]KindTraits{
+	KindFact:      {},
+	KindEpisode:   {},
+	KindTask:      {Timeless: true},
+	KindPersonal:  {Keywords: true},
+	KindTool:      {Timeless: true, Named: true},
+	KindProcedure: {Timeless: true},
+	KindCore:      {InPrompt: true},
+}
+
+// Traits returns how memories of the kind are found.
+func (k Kind) Traits() KindTraits { return kinds[k] }
 
 // Origin says where a memory comes from.
 type Origin struct {
@@ -124,4 +184,26 @@ type ScoreParts struct {
 	Vector  float64 `json:"vector"`           // cosine of query and memory, not below 0
 	Signals float64 `json:"signals"`          // what the conversation around the memory adds
 	Rerank  float64 `json:"rerank,omitempty"` // the reranker's score, when one ran
+}
+
+// Clock tells the time. Every time that is stored comes from one, so that tests
+// are exact. A nil Clock in a configuration means [SystemClock].
+// It must be safe for concurrent use.
+type Clock func() time.Time
+
+// SystemClock is the wall clock in UTC, cut to microseconds so that a time read
+// back from any store equals the time written.
+func SystemClock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// IDSource makes ids that are unique across processes. A nil IDSource in a
+// configuration means [NewID]. It must be safe for concurrent use.
+type IDSource func() string
+
+// NewID returns a UUID version 7 (RFC 9562): unique, and ordered by time.
+func NewID() string {
+	id, err := uuid.NewV7()
+	if err != nil { // the system's source of randomness failed
+		return uuid.NewString()
+	}
+	return id.String()
 }

@@ -90,3 +90,11 @@ func TestCloneSharesNothing(t *testing.T) {
 	require.Equal(t, map[string]any(nil), backends.CloneJSON(map[string]any(nil)))
 	require.Nil(t, backends.CloneJSON(nil))
 }
+
+func TestAutoLanguageIsChineseFromThreeLettersInTen(t *testing.T) {
+	assert.Equal(t, backends.English, backends.LanguageAuto.For())
+	assert.Equal(t, backends.English, backends.LanguageAuto.For("Ann bought tea in 北京 yesterday"))
+	assert.Equal(t, backends.Chinese, backends.LanguageAuto.For("安娜昨天", "在北京用 API 买茶"))
+	assert.Equal(t, backends.English, backends.LanguageAuto.For("123 !?"))
+	assert.Equal(t, backends.Chinese, backends.Chinese.For("tea"))
+}

@@ -11,13 +11,12 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/bullet"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
 
 // The fence around the memories of a note. No text of a memory has an angle
-// bracket in it (see package bullet), so none can close it.
+// bracket in it (see [text.Bullet]), so none can close it.
 const (
 	fenceOpen  = "<memories>"
 	fenceClose = "</memories>"
@@ -44,7 +43,8 @@ func (h *Hooks) note(query string, hits []backends.Hit) *schema.Message {
 	lines := []string{header, intro, fenceOpen}
 	left := h.cfg.NoteTokens - text.Tokens(header+intro+fenceOpen+fenceClose)
 	for i := range hits {
-		line := bullet.Of(&hits[i].Memory)
+		m := &hits[i].Memory
+		line := text.Bullet(m.ID, m.Since(), m.Text, m.WhenToUse)
 		if line == "" {
 			continue
 		}

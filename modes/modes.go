@@ -35,10 +35,9 @@ const (
 
 // Plan is what each hook does. The zero value does nothing.
 type Plan struct {
-	Search   bool // before a reply: search, and inject one note
-	Record   bool // after a reply: append the turn to the log and learn from it
-	Instruct bool // the system prompt names the memory tools
-	Tools    bool // the agent gets the memory tools
+	Search bool // before a reply: search, and inject one note
+	Record bool // after a reply: append the turn to the log and learn from it
+	Tools  bool // the agent gets the memory tools, and the system prompt names them
 }
 
 // Parse returns the mode that s names, [Both] for an empty s, and
@@ -62,6 +61,6 @@ func (m Mode) Plan(b backends.Backend) (Plan, error) {
 		return Plan{}, err
 	}
 	learner, ok := b.(backends.AlwaysLearner)
-	static, agent := m != AgentControl, m != StaticControl
-	return Plan{Search: static, Record: static || ok && learner.AlwaysLearns(), Instruct: agent, Tools: agent}, nil
+	static := m != AgentControl
+	return Plan{Search: static, Record: static || ok && learner.AlwaysLearns(), Tools: m != StaticControl}, nil
 }

@@ -20,13 +20,13 @@ func TestThePlanOfEachMode(t *testing.T) {
 		backend backends.Backend
 		want    modes.Plan
 	}{
-		{"", plain, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
-		{modes.Both, learner{}, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
-		{modes.Both, always, modes.Plan{Search: true, Record: true, Instruct: true, Tools: true}},
+		{"", plain, modes.Plan{Search: true, Record: true, Tools: true}},
+		{modes.Both, learner{}, modes.Plan{Search: true, Record: true, Tools: true}},
+		{modes.Both, always, modes.Plan{Search: true, Record: true, Tools: true}},
 		{modes.StaticControl, plain, modes.Plan{Search: true, Record: true}},
 		{modes.StaticControl, always, modes.Plan{Search: true, Record: true}},
-		{modes.AgentControl, learner{}, modes.Plan{Instruct: true, Tools: true}},
-		{modes.AgentControl, always, modes.Plan{Record: true, Instruct: true, Tools: true}},
+		{modes.AgentControl, learner{}, modes.Plan{Tools: true}},
+		{modes.AgentControl, always, modes.Plan{Record: true, Tools: true}},
 	} {
 		got, err := c.mode.Plan(c.backend)
 		require.NoError(t, err)
@@ -60,5 +60,5 @@ func TestParse(t *testing.T) {
 func ExampleMode_Plan() {
 	plan, err := modes.AgentControl.Plan(nil)
 	fmt.Printf("%+v %v\n", plan, err)
-	// Output: {Search:false Record:false Instruct:true Tools:true} <nil>
+	// Output: {Search:false Record:false Tools:true} <nil>
 }

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/bullet"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -133,7 +132,8 @@ func (k *kit) bullets(hits []backends.Hit) []string {
 	var lines []string
 	size := 0
 	for i := range hits {
-		line := text.Truncate(bullet.Of(&hits[i].Memory), maxMemoryRunes)
+		m := &hits[i].Memory
+		line := text.Truncate(text.Bullet(m.ID, m.Since(), m.Text, m.WhenToUse), maxMemoryRunes)
 		if size += utf8.RuneCountInString(line); size > maxResultRunes {
 			return append(lines, fmt.Sprintf(k.text.hitsLeft, len(hits)-i))
 		}

@@ -6,8 +6,6 @@ package toolkit
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -160,9 +159,5 @@ func callKey(ctx context.Context, s backends.Scope, name string, arguments ...st
 	if id == "" {
 		return ""
 	}
-	sum := sha256.New()
-	for _, part := range append([]string{s.UserID, s.AgentID, s.SessionID, id}, arguments...) {
-		fmt.Fprintf(sum, "%d:%s", len(part), part)
-	}
-	return name + "/" + hex.EncodeToString(sum.Sum(nil)[:16])
+	return name + "/" + keeper.HashID(append([]string{s.UserID, s.AgentID, s.SessionID, id}, arguments...)...)
 }

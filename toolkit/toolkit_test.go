@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -22,7 +23,6 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/toolkit"
 )
 
@@ -172,7 +172,9 @@ func TestTheSchemas(t *testing.T) {
 		for name, b := range k.tools() {
 			info, err := b.Info(t.Context())
 			require.NoError(t, err)
-			isChinese := func(s string) bool { return strings.ContainsFunc(s, text.IsHan) }
+			isChinese := func(s string) bool {
+				return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+			}
 			require.Equal(t, language == backends.Chinese, isChinese(info.Desc), info.Desc)
 			params, err := info.ToJSONSchema()
 			require.NoError(t, err)

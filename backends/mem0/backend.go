@@ -58,7 +58,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 		}
 	}
 	b := &Backend{config: c, keep: keep, engine: reconcile.New(&engine)}
-	b.traced = backends.Traced(b.GetType(), plain{b})
+	b.traced = backends.Traced("Mem0", plain{b})
 	return b, nil
 }
 
@@ -113,15 +113,12 @@ func (b *Backend) Close(ctx context.Context) error {
 // one write.
 func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 
-// GetType implements Eino's components.Typer.
-func (b *Backend) GetType() string { return "Mem0" }
-
-// IsCallbacksEnabled implements Eino's components.Checker: b reports itself.
-func (b *Backend) IsCallbacksEnabled() bool { return true }
-
 // partition returns the scope of a call and the partition that the call is confined to.
 func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
 	return b.keep.Resolve(ctx, s, backends.Scope.Speaker)
 }
 
-var errClosed = fmt.Errorf("mem0: the backend is closed: %w", backends.ErrUnavailable)
+var (
+	errClosed    = fmt.Errorf("mem0: the backend is closed: %w", backends.ErrUnavailable)
+	errNoRequest = fmt.Errorf("mem0: %w: no request", backends.ErrInvalid)
+)

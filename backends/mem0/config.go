@@ -14,7 +14,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -38,9 +37,6 @@ const (
 	Verbatim Mode = "verbatim"
 )
 
-// DefaultModelTimeout is how long one model call may take by default.
-const DefaultModelTimeout = ask.DefaultTimeout
-
 // Config configures a [Backend]. It is copied by [New].
 type Config struct {
 	// Store keeps the memories. Required. It stays the caller's to close.
@@ -51,8 +47,7 @@ type Config struct {
 	// call; of any other model JSON is asked for in the prompt. Wrap a model that
 	// refuses to be made to call a tool in a type without WithTools.
 	Model model.BaseChatModel
-	// ModelTimeout is how long one model call may take. Optional. Defaults to
-	// DefaultModelTimeout.
+	// ModelTimeout is how long one model call may take. Optional. Defaults to 60 s.
 	ModelTimeout time.Duration
 
 	// Embedder adds vectors to the search. Optional: lexical search alone works.

@@ -29,7 +29,7 @@ const (
 // add learns from a request.
 func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	if r == nil {
-		return nil, fmt.Errorf("mem0: %w: no request", backends.ErrInvalid)
+		return nil, errNoRequest
 	}
 	scope, p, err := b.partition(ctx, r.Scope)
 	if err != nil {

@@ -23,12 +23,18 @@ func in[T any](ctx context.Context, b *Backend, s backends.Scope, do func(backen
 
 // Get implements [backends.Manager]. A memory that expired is ErrNotFound.
 func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (*backends.Memory, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.Memory, error) { return b.keep.Get(ctx, p, r.ID) })
 }
 
 // List implements [backends.Manager]. Core blocks are listed only where Kinds asks
 // for them.
 func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.ListResponse, error) { return b.keep.List(ctx, p, r) })
 }
 
@@ -37,11 +43,17 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 // user_id are the caller's own and name nothing. A new text is embedded anew. A core
 // block is ErrInvalid.
 func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.Memory, error) { return b.keep.Update(ctx, p, r) })
 }
 
 // Delete implements [backends.Manager]. A core block is ErrInvalid.
 func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
+	if r == nil {
+		return errNoRequest
+	}
 	_, p, err := b.partition(ctx, r.Scope)
 	if err != nil {
 		return err
@@ -53,6 +65,9 @@ func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 // too: it erases a user. Large partitions take several writes; after an
 // error the call may be repeated.
 func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
+	if r == nil {
+		return 0, errNoRequest
+	}
 	return in(ctx, b, r.Scope, func(p backends.Partition) (int, error) { return b.keep.DeleteAll(ctx, p, r) })
 }
 
@@ -60,6 +75,9 @@ func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 // that it replaced, and of all those that replaced it, oldest first. It answers
 // after a deletion too.
 func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) ([]backends.Event, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
 	return in(ctx, b, r.Scope, func(p backends.Partition) ([]backends.Event, error) { return b.keep.History(ctx, p, r.ID) })
 }
 

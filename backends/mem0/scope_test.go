@@ -63,6 +63,23 @@ func TestEveryCallNeedsAScope(t *testing.T) {
 	}
 }
 
+func TestACallWithoutARequestIsInvalid(t *testing.T) {
+	b, scoped := open(t), backends.WithScope(ctx, ann)
+	calls := map[string]func() error{
+		"Search":    func() error { _, err := b.Search(scoped, nil); return err },
+		"Add":       func() error { _, err := b.Add(scoped, nil); return err },
+		"Get":       func() error { _, err := b.Get(scoped, nil); return err },
+		"List":      func() error { _, err := b.List(scoped, nil); return err },
+		"Update":    func() error { _, err := b.Update(scoped, nil); return err },
+		"Delete":    func() error { return b.Delete(scoped, nil) },
+		"DeleteAll": func() error { _, err := b.DeleteAll(scoped, nil); return err },
+		"History":   func() error { _, err := b.History(scoped, nil); return err },
+	}
+	for name, call := range calls {
+		require.ErrorIs(t, call(), backends.ErrInvalid, name)
+	}
+}
+
 func TestScopeOfTheContext(t *testing.T) {
 	b := open(t)
 	_, err := b.Add(backends.WithScope(ctx, ann), &backends.AddRequest{Messages: user("I like tea")})

@@ -6,7 +6,6 @@ package mem0
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -21,7 +20,7 @@ const (
 
 func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	if r == nil {
-		return nil, fmt.Errorf("mem0: %w: no request", backends.ErrInvalid)
+		return nil, errNoRequest
 	}
 	scope, p, err := b.partition(ctx, r.Scope)
 	if err != nil {

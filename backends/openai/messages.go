@@ -17,6 +17,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // prepare makes a request of messages and options, and the input of the callbacks
@@ -119,43 +120,28 @@ func toMessages(in []*schema.Message) (out []api.ChatCompletionMessage, err erro
 	return out, nil
 }
 
-// toParts returns the content and the parts of a message that has parts, whichever
-// of Eino's three fields holds them: texts, and images in a user's message.
+// toParts returns the content and the parts of a message that has parts: texts, and images
+// in a user's message.
 func toParts(m *schema.Message) (out []api.ChatMessagePart, err error) {
-	add := func(kind schema.ChatMessagePartType, text, url string, detail schema.ImageURLDetail) {
-		if len(out) == 0 && m.Content != "" {
-			out = append(out, api.ChatMessagePart{Type: api.ChatMessagePartTypeText, Text: m.Content})
+	if einox.HasParts(m) && m.Content != "" {
+		out = append(out, api.ChatMessagePart{Type: api.ChatMessagePartTypeText, Text: m.Content})
+	}
+	for _, p := range einox.Parts(m) {
+		url := p.URL
+		if url == "" && p.Data != "" && p.MIME != "" {
+			url = "data:" + p.MIME + ";base64," + p.Data
 		}
-		part := api.ChatMessagePart{Type: api.ChatMessagePartType(kind), Text: text}
-		if kind == schema.ChatMessagePartTypeImageURL && url != "" {
-			part.ImageURL = &api.ChatMessageImageURL{URL: url, Detail: api.ImageURLDetail(detail)}
-		} else if kind != schema.ChatMessagePartTypeText {
-			err = fmt.Errorf("part of type %q: %w: only text and images (by URL, or base64 with a MIME type) can be sent", kind, backends.ErrInvalid)
+		switch {
+		case p.Media == "":
+			out = append(out, api.ChatMessagePart{Type: api.ChatMessagePartTypeText, Text: p.Text})
+		case p.Media == "image" && url != "" && m.Role == schema.User:
+			image := &api.ChatMessageImageURL{URL: url, Detail: api.ImageURLDetail(p.Detail)}
+			out = append(out, api.ChatMessagePart{Type: api.ChatMessagePartTypeImageURL, ImageURL: image})
+		default:
+			return nil, fmt.Errorf("part of type %q: %w: only texts, and images of a user (by URL, or base64 with a MIME type), can be sent", p.Media, backends.ErrInvalid)
 		}
-		out = append(out, part)
 	}
-	for _, p := range m.MultiContent {
-		image := cmp.Or(p.ImageURL, &schema.ChatMessageImageURL{})
-		add(p.Type, p.Text, image.URL, image.Detail)
-	}
-	for _, p := range m.UserInputMultiContent {
-		image := cmp.Or(p.Image, &schema.MessageInputImage{})
-		add(p.Type, p.Text, imageURL(image.MessagePartCommon), image.Detail)
-	}
-	for _, p := range m.AssistantGenMultiContent {
-		add(p.Type, p.Text, "", "")
-	}
-	return out, err
-}
-
-func imageURL(p schema.MessagePartCommon) string {
-	switch {
-	case p.URL != nil:
-		return *p.URL
-	case p.Base64Data != nil && p.MIMEType != "":
-		return "data:" + p.MIMEType + ";base64," + *p.Base64Data
-	}
-	return ""
+	return out, nil
 }
 
 var illegalInNames = regexp.MustCompile(`[\s\p{Z}\p{C}<|\\/>]`)

@@ -19,9 +19,6 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// typ is the backend's name for Eino's callbacks.
-const typ = "ReMe"
-
 // Backend is ReMe-style memory. Search and Add report to Eino's callbacks as component
 // Memory of type "ReMe". It is safe for concurrent use.
 type Backend struct {
@@ -62,7 +59,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reme: %w", err)
 	}
-	b.traced = backends.Traced(typ, plain{b})
+	b.traced = backends.Traced("ReMe", plain{b})
 	return b, nil
 }
 
@@ -85,12 +82,6 @@ func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 // AlwaysLearns implements [backends.AlwaysLearner]: turns are learnt from whatever the
 // mode.
 func (b *Backend) AlwaysLearns() bool { return true }
-
-// GetType implements Eino's components.Typer.
-func (b *Backend) GetType() string { return typ }
-
-// IsCallbacksEnabled implements Eino's components.Checker: b reports itself.
-func (b *Backend) IsCallbacksEnabled() bool { return true }
 
 // RecordCalls implements [backends.ToolRecorder]: the calls are stored soon, in the
 // background, and guidelines written anew once enough of them are new.

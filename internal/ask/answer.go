@@ -4,15 +4,18 @@
 package ask
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -213,4 +216,67 @@ func namesOf(f reflect.StructField) []string {
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return strings.TrimPrefix(name, "-")
+}
+
+// EachOnce refuses an answer that does not have one entry for each number from first on,
+// n in all: nothing is taken for granted. number returns that of an entry; what is the
+// name of what is numbered. The error is for the model.
+func EachOnce[T any](what string, first, n int, entries []T, number func(T) int) error {
+	seen := make([]bool, n)
+	for _, e := range entries {
+		at := number(e) - first
+		if at < 0 || at >= n || seen[at] {
+			return fmt.Errorf("there is no %s %d, or it is answered twice", what, number(e))
+		}
+		seen[at] = true
+	}
+	if at := slices.Index(seen, false); at >= 0 {
+		return fmt.Errorf("%s %d is not answered", what, at+first)
+	}
+	return nil
+}
+
+// phrases are what a model is told about the form of its answer.
+var phrases = map[backends.Language]struct{ byTool, byJSON, refused string }{
+	backends.English: {
+		byTool:  "Answer with one call of the tool %s.",
+		byJSON:  "Answer with JSON alone, in this form:",
+		refused: "Your answer before could not be used. Answer the same task again, correctly and completely. What was wrong:",
+	},
+	backends.Chinese: {
+		byTool:  "请调用一次工具 %s 来回答。",
+		byJSON:  "只回答 JSON，格式如下：",
+		refused: "你上一次的回答无法使用。请把同一个任务正确、完整地重新回答一遍。问题在于：",
+	},
+}
+
+// example shows the JSON of a type, such as {"op":"add|retract","n":[0]}, with the values
+// that the tag of a text lists.
+func example(t reflect.Type, tag reflect.StructTag) string {
+	var parts []string
+	switch t.Kind() {
+	case reflect.Pointer:
+		return example(t.Elem(), tag)
+	case reflect.Slice:
+		return "[" + example(t.Elem(), "") + "]"
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); jsonName(f) != "" {
+				parts = append(parts, `"`+jsonName(f)+`":`+example(f.Type, f.Tag))
+			}
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	case reflect.String:
+		for part := range strings.SplitSeq(tag.Get("jsonschema"), ",") {
+			if v, ok := strings.CutPrefix(part, "enum="); ok {
+				parts = append(parts, v)
+			}
+		}
+		return `"` + cmp.Or(strings.Join(parts, "|"), "…") + `"`
+	case reflect.Bool:
+		return "true"
+	case reflect.Float64:
+		return "0.0"
+	}
+	return "0"
 }

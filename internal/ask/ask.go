@@ -21,7 +21,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/components"
@@ -32,17 +32,15 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
-
-// DefaultTimeout is how long one call may take by default.
-const DefaultTimeout = 60 * time.Second
 
 // Config configures a [Model].
 type Config struct {
 	Name        string              // Required. Who asks: errors begin with it.
 	Model       model.BaseChatModel // Required.
-	Timeout     time.Duration       // Optional. Of one call. Defaults to DefaultTimeout.
+	Timeout     time.Duration       // Optional. Of one call. Defaults to 60 s.
 	Concurrency int                 // Optional. Calls at the same time. Defaults to any number.
 }
 
@@ -67,7 +65,7 @@ func New(c *Config) (*Model, error) {
 		slots: semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
 	}
 	if m.timeout <= 0 {
-		m.timeout = DefaultTimeout
+		m.timeout = time.Minute
 	}
 	m.calling, _ = c.Model.(model.ToolCallingChatModel)
 	if typ, ok := components.GetType(c.Model); ok {
@@ -201,47 +199,148 @@ func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema
 	return nil, fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
 }
 
-// phrases are what a model is told about the form of its answer.
-var phrases = map[backends.Language]struct{ byTool, byJSON, refused string }{
-	backends.English: {
-		byTool:  "Answer with one call of the tool %s.",
-		byJSON:  "Answer with JSON alone, in this form:",
-		refused: "Your answer before could not be used. Answer the same task again, correctly and completely. What was wrong:",
-	},
-	backends.Chinese: {
-		byTool:  "请调用一次工具 %s 来回答。",
-		byJSON:  "只回答 JSON，格式如下：",
-		refused: "你上一次的回答无法使用。请把同一个任务正确、完整地重新回答一遍。问题在于：",
-	},
+// ErrLimit is returned when a request would cost more than its [Limits] allow. It is
+// backends.ErrInvalid: repeating the request spends as much again.
+var ErrLimit = fmt.Errorf("the limit of the request is reached: %w", backends.ErrInvalid)
+
+// Limits bound what one request may cost. 0 is no limit.
+type Limits struct {
+	Calls  int // model calls, repeats included
+	Tokens int // of prompts and answers together
 }
 
-// example shows the JSON of a type, such as {"op":"add|retract","n":[0]}, with the values
-// that the tag of a text lists.
-func example(t reflect.Type, tag reflect.StructTag) string {
-	var parts []string
-	switch t.Kind() {
-	case reflect.Pointer:
-		return example(t.Elem(), tag)
-	case reflect.Slice:
-		return "[" + example(t.Elem(), "") + "]"
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); jsonName(f) != "" {
-				parts = append(parts, `"`+jsonName(f)+`":`+example(f.Type, f.Tag))
-			}
-		}
-		return "{" + strings.Join(parts, ",") + "}"
-	case reflect.String:
-		for part := range strings.SplitSeq(tag.Get("jsonschema"), ",") {
-			if v, ok := strings.CutPrefix(part, "enum="); ok {
-				parts = append(parts, v)
-			}
-		}
-		return `"` + cmp.Or(strings.Join(parts, "|"), "…") + `"`
-	case reflect.Bool:
-		return "true"
-	case reflect.Float64:
-		return "0.0"
+// Run is one request to a backend: the questions that belong to it, and what they cost
+// together. It is safe for concurrent use.
+type Run struct {
+	model  *Model
+	limits Limits
+
+	mu     sync.Mutex
+	calls  int // made or under way
+	tokens int // spent, and those of the prompts under way
+	usage  backends.Usage
+	stages []*Stage
+}
+
+// Begin returns a run without questions so far.
+func (m *Model) Begin(l Limits) *Run { return &Run{model: m, limits: l} }
+
+// Usage returns what the run has cost so far.
+func (r *Run) Usage() backends.Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.usage
+}
+
+// Embedded counts texts that were embedded for the run.
+func (r *Run) Embedded(texts int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.usage.EmbeddedTexts += texts
+}
+
+// reserve takes one call and the tokens of its prompt, by estimate.
+func (r *Run) reserve(in []*schema.Message) (tokens int, err error) {
+	for _, m := range in {
+		tokens += text.Tokens(m.Content)
 	}
-	return "0"
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch l := r.limits; {
+	case l.Calls > 0 && r.calls >= l.Calls:
+		return 0, fmt.Errorf("%w: %d model calls; raise Limits.Calls or send less at a time", ErrLimit, l.Calls)
+	case l.Tokens > 0 && r.tokens+tokens > l.Tokens:
+		return 0, fmt.Errorf("%w: %d tokens; raise Limits.Tokens or send less at a time", ErrLimit, l.Tokens)
+	}
+	r.calls++
+	r.tokens += tokens
+	r.usage.ModelCalls++
+	return tokens, nil
+}
+
+// spent replaces the estimate of a call by what the model reported.
+func (r *Run) spent(estimate int, out *schema.Message) {
+	if out == nil || out.ResponseMeta == nil || out.ResponseMeta.Usage == nil {
+		return
+	}
+	u := out.ResponseMeta.Usage
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tokens += u.PromptTokens + u.CompletionTokens - estimate
+	r.usage.PromptTokens += u.PromptTokens
+	r.usage.CompletionTokens += u.CompletionTokens
+}
+
+// maxErrors bounds how many different errors a stage keeps.
+const maxErrors = 8
+
+// Stage counts what goes through one stage of a run, for its report. It is safe for
+// concurrent use.
+type Stage struct {
+	run    *Run
+	report backends.StageReport
+	errs   []error
+}
+
+// Stage returns the stage of that name, which begins with the first call.
+func (r *Run) Stage(name string) *Stage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.stages {
+		if s.report.Name == name {
+			return s
+		}
+	}
+	s := &Stage{run: r, report: backends.StageReport{Name: name}}
+	r.stages = append(r.stages, s)
+	return s
+}
+
+// In counts what came in.
+func (s *Stage) In(n int) { s.count(&s.report.In, n) }
+
+// Out counts what went on.
+func (s *Stage) Out(n int) { s.count(&s.report.Out, n) }
+
+// Drop counts what did not go on.
+func (s *Stage) Drop(n int) { s.count(&s.report.Dropped, n) }
+
+// Merge counts what was merged with memories that exist.
+func (s *Stage) Merge(n int) { s.count(&s.report.Merged, n) }
+
+func (s *Stage) count(field *int, n int) {
+	s.run.mu.Lock()
+	defer s.run.mu.Unlock()
+	*field += n
+}
+
+// Fail counts a failure. Each text of an error is kept once.
+func (s *Stage) Fail(err error) {
+	s.run.mu.Lock()
+	defer s.run.mu.Unlock()
+	s.report.Failed++
+	for _, e := range s.errs {
+		if e.Error() == err.Error() {
+			return
+		}
+	}
+	if len(s.errs) < maxErrors {
+		s.errs = append(s.errs, err)
+	}
+}
+
+// Report returns what became of the run so far.
+func (r *Run) Report() backends.Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := backends.Report{Stages: make([]backends.StageReport, len(r.stages)), Usage: r.usage}
+	for i, s := range r.stages {
+		line := s.report
+		line.Err = errors.Join(s.errs...)
+		for _, e := range s.errs {
+			line.Errors = append(line.Errors, e.Error())
+		}
+		out.Stages[i] = line
+	}
+	return out
 }

@@ -125,12 +125,13 @@ func keepScalars(v reflect.Value) {
 
 // Part is one part of a message, of whichever of Eino's three sorts.
 type Part struct {
-	Text  string
-	Media string // such as "image" or "audio"; "" for a text
-	URL   string // of the media, if they have an address
-	Data  int    // bytes of base64, if they are in the message
-	MIME  string
-	Name  string // of a file
+	Text   string
+	Media  string // such as "image" or "audio"; "" for a text
+	URL    string // of the media, if they have an address
+	Data   string // base64, if they are in the message
+	MIME   string
+	Name   string                // of a file
+	Detail schema.ImageURLDetail // of an image
 }
 
 // Parts returns the parts of a message, none for one that has a content instead.
@@ -142,6 +143,7 @@ func Parts(m *schema.Message) []Part {
 		switch {
 		case p.Image != nil:
 			part.locate(&p.Image.MessagePartCommon)
+			part.Detail = p.Image.Detail
 		case p.Audio != nil:
 			part.locate(&p.Audio.MessagePartCommon)
 		case p.Video != nil:
@@ -170,7 +172,7 @@ func Parts(m *schema.Message) []Part {
 		part := partOf(p.Type, p.Text)
 		switch {
 		case p.ImageURL != nil:
-			part.URL, part.MIME = p.ImageURL.URL, p.ImageURL.MIMEType
+			part.URL, part.MIME, part.Detail = p.ImageURL.URL, p.ImageURL.MIMEType, p.ImageURL.Detail
 		case p.AudioURL != nil:
 			part.URL, part.MIME = p.AudioURL.URL, p.AudioURL.MIMEType
 		case p.VideoURL != nil:
@@ -196,6 +198,6 @@ func (p *Part) locate(c *schema.MessagePartCommon) {
 		p.URL = *c.URL
 	}
 	if c.Base64Data != nil {
-		p.Data = len(*c.Base64Data)
+		p.Data = *c.Base64Data
 	}
 }

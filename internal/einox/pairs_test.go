@@ -221,7 +221,7 @@ func TestParts(t *testing.T) {
 	common := schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}
 	link := schema.ChatMessagePart{Type: schema.ChatMessagePartTypeText}
 	require.Empty(t, einox.Parts(schema.UserMessage("content")))
-	require.Equal(t, []einox.Part{{Text: "a"}, {Media: "image", URL: url, MIME: "image/png"}, {Media: "audio", URL: url, MIME: "image/png"}, {Media: "video", URL: url, MIME: "image/png"}, {Media: "file", Data: 4, Name: "hi.txt"}},
+	require.Equal(t, []einox.Part{{Text: "a"}, {Media: "image", URL: url, MIME: "image/png"}, {Media: "audio", URL: url, MIME: "image/png"}, {Media: "video", URL: url, MIME: "image/png"}, {Media: "file", Data: data, Name: "hi.txt"}},
 		einox.Parts(&schema.Message{UserInputMultiContent: []schema.MessageInputPart{
 			{Type: schema.ChatMessagePartTypeText, Text: "a"}, {Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: common}},
 			{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageInputAudio{MessagePartCommon: common}}, {Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageInputVideo{MessagePartCommon: common}},

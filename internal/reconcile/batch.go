@@ -102,9 +102,6 @@ func (b *batch) build(ctx context.Context, strict bool) error {
 	return err
 }
 
-// writes reports whether the batch writes the memory of a decision.
-func (n *node) writes() bool { return n.known == nil && stores(n.outcome) }
-
 // resolve looks the targets up as they are now. One that changed since the decision is
 // errStale.
 func (b *batch) resolve(ctx context.Context) error {
@@ -210,7 +207,7 @@ func (b *batch) place(n *node) {
 	if n.same = b.duplicate(n); n.same != nil {
 		n.outcome = backends.OutcomeUnchanged
 		if superseding && n.on.said() != n.same.said() && n.on.holds(n.at) {
-			n.outcome, n.until = backends.OutcomeRetracted, Since(&n.memory)
+			n.outcome, n.until = backends.OutcomeRetracted, n.memory.Since()
 		}
 		return
 	}
@@ -219,23 +216,6 @@ func (b *batch) place(n *node) {
 	if superseding && n.on.said().active() {
 		n.join(n.on.said())
 	}
-}
-
-// said returns the node that says what this one says.
-func (n *node) said() *node {
-	for n.same != nil {
-		n = n.same
-	}
-	return n
-}
-
-// active reports whether a node is no history of before the batch.
-func (n *node) active() bool { return n.known == nil || n.known.Active() }
-
-// holds reports whether nothing ends a node, and it was not said after at.
-func (n *node) holds(at time.Time) bool {
-	n = n.said()
-	return n.active() && n.next == nil && n.ended.IsZero() && !at.Before(n.at)
 }
 
 // duplicate returns the node that says what n says, and of the same time: it holds now, or
@@ -261,41 +241,6 @@ func (b *batch) duplicate(n *node) *node {
 		}
 	}
 	return past
-}
-
-// join puts n into the chain of t, by when it was said. What was said at the same time as
-// what supersedes t already stands beside it.
-func (n *node) join(t *node) {
-	for t.next != nil && t.next.at.Before(n.at) {
-		t = t.next
-	}
-	for t.prev != nil && n.at.Before(t.at) {
-		t = t.prev
-	}
-	switch {
-	case n.at.Before(t.at):
-		n.next, t.prev = t, n
-	case t.next == nil:
-		n.prev, t.next = t, n
-	case n.at.Before(t.next.at):
-		n.prev, n.next = t, t.next
-		t.next.prev, t.next = n, n
-	}
-}
-
-// end carries out a retraction, and reports whether it does anything: not on what was
-// superseded, retracted or said later.
-func (n *node) end() bool {
-	if !n.on.holds(n.at) {
-		n.outcome = backends.OutcomeUnchanged
-		return false
-	}
-	n.on = n.on.said()
-	if n.until.IsZero() {
-		n.until = n.memory.Observed
-	}
-	n.on.ended = n.until
-	return true
 }
 
 // identify gives the new memories their times, and ids that follow from what they say: of
@@ -364,18 +309,10 @@ func (b *batch) encode(n *node) {
 	if n.record != nil {
 		m.Actor = n.memory.Origin.Author
 		if n.next != nil && n.next.record == nil { // older than what is known
-			n.record.SupersededBy, n.record.Invalidated = n.next.known.ID, Since(n.next.known)
+			n.record.SupersededBy, n.record.Invalidated = n.next.known.ID, n.next.known.Since()
 		}
 	}
 	b.mutations = append(b.mutations, m)
-}
-
-// stored returns what a node stands for.
-func (n *node) stored() *backends.Memory {
-	if n.record != nil {
-		return &n.record.Memory
-	}
-	return n.about()
 }
 
 // items returns what became of each decision. version is the partition's after the batch.
@@ -398,22 +335,4 @@ func (b *batch) items(version int64) []backends.Item {
 		items[i] = item
 	}
 	return items
-}
-
-// after returns the memory of a node as it is after the batch.
-func (n *node) after(version int64) backends.Memory {
-	m := n.stored().Clone()
-	if n.record != nil {
-		m.Version = version
-		if n.prev != nil {
-			m.Supersedes = n.prev.stored().ID
-		}
-	}
-	if n.next != nil && n.next.record != nil {
-		m.SupersededBy, m.Invalidated, m.Version = n.next.record.ID, Since(n.next.stored()), version
-	}
-	if !n.ended.IsZero() {
-		m.Invalidated, m.Version = n.ended, version
-	}
-	return m
 }

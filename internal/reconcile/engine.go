@@ -12,9 +12,9 @@
 //	})
 //
 // There is one place for each decision: Begin lets through what may be learnt from,
-// material.go renders messages and memories, candidates.go chooses which memories the model
-// is shown, decisions.go decides where a statement comes from, and batch.go how the
-// statements of a call relate to those that the store holds.
+// material.go chooses and renders the messages and memories that the model is shown,
+// decisions.go decides where a statement comes from, and batch.go how the statements of a
+// call relate to those that the store holds.
 //
 // # Races
 //
@@ -97,16 +97,6 @@ func New(c *Config) *Engine {
 // errorf is fmt.Errorf with the backend's name before it.
 func (e *Engine) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", e.Name, fmt.Errorf(format, args...))
-}
-
-// Since returns from when a memory holds.
-func Since(m *backends.Memory) time.Time {
-	for _, t := range []time.Time{m.Valid, m.Observed} {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return m.Created
 }
 
 // Request is what a backend asks to learn from.

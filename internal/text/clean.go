@@ -8,6 +8,7 @@ package text
 
 import (
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -21,26 +22,6 @@ func Clean(s string) string {
 // HasWords reports whether s holds a letter or a digit.
 func HasWords(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
-}
-
-// IsHan reports whether r is a Chinese character.
-func IsHan(r rune) bool { return unicode.Is(unicode.Han, r) }
-
-// MostlyHan reports whether three letters in ten of the texts, or more, are Chinese
-// characters. Of a long text the first 2,000 bytes decide.
-func MostlyHan(texts ...string) bool {
-	han, letters := 0, 0
-	for _, s := range texts {
-		for _, r := range s[:runeStart(s, min(len(s), 2000))] {
-			if unicode.IsLetter(r) {
-				letters++
-			}
-			if IsHan(r) {
-				han++
-			}
-		}
-	}
-	return han > 0 && han*10 >= letters*3
 }
 
 // Inert returns s as one line of valid UTF-8 that can end no fence and pose as no
@@ -89,6 +70,32 @@ func isBlank(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// Bullet returns "- [id] time: said (when: use)", the line by which a model is shown a memory
+// in a note and in a tool's answer alike; "" where nothing is said. What is empty is left out,
+// and the time of day where only the day is known. Whatever the parts hold, the line is one
+// line of valid UTF-8 that nothing in it can break out of: see [Inert].
+func Bullet(id string, at time.Time, said, use string) string {
+	if said = Inert(said); said == "" {
+		return ""
+	}
+	if use = Inert(use); use != "" && use != said {
+		said += " (when: " + use + ")"
+	}
+	line := "- "
+	if id = Inert(id); id != "" {
+		line += "[" + strings.NewReplacer("[", "(", "]", ")").Replace(id) + "] "
+	}
+	at = at.UTC()
+	switch {
+	case at.IsZero():
+	case at.Equal(at.Truncate(24 * time.Hour)):
+		line += at.Format(time.DateOnly) + ": "
+	default:
+		line += at.Format("2006-01-02 15:04") + ": "
+	}
+	return line + said
 }
 
 // Fold normalises a text for comparison alone: two texts have the same one if they differ

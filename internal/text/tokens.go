@@ -40,22 +40,40 @@ func Tokens(s string) int {
 	if s == "" {
 		return 0
 	}
-	var character wideCharacter
 	cost, word, run, spaces := 0, 0, 0, 0 // how long they are so far
+	missing := 0                          // bytes that a character beyond ASCII lacks
 	before, last := nothing, byte(' ')    // a space is no mark
 	for i := range len(s) {
 		b := s[i]
-		k := classes[b]
-		if k == wide {
-			var more int
-			k, more = character.next(b, before)
-			cost += more
+		k := classOf(b)
+		switch {
+		case k != wide:
+			missing = 0
+		case b < 0xc0 && missing > 0: // the character was counted where it begins: half of one costs no more than the whole
+			missing--
+			k = before
+		case b < 0xc0:
+			cost += strayCost
+		default:
+			sc := scriptOf(b)
+			cost += sc.cost
+			missing = sc.more
+			if sc.word {
+				k = other
+			} else if before == space {
+				cost += spaceOther
+			}
 		}
-		step := &steps[before%16][k%16]
-		cost += int(step.cost)
-		word = word&int(step.word) + 1
-		run = (run + 1) & int(step.run)
-		spaces = (spaces + 1) & int(step.space)
+		cost += costOf(before, k)
+		if word++; !k.isLetter() || !before.isLetter() || before == small && k == capital {
+			word = 1
+		}
+		if run++; !k.isLetter() && k != digit {
+			run = 0
+		}
+		if spaces++; k != space {
+			spaces = 0
+		}
 		if word >= 8 && k != other {
 			cost += longWord
 		}
@@ -89,14 +107,6 @@ const (
 
 func (k byteClass) isLetter() bool { return k == small || k == capital || k == other }
 
-// classes holds the class of each byte; that of a byte beyond ASCII may be other, too.
-var classes = func() (all [256]byteClass) {
-	for b := range all {
-		all[b] = classOf(byte(b))
-	}
-	return all
-}()
-
 func classOf(b byte) byteClass {
 	switch {
 	case 'a' <= b && b <= 'z':
@@ -115,37 +125,8 @@ func classOf(b byte) byteClass {
 	return punct
 }
 
-// byteStep is what a byte of one class does behind one of another. The masks are -1
-// where a length goes on, and 0 where it begins anew.
-type byteStep struct {
-	cost             uint8
-	word, run, space int8
-}
-
-// steps holds them by the classes before and now: tables, because contexts of megabytes
-// are counted in each turn.
-var steps = func() (all [16][16]byteStep) {
-	for before := nothing; before <= wide; before++ {
-		for k := small; k <= wide; k++ {
-			s := &all[before][k]
-			s.cost = uint8(costOf(before, k))
-			s.word = mask(k.isLetter() && before.isLetter() && (before != small || k != capital))
-			s.run = mask(k.isLetter() || k == digit)
-			s.space = mask(k == space)
-		}
-	}
-	return all
-}()
-
-func mask(on bool) int8 {
-	if on {
-		return -1
-	}
-	return 0
-}
-
-// costOf returns what a byte costs by the class of the one before it; how long words and
-// runs are is counted beside.
+// costOf returns what a byte costs by the class of the one before it, beside what the length
+// of words and runs and a character beyond ASCII cost.
 func costOf(before, k byteClass) int {
 	switch {
 	case k.isLetter():
@@ -186,37 +167,6 @@ func letterCost(before, k byteClass) int {
 		return wordAfterNum
 	}
 	return wordCost
-}
-
-// wideCharacter is the character beyond ASCII of which bytes were read last.
-type wideCharacter struct {
-	missing int  // bytes that it lacks
-	inWord  bool // whether it is a letter of words
-}
-
-// next returns the class and the cost of a byte beyond ASCII. A character is counted
-// where it begins, so that half of one costs no more than the whole.
-func (c *wideCharacter) next(b byte, before byteClass) (k byteClass, cost int) {
-	if before != wide && before != other {
-		*c = wideCharacter{}
-	}
-	switch {
-	case b >= 0xc0:
-		s := scriptOf(b)
-		cost = s.cost
-		c.missing, c.inWord = s.more, s.word
-		if !s.word && before == space {
-			cost += spaceOther
-		}
-	case c.missing > 0:
-		c.missing--
-	default:
-		cost, c.inWord = strayCost, false
-	}
-	if c.inWord {
-		return other, cost
-	}
-	return wide, cost
 }
 
 // script says what a character beyond ASCII costs, by the first byte of its UTF-8.

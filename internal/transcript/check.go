@@ -113,7 +113,7 @@ func checkParts(m *schema.Message) error {
 		switch {
 		case p.Media == "" && strings.TrimSpace(p.Text) == "":
 			return errors.New("blank part")
-		case p.Media != "" && p.URL == "" && p.Data == 0:
+		case p.Media != "" && p.URL == "" && p.Data == "":
 			return fmt.Errorf("%s without an address or data", p.Media)
 		}
 	}

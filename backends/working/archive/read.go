@@ -288,8 +288,8 @@ func mediaLine(p *einox.Part) string {
 	if strings.HasPrefix(url, "data:") {
 		url = fmt.Sprintf("%d bytes of data", len(url))
 	}
-	if p.Data > 0 {
-		data = fmt.Sprintf("%d bytes of base64", p.Data)
+	if p.Data != "" {
+		data = fmt.Sprintf("%d bytes of base64", len(p.Data))
 	}
 	return "[" + joined(p.Media, url, data, p.MIME, p.Name) + "]"
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/internal/bullet"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
@@ -181,7 +180,7 @@ func (w *Window) note(t *texts, p *Prompt, others []*schema.Message) *schema.Mes
 	var note *schema.Message
 	for i := range p.Hits {
 		m := &p.Hits[i].Memory
-		line := bullet.Of(m)
+		line := text.Bullet(m.ID, m.Since(), m.Text, m.WhenToUse)
 		if line == "" || strings.Contains(said, " "+text.Fold(m.Text)) {
 			continue
 		}

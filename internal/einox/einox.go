@@ -30,3 +30,49 @@
 //	T19 errors of hooks fail the run                     hooks: never return any
 //	T20 writing holds up the end of the iterator         hooks: events first, then a queue
 package einox
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/einomem/einomem/internal/work"
+)
+
+// Detach returns a context for a model or embedder call that memory makes on its
+// own behalf. Handlers that the surrounding agent put in place are dropped,
+// because they would turn the call's output into an event of the agent, or panic
+// once the agent's run is over (trap T3); global handlers stay. typ names the
+// implementation ("OpenAI"), comp the component.
+func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
+	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
+}
+
+// SafeTool returns t with its errors turned into text for the model, which onErr returns: in
+// Eino an error of a tool, even arguments that do not parse, ends the run (trap T11). A panic
+// of t counts as an error. Only the end of the run itself goes through: when ctx is
+// cancelled, so is the call.
+func SafeTool(t tool.InvokableTool, onErr func(ctx context.Context, err error) string) tool.InvokableTool {
+	return &safeTool{InvokableTool: t, onErr: onErr}
+}
+
+type safeTool struct {
+	tool.InvokableTool
+	onErr func(ctx context.Context, err error) string
+}
+
+func (s *safeTool) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (out string, err error) {
+	err = work.Catch("tool", func() (err error) {
+		out, err = s.InvokableTool.InvokableRun(ctx, arguments, opts...)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return s.onErr(ctx, err), nil
+	}
+	return out, nil
+}
