@@ -92,3 +92,12 @@ func detach(ctx context.Context) context.Context {
 
 // nested reports whether ctx belongs to an agent that another one calls as a tool.
 func nested(ctx context.Context) bool { return compose.GetToolCallID(ctx) != "" }
+
+// runKey is the context's key for the run of the memory of that name.
+type runKey string
+
+// running returns the wrapped run that ctx belongs to, or nil.
+func running(ctx context.Context, h *Hooks) *run {
+	r, _ := ctx.Value(runKey(h.cfg.NoteName)).(*run)
+	return r
+}

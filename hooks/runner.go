@@ -138,15 +138,6 @@ type output struct {
 	message *schema.Message // nil when it failed
 }
 
-// runKey is the context's key for the run of the memory of that name.
-type runKey string
-
-// running returns the wrapped run that ctx belongs to, or nil.
-func running(ctx context.Context, h *Hooks) *run {
-	r, _ := ctx.Value(runKey(h.cfg.NoteName)).(*run)
-	return r
-}
-
 // scope returns whose memory the run is for; the zero scope when nothing says so.
 func (r *run) scope() backends.Scope {
 	r.mu.Lock()

@@ -39,13 +39,13 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 		return nil, err
 	}
 	if !plan.Record && m.window == nil {
-		m.hooks, err = hooks.New(ctx, c, nil, nil, m.tools)
+		m.Hooks, err = hooks.New(ctx, c, nil, nil, m.tools)
 		return m, err
 	}
 	if m.log, err = newLog(ctx, c, plan); err != nil {
 		return nil, err
 	}
-	if m.hooks, err = hooks.New(ctx, c, m.log, m.window, m.tools); err != nil {
+	if m.Hooks, err = hooks.New(ctx, c, m.log, m.window, m.tools); err != nil {
 		return nil, errors.Join(err, m.log.Close(ctx))
 	}
 	return m, nil
@@ -169,7 +169,7 @@ func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
 // the scope, which exist by the time that a tool is called.
 func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
 	t := &toolkit.Config{
-		Scope:         func(ctx context.Context) (Scope, error) { return m.hooks.ResolveScope(ctx) },
+		Scope:         func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
 		SearchByAgent: *c.ScopeSearchByAgent,
 		Limit:         min(c.TopK, toolkit.MaxLimit),
 		Language:      c.Language,

@@ -68,12 +68,12 @@
 //
 // # Other ways in
 //
-// [MemoryMiddleware.WrapRunner] is for trees of agents and for runs that are
-// interrupted and resumed; [MemoryMiddleware.MessageModifier] for flow/agent/react;
-// [MemoryMiddleware.Prepare] and [MemoryMiddleware.Finish] for graphs and for the
-// handlers of newer Eino releases; [MemoryMiddleware.AsRetriever] for a retriever
+// [hooks.Hooks.WrapRunner] is for trees of agents and for runs that are
+// interrupted and resumed; [hooks.Hooks.MessageModifier] for flow/agent/react;
+// [hooks.Hooks.Prepare] and [hooks.Hooks.Finish] for graphs and for the
+// handlers of newer Eino releases; [hooks.Hooks.AsRetriever] for a retriever
 // node; [MemoryMiddleware.Tools] for agents that take no middleware. With a window,
-// [MemoryMiddleware.MessageRewriter] is for flow/agent/react, and
+// [hooks.Hooks.MessageRewriter] is for flow/agent/react, and
 // [MemoryMiddleware.WrapModel] fits whatever a model gets, anywhere. Used together
 // for one run they do the work once.
 //

@@ -9,12 +9,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/compose"
-	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
@@ -37,9 +33,16 @@ func WithScope(ctx context.Context, s Scope) context.Context { return backends.W
 // MemoryMiddleware is one backend in one mode, ready for Eino's agents. One value
 // serves any number of agents, users and goroutines: whose memory a run has is
 // looked up in each run.
+//
+// Its hooks attach it to what runs: [hooks.Hooks.AgentMiddleware] to an
+// adk.ChatModelAgent, and nothing else is needed; [hooks.Hooks.WrapRunner] to whatever
+// agent a runner runs; [hooks.Hooks.MessageModifier] and [hooks.Hooks.MessageRewriter] to
+// flow/agent/react; [hooks.Hooks.Prepare] and [hooks.Hooks.Finish] to a graph or a handler;
+// [hooks.Hooks.AsRetriever] and [hooks.Hooks.ToolMiddleware] to nodes of a graph. Used
+// together for one run they do the work once.
 type MemoryMiddleware struct {
+	*hooks.Hooks
 	backend backends.Backend
-	hooks   *hooks.Hooks
 	tools   []tool.BaseTool
 	log     *working.Memory // nil where nothing is recorded
 	window  *window.Window  // nil without Config.Window
@@ -59,45 +62,11 @@ func New(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	return m, nil
 }
 
-// AgentMiddleware returns what makes an [adk.ChatModelAgent] remember: one entry
-// of its Middlewares, and nothing else is needed. See [hooks.Hooks.AgentMiddleware].
-func (m *MemoryMiddleware) AgentMiddleware() adk.AgentMiddleware { return m.hooks.AgentMiddleware() }
-
-// WrapRunner returns a runner that remembers for whatever agent r runs: workflows,
-// supervisors, plan-execute, and runs that are interrupted and resumed. Together
-// with AgentMiddleware the work is done once. See [hooks.Hooks.WrapRunner].
-func (m *MemoryMiddleware) WrapRunner(r *adk.Runner) *hooks.Runner { return m.hooks.WrapRunner(r) }
-
 // Tools returns the tools that an agent gets: those of the mode, none under
 // modes.StaticControl, and those of Config.Window. It is for agents that take no
 // middleware. The slice is the caller's own.
 func (m *MemoryMiddleware) Tools(context.Context) ([]tool.BaseTool, error) {
 	return slices.Clip(slices.Clone(m.tools)), nil
-}
-
-// Prepare returns messages with the note of what is remembered, for graphs and
-// for handlers of newer Eino releases. It searches once a turn, however often it
-// is called. See [hooks.Hooks.Prepare].
-func (m *MemoryMiddleware) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
-	return m.hooks.Prepare(ctx, messages)
-}
-
-// Finish records the last turn of messages. See [hooks.Hooks.Finish].
-func (m *MemoryMiddleware) Finish(ctx context.Context, messages []*schema.Message) error {
-	return m.hooks.Finish(ctx, messages)
-}
-
-// MessageModifier returns a modifier for react.AgentConfig that shows the note
-// and then does what next does, which may be nil. See [hooks.Hooks.MessageModifier].
-func (m *MemoryMiddleware) MessageModifier(next func(context.Context, []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
-	return m.hooks.MessageModifier(next)
-}
-
-// MessageRewriter returns a rewriter for react.AgentConfig that shows what was
-// said before and the note, and makes it fit the window; next may be nil.
-// See [hooks.Hooks.MessageRewriter].
-func (m *MemoryMiddleware) MessageRewriter(next func(context.Context, []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
-	return m.hooks.MessageRewriter(next)
 }
 
 // WrapModel returns cm with every context that it is given made to fit the
@@ -106,20 +75,12 @@ func (m *MemoryMiddleware) MessageRewriter(next func(context.Context, []*schema.
 // the model are described with what is known of them: that is for every agent.
 // See [hooks.Hooks.WrapModel].
 func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCallingChatModel {
-	cm = m.hooks.WrapModel(cm)
+	cm = m.Hooks.WrapModel(cm)
 	if guide, ok := m.backend.(backends.ToolGuide); ok {
-		return guide.GuideTools(cm, m.hooks.ResolveScope)
+		return guide.GuideTools(cm, m.ResolveScope)
 	}
 	return cm
 }
-
-// AsRetriever returns memory as a retriever node for graphs.
-// See [hooks.Hooks.AsRetriever].
-func (m *MemoryMiddleware) AsRetriever() retriever.Retriever { return m.hooks.AsRetriever() }
-
-// ToolMiddleware records how calls of tools went, for graphs and for agents that take
-// no [MemoryMiddleware.AgentMiddleware], which has it. See [hooks.Hooks.ToolMiddleware].
-func (m *MemoryMiddleware) ToolMiddleware() compose.ToolMiddleware { return m.hooks.ToolMiddleware() }
 
 // RecordOutcome reports to a backend that is a [backends.Judge], as reme's is, how a turn
 // went, so that the workspace learns from it: at once, in the caller's goroutine. Parts
@@ -140,7 +101,7 @@ func (m *MemoryMiddleware) RecordOutcome(ctx context.Context, r *backends.Outcom
 	asked := *r
 	carried, _ := backends.ScopeFrom(ctx)
 	var err error
-	if asked.Scope, err = m.hooks.ResolveScope(backends.WithScope(ctx, r.Scope.Or(carried))); err != nil {
+	if asked.Scope, err = m.ResolveScope(backends.WithScope(ctx, r.Scope.Or(carried))); err != nil {
 		return nil, fmt.Errorf("memory middleware: outcome of a turn: %w", err)
 	}
 	if _, err := m.log.Consolidate(ctx, asked.Scope); err != nil {
