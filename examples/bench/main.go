@@ -45,10 +45,9 @@ var measurements = []struct {
 	print       func(context.Context, *bench) error
 }{
 	{"locomo", "-data FILE: how many of the turns that answer a question are found, in LoCoMo's conversations", printLocomo},
-	{"reme", "-data FOLDER [-redis URL]: how many of a task's memories its query finds, in ReMe's libraries; how long they take to load", printReme},
+	{"reme", "-data FOLDER [-redis URL]: how many of a task's memories its query finds, in ReMe's libraries", printReme},
 	{"redis", "[-redis URL]: searches and writes in Redis, beside a SQLite file", printRedis},
 	{"sessions", "[-redis URL]: saving a turn and loading the newest turns, as sessions grow", printSessions},
-	{"compaction", "the steps of compaction that call no model, on a long conversation with huge results of tools", printCompaction},
 	{"transcript", "the tokens that an agent's model is sent, with and without compaction", printTranscript},
 }
 

@@ -5,163 +5,113 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"strconv"
 
-	"github.com/cloudwego/eino/schema"
+	"github.com/cloudwego/eino/components/embedding"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// redisTimes measures memory in Redis beside memory in a SQLite file: searches of one
-// partition and of many, warm and cold; writes by many clients at once; bytes.
-type redisTimes struct {
-	sizes   [][2]int // how many memories in each of how many partitions
-	dim     int
-	queries int
-	clients []int
-	writes  int
-	sqlite  int // the most memories that SQLite is given, too
-}
-
+// printRedis measures memory in Redis beside memory in a SQLite file: searches of one
+// user and of many, warm and cold; writes by many clients at once; bytes.
 func printRedis(ctx context.Context, b *bench) error {
-	m := &redisTimes{
-		sizes: [][2]int{{1000, 1}, {10_000, 1}, {100_000, 1}, {100, 1000}}, dim: 1536, queries: 200,
-		clients: []int{1, 8, 64}, writes: 2000, sqlite: 10_000,
-	}
-	stores, err := places(ctx, b.url)
+	all, err := systems(ctx, b.url)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(b.out, trial.SearchHeader)
-	for _, size := range m.sizes {
-		rows, err := m.searches(ctx, stores, size[0], size[1])
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			fmt.Fprint(b.out, r)
-		}
-	}
-	fmt.Fprint(b.out, "\n", trial.WriteHeader)
+	return trial.Full().Print(ctx, b.out, all)
+}
+
+// systems returns einomem in each place, with and without vectors.
+func systems(ctx context.Context, url string) ([]*trial.System, error) {
+	stores, err := places(ctx, url)
+	var out []*trial.System
 	for _, p := range stores {
-		rows, err := m.measureWrites(ctx, p)
+		out = append(out, system(p, "lexical", false, ""), system(p, "float32", true, recall.Float32), system(p, "int8", true, recall.Int8))
+	}
+	return out, err
+}
+
+func system(p place, how string, vectors bool, encoding recall.Encoding) *trial.System {
+	create := func(ctx context.Context, c *trial.Corpus) (*trial.Place, error) {
+		s, err := p.open(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return nil, err
 		}
-		for _, r := range rows {
-			fmt.Fprint(b.out, r)
+		cfg := &recall.Config{Records: s, Encoding: encoding, MaxBytes: 16 << 30}
+		if vectors {
+			cfg.Embedder, cfg.EmbeddingModel = embedder{c}, "made-up"
 		}
-	}
-	return nil
-}
-
-// searches searches so many memories in each of so many partitions, with each content in
-// each store; in the others beside the first.
-func (m *redisTimes) searches(ctx context.Context, stores []*place, memories, partitions int) (rows []*trial.Search, err error) {
-	corpus := trial.NewCorpus(partitions*memories, m.queries, m.dim)
-	for _, c := range contents {
-		w := &workload{corpus: corpus, partitions: partitions, memories: memories, content: c}
-		var base *trial.Search
-		for i, p := range stores {
-			if i == 0 && w.total() > m.sqlite {
-				continue
-			}
-			row, err := w.measure(ctx, p)
+		open := func(ctx context.Context) (trial.Memories, error) {
+			ranker, err := recall.New(ctx, cfg)
 			if err != nil {
-				return nil, fmt.Errorf("%s, %d memories, %s: %w", p.name, w.total(), c.name, err)
+				return nil, err
 			}
-			if i == 0 {
-				base = row
-			} else if base != nil {
-				row.Times, row.TimesCold = row.Warm.P50/base.Warm.P50, row.Cold.P50/base.Cold.P50
+			return &memories{ranker, s}, nil
+		}
+		return &trial.Place{Open: open, Bytes: s.bytes, Remove: s.remove}, nil
+	}
+	return &trial.System{Name: p.name, How: how, Vectors: vectors, New: create}
+}
+
+// memories are stored by one batch a call, and found by a Ranker.
+type memories struct {
+	*recall.Ranker
+	records store.Records
+}
+
+// Prepare implements trial.Memories.
+func (m *memories) Prepare(ctx context.Context, first int, texts []string) (trial.Put, error) {
+	vectors, space, err := m.Embed(ctx, texts)
+	return func(ctx context.Context, user, begin, end int) error {
+		batch := &store.Batch{Embedding: space}
+		for i := begin; i < end; i++ {
+			rec := &store.Record{Memory: backends.Memory{ID: strconv.Itoa(first + i), Kind: backends.KindFact, Text: texts[i]}}
+			if vectors != nil {
+				rec.Vector = vectors[i]
 			}
-			rows = append(rows, row)
+			batch.Mutations = append(batch.Mutations, store.Put(rec))
 		}
-	}
-	return rows, nil
-}
-
-// measureWrites has clients write to a place at the same time, to partitions of their
-// own or to one, and counts how many writes there are in a second.
-func (m *redisTimes) measureWrites(ctx context.Context, p *place) (rows []*trial.Write, err error) {
-	apply, err := m.applyMemory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range []struct {
-		what string
-		do   func(ctx context.Context, s store.Store, p backends.Partition, op int) error
-	}{{"append a turn", appendTurn}, {"apply a memory", apply}} {
-		for _, shared := range []bool{false, true} {
-			for _, clients := range m.clients {
-				if shared && clients == 1 {
-					continue
-				}
-				row, err := p.measureWrites(ctx, clients, m.writes, func(ctx context.Context, s store.Store, client, op int) error {
-					if shared {
-						client = 0
-					}
-					return w.do(ctx, s, userOf(client), op)
-				})
-				if err != nil {
-					return nil, fmt.Errorf("%s, %d clients: %w", w.what, clients, err)
-				}
-				if row.What = w.what; shared {
-					row.What += ", all of one user"
-				}
-				rows = append(rows, row)
-			}
-		}
-	}
-	return rows, nil
-}
-
-func (p *place) measureWrites(ctx context.Context, clients, writes int, do func(ctx context.Context, s store.Store, client, op int) error) (row *trial.Write, err error) {
-	s, err := p.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.remove()) }()
-	whole, times, err := trial.Load(ctx, clients, writes, func(ctx context.Context, client, op int) error { return do(ctx, s, client, op) })
-	return &trial.Write{Where: p.name, Clients: clients, PerSec: float64(writes) / whole.Seconds(), Took: trial.QuantilesOf(times)}, err
-}
-
-// appendTurn appends what a user said, and the answer, to a session.
-func appendTurn(ctx context.Context, s store.Store, p backends.Partition, op int) error {
-	turn := fmt.Sprintf("turn-%d", op)
-	message := func(role schema.RoleType, text string) store.Entry {
-		return store.Entry{Message: backends.Message{ID: turn + string(role), Turn: turn, Message: &schema.Message{Role: role, Content: text}}, Done: role == schema.Assistant}
-	}
-	_, err := s.Append(ctx, p, "chat", &store.Append{
-		Scope: backends.Scope{Namespace: "bench", UserID: p.ID, SessionID: "chat"},
-		Entries: []store.Entry{
-			message(schema.User, "I moved to Hangzhou in March, and my sister lives in Berlin with her two cats."),
-			message(schema.Assistant, "Noted: you live in Hangzhou, and your sister in Berlin."),
-		},
-	})
-	return err
-}
-
-// applyMemory returns a write that stores one memory with its vector. The vectors are
-// made before time is taken.
-func (m *redisTimes) applyMemory(ctx context.Context) (func(context.Context, store.Store, backends.Partition, int) error, error) {
-	corpus := trial.NewCorpus(256, 1, m.dim)
-	var none struct{ store.Records } // nothing is read
-	ranker, err := (&workload{corpus: corpus, content: contents[1]}).ranker(ctx, none)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = ranker.Close() }()
-	vectors, space, err := ranker.Embed(ctx, corpus.Texts)
-	return func(ctx context.Context, s store.Store, p backends.Partition, op int) error {
-		rec := &store.Record{
-			Memory: backends.Memory{ID: fmt.Sprintf("m%06d", op), Kind: backends.KindFact, Text: fmt.Sprintf("The user's friend number %d lives in Rome and likes tea.", op)},
-			Vector: vectors[op%len(vectors)],
-		}
-		_, err := s.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(rec)}, Embedding: space})
+		_, err := m.records.Apply(ctx, userOf(user), batch)
 		return err
 	}, err
+}
+
+// Search implements trial.Memories.
+func (m *memories) Search(ctx context.Context, user int, query string) ([]int, error) {
+	resp, err := m.Ranker.Search(ctx, userOf(user), &backends.SearchRequest{Query: query, TopK: 10})
+	if err == nil {
+		err = resp.Degraded
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := make([]int, len(resp.Hits))
+	for i := range resp.Hits {
+		if found[i], err = strconv.Atoi(resp.Hits[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func userOf(n int) backends.Partition {
+	return backends.Partition{Namespace: "bench", Kind: backends.PartitionUser, ID: strconv.Itoa(n)}
+}
+
+// embedder makes the vectors of a corpus.
+type embedder struct{ *trial.Corpus }
+
+// EmbedStrings implements Eino's embedding.Embedder.
+func (e embedder) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	out := make([][]float64, len(texts))
+	for i, t := range texts {
+		for _, x := range e.Vector(t) {
+			out[i] = append(out[i], float64(x))
+		}
+	}
+	return out, nil
 }

@@ -41,64 +41,61 @@ type sessionsCost struct {
 	sent, received int64
 }
 
-// resultTokens is about how many tokens the result of a tool has.
-const resultTokens = 300
-
 func printSessions(ctx context.Context, b *bench) error {
 	m := &sessions{n: 64, turns: []int{10, 100, 1000}, window: 20, rounds: 3}
 	stores, err := places(ctx, b.url)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(b.out, "| where | turns so far | clients | save p50 (p95) ms | load p50 (p95) ms | bytes sent by a save | received by a load |\n|---|---|---|---|---|---|---|\n")
+	trial.Head(b.out, "where", "turns so far", "clients", "save p50 (p95) ms", "load p50 (p95) ms",
+		"bytes sent by a save", "received by a load")
 	for _, p := range stores {
 		rows, err := m.measure(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		for _, r := range rows {
-			fmt.Fprintf(b.out, "| %s | %d | %d | %.2f (%.2f) | %.2f (%.2f) | %d | %d |\n",
-				p.name, r.turns, r.clients, r.save.P50, r.save.P95, r.load.P50, r.load.P95, r.save.sent, r.load.received)
+			trial.Row(b.out, p.name, r.turns, r.clients,
+				fmt.Sprintf("%.2f (%.2f)", r.save.P50, r.save.P95), fmt.Sprintf("%.2f (%.2f)", r.load.P50, r.load.P95),
+				r.save.sent, r.load.received)
 		}
 	}
 	return nil
 }
 
-// growing are sessions in one place, each with a user of its own.
-type growing struct {
-	*sessions
-	place  *place
-	memory *working.Memory
-	log    *window.Sessions
-	length []int // turns in each session
-}
-
-func (m *sessions) measure(ctx context.Context, p *place) (rows []sessionsRow, err error) {
+func (m *sessions) measure(ctx context.Context, p place) (rows []sessionsRow, err error) {
 	s, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
-	g := &growing{sessions: m, place: p, length: make([]int, m.n)}
-	// Nothing is learnt from what is said: it would be measured with the rest.
-	g.memory, err = working.New(ctx, &working.Config{Sessions: s, Backend: idle{}, Sweep: -1, Idle: 24 * time.Hour, MaxTurns: 1 << 30, MaxTokens: 1 << 30})
+	var unused struct{ backends.Backend } // nothing is learnt before the end: it would be measured with the rest
+	memory, err := working.New(ctx, &working.Config{
+		Sessions: s, Backend: unused, Sweep: -1, Idle: 24 * time.Hour, MaxTurns: 1 << 30, MaxTokens: 1 << 30,
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, g.memory.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, memory.Close(context.WithoutCancel(ctx))) }()
 	w, err := window.New(&window.Config{Sessions: s, Budget: compaction.Budget{Window: 128_000}})
 	if err != nil {
 		return nil, err
 	}
-	g.log = w.Sessions()
+	length := make([]int, m.n) // turns in each session
+	save := func(ctx context.Context, n int) error {
+		length[n]++
+		return memory.Append(ctx, turnOf(n, length[n]))
+	}
+	load := func(ctx context.Context, n int) error {
+		_, err := w.Sessions().Load(ctx, &window.LoadRequest{Scope: scopeOf(n), Messages: 4 * m.window})
+		return err
+	}
 	for _, turns := range m.turns {
-		_, _, err := trial.Load(ctx, m.n, m.n, func(ctx context.Context, client, _ int) error {
-			for g.length[client] < turns {
-				if err := g.save(ctx, client); err != nil {
-					return err
-				}
+		_, _, err := trial.Load(ctx, m.n, m.n, func(ctx context.Context, client, _ int) (err error) {
+			for err == nil && length[client] < turns {
+				err = save(ctx, client)
 			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return nil, err
@@ -106,12 +103,11 @@ func (m *sessions) measure(ctx context.Context, p *place) (rows []sessionsRow, e
 		for _, clients := range []int{1, m.n} {
 			row := sessionsRow{turns: turns, clients: clients}
 			// The first calls open connections: they are not measured.
-			_, opening := g.cost(ctx, clients, g.load)
-			row.load, err = g.cost(ctx, clients, g.load)
-			if err = errors.Join(opening, err); err != nil {
-				return nil, err
-			}
-			if row.save, err = g.cost(ctx, clients, g.save); err != nil {
+			_, opening := m.cost(ctx, s, clients, load)
+			var loading, saving error
+			row.load, loading = m.cost(ctx, s, clients, load)
+			row.save, saving = m.cost(ctx, s, clients, save)
+			if err := errors.Join(opening, loading, saving); err != nil {
 				return nil, err
 			}
 			rows = append(rows, row)
@@ -121,44 +117,24 @@ func (m *sessions) measure(ctx context.Context, p *place) (rows []sessionsRow, e
 }
 
 // cost has clients call some times for each session.
-func (g *growing) cost(ctx context.Context, clients int, call func(ctx context.Context, n int) error) (sessionsCost, error) {
-	sent, received := g.place.sent.Load(), g.place.received.Load()
-	ops := g.n * g.rounds
-	_, times, err := trial.Load(ctx, clients, ops, func(ctx context.Context, _, op int) error { return call(ctx, op%g.n) })
-	return sessionsCost{trial.QuantilesOf(times), (g.place.sent.Load() - sent) / int64(ops), (g.place.received.Load() - received) / int64(ops)}, err
+func (m *sessions) cost(ctx context.Context, s *opened, clients int, call func(ctx context.Context, n int) error) (sessionsCost, error) {
+	sent, received := s.sent.Load(), s.received.Load()
+	ops := m.n * m.rounds
+	_, times, err := trial.Load(ctx, clients, ops, func(ctx context.Context, _, op int) error { return call(ctx, op%m.n) })
+	return sessionsCost{
+		Quantiles: trial.QuantilesOf(times), sent: (s.sent.Load() - sent) / int64(ops), received: (s.received.Load() - received) / int64(ops),
+	}, err
 }
 
-// save appends a turn to a session: a question, a call, its result, an answer.
-func (g *growing) save(ctx context.Context, n int) error {
-	turn := g.length[n]
-	g.length[n]++
-	messages := append([]*schema.Message{schema.UserMessage(fmt.Sprintf("What does report %d of client %d say?", turn, n))}, transcript.Reading(turn, resultTokens)...)
-	messages = append(messages, schema.AssistantMessage(fmt.Sprintf("Report %d says that every job was finished in time, and nothing is left to do.", turn), nil))
-	return g.memory.Append(ctx, &working.Turn{Scope: scopeOf(n), ID: fmt.Sprint("t", turn), Messages: messages, Done: true})
-}
-
-// load loads the window of a session.
-func (g *growing) load(ctx context.Context, n int) error {
-	_, err := g.log.Load(ctx, &window.LoadRequest{Scope: scopeOf(n), Messages: 4 * g.window})
-	return err
+// turnOf is a question, a call, its result of about 300 tokens, and an answer.
+func turnOf(n, turn int) *working.Turn {
+	question := fmt.Sprintf("What does report %d of client %d say?", turn, n)
+	answer := fmt.Sprintf("Report %d says that every job was finished in time, and nothing is left to do.", turn)
+	messages := append([]*schema.Message{schema.UserMessage(question)}, transcript.Reading(turn, 300)...)
+	messages = append(messages, schema.AssistantMessage(answer, nil))
+	return &working.Turn{Scope: scopeOf(n), ID: fmt.Sprint("t", turn), Messages: messages, Done: true}
 }
 
 func scopeOf(n int) backends.Scope {
 	return backends.Scope{UserID: fmt.Sprint("user-", n), SessionID: "long"}
 }
-
-// idle learns nothing.
-type idle struct{}
-
-// Search implements backends.Backend.
-func (idle) Search(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
-	return &backends.SearchResponse{}, nil
-}
-
-// Add implements backends.Backend.
-func (idle) Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
-	return &backends.AddResponse{}, nil
-}
-
-// Close implements backends.Backend.
-func (idle) Close(context.Context) error { return nil }

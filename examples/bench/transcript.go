@@ -17,31 +17,37 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
 // replay is one way to live through a conversation. Tokens are estimated.
 type replay struct {
 	compaction string
-	mean, p95  int // tokens that the agent's model is sent in a turn
-	sent       int // in all turns
-	summaries  int // calls for summaries
-	spent      int // tokens of these
-	over       int // turns with a call that did not fit
+	config     *compaction.Config // nil: nothing is compacted
+	summaries  cost               // of the calls that the config makes
 
-	config  func(*summariser) (*compaction.Config, error) // nil: nothing is compacted
-	archive *archive.Archive
+	turns []int // tokens that the agent's model is sent in each turn
+	sent  int   // in all turns
+	over  int   // turns with a call that did not fit
 }
+
+// cost is what calls of a model cost.
+type cost struct{ calls, tokens int }
 
 func printTranscript(ctx context.Context, b *bench) error {
 	rows, err := replayAll(ctx, 200, compaction.Budget{Window: 32_000})
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(b.out, "| compaction | tokens a turn, mean / p95 | all turns | calls for summaries (their tokens) | saved | turns that do not fit |\n|---|---|---|---|---|---|\n")
+	trial.Head(b.out, "compaction", "tokens a turn, mean / p95", "all turns", "calls for summaries (their tokens)", "saved",
+		"turns that do not fit")
 	for _, r := range rows {
-		saved := 100 * float64(rows[0].sent-r.sent-r.spent) / float64(rows[0].sent)
-		fmt.Fprintf(b.out, "| %s | %d / %d | %d | %d (%d) | %.1f %% | %d |\n", r.compaction, r.mean, r.p95, r.sent, r.summaries, r.spent, saved, r.over)
+		n := len(r.turns)
+		slices.Sort(r.turns)
+		saved := 100 * float64(rows[0].sent-r.sent-r.summaries.tokens) / float64(rows[0].sent)
+		trial.Row(b.out, r.compaction, fmt.Sprintf("%d / %d", r.sent/n, r.turns[int(0.95*float64(n-1))]), r.sent,
+			fmt.Sprintf("%d (%d)", r.summaries.calls, r.summaries.tokens), fmt.Sprintf("%.1f %%", saved), r.over)
 	}
 	return nil
 }
@@ -49,11 +55,11 @@ func printTranscript(ctx context.Context, b *bench) error {
 // replayAll replays a made-up conversation of an agent with and without compaction and
 // counts the tokens that its model is sent. Its summaries are made up, too, of the size
 // that models write.
-func replayAll(ctx context.Context, turns int, b compaction.Budget) (rows []replay, err error) {
+func replayAll(ctx context.Context, turns int, b compaction.Budget) (rows []*replay, err error) {
 	if b, err = b.WithDefaults(); err != nil {
 		return nil, err
 	}
-	s, err := sqliteFile().open(ctx)
+	s, err := openSQLite(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,70 +68,62 @@ func replayAll(ctx context.Context, turns int, b compaction.Budget) (rows []repl
 	if err != nil {
 		return nil, err
 	}
+	if rows, err = replays(b); err != nil {
+		return nil, err
+	}
 	conversation := transcript.Task(transcript.Seed(1), turns)
-	rows = replays(b)
-	for i := range rows {
-		row := &rows[i]
-		if row.archive, err = archives.Of(backends.Scope{UserID: "ann", SessionID: fmt.Sprint("replay-", i)}); err != nil {
+	for i, r := range rows {
+		x, err := archives.Of(backends.Scope{UserID: "ann", SessionID: fmt.Sprint("replay-", i)})
+		if err != nil {
 			return nil, err
 		}
-		if err := row.run(ctx, b, conversation); err != nil {
-			return nil, fmt.Errorf("%s: %w", row.compaction, err)
+		if err := r.run(ctx, b, x, conversation); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.compaction, err)
 		}
 	}
 	return rows, nil
 }
 
 // replays returns the ways to live through a transcript that are compared.
-func replays(b compaction.Budget) []replay {
-	return []replay{
-		{compaction: "none"},
-		{compaction: "free steps", config: func(*summariser) (*compaction.Config, error) {
-			return &compaction.Config{Budget: b, Steps: compaction.Free()}, nil
-		}},
-		{compaction: "free steps, down to half", config: func(*summariser) (*compaction.Config, error) {
-			return &compaction.Config{Budget: b, Steps: compaction.Free(), Trigger: 0.5}, nil
-		}},
-		{compaction: "all steps", config: func(m *summariser) (*compaction.Config, error) {
-			return &compaction.Config{Budget: b, Steps: compaction.Default(m)}, nil
-		}},
-		{compaction: "ReMe, auto", config: func(m *summariser) (*compaction.Config, error) {
-			params := compaction.DefaultParams()
-			params.MaxTotalTokens = min(params.MaxTotalTokens, b.Limit())
-			params.Budget, params.Model = b, m
-			return compaction.ReMe(params)
-		}},
-	}
+func replays(b compaction.Budget) ([]*replay, error) {
+	none, free, half := &replay{compaction: "none"}, &replay{compaction: "free steps"}, &replay{compaction: "free steps, down to half"}
+	free.config = &compaction.Config{Budget: b, Steps: compaction.Free()}
+	half.config = &compaction.Config{Budget: b, Steps: compaction.Free(), Trigger: 0.5}
+	all, auto := &replay{compaction: "all steps"}, &replay{compaction: "ReMe, auto"}
+	all.config = &compaction.Config{Budget: b, Steps: compaction.Default(&summariser{cost: &all.summaries})}
+	params := compaction.DefaultParams()
+	params.MaxTotalTokens = min(params.MaxTotalTokens, b.Limit())
+	params.Budget, params.Model = b, &summariser{cost: &auto.summaries}
+	var err error
+	auto.config, err = compaction.ReMe(params)
+	return []*replay{none, free, half, all, auto}, err
 }
 
 // run lives through the turns: before each call of the agent's model the context is
 // compacted, and what comes out is what the agent goes on with.
-func (r *replay) run(ctx context.Context, b compaction.Budget, turns [][]*schema.Message) error {
-	var compactor *compaction.Compactor
+func (r *replay) run(ctx context.Context, b compaction.Budget, x *archive.Archive, turns [][]*schema.Message) error {
+	compact := func(messages []*schema.Message) ([]*schema.Message, error) { return messages, nil }
 	if r.config != nil {
-		config, err := r.config(&summariser{replay: r})
+		compactor, err := compaction.New(r.config)
 		if err != nil {
 			return err
 		}
-		if compactor, err = compaction.New(config); err != nil {
-			return err
+		compact = func(messages []*schema.Message) ([]*schema.Message, error) {
+			result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: x})
+			if err != nil && !errors.Is(err, compaction.ErrOver) {
+				return nil, err
+			}
+			return result.Messages, transcript.Check(result.Messages)
 		}
 	}
 	var messages []*schema.Message
-	var sent []int // a turn
-	for _, turn := range turns {
+	for n, turn := range turns {
 		tokens, over := 0, false
 		for _, m := range turn {
 			if m.Role == schema.Assistant { // the model is asked for it
-				if compactor != nil {
-					result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: r.archive})
-					if err != nil && !errors.Is(err, compaction.ErrOver) {
-						return fmt.Errorf("turn %d: %w", len(sent), err)
-					}
-					messages = result.Messages
-					if err := transcript.Check(messages); err != nil {
-						return fmt.Errorf("turn %d: %w", len(sent), err)
-					}
+				var err error
+				if messages, err = compact(messages); err != nil {
+					return fmt.Errorf("turn %d: %w", n, err)
 				}
 				usage := b.Usage(messages)
 				over = over || usage.Over() > 0
@@ -133,15 +131,12 @@ func (r *replay) run(ctx context.Context, b compaction.Budget, turns [][]*schema
 			}
 			messages = append(messages, m)
 		}
-		sent = append(sent, tokens)
+		r.turns = append(r.turns, tokens)
 		r.sent += tokens
 		if over {
 			r.over++
 		}
 	}
-	r.mean = r.sent / len(sent)
-	slices.Sort(sent)
-	r.p95 = sent[int(0.95*float64(len(sent)-1))]
 	return nil
 }
 
@@ -149,8 +144,8 @@ func (r *replay) run(ctx context.Context, b compaction.Budget, turns [][]*schema
 // what it is asked, and is as long as such answers are, an eighth of the question and at
 // least 150 tokens, at most 600. It counts what it would cost.
 type summariser struct {
-	tools  []*schema.ToolInfo
-	replay *replay
+	tools []*schema.ToolInfo
+	cost  *cost
 }
 
 var _ model.ToolCallingChatModel = (*summariser)(nil)
@@ -162,20 +157,23 @@ func (s *summariser) Generate(_ context.Context, in []*schema.Message, _ ...mode
 		asked += compaction.Estimate.Message(m)
 	}
 	answer, err := json.Marshal(map[string]any{
-		"goal": "finish the reports", "directives": []string{"be brief"}, "facts": snippets(in[len(in)-1].Content, min(max(asked/8, 150), 600)),
-		"failed": []string{}, "open": []string{}, "next": []string{"read the next report"},
+		"goal": "finish the reports", "directives": []string{"be brief"}, "next": []string{"read the next report"},
+		"facts":  snippets(in[len(in)-1].Content, min(max(asked/8, 150), 600)),
+		"failed": []string{}, "open": []string{},
 	})
 	if err != nil {
 		return nil, err
 	}
 	m := schema.AssistantMessage(string(answer), nil)
 	if len(s.tools) > 0 {
-		m = schema.AssistantMessage("", []schema.ToolCall{{ID: "summary", Type: "function", Function: schema.FunctionCall{Name: s.tools[0].Name, Arguments: string(answer)}}})
+		call := schema.FunctionCall{Name: s.tools[0].Name, Arguments: string(answer)}
+		m = schema.AssistantMessage("", []schema.ToolCall{{ID: "summary", Type: "function", Function: call}})
 	}
 	said := compaction.Estimate.Message(m)
-	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: &schema.TokenUsage{PromptTokens: asked, CompletionTokens: said, TotalTokens: asked + said}}
-	s.replay.summaries++
-	s.replay.spent += asked + said
+	usage := &schema.TokenUsage{PromptTokens: asked, CompletionTokens: said, TotalTokens: asked + said}
+	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: usage}
+	s.cost.calls++
+	s.cost.tokens += asked + said
 	return m, nil
 }
 
@@ -190,7 +188,7 @@ func (s *summariser) Stream(ctx context.Context, in []*schema.Message, opts ...m
 
 // WithTools implements model.ToolCallingChatModel.
 func (s *summariser) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	return &summariser{tools: tools, replay: s.replay}, nil
+	return &summariser{tools: tools, cost: s.cost}, nil
 }
 
 // snippets are pieces of a text, from its begin to its end, with so many tokens in all.

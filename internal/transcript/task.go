@@ -49,22 +49,6 @@ func (w *writer) work(t, e int) []*schema.Message {
 	return append([]*schema.Message{m}, results...)
 }
 
-// Chat makes up a conversation of two people with so many messages, of about so
-// many tokens on average.
-func Chat(messages, tokens int) []*schema.Message {
-	var w texts
-	out, line := make([]*schema.Message, messages), lineTokens(prose)
-	for i := range out {
-		text := w.write(max(1, (i+1)*tokens/line-i*tokens/line), prose)
-		if i%2 == 0 {
-			out[i] = schema.UserMessage(text)
-		} else {
-			out[i] = schema.AssistantMessage(text, nil)
-		}
-	}
-	return out
-}
-
 // Reading is the exchange of an agent that reads something long: a call, and its
 // result of about so many tokens. No two numbers make the same.
 func Reading(number, tokens int) []*schema.Message {

@@ -8,68 +8,97 @@
 //	cd examples/bench/peers
 //	go run .
 //
-// The peers are those that the module proxy has and that need nothing around
-// them. Each keeps memories in its process: none of them shares with another.
+// The peers are those that the module proxy has, that need no further server and whose
+// memories outlive the process: chromem-go v0.7.0, with vectors, in files that are read
+// when it starts.
 //
-//   - chromem-go v0.7.0: vectors, in files that are read when it starts.
-//   - trpc-agent-go v1.0.0, memory/inmemory: words, and nothing on disk. Words are
-//     looked for in the texts; what holds any is found, in no order.
-//   - adk v1.0.0, memory.InMemoryService: likewise.
-//
-// Not here, as of November 2026: what has no module in the proxy (trpc-agent-go's
-// memory/redis, whose host cannot be reached; Protocol-Lattice/go-agent; the
-// retriever and the indexer for Redis of eino-ext), and what needs a server with
-// the module RediSearch (langchaingo's vectorstores/redisvector; in Python
-// agent-memory-server, redisvl and mem0's store for Redis).
+// Not here, as of November 2026: what keeps memories in the process alone and does not
+// rank them (memory/inmemory of trpc-agent-go, memory.InMemoryService of adk-go), what has
+// no module in the proxy (trpc-agent-go's memory/redis, whose host cannot be reached;
+// Protocol-Lattice/go-agent; the retriever and the indexer for Redis of eino-ext), and what
+// needs a server with the module RediSearch (langchaingo's vectorstores/redisvector; in
+// Python agent-memory-server, redisvl and mem0's store for Redis).
 package main
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
+	"strconv"
+
+	"github.com/philippgille/chromem-go"
 
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
 func main() {
-	m := &measurement{sizes: [][2]int{{1000, 1}, {10_000, 1}, {100_000, 1}, {100, 1000}}, clients: []int{1, 8, 64}, dim: 1536, queries: 200, writes: 2000}
-	if err := m.print(context.Background(), os.Stdout); err != nil {
+	if err := trial.Full().Print(context.Background(), os.Stdout, peers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// measurement is what is measured.
-type measurement struct {
-	sizes                [][2]int // how many memories of each of how many users
-	clients              []int
-	dim, queries, writes int
+var peers = []*trial.System{{Name: "chromem-go", How: "vector", Vectors: true, New: newChromem}}
+
+func newChromem(_ context.Context, c *trial.Corpus) (*trial.Place, error) {
+	dir, err := os.MkdirTemp("", "einomem-peers-")
+	if err != nil {
+		return nil, err
+	}
+	open := func(context.Context) (trial.Memories, error) {
+		db, err := chromem.NewPersistentDB(dir, false)
+		if err != nil {
+			return nil, err
+		}
+		return &memories{db, c}, nil
+	}
+	return &trial.Place{
+		Open:   open,
+		Bytes:  func() (int64, error) { return trial.SizeOf(dir) },
+		Remove: func() error { return os.RemoveAll(dir) },
+	}, nil
 }
 
-// print has each peer search and write.
-func (m *measurement) print(ctx context.Context, out io.Writer) error {
-	fmt.Fprint(out, trial.Machine(), trial.SearchHeader)
-	for _, size := range m.sizes {
-		corpus := trial.NewCorpus(size[0]*size[1], m.queries, m.dim)
-		for _, p := range peers {
-			row, err := p.search(ctx, corpus, size[1], size[0])
-			if err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
-			fmt.Fprint(out, row)
-		}
-	}
-	fmt.Fprint(out, "\n", trial.WriteHeader)
-	corpus := trial.NewCorpus(m.writes, 1, m.dim)
-	for _, p := range peers {
-		for _, clients := range m.clients {
-			row, err := p.write(ctx, corpus, clients)
-			if err != nil {
-				return fmt.Errorf("%s, %d clients: %w", p.name, clients, err)
-			}
-			fmt.Fprint(out, row)
-		}
-	}
-	return nil
+// memories are a collection for each user, a file for each memory.
+type memories struct {
+	db     *chromem.DB
+	corpus *trial.Corpus
 }
+
+func (m *memories) embed(_ context.Context, text string) ([]float32, error) {
+	return m.corpus.Vector(text), nil
+}
+
+// Prepare implements trial.Memories.
+func (m *memories) Prepare(_ context.Context, first int, texts []string) (trial.Put, error) {
+	var documents []chromem.Document
+	for i, text := range texts {
+		documents = append(documents, chromem.Document{ID: strconv.Itoa(first + i), Content: text, Embedding: m.corpus.Vector(text)})
+	}
+	return func(ctx context.Context, user, begin, end int) error {
+		c, err := m.db.GetOrCreateCollection(strconv.Itoa(user), nil, m.embed)
+		if err != nil {
+			return err
+		}
+		return c.AddDocuments(ctx, documents[begin:end], 1)
+	}, nil
+}
+
+// Search implements trial.Memories.
+func (m *memories) Search(ctx context.Context, user int, query string) ([]int, error) {
+	c := m.db.GetCollection(strconv.Itoa(user), m.embed)
+	found, err := c.Query(ctx, query, min(10, c.Count()), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int, len(found))
+	for i, f := range found {
+		if numbers[i], err = strconv.Atoi(f.ID); err != nil {
+			return nil, err
+		}
+	}
+	return numbers, nil
+}
+
+// Close implements trial.Memories.
+func (m *memories) Close() error { return nil }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package trial is what benchmarks of einomem and of its peers share, so that they
-// search the same memories and print the same columns: made-up texts and vectors, the
-// exact answer to each query, timing, and rows of tables.
+// store and search the same memories and print the same columns: made-up texts and
+// vectors, the exact answer to each query, one [Comparison] of all systems, the
+// conversations of LoCoMo, timing, and tables.
 package trial
 
 import (
@@ -97,32 +98,29 @@ func (c *Corpus) Vector(text string) []float32 {
 	return out
 }
 
-// Exact returns, for each query, the numbers of the k texts whose vectors are nearest to
+// exact returns, for each query, the numbers of the k texts whose vectors are nearest to
 // the query's, the nearest first. It compares each with each, and makes the vectors of
 // the texts as it goes, so that it needs no room for them.
-func (c *Corpus) Exact(queries []string, k int) [][]int {
-	type candidate struct {
-		number int
-		cosine float32
-	}
-	best, wanted := make([][]candidate, len(queries)), make([][]float32, len(queries))
+func (c *Corpus) exact(queries []string, k int) [][]int {
+	cosines := make([][]float32, len(queries)) // of each query, with each text
+	wanted := make([][]float32, len(queries))
 	for i, q := range queries {
 		wanted[i] = c.Vector(q)
 	}
-	for n, text := range c.Texts {
+	for _, text := range c.Texts {
 		v := c.Vector(text)
 		for i := range wanted {
-			found := candidate{n, vek32.Dot(v, wanted[i])}
-			at, _ := slices.BinarySearchFunc(best[i], found, func(a, b candidate) int { return cmp.Compare(b.cosine, a.cosine) })
-			best[i] = slices.Insert(best[i], at, found)
-			best[i] = best[i][:min(k, len(best[i]))]
+			cosines[i] = append(cosines[i], vek32.Dot(v, wanted[i]))
 		}
 	}
 	out := make([][]int, len(queries))
-	for i := range best {
-		for _, found := range best[i] {
-			out[i] = append(out[i], found.number)
+	for i, near := range cosines {
+		numbers := make([]int, len(near))
+		for n := range numbers {
+			numbers[n] = n
 		}
+		slices.SortFunc(numbers, func(a, b int) int { return cmp.Compare(near[b], near[a]) })
+		out[i] = numbers[:min(k, len(numbers))]
 	}
 	return out
 }

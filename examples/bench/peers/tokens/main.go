@@ -12,7 +12,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +22,7 @@ import (
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/examples/internal/trial"
 )
 
 const texts = "../../../internal/text/testdata/*.txt"
@@ -37,17 +37,13 @@ func main() {
 func run(out io.Writer, pattern, locomo string) error {
 	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
 	var counters []*tiktoken.Tiktoken
-	fmt.Fprintf(out, "%-12s %8s", "text", "bytes")
 	for _, name := range []string{"o200k_base", "cl100k_base"} {
 		c, err := tiktoken.GetEncoding(name)
 		if err != nil {
 			return fmt.Errorf("vocabulary %s: %w", name, err)
 		}
 		counters = append(counters, c)
-		fmt.Fprintf(out, " %12s", name)
 	}
-	fmt.Fprintf(out, " %8s %8s %8s\n", "estimate", "o200k", "cl100k")
-
 	files, err := filepath.Glob(pattern)
 	if err != nil {
 		return err
@@ -55,6 +51,7 @@ func run(out io.Writer, pattern, locomo string) error {
 	if len(files) == 0 {
 		return fmt.Errorf("no texts at %s: run this in examples/bench/peers", pattern)
 	}
+	trial.Head(out, "text", "bytes", "estimate", "o200k_base", "cl100k_base")
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
@@ -65,51 +62,28 @@ func run(out io.Writer, pattern, locomo string) error {
 	if locomo == "" {
 		return nil
 	}
-	text, err := said(locomo)
+	conversations, err := trial.Conversations(locomo)
 	if err != nil {
 		return err
 	}
-	compare(out, "LoCoMo", text, counters)
+	var all strings.Builder
+	for _, c := range conversations {
+		for _, t := range c.Turns {
+			fmt.Fprintf(&all, "%s: %s\n", t.Speaker, t.Text)
+		}
+	}
+	compare(out, "LoCoMo", all.String(), counters)
 	return nil
 }
 
-// compare prints one line: how many tokens each counts, and by how many percent
-// the estimate is off.
+// compare prints a row: how many tokens each counts, and by how many percent the estimate
+// is off.
 func compare(out io.Writer, name, text string, counters []*tiktoken.Tiktoken) {
-	fmt.Fprintf(out, "%-12s %8d", name, len(text))
 	estimate := compaction.Estimate.Text(text)
-	off := ""
+	row := []any{name, len(text), estimate}
 	for _, c := range counters {
 		n := len(c.EncodeOrdinary(text))
-		fmt.Fprintf(out, " %12d", n)
-		off += fmt.Sprintf(" %+7.1f%%", 100*(float64(estimate)/float64(n)-1))
+		row = append(row, fmt.Sprintf("%d, %+.1f %%", n, 100*(float64(estimate)/float64(n)-1)))
 	}
-	fmt.Fprintf(out, " %8d%s\n", estimate, off)
-}
-
-// said returns what people said in the conversations of a file of LoCoMo.
-func said(file string) (string, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	var all []struct {
-		Conversation map[string]json.RawMessage `json:"conversation"`
-	}
-	if err := json.Unmarshal(data, &all); err != nil {
-		return "", fmt.Errorf("LoCoMo in %s: %w", file, err)
-	}
-	var b strings.Builder
-	for _, c := range all {
-		for i := 1; i <= len(c.Conversation); i++ {
-			var turns []struct{ Speaker, Text string }
-			if json.Unmarshal(c.Conversation[fmt.Sprintf("session_%d", i)], &turns) != nil {
-				continue
-			}
-			for _, t := range turns {
-				fmt.Fprintf(&b, "%s: %s\n", t.Speaker, t.Text)
-			}
-		}
-	}
-	return b.String(), nil
+	trial.Row(out, row...)
 }

@@ -1,0 +1,277 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// System is a memory that is compared with others.
+type System struct {
+	Name, How string // how it finds memories
+	Vectors   bool   // it finds the memories whose vectors are nearest to that of the query
+	// New returns a place that holds nothing.
+	New func(ctx context.Context, c *Corpus) (*Place, error)
+}
+
+// Place is where a system keeps memories.
+type Place struct {
+	Open   func(ctx context.Context) (Memories, error) // those that are stored, as a new process does
+	Bytes  func() (int64, error)                       // that are stored outside the process
+	Remove func() error                                // removes everything; called once, when nothing is open
+}
+
+// Memories are those of all users. They are safe for concurrent use.
+type Memories interface {
+	// Prepare makes the vectors of texts, which is not timed, and returns what stores them.
+	// The text at index i has the number first + i in the corpus.
+	Prepare(ctx context.Context, first int, texts []string) (Put, error)
+	// Search returns the numbers of up to ten memories of a user.
+	Search(ctx context.Context, user int, query string) ([]int, error)
+	Close() error
+}
+
+// Put stores the texts from index begin to end as memories of a user, durably.
+type Put func(ctx context.Context, user, begin, end int) error
+
+// Comparison has systems store, search and write the same memories.
+type Comparison struct {
+	Sizes           [][2]int // the memories of a user, and the users
+	Clients         []int    // that write at the same time, each for a user of its own
+	Dim             int      // components of a vector
+	Queries, Writes int
+}
+
+// Full is the comparison of which the tables are published.
+func Full() *Comparison {
+	return &Comparison{
+		Sizes: [][2]int{{1000, 1}, {10_000, 1}, {100_000, 1}, {100, 1000}}, Clients: []int{1, 8, 64}, Dim: 1536, Queries: 200, Writes: 2000,
+	}
+}
+
+// Print prints a table of searches and one of writes. × compares a median with that of
+// the first system that finds memories in the same way.
+func (c *Comparison) Print(ctx context.Context, out io.Writer, systems []*System) error {
+	Head(out, "where", "memories × users", "how", "warm p50 / p95 / p99 ms", "×", "cold p50 / p95 ms", "×",
+		"bytes stored", "held", "recall@10")
+	for _, size := range c.Sizes {
+		corpus, first := NewCorpus(size[0]*size[1], c.Queries, c.Dim), map[string]*searched{}
+		for _, s := range systems {
+			r, err := s.search(ctx, corpus, size[1])
+			if err != nil {
+				return fmt.Errorf("%s, %s, %d memories: %w", s.Name, s.How, len(corpus.Texts), err)
+			}
+			warmer, colder, recall := "", "", ""
+			if base := first[s.How]; base == nil {
+				first[s.How] = r
+			} else {
+				warmer, colder = fmt.Sprintf("%.1f", r.warm.P50/base.warm.P50), fmt.Sprintf("%.1f", r.cold.P50/base.cold.P50)
+			}
+			if r.recall10 != nil {
+				recall = fmt.Sprintf("%.3f", *r.recall10)
+			}
+			Row(out, s.Name, fmt.Sprintf("%d × %d", size[0], size[1]), s.How,
+				fmt.Sprintf("%.2f / %.2f / %.2f", r.warm.P50, r.warm.P95, r.warm.P99), warmer,
+				fmt.Sprintf("%.1f / %.1f", r.cold.P50, r.cold.P95), colder, r.stored, r.held, recall)
+		}
+	}
+	fmt.Fprintln(out)
+	Head(out, "where", "how", "clients", "adds a second (p50 / p95 ms)")
+	corpus := NewCorpus(c.Writes, 1, c.Dim)
+	for _, s := range systems {
+		for _, clients := range c.Clients {
+			perSecond, took, err := s.write(ctx, corpus, clients)
+			if err != nil {
+				return fmt.Errorf("%s, %s, %d clients: %w", s.Name, s.How, clients, err)
+			}
+			Row(out, s.Name, s.How, clients, fmt.Sprintf("%.0f (%.2f / %.2f)", perSecond, took.P50, took.P95))
+		}
+	}
+	return nil
+}
+
+// searched is what searches in a system cost and find.
+type searched struct {
+	warm     Quantiles // of a search, when all is in the process
+	cold     Quantiles // of the first answer in a new process
+	recall10 *float64  // 0 to 1, of vectors, against comparing all; nil: not measured
+	stored   int64     // bytes a memory outside the process
+	held     int64     // bytes a memory in the process
+}
+
+// running is a system in use.
+type running struct {
+	*Place
+	Memories // nil: no process has opened the place
+}
+
+// use opens a new place for as long as do runs.
+func (s *System) use(ctx context.Context, c *Corpus, do func(r *running) error) (err error) {
+	place, err := s.New(ctx, c)
+	if err != nil {
+		return err
+	}
+	r := &running{Place: place}
+	defer func() { err = errors.Join(err, r.stop(), place.Remove()) }()
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	return do(r)
+}
+
+// start opens the place, as a new process does.
+func (r *running) start(ctx context.Context) (err error) {
+	r.Memories, err = r.Open(ctx)
+	return err
+}
+
+// stop drops all that the process holds.
+func (r *running) stop() error {
+	if r.Memories == nil {
+		return nil
+	}
+	err := r.Close()
+	r.Memories = nil
+	return err
+}
+
+// search stores the corpus, of which each user has an equal part, and searches it.
+func (s *System) search(ctx context.Context, c *Corpus, users int) (*searched, error) {
+	out := &searched{}
+	return out, s.use(ctx, c, func(r *running) error {
+		empty, err := r.Bytes()
+		if err != nil {
+			return err
+		}
+		if err := r.fill(ctx, c, users); err != nil {
+			return err
+		}
+		full, err := r.Bytes()
+		if err != nil {
+			return err
+		}
+		total := int64(len(c.Texts))
+		out.stored = (full - empty) / total
+		before, err := r.cold(ctx, c, users, out)
+		if err != nil {
+			return err
+		}
+		for user := range users { // each is loaded
+			if _, err := r.Search(ctx, user, c.Queries[0]); err != nil {
+				return err
+			}
+		}
+		out.held = max(0, heap()-before) / total
+		if err := r.warm(ctx, c, users, out); err != nil || !s.Vectors || users > 1 {
+			return err
+		}
+		return r.recall(ctx, c, out)
+	})
+}
+
+// fill stores the corpus, many memories at a time.
+func (r *running) fill(ctx context.Context, c *Corpus, users int) error {
+	each := len(c.Texts) / users
+	for user := range users {
+		for begin := user * each; begin < (user+1)*each; begin += 500 {
+			texts := c.Texts[begin:min(begin+500, (user+1)*each)]
+			put, err := r.Prepare(ctx, begin, texts)
+			if err != nil {
+				return err
+			}
+			if err := put(ctx, user, 0, len(texts)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// coldRuns and coldFor bound how often a cold search is repeated: a big partition takes
+// seconds each time.
+const (
+	coldRuns = 20
+	coldFor  = 10 * time.Second
+)
+
+// cold times the first search of new processes, and returns what the heap had before the
+// last of them.
+func (r *running) cold(ctx context.Context, c *Corpus, users int, out *searched) (before int64, err error) {
+	var times []time.Duration
+	for begin := time.Now(); len(times) == 0 || len(times) < coldRuns && time.Since(begin) < coldFor; {
+		if err := r.stop(); err != nil {
+			return 0, err
+		}
+		before = heap()
+		n := len(times)
+		took, err := timed(func() error {
+			if err := r.start(ctx); err != nil {
+				return err
+			}
+			_, err := r.Search(ctx, n%users, c.Queries[n%len(c.Queries)])
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		times = append(times, took)
+	}
+	out.cold = QuantilesOf(times)
+	return before, nil
+}
+
+// warm times each query, with a user by chance.
+func (r *running) warm(ctx context.Context, c *Corpus, users int, out *searched) error {
+	rnd := rand.New(rand.NewPCG(4, 4))
+	var times []time.Duration
+	for _, q := range c.Queries {
+		user := rnd.IntN(users)
+		took, err := timed(func() error {
+			_, err := r.Search(ctx, user, q)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		times = append(times, took)
+	}
+	out.warm = QuantilesOf(times)
+	return nil
+}
+
+// recall compares what vectors find of the nearest memories with the exact answer.
+func (r *running) recall(ctx context.Context, c *Corpus, out *searched) error {
+	queries, mean := c.Strange[:min(50, len(c.Strange))], 0.0
+	for i, exact := range c.exact(queries, 10) {
+		found, err := r.Search(ctx, 0, queries[i])
+		if err != nil {
+			return err
+		}
+		n := len(slices.DeleteFunc(found, func(f int) bool { return !slices.Contains(exact, f) }))
+		mean += float64(n) / float64(len(exact)*len(queries))
+	}
+	out.recall10 = &mean
+	return nil
+}
+
+// write has clients store the memories of a corpus, one at a time, each for a user of its own.
+func (s *System) write(ctx context.Context, c *Corpus, clients int) (perSecond float64, took Quantiles, err error) {
+	err = s.use(ctx, c, func(r *running) error {
+		put, err := r.Prepare(ctx, 0, c.Texts)
+		if err != nil {
+			return err
+		}
+		add := func(ctx context.Context, client, op int) error { return put(ctx, client, op, op+1) }
+		whole, times, err := Load(ctx, clients, len(c.Texts), add)
+		perSecond, took = float64(len(c.Texts))/whole.Seconds(), QuantilesOf(times)
+		return err
+	})
+	return perSecond, took, err
+}
