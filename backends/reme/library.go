@@ -92,7 +92,6 @@ func (c *collection) accepts(kind backends.Kind) error {
 // Progress is called while a library is read, embedded or written, with how many of total
 // memories are done; total is 0 while it is unknown. The stages are "reading", "embedding"
 // and "writing". It is called often and by one goroutine at a time, and must return soon.
-// See [ProgressBar].
 type Progress func(done, total int, stage string)
 
 func (p Progress) report(done, total int, stage string) {

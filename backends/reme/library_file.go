@@ -216,31 +216,3 @@ func replaceFile(dir *os.Root, name string, write func(*os.File) error) error {
 	}
 	return err
 }
-
-// ProgressBar returns a [Progress] that draws a bar on a terminal, such as os.Stderr, and
-// nothing on anything else.
-func ProgressBar(w io.Writer) Progress {
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return func(done, total int, stage string) { drawBar(w, done, total, stage) }
-		}
-	}
-	return func(int, int, string) {}
-}
-
-// barWidth is how many characters a full bar has.
-const barWidth = 30
-
-// drawBar draws a state over the one before. A stage that is done ends its line.
-func drawBar(w io.Writer, done, total int, stage string) {
-	if total <= 0 {
-		_, _ = fmt.Fprintf(w, "\r%-9s %d\x1b[K", stage, done)
-		return
-	}
-	full, end := done*barWidth/total, ""
-	if done == total {
-		end = "\n"
-	}
-	_, _ = fmt.Fprintf(w, "\r%-9s [%s%s] %3d%% of %d\x1b[K%s", stage,
-		strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), done*100/total, total, end)
-}

@@ -25,7 +25,7 @@ const extraKey = "extra_fields"
 
 // object is a JSON object whose members are taken out one by one, so that in the end the
 // unknown ones are left.
-type object map[string]json.RawMessage
+type object map[string]any
 
 func parseObject(text []byte) (object, error) {
 	if !utf8.Valid(text) { // the decoder replaces what is not UTF-8 without an error
@@ -46,41 +46,15 @@ func (o object) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, ok := o[name]; return ok })
 }
 
-// take decodes a member and removes it. One that is absent or null leaves to as it is.
-func (o object) take(name string, to any) error {
-	raw, ok := o[name]
-	if !ok {
-		return nil
+// take returns a member of a type, and removes it. One that is absent or null is the zero
+// value.
+func take[T any](o object, name string) (T, error) {
+	v, ok := o[name].(T)
+	if !ok && o[name] != nil {
+		return v, fmt.Errorf("%s: it is %T, not %T", name, o[name], v)
 	}
 	delete(o, name)
-	if err := json.Unmarshal(raw, to); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// rename gives a member another name.
-func (o object) rename(from, to string) {
-	if raw, ok := o[from]; ok {
-		delete(o, from)
-		o[to] = raw
-	}
-}
-
-// values decodes what is left, nil if nothing is.
-func (o object) values() (map[string]any, error) {
-	if len(o) == 0 {
-		return nil, nil
-	}
-	out := make(map[string]any, len(o))
-	for name, raw := range o {
-		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return nil, fmt.Errorf("%.40q: %w", name, err)
-		}
-		out[name] = v
-	}
-	return out, nil
+	return v, nil
 }
 
 // parseLine reads a memory as ReMe writes it in a dump of 0.2 or of before.
@@ -93,8 +67,11 @@ func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 	case o.has("unique_id"):
 		return nil, errors.New("of the files of ReMe's local vector store: dump the workspace in ReMe (vector_store, action dump) and load that")
 	case o.has("experience_id", "experience_type"): // before 0.2 memories were experiences, of one type
-		o.rename("experience_id", "memory_id")
-		if string(o["experience_type"]) == `"text"` || string(o["experience_type"]) == "null" {
+		if id, ok := o["experience_id"]; ok {
+			o["memory_id"] = id
+			delete(o, "experience_id")
+		}
+		if kind := o["experience_type"]; kind == "text" || kind == nil {
 			delete(o, "experience_type")
 		}
 	case o.has("id") && o.has("kind"):
@@ -109,15 +86,13 @@ func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 // parseMemory reads a memory as dumps of ReMe 0.2 have it.
 func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 	m := &backends.Memory{Kind: backends.KindTask}
-	var kind, created, modified string
-	for _, member := range []struct {
-		name string
-		to   *string
-	}{
-		{"memory_id", &m.ID}, {"memory_type", &kind}, {"when_to_use", &m.WhenToUse}, {"content", &m.Text},
-		{"author", &m.Origin.Author}, {"time_created", &created}, {"time_modified", &modified}, {"workspace_id", new(string)},
+	var kind, created, modified, workspace string
+	for name, to := range map[string]*string{
+		"memory_id": &m.ID, "memory_type": &kind, "when_to_use": &m.WhenToUse, "content": &m.Text,
+		"author": &m.Origin.Author, "time_created": &created, "time_modified": &modified, "workspace_id": &workspace,
 	} {
-		if err := o.take(member.name, member.to); err != nil {
+		var err error
+		if *to, err = take[string](o, name); err != nil {
 			return nil, err
 		}
 	}
@@ -126,14 +101,19 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 			return nil, fmt.Errorf("memory_type %.40q: write task, personal or tool", kind)
 		}
 	}
-	if text := ""; json.Unmarshal(o["metadata"], &text) == nil { // a text that holds the object, or null
-		o["metadata"] = json.RawMessage(cmp.Or(text, "null"))
+	if text, ok := o["metadata"].(string); ok { // which holds the object, or null
+		var v any
+		if err := json.Unmarshal([]byte(cmp.Or(text, "null")), &v); err != nil {
+			return nil, fmt.Errorf("metadata: %w", err)
+		}
+		o["metadata"] = v
 	}
-	if err := o.take("metadata", &m.Metadata); err != nil {
+	metadata, err := take[map[string]any](o, "metadata")
+	if err != nil {
 		return nil, err
 	}
-	if len(m.Metadata) == 0 {
-		m.Metadata = nil
+	if len(metadata) > 0 {
+		m.Metadata = metadata
 	}
 	if err := parseTimes(m, created, modified, in); err != nil {
 		return nil, err
@@ -153,13 +133,12 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 // parseScore takes the score as the memory's quality. 0 is what ReMe writes without a
 // judgement. A score that is not from 0 to 1 is on another scale, and stays where it is.
 func parseScore(m *backends.Memory, o object) error {
-	var score float64
-	raw := o["score"]
-	switch err := o.take("score", &score); {
+	score, err := take[float64](o, "score")
+	switch {
 	case err != nil:
 		return err
 	case score < 0 || score > 1:
-		o["score"] = raw
+		o["score"] = score
 	case score != 0:
 		m.Quality = &score
 	}
@@ -212,11 +191,7 @@ var kindMembers = map[backends.Kind]map[string]any{
 
 // keepExtras puts the members that are left into the metadata: those of the kind under their
 // names, others under extraKey.
-func keepExtras(m *backends.Memory, o object) error {
-	left, err := o.values()
-	if err != nil {
-		return err
-	}
+func keepExtras(m *backends.Memory, left object) error {
 	for name, none := range kindMembers[m.Kind] {
 		v := left[name]
 		if _, twice := m.Metadata[name]; twice && v != nil && !reflect.DeepEqual(v, none) {
@@ -232,7 +207,7 @@ func keepExtras(m *backends.Memory, o object) error {
 	if _, twice := m.Metadata[extraKey]; twice {
 		return fmt.Errorf("metadata has a member %q, where unknown members are kept: rename it, or remove %.200q", extraKey, slices.Sorted(maps.Keys(left)))
 	}
-	setMetadata(m, extraKey, left)
+	setMetadata(m, extraKey, map[string]any(left))
 	return nil
 }
 

@@ -4,7 +4,6 @@
 package reme
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -203,7 +202,7 @@ func FuzzLineOfALibrary(f *testing.F) {
 	})
 }
 
-func TestNamesOfFilesAndTheBar(t *testing.T) {
+func TestNamesOfFiles(t *testing.T) {
 	for name, want := range map[string]string{"appworld": "appworld.jsonl", "工作区.v1-a_b": "工作区.v1-a_b.jsonl", "../../etc": "%2E.%2F..%2Fetc.jsonl", ".hidden": "%2Ehidden.jsonl"} {
 		require.Equal(t, want, fileName("", backends.Partition{ID: name}))
 	}
@@ -213,10 +212,4 @@ func TestNamesOfFilesAndTheBar(t *testing.T) {
 		require.False(t, strings.ContainsAny(a, `/\:`) || strings.HasPrefix(a, "."), a)
 		require.Equal(t, one == other, a == b)
 	})
-	var out bytes.Buffer
-	drawBar(&out, 500, 1000, "reading")
-	drawBar(&out, 1000, 1000, "reading")
-	drawBar(&out, 7, 0, "writing")
-	require.Equal(t, "\rreading   [===============               ]  50% of 1000\x1b[K"+
-		"\rreading   [==============================] 100% of 1000\x1b[K\n\rwriting   7\x1b[K", out.String())
 }

@@ -66,7 +66,7 @@ func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*Load
 
 // load stores what read adds to a load.
 func (l *Library) load(ctx context.Context, c *collection, r *LoadRequest, read func(*load) error) (*LoadResponse, error) {
-	ld := &load{Library: l, collection: c, request: r, given: map[string]int{}, ids: map[string]int{}}
+	ld := &load{Library: l, collection: c, request: r, ids: map[string]int{}}
 	if err := ld.run(ctx, read); err != nil {
 		state := "nothing was changed"
 		if ld.unanswered {
@@ -83,7 +83,7 @@ type load struct {
 	*collection
 	request    *LoadRequest
 	records    []*store.Record
-	given, ids map[string]int // lines, by the ids that stand on them and by those that are stored
+	ids        map[string]int // lines, by the ids that are stored
 	space      *store.Embedding
 	unanswered bool // the write may have been carried out
 	out        LoadResponse
@@ -204,7 +204,7 @@ func (ld *load) adopt(m *backends.Memory) {
 		m.Updated = m.Created
 	}
 	if m.Kind == backends.KindPersonal && ld.inWorkspace && m.Metadata[metaTarget] == nil { // else nothing would find it
-		setMetadata(m, metaTarget, DefaultTarget)
+		setMetadata(m, metaTarget, defaultTarget)
 	}
 }
 
@@ -214,12 +214,6 @@ func (ld *load) adopt(m *backends.Memory) {
 // one that follows from what it says.
 func (ld *load) identify(m *backends.Memory, line int) (bool, error) {
 	given := m.ID
-	if first, twice := ld.given[given]; twice {
-		return false, fmt.Errorf("%w: the id %.80q stands on line %d already: remove one of them", backends.ErrInvalid, given, first)
-	}
-	if given != "" {
-		ld.given[given] = line
-	}
 	if tool := strings.TrimSpace(m.WhenToUse); m.Kind == backends.KindTool && tool != "" {
 		if id := keeper.ContentID(ld.partition, m.Kind, tool); ld.ids[id] == 0 {
 			m.ID = id
@@ -236,7 +230,7 @@ func (ld *load) identify(m *backends.Memory, line int) (bool, error) {
 		ld.out.Skipped++
 		return false, nil
 	default:
-		return false, fmt.Errorf("%w: the memory %s stands on line %d already: remove one of them", backends.ErrInvalid, m.ID, first)
+		return false, fmt.Errorf("%w: the id %.80q stands on line %d already: remove one of them", backends.ErrInvalid, m.ID, first)
 	}
 }
 

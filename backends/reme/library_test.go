@@ -358,9 +358,6 @@ func TestProgressOfALoad(t *testing.T) {
 	got = nil
 	dump(t, b, &reme.DumpRequest{Scope: market, Progress: progress})
 	assert.Equal(t, []string{"writing 100/150", "writing 150/150"}, got)
-	var bar bytes.Buffer
-	reme.ProgressBar(&bar)(1, 2, "reading")
-	assert.Empty(t, bar.String(), "it is no terminal")
 }
 
 // hostile are names of workspaces that mean something to file systems.

@@ -19,8 +19,8 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// DefaultTarget is the name of a user who has none.
-const DefaultTarget = "user"
+// defaultTarget is the name of a user who has none.
+const defaultTarget = "user"
 
 var (
 	// ErrLimit is returned when a request would cost more than its Limits allow. It is also
@@ -34,7 +34,7 @@ var (
 // PersonalConfig configures [Personal].
 type PersonalConfig struct {
 	Language backends.Language // Optional. Of the prompts and of answers. Defaults to that of the material.
-	Prompt   string            // Optional. Instead of [DefaultPersonalPrompt].
+	Prompt   string            // Optional. By which the model learns, instead of the one in the code. How to answer is added behind it.
 
 	// InWorkspace keeps personal memories in the workspace, as ReMe does, where the
 	// target's name distinguishes them. Optional. Defaults to the partition of the user,
@@ -45,8 +45,8 @@ type PersonalConfig struct {
 	Location *time.Location
 
 	// TypeWeights weigh memories by Metadata["observation_type"], else
-	// Metadata["memory_type"]; types that it does not name have 1. Optional. Defaults
-	// to [DefaultTypeWeights].
+	// Metadata["memory_type"]; types that it does not name have 1. Optional. Defaults to
+	// those of ReMe 0.2: conversation 0.5, observation 1, obs_customized 1.2, insight 2.
 	TypeWeights map[string]float64
 	// TimeWeight weighs memories of the time that a query names; at least 1.
 	// Optional. Defaults to 2.
@@ -56,13 +56,14 @@ type PersonalConfig struct {
 	// TopK is how many memories a retrieval returns that does not say. Optional. Defaults
 	// to 5; at most 1000.
 	TopK int
-	// MinScore is the score, 1 to 3, from which on a statement is kept: see
-	// [DefaultPersonalPrompt]. Optional. Defaults to 2.
+	// MinScore is the score, 1 to 3, from which on a statement is kept: 1 is for what is
+	// made up or supposed, 2 for what is general, passing or inferred, 3 for what is stated
+	// and useful later. Optional. Defaults to 2.
 	MinScore int
 }
 
-// DefaultTypeWeights returns the weights of ReMe 0.2.
-func DefaultTypeWeights() map[string]float64 {
+// defaultTypeWeights returns the weights of ReMe 0.2.
+func defaultTypeWeights() map[string]float64 {
 	return map[string]float64{"conversation": 0.5, "observation": 1, "obs_customized": 1.2, "insight": 2}
 }
 
@@ -71,7 +72,7 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 		c.Location = time.UTC
 	}
 	if c.TypeWeights == nil {
-		c.TypeWeights = DefaultTypeWeights()
+		c.TypeWeights = defaultTypeWeights()
 	}
 	c.TypeWeights = maps.Clone(c.TypeWeights)
 	if c.TimeWeight == 0 {
@@ -160,7 +161,7 @@ func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits
 // is stored as it is, without a model: what is written down on purpose.
 type PersonalSummaryRequest struct {
 	backends.AddRequest        // Kind is not used.
-	Target              string // Optional. The user's name. Defaults to DefaultTarget.
+	Target              string // Optional. The user's name. Defaults to "user".
 }
 
 // PersonalSummaryResponse says what became of a [PersonalSummaryRequest]. An item that was
@@ -199,7 +200,7 @@ func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*recon
 	}
 	target := r.Target
 	if target == "" {
-		target = DefaultTarget
+		target = defaultTarget
 	}
 	add := r.AddRequest
 	add.Metadata = maps.Clone(add.Metadata)

@@ -18,7 +18,7 @@ import (
 // PersonalRetrieveRequest asks what is known about a person.
 type PersonalRetrieveRequest struct {
 	backends.SearchRequest // Kinds is not used.
-	// Target is the name of whom it is about. Optional. Defaults to [DefaultTarget]
+	// Target is the name of whom it is about. Optional. Defaults to "user"
 	// in a workspace, and to all users elsewhere.
 	Target string
 	// Now is when the query is asked: what "yesterday" is counted from. Optional.
@@ -92,7 +92,7 @@ type personalQuery struct {
 func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*personalQuery, error) {
 	target := r.Target
 	if target == "" && p.config.InWorkspace {
-		target = DefaultTarget
+		target = defaultTarget
 	}
 	at, err := p.place(ctx, &backends.AddRequest{Scope: r.Scope}, target)
 	if err != nil {

@@ -73,7 +73,7 @@ func (p *Personal) reconcile(ctx context.Context, c *reconcile.Call, target stri
 	if err != nil {
 		return err
 	}
-	system := cmp.Or(p.config.Prompt, DefaultPersonalPrompt(c.Language)) + "\n\n" + words.data
+	system := cmp.Or(p.config.Prompt, words.prompt) + "\n\n" + words.data
 	if s := strings.TrimSpace(c.Instructions); s != "" {
 		system = words.instructions + "\n" + s + "\n\n" + system
 	}
@@ -131,12 +131,9 @@ func knownDates(message string, said time.Time) []string {
 	return out
 }
 
-// DefaultPersonalPrompt returns the prompt by which the model learns about people; auto has
-// the English one. The material follows in the user's message: lines of JSON between tags,
-// which nothing inside can close. How to answer is added behind it.
-func DefaultPersonalPrompt(l backends.Language) string { return personalWords[l.For()].prompt }
-
-// personalWords are the fixed texts of a language.
+// personalWords are the fixed texts of a language. The prompt is for the model that learns:
+// the material follows in the user's message, lines of JSON between tags, which nothing
+// inside can close.
 var personalWords = map[backends.Language]struct {
 	prompt       string
 	data         string // what the material is

@@ -148,7 +148,7 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) (*places, error)
 		return nil, fmt.Errorf("reme: %w", err)
 	}
 	if b.config.Personal.InWorkspace {
-		out.personal, out.target = out.workspace, cmp.Or(s.UserID, DefaultTarget)
+		out.personal, out.target = out.workspace, cmp.Or(s.UserID, defaultTarget)
 	}
 	if out.personal == nil && out.workspace == nil {
 		return nil, fmt.Errorf("reme: %w: name a user or an agent for personal memory, a workspace for task and tool memory", backends.ErrNoScope)

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,74 +99,39 @@ const similarKey = "task.compare_similar"
 func newSettings(c *Config) settings {
 	c.Personal.TypeWeights = maps.Clone(c.Personal.TypeWeights)
 	if c.Personal.TypeWeights == nil {
-		c.Personal.TypeWeights = DefaultTypeWeights()
+		c.Personal.TypeWeights = defaultTypeWeights()
 	}
 	forget, taskPrompts, toolPrompts := task.DefaultRule(), task.Prompts{}, tool.Prompts{}
 	c.Task.Forget, c.Task.Prompts, c.Tools.Prompts = clone(c.Task.Forget, &forget), clone(c.Task.Prompts, &taskPrompts), clone(c.Tools.Prompts, &toolPrompts)
-	t, p, o := &c.Task, &c.Personal, &c.Tools
-	return settings{
-		"language":           &c.Language,
-		"no_personal":        &c.NoPersonal,
-		"limits.calls":       &c.Limits.Calls,
-		"limits.tokens":      &c.Limits.Tokens,
-		"limits.prompt":      &c.Limits.Prompt,
-		"limits.concurrency": &c.Limits.Concurrency,
-		"limits.timeout":     &c.Limits.Timeout,
+	s := settings{
+		"task.success_threshold":     &c.Task.Threshold,
+		"task.simple_threshold":      &c.Task.SimpleThreshold,
+		"task.validation_threshold":  &c.Task.MinQuality,
+		similarKey:                   new(*bool),
+		"task.forget_after":          &c.Task.Forget.MinUses,
+		"task.forget_share":          &c.Task.Forget.MaxUtility,
+		"task.forget_strict":         &c.Task.Forget.Strict,
+		"prompts.personal.summarize": &c.Personal.Prompt,
+	}
+	s.add("", c, "Language", "NoPersonal")
+	s.add("limits.", &c.Limits, "Calls", "Tokens", "Prompt", "Concurrency", "Timeout")
+	s.add("task.", &c.Task, "Duplicate", "DuplicateWords", "Similar", "TopK", "Rerank", "Rewrite", "Attempts", "Author")
+	s.add("personal.", &c.Personal, "MinScore", "TopK", "MaxKnown", "TimeWeight", "TypeWeights", "InWorkspace")
+	s.add("tool.", &c.Tools, "History", "Window", "RefreshAfter", "Judge", "Keep", "MaxArguments", "MaxResult", "MaxDescription", "NoRefresh")
+	s.add("prompts.task.", c.Task.Prompts, "Success", "Failure", "Comparative", "Similar", "Simple", "Judge", "Duplicates", "Query", "Rerank", "Rewrite",
+		"Memory", "WhenToUse", "Content", "Header", "Closing", "Learnt")
+	s.add("prompts.tool.", c.Tools.Prompts, "Judge", "Guideline", "Note")
+	return s
+}
 
-		"task.success_threshold":    &t.Threshold,
-		"task.simple_threshold":     &t.SimpleThreshold,
-		"task.validation_threshold": &t.MinQuality,
-		"task.duplicate":            &t.Duplicate,
-		"task.duplicate_words":      &t.DuplicateWords,
-		"task.similar":              &t.Similar,
-		similarKey:                  new(*bool),
-		"task.top_k":                &t.TopK,
-		"task.rerank":               &t.Rerank,
-		"task.rewrite":              &t.Rewrite,
-		"task.attempts":             &t.Attempts,
-		"task.forget_after":         &t.Forget.MinUses,
-		"task.forget_share":         &t.Forget.MaxUtility,
-		"task.forget_strict":        &t.Forget.Strict,
-		"task.author":               &t.Author,
+var wordInName = regexp.MustCompile(`([a-z])([A-Z])`)
 
-		"personal.min_score":    &p.MinScore,
-		"personal.top_k":        &p.TopK,
-		"personal.max_known":    &p.MaxKnown,
-		"personal.time_weight":  &p.TimeWeight,
-		"personal.type_weights": &p.TypeWeights,
-		"personal.in_workspace": &p.InWorkspace,
-
-		"tool.history":         &o.History,
-		"tool.window":          &o.Window,
-		"tool.refresh_after":   &o.RefreshAfter,
-		"tool.judge":           &o.Judge,
-		"tool.keep":            &o.Keep,
-		"tool.max_arguments":   &o.MaxArguments,
-		"tool.max_result":      &o.MaxResult,
-		"tool.max_description": &o.MaxDescription,
-		"tool.no_refresh":      &o.NoRefresh,
-
-		"prompts.task.success":     &t.Prompts.Success,
-		"prompts.task.failure":     &t.Prompts.Failure,
-		"prompts.task.comparative": &t.Prompts.Comparative,
-		"prompts.task.similar":     &t.Prompts.Similar,
-		"prompts.task.simple":      &t.Prompts.Simple,
-		"prompts.task.judge":       &t.Prompts.Judge,
-		"prompts.task.duplicates":  &t.Prompts.Duplicates,
-		"prompts.task.query":       &t.Prompts.Query,
-		"prompts.task.rerank":      &t.Prompts.Rerank,
-		"prompts.task.rewrite":     &t.Prompts.Rewrite,
-		"prompts.task.memory":      &t.Prompts.Memory,
-		"prompts.task.when_to_use": &t.Prompts.WhenToUse,
-		"prompts.task.content":     &t.Prompts.Content,
-		"prompts.task.header":      &t.Prompts.Header,
-		"prompts.task.closing":     &t.Prompts.Closing,
-		"prompts.task.learnt":      &t.Prompts.Learnt,
-
-		"prompts.personal.summarize": &p.Prompt,
-		"prompts.tool.judge":         &o.Prompts.Judge,
-		"prompts.tool.guideline":     &o.Prompts.Guideline,
-		"prompts.tool.note":          &o.Prompts.Note,
+// add makes keys of the names of fields, in snake_case behind section.
+func (s settings) add(section string, config any, names ...string) {
+	fields := reflect.ValueOf(config).Elem()
+	for _, name := range names {
+		key := section + strings.ToLower(wordInName.ReplaceAllString(name, "${1}_$2"))
+		s[key] = fields.FieldByName(name).Addr().Interface()
 	}
 }
 
@@ -299,17 +265,18 @@ func (s settings) override(text string) error {
 		}
 		n = root.Content[0]
 	}
-	path := strings.Split(name, ".")
-	if rest, ok := strings.CutPrefix(name, "personal.type_weights."); ok {
-		path = []string{"personal", "type_weights", rest}
-	}
 	if isFile {
-		path = append(path, "file")
+		n = mapping("file", n)
 	}
-	for _, part := range slices.Backward(path) {
-		n = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: part}, n}}
+	if kind, ok := strings.CutPrefix(name, "personal.type_weights."); ok {
+		name, n = "personal.type_weights", mapping(kind, n)
 	}
-	return s.section("", n, ".", map[string]string{})
+	return s.section("", mapping(name, n), ".", map[string]string{})
+}
+
+// mapping returns a mapping of one name.
+func mapping(name string, value *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: name}, value}}
 }
 
 func isText(field any) bool {
@@ -334,7 +301,7 @@ func (s settings) set(key string, n *yaml.Node, dir string) error {
 	if n.Tag == "!!null" {
 		return nil
 	}
-	isZero := false
+	want, isNumber := "", true
 	switch field := s[key].(type) {
 	case *string:
 		return setText(field, n, dir, wrong)
@@ -342,32 +309,27 @@ func (s settings) set(key string, n *yaml.Node, dir string) error {
 		if *field = backends.Language(n.Value); field.Validate() != nil {
 			return wrong("en, zh or auto")
 		}
-	case *bool, **bool:
-		if n.Decode(field) != nil {
-			return wrong("true or false")
-		}
+		return nil
 	case *int:
 		var x float64 // the decoder makes 1 of 1.5 for an int
-		if n.Decode(&x) != nil || x != math.Trunc(x) || math.Abs(x) > math.MaxInt32 {
-			return wrong("a whole number")
+		if want = "a whole number"; n.Decode(&x) != nil || x != math.Trunc(x) || math.Abs(x) > math.MaxInt32 {
+			return wrong(want)
 		}
-		*field, isZero = int(x), x == 0
 	case *float64:
-		if n.Decode(field) != nil || *field != *field {
-			return wrong("a number")
-		}
-		isZero = *field == 0
+		want = "a number"
 	case *time.Duration:
-		if n.Decode(field) != nil {
-			return wrong(`a duration such as "90s" or "36h"`)
-		}
-		isZero = *field == 0
+		want = `a duration such as "90s" or "36h"`
+	case *bool, **bool:
+		want, isNumber = "true or false", false
 	case *map[string]float64:
-		if n.Decode(field) != nil {
-			return wrong("names and numbers")
-		}
+		want, isNumber = "names and numbers", false
 	}
-	if isZero && !slices.Contains(zeroes, key) {
+	err := n.Decode(s[key])
+	x, _ := s[key].(*float64)
+	switch {
+	case err != nil || x != nil && math.IsNaN(*x):
+		return wrong(want)
+	case isNumber && reflect.ValueOf(s[key]).Elem().IsZero() && !slices.Contains(zeroes, key):
 		return wrong("a value other than 0, which stands for the default; leave the key out for that")
 	}
 	return nil

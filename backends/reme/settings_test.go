@@ -61,7 +61,7 @@ personal: {type_weights: {personal_info: 1, insight: 2.5}}
 
 	none := Config{}
 	require.NoError(t, none.LoadSettings([]string{settingsFile(t, "empty.yaml", "# nothing\n"), settingsFile(t, "null.json", "null")}))
-	assert.Equal(t, DefaultTypeWeights(), none.Personal.TypeWeights)
+	assert.Equal(t, map[string]float64{"conversation": 0.5, "observation": 1, "obs_customized": 1.2, "insight": 2}, none.Personal.TypeWeights)
 }
 
 // Each key sets its field and no other, from a file and from an override, and refuses a value

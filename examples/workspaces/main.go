@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	done := ""
 	err := with(ctx, *file, *url, *dir, func(b *reme.Backend) (err error) {
-		done, err = do(ctx, b, reme.ProgressBar(stderr), append(words, "", "")[:3])
+		done, err = do(ctx, b, append(words, "", "")[:3])
 		return err
 	})
 	if err != nil {
@@ -95,23 +95,23 @@ func with(ctx context.Context, file, url, dir string, use func(*reme.Backend) er
 func in(workspace string) backends.Scope { return backends.Scope{Workspace: workspace} }
 
 // do does what a command and its two words ask for, and returns what there is to print.
-func do(ctx context.Context, b *reme.Backend, bar reme.Progress, words []string) (string, error) {
+func do(ctx context.Context, b *reme.Backend, words []string) (string, error) {
 	command, workspace, other := words[0], words[1], words[2]
 	switch command {
 	case "load":
-		got, err := b.Library().LoadFile(ctx, &reme.LoadRequest{Scope: in(workspace), File: other, Progress: bar})
+		got, err := b.Library().LoadFile(ctx, &reme.LoadRequest{Scope: in(workspace), File: other})
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%s: %d memories loaded, %d others removed\n", workspace, got.Loaded, got.Removed), nil
 	case "dump":
-		got, err := b.Library().DumpFile(ctx, &reme.DumpRequest{Scope: in(workspace), File: other, Progress: bar})
+		got, err := b.Library().DumpFile(ctx, &reme.DumpRequest{Scope: in(workspace), File: other})
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%s: %d memories written, %d that hold no more left out\n", workspace, got.Memories, got.LeftOut), nil
 	case "copy":
-		got, err := b.Library().Copy(ctx, &reme.CopyRequest{From: in(workspace), To: in(other), Progress: bar})
+		got, err := b.Library().Copy(ctx, &reme.CopyRequest{From: in(workspace), To: in(other)})
 		if err != nil {
 			return "", err
 		}
