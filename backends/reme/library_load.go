@@ -51,7 +51,7 @@ type LoadResponse struct {
 //
 // ErrInvalid is also a line that cannot be read, with its number; a memory of a kind that
 // nothing would find there; and an input without memories, unless Merge is set. ErrConflict:
-// other loads of the workspace came in between again and again. ErrDimension: the vectors of
+// what the load is to remove was changed meanwhile, again and again. ErrDimension: the vectors of
 // what stays are of another model; [Backend.Reembed] makes them anew.
 func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*LoadResponse, error) {
 	if r == nil {
@@ -257,18 +257,14 @@ func (ld *load) embed(ctx context.Context) error {
 // loadActor is who changed a memory, in its history.
 const loadActor = "library"
 
-// store writes the records in place of what the collection holds. ErrConflict: another load
-// came in between.
+// store writes the records in place of what the collection holds. ErrConflict: something
+// that is to be removed was changed, as by another load.
 func (ld *load) store(ctx context.Context) error {
-	session, err := ld.lock(ctx)
-	if err != nil {
-		return err
-	}
 	held, err := ld.keep.All(ctx, ld.partition)
 	if err != nil {
 		return err
 	}
-	b := &store.Batch{Embedding: ld.space, Session: session}
+	b := &store.Batch{Embedding: ld.space}
 	stays := false
 	for _, m := range held {
 		switch {
@@ -276,7 +272,9 @@ func (ld *load) store(ctx context.Context) error {
 		case ld.request.Merge || !slices.Contains(ld.kinds, m.Kind):
 			stays = true
 		default:
-			b.Mutations = append(b.Mutations, store.Delete(m.ID))
+			remove := store.Delete(m.ID)
+			remove.Expect = m.Version
+			b.Mutations = append(b.Mutations, remove)
 		}
 	}
 	removed := len(b.Mutations)
@@ -299,27 +297,4 @@ func (ld *load) store(ctx context.Context) error {
 		err = fmt.Errorf("%w: call Backend.Reembed first", err)
 	}
 	return err
-}
-
-// loadSession is the session of a workspace whose version says that a load was stored. It
-// has no messages.
-const loadSession = "library/load"
-
-// lock returns an update of a session that fails with ErrConflict if another load is stored
-// before it: two loads that replace everything leave one of them, and no mixture. What is
-// one user's own is not loaded by several processes at a time, and gets no such session.
-func (ld *load) lock(ctx context.Context) (*store.SessionUpdate, error) {
-	p := ld.partition
-	if p.Kind != backends.PartitionWorkspace {
-		return nil, nil
-	}
-	st, err := ld.keep.Store().Session(ctx, p, loadSession)
-	if errors.Is(err, backends.ErrNotFound) {
-		scope := backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
-		st, err = ld.keep.Store().Append(ctx, p, loadSession, &store.Append{Scope: scope, Learnt: true})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &store.SessionUpdate{Session: loadSession, Version: st.Version}, nil
 }
