@@ -371,11 +371,11 @@ func TestEveryFlowOfReMeRunsInTheProcess(t *testing.T) {
 			assert.Equal(t, backends.OutcomeAdded, got.Calls[0].Outcome)
 		}},
 		{"summary_tool_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			_, err := b.Tools().Summarize(ctx, &tool.SummaryRequest{ToolNames: "search", Force: true})
+			_, err := b.Tools().Summarize(ctx, &tool.SummaryRequest{Tools: []string{"search"}, Force: true})
 			require.NoError(t, err)
 		}},
 		{"retrieve_tool_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			got, err := b.Tools().Retrieve(ctx, &tool.RetrieveRequest{ToolNames: "search, fetch"})
+			got, err := b.Tools().Retrieve(ctx, &tool.RetrieveRequest{Tools: []string{"search", "fetch"}})
 			require.NoError(t, err)
 			assert.Contains(t, got.Answer, "Use it with care.")
 			assert.Equal(t, []string{"fetch"}, got.Unknown)

@@ -20,7 +20,7 @@
 //	backend.Task().Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: attempts})
 //	backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: "refund an order"})
 //	backend.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: scope, Query: "where does she live"}})
-//	backend.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
+//	backend.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, Tools: []string{"search", "fetch"}})
 //	backend.Library().Load(ctx, &reme.LoadRequest{Scope: scope}, file) // JSONL of ReMe
 //
 // # Where memories live

@@ -42,7 +42,7 @@ func Example() {
 	if err := backend.Flush(ctx); err != nil {
 		panic(err)
 	}
-	known, err := backend.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
+	known, err := backend.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, Tools: []string{"search", "fetch"}})
 	if err != nil {
 		panic(err)
 	}

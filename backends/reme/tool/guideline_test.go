@@ -231,7 +231,7 @@ func TestAGuidelineIsWrittenAnewAfterTenCalls(t *testing.T) {
 	m := writer(t)
 	r := newRig(t, m)
 	summarize := func() Tool {
-		resp, err := r.Summarize(ctx, &SummaryRequest{Scope: team, ToolNames: "x"})
+		resp, err := r.Summarize(ctx, &SummaryRequest{Scope: team, Tools: []string{"x"}})
 		require.NoError(t, err)
 		return resp.Tools[0]
 	}
@@ -265,7 +265,7 @@ func TestEachToolHasAnOutcomeAndOneFailureLeavesTheOthers(t *testing.T) {
 	})
 	r := newRig(t, m)
 	r.record(t, append(append(calls("a", 0, 10), calls("bad", 0, 10)...), calls("c", 0, 2)...)...)
-	resp, err := r.Summarize(ctx, &SummaryRequest{Scope: team, Tools: []string{"c"}, ToolNames: " a, bad，a ,unknown、"})
+	resp, err := r.Summarize(ctx, &SummaryRequest{Scope: team, Tools: []string{"c", " a", "bad", "a ", "unknown", ""}})
 	require.ErrorIs(t, err, backends.ErrModel)
 	require.ErrorContains(t, err, `tool "bad"`)
 	var got []string
@@ -278,7 +278,7 @@ func TestEachToolHasAnOutcomeAndOneFailureLeavesTheOthers(t *testing.T) {
 	assert.Equal(t, "fine", r.tool(t, "a").Guideline)
 	assert.Empty(t, r.tool(t, "bad").Guideline)
 
-	resp, err = r.Summarize(ctx, &SummaryRequest{Scope: team, ToolNames: "unknown"})
+	resp, err = r.Summarize(ctx, &SummaryRequest{Scope: team, Tools: []string{"unknown"}})
 	require.ErrorIs(t, err, backends.ErrNotFound)
 	assert.Equal(t, []string{"unknown"}, resp.Unknown)
 	_, err = r.Summarize(ctx, &SummaryRequest{Scope: backends.Scope{Workspace: "empty"}})
@@ -371,7 +371,7 @@ func TestTwoSummariesAtOnceLeaveOneGuideline(t *testing.T) {
 	r.record(t, calls("x", 0, 10)...)
 	for range 8 {
 		all.Go(func() {
-			resp, err := r.Summarize(ctx, &SummaryRequest{Scope: team, ToolNames: "x"})
+			resp, err := r.Summarize(ctx, &SummaryRequest{Scope: team, Tools: []string{"x"}})
 			assert.NoError(t, err)
 			if resp.Tools[0].Outcome == backends.OutcomeAdded {
 				written.Add(1)
@@ -458,7 +458,7 @@ func TestToolsAreRetrievedByNamesWithCommas(t *testing.T) {
 	late := call("search", 10)
 	late.Error = "timeout"
 	r.record(t, late)
-	resp, err := r.Retrieve(ctx, &RetrieveRequest{Scope: team, ToolNames: "fetch, search，unknown ,fetch,"})
+	resp, err := r.Retrieve(ctx, &RetrieveRequest{Scope: team, Tools: []string{"fetch", " search", "unknown ", "fetch", ""}})
 	require.NoError(t, err)
 	require.Len(t, resp.Tools, 2)
 	assert.Equal(t, []string{"unknown"}, resp.Unknown)
@@ -474,7 +474,7 @@ func TestToolsAreRetrievedByNamesWithCommas(t *testing.T) {
 	assert.Contains(t, search.Text, "- Success rate: 90.91%", "as of now")
 	assert.Contains(t, search.Memory.Text, "- Success rate: 100%", "as stored")
 	assert.Equal(t, "# fetch\n"+fetch.Text+"\n\n---\n\n# search\n"+search.Text, resp.Answer)
-	resp, err = r.Retrieve(ctx, &RetrieveRequest{Scope: team, ToolNames: "a,b"})
+	resp, err = r.Retrieve(ctx, &RetrieveRequest{Scope: team, Tools: []string{"a", "b"}})
 	require.ErrorIs(t, err, backends.ErrNotFound)
 	assert.Equal(t, []string{"a", "b"}, resp.Unknown)
 }
@@ -495,7 +495,7 @@ func TestTheToolForATaskIsFound(t *testing.T) {
 	require.Len(t, resp.Tools, 1)
 	assert.Equal(t, "weather", resp.Tools[0].Name)
 	assert.Positive(t, resp.Tools[0].Score)
-	resp, err = r.Retrieve(ctx, &RetrieveRequest{Scope: team, ToolNames: "mail", Query: "weather in a city; mail", TopK: 2})
+	resp, err = r.Retrieve(ctx, &RetrieveRequest{Scope: team, Tools: []string{"mail"}, Query: "weather in a city; mail", TopK: 2})
 	require.NoError(t, err)
 	require.Len(t, resp.Tools, 2, "named first, each once")
 	assert.Zero(t, resp.Tools[0].Score)

@@ -76,44 +76,38 @@ func (m *Memory) appendCalls(ctx context.Context, s backends.Scope, p backends.P
 	return session.LastSeq, nil
 }
 
-// history are the calls of a tool that are kept.
-type history struct {
-	calls []Call           // the newest, oldest first
-	seen  map[string]int64 // how many each month has
-	total int64
-}
-
-// readCalls returns the newest calls of a tool, at most limit, and how many there are.
-func (m *Memory) readCalls(ctx context.Context, p backends.Partition, tool string, limit int) (*history, error) {
-	h := &history{seen: map[string]int64{}}
+// readCalls reads the newest calls of a tool, at most limit, and how many there are.
+func (m *Memory) readCalls(ctx context.Context, p backends.Partition, st *state, limit int) error {
+	st.calls, st.seen, st.kept = nil, map[string]int64{}, 0
 	for _, month := range m.months() {
-		name := logName(tool, month)
+		name := logName(st.Name, month)
 		session, err := m.keeper.Store().Session(ctx, p, name)
 		if errors.Is(err, backends.ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("tool: looking for calls of tool %q: %w", tool, err)
+			return fmt.Errorf("tool: looking for calls of tool %q: %w", st.Name, err)
 		}
-		h.seen[month] = session.LastSeq
-		h.total += session.LastSeq
-		missing := limit - len(h.calls)
+		st.seen[month] = session.LastSeq
+		st.kept += session.LastSeq
+		missing := limit - len(st.calls)
 		if missing <= 0 {
 			continue
 		}
 		entries, err := m.keeper.Store().Read(ctx, p, name, store.Range{Upto: session.LastSeq, Limit: missing, Last: true})
 		if err != nil {
-			return nil, fmt.Errorf("tool: reading calls of tool %q: %w", tool, err)
+			return fmt.Errorf("tool: reading calls of tool %q: %w", st.Name, err)
 		}
 		for i := range entries {
 			var c Call
 			if json.Unmarshal([]byte(entries[i].Content), &c) == nil { // else a message of another program
-				h.calls = append(h.calls, c)
+				st.calls = append(st.calls, c)
 			}
 		}
 	}
-	slices.SortStableFunc(h.calls, byTime)
-	return h, nil
+	m.addLoaded(st)
+	slices.SortStableFunc(st.calls, byTime)
+	return nil
 }
 
 // byTime orders calls by when they began; those of one instant stay as they were recorded.
@@ -123,11 +117,11 @@ func byTime(a, b Call) int { return a.Time.Compare(b.Time) }
 const metaLoaded = "tool_call_results"
 
 // addLoaded adds the calls that came with a loaded memory. Its guideline covers them.
-func (m *Memory) addLoaded(h *history, g *guideline) {
-	if g.record == nil {
+func (m *Memory) addLoaded(st *state) {
+	if st.guideline.record == nil {
 		return
 	}
-	list, _ := g.record.Metadata[metaLoaded].([]any)
+	list, _ := st.guideline.record.Metadata[metaLoaded].([]any)
 	for _, v := range list[max(0, len(list)-m.cfg.History):] {
 		var c Call
 		raw, err := json.Marshal(v)
@@ -137,11 +131,10 @@ func (m *Memory) addLoaded(h *history, g *guideline) {
 		if c.Input, err = normalise(c.Input); err != nil || c.isEmpty() {
 			continue
 		}
-		c.Tool = g.record.WhenToUse
-		h.calls = append(h.calls, m.clean(c))
-		h.total++
+		c.Tool = st.guideline.record.WhenToUse
+		st.calls = append(st.calls, m.clean(c))
+		st.kept++
 	}
-	slices.SortStableFunc(h.calls, byTime)
 }
 
 // tools returns the names of the tools of which calls are kept or a guideline stands, in

@@ -7,7 +7,7 @@
 //	memory, err := tool.New(&tool.Config{Keeper: keeper, Model: model})
 //	memory.Record(ctx, &tool.RecordRequest{Scope: scope, Calls: calls})
 //	memory.Summarize(ctx, &tool.SummaryRequest{Scope: scope})
-//	memory.Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, ToolNames: "search, fetch"})
+//	memory.Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, Tools: []string{"search", "fetch"}})
 //
 // [Memory.NewRecorder] does the first two in the background, so that no tool waits for
 // memory. [Memory.GuideTools] gives a model what is known with the descriptions of its tools.
@@ -177,12 +177,10 @@ func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scop
 
 var errNoRequest = fmt.Errorf("tool: %w: no request", backends.ErrInvalid)
 
-// namesOf returns the names of a request, each once, in their order: those of the list as
-// they are, and those of a text with commas between them.
-func namesOf(list []string, commas string) []string {
+// namesOf returns the names of a request, trimmed and each once, in their order.
+func namesOf(list []string) []string {
 	var out []string
-	isComma := func(r rune) bool { return r == ',' || r == '，' || r == '、' }
-	for _, name := range slices.Concat(list, strings.FieldsFunc(commas, isComma)) {
+	for _, name := range list {
 		if name = strings.TrimSpace(name); name != "" && !slices.Contains(out, name) {
 			out = append(out, name)
 		}

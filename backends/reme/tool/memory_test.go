@@ -373,7 +373,7 @@ func TestEachMonthHasALogAndOldOnesAreNotRead(t *testing.T) {
 	assert.Len(t, r.tool(t, "x").Calls, 3, "messages of another program are left out")
 
 	r.clock.Advance(200 * 24 * time.Hour)
-	_, err = r.Retrieve(ctx, &RetrieveRequest{Scope: team, ToolNames: "x"})
+	_, err = r.Retrieve(ctx, &RetrieveRequest{Scope: team, Tools: []string{"x"}})
 	require.ErrorIs(t, err, backends.ErrNotFound)
 }
 
@@ -411,12 +411,12 @@ func TestAWorkspaceAndARequestAreRequired(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrNoScope)
 	_, err = r.Record(backends.WithScope(ctx, team), &RecordRequest{Calls: calls("x", 0, 1)})
 	require.NoError(t, err, "the context's scope does, too")
-	_, err = r.Retrieve(ctx, &RetrieveRequest{Scope: backends.Scope{Workspace: "other"}, ToolNames: "x"})
+	_, err = r.Retrieve(ctx, &RetrieveRequest{Scope: backends.Scope{Workspace: "other"}, Tools: []string{"x"}})
 	require.ErrorIs(t, err, backends.ErrNotFound, "no workspace sees another's")
 	_, noRecord := r.Record(ctx, nil)
 	_, noSummary := r.Summarize(ctx, nil)
 	_, noRetrieve := r.Retrieve(ctx, nil)
-	_, last := r.Retrieve(ctx, &RetrieveRequest{Scope: team, ToolNames: "x", Last: -1})
+	_, last := r.Retrieve(ctx, &RetrieveRequest{Scope: team, Tools: []string{"x"}, Last: -1})
 	for _, err := range []error{noRecord, noSummary, noRetrieve, last} {
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
@@ -520,7 +520,7 @@ func TestAStoreThatFailsIsAnErrorAndLeavesAllValid(t *testing.T) {
 	}{
 		"Record":            {[]string{"Append"}, record},
 		"Summarize":         {[]string{"List", "Get", "Session", "Read", "Apply"}, summarize},
-		"Retrieve by name":  {[]string{"Get", "Session", "Read"}, retrieve(RetrieveRequest{ToolNames: "old"})},
+		"Retrieve by name":  {[]string{"Get", "Session", "Read"}, retrieve(RetrieveRequest{Tools: []string{"old"}})},
 		"Retrieve by query": {[]string{"Changes", "Get", "Session", "Read"}, retrieve(RetrieveRequest{Query: "guideline of old"})},
 		"Retrieve all":      {[]string{"List", "Changes", "Session"}, retrieve(RetrieveRequest{})},
 	} {

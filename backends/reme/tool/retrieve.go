@@ -21,9 +21,7 @@ const maxLast = 10_000
 // either about all tools of the workspace.
 type RetrieveRequest struct {
 	Scope backends.Scope // Required, or the context's. Names the workspace.
-	// Tools are names as they are, ToolNames names with commas between them. Optional.
-	Tools     []string
-	ToolNames string
+	Tools []string       // The names of tools. Optional.
 	// Query is a task in words: the tools whose guidelines fit it best come after those
 	// that are named. Optional.
 	Query string
@@ -73,7 +71,7 @@ func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveRes
 	if r.Last < 0 || r.Last > maxLast {
 		return nil, fmt.Errorf("tool: Last %d: %w: from 1 to %d, or 0 for Config.Window", r.Last, backends.ErrInvalid, maxLast)
 	}
-	names := namesOf(r.Tools, r.ToolNames)
+	names := namesOf(r.Tools)
 	resp, named, scores := &RetrieveResponse{}, len(names), map[string]float64{}
 	switch {
 	case strings.TrimSpace(r.Query) != "":

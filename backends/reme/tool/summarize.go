@@ -18,12 +18,8 @@ import (
 // SummaryRequest asks for guidelines to be written.
 type SummaryRequest struct {
 	Scope backends.Scope // Required, or the context's. Names the workspace.
-	// Tools are names as they are, ToolNames names with commas between them. Optional.
-	// Default to all tools of the workspace.
-	Tools     []string
-	ToolNames string
-
-	Force bool // write even where few calls, or none, are new
+	Tools []string       // The names of tools. Optional. Defaults to all tools of the workspace.
+	Force bool           // write even where few calls, or none, are new
 }
 
 // SummaryResponse says what became of each guideline.
@@ -45,7 +41,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if err != nil {
 		return nil, err
 	}
-	tools := namesOf(r.Tools, r.ToolNames)
+	tools := namesOf(r.Tools)
 	named := len(tools) > 0
 	if !named {
 		if tools, err = m.tools(ctx, p); err != nil {
@@ -92,6 +88,7 @@ type state struct {
 	guideline *guideline
 	calls     []Call           // the newest, oldest first, without secrets
 	seen      map[string]int64 // calls that are kept, by month
+	kept      int64            // calls that are kept, also those of a loaded memory
 	language  backends.Language
 }
 
@@ -101,18 +98,17 @@ func (m *Memory) read(ctx context.Context, p backends.Partition, st *state, last
 	if err != nil {
 		return err
 	}
-	h, err := m.readCalls(ctx, p, st.Name, max(last, m.cfg.History))
-	if err != nil {
+	st.guideline = g
+	if err := m.readCalls(ctx, p, st, max(last, m.cfg.History)); err != nil {
 		return err
 	}
-	m.addLoaded(h, g)
-	st.guideline, st.seen, st.calls = g, h.seen, h.calls[max(0, len(h.calls)-last):]
+	st.calls = st.calls[max(0, len(st.calls)-last):]
 	for i := range st.calls {
 		st.calls[i] = st.calls[i].with(m.redact) // it may be older than Keeper.Redact
 	}
-	st.language, st.New = m.languageOf(st.calls), g.uncovered(h.seen)
+	st.language, st.New = m.languageOf(st.calls), g.uncovered(st.seen)
 	st.Statistics = measure(st.Name, st.calls)
-	st.Statistics.Total = h.total
+	st.Statistics.Total = st.kept
 	if g.holds(m.keeper.Now()) {
 		st.Guideline, st.Memory = m.redact(g.text()), &g.record.Memory
 	}
