@@ -21,7 +21,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	remetask "github.com/einomem/einomem/backends/reme/task"
 	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
@@ -164,7 +163,7 @@ func TestAnOutcomeMayComeLater(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, resp.Items, 1)
 	require.Equal(t, "ask for the name", resp.Items[0].Memory.Text)
-	require.EqualValues(t, 1, resp.Items[0].Memory.Metadata[remetask.MetaOutcome])
+	require.EqualValues(t, 1, resp.Items[0].Memory.Metadata["outcome"])
 	again, err := w.mem.RecordOutcome(inLab, happy)
 	require.NoError(t, err)
 	require.True(t, again.Replayed)

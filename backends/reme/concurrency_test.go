@@ -105,8 +105,8 @@ func TestManyUsersAndWorkspacesAtOnce(t *testing.T) {
 					continue
 				}
 				if got[m.Text]++; m.Kind == backends.KindTask {
-					require.EqualValues(t, 1, m.Metadata[task.MetaFreq], m.Text)
-					require.EqualValues(t, 1, m.Metadata[task.MetaUtility], m.Text)
+					require.EqualValues(t, 1, m.Metadata["freq"], m.Text)
+					require.EqualValues(t, 1, m.Metadata["utility"], m.Text)
 				}
 			}
 			require.Equal(t, want, got, "%+v", s)
@@ -145,8 +145,8 @@ func TestTheSameIsLearntAtOnce(t *testing.T) {
 	running.Wait()
 	held := stored(t, one, backends.Scope{Workspace: "lab"})
 	require.Len(t, held, 2)
-	assert.EqualValues(t, times, held[id].Metadata[task.MetaFreq])
-	assert.EqualValues(t, times/2, held[id].Metadata[task.MetaUtility])
+	assert.EqualValues(t, times, held[id].Metadata["freq"])
+	assert.EqualValues(t, times/2, held[id].Metadata["utility"])
 	assert.Equal(t, []string{"ann sells tea"}, find(t, two, ann, "tea", backends.KindPersonal))
 	tools, err := two.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{"t"}, Last: 1000})
 	require.NoError(t, err)
@@ -281,7 +281,7 @@ func TestAWorkspaceIsTheSameOnEveryStore(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, forgotten.Deleted, 1)
 
-		got := fmt.Sprintln(forgotten.Deleted[0])
+		got := fmt.Sprintln(forgotten.Deleted[0].ID, forgotten.Deleted[0].Metadata)
 		copied := backends.Scope{Workspace: "copy"}
 		require.NoError(t, only(one.Library().Copy(ctx, &reme.CopyRequest{From: ann, To: copied})))
 		for _, s := range []backends.Scope{ann, copied} {
@@ -290,7 +290,7 @@ func TestAWorkspaceIsTheSameOnEveryStore(t *testing.T) {
 			require.Len(t, resp.Hits, 4)
 			for i := range resp.Hits {
 				h := &resp.Hits[i]
-				got += fmt.Sprintf("%s %.9f %q %v %v\n", h.ID, h.Score, h.Text, h.Metadata[task.MetaFreq], h.Metadata[task.MetaUtility])
+				got += fmt.Sprintf("%s %.9f %q %v %v\n", h.ID, h.Score, h.Text, h.Metadata["freq"], h.Metadata["utility"])
 			}
 		}
 		if want == "" {

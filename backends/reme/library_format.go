@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme/task"
 )
 
 // extraKey has, in the metadata of a memory, the members of a line that a memory has no field
@@ -221,11 +220,11 @@ func setMetadata(m *backends.Memory, name string, v any) {
 // hoisted are members of the metadata of ReMe's published libraries that task memory has in
 // another place, where filters find them.
 var hoisted = []struct{ inside, from, to string }{
-	{"extra_info", "tags", task.MetaTags},
-	{"extra_info", "confidence", task.MetaConfidence},
-	{"extra_info", "step_type", task.MetaStepType},
-	{"extra_info", "tools_used", task.MetaToolsUsed},
-	{"", "category", task.MetaSource},
+	{"extra_info", "tags", "tags"},
+	{"extra_info", "confidence", "confidence"},
+	{"extra_info", "step_type", "step_type"},
+	{"extra_info", "tools_used", "tools_used"},
+	{"", "category", "source"},
 }
 
 // hoist copies the hoisted members that are not there yet.

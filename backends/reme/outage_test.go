@@ -74,7 +74,7 @@ func state(t testing.TB, db store.Store) []string {
 		require.NoError(t, err)
 		for i := range all.Records {
 			m := &all.Records[i]
-			out = append(out, fmt.Sprintln(p, m.Kind, m.WhenToUse, m.Text, m.Active(), m.Metadata[task.MetaFreq], m.Metadata[task.MetaUtility], m.Metadata[task.MetaCorroborated]))
+			out = append(out, fmt.Sprintln(p, m.Kind, m.WhenToUse, m.Text, m.Active(), m.Metadata["freq"], m.Metadata["utility"], m.Metadata["corroborated"]))
 		}
 	}
 	session, err := db.Session(t.Context(), user, "s1")

@@ -103,7 +103,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 		"Task.Summarize candidates": func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Task().Summarize(ctx, &task.SummaryRequest{Scope: ann, Candidates: []backends.Memory{{
 				WhenToUse: "with " + secret, Text: "say " + secret,
-				Metadata: map[string]any{task.MetaTags: []string{secret}, task.MetaTaskID: secret, "x": secret, "y": []any{secret}},
+				Metadata: map[string]any{"tags": []string{secret}, "task_id": secret, "x": secret, "y": []any{secret}},
 			}}}))
 		},
 		"Task.Retrieve": func(ctx context.Context, b *reme.Backend) error {

@@ -240,7 +240,7 @@ func TestSettingsConfigureTheBackend(t *testing.T) {
 	got, err := b.Task().Retrieve(t.Context(), &task.RetrieveRequest{Scope: lab, Query: "refunding"})
 	require.NoError(t, err)
 	require.Len(t, got.Hits, 1)
-	assert.Equal(t, "success", got.Hits[0].Metadata[task.MetaSource], "0.9 is a success")
+	assert.Equal(t, "success", got.Hits[0].Metadata["source"], "0.9 is a success")
 	assert.Contains(t, got.Answer, "第", "a prompt of the file")
 	_, err = b.Task().Record(t.Context(), &task.RecordRequest{Scope: lab, IDs: got.IDs()})
 	require.NoError(t, err)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
-	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox"
@@ -67,7 +66,7 @@ func TestAnOutcomeComesFromACallback(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got.Hits, 1)
 	m := got.Hits[0]
-	assert.Equal(t, "refunds", m.Metadata[task.MetaTaskID])
+	assert.Equal(t, "refunds", m.Metadata["task_id"])
 	assert.Equal(t, "t1", m.Origin.Turn)
 	assert.Equal(t, "s1", m.Origin.Session)
 

@@ -127,7 +127,7 @@ func TestTheLoserOfARaceOverwritesNothing(t *testing.T) {
 		assert.Equal(t, "unchanged", outcomes(w.summarize(login)))
 		held := other.held()
 		require.Len(t, held, 1)
-		assert.EqualValues(t, 1, held[0].Metadata[MetaFreq])
+		assert.EqualValues(t, 1, held[0].Metadata[metaFreq])
 	})
 }
 
@@ -168,11 +168,11 @@ func TestWhatTheModelCallsTheSameIsCounted(t *testing.T) {
 	assert.Equal(t, "updated", outcomes(resp))
 	assert.Empty(t, resp.Memories, "nothing new is stored")
 	require.NotNil(t, resp.Items[0].Previous)
-	assert.Nil(t, resp.Items[0].Previous.Metadata[MetaCorroborated])
+	assert.Nil(t, resp.Items[0].Previous.Metadata[metaCorroborated])
 	assert.Equal(t, 1, resp.Report.Stage(stageDuplicates).Dropped)
 	m := w.find(what(pages))
 	assert.Equal(t, id, m.ID)
-	assert.EqualValues(t, 1, m.Metadata[MetaCorroborated])
+	assert.EqualValues(t, 1, m.Metadata[metaCorroborated])
 
 	before := w.version()
 	assert.Equal(t, "unchanged", outcomes(w.summarize(pagesNear)), "the same request again is not counted")
@@ -187,7 +187,7 @@ func TestWhatHasSomethingToAddIsMerged(t *testing.T) {
 		require.NoError(t, err)
 		resp := w.learn(SummaryRequest{Candidates: []backends.Memory{{
 			WhenToUse: "When reading paginated results from an API", Text: what(pagesNear), Quality: ptr(0.6),
-			Metadata: object{MetaTags: []string{"pages", "kettle"}, MetaToolsUsed: []string{"list"}, MetaConfidence: 0.9, MetaSource: "failure"},
+			Metadata: object{metaTags: []string{"pages", "kettle"}, metaToolsUsed: []string{"list"}, metaConfidence: 0.9, metaSource: "failure"},
 		}}})
 		require.Equal(t, "superseded", outcomes(resp))
 		assert.Equal(t, old.ID, resp.Items[0].Previous.ID)
@@ -200,9 +200,9 @@ func TestWhatHasSomethingToAddIsMerged(t *testing.T) {
 		assert.Equal(t, resp.Memories[0], *m, "the response reports what is stored")
 		assert.Equal(t, old.ID, m.Supersedes)
 		assert.Equal(t, 0.8, *m.Quality, "that of the better one")
-		assert.ElementsMatch(t, []any{"pages", "kettle"}, m.Metadata[MetaTags])
-		assert.ElementsMatch(t, []any{"list", "sell"}, m.Metadata[MetaToolsUsed])
-		for key, want := range map[string]any{MetaFreq: 1.0, MetaUtility: 1.0, MetaCorroborated: 1.0, MetaConfidence: 0.9, MetaSource: "failure", MetaTaskQuery: "sell a kettle"} {
+		assert.ElementsMatch(t, []any{"pages", "kettle"}, m.Metadata[metaTags])
+		assert.ElementsMatch(t, []any{"list", "sell"}, m.Metadata[metaToolsUsed])
+		for key, want := range map[string]any{metaFreq: 1.0, metaUtility: 1.0, metaCorroborated: 1.0, metaConfidence: 0.9, metaSource: "failure", metaTaskQuery: "sell a kettle"} {
 			assert.Equal(t, want, m.Metadata[key], key)
 		}
 		events, err := w.keeper.History(ctx, inn, m.ID)
@@ -283,7 +283,7 @@ func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 		"it is merged": {"same", func(t *testing.T, other *world, _ string) {
 			other.deciding(merging).summarize("When reading paginated results out of an API | Read page after page until one is empty, and count what comes.")
 		}, func(t *testing.T, w *world) {
-			assert.EqualValues(t, 2, w.find(what(pages) + " Then stop.").Metadata[MetaCorroborated])
+			assert.EqualValues(t, 2, w.find(what(pages) + " Then stop.").Metadata[metaCorroborated])
 		}},
 		"it is corrected": {"merge", func(t *testing.T, other *world, id string) {
 			_, err := other.keeper.Update(ctx, inn, &backends.UpdateRequest{ID: id, Text: ptr("Do something else.")})
@@ -296,7 +296,7 @@ func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 			assert.NoError(t, err)
 		}, func(t *testing.T, w *world) {
 			m := w.find(what(pages))
-			assert.Equal(t, []any{1.0, 1.0, 1.0}, []any{m.Metadata[MetaCorroborated], m.Metadata[MetaFreq], m.Metadata[MetaUtility]})
+			assert.Equal(t, []any{1.0, 1.0, 1.0}, []any{m.Metadata[metaCorroborated], m.Metadata[metaFreq], m.Metadata[metaUtility]})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestAnEndlessConflictIsGivenUp(t *testing.T) {
 	assert.Len(t, w.of("Duplicates"), 1, "a decision stands")
 	spy.Arm(nil)
 	resp := w.summarize(pagesNear)
-	assert.EqualValues(t, maxTries+1, resp.Memories[0].Metadata[MetaFreq], "no count was lost")
+	assert.EqualValues(t, maxTries+1, resp.Memories[0].Metadata[metaFreq], "no count was lost")
 }
 
 // Without a model nothing that differs in a word is taken for the same.
@@ -494,7 +494,7 @@ func TestPropertyOfLearning(t *testing.T) {
 		}
 		total := 0.0
 		for _, m := range w.held() {
-			total += number(&m, MetaFreq)
+			total += number(&m, metaFreq)
 		}
 		require.Equal(rt, used, total, "no count was lost")
 	})

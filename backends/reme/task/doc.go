@@ -28,7 +28,19 @@
 // A task memory is a [backends.Memory] of kind task. WhenToUse is the situation in which
 // it helps, and what vectors are made of; Text is the experience. Quality is the judge's
 // score, and nothing else ever changes it: the similarity of a search is Hit.Score. The
-// keys of its Metadata are the constants [MetaTags] and following.
+// keys of its Metadata, by which filters find it, are
+//
+//	tags, tools_used   lists of texts
+//	confidence         0 to 1, of the model that extracted it
+//	step_type          reasoning, action, observation or decision
+//	freq, utility      how often it was used in a task, and how often such a task succeeded
+//	task_query         what the task was
+//	task_id            which task it was
+//	source             success, failure, comparative or simple
+//	outcome            the score of the trajectory that taught it
+//	corroborated       how often it was learnt again in other words
+//
+// Numbers that are absent count as 0.
 //
 // # Learning
 //
@@ -43,7 +55,7 @@
 // processes at a time: ids follow from words. Each other candidate is
 // compared with the five memories nearest to it and with the rest of the request. What is
 // similar goes to the model, all pairs of a request in one question: the same is counted
-// (MetaCorroborated), what has something to add is merged with the memory, which the
+// (corroborated), what has something to add is merged with the memory, which the
 // merged one supersedes with its counts, and what is distinct is stored beside it.
 //
 // A request that is repeated unchanged stores nothing and asks no model, as long as what

@@ -110,7 +110,7 @@ func ExampleMemory_Forget() {
 	}
 	gone, err := memory.Forget(ctx, &task.ForgetRequest{DryRun: true})
 	for _, f := range gone.Deleted {
-		fmt.Printf("%s used %v times, useful in %v\n", f.Text, f.Freq, f.Utility)
+		fmt.Printf("%s used %v times, useful in %v\n", f.Text, f.Metadata["freq"], f.Metadata["utility"])
 	}
 	fmt.Println(err)
 	// Output:

@@ -55,7 +55,7 @@ type question struct {
 	stage    string
 	prompt   func(*Prompts) string
 	most     int      // candidates of one answer; what is beyond is dropped
-	source   string   // of the candidates: see MetaSource
+	source   string   // of the candidates: see metaSource
 	of       *attempt // that the candidates are from
 	material []fenced
 }
@@ -126,17 +126,17 @@ const maxQuery = 1000
 // candidate returns an experience as a memory, not redacted.
 func (q *question) candidate(e *experience) backends.Memory {
 	own := map[string]any{
-		MetaTags: e.Tags, MetaToolsUsed: e.ToolsUsed, MetaSource: q.source, MetaTaskID: q.of.TaskID,
-		MetaTaskQuery: text.Fit(q.of.task(), maxQuery, text.Tokens),
+		metaTags: e.Tags, metaToolsUsed: e.ToolsUsed, metaSource: q.source, metaTaskID: q.of.TaskID,
+		metaTaskQuery: text.Fit(q.of.task(), maxQuery, text.Tokens),
 	}
 	if e.Confidence > 0 && e.Confidence <= 1 {
-		own[MetaConfidence] = e.Confidence
+		own[metaConfidence] = e.Confidence
 	}
 	if step := strings.ToLower(e.StepType); slices.Contains([]string{"reasoning", "action", "observation", "decision"}, step) {
-		own[MetaStepType] = step
+		own[metaStepType] = step
 	}
 	maps.DeleteFunc(own, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
-	own[MetaOutcome] = q.of.Score
+	own[metaOutcome] = q.of.Score
 	meta := map[string]any{}
 	maps.Copy(meta, e.Rest)
 	maps.Copy(meta, own) // what the model adds replaces nothing

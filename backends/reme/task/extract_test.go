@@ -153,7 +153,7 @@ func TestBestAndWorstAttemptAtATaskAreShownTogether(t *testing.T) {
 	assert.Contains(t, worse, "found by push")
 	assert.NotContains(t, user, "kick")
 	last := got[len(got)-1]
-	assert.Equal(t, []any{"comparative", "door", 1.0}, []any{last.Metadata[MetaSource], last.Metadata[MetaTaskID], last.Metadata[MetaOutcome]})
+	assert.Equal(t, []any{"comparative", "door", 1.0}, []any{last.Metadata[metaSource], last.Metadata[metaTaskID], last.Metadata[metaOutcome]})
 	for _, q := range w.of("Judge") {
 		assert.True(t, !strings.Contains(q.user, "<data-worse>") || strings.HasPrefix(q.user, user), "the judge is shown both, too")
 	}
@@ -217,7 +217,7 @@ func TestTheSimpleVariantAsksOnceATrajectory(t *testing.T) {
 	w := extracts(t, 3, room(600))
 	got, report := w.extracted(true, doing("a", 0.9, "x"), doing("b", 0.89, strings.Repeat("on and on ", 2000)))
 	assert.Equal(t, []string{"Simple 1", "Simple 2", "Simple 1", "Simple 2"}, textsOf(got))
-	assert.Equal(t, []any{"simple", "a"}, []any{got[0].Metadata[MetaSource], got[0].Metadata[MetaTaskID]})
+	assert.Equal(t, []any{"simple", "a"}, []any{got[0].Metadata[metaSource], got[0].Metadata[metaTaskID]})
 	require.Len(t, w.of("Simple"), 2)
 	users := w.of("Simple")[0].user + w.of("Simple")[1].user
 	assert.Contains(t, users, "outcome: success, score 0.9\n")
@@ -227,7 +227,7 @@ func TestTheSimpleVariantAsksOnceATrajectory(t *testing.T) {
 	assert.Equal(t, backends.StageReport{Name: stageSimple, In: 2, Out: 4, Dropped: 2}, report.Stage(stageSimple))
 
 	resp := w.learn(SummaryRequest{Simple: true, Trajectories: []Trajectory{doing("c", 1, "x")}})
-	assert.Equal(t, "simple", resp.Memories[0].Metadata[MetaSource])
+	assert.Equal(t, "simple", resp.Memories[0].Metadata[metaSource])
 	assert.Nil(t, resp.Memories[0].Quality)
 	assert.Empty(t, w.of("Judge"), "there is no judge")
 }
@@ -292,8 +292,8 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 		}
 		order := ""
 		for _, c := range got {
-			order += fmt.Sprint(c.Metadata[MetaSource])[:1]
-			require.LessOrEqual(rt, text.Tokens(fmt.Sprint(c.Metadata[MetaTaskQuery])), maxQuery)
+			order += fmt.Sprint(c.Metadata[metaSource])[:1]
+			require.LessOrEqual(rt, text.Tokens(fmt.Sprint(c.Metadata[metaTaskQuery])), maxQuery)
 		}
 		require.Regexp(rt, "^s*f*c*$", order)
 		for i := range ts {
@@ -322,7 +322,7 @@ func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 		ts = append(ts, tr)
 	}
 	resp := w.learn(SummaryRequest{Trajectories: ts})
-	assert.Equal(t, []any{"门", "钥匙"}, resp.Memories[0].Metadata[MetaTags])
+	assert.Equal(t, []any{"门", "钥匙"}, resp.Memories[0].Metadata[metaTags])
 	w.learn(SummaryRequest{Trajectories: ts[:1], Simple: true})
 	b.decide = merging
 	w.learn(SummaryRequest{Candidates: given("大门打不开时 | 先在门垫下面找钥匙。")})
@@ -394,8 +394,8 @@ func TestExperiencesAreReadAsModelsWriteThem(t *testing.T) {
 	w.says["Success"] = says(`[{"when_to_use":"w","experience":"a\u0000b","confidence":"0.7","step_type":"thinking","tags":["x","y"],"tools_used":["t",""]},{"when_to_use":"w","experience":"e","confidence":70,"note":"n\u0000","empty":null}]`)
 	got, _ := w.extracted(false, doing("a", 1, "x"))
 	require.Len(t, got, 2)
-	assert.Equal(t, []any{"ab", 0.7, nil, []string{"x", "y"}}, []any{got[0].Text, got[0].Metadata[MetaConfidence], got[0].Metadata[MetaStepType], got[0].Metadata[MetaTags]})
-	assert.Nil(t, got[1].Metadata[MetaConfidence])
+	assert.Equal(t, []any{"ab", 0.7, nil, []string{"x", "y"}}, []any{got[0].Text, got[0].Metadata[metaConfidence], got[0].Metadata[metaStepType], got[0].Metadata[metaTags]})
+	assert.Nil(t, got[1].Metadata[metaConfidence])
 	assert.Equal(t, "n", got[1].Metadata["note"])
 }
 
@@ -535,7 +535,7 @@ func FuzzAnswers(f *testing.F) {
 		require.True(t, err == nil || found == nil || len(found) == 0)
 		require.LessOrEqual(t, len(found), 3)
 		for _, c := range found {
-			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Text) && utf8.ValidString(c.Text) && number(&c, MetaConfidence) >= 0 && number(&c, MetaConfidence) <= 1)
+			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Text) && utf8.ValidString(c.Text) && number(&c, metaConfidence) >= 0 && number(&c, metaConfidence) <= 1)
 		}
 		run := w.begin()
 		kept, err := w.judge(ctx, run, nil, given("a | c1"))

@@ -54,18 +54,9 @@ type ForgetRequest struct {
 	DryRun bool  // Report what would be deleted, and delete nothing. Optional.
 }
 
-// Forgotten is a memory that a [Rule] forgets.
-type Forgotten struct {
-	ID        string
-	WhenToUse string
-	Text      string
-	Freq      float64 // how often it was used
-	Utility   float64 // how often it helped
-}
-
 // ForgetResponse is the answer to a [ForgetRequest].
 type ForgetResponse struct {
-	Deleted []Forgotten // in the order in which they were stored; in a dry run those that would be
+	Deleted []backends.Memory // in the order in which they were stored; in a dry run those that would be
 	DryRun  bool
 }
 
@@ -103,7 +94,7 @@ func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, re
 		return fmt.Errorf("task: %w", err)
 	}
 	due := slices.DeleteFunc(slices.Clone(all), func(mem *backends.Memory) bool {
-		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(number(mem, MetaFreq), number(mem, MetaUtility))
+		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(number(mem, metaFreq), number(mem, metaUtility))
 	})
 	for part := range slices.Chunk(due, forgetBatch) {
 		b := &store.Batch{}
@@ -118,7 +109,7 @@ func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, re
 			}
 		}
 		for _, mem := range part {
-			resp.Deleted = append(resp.Deleted, Forgotten{ID: mem.ID, WhenToUse: mem.WhenToUse, Text: mem.Text, Freq: number(mem, MetaFreq), Utility: number(mem, MetaUtility)})
+			resp.Deleted = append(resp.Deleted, mem.Clone())
 		}
 	}
 	return nil

@@ -15,26 +15,26 @@ import (
 	"github.com/einomem/einomem/internal/keeper"
 )
 
-// The keys of a task memory's Metadata. Numbers that are absent count as 0.
+// The keys of a task memory's Metadata: see the package comment.
 const (
-	MetaTags         = "tags"         // []any of texts
-	MetaConfidence   = "confidence"   // 0 to 1: of the model that extracted it
-	MetaStepType     = "step_type"    // reasoning, action, observation or decision
-	MetaToolsUsed    = "tools_used"   // []any of texts
-	MetaFreq         = "freq"         // how often it was used in a task: see Record
-	MetaUtility      = "utility"      // how often such a task succeeded
-	MetaTaskQuery    = "task_query"   // what the task was
-	MetaTaskID       = "task_id"      // which task it was
-	MetaSource       = "source"       // success, failure, comparative or simple
-	MetaOutcome      = "outcome"      // the score of the trajectory that taught it
-	MetaCorroborated = "corroborated" // how often it was learnt again in other words
+	metaTags         = "tags"
+	metaConfidence   = "confidence"
+	metaStepType     = "step_type"
+	metaToolsUsed    = "tools_used"
+	metaFreq         = "freq"
+	metaUtility      = "utility"
+	metaTaskQuery    = "task_query"
+	metaTaskID       = "task_id"
+	metaSource       = "source"
+	metaOutcome      = "outcome"
+	metaCorroborated = "corroborated"
 )
 
 // counts are what a memory gains by being used and learnt again.
-var counts = []string{MetaFreq, MetaUtility, MetaCorroborated}
+var counts = []string{metaFreq, metaUtility, metaCorroborated}
 
 // reserved are the keys that are not the caller's.
-var reserved = append([]string{MetaTags, MetaConfidence, MetaStepType, MetaToolsUsed, MetaTaskQuery, MetaTaskID, MetaSource, MetaOutcome}, counts...)
+var reserved = append([]string{metaTags, metaConfidence, metaStepType, metaToolsUsed, metaTaskQuery, metaTaskID, metaSource, metaOutcome}, counts...)
 
 // memory returns a candidate as it is stored: redacted, without id and times.
 func (s *summary) memory(c *backends.Memory) backends.Memory {
@@ -87,9 +87,9 @@ func merge(a, b *backends.Memory) {
 		switch {
 		case !there:
 			a.Metadata[key] = backends.CloneJSON(v)
-		case key == MetaTags || key == MetaToolsUsed:
+		case key == metaTags || key == metaToolsUsed:
 			a.Metadata[key] = union(mine, v)
-		case key == MetaConfidence:
+		case key == metaConfidence:
 			a.Metadata[key] = max(number(a, key), number(b, key))
 		}
 	}
@@ -121,7 +121,7 @@ func corroborate(m *backends.Memory) {
 	if m.Metadata == nil {
 		m.Metadata = map[string]any{}
 	}
-	m.Metadata[MetaCorroborated] = number(m, MetaCorroborated) + 1
+	m.Metadata[metaCorroborated] = number(m, metaCorroborated) + 1
 }
 
 // outlasts reports whether a holds longer than b.

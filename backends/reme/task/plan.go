@@ -19,16 +19,9 @@ import (
 type plan struct {
 	*summary
 	entries []*entry
-	targets []*target            // those that are written, in order
-	known   map[snapshot]*target // memories of the workspace
-	byKey   map[string]*target   // by the words that they have, or are to have
-}
-
-// snapshot names a memory as it was read: two that differ are two targets, and the store
-// refuses the batch that writes both.
-type snapshot struct {
-	id      string
-	version int64
+	targets []*target          // those that are written, in order
+	known   map[string]*target // memories of the workspace, by id
+	byKey   map[string]*target // by the words that they have, or are to have
 }
 
 // target is a memory that entries are stored in. It is written if anything about it
@@ -48,7 +41,7 @@ func (s *summary) plan(ctx context.Context, entries []*entry) (*plan, error) {
 	if err := s.deduplicate(ctx, entries); err != nil {
 		return nil, err
 	}
-	p := &plan{summary: s, entries: entries, known: map[snapshot]*target{}, byKey: map[string]*target{}}
+	p := &plan{summary: s, entries: entries, known: map[string]*target{}, byKey: map[string]*target{}}
 	for _, e := range entries {
 		p.place(e)
 	}
@@ -92,12 +85,11 @@ func (p *plan) place(e *entry) {
 
 // of returns the target that a memory of the workspace is.
 func (p *plan) of(m *backends.Memory) *target {
-	at := snapshot{m.ID, m.Version}
-	t := p.known[at]
+	t := p.known[m.ID]
 	if t == nil {
 		before := m.Clone()
 		t = &target{memory: m.Clone(), before: &before}
-		p.known[at], p.byKey[keyOf(m)] = t, t
+		p.known[m.ID], p.byKey[keyOf(m)] = t, t
 	}
 	return t
 }

@@ -38,7 +38,7 @@ func TestUseIsCounted(t *testing.T) {
 			assert.Equal(t, []Recorded{{ID: a, Freq: 2, Utility: 1}}, got.Recorded)
 		}
 		m := w.find(what(pages))
-		assert.EqualValues(t, 2, m.Metadata[MetaFreq])
+		assert.EqualValues(t, 2, m.Metadata[metaFreq])
 		assert.Equal(t, 0.8, *m.Quality)
 	})
 }
@@ -57,10 +57,10 @@ func TestAHundredRecordersAddAHundred(t *testing.T) {
 		}
 		all.Wait()
 		m := worlds[1].find(what(login))
-		assert.EqualValues(t, 100, m.Metadata[MetaFreq])
-		assert.EqualValues(t, 25, m.Metadata[MetaUtility])
-		delete(m.Metadata, MetaFreq)
-		delete(m.Metadata, MetaUtility)
+		assert.EqualValues(t, 100, m.Metadata[metaFreq])
+		assert.EqualValues(t, 25, m.Metadata[metaUtility])
+		delete(m.Metadata, metaFreq)
+		delete(m.Metadata, metaUtility)
 		m.Version, m.Updated = before.Version, before.Updated
 		assert.Equal(t, before, *m, "nothing else changed")
 	})
@@ -108,7 +108,7 @@ func TestAMemoryThatIsDeletedMeanwhileIsLookedForAgain(t *testing.T) {
 	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a, b}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{a}, got.Unknown)
-	assert.EqualValues(t, 1, other.find(what(login)).Metadata[MetaFreq], "once")
+	assert.EqualValues(t, 1, other.find(what(login)).Metadata[metaFreq], "once")
 }
 
 // What was merged meanwhile is counted where its words went, once a request.
@@ -192,10 +192,12 @@ func TestForgettingDeletes(t *testing.T) {
 		resp, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
 		require.NoError(t, err)
 		assert.Equal(t, dry.Deleted, resp.Deleted)
-		assert.Equal(t, []Forgotten{
-			{ID: "poor", WhenToUse: "kettle", Text: "hint poor", Freq: 6, Utility: 1},
-			{ID: "even", WhenToUse: "kettle", Text: "hint even", Freq: 10, Utility: 5},
-		}, resp.Deleted)
+		require.Len(t, resp.Deleted, 2)
+		for i, want := range []backends.Memory{counted("poor", 6, 1), counted("even", 10, 5)} {
+			got := resp.Deleted[i]
+			assert.Equal(t, []any{want.ID, want.WhenToUse, want.Text}, []any{got.ID, got.WhenToUse, got.Text})
+			assert.Equal(t, []float64{number(&want, metaFreq), number(&want, metaUtility)}, []float64{number(&got, metaFreq), number(&got, metaUtility)})
+		}
 		assert.ElementsMatch(t, []string{"hint good", "hint new", "hint tool"}, w.active())
 		assert.Len(t, w.retrieve(RetrieveRequest{Query: "kettle"}).Hits, 2)
 		records, err := w.keeper.Records(ctx, inn, "poor", "even")
@@ -227,7 +229,7 @@ func TestRecordingLeadsToForgetting(t *testing.T) {
 	}
 	assert.Equal(t, []string{what(pages)}, w.active())
 	assert.Equal(t, "unchanged added", outcomes(w.summarize(pages, login)))
-	assert.Nil(t, w.find(what(login)).Metadata[MetaFreq], "with no counts")
+	assert.Nil(t, w.find(what(login)).Metadata[metaFreq], "with no counts")
 }
 
 // A memory that is used while it is looked at is looked at again; one that is used without
@@ -305,7 +307,7 @@ func TestWhatFailuresTaughtIsKeptWhenARetrySucceeds(t *testing.T) {
 	assert.Len(t, resp.Kept, 3)
 	assert.Empty(t, resp.Dropped)
 	m := w.find("After failure 1, knock.")
-	assert.Equal(t, []any{"failure", "gate"}, []any{m.Metadata[MetaSource], m.Metadata[MetaTaskID]})
+	assert.Equal(t, []any{"failure", "gate"}, []any{m.Metadata[metaSource], m.Metadata[metaTaskID]})
 	assert.Equal(t, []Recorded{{ID: "known", Freq: 1, Utility: 1}}, resp.Recorded.Recorded)
 	for _, tr := range resp.Trajectories {
 		assert.Equal(t, "gate", tr.TaskID)
@@ -325,7 +327,7 @@ func TestWhereNoRetrySucceedsNothingIsKept(t *testing.T) {
 	require.Len(t, resp.Dropped, 1, "the last failure is not learnt from: no attempt would use it")
 	assert.Equal(t, []string{"Bring a lamp."}, w.active())
 	m := w.find("Bring a lamp.")
-	assert.Equal(t, []any{1.0, 0.0}, []any{m.Metadata[MetaFreq], m.Metadata[MetaUtility]})
+	assert.Equal(t, []any{1.0, 0.0}, []any{m.Metadata[metaFreq], m.Metadata[metaUtility]})
 }
 
 func TestASuccessAtOnceIsLearntFrom(t *testing.T) {
@@ -339,7 +341,7 @@ func TestASuccessAtOnceIsLearntFrom(t *testing.T) {
 		assert.Nil(t, resp.Recorded, "nothing was known")
 		require.Len(t, resp.Kept, 1)
 		m := resp.Kept[0].Memory
-		assert.Equal(t, "success", m.Metadata[MetaSource])
+		assert.Equal(t, "success", m.Metadata[metaSource])
 		resp, err = w.Retry(ctx, r)
 		require.NoError(t, err)
 		assert.Equal(t, backends.OutcomeUnchanged, resp.Kept[0].Outcome)

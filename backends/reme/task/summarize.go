@@ -39,7 +39,7 @@ type SummaryRequest struct {
 	// Another model is no change of a request: give a key then.
 	IdempotencyKey string
 
-	Metadata map[string]any // Kept with each memory; the keys that begin with Meta here are not the caller's. JSON values. Optional.
+	Metadata map[string]any // Kept with each memory; the keys of the package comment are not the caller's. JSON values. Optional.
 	Expires  time.Time      // When the memories end. Optional. Defaults to never.
 	Author   string         // Who wrote it down. Optional. Defaults to Config.Author.
 }

@@ -419,7 +419,7 @@ func TestASecretIsNowhere(t *testing.T) {
 	w.learn(SummaryRequest{Trajectories: []Trajectory{trajectory(1, taught(3))}, Simple: true})
 	w.learn(SummaryRequest{Candidates: []backends.Memory{{
 		WhenToUse: "login " + secret, Text: "say " + secret,
-		Metadata: object{MetaTags: []string{secret}, MetaTaskID: secret, secret: []any{object{"why": secret}}, "run": "the candidate's"},
+		Metadata: object{metaTags: []string{secret}, metaTaskID: secret, secret: []any{object{"why": secret}}, "run": "the candidate's"},
 	}}, Metadata: map[string]any{"note": secret, "list": []string{secret}, "typed": map[string]string{"k": secret}, "run": "the caller's"}, Author: secret})
 	assert.Equal(t, "the caller's", w.find("say ***").Metadata["run"])
 	_, err := w.Retry(ctx, &RetryRequest{
