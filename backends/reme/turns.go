@@ -4,6 +4,7 @@
 package reme
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,9 +112,15 @@ func turnsOf(s backends.Scope, messages []backends.Message) []*Turn {
 	return turns
 }
 
-// among reports whether there are messages of the turn among those of others.
-func (t *Turn) among(turns []*Turn) bool {
-	return t.ID != "" && slices.ContainsFunc(turns, func(o *Turn) bool { return o.ID == t.ID })
+// turnIn returns the newest of some turns that has an id, else nil. The empty id is the
+// newest of all.
+func turnIn(turns []*Turn, id string) *Turn {
+	for _, t := range slices.Backward(turns) {
+		if t.ID == id || id == "" {
+			return t
+		}
+	}
+	return nil
 }
 
 // teaches reports whether anything was done in the turn. What an agent notes down by a
@@ -147,7 +154,7 @@ func (t *Turn) trajectory(o *Outcome) task.Trajectory {
 }
 
 // RecordOutcome implements [backends.Judge]: task memory learns from a turn that is in
-// the session's log. The newest 20,000 messages of the session are looked at.
+// the session's log. The newest 2,000 messages of the session are looked at.
 //
 // Errors: ErrNoScope where the scope names no workspace, or neither user nor agent,
 // ErrNotFound for a turn that is not there, ErrInvalid for a score that is no number
@@ -174,9 +181,13 @@ func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 	if err != nil {
 		return nil, fmt.Errorf("reme: outcome of a turn: %w", err)
 	}
-	t, err := b.turn(ctx, speaker, at.scope, r.Turn, 0)
-	if err != nil {
+	turns, err := b.logged(ctx, speaker, at.scope, 0)
+	if err != nil && !errors.Is(err, backends.ErrNotFound) {
 		return nil, fmt.Errorf("reme: outcome of a turn: %w", err)
+	}
+	t := turnIn(turns, r.Turn)
+	if t == nil {
+		return nil, fmt.Errorf("reme: outcome of turn %q of session %q: %w: it is not among the newest %d messages of the log that the backend's store keeps; turns are logged there by a middleware whose mode records them", r.Turn, at.scope.SessionID, backends.ErrNotFound, logSize)
 	}
 	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{
 		Scope: at.scope, Trajectories: []task.Trajectory{t.trajectory(&Outcome{Score: r.Score, Note: r.Note})},
@@ -188,15 +199,10 @@ func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 	return &backends.AddResponse{Items: resp.Items, Usage: resp.Report.Usage, Replayed: resp.Replayed}, nil
 }
 
-// logPage is how many messages of a log are read at a time, logPages how often.
 const (
-	logPage  = 1000
-	logPages = 20
+	logSize = 2000 // messages of a log among which a turn is looked for
+	ahead   = 200  // messages behind those of a request among which its last turn may go on: as many as a request has
 )
-
-// ahead is how many messages behind those of a request are looked through for the end
-// of its turns: as many as a request has.
-const ahead = 200
 
 // ended returns those turns of a request that end in it, each with all that was said
 // and done in it. The log gives long turns piece by piece; how they went is asked once,
@@ -216,21 +222,26 @@ func (b *Backend) ended(ctx context.Context, s backends.Scope, r *backends.AddRe
 		return nil, fmt.Errorf("reading the log: %w", err)
 	}
 	later := turnsOf(s, said(next))
-	turns = slices.DeleteFunc(turns, func(t *Turn) bool { return t.among(later) })
-	before := turnsOf(s, r.Context)
+	turns = slices.DeleteFunc(turns, func(t *Turn) bool { return t.ID != "" && turnIn(later, t.ID) != nil })
+	whole, err := b.logged(ctx, p, s, r.Checkpoint.Upto)
+	if err != nil && !errors.Is(err, backends.ErrNotFound) { // then the log is kept in another store
+		return nil, err
+	}
 	for i, t := range turns {
-		if t.ID == "" || !t.among(before) && (i > 0 || len(before) > 0) {
-			continue
-		}
-		whole, err := b.turn(ctx, p, s, t.ID, r.Checkpoint.Upto)
-		switch {
-		case err == nil:
-			turns[i] = whole
-		case !errors.Is(err, backends.ErrNotFound): // the log is kept in another store
-			return nil, err
+		if t.ID != "" {
+			turns[i] = cmp.Or(turnIn(whole, t.ID), t)
 		}
 	}
 	return turns, nil
+}
+
+// logged returns the turns of the newest messages of a session, up to one; 0 is the end.
+func (b *Backend) logged(ctx context.Context, p backends.Partition, s backends.Scope, upto int64) ([]*Turn, error) {
+	entries, err := b.config.Store.Read(ctx, p, s.SessionID, store.Range{Upto: upto, Limit: logSize, Last: true})
+	if err != nil {
+		return nil, fmt.Errorf("reading the log: %w", err)
+	}
+	return turnsOf(s, said(entries)), nil
 }
 
 // said are the messages of entries, but for those that only mark a turn's end.
@@ -242,42 +253,4 @@ func said(entries []store.Entry) []backends.Message {
 		}
 	}
 	return out
-}
-
-// turn reads a turn from the log of the scope's session, as far as it goes up to a
-// message; 0 is the end. The empty id is the newest.
-func (b *Backend) turn(ctx context.Context, p backends.Partition, s backends.Scope, id string, upto int64) (*Turn, error) {
-	var entries []store.Entry // from the first of the turn on
-	var found *Turn
-	for range logPages {
-		got, err := b.config.Store.Read(ctx, p, s.SessionID, store.Range{Upto: upto, Limit: logPage, Last: true})
-		if err != nil {
-			return nil, fmt.Errorf("reading the log: %w", err)
-		}
-		entries = append(got, entries...)
-		t, whole := find(s, entries, id)
-		if t != nil {
-			found = t
-		}
-		if whole || len(got) < logPage || got[0].Seq == 1 {
-			break
-		}
-		upto = got[0].Seq - 1
-	}
-	if found != nil {
-		return found, nil
-	}
-	return nil, fmt.Errorf("turn %q of session %q: %w: it is not in the log that the backend's store keeps; turns are logged there by a middleware whose mode records them", id, s.SessionID, backends.ErrNotFound)
-}
-
-// find returns the turn, or nil, and whether all of it is among the entries: messages
-// of another turn come before it.
-func find(s backends.Scope, entries []store.Entry, id string) (t *Turn, whole bool) {
-	turns := turnsOf(s, said(entries))
-	for i := len(turns) - 1; i >= 0; i-- {
-		if turns[i].ID == id || id == "" {
-			return turns[i], i > 0
-		}
-	}
-	return nil, false
 }
