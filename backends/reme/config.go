@@ -23,8 +23,8 @@ import (
 )
 
 // Config configures a [Backend]. It is copied by [New]. Task, Personal, Tools and Library
-// configure the kinds of memory; of their fields the keeper, the model, limits and ids are
-// filled from here, and the language and OnError where they are not set.
+// configure the kinds of memory; of their fields ids are filled from here, and the language
+// and OnError where they are not set.
 type Config struct {
 	Store store.Store // Keeps the memories and the log. Required. It stays the caller's to close.
 
@@ -107,9 +107,15 @@ type Limits struct {
 	Timeout     time.Duration // Of one model call. Defaults to a minute.
 }
 
+// minPrompt is the least Limits.Prompt: fewer tokens of a trajectory say nothing.
+const minPrompt = 512
+
 func (l Limits) withDefaults() (Limits, error) {
-	if min(l.Calls, l.Tokens, l.Prompt, l.Concurrency) < 0 || l.Timeout < 0 {
+	switch {
+	case min(l.Calls, l.Tokens, l.Prompt, l.Concurrency) < 0 || l.Timeout < 0:
 		return l, fmt.Errorf("%w: Config.Limits %+v: each is above 0, or 0 for its default", backends.ErrInvalid, l)
+	case l.Prompt != 0 && l.Prompt < minPrompt:
+		return l, fmt.Errorf("%w: Config.Limits.Prompt %d: at least %d, or 0 for its default", backends.ErrInvalid, l.Prompt, minPrompt)
 	}
 	return Limits{
 		Calls: cmp.Or(l.Calls, 64), Tokens: cmp.Or(l.Tokens, 400_000), Prompt: cmp.Or(l.Prompt, 12_000),
@@ -145,8 +151,8 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 	limits := ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
 	t := c.Task
-	t.Keeper, t.Model, t.Limits, t.PromptTokens, t.Language = b.keeper, b.model, limits, c.Limits.Prompt, cmp.Or(t.Language, c.Language)
-	if b.task, err = task.New(&t); err != nil {
+	t.Language = cmp.Or(t.Language, c.Language)
+	if b.task, err = task.New(t, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
 		return err
 	}
 	p := c.Personal
@@ -155,12 +161,11 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 		return err
 	}
 	o := c.Tools
-	o.Keeper, o.Model, o.Limits, o.PromptTokens, o.Language = b.keeper, b.model, limits, c.Limits.Prompt, cmp.Or(o.Language, c.Language)
-	o.IDs = c.IDs
+	o.Language, o.IDs = cmp.Or(o.Language, c.Language), c.IDs
 	if o.OnError == nil {
 		o.OnError = c.OnError
 	}
-	if b.tools, err = tool.New(&o); err != nil {
+	if b.tools, err = tool.New(o, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
 		return err
 	}
 	b.recorder, b.stop = b.tools.NewRecorder(ctx)

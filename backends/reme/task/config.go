@@ -18,23 +18,8 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// minPrompt is the least [Config].PromptTokens: fewer tokens of a trajectory say nothing.
-const minPrompt = 512
-
 // Config configures a [Memory]. It is copied by [New].
 type Config struct {
-	// Keeper keeps the memories. Required. It stays the caller's to close.
-	Keeper *keeper.Keeper
-	// Model extracts, judges, decides about near duplicates, reranks and rewrites.
-	// Optional: without it nothing is learnt from trajectories, and only what has the same
-	// words is a duplicate.
-	Model *ask.Model
-	// Limits bound what one request may cost. Optional. Defaults to no limit.
-	Limits ask.Limits
-	// PromptTokens is how many tokens of material one prompt shows: more is divided, or
-	// shortened with a mark. Optional. At least 512. Defaults to 12,000.
-	PromptTokens int
-
 	Threshold       float64 // Score from which on an attempt is a success. Optional. Defaults to 1.
 	SimpleThreshold float64 // The same for SummaryRequest.Simple. Optional. Defaults to 0.9.
 	MinQuality      float64 // The judge's score from which on a candidate is kept, above 0 to 1. Optional. Defaults to 0.5.
@@ -65,15 +50,11 @@ type Config struct {
 	Prompts  *Prompts          // Optional. Empty fields have the defaults.
 }
 
-func (c *Config) withDefaults() (Config, error) {
-	if c == nil || c.Keeper == nil {
-		return Config{}, fmt.Errorf("task: %w: Config.Keeper is required; keeper.New gives one", backends.ErrInvalid)
-	}
-	out := *c
+func (c Config) withDefaults() (Config, error) {
+	out := c
 	out.Threshold, out.SimpleThreshold = cmp.Or(c.Threshold, 1), cmp.Or(c.SimpleThreshold, 0.9)
 	out.MinQuality = cmp.Or(c.MinQuality, 0.5)
 	out.Duplicate, out.DuplicateWords = cmp.Or(c.Duplicate, 0.9), cmp.Or(c.DuplicateWords, 0.55)
-	out.PromptTokens = cmp.Or(c.PromptTokens, 12_000)
 	out.TopK, out.Attempts = cmp.Or(c.TopK, defaultTopK), cmp.Or(c.Attempts, 3)
 	forget := DefaultRule()
 	if c.Forget != nil {
@@ -97,8 +78,6 @@ func (c *Config) validate() error {
 		return errors.New("MinQuality, Duplicate, DuplicateWords and Similar must be above 0, at most 1")
 	case c.Threshold != c.Threshold || c.SimpleThreshold != c.SimpleThreshold:
 		return errors.New("fields Threshold and SimpleThreshold must be numbers")
-	case c.PromptTokens < minPrompt:
-		return fmt.Errorf("PromptTokens %d: it must be at least %d", c.PromptTokens, minPrompt)
 	case c.TopK < 0 || c.TopK > maxTopK || c.Attempts < 0:
 		return fmt.Errorf("TopK must be from 1 to %d and Attempts above 0, or 0 for the defaults", maxTopK)
 	}
@@ -113,16 +92,23 @@ func (c *Config) validate() error {
 type Memory struct {
 	config  Config
 	keeper  *keeper.Keeper
+	model   *ask.Model
+	limits  ask.Limits
+	prompt  int                            // tokens
 	storing work.Locks[backends.Partition] // held from looking for duplicates to storing
 }
 
-// New returns task memory over a keeper. A configuration that cannot work is ErrInvalid.
-func New(cfg *Config) (*Memory, error) {
-	c, err := cfg.withDefaults()
+// New returns task memory over a keeper, as reme.New does. The model extracts, judges, decides
+// about near duplicates, reranks and rewrites; if it is nil, nothing is learnt from
+// trajectories, and only what has the same words is a duplicate. limits bound what one request
+// may cost, prompt how many tokens of material one prompt shows: more is divided, or shortened
+// with a mark. A configuration that cannot work is ErrInvalid.
+func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Memory, error) {
+	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{config: c, keeper: c.Keeper}, nil
+	return &Memory{config: c, keeper: k, model: model, limits: limits, prompt: prompt}, nil
 }
 
 // The stages of a report, in the order in which they stand in it.
@@ -143,7 +129,7 @@ const (
 func (m *Memory) redact(s string) string { return strings.TrimSpace(m.keeper.Redact(s)) }
 
 // begin returns the run of one request.
-func (m *Memory) begin() *ask.Run { return m.config.Model.Begin(m.config.Limits) }
+func (m *Memory) begin() *ask.Run { return m.model.Begin(m.limits) }
 
 // head returns the memory that holds in the place of mem: itself, or what superseded
 // it; nil if nothing does.

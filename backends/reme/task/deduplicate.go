@@ -74,7 +74,7 @@ func (s *summary) deduplicate(ctx context.Context, entries []*entry) error {
 	if err := s.exact(ctx, entries); err != nil {
 		return err
 	}
-	if s.m.config.Model == nil {
+	if s.m.model == nil {
 		return nil
 	}
 	if err := s.near(ctx, entries); err != nil {
@@ -237,7 +237,7 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 		known := p.other()
 		blocks[i] = fmt.Sprintf("pair %d\n", i) + s.m.shown("new", p.entry.memory.WhenToUse, p.entry.memory.Text) + s.m.shown("known", known.WhenToUse, known.Text)
 	}
-	n := fitting(blocks, s.m.config.PromptTokens)
+	n := fitting(blocks, s.m.prompt)
 	q := s.m.question(s.m.config.Language.For(blocks[:n]...), func(p *Prompts) string { return p.Duplicates }, fenced{"pairs", strings.Join(blocks[:n], "")})
 	q.Tool, q.Purpose = "task_duplicates", "Decide every pair."
 	answer, err := ask.For(ctx, s.run, q, func(d *decisions) error {

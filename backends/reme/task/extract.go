@@ -150,7 +150,7 @@ func (q *question) candidate(e *experience) backends.Memory {
 func (m *Memory) ofEach(attempts []*attempt) []question {
 	out := make([]question, len(attempts))
 	for i, a := range attempts {
-		material := []fenced{{"trajectory", a.whole(m.config.PromptTokens)}}
+		material := []fenced{{"trajectory", a.whole(m.prompt)}}
 		out[i] = question{stageSimple, func(p *Prompts) string { return p.Simple }, 2, "simple", a, material}
 	}
 	return out
@@ -167,7 +167,7 @@ func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
 		if a.success != success {
 			continue
 		}
-		for _, part := range a.parts(m.config.PromptTokens) {
+		for _, part := range a.parts(m.prompt) {
 			q.of, q.material = a, []fenced{{"trajectory", part}}
 			out = append(out, q)
 		}
@@ -177,7 +177,7 @@ func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
 
 // ofPairs asks what sets the better of two attempts apart from the worse.
 func (m *Memory) ofPairs(pairs [][2]*attempt, prompt func(*Prompts) string) []question {
-	half := m.config.PromptTokens / 2
+	half := m.prompt / 2
 	out := make([]question, len(pairs))
 	for i, p := range pairs {
 		material := []fenced{{"better", p[0].whole(half)}, {"worse", p[1].whole(half)}}

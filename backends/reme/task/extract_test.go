@@ -127,7 +127,7 @@ func TestBranchesRunAtTheSameTimeAndTheirOrderIsFixed(t *testing.T) {
 		return w.reply(ctx, in, o)
 	})})
 	require.NoError(t, err)
-	w.config.Model = m
+	w.model = m
 	got, _ := w.extracted(false, doing("door", 0, "push"), doing("door", 1, "key"))
 	assert.Equal(t, []string{"Success", "Failure", "Comparative"}, textsOf(got))
 }
@@ -274,7 +274,7 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 				ts[i].Messages = append(ts[i].Messages, rapid.SampledFrom([]*schema.Message{schema.ToolMessage(said, "", schema.WithToolName("search")), schema.AssistantMessage(said, nil)}).Draw(rt, "message"))
 			}
 		}
-		most := rapid.IntRange(minPrompt, 3000).Draw(rt, "room")
+		most := rapid.IntRange(512, 3000).Draw(rt, "room")
 		w := extracts(t, 1, room(most), func(s *setup) { s.Similar = 0.1 })
 		got, _ := w.extracted(false, ts...)
 		var all strings.Builder

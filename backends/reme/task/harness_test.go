@@ -198,11 +198,13 @@ type noTools struct{ model.BaseChatModel }
 // setup is what a world is made of.
 type setup struct {
 	Config
-	store    store.Store
-	embedder embedding.Embedder
-	model    model.BaseChatModel
-	clock    backends.Clock
-	redact   func(string) string
+	Limits       ask.Limits
+	PromptTokens int
+	store        store.Store
+	embedder     embedding.Embedder
+	model        model.BaseChatModel
+	clock        backends.Clock
+	redact       func(string) string
 }
 
 // world is task memory and what it stands on.
@@ -215,7 +217,7 @@ type world struct {
 func open(t testing.TB, change ...func(*setup)) *world {
 	t.Helper()
 	w := &world{t: t, brain: &brain{says: map[string]func(asked) string{}}}
-	s := &setup{model: testkit.New(w.reply), clock: testkit.NewClock().Now}
+	s := &setup{PromptTokens: 12_000, model: testkit.New(w.reply), clock: testkit.NewClock().Now}
 	for _, f := range change {
 		f(s)
 	}
@@ -225,13 +227,14 @@ func open(t testing.TB, change ...func(*setup)) *world {
 	ranker, err := recall.New(ctx, &recall.Config{Records: s.store, Clock: s.clock, Keys: keeper.Keys, Embedder: s.embedder, EmbeddingModel: map[bool]string{true: "test"}[s.embedder != nil]})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ranker.Close() })
-	s.Keeper, err = keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Embeds: s.embedder != nil, Redact: s.redact, Clock: s.clock})
+	k, err := keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Embeds: s.embedder != nil, Redact: s.redact, Clock: s.clock})
 	require.NoError(t, err)
+	var m *ask.Model
 	if s.model != nil {
-		s.Model, err = ask.New(&ask.Config{Name: "test", Model: s.model})
+		m, err = ask.New(&ask.Config{Name: "test", Model: s.model})
 		require.NoError(t, err)
 	}
-	w.Memory, err = New(&s.Config)
+	w.Memory, err = New(s.Config, k, m, s.Limits, s.PromptTokens)
 	require.NoError(t, err)
 	return w
 }

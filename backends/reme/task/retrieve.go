@@ -114,11 +114,11 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 	}
 	resp.Hits = found.Hits
 	degrade(stageRecall, found.Degraded)
-	asks := !r.Simple && m.config.Model != nil
+	asks := !r.Simple && m.model != nil
 	switch {
 	case r.Rerank && asks:
 		degrade(stageRerank, m.rerank(ctx, run, resp.Query, resp.Hits))
-	case (r.Rerank || r.Rewrite) && m.config.Model == nil:
+	case (r.Rerank || r.Rewrite) && m.model == nil:
 		degrade(stageRerank, fmt.Errorf("task: %w: reranking and rewriting need Config.Model", backends.ErrInvalid))
 	}
 	resp.Hits = resp.Hits[:min(r.TopK, len(resp.Hits))]
@@ -252,7 +252,7 @@ func (m *Memory) query(ctx context.Context, run *ask.Run, r *RetrieveRequest) (s
 	}
 	texts, shown := m.newest(r.Messages, queryMessages)
 	plain := strings.Join(texts[max(0, len(texts)-plainMessages):], "\n")
-	if r.Simple || m.config.Model == nil || len(texts) == 0 {
+	if r.Simple || m.model == nil || len(texts) == 0 {
 		return plain, nil
 	}
 	stage := run.Stage(stageQuery)
@@ -279,7 +279,7 @@ func (m *Memory) shownHits(hits []backends.Hit) fenced {
 	var b strings.Builder
 	for i := range hits {
 		shown := m.shown(fmt.Sprint("experience ", i), hits[i].WhenToUse, hits[i].Text)
-		b.WriteString(text.Fit(shown, m.config.PromptTokens/len(hits), text.Tokens))
+		b.WriteString(text.Fit(shown, m.prompt/len(hits), text.Tokens))
 	}
 	return fenced{"experiences", b.String()}
 }

@@ -116,8 +116,8 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 		return errors.New("RetryRequest.Query is required: it says what the task is")
 	case r.Attempts < 0:
 		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, m.config.Attempts)
-	case m.config.Model == nil:
-		return errors.New("retries learn, and need Config.Model")
+	case m.model == nil:
+		return errors.New("retries learn, and need a model: reme.Config.Model")
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 		return nil, fmt.Errorf("task: idempotency key of %d bytes: %w: at most %d", len(r.IdempotencyKey), backends.ErrInvalid, maxKey)
 	case !r.Expires.IsZero() && !r.Expires.After(m.keeper.Now()):
 		return nil, fmt.Errorf("task: %w: Expires %s is over already", backends.ErrInvalid, r.Expires.Format(time.RFC3339))
-	case len(r.Trajectories) > 0 && m.config.Model == nil:
+	case len(r.Trajectories) > 0 && m.model == nil:
 		return nil, fmt.Errorf("task: learning from trajectories: %w: it needs Config.Model", backends.ErrInvalid)
 	}
 	for i := range r.Trajectories {

@@ -178,22 +178,19 @@ func TestSummarizeRefusesWhatCannotBeMeant(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {
-	good := Config{Keeper: open(t).keeper}
+	k := open(t).keeper
 	for name, change := range map[string]func(*Config){
-		"no keeper": func(c *Config) { c.Keeper = nil }, "duplicate": func(c *Config) { c.Duplicate = 1.5 }, "words": func(c *Config) { c.DuplicateWords = -1 },
+		"duplicate": func(c *Config) { c.Duplicate = 1.5 }, "words": func(c *Config) { c.DuplicateWords = -1 },
 		"language": func(c *Config) { c.Language = "fr" }, "quality": func(c *Config) { c.MinQuality = 1.1 }, "similar": func(c *Config) { c.Similar = 2 },
-		"threshold": func(c *Config) { c.Threshold = math.NaN() }, "simple threshold": func(c *Config) { c.SimpleThreshold = math.NaN() }, "room": func(c *Config) { c.PromptTokens = 100 },
+		"threshold": func(c *Config) { c.Threshold = math.NaN() }, "simple threshold": func(c *Config) { c.SimpleThreshold = math.NaN() },
 	} {
-		c := good
+		var c Config
 		change(&c)
-		_, err := New(&c)
+		_, err := New(c, k, nil, ask.Limits{}, 12_000)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
-	_, err := New(nil)
-	require.ErrorIs(t, err, backends.ErrInvalid)
-	_, err = New(&good)
+	_, err := New(Config{}, k, nil, ask.Limits{}, 12_000)
 	require.NoError(t, err)
-	assert.Equal(t, Config{Keeper: good.Keeper}, good, "the configuration is not changed")
 }
 
 // An outage of the model at any call is an error of a request, which leaves the workspace

@@ -136,7 +136,7 @@ func (g *guidance) check() error {
 // write writes the guideline of a tool from its calls: by the model if there is one, else
 // by rules.
 func (m *Memory) write(ctx context.Context, run *ask.Run, st *state) (written, by string, err error) {
-	if m.cfg.Model == nil {
+	if m.model == nil {
 		return m.redact(st.byRules()), byRules, nil
 	}
 	q := &ask.Question{System: m.prompts(st.language).Guideline, User: m.material(st), Tool: "tool_guideline", Purpose: "Gives the guideline of the tool.", Language: st.language}
@@ -157,13 +157,13 @@ const minShown = 64
 // former guideline, statistics, and the newest calls, each with an even share of the
 // prompt.
 func (m *Memory) material(st *state) string {
-	calls := st.calls[max(0, len(st.calls)-max(m.cfg.PromptTokens/minShown, 1)):]
+	calls := st.calls[max(0, len(st.calls)-max(m.prompt/minShown, 1)):]
 	var lines []string
 	if out := len(st.calls) - len(calls); out > 0 {
 		lines = append(lines, fmt.Sprintf("[%d older calls are left out]", out))
 	}
 	for i := range calls {
-		lines = append(lines, shown(i, &calls[i], m.cfg.PromptTokens/len(calls)))
+		lines = append(lines, shown(i, &calls[i], m.prompt/len(calls)))
 	}
 	return fenced("tool", quoted(st.Name)) +
 		fenced("guideline_so_far", quoted(text.Middle(m.redact(st.guideline.text()), maxGuideline))) +
@@ -292,7 +292,7 @@ func (j *judgement) Check() error {
 func (m *Memory) judgeByModel(ctx context.Context, run *ask.Run, calls []*Call) error {
 	lines, material := make([]string, len(calls)), make([]Call, len(calls))
 	for i, c := range calls {
-		lines[i], material[i] = shown(i, c, m.cfg.PromptTokens/len(calls)), *c
+		lines[i], material[i] = shown(i, c, m.prompt/len(calls)), *c
 	}
 	l := m.languageOf(material)
 	q := &ask.Question{System: m.prompts(l).Judge, User: fenced("calls", strings.Join(lines, "\n")), Tool: "tool_judge", Purpose: "Gives the judgements of calls.", Language: l}

@@ -112,7 +112,7 @@ func TestAModelJudgesCallsWithoutAScore(t *testing.T) {
 }
 
 func TestJudgingIsBoundedAndLosesNoCall(t *testing.T) {
-	r := newRig(t, strict(t), judging, func(_ *rig, c *Config) { c.Limits = ask.Limits{Calls: 5} })
+	r := newRig(t, strict(t), judging, func(r *rig, _ *Config) { r.limits = ask.Limits{Calls: 5} })
 	resp := r.record(t, append(calls("x", 0, 60), calls("y", 0, 10)...)...)
 	assert.Equal(t, 5, resp.Report.Usage.ModelCalls)
 	require.ErrorIs(t, resp.Report.Stage(stageJudge).Err, ask.ErrLimit)
@@ -327,7 +327,7 @@ func TestTheModelSeesInputsOutputsErrorsAndRepeats(t *testing.T) {
 	r.force(t, "fetch")
 	assert.Equal(t, `"guideline 1 of fetch"`, inside(t, m.Calls()[1][1].Content, "guideline_so_far"), "without its statistics")
 
-	small := newRig(t, m, beside(r), func(_ *rig, c *Config) { c.PromptTokens, c.Window = 1000, 100 })
+	small := newRig(t, m, beside(r), func(r *rig, c *Config) { r.prompt, c.Window = 1000, 100 })
 	big := calls("big", 0, 60)
 	for i := range big {
 		big[i].Output = strings.Repeat("words and words ", 200)

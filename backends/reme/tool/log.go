@@ -231,7 +231,7 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, withModel bool) (
 	if err != nil {
 		return nil, err
 	}
-	run := m.cfg.Model.Begin(m.cfg.Limits)
+	run := m.model.Begin(m.limits)
 	stage := run.Stage(stageStore)
 	stage.In(len(r.Calls))
 	resp := &RecordResponse{Calls: make([]RecordedCall, len(r.Calls))}

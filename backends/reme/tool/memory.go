@@ -4,7 +4,7 @@
 // Package tool remembers how tools behave: every call of a tool, statistics of the recent
 // ones, and for each tool a guideline on how it is best used. It is ReMe's tool memory.
 //
-//	memory, err := tool.New(&tool.Config{Keeper: keeper, Model: model})
+//	memory := backend.Tools() // of package reme
 //	memory.Record(ctx, &tool.RecordRequest{Scope: scope, Calls: calls})
 //	memory.Summarize(ctx, &tool.SummaryRequest{Scope: scope})
 //	memory.Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, Tools: []string{"search", "fetch"}})
@@ -55,15 +55,6 @@ import (
 
 // Config configures a [Memory] and its recorders. It is copied by [New].
 type Config struct {
-	// Keeper keeps guidelines, and its store the calls. Required. It stays the caller's
-	// to close. Its Redact runs on every text before the table of internal/redact does.
-	Keeper *keeper.Keeper
-	// Model writes guidelines, and judges calls if Judge is set. Optional.
-	Model *ask.Model
-	// Limits bound what one request may cost. Optional. Defaults to no limit.
-	Limits ask.Limits
-	// PromptTokens is how many tokens of calls one prompt shows. Optional. Defaults to 12,000.
-	PromptTokens int
 	// Judge has the model judge calls as they are recorded. Optional. Defaults to rules: 0
 	// for an error, also one that the result reports in words, and for an empty result, 1
 	// for any other.
@@ -100,17 +91,13 @@ type Config struct {
 // maxKeep is the longest Keep: the months are read one by one.
 const maxKeep = 5 * 366 * 24 * time.Hour
 
-func (c *Config) withDefaults() (Config, error) {
-	if c == nil || c.Keeper == nil {
-		return Config{}, fmt.Errorf("tool: %w: Config.Keeper is required; keeper.New gives one", backends.ErrInvalid)
-	}
-	out := *c
+func (c Config) withDefaults() (Config, error) {
+	out := c
 	for _, n := range []struct {
 		name           string
 		value          *int
 		fallback, most int
 	}{
-		{"PromptTokens", &out.PromptTokens, 12_000, 1 << 30},
 		{"RefreshAfter", &out.RefreshAfter, 10, 1 << 30},
 		{"History", &out.History, 100, maxLast},
 		{"Window", &out.Window, 20, maxLast},
@@ -131,8 +118,6 @@ func (c *Config) withDefaults() (Config, error) {
 		return out, fmt.Errorf("tool: Config.Keep %v: %w: above 0 and at most %v", c.Keep, backends.ErrInvalid, maxKeep)
 	case out.Backoff < 0:
 		return out, fmt.Errorf("tool: Config.Backoff %v: %w: above 0, or 0 for 200 ms", c.Backoff, backends.ErrInvalid)
-	case c.Judge && c.Model == nil:
-		return out, fmt.Errorf("tool: Config.Judge: %w: it needs Config.Model", backends.ErrInvalid)
 	}
 	if out.OnError == nil {
 		out.OnError = func(context.Context, error) {}
@@ -151,16 +136,25 @@ func (c *Config) withDefaults() (Config, error) {
 type Memory struct {
 	cfg    Config
 	keeper *keeper.Keeper
+	model  *ask.Model
+	limits ask.Limits
+	prompt int // tokens
 }
 
-// New returns a memory of tools. It makes no call. A configuration that cannot work is
-// ErrInvalid.
-func New(c *Config) (*Memory, error) {
-	cfg, err := c.withDefaults()
+// New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store
+// the calls; its Redact runs on every text before the table of internal/redact does. The model
+// writes guidelines, and judges calls if Config.Judge is set; it may be nil. limits bound what
+// one request may cost, prompt how many tokens of calls one prompt shows. A configuration that
+// cannot work is ErrInvalid.
+func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Memory, error) {
+	c, err := c.withDefaults()
+	if err == nil && c.Judge && model == nil {
+		err = fmt.Errorf("tool: Config.Judge: %w: it needs a model: reme.Config.Model", backends.ErrInvalid)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{cfg: cfg, keeper: cfg.Keeper}, nil
+	return &Memory{cfg: c, keeper: k, model: model, limits: limits, prompt: prompt}, nil
 }
 
 // redact returns a text as it may be stored and shown.

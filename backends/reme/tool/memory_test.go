@@ -47,6 +47,9 @@ type rig struct {
 	store    *testkit.Store
 	clock    *testkit.Clock
 	embedder *testkit.Embedder
+	redactor func(string) string
+	limits   ask.Limits
+	prompt   int
 
 	mu   sync.Mutex
 	errs []error // that OnError reported
@@ -55,7 +58,7 @@ type rig struct {
 // newRig returns a memory whose model is m, if that is not nil.
 func newRig(t testing.TB, m model.BaseChatModel, options ...func(*rig, *Config)) *rig {
 	t.Helper()
-	r, c := &rig{clock: testkit.NewClock()}, &Config{Prompts: &Prompts{}}
+	r, c := &rig{clock: testkit.NewClock(), prompt: 12_000}, &Config{Prompts: &Prompts{}}
 	for _, o := range options {
 		o(r, c)
 	}
@@ -69,13 +72,12 @@ func newRig(t testing.TB, m model.BaseChatModel, options ...func(*rig, *Config))
 	ranker, err := recall.New(ctx, rc)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ranker.Close() })
-	kc := &keeper.Config{Name: "test", Store: r.store, Ranker: ranker, Embeds: r.embedder != nil, Clock: r.clock.Now}
-	if c.Keeper == nil {
-		c.Keeper, err = keeper.New(kc)
-		require.NoError(t, err)
-	}
+	kc := &keeper.Config{Name: "test", Store: r.store, Ranker: ranker, Embeds: r.embedder != nil, Clock: r.clock.Now, Redact: r.redactor}
+	k, err := keeper.New(kc)
+	require.NoError(t, err)
+	var asked *ask.Model
 	if m != nil {
-		c.Model, err = ask.New(&ask.Config{Name: "test", Model: m, Concurrency: 4})
+		asked, err = ask.New(&ask.Config{Name: "test", Model: m, Concurrency: 4})
 		require.NoError(t, err)
 	}
 	if c.OnError == nil {
@@ -85,7 +87,7 @@ func newRig(t testing.TB, m model.BaseChatModel, options ...func(*rig, *Config))
 			r.errs = append(r.errs, err)
 		}
 	}
-	r.Memory, err = New(c)
+	r.Memory, err = New(*c, k, asked, r.limits, r.prompt)
 	require.NoError(t, err)
 	return r
 }
@@ -420,14 +422,13 @@ func TestAWorkspaceAndARequestAreRequired(t *testing.T) {
 	for _, err := range []error{noRecord, noSummary, noRetrieve, last} {
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
-	for _, c := range []*Config{
-		nil, {}, {Keeper: r.keeper, Window: -1}, {Keeper: r.keeper, MaxResult: 65 << 10}, {Keeper: r.keeper, Keep: -1}, {Keeper: r.keeper, History: 10_001},
-		{Keeper: r.keeper, Judge: true}, {Keeper: r.keeper, Language: "fr"}, {Keeper: r.keeper, Keep: 20 * 366 * 24 * time.Hour}, {Keeper: r.keeper, Backoff: -1},
+	for _, c := range []Config{
+		{Window: -1}, {MaxResult: 65 << 10}, {Keep: -1}, {History: 10_001}, {Judge: true}, {Language: "fr"}, {Keep: 20 * 366 * 24 * time.Hour}, {Backoff: -1},
 	} {
-		_, err := New(c)
+		_, err := New(c, r.keeper, nil, ask.Limits{}, 12_000)
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
-	m, err := New(&Config{Keeper: r.keeper})
+	m, err := New(Config{}, r.keeper, nil, ask.Limits{}, 12_000)
 	require.NoError(t, err)
 	assert.NotPanics(t, func() { m.notify(ctx, errDown) })
 	assert.NotEmpty(t, m.cfg.IDs())
@@ -476,17 +477,12 @@ func TestARedactorThatPanicsIsAnError(t *testing.T) {
 		return `{"guideline":"a text"}`
 	})
 	r := newRig(t, m, func(r *rig, c *Config) {
-		c.Judge, r.store = true, testkit.Spy(testkit.SQLite(t))
-		ranker, err := recall.New(ctx, &recall.Config{Records: r.store, Keys: keeper.Keys, Clock: r.clock.Now})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = ranker.Close() })
-		c.Keeper, err = keeper.New(&keeper.Config{Name: "test", Store: r.store, Ranker: ranker, Clock: r.clock.Now, Redact: func(s string) string {
+		c.Judge, r.redactor = true, func(s string) string {
 			if on != "" && strings.Contains(s, on) {
 				panic("boo")
 			}
 			return s
-		}})
-		require.NoError(t, err)
+		}
 	})
 	on = "verdict"
 	resp := r.record(t, call("a", 1))

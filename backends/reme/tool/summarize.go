@@ -48,7 +48,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 			return nil, err
 		}
 	}
-	run := m.cfg.Model.Begin(m.cfg.Limits)
+	run := m.model.Begin(m.limits)
 	all := make([]*state, len(tools))
 	errs := each(len(tools), func(i int) error {
 		all[i] = &state{Tool: Tool{Name: tools[i]}}
