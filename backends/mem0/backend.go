@@ -66,19 +66,11 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if !p.calls.Enter() {
-		return nil, errClosed
-	}
-	defer p.calls.Leave()
-	return p.search(ctx, r)
+	return keeper.Call(ctx, p.keep, &p.calls, r, p.search)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if !p.calls.Enter() {
-		return nil, errClosed
-	}
-	defer p.calls.Leave()
-	return p.add(ctx, r)
+	return keeper.Call(ctx, p.keep, &p.calls, r, p.add)
 }
 
 // Search implements [backends.Backend]. With no Kinds asked for, facts and what
@@ -118,7 +110,4 @@ func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Sco
 	return b.keep.Resolve(ctx, s, backends.Scope.Speaker)
 }
 
-var (
-	errClosed    = fmt.Errorf("mem0: the backend is closed: %w", backends.ErrUnavailable)
-	errNoRequest = fmt.Errorf("mem0: %w: no request", backends.ErrInvalid)
-)
+var errNoRequest = fmt.Errorf("mem0: %w: no request", backends.ErrInvalid)

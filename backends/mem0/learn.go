@@ -28,9 +28,6 @@ const (
 
 // add learns from a request.
 func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if r == nil {
-		return nil, errNoRequest
-	}
 	scope, p, err := b.partition(ctx, r.Scope)
 	if err != nil {
 		return nil, err

@@ -19,9 +19,6 @@ const (
 )
 
 func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if r == nil {
-		return nil, errNoRequest
-	}
 	scope, p, err := b.partition(ctx, r.Scope)
 	if err != nil {
 		return nil, err

@@ -24,9 +24,6 @@ const taskKey = "/task"
 // the log. A crash between the two repeats the request, and the idempotency key makes
 // the first of them harmless.
 func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if r == nil {
-		return nil, errNoRequest
-	}
 	at, err := b.places(ctx, r.Scope)
 	if err != nil {
 		return nil, err

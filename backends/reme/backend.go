@@ -133,19 +133,9 @@ func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if !p.calls.Enter() {
-		return nil, errClosed
-	}
-	defer p.calls.Leave()
-	return p.search(ctx, r)
+	return keeper.Call(ctx, p.keeper, &p.calls, r, p.search)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if !p.calls.Enter() {
-		return nil, errClosed
-	}
-	defer p.calls.Leave()
-	return p.add(ctx, r)
+	return keeper.Call(ctx, p.keeper, &p.calls, r, p.add)
 }
-
-var errClosed = fmt.Errorf("reme: the backend is closed: %w", backends.ErrUnavailable)

@@ -28,9 +28,6 @@ var experience = []backends.Kind{backends.KindTask, backends.KindTool}
 
 // search asks the partitions that the scope names, side by side, and joins the answers.
 func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if r == nil {
-		return nil, errNoRequest
-	}
 	if r.TopK < 0 || r.TopK > maxTopK {
 		return nil, fmt.Errorf("reme: TopK %d: %w: 1 to %d, or 0 for %d", r.TopK, backends.ErrInvalid, maxTopK, defaultTopK)
 	}

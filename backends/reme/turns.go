@@ -160,13 +160,10 @@ func (t *Turn) trajectory(o *Outcome) task.Trajectory {
 // ErrNotFound for a turn that is not there, ErrInvalid for a score that is no number
 // and without a model, and those of Task().Summarize.
 func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
-	if !b.calls.Enter() {
-		return nil, errClosed
-	}
-	defer b.calls.Leave()
-	if r == nil {
-		return nil, errNoRequest
-	}
+	return keeper.Call(ctx, b.keeper, &b.calls, r, b.recordOutcome)
+}
+
+func (b *Backend) recordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
 	if math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
 		return nil, fmt.Errorf("reme: outcome of a turn: %w: score %v", backends.ErrInvalid, r.Score)
 	}

@@ -50,6 +50,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config configures a [Keeper]. It is copied by [New].
@@ -115,6 +116,19 @@ func (k *Keeper) Now() time.Time { return k.clock() }
 
 // Redact returns a text as it may be stored, by Config.Redact.
 func (k *Keeper) Redact(s string) string { return k.redact(s) }
+
+// Call carries out a call of a backend, one of those that its Close waits for: ErrInvalid
+// for a call without a request, ErrUnavailable for one after Close.
+func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do func(context.Context, *R) (*T, error)) (*T, error) {
+	if r == nil {
+		return nil, k.errorf("%w: no request", backends.ErrInvalid)
+	}
+	if !calls.Enter() {
+		return nil, k.errorf("the backend is closed: %w", backends.ErrUnavailable)
+	}
+	defer calls.Leave()
+	return do(ctx, r)
+}
 
 // Resolve returns the scope of a call and the partition that of names in it, such as
 // [backends.Scope.Speaker]. A zero scope is that of the context. Errors: ErrNoScope, and
