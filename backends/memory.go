@@ -24,7 +24,7 @@ type Memory struct {
 	Scope    Scope          `json:"scope"`
 	Metadata map[string]any `json:"metadata,omitempty"` // JSON values, the caller's own
 
-	// Quality is the judged worth of the memory, 0 to 1; nil when nobody judged.
+	// Quality is the judged worth of the memory, 0 to 1; nil if it was not judged.
 	// It is never overwritten by a similarity.
 	Quality *float64 `json:"quality,omitempty"`
 
@@ -186,7 +186,7 @@ type ScoreParts struct {
 	Rerank  float64 `json:"rerank,omitempty"` // the reranker's score, when one ran
 }
 
-// Clock tells the time. Every time that is stored comes from one, so that tests
+// Clock returns the time. Every time that is stored comes from one, so that tests
 // are exact. A nil Clock in a configuration means [SystemClock].
 // It must be safe for concurrent use.
 type Clock func() time.Time

@@ -66,7 +66,7 @@ func TestPrepareAndFinish(t *testing.T) {
 	m.fine()
 }
 
-// Where nobody asks anything, nothing is searched or written.
+// Where the messages ask nothing, nothing is searched or written.
 func TestWithoutAQuestionNothingIsDone(t *testing.T) {
 	for name, in := range map[string][]*schema.Message{
 		"nil":             nil,
@@ -98,10 +98,10 @@ func TestWhatIsSearchedFor(t *testing.T) {
 		in   []*schema.Message
 		want []string
 	}{
-		"a picture alone":      {[]*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{picture}}}, nil},
-		"the text of parts":    {[]*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{words("what is"), picture, words("in it?")}}}, []string{"what is\nin it?"}},
-		"bytes that are not":   {testkit.Say("What \xff\xfe tea?"), []string{"What \uFFFD tea?"}},
-		"what nobody answered": {append(testkit.Turn("a", "b"), testkit.Say("c", "d")...), []string{"c\nd"}},
+		"a picture alone":       {[]*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{picture}}}, nil},
+		"the text of parts":     {[]*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{words("what is"), picture, words("in it?")}}}, []string{"what is\nin it?"}},
+		"bytes that are not":    {testkit.Say("What \xff\xfe tea?"), []string{"What \uFFFD tea?"}},
+		"what was not answered": {append(testkit.Turn("a", "b"), testkit.Say("c", "d")...), []string{"c\nd"}},
 	} {
 		m := newMemory(t, nil)
 		out := m.prepare(c.in)
@@ -147,10 +147,10 @@ func TestFinishTakesMessagesThatWereNeverPrepared(t *testing.T) {
 	require.Equal(t, [2]int{1, 1}, m.turns())
 	m.fine()
 	require.NoError(t, newMemory(t, func(s *setup) { s.noLog = true }).Finish(t.Context(), testkit.Say("hi")))
-	nobody := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
-	require.NoError(t, nobody.Finish(t.Context(), testkit.Say("hi")))
-	require.Equal(t, []string{hooks.StageScope}, nobody.failures.Stages())
-	require.ErrorIs(t, nobody.failures.Err(), backends.ErrNoScope)
+	unscoped := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
+	require.NoError(t, unscoped.Finish(t.Context(), testkit.Say("hi")))
+	require.Equal(t, []string{hooks.StageScope}, unscoped.failures.Stages())
+	require.ErrorIs(t, unscoped.failures.Err(), backends.ErrNoScope)
 }
 
 // A search that fails, in all its ways, leaves the reply without a note, and the turn is
@@ -300,9 +300,9 @@ func TestMessageModifierShowsTheNoteAtEveryCall(t *testing.T) {
 	for _, in := range [][]*schema.Message{testkit.Say("hi"), testkit.Say(" "), nil} {
 		require.Equal(t, in, modify(t.Context(), in))
 	}
-	nobody := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
-	require.Equal(t, testkit.Say("hi"), nobody.MessageModifier(nil)(t.Context(), testkit.Say("hi")))
-	require.Equal(t, []string{hooks.StageScope}, nobody.failures.Stages())
+	unscoped := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
+	require.Equal(t, testkit.Say("hi"), unscoped.MessageModifier(nil)(t.Context(), testkit.Say("hi")))
+	require.Equal(t, []string{hooks.StageScope}, unscoped.failures.Stages())
 }
 
 // A handler of the agent calls Prepare and Finish inside a run that is wrapped.

@@ -44,7 +44,7 @@ type life struct {
 	Role  string // "interrupt", "read", "talk", "summarise" or "refund", and how
 	Pages int    // that it reads; the first turn that it talks of; the orders that it refunds
 	Step  int    // at which it is killed; 0: at none
-	desk
+	till
 
 	steps atomic.Int64
 }

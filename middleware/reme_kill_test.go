@@ -26,8 +26,8 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-// desk says how a child works that refunds orders, one a turn, with reme.
-type desk struct {
+// till says how a child works that refunds orders, one a turn, with reme.
+type till struct {
 	Await  bool // each turn waits until it is learnt from
 	Pieces bool // its turns are learnt from in pieces
 	Shared bool // ReMe's layout: what is known of users is in the workspace, too
@@ -37,7 +37,7 @@ type desk struct {
 	After backends.PartitionKind
 }
 
-// dying is a store that is killed: see desk.
+// dying is a store that is killed: see till.
 type dying struct {
 	*testkit.Store
 	after backends.PartitionKind
@@ -53,7 +53,7 @@ func (s dying) Apply(ctx context.Context, p backends.Partition, b *store.Batch) 
 
 // atDesk is the scope of the child.
 func (l *life) atDesk() middleware.Scope {
-	s := middleware.Scope{UserID: l.User, AgentID: "clerk", SessionID: "s1", Workspace: "desk of " + l.User}
+	s := middleware.Scope{UserID: l.User, AgentID: "clerk", SessionID: "s1", Workspace: "till of " + l.User}
 	if l.NoUser {
 		s.UserID, s.AgentID = "", "clerk of "+l.User
 	}
@@ -97,7 +97,7 @@ func (l *life) order(t testing.TB, mem *middleware.MemoryMiddleware, n int) {
 // firstOrder is the number of a child's first order.
 const firstOrder = 10
 
-// refund has a day at the desk, and reports what of it is acknowledged.
+// refund has a day at the till, and reports what of it is acknowledged.
 func (l *life) refund(t testing.TB) {
 	b, mem := l.clerk(t, l.open(t), false)
 	for n := range l.Pages {
@@ -230,7 +230,7 @@ func TestReMeIsKilled(t *testing.T) {
 			dead, alive := 0, 0
 			for _, await := range []bool{false, true} {
 				live := func(step int) ([]string, bool) {
-					l := &life{User: fmt.Sprint("ann ", await, step), Role: "refund", Pages: orders, Step: step, desk: desk{Await: await, Pieces: step%2 == 1}}
+					l := &life{User: fmt.Sprint("ann ", await, step), Role: "refund", Pages: orders, Step: step, till: till{Await: await, Pieces: step%2 == 1}}
 					var db store.Store
 					l.Store, db = at()
 					lines, killed := l.run(t)
@@ -253,7 +253,7 @@ func TestReMeIsKilled(t *testing.T) {
 		})
 		for n := range deaths {
 			// One in four is an agent without a user, one in four has ReMe's layout.
-			l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: orders, desk: desk{NoUser: n%4 == 1, Shared: n%4 == 2, Await: n%2 == 0, Pieces: n%4 > 1}}
+			l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: orders, till: till{NoUser: n%4 == 1, Shared: n%4 == 2, Await: n%2 == 0, Pieces: n%4 > 1}}
 			c := l.start(t)
 			killed := make(chan struct{})
 			go func() {
@@ -270,16 +270,16 @@ func TestReMeIsKilled(t *testing.T) {
 	// A stretch of the log is two batches: what the workspace learns, then what is known of
 	// the user with the log's checkpoint. A process is killed right behind each.
 	t.Run("between its batches", func(t *testing.T) {
-		for after, desks := range map[backends.PartitionKind][]desk{
+		for after, tills := range map[backends.PartitionKind][]till{
 			backends.PartitionWorkspace: {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}, {Shared: true}, {Await: true, Shared: true}, {NoUser: true}},
 			backends.PartitionUser:      {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}},
 			backends.PartitionAgent:     {{NoUser: true}, {Await: true, NoUser: true}},
 		} {
-			for _, d := range desks {
+			for _, d := range tills {
 				d.After = after
 				t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v, shared %v, no user %v", after, d.Await, d.Pieces, d.Shared, d.NoUser), func(t *testing.T) {
 					t.Parallel()
-					l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: 3, desk: d}
+					l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: 3, till: d}
 					lines, killed := l.run(t)
 					require.True(t, killed)
 					refunded(t, l, openFile(t, l.Store), lines)

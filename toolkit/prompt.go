@@ -48,13 +48,13 @@ type phrases struct {
 }
 
 const englishWorkingAdvice = `
-no scope: Nobody is signed in whose conversation this could be. Continue with what you see.
+no scope: No user is signed in, so there is no conversation to search. Continue with what you see.
 not found: Use an id that a message names, or find one with grep_working_memory without archives.
 invalid: The call cannot succeed like this. Change the arguments.
 unavailable: Earlier messages cannot be read now. Try once more, naming the archives to search; then continue with what you see, and say what you could not look up.`
 
 const englishCoreAdvice = `
-no scope: Nobody is known here whom this block belongs to. Continue without it.
+no scope: No user is signed in, so the block has no owner. Continue without it.
 not found: The call cannot succeed like this. Change the arguments or continue without it.
 conflict: The block is edited by others all the time. Try once more.
 unavailable: Core memory is not available now. Continue without it, and do not claim to have noted anything.`
@@ -102,7 +102,7 @@ new_text: The text in its place. An empty string deletes old_text.
 error: Error editing core memory` + englishCoreAdvice,
 	},
 	advice: `
-no scope: Nobody is signed in whose memory this could be. Continue without memory.
+no scope: No user is signed in, so there is no memory. Continue without memory.
 not found: No memory has this id. Use an id that search_memory shows.
 conflict: The memory was changed meanwhile. Search for it again and then decide.
 invalid: The call cannot succeed like this. Change the arguments or continue without memory.

@@ -38,7 +38,7 @@ How to write it:
 - Write in the language of the message that says it. Do not translate, and do not translate names.
 - Resolve relative time ("yesterday", "next week") against the time of its own message, and write the absolute date into the text. If it matters from when something holds, put that date into "since" as YYYY-MM-DD.
 - "messages": the numbers of the new messages that say it.
-What to leave out: greetings and small talk, general knowledge, what nobody said (guesses at age, gender, feelings), what is only asked, passwords and keys, and what an existing memory says already.`,
+What to leave out: greetings and small talk, general knowledge, what was not said (guesses at age, gender, feelings), what is only asked, passwords and keys, and what an existing memory says already.`,
 	agent: `This memory belongs to the assistant itself and to no user. Write from the assistant's point of view: what it is, does, knows, prefers and has decided.`,
 	reconcile: `Answer with operations:
 - add: a new fact. Needs text.

@@ -236,7 +236,7 @@ func EachOnce[T any](what string, first, n int, entries []T, number func(T) int)
 	return nil
 }
 
-// phrases are what a model is told about the form of its answer.
+// phrases are what the prompt says about the form of its answer.
 var phrases = map[backends.Language]struct{ byTool, byJSON, refused string }{
 	backends.English: {
 		byTool:  "Answer with one call of the tool %s.",

@@ -87,7 +87,7 @@ type Question struct {
 // other keys that models use for a field. A text that stands where an object should is taken
 // for its field Text, if it has one, and a field Rest of type map[string]any gets what is
 // under other keys. A list that the answer has is not nil, even if it is empty. check
-// may refuse the answer, with an error that tells the model what was wrong; nil accepts any.
+// may refuse the answer, with an error that says to the model what was wrong; nil accepts any.
 //
 // Of a list, the entries that cannot be decoded are left out, and reported by
 // [Answer.Bad]; an answer of which nothing can be used is asked for again.

@@ -13,7 +13,7 @@ import (
 
 // What memory writes into schema.Message.Extra: what must survive a checkpoint and
 // cannot be derived again. The values are plain strings, because Eino's checkpoints
-// encode Extra with gob, which knows a string without being told and fails on most
+// encode Extra with gob, which knows strings without registration and fails on most
 // other things, and only once a run is interrupted (trap T5). Chat models do not send
 // Extra to the provider.
 //

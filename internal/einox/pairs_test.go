@@ -205,7 +205,7 @@ func TestRounds(t *testing.T) {
 		want []einox.Span
 	}{
 		"nothing":                    {nil, []einox.Span{{0, 0}}},
-		"nobody asked":               {spoken("a a"), []einox.Span{{0, 2}}},
+		"no user asked":              {spoken("a a"), []einox.Span{{0, 2}}},
 		"one":                        {spoken("s u a"), []einox.Span{{0, 1}, {1, 3}}},
 		"a note belongs to the next": {spoken("u a n u a"), []einox.Span{{0, 2}, {2, 5}}},
 		"what came before anybody":   {spoken("a a u a u"), []einox.Span{{0, 2}, {2, 4}, {4, 5}}},

@@ -113,8 +113,8 @@ func Report(ctx context.Context, onError func(ctx context.Context, stage string,
 	}
 }
 
-// Locks are mutexes by key, whose waiting ends with a context. Keys that nobody
-// holds cost nothing. The zero value is ready.
+// Locks are mutexes by key, whose waiting ends with a context. Keys that are
+// not locked cost nothing. The zero value is ready.
 type Locks[K comparable] struct {
 	mu    sync.Mutex
 	locks map[K]*lock
