@@ -56,7 +56,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	}
 	before := others()
 	require.Len(t, before, 4)
-	b, learner := newBackend(t, db, settled)
+	b, learner := newBackend(t, db, quiet)
 	ctx := t.Context()
 
 	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: turn("t1",
@@ -113,7 +113,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	lived(t, db)
 	with := func(name string, dim int) *reme.Backend {
 		b, _ := newBackend(t, db, func(c *reme.Config) {
-			settled(c)
+			quiet(c)
 			c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: dim}, name
 		})
 		return b
@@ -174,7 +174,7 @@ func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 	db := open(t)
 	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "old" })
 	require.NoError(t, only(old.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("我住在杭州")}})))
-	b, _ := newBackend(t, db, func(c *reme.Config) { settled(c); c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 9}, "new" })
+	b, _ := newBackend(t, db, func(c *reme.Config) { quiet(c); c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 9}, "new" })
 	r := &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k"}
 	_, err := b.Add(t.Context(), r)
 	require.ErrorIs(t, err, backends.ErrDimension)
@@ -189,7 +189,7 @@ func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 // user's: a session of the workspace that has the same name is not taken for it.
 func TestInReMesLayoutTheLogStaysTheUsers(t *testing.T) {
 	db := open(t)
-	b, _ := newBackend(t, db, func(c *reme.Config) { settled(c); c.Personal.InWorkspace = true })
+	b, _ := newBackend(t, db, func(c *reme.Config) { quiet(c); c.Personal.InWorkspace = true })
 	require.NoError(t, only(b.Tools().Record(t.Context(), &tool.RecordRequest{Scope: ann, Calls: calls(1, "c")})))
 	s := ann
 	s.SessionID = "tool/search/2026-05"

@@ -58,7 +58,7 @@ func TestManyUsersAndWorkspacesAtOnce(t *testing.T) {
 	}
 	onEachStore(t, func(t *testing.T, db store.Store) {
 		set := func(c *reme.Config) {
-			settled(c)
+			quiet(c)
 			c.OnError = func(_ context.Context, err error) { t.Errorf("beside a call: %v", err) }
 		}
 		one, _ := newBackend(t, db, set)
@@ -121,13 +121,13 @@ func TestManyUsersAndWorkspacesAtOnce(t *testing.T) {
 	})
 }
 
-// The same lesson is learnt, the same memory counted, and calls of the same tool recorded, all
+// The same experience is learnt, the same memory counted, and calls of the same tool recorded, all
 // at once: one memory, exact counts, no call lost.
 func TestTheSameIsLearntAtOnce(t *testing.T) {
 	const times = 64
 	db := open(t)
-	one, _ := newBackend(t, db, settled)
-	two, _ := newBackend(t, db, settled)
+	one, _ := newBackend(t, db, quiet)
+	two, _ := newBackend(t, db, quiet)
 	first, err := one.Task().Summarize(t.Context(), summary(ann, attempted("packing", "wrap it twice", 1)))
 	require.NoError(t, err)
 	id := first.Memories[0].ID
@@ -157,7 +157,7 @@ func TestTheSameIsLearntAtOnce(t *testing.T) {
 // of tools is stored.
 func TestCloseDuringCalls(t *testing.T) {
 	db := open(t)
-	closing, _ := newBackend(t, db, settled)
+	closing, _ := newBackend(t, db, quiet)
 	var running sync.WaitGroup
 	var recorded, learnt atomic.Int64
 	for n := range 64 {
@@ -179,7 +179,7 @@ func TestCloseDuringCalls(t *testing.T) {
 		}
 	}
 	running.Wait()
-	b, _ := newBackend(t, db, settled)
+	b, _ := newBackend(t, db, quiet)
 	found := 0
 	for n := range 64 {
 		found += len(find(t, b, backends.Scope{UserID: fmt.Sprint("u", n)}, "tea is sold"))
@@ -198,8 +198,8 @@ func TestCloseDuringCalls(t *testing.T) {
 func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 	const memories = 40
 	db := open(t)
-	one, _ := newBackend(t, db, settled)
-	two, _ := newBackend(t, db, settled)
+	one, _ := newBackend(t, db, quiet)
+	two, _ := newBackend(t, db, quiet)
 	load(t, one, ann, lines("first", memories))
 	library := regexp.MustCompile(`do step \d+ of (\w+)`)
 	libraries := func(dump string) map[string]int { // how many memories of each the dump has
@@ -236,7 +236,7 @@ func TestAWorkspaceIsLoadedWhileAgentsLearn(t *testing.T) {
 			case 5:
 				assert.NoError(t, only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: []tool.Call{{ID: fmt.Sprint(n), Tool: "t", Input: "x", Output: "y", Time: annual}}})))
 			default:
-				fine("learn", only(b.Task().Summarize(ctx, summary(ann, attempted(fmt.Sprint("task", n), fmt.Sprint("lesson", n), 1)))))
+				fine("learn", only(b.Task().Summarize(ctx, summary(ann, attempted(fmt.Sprint("task", n), fmt.Sprint("advice", n), 1)))))
 			}
 		})
 	}
@@ -259,8 +259,8 @@ func TestAWorkspaceIsTheSameOnEveryStore(t *testing.T) {
 		one, _ := newBackend(t, db, set)
 		two, _ := newBackend(t, db, set)
 		ctx := t.Context()
-		for i, lesson := range []string{"refunding an order | check the payment first", "退款 | 先核对付款", "shipping tea abroad | fill in form 7"} {
-			when, what, _ := strings.Cut(lesson, " | ")
+		for i, experience := range []string{"refunding an order | check the payment first", "退款 | 先核对付款", "shipping tea abroad | fill in form 7"} {
+			when, what, _ := strings.Cut(experience, " | ")
 			require.NoError(t, only(one.Task().Summarize(ctx, summary(ann, attempted(when, what, float64(i%2))))))
 		}
 		found, err := two.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "refunding an order of tea 退款", TopK: 10})

@@ -101,7 +101,7 @@ func calls(n int, id string) []tool.Call {
 	return out
 }
 
-// attempted is a trajectory that teaches a lesson.
+// attempted is a trajectory that teaches an experience.
 func attempted(when, what string, score float64) task.Trajectory {
 	return task.Trajectory{TaskID: when, Score: score, Observed: annual, Messages: []*schema.Message{
 		schema.UserMessage("do it"), schema.AssistantMessage("LESSON "+when+" | "+what, nil),

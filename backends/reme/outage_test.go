@@ -43,9 +43,9 @@ var outages = map[string]func(n int, c *testkit.StoreCall) bool{
 	"loses all replies": func(n int, c *testkit.StoreCall) bool { c.Lost = c.N+1 == n; return c.N+1 >= n },
 }
 
-// settled has a verdict, a clock at which calls of tools are still kept, and no background
+// quiet reads outcomes from results, a clock at which calls of tools are still kept, and no background
 // work; it tolerates what is reported beside a call.
-func settled(c *reme.Config) {
+func quiet(c *reme.Config) {
 	c.Clock = func() time.Time { return annual.Add(time.Hour) }
 	c.Verdict, c.OnError, c.Tools.NoRefresh = reme.VerdictOf("submit", "passed"), nil, true
 }
@@ -53,7 +53,7 @@ func settled(c *reme.Config) {
 // lived puts something of each kind into the memory.
 func lived(t *testing.T, db store.Store) {
 	t.Helper()
-	b, _ := newBackend(t, db, settled)
+	b, _ := newBackend(t, db, quiet)
 	ctx := t.Context()
 	learnt, err := b.Task().Summarize(ctx, summary(ann, refund(1)))
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func state(t testing.TB, db store.Store) []string {
 	}
 	session, err := db.Session(t.Context(), user, "s1")
 	require.NoError(t, err)
-	b, _ := newBackend(t, db, settled)
+	b, _ := newBackend(t, db, quiet)
 	for _, name := range []string{"search", "搜索"} {
 		if got, err := b.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: ann, Tools: []string{name}}); !errors.Is(err, backends.ErrNotFound) { // the workspace was deleted
 			require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 	for name, f := range flows {
 		db := open(t)
 		lived(t, db)
-		b, _ := newBackend(t, db, settled)
+		b, _ := newBackend(t, db, quiet)
 		require.NoError(t, f.call(t.Context(), b), name)
 		outcome[name] = state(t, db)
 	}
@@ -221,7 +221,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 					spy := testkit.Spy(open(t))
 					lived(t, spy)
 					before := state(t, spy)
-					b, _ := newBackend(t, spy, settled)
+					b, _ := newBackend(t, spy, quiet)
 					spy.Arm(func(c *testkit.StoreCall) error {
 						if hits(n, c) {
 							return errAway
@@ -240,7 +240,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 				spy := testkit.Spy(open(t))
 				lived(t, spy)
 				before := state(t, spy)
-				b, _ := newBackend(t, spy, settled)
+				b, _ := newBackend(t, spy, quiet)
 				ctx, cancel := context.WithCancel(t.Context())
 				spy.Arm(func(c *testkit.StoreCall) error {
 					if c.N+1 == n {
@@ -269,7 +269,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 					lived(t, db)
 					before := state(t, db)
 					b, _ := newBackend(t, db, func(c *reme.Config) {
-						settled(c)
+						quiet(c)
 						c.Limits.Concurrency = 1
 						c.Model = testkit.New(func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 							if asked++; asked >= n && !works {
@@ -287,7 +287,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 		t.Run("embedder/"+name, func(t *testing.T) {
 			e, db := &testkit.Embedder{Dim: 32}, open(t)
 			lived(t, db)
-			b, _ := newBackend(t, db, func(c *reme.Config) { settled(c); c.Embedder, c.EmbeddingModel = e, "hash" })
+			b, _ := newBackend(t, db, func(c *reme.Config) { quiet(c); c.Embedder, c.EmbeddingModel = e, "hash" })
 			require.NoError(t, only(b.Reembed(t.Context(), ann)))
 			before := state(t, db)
 			e.Err = errors.New("429")
@@ -318,7 +318,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 				require.NoError(t, err)
 				lived(t, db)
 				before := state(t, db)
-				b, _ := newBackend(t, db, settled)
+				b, _ := newBackend(t, db, quiet)
 				begin()
 				err = f.call(t.Context(), b)
 				network.LoseReplies(0)

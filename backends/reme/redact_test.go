@@ -160,7 +160,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 	}
 }
 
-// What was stored before anybody thought of redacting is not shown to models either.
+// What was stored before texts were redacted is not shown to models either.
 func TestWhatWasStoredBeforeIsNotShown(t *testing.T) {
 	db := open(t)
 	careless, _ := newBackend(t, db, nil)

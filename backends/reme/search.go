@@ -44,16 +44,25 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	var both errgroup.Group
 	if at.personal != nil && asksFor(q.Kinds, backends.KindPersonal) {
 		both.Go(func() error {
-			return work.Catch("reme: personal memory", func() (err error) {
-				about, err = b.searchPersonal(ctx, at.target, &q)
+			return work.Catch("reme: personal memory", func() error {
+				resp, err := b.personal.Retrieve(ctx, &PersonalRetrieveRequest{SearchRequest: q, Target: at.target})
+				if err == nil {
+					about = resp.SearchResponse
+				}
 				return err
 			})
 		})
 	}
-	if at.workspace != nil && (len(q.Kinds) == 0 || asksFor(q.Kinds, experience...)) {
+	if at.workspace != nil && asksFor(q.Kinds, experience...) {
 		both.Go(func() error {
-			return work.Catch("reme: the workspace", func() (err error) {
-				learnt, err = b.searchExperience(ctx, *at.workspace, &q)
+			return work.Catch("reme: the workspace", func() error {
+				asked := q
+				asked.Filter = shared(q.Filter)
+				asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
+				resp, err := b.keeper.Search(ctx, *at.workspace, &asked)
+				if err == nil {
+					learnt = *resp
+				}
 				return err
 			})
 		})
@@ -98,25 +107,6 @@ func worth(hits []backends.Hit) []float64 {
 // asksFor reports whether any of some is among kinds; no kinds are all.
 func asksFor(kinds []backends.Kind, some ...backends.Kind) bool {
 	return len(kinds) == 0 || slices.ContainsFunc(some, func(k backends.Kind) bool { return slices.Contains(kinds, k) })
-}
-
-func (b *Backend) searchPersonal(ctx context.Context, target string, q *backends.SearchRequest) (backends.SearchResponse, error) {
-	resp, err := b.personal.Retrieve(ctx, &PersonalRetrieveRequest{SearchRequest: *q, Target: target})
-	if err != nil {
-		return backends.SearchResponse{}, err
-	}
-	return resp.SearchResponse, nil
-}
-
-func (b *Backend) searchExperience(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (backends.SearchResponse, error) {
-	asked := *q
-	asked.Filter = shared(q.Filter)
-	asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
-	resp, err := b.keeper.Search(ctx, p, &asked)
-	if err != nil {
-		return backends.SearchResponse{}, err
-	}
-	return *resp, nil
 }
 
 // places are the partitions that a scope names: the one of who speaks and the

@@ -68,8 +68,8 @@ func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
 	}
 }
 
-// outcome says how a turn went, as far as anybody knows: the callback, else the last
-// verdict of a tool.
+// outcome returns how a turn went, nil if that is unknown: what the callback says, else the
+// last result of a tool that Config.Verdict can read.
 func (b *Backend) outcome(ctx context.Context, t *Turn) (*Outcome, error) {
 	if b.config.Outcome != nil {
 		o, err := b.config.Outcome(ctx, t)
@@ -127,12 +127,6 @@ func turnIn(turns []*Turn, id string) *Turn {
 // tool of memory comes as a turn, too, without an attempt at anything.
 func (t *Turn) teaches() bool {
 	return slices.ContainsFunc(t.Messages, func(m backends.Message) bool { return m.Role == schema.Assistant || m.Role == schema.Tool })
-}
-
-// blank reports whether a message says and does nothing: the log gives no such to learn
-// from.
-func blank(m *schema.Message) bool {
-	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
 }
 
 // trajectory is the turn as an attempt at a task.
@@ -245,7 +239,7 @@ func (b *Backend) logged(ctx context.Context, p backends.Partition, s backends.S
 func said(entries []store.Entry) []backends.Message {
 	var out []backends.Message
 	for i := range entries {
-		if m := &entries[i].Message; m.Message != nil && !blank(m.Message) {
+		if m := &entries[i].Message; m.Message != nil && (m.Content != "" || len(m.ToolCalls) > 0 || m.ToolCallID != "" || einox.HasParts(m.Message)) {
 			out = append(out, *m)
 		}
 	}

@@ -94,7 +94,7 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]backends
 	stage := run.Stage(q.stage)
 	stage.In(1)
 	question := m.question(q.of.language, q.prompt, q.material...)
-	words := phrasesIn(q.of.language)
+	words := phrasesIn[q.of.language]
 	question.System += "\n\n" + words.writing + " " + fmt.Sprintf(words.most, q.most)
 	question.Tool, question.Purpose = "extract_experiences", "Hand in what was learnt."
 	answer, err := ask.For[experiences](ctx, run, question, nil)
@@ -215,7 +215,7 @@ func (m *Memory) similarPairs(ctx context.Context, run *ask.Run, attempts []*att
 // summary is what the task was and how it went. Of limit tokens the words of the task
 // may have 1 in 8, and the note 1 in 16.
 func (a *attempt) summary(limit int) string {
-	p := phrasesIn(a.language)
+	p := phrasesIn[a.language]
 	outcome := p.failure
 	if a.success {
 		outcome = p.success
@@ -246,7 +246,7 @@ func (a *attempt) parts(limit int) []string {
 	for i, c := range chunks {
 		out[i] = head + c.text
 		if len(chunks) > 1 {
-			out[i] = head + fmt.Sprintf(phrasesIn(a.language).part, c.first, c.last, len(a.steps)) + "\n" + c.text
+			out[i] = head + fmt.Sprintf(phrasesIn[a.language].part, c.first, c.last, len(a.steps)) + "\n" + c.text
 		}
 	}
 	return out

@@ -116,7 +116,7 @@ func TestBranchesRunAtTheSameTimeAndTheirOrderIsFixed(t *testing.T) {
 	w := open(t)
 	m, err := ask.New(&ask.Config{Name: "test", Model: testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		for step, gate := range gates {
-			if p := map[string]string{"Success": englishPrompts.Success, "Failure": englishPrompts.Failure, "Comparative": englishPrompts.Comparative}[step]; strings.HasPrefix(in[0].Content, p) {
+			if p := map[string]string{"Success": defaultPrompts[backends.English].Success, "Failure": defaultPrompts[backends.English].Failure, "Comparative": defaultPrompts[backends.English].Comparative}[step]; strings.HasPrefix(in[0].Content, p) {
 				if next := after[step]; next != "" {
 					<-gates[next]
 				}
@@ -366,7 +366,7 @@ func TestPromptsAreReplacedOneByOne(t *testing.T) {
 			assert.Equal(t, han, backends.LanguageAuto.For(prompt) == backends.Chinese, name)
 		}
 	}
-	for l, want := range map[backends.Language]string{backends.LanguageAuto: englishPrompts.Success, backends.Chinese: chinesePrompts.Success} {
+	for l, want := range map[backends.Language]string{backends.LanguageAuto: defaultPrompts[backends.English].Success, backends.Chinese: defaultPrompts[backends.Chinese].Success} {
 		w := open(t, func(s *setup) { s.Language = l })
 		w.extracted(false, doing("door", 1, "key"))
 		assert.True(t, strings.HasPrefix(w.of("")[0].system, want))

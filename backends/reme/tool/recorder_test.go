@@ -178,7 +178,7 @@ func TestCallsWaitForAStoreThatIsDown(t *testing.T) {
 
 	r.store.FailOn(errDown, "Append")
 	take(t, rec, toolCalls("a", 2, 3)...)
-	require.ErrorIs(t, rec.Flush(ctx), backends.ErrUnavailable, "Flush tells what still waits")
+	require.ErrorIs(t, rec.Flush(ctx), backends.ErrUnavailable, "Flush reports what still waits")
 	r.store.Arm(nil)
 	require.NoError(t, rec.Close(ctx))
 	assert.Len(t, r.tool(t, "a").Calls, 3)
