@@ -56,8 +56,12 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		defer said.Release()
 	}
 	if len(attempts) > 0 {
+		key := r.IdempotencyKey
+		if key != "" {
+			key += taskKey
+		}
 		resp, err := b.task.Summarize(ctx, &task.SummaryRequest{
-			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: keyed(r.IdempotencyKey, taskKey),
+			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: key,
 		})
 		if err != nil {
 			return nil, err
@@ -164,13 +168,6 @@ func speaks(messages []backends.Message) bool {
 		}
 	}
 	return false
-}
-
-func keyed(key, suffix string) string {
-	if key == "" {
-		return ""
-	}
-	return key + suffix
 }
 
 func addUsage(total *backends.Usage, u backends.Usage) {

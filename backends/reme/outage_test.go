@@ -43,7 +43,7 @@ var outages = map[string]func(n int, c *testkit.StoreCall) bool{
 	"loses all replies": func(n int, c *testkit.StoreCall) bool { c.Lost = c.N+1 == n; return c.N+1 >= n },
 }
 
-// quiet reads outcomes from results, a clock at which calls of tools are still kept, and no background
+// quiet has a verdict, a clock at which calls of tools are still kept, and no background
 // work; it tolerates what is reported beside a call.
 func quiet(c *reme.Config) {
 	c.Clock = func() time.Time { return annual.Add(time.Hour) }
