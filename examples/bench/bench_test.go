@@ -152,6 +152,7 @@ func TestRedis(t *testing.T) {
 		require.Equal(t, "1.000 |\n", float32s[9], "all vectors are compared, none is rounded")
 		require.Greater(t, int8s[9], "0.9")
 		require.Empty(t, strings.Trim(lexical[9], " |\n"), "nothing to compare with")
+		require.Greater(t, number(float32s[8]), 4*m.Dim, "bytes in the process")
 		require.Greater(t, number(float32s[7]), number(int8s[7]), "bytes")
 		require.Greater(t, number(int8s[7]), number(lexical[7]), "bytes")
 		require.Equal(t, where == "| redis", float32s[4] != "" && float32s[6] != "", "Redis is compared with SQLite")

@@ -54,7 +54,7 @@ func system(p place, how string, vectors bool, encoding recall.Encoding) *trial.
 		}
 		return &trial.Place{Open: open, Bytes: s.bytes, Remove: s.remove}, nil
 	}
-	return &trial.System{Name: p.name, How: how, Vectors: vectors, New: create}
+	return &trial.System{Name: p.name, How: how, Vectors: vectors, Most: p.most, New: create}
 }
 
 // memories are stored by one batch a call, and found by a Ranker.

@@ -25,6 +25,7 @@ import (
 // place is where things are stored.
 type place struct {
 	name string
+	most int // memories that it is compared with; 0: any number
 	open func(ctx context.Context) (*opened, error)
 }
 
@@ -40,7 +41,7 @@ type opened struct {
 // places returns a SQLite file, and the server at the URL unless that is empty. A server
 // that cannot be reached is an error before anything is measured.
 func places(ctx context.Context, url string) ([]place, error) {
-	out := []place{{"sqlite", openSQLite}}
+	out := []place{{"sqlite", 10_000, openSQLite}}
 	if url == "" {
 		return out, nil
 	}
@@ -49,7 +50,7 @@ func places(ctx context.Context, url string) ([]place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-redis: %w", err)
 	}
-	return append(out, place{"redis", open}), s.remove()
+	return append(out, place{"redis", 0, open}), s.remove()
 }
 
 // openSQLite opens a new file, in which every commit is on disk.
