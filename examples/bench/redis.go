@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/cloudwego/eino/components/embedding"
@@ -69,7 +70,8 @@ func (m *memories) Prepare(ctx context.Context, first int, texts []string) (tria
 	return func(ctx context.Context, user, begin, end int) error {
 		batch := &store.Batch{Embedding: space}
 		for i := begin; i < end; i++ {
-			rec := &store.Record{Memory: backends.Memory{ID: strconv.Itoa(first + i), Kind: backends.KindFact, Text: texts[i]}}
+			id := fmt.Sprintf("m%06d", first+i) // all of one length
+			rec := &store.Record{Memory: backends.Memory{ID: id, Kind: backends.KindFact, Text: texts[i]}}
 			if vectors != nil {
 				rec.Vector = vectors[i]
 			}
@@ -91,7 +93,7 @@ func (m *memories) Search(ctx context.Context, user int, query string) ([]int, e
 	}
 	found := make([]int, len(resp.Hits))
 	for i := range resp.Hits {
-		if found[i], err = strconv.Atoi(resp.Hits[i].ID); err != nil {
+		if found[i], err = strconv.Atoi(resp.Hits[i].ID[1:]); err != nil {
 			return nil, err
 		}
 	}
