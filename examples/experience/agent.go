@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/middleware"
 )
 
-// The instructions. Careful is that of an agent that has no memory and takes no risk.
+// The instructions: that of all agents, and that of one that takes no risk.
 const (
 	instruction = "You find your way out of cellars with the tools that you have. Heed what is known from earlier cellars, if anything is."
 	careful     = instruction + " Inspect ground of a sort that you have not stood on before you step on it."
@@ -26,10 +26,24 @@ const agentName = "visitor"
 // maxCalls bounds an attempt: there is less strength than that.
 const maxCalls = 300
 
-// agent is what all arms have in common. Those with memory have mem besides.
+// agent is what all arms have in common.
 type agent struct {
-	instruction string
-	mem         *middleware.MemoryMiddleware
+	careful bool
+	mem     *middleware.MemoryMiddleware // of those with memory
+}
+
+// attempts has attempts at a cellar until one succeeds.
+func (a *agent) attempts(ctx context.Context, c *cellar, most int) (visits []*visit, err error) {
+	for n := range most {
+		v, _, err := a.attempt(ctx, c, c.again(n+1, most))
+		if err != nil {
+			return nil, err
+		}
+		if visits = append(visits, v); v.score == 1 {
+			break
+		}
+	}
+	return visits, nil
 }
 
 // attempt has the agent try a cellar once, with what it knows before the task, if
@@ -37,7 +51,7 @@ type agent struct {
 func (a *agent) attempt(ctx context.Context, c *cellar, task string, known ...*schema.Message) (*visit, []*schema.Message, error) {
 	v := c.visit()
 	said := []*schema.Message{schema.UserMessage(task)}
-	events, err := a.run(ctx, v, append(known, said...))
+	events, err := a.run(middleware.WithScope(ctx, scope(c.name)), v, append(known, said...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,9 +80,12 @@ func (a *agent) run(ctx context.Context, v *visit, messages []*schema.Message) (
 		return nil, err
 	}
 	config := &adk.ChatModelAgentConfig{
-		Name: agentName, Description: "finds its way out of cellars", Instruction: a.instruction, Model: player(), MaxIterations: maxCalls,
+		Name: agentName, Description: "finds its way out of cellars", Instruction: instruction, Model: player(), MaxIterations: maxCalls,
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
 		Middlewares: []adk.AgentMiddleware{{WrapToolCall: compose.ToolMiddleware{Invokable: answered}}},
+	}
+	if a.careful {
+		config.Instruction = careful
 	}
 	if a.mem != nil {
 		config.Model = a.mem.WrapModel(player())

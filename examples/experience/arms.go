@@ -55,14 +55,15 @@ func newCourse(seed uint64, train, test int) *course {
 type result struct{ won, failures int }
 
 func (r *result) add(v *visit) {
-	r.won += int(v.score())
+	r.won += int(v.score)
 	r.failures += v.failures
 }
 
 // play has an arm train, if it can learn, and then be tested.
 func (a *arm) play(ctx context.Context, c *course) (r result, err error) {
 	if !a.memory {
-		return c.tested(func(at *cellar) ([]*visit, error) { return a.withoutMemory(ctx, at) })
+		bare := &agent{careful: a.careful}
+		return c.tested(func(at *cellar) ([]*visit, error) { return bare.attempts(ctx, at, a.attempts) })
 	}
 	err = withMemory(ctx, func(m *memory) (err error) {
 		if err = m.train(ctx, a, c); err != nil {
@@ -86,24 +87,6 @@ func (c *course) tested(try func(*cellar) ([]*visit, error)) (r result, err erro
 		}
 	}
 	return r, nil
-}
-
-// withoutMemory has attempts at a cellar until one succeeds.
-func (a *arm) withoutMemory(ctx context.Context, c *cellar) (visits []*visit, err error) {
-	bare := &agent{instruction: instruction}
-	if a.careful {
-		bare.instruction = careful
-	}
-	for n := range a.attempts {
-		v, _, err := bare.attempt(ctx, c, c.again(n+1, a.attempts))
-		if err != nil {
-			return nil, err
-		}
-		if visits = append(visits, v); v.out {
-			break
-		}
-	}
-	return visits, nil
 }
 
 // again is the task of an attempt: of several, it says which one this is.

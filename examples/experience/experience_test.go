@@ -53,7 +53,7 @@ func TestMemoryHelpsAndAnotherFamilysDoesNot(t *testing.T) {
 
 // known returns all that the workspace holds.
 func (m *memory) known(t *testing.T) (all []backends.Memory) {
-	for r := (&backends.ListRequest{Scope: workspace}); ; {
+	for r := (&backends.ListRequest{Scope: scope("")}); ; {
 		page, err := m.backend.List(t.Context(), r)
 		require.NoError(t, err)
 		all = append(all, page.Memories...)
@@ -116,7 +116,7 @@ func TestMemoriesWithTheirWordsShuffledDoNotHelp(t *testing.T) {
 	}))
 	tested := func(known []*schema.Message) result {
 		r, err := c.tested(func(at *cellar) ([]*visit, error) {
-			v, _, err := (&agent{instruction: instruction}).attempt(t.Context(), at, at.task(), known...)
+			v, _, err := (&agent{}).attempt(t.Context(), at, at.task(), known...)
 			return []*visit{v}, err
 		})
 		require.NoError(t, err)
@@ -214,8 +214,8 @@ func TestEveryCellarCanBeLeftWithTheRulesKnown(t *testing.T) {
 			require.Empty(t, failed)
 			require.Equal(t, opened, out.Event)
 			v.walk(t, c.exit)
-			require.True(t, v.over && v.out)
-			require.InDelta(t, 1, v.score(), 0)
+			require.True(t, v.over)
+			require.InDelta(t, 1, v.score, 0)
 			require.Equal(t, 2, v.failures)
 		}
 	}
@@ -234,7 +234,7 @@ func TestAPitLooksLikeGroundAndEndsTheAttempt(t *testing.T) {
 				require.Equal(t, fell, after.Event)
 				require.Contains(t, sorts(before.Near[i].What), rules.pit)
 				require.True(t, v.over)
-				require.Zero(t, v.score())
+				require.Zero(t, v.score)
 				fallen++
 				break
 			}
@@ -265,6 +265,6 @@ func TestStrengthEnds(t *testing.T) {
 		}
 		out, _ := v.do(t, "move", `{"direction":"north"}`)
 		assert.Equal(t, exhausted, out.Event)
-		assert.Zero(t, v.score())
+		assert.Zero(t, v.score)
 	}
 }

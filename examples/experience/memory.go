@@ -21,8 +21,10 @@ import (
 // topK is how many memories an attempt begins with: more than there will be.
 const topK = 30
 
-// workspace is where the memories are; an attempt has the cellar's session besides.
-var workspace = backends.Scope{AgentID: agentName, Workspace: "cellars"}
+// scope is where the memories are; the attempts at a cellar are a session.
+func scope(session string) backends.Scope {
+	return backends.Scope{AgentID: agentName, Workspace: "cellars", SessionID: session}
+}
 
 // memory is an agent with memory. It learns while it trains; when it is tested it only
 // remembers, but for what task.Retry keeps.
@@ -49,7 +51,7 @@ func withMemory(ctx context.Context, use func(*memory) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, backend.Close(closing)) }()
-	m := &memory{agent: agent{instruction: instruction}, backend: backend}
+	m := &memory{backend: backend}
 	m.mem, err = middleware.New(ctx, &middleware.Config{
 		Backend: backend, Mode: modes.StaticControl, TopK: topK, NoteTokens: 4000, AwaitWrite: true,
 		RecordTool: func(string) bool { return m.learning },
@@ -59,19 +61,6 @@ func withMemory(ctx context.Context, use func(*memory) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.mem.Close(closing)) }()
 	return use(m)
-}
-
-// at returns the scope of the attempts at a cellar: the session is the cellar's.
-func at(c *cellar) backends.Scope {
-	s := workspace
-	s.SessionID = c.name
-	return s
-}
-
-// attempt has one attempt at a cellar with what is known.
-func (m *memory) attempt(ctx context.Context, c *cellar) (*visit, error) {
-	v, _, err := m.agent.attempt(middleware.WithScope(ctx, at(c)), c, c.task())
-	return v, err
 }
 
 // train learns from an attempt at each cellar. In the end it learns nothing more of
@@ -91,25 +80,25 @@ func (m *memory) train(ctx context.Context, a *arm, c *course) error {
 	if !a.forgets {
 		return nil
 	}
-	_, err := m.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: workspace})
+	_, err := m.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: scope("")})
 	return err
 }
 
 // learn has an attempt with what is known so far, and learns from it.
 func (m *memory) learn(ctx context.Context, c *cellar) error {
-	scope := at(c)
+	scope := scope(c.name)
 	known, err := m.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: c.task(), TopK: topK})
 	if err != nil {
 		return err
 	}
-	v, err := m.attempt(ctx, c)
+	v, _, err := m.attempt(ctx, c, c.task())
 	if err != nil {
 		return err
 	}
-	if _, err = m.mem.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: scope, Score: v.score()}); err != nil {
+	if _, err = m.mem.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: scope, Score: v.score}); err != nil {
 		return err
 	}
-	_, err = m.backend.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: known.IDs(), AllUseful: v.out})
+	_, err = m.backend.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: known.IDs(), AllUseful: v.score == 1})
 	if err != nil || !m.learning {
 		return err
 	}
@@ -124,19 +113,18 @@ func (m *memory) learn(ctx context.Context, c *cellar) error {
 // before it taught: that stays if one succeeded.
 func (m *memory) test(ctx context.Context, c *cellar, attempts int) (visits []*visit, err error) {
 	if attempts == 1 {
-		v, err := m.attempt(ctx, c)
-		return []*visit{v}, err
+		return m.attempts(ctx, c, attempts)
 	}
-	bare := &agent{instruction: instruction} // Retry brings the memories
+	bare := &agent{} // Retry brings the memories
 	_, err = m.backend.Task().Retry(ctx, &task.RetryRequest{
-		Scope: workspace, TaskID: c.name, Query: c.task(), TopK: topK, Attempts: attempts,
+		Scope: scope(""), TaskID: c.name, Query: c.task(), TopK: topK, Attempts: attempts,
 		Run: func(ctx context.Context, a *task.Attempt) (*task.Trajectory, error) {
 			v, said, err := bare.attempt(ctx, c, c.again(a.N, a.Of), schema.UserMessage(a.Answer))
 			if err != nil {
 				return nil, err
 			}
 			visits = append(visits, v)
-			return &task.Trajectory{Messages: said, Score: v.score()}, nil
+			return &task.Trajectory{Messages: said, Score: v.score}, nil
 		},
 	})
 	return visits, err

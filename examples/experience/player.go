@@ -48,10 +48,10 @@ type scene struct {
 	colour        string // of the door
 	at            point
 	seen          map[point]string // what a place looks like
-	stood         map[string]bool  // sorts of ground that were stood on
+	stood         map[string]int   // how often ground of a sort was stood on without harm
 	things        map[string]point // where the key, the door and the exit are
 	scanned       map[point]int    // the radius of scans, by where they were made
-	radius        int              // of the last of them
+	radius        []int            // of the last of them, if any
 	inspected     map[point]bool   // whether the ground would hold
 	failed        map[string]bool  // the arguments of calls that failed: no two tools have the same
 	hasKey, open  bool
@@ -67,13 +67,17 @@ type advice struct {
 	careful     bool            // inspect ground of a sort that is new
 }
 
-// read returns what messages say.
-func read(messages []*schema.Message) *scene {
-	s := &scene{
-		seen: map[point]string{}, stood: map[string]bool{}, things: map[string]point{}, scanned: map[point]int{},
+func newScene() *scene {
+	return &scene{
+		seen: map[point]string{}, stood: map[string]int{}, things: map[string]point{}, scanned: map[point]int{},
 		inspected: map[point]bool{}, failed: map[string]bool{},
 		advice: advice{avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius},
 	}
+}
+
+// read returns what messages say.
+func read(messages []*schema.Message) *scene {
+	s := newScene()
 	arguments := map[string]string{} // of calls, by id
 	for _, m := range messages {
 		for _, c := range m.ToolCalls {
@@ -140,8 +144,10 @@ func (s *scene) result(arguments, text string) {
 		return
 	}
 	s.at = v.At
-	for _, word := range sorts(s.seen[s.at]) {
-		s.stood[word] = s.stood[word] || !s.over
+	if v.Near != nil { // else the visitor fell, or is where it was
+		for _, word := range sorts(s.seen[s.at]) {
+			s.stood[word]++
+		}
 	}
 	s.out = s.out || v.Event == gotOut
 	s.hasKey = s.hasKey || v.Event == tookKey
@@ -155,7 +161,7 @@ func (s *scene) result(arguments, text string) {
 		}
 	}
 	if v.Radius > 0 {
-		s.radius, s.scanned[v.At] = v.Radius, v.Radius
+		s.radius, s.scanned[v.At] = []int{v.Radius}, v.Radius
 	}
 	for _, p := range v.Found {
 		s.things[p.What] = p.Where
@@ -165,21 +171,31 @@ func (s *scene) result(arguments, text string) {
 	}
 }
 
-// next returns the tool to call now, and its arguments.
+// next returns the tool to call now, and its arguments. It goes to the next thing, or, if
+// it is not known where that is, to the nearest place not seen yet.
 func (s *scene) next() (tool, arguments string) {
-	goal := s.goal()
+	goal, near := "exit", 0 // how near to go
+	switch {
+	case !s.hasKey:
+		goal = "key"
+	case !s.open:
+		goal, near = "door", 1
+	}
 	where, known := s.things[goal]
 	switch {
 	case len(s.seen) == 0:
 		return "look", "{}"
-	case goal == "door" && known && distance(s.at, where) == 1:
+	case goal == "door" && known && distance(s.at, where) <= near:
 		return "open_door", s.openDoor()
 	case !known && !s.scannedNear():
 		if arguments := s.scan(); arguments != "" {
 			return "scan", arguments
 		}
 	}
-	step := s.step(where, known)
+	step := s.step(func(p point) bool {
+		_, seen := s.seen[p]
+		return known && distance(p, where) <= near || !known && !seen && p != s.at
+	})
 	arguments = fmt.Sprintf(`{"direction":%q}`, step.name)
 	if s.careful && s.strange(s.at.Add(step.point)) {
 		return "inspect", arguments
@@ -187,43 +203,32 @@ func (s *scene) next() (tool, arguments string) {
 	return "move", arguments
 }
 
-// goal is the thing to go to.
-func (s *scene) goal() string {
-	switch {
-	case !s.hasKey:
-		return "key"
-	case !s.open:
-		return "door"
-	}
-	return "exit"
-}
-
-// openDoor writes the colour of the door as advice says, else in the next form that has
-// not failed.
+// openDoor writes the colour of the door as advice says, else in one form after the other: one
+// of them is right.
 func (s *scene) openDoor() (arguments string) {
+	var words []string
 	for _, i := range append(s.forms, 0, 1, 2, 3) {
-		arguments = fmt.Sprintf(`{"colour":%q}`, forms[i].write(s.colour))
-		if !s.failed[arguments] {
-			return arguments
-		}
+		words = append(words, forms[i].write(s.colour))
 	}
-	return arguments
+	return untried(s, `{"colour":%q}`, words)
 }
 
 // scan takes a radius that worked, else the largest that advice allows, else the next
-// around the middle that has not failed. It returns "" when all have.
+// around the middle.
 func (s *scene) scan() (arguments string) {
-	var tries []int
-	if s.radius > 0 {
-		tries = append(tries, s.radius)
-	}
+	tries := s.radius
 	if s.least > 1 || s.most < maxRadius {
 		for n := s.most; n >= s.least; n-- {
 			tries = append(tries, n)
 		}
 	}
-	for _, n := range append(tries, 3, 2, 4, 1, 5) {
-		if arguments = fmt.Sprintf(`{"radius":%d}`, n); !s.failed[arguments] {
+	return untried(s, `{"radius":%d}`, append(tries, 3, 2, 4, 1, 5))
+}
+
+// untried returns the first arguments that have not failed, or "".
+func untried[T any](s *scene, format string, values []T) string {
+	for _, v := range values {
+		if arguments := fmt.Sprintf(format, v); !s.failed[arguments] {
 			return arguments
 		}
 	}
@@ -245,7 +250,7 @@ func (s *scene) strange(p point) bool {
 	if _, inspected := s.inspected[p]; inspected {
 		return false
 	}
-	return slices.ContainsFunc(sorts(s.seen[p]), func(w string) bool { return !s.stood[w] && !s.hold[w] })
+	return slices.ContainsFunc(sorts(s.seen[p]), func(w string) bool { return s.stood[w] == 0 && !s.hold[w] })
 }
 
 // The cost of going onto ground: a place not seen yet is a little dearer than what was
@@ -274,35 +279,23 @@ func (s *scene) cost(p point) int {
 	return costGround
 }
 
-// step returns the direction of the first step on the cheapest way to a place, or, if
-// it is not known, to the nearest place not seen yet.
-func (s *scene) step(to point, known bool) direction {
-	order := s.order()
-	first, _, ok := search(s.at, order, s.cost, func(p point) bool {
-		if known {
-			return p == to || s.goal() == "door" && distance(p, to) == 1
-		}
-		_, seen := s.seen[p]
-		return !seen && p != s.at
-	})
+// step returns the direction of the first step on the cheapest way to a place that is
+// wanted. Of equal ways it takes another one at another attempt: the order of directions
+// follows from the words of the task.
+func (s *scene) step(wanted func(point) bool) direction {
+	n, left := hash(s.task), slices.Clone(directions)
+	var order []direction
+	for len(left) > 0 {
+		i := int(n % uint64(len(left)))
+		n /= uint64(len(left))
+		order = append(order, left[i])
+		left = slices.Delete(left, i, i+1)
+	}
+	first, _, ok := search(s.at, order, s.cost, wanted)
 	if !ok {
 		return order[0] // nowhere to go
 	}
 	return first
-}
-
-// order returns the directions in an order that follows from the words of the task: of
-// equal ways the player takes another one at another attempt.
-func (s *scene) order() []direction {
-	n, left := hash(s.task), slices.Clone(directions)
-	var out []direction
-	for len(left) > 0 {
-		i := int(n % uint64(len(left)))
-		n /= uint64(len(left))
-		out = append(out, left[i])
-		left = slices.Delete(left, i, i+1)
-	}
-	return out
 }
 
 func hash(text string) uint64 {

@@ -68,38 +68,20 @@ func section(prompt, name string) string {
 // experiences answers what an attempt teaches: what to suspect first, then what held, the
 // ground that was stood on most first. Each answer of a tool stands on a line.
 func experiences(prompt string) object {
-	sights := map[point][]string{} // the sorts of ground that a place was said to be of
-	held := map[string]int{}       // how often ground of a sort was stood on without harm
-	var suspects []string          // the sorts of the place at which it ended
-	hold := func(p point) {
-		for _, q := range sights[p] {
-			held[q]++
-		}
-	}
+	s := newScene()
 	for line := range strings.SplitSeq(section(prompt, "data-trajectory"), "\n") {
-		v := view{}
-		if json.Unmarshal([]byte(strings.TrimSpace(line)), &v) != nil {
-			continue
-		}
-		switch {
-		case v.Event == fell:
-			suspects = slices.Clone(sights[v.At])
-		case v.Ground != nil && v.Ground.What == holds:
-			hold(v.Ground.Where)
-		case v.Near != nil:
-			hold(v.At)
-		}
-		for _, p := range v.Near { // plain is no quality
-			sights[p.Where] = slices.DeleteFunc(sorts(p.What), func(w string) bool { return w == "plain" })
-		}
+		s.result("", strings.TrimSpace(line))
 	}
-	suspects = slices.DeleteFunc(suspects, func(q string) bool { return held[q] > 0 })
+	delete(s.stood, "plain") // is no quality
 	out := []object{}
-	for _, q := range suspects {
-		out = append(out, experience(q, "Do not step on "+q+" ground: it gave way under an attempt, which ended there. Go around it."))
+	for _, q := range sorts(s.seen[s.at]) {
+		if s.over && q != "plain" && s.stood[q] == 0 {
+			out = append(out, experience(q, "Do not step on "+q+" ground: it gave way under an attempt, which ended there. Go around it."))
+		}
 	}
-	most := slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(held))), func(x, y string) int { return held[y] - held[x] })
-	for _, q := range most {
+	held := slices.Sorted(maps.Keys(s.stood))
+	slices.SortStableFunc(held, func(x, y string) int { return s.stood[y] - s.stood[x] })
+	for _, q := range held {
 		out = append(out, experience(q, strings.ToUpper(q[:1])+q[1:]+" ground holds: it was walked on without harm."))
 	}
 	return object{"experiences": out}

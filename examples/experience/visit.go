@@ -32,20 +32,12 @@ type visit struct {
 	left     int // strength
 	hasKey   bool
 	over     bool
-	out      bool
-	failures int // calls that failed
+	score    float64 // 1 for a visitor who got out
+	failures int     // calls that failed
 }
 
 func (c *cellar) visit() *visit {
 	return &visit{cellar: c, cells: maps.Clone(c.cells), at: c.start, left: c.strength}
-}
-
-// score is 1 for a visitor who got out, else 0.
-func (v *visit) score() float64 {
-	if v.out {
-		return 1
-	}
-	return 0
 }
 
 // view is what a tool answers. All but a visitor's place may be missing.
@@ -100,29 +92,23 @@ func (v *visit) tools() ([]tool.BaseTool, error) {
 	return []tool.BaseTool{look, move, inspect, scan, open}, errors.Join(err1, err2, err3, err4, err5)
 }
 
-// infer makes a tool of a method that fills in a view. Its error says that something is
-// wrong, not what would be right.
+// infer makes a tool of a method that fills in a view, or says in its error that
+// something is wrong, and not what would be right. The visitor pays for both.
 func infer[T any](v *visit, name, description string, cost int, do func(argument T, out *view) error) (tool.BaseTool, error) {
 	return utils.InferTool(name, description, func(_ context.Context, argument T) (*view, error) {
-		return v.call(cost, func(out *view) error { return do(argument, out) })
-	})
-}
-
-// call pays for what a method does, and for its failure.
-func (v *visit) call(cost int, do func(out *view) error) (*view, error) {
-	out := &view{Event: exhausted}
-	if v.spend(cost) {
-		out.Event = ""
-		if err := do(out); err != nil {
+		out := &view{}
+		if !v.spend(cost) {
+			out.Event = exhausted
+		} else if err := do(argument, out); err != nil {
 			v.failures++
 			if !v.spend(costFailure - cost) {
 				return nil, fmt.Errorf("%w. %s", err, exhausted)
 			}
 			return nil, fmt.Errorf("%w. Strength %d", err, v.left)
 		}
-	}
-	out.At, out.Strength = v.at, v.left
-	return out, nil
+		out.At, out.Strength = v.at, v.left
+		return out, nil
+	})
 }
 
 // spend takes strength, and reports whether there was enough.
@@ -163,7 +149,7 @@ func (v *visit) move(to toward, out *view) error {
 		v.over, out.Event = true, fell
 		return nil
 	case sight == exitSight:
-		v.over, v.out, out.Event = true, true, gotOut
+		v.over, v.score, out.Event = true, 1, gotOut
 		return nil
 	case sight == keySight:
 		v.hasKey, v.cells[next], out.Event = true, plainSight, tookKey
