@@ -26,28 +26,28 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "audit:", err)
+		os.Exit(1)
+	}
+}
 
-// run returns the exit code: 0, 1 for a failure, 2 for an invalid command line.
-func run(ctx context.Context, args []string, out, errs io.Writer) int {
+// run is the program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("audit", flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags.SetOutput(stderr)
 	db := flags.String("db", "", "the `file` to look through (required)")
 	namespace := flags.String("namespace", backends.DefaultNamespace, "the namespace to look through")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return 0
+		return nil
 	} else if err != nil {
-		return 2
+		return err
 	}
 	if _, err := os.Stat(*db); err != nil {
-		fmt.Fprintln(errs, "audit: -db must name a memory file:", err)
-		return 2
+		return fmt.Errorf("-db must name a memory file: %w", err)
 	}
-	if err := audit(ctx, *db, *namespace, out); err != nil {
-		fmt.Fprintln(errs, "audit:", err)
-		return 1
-	}
-	return 0
+	return audit(ctx, *db, *namespace, stdout)
 }
 
 // audit prints what is known of every user and agent of the namespace.
@@ -68,13 +68,10 @@ func audit(ctx context.Context, path, namespace string, out io.Writer) (err erro
 			return err
 		}
 		for _, p := range found.Partitions {
-			scope := backends.Scope{Namespace: p.Namespace}
-			switch p.Kind {
-			case backends.PartitionUser:
-				scope.UserID = p.ID
-			case backends.PartitionAgent:
-				scope.AgentID = p.ID
-			default:
+			scope := backends.Scope{Namespace: p.Namespace, UserID: p.ID}
+			if p.Kind == backends.PartitionAgent {
+				scope.UserID, scope.AgentID = "", p.ID
+			} else if p.Kind != backends.PartitionUser {
 				continue // experience that is shared is no matter of mem0
 			}
 			a, err := look(ctx, backend, scope, backends.SystemClock())
@@ -89,49 +86,50 @@ func audit(ctx context.Context, path, namespace string, out io.Writer) (err erro
 	}
 }
 
-// report is what a partition holds. Findings are of active memories alone, a line each.
+// report is what a partition holds: how many memories are in each state, and what is wrong
+// with active ones, a line each.
 type report struct {
-	facts, turns, superseded, retracted, expired int
-	findings                                     []string
+	count    map[string]int
+	findings []string
 }
 
 // String has the counts on the first line, and a line for each finding.
-func (a *report) String() string {
-	return fmt.Sprintf("%d facts and %d turns hold; %d superseded, %d retracted, %d expired%s",
-		a.facts, a.turns, a.superseded, a.retracted, a.expired, strings.Join(append([]string{""}, a.findings...), "\n  "))
+func (r *report) String() string {
+	n := r.count
+	counts := fmt.Sprintf("%d facts and %d turns hold; %d superseded, %d retracted, %d expired", n["fact"], n["turn"], n["superseded"], n["retracted"], n["expired"])
+	return strings.Join(append([]string{counts}, r.findings...), "\n  ")
 }
 
 // look audits the memories of a scope.
 func look(ctx context.Context, m backends.Manager, s backends.Scope, now time.Time) (*report, error) {
-	a, seen := &report{}, map[string]bool{}
+	out, seen := &report{count: map[string]int{}}, map[string]bool{}
 	for r := (&backends.ListRequest{Scope: s, IncludeSuperseded: true, IncludeExpired: true, Limit: 1000}); ; {
 		page, err := m.List(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		for i := range page.Memories {
-			m := &page.Memories[i]
+			m, state := &page.Memories[i], "turn"
 			switch {
 			case m.SupersededBy != "":
-				a.superseded++
-				continue
+				state = "superseded"
 			case !m.Active():
-				a.retracted++
-				continue
+				state = "retracted"
 			case m.Expired(now):
-				a.expired++
-				continue
+				state = "expired"
 			case m.Kind == backends.KindFact:
-				a.facts++
-			default:
-				a.turns++
+				state = "fact"
+			}
+			out.count[state]++
+			if state != "fact" && state != "turn" {
+				continue
 			}
 			if defect := examine(m, seen); defect != "" {
-				a.findings = append(a.findings, fmt.Sprintf("%-9s [%s] %.80q", defect, m.ID, m.Text))
+				out.findings = append(out.findings, fmt.Sprintf("%-9s [%s] %.80q", defect, m.ID, m.Text))
 			}
 		}
 		if r.Cursor = page.Next; r.Cursor == "" {
-			return a, nil
+			return out, nil
 		}
 	}
 }
@@ -140,7 +138,7 @@ func look(ctx context.Context, m backends.Manager, s backends.Scope, now time.Ti
 var unsaid = regexp.MustCompile(`<memories>|^For context: \[[^\]]*\] (said|called tool|.* tool returned result)`)
 
 // examine returns the first defect of an active memory, or "": junk, which says nothing or
-// which nobody said; a duplicate, which says what another of its kind says, case and
+// which is memory's own; a duplicate, which says what another of its kind says, case and
 // punctuation aside; unsourced, a fact that names neither messages nor an author. seen
 // holds what was said before.
 func examine(m *backends.Memory, seen map[string]bool) string {

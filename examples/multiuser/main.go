@@ -40,29 +40,26 @@ const grace = 30 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
-	os.Exit(code)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "multiuser: %v\n", err)
+		os.Exit(1)
+	}
 }
 
-// run is the program: 0 is success, 1 a failure, 2 a command line that makes no
-// sense.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// run is the program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("multiuser", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "localhost:8080", "the `address` to listen on")
 	db := flags.String("db", "multiuser.db", "the `file` that keeps the memory")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return 0
+		return nil
 	} else if err != nil || flags.NArg() > 0 || *db == "" {
-		fmt.Fprintln(stderr, "multiuser: multiuser -h lists the flags")
-		return 2
+		return errors.Join(err, errors.New("multiuser -h lists the flags"))
 	}
-	if err := serve(ctx, *addr, *db, stdout, stderr); err != nil {
-		fmt.Fprintf(stderr, "multiuser: %v\n", err)
-		return 1
-	}
-	return 0
+	return serve(ctx, *addr, *db, stdout, stderr)
 }
 
 // serve puts the parts together, answers until ctx is over, and then ends in

@@ -22,29 +22,8 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-// run is the program: 0 is success, 1 a failure, 2 a command line that makes no
-// sense.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "quickstart: %v\nquickstart -h lists the flags\n", err)
-		return 2
-	case len(c.said) == 0:
-		err = tour(ctx, c.mode, stdout, stderr)
-	default:
-		err = c.talk(ctx, stdout, stderr)
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "quickstart: %v\n", err)
-		return 1
-	}
-	return 0
-}
-
-func parse(args []string, stderr io.Writer) (*conversation, error) {
+// run is the program: the tour, or with -say one turn.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	me := middleware.Scope{UserID: "me", SessionID: "default"}
 	c := &conversation{}
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
@@ -53,30 +32,32 @@ func parse(args []string, stderr io.Writer) (*conversation, error) {
 	flags.StringVar(&c.scope.UserID, "user", me.UserID, "whose memory")
 	flags.StringVar(&c.scope.SessionID, "session", me.SessionID, "which conversation of the user")
 	mode := flags.String("mode", string(modes.Both), "who is in charge of memory: static_control, agent_control or both")
-	flags.Func("say", "take one turn: say `text`, print the answer", func(text string) error {
-		c.said = []string{text}
+	say := flags.String("say", "", "take one turn: say `text`, print the answer")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
-	})
-	if err := flags.Parse(args); err != nil {
-		return nil, err
+	} else if err != nil {
+		return err
 	}
-	say := len(c.said) > 0
+	if c.mode, err = modes.Parse(*mode); err != nil {
+		return err
+	}
 	switch {
 	case flags.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q: say it with -say", flags.Arg(0))
-	case say && strings.TrimSpace(c.said[0]) == "":
-		return nil, errors.New("-say is blank: nothing is said")
-	case say && (c.db == "" || c.db == ":memory:"):
-		return nil, errors.New("-say needs -db FILE: without a file nothing is remembered")
-	case !say && (c.db != "" || c.scope != me):
-		return nil, errors.New("-db, -user and -session need -say TEXT")
+		return fmt.Errorf("unexpected argument %q: say it with -say", flags.Arg(0))
+	case c.db == "" && c.scope == me && *say == "":
+		return tour(ctx, c.mode, stdout, stderr)
+	case c.db == "" || c.db == ":memory:":
+		return errors.New("-say, -user and -session need -db FILE: without a file nothing is remembered")
+	case strings.TrimSpace(*say) == "":
+		return errors.New("-db needs -say TEXT, which cannot be blank")
 	case c.scope.UserID == "" || c.scope.SessionID == "":
-		return nil, errors.New("-user and -session cannot be empty")
+		return errors.New("-user and -session cannot be empty")
 	}
-	var errMode, errScope error
-	c.mode, errMode = modes.Parse(*mode)
-	c.scope, errScope = c.scope.Normalize()
-	return c, errors.Join(errMode, errScope)
+	if c.scope, err = c.scope.Normalize(); err != nil {
+		return err
+	}
+	c.said = []string{*say}
+	return c.talk(ctx, stdout, stderr)
 }
 
 // tour holds three conversations on one file, which it removes at the end.

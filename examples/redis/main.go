@@ -45,14 +45,16 @@ import (
 func main() {
 	logging.Disable() // go-redis logs connections that fail, and the error names them, too
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
-	os.Exit(code)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "redis: %v\n", err)
+		os.Exit(1)
+	}
 }
 
-// run is the program: 0 is success, 1 a failure, 2 a command line that makes no
-// sense.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// run is the program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	scope := middleware.Scope{}
 	flags := flag.NewFlagSet("redis", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -63,9 +65,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	erase := flags.Bool("forget", false, "forget the user: memories, conversations and all")
 	check := flags.Bool("health", false, "print how the server is, and what is not learnt yet")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return 0
+		return nil
 	} else if err != nil {
-		return 2
+		return err
 	}
 	said := strings.TrimSpace(*text) != ""
 	var do func(*redisstore.Store) error
@@ -80,18 +82,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	scope, err := scope.Normalize()
 	if do == nil || flags.NArg() > 0 || err != nil {
-		fmt.Fprintln(stderr, errors.Join(err, errors.New("redis: give one of -say TEXT, -user NAME -forget, and -health; redis -h lists the flags")))
-		return 2
+		return errors.Join(err, errors.New("give one of -say TEXT, -user NAME -forget, and -health; redis -h lists the flags"))
 	}
 	server, err := redisstore.Open(ctx, *url, nil)
-	if err == nil {
-		err = errors.Join(do(server), server.Close())
-	}
 	if err != nil {
-		fmt.Fprintf(stderr, "redis: %v\n", err)
-		return 1
+		return err
 	}
-	return 0
+	return errors.Join(do(server), server.Close())
 }
 
 // say takes one turn. It returns when what was said is learnt, even after an

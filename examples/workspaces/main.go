@@ -37,39 +37,37 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
-	os.Exit(code)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "workspaces: %v\n", err)
+		os.Exit(1)
+	}
 }
 
-// run is the program: 0 is success, 1 a failure, 2 a command line that makes no sense.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// run is the program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("workspaces", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	file := flags.String("db", "workspaces.db", "the `FILE` that keeps the workspaces")
 	url := flags.String("redis", "", "the `URL` of a Redis that keeps them instead")
 	dir := flags.String("dir", ".", "the `FOLDER` with the files of load and dump")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return 0
+		return nil
 	} else if err != nil {
-		return 2
+		return err
 	}
 	words := flags.Args()
 	if wanted := map[string]int{"load": 3, "dump": 3, "copy": 3, "find": 3, "delete": 2, "list": 1}; len(words) == 0 || len(words) != wanted[words[0]] {
-		fmt.Fprintf(stderr, "workspaces: use one of load WORKSPACE FILE, dump WORKSPACE FILE, copy FROM TO, find WORKSPACE QUERY, delete WORKSPACE, list; not %q\n", words)
-		return 2
+		return fmt.Errorf("use one of load WORKSPACE FILE, dump WORKSPACE FILE, copy FROM TO, find WORKSPACE QUERY, delete WORKSPACE, list; not %q", words)
 	}
-	done := ""
-	err := with(ctx, *file, *url, *dir, func(b *reme.Backend) (err error) {
-		done, err = do(ctx, b, append(words, "", "")[:3])
+	return with(ctx, *file, *url, *dir, func(b *reme.Backend) error {
+		done, err := do(ctx, b, append(words, "", "")[:3])
+		if err == nil {
+			_, err = fmt.Fprint(stdout, done)
+		}
 		return err
 	})
-	if err != nil {
-		fmt.Fprintf(stderr, "workspaces: %v\n", err)
-		return 1
-	}
-	fmt.Fprint(stdout, done)
-	return 0
 }
 
 // with opens the store, and closes it after use.
