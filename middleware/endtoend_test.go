@@ -372,7 +372,7 @@ func TestIsolation(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("go test -run TestIsolation -isolation.seed=%d", seed)
-	b := verbatim(t, testkit.SQLite(t, func(c *sqlitestore.Config) { c.Synchronous = sqlitestore.Normal }))
+	b := verbatim(t, testkit.SQLite(t, func(c *sqlitestore.Config) { c.Relaxed = true }))
 	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true, TopK: 50, OnError: (&testkit.Failures{}).Add})
 	tools, err := mem.Tools(t.Context())
 	require.NoError(t, err)

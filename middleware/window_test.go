@@ -67,7 +67,7 @@ func requireLog(t testing.TB, db store.Sessions, want []string) {
 // openFile opens a store that more than one process may have open.
 func openFile(t testing.TB, path string) *sqlitestore.Store {
 	t.Helper()
-	db, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{Synchronous: sqlitestore.Normal, BusyTimeout: time.Minute})
+	db, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{Relaxed: true, BusyTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db

@@ -91,7 +91,7 @@ func child(spec string) error {
 
 func openAt(at string, clock backends.Clock) (store.Store, error) {
 	if !strings.HasPrefix(at, "redis:") {
-		return sqlitestore.Open(context.Background(), at, &sqlitestore.Config{Clock: clock, Synchronous: sqlitestore.Normal})
+		return sqlitestore.Open(context.Background(), at, &sqlitestore.Config{Clock: clock, Relaxed: true})
 	}
 	o, err := redis.ParseURL(at)
 	if err != nil {

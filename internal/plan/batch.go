@@ -14,8 +14,8 @@
 // a store that knows that the state before is still current.
 //
 // Stores themselves validate the batch, replay idempotency keys, raise versions and
-// look up sessions. [Encode], [Names] and [Numbers] are the encodings of values and
-// cursors that they share.
+// look up sessions. [Encode], [Micros], [Names] and [Numbers] are the encodings of values
+// and cursors that they share.
 package plan
 
 import (

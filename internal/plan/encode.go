@@ -5,11 +5,15 @@ package plan
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,6 +52,22 @@ func Each(n int, do func(i int) error) error {
 		})
 	}
 	return all.Wait()
+}
+
+// Micros is how stores compare times: microseconds since 1970, rounded up so that
+// nothing ends early.
+func Micros(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
+
+// KeepKeys is how long stores know an idempotency key.
+const KeepKeys = 31 * 24 * time.Hour
+
+// IsSentinel reports whether an error says already what it is: a sentinel of package
+// backends, or the end of a context.
+func IsSentinel(err error) bool {
+	return slices.ContainsFunc([]error{
+		context.Canceled, context.DeadlineExceeded, backends.ErrInvalid, backends.ErrNotFound,
+		backends.ErrConflict, backends.ErrUnavailable, backends.ErrDimension, backends.ErrNoScope,
+	}, func(target error) bool { return errors.Is(err, target) })
 }
 
 // Names is a range of names that is listed page by page in the order of their

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // Drift is an entry of a derived key that does not agree with what it is derived
@@ -160,7 +161,7 @@ func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []s
 	if repair {
 		what = "repair"
 	}
-	keys, args := []string{k.meta(), k.sessions(), k.pending(), k.born()}, []any{micros(s.now()), what}
+	keys, args := []string{k.meta(), k.sessions(), k.pending(), k.born()}, []any{plan.Micros(s.now()), what}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}

@@ -37,10 +37,6 @@ func unstamp(what, stamped string) (version int64, text string, err error) {
 	return version, text, nil
 }
 
-// micros is how scripts compare times: microseconds since 1970, rounded up so
-// that nothing ends early.
-func micros(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
-
 // timeText is how a time is read back as it was written.
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 

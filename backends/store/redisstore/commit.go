@@ -30,13 +30,9 @@ const (
 	stale     = "stale" // what the plan rests on has changed
 )
 
-const (
-	// keepKeys is how long an idempotency key is known.
-	keepKeys = 31 * 24 * time.Hour
-	// keepNonces is how long a batch without a key is known, in case that the
-	// answer to it was lost and it is repeated.
-	keepNonces = 10 * time.Minute
-)
+// keepNonces is how long a batch without a key is known, in case that the answer to it
+// was lost and it is repeated.
+const keepNonces = 10 * time.Minute
 
 // commit runs the script. It returns nil if the batch is not committed, for the
 // reason in answer.
@@ -92,7 +88,7 @@ func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
 // arguments are those of the commit script, which must change with this.
 func (a *applier) arguments(c *commit, inc string) ([]any, error) {
 	args := &arguments{}
-	args.add(micros(c.now), a.nonce, inc, c.inc)
+	args.add(plan.Micros(c.now), a.nonce, inc, c.inc)
 	a.addKnown(args, c)
 	args.add(c.spaceText, pin(a.batch, c.version))
 	if c.plan.Embedding == nil {
@@ -150,9 +146,9 @@ func pin(b *store.Batch, version int64) string {
 func (a *applier) addKnown(args *arguments, c *commit) {
 	switch {
 	case a.batch.Key != "":
-		args.add(a.field(), micros(c.now.Add(keepKeys)))
+		args.add(a.field(), plan.Micros(c.now.Add(plan.KeepKeys)))
 	case c.plan.Changed || c.after != nil:
-		args.add(a.field(), micros(c.now.Add(keepNonces)))
+		args.add(a.field(), plan.Micros(c.now.Add(keepNonces)))
 	default:
 		args.add("", 0, "")
 		return
@@ -174,7 +170,7 @@ func (a *applier) addSession(args *arguments, c *commit) {
 	case u.Expires.IsZero():
 		args.add("never", "")
 	default:
-		args.add(micros(*u.Expires))
+		args.add(plan.Micros(*u.Expires))
 		args.time("session "+u.Session+" expires", *u.Expires)
 	}
 }

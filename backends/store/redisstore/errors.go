@@ -17,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // reason explains an answer of the server by its first word: what went wrong and
@@ -101,7 +102,7 @@ func describe(doing string, err error, ctx context.Context) error {
 	if r, ok := reasonOf(err); ok {
 		return fmt.Errorf("redisstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, r.text, err)
 	}
-	if isSentinel(err) {
+	if plan.IsSentinel(err) {
 		return fmt.Errorf("redisstore: %s: %w", doing, err)
 	}
 	if ctx.Err() != nil { // go-redis reports a deadline of the context as one of the network
@@ -126,18 +127,6 @@ func adviceFor(err error) string {
 		return "unexpected answer of the server: is it a Redis?"
 	}
 	return "unexpected answer of the server"
-}
-
-func isSentinel(err error) bool {
-	for _, target := range []error{
-		context.Canceled, context.DeadlineExceeded, backends.ErrInvalid, backends.ErrNotFound,
-		backends.ErrConflict, backends.ErrUnavailable, backends.ErrDimension, backends.ErrNoScope,
-	} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
 }
 
 // isNil reports whether err only says that a key or field does not exist.

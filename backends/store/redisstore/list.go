@@ -273,7 +273,7 @@ func (l *lister) busy(ctx context.Context, names []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := micros(l.now().Add(-idle))
+	limit := plan.Micros(l.now().Add(-idle))
 	var out []string
 	for i, name := range names {
 		if counts[i].Val() > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // Partitions implements [store.Records]. They come in the order of their names in
@@ -129,7 +130,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 // last, and reports whether they were.
 func (s *Store) erase(ctx context.Context, p backends.Partition, what string, ids ...string) (n store.DropCount, last bool, err error) {
 	k := s.keys(p)
-	keys, args := k.all(), []any{micros(s.now()), what}
+	keys, args := k.all(), []any{plan.Micros(s.now()), what}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}

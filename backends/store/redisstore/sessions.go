@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // session is a session as its hash holds it.
@@ -148,7 +149,7 @@ func lifeMicros(ttl time.Duration) int64 {
 func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, inc string) (*store.Session, error) {
 	now := s.now()
 	args := &arguments{}
-	args.add(id, micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), inc)
+	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), inc)
 	args.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
 	args.add(flag(a.Learnt))
 	for _, e := range a.Entries {

@@ -15,6 +15,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 const (
@@ -264,23 +265,11 @@ func (s *Store) describe(doing string, err error) error {
 		}
 		return fmt.Errorf("sqlitestore: %s: %w: %s: %s: %w", doing, backends.ErrUnavailable, s.path, reason, err)
 	}
-	if isSentinel(err) {
+	if plan.IsSentinel(err) {
 		return fmt.Errorf("sqlitestore: %s: %w", doing, err)
 	}
 	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) {
 		return fmt.Errorf("sqlitestore: %s: %w: the store is closed: %w", doing, backends.ErrUnavailable, err)
 	}
 	return fmt.Errorf("sqlitestore: %s: %w: %s: %w", doing, backends.ErrUnavailable, s.path, err)
-}
-
-func isSentinel(err error) bool {
-	for _, target := range []error{
-		context.Canceled, context.DeadlineExceeded, backends.ErrInvalid, backends.ErrNotFound,
-		backends.ErrConflict, backends.ErrUnavailable, backends.ErrDimension, backends.ErrNoScope,
-	} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
 }

@@ -7,7 +7,7 @@
 //	s, err := sqlitestore.Open(ctx, "memory.db", nil)
 //
 // A [Store] implements the whole contract of package store. What was acknowledged
-// survives a kill of the process at any moment, and with [Full], the default,
+// survives a kill of the process at any moment, and unless [Config].Relaxed is set
 // also a power cut. Several processes may have the file open: they see each
 // other's writes at once and wait for each other's locks up to
 // [Config].BusyTimeout. The file belongs on a local disk: the locks of network

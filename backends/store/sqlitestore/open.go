@@ -91,9 +91,13 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 	s.conns = append(s.conns, c)
 	// Another process that closes the file as its last user locks it for a moment, and
 	// SQLite does not wait for that.
+	synchronous := "FULL"
+	if s.cfg.Relaxed {
+		synchronous = "NORMAL"
+	}
 	return c, c.retry(ctx, func() error {
 		return c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY",
-			busy.Milliseconds(), s.cfg.Synchronous))
+			busy.Milliseconds(), synchronous))
 	})
 }
 
@@ -151,23 +155,12 @@ func checkPath(abs string) error {
 	case err == nil && !info.IsDir():
 		return fmt.Errorf("%w: %s is a file, not a folder", backends.ErrInvalid, dir)
 	case err != nil:
-		return checkAncestors(dir, err)
+		return fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
 	}
 	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: %s is not a regular file", backends.ErrInvalid, abs)
 	}
 	return nil
-}
-
-// checkAncestors explains why dir cannot be read: a regular file above it makes the
-// path impossible, everything else is the error of the system.
-func checkAncestors(dir string, cause error) error {
-	for up := filepath.Dir(dir); up != filepath.Dir(up); up = filepath.Dir(up) {
-		if info, err := os.Stat(up); err == nil && !info.IsDir() {
-			return fmt.Errorf("%w: %s is a file, not a folder", backends.ErrInvalid, up)
-		}
-	}
-	return fmt.Errorf("%w: %w", backends.ErrUnavailable, cause)
 }
 
 // ladder holds one script for each step from one schema version to the next:

@@ -140,9 +140,6 @@ func (a *applier) save(w *plan.Write, version int64) error {
 	return err
 }
 
-// keepKeys is how long an idempotency key is known.
-const keepKeys = 31 * 24 * time.Hour
-
 // replay returns the results of the batch that had the key before, nil if there was
 // none. The session is returned as it is now.
 func (a *applier) replay(b *store.Batch) (*store.Applied, error) {
@@ -173,11 +170,11 @@ func (a *applier) remember(key string, out *store.Applied) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.exec(`DELETE FROM batches WHERE created < ?`, micros(a.now.Add(-keepKeys))); err != nil {
+	if _, err := a.exec(`DELETE FROM batches WHERE created < ?`, plan.Micros(a.now.Add(-plan.KeepKeys))); err != nil {
 		return err
 	}
 	_, err = a.exec(`INSERT INTO batches (part, key, created, version, results) VALUES (?, ?, ?, ?, ?)`,
-		a.part.pk, key, micros(a.now), out.Version, results)
+		a.part.pk, key, plan.Micros(a.now), out.Version, results)
 	return err
 }
 

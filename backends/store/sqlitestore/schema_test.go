@@ -142,7 +142,7 @@ func TestNoStatementScansATable(t *testing.T) {
 
 func TestExpiredSessionsArePurgedByLaterAppends(t *testing.T) {
 	ctx, path, now := t.Context(), filepath.Join(t.TempDir(), "mem.db"), backends.SystemClock()
-	s := open(t, path, &sqlitestore.Config{Clock: func() time.Time { return now }, Synchronous: sqlitestore.Normal})
+	s := open(t, path, &sqlitestore.Config{Clock: func() time.Time { return now }, Relaxed: true})
 	n := 0
 	say := func(session string, ttl time.Duration) {
 		n++

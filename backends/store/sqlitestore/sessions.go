@@ -52,7 +52,7 @@ func (c *conn) saveSession(row *sessionRow, now time.Time) error {
 	}
 	var expires any // NULL: never
 	if !row.Expires.IsZero() {
-		expires = micros(row.Expires)
+		expires = plan.Micros(row.Expires)
 	}
 	_, err = c.exec(`UPDATE sessions SET changed = (SELECT max(changed) FROM sessions) + 1, pending = ?, expires = ?, state = ? WHERE pk = ?`,
 		row.Pending(), expires, state, row.pk)

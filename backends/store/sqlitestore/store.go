@@ -18,27 +18,17 @@ import (
 	"github.com/einomem/einomem/internal/plan"
 )
 
-// Synchronous says when a write counts as durable.
-type Synchronous string
-
-// The levels of durability. Neither loses an acknowledged write, or part of a
-// batch, when the process is killed.
-const (
-	// Full waits until each commit is on the disk: an acknowledged write survives
-	// a power cut. The default.
-	Full Synchronous = "full"
-
-	// Normal waits for the disk only at checkpoints. It is faster where the disk is
-	// slow. After a power cut or a crash of the operating system the last commits may
-	// be lost, so that a turn that was acknowledged is missing from the session log;
-	// the file stays consistent.
-	Normal Synchronous = "normal"
-)
-
 // Config are the settings of [Open]. The zero value is ready for use.
 type Config struct {
-	Clock       backends.Clock // Optional. Defaults to backends.SystemClock.
-	Synchronous Synchronous    // Optional. Defaults to Full.
+	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
+
+	// Relaxed waits for the disk only at checkpoints (synchronous=NORMAL), which is
+	// faster where the disk is slow. After a power cut or a crash of the operating system
+	// the last commits may be lost, so that a turn that was acknowledged is missing from
+	// the session log; the file stays consistent, and a kill of the process loses nothing.
+	// Optional. By default each commit waits for the disk (synchronous=FULL): what was
+	// acknowledged survives a power cut.
+	Relaxed bool
 
 	// BusyTimeout is how long a call waits while another process holds the file's
 	// write lock, before it returns ErrUnavailable. Optional. Defaults to 5 s.
@@ -58,7 +48,6 @@ func (c *Config) withDefaults() Config {
 	if out.Clock == nil {
 		out.Clock = backends.SystemClock
 	}
-	out.Synchronous = cmp.Or(out.Synchronous, Full)
 	out.BusyTimeout = cmp.Or(out.BusyTimeout, 5*time.Second)
 	out.ReadConns = cmp.Or(out.ReadConns, 4)
 	return out
@@ -66,8 +55,6 @@ func (c *Config) withDefaults() Config {
 
 func (c *Config) validate() error {
 	switch {
-	case c.Synchronous != Full && c.Synchronous != Normal:
-		return fmt.Errorf("synchronous %q: %w: use full or normal", c.Synchronous, backends.ErrInvalid)
 	case c.BusyTimeout < 0:
 		return fmt.Errorf("busy timeout %v: %w: negative", c.BusyTimeout, backends.ErrInvalid)
 	case c.ReadConns < 0 || c.ReadConns > 64:
@@ -183,10 +170,6 @@ func (s *Store) borrow(ctx context.Context, from pool, fn func(*conn) error) err
 
 // now returns the clock's time in UTC, as it is stored.
 func (s *Store) now() time.Time { return s.cfg.Clock().UTC() }
-
-// micros is how a time is kept in a column that is compared: microseconds since
-// 1970, rounded up so that nothing ends early.
-func micros(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
 // partition is a row of the table partitions. The pk is 0 if there is none yet.
 type partition struct {

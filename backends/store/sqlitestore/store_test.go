@@ -67,7 +67,7 @@ func TestContractInAFile(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
 		// Normal spares the suite thousands of waits for the disk; what Full adds no test
 		// can see without cutting the power.
-		return open(t, filepath.Join(t.TempDir(), "mem.db"), &sqlitestore.Config{Clock: o.Clock, Synchronous: sqlitestore.Normal})
+		return open(t, filepath.Join(t.TempDir(), "mem.db"), &sqlitestore.Config{Clock: o.Clock, Relaxed: true})
 	})
 }
 
@@ -100,8 +100,8 @@ func TestConfigIsCopiedAndItsClockIsUsed(t *testing.T) {
 
 func TestWhatIsStoredIsThereAfterReopening(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "it's a 100% odd? #name.db")
-	for _, level := range []sqlitestore.Synchronous{sqlitestore.Full, sqlitestore.Normal} {
-		cfg := &sqlitestore.Config{Synchronous: level, ReadConns: 1, BusyTimeout: time.Second}
+	for _, relaxed := range []bool{false, true} {
+		cfg := &sqlitestore.Config{Relaxed: relaxed, ReadConns: 1, BusyTimeout: time.Second}
 		s, err := sqlitestore.Open(ctx, path, cfg)
 		require.NoError(t, err)
 		_, err = s.Append(ctx, ann, "", one("m1"))
@@ -177,9 +177,9 @@ func benchRecord(i int) *store.Record {
 }
 
 func BenchmarkApply(b *testing.B) {
-	for _, level := range []sqlitestore.Synchronous{sqlitestore.Full, sqlitestore.Normal} {
-		b.Run(string(level), func(b *testing.B) {
-			s, r, i := open(b, filepath.Join(b.TempDir(), "bench.db"), &sqlitestore.Config{Synchronous: level}), benchRecord(0), 0
+	for name, relaxed := range map[string]bool{"full": false, "relaxed": true} {
+		b.Run(name, func(b *testing.B) {
+			s, r, i := open(b, filepath.Join(b.TempDir(), "bench.db"), &sqlitestore.Config{Relaxed: relaxed}), benchRecord(0), 0
 			for b.Loop() {
 				i++
 				r.ID = fmt.Sprint(i)
@@ -216,7 +216,7 @@ func BenchmarkChangesIdle(b *testing.B) {
 // BenchmarkLoad10k loads a partition of 10,000 memories with vectors of 1,536
 // float32 (61 MB), as an index does at its first search.
 func BenchmarkLoad10k(b *testing.B) {
-	s := open(b, filepath.Join(b.TempDir(), "bench.db"), &sqlitestore.Config{Synchronous: sqlitestore.Normal})
+	s := open(b, filepath.Join(b.TempDir(), "bench.db"), &sqlitestore.Config{Relaxed: true})
 	for i := 0; i < 10_000; i += 100 {
 		var batch store.Batch
 		for j := range 100 {

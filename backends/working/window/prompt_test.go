@@ -213,7 +213,7 @@ func TestPropertyOfAPrompt(t *testing.T) {
 		rounds = 20
 	}
 	for range rounds {
-		db, clock, n := testkit.Spy(testkit.SQLite(t, func(c *sqlitestore.Config) { c.Synchronous = sqlitestore.Normal })), testkit.NewClock(), 0
+		db, clock, n := testkit.Spy(testkit.SQLite(t, func(c *sqlitestore.Config) { c.Relaxed = true })), testkit.NewClock(), 0
 		rapid.Check(t, func(t *rapid.T) {
 			n++
 			s := session(fmt.Sprint("s", n))
