@@ -30,20 +30,20 @@ func sentence(rnd *rand.Rand, n int) string {
 
 // benchContents are what a partition may hold.
 var benchContents = []struct {
-	name     string
-	vectors  bool
-	encoding Encoding
-}{{"lexical", false, Float32}, {"int8", true, Int8}, {"float32", true, Float32}}
+	name    string
+	vectors bool
+	int8    bool
+}{{"lexical", false, false}, {"int8", true, true}, {"float32", true, false}}
 
 // benchRanker returns a store with n made-up memories of about 20 words in batches of
 // 1,000, a function that returns rankers, one that has loaded the store, and queries.
-func benchRanker(b *testing.B, n int, vectors bool, e Encoding) (s *memStore, open func(store.Records) *Ranker, r *Ranker, queries []string) {
+func benchRanker(b *testing.B, n int, vectors, rounded bool) (s *memStore, open func(store.Records) *Ranker, r *Ranker, queries []string) {
 	b.Helper()
 	s = newStore(1)
 	open = func(s store.Records) *Ranker {
 		return newRanker(b, s, func(c *Config) {
 			if vectors {
-				c.Embedder, c.EmbeddingModel, c.Encoding = hashed(benchDim), "hashed", e
+				c.Embedder, c.EmbeddingModel, c.Int8 = hashed(benchDim), "hashed", rounded
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func benchRanker(b *testing.B, n int, vectors bool, e Encoding) (s *memStore, op
 func BenchmarkSearchVector(b *testing.B) {
 	for _, c := range benchContents[1:] {
 		b.Run(c.name, func(b *testing.B) {
-			_, _, r, queries := benchRanker(b, benchMemories, true, c.encoding)
+			_, _, r, queries := benchRanker(b, benchMemories, true, c.int8)
 			docs := r.indexOf(ann).docs
 			vector := make([]float32, benchDim)
 			for i := range vector {
@@ -98,7 +98,7 @@ func BenchmarkSearchVector(b *testing.B) {
 func BenchmarkSearchLexical(b *testing.B) {
 	for _, n := range []int{1000, benchMemories} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			_, _, r, queries := benchRanker(b, n, false, Float32)
+			_, _, r, queries := benchRanker(b, n, false, false)
 			i := 0
 			for b.Loop() {
 				search(b, r, ann, backends.SearchRequest{Query: queries[i%len(queries)]})
@@ -110,7 +110,7 @@ func BenchmarkSearchLexical(b *testing.B) {
 
 // BenchmarkSearchHybrid is a search with a filter and both parts.
 func BenchmarkSearchHybrid(b *testing.B) {
-	_, _, r, queries := benchRanker(b, benchMemories, true, Float32)
+	_, _, r, queries := benchRanker(b, benchMemories, true, false)
 	after := backends.Gte("observed", start.Add(5000*time.Minute))
 	i := 0
 	for b.Loop() {
@@ -135,7 +135,7 @@ func (r readyPages) Changes(_ context.Context, _ backends.Partition, cursor stri
 func BenchmarkColdLoad(b *testing.B) {
 	for _, c := range benchContents {
 		b.Run(fmt.Sprintf("%s/%d", c.name, benchMemories), func(b *testing.B) {
-			s, open, _, queries := benchRanker(b, benchMemories, c.vectors, c.encoding)
+			s, open, _, queries := benchRanker(b, benchMemories, c.vectors, c.int8)
 			ready := readyPages{pages: map[string]*store.ChangeSet{}}
 			for cursor := ""; ready.pages[cursor] == nil; cursor = ready.pages[cursor].Cursor {
 				ready.pages[cursor] = s.changes(ann, cursor)
@@ -155,7 +155,7 @@ func BenchmarkColdLoad(b *testing.B) {
 func BenchmarkRefresh(b *testing.B) {
 	for _, c := range benchContents {
 		b.Run(fmt.Sprintf("%s/%d", c.name, benchMemories), func(b *testing.B) {
-			s, open, r, _ := benchRanker(b, benchMemories, c.vectors, c.encoding)
+			s, open, r, _ := benchRanker(b, benchMemories, c.vectors, c.int8)
 			ready := readyPages{pages: map[string]*store.ChangeSet{"": s.changes(ann, "")}}
 			ready.pages[""].More = false
 			records := s.changes(ann, "0:9").Records

@@ -23,7 +23,9 @@ type Config struct {
 	// EmbeddingModel is the name under which the embedder's vectors are kept with a
 	// partition. Required with an Embedder.
 	EmbeddingModel string
-	Encoding       Encoding // Optional. How vectors are stored. Defaults to Float32.
+	// Int8 stores a vector with one byte a component, and one scale, in place of four bytes
+	// a component. In memory vectors are float32 always. Optional.
+	Int8 bool
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
 
@@ -95,8 +97,6 @@ func (c *Config) validate() error {
 		return invalid("Config.Records is required")
 	case c.Embedder != nil && c.EmbeddingModel == "":
 		return invalid("Config.EmbeddingModel is required with an Embedder: it is kept with the vectors")
-	case c.Encoding != Float32 && c.Encoding != Int8:
-		return invalid("encoding %q: use Float32 or Int8", c.Encoding)
 	case c.MaxBytes < 0:
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
 	case !(c.BM25.K1 >= 0) || math.IsInf(c.BM25.K1, 0) || !(c.BM25.B >= 0 && c.BM25.B <= 1):

@@ -68,7 +68,7 @@ func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Em
 		if v == nil {
 			continue
 		}
-		out[i] = encodeVector(v, r.config.Encoding, r.config.EmbeddingModel)
+		out[i] = encodeVector(v, r.config.Int8, r.config.EmbeddingModel)
 		space = &store.Embedding{Model: r.config.EmbeddingModel, Dim: len(v)}
 	}
 	return out, space, nil

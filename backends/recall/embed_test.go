@@ -184,11 +184,11 @@ func TestMemoriesWithoutVector(t *testing.T) {
 	require.InDelta(t, hits[1].Parts.Vector/2, hits[1].Score, 1e-9)
 }
 
-// Memories written under another Encoding are compared with the rest.
+// Memories written in another encoding are compared with the rest.
 func TestEncodingsMix(t *testing.T) {
 	s, e := newStore(1), looked(map[string][]float64{"tea": {1, 0}, "near": cosine(0.9), "far": cosine(0.2)})
-	for text, encoding := range map[string]Encoding{"near": Int8, "far": Float32} {
-		r := newRanker(t, s, withEmbedder("m", e), func(c *Config) { c.Encoding = encoding })
+	for text, rounded := range map[string]bool{"near": true, "far": false} {
+		r := newRanker(t, s, withEmbedder("m", e), func(c *Config) { c.Int8 = rounded })
 		embed(t, s, r, ann, nil, backends.Memory{ID: text, Text: text})
 	}
 	hits := search(t, newRanker(t, s, withEmbedder("m", e)), ann, backends.SearchRequest{Query: "tea"})

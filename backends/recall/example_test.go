@@ -65,7 +65,7 @@ func ExampleRanker_Embed() {
 		Records:        records,
 		Embedder:       drinks{}, // in a program: one of Eino's embedders
 		EmbeddingModel: "drinks-1",
-		Encoding:       recall.Int8,
+		Int8:           true,
 	})
 	if err != nil {
 		fmt.Println(err)

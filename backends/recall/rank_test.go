@@ -430,7 +430,7 @@ func TestRankingIsTheSameOnEveryStore(t *testing.T) {
 	stores := []store.Records{newStore(100), testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = func() time.Time { return start } })}
 	rankers := make([]*Ranker, len(stores))
 	for i, s := range stores {
-		rankers[i] = newRanker(t, s, withEmbedder("hashed", hashed(16)), func(c *Config) { c.Encoding = Int8 })
+		rankers[i] = newRanker(t, s, withEmbedder("hashed", hashed(16)), func(c *Config) { c.Int8 = true })
 	}
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for i := range 120 {

@@ -24,7 +24,6 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"no records":         func(c *Config) { c.Records = nil },
 		"embedder, no model": func(c *Config) { c.Embedder = hashed(4) },
-		"encoding":           func(c *Config) { c.Encoding = "float16" },
 		"negative budget":    func(c *Config) { c.MaxBytes = -1 },
 		"negative k1":        func(c *Config) { c.BM25 = &BM25{K1: -1} },
 		"k1 not finite":      func(c *Config) { c.BM25 = &BM25{K1: math.Inf(1)} },

@@ -15,15 +15,6 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Encoding says how vectors are stored. In memory they are float32 always.
-type Encoding string
-
-// The encodings.
-const (
-	Float32 Encoding = ""     // 4 bytes a component
-	Int8    Encoding = "int8" // 1 byte a component, one scale a vector
-)
-
 // A stored vector is a byte for the encoding, four for the fingerprint of the embedding
 // model's name, and the components of the normalised vector: float32, or a float32 scale
 // and int8. Numbers are little-endian. With the fingerprint a vector of a former model is
@@ -81,12 +72,12 @@ func normalise(v []float64) ([]float32, error) {
 	return out, nil
 }
 
-// encodeVector returns the stored form of a normalised vector.
-func encodeVector(v []float32, e Encoding, model string) []byte {
+// encodeVector returns the stored form of a normalised vector, rounded to int8 or as it is.
+func encodeVector(v []float32, rounded bool, model string) []byte {
 	out := make([]byte, vectorStart, vectorStart+4+4*len(v))
 	out[0] = tagFloat32
 	binary.LittleEndian.PutUint32(out[1:], fingerprint(model))
-	if e == Float32 {
+	if !rounded {
 		for _, x := range v {
 			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
 		}

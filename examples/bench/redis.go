@@ -31,18 +31,18 @@ func systems(ctx context.Context, url string) ([]*trial.System, error) {
 	stores, err := places(ctx, url)
 	var out []*trial.System
 	for _, p := range stores {
-		out = append(out, system(p, "lexical", false, ""), system(p, "float32", true, recall.Float32), system(p, "int8", true, recall.Int8))
+		out = append(out, system(p, "lexical", false, false), system(p, "float32", true, false), system(p, "int8", true, true))
 	}
 	return out, err
 }
 
-func system(p place, how string, vectors bool, encoding recall.Encoding) *trial.System {
+func system(p place, how string, vectors, rounded bool) *trial.System {
 	create := func(ctx context.Context, c *trial.Corpus) (*trial.Place, error) {
 		s, err := p.open(ctx)
 		if err != nil {
 			return nil, err
 		}
-		cfg := &recall.Config{Records: s, Encoding: encoding, MaxBytes: 16 << 30}
+		cfg := &recall.Config{Records: s, Int8: rounded, MaxBytes: 16 << 30}
 		if vectors {
 			cfg.Embedder, cfg.EmbeddingModel = embedder{c}, "made-up"
 		}
