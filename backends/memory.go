@@ -54,7 +54,7 @@ func (m *Memory) Active() bool { return m.SupersededBy == "" && m.Invalidated.Is
 // Metadata of other types than []any and map[string]any are shared.
 func (m *Memory) Clone() Memory {
 	c := *m
-	c.Metadata, _ = CloneJSON(m.Metadata).(map[string]any)
+	c.Metadata, _ = cloneJSON(m.Metadata).(map[string]any)
 	c.Origin.MessageIDs = slices.Clone(m.Origin.MessageIDs)
 	if m.Quality != nil {
 		q := *m.Quality
@@ -63,9 +63,8 @@ func (m *Memory) Clone() Memory {
 	return c
 }
 
-// CloneJSON returns a deep copy of a JSON value, such as metadata, and keeps its type.
-// Lists and objects of other types than []any and map[string]any are shared.
-func CloneJSON(v any) any {
+// cloneJSON returns a deep copy of a JSON value, such as metadata, and keeps its type.
+func cloneJSON(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
 		if x == nil {
@@ -73,13 +72,13 @@ func CloneJSON(v any) any {
 		}
 		c := make(map[string]any, len(x))
 		for k, e := range x {
-			c[k] = CloneJSON(e)
+			c[k] = cloneJSON(e)
 		}
 		return c
 	case []any:
 		c := make([]any, len(x))
 		for i, e := range x {
-			c[i] = CloneJSON(e)
+			c[i] = cloneJSON(e)
 		}
 		return c
 	}

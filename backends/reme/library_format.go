@@ -232,7 +232,7 @@ func hoist(metadata map[string]any) {
 	for _, h := range hoisted {
 		v := hoistable(metadata, h.inside, h.from)
 		if _, taken := metadata[h.to]; v != nil && !taken {
-			metadata[h.to] = backends.CloneJSON(v)
+			metadata[h.to] = v
 		}
 	}
 }

@@ -204,7 +204,7 @@ type SessionUpdate struct {
 	Acquire *Acquire // acquire or renew the lease
 	Release bool     // release the lease of Token
 
-	Title       *string // see [ValidateTitle]; the empty one removes it
+	Title       *string // UTF-8 of at most [MaxTitle] runes, without control characters; the empty one removes it
 	Watermark   *int64  // never moves back: a lower value leaves it as it is
 	Summary     *string
 	SummaryUpto *int64
@@ -248,7 +248,7 @@ func (u *SessionUpdate) Validate() error {
 		return fmt.Errorf("lease: %w: a release needs its token", backends.ErrInvalid)
 	}
 	if u.Title != nil {
-		return ValidateTitle(*u.Title)
+		return validateTitle(*u.Title)
 	}
 	return nil
 }

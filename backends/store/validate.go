@@ -53,10 +53,8 @@ func ValidateID(what, id string) error {
 	return nil
 }
 
-// ValidateTitle returns ErrInvalid for a title of a session that is not legal: not
-// UTF-8, longer than [MaxTitle], or with a control character. The empty title is
-// that of a session without one.
-func ValidateTitle(title string) error {
+// validateTitle returns ErrInvalid for a title of a session that is not legal.
+func validateTitle(title string) error {
 	switch n := utf8.RuneCountInString(title); {
 	case n > MaxTitle:
 		return fmt.Errorf("title: %w: %d runes, at most %d", backends.ErrInvalid, n, MaxTitle)

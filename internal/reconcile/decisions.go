@@ -206,11 +206,11 @@ func (c *Call) Add(m backends.Memory) {
 
 // Memory returns what every memory of the call has in common.
 func (c *Call) Memory(kind backends.Kind, text string) backends.Memory {
-	metadata, _ := backends.CloneJSON(c.metadata).(map[string]any)
-	return backends.Memory{
-		Kind: kind, Text: text, Scope: c.Scope, Metadata: metadata, Expires: c.Expires,
+	m := backends.Memory{
+		Kind: kind, Text: text, Scope: c.Scope, Metadata: c.metadata, Expires: c.Expires,
 		Observed: c.Now, Origin: backends.Origin{Session: c.Scope.SessionID},
 	}
+	return m.Clone()
 }
 
 // Verbatim returns a message as a memory. author is who writes it down, unless the request

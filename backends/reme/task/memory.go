@@ -82,11 +82,11 @@ func number(m *backends.Memory, key string) float64 {
 // merge puts into a what b knows beside its words: the union of tags and tools, the
 // higher confidence and quality, the later time, and whatever a lacks.
 func merge(a, b *backends.Memory) {
-	for key, v := range b.Metadata {
+	for key, v := range b.Clone().Metadata {
 		mine, there := a.Metadata[key]
 		switch {
 		case !there:
-			a.Metadata[key] = backends.CloneJSON(v)
+			a.Metadata[key] = v
 		case key == metaTags || key == metaToolsUsed:
 			a.Metadata[key] = union(mine, v)
 		case key == metaConfidence:

@@ -144,7 +144,7 @@ func (p *Params) steps() []Step {
 	if p.WorkingSummaryMode == ModeCompact {
 		return compact
 	}
-	with := Summarize{
+	with := SummarizeRounds{
 		Model: p.Model, GroupTokens: max(p.GroupTokenThreshold, 0), SummaryWindow: p.SummaryWindow,
 		KeepRecent: cmp.Or(p.KeepRecentCount, -1), all: true,
 	}
@@ -153,7 +153,7 @@ func (p *Params) steps() []Step {
 	}
 	full := func(c *draft) bool { return c.overLimit() > 0 }
 	compress := []Step{
-		conditional{SummarizeRounds(with), left}, conditional{SummarizeCurrent(with), left},
+		conditional{with, left}, conditional{SummarizeCurrent(with), left},
 		conditional{ArchiveRounds{}, full}, conditional{ArchiveCurrent{}, full},
 	}
 	if p.WorkingSummaryMode == ModeCompress {

@@ -15,9 +15,13 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// Summarize says how [SummarizeRounds] and [SummarizeCurrent] summarise. A summary keeps
-// the goal, the user's directives, facts and decisions, what failed, what is open, and
-// the next steps. It is smaller than what it takes the place of, or it is not used; the
+// SummarizeRounds summarises past rounds with a model, in groups, oldest first, while the
+// context is too large. All of them together are one message of the role user right after
+// the leading system messages; a former summary is folded in. Where it stands for the
+// beginning of the session's log, [Result].Summary says how far it reaches.
+//
+// A summary keeps the goal, the user's directives, facts and decisions, what failed, what
+// is open, and the next steps. It is smaller than what it takes the place of, or it is not used; the
 // messages themselves are in the archive before, and the reference to them is written by
 // code, never by the model.
 //
@@ -25,7 +29,7 @@ import (
 // so a later message corrects what an earlier one said, and however long the past is, one
 // summary of bounded size stands for it. When the model fails at a group, the groups
 // before it stay summarised, and the rest stays as it is.
-type Summarize struct {
+type SummarizeRounds struct {
 	// Model writes the summaries: by a forced call of a tool when it is a
 	// [model.ToolCallingChatModel], else as JSON. Required.
 	Model model.BaseChatModel
@@ -51,30 +55,23 @@ type Summarize struct {
 	all bool // summarise all that is not kept, not only as much as it takes
 }
 
-// SummarizeRounds summarises past rounds with a model, in groups, oldest first, while the
-// context is too large. All of them together are one message of the role user right after
-// the leading system messages; a former summary is folded in. Where it stands for the
-// beginning of the session's log, [Result].Summary says how far it reaches. Its fields are
-// those of [Summarize].
-type SummarizeRounds Summarize
-
 func (s SummarizeRounds) build(c *Config) (*step, error) {
-	return Summarize(s).build("summarize_rounds", false, c.Budget.Limit())
+	return s.summarizer("summarize_rounds", false, c.Budget.Limit())
 }
 
 // SummarizeCurrent summarises the older exchanges of the running round with a model while
 // the context is too large: what the user asked for stays, and so does the newest
 // exchange. The summary is one message of the role user right after the user's messages;
 // code lists in it which tools were called with which arguments. A former summary of the
-// same round is folded in. Its fields are those of [Summarize].
-type SummarizeCurrent Summarize
+// same round is folded in. Its fields are those of [SummarizeRounds].
+type SummarizeCurrent SummarizeRounds
 
 func (s SummarizeCurrent) build(c *Config) (*step, error) {
-	return Summarize(s).build("summarize_current", true, c.Budget.Limit())
+	return SummarizeRounds(s).summarizer("summarize_current", true, c.Budget.Limit())
 }
 
 // withDefaults returns a copy that is complete, or ErrInvalid.
-func (s Summarize) withDefaults(limit int) (Summarize, error) {
+func (s SummarizeRounds) withDefaults(limit int) (SummarizeRounds, error) {
 	if s.KeepShare == 0 {
 		s.KeepShare = 0.4
 	}

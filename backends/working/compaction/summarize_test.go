@@ -293,9 +293,9 @@ func TestSummariesCutBetweenExchanges(t *testing.T) {
 	s := newShelf(t)
 	for recent := 1; recent < 12; recent++ {
 		in := work(6, 1200)
-		both := compaction.Summarize{Model: testkit.New(harbour.reply()), SummaryWindow: 10_000, KeepRecent: recent}
+		both := compaction.SummarizeRounds{Model: testkit.New(harbour.reply()), SummaryWindow: 10_000, KeepRecent: recent}
 		for _, messages := range [][]*schema.Message{in, append(slices.Clone(in), reply("I found nobody."), user("go on"))} {
-			r, _ := compactedWith(t, english(300, compaction.SummarizeRounds(both), compaction.SummarizeCurrent(both)), messages, s)
+			r, _ := compactedWith(t, english(300, both, compaction.SummarizeCurrent(both)), messages, s)
 			require.NoError(t, transcript.Check(r.Messages))
 			n := min(recent, len(messages)-1)
 			require.Equal(t, messages[len(messages)-n:], r.Messages[len(r.Messages)-n:])
@@ -580,11 +580,11 @@ func TestSummariesInTheLanguageOfTheUser(t *testing.T) {
 
 func TestSummarizeSettings(t *testing.T) {
 	m := testkit.New()
-	for name, s := range map[string]compaction.Summarize{
+	for name, s := range map[string]compaction.SummarizeRounds{
 		"no model": {}, "share 1": {Model: m, KeepShare: 1}, "share below 0": {Model: m, KeepShare: -0.1}, "group": {Model: m, GroupTokens: -1}, "window": {Model: m, SummaryWindow: -1},
 	} {
 		for step, err := range map[string]error{
-			"SummarizeRounds":  func() error { _, err := compaction.New(english(1000, compaction.SummarizeRounds(s))); return err }(),
+			"SummarizeRounds":  func() error { _, err := compaction.New(english(1000, s)); return err }(),
 			"SummarizeCurrent": func() error { _, err := compaction.New(english(1000, compaction.SummarizeCurrent(s))); return err }(),
 		} {
 			require.ErrorIs(t, err, backends.ErrInvalid, name)

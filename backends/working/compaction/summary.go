@@ -66,14 +66,14 @@ func cleanEntry(s string) string {
 
 // summarizer asks a model for summaries, and remembers them.
 type summarizer struct {
-	config  Summarize
+	config  SummarizeRounds
 	running bool // it summarises steps of the running round, else past rounds
 	model   *ask.Model
 	cache   cache
 }
 
-// build returns the step that works with it.
-func (s Summarize) build(name string, running bool, limit int) (*step, error) {
+// summarizer returns the step that asks s.Model.
+func (s SummarizeRounds) summarizer(name string, running bool, limit int) (*step, error) {
 	s, err := s.withDefaults(limit)
 	if err != nil {
 		return nil, err

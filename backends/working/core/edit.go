@@ -41,21 +41,6 @@ type Edit struct {
 	IdempotencyKey string
 }
 
-// LimitError is returned, as backends.ErrInvalid, for an edit whose result is too long.
-// Nothing was changed.
-type LimitError struct {
-	Block string
-	Limit int // in runes
-	Size  int // of what the block holds now, in runes
-	Asked int // what the edit would have made of it, in runes
-}
-
-// Error says what to do now.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("block %q: the edit would make it %d characters long, its limit is %d, and it holds %d now: shorten or replace what it holds first; nothing was changed",
-		e.Block, e.Asked, e.Limit, e.Size)
-}
-
 // MatchError is returned, as backends.ErrInvalid, by Replace when the old text does not
 // occur exactly once. Nothing was changed.
 type MatchError struct {
@@ -76,8 +61,8 @@ func (e *MatchError) Error() string {
 // Append adds a text to a block as the agent, and returns the block after it. What others
 // write at the same time stays: the edit is made again on top of it.
 //
-// It returns a [LimitError] where there is no room, ErrInvalid for a blank text or a
-// read-only block, ErrNotFound for a name that is not configured, and ErrNoScope when the
+// It returns ErrInvalid where there is no room, for a blank text and for a read-only
+// block, ErrNotFound for a name that is not configured, and ErrNoScope when the
 // scope does not name the block's owner.
 func (b *Blocks) Append(ctx context.Context, e *Edit) (*Value, error) {
 	added := strings.TrimLeft(strings.TrimRight(b.clean(e.Text), " \t\n"), "\n")
@@ -158,7 +143,8 @@ func (b *Blocks) attempt(ctx context.Context, t *target, e *Edit, role string, f
 	size := utf8.RuneCountInString(text)
 	switch {
 	case size > t.Limit && size >= v.Size: // what is too long already may become shorter
-		return nil, fmt.Errorf("%w: %w", backends.ErrInvalid, &LimitError{Block: t.Name, Limit: t.Limit, Size: v.Size, Asked: size})
+		return nil, fmt.Errorf("block %q: %w: the edit would make it %d characters long, its limit is %d, and it holds %d now: "+
+			"shorten or replace what it holds first; nothing was changed", t.Name, backends.ErrInvalid, size, t.Limit, v.Size)
 	case text == v.Text && v.Version != 0:
 		return v, nil
 	}
