@@ -16,28 +16,14 @@ import (
 	"github.com/einomem/einomem/internal/plan"
 )
 
-// Drift is an entry of a derived key that does not agree with what it is derived
-// from.
-type Drift struct {
-	Key  string // on the server
-	ID   string // of the record, session, field or list entry; empty: it is the whole key
-	What string // what is wrong
-}
-
-// String returns the drift on one line.
-func (d Drift) String() string {
-	if d.ID == "" {
-		return d.Key + ": " + d.What
-	}
-	return fmt.Sprintf("%s %q: %s", d.Key, d.ID, d.What)
-}
-
 // Check compares the derived keys of a partition, which are its change log, session
 // lists, counters and entries in the registry and the work queue, with its records and
-// sessions. It changes nothing, and may run while others write. It goes through the
+// sessions. It returns a line for each entry that does not agree with what it is derived
+// from: the key on the server, the record, session, field or list entry, and what is
+// wrong; nothing where all agree. It changes nothing, and may run while others write. It goes through the
 // records, and through the names of all keys of the server (SCAN): that is for
 // maintenance, and not for every request.
-func (s *Store) Check(ctx context.Context, p backends.Partition) ([]Drift, error) {
+func (s *Store) Check(ctx context.Context, p backends.Partition) ([]string, error) {
 	return s.inspect(ctx, "check "+p.String(), p, false)
 }
 
@@ -47,11 +33,11 @@ func (s *Store) Check(ctx context.Context, p backends.Partition) ([]Drift, error
 // may run while others write: each step is a script that derives entries from what the
 // server holds in that moment. All readers of the partition start over; if it fails,
 // repeat it.
-func (s *Store) Reindex(ctx context.Context, p backends.Partition) ([]Drift, error) {
+func (s *Store) Reindex(ctx context.Context, p backends.Partition) ([]string, error) {
 	return s.inspect(ctx, "reindex "+p.String(), p, true)
 }
 
-func (s *Store) inspect(ctx context.Context, doing string, p backends.Partition, repair bool) ([]Drift, error) {
+func (s *Store) inspect(ctx context.Context, doing string, p backends.Partition, repair bool) ([]string, error) {
 	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: doing, repair: repair}
 	for _, step := range []func(context.Context) error{i.records, i.sessions, i.registry} {
 		if err := step(ctx); err != nil {
@@ -68,14 +54,18 @@ type inspection struct {
 	keys   keys
 	doing  string
 	repair bool
-	found  []Drift
+	found  []string
 }
 
 // add notes what a script returned as keys, ids and texts. Several pages may report
 // the same.
 func (i *inspection) add(words []string) {
 	for d := range slices.Chunk(words, 3) {
-		if drift := (Drift{Key: d[0], ID: d[1], What: d[2]}); !slices.Contains(i.found, drift) {
+		name := d[0]
+		if d[1] != "" { // without an id it is the whole key
+			name += fmt.Sprintf(" %q", d[1])
+		}
+		if drift := name + ": " + d[2]; !slices.Contains(i.found, drift) {
 			i.found = append(i.found, drift)
 		}
 	}

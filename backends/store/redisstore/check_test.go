@@ -289,7 +289,7 @@ func TestCheckAndReindexOfWhatIsNotThere(t *testing.T) {
 	c := clientOf(t, miniredis.RunT(t).Addr())
 	s, none := newStore(t, c, nil), user("none")
 	damage(t, c, none, "ZADD em:partitions:n 0 user:none", "ZADD em:work 0 n:user:none")
-	for _, call := range []func(context.Context, backends.Partition) ([]redisstore.Drift, error){s.Check, s.Reindex} {
+	for _, call := range []func(context.Context, backends.Partition) ([]string, error){s.Check, s.Reindex} {
 		found, err := call(t.Context(), none)
 		require.NoError(t, err)
 		require.Empty(t, found)
