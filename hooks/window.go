@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -98,5 +99,8 @@ func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatMod
 	if h.window == nil {
 		return m
 	}
-	return window.Model(m, h.fitting)
+	return einox.BeforeModel(m, "Fitted", func(ctx context.Context, c *einox.ModelCall) (err error) {
+		c.Messages, err = h.fitting(ctx, c.Messages)
+		return err
+	})
 }

@@ -4,13 +4,18 @@
 package einox_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestANoteIsKnownByItsMark(t *testing.T) {
@@ -110,4 +115,50 @@ func TestWhatNoUserSaid(t *testing.T) {
 	require.False(t, einox.IsRetold(nil))
 	require.False(t, einox.IsDigest(nil))
 	require.True(t, einox.IsDigest(&schema.Message{Extra: map[string]any{"_eino_summarization_content_type": "summary"}}))
+}
+
+func TestBeforeModelChangesWhatTheModelIsGiven(t *testing.T) {
+	refused := errors.New("refused")
+	var tools []*schema.ToolInfo
+	chat := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+		tools = o.Tools
+		return schema.AssistantMessage("read", nil), nil
+	})
+	before := func(_ context.Context, c *einox.ModelCall) error {
+		if len(c.Messages) == 0 {
+			return refused
+		}
+		c.Messages = c.Messages[1:]
+		if len(c.Tools) > 0 {
+			c.Options = append(c.Options, model.WithTools([]*schema.ToolInfo{{Name: c.Tools[0].Name + " more"}}))
+		}
+		return nil
+	}
+	m := einox.BeforeModel(chat, "Changed", before)
+	in := []*schema.Message{schema.UserMessage("one"), schema.UserMessage("two")}
+	withTools, err := m.WithTools([]*schema.ToolInfo{{Name: "read"}})
+	require.NoError(t, err)
+	_, err = withTools.Generate(t.Context(), in)
+	require.NoError(t, err)
+	require.Equal(t, "read more", tools[0].Name)
+	stream, err := m.Stream(t.Context(), in)
+	require.NoError(t, err)
+	out, err := schema.ConcatMessageStream(stream)
+	require.NoError(t, err)
+	require.Equal(t, "read", out.Content)
+	require.Empty(t, tools, "the model that was given is not changed")
+	_, err = m.Generate(t.Context(), nil)
+	require.ErrorIs(t, err, refused)
+	_, err = m.Stream(t.Context(), nil)
+	require.ErrorIs(t, err, refused)
+	require.Equal(t, [][]*schema.Message{in[1:], in[1:]}, chat.Calls(), "it is not asked what is refused")
+
+	require.True(t, components.IsCallbacksEnabled(m))
+	unnamed := einox.BeforeModel(struct{ model.ToolCallingChatModel }{chat}, "Changed", before) // leaves callbacks to Eino
+	require.False(t, components.IsCallbacksEnabled(unnamed))
+	for want, m := range map[string]model.ToolCallingChatModel{chat.GetType(): m, "Changed": unnamed} {
+		got, ok := components.GetType(m)
+		require.True(t, ok)
+		require.Equal(t, want, got)
+	}
 }

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -28,68 +28,33 @@ import (
 // experience of another. What cannot be looked up in 2 seconds leaves the tools as they
 // are, and OnError reports it; in a scope without a workspace nothing is known.
 func (m *Memory) GuideTools(inner model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
-	return &guided{inner: inner, memory: m, scope: scope}
+	return einox.BeforeModel(inner, "Guided", func(ctx context.Context, c *einox.ModelCall) error {
+		tools := model.GetCommonOptions(&model.Options{Tools: c.Tools}, c.Options...).Tools
+		if described := m.described(ctx, scope, tools); !slices.Equal(described, tools) {
+			c.Options = append(c.Options, model.WithTools(described))
+		}
+		return nil
+	})
 }
 
-// guided is a model whose tools are described anew in each call.
-type guided struct {
-	inner  model.ToolCallingChatModel
-	memory *Memory
-	scope  func(context.Context) (backends.Scope, error)
-	bound  []*schema.ToolInfo
-}
-
-// Generate implements model.BaseChatModel.
-func (g *guided) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	return g.inner.Generate(ctx, in, g.options(ctx, opts)...)
-}
-
-// Stream implements model.BaseChatModel.
-func (g *guided) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	return g.inner.Stream(ctx, in, g.options(ctx, opts)...)
-}
-
-// WithTools implements model.ToolCallingChatModel.
-func (g *guided) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	inner, err := g.inner.WithTools(tools)
-	if err != nil {
-		return nil, err
-	}
-	return &guided{inner: inner, memory: g.memory, scope: g.scope, bound: slices.Clone(tools)}, nil
-}
-
-// GetType implements components.Typer: the name of the model inside.
-func (g *guided) GetType() string {
-	if t, ok := components.GetType(g.inner); ok {
-		return t
-	}
-	return "Guided"
-}
-
-// IsCallbacksEnabled implements components.Checker.
-func (g *guided) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(g.inner) }
-
-// options returns the options of a call with the tools described.
-func (g *guided) options(ctx context.Context, opts []model.Option) []model.Option {
-	tools := model.GetCommonOptions(&model.Options{Tools: g.bound}, opts...).Tools
+// described returns the tools of a call with what is known of them, or as they are.
+func (m *Memory) described(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) []*schema.ToolInfo {
 	if len(tools) == 0 {
-		return opts
+		return tools
 	}
 	var described []*schema.ToolInfo
 	err := work.Catch("tool", func() (err error) {
-		described, err = g.describe(ctx, tools)
+		described, err = m.describe(ctx, scope, tools)
 		return err
 	})
 	switch {
 	case errors.Is(err, backends.ErrNoScope):
-		return opts
+		return tools
 	case err != nil:
-		g.memory.notify(ctx, fmt.Errorf("tool: describing %d tools: %w", len(tools), err))
-		return opts
-	case slices.Equal(described, tools):
-		return opts
+		m.notify(ctx, fmt.Errorf("tool: describing %d tools: %w", len(tools), err))
+		return tools
 	}
-	return append(slices.Clip(opts), model.WithTools(described))
+	return described
 }
 
 // maxLookup bounds the look-up in front of a call of the model.
@@ -97,11 +62,10 @@ const maxLookup = 2 * time.Second
 
 // describe returns the tools; those with a guideline are copies with it under their
 // descriptions. It reads the index, which asks the store what changed, and no records.
-func (g *guided) describe(ctx context.Context, tools []*schema.ToolInfo) ([]*schema.ToolInfo, error) {
+func (m *Memory) describe(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) ([]*schema.ToolInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxLookup)
 	defer cancel()
-	m := g.memory
-	s, err := g.scope(ctx)
+	s, err := scope(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
@@ -368,47 +367,4 @@ func TestASummaryThatIsNotKept(t *testing.T) {
 	res := x.fit(append(in, schema.UserMessage("and now?"))...)
 	require.Nil(t, res.Summary)
 	require.Len(t, x.restore(res.Messages), 61)
-}
-
-func TestAModelIsGivenWhatFits(t *testing.T) {
-	x := newFixture(t, 2000)
-	fit := func(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
-		res, err := x.Fit(ctx, ann, messages)
-		return res.Messages, err
-	}
-	var tools []*schema.ToolInfo
-	chat := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
-		tools = o.Tools
-		return schema.AssistantMessage("read", nil), nil
-	})
-	m := window.Model(chat, fit)
-	withTools, err := m.WithTools([]*schema.ToolInfo{{Name: "read"}})
-	require.NoError(t, err)
-	_, err = withTools.Generate(t.Context(), task(30, 100))
-	require.NoError(t, err)
-	require.Len(t, tools, 1)
-	stream, err := m.Stream(t.Context(), task(30, 100))
-	require.NoError(t, err)
-	out, err := schema.ConcatMessageStream(stream)
-	require.NoError(t, err)
-	require.Equal(t, "read", out.Content)
-	require.Empty(t, tools, "the model that was given is not changed")
-	for _, call := range chat.Calls() {
-		require.NoError(t, transcript.Check(call))
-		require.LessOrEqual(t, x.Usage(call).Over(), 0)
-	}
-	in := []*schema.Message{schema.UserMessage(prose("question", 0, 3000))}
-	_, err = m.Generate(t.Context(), in)
-	require.ErrorIs(t, err, compaction.ErrOver)
-	_, err = m.Stream(t.Context(), in)
-	require.ErrorIs(t, err, compaction.ErrOver)
-	require.Len(t, chat.Calls(), 2, "it is not asked what does not fit")
-	require.True(t, components.IsCallbacksEnabled(m))
-	unnamed := window.Model(struct{ model.ToolCallingChatModel }{chat}, fit) // leaves callbacks to Eino
-	require.False(t, components.IsCallbacksEnabled(unnamed))
-	for want, m := range map[string]model.ToolCallingChatModel{chat.GetType(): m, "Fitted": unnamed} {
-		got, ok := components.GetType(m)
-		require.True(t, ok)
-		require.Equal(t, want, got)
-	}
 }
