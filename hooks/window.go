@@ -54,7 +54,7 @@ func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Me
 		}
 		return err
 	})
-	if errors.Is(err, compaction.ErrOver) {
+	if errors.As(err, new(*compaction.OverError)) {
 		return out, fmt.Errorf("memory: %w", err)
 	}
 	if err != nil {

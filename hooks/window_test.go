@@ -486,7 +486,7 @@ func TestWhatNeverFits(t *testing.T) {
 	}
 	m := newMemory(t, windowed(1500))
 	out, err := m.Prepare(t.Context(), testkit.Say(long))
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, long, out[len(out)-1].Content)
 	m.fine()
 	for n, show := range []func(context.Context, []*schema.Message) []*schema.Message{m.MessageRewriter(nil), m.MessageModifier(nil)} {

@@ -28,7 +28,6 @@ import (
 	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 	"github.com/einomem/einomem/internal/transcript"
@@ -198,7 +197,7 @@ func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 			want = append(append([]string{"user: Hi.", "assistant: Hello.", "user: Read everything."}, want...), "assistant: I have read everything.")
 			if strings.HasPrefix(testkit.Last(lines), "error") { // the context of the next call did not fit
 				require.False(t, returns, "it fits until then")
-				require.Contains(t, testkit.Last(lines), compaction.ErrOver.Error())
+				require.Contains(t, testkit.Last(lines), "context over budget")
 				want = want[:2+len(lines)]
 			}
 			if !returns {

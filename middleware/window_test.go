@@ -163,7 +163,7 @@ func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
 		for e, ok := events.Next(); ok; e, ok = events.Next() {
 			failure = errors.Join(failure, e.Err)
 		}
-		require.ErrorIs(t, failure, compaction.ErrOver)
+		require.ErrorAs(t, failure, new(*compaction.OverError))
 		var over *compaction.OverError
 		require.ErrorAs(t, failure, &over)
 		require.Greater(t, over.Tokens-over.Limit, 400)

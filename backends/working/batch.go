@@ -10,6 +10,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 const (
@@ -61,7 +62,7 @@ func (b *batch) half() int {
 func messages(entries []store.Entry) []backends.Message {
 	out := make([]backends.Message, 0, len(entries))
 	for i := range entries {
-		if e := &entries[i]; e.Message.Message != nil && !empty(e.Message.Message) {
+		if e := &entries[i]; !einox.SaysNothing(e.Message.Message) {
 			out = append(out, e.Message)
 		}
 	}

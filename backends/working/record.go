@@ -281,13 +281,7 @@ func (e *entries) validate() error {
 
 // kept reports whether a message belongs into the log.
 func kept(m *schema.Message) bool {
-	return m != nil && m.Role != schema.System && !einox.IsNote(m) && !empty(m)
-}
-
-// empty reports whether a message says nothing. A tool's result never does: its call
-// would be left without one.
-func empty(m *schema.Message) bool {
-	return m.Content == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
+	return !einox.SaysNothing(m) && m.Role != schema.System && !einox.IsNote(m)
 }
 
 // clean returns the copy of a message that is stored: every text redacted, and one that a

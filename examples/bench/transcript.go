@@ -110,7 +110,7 @@ func (r *replay) run(ctx context.Context, b compaction.Budget, x *archive.Archiv
 		}
 		compact = func(messages []*schema.Message) ([]*schema.Message, error) {
 			result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: x})
-			if err != nil && !errors.Is(err, compaction.ErrOver) {
+			if err != nil && !errors.As(err, new(*compaction.OverError)) {
 				return nil, err
 			}
 			return result.Messages, transcript.Check(result.Messages)

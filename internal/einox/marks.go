@@ -4,6 +4,7 @@
 package einox
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -112,6 +113,38 @@ func SeqOf(m *schema.Message) int64 {
 		return 0
 	}
 	return n
+}
+
+// Logged returns the message of an entry of a session's log with the marks that say where it
+// belongs: its sequence number, its turn, and its place in the turn.
+func Logged(m *schema.Message, seq int64, turn, id string) *schema.Message {
+	m = MarkSeq(Unmark(m), seq)
+	if turn != "" {
+		m = MarkTurn(m, turn)
+	}
+	if i := LogIndex(turn, id); i >= 0 {
+		m = MarkIndex(m, i)
+	}
+	return m
+}
+
+// LogIndex returns the place of a message in its turn, which ends the id of its entry in
+// the log, or -1.
+func LogIndex(turn, id string) int {
+	digits, ok := strings.CutPrefix(id, turn+"-")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// LogRef names a range of a session's log as archives do: "log-12-40", or "log-12".
+func LogRef(from, upto int64) string {
+	if from == upto {
+		return fmt.Sprintf("log-%d", from)
+	}
+	return fmt.Sprintf("log-%d-%d", from, upto)
 }
 
 // MarkRef returns a copy of m that names the archive of what it is a placeholder for.

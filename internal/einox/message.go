@@ -33,6 +33,13 @@ func HasParts(m *schema.Message) bool {
 	return len(m.MultiContent)+len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent) > 0
 }
 
+// SaysNothing reports whether m is only there to end a turn. Blank texts count as nothing,
+// since providers refuse them. A tool's result never says nothing: its call would be left
+// without one.
+func SaysNothing(m *schema.Message) bool {
+	return m == nil || strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !HasParts(m)
+}
+
 var retold = regexp.MustCompile("^For context:($| \\[[^\\]\n]*\\] (said: |called tool: |`[^`]*` tool returned result: ))")
 
 // IsRetold reports whether m passes on to one agent what another did: Eino writes that

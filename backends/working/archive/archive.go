@@ -134,12 +134,7 @@ func (x *Archive) onlyMarkers(ctx context.Context, r ref) bool {
 	if err != nil || int64(len(page)) != r.upto-r.from+1 {
 		return false
 	}
-	return !slices.ContainsFunc(page, func(e store.Entry) bool { return e.Message.Message == nil || !saysNothing(e.Message.Message) })
-}
-
-// saysNothing reports whether m is only there to end a turn.
-func saysNothing(m *schema.Message) bool {
-	return m.Content == "" && m.ReasoningContent == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
+	return !slices.ContainsFunc(page, func(e store.Entry) bool { return !einox.SaysNothing(e.Message.Message) })
 }
 
 // Restore returns the messages with every placeholder replaced by what it stands for, and

@@ -124,13 +124,10 @@ func (r ref) isLog() bool { return r.blob == "" }
 
 // String returns what [parseRef] reads.
 func (r ref) String() string {
-	switch {
-	case !r.isLog():
-		return blobPrefix + r.blob
-	case r.upto == r.from:
-		return fmt.Sprintf("log-%d", r.from)
+	if r.isLog() {
+		return einox.LogRef(r.from, r.upto)
 	}
-	return fmt.Sprintf("log-%d-%d", r.from, r.upto)
+	return blobPrefix + r.blob
 }
 
 // legal is what a reference looks like, in the one usual way to write it. There is nothing

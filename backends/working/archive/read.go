@@ -205,7 +205,7 @@ func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) er
 		}
 		found = found || len(page) > 0 // entries that say nothing are there, too
 		for i := range page {
-			if m := page[i].Message.Message; m == nil || saysNothing(m) {
+			if einox.SaysNothing(page[i].Message.Message) {
 				continue
 			}
 			d := entry(&page[i])
@@ -226,14 +226,8 @@ func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) er
 
 // entry returns an entry of the log with the marks that say where it belongs.
 func entry(e *store.Entry) *document {
-	m := einox.MarkSeq(einox.Unmark(e.Message.Message), e.Seq)
-	if e.Turn != "" {
-		m = einox.MarkTurn(m, e.Turn)
-		if n, err := strconv.Atoi(strings.TrimPrefix(e.ID, e.Turn+"-")); err == nil && n >= 0 {
-			m = einox.MarkIndex(m, n)
-		}
-	}
-	return &document{id: ref{from: e.Seq, upto: e.Seq}.String(), label: strconv.FormatInt(e.Seq, 10), when: e.Time, Message: m}
+	m := einox.Logged(e.Message.Message, e.Seq, e.Turn, e.ID)
+	return &document{id: einox.LogRef(e.Seq, e.Seq), label: strconv.FormatInt(e.Seq, 10), when: e.Time, Message: m}
 }
 
 // text returns the text of a message: of one that is read alone its content, if that is all

@@ -38,11 +38,11 @@ Tools called: look × 3`, einox.RefOf(m)), m.Content)
 func TestArchiveRoundsKeepsTheRunningRound(t *testing.T) {
 	in := append(rounds(0, 3), marked("n", einox.MarkNote), marked("c", einox.MarkCore), user("now"), calls("x"), result("x", long(100)))
 	out, err := compacted(t, 10, in, newShelf(t), compaction.ArchiveRounds{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, "u*^ u* u* u a:x t:x", shapeOf(out.Messages))
 	require.Equal(t, in[12:], out.Messages[1:])
 	out, err = compacted(t, 10, in[12:], newShelf(t), compaction.ArchiveRounds{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, in[12:], out.Messages)
 
 	// What the system says stays where it is, also in the middle.
@@ -129,7 +129,7 @@ func TestArchiveRoundsIsBounded(t *testing.T) {
 	s := newShelf(t)
 	in := []*schema.Message{user("a"), reply("b"), user("c"), reply("d"), user(long(100))}
 	out, err := compacted(t, 20, in, s, compaction.ArchiveRounds{}, compaction.ArchiveCurrent{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, in, out.Messages)
 	require.Zero(t, s.puts())
 
@@ -197,12 +197,12 @@ func TestArchiveCurrentShortensASummary(t *testing.T) {
 	require.Equal(t, "u*^ u", shapeOf(out.Messages))
 	require.Equal(t, "once", s.held(t, out.Messages[0])[0].Content)
 	again, err := compacted(t, 20, out.Messages, s, compaction.ArchiveRounds{}, compaction.ArchiveCurrent{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, out.Messages, again.Messages, "nor is it made over and over")
 
 	past := append(rounds(0, 3), user("go"))
 	out, err = compacted(t, 50, past, s, compaction.ArchiveCurrent{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, past, out.Messages, "rounds are the work of another step")
 }
 
@@ -213,7 +213,7 @@ func TestCutsKeepCallsAndResultsTogether(t *testing.T) {
 	for limit := 1; limit < 1100; limit += 7 {
 		_, err := compacted(t, limit, in, s, compaction.ArchiveRounds{}, compaction.ArchiveCurrent{})
 		if err != nil {
-			require.ErrorIs(t, err, compaction.ErrOver)
+			require.ErrorAs(t, err, new(*compaction.OverError))
 		}
 	}
 }

@@ -5,7 +5,6 @@ package compaction
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/cloudwego/eino/schema"
@@ -15,10 +14,7 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// ErrOver is returned, as an [OverError], for a context that does not fit its budget.
-var ErrOver = errors.New("context over budget")
-
-// OverError says by how much a context does not fit. It is an [ErrOver].
+// OverError is returned for a context that does not fit its budget, and says by how much.
 type OverError struct {
 	Tokens int // of the context
 	Limit  int // what it may have
@@ -26,12 +22,9 @@ type OverError struct {
 
 // Error says by how many tokens, and what to do.
 func (e *OverError) Error() string {
-	return fmt.Sprintf("%v: %d tokens, %d more than the %d that fit: shorten the last message or the system prompt, or raise the window",
-		ErrOver, e.Tokens, e.Tokens-e.Limit, e.Limit)
+	return fmt.Sprintf("context over budget: %d tokens, %d more than the %d that fit: shorten the last message or the system prompt, or raise the window",
+		e.Tokens, e.Tokens-e.Limit, e.Limit)
 }
-
-// Unwrap returns ErrOver.
-func (e *OverError) Unwrap() error { return ErrOver }
 
 // Budget divides a model's context window. What is not reserved belongs to the
 // conversation.
@@ -101,14 +94,6 @@ func (u Usage) Percent() float64 { return 100 * float64(u.Tokens) / float64(max(
 
 // Over returns by how many tokens the limit is exceeded: negative where there is room.
 func (u Usage) Over() int { return u.Tokens - u.Limit }
-
-// Err returns an [*OverError] if the limit is exceeded, else nil.
-func (u Usage) Err() error {
-	if u.Over() <= 0 {
-		return nil
-	}
-	return &OverError{Tokens: u.Tokens, Limit: u.Limit}
-}
 
 // Usage counts a context. Nil messages count nothing.
 func (b Budget) Usage(messages []*schema.Message) Usage {

@@ -4,7 +4,6 @@
 package compaction_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -101,7 +100,6 @@ func TestUsage(t *testing.T) {
 			assert.Equal(t, tc.want, u.Tokens)
 			assert.Equal(t, b.Limit(), u.Limit)
 			assert.Equal(t, tc.want-u.Limit, u.Over())
-			assert.NoError(t, u.Err())
 		})
 	}
 }
@@ -126,16 +124,10 @@ func TestUsageReportsByHowMuch(t *testing.T) {
 		{compaction.Usage{Tokens: 5}, 500, "5 tokens, 5 more"},
 	} {
 		assert.InDelta(t, tc.percent, tc.u.Percent(), 1e-9)
-		err := tc.u.Err()
-		if tc.text == "" {
-			require.NoError(t, err)
-			continue
+		assert.Equal(t, tc.text != "", tc.u.Over() > 0)
+		if tc.text != "" {
+			require.ErrorContains(t, &compaction.OverError{Tokens: tc.u.Tokens, Limit: tc.u.Limit}, tc.text)
 		}
-		require.ErrorIs(t, err, compaction.ErrOver)
-		require.ErrorContains(t, err, tc.text)
-		var over *compaction.OverError
-		require.True(t, errors.As(err, &over))
-		assert.Equal(t, tc.u.Over(), over.Tokens-over.Limit)
 	}
 }
 
@@ -161,7 +153,7 @@ func TestWhatFitsIsWithinTheWindow(t *testing.T) {
 			messages = append(messages, m)
 		}
 		taken := all + max(b.Memories-memories, 0) + max(b.Answer, 0) + max(b.Tools, 0)
-		require.Equal(rt, taken <= b.Window, b.Usage(messages).Err() == nil)
+		require.Equal(rt, taken <= b.Window, b.Usage(messages).Over() <= 0)
 	})
 }
 
@@ -215,9 +207,7 @@ func ExampleBudget() {
 	fmt.Printf("%d of %d tokens, %.0f%%\n", u.Tokens, u.Limit, u.Percent())
 
 	messages = append(messages, schema.UserMessage(strings.Repeat("And this one? ", 60)))
-	if over := (*compaction.OverError)(nil); errors.As(b.Usage(messages).Err(), &over) {
-		fmt.Println("too large by", over.Tokens-over.Limit)
-	}
+	fmt.Println("too large by", b.Usage(messages).Over())
 	// Output:
 	// 330 of 500 tokens, 66%
 	// too large by 26

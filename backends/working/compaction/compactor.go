@@ -200,12 +200,11 @@ func (c *Compactor) Compact(ctx context.Context, r *Request) (*Result, error) {
 	}
 	result.Messages, result.After = work.messages, work.usage()
 	result.Usage, result.Summary = work.spent, work.summary
-	err := result.After.Err()
-	if work.over() > 0 && ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return result, fmt.Errorf("compaction: %w", err)
+	switch {
+	case work.over() > 0 && ctx.Err() != nil:
+		return result, fmt.Errorf("compaction: %w", ctx.Err())
+	case result.After.Over() > 0:
+		return result, fmt.Errorf("compaction: %w", &OverError{Tokens: result.After.Tokens, Limit: result.After.Limit})
 	}
 	return result, nil
 }

@@ -237,7 +237,7 @@ func TestNewRefuses(t *testing.T) {
 	require.Zero(t, cfg.Trigger)
 	cfg.Steps[0], cfg.Budget.Window = nil, 0
 	_, err = c.Compact(t.Context(), &compaction.Request{Messages: []*schema.Message{user(long(200))}})
-	require.ErrorIs(t, err, compaction.ErrOver, "the configuration was copied")
+	require.ErrorAs(t, err, new(*compaction.OverError), "the configuration was copied")
 	_, err = c.Compact(t.Context(), nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
@@ -303,7 +303,7 @@ func TestCompactCountsMemoriesApart(t *testing.T) {
 	require.Equal(t, in, out.Messages)
 	in[4] = marked(long(60), einox.MarkNote)
 	out, err = compactedWith(t, cfg, in, newShelf(t))
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, "u a u* u* u", shapeOf(out.Messages))
 }
 
@@ -316,7 +316,7 @@ func TestNothingIsReplacedWithoutAReference(t *testing.T) {
 	in := append(append([]*schema.Message{user(long(3000)), thinks(reply("a"), long(100)), user("b")}, steps(0, 3, 3000)...), reply("c"))
 	for _, step := range compaction.Free() {
 		out, err := compacted(t, 20, in, nil, step)
-		require.ErrorIs(t, err, compaction.ErrOver)
+		require.ErrorAs(t, err, new(*compaction.OverError))
 		require.Equal(t, in, out.Messages, "%T", step)
 		require.ErrorIs(t, out.Steps[0].Err, compaction.ErrNoArchive, "%T", step)
 		require.ErrorContains(t, out.Steps[0].Err, out.Steps[0].Step)
@@ -324,15 +324,15 @@ func TestNothingIsReplacedWithoutAReference(t *testing.T) {
 		c, err := compaction.New(&compaction.Config{Budget: window(20), Steps: []compaction.Step{step}})
 		require.NoError(t, err)
 		out, err = c.Compact(t.Context(), &compaction.Request{Messages: in, Archive: nowhere("")})
-		require.ErrorIs(t, err, compaction.ErrOver)
+		require.ErrorAs(t, err, new(*compaction.OverError))
 		require.Equal(t, in, out.Messages, "%T", step)
 		require.ErrorIs(t, out.Steps[0].Err, backends.ErrInvalid, "%T", step)
 		out, err = c.Compact(t.Context(), &compaction.Request{Messages: append(rounds(0, 3), user("go")), Archive: nowhere(strings.Repeat("x", 4000))})
-		require.ErrorIs(t, err, compaction.ErrOver)
+		require.ErrorAs(t, err, new(*compaction.OverError))
 		require.Equal(t, append(rounds(0, 3), user("go")), out.Messages, "%T: no placeholder is larger for its reference", step)
 
 		out, err = compacted(t, 10, []*schema.Message{schema.SystemMessage(long(30)), user("b")}, nil, step)
-		require.ErrorIs(t, err, compaction.ErrOver)
+		require.ErrorAs(t, err, new(*compaction.OverError))
 		require.Equal(t, []compaction.Report{{Step: out.Steps[0].Step}}, out.Steps, "there was nothing to do")
 	}
 }

@@ -33,18 +33,18 @@ func TestDropDerivedDropsNotesOfFormerTurns(t *testing.T) {
 	} {
 		out, err := compacted(t, limit, in, newShelf(t), compaction.DropDerived{})
 		require.Equal(t, want, shapeOf(out.Messages), limit)
-		require.Equal(t, out.After.Over() > 0, errors.Is(err, compaction.ErrOver))
+		require.Equal(t, out.After.Over() > 0, errors.As(err, new(*compaction.OverError)))
 		require.Subset(t, out.Messages, in[8:], "the running turn is as it was")
 	}
 
 	in = []*schema.Message{schema.SystemMessage("s"), note, user("a"), reply("b"), user("c")}
 	out, err := compacted(t, 10, in, newShelf(t), compaction.DropDerived{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, in, out.Messages, "a note may stand in front of all that was said")
 	newer := marked("newer", einox.MarkNote)
 	newer.Name = "memory"
 	out, err = compacted(t, 10, append(in, newer, user("d")), newShelf(t), compaction.DropDerived{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, "s u a u u* u", shapeOf(out.Messages), "the older of one name is a former turn's")
 }
 
@@ -53,14 +53,14 @@ func TestDropDerivedDropsNoNoteInVain(t *testing.T) {
 	cfg.Budget.Memories = 500
 	in := []*schema.Message{user("a"), marked(long(100), einox.MarkNote), user(long(60)), reply(long(60)), user("c")}
 	out, err := compactedWith(t, cfg, in, newShelf(t))
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, "u u* u a u", shapeOf(out.Messages), "notes have room of their own")
 	require.Zero(t, out.Steps[0].Replaced)
 
 	cfg.Budget.Memories, cfg.Budget.Window = 150, 250
 	in = append(in, marked(long(100), einox.MarkNote), user("d"), reply("e"), user("f"))
 	out, err = compactedWith(t, cfg, in, newShelf(t))
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, "u u a u u* u a u", shapeOf(out.Messages), "what is left of them has")
 }
 
@@ -81,7 +81,7 @@ func TestDropDerivedArchivesReasoning(t *testing.T) {
 	require.Equal(t, first.ReasoningContent, s.held(t, m)[0].ReasoningContent)
 
 	out, err = compacted(t, 10, in, s, compaction.DropDerived{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Same(t, running, out.Messages[7], "models that think want it back with the calls")
 
 	in = []*schema.Message{user("a"), thinks(reply(long(3000)), long(500)), user("b")}
@@ -123,7 +123,7 @@ func TestOffloadToolsOldestFirstUntilItFits(t *testing.T) {
 		}
 	}
 	out, err := compacted(t, 300, in, newShelf(t), compaction.OffloadTools{Preview: -1})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, []int{3, 11, 15}, offloaded(out.Messages), "a small one stays")
 }
 
@@ -191,7 +191,7 @@ func TestOffloadToolsNeverMakesLargerNorOffloadsAgain(t *testing.T) {
 	in := chat(10, 20, 30, 60)
 	s := newShelf(t)
 	out, err := compacted(t, 1, in, s, compaction.OffloadTools{Over: 1})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	for i, m := range out.Messages {
 		require.LessOrEqual(t, chars.Message(m), chars.Message(in[i]))
 	}
@@ -202,7 +202,7 @@ func TestOffloadToolsNeverMakesLargerNorOffloadsAgain(t *testing.T) {
 	require.NoError(t, err)
 	puts := s.puts()
 	again, err := compacted(t, 100, first.Messages, s, compaction.OffloadTools{Over: 1, Preview: -1}, compaction.OffloadMessages{Over: 100})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, said(first.Messages, true), said(again.Messages, true))
 	require.Equal(t, puts, s.puts())
 }
@@ -233,7 +233,7 @@ func TestWhatCannotBeStoredStays(t *testing.T) {
 		return nil
 	})
 	out, err := compacted(t, 1000, in, s, compaction.OffloadTools{})
-	require.ErrorIs(t, err, compaction.ErrOver, "and no result claims that it fits")
+	require.ErrorAs(t, err, new(*compaction.OverError), "and no result claims that it fits")
 	require.Len(t, offloaded(out.Messages), 2, "the others go on")
 	require.ErrorIs(t, out.Steps[0].Err, errFull)
 	require.Regexp(t, "offload_tools: archiving 1 messages: .*the disk is full", out.Steps[0].Err.Error())
@@ -241,7 +241,7 @@ func TestWhatCannotBeStoredStays(t *testing.T) {
 
 	s.store.FailOn(errFull, "PutBlob")
 	out, err = compacted(t, 1000, in, s, compaction.Free()...)
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, in, out.Messages)
 }
 
@@ -259,12 +259,12 @@ func TestOffloadMessagesOfFormerRounds(t *testing.T) {
 		"s u^ a^ u a^ u a": {}, "s u^ a^ u a u a": {KeepRecent: 4}, // neither the system nor the running round
 	} {
 		out, err = compacted(t, 10, in, s, step)
-		require.ErrorIs(t, err, compaction.ErrOver)
+		require.ErrorAs(t, err, new(*compaction.OverError))
 		require.Equal(t, want, shapeOf(out.Messages))
 	}
 	turn := []*schema.Message{einox.MarkTurn(user(long(3000)), "t1"), reply("b"), einox.MarkTurn(user(long(3000)), "t2"), einox.MarkTurn(user("and this"), "t2"), reply("c")}
 	out, err = compacted(t, 10, turn, newShelf(t), compaction.OffloadMessages{})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, "u^ a u u a", shapeOf(out.Messages), "all messages of the running turn are the user's last word")
 }
 

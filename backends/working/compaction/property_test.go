@@ -212,7 +212,7 @@ func TestPropertyCompaction(t *testing.T) {
 			if r.After.Over() <= 0 {
 				require.NoError(t, err)
 			} else {
-				require.ErrorIs(t, err, compaction.ErrOver)
+				require.ErrorAs(t, err, new(*compaction.OverError))
 				if p.complete && p.fails == 0 {
 					// All steps together leave the system prompts and the core blocks, the running
 					// user messages, the newest exchange with placeholders for its results, and one

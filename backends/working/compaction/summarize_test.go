@@ -536,7 +536,7 @@ func TestASummaryIsSmallerThanWhatItReplaces(t *testing.T) {
 	cfg.Budget.Memories = 5000
 	in := slices.Insert(talk(t, nil, 1, 400)[:3], 2, marked(padded("the harbour was open", 4000), einox.MarkNote))
 	r, err := compactedWith(t, cfg, append(in, user(padded("and now?", 6000))), newShelf(t))
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.LessOrEqual(t, r.After.Tokens, r.Before.Tokens)
 
 	cfg = english(1600, compaction.SummarizeRounds{Model: testkit.New(harbour.reply()), SummaryWindow: 10_000})

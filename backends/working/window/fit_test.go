@@ -166,7 +166,7 @@ func TestAnArchiveThatFailsLosesNothing(t *testing.T) {
 			require.Empty(t, x.errs)
 			continue
 		}
-		require.ErrorIs(t, err, compaction.ErrOver, tc.name)
+		require.ErrorAs(t, err, new(*compaction.OverError), tc.name)
 		require.Equal(t, plain(in), plain(res.Messages))
 		require.Contains(t, x.stages, window.StageCompact)
 		require.ErrorIs(t, errors.Join(x.errs...), tc.want, tc.name)
@@ -187,7 +187,7 @@ func (hanging) PutBlob(ctx context.Context, _ backends.Partition, _, _ string, _
 func TestAStoreThatHangsDelaysAContextForStoreTimeout(t *testing.T) {
 	x := newFixture(t, 1000, func(c *window.Config) { c.Sessions, c.StoreTimeout = hanging{c.Sessions}, time.Millisecond })
 	_, err := x.Fit(t.Context(), ann, task(10, 200))
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.ErrorIs(t, errors.Join(x.errs...), context.DeadlineExceeded)
 }
 
@@ -201,7 +201,7 @@ func TestAFunctionOfTheConfigurationThatPanics(t *testing.T) {
 
 	x = newFixture(t, 1000, func(c *window.Config) { c.Redact = func(string) string { panic("Redact") } })
 	res, err := x.Fit(t.Context(), ann, task(10, 200))
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, plain(task(10, 200)), plain(res.Messages), "what was not stored is not replaced")
 	require.ErrorContains(t, errors.Join(x.errs...), "panic: Redact")
 

@@ -10,8 +10,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 	"golang.org/x/sync/errgroup"
@@ -167,7 +165,7 @@ func (s *Sessions) begin(entries []store.Entry, whole bool, l limits) (int, bool
 	turns := make(map[string]int) // tokens of each
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := &entries[i]
-		if empty(e) {
+		if einox.SaysNothing(e.Message.Message) {
 			continue
 		}
 		if next >= 0 && entries[next].Turn != e.Turn {
@@ -196,13 +194,6 @@ func (s *Sessions) tokens(e *store.Entry) int {
 	return s.cfg.Budget.Counter.Message(e.Message.Message)
 }
 
-// empty reports whether an entry says nothing, as one that only marks the end of a turn.
-// Blank texts count as nothing: providers refuse them.
-func empty(e *store.Entry) bool {
-	m := e.Message.Message
-	return m == nil || strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !einox.HasParts(m)
-}
-
 // history puts together what a model is shown.
 func (s *Sessions) history(k key, st *store.Session, entries []store.Entry) *History {
 	h := &History{Session: st, From: st.LastSeq + 1, Upto: st.LastSeq}
@@ -218,18 +209,18 @@ func (s *Sessions) history(k key, st *store.Session, entries []store.Entry) *His
 		h.Messages = append(h.Messages, placeholder(st.Summary, 1, st.SummaryUpto))
 	}
 	if n := h.From - 1 - st.SummaryUpto; n > 0 {
-		notice := fmt.Sprintf(t.earlier, n, logRef(st.SummaryUpto+1, h.From-1))
+		notice := fmt.Sprintf(t.earlier, n, einox.LogRef(st.SummaryUpto+1, h.From-1))
 		h.Messages = append(h.Messages, placeholder(notice, st.SummaryUpto+1, h.From-1))
 	}
 	for _, turn := range turns {
-		for i := range turn {
-			h.Messages = append(h.Messages, marked(&turn[i]))
+		for _, e := range turn {
+			h.Messages = append(h.Messages, einox.Logged(e.Message.Message, e.Seq, e.Turn, e.ID))
 		}
 	}
 	h.Messages = einox.Repair(h.Messages, &t.repair)
 	for i, m := range h.Messages {
 		if seq := einox.SeqOf(m); seq > 0 && einox.IsSummary(m) && einox.RefOf(m) == "" { // a result that lost its call
-			h.Messages[i] = einox.MarkRef(m, logRef(seq, seq))
+			h.Messages[i] = einox.MarkRef(m, einox.LogRef(seq, seq))
 		}
 	}
 	markSession(h.Messages, k.tag())
@@ -241,34 +232,17 @@ func (s *Sessions) history(k key, st *store.Session, entries []store.Entry) *His
 func turnsOf(entries []store.Entry) [][]store.Entry {
 	groups := make(map[string][]store.Entry)
 	for i := range entries {
-		if e := &entries[i]; !empty(e) {
+		if e := &entries[i]; !einox.SaysNothing(e.Message.Message) {
 			groups[e.Turn] = append(groups[e.Turn], *e)
 		}
 	}
 	turns := slices.SortedFunc(maps.Values(groups), func(a, b []store.Entry) int { return cmp.Compare(lastSeq(a), lastSeq(b)) })
 	for _, t := range turns { // several processes may have appended parts of a turn
-		slices.SortStableFunc(t, func(a, b store.Entry) int { return cmp.Compare(indexOf(&a), indexOf(&b)) })
+		slices.SortStableFunc(t, func(a, b store.Entry) int {
+			return cmp.Compare(einox.LogIndex(a.Turn, a.ID), einox.LogIndex(b.Turn, b.ID))
+		})
 	}
 	return turns
-}
-
-// indexOf returns the place of an entry in its turn, which ends its id, or -1.
-func indexOf(e *store.Entry) int {
-	digits, ok := strings.CutPrefix(e.ID, e.Turn+"-")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 0 {
-		return -1
-	}
-	return n
-}
-
-// marked returns the message of an entry with the marks of where it stands.
-func marked(e *store.Entry) *schema.Message {
-	m := einox.MarkTurn(einox.MarkSeq(e.Message.Message, e.Seq), e.Turn)
-	if i := indexOf(e); i >= 0 {
-		m = einox.MarkIndex(m, i)
-	}
-	return m
 }
 
 // placeholder returns the message that stands for a range of the log.
@@ -276,13 +250,5 @@ func placeholder(text string, from, upto int64) *schema.Message {
 	m := schema.UserMessage(text)
 	m.Name = "working_memory"
 	einox.MarkSummary(m)
-	return einox.MarkSeq(einox.MarkRef(m, logRef(from, upto)), upto)
-}
-
-// logRef names a range of the session's log for the tools that read archives.
-func logRef(from, upto int64) string {
-	if from == upto {
-		return fmt.Sprintf("log-%d", from)
-	}
-	return fmt.Sprintf("log-%d-%d", from, upto)
+	return einox.MarkSeq(einox.MarkRef(m, einox.LogRef(from, upto)), upto)
 }

@@ -200,7 +200,7 @@ func TestAPromptWithoutAPartThatFailed(t *testing.T) {
 	_, err := x.Prompt(t.Context(), nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	p, err := x.Prompt(t.Context(), &window.PromptRequest{Question: schema.UserMessage("Why?"), Context: strings.Repeat("long ", 9000)})
-	require.ErrorIs(t, err, compaction.ErrOver)
+	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, "Why?", p.Messages[len(p.Messages)-1].Content)
 }
 
@@ -227,7 +227,7 @@ func TestPropertyOfAPrompt(t *testing.T) {
 			}
 			p, err := x.Prompt(context.Background(), r)
 			if err != nil {
-				require.ErrorIs(t, err, compaction.ErrOver)
+				require.ErrorAs(t, err, new(*compaction.OverError))
 			}
 			require.NoError(t, p.Failed)
 			require.NoError(t, transcript.Check(p.Messages))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // Sessions loads conversations for models, and manages them for people. It keeps no state
@@ -113,7 +114,7 @@ func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range
 		entries, err = s.store.Read(ctx, k.partition, k.id, r)
 		return err
 	})
-	return slices.DeleteFunc(entries, func(e store.Entry) bool { return empty(&e) }), err
+	return slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.SaysNothing(e.Message.Message) }), err
 }
 
 // Rename gives the session a title for people, of at most store.MaxTitle runes; the empty

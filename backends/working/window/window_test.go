@@ -294,7 +294,7 @@ func TestPropertyWhateverIsSaidIsRestored(t *testing.T) {
 				}
 				res, err := x.Fit(t.Context(), ann, now)
 				if err != nil {
-					require.ErrorIs(t, err, compaction.ErrOver)
+					require.ErrorAs(t, err, new(*compaction.OverError))
 				}
 				require.NoError(t, transcript.Check(res.Messages))
 				now = res.Messages
