@@ -22,7 +22,7 @@
 // else, so it is the same on every store.
 //
 // Memories of kind [backends.KindCore] are kept apart: no search and no look-up returns
-// one, and none has a part in what others score. [Ranker.CoreBlocks] lists them.
+// one, and none has a part in what others score. [Ranker.All] lists them with the rest.
 //
 // # How hits are found
 //

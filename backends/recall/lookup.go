@@ -7,18 +7,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
 )
 
-// All returns every memory of the partition but the core blocks, whether it still holds
-// or not, expired ones that the store still has included, in the order in which they were
-// stored (by Created, then ID). The memories belong to the Ranker: they must not be
-// changed. See [Ranker.Lookup] and [Ranker.Get] for a few of them.
+// All returns every memory of the partition, whether it still holds or not, expired ones
+// that the store still has and core blocks included, in the order in which they were stored
+// (by Created, then ID). The memories belong to the Ranker: they must not be changed. See
+// [Ranker.Lookup] and [Ranker.Get] for a few of them; they return no core blocks.
 func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
 	return r.collect(ctx, p, func(x *index) []*backends.Memory {
-		all := make([]*backends.Memory, 0, len(x.slots))
+		all := slices.AppendSeq(make([]*backends.Memory, 0, len(x.slots)+len(x.core)), maps.Values(x.core))
 		for i := range x.docs {
 			if m := x.docs[i].memory; m != nil {
 				all = append(all, m)
@@ -58,19 +59,6 @@ func (r *Ranker) Get(ctx context.Context, p backends.Partition, ids ...string) (
 			}
 		}
 		return found
-	})
-}
-
-// CoreBlocks returns the memories of kind [backends.KindCore] of the partition, in the
-// order and under the terms of [Ranker.All]. The prompt holds them anyway: no other
-// method of the Ranker returns them.
-func (r *Ranker) CoreBlocks(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
-	return r.collect(ctx, p, func(x *index) []*backends.Memory {
-		blocks := make([]*backends.Memory, 0, len(x.core))
-		for _, m := range x.core {
-			blocks = append(blocks, m)
-		}
-		return blocks
 	})
 }
 

@@ -108,14 +108,8 @@ func (k *Keeper) every(ctx context.Context, p backends.Partition, core bool) ([]
 		return nil, k.errorf("%w", err)
 	}
 	if !core {
-		return all, nil
+		all = slices.DeleteFunc(all, func(m *backends.Memory) bool { return m.Kind.Traits().InPrompt })
 	}
-	blocks, err := k.ranker.CoreBlocks(ctx, p)
-	if err != nil {
-		return nil, k.errorf("%w", err)
-	}
-	all = slices.Concat(all, blocks)
-	slices.SortFunc(all, inOrder)
 	return all, nil
 }
 
