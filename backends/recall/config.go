@@ -29,7 +29,6 @@ type Config struct {
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
 
-	BM25    *BM25    // Optional. Defaults to k1 1.2, b 0.75.
 	Weights *Weights // Optional. Defaults to 1 and 1.
 
 	Reranker Reranker // Optional. Defaults to none.
@@ -51,12 +50,6 @@ type Config struct {
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
 }
 
-// BM25 are the two parameters of the lexical score (see the package comment).
-type BM25 struct {
-	K1 float64 // how soon repeats of a term stop counting; at least 0
-	B  float64 // how much long texts are held back, 0 to 1
-}
-
 // Weights weigh the parts against each other, in the order of hits and in Score. Only
 // their proportion matters. With the default, equal weights, what both parts find comes
 // before what one of them finds.
@@ -70,14 +63,11 @@ func (c *Config) withDefaults() (Config, error) {
 		return Config{}, fmt.Errorf("recall: %w: no configuration", backends.ErrInvalid)
 	}
 	out := *c
-	bm25, weights := BM25{K1: 1.2, B: 0.75}, Weights{Lexical: 1, Vector: 1}
-	if c.BM25 != nil {
-		bm25 = *c.BM25
-	}
+	weights := Weights{Lexical: 1, Vector: 1}
 	if c.Weights != nil {
 		weights = *c.Weights
 	}
-	out.BM25, out.Weights = &bm25, &weights
+	out.Weights = &weights
 	if out.MaxBytes == 0 {
 		out.MaxBytes = defaultMaxBytes
 	}
@@ -99,8 +89,6 @@ func (c *Config) validate() error {
 		return invalid("Config.EmbeddingModel is required with an Embedder: it is kept with the vectors")
 	case c.MaxBytes < 0:
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
-	case !(c.BM25.K1 >= 0) || math.IsInf(c.BM25.K1, 0) || !(c.BM25.B >= 0 && c.BM25.B <= 1):
-		return invalid("BM25 %+v: k1 is at least 0, b from 0 to 1", *c.BM25)
 	case !(w.Lexical >= 0) || !(w.Vector >= 0) || w.Lexical+w.Vector == 0 || math.IsInf(w.Lexical+w.Vector, 0):
 		return invalid("Weights %+v: they are finite, at least 0, and not both 0", *w)
 	case !(c.QualityWeight >= 0 && c.QualityWeight <= 1):

@@ -49,13 +49,13 @@
 //	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t occurs in D
 //	idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5))               n of N memories hold t
 //
-// which is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and
-// Beyond, 2009) with the idf of Lucene's BM25Similarity, which is never negative. N, n and
-// the mean are of everything that the partition holds, also of what this search may not
-// return, so that a filter does not change a score. A term that occurs twice in the query
-// counts twice. A term that no memory holds is replaced, at half its weight, by those that
-// look like other forms of the word: "allergies" finds "allergic", which the stemmer keeps
-// apart.
+// with k1 = 1.2 and b = 0.75. That is BM25 (Robertson and Zaragoza, The Probabilistic
+// Relevance Framework: BM25 and Beyond, 2009) with the idf of Lucene's BM25Similarity, which
+// is never negative. N, n and the mean are of everything that the partition holds, also of
+// what this search may not return, so that a filter does not change a score. A term that
+// occurs twice in the query counts twice. A term that no memory holds is replaced, at half
+// its weight, by those that look like other forms of the word: "allergies" finds "allergic",
+// which the stemmer keeps apart.
 //
 // # What Score means
 //
@@ -68,7 +68,7 @@
 //
 // The sum runs over all terms of the query, those that no memory holds included: a memory
 // approaches it in which every term occurs without end. A memory of mean length that holds
-// every term once scores 1/(k1+1), 0.45 with the default. Where memory or query have no
+// every term once scores 1/(k1+1), 0.45. Where memory or query have no
 // vector, Score is Lexical alone. Recency, quality and a reranker move hits and leave their
 // Score as it is.
 //

@@ -142,6 +142,12 @@ type weighedTerm struct {
 	weight float64 // idf times the count in the query
 }
 
+// The parameters of BM25, see the package comment.
+const (
+	bm25K1 = 1.2  // how soon repeats of a term stop counting
+	bm25B  = 0.75 // how much long texts are held back
+)
+
 // variantWeight is what a variant counts against the word itself.
 const variantWeight = 0.5
 
@@ -149,7 +155,7 @@ const variantWeight = 0.5
 // variants, at half their weight. attainable is the score of an imaginary memory in which
 // every term of the query occurs without end, those included that no memory holds: a
 // query that is mostly unknown scores low.
-func (x *lexicon) weigh(query []queryTerm, p *BM25) (terms []weighedTerm, attainable float64) {
+func (x *lexicon) weigh(query []queryTerm) (terms []weighedTerm, attainable float64) {
 	lists := make([][]posting, len(query))
 	var unknown []string
 	for i, t := range query {
@@ -160,7 +166,7 @@ func (x *lexicon) weigh(query []queryTerm, p *BM25) (terms []weighedTerm, attain
 	variants := x.vocabulary.variants(unknown)
 	for i, t := range query {
 		weight := x.idf(len(lists[i])) * t.count
-		attainable += weight * (p.K1 + 1)
+		attainable += weight * (bm25K1 + 1)
 		if numbers := variants[t.text]; len(lists[i]) == 0 && len(numbers) > 0 {
 			lists[i] = x.merged(numbers)
 			weight = variantWeight * x.idf(len(lists[i])) * t.count
@@ -192,10 +198,10 @@ func (x *lexicon) merged(numbers []int32) []posting {
 
 // score adds the BM25 score of each memory that holds a term to scores, by slot, and
 // returns the slots of these.
-func (x *lexicon) score(terms []weighedTerm, p *BM25, scores []float64, matched []int32) []int32 {
-	base, perTerm := p.K1*(1-p.B), p.K1*p.B*float64(x.memories)/float64(max(1, x.total))
+func (x *lexicon) score(terms []weighedTerm, scores []float64, matched []int32) []int32 {
+	base, perTerm := bm25K1*(1-bm25B), bm25K1*bm25B*float64(x.memories)/float64(max(1, x.total))
 	for _, t := range terms {
-		weight := t.weight * (p.K1 + 1)
+		weight := t.weight * (bm25K1 + 1)
 		for _, e := range t.list {
 			if scores[e.slot] == 0 {
 				matched = append(matched, e.slot)

@@ -61,8 +61,8 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	}
 	s := r.borrow(len(x.docs))
 	defer r.release(s)
-	terms, attainable := x.lexicon.weigh(q.terms, r.config.BM25)
-	s.matched = x.lexicon.score(terms, r.config.BM25, s.scores, s.matched)
+	terms, attainable := x.lexicon.weigh(q.terms)
+	s.matched = x.lexicon.score(terms, s.scores, s.matched)
 	if q.vector == nil {
 		x.choose(q, s)
 	} else {

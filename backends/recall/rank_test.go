@@ -89,7 +89,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		return q.Filter == nil || m.Metadata["n"].(float64) >= 2 || m.Kind == backends.KindEpisode
 	}
 	reader := testReader(t)
-	bm25 := func(all []*backends.Memory, query string, p *BM25) (scores map[string]float64, attainable float64) {
+	bm25 := func(all []*backends.Memory, query string) (scores map[string]float64, attainable float64) {
 		counts, lengths, df, total := map[string]map[string]float64{}, map[string]float64{}, map[string]float64{}, 0.0
 		for _, m := range all {
 			counts[m.ID] = map[string]float64{}
@@ -105,10 +105,10 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		scores = map[string]float64{}
 		for _, term := range reader.terms(query) {
 			idf := math.Log(1 + (n-df[term]+0.5)/(df[term]+0.5))
-			attainable += idf * (p.K1 + 1)
+			attainable += idf * (1.2 + 1)
 			for id, c := range counts {
 				if tf := c[term]; tf > 0 {
-					scores[id] += idf * tf * (p.K1 + 1) / (tf + p.K1*(1-p.B+p.B*lengths[id]/(total/n)))
+					scores[id] += idf * tf * (1.2 + 1) / (tf + 1.2*(1-0.75+0.75*lengths[id]/(total/n)))
 				}
 			}
 		}
@@ -123,11 +123,10 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStore(100)
 		w := Weights{Lexical: rapid.Float64Range(0.1, 1).Draw(t, "wl"), Vector: rapid.Float64Range(0.1, 1).Draw(t, "wv")}
-		p := &BM25{K1: rapid.Float64Range(0, 3).Draw(t, "k1"), B: rapid.Float64Range(0, 1).Draw(t, "b")}
 		q := drawRequest(t)
 		vectors := map[string][]float64{q.Query: {1, 0}}
 		r := newRanker(t, s, withEmbedder("m", looked(vectors)), func(c *Config) {
-			c.Weights, c.BM25, c.Clock = &w, p, func() time.Time { return now }
+			c.Weights, c.Clock = &w, func() time.Time { return now }
 		})
 		cosines := map[string]float64{}
 		for i := range rapid.IntRange(1, 25).Draw(t, "memories") {
@@ -142,7 +141,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		}
 		all, err := r.All(t.Context(), ann)
 		require.NoError(t, err)
-		lexical, attainable := bm25(all, q.Query, p)
+		lexical, attainable := bm25(all, q.Query)
 		all = slices.DeleteFunc(all, func(m *backends.Memory) bool { return !mayReturn(m, &q) })
 		var topLexical, topVector float64
 		for _, m := range all {

@@ -25,10 +25,6 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"no records":         func(c *Config) { c.Records = nil },
 		"embedder, no model": func(c *Config) { c.Embedder = hashed(4) },
 		"negative budget":    func(c *Config) { c.MaxBytes = -1 },
-		"negative k1":        func(c *Config) { c.BM25 = &BM25{K1: -1} },
-		"k1 not finite":      func(c *Config) { c.BM25 = &BM25{K1: math.Inf(1)} },
-		"b above 1":          func(c *Config) { c.BM25 = &BM25{B: 1.1} },
-		"b NaN":              func(c *Config) { c.BM25 = &BM25{B: math.NaN()} },
 		"no weight":          func(c *Config) { c.Weights = &Weights{} },
 		"negative weight":    func(c *Config) { c.Weights = &Weights{Lexical: 2, Vector: -1} },
 		"weight not finite":  func(c *Config) { c.Weights = &Weights{Lexical: math.Inf(1)} },
@@ -49,15 +45,15 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 // The caller's configuration is neither changed nor looked at again.
 func TestConfigIsCopied(t *testing.T) {
 	s := newStore(1)
-	c := Config{Records: s, BM25: &BM25{K1: 1.2, B: 0.75}}
+	c := Config{Records: s, Weights: &Weights{Lexical: 1, Vector: 1}, Embedder: hashed(4), EmbeddingModel: "hashed"}
 	before := c
 	r, err := New(t.Context(), &c)
 	require.NoError(t, err)
 	defer r.Close()
-	require.Equal(t, before, c)
-	apply(t, s, ann, fact("1", "tea"))
+	require.Equal(t, before.Weights, c.Weights)
+	embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "tea"})
 	score := search(t, r, ann, backends.SearchRequest{Query: "tea"})[0].Score
-	c.BM25.K1, c.Records = 3, nil
+	c.Weights.Lexical, c.Records = 3, nil
 	require.InDelta(t, score, search(t, r, ann, backends.SearchRequest{Query: "tea"})[0].Score, 0)
 }
 

@@ -24,7 +24,7 @@ func (ArchiveCurrent) build(*Config) (*step, error) {
 		if g.fresh {
 			err = c.fold(ctx, g, s)
 		}
-		if errors.Is(err, ErrNoArchive) {
+		if errors.Is(err, errNoArchive) {
 			return err
 		}
 		return errors.Join(err, c.offloadNewest(ctx), c.tighten(ctx))

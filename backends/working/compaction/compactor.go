@@ -24,9 +24,9 @@ type Archive interface {
 	Put(ctx context.Context, messages []*schema.Message) (ref string, err error)
 }
 
-// ErrNoArchive is reported by a step that has something to replace and no archive to
-// keep it in: set [Request].Archive.
-var ErrNoArchive = errors.New("no archive")
+// errNoArchive is in the [Report] of a step that has something to replace and nowhere to
+// keep it.
+var errNoArchive = errors.New("no archive: set Request.Archive")
 
 // Step makes a context smaller in one way. The steps of this package are all there are.
 type Step interface {

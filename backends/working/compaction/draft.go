@@ -172,7 +172,7 @@ func currentNotes(messages []*schema.Message, start int) map[int]bool {
 // put keeps messages in the archive and returns their reference.
 func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, error) {
 	if c.archive == nil {
-		return "", ErrNoArchive
+		return "", errNoArchive
 	}
 	ref, err := c.archive.Put(ctx, messages)
 	if err == nil && ref == "" {
@@ -238,8 +238,8 @@ func (c *draft) substitute(ctx context.Context, swaps []swap, over func() int) e
 			break
 		}
 		refs, err := c.putEach(ctx, batch)
-		if errors.Is(err, ErrNoArchive) {
-			return ErrNoArchive
+		if errors.Is(err, errNoArchive) {
+			return errNoArchive
 		}
 		errs = append(errs, err)
 		stored := false

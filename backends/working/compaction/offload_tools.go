@@ -51,7 +51,7 @@ func (s OffloadTools) run(ctx context.Context, c *draft) error {
 		over = func() int { return math.MaxInt }
 	}
 	err := c.substitute(ctx, s.swaps(c, 0, recent), over)
-	if errors.Is(err, ErrNoArchive) {
+	if errors.Is(err, errNoArchive) {
 		return err
 	}
 	return errors.Join(err, c.substitute(ctx, s.swaps(c, recent, len(c.messages)), c.overLimit))
