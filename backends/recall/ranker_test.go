@@ -46,11 +46,11 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 func TestConfigIsCopied(t *testing.T) {
 	s := newStore(1)
 	c := Config{Records: s, Weights: &Weights{Lexical: 1, Vector: 1}, Embedder: hashed(4), EmbeddingModel: "hashed"}
-	before := c
 	r, err := New(t.Context(), &c)
 	require.NoError(t, err)
 	defer r.Close()
-	require.Equal(t, before.Weights, c.Weights)
+	require.Equal(t, Weights{Lexical: 1, Vector: 1}, *c.Weights)
+	require.Zero(t, c.MaxBytes, "defaults are filled in in the copy")
 	embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "tea"})
 	score := search(t, r, ann, backends.SearchRequest{Query: "tea"})[0].Score
 	c.Weights.Lexical, c.Records = 3, nil
