@@ -170,55 +170,45 @@ func (f *Filter) compileComparison() (func(*Memory) bool, error) {
 	}, nil
 }
 
-// fieldOf returns how to read a field. A zero value counts as absent.
+// fieldOf returns how to read a field. A zero value of a memory's own fields counts as
+// absent.
 func fieldOf(name string) func(*Memory) (any, bool) {
-	text := func(get func(*Memory) string) func(*Memory) (any, bool) {
-		return func(m *Memory) (any, bool) { s := get(m); return s, s != "" }
-	}
-	instant := func(get func(*Memory) time.Time) func(*Memory) (any, bool) {
-		return func(m *Memory) (any, bool) { t := get(m); return t, !t.IsZero() }
-	}
-	switch name {
-	case "id":
-		return text(func(m *Memory) string { return m.ID })
-	case "kind":
-		return text(func(m *Memory) string { return string(m.Kind) })
-	case "namespace":
-		return text(func(m *Memory) string { return m.Scope.Namespace })
-	case "workspace":
-		return text(func(m *Memory) string { return m.Scope.Workspace })
-	case "user_id":
-		return text(func(m *Memory) string { return m.Scope.UserID })
-	case "agent_id":
-		return text(func(m *Memory) string { return m.Scope.AgentID })
-	case "session_id":
-		return text(func(m *Memory) string { return m.Scope.SessionID })
-	case "turn":
-		return text(func(m *Memory) string { return m.Origin.Turn })
-	case "role":
-		return text(func(m *Memory) string { return m.Origin.Role })
-	case "speaker":
-		return text(func(m *Memory) string { return m.Origin.Speaker })
-	case "author":
-		return text(func(m *Memory) string { return m.Origin.Author })
-	case "quality":
+	if read, ok := fields[name]; ok {
 		return func(m *Memory) (any, bool) {
-			if m.Quality == nil {
-				return nil, false
+			switch v := read(m).(type) {
+			case string:
+				return v, v != ""
+			case time.Time:
+				return v, !v.IsZero()
+			case *float64:
+				if v != nil {
+					return *v, true
+				}
 			}
-			return *m.Quality, true
+			return nil, false
 		}
-	case "observed":
-		return instant(func(m *Memory) time.Time { return m.Observed })
-	case "valid":
-		return instant(func(m *Memory) time.Time { return m.Valid })
-	case "created":
-		return instant(func(m *Memory) time.Time { return m.Created })
-	case "updated":
-		return instant(func(m *Memory) time.Time { return m.Updated })
-	case "expires":
-		return instant(func(m *Memory) time.Time { return m.Expires })
 	}
 	key := strings.TrimPrefix(name, "metadata.")
 	return func(m *Memory) (any, bool) { v, ok := m.Metadata[key]; return v, ok && v != nil }
+}
+
+// fields are the names of a memory's own fields, as [Filter] has them.
+var fields = map[string]func(*Memory) any{
+	"id":         func(m *Memory) any { return m.ID },
+	"kind":       func(m *Memory) any { return string(m.Kind) },
+	"namespace":  func(m *Memory) any { return m.Scope.Namespace },
+	"workspace":  func(m *Memory) any { return m.Scope.Workspace },
+	"user_id":    func(m *Memory) any { return m.Scope.UserID },
+	"agent_id":   func(m *Memory) any { return m.Scope.AgentID },
+	"session_id": func(m *Memory) any { return m.Scope.SessionID },
+	"turn":       func(m *Memory) any { return m.Origin.Turn },
+	"role":       func(m *Memory) any { return m.Origin.Role },
+	"speaker":    func(m *Memory) any { return m.Origin.Speaker },
+	"author":     func(m *Memory) any { return m.Origin.Author },
+	"quality":    func(m *Memory) any { return m.Quality },
+	"observed":   func(m *Memory) any { return m.Observed },
+	"valid":      func(m *Memory) any { return m.Valid },
+	"created":    func(m *Memory) any { return m.Created },
+	"updated":    func(m *Memory) any { return m.Updated },
+	"expires":    func(m *Memory) any { return m.Expires },
 }

@@ -101,6 +101,24 @@ type RepairTexts struct {
 	Role     string // in front of a message of a role that providers do not know; %q: the role
 }
 
+// The texts in the languages of prompts.
+var (
+	RepairEnglish = &RepairTexts{
+		Begins:   "[The assistant began this conversation.]",
+		NoResult: "[No result: the turn was interrupted before the tool answered, or it is still at work.]",
+		NoAnswer: "[No answer.]",
+		Orphan:   "[Result of the tool %q, which was called before the messages shown here.]",
+		Role:     "[A message of the role %q.]",
+	}
+	RepairChinese = &RepairTexts{
+		Begins:   "[此对话由助手开始。]",
+		NoResult: "[无结果：本轮在工具返回之前中断，或工具仍在运行。]",
+		NoAnswer: "[无回答。]",
+		Orphan:   "[工具 %q 的结果；它在此处所示消息之前被调用。]",
+		Role:     "[角色 %q 的一条消息。]",
+	}
+)
+
 // Repair returns messages as a list that providers take: every call of a tool is followed
 // at once by its one result, no result stands alone, no message is nil or empty, every
 // role is known, and the user begins. Results are moved behind their calls; a call

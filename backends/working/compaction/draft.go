@@ -38,7 +38,7 @@ type draft struct {
 func newDraft(cfg *Config, r *Request) *draft {
 	c := &draft{config: cfg, archive: r.Archive, language: languageOf(cfg.Language, r.Messages)}
 	c.texts = textsOf(c.language)
-	c.messages = einox.Repair(r.Messages, &c.texts.repair)
+	c.messages = einox.Repair(r.Messages, c.texts.repair)
 	c.tokens = make([]int, len(c.messages))
 	for i, m := range c.messages {
 		c.tokens[i] = c.count(m)

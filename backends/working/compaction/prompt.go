@@ -11,7 +11,7 @@ import (
 // texts is everything that this package writes in one language: the placeholders, what
 // the repair of a context adds, and what the summarising model is asked.
 type texts struct {
-	repair einox.RepairTexts
+	repair *einox.RepairTexts
 
 	// Placeholders of one message.
 	tool     string // %s: the call; %s: its size; %s: where it is kept
@@ -53,13 +53,7 @@ func textsOf(l backends.Language) *texts {
 }
 
 var english = texts{
-	repair: einox.RepairTexts{
-		Begins:   "(The conversation begins here.)",
-		NoResult: "(No result: the turn was interrupted before the tool answered.)",
-		NoAnswer: "(No answer.)",
-		Orphan:   "[The result of an earlier call of %s, which is no longer in this conversation:]",
-		Role:     "[A message of the role %q:]",
-	},
+	repair:   einox.RepairEnglish,
 	tool:     "[Moved to the archive: the result of %s, %s. %s]",
 	message:  "[Moved to the archive: a message, %s. %s]",
 	size:     "about %d tokens, %d bytes, %d lines",
@@ -98,13 +92,7 @@ Write in the language of the conversation; do not translate. Invent nothing. Wri
 }
 
 var chinese = texts{
-	repair: einox.RepairTexts{
-		Begins:   "（对话从这里开始。）",
-		NoResult: "（没有结果：工具返回之前，这一轮已被中断。）",
-		NoAnswer: "（没有回答。）",
-		Orphan:   "[较早一次 %s 调用的结果，该调用已不在对话中：]",
-		Role:     "[角色为 %q 的消息：]",
-	},
+	repair:   einox.RepairChinese,
 	tool:     "[已移入归档：%s 的结果，%s。%s]",
 	message:  "[已移入归档：一条消息，%s。%s]",
 	size:     "约 %d 个 token，%d 字节，%d 行",

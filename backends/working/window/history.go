@@ -217,7 +217,7 @@ func (s *Sessions) history(k key, st *store.Session, entries []store.Entry) *His
 			h.Messages = append(h.Messages, einox.Logged(e.Message.Message, e.Seq, e.Turn, e.ID))
 		}
 	}
-	h.Messages = einox.Repair(h.Messages, &t.repair)
+	h.Messages = einox.Repair(h.Messages, t.repair)
 	for i, m := range h.Messages {
 		if seq := einox.SeqOf(m); seq > 0 && einox.IsSummary(m) && einox.RefOf(m) == "" { // a result that lost its call
 			h.Messages[i] = einox.MarkRef(m, einox.LogRef(seq, seq))
