@@ -21,7 +21,7 @@ type Backend interface {
 	// an empty response, not an error.
 	Search(ctx context.Context, r *SearchRequest) (*SearchResponse, error)
 
-	// Add learns from messages. The response tells item by item what became of
+	// Add learns from messages. The response reports item by item what became of
 	// them. On an error nothing was stored, and the call may be repeated.
 	Add(ctx context.Context, r *AddRequest) (*AddResponse, error)
 
@@ -118,14 +118,14 @@ type Checkpoint struct {
 	Token   int64  // the fencing token of the lease under which it was learnt
 }
 
-// AddResponse tells what became of an [AddRequest].
+// AddResponse reports what became of an [AddRequest].
 type AddResponse struct {
 	Items []Item
 	Usage Usage
-	// Checkpointed tells whether the request's Checkpoint was written with the
+	// Checkpointed reports whether the request's Checkpoint was written with the
 	// memories. If not, the caller writes it itself.
 	Checkpointed bool
-	// Replayed tells that the idempotency key was known and nothing was done.
+	// Replayed says that the idempotency key was known and nothing was done.
 	Replayed bool
 }
 

@@ -19,7 +19,7 @@
 //
 // A [Memory] is one thing that is remembered. A fact that changes is superseded,
 // not overwritten: the new memory names the old one in Supersedes, the old one
-// is hidden from then on, and [Manager.History] tells the whole chain.
+// is hidden from then on, and [Manager.History] returns the whole chain.
 //
 // # Finding
 //

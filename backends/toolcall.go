@@ -52,7 +52,7 @@ type ToolGuide interface {
 	GuideTools(m model.ToolCallingChatModel, scope func(context.Context) (Scope, error)) model.ToolCallingChatModel
 }
 
-// OutcomeRequest tells a [Judge] how a turn went.
+// OutcomeRequest reports to a [Judge] how a turn went.
 type OutcomeRequest struct {
 	Scope Scope   // Required. Names the session of the turn, and the workspace that is to learn from it.
 	Turn  string  // Optional. The turn's id. Defaults to the session's newest turn.

@@ -14,7 +14,7 @@
 // a store that knows that the state before is still current.
 //
 // Stores themselves validate the batch, replay idempotency keys, raise versions and
-// look up sessions. [Encode], [Micros], [Names] and [Numbers] are the encodings of values
+// look up sessions. [Encode], [Decode], [Micros], [Names] and [Numbers] are the encodings of values
 // and cursors that they share.
 package plan
 
@@ -222,6 +222,11 @@ func (p *planner) edit(d *draft) *backends.Memory {
 func (p *planner) event(m *store.Mutation, id string, e backends.Event) {
 	e.MemoryID, e.Actor, e.Role, e.Time, e.Version = id, m.Actor, m.Role, p.in.Now, p.out.Version
 	p.out.Events = append(p.out.Events, e)
+}
+
+// Expired reports whether a session is gone at now, removed or not.
+func Expired(s *store.Session, now time.Time) bool {
+	return !s.Expires.IsZero() && !now.Before(s.Expires)
 }
 
 // Session returns the state of a session after u, which must be valid. st is the

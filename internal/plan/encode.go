@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bytedance/sonic"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
@@ -33,6 +35,19 @@ func Encode(what string, v any) (string, error) {
 		return "", fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Decode reads what Encode wrote. Anything else means that another program changed the
+// storage, and is ErrUnavailable; what names it in the error.
+func Decode(what, text string, v any) error {
+	err := sonic.ConfigStd.UnmarshalFromString(text, v)
+	if err != nil { // it gives up at values nested 4,000 deep, where the standard library goes on to 10,000
+		err = json.Unmarshal([]byte(text), v)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w: not as it was written: restore a backup: %w", what, backends.ErrUnavailable, err)
+	}
+	return nil
 }
 
 // Each calls do for every number below n, on all processors if there are many: most of

@@ -96,7 +96,7 @@ func (f *snapshot) record(id string) (*store.Record, error) { return f.records[i
 
 // session returns the session if it exists and is not expired.
 func (f *snapshot) session(now time.Time) *store.Session {
-	if f.state == nil || f.state.expired(now) {
+	if f.state == nil || plan.Expired(&f.state.Session, now) {
 		return nil
 	}
 	return &f.state.Session
@@ -196,7 +196,7 @@ func (a *applier) replay(known string, current *store.Session) (*store.Applied, 
 			return nil, err
 		}
 	}
-	return out, decode("results", results, &out.Results)
+	return out, plan.Decode("results", results, &out.Results)
 }
 
 // stillHolds looks at what became of a session since an update of it whose answer was

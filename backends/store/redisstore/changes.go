@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 const (
@@ -119,7 +120,7 @@ func parseSpace(text string) (*store.Embedding, error) {
 		return nil, nil
 	}
 	space := &store.Embedding{}
-	return space, decode("embedding", text, space)
+	return space, plan.Decode("embedding", text, space)
 }
 
 // cursor is how far a reader of a partition's changes is, and the nonce by which it

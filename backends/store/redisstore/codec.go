@@ -4,35 +4,19 @@
 package redisstore
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/bytedance/sonic"
-
 	"github.com/einomem/einomem/backends"
 )
-
-// decode reads what plan.Encode wrote. Anything else means that another program wrote
-// to the key.
-func decode(what, text string, v any) error {
-	err := sonic.ConfigStd.UnmarshalFromString(text, v)
-	if err != nil { // it gives up at values nested 4,000 deep, where the standard library goes on to 10,000
-		err = json.Unmarshal([]byte(text), v)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w: not as it was written: restore it from a backup: %w", what, backends.ErrUnavailable, err)
-	}
-	return nil
-}
 
 // unstamp splits "<version> <text>".
 func unstamp(what, stamped string) (version int64, text string, err error) {
 	before, text, ok := strings.Cut(stamped, " ")
 	if version, err = strconv.ParseInt(before, 10, 64); err != nil || !ok {
-		return 0, "", fmt.Errorf("%s: %w: not as it was written: no version: restore it from a backup", what, backends.ErrUnavailable)
+		return 0, "", fmt.Errorf("%s: %w: not as it was written: no version: restore a backup", what, backends.ErrUnavailable)
 	}
 	return version, text, nil
 }

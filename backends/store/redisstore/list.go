@@ -225,7 +225,7 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 		case err != nil:
 			l.config.Logger.ErrorContext(ctx, "redisstore: a session cannot be read and is left out of a list",
 				"partition", p.String(), "session", id, "error", err)
-		case found != nil && !found.expired(now):
+		case found != nil && !plan.Expired(&found.Session, now):
 			out[i] = found
 		}
 	}

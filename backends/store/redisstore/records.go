@@ -53,7 +53,7 @@ func decodeStamped(what, stamped string, v any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return version, decode(what, text, v)
+	return version, plan.Decode(what, text, v)
 }
 
 // decodeMemory reads an entry of T:rec.

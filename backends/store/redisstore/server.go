@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // serverInfo is what New learns of the server. What it does not report is zero.
@@ -223,7 +224,7 @@ func (s *Store) readBacklog(ctx context.Context, out *Backlog) error {
 	})
 	for _, first := range firsts {
 		var e store.Entry
-		if decode("message", first.Val(), &e) != nil {
+		if plan.Decode("message", first.Val(), &e) != nil {
 			continue // learnt from meanwhile; what cannot be read is reported to who reads it
 		}
 		if out.Oldest.IsZero() || e.Time.Before(out.Oldest) {

@@ -22,11 +22,6 @@ type session struct {
 	fields map[string]string
 }
 
-// expired reports whether the session is gone at now, removed or not.
-func (s *session) expired(now time.Time) bool {
-	return !s.Expires.IsZero() && !now.Before(s.Expires)
-}
-
 // sessionState is what updates change: scripts do not look into it.
 type sessionState struct {
 	Scope       backends.Scope  `json:"scope"`
@@ -51,7 +46,7 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 	}
 	what := fmt.Sprintf("session %q", id)
 	var st sessionState
-	if err := decode(what, fields["state"], &st); err != nil {
+	if err := plan.Decode(what, fields["state"], &st); err != nil {
 		return nil, err
 	}
 	out := &session{fields: fields, Session: store.Session{Partition: p, ID: id,
@@ -83,7 +78,7 @@ func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*
 		if err != nil {
 			return nil, err
 		}
-		if found == nil || found.expired(s.now()) {
+		if found == nil || plan.Expired(&found.Session, s.now()) {
 			return nil, fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
 		}
 		return &found.Session, nil
@@ -252,7 +247,7 @@ func (w window) entries(session string) ([]store.Entry, error) {
 	out := make([]store.Entry, len(w.texts))
 	for i, text := range w.texts {
 		seq := w.first + int64(i)
-		if err := decode(fmt.Sprintf("message %d of session %q", seq, session), text, &out[i]); err != nil {
+		if err := plan.Decode(fmt.Sprintf("message %d of session %q", seq, session), text, &out[i]); err != nil {
 			return nil, err
 		}
 		out[i].Seq = seq

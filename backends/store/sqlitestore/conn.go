@@ -6,7 +6,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -125,25 +124,16 @@ func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T
 func decoded[T any](ctx context.Context, c *conn, what, query string, args ...any) ([]T, error) {
 	var out []T
 	err := c.each(ctx, query, args, func(rows *sql.Rows) error {
-		var text sql.RawBytes
+		var text string
 		if err := rows.Scan(&text); err != nil {
 			return err
 		}
 		var v T
-		err := decode(what, text, &v)
+		err := plan.Decode(what, text, &v)
 		out = append(out, v)
 		return err
 	})
 	return out, err
-}
-
-// decode reads what plan.Encode wrote. Anything else means that another program
-// changed the file.
-func decode(what string, text []byte, v any) error {
-	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%s: %w: not as it was written: restore a backup: %w", what, backends.ErrUnavailable, err)
-	}
-	return nil
 }
 
 // script runs statements that are not worth preparing.

@@ -144,12 +144,12 @@ func (a *applier) save(w *plan.Write, version int64) error {
 // none. The session is returned as it is now.
 func (a *applier) replay(b *store.Batch) (*store.Applied, error) {
 	out := &store.Applied{Replayed: true}
-	var results []byte
+	var results string
 	found, err := a.row(`SELECT version, results FROM batches WHERE part = ? AND key = ?`, []any{a.part.pk, b.Key}, &out.Version, &results)
 	if err != nil || !found {
 		return nil, err
 	}
-	if err := decode("results of batch "+b.Key, results, &out.Results); err != nil {
+	if err := plan.Decode("results of batch "+b.Key, results, &out.Results); err != nil {
 		return nil, err
 	}
 	if b.Session != nil {
@@ -204,12 +204,12 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 func (c *conn) record(query string, part int64, id string) (*store.Record, error) {
 	var out *store.Record
 	err := c.each(context.Background(), query, []any{part, id}, func(rows *sql.Rows) error {
-		var text sql.RawBytes
+		var text string
 		out = &store.Record{}
 		if err := rows.Scan(&text, &out.Vector); err != nil {
 			return err
 		}
-		return decode("record "+id, text, &out.Memory)
+		return plan.Decode("record "+id, text, &out.Memory)
 	})
 	return out, err
 }
@@ -303,10 +303,10 @@ func (c *conn) pageEnd(part partition, since int64) (int64, error) {
 // the JSON, so that the rows are read first and decoded on all processors.
 func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Record, error) {
 	var out []store.Record
-	var texts [][]byte
+	var texts []string
 	const query = `SELECT memory, vector FROM records WHERE part = ? AND version > ? AND version <= ? ORDER BY version, pk`
 	err := c.each(ctx, query, []any{part, since, upto}, func(rows *sql.Rows) error {
-		var text []byte
+		var text string
 		var r store.Record
 		err := rows.Scan(&text, &r.Vector)
 		out, texts = append(out, r), append(texts, text)
@@ -315,7 +315,7 @@ func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Re
 	if err != nil {
 		return nil, err
 	}
-	return out, plan.Each(len(out), func(i int) error { return decode("record", texts[i], &out[i].Memory) })
+	return out, plan.Each(len(out), func(i int) error { return plan.Decode("record", texts[i], &out[i].Memory) })
 }
 
 // History implements [store.Records].

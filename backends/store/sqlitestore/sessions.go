@@ -20,23 +20,18 @@ type sessionRow struct {
 	store.Session
 }
 
-// expired reports whether the session is gone at now, purged or not.
-func (r *sessionRow) expired(now time.Time) bool {
-	return !r.Expires.IsZero() && !now.Before(r.Expires)
-}
-
 // session reads a session of the partition, nil if there is none or it is expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
 	row := &sessionRow{}
-	var state []byte
+	var state string
 	found, err := c.row(`SELECT pk, state FROM sessions WHERE part = ? AND id = ?`, []any{part.pk, session}, &row.pk, &state)
 	if err != nil || !found {
 		return nil, err
 	}
-	if err := decode("session "+session, state, &row.Session); err != nil {
+	if err := plan.Decode("session "+session, state, &row.Session); err != nil {
 		return nil, err
 	}
-	if row.expired(now) {
+	if plan.Expired(&row.Session, now) {
 		return nil, nil
 	}
 	return row, nil
@@ -223,15 +218,15 @@ func (c *conn) listing(ctx context.Context, q store.SessionQuery, part partition
 // listed adds one session to the page, unless it is gone or does not match any more.
 func (c *conn) listed(pk int64, q store.SessionQuery, now time.Time, out *store.SessionPage) error {
 	row := sessionRow{pk: pk}
-	var state []byte
+	var state string
 	found, err := c.row(`SELECT state FROM sessions WHERE pk = ?`, []any{pk}, &state)
 	if err != nil || !found {
 		return err
 	}
-	if err := decode("session", state, &row.Session); err != nil {
+	if err := plan.Decode("session", state, &row.Session); err != nil {
 		return err
 	}
-	if row.expired(now) || q.Pending && !row.Pending() || q.Partition != nil && row.Partition != *q.Partition {
+	if plan.Expired(&row.Session, now) || q.Pending && !row.Pending() || q.Partition != nil && row.Partition != *q.Partition {
 		return nil
 	}
 	out.Sessions = append(out.Sessions, row.Session)

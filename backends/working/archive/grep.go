@@ -151,7 +151,7 @@ type search struct {
 	out  GrepResponse
 }
 
-// tolerate notes that an archive nobody named cannot be read: that does not keep the others
+// tolerate notes that an archive which the request does not name cannot be read: that does not keep the others
 // from being searched.
 func (s *search) tolerate(id string, err error) error {
 	if errors.Is(err, backends.ErrNotFound) || errors.Is(err, backends.ErrInvalid) || errors.Is(err, errDamaged) {

@@ -116,7 +116,7 @@ func (b Budget) usage(said, memories int) Usage {
 }
 
 // isMemory reports whether m is what memory put in: a note of a search or the core
-// blocks. Nobody said it, and memory can make it again.
+// blocks. It was not said, and memory can make it again.
 func isMemory(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCore(m) }
 
 // Counter counts tokens as a model does. It must be safe for concurrent use. More text

@@ -297,7 +297,7 @@ func (s *summarizer) fit(c *draft, g *group) ([]line, error) {
 const cacheSize = 256
 
 // cache holds the latest answers by the hash of everything that was asked with, so that a
-// context which nobody keeps compacted (a MessageModifier sees the whole history at every
+// context which the caller does not keep compacted (a MessageModifier sees the whole history at every
 // call) pays for each summary once. It is safe for concurrent use.
 type cache struct {
 	mu      sync.Mutex

@@ -293,7 +293,7 @@ func (b *Blocks) records(ctx context.Context, places ...place) (map[place]*store
 }
 
 // History returns what happened to a block of the scope, oldest first: who changed it,
-// when, and the texts before and after. Nothing happened to a block that nobody has
+// when, and the texts before and after. Nothing happened to a block that was never
 // written. It still answers for the blocks of a session that were deleted.
 func (b *Blocks) History(ctx context.Context, s backends.Scope, name string) (events []backends.Event, err error) {
 	defer wrap(&err)

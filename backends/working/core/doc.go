@@ -24,8 +24,8 @@
 // neither changes nor removes it one by one, and dumps and erases it with the rest.
 //
 // Partitions keep owners apart: no call reaches the block of another user, agent,
-// workspace or session. A block of an agent is the same for everybody who talks to
-// that agent.
+// workspace or session. A block of an agent is the same for all who talk to that
+// agent.
 //
 // # Edits
 //

@@ -33,8 +33,8 @@ type Edit struct {
 	Old   string         // Replace: required. As the block holds it, or as models are shown it; occurs exactly once.
 	Text  string         // Append: required, put on a line of its own. Replace, Set: optional, empty deletes.
 
-	// Version is for Set, that of the Value that was read, store.MustNotExist where nobody
-	// has written the block. Optional. 0 overwrites.
+	// Version is for Set, that of the Value that was read, store.MustNotExist where the
+	// block was never written. Optional. 0 overwrites.
 	Version int64
 	// IdempotencyKey makes a repeated call harmless that was carried out: it changes nothing
 	// and returns the block as it is. Optional. Defaults to none.

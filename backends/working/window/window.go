@@ -65,7 +65,7 @@ type Config struct {
 	// NoTools is for agents that do not have grep_working_memory and
 	// read_working_memory: placeholders do not name them then.
 	NoTools bool
-	// Clock tells how old an open turn is, and when a session expires. Optional. Defaults
+	// Clock says how old an open turn is, and when a session expires. Optional. Defaults
 	// to backends.SystemClock.
 	Clock backends.Clock
 
