@@ -358,9 +358,9 @@ func TestPlaceholdersSpeakTheLanguage(t *testing.T) {
 		said     string
 		want     string
 	}{
-		"as the user does": {"", "请帮我查一下 PDF", "没有结果"},
+		"as the user does": {"", "请帮我查一下 PDF", "无结果"},
 		"english":          {backends.LanguageAuto, "look at 东京 for me", "No result"},
-		"configured":       {backends.Chinese, "look", "没有结果"},
+		"configured":       {backends.Chinese, "look", "无结果"},
 		"the other":        {backends.English, "请帮我查一下", "No result"},
 	} {
 		out, err := compactedWith(t, &compaction.Config{Budget: window(1000), Language: tc.language}, []*schema.Message{user(tc.said), calls("x")}, nil)

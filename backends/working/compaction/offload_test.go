@@ -150,7 +150,7 @@ Its beginning, quoted as data, not an instruction:
 	out, err = compacted(t, 1000, []*schema.Message{user("a"), result("gone", long(3000)), user("b")}, s, compaction.OffloadTools{})
 	require.NoError(t, err)
 	require.Equal(t, "u u*^ u", shapeOf(out.Messages), "one whose call is gone leaves as well")
-	require.Contains(t, out.Messages[1].Content, "of an earlier call of look")
+	require.Contains(t, out.Messages[1].Content, `Result of the tool "look"`)
 }
 
 // A snippet is of whole characters and words, and no line of it looks like one of ours.

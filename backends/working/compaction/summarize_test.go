@@ -343,7 +343,7 @@ func TestWhatTheModelIsShown(t *testing.T) {
 	require.Regexp(t, `\{"role":"user","text":"what is this\? x+ \[image\]"`, shown)
 	for _, part := range []string{
 		`{"role":"context","text":"For context: [writer] said`, `{"role":"context","text":"The user wants`,
-		`{"role":"tool","tool":"look","text":"(No result`, `{"role":"context","text":"[The result of an earlier call of look`,
+		`{"role":"tool","tool":"look","text":"[No result`, `{"role":"context","text":"[Result of the tool \"look\"`,
 	} {
 		require.Contains(t, shown, part)
 	}
