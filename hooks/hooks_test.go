@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
@@ -22,13 +21,11 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
@@ -126,15 +123,7 @@ func windowed(tokens int, changes ...func(*setup)) func(*setup) {
 // on is a change of a setup: it is another process on the store.
 func on(db store.Store) func(*setup) { return func(s *setup) { s.db = db } }
 
-func redisStore(t testing.TB) store.Store {
-	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	t.Cleanup(func() { _ = c.Close() })
-	s, err := redisstore.New(t.Context(), c, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
+func redisStore(t testing.TB) store.Store { return testkit.Redis(t, nil) }
 
 func sqliteStore(t testing.TB) store.Store { return testkit.SQLite(t) }
 

@@ -79,7 +79,7 @@ func (l *life) open(t testing.TB) store.Store {
 		}
 	}
 	if !strings.HasPrefix(l.Store, "redis:") {
-		db := testkit.Spy(openFile(t, l.Store))
+		db := testkit.Spy(testkit.File(t, l.Store))
 		db.Arm(func(c *testkit.StoreCall) error {
 			c.Before, c.After = step, step
 			return nil
@@ -116,7 +116,7 @@ func everywhere(t *testing.T, kill func(t *testing.T, at func() (url string, db 
 	t.Run("sqlite", func(t *testing.T) {
 		kill(t, func() (string, store.Store) {
 			path := filepath.Join(t.TempDir(), "memory.db")
-			return path, openFile(t, path)
+			return path, testkit.File(t, path)
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
@@ -139,7 +139,7 @@ func stepsOf(t testing.TB, lines []string, killed bool) int {
 // traveller opens an agent that asks before it books. l.Role says how memory comes in
 // (middleware, runner or both), and whether the model streams.
 func (l *life) traveller(t testing.TB, script ...testkit.Reply) (testkit.Run, *middleware.MemoryMiddleware, *mem0.Backend) {
-	b := verbatim(t, openFile(t, filepath.Join(l.Store, "memory.db")))
+	b := verbatim(t, testkit.File(t, filepath.Join(l.Store, "memory.db")))
 	mem := open(t, &middleware.Config{Backend: b})
 	inner := testkit.Runner(testkit.Agent(t, "assistant", testkit.New(script...), func(cfg *adk.ChatModelAgentConfig) {
 		if !l.is("runner") {
@@ -339,7 +339,7 @@ func TestWorkingMemoryIsKilled(t *testing.T) {
 		lines = append(lines, c.Rest()...)
 		c.Wait(t)
 		t.Run(fmt.Sprintf("%s after %d lines", strings.ReplaceAll(l.Role, ", ", " "), len(lines)), func(t *testing.T) {
-			survived(t, l, openFile(t, l.Store), lines)
+			survived(t, l, testkit.File(t, l.Store), lines)
 		})
 	}
 }

@@ -19,7 +19,33 @@ import (
 )
 
 func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
-	service := httptest.NewServer(http.HandlerFunc(answerLikeOpenAI))
+	// The service speaks OpenAI's protocol. It learns one fact from what names Hangzhou, and
+	// answers with everything that it is shown.
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Messages []struct{ Role, Content string }
+			Tools    []json.RawMessage
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		var shown strings.Builder
+		for _, m := range request.Messages {
+			shown.WriteString(m.Content)
+		}
+		answer := shown.String()
+		if len(request.Tools) == 1 { // learning: agents are given two
+			answer = `{"operations":[]}`
+			if strings.Contains(shown.String(), "Hangzhou") {
+				answer = `{"operations":[{"op":"add","text":"Ann lives in Hangzhou","sources":[1]}]}`
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion", "choices": []any{
+			map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant", "content": answer}},
+		}})
+	}))
 	t.Cleanup(service.Close)
 	for _, readme := range []string{"README.md", "README.zh_CN.md"} {
 		t.Run(readme, func(t *testing.T) {
@@ -45,32 +71,4 @@ func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
 			assert.Contains(t, say("Where do I live?"), "Hangzhou")
 		})
 	}
-}
-
-// answerLikeOpenAI speaks OpenAI's protocol. It learns one fact from what names Hangzhou,
-// and answers with everything that it is shown.
-func answerLikeOpenAI(w http.ResponseWriter, r *http.Request) {
-	var request struct {
-		Messages []struct{ Role, Content string }
-		Tools    []json.RawMessage
-	}
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	var shown strings.Builder
-	for _, m := range request.Messages {
-		shown.WriteString(m.Content)
-	}
-	answer := shown.String()
-	if len(request.Tools) == 1 { // learning: agents are given two
-		answer = `{"operations":[]}`
-		if strings.Contains(shown.String(), "Hangzhou") {
-			answer = `{"operations":[{"op":"add","text":"Ann lives in Hangzhou","sources":[1]}]}`
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion", "choices": []any{
-		map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant", "content": answer}},
-	}})
 }

@@ -264,7 +264,7 @@ func TestReMeIsKilled(t *testing.T) {
 			lines := c.Rest()
 			<-killed
 			c.Wait(t)
-			t.Run(fmt.Sprint(lines), func(t *testing.T) { refunded(t, l, openFile(t, l.Store), lines) })
+			t.Run(fmt.Sprint(lines), func(t *testing.T) { refunded(t, l, testkit.File(t, l.Store), lines) })
 		}
 	})
 	// A stretch of the log is two batches: what the workspace learns, then what is known of
@@ -282,7 +282,7 @@ func TestReMeIsKilled(t *testing.T) {
 					l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: 3, till: d}
 					lines, killed := l.run(t)
 					require.True(t, killed)
-					refunded(t, l, openFile(t, l.Store), lines)
+					refunded(t, l, testkit.File(t, l.Store), lines)
 				})
 			}
 		}

@@ -27,7 +27,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
@@ -64,29 +63,17 @@ func requireLog(t testing.TB, db store.Sessions, want []string) {
 	require.Equal(t, want, got)
 }
 
-// openFile opens a store that more than one process may have open.
-func openFile(t testing.TB, path string) *sqlitestore.Store {
-	t.Helper()
-	db, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{Relaxed: true, BusyTimeout: time.Minute})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 // onRedis returns a store on a server, which does not wait for it to come back.
 func onRedis(t testing.TB, c redis.UniversalClient) *redisstore.Store {
 	t.Helper()
-	db, err := redisstore.New(context.Background(), c, &redisstore.Config{Retry: time.Millisecond})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return testkit.Redis(t, c, func(cfg *redisstore.Config) { cfg.Retry = time.Millisecond })
 }
 
 func TestASessionGoesOnInAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	var before []string
 	for turn := range 4 {
-		file := openFile(t, path)
+		file := testkit.File(t, path)
 		mem := open(t, windowed(8000, testkit.Knowing("Ann likes tea."), file))
 		question, answer := fmt.Sprint("question ", turn), fmt.Sprint("answer ", turn)
 		_, m := ask(t, asAnn, mem, question, testkit.Text(answer))
@@ -326,39 +313,6 @@ func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
 	}
 }
 
-// A talker is one of many sessions over one middleware, and its model: it calls the tool
-// once a turn, then answers. What is said in its session has its own mark.
-type talker struct {
-	scope middleware.Scope
-	n     int
-	mem   *middleware.MemoryMiddleware
-	turn  int
-}
-
-func (p *talker) text(what string) string {
-	return fmt.Sprintf("owner%dend %s of turn %d. %s", p.n, what, p.turn, testkit.Page(1000*p.n+p.turn, 15))
-}
-
-var owner = regexp.MustCompile(`owner(\d+)end`)
-
-func (p *talker) answer(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
-	for _, f := range owner.FindAllString(fmt.Sprint(testkit.Lines(in)), -1) {
-		if f != fmt.Sprintf("owner%dend", p.n) {
-			return nil, fmt.Errorf("session %d was shown %s", p.n, f)
-		}
-	}
-	if err := transcript.Check(in); err != nil {
-		return nil, fmt.Errorf("session %d, turn %d: %w", p.n, p.turn, err)
-	}
-	if over := p.mem.Window().Usage(in).Over(); over > 0 {
-		return nil, fmt.Errorf("session %d, turn %d: %d tokens over", p.n, p.turn, over)
-	}
-	if in[len(in)-1].Role == schema.User {
-		return testkit.Call(fmt.Sprint("c", p.turn), "look", "{}")(context.Background(), in, nil)
-	}
-	return schema.AssistantMessage(p.text("answer"), nil), nil
-}
-
 // Many sessions talk at once, and each of their turns compacts the context.
 func TestManySessionsCompactAtOnce(t *testing.T) {
 	sessions, turns := 32, 10
@@ -381,19 +335,39 @@ func TestManySessionsCompactAtOnce(t *testing.T) {
 		before := heap()
 		var all errgroup.Group
 		said := make([][]string, sessions)
-		talkers := make([]*talker, sessions)
-		for n := range sessions { // users share the ids of sessions, and sessions users
-			p := &talker{n: n, mem: mem, scope: middleware.Scope{UserID: fmt.Sprint("user", n%8), AgentID: "helper", SessionID: fmt.Sprint("s", n/8)}}
-			talkers[n] = p
-			a := agent(t, mem, testkit.New(p.answer), testkit.Tool(t, "look", func(context.Context, struct{}) (string, error) { return p.text("result"), nil }))
+		scope := func(n int) middleware.Scope { // users share the ids of sessions, and sessions users
+			return middleware.Scope{UserID: fmt.Sprint("user", n%8), AgentID: "helper", SessionID: fmt.Sprint("s", n/8)}
+		}
+		for n := range sessions {
+			// The agent calls the tool once a turn, then answers. What is said has the session's mark.
+			turn, mark := 0, fmt.Sprintf("owner%dend", n)
+			text := func(what string) string {
+				return fmt.Sprintf("%s %s of turn %d. %s", mark, what, turn, testkit.Page(1000*n+turn, 15))
+			}
+			m := testkit.New(func(ctx context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
+				if others := strings.ReplaceAll(fmt.Sprint(testkit.Lines(in)), mark, ""); strings.Contains(others, "owner") {
+					return nil, fmt.Errorf("session %d was shown what is another's: %s", n, others)
+				}
+				if err := transcript.Check(in); err != nil {
+					return nil, fmt.Errorf("session %d, turn %d: %w", n, turn, err)
+				}
+				if over := mem.Window().Usage(in).Over(); over > 0 {
+					return nil, fmt.Errorf("session %d, turn %d: %d tokens over", n, turn, over)
+				}
+				if in[len(in)-1].Role == schema.User {
+					return testkit.Call(fmt.Sprint("c", turn), "look", "{}")(ctx, in, nil)
+				}
+				return schema.AssistantMessage(text("answer"), nil), nil
+			})
+			a := agent(t, mem, m, testkit.Tool(t, "look", func(context.Context, struct{}) (string, error) { return text("result"), nil }))
 			all.Go(func() error {
-				for ; p.turn < turns; p.turn++ {
-					lines := testkit.Drain(a.Query(middleware.WithScope(context.Background(), p.scope), p.text("question")))
-					want := []string{"assistant:  calls look", "tool: " + p.text("result"), "assistant: " + p.text("answer")}
+				for ; turn < turns; turn++ {
+					lines := testkit.Drain(a.Query(middleware.WithScope(context.Background(), scope(n)), text("question")))
+					want := []string{"assistant:  calls look", "tool: " + text("result"), "assistant: " + text("answer")}
 					if !slices.Equal(want, lines) {
-						return fmt.Errorf("session %d, turn %d: %v", p.n, p.turn, testkit.Brief(lines))
+						return fmt.Errorf("session %d, turn %d: %v", n, turn, testkit.Brief(lines))
 					}
-					said[n] = append(append(said[n], "user: "+p.text("question")), lines...)
+					said[n] = append(append(said[n], "user: "+text("question")), lines...)
 				}
 				return nil
 			})
@@ -401,13 +375,13 @@ func TestManySessionsCompactAtOnce(t *testing.T) {
 		require.NoError(t, all.Wait())
 		require.NoError(t, mem.Flush(t.Context()))
 		require.Less(t, heap()-before, int64(8<<20), "what is held does not grow with what was said")
-		for n, p := range talkers {
-			require.Equal(t, said[n], testkit.Logged(t, db, p.scope), "each message once and in order")
+		for n := range sessions {
+			require.Equal(t, said[n], testkit.Logged(t, db, scope(n)), "each message once and in order")
 		}
 		require.NoError(t, failures.Err())
 		require.Greater(t, compacted.Load(), int64(sessions*(turns-4)), "every turn compacts once the window is full")
 	}
-	t.Run("sqlite", func(t *testing.T) { crowd(t, openFile(t, filepath.Join(t.TempDir(), "memory.db"))) })
+	t.Run("sqlite", func(t *testing.T) { crowd(t, testkit.File(t, filepath.Join(t.TempDir(), "memory.db"))) })
 	t.Run("redis", func(t *testing.T) { crowd(t, onRedis(t, testredis.Need(t).Start(t).Client(t))) })
 }
 
@@ -478,6 +452,6 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 			require.Contains(t, call(n, "read_working_memory", map[string]any{"archive": refs[n][0]}), fmt.Sprintf("secret%dend", n), "%+v: nothing of another session went with it", scopes[n])
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) { confined(t, openFile(t, filepath.Join(t.TempDir(), "memory.db"))) })
+	t.Run("sqlite", func(t *testing.T) { confined(t, testkit.File(t, filepath.Join(t.TempDir(), "memory.db"))) })
 	testredis.Each(t, func(t *testing.T, open func(t testing.TB) redis.UniversalClient) { confined(t, onRedis(t, open(t))) })
 }

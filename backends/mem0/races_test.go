@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -32,10 +31,7 @@ func TestProcessesStoreOnce(t *testing.T) {
 			var processes []*mem0.Backend
 			var all sync.WaitGroup
 			for range 2 {
-				st, err := sqlitestore.Open(ctx, path, nil)
-				require.NoError(t, err)
-				t.Cleanup(func() { _ = st.Close() })
-				b := open(t, on(st), in(mode), with(resident(t)))
+				b := open(t, on(testkit.File(t, path)), in(mode), with(resident(t)))
 				processes = append(processes, b)
 				for i := range 12 {
 					all.Go(func() {

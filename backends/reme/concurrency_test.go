@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -34,10 +33,7 @@ import (
 func onEachStore(t *testing.T, test func(t *testing.T, db store.Store)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, open(t)) })
 	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
-		db, err := redisstore.New(t.Context(), open(t), &redisstore.Config{Logger: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		test(t, db)
+		test(t, testkit.Redis(t, open(t)))
 	})
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -29,13 +28,7 @@ var (
 	annual = time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 )
 
-func open(t testing.TB) store.Store {
-	t.Helper()
-	db, err := sqlitestore.Open(context.Background(), ":memory:", nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db
-}
+func open(t testing.TB) store.Store { return testkit.SQLite(t) }
 
 // newBackend returns a backend whose model learns by marks.
 func newBackend(t testing.TB, db store.Store, change func(*reme.Config)) (*reme.Backend, *testkit.Chat) {

@@ -10,16 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/schema"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/transcript"
 )
@@ -118,26 +114,6 @@ func Conversation(messages []*schema.Message) []*schema.Message {
 		}
 	}
 	return out
-}
-
-// EachStore runs a test on SQLite and on an imitation of Redis, with the clock that the
-// store goes by.
-func EachStore(t *testing.T, test func(t *testing.T, db store.Store, clock *Clock)) {
-	t.Run("sqlite", func(t *testing.T) {
-		clock := NewClock()
-		test(t, SQLite(t, func(c *sqlitestore.Config) { c.Clock = clock.Now }), clock)
-	})
-	t.Run("redis", func(t *testing.T) {
-		clock := NewClock()
-		c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-		t.Cleanup(func() { _ = c.Close() })
-		db, err := redisstore.New(t.Context(), c, &redisstore.Config{Clock: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		test(t, db, clock)
-	})
 }
 
 // Log returns entries of a session's log, of ten tokens each. They are written as

@@ -8,15 +8,20 @@
 package testkit
 
 import (
+	"log/slog"
 	"os"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/schema"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
@@ -57,14 +62,52 @@ func (c *Clock) Set(t time.Time) {
 // SQLite returns a store in memory that is closed with the test.
 func SQLite(t testing.TB, options ...func(*sqlitestore.Config)) *sqlitestore.Store {
 	t.Helper()
-	cfg := &sqlitestore.Config{}
+	return File(t, sqlitestore.Memory, options...)
+}
+
+// File returns a store in a file, which other processes may have open, that is closed with
+// the test.
+func File(t testing.TB, path string, options ...func(*sqlitestore.Config)) *sqlitestore.Store {
+	t.Helper()
+	cfg := &sqlitestore.Config{Relaxed: true, BusyTimeout: time.Minute}
 	for _, o := range options {
 		o(cfg)
 	}
-	s, err := sqlitestore.Open(t.Context(), sqlitestore.Memory, cfg)
+	s, err := sqlitestore.Open(t.Context(), path, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
+}
+
+// Redis returns a store that is closed with the test and logs nothing: on c, or on an
+// imitation of a server if c is nil.
+func Redis(t testing.TB, c redis.UniversalClient, options ...func(*redisstore.Config)) *redisstore.Store {
+	t.Helper()
+	if c == nil {
+		c = redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr(), ContextTimeoutEnabled: true})
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	cfg := &redisstore.Config{Logger: slog.New(slog.DiscardHandler)}
+	for _, o := range options {
+		o(cfg)
+	}
+	s, err := redisstore.New(t.Context(), c, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// EachStore runs a test on SQLite and on an imitation of Redis, with the clock that the
+// store goes by.
+func EachStore(t *testing.T, test func(t *testing.T, db store.Store, clock *Clock)) {
+	t.Run("sqlite", func(t *testing.T) {
+		clock := NewClock()
+		test(t, SQLite(t, func(c *sqlitestore.Config) { c.Clock = clock.Now }), clock)
+	})
+	t.Run("redis", func(t *testing.T) {
+		clock := NewClock()
+		test(t, Redis(t, nil, func(c *redisstore.Config) { c.Clock = clock.Now }), clock)
+	})
 }
 
 // User returns messages of a user, in order.

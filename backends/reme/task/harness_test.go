@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -17,18 +16,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/testkit"
@@ -253,20 +249,10 @@ func (w *world) deciding(decide func(fresh, known string) (string, string, strin
 // there are.
 func eachStore(t *testing.T, f func(t *testing.T, st store.Store)) {
 	t.Helper()
-	onRedis := func(t *testing.T, c redis.UniversalClient) {
-		st, err := redisstore.New(ctx, c, &redisstore.Config{Logger: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = st.Close() })
-		f(t, st)
-	}
 	t.Run("sqlite", func(t *testing.T) { f(t, testkit.SQLite(t)) })
-	t.Run("miniredis", func(t *testing.T) {
-		c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr(), ContextTimeoutEnabled: true})
-		t.Cleanup(func() { _ = c.Close() })
-		onRedis(t, c)
-	})
+	t.Run("miniredis", func(t *testing.T) { f(t, testkit.Redis(t, nil)) })
 	for _, server := range testredis.Flavours() {
-		t.Run(server.Name, func(t *testing.T) { onRedis(t, server.Start(t).Client(t)) })
+		t.Run(server.Name, func(t *testing.T) { f(t, testkit.Redis(t, server.Start(t).Client(t))) })
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/internal/einox"
@@ -464,9 +462,6 @@ func TestArchivesOnEveryStore(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) { test(t, open(t, nil)) })
 	testredis.Each(t, func(t *testing.T, connect func(t testing.TB) redis.UniversalClient) {
-		st, err := redisstore.New(context.Background(), connect(t), &redisstore.Config{Logger: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, st.Close()) })
-		test(t, openOn(t, st, nil))
+		test(t, openOn(t, testkit.Redis(t, connect(t)), nil))
 	})
 }

@@ -220,18 +220,12 @@ func TestOnEveryStore(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "core.db")
 		everything(t, func(t testing.TB) store.Store {
-			st, err := sqlitestore.Open(context.Background(), path, &sqlitestore.Config{Clock: fixed})
-			require.NoError(t, err)
-			t.Cleanup(func() { _ = st.Close() })
-			return st
+			return testkit.File(t, path, func(c *sqlitestore.Config) { c.Clock = fixed })
 		})
 	})
 	testredis.Each(t, func(t *testing.T, open func(t testing.TB) redis.UniversalClient) {
 		everything(t, func(t testing.TB) store.Store {
-			st, err := redisstore.New(context.Background(), open(t), &redisstore.Config{Clock: fixed})
-			require.NoError(t, err)
-			t.Cleanup(func() { _ = st.Close() })
-			return st
+			return testkit.Redis(t, open(t), func(c *redisstore.Config) { c.Clock = fixed })
 		})
 	})
 }
