@@ -364,7 +364,7 @@ var isolationSeed = flag.Uint64("isolation.seed", 0, "seed of TestIsolation; 0 t
 // an eye on what is not theirs.
 func TestIsolation(t *testing.T) {
 	operations := 100_000
-	if testing.Short() || testkit.Raced {
+	if testing.Short() || testkit.Raced() {
 		operations = 10_000
 	}
 	seed := *isolationSeed
@@ -372,13 +372,13 @@ func TestIsolation(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("go test -run TestIsolation -isolation.seed=%d", seed)
-	b := verbatim(t, testkit.SQLite(t, func(c *sqlitestore.Config) { c.Relaxed = true }))
+	b := verbatim(t, testkit.SQLite(t))
 	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true, TopK: 50, OnError: (&testkit.Failures{}).Add})
 	tools, err := mem.Tools(t.Context())
 	require.NoError(t, err)
 	crowd := &testkit.Crowd{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), Backend: b, Tools: testkit.ByName(t, tools)}
 	for crowd.Done < operations {
-		crowd.Act(testkit.HostileScopes)
+		crowd.Act()
 	}
 	crowd.Check()
 }

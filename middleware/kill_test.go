@@ -55,18 +55,8 @@ func (l *life) is(how string) bool { return strings.Contains(l.Role, how) }
 func child(spec string) error {
 	t, l := testkit.InChild(), &life{}
 	require.NoError(t, json.Unmarshal([]byte(spec), l))
-	switch {
-	case l.is("interrupt"):
-		l.interrupt(t)
-	case l.is("talk"):
-		l.talk(t)
-	case l.is("summarise"):
-		l.summarise(t)
-	case l.is("refund"):
-		l.refund(t)
-	default:
-		l.read(t)
-	}
+	role, _, _ := strings.Cut(l.Role, ",")
+	map[string]func(testing.TB){"interrupt": l.interrupt, "read": l.read, "talk": l.talk, "summarise": l.summarise, "refund": l.refund}[role](t)
 	fmt.Println("steps", l.steps.Load())
 	return nil
 }
@@ -102,12 +92,16 @@ func (l *life) start(t testing.TB) *testkit.Child {
 	return testkit.StartChild(t, string(spec))
 }
 
-// run lets a child live to its end. It returns what it printed, and whether it was killed.
-func (l *life) run(t testing.TB) (lines []string, killed bool) {
+// run lets a child live to its end. It returns what it printed, the steps that it took if
+// it was not killed, and whether it was.
+func (l *life) run(t testing.TB) (lines []string, steps int, killed bool) {
 	t.Helper()
 	c := l.start(t)
 	lines = c.Rest()
-	return lines, c.Wait(t)
+	for _, line := range lines {
+		_, _ = fmt.Sscanf(line, "steps %d", &steps)
+	}
+	return lines, steps, c.Wait(t)
 }
 
 // everywhere runs subtests that kill children: on SQLite, where each call of at returns a
@@ -124,16 +118,6 @@ func everywhere(t *testing.T, kill func(t *testing.T, at func() (url string, db 
 		db := onRedis(t, server.Client(t))
 		kill(t, func() (string, store.Store) { return server.URL(), db })
 	})
-}
-
-// stepsOf is how many steps a child took that was not killed.
-func stepsOf(t testing.TB, lines []string, killed bool) int {
-	t.Helper()
-	require.False(t, killed)
-	var steps int
-	_, err := fmt.Sscanf(lines[len(lines)-1], "steps %d", &steps)
-	require.NoError(t, err)
-	return steps
 }
 
 // traveller opens an agent that asks before it books. l.Role says how memory comes in
@@ -169,7 +153,7 @@ func TestATurnIsResumedInAnotherProcess(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			l := &life{Store: t.TempDir(), Role: "interrupt, " + way}
-			lines, killed := l.run(t)
+			lines, _, killed := l.run(t)
 			require.False(t, killed)
 			require.Equal(t, []string{"interrupted", "steps 0"}, lines)
 
@@ -293,26 +277,26 @@ func TestWorkingMemoryIsKilled(t *testing.T) {
 	pages, deaths := 10, 2
 	if testkit.Long() {
 		pages, deaths = 40, 14
-	} else if testkit.Raced || testing.Short() {
+	} else if testkit.Raced() || testing.Short() {
 		pages, deaths = 8, 1
 	}
 	ways := []string{"read", "read, await", "read, summaries", "read, await, summaries", "read, narrow", "read, narrow, wrapped"}
 	everywhere(t, func(t *testing.T, at func() (string, store.Store)) {
 		dead, alive := 0, 0
 		for i, way := range ways {
-			if testkit.Raced && i%3 != 0 {
+			if testkit.Raced() && i%3 != 0 {
 				continue
 			}
-			live := func(step int) ([]string, bool) {
+			live := func(step int) (steps int, killed bool) {
 				l := &life{User: fmt.Sprintf("ann %s %d", way, step), Role: way, Pages: pages, Step: step}
 				var db store.Store
 				l.Store, db = at()
-				lines, killed := l.run(t)
+				lines, steps, killed := l.run(t)
 				t.Run(strings.ReplaceAll(l.User, ", ", " "), func(t *testing.T) { survived(t, l, db, lines) })
-				return lines, killed
+				return steps, killed
 			}
-			lines, killed := live(0)
-			steps := stepsOf(t, lines, killed)
+			steps, killed := live(0)
+			require.False(t, killed)
 			require.Greater(t, steps, 2*pages)
 			for n := range deaths {
 				each := steps / deaths // a life has a few steps more or less than another
@@ -442,14 +426,14 @@ func TestASummariserIsKilled(t *testing.T) {
 	t.Run("at any step", func(t *testing.T) {
 		const before, meanwhile = 40, 3
 		stride := 1
-		if testkit.Raced {
+		if testkit.Raced() {
 			stride = 4
 		}
 		everywhere(t, func(t *testing.T, at func() (string, store.Store)) {
 			kept, lost := 0, 0
 			url, db := at()
 			for step, killed := 1, true; killed; step += stride {
-				l := &life{Store: url, User: fmt.Sprint("ann", step), Role: "summarise slowly", Step: step}
+				l := &life{Store: url, User: fmt.Sprint("ann", step), Role: "summarise, slowly", Step: step}
 				mem, said := l.summariser(t, db, nil), 0
 				say := func(turns int) {
 					for range turns {
@@ -483,7 +467,7 @@ func TestASummariserIsKilled(t *testing.T) {
 		deaths := 3
 		if testkit.Long() {
 			deaths = 10
-		} else if testkit.Raced {
+		} else if testkit.Raced() {
 			deaths = 1
 		}
 		everywhere(t, func(t *testing.T, at func() (string, store.Store)) {

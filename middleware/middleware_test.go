@@ -84,13 +84,24 @@ func ask(t testing.TB, ctx context.Context, mem *middleware.MemoryMiddleware, qu
 	return testkit.Last(testkit.Drain(agent(t, mem, m).Query(ctx, question))), m
 }
 
+// listed returns what is held for a scope, of all kinds if none is named.
+func listed(t testing.TB, b backends.Manager, s middleware.Scope, kinds ...backends.Kind) (all []backends.Memory) {
+	t.Helper()
+	for r := (&backends.ListRequest{Scope: s, Kinds: kinds, IncludeSuperseded: true}); ; {
+		page, err := b.List(context.Background(), r)
+		require.NoError(t, err)
+		all = append(all, page.Memories...)
+		if r.Cursor = page.Next; r.Cursor == "" {
+			return all
+		}
+	}
+}
+
 // memories returns the texts of what a user's partition holds.
 func memories(t testing.TB, b backends.Manager, user string) []string {
 	t.Helper()
-	resp, err := b.List(context.Background(), &backends.ListRequest{Scope: backends.Scope{UserID: user}, Limit: 1000})
-	require.NoError(t, err)
 	var out []string
-	for _, m := range resp.Memories {
+	for _, m := range listed(t, b, middleware.Scope{UserID: user}) {
 		out = append(out, m.Text)
 	}
 	return out

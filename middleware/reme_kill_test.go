@@ -135,15 +135,8 @@ func (l *life) learntOnce(t *testing.T, b *reme.Backend, db store.Store) (turns 
 			want[fact]++
 		}
 	}
-	for r := (&backends.ListRequest{Scope: l.atDesk(), Kinds: []backends.Kind{backends.KindTask, backends.KindPersonal}, IncludeSuperseded: true}); ; {
-		page, err := b.List(t.Context(), r)
-		require.NoError(t, err)
-		for i := range page.Memories {
-			got[testkit.Reworded(page.Memories[i].Text)]++
-		}
-		if r.Cursor = page.Next; r.Cursor == "" {
-			break
-		}
+	for _, m := range listed(t, b, l.atDesk(), backends.KindTask, backends.KindPersonal) {
+		got[testkit.Reworded(m.Text)]++
 	}
 	require.Equal(t, want, got)
 	for text, n := range want {
@@ -223,22 +216,22 @@ func TestReMeIsKilled(t *testing.T) {
 		orders, deaths := 4, 4
 		if testkit.Long() {
 			orders, deaths = 12, 30
-		} else if testkit.Raced || testing.Short() {
+		} else if testkit.Raced() || testing.Short() {
 			orders, deaths = 3, 2
 		}
 		everywhere(t, func(t *testing.T, at func() (string, store.Store)) {
 			dead, alive := 0, 0
 			for _, await := range []bool{false, true} {
-				live := func(step int) ([]string, bool) {
+				live := func(step int) (steps int, killed bool) {
 					l := &life{User: fmt.Sprint("ann ", await, step), Role: "refund", Pages: orders, Step: step, till: till{Await: await, Pieces: step%2 == 1}}
 					var db store.Store
 					l.Store, db = at()
-					lines, killed := l.run(t)
+					lines, steps, killed := l.run(t)
 					t.Run(l.User, func(t *testing.T) { refunded(t, l, db, lines) })
-					return lines, killed
+					return steps, killed
 				}
-				lines, killed := live(0)
-				steps := stepsOf(t, lines, killed)
+				steps, killed := live(0)
+				require.False(t, killed)
 				require.Greater(t, steps, 10*orders)
 				for n := range deaths {
 					each := steps / deaths
@@ -280,7 +273,7 @@ func TestReMeIsKilled(t *testing.T) {
 				t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v, shared %v, no user %v", after, d.Await, d.Pieces, d.Shared, d.NoUser), func(t *testing.T) {
 					t.Parallel()
 					l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: 3, till: d}
-					lines, killed := l.run(t)
+					lines, _, killed := l.run(t)
 					require.True(t, killed)
 					refunded(t, l, testkit.File(t, l.Store), lines)
 				})

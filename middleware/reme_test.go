@@ -44,16 +44,12 @@ type workshop struct {
 }
 
 // newWorkshop returns one that learns whether a turn went well from the saw.
-func newWorkshop(t testing.TB, change func(*middleware.Config)) *workshop {
+func newWorkshop(t testing.TB, mode modes.Mode) *workshop {
 	t.Helper()
 	b, err := reme.New(context.Background(), &reme.Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn), Verdict: reme.VerdictOf("saw", "passed")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
-	cfg := &middleware.Config{Backend: b}
-	if change != nil {
-		change(cfg)
-	}
-	return &workshop{t: t, b: b, mem: open(t, cfg), ran: map[string]int{}}
+	return &workshop{t: t, b: b, mem: open(t, &middleware.Config{Backend: b, Mode: mode}), ran: map[string]int{}}
 }
 
 func (w *workshop) count(tool string) {
@@ -119,21 +115,15 @@ func (w *workshop) did(want map[string]int) {
 func (w *workshop) learnt() map[backends.Kind]int {
 	w.t.Helper()
 	out := map[backends.Kind]int{}
-	for r := (&backends.ListRequest{Scope: lab}); ; {
-		page, err := w.b.List(context.Background(), r)
-		require.NoError(w.t, err)
-		for i := range page.Memories {
-			out[page.Memories[i].Kind]++
-		}
-		if r.Cursor = page.Next; r.Cursor == "" {
-			return out
-		}
+	for _, m := range listed(w.t, w.b, lab) {
+		out[m.Kind]++
 	}
+	return out
 }
 
 func TestReMeLearnsInEveryModeAndIsFoundAsTheModeSays(t *testing.T) {
 	for _, mode := range []modes.Mode{modes.StaticControl, modes.AgentControl, modes.Both} {
-		w := newWorkshop(t, func(c *middleware.Config) { c.Mode = mode })
+		w := newWorkshop(t, mode)
 		testkit.Drain(agent(t, w.mem, sawing("oak"), w.saw()).Query(inLab, "Saw oak. FACT ann sells tea"))
 		w.did(map[string]int{"saw": 1})
 		require.Equal(t, map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}, w.learnt(), mode)
@@ -155,7 +145,7 @@ func TestReMeLearnsInEveryModeAndIsFoundAsTheModeSays(t *testing.T) {
 }
 
 func TestAnOutcomeMayComeLater(t *testing.T) {
-	w := newWorkshop(t, nil)
+	w := newWorkshop(t, modes.Both)
 	lesson := testkit.New(testkit.Text("LESSON selling | ask for the name"))
 	testkit.Drain(agent(t, w.mem, lesson).Query(inLab, "Sell it. FACT ann sells tea"))
 	happy := &backends.OutcomeRequest{Score: 1, Note: "the customer was happy"}
@@ -207,17 +197,15 @@ func TestAnOutcomeThatManyReportIsLearntFromOnce(t *testing.T) {
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
-	listed, err := backend.List(t.Context(), &backends.ListRequest{Scope: backends.Scope{Workspace: "lab"}})
-	require.NoError(t, err)
 	var learnt []string
-	for i := range listed.Memories {
-		learnt = append(learnt, testkit.Reworded(listed.Memories[i].Text))
+	for _, m := range listed(t, backend, middleware.Scope{Workspace: "lab"}) {
+		learnt = append(learnt, testkit.Reworded(m.Text))
 	}
 	require.ElementsMatch(t, want, learnt)
 }
 
 func TestToolsAreListedWithWhatIsKnownOfThem(t *testing.T) {
-	w := newWorkshop(t, nil)
+	w := newWorkshop(t, modes.Both)
 	_, err := w.b.Tools().Record(inLab, &toolmem.RecordRequest{Calls: []toolmem.Call{{Tool: "saw", Input: `{"n":1}`, Failed: true, Error: "invalid argument: n begins at 5"}}})
 	require.NoError(t, err)
 	_, err = w.b.Tools().Summarize(inLab, &toolmem.SummaryRequest{Force: true})
@@ -280,7 +268,7 @@ func TestEveryTreeRecordsEachCallOnce(t *testing.T) {
 		for n := range 4 {
 			streaming, wrapped := n%2 == 1, n > 1
 			t.Run(fmt.Sprintf("%s, streaming %v, wrapped %v", name, streaming, wrapped), func(t *testing.T) {
-				w := newWorkshop(t, nil)
+				w := newWorkshop(t, modes.Both)
 				var runner testkit.Run = testkit.Runner(tree.make(w), streaming, nil)
 				if wrapped {
 					runner = w.mem.WrapRunner(runner.(*adk.Runner))
@@ -302,7 +290,7 @@ func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
 	for n := range 4 {
 		streaming, nested := n%2 == 1, n > 1
 		t.Run(fmt.Sprintf("streaming %v, nested %v", streaming, nested), func(t *testing.T) {
-			w := newWorkshop(t, nil)
+			w := newWorkshop(t, modes.Both)
 			a := w.agent("a", testkit.New(testkit.Several("saw", "ask", "plane"), testkit.Text("LESSON gluing | ask before")), w.saw(), testkit.Approval(t), w.plane())
 			want := map[string]int{"saw": 1, "plane": 1, "ask": 1}
 			learnt := map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}
@@ -326,7 +314,7 @@ func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
 // records, and memory that is attached otherwise does not record again.
 func TestReactAgentsAndGraphsRecordTheirCalls(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
-		w := newWorkshop(t, nil)
+		w := newWorkshop(t, modes.Both)
 		nodes := compose.ToolsNodeConfig{Tools: []tool.BaseTool{w.saw(), w.plane()}, ToolCallMiddlewares: []compose.ToolMiddleware{w.mem.ToolMiddleware()}}
 		m := testkit.New(testkit.Several("saw", "plane"), testkit.Text("LESSON sawing | mind the grain"))
 		a, err := react.NewAgent(inLab, &react.AgentConfig{ToolCallingModel: w.mem.WrapModel(m), MessageModifier: w.mem.MessageModifier(nil), ToolsConfig: nodes})
@@ -366,7 +354,7 @@ func TestReactAgentsAndGraphsRecordTheirCalls(t *testing.T) {
 
 // An agent with memory attached in both ways has each call recorded once all the same.
 func TestTheToolMiddlewareBesideTheAgents(t *testing.T) {
-	w := newWorkshop(t, nil)
+	w := newWorkshop(t, modes.Both)
 	for _, streaming := range []bool{false, true} {
 		a := testkit.Agent(t, "a", testkit.New(testkit.Several("saw", "plane", "saw"), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) {
 			w.enter(cfg)
@@ -381,7 +369,7 @@ func TestTheToolMiddlewareBesideTheAgents(t *testing.T) {
 // is lost, none is another's. (An agent itself is not for two: trap T8 of package einox.)
 func TestManyAgentsRecordEachCallOnce(t *testing.T) {
 	const agents = 48
-	w := newWorkshop(t, nil)
+	w := newWorkshop(t, modes.Both)
 	scope := func(n int) middleware.Scope {
 		return middleware.Scope{UserID: fmt.Sprint("user", n), SessionID: "s1", Workspace: fmt.Sprint("lab", n%4)}
 	}

@@ -55,14 +55,6 @@ func requireFits(t testing.TB, mem *middleware.MemoryMiddleware, calls ...[]*sch
 	}
 }
 
-// requireLog requires that the log of ann's session says this.
-func requireLog(t testing.TB, db store.Sessions, want []string) {
-	t.Helper()
-	got := testkit.Logged(t, db, ann)
-	require.Equal(t, testkit.Brief(want), testkit.Brief(got))
-	require.Equal(t, want, got)
-}
-
 // onRedis returns a store on a server, which does not wait for it to come back.
 func onRedis(t testing.TB, c redis.UniversalClient) *redisstore.Store {
 	t.Helper()
@@ -82,7 +74,7 @@ func TestASessionGoesOnInAnotherProcess(t *testing.T) {
 		require.Contains(t, testkit.Note(in[len(in)-2:]), "Ann likes tea.", "the note stands in front of what is asked now")
 		before = append(before, "user: "+question, "assistant: "+answer)
 		require.NoError(t, mem.Close(t.Context()))
-		requireLog(t, file, before)
+		require.Equal(t, before, testkit.Logged(t, file, ann))
 		require.NoError(t, file.Close())
 	}
 }
@@ -307,7 +299,7 @@ func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
 					require.Equal(t, slices.DeleteFunc(want, byTools), slices.DeleteFunc(testkit.Logged(t, db, ann), byTools))
 					return
 				}
-				requireLog(t, db, want)
+				require.Equal(t, want, testkit.Logged(t, db, ann))
 			})
 		}
 	}
@@ -318,7 +310,7 @@ func TestManySessionsCompactAtOnce(t *testing.T) {
 	sessions, turns := 32, 10
 	if testkit.Long() {
 		sessions, turns = 64, 50
-	} else if testkit.Raced || testing.Short() {
+	} else if testkit.Raced() || testing.Short() {
 		sessions, turns = 8, 8
 	}
 	crowd := func(t *testing.T, db store.Sessions) {
@@ -392,7 +384,7 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 	scopes := []middleware.Scope{{Namespace: "a", UserID: "b", SessionID: "c"}, {UserID: "a", SessionID: ""}, {AgentID: "a", SessionID: "a"}, {AgentID: "a:b", SessionID: "a"}}
 	for i, user := range ids {
 		for j, session := range ids {
-			if testkit.Long() || i == j || i < 2 && !testkit.Raced {
+			if testkit.Long() || i == j || i < 2 && !testkit.Raced() {
 				scopes = append(scopes, middleware.Scope{UserID: user, SessionID: session})
 			}
 		}

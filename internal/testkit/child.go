@@ -32,7 +32,7 @@ func RunChild(child func(spec string) error) {
 }
 
 // InChild is the testing.TB of a child: what fails ends the process, as an error of
-// [Main]'s child does. Cleanups are left to the end of the process.
+// [RunChild]'s child does. Cleanups are left to the end of the process.
 func InChild() testing.TB { return inChild{} }
 
 type inChild struct{ testing.TB }

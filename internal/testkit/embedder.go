@@ -5,7 +5,6 @@ package testkit
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"regexp"
@@ -104,7 +103,7 @@ func Numbers(text string) []int {
 // KeepNumbers is the answer of a model that summarises: the summary has the numbers of
 // the turns that it was shown, in ranges. before, which may be nil, is called first.
 func KeepNumbers(before func()) Reply {
-	return func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
+	return func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 		if before != nil {
 			before()
 		}
@@ -118,13 +117,7 @@ func KeepNumbers(before func()) Reply {
 			ranges = append(ranges, fmt.Sprintf("turns%dto%dend", numbers[i], numbers[j]))
 			i = j + 1
 		}
-		return KeepSummary(strings.Join(ranges, " "))
+		arguments := fmt.Sprintf(`{"goal":"talk","directives":[],"facts":[%q],"failed":[],"open":[],"next":[]}`, strings.Join(ranges, " "))
+		return Call("k", "keep_summary", arguments)(ctx, in, opts)
 	}
-}
-
-// KeepSummary is an answer to a question for a summary, with one fact.
-func KeepSummary(fact string) (*schema.Message, error) {
-	arguments, err := json.Marshal(map[string]any{"goal": "talk", "directives": []string{}, "facts": []string{fact}, "failed": []string{}, "open": []string{}, "next": []string{}})
-	call := schema.ToolCall{ID: "k", Type: "function", Function: schema.FunctionCall{Name: "keep_summary", Arguments: string(arguments)}}
-	return schema.AssistantMessage("", []schema.ToolCall{call}), err
 }

@@ -23,8 +23,8 @@ type StoreCall struct {
 	Before, After func()
 }
 
-// Store is a store whose calls are counted, and fail when they are told to. It is safe
-// for concurrent use.
+// Store is a store whose calls are counted, and fail as a test says. It is safe for
+// concurrent use.
 type Store struct {
 	store.Store
 

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package testkit has what tests share, and needs no network: chat models that follow a
-// script or learn by marks, an embedder that hashes words, a clock that is set, a store
-// whose calls are counted and fail when they are told to, checkpoints in memory, and child
+// script or learn by marks, an embedder that hashes words, a clock that is set, stores, of
+// which one counts its calls and has them fail, checkpoints in a folder, and child
 // processes. What is specific to Redis stands in testredis, with the faults of a network.
 package testkit
 
 import (
 	"log/slog"
 	"os"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +30,13 @@ import (
 // Long says that tests may take minutes, and run at their full sizes: EINOMEM_LONG is "1".
 func Long() bool { return os.Getenv("EINOMEM_LONG") == "1" }
 
-// Clock is a clock that moves when it is told to. It is safe for concurrent use.
+// Raced says that the race detector is on, which makes everything ten times slower.
+func Raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// Clock is a clock that moves when a test moves it. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -43,7 +43,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, time.Millisecond)
 }
 
-// gone says whether a process has ended, even if nobody has asked for its end yet.
+// gone says whether a process has ended, even if its parent has not waited for it yet.
 func gone(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err != nil || strings.Contains(string(stat), ") Z ")

@@ -254,7 +254,7 @@ func owner(t *testing.T, c *testredis.Cluster, key string) *testredis.Server {
 		}
 		require.ErrorContains(t, err, "MOVED")
 	}
-	t.Fatalf("nobody owns %s", key)
+	t.Fatalf("no server owns %s", key)
 	return nil
 }
 

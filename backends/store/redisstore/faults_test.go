@@ -280,7 +280,7 @@ func TestCallsWhoseAnswersAreLost(t *testing.T) {
 	}
 }
 
-// Behind a proxy that cuts connections at random and loses the replies to writes, what
+// On a network that cuts connections at random and loses the replies to writes, what
 // eight clients do is done once, and all of it.
 func TestWritesInAStormAreDoneOnce(t *testing.T) {
 	type work = func(n int, s *redisstore.Store) error
