@@ -89,22 +89,10 @@ func (c *collection) accepts(kind backends.Kind) error {
 	return fmt.Errorf("a memory of kind %.40q: a library has task, personal and tool memories", kind)
 }
 
-// Progress is called while a library is read, embedded or written, with how many of total
-// memories are done; total is 0 while it is unknown. The stages are "reading", "embedding"
-// and "writing". It is called often and by one goroutine at a time, and must return soon.
-type Progress func(done, total int, stage string)
-
-func (p Progress) report(done, total int, stage string) {
-	if p != nil {
-		p(done, total, stage)
-	}
-}
-
 // CopyRequest asks for a copy of a workspace.
 type CopyRequest struct {
 	From, To backends.Scope // Required, both: neither is taken from the context.
 	Merge    bool           // Optional. As in LoadRequest.
-	Progress Progress       // Optional.
 }
 
 // Copy loads the memories of one workspace, as they are at one moment and with those that do
@@ -129,7 +117,7 @@ func (l *Library) Copy(ctx context.Context, r *CopyRequest) (*LoadResponse, erro
 	if err != nil {
 		return nil, fmt.Errorf("reme: copying %s: %w", from.partition, err)
 	}
-	return l.load(ctx, to, &LoadRequest{Merge: r.Merge, Progress: r.Progress}, func(ld *load) error {
+	return l.load(ctx, to, &LoadRequest{Merge: r.Merge}, func(ld *load) error {
 		for i, m := range held {
 			if slices.Contains(from.kinds, m.Kind) {
 				c := m.Clone()

@@ -24,8 +24,7 @@ type DumpRequest struct {
 	Scope backends.Scope
 	// File is the name of the file in LibraryConfig.Dir, for DumpFile. Optional. Defaults
 	// to that of LoadRequest.
-	File     string
-	Progress Progress // Optional.
+	File string
 }
 
 // DumpResponse says what a dump wrote.
@@ -86,22 +85,17 @@ func (l *Library) dump(ctx context.Context, r *DumpRequest) (*dump, error) {
 
 func (d *dump) write(ctx context.Context, w io.Writer) error {
 	out := bufio.NewWriter(w)
-	done := 0
-	for some := range slices.Chunk(d.memories, reportEvery) {
+	for _, m := range d.memories {
 		if err := ctx.Err(); err != nil {
 			return d.failed(err)
 		}
-		for _, m := range some {
-			line, err := formatLine(m, d.partition.ID, d.config.Location)
-			if err != nil {
-				return d.failed(fmt.Errorf("memory %s: %w", m.ID, err))
-			}
-			if _, err := out.Write(line); err != nil {
-				return d.failed(err)
-			}
+		line, err := formatLine(m, d.partition.ID, d.config.Location)
+		if err != nil {
+			return d.failed(fmt.Errorf("memory %s: %w", m.ID, err))
 		}
-		done += len(some)
-		d.request.Progress.report(done, len(d.memories), "writing")
+		if _, err := out.Write(line); err != nil {
+			return d.failed(err)
+		}
 	}
 	if err := out.Flush(); err != nil {
 		return d.failed(err)

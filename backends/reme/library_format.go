@@ -100,13 +100,6 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 			return nil, fmt.Errorf("memory_type %.40q: write task, personal or tool", kind)
 		}
 	}
-	if text, ok := o["metadata"].(string); ok { // which holds the object, or null
-		var v any
-		if err := json.Unmarshal([]byte(cmp.Or(text, "null")), &v); err != nil {
-			return nil, fmt.Errorf("metadata: %w", err)
-		}
-		o["metadata"] = v
-	}
 	metadata, err := take[map[string]any](o, "metadata")
 	if err != nil {
 		return nil, err
@@ -125,7 +118,6 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 	if err := keepExtras(m, o); err != nil {
 		return nil, err
 	}
-	hoist(m.Metadata)
 	return m, nil
 }
 
@@ -217,50 +209,12 @@ func setMetadata(m *backends.Memory, name string, v any) {
 	m.Metadata[name] = v
 }
 
-// hoisted are members of the metadata of ReMe's published libraries that task memory has in
-// another place, where filters find them.
-var hoisted = []struct{ inside, from, to string }{
-	{"extra_info", "tags", "tags"},
-	{"extra_info", "confidence", "confidence"},
-	{"extra_info", "step_type", "step_type"},
-	{"extra_info", "tools_used", "tools_used"},
-	{"", "category", "source"},
-}
-
-// hoist copies the hoisted members that are not there yet.
-func hoist(metadata map[string]any) {
-	for _, h := range hoisted {
-		v := hoistable(metadata, h.inside, h.from)
-		if _, taken := metadata[h.to]; v != nil && !taken {
-			metadata[h.to] = v
-		}
-	}
-}
-
-// unhoist removes the members that hoist adds.
-func unhoist(metadata map[string]any) {
-	for _, h := range hoisted {
-		if v := hoistable(metadata, h.inside, h.from); v != nil && reflect.DeepEqual(v, metadata[h.to]) {
-			delete(metadata, h.to)
-		}
-	}
-}
-
-func hoistable(metadata map[string]any, inside, from string) any {
-	if inside == "" {
-		return metadata[from]
-	}
-	in, _ := metadata[inside].(map[string]any)
-	return in[from]
-}
-
 // formatLine writes a memory as a line of ReMe 0.2.
 func formatLine(m *backends.Memory, workspace string, in *time.Location) ([]byte, error) {
 	metadata := maps.Clone(m.Metadata)
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
-	unhoist(metadata)
 	line := map[string]any{
 		"workspace_id": workspace, "memory_id": m.ID, "memory_type": string(m.Kind), "when_to_use": m.WhenToUse, "content": m.Text, "score": 0.0,
 		"time_created": formatTime(m.Created, in), "time_modified": formatTime(m.Updated, in), "author": m.Origin.Author, "metadata": metadata,

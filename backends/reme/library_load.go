@@ -29,8 +29,7 @@ type LoadRequest struct {
 	// File is the name of the file in LibraryConfig.Dir, for LoadFile. Optional. Defaults
 	// to the workspace's name with ".jsonl", percent-encoded except for letters, digits,
 	// '_', '-' and '.'.
-	File     string
-	Progress Progress // Optional.
+	File string
 }
 
 // LoadResponse says what a load changed.
@@ -106,7 +105,6 @@ func (ld *load) run(ctx context.Context, read func(*load) error) error {
 		return err
 	}
 	ld.out.Loaded = len(ld.records)
-	ld.request.Progress.report(ld.out.Loaded, ld.out.Loaded, "writing")
 	return nil
 }
 
@@ -114,9 +112,8 @@ const (
 	// maxLine is the longest line that is read, in bytes: more than the longest text takes
 	// with every byte of it escaped.
 	maxLine = 8 * store.MaxText
-	// reportEvery is how many memories there are between two reports of a [Progress]; the
-	// embedder gets as many texts at once.
-	reportEvery = 100
+	// embeddedAtOnce is how many memories the embedder gets at once.
+	embeddedAtOnce = 100
 )
 
 // read reads all lines.
@@ -145,9 +142,6 @@ func (ld *load) read(ctx context.Context, in io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
-		if n := len(ld.records); n%reportEvery == 0 {
-			ld.request.Progress.report(n, 0, "reading")
-		}
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
@@ -155,7 +149,6 @@ func (ld *load) read(ctx context.Context, in io.Reader) error {
 	case err != nil:
 		return fmt.Errorf("reading line %d: %w", line+1, err)
 	}
-	ld.request.Progress.report(len(ld.records), len(ld.records), "reading")
 	return nil
 }
 
@@ -239,8 +232,7 @@ func (ld *load) embed(ctx context.Context) error {
 	if !ld.keep.Embeds() {
 		return nil
 	}
-	done := 0
-	for some := range slices.Chunk(ld.records, reportEvery) {
+	for some := range slices.Chunk(ld.records, embeddedAtOnce) {
 		space, err := ld.keep.Embed(ctx, some, &ld.out.Usage)
 		if err != nil {
 			return err
@@ -248,8 +240,6 @@ func (ld *load) embed(ctx context.Context) error {
 		if space != nil {
 			ld.space = space
 		}
-		done += len(some)
-		ld.request.Progress.report(done, len(ld.records), "embedding")
 	}
 	return nil
 }
