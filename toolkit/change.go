@@ -22,8 +22,8 @@ import (
 const author = "agent"
 
 type addArguments struct {
-	Thinking passage `json:"thinking" jsonschema:"required" blank:"ok"`
-	Content  list    `json:"content" jsonschema:"required"`
+	Thinking string `json:"thinking" jsonschema:"required" blank:"ok"`
+	Content  list   `json:"content" jsonschema:"required"`
 }
 
 func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (string, error) {
@@ -31,7 +31,7 @@ func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (s
 	if err != nil {
 		return "", err
 	}
-	return k.showItems(ctx, strings.TrimSpace(string(a.Thinking)), items)
+	return k.showItems(ctx, strings.TrimSpace(a.Thinking), items)
 }
 
 // learn has the backend learn from the content; if no item at all comes of it, the
@@ -111,12 +111,12 @@ func (k *kit) showItem(it *backends.Item) string {
 }
 
 type updateArguments struct {
-	ID      passage `json:"id" jsonschema:"required"`
-	Content passage `json:"content" jsonschema:"required"`
+	ID      string `json:"id" jsonschema:"required"`
+	Content string `json:"content" jsonschema:"required"`
 }
 
 func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArguments) (string, error) {
-	content := strings.TrimSpace(string(a.Content))
+	content := strings.TrimSpace(a.Content)
 	m, err := k.manager.Update(ctx, &backends.UpdateRequest{Scope: scope, ID: bare(a.ID), Text: &content})
 	if err != nil {
 		return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(a.ID), 60), err)
@@ -125,7 +125,7 @@ func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArgumen
 }
 
 type deleteArguments struct {
-	ID passage `json:"id" jsonschema:"required"`
+	ID string `json:"id" jsonschema:"required"`
 }
 
 func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArguments) (string, error) {
@@ -137,8 +137,8 @@ func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArgumen
 }
 
 // bare returns an id without the brackets that were copied from a bullet with it.
-func bare(id passage) string {
-	s := strings.TrimSpace(string(id))
+func bare(id string) string {
+	s := strings.TrimSpace(id)
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
 		s = strings.TrimSpace(s[1 : len(s)-1])
 	}

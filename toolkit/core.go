@@ -18,14 +18,14 @@ import (
 )
 
 type appendArguments struct {
-	Block passage `json:"block" alias:"label,name" jsonschema:"required"`
-	Text  passage `json:"text" alias:"content" jsonschema:"required"`
+	Block string `json:"block" alias:"label,name" jsonschema:"required"`
+	Text  string `json:"text" alias:"content" jsonschema:"required"`
 }
 
 type replaceArguments struct {
-	Block   passage  `json:"block" alias:"label,name" jsonschema:"required"`
-	OldText passage  `json:"old_text" alias:"old_content" jsonschema:"required"`
-	NewText *passage `json:"new_text" alias:"new_content" jsonschema:"required"` // a pointer, so that an empty text is none that is missing
+	Block   string  `json:"block" alias:"label,name" jsonschema:"required"`
+	OldText string  `json:"old_text" alias:"old_content" jsonschema:"required"`
+	NewText *string `json:"new_text" alias:"new_content" jsonschema:"required"` // a pointer, so that an empty text is none that is missing
 }
 
 func (k *kit) coreTools() {
@@ -59,8 +59,8 @@ func (k *kit) coreTools() {
 
 // block returns the name of the block that is meant, or refuses one that there is not, or
 // that is read-only.
-func (k *kit) block(p passage) (string, error) {
-	name := strings.ToLower(strings.Trim(string(p), " \t\r\n\"'`<>[]"))
+func (k *kit) block(p string) (string, error) {
+	name := strings.ToLower(strings.Trim(p, " \t\r\n\"'`<>[]"))
 	if !slices.Contains(k.editable, name) {
 		return "", refusef(k.text.noBlock, text.Line(name, 80), strings.Join(k.editable, ", "))
 	}
@@ -72,7 +72,7 @@ func (k *kit) appendToBlock(ctx context.Context, scope backends.Scope, a *append
 	if err != nil {
 		return "", err
 	}
-	r := &core.Edit{Scope: scope, Block: name, Text: string(a.Text)}
+	r := &core.Edit{Scope: scope, Block: name, Text: a.Text}
 	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryAppend, r.Block, r.Text)
 	v, err := k.Blocks.Append(ctx, r)
 	if err != nil {
@@ -86,7 +86,7 @@ func (k *kit) replaceInBlock(ctx context.Context, scope backends.Scope, a *repla
 	if err != nil {
 		return "", err
 	}
-	r := &core.Edit{Scope: scope, Block: name, Old: string(a.OldText), Text: string(*a.NewText)}
+	r := &core.Edit{Scope: scope, Block: name, Old: a.OldText, Text: *a.NewText}
 	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryReplace, r.Block, r.Old, r.Text)
 	v, err := k.Blocks.Replace(ctx, r)
 	var match *core.MatchError

@@ -123,15 +123,21 @@ func TestSearchIsBounded(t *testing.T) {
 
 func TestALimitAndKeywordsInAnyShape(t *testing.T) {
 	for limit, want := range map[string]int{
-		`3`: 3, `"3"`: 3, `" 7 "`: 7, `3.9`: 3, `"2.5"`: 2, `1e1`: 10, `51`: 50, `1e999`: 50, `9223372036854775808`: 50, `"inf"`: 50,
-		`0`: 5, `-4`: 5, `null`: 5, `"many"`: 5, `""`: 5, `true`: 5, `[3]`: 5, `{}`: 5, `"NaN"`: 5, `"-1e999"`: 5,
+		`3`: 3, `"3"`: 3, `" 7 "`: 7, `3.9`: 3, `"2.5"`: 2, `1e1`: 10, `51`: 50, `9223372036854775808`: 50, `"inf"`: 50,
+		`0`: 5, `-4`: 5, `null`: 5,
 	} {
 		b := &testkit.Backend{}
 		newKit(t, b).call("search_memory", `{"keywords":["a"],"limit":`+limit+`}`)
 		require.Equal(t, want, b.Searches()[0].TopK, limit)
 	}
+	for _, limit := range []string{`"many"`, `""`, `true`, `[3]`, `{}`, `"NaN"`, `1e999`} {
+		b := &testkit.Backend{}
+		out := newKit(t, b).call("search_memory", `{"keywords":["a"],"limit":`+limit+`}`)
+		require.Contains(t, out, "limit: expected what its schema says, got "+limit)
+		require.Empty(t, b.Searches())
+	}
 	for keywords, want := range map[string][]string{
-		`["a"]`: {"a"}, `"a"`: {"a"}, `" a "`: {"a"}, `["a", 7, true, null]`: {"a", "7", "true"}, `12`: {"12"},
+		`["a"]`: {"a"}, `"a"`: {"a"}, `" a "`: {"a"}, `["a", " ", null]`: {"a"},
 		`"[\"a\", \"b\"]"`: {"a", "b"}, `"[a]"`: {"[a]"}, `"[1"`: {"[1"}, `["猫","\ud800"]`: {"猫", "\uFFFD"},
 	} {
 		b := &testkit.Backend{}
@@ -302,7 +308,7 @@ func TestUpdateAndDelete(t *testing.T) {
 	for _, c := range []struct{ name, arguments, want string }{
 		{"update_memory", `{"id":" [1] ","content":"likes coffee"}`, "Updated memory [1]: likes coffee"},
 		{"update_memory", `{"id":"9","content":"x"}`, "Error updating memory: memory \"9\": not found\nNo memory has this id. Use an id that search_memory shows."},
-		{"delete_memory", `{"id":2}`, "Deleted memory [2]."},
+		{"delete_memory", `{"id":"[2]"}`, "Deleted memory [2]."},
 		{"delete_memory", `{"id":"2"}`, "Error deleting memory: memory \"2\": not found\nNo memory has this id. Use an id that search_memory shows."},
 	} {
 		require.Equal(t, c.want, k.call(c.name, c.arguments))

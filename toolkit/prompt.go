@@ -32,19 +32,19 @@ type phrases struct {
 	tools  map[string]toolText
 	advice toolText // what to do about errors
 
-	unreadable, missing                      string // arguments
-	noneFound, keywordsLeft, hitsLeft        string // search_memory
-	nothingRecorded, recorded                string // add_memory
-	rationale, before                        string
-	outcomes                                 map[backends.Outcome]string
-	updated, deleted                         string
-	noMatch, matches, atByte                 string // grep_working_memory
-	moreMatches, howToRead, unreadables      string
-	oneArchive, emptyArchive, page, longPage string // read_working_memory
-	endOfArchive, nextLine, nextByte         string
-	blocks, block, colon, noBlock            string // the list of blocks in the descriptions
-	appended, replaced, replayed             string // edits of core memory
-	holds, empty                             string
+	unreadable, missing                 string // arguments
+	noneFound, keywordsLeft, hitsLeft   string // search_memory
+	nothingRecorded, recorded           string // add_memory
+	rationale, before                   string
+	outcomes                            map[backends.Outcome]string
+	updated, deleted                    string
+	noMatch, matches, atByte            string // grep_working_memory
+	moreMatches, howToRead, unreadables string
+	emptyArchive, page, longPage        string // read_working_memory
+	endOfArchive, nextLine, nextByte    string
+	blocks, block, colon, noBlock       string // the list of blocks in the descriptions
+	appended, replaced, replayed        string // edits of core memory
+	holds, empty                        string
 }
 
 const englishWorkingAdvice = `
@@ -134,7 +134,6 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 	moreMatches:  "There are more matches than are shown. Use a narrower pattern, or name in archives the part to search, such as log-12-40.",
 	howToRead:    "To read around a match, call read_working_memory with the id in brackets as archive and the number before the match as line, or for a long line its byte as byte.",
 	unreadables:  "These archives are damaged or gone and were not searched: %s",
-	oneArchive:   "%d archives at once cannot be read: call read_working_memory once for each.",
 	emptyArchive: "[%s is empty]",
 	page:         "[%s: lines %d to %d of %d, bytes %d to %d of %d]",
 	longPage:     "[%s: lines %d to %d, bytes %d to %d of many: name a shorter stretch to begin later]",
@@ -239,7 +238,6 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 	moreMatches:  "还有未显示的匹配。请使用更具体的 pattern，或在 archives 中指明要搜索的部分，例如 log-12-40。",
 	howToRead:    "要阅读匹配处的上下文，请调用 read_working_memory：archive 为方括号中的 id，line 为匹配前的行号；对于长行，用 byte 指定其字节位置。",
 	unreadables:  "以下归档已损坏或不存在，未被搜索：%s",
-	oneArchive:   "不能同时读取 %d 个归档：请对每个归档各调用一次 read_working_memory。",
 	emptyArchive: "[%s 为空]",
 	page:         "[%s：第 %d 到 %d 行，共 %d 行；第 %d 到 %d 字节，共 %d 字节]",
 	longPage:     "[%s：第 %d 到 %d 行；第 %d 到 %d 字节；总量很大，要从靠后处读起请指明更短的一段]",

@@ -96,14 +96,14 @@ func TestWorkingArgumentsInAnyShape(t *testing.T) {
 	k := newKit(t, nil)
 	k.say(schema.ToolMessage("one\ntwo\nthree", "c"))
 	for _, arguments := range []string{
-		`{"archive":"log-1","line":2,"lines":1}`, `{"archive":"[log-1]","line":"2","lines":"1"}`, `{"archive":["log-1"],"line":2.0,"lines":1.9}`, `{"ref":"log-1.","line":2,"lines":1}`, `{"archives":"` + "`log-1`" + `","line":2,"lines":1,"byte":0}`,
-		`{"archive":" log-1: ","line":2,"lines":1,"byte":null,"bytes":0,"user_id":"bob","session":"s2"}`, `{"archive":"log-1","line":1,"byte":4,"bytes":4}`, `{"archive":"log-1","line":2,"lines":1,"byte":-7,"bytes":"many"}`,
+		`{"archive":"log-1","line":2,"lines":1}`, `{"archive":"[log-1]","line":"2","lines":"1"}`, `{"archive":"log-1","line":2.0,"lines":1.9}`, `{"ref":"log-1.","line":2,"lines":1}`, `{"archives":"` + "`log-1`" + `","line":2,"lines":1,"byte":0}`,
+		`{"archive":" log-1: ","line":2,"lines":1,"byte":null,"bytes":0,"user_id":"bob","session":"s2"}`, `{"archive":"log-1","line":1,"byte":4,"bytes":4}`, `{"archive":"log-1","line":2,"lines":1,"byte":-7,"bytes":"0"}`,
 	} {
 		require.Equal(t, "[log-1: lines 2 to 2 of 3, bytes 4 to 7 of 13]\ntwo\n[there is more: read on with line 3]", k.call("read_working_memory", arguments), arguments)
 	}
 	for _, arguments := range []string{
-		`{"pattern":"TWO"}`, `{"pattern":"t.o","regex":"true"}`, `{"pattern":"t.o","regex":1,"archives":"log-1"}`, `{"pattern":"two","archives":[],"limit":"all"}`, `{"pattern":"two","archives":["all"],"limit":-1,"context_lines":-1}`,
-		`{"pattern":"two","archives":"[\"log-1\"]","case_sensitive":"no","regex":{}}`, `{"pattern":"two","archive":"<log-1>","limit":1e999}`, `{"pattern":"two","archives":null,"scope":{"user_id":"bob"}}`,
+		`{"pattern":"TWO"}`, `{"pattern":"t.o","regex":true,"archives":"log-1"}`, `{"pattern":"two","archives":[],"limit":"9"}`, `{"pattern":"two","archives":["all"],"limit":-1,"context_lines":-1}`,
+		`{"pattern":"two","archives":"[\"log-1\"]","case_sensitive":false}`, `{"pattern":"two","archive":"<log-1>","limit":1e99}`, `{"pattern":"two","archives":null,"scope":{"user_id":"bob"}}`,
 	} {
 		require.Contains(t, k.call("grep_working_memory", arguments), "Matches: 1. Messages searched: 1.\n[log-1]\n2: two\nTo read", arguments)
 	}
@@ -119,7 +119,8 @@ func TestMistakesAboutArchivesAreText(t *testing.T) {
 		"matches the empty text":                       {"grep_working_memory", `{"pattern":".*","regex":true}`},
 		"no such archive":                              {"grep_working_memory", `{"pattern":"secret","archives":["` + foreign + `"]}`},
 		"an id is like log-12":                         {"grep_working_memory", `{"pattern":"x","archives":["../../etc/passwd"]}`},
-		"2 archives at once":                           {"read_working_memory", `{"archive":["log-1","log-2"]}`},
+		`schema says, got ["log-1","log-2"]`:           {"read_working_memory", `{"archive":["log-1","log-2"]}`},
+		`regex: expected what its schema says`:         {"grep_working_memory", `{"pattern":"x","regex":"yes"}`},
 		"Use an id that a message":                     {"read_working_memory", `{"archive":"` + foreign + `"}`},
 		"Change the arguments":                         {"read_working_memory", `{"archive":"/etc/passwd"}`},
 		"it has the lines 1 to 2 and the bytes 0 to 6": {"read_working_memory", `{"archive":"` + id + `","line":1e300}`},
@@ -191,8 +192,8 @@ func TestEditsOfCoreMemory(t *testing.T) {
 
 func TestCoreArgumentsInAnyShape(t *testing.T) {
 	for arguments, want := range map[string]string{
-		`{"label":"human","content":"x"}`: "x", `{"name":" Human ","text":"x"}`: "x", `{"block":"[human]","text":["a","b"]}`: "a\nb",
-		`{"block":"human","text":7}`: "7", `{"block":"human","text":"x","user_id":"bob"}`: "x", `{"block":null,"label":"human","text":"x"}`: "x",
+		`{"label":"human","content":"x"}`: "x", `{"name":" Human ","text":"x"}`: "x", `{"block":"[human]","text":"a\nb"}`: "a\nb",
+		`{"block":"human","text":"x","user_id":"bob"}`: "x", `{"block":null,"label":"human","text":"x"}`: "x",
 	} {
 		k := newKit(t, nil)
 		require.Contains(t, k.call("core_memory_append", arguments), "Added", arguments)

@@ -256,7 +256,7 @@ func TestArgumentsThatAreMissingOrCannotBeRead(t *testing.T) {
 		{"core_memory_replace", `{"block":"human","old_text":"x","new_text":null}`, "`new_text` is missing — nothing was done. The text in its place. An empty string deletes old_text."},
 		{"search_memory", `{`, "The arguments of search_memory could not be read"},
 		{"search_memory", `[]`, "could not be read"},
-		{"search_memory", `{"keywords":{"a":1}}`, `could not be read: keywords: expected text, got {"a":1}`},
+		{"search_memory", `{"keywords":{"a":1}}`, `could not be read: keywords: expected what its schema says, got {"a":1}`},
 		{"search_memory", `{"keywords":[["a"]]}`, "could not be read"},
 		{"search_memory", `{"keywords":["a"]} {}`, "Call it again with one JSON object"},
 		{"delete_memory", `{"id":{}}`, "could not be read"},

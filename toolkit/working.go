@@ -14,20 +14,20 @@ import (
 )
 
 type grepArguments struct {
-	Pattern       passage `json:"pattern" jsonschema:"required"`
-	Regex         flag    `json:"regex,omitempty"`
-	Archives      list    `json:"archives,omitempty" alias:"archive,ref"`
-	ContextLines  number  `json:"context_lines,omitempty" jsonschema:"minimum=0,maximum=10"`
-	Limit         number  `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200"`
-	CaseSensitive flag    `json:"case_sensitive,omitempty"`
+	Pattern       string `json:"pattern" jsonschema:"required"`
+	Regex         bool   `json:"regex,omitempty"`
+	Archives      list   `json:"archives,omitempty" alias:"archive,ref"`
+	ContextLines  number `json:"context_lines,omitempty" jsonschema:"minimum=0,maximum=10"`
+	Limit         number `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200"`
+	CaseSensitive bool   `json:"case_sensitive,omitempty"`
 }
 
 type readArguments struct {
-	Archive passage `json:"archive" alias:"archives,ref" jsonschema:"required"`
-	Line    number  `json:"line,omitempty" jsonschema:"minimum=1"`
-	Lines   number  `json:"lines,omitempty" jsonschema:"minimum=1"`
-	Byte    number  `json:"byte,omitempty" jsonschema:"minimum=0"`
-	Bytes   number  `json:"bytes,omitempty" jsonschema:"minimum=1,maximum=65536"`
+	Archive string `json:"archive" alias:"archives,ref" jsonschema:"required"`
+	Line    number `json:"line,omitempty" jsonschema:"minimum=1"`
+	Lines   number `json:"lines,omitempty" jsonschema:"minimum=1"`
+	Byte    number `json:"byte,omitempty" jsonschema:"minimum=0"`
+	Bytes   number `json:"bytes,omitempty" jsonschema:"minimum=1,maximum=65536"`
 }
 
 func (k *kit) workingTools() {
@@ -41,21 +41,24 @@ func (k *kit) grep(ctx context.Context, scope backends.Scope, a *grepArguments) 
 		return "", err
 	}
 	resp, err := x.Grep(ctx, &archive.GrepRequest{
-		Pattern: string(a.Pattern), Regexp: bool(a.Regex), CaseSensitive: bool(a.CaseSensitive),
+		Pattern: a.Pattern, Regexp: a.Regex, CaseSensitive: a.CaseSensitive,
 		Refs: refs(a.Archives), Context: int(a.ContextLines), Limit: int(a.Limit),
 		Skip: []string{GrepWorkingMemory, ReadWorkingMemory},
 	})
 	if err != nil {
 		return "", k.refused(GrepWorkingMemory, err)
 	}
-	return k.showMatches(string(a.Pattern), resp), nil
+	return k.showMatches(a.Pattern, resp), nil
 }
+
+// aroundID is what models copy together with an id.
+const aroundID = " \t\r\n\"'`<>[](),.;:"
 
 // refs returns the ids of a list, without what models copy around them; none for all.
 func refs(ids []string) []string {
 	var out []string
 	for _, s := range ids {
-		switch s = strings.Trim(s, " \t\r\n\"'`<>[](),.;:"); strings.ToLower(s) {
+		switch s = strings.Trim(s, aroundID); strings.ToLower(s) {
 		case "":
 		case "all", "*":
 			return nil
@@ -123,15 +126,11 @@ func (k *kit) snippet(matches []archive.Match) []string {
 }
 
 func (k *kit) read(ctx context.Context, scope backends.Scope, a *readArguments) (string, error) {
-	ids := refs(strings.Split(string(a.Archive), "\n"))
-	if len(ids) != 1 {
-		return "", refusef(k.text.oneArchive, len(ids))
-	}
 	x, err := k.Archives.Of(scope)
 	if err != nil {
 		return "", err
 	}
-	page, err := x.Read(ctx, a.request(ids[0]))
+	page, err := x.Read(ctx, a.request())
 	if err != nil {
 		return "", k.refused(ReadWorkingMemory, err)
 	}
@@ -140,8 +139,8 @@ func (k *kit) read(ctx context.Context, scope backends.Scope, a *readArguments) 
 
 // request reads by byte where there is one: models fill in the first line for good
 // measure.
-func (a *readArguments) request(id string) *archive.ReadRequest {
-	r := &archive.ReadRequest{Ref: id, Line: int(a.Line), Lines: int(a.Lines), Byte: int(a.Byte), Bytes: int(a.Bytes)}
+func (a *readArguments) request() *archive.ReadRequest {
+	r := &archive.ReadRequest{Ref: strings.Trim(a.Archive, aroundID), Line: int(a.Line), Lines: int(a.Lines), Byte: int(a.Byte), Bytes: int(a.Bytes)}
 	switch {
 	case r.Byte > 0:
 		r.Line = 0
