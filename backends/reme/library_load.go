@@ -36,7 +36,6 @@ type LoadRequest struct {
 type LoadResponse struct {
 	Loaded  int // memories that were stored
 	Removed int // memories that were there before and are not among those loaded
-	Skipped int // lines without an id that repeat an earlier line
 	Usage   backends.Usage
 }
 
@@ -162,8 +161,7 @@ func (ld *load) add(m *backends.Memory, line int) error {
 		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 	}
 	ld.adopt(m)
-	fresh, err := ld.identify(m, line)
-	if err != nil || !fresh {
+	if err := ld.identify(m, line); err != nil {
 		return err
 	}
 	r := &store.Record{Memory: *m}
@@ -201,12 +199,10 @@ func (ld *load) adopt(m *backends.Memory) {
 	}
 }
 
-// identify gives a memory the id by which it is stored, and reports whether it is to be
-// stored. Tool memory finds the memory of a tool by an id of its own. ReMe can have several of
-// one tool: the first one gets that id, the others keep theirs. A memory without an id gets
-// one that follows from what it says.
-func (ld *load) identify(m *backends.Memory, line int) (bool, error) {
-	given := m.ID
+// identify gives a memory the id by which it is stored. Tool memory finds the memory of a
+// tool by an id of its own. ReMe can have several of one tool: the first one gets that id, the
+// others keep theirs. A memory without an id gets one that follows from what it says.
+func (ld *load) identify(m *backends.Memory, line int) error {
 	if tool := strings.TrimSpace(m.WhenToUse); m.Kind == backends.KindTool && tool != "" {
 		if id := keeper.ContentID(ld.partition, m.Kind, tool); ld.ids[id] == 0 {
 			m.ID = id
@@ -215,16 +211,11 @@ func (ld *load) identify(m *backends.Memory, line int) (bool, error) {
 	if m.ID == "" {
 		m.ID = keeper.ContentID(ld.partition, m.Kind, m.WhenToUse, m.Text)
 	}
-	switch first := ld.ids[m.ID]; {
-	case first == 0:
-		ld.ids[m.ID] = line
-		return true, nil
-	case given == "":
-		ld.out.Skipped++
-		return false, nil
-	default:
-		return false, fmt.Errorf("%w: the id %.80q stands on line %d already: remove one of them", backends.ErrInvalid, m.ID, first)
+	if first := ld.ids[m.ID]; first != 0 {
+		return fmt.Errorf("%w: the id %.80q, or without one the text, stands on line %d already: remove one of them", backends.ErrInvalid, m.ID, first)
 	}
+	ld.ids[m.ID] = line
+	return nil
 }
 
 // embed gives the records their vectors.

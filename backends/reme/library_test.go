@@ -114,7 +114,8 @@ func TestWhatCannotBeLoadedChangesNothing(t *testing.T) {
 		"an empty input":           {"", "holds no memory"},
 		"blank lines":              {"\n \r\n\n", "holds no memory"},
 		"not JSON":                 {good + "{", "line 57: invalid: not JSON"},
-		"an id that is used twice": {good + lines("b", 1), `the id "b0" stands on line 1 already`},
+		"a text without id twice":  {good + strings.Repeat(`{"content":"one"}`+"\n", 2), "stands on line 57 already"},
+		"an id that is used twice": {good + lines("b", 1), "stands on line 1 already"},
 		"no known format":          {good + `{"x":1}`, "line 57"},
 		"an id that is too long":   {good + strings.Replace(lines("c", 1), "c0", strings.Repeat("i", 600), 1), "line 57"},
 		"a dump of the backend":    {good + `{"id":"x","kind":"fact","text":"y"}`, "Backend.Load reads it"},
@@ -206,8 +207,8 @@ func TestScopesOfLibraries(t *testing.T) {
 func TestLinesWithoutIDs(t *testing.T) {
 	clock := testkit.NewClock()
 	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Clock = clock.Now })
-	text := `{"when_to_use":"w","content":"one"}` + "\r\n" + `{"when_to_use":"w","content":"two"}` + "\n\n" + `{"when_to_use":"w","content":"one"}`
-	assert.Equal(t, &reme.LoadResponse{Loaded: 2, Skipped: 1}, load(t, b, market, "\xef\xbb\xbf"+text))
+	text := `{"when_to_use":"w","content":"one"}` + "\r\n" + `{"when_to_use":"w","content":"two"}` + "\n\n"
+	assert.Equal(t, &reme.LoadResponse{Loaded: 2}, load(t, b, market, "\xef\xbb\xbf"+text))
 	first := stored(t, b, market)
 	clock.Advance(time.Hour)
 	load(t, b, market, text)

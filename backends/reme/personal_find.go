@@ -21,9 +21,6 @@ type PersonalRetrieveRequest struct {
 	// Target is the name of whom it is about. Optional. Defaults to "user"
 	// in a workspace, and to all users elsewhere.
 	Target string
-	// Now is when the query is asked: what "yesterday" is counted from. Optional.
-	// Defaults to the clock.
-	Now time.Time
 }
 
 // PersonalRetrieveResponse is the answer to a [PersonalRetrieveRequest].
@@ -112,11 +109,7 @@ func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*pers
 		q.Filter = both(&about, r.Filter)
 	}
 	q.Scope, q.Kinds = at.Scope, []backends.Kind{backends.KindPersonal}
-	now := r.Now
-	if now.IsZero() {
-		now = p.keep.Now()
-	}
-	q.periods = findPeriods(q.Query, now.In(p.config.Location))
+	q.periods = findPeriods(q.Query, p.keep.Now().In(p.config.Location))
 	return q, nil
 }
 

@@ -256,7 +256,6 @@ func (s settings) override(text string) error {
 	if !ok || name == "" {
 		return fmt.Errorf("%.40q: %w: write key=value", name, backends.ErrInvalid)
 	}
-	name, isFile := strings.CutSuffix(name, ".file")
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	if key, err := s.key(name); err != nil || !isText(s[key]) || strings.HasPrefix(value, `"`) {
 		var root yaml.Node
@@ -264,9 +263,6 @@ func (s settings) override(text string) error {
 			return fmt.Errorf("%.80q: %w: its value is neither JSON nor YAML", name, backends.ErrInvalid)
 		}
 		n = root.Content[0]
-	}
-	if isFile {
-		n = mapping("file", n)
 	}
 	if kind, ok := strings.CutPrefix(name, "personal.type_weights."); ok {
 		name, n = "personal.type_weights", mapping(kind, n)

@@ -204,8 +204,8 @@ func TestPromptsOfFiles(t *testing.T) {
 	require.ErrorIs(t, new(Config).LoadSettings([]string{config}), fs.ErrNotExist)
 	require.NoError(t, os.WriteFile(prompt, []byte("成功了吗?"), 0o600))
 	var c Config
-	require.NoError(t, c.LoadSettings([]string{config}, "prompts.task.success.file="+prompt))
-	assert.Equal(t, &task.Prompts{Judge: "成功了吗?", Success: "成功了吗?"}, c.Task.Prompts)
+	require.NoError(t, c.LoadSettings([]string{config}, "prompts.task.success=成功?"))
+	assert.Equal(t, &task.Prompts{Judge: "成功了吗?", Success: "成功?"}, c.Task.Prompts)
 	require.NoError(t, os.WriteFile(prompt, []byte("\xff"), 0o600))
 	require.ErrorIs(t, c.LoadSettings([]string{config}), backends.ErrInvalid)
 	require.ErrorIs(t, c.LoadSettings([]string{settingsFile(t, "x.yaml", "prompts: {task: {judge: {fil: x}}}")}), backends.ErrInvalid)

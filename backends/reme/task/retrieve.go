@@ -52,8 +52,6 @@ type RetrieveRequest struct {
 
 	MinScore float64          // Leave out what is less similar: see Hit.Score. Optional.
 	Filter   *backends.Filter // Conditions, such as on quality or metadata.tags. Optional.
-
-	IncludeSources bool // Fill Hit.Sources. Optional.
 }
 
 // RetrieveResponse is the answer to a [RetrieveRequest].
@@ -159,7 +157,7 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 		wanted = min(maxTopK, 4*wanted)
 	}
 	found, err := m.keeper.Search(ctx, p, &backends.SearchRequest{
-		Scope: scope, Query: query, TopK: wanted, Threshold: r.MinScore, Kinds: []backends.Kind{backends.KindTask}, Filter: r.Filter, WithSources: r.IncludeSources,
+		Scope: scope, Query: query, TopK: wanted, Threshold: r.MinScore, Kinds: []backends.Kind{backends.KindTask}, Filter: r.Filter,
 	})
 	if err != nil {
 		return nil, err
