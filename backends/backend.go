@@ -159,6 +159,14 @@ type Usage struct {
 	EmbeddedTexts    int `json:"embedded_texts"`
 }
 
+// Add adds what another call cost.
+func (u *Usage) Add(more Usage) {
+	u.ModelCalls += more.ModelCalls
+	u.PromptTokens += more.PromptTokens
+	u.CompletionTokens += more.CompletionTokens
+	u.EmbeddedTexts += more.EmbeddedTexts
+}
+
 // GetRequest asks for one memory.
 type GetRequest struct {
 	Scope Scope

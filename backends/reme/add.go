@@ -67,7 +67,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 			return nil, err
 		}
 		out.Items, out.Replayed = resp.Items, resp.Replayed
-		addUsage(&out.Usage, resp.Report.Usage)
+		out.Usage.Add(resp.Report.Usage)
 	}
 	if said != nil {
 		resp, err := said.Store(ctx)
@@ -82,7 +82,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		out.Items = append(out.Items, resp.Items...)
 		out.Checkpointed = resp.Checkpointed
 		out.Replayed = resp.Replayed && (len(attempts) == 0 || out.Replayed) // nothing was done
-		addUsage(&out.Usage, resp.Usage)
+		out.Usage.Add(resp.Usage)
 	}
 	return out, nil
 }
@@ -168,11 +168,4 @@ func speaks(messages []backends.Message) bool {
 		}
 	}
 	return false
-}
-
-func addUsage(total *backends.Usage, u backends.Usage) {
-	total.ModelCalls += u.ModelCalls
-	total.PromptTokens += u.PromptTokens
-	total.CompletionTokens += u.CompletionTokens
-	total.EmbeddedTexts += u.EmbeddedTexts
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/session"
 )
 
 const (
@@ -71,7 +72,7 @@ func messages(entries []store.Entry) []backends.Message {
 
 // next reads the range of the log that is to be learnt from now. Without one, wait is how
 // long until an open turn counts as complete; 0: there is none.
-func (m *Memory) next(ctx context.Context, k sessionKey, s *store.Session) (b *batch, wait time.Duration, err error) {
+func (m *Memory) next(ctx context.Context, k session.Key, s *store.Session) (b *batch, wait time.Duration, err error) {
 	upto := s.Retry.Upto // begun before: the same range again
 	if upto <= s.Watermark {
 		upto = s.Retry.Whole // or the rest of one that was divided
@@ -85,7 +86,7 @@ func (m *Memory) next(ctx context.Context, k sessionKey, s *store.Session) (b *b
 		if err != nil {
 			return nil, 0, err
 		}
-		n, left := complete(entries, m.cfg.Clock(), m.cfg.OpenTurn)
+		n, left := session.Complete(entries, m.cfg.Clock(), m.cfg.OpenTurn)
 		if n == 0 && len(entries) == mostEntries {
 			n = len(entries) // no turn is as long
 		}
@@ -98,13 +99,13 @@ func (m *Memory) next(ctx context.Context, k sessionKey, s *store.Session) (b *b
 
 // between reads the batch from one sequence number to another, nil if the log has nothing
 // there.
-func (m *Memory) between(ctx context.Context, k sessionKey, from, upto int64) (*batch, error) {
+func (m *Memory) between(ctx context.Context, k session.Key, from, upto int64) (*batch, error) {
 	entries, err := m.read(ctx, k, store.Range{After: from - 1, Upto: upto, Limit: mostEntries})
 	return newBatch(entries), err
 }
 
 // overlap reads the messages before a batch, which give it context.
-func (m *Memory) overlap(ctx context.Context, k sessionKey, b *batch) ([]backends.Message, error) {
+func (m *Memory) overlap(ctx context.Context, k session.Key, b *batch) ([]backends.Message, error) {
 	if b.from <= 1 {
 		return nil, nil
 	}
@@ -112,34 +113,12 @@ func (m *Memory) overlap(ctx context.Context, k sessionKey, b *batch) ([]backend
 	return messages(entries), err
 }
 
-func (m *Memory) read(ctx context.Context, k sessionKey, r store.Range) ([]store.Entry, error) {
-	entries, err := m.cfg.Sessions.Read(ctx, k.partition, k.id, r)
+func (m *Memory) read(ctx context.Context, k session.Key, r store.Range) ([]store.Entry, error) {
+	entries, err := m.cfg.Sessions.Read(ctx, k.Partition, k.ID, r)
 	if err != nil {
 		return nil, fmt.Errorf("reading the log after message %d: %w", r.After, err)
 	}
 	return entries, nil
-}
-
-// complete returns how many entries come before the first turn that is still open: not
-// done, with a message less than openFor old. If that is none, wait is how long it stays
-// open.
-func complete(entries []store.Entry, now time.Time, openFor time.Duration) (n int, wait time.Duration) {
-	done := make(map[string]bool)
-	last := make(map[string]time.Time)
-	for i := range entries {
-		e := &entries[i]
-		done[e.Turn] = done[e.Turn] || e.Done
-		if e.Time.After(last[e.Turn]) {
-			last[e.Turn] = e.Time
-		}
-	}
-	for i := range entries {
-		turn := entries[i].Turn
-		if left := last[turn].Add(openFor).Sub(now); !done[turn] && left > 0 {
-			return i, left
-		}
-	}
-	return len(entries), 0
 }
 
 // size returns how many of the entries, which are complete turns, make one batch: whole

@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -36,7 +37,7 @@ func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.A
 }
 
 // consolidate is Consolidate once everything is in the log.
-func (m *Memory) consolidate(ctx context.Context, k sessionKey) (*backends.AddResponse, error) {
+func (m *Memory) consolidate(ctx context.Context, k session.Key) (*backends.AddResponse, error) {
 	ctx, cancel := m.bound(ctx)
 	defer cancel()
 	unlock, err := m.locks.Lock(ctx, k)
@@ -84,9 +85,9 @@ func whenFree(ctx context.Context, do func() error) error {
 // early is set if a caller asked for it: pauses do not count then. wait is when to look
 // again: the time left of an open turn, or of the pause after a failure; 0 with a nil
 // error means that all was learnt.
-func (m *Memory) learn(ctx context.Context, k sessionKey, early bool) (_ *backends.AddResponse, wait time.Duration, err error) {
+func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backends.AddResponse, wait time.Duration, err error) {
 	total := &backends.AddResponse{}
-	s, err := m.cfg.Sessions.Session(ctx, k.partition, k.id)
+	s, err := m.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {
 		return total, 0, nil
 	}
@@ -203,7 +204,7 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 		got, err := r.m.cfg.Backend.Add(ctx, &backends.AddRequest{
 			Scope: b.scope(r.s), Messages: said, Context: before,
 			IdempotencyKey: idempotencyKey(r.s, b),
-			Checkpoint:     &backends.Checkpoint{Session: r.key.id, Upto: b.upto, Token: r.token},
+			Checkpoint:     &backends.Checkpoint{Session: r.key.ID, Upto: b.upto, Token: r.token},
 		})
 		if got != nil {
 			resp = got
@@ -230,10 +231,7 @@ func idempotencyKey(s *store.Session, b *batch) string {
 // merge adds the response of a batch to that of the batches before.
 func merge(total, resp *backends.AddResponse) {
 	total.Items = append(total.Items, resp.Items...)
-	total.Usage.ModelCalls += resp.Usage.ModelCalls
-	total.Usage.PromptTokens += resp.Usage.PromptTokens
-	total.Usage.CompletionTokens += resp.Usage.CompletionTokens
-	total.Usage.EmbeddedTexts += resp.Usage.EmbeddedTexts
+	total.Usage.Add(resp.Usage)
 	total.Replayed = total.Replayed || resp.Replayed
 	total.Checkpointed = total.Checkpointed || resp.Checkpointed
 }

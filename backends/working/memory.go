@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -45,35 +46,16 @@ type Memory struct {
 	calls   work.Calls
 	workers sync.WaitGroup
 
-	queue    *work.Queue[sessionKey, *entries] // recorded turns
-	due      *work.List[sessionKey]            // sessions to consolidate
-	locks    work.Locks[sessionKey]            // one consolidation a session in this process
+	queue    *work.Queue[session.Key, *entries] // recorded turns
+	due      *work.List[session.Key]            // sessions to consolidate
+	locks    work.Locks[session.Key]            // one consolidation a session in this process
 	counters counters
 
 	mu       sync.Mutex
-	backlogs map[sessionKey]*backlog
+	backlogs map[session.Key]*backlog
 
 	close    sync.Once
 	closeErr error
-}
-
-// sessionKey names a session.
-type sessionKey struct {
-	partition backends.Partition
-	id        string
-}
-
-// String returns "namespace/kind/id" and the session's id, quoted.
-func (k sessionKey) String() string { return fmt.Sprintf("%s %q", k.partition, k.id) }
-
-// keyOf returns the session that a scope names, and the scope with its parts trimmed.
-func keyOf(s backends.Scope) (sessionKey, backends.Scope, error) {
-	s, err := s.Normalize()
-	if err != nil {
-		return sessionKey{}, s, err
-	}
-	p, err := s.Speaker()
-	return sessionKey{partition: p, id: s.SessionID}, s, err
 }
 
 // New returns a Memory at work: it appends what is recorded, consolidates what it
@@ -85,12 +67,12 @@ func New(ctx context.Context, cfg *Config) (*Memory, error) {
 		return nil, err
 	}
 	m := &Memory{
-		cfg: c, owner: c.IDs(), due: work.NewList[sessionKey](),
-		backlogs: make(map[sessionKey]*backlog),
+		cfg: c, owner: c.IDs(), due: work.NewList[session.Key](),
+		backlogs: make(map[session.Key]*backlog),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	m.open, m.shut = context.WithCancel(m.ctx)
-	m.queue = work.NewQueue(m.ctx, work.QueueConfig[sessionKey, *entries]{
+	m.queue = work.NewQueue(m.ctx, work.QueueConfig[session.Key, *entries]{
 		Size: c.Queue, Workers: c.Workers, Handle: m.appendRecorded,
 		Pause: func(failures int) time.Duration { return min(m.pause(failures), appendPause) },
 	})
@@ -112,8 +94,8 @@ func (m *Memory) enter() error {
 }
 
 // enterSession is enter for a call about the session that a scope names.
-func (m *Memory) enterSession(s backends.Scope) (sessionKey, error) {
-	k, _, err := keyOf(s)
+func (m *Memory) enterSession(s backends.Scope) (session.Key, error) {
+	k, _, err := session.KeyOf(s)
 	if err != nil {
 		return k, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -83,7 +84,7 @@ func (m *Memory) Record(ctx context.Context, t *Turn) error {
 
 // appendRecorded appends a turn of the queue with the values of the context it was
 // recorded with, for as long as ctx lasts.
-func (m *Memory) appendRecorded(ctx context.Context, k sessionKey, turns []*entries, failures int) error {
+func (m *Memory) appendRecorded(ctx context.Context, k session.Key, turns []*entries, failures int) error {
 	e := turns[0]
 	recorded, cancel := context.WithTimeout(e.ctx, appendTimeout)
 	defer cancel()
@@ -122,7 +123,7 @@ func (m *Memory) write(ctx context.Context, e *entries) error {
 }
 
 func (m *Memory) put(ctx context.Context, e *entries, log []store.Entry) (*store.Session, error) {
-	s, err := m.cfg.Sessions.Append(ctx, e.key.partition, e.key.id, &store.Append{Entries: log, Scope: e.scope, TTL: m.cfg.TTL})
+	s, err := m.cfg.Sessions.Append(ctx, e.key.Partition, e.key.ID, &store.Append{Entries: log, Scope: e.scope, TTL: m.cfg.TTL})
 	if err != nil {
 		return nil, fmt.Errorf("appending to the log: %w", err)
 	}
@@ -135,7 +136,7 @@ func (m *Memory) put(ctx context.Context, e *entries, log []store.Entry) (*store
 func (m *Memory) end(ctx context.Context, e *entries, s *store.Session) error {
 	if s == nil {
 		var err error
-		s, err = m.cfg.Sessions.Session(ctx, e.key.partition, e.key.id)
+		s, err = m.cfg.Sessions.Session(ctx, e.key.Partition, e.key.ID)
 		if errors.Is(err, backends.ErrNotFound) {
 			s, err = &store.Session{}, nil
 		}
@@ -209,7 +210,7 @@ type Turn struct {
 
 // entries are a turn, or a part of one, ready for the log.
 type entries struct {
-	key    sessionKey
+	key    session.Key
 	scope  backends.Scope
 	turn   string
 	done   bool
@@ -225,7 +226,7 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 	if t == nil || t.First < 0 {
 		return nil, fmt.Errorf("turn: %w: none, or its first index is negative", backends.ErrInvalid)
 	}
-	key, scope, err := keyOf(t.Scope)
+	key, scope, err := session.KeyOf(t.Scope)
 	if err != nil {
 		return nil, fmt.Errorf("turn %q: %w", t.ID, err)
 	}
@@ -318,7 +319,7 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	if err != nil {
 		return fmt.Errorf("open turn %q: %w: %w", t.ID, backends.ErrInvalid, err)
 	}
-	if err := m.cfg.Sessions.PutBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID), data); err != nil {
+	if err := m.cfg.Sessions.PutBlob(ctx, k.Partition, k.ID, openTurnBlob(checkpointID), data); err != nil {
 		return fmt.Errorf("keeping open turn %q of session %s: %w", t.ID, k, err)
 	}
 	return nil
@@ -332,7 +333,7 @@ func (m *Memory) TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 		return nil, fmt.Errorf("open turn: %w", err)
 	}
 	defer m.calls.Leave()
-	data, err := m.cfg.Sessions.GetBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID))
+	data, err := m.cfg.Sessions.GetBlob(ctx, k.Partition, k.ID, openTurnBlob(checkpointID))
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil, nil
 	}
@@ -343,7 +344,7 @@ func (m *Memory) TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	if err := json.Unmarshal(data, t); err != nil {
 		return nil, fmt.Errorf("open turn of session %s, checkpoint %q: %w: %w", k, checkpointID, backends.ErrInvalid, err)
 	}
-	if err := m.cfg.Sessions.PutBlob(ctx, k.partition, k.id, openTurnBlob(checkpointID), nil); err != nil {
+	if err := m.cfg.Sessions.PutBlob(ctx, k.Partition, k.ID, openTurnBlob(checkpointID), nil); err != nil {
 		return nil, fmt.Errorf("removing the open turn of session %s: %w", k, err)
 	}
 	return t, nil

@@ -91,7 +91,7 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 // look reads the session again after an error that may hide a success: the answer of a
 // write can get lost.
 func (r *run) look(ctx context.Context, b *batch) (stored bool, err error) {
-	s, err := r.m.cfg.Sessions.Session(ctx, r.key.partition, r.key.id)
+	s, err := r.m.cfg.Sessions.Session(ctx, r.key.Partition, r.key.ID)
 	switch {
 	case errors.Is(err, backends.ErrNotFound):
 		return false, errGone
@@ -176,14 +176,14 @@ func (m *Memory) Failures(ctx context.Context, s backends.Scope) ([]store.Failur
 		return nil, fmt.Errorf("failures: %w", err)
 	}
 	defer m.calls.Leave()
-	session, err := m.cfg.Sessions.Session(ctx, k.partition, k.id)
+	kept, err := m.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("failures of session %s: %w", k, err)
 	}
-	return session.Failures, nil
+	return kept.Failures, nil
 }
 
 // RetryFailures offers each failed range of a session to the backend once more, oldest

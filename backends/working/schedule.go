@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/session"
 )
 
 // sweepPage is how many sessions are listed at a time.
@@ -59,7 +60,7 @@ func (m *Memory) appended(e *entries, ended bool) {
 
 // takeBacklog begins a consolidation: the session's numbers start again. It returns how
 // many appends it covers.
-func (m *Memory) takeBacklog(k sessionKey) (ctx context.Context, appends int) {
+func (m *Memory) takeBacklog(k session.Key) (ctx context.Context, appends int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.backlogs[k]
@@ -72,7 +73,7 @@ func (m *Memory) takeBacklog(k sessionKey) (ctx context.Context, appends int) {
 
 // endBacklog ends a consolidation that learnt all there was: the session is forgotten
 // unless more was appended meanwhile, or a turn stays open so long.
-func (m *Memory) endBacklog(k sessionKey, appends int, open time.Duration) {
+func (m *Memory) endBacklog(k session.Key, appends int, open time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.backlogs[k]
@@ -93,7 +94,7 @@ func (m *Memory) endBacklog(k sessionKey, appends int, open time.Duration) {
 
 // postpone schedules the session again after a failure, without a pause given after one
 // that grows.
-func (m *Memory) postpone(k sessionKey, pause time.Duration) {
+func (m *Memory) postpone(k session.Key, pause time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.backlogs[k]
@@ -108,7 +109,7 @@ func (m *Memory) postpone(k sessionKey, pause time.Duration) {
 }
 
 // backlogged returns the sessions that have a backlog.
-func (m *Memory) backlogged() []sessionKey {
+func (m *Memory) backlogged() []session.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Keys(m.backlogs))
@@ -127,7 +128,7 @@ func (m *Memory) consolidateWorker() {
 }
 
 // visit consolidates one session in the background.
-func (m *Memory) visit(k sessionKey) {
+func (m *Memory) visit(k session.Key) {
 	unlock, ok := m.locks.TryLock(k)
 	if !ok { // a caller consolidates it
 		m.postpone(k, m.pause(1))
@@ -187,7 +188,7 @@ func (m *Memory) sweep(ctx context.Context) error {
 				return nil
 			}
 			if m.left(s) {
-				g.Go(func() error { m.visit(sessionKey{s.Partition, s.ID}); return nil })
+				g.Go(func() error { m.visit(session.Key{Partition: s.Partition, ID: s.ID}); return nil })
 			}
 		}
 		if cursor = page.Next; cursor == "" {
@@ -206,7 +207,7 @@ func (m *Memory) left(s *store.Session) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.backlogs[sessionKey{s.Partition, s.ID}] == nil
+	return m.backlogs[session.Key{Partition: s.Partition, ID: s.ID}] == nil
 }
 
 // releaseTimeout bounds the write that releases a lease after its context ended.
@@ -224,7 +225,7 @@ var (
 // run is one owner's work on one session, under its lease.
 type run struct {
 	m     *Memory
-	key   sessionKey
+	key   session.Key
 	s     *store.Session // as last seen
 	token int64          // the fencing token: every write presents it
 	early bool           // asked for by a caller: pauses do not count
@@ -233,7 +234,7 @@ type run struct {
 }
 
 // acquire takes the session's lease, or returns errBusy or errGone.
-func (m *Memory) acquire(ctx context.Context, k sessionKey) (*run, error) {
+func (m *Memory) acquire(ctx context.Context, k session.Key) (*run, error) {
 	r := &run{m: m, key: k}
 	err := r.update(ctx, store.SessionUpdate{Acquire: &store.Acquire{Owner: m.owner, For: m.cfg.Lease}})
 	if errors.Is(err, errLost) {
@@ -248,8 +249,8 @@ func (m *Memory) acquire(ctx context.Context, k sessionKey) (*run, error) {
 
 // update writes to the session under the lease, or returns errLost or errGone.
 func (r *run) update(ctx context.Context, u store.SessionUpdate) error {
-	u.Session, u.Token = r.key.id, r.token
-	s, err := r.m.cfg.Sessions.Update(ctx, r.key.partition, &u)
+	u.Session, u.Token = r.key.ID, r.token
+	s, err := r.m.cfg.Sessions.Update(ctx, r.key.Partition, &u)
 	switch {
 	case errors.Is(err, backends.ErrConflict):
 		return errLost

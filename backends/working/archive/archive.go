@@ -14,6 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/session"
 )
 
 // Config configures [New]. It is copied.
@@ -44,28 +45,20 @@ func New(cfg *Config) (*Archives, error) {
 
 // Archive is what left the context of one session. It is safe for concurrent use.
 type Archive struct {
-	cfg       *Config
-	partition backends.Partition
-	session   string
+	cfg *Config
+	key session.Key
 }
 
 // Of returns the archive of the session that s names, as working.Memory has it: the
 // user's, else the agent's. The session need not exist. It returns ErrNoScope when s
 // names neither, and ErrInvalid for a part that is not legal.
 func (a *Archives) Of(s backends.Scope) (*Archive, error) {
-	s, err := s.Normalize()
+	k, _, err := session.KeyOf(s)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	p, err := s.Speaker()
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	return &Archive{cfg: &a.cfg, partition: p, session: s.SessionID}, nil
+	return &Archive{cfg: &a.cfg, key: k}, nil
 }
-
-// name names the archive's session in errors.
-func (x *Archive) name() string { return fmt.Sprintf("session %s %q", x.partition, x.session) }
 
 // Put keeps messages that are about to leave the context, and returns the id by which
 // they are found. When it returns nil they are durable.
@@ -82,18 +75,18 @@ func (x *Archive) name() string { return fmt.Sprintf("session %s %q", x.partitio
 func (x *Archive) Put(ctx context.Context, messages []*schema.Message) (string, error) {
 	messages = slices.DeleteFunc(slices.Clone(messages), func(m *schema.Message) bool { return m == nil })
 	if len(messages) == 0 {
-		return "", fmt.Errorf("archiving for %s: %w: no messages", x.name(), backends.ErrInvalid)
+		return "", fmt.Errorf("archiving for session %s: %w: no messages", x.key, backends.ErrInvalid)
 	}
 	if r, ok := x.inLog(ctx, messages); ok {
 		return r.String(), nil
 	}
 	data, err := x.encode(messages)
 	if err != nil {
-		return "", fmt.Errorf("archiving for %s: %w", x.name(), err)
+		return "", fmt.Errorf("archiving for session %s: %w", x.key, err)
 	}
 	r := ref{blob: idOf(data)}
-	if err := x.cfg.Sessions.PutBlob(ctx, x.partition, x.session, blobFolder+r.blob, data); err != nil {
-		return "", fmt.Errorf("archiving %d messages for %s: %w", len(messages), x.name(), err)
+	if err := x.cfg.Sessions.PutBlob(ctx, x.key.Partition, x.key.ID, blobFolder+r.blob, data); err != nil {
+		return "", fmt.Errorf("archiving %d messages for session %s: %w", len(messages), x.key, err)
 	}
 	return r.String(), nil
 }
@@ -130,7 +123,7 @@ func placeOf(m *schema.Message) (ref, bool) {
 // onlyMarkers reports whether a short range of the log says nothing but that turns ended.
 // A log that cannot be read does not say so.
 func (x *Archive) onlyMarkers(ctx context.Context, r ref) bool {
-	page, err := x.cfg.Sessions.Read(ctx, x.partition, x.session, store.Range{After: r.from - 1, Upto: r.upto, Limit: logPage})
+	page, err := x.cfg.Sessions.Read(ctx, x.key.Partition, x.key.ID, store.Range{After: r.from - 1, Upto: r.upto, Limit: logPage})
 	if err != nil || int64(len(page)) != r.upto-r.from+1 {
 		return false
 	}
@@ -147,7 +140,7 @@ func (x *Archive) onlyMarkers(ctx context.Context, r ref) bool {
 func (x *Archive) Restore(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	out, err := x.restore(ctx, messages)
 	if err != nil {
-		return nil, fmt.Errorf("restoring the context of %s: %w", x.name(), err)
+		return nil, fmt.Errorf("restoring the context of session %s: %w", x.key, err)
 	}
 	return out, nil
 }
@@ -180,7 +173,7 @@ func (x *Archive) restore(ctx context.Context, messages []*schema.Message) ([]*s
 
 // blob returns the messages of a blob.
 func (x *Archive) blob(ctx context.Context, r ref) ([]*schema.Message, error) {
-	data, err := x.cfg.Sessions.GetBlob(ctx, x.partition, x.session, blobFolder+r.blob)
+	data, err := x.cfg.Sessions.GetBlob(ctx, x.key.Partition, x.key.ID, blobFolder+r.blob)
 	switch {
 	case errors.Is(err, backends.ErrNotFound):
 		return nil, fmt.Errorf("%w: this conversation has no such archive; copy the id from the message that names it", backends.ErrNotFound)
@@ -192,7 +185,7 @@ func (x *Archive) blob(ctx context.Context, r ref) ([]*schema.Message, error) {
 		messages, err = decode(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", x.name(), err)
+		return nil, fmt.Errorf("session %s: %w", x.key, err)
 	}
 	return messages, nil
 }

@@ -110,7 +110,7 @@ func (x *Archive) Grep(ctx context.Context, req *GrepRequest) (*GrepResponse, er
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("searching %s: %w", x.name(), err)
+		return nil, fmt.Errorf("searching session %s: %w", x.key, err)
 	}
 	return &s.out, nil
 }
@@ -169,7 +169,7 @@ func (s *search) everything(ctx context.Context) error {
 	}
 	at := store.Page{Limit: 100}
 	for {
-		page, err := x.cfg.Sessions.ListBlobs(ctx, x.partition, x.session, blobFolder, at)
+		page, err := x.cfg.Sessions.ListBlobs(ctx, x.key.Partition, x.key.ID, blobFolder, at)
 		if err != nil {
 			return fmt.Errorf("listing archives: %w", err)
 		}

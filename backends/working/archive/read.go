@@ -199,9 +199,9 @@ func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) er
 	found := false
 	for after := r.from - 1; after < r.upto; after += logPage {
 		end := min(r.upto, after+logPage)
-		page, err := x.cfg.Sessions.Read(ctx, x.partition, x.session, store.Range{After: after, Upto: end, Limit: logPage})
+		page, err := x.cfg.Sessions.Read(ctx, x.key.Partition, x.key.ID, store.Range{After: after, Upto: end, Limit: logPage})
 		if err != nil {
-			return fmt.Errorf("reading messages %d to %d of %s: %w", after+1, end, x.name(), err)
+			return fmt.Errorf("reading messages %d to %d of session %s: %w", after+1, end, x.key, err)
 		}
 		found = found || len(page) > 0 // entries that say nothing are there, too
 		for i := range page {

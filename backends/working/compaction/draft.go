@@ -96,13 +96,6 @@ func (c *draft) sum(s einox.Span) int {
 	return n
 }
 
-// spend adds to what models were asked for.
-func (c *draft) spend(u backends.Usage) {
-	c.spent.ModelCalls += u.ModelCalls
-	c.spent.PromptTokens += u.PromptTokens
-	c.spent.CompletionTokens += u.CompletionTokens
-}
-
 func (c *draft) usage() Usage { return c.config.Budget.usage(c.said, c.memories) }
 
 // over returns by how many tokens the context is larger than what the steps go down to:

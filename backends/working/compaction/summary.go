@@ -192,7 +192,7 @@ func (s *summarizer) ask(ctx context.Context, c *draft, q *ask.Question, check f
 	}
 	run := s.model.Begin(ask.Limits{})
 	out, err := ask.For(ctx, run, q, func(a *answer) error { return check(a.text(c.texts)) })
-	c.spend(run.Usage())
+	c.spent.Add(run.Usage())
 	summary := ""
 	if err == nil {
 		summary = out.Value.text(c.texts)

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -27,8 +28,8 @@ import (
 // derived is dropped. Core blocks that cannot be read are reported to Config.OnError, and
 // left out or as they were.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
-	k, _ := keyOf(s) // archives.Of has the error
-	tag := k.tag()
+	k, _, _ := session.KeyOf(s) // archives.Of has the error
+	tag := k.Tag()
 	r := &compaction.Request{Messages: own(w.withCore(ctx, s, messages), tag)}
 	switch a, err := w.archives.Of(s); {
 	case err == nil:

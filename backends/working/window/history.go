@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/session"
 )
 
 const (
@@ -88,7 +89,7 @@ func (l limits) exceeded(tokens, messages int) bool {
 
 func (s *Sessions) load(ctx context.Context, scope backends.Scope, l limits) (*History, error) {
 	h := &History{From: 1}
-	err := on(scope, "loading", func(k key) error {
+	err := on(scope, "loading", func(k session.Key) error {
 		st, entries, err := s.end(ctx, k, l)
 		if err != nil || st == nil {
 			return err
@@ -107,19 +108,19 @@ func (s *Sessions) load(ctx context.Context, scope backends.Scope, l limits) (*H
 
 // end returns the state of a session, nil if there is none, and the end of its log. They
 // are read at the same time, and the log again if it is older than the state.
-func (s *Sessions) end(ctx context.Context, k key, l limits) (st *store.Session, entries []store.Entry, err error) {
+func (s *Sessions) end(ctx context.Context, k session.Key, l limits) (st *store.Session, entries []store.Entry, err error) {
 	r := store.Range{Limit: l.messages + 1, Last: true} // one more: that shows where a turn begins
 	if l.tokens > 0 {
 		r.Limit = min(r.Limit, firstPage)
 	}
 	g, both := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { st, err = s.find(both, k); return err })
-	g.Go(func() (err error) { entries, err = s.store.Read(both, k.partition, k.id, r); return err })
+	g.Go(func() (err error) { entries, err = s.store.Read(both, k.Partition, k.ID, r); return err })
 	if err := g.Wait(); err != nil || st == nil {
 		return nil, nil, err
 	}
 	if lastSeq(entries) < st.LastSeq {
-		entries, err = s.store.Read(ctx, k.partition, k.id, r)
+		entries, err = s.store.Read(ctx, k.Partition, k.ID, r)
 		if err == nil && lastSeq(entries) < st.LastSeq {
 			err = fmt.Errorf("%w: %w: try again", backends.ErrUnavailable, errDeleted)
 		}
@@ -136,7 +137,7 @@ func lastSeq(entries []store.Entry) int64 {
 
 // newest returns the entries that the history shows: of those after the sequence number,
 // whose end was read, the newest turns within the limits.
-func (s *Sessions) newest(ctx context.Context, k key, after int64, entries []store.Entry, l limits) ([]store.Entry, error) {
+func (s *Sessions) newest(ctx context.Context, k session.Key, after int64, entries []store.Entry, l limits) ([]store.Entry, error) {
 	for {
 		entries = slices.DeleteFunc(entries, func(e store.Entry) bool { return e.Seq <= after })
 		whole := len(entries) == 0 || entries[0].Seq == after+1
@@ -145,7 +146,7 @@ func (s *Sessions) newest(ctx context.Context, k key, after int64, entries []sto
 		}
 		size := min(len(entries), max(l.messages+1-len(entries), firstPage))
 		r := store.Range{After: after, Upto: entries[0].Seq - 1, Limit: size, Last: true}
-		page, err := s.store.Read(ctx, k.partition, k.id, r)
+		page, err := s.store.Read(ctx, k.Partition, k.ID, r)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +196,7 @@ func (s *Sessions) tokens(e *store.Entry) int {
 }
 
 // history puts together what a model is shown.
-func (s *Sessions) history(k key, st *store.Session, entries []store.Entry) *History {
+func (s *Sessions) history(k session.Key, st *store.Session, entries []store.Entry) *History {
 	h := &History{Session: st, From: st.LastSeq + 1, Upto: st.LastSeq}
 	if n := len(entries); n > 0 {
 		h.From, h.Upto = entries[0].Seq, entries[n-1].Seq
@@ -223,7 +224,7 @@ func (s *Sessions) history(k key, st *store.Session, entries []store.Entry) *His
 			h.Messages[i] = einox.MarkRef(m, einox.LogRef(seq, seq))
 		}
 	}
-	markSession(h.Messages, k.tag())
+	markSession(h.Messages, k.Tag())
 	return h
 }
 

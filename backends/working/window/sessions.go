@@ -4,10 +4,7 @@
 package window
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/session"
 )
 
 // Sessions loads conversations for models, and manages them for people. It keeps no state
@@ -28,35 +26,9 @@ type Sessions struct {
 	cfg   *Config
 }
 
-// key names a session.
-type key struct {
-	partition backends.Partition
-	id        string
-}
-
-// String returns "namespace/kind/id" and the session's id, quoted.
-func (k key) String() string { return fmt.Sprintf("%s %q", k.partition, k.id) }
-
-// tag identifies the session in the marks of its messages, and does not reveal whose it is.
-func (k key) tag() string {
-	sum := sha256.Sum256([]byte(k.partition.String() + "\x00" + k.id))
-	return hex.EncodeToString(sum[:8])
-}
-
-// keyOf returns the session that a scope names: the user's, else the agent's. With an error it
-// returns a key that is no session's.
-func keyOf(s backends.Scope) (key, error) {
-	s, err := s.Normalize()
-	if err != nil {
-		return key{}, err
-	}
-	p, err := s.Speaker()
-	return key{partition: p, id: s.SessionID}, err
-}
-
 // on calls f with the session that a scope names. Its error says what was being done.
-func on(s backends.Scope, doing string, f func(k key) error) error {
-	k, err := keyOf(s)
+func on(s backends.Scope, doing string, f func(k session.Key) error) error {
+	k, _, err := session.KeyOf(s)
 	if err != nil {
 		return fmt.Errorf("%s a session: %w", doing, err)
 	}
@@ -67,8 +39,8 @@ func on(s backends.Scope, doing string, f func(k key) error) error {
 }
 
 // find returns the state of a session, nil if there is none.
-func (s *Sessions) find(ctx context.Context, k key) (*store.Session, error) {
-	st, err := s.store.Session(ctx, k.partition, k.id)
+func (s *Sessions) find(ctx context.Context, k session.Key) (*store.Session, error) {
+	st, err := s.store.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil, nil
 	}
@@ -76,9 +48,9 @@ func (s *Sessions) find(ctx context.Context, k key) (*store.Session, error) {
 }
 
 // update changes the state of a session.
-func (s *Sessions) update(ctx context.Context, k key, u store.SessionUpdate) (*store.Session, error) {
-	u.Session = k.id
-	return s.store.Update(ctx, k.partition, &u)
+func (s *Sessions) update(ctx context.Context, k session.Key, u store.SessionUpdate) (*store.Session, error) {
+	u.Session = k.ID
+	return s.store.Update(ctx, k.Partition, &u)
 }
 
 // List returns a page of the sessions of the scope's user, or of its agent where it names no
@@ -99,8 +71,8 @@ func (s *Sessions) List(ctx context.Context, scope backends.Scope, page store.Pa
 // Get returns the state of the session that the scope names: its title, how long it is, its
 // summary, how far it was learnt from.
 func (s *Sessions) Get(ctx context.Context, scope backends.Scope) (st *store.Session, err error) {
-	err = on(scope, "looking up", func(k key) error {
-		st, err = s.store.Session(ctx, k.partition, k.id)
+	err = on(scope, "looking up", func(k session.Key) error {
+		st, err = s.store.Session(ctx, k.Partition, k.ID)
 		return err
 	})
 	return st, err
@@ -110,8 +82,8 @@ func (s *Sessions) Get(ctx context.Context, scope backends.Scope) (st *store.Ses
 // that only mark the end of a turn are left out, so that there may be less than r.Limit;
 // sequence numbers have no gaps otherwise. A session that does not exist has none.
 func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range) (entries []store.Entry, err error) {
-	err = on(scope, "reading", func(k key) error {
-		entries, err = s.store.Read(ctx, k.partition, k.id, r)
+	err = on(scope, "reading", func(k session.Key) error {
+		entries, err = s.store.Read(ctx, k.Partition, k.ID, r)
 		return err
 	})
 	return slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.SaysNothing(e.Message.Message) }), err
@@ -120,7 +92,7 @@ func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range
 // Rename gives the session a title for people, of at most store.MaxTitle runes; the empty
 // one takes it away.
 func (s *Sessions) Rename(ctx context.Context, scope backends.Scope, title string) error {
-	return on(scope, "renaming", func(k key) error {
+	return on(scope, "renaming", func(k session.Key) error {
 		_, err := s.update(ctx, k, store.SessionUpdate{Title: &title})
 		return err
 	})
@@ -136,7 +108,7 @@ func (s *Sessions) Expire(ctx context.Context, scope backends.Scope, ttl time.Du
 	if ttl > 0 {
 		end = s.cfg.Clock().Add(ttl)
 	}
-	return on(scope, "expiring", func(k key) error {
+	return on(scope, "expiring", func(k session.Key) error {
 		_, err := s.update(ctx, k, store.SessionUpdate{Expires: &end})
 		return err
 	})
@@ -161,8 +133,8 @@ func (s *Sessions) KeepSummary(ctx context.Context, scope backends.Scope, upto i
 	if text == "" || upto < 1 {
 		return false, fmt.Errorf("keeping a summary: %w: needs a text, and the last message that it covers", backends.ErrInvalid)
 	}
-	err = on(scope, "keeping a summary of", func(k key) error {
-		st, err := s.store.Session(ctx, k.partition, k.id)
+	err = on(scope, "keeping a summary of", func(k session.Key) error {
+		st, err := s.store.Session(ctx, k.Partition, k.ID)
 		if err != nil {
 			return err
 		}
@@ -184,32 +156,20 @@ func (s *Sessions) KeepSummary(ctx context.Context, scope backends.Scope, upto i
 }
 
 // complete returns how far a summary may reach before the first turn that may still go on.
-func (s *Sessions) complete(ctx context.Context, k key, st *store.Session, upto int64) (int64, error) {
-	first := make(map[string]int64) // the first message of each turn
-	last := make(map[string]time.Time)
-	done := make(map[string]bool)
-	for after := st.SummaryUpto; after < st.LastSeq; {
-		entries, err := s.store.Read(ctx, k.partition, k.id, store.Range{After: after, Upto: st.LastSeq})
+func (s *Sessions) complete(ctx context.Context, k session.Key, st *store.Session, upto int64) (int64, error) {
+	var log []store.Entry
+	for after := st.SummaryUpto; after < st.LastSeq; after = lastSeq(log) {
+		page, err := s.store.Read(ctx, k.Partition, k.ID, store.Range{After: after, Upto: st.LastSeq})
 		if err != nil {
 			return 0, err
 		}
-		if len(entries) == 0 {
+		if len(page) == 0 {
 			return 0, fmt.Errorf("%w: %w", backends.ErrNotFound, errDeleted)
 		}
-		for _, e := range entries {
-			first[e.Turn] = min(e.Seq, cmp.Or(first[e.Turn], e.Seq))
-			done[e.Turn] = done[e.Turn] || e.Done
-			if e.Time.After(last[e.Turn]) {
-				last[e.Turn] = e.Time
-			}
-		}
-		after = lastSeq(entries)
+		log = append(log, page...)
 	}
-	now := s.cfg.Clock()
-	for turn, seq := range first {
-		if !done[turn] && now.Before(last[turn].Add(openTurn)) {
-			upto = min(upto, seq-1)
-		}
+	if n, _ := session.Complete(log, s.cfg.Clock(), openTurn); n < len(log) {
+		upto = min(upto, log[n].Seq-1)
 	}
 	return upto, nil
 }
@@ -228,8 +188,8 @@ const forkPage = 200
 // if it holds anything but the first messages of this fork, Fork returns ErrConflict. A
 // message that the session does not have, and a name that is not legal, are ErrInvalid.
 func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession string, upto int64) (fork *store.Session, err error) {
-	err = on(scope, "forking", func(from key) error {
-		source, err := s.store.Session(ctx, from.partition, from.id)
+	err = on(scope, "forking", func(from session.Key) error {
+		source, err := s.store.Session(ctx, from.Partition, from.ID)
 		if err != nil {
 			return err
 		}
@@ -239,7 +199,7 @@ func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession st
 		if newSession == "" || upto < 1 || upto > source.LastSeq {
 			return fmt.Errorf("%w: to session %q, up to message %d of %d", backends.ErrInvalid, newSession, upto, source.LastSeq)
 		}
-		to := key{from.partition, newSession}
+		to := session.Key{Partition: from.Partition, ID: newSession}
 		after, err := s.copied(ctx, to, from, upto)
 		for err == nil && after < upto {
 			after, err = s.copyPage(ctx, to, from, source.Scope, after, upto)
@@ -258,32 +218,32 @@ func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession st
 }
 
 // copied returns how many messages a fork has: its last one is that of the source.
-func (s *Sessions) copied(ctx context.Context, to, from key, upto int64) (int64, error) {
-	there, err := s.store.Read(ctx, to.partition, to.id, store.Range{Limit: 1, Last: true})
+func (s *Sessions) copied(ctx context.Context, to, from session.Key, upto int64) (int64, error) {
+	there, err := s.store.Read(ctx, to.Partition, to.ID, store.Range{Limit: 1, Last: true})
 	if err != nil || len(there) == 0 {
 		return 0, err
 	}
 	last := lastSeq(there)
-	want, err := s.store.Read(ctx, from.partition, from.id, store.Range{After: last - 1, Upto: last})
+	want, err := s.store.Read(ctx, from.Partition, from.ID, store.Range{After: last - 1, Upto: last})
 	if err == nil && (from == to || last > upto || len(want) != 1 || want[0].ID != there[0].ID) {
-		err = fmt.Errorf("%w: session %q holds something else: give another name, or delete it", backends.ErrConflict, to.id)
+		err = fmt.Errorf("%w: session %q holds something else: give another name, or delete it", backends.ErrConflict, to.ID)
 	}
 	return last, err
 }
 
 // copyPage copies messages behind those that a fork has, and returns how many it has then.
-func (s *Sessions) copyPage(ctx context.Context, to, from key, scope backends.Scope, after, upto int64) (int64, error) {
-	page, err := s.store.Read(ctx, from.partition, from.id, store.Range{After: after, Upto: upto, Limit: forkPage})
+func (s *Sessions) copyPage(ctx context.Context, to, from session.Key, scope backends.Scope, after, upto int64) (int64, error) {
+	page, err := s.store.Read(ctx, from.Partition, from.ID, store.Range{After: after, Upto: upto, Limit: forkPage})
 	if err != nil {
 		return after, err
 	}
 	if len(page) == 0 {
 		return after, fmt.Errorf("%w: %w", backends.ErrNotFound, errDeleted)
 	}
-	scope.SessionID = to.id
-	st, err := s.store.Append(ctx, to.partition, to.id, &store.Append{Entries: page, Scope: scope, Learnt: true})
+	scope.SessionID = to.ID
+	st, err := s.store.Append(ctx, to.Partition, to.ID, &store.Append{Entries: page, Scope: scope, Learnt: true})
 	if err == nil && st.LastSeq != lastSeq(page) {
-		err = fmt.Errorf("%w: another caller writes to session %q: give another name, or delete it", backends.ErrConflict, to.id)
+		err = fmt.Errorf("%w: another caller writes to session %q: give another name, or delete it", backends.ErrConflict, to.ID)
 	}
 	return lastSeq(page), err
 }

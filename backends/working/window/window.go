@@ -20,6 +20,7 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/session"
 )
 
 // Config configures a [Window]. It is copied by [New].
@@ -155,13 +156,13 @@ func (w *Window) Sessions() *Sessions { return &Sessions{w.cfg.Sessions, &w.cfg}
 // in the scope it erases what was said without one, which has no blocks. A session that
 // does not exist is no error.
 func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
-	return on(s, "deleting", func(k key) error {
-		if w.cfg.Core != nil && k.id != "" {
+	return on(s, "deleting", func(k session.Key) error {
+		if w.cfg.Core != nil && k.ID != "" {
 			if err := w.cfg.Core.DeleteSession(ctx, s); err != nil {
 				return err
 			}
 		}
-		return w.cfg.Sessions.Delete(ctx, k.partition, k.id)
+		return w.cfg.Sessions.Delete(ctx, k.Partition, k.ID)
 	})
 }
 
@@ -197,8 +198,8 @@ func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*sche
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	k, _ := keyOf(s) // archives.Of has the error
-	if slices.ContainsFunc(messages, func(m *schema.Message) bool { return isPlaceholder(m) && foreign(m, k.tag()) }) {
+	k, _, _ := session.KeyOf(s) // archives.Of has the error
+	if slices.ContainsFunc(messages, func(m *schema.Message) bool { return isPlaceholder(m) && foreign(m, k.Tag()) }) {
 		return nil, fmt.Errorf("restore: %w: a placeholder is of another session: give that session's scope", backends.ErrNotFound)
 	}
 	return a.Restore(ctx, messages)
