@@ -67,7 +67,7 @@ func (t *tour) run(ctx context.Context, stderr io.Writer) error {
 	}
 	defer os.RemoveAll(dir)
 	t.file = filepath.Join(dir, "memory.db")
-	total := compaction.Estimate.Text(strings.Join(t.corpus.reports, "\n"))
+	total := compaction.Estimate(strings.Join(t.corpus.reports, "\n"))
 	fmt.Fprintf(t.out, "%d reports of %d tokens together, for a window of %d.\n", len(t.corpus.reports), total, t.window)
 
 	answer, err := t.ask(ctx, "Read all the reports, one after the other, and tell me when you have.")

@@ -119,17 +119,11 @@ func (b Budget) usage(said, memories int) Usage {
 // blocks. It was not said, and memory can make it again.
 func isMemory(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCore(m) }
 
-// Counter counts tokens as a model does. It must be safe for concurrent use. More text
-// must not count less.
-type Counter interface {
-	// Text counts the tokens of a text alone.
-	Text(s string) int
-	// Message counts a message as it goes to the provider: its texts, reasoning, tool
-	// calls, media, and what the protocol adds. A nil message counts nothing.
-	Message(m *schema.Message) int
-}
+// Counter counts the tokens of a text as a model does. It must be safe for concurrent use.
+// More text must not count less.
+type Counter func(text string) int
 
-// What a [Tokenizer] counts for what is no text.
+// What a [Counter] counts for what is no text.
 const (
 	messageTokens = 4   // role and separators of one message
 	mediaTokens   = 800 // an image, an audio or a file: the order of magnitude of a picture of 1024 by 1024
@@ -139,26 +133,20 @@ const (
 // Estimate counts offline and without any model's vocabulary. It errs on the high
 // side by a few percent for English, and more for other scripts; a budget that must be
 // used to the last token needs the model's own tokenizer.
-var Estimate Counter = Tokenizer(text.Tokens)
+var Estimate Counter = text.Tokens
 
-// Tokenizer returns a counter that uses a function which counts the tokens of a text. The
-// function must be safe for concurrent use.
-func Tokenizer(count func(text string) int) Counter { return tokenizer(count) }
-
-type tokenizer func(string) int
-
-func (t tokenizer) Text(s string) int { return t(s) }
-
-func (t tokenizer) Message(m *schema.Message) int {
+// Message counts a message as it goes to the provider: its texts, reasoning, tool calls,
+// media, and what the protocol adds. A nil message counts nothing.
+func (c Counter) Message(m *schema.Message) int {
 	if m == nil {
 		return 0
 	}
-	n := messageTokens + t(m.Content) + t(m.ReasoningContent)
+	n := messageTokens + c(m.Content) + c(m.ReasoningContent)
 	for i := range m.ToolCalls {
-		n += t(m.ToolCalls[i].Function.Name) + t(m.ToolCalls[i].Function.Arguments)
+		n += c(m.ToolCalls[i].Function.Name) + c(m.ToolCalls[i].Function.Arguments)
 	}
 	for _, p := range einox.Parts(m) {
-		n += t(p.Text)
+		n += c(p.Text)
 		if p.Media != "" {
 			n += mediaTokens
 		}
@@ -174,10 +162,10 @@ func CountTools(tools []*schema.ToolInfo) int {
 		if t == nil {
 			continue
 		}
-		n += toolTokens + Estimate.Text(t.Name) + Estimate.Text(t.Desc)
+		n += toolTokens + Estimate(t.Name) + Estimate(t.Desc)
 		if s, err := t.ToJSONSchema(); err == nil && s != nil {
 			arguments, _ := json.Marshal(s) // what fails counts nothing
-			n += Estimate.Text(string(arguments))
+			n += Estimate(string(arguments))
 		}
 	}
 	return n

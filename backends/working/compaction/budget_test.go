@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-var bytes = compaction.Tokenizer(func(s string) int { return len(s) })
+var bytes = compaction.Counter(func(s string) int { return len(s) })
 
 func TestWithDefaults(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -177,7 +177,7 @@ func TestWhatAMessageCounts(t *testing.T) {
 		assert.Equal(t, tc.want, bytes.Message(tc.msg), name)
 	}
 	assert.Equal(t, 4+2, compaction.Estimate.Message(schema.UserMessage("hello world")))
-	assert.Equal(t, 11, bytes.Text("hello world"))
+	assert.Equal(t, 11, bytes("hello world"))
 }
 
 func TestCountTools(t *testing.T) {
@@ -213,9 +213,9 @@ func ExampleBudget() {
 	// too large by 26
 }
 
-func ExampleTokenizer() {
-	words := compaction.Tokenizer(func(text string) int { return len(strings.Fields(text)) })
-	fmt.Println(words.Text("how long is a piece of string"))
+func ExampleCounter() {
+	words := compaction.Counter(func(text string) int { return len(strings.Fields(text)) })
+	fmt.Println(words("how long is a piece of string"))
 	fmt.Println(words.Message(schema.UserMessage("as long as you like")), "with what a message costs")
 	// Output:
 	// 7

@@ -79,7 +79,7 @@ func (s *shelf) log(t testing.TB, messages ...*schema.Message) []*schema.Message
 }
 
 // chars counts four characters a token, and four tokens a message.
-var chars = compaction.Tokenizer(func(s string) int { return (len([]rune(s)) + 3) / 4 })
+var chars = compaction.Counter(func(s string) int { return (len([]rune(s)) + 3) / 4 })
 
 // window is a budget of so many tokens with nothing reserved.
 func window(tokens int) compaction.Budget {
@@ -390,7 +390,7 @@ func Example() {
 		panic(err)
 	}
 
-	quarters := compaction.Tokenizer(func(text string) int { return len(text) / 4 }) // a real tokenizer is better
+	quarters := compaction.Counter(func(text string) int { return len(text) / 4 }) // a real tokenizer is better
 	compactor, err := compaction.New(&compaction.Config{Budget: compaction.Budget{Window: 8000, Counter: quarters}, Steps: compaction.Free()})
 	if err != nil {
 		panic(err)

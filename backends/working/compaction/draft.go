@@ -22,7 +22,7 @@ type draft struct {
 	config   *Config
 	archive  Archive
 	language backends.Language
-	texts    *texts
+	texts    *phrases
 
 	messages []*schema.Message
 	tokens   []int // of messages
@@ -37,7 +37,7 @@ type draft struct {
 
 func newDraft(cfg *Config, r *Request) *draft {
 	c := &draft{config: cfg, archive: r.Archive, language: languageOf(cfg.Language, r.Messages)}
-	c.texts = textsOf(c.language)
+	c.texts = phrasesIn[c.language]
 	c.messages = einox.Repair(r.Messages, c.texts.repair)
 	c.tokens = make([]int, len(c.messages))
 	for i, m := range c.messages {
@@ -73,7 +73,7 @@ func (c *draft) apply(ctx context.Context, s *step) Report {
 func (c *draft) count(m *schema.Message) int { return c.config.Budget.Counter.Message(m) }
 
 // countText counts a text alone.
-func (c *draft) countText(s string) int { return c.config.Budget.Counter.Text(s) }
+func (c *draft) countText(s string) int { return c.config.Budget.Counter(s) }
 
 // add counts tokens where [Budget.Usage] does.
 func (c *draft) add(m *schema.Message, tokens int) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -170,7 +171,8 @@ func (d *digest) called(tool string, times int) {
 
 // readDigest returns what a text says that a session kept, which has no mark.
 func readDigest(body string) *digest {
-	for _, t := range []*texts{&english, &chinese} {
+	for _, l := range []backends.Language{backends.English, backends.Chinese} {
+		t := phrasesIn[l]
 		if summary, unread, ok := strings.Cut(body, "## "+t.unread+"\n- "); ok {
 			return &digest{Summary: summary, Unread: strings.Split(unread, "\n- ")}
 		}

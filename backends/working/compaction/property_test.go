@@ -176,7 +176,7 @@ func TestPropertyCompaction(t *testing.T) {
 			require.NoError(t, err)
 		}
 		p := &plan{}
-		p.draw(t, compaction.Estimate.Text(strings.Join(said(h.Messages, true), ""))*4/5)
+		p.draw(t, compaction.Estimate(strings.Join(said(h.Messages, true), ""))*4/5)
 		budget, err := p.cfg.Budget.WithDefaults()
 		require.NoError(t, err)
 		compactor, err := compaction.New(p.cfg)

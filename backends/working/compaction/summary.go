@@ -37,7 +37,7 @@ type answer struct {
 }
 
 // text writes an answer with headings; "" if it says nothing.
-func (a *answer) text(t *texts) string {
+func (a *answer) text(t *phrases) string {
 	var out []string
 	for i, part := range [...][]string{{a.Goal}, a.Directives, a.Facts, a.Failed, a.Open, a.Next} {
 		var entries []string
@@ -114,7 +114,7 @@ func (s *summarizer) room(c *draft) int {
 	return s.config.SummaryWindow - limit - c.countText(s.system(c.texts, limit)) - formTokens
 }
 
-func (s *summarizer) system(t *texts, tokens int) string {
+func (s *summarizer) system(t *phrases, tokens int) string {
 	task := t.askRounds
 	if s.running {
 		task = t.askCurrent

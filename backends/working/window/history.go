@@ -115,12 +115,12 @@ func (s *Sessions) end(ctx context.Context, k session.Key, l limits) (st *store.
 	}
 	g, both := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { st, err = s.find(both, k); return err })
-	g.Go(func() (err error) { entries, err = s.store.Read(both, k.Partition, k.ID, r); return err })
+	g.Go(func() (err error) { entries, err = s.cfg.Sessions.Read(both, k.Partition, k.ID, r); return err })
 	if err := g.Wait(); err != nil || st == nil {
 		return nil, nil, err
 	}
 	if lastSeq(entries) < st.LastSeq {
-		entries, err = s.store.Read(ctx, k.Partition, k.ID, r)
+		entries, err = s.cfg.Sessions.Read(ctx, k.Partition, k.ID, r)
 		if err == nil && lastSeq(entries) < st.LastSeq {
 			err = fmt.Errorf("%w: %w: try again", backends.ErrUnavailable, errDeleted)
 		}
@@ -146,7 +146,7 @@ func (s *Sessions) newest(ctx context.Context, k session.Key, after int64, entri
 		}
 		size := min(len(entries), max(l.messages+1-len(entries), firstPage))
 		r := store.Range{After: after, Upto: entries[0].Seq - 1, Limit: size, Last: true}
-		page, err := s.store.Read(ctx, k.Partition, k.ID, r)
+		page, err := s.cfg.Sessions.Read(ctx, k.Partition, k.ID, r)
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +205,7 @@ func (s *Sessions) history(k session.Key, st *store.Session, entries []store.Ent
 	if n := len(turns); n > 0 {
 		newest = einox.Text(turns[n-1][0].Message.Message)
 	}
-	t := textsIn(s.cfg.Language.For(newest))
+	t := phrasesIn[s.cfg.Language.For(newest)]
 	if st.SummaryUpto > 0 {
 		h.Messages = append(h.Messages, placeholder(st.Summary, 1, st.SummaryUpto))
 	}

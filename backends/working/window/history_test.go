@@ -136,7 +136,7 @@ func TestLoadMarksMessages(t *testing.T) {
 // What was appended without a count is counted; texts follow the conversation's language.
 func TestLoadCountsAndSpeaks(t *testing.T) {
 	x := newFixture(t, 8000, func(c *window.Config) {
-		c.Budget.Counter = compaction.Tokenizer(func(s string) int { return len(s) }) // a message costs four
+		c.Budget.Counter = compaction.Counter(func(s string) int { return len(s) }) // a message costs four
 	})
 	for i, text := range []string{"1234567890", "你好"} {
 		turn := fmt.Sprint("t", i)

@@ -67,7 +67,7 @@ var errPanics, errDegraded = errors.New("panics"), errors.New("no embedder")
 // message costs four.
 func withMemories(tokens int) func(*window.Config) {
 	return func(c *window.Config) {
-		c.Budget = compaction.Budget{Window: c.Budget.Window + tokens, Answer: -1, Tools: -1, Memories: tokens, Counter: compaction.Tokenizer(func(s string) int { return len(s) })}
+		c.Budget = compaction.Budget{Window: c.Budget.Window + tokens, Answer: -1, Tools: -1, Memories: tokens, Counter: compaction.Counter(func(s string) int { return len(s) })}
 	}
 }
 

@@ -22,8 +22,7 @@ import (
 // A session that does not exist is ErrNotFound, where nothing else is said; a store that
 // does not answer is ErrUnavailable, and never an empty session.
 type Sessions struct {
-	store store.Sessions
-	cfg   *Config
+	cfg *Config
 }
 
 // on calls f with the session that a scope names. Its error says what was being done.
@@ -40,7 +39,7 @@ func on(s backends.Scope, doing string, f func(k session.Key) error) error {
 
 // find returns the state of a session, nil if there is none.
 func (s *Sessions) find(ctx context.Context, k session.Key) (*store.Session, error) {
-	st, err := s.store.Session(ctx, k.Partition, k.ID)
+	st, err := s.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil, nil
 	}
@@ -50,7 +49,7 @@ func (s *Sessions) find(ctx context.Context, k session.Key) (*store.Session, err
 // update changes the state of a session.
 func (s *Sessions) update(ctx context.Context, k session.Key, u store.SessionUpdate) (*store.Session, error) {
 	u.Session = k.ID
-	return s.store.Update(ctx, k.Partition, &u)
+	return s.cfg.Sessions.Update(ctx, k.Partition, &u)
 }
 
 // List returns a page of the sessions of the scope's user, or of its agent where it names no
@@ -61,7 +60,7 @@ func (s *Sessions) List(ctx context.Context, scope backends.Scope, page store.Pa
 	if err != nil {
 		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
-	found, err := s.store.List(ctx, store.SessionQuery{Partition: &p, Page: page})
+	found, err := s.cfg.Sessions.List(ctx, store.SessionQuery{Partition: &p, Page: page})
 	if err != nil {
 		return nil, fmt.Errorf("listing the sessions of %s: %w", p, err)
 	}
@@ -72,7 +71,7 @@ func (s *Sessions) List(ctx context.Context, scope backends.Scope, page store.Pa
 // summary, how far it was learnt from.
 func (s *Sessions) Get(ctx context.Context, scope backends.Scope) (st *store.Session, err error) {
 	err = on(scope, "looking up", func(k session.Key) error {
-		st, err = s.store.Session(ctx, k.Partition, k.ID)
+		st, err = s.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 		return err
 	})
 	return st, err
@@ -83,7 +82,7 @@ func (s *Sessions) Get(ctx context.Context, scope backends.Scope) (st *store.Ses
 // sequence numbers have no gaps otherwise. A session that does not exist has none.
 func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range) (entries []store.Entry, err error) {
 	err = on(scope, "reading", func(k session.Key) error {
-		entries, err = s.store.Read(ctx, k.Partition, k.ID, r)
+		entries, err = s.cfg.Sessions.Read(ctx, k.Partition, k.ID, r)
 		return err
 	})
 	return slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.SaysNothing(e.Message.Message) }), err
@@ -134,7 +133,7 @@ func (s *Sessions) KeepSummary(ctx context.Context, scope backends.Scope, upto i
 		return false, fmt.Errorf("keeping a summary: %w: needs a text, and the last message that it covers", backends.ErrInvalid)
 	}
 	err = on(scope, "keeping a summary of", func(k session.Key) error {
-		st, err := s.store.Session(ctx, k.Partition, k.ID)
+		st, err := s.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 		if err != nil {
 			return err
 		}
@@ -159,7 +158,7 @@ func (s *Sessions) KeepSummary(ctx context.Context, scope backends.Scope, upto i
 func (s *Sessions) complete(ctx context.Context, k session.Key, st *store.Session, upto int64) (int64, error) {
 	var log []store.Entry
 	for after := st.SummaryUpto; after < st.LastSeq; after = lastSeq(log) {
-		page, err := s.store.Read(ctx, k.Partition, k.ID, store.Range{After: after, Upto: st.LastSeq})
+		page, err := s.cfg.Sessions.Read(ctx, k.Partition, k.ID, store.Range{After: after, Upto: st.LastSeq})
 		if err != nil {
 			return 0, err
 		}
@@ -189,7 +188,7 @@ const forkPage = 200
 // message that the session does not have, and a name that is not legal, are ErrInvalid.
 func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession string, upto int64) (fork *store.Session, err error) {
 	err = on(scope, "forking", func(from session.Key) error {
-		source, err := s.store.Session(ctx, from.Partition, from.ID)
+		source, err := s.cfg.Sessions.Session(ctx, from.Partition, from.ID)
 		if err != nil {
 			return err
 		}
@@ -219,12 +218,12 @@ func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession st
 
 // copied returns how many messages a fork has: its last one is that of the source.
 func (s *Sessions) copied(ctx context.Context, to, from session.Key, upto int64) (int64, error) {
-	there, err := s.store.Read(ctx, to.Partition, to.ID, store.Range{Limit: 1, Last: true})
+	there, err := s.cfg.Sessions.Read(ctx, to.Partition, to.ID, store.Range{Limit: 1, Last: true})
 	if err != nil || len(there) == 0 {
 		return 0, err
 	}
 	last := lastSeq(there)
-	want, err := s.store.Read(ctx, from.Partition, from.ID, store.Range{After: last - 1, Upto: last})
+	want, err := s.cfg.Sessions.Read(ctx, from.Partition, from.ID, store.Range{After: last - 1, Upto: last})
 	if err == nil && (from == to || last > upto || len(want) != 1 || want[0].ID != there[0].ID) {
 		err = fmt.Errorf("%w: session %q holds something else: give another name, or delete it", backends.ErrConflict, to.ID)
 	}
@@ -233,7 +232,7 @@ func (s *Sessions) copied(ctx context.Context, to, from session.Key, upto int64)
 
 // copyPage copies messages behind those that a fork has, and returns how many it has then.
 func (s *Sessions) copyPage(ctx context.Context, to, from session.Key, scope backends.Scope, after, upto int64) (int64, error) {
-	page, err := s.store.Read(ctx, from.Partition, from.ID, store.Range{After: after, Upto: upto, Limit: forkPage})
+	page, err := s.cfg.Sessions.Read(ctx, from.Partition, from.ID, store.Range{After: after, Upto: upto, Limit: forkPage})
 	if err != nil {
 		return after, err
 	}
@@ -241,7 +240,7 @@ func (s *Sessions) copyPage(ctx context.Context, to, from session.Key, scope bac
 		return after, fmt.Errorf("%w: %w", backends.ErrNotFound, errDeleted)
 	}
 	scope.SessionID = to.ID
-	st, err := s.store.Append(ctx, to.Partition, to.ID, &store.Append{Entries: page, Scope: scope, Learnt: true})
+	st, err := s.cfg.Sessions.Append(ctx, to.Partition, to.ID, &store.Append{Entries: page, Scope: scope, Learnt: true})
 	if err == nil && st.LastSeq != lastSeq(page) {
 		err = fmt.Errorf("%w: another caller writes to session %q: give another name, or delete it", backends.ErrConflict, to.ID)
 	}

@@ -149,7 +149,7 @@ func (w *Window) Usage(messages []*schema.Message) compaction.Usage {
 }
 
 // Sessions returns the conversations that the window shows.
-func (w *Window) Sessions() *Sessions { return &Sessions{w.cfg.Sessions, &w.cfg} }
+func (w *Window) Sessions() *Sessions { return &Sessions{&w.cfg} }
 
 // DeleteSession erases the scope's session: its log, its archives, its interrupted turns,
 // and the core blocks that are its own. What was learnt from it stays. Without a session

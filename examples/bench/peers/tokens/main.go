@@ -79,7 +79,7 @@ func run(out io.Writer, pattern, locomo string) error {
 // compare prints a row: how many tokens each counts, and by how many percent the estimate
 // is off.
 func compare(out io.Writer, name, text string, counters []*tiktoken.Tiktoken) {
-	estimate := compaction.Estimate.Text(text)
+	estimate := compaction.Estimate(text)
 	row := []any{name, len(text), estimate}
 	for _, c := range counters {
 		n := len(c.EncodeOrdinary(text))
