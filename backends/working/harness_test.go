@@ -226,10 +226,7 @@ func (e *env) session(s backends.Scope) *store.Session {
 }
 
 func (e *env) entries(s backends.Scope) []store.Entry {
-	p, _ := s.Speaker()
-	out, err := e.db.Read(context.Background(), p, s.SessionID, store.Range{Limit: 10_000})
-	require.NoError(e.t, err)
-	return out
+	return testkit.Entries(e.t, e.db, s)
 }
 
 func (e *env) consolidate(s backends.Scope) *backends.AddResponse {

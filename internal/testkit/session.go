@@ -21,8 +21,7 @@ import (
 )
 
 // Entries returns the log of a scope's session.
-func Entries(t testing.TB, sessions store.Sessions, s backends.Scope) []store.Entry {
-	t.Helper()
+func Entries(t require.TestingT, sessions store.Sessions, s backends.Scope) []store.Entry {
 	p, err := s.Speaker()
 	require.NoError(t, err)
 	var log []store.Entry

@@ -51,8 +51,8 @@ func TestGrepSearchesTheLogAndBlobs(t *testing.T) {
 	require.Equal(t, inLog, found(t, x, archive.GrepRequest{Pattern: "timeout", Refs: []string{"log-1-9"}}))
 	require.Equal(t, []string{inLog[2], fresh}, found(t, x, archive.GrepRequest{Pattern: "b timeout|TIMEOUT y", Regexp: true, Refs: []string{"log-3", blob, "log-3"}}))
 	require.Empty(t, found(t, x, archive.GrepRequest{Pattern: "time.ut"}))
-	nobody, _ := s.of(backends.Scope{UserID: "nobody"})
-	require.Empty(t, found(t, nobody, archive.GrepRequest{Pattern: "timeout"}))
+	other, _ := s.of(backends.Scope{UserID: "other"})
+	require.Empty(t, found(t, other, archive.GrepRequest{Pattern: "timeout"}))
 
 	inner := s.put(ann, schema.ToolMessage("the needle is here", "c1"))
 	outer := s.put(ann, schema.UserMessage("first"), placeholder(inner), placeholder("a-aaaaaaaaaaaaaaaaaaaa"))
@@ -134,7 +134,7 @@ func TestGrepOptions(t *testing.T) {
 	}
 }
 
-func TestALongLineIsClippedAroundEachMatch(t *testing.T) {
+func TestALongLineIsTruncatedAroundEachMatch(t *testing.T) {
 	s := open(t, nil)
 	x, _ := s.of(ann)
 	line := []byte(strings.Repeat("hay ", 50_000))

@@ -51,7 +51,7 @@ func TestArchiveRoundsKeepsTheRunningRound(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "s u*^ s u", shapeOf(out.Messages))
 
-	// What nobody asked goes with the first round; the work of other agents is not what the
+	// What no user asked goes with the first round; the work of other agents is not what the
 	// user said.
 	in = []*schema.Message{reply(long(100)), user("first"), user("For context: [a] said: " + long(50)), user("For context: [a] called tool: `f` with arguments: {}."), reply("ok"), user("now")}
 	out, err = compacted(t, 100, in, newShelf(t), compaction.ArchiveRounds{})
@@ -160,7 +160,7 @@ Tools called: look × 2`, einox.RefOf(m)), m.Content)
 	require.Len(t, s.held(t, m), 4)
 	out, err = compacted(t, 300, steps(0, 6, 100), newShelf(t), compaction.ArchiveCurrent{})
 	require.NoError(t, err)
-	require.Equal(t, "u*^ a:c5 t:c5", shapeOf(out.Messages), "also where nobody asked anything")
+	require.Equal(t, "u*^ a:c5 t:c5", shapeOf(out.Messages), "also where no user asked anything")
 }
 
 func TestArchiveCurrentKeepsTheNewestExchange(t *testing.T) {

@@ -104,7 +104,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A budget that nobody completed counts with the default.
+// A budget without its defaults counts with the default.
 func TestUsageOfABudgetAsGiven(t *testing.T) {
 	m := schema.UserMessage("how full is it?")
 	u := compaction.Budget{Window: 100}.Usage([]*schema.Message{m})

@@ -478,7 +478,7 @@ func TestTimeoutAndCancellation(t *testing.T) {
 	}
 }
 
-// A context that nobody keeps compacted is summarised once; what the model could not
+// A context that the caller does not keep compacted is summarised once; what the model could not
 // summarise, it is not asked for again; whether it was there to be asked is another matter.
 func TestSameMessagesAreSummarisedOnce(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -124,7 +124,7 @@ func TestConfig(t *testing.T) {
 	assert.False(t, set(t, b, ann, "b0", "x").Updated.IsZero(), "the system's clock")
 }
 
-// On every store: nobody shares a block but those who share its owner; what 64 goroutines in
+// On every store: only callers who share its owner share a block; what 64 goroutines in
 // eight processes append to one block is there once and in order; and keys make an append
 // happen once, also when several repeat it at once.
 func TestOnEveryStore(t *testing.T) {
@@ -302,7 +302,7 @@ func TestAnySessionHasABlockOfItsOwn(t *testing.T) {
 			for _, block := range blocks {
 				if block.Owner != "" || i == 0 {
 					_, err := b.Set(context.Background(), &core.Edit{Scope: scope, Block: block.Name, Text: fmt.Sprint(block.Name, i), Version: store.MustNotExist})
-					require.NoError(t, err, "nobody has written it")
+					require.NoError(t, err, "it was never written")
 				}
 			}
 		}
@@ -332,7 +332,7 @@ func TestDeleteSession(t *testing.T) {
 	require.Len(t, events, 2)
 	assert.Equal(t, backends.OutcomeDeleted, events[1].Type)
 	_, err = b.Set(t.Context(), &core.Edit{Scope: ann, Block: "task", Text: "again", Version: store.MustNotExist})
-	require.NoError(t, err, "as if nobody had written it")
+	require.NoError(t, err, "as if it had never been written")
 	require.NoError(t, blocksOn(t, testkit.SQLite(t), one(10)).DeleteSession(t.Context(), ann), "there is no such block")
 }
 
@@ -340,9 +340,9 @@ func TestHistoryNamesWhoAndWhen(t *testing.T) {
 	b := blocksOn(t, testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = fixed }))
 	_, err := appendTo(b, "human", "tea")
 	require.NoError(t, err)
-	nobody := ann
-	nobody.AgentID = ""
-	_, err = b.Replace(t.Context(), &core.Edit{Scope: nobody, Block: "human", Old: "tea", Text: "coffee"})
+	unnamed := ann
+	unnamed.AgentID = ""
+	_, err = b.Replace(t.Context(), &core.Edit{Scope: unnamed, Block: "human", Old: "tea", Text: "coffee"})
 	require.NoError(t, err)
 	_, err = replaceIn(b, "human", "coffee", "coffee")
 	require.NoError(t, err, "and no event")

@@ -43,7 +43,7 @@ func TestAppend(t *testing.T) {
 		_, err = replaceIn(b, "persona", gone, "")
 		require.NoError(t, err)
 	}
-	assert.Empty(t, held(t, b, ann)["persona"], "an empty block is not one that nobody has written")
+	assert.Empty(t, held(t, b, ann)["persona"], "an empty block is not one that was never written")
 }
 
 func TestReplace(t *testing.T) {

@@ -29,7 +29,7 @@ import (
 	"github.com/einomem/einomem/internal/transcript"
 )
 
-// memory is a backend that finds what it is told to, and notes what it is asked.
+// memory is a backend that finds what a test sets, and records what it is asked.
 type memory struct {
 	backends.Backend
 	hits   []backends.Hit

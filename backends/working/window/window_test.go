@@ -124,11 +124,7 @@ func prose(name string, n, words int) string {
 }
 
 func (x *fixture) entries(s backends.Scope) []store.Entry {
-	p, err := s.Speaker()
-	require.NoError(x.t, err)
-	out, err := x.db.Store.Read(context.Background(), p, s.SessionID, store.Range{Limit: 10_000})
-	require.NoError(x.t, err)
-	return out
+	return testkit.Entries(x.t, x.db.Store, s)
 }
 
 func (x *fixture) history() []*schema.Message {
