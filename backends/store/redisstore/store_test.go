@@ -169,8 +169,9 @@ func TestStore(t *testing.T) {
 			return newStore(t, open(t), &redisstore.Config{Clock: o.Clock})
 		})
 		t.Run("shared", func(t *testing.T) {
-			storetest.RunShared(t, func(t *testing.T) (a, b store.Store) {
-				return newStore(t, open(t), nil), newStore(t, open(t), nil)
+			storetest.RunShared(t, func(t *testing.T, o storetest.Options) (a, b store.Store) {
+				cfg := &redisstore.Config{Clock: o.Clock}
+				return newStore(t, open(t), cfg), newStore(t, open(t), cfg)
 			})
 		})
 	})

@@ -78,9 +78,10 @@ func TestContractInMemory(t *testing.T) {
 }
 
 func TestTwoHandlesOnOneFile(t *testing.T) {
-	storetest.RunShared(t, func(t *testing.T) (a, b store.Store) {
+	storetest.RunShared(t, func(t *testing.T, o storetest.Options) (a, b store.Store) {
 		path := filepath.Join(t.TempDir(), "mem.db")
-		return open(t, path, nil), open(t, path, &sqlitestore.Config{ReadConns: 1})
+		first := open(t, path, &sqlitestore.Config{Clock: o.Clock, Relaxed: true})
+		return first, open(t, path, &sqlitestore.Config{Clock: o.Clock, Relaxed: true, ReadConns: 1})
 	})
 }
 

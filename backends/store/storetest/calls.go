@@ -4,10 +4,10 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -108,7 +108,9 @@ func pages[T any](e *env, at store.Page, between func(page int), read func(at st
 func (e *env) list(q store.SessionQuery) []store.Session {
 	e.Helper()
 	q.Partition = &e.p
-	return e.listing(q, nil)
+	all := e.listing(q, nil)
+	require.True(e, slices.IsSortedFunc(all, func(a, b store.Session) int { return a.Updated.Compare(b.Updated) }), "what changed first comes first")
+	return all
 }
 
 func (e *env) listing(q store.SessionQuery, between func(page int)) []store.Session {
@@ -144,18 +146,17 @@ func (e *env) fails(target error, b *store.Batch, msg ...any) {
 	require.Equal(e, before, e.state(), msg...)
 }
 
-// conflicts applies a mutation that must be ErrConflict.
-func (e *env) conflicts(m store.Mutation, msg ...any) {
-	e.Helper()
-	e.fails(backends.ErrConflict, batch(m), msg...)
-}
-
-// updateFails makes an update that must fail, and proves that it changed nothing.
+// updateFails makes an update that must fail, alone and with a batch, and proves that it
+// changed nothing.
 func (e *env) updateFails(target error, u *store.SessionUpdate, msg ...any) {
 	e.Helper()
-	before := *e.session(u.Session)
+	before := e.state()
 	require.ErrorIs(e, errOf(e.Update(e.ctx, e.p, u)), target, msg...)
-	require.Equal(e, before, *e.session(u.Session), msg...)
+	require.Equal(e, before, e.state(), msg...)
+	b := keyed("refused", put("learnt", "twice"))
+	b.Session = u
+	e.fails(target, b, msg...)
+	require.Empty(e, e.history("learnt"), msg...)
 }
 
 func (e *env) noSession(id string) {
@@ -167,44 +168,6 @@ func (e *env) noSession(id string) {
 func (e *env) noBlob(session, name string) {
 	e.Helper()
 	require.ErrorIs(e, errOf(e.GetBlob(e.ctx, e.p, session, name)), backends.ErrNotFound)
-}
-
-// together runs fn n times at the same time and returns the errors.
-func together(n int, fn func(i int) error) []error {
-	errs, start := make([]error, n), make(chan struct{})
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			<-start
-			errs[i] = fn(i)
-		})
-	}
-	close(start)
-	all.Wait()
-	return errs
-}
-
-// allTogether is together where every call must succeed.
-func (e *env) allTogether(n int, fn func(i int) error) {
-	e.Helper()
-	for _, err := range together(n, fn) {
-		require.NoError(e, err)
-	}
-}
-
-// oneOf proves that one of n calls at the same time succeeds, and that the others
-// return ErrConflict.
-func (e *env) oneOf(n int, fn func(i int) error) {
-	e.Helper()
-	winners := 0
-	for _, err := range together(n, fn) {
-		if err == nil {
-			winners++
-			continue
-		}
-		require.ErrorIs(e, err, backends.ErrConflict)
-	}
-	require.Equal(e, 1, winners)
 }
 
 // record makes a record with the given text.
@@ -221,6 +184,9 @@ func batch(ms ...store.Mutation) *store.Batch { return &store.Batch{Mutations: m
 func keyed(key string, ms ...store.Mutation) *store.Batch {
 	return &store.Batch{Key: key, Mutations: ms}
 }
+
+// small is an embedding of three dimensions.
+func small() *store.Embedding { return &store.Embedding{Model: "small", Dim: 3} }
 
 // expecting returns the mutation with the version that it expects.
 func expecting(m store.Mutation, version int64) store.Mutation {
@@ -277,6 +243,7 @@ func (x *index) page() *store.ChangeSet {
 		x.resets++
 		x.records = map[string]store.Record{}
 	}
+	require.True(x.env, slices.IsSortedFunc(set.Records, func(a, b store.Record) int { return cmp.Compare(a.Version, b.Version) }), "oldest change first")
 	seen := map[string]bool{}
 	for _, r := range set.Records {
 		require.False(x.env, seen[r.ID], "record %q twice in a page", r.ID)

@@ -117,15 +117,4 @@ var changesBehaviours = []behaviour{
 		require.Equal(e, []string{"new"}, ids(x.follow().sorted()))
 		require.Equal(e, 1, x.resets)
 	}},
-	{"a session's turns are no change", func(e *env) {
-		e.append("s", message("m1", "hi"))
-		e.apply(put("a", "1"))
-		x := e.index().follow()
-		e.append("s", message("m2", "ho"))
-		e.update(&store.SessionUpdate{Session: "s", Watermark: ptr(int64(2))})
-		e.putBlob("s", "b", []byte("x"))
-		set := x.page()
-		require.Empty(e, set.Records)
-		require.Equal(e, int64(1), set.Version)
-	}},
 }

@@ -100,14 +100,13 @@ var invalidBehaviours = []behaviour{
 		e.fails(backends.ErrInvalid, nil)
 	}},
 	{"an append, an update or a blob that is not legal is refused", func(e *env) {
-		require.ErrorIs(e, errOf(e.Append(e.ctx, e.p, "s", nil)), backends.ErrInvalid)
+		require.ErrorIs(e, e.tryAppend(nil), backends.ErrInvalid)
 		extra := message("m", "x")
 		extra.Extra = map[string]any{"f": func() {}}
 		for name, bad := range map[string]store.Entry{
 			"no id": message("", "x"), "text not UTF-8": message("m", "\xff"), "no message": {Message: backends.Message{ID: "m"}}, "extra no JSON": extra,
 		} {
-			err := errOf(e.Append(e.ctx, e.p, "s", &store.Append{Entries: []store.Entry{message("m0", "x"), bad}}))
-			require.ErrorIs(e, err, backends.ErrInvalid, name)
+			require.ErrorIs(e, e.tryAppend(&store.Append{Entries: []store.Entry{message("m0", "x"), bad}}), backends.ErrInvalid, name)
 		}
 		e.noSession("s")
 

@@ -30,24 +30,42 @@ func (e *env) began(n int) []string {
 }
 
 var listBehaviours = []behaviour{
-	{"sessions that changed first come first", func(e *env) {
-		require.Empty(e, e.list(store.SessionQuery{}))
-		for _, id := range []string{"c", "a", "b"} {
+	{"every entry is listed exactly once in pages of any size", func(e *env) {
+		many := *e
+		many.p.Namespace += "-many"
+		want := []string{}
+		for i := range 120 {
+			id := fmt.Sprintf("%03d", i)
 			e.append(id, message("m1", "x"))
 			e.clock.pass(time.Millisecond)
+			e.apply(put(id, "x"), put("stays "+id, "x"))
+			e.apply(store.Delete(id))
+			e.putBlob(id, "000", []byte("x"))
+			e.putBlob("000", id, []byte("x"))
+			many.p.ID, many.p.Kind = id, kinds[i%3]
+			many.append("", message("m1", "x"))
+			want = append(want, id)
 		}
-		require.Equal(e, []string{"c", "a", "b"}, names(e.list(store.SessionQuery{})))
-		e.append("c", message("m2", "x"))
-		e.clock.pass(time.Millisecond)
-		e.update(&store.SessionUpdate{Session: "a", Summary: ptr("x")})
-		require.Equal(e, []string{"b", "c", "a"}, names(e.list(store.SessionQuery{})))
-		e.clock.pass(time.Millisecond)
-		e.applyBatch(&store.Batch{Session: &store.SessionUpdate{Session: "b", Summary: ptr("x")}})
-		got := e.list(store.SessionQuery{})
-		require.Equal(e, []string{"c", "a", "b"}, names(got))
-		for _, s := range got {
-			require.Equal(e, *e.session(s.ID), s)
+		sessions := func(pending bool) func(int) []string {
+			return func(limit int) []string {
+				return names(e.list(store.SessionQuery{Pending: pending, Page: store.Page{Limit: limit}}))
+			}
 		}
+		for name, list := range map[string]func(limit int) []string{
+			"sessions": sessions(false), "pending sessions": sessions(true), "deleted memories": e.deleted, "sessions with blobs": e.blobSessions,
+			"blobs": func(limit int) []string { return e.blobNames("000", "", limit) },
+			"partitions": func(limit int) []string {
+				return slices.Sorted(slices.Values(pluck(many.partitions(limit), func(p *backends.Partition) string { return p.ID })))
+			},
+		} {
+			for _, limit := range []int{1, 7, 40, 119, 120, 121, 5000, 0} {
+				require.Equal(e, want, list(limit), "%s, pages of %d", name, limit)
+			}
+		}
+		require.Len(e, must(e.List(e.ctx, store.SessionQuery{Partition: &e.p}))(e).Sessions, 100, "the default")
+		require.Len(e, must(e.List(e.ctx, store.SessionQuery{Partition: &e.p, Page: store.Page{Limit: 7}}))(e).Sessions, 7)
+		require.Len(e, e.blobPage("000", "", store.Page{}).Blobs, 100, "the default")
+		require.Empty(e, e.blobPage("000", "", store.Page{Limit: 120}).Next)
 	}},
 	{"a partition lists its own sessions, no partition all of them", func(e *env) {
 		bob := e.user("bob")
@@ -65,18 +83,6 @@ var listBehaviours = []behaviour{
 			}
 		}
 		require.Equal(e, map[string]int{"ann/s": 1, "bob/s": 1, "bob/t": 1}, found)
-	}},
-	{"every session is listed exactly once in pages", func(e *env) {
-		want := e.began(120)
-		for _, limit := range []int{1, 7, 40, 119, 120, 121, 5000, 0} {
-			for _, pending := range []bool{true, false} {
-				require.Equal(e, want, names(e.list(store.SessionQuery{Pending: pending, Page: store.Page{Limit: limit}})), "pages of %d", limit)
-			}
-		}
-		for limit, size := range map[int]int{0: 100, 7: 7} {
-			page := must(e.List(e.ctx, store.SessionQuery{Partition: &e.p, Page: store.Page{Limit: limit}}))(e)
-			require.Len(e, page.Sessions, size)
-		}
 	}},
 	{"a session that changes while it is listed is listed exactly once", func(e *env) {
 		want := e.began(50)
@@ -168,9 +174,6 @@ var blobBehaviours = []behaviour{
 			require.True(e, bytes.Equal(data, got), name)
 		}
 	}},
-}
-
-var blobListBehaviours = []behaviour{
 	{"names come in the order of their bytes, and a prefix is a text, not a pattern", func(e *env) {
 		for _, name := range hostileBlobs {
 			e.putBlob("s", name, []byte(name))
@@ -185,16 +188,6 @@ var blobListBehaviours = []behaviour{
 				require.Equal(e, append([]string{}, want...), e.blobNames("s", prefix, limit), "%q, pages of %d", prefix, limit)
 			}
 		}
-	}},
-	{"every blob is listed exactly once in pages", func(e *env) {
-		want := e.putBlobs("s", "archive/", 120)
-		e.putBlobs("s", "archive.", 3)
-		e.putBlobs("s", "archived", 3)
-		for _, limit := range []int{1, 7, 40, 119, 120, 121, 5000, 0} {
-			require.Equal(e, want, e.blobNames("s", "archive/", limit), "pages of %d", limit)
-		}
-		require.Len(e, e.blobPage("s", "archive/", store.Page{}).Blobs, 100, "the default")
-		require.Empty(e, e.blobPage("s", "archive/", store.Page{Limit: 120}).Next)
 	}},
 	{"blobs that stay are listed once while others come and go", func(e *env) {
 		stay := e.putBlobs("s", "a/1", 30)
@@ -235,30 +228,6 @@ var blobListBehaviours = []behaviour{
 		require.Empty(e, e.user("?").blobNames("a", "", 0))
 		require.Empty(e, e.user("?").blobSessions(0))
 		require.Len(e, e.user("[a]").blobNames("a", "", 0), 1)
-	}},
-	{"blobs are listed before their session begins, and not after it ends", func(e *env) {
-		listed := func(want ...string) {
-			e.Helper()
-			require.Equal(e, append([]string{}, want...), e.blobNames("s", "", 0))
-			require.Equal(e, len(want) > 0, slices.Contains(e.blobSessions(0), "s"))
-		}
-		e.putBlob("s", "before", []byte("x"))
-		e.clock.pass(1000 * time.Hour)
-		listed("before")
-		e.appendFor(time.Hour, "m1")
-		e.putBlob("s", "within", []byte("x"))
-		e.clock.pass(time.Hour - time.Microsecond)
-		listed("before", "within")
-		e.clock.pass(time.Microsecond)
-		listed()
-		e.noBlob("s", "before")
-		e.append("s", message("m1", "again"))
-		listed()
-		e.putBlob("s", "anew", []byte("x"))
-		e.putBlob("t", "b", []byte("x"))
-		e.deleteSession("s")
-		listed()
-		require.Equal(e, []string{"b"}, e.blobNames("t", "", 0))
 	}},
 	{"a prefix or a cursor that is not legal is refused", func(e *env) {
 		e.putBlobs("s", "a", 3)

@@ -110,7 +110,7 @@ func (m *model) appendTo(p backends.Partition, id string, a *store.Append, now t
 	s := m.living(id, now)
 	created := s == nil
 	if created {
-		s = &modelSession{state: store.Session{Partition: p, ID: id, Created: now, Updated: now}}
+		s = &modelSession{state: store.Session{Partition: p, ID: id, Scope: a.Scope, Created: now, Updated: now}}
 		m.sessions[id] = s
 	}
 	pending, before := s.state.Pending(), s.state.LastSeq

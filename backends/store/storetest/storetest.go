@@ -20,6 +20,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -48,50 +49,54 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 		name string
 		all  []behaviour
 	}{
-		{"apply", applyBehaviours}, {"key", keyBehaviours}, {"mutation", mutationBehaviours},
-		{"history", historyBehaviours}, {"restore", restoreBehaviours}, {"changes", changesBehaviours}, {"drop", dropBehaviours},
-		{"partitions", partitionBehaviours}, {"append", appendBehaviours}, {"learnt", learntBehaviours}, {"read", readBehaviours},
-		{"update", updateBehaviours}, {"lease", leaseBehaviours}, {"expiry", expiryBehaviours}, {"list", listBehaviours},
-		{"blob", blobBehaviours}, {"blob list", blobListBehaviours}, {"isolation", isolationBehaviours}, {"invalid", invalidBehaviours},
-		{"transfer", transferBehaviours}, {"property", propertyBehaviours},
+		{"records", recordBehaviours}, {"changes", changesBehaviours}, {"sessions", sessionBehaviours}, {"lists", listBehaviours},
+		{"blobs", blobBehaviours}, {"partitions", partitionBehaviours}, {"isolation", isolationBehaviours}, {"invalid", invalidBehaviours},
+		{"concurrency", concurrencyBehaviours}, {"property", propertyBehaviours}, {"transfer", transferBehaviours},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, b := range group.all {
 				t.Run(b.name, func(t *testing.T) {
 					clock := newClock()
-					b.test(newEnv(t, open(t, Options{Clock: clock.Now}), clock))
+					b.test(newEnv(t, clock, open(t, Options{Clock: clock.Now})))
 				})
 			}
 		})
 	}
 }
 
-// RunShared runs the tests of two handles on one storage: each sees what the other
-// writes. openTwo is called once for each subtest.
-func RunShared(t *testing.T, openTwo func(t *testing.T) (a, b store.Store)) {
-	for _, b := range sharedBehaviours {
+// RunShared runs the tests that two handles on one storage pass like one: each sees what
+// the other writes, and what they write at the same time is not lost. openTwo is called
+// once for each subtest.
+func RunShared(t *testing.T, openTwo func(t *testing.T, o Options) (a, b store.Store)) {
+	for _, b := range slices.Concat(concurrencyBehaviours, propertyBehaviours) {
 		t.Run(b.name, func(t *testing.T) {
-			first, second := openTwo(t)
-			e := newEnv(t, first, newClock())
-			other := *e
-			other.Store = second
-			b.test(e, &other)
+			clock := newClock()
+			first, second := openTwo(t, Options{Clock: clock.Now})
+			b.test(newEnv(t, clock, first, second))
 		})
 	}
 }
 
 // env is what a test works with: a store, its clock, and a partition of its own.
 type env struct {
-	rapid.TB // of the subtest, or of one run of the property
-	store.Store
-	ctx   context.Context
-	clock *clock
-	p     backends.Partition
+	rapid.TB    // of the subtest, or of one run of the property
+	store.Store // the first handle, unless a test takes another
+	handles     []store.Store
+	ctx         context.Context
+	clock       *clock
+	p           backends.Partition
 }
 
-func newEnv(t rapid.TB, s store.Store, c *clock) *env {
-	return &env{TB: t, Store: s, ctx: context.Background(), clock: c,
+func newEnv(t rapid.TB, c *clock, handles ...store.Store) *env {
+	return &env{TB: t, Store: handles[0], handles: handles, ctx: context.Background(), clock: c,
 		p: backends.Partition{Namespace: "storetest-" + backends.NewID(), Kind: backends.PartitionUser, ID: "ann"}}
+}
+
+// handle returns the same test on one of the handles, which i chooses.
+func (e *env) handle(i int) *env {
+	other := *e
+	other.Store = e.handles[i%len(e.handles)]
+	return &other
 }
 
 // in returns the same test in another partition.

@@ -70,7 +70,7 @@ var transferBehaviours = []behaviour{
 		}
 		e.apply(store.Increment("r3", "n", 1), store.Retract("r4", time.Time{}), store.Supersede("r5", record("r6", "x")))
 		at := e.clock.Now().Add(24 * time.Hour)
-		e.learnt("learnt", "m1", "m2")
+		e.appendAll("learnt", &store.Append{Entries: []store.Entry{message("m1", "x"), message("m2", "x")}, Learnt: true})
 		e.update(&store.SessionUpdate{Session: "s", Watermark: ptr(int64(1)), Title: ptr("T"), Summary: ptr("x"), SummaryUpto: ptr(int64(1)), Expires: &at,
 			Retry: &store.Retry{Attempts: 1, After: at, Upto: 2, InDoubt: true}, Failures: &[]store.Failure{{From: 1, Upto: 1, Reason: "no", Time: at}}})
 		want, other := e.moved(), e.elsewhere()

@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-var applyBehaviours = []behaviour{
+var recordBehaviours = []behaviour{
 	{"what is put comes back as it was given", func(e *env) {
 		at := e.clock.Now().Add(-time.Hour)
 		r := &store.Record{
@@ -57,29 +57,6 @@ var applyBehaviours = []behaviour{
 		e.apply(store.Supersede("old", successor))
 		require.Empty(e, successor.Supersedes)
 	}},
-	{"created and updated are set where they are zero", func(e *env) {
-		first := e.clock.Now()
-		e.apply(put("a", "1"))
-		second := e.clock.pass(time.Hour)
-		e.apply(put("a", "2"))
-		require.Equal(e, first, e.one("a").Created, "an update keeps when the record was first stored")
-		require.Equal(e, second, e.one("a").Updated)
-
-		given := record("a", "3")
-		given.Created, given.Updated = first.Add(-time.Hour), first.Add(-time.Minute)
-		e.apply(store.Put(given))
-		require.Equal(e, given.Created, e.one("a").Created)
-		require.Equal(e, given.Updated, e.one("a").Updated)
-	}},
-	{"records are returned in the order of the ids, active or not, expired or not", func(e *env) {
-		require.Empty(e, e.get())
-		expired := record("expired", "x")
-		expired.Expires = e.clock.Now()
-		e.apply(store.Put(expired), put("old", "o"), put("retracted", "r"), store.Supersede("old", record("new", "n")), store.Retract("retracted", time.Time{}))
-		e.clock.pass(48 * time.Hour)
-		require.Equal(e, []string{"retracted", "new", "expired", "old"}, ids(e.get("retracted", "unknown", "new", "", "expired", "OLD", "old")))
-		require.Len(e, e.index().follow().records, 4)
-	}},
 	{"a failing mutation leaves nothing of its batch", func(e *env) {
 		text := record("a", "1")
 		text.Metadata = map[string]any{"text": "no number"}
@@ -111,26 +88,6 @@ var applyBehaviours = []behaviour{
 		}
 		require.False(e, e.applyBatch(keyed("k")).Replayed, "a batch that failed leaves its key unused")
 	}},
-	{"a session update that is refused fails the batch", func(e *env) {
-		e.append("s", message("m1", "hi"))
-		stale := e.acquire("w1").Token
-		e.clock.pass(2 * time.Minute)
-		e.acquire("w2")
-		b := keyed("k", put("a", "learnt twice"))
-		for name, u := range map[string]*store.SessionUpdate{
-			"stale token":   {Session: "s", Token: stale, Watermark: ptr(int64(1))},
-			"stale version": {Session: "s", Version: 1, Watermark: ptr(int64(1))},
-			"held lease":    {Session: "s", Acquire: &store.Acquire{Owner: "w3", For: time.Minute}},
-		} {
-			b.Session = u
-			e.fails(backends.ErrConflict, b, name)
-			require.Empty(e, e.history("a"), name)
-		}
-		b.Session = &store.SessionUpdate{Session: "unknown", Summary: ptr("x")}
-		e.fails(backends.ErrNotFound, b)
-		b.Session = nil
-		require.False(e, e.applyBatch(b).Replayed)
-	}},
 	{"five thousand mutations are one batch", func(e *env) {
 		const n = 5000
 		b := batch()
@@ -142,9 +99,6 @@ var applyBehaviours = []behaviour{
 		require.Len(e, set.Records, n, "a page does not split a batch")
 		require.False(e, set.More)
 	}},
-}
-
-var keyBehaviours = []behaviour{
 	{"a repeated batch changes nothing and returns the first results", func(e *env) {
 		e.append("s", message("m1", "hi"))
 		b := keyed("k", put("a", "1"), put("old", "o"), store.Supersede("old", record("new", "n")),
@@ -191,34 +145,6 @@ var keyBehaviours = []behaviour{
 		require.Equal(e, first.Results, known.Results)
 		require.Equal(e, before, e.state())
 	}},
-	{"hostile keys are different keys", func(e *env) {
-		for _, replayed := range []bool{false, true} {
-			for i, key := range hostile {
-				a := e.applyBatch(keyed(key, put("a", key)))
-				require.Equal(e, replayed, a.Replayed, "%q", key)
-				require.Equal(e, int64(i+1), a.Version, "%q", key)
-				require.Equal(e, "a", a.Results[0].ID)
-			}
-		}
-	}},
-}
-
-func small() *store.Embedding { return &store.Embedding{Model: "small", Dim: 3} }
-
-var mutationBehaviours = []behaviour{
-	{"a hundred increments at the same time add a hundred", func(e *env) {
-		const n = 100
-		e.apply(put("a", "1"))
-		e.allTogether(n, func(int) error { return errOf(e.Apply(e.ctx, e.p, batch(store.Increment("a", "n", 1)))) })
-		require.Equal(e, float64(n), e.one("a").Metadata["n"])
-		require.Equal(e, int64(n+1), e.one("a").Version)
-	}},
-	{"one of many puts that create succeeds", func(e *env) {
-		e.oneOf(16, func(int) error {
-			return errOf(e.Apply(e.ctx, e.p, batch(expecting(put("a", "x"), store.MustNotExist))))
-		})
-		require.Len(e, e.history("a"), 1)
-	}},
 	{"a record that a batch creates and deletes is in the history alone", func(e *env) {
 		e.apply(put("was", "x"), put("stays", "x"))
 		early, late := e.index().follow(), e.index().follow()
@@ -239,84 +165,18 @@ var mutationBehaviours = []behaviour{
 		e.apply(store.Delete("was"), store.Delete("new"))
 		require.ElementsMatch(e, []string{"was", "new"}, late.page().Removed)
 	}},
-}
-
-var historyBehaviours = []behaviour{
-	{"the history is kept after the record was deleted", func(e *env) {
+	{"a long history is returned whole, oldest event first", func(e *env) {
 		const n = 150
 		for i := range n {
 			e.apply(put("a", fmt.Sprint(i)))
 		}
 		e.apply(store.Delete("a"))
-		e.apply(put("a", "again"))
-		require.Empty(e, e.deleted(0))
-		e.apply(store.Delete("a"))
 		events := e.history("a")
-		require.Len(e, events, n+3)
+		require.Len(e, events, n+1)
 		for i, event := range events[:n] {
 			require.Equal(e, fmt.Sprint(i), event.New)
 			require.Equal(e, int64(i+1), event.Version)
 		}
 		require.Equal(e, backends.Event{MemoryID: "a", Type: backends.OutcomeDeleted, Old: fmt.Sprint(n - 1), Time: e.clock.Now(), Version: n + 1}, events[n])
-		require.Equal(e, backends.OutcomeDeleted, events[n+2].Type)
-		require.Equal(e, []string{"a"}, e.deleted(0))
-		e.drop()
-		require.Empty(e, e.history("a"))
-	}},
-	{"deleted memories are listed, those of the partition alone", func(e *env) {
-		want := []string{}
-		for i := range 250 {
-			id := fmt.Sprintf("%03d", i)
-			e.apply(put(id, "x"), put("stays "+id, "x"))
-			e.apply(store.Delete(id))
-			want = append(want, id)
-		}
-		e.user("bob").apply(put("b", "x"), store.Delete("b"))
-		for _, limit := range []int{1, 7, 249, 250, 0} {
-			require.Equal(e, want, e.deleted(limit), "pages of %d", limit)
-		}
-		require.Equal(e, []string{"b"}, e.user("bob").deleted(0))
-		require.Empty(e, e.user("eve").deleted(0))
-	}},
-}
-
-var restoreBehaviours = []behaviour{
-	{"restored records keep their order and have versions of their own", func(e *env) {
-		restore := func(id string, version int64) store.Mutation {
-			r := record(id, "x")
-			r.Version = version
-			return store.Restore(id, r, nil)
-		}
-		x := e.index().follow()
-		require.Equal(e, int64(6), e.apply(restore("z", 5), restore("y", 5)).Version)
-		require.Equal(e, []string{"y", "z"}, ids(x.follow().sorted()))
-		require.Equal(e, int64(20), e.apply(restore("b", 5), restore("x", 20)).Version)
-		require.Equal(e, []string{"b", "x", "y", "z"}, ids(x.follow().sorted()), "a reader misses nothing")
-		require.Equal(e, int64(21), e.apply(restore("c", 2)).Version)
-		require.Equal(e, int64(22), e.apply(put("a", "1")).Version)
-		require.Equal(e, []string{"a", "b", "c", "x", "y", "z"}, ids(x.follow().sorted()))
-		all := e.index().page().Records
-		require.Equal(e, []string{"z", "y", "b", "x", "c", "a"}, ids(all))
-		for i, version := range []int64{5, 6, 7, 20, 21, 22} {
-			require.Equal(e, version, all[i].Version)
-		}
-	}},
-	{"restores at the same time as puts lose nothing", func(e *env) {
-		const n = 40
-		e.allTogether(n, func(i int) error {
-			m := put(fmt.Sprint(i), "x")
-			if i%2 == 0 {
-				m = store.Restore(m.Record.ID, m.Record, []backends.Event{{MemoryID: m.Record.ID, Version: int64(i)}})
-			}
-			return errOf(e.Apply(e.ctx, e.p, batch(m, store.Delete("unknown"))))
-		})
-		x := e.index().follow()
-		require.Len(e, x.records, n)
-		seen := map[int64]bool{}
-		for id, r := range x.records {
-			require.False(e, seen[r.Version], "version %d twice", r.Version)
-			seen[r.Version] = true
-			require.Len(e, e.history(id), 1)
-		}
 	}},
 }
