@@ -109,7 +109,8 @@ func (e *env) list(q store.SessionQuery) []store.Session {
 	e.Helper()
 	q.Partition = &e.p
 	all := e.listing(q, nil)
-	require.True(e, slices.IsSortedFunc(all, func(a, b store.Session) int { return a.Updated.Compare(b.Updated) }), "what changed first comes first")
+	byChange := func(a, b store.Session) int { return a.Updated.Compare(b.Updated) }
+	require.True(e, slices.IsSortedFunc(all, byChange), "what changed first comes first")
 	return all
 }
 
@@ -243,7 +244,8 @@ func (x *index) page() *store.ChangeSet {
 		x.resets++
 		x.records = map[string]store.Record{}
 	}
-	require.True(x.env, slices.IsSortedFunc(set.Records, func(a, b store.Record) int { return cmp.Compare(a.Version, b.Version) }), "oldest change first")
+	byVersion := func(a, b store.Record) int { return cmp.Compare(a.Version, b.Version) }
+	require.True(x.env, slices.IsSortedFunc(set.Records, byVersion), "oldest change first")
 	seen := map[string]bool{}
 	for _, r := range set.Records {
 		require.False(x.env, seen[r.ID], "record %q twice in a page", r.ID)

@@ -56,7 +56,9 @@ var invalidBehaviours = []behaviour{
 	{"a partition or a session id that is not legal is refused by every call", func(e *env) {
 		for _, bad := range []string{"", " ann", "an*", "a\nb", "\x00", "\xff", strings.Repeat("x", backends.MaxScopePart+1)} {
 			for _, p := range []backends.Partition{
-				{Namespace: bad, Kind: e.p.Kind, ID: "a"}, {Namespace: e.p.Namespace, Kind: e.p.Kind, ID: bad}, {Namespace: e.p.Namespace, Kind: "group", ID: "a"},
+				{Namespace: bad, Kind: e.p.Kind, ID: "a"},
+				{Namespace: e.p.Namespace, Kind: e.p.Kind, ID: bad},
+				{Namespace: e.p.Namespace, Kind: "group", ID: "a"},
 			} {
 				e.allFail(backends.ErrInvalid, e.calls(e.ctx, p), p)
 				e.allFail(backends.ErrInvalid, e.sessionCalls(e.ctx, p, "s"), p)
@@ -113,7 +115,9 @@ var invalidBehaviours = []behaviour{
 		e.append("s", message("m", "x"))
 		require.ErrorIs(e, errOf(e.Update(e.ctx, e.p, nil)), backends.ErrInvalid)
 		for name, u := range map[string]store.SessionUpdate{
-			"no duration": {Acquire: &store.Acquire{Owner: "w"}}, "release of nothing": {Release: true}, "title of two lines": {Title: ptr("a\nb")},
+			"no duration":        {Acquire: &store.Acquire{Owner: "w"}},
+			"release of nothing": {Release: true},
+			"title of two lines": {Title: ptr("a\nb")},
 		} {
 			u.Session = "s"
 			e.updateFails(backends.ErrInvalid, &u, name)

@@ -160,7 +160,8 @@ func (e *env) putBlobs(session, prefix string, n int) []string {
 }
 
 // hostileBlobs are legal as names of blobs, though not as names of sessions.
-var hostileBlobs = append([]string{"\x00", "a\x00", "a\x00b", "*", "a*", "a[b]", " ", "\n", "\x7f", "\U0010ffff", strings.Repeat("x", store.MaxID), "ß", "Z", "z"}, hostile...)
+var hostileBlobs = append([]string{"\x00", "a\x00", "a\x00b", "*", "a*", "a[b]", " ", "\n", "\x7f", "\U0010ffff",
+	strings.Repeat("x", store.MaxID), "ß", "Z", "z"}, hostile...)
 
 var blobBehaviours = []behaviour{
 	{"a blob comes back as it was put", func(e *env) {
@@ -218,7 +219,8 @@ var blobBehaviours = []behaviour{
 		e.putBlob("removed", "b", nil)
 		for _, in := range users {
 			for i, session := range sessions {
-				require.Equal(e, []store.BlobInfo{{Name: in.p.ID + "|" + session, Size: int64(i)}}, in.blobs(session, "", 0, nil), "%q of %v", session, in.p)
+				want := []store.BlobInfo{{Name: in.p.ID + "|" + session, Size: int64(i)}}
+				require.Equal(e, want, in.blobs(session, "", 0, nil), "%q of %v", session, in.p)
 			}
 			for _, limit := range []int{7, 0} {
 				require.Equal(e, slices.Sorted(slices.Values(sessions)), in.blobSessions(limit))

@@ -109,8 +109,9 @@ var partitionBehaviours = []behaviour{
 // somewhere: by a key that is joined with ':', a hash tag, a pattern, a quote, a
 // case or a normalisation that folds.
 var hostile = []string{
-	"a", "A", "a:b", "a/b", "a%2Fb", "a%3Ab", "%61", "{a}", "{a", "a}", "{}", "a,b", "a b", "a  b", "a.b", "a_b", "a-b", "a%", "%", "?", "[a]", "a?", `\`, `a\b`,
-	"'", `"`, "a'; DROP TABLE records; --", "é", "e\u0301", "ａ", "а" /* Cyrillic */, "🎈", "日本語", "\u200b", "null", "0", "00", "-1", "1e3", "0x1", "..", "default", "user",
+	"a", "A", "a:b", "a/b", "a%2Fb", "a%3Ab", "%61", "{a}", "{a", "a}", "{}", "a,b", "a b", "a  b", "a.b", "a_b", "a-b",
+	"a%", "%", "?", "[a]", "a?", `\`, `a\b`, "'", `"`, "a'; DROP TABLE records; --", "é", "e\u0301", "ａ", "а" /* Cyrillic */, "🎈", "日本語", "\u200b",
+	"null", "0", "00", "-1", "1e3", "0x1", "..", "default", "user",
 }
 
 // lookAlikes are partitions whose names are put together from the same parts.
@@ -148,46 +149,41 @@ var isolationBehaviours = []behaviour{
 			require.Equal(e, store.DropCount{Records: 1, Sessions: 1, Messages: 1, Blobs: 1}, in.drop(), "%v", p)
 		}
 	}},
-	{"records, sessions, messages and keys with look-alike names never mix", func(e *env) {
+	{"sessions and keys with look-alike names never mix", func(e *env) {
 		for i, id := range hostile {
 			e.noSession(id)
-			applied := e.applyBatch(keyed(id, put(id, id)))
-			require.Equal(e, backends.OutcomeAdded, applied.Results[0].Event, "%q", id)
-			require.Equal(e, int64(i+1), applied.Version, "%q", id)
-			require.Len(e, e.index().follow().records, i+1)
 			require.Equal(e, int64(1), e.append(id, message("m1", "in "+id)).LastSeq, "%q", id)
-			require.Equal(e, int64(i+1), e.append("", message(id, id)).LastSeq, "%q", id)
+			applied := e.applyBatch(keyed(id, put("a", id)))
+			require.False(e, applied.Replayed, "%q", id)
+			require.Equal(e, int64(i+1), applied.Version, "%q", id)
 		}
-		require.Equal(e, hostile, ids(e.get(hostile...)))
-		require.Len(e, e.list(store.SessionQuery{Page: store.Page{Limit: 1000}}), len(hostile)+1)
-		for i, entry := range e.read("", store.Range{}) {
-			require.Equal(e, hostile[i], entry.ID)
-		}
+		require.Len(e, e.list(store.SessionQuery{Page: store.Page{Limit: 1000}}), len(hostile))
 		for i, id := range hostile {
-			again := e.applyBatch(keyed(id, put("a", "x")))
+			again := e.applyBatch(keyed(id, put("b", id)))
 			require.True(e, again.Replayed, "%q", id)
 			require.Equal(e, int64(i+1), again.Version, "%q", id)
-			require.Equal(e, id, again.Results[0].ID)
+			require.Equal(e, "a", again.Results[0].ID)
 			require.Equal(e, id, e.session(id).ID)
 			require.Equal(e, "in "+id, e.read(id, store.Range{})[0].Content)
 			e.deleteSession(id)
 			e.noSession(id)
 		}
-		for _, id := range hostile {
+	}},
+	{"records and messages with look-alike ids never mix", func(e *env) {
+		all := append([]string{"\x00", "a\x00b", "*", " ", " a", "a\n"}, hostile...)
+		for i, id := range all {
+			require.Equal(e, backends.OutcomeAdded, e.apply(put(id, id)).Results[0].Event, "%q", id)
+			require.Len(e, e.index().follow().records, i+1)
+			require.Equal(e, int64(i+1), e.append("s", message(id, id)).LastSeq, "%q", id)
+		}
+		require.Equal(e, all, ids(e.get(all...)))
+		require.Equal(e, all, pluck(e.read("s", store.Range{}), func(m *store.Entry) string { return m.ID }))
+		for _, id := range all {
 			require.Equal(e, id, e.one(id).Text)
 			e.apply(store.Delete(id))
 			require.Len(e, e.history(id), 2, "%q", id)
 		}
 		require.Empty(e, e.index().follow().records)
-		require.Equal(e, slices.Sorted(slices.Values(hostile)), e.deleted(0))
-	}},
-	{"records and messages with ids that are no names of sessions never mix", func(e *env) {
-		all := []string{"\x00", "a", "a\x00b", "*", " ", " a", "a\n"}
-		for i, id := range all {
-			e.apply(put(id, id))
-			require.Equal(e, int64(i+1), e.append("s", message(id, id)).LastSeq, "%q", id)
-		}
-		require.Equal(e, all, pluck(e.get(all...), func(r *store.Record) string { return r.Text }))
-		require.Equal(e, all, pluck(e.read("s", store.Range{}), func(m *store.Entry) string { return m.ID }))
+		require.Equal(e, slices.Sorted(slices.Values(all)), e.deleted(0))
 	}},
 }

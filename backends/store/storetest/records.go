@@ -177,6 +177,7 @@ var recordBehaviours = []behaviour{
 			require.Equal(e, fmt.Sprint(i), event.New)
 			require.Equal(e, int64(i+1), event.Version)
 		}
-		require.Equal(e, backends.Event{MemoryID: "a", Type: backends.OutcomeDeleted, Old: fmt.Sprint(n - 1), Time: e.clock.Now(), Version: n + 1}, events[n])
+		deleted := backends.Event{MemoryID: "a", Type: backends.OutcomeDeleted, Old: fmt.Sprint(n - 1), Time: e.clock.Now(), Version: n + 1}
+		require.Equal(e, deleted, events[n])
 	}},
 }

@@ -32,8 +32,10 @@ var sessionBehaviours = []behaviour{
 				Role: schema.User, Name: "Ann", Content: "line\n\"two\" <&> 日本語 🎈 \x00", Extra: map[string]any{"k": "v"}}}},
 			{Message: backends.Message{ID: "m2", Turn: "t", Time: now, Message: &schema.Message{
 				Role: schema.Assistant, ReasoningContent: "hm", ToolCalls: []schema.ToolCall{
-					{Index: &index, ID: "c1", Type: "function", Function: schema.FunctionCall{Name: "f", Arguments: `{"a":"<b>"}`}}}}}, AgentID: "bot <1> 🤖", Tokens: 7},
-			{Message: backends.Message{ID: "m3", Turn: "t", Time: now, Message: schema.ToolMessage("result", "c1", schema.WithToolName("f"))}, AgentID: "other", Done: true, Tokens: 3},
+					{Index: &index, ID: "c1", Type: "function", Function: schema.FunctionCall{Name: "f", Arguments: `{"a":"<b>"}`}}}}},
+				AgentID: "bot <1> 🤖", Tokens: 7},
+			{Message: backends.Message{ID: "m3", Turn: "t", Time: now, Message: schema.ToolMessage("result", "c1", schema.WithToolName("f"))},
+				AgentID: "other", Done: true, Tokens: 3},
 			{Message: backends.Message{ID: "m4", Turn: "u", Message: &schema.Message{Role: schema.User}}},
 		}
 		e.append("s", entries...)

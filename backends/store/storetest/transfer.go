@@ -65,14 +65,18 @@ var transferBehaviours = []behaviour{
 		e.fill()
 		for i := range 30 { // every record has a version of its own
 			r := record(fmt.Sprint("r", (i*7)%30), "line\n\"two\" <&> \u2028 日本語 🎈")
-			r.Metadata, r.Vector, r.Expires = map[string]any{"n": 1.5, "list": []any{"a", nil}}, []byte{byte(i), 0xff}, e.clock.pass(time.Second).Add(time.Hour)
+			r.Metadata, r.Vector = map[string]any{"n": 1.5, "list": []any{"a", nil}}, []byte{byte(i), 0xff}
+			r.Expires = e.clock.pass(time.Second).Add(time.Hour)
 			e.apply(store.Put(r))
 		}
 		e.apply(store.Increment("r3", "n", 1), store.Retract("r4", time.Time{}), store.Supersede("r5", record("r6", "x")))
 		at := e.clock.Now().Add(24 * time.Hour)
 		e.appendAll("learnt", &store.Append{Entries: []store.Entry{message("m1", "x"), message("m2", "x")}, Learnt: true})
-		e.update(&store.SessionUpdate{Session: "s", Watermark: ptr(int64(1)), Title: ptr("T"), Summary: ptr("x"), SummaryUpto: ptr(int64(1)), Expires: &at,
-			Retry: &store.Retry{Attempts: 1, After: at, Upto: 2, InDoubt: true}, Failures: &[]store.Failure{{From: 1, Upto: 1, Reason: "no", Time: at}}})
+		e.update(&store.SessionUpdate{
+			Session: "s", Watermark: ptr(int64(1)), Title: ptr("T"), Summary: ptr("x"), SummaryUpto: ptr(int64(1)), Expires: &at,
+			Retry:    &store.Retry{Attempts: 1, After: at, Upto: 2, InDoubt: true},
+			Failures: &[]store.Failure{{From: 1, Upto: 1, Reason: "no", Time: at}},
+		})
 		want, other := e.moved(), e.elsewhere()
 		count := store.TransferCount{Partitions: 1, Records: 33, Deleted: 1, Sessions: 3, Messages: 5, Blobs: 2}
 		require.Equal(e, count, e.transfer(other))
@@ -95,7 +99,8 @@ var transferBehaviours = []behaviour{
 		e.apply(put("z", "x"))
 		e.putBlob("s", "other", []byte("x"))
 		before := e.moved()
-		require.ErrorIs(e, errOf(store.Transfer(e.ctx, other.Store, e.Store, &store.TransferOptions{Partitions: []backends.Partition{e.p}})), backends.ErrConflict)
+		one := &store.TransferOptions{Partitions: []backends.Partition{e.p}}
+		require.ErrorIs(e, errOf(store.Transfer(e.ctx, other.Store, e.Store, one)), backends.ErrConflict)
 		require.Equal(e, before, e.moved())
 		e.drop()
 		require.Equal(e, store.TransferCount{Partitions: 1, Records: 3, Deleted: 1, Sessions: 2, Messages: 3, Blobs: 2}, other.transfer(e))
