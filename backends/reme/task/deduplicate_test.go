@@ -112,17 +112,10 @@ func TestTheLoserOfARaceOverwritesNothing(t *testing.T) {
 		other := open(t, on(st))
 		spy := testkit.Spy(st)
 		w := open(t, on(spy))
-		applies := 0
-		spy.Arm(func(c *testkit.StoreCall) error {
-			if c.Method != "Apply" {
-				return nil
-			}
-			if applies++; applies == 2 { // the first asks whether the request is known
-				id := other.summarize("when a login is refused | ask for a new token once, then stop").Memories[0].ID
-				_, err := other.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{id}})
-				assert.NoError(t, err)
-			}
-			return nil
+		beforeTheBatch(spy, func() {
+			id := other.summarize("when a login is refused | ask for a new token once, then stop").Memories[0].ID
+			_, err := other.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{id}})
+			assert.NoError(t, err)
 		})
 		assert.Equal(t, "unchanged", outcomes(w.summarize(login)))
 		held := other.held()
@@ -305,16 +298,7 @@ func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 			id := other.summarize(pages).Memories[0].ID
 			spy := testkit.Spy(st)
 			w := open(t, on(spy)).deciding(always(c.decision))
-			applies := 0
-			spy.Arm(func(call *testkit.StoreCall) error {
-				if call.Method != "Apply" {
-					return nil
-				}
-				if applies++; applies == 2 { // the first asks whether the request is known
-					c.meanwhile(t, other, id)
-				}
-				return nil
-			})
+			beforeTheBatch(spy, func() { c.meanwhile(t, other, id) })
 			w.learn(SummaryRequest{Candidates: given(pagesNear)})
 			c.check(t, w)
 		})

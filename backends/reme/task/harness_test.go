@@ -256,6 +256,20 @@ func eachStore(t *testing.T, f func(t *testing.T, st store.Store)) {
 	}
 }
 
+// beforeTheBatch calls f before the batch of a request is stored. The write before that one
+// asks whether the request is known.
+func beforeTheBatch(spy *testkit.Store, f func()) {
+	writes := 0
+	spy.Arm(func(c *testkit.StoreCall) error {
+		if c.Method == "Apply" {
+			if writes++; writes == 2 {
+				f()
+			}
+		}
+		return nil
+	})
+}
+
 func (w *world) learn(r SummaryRequest) *SummaryResponse {
 	w.t.Helper()
 	r.Scope = shop

@@ -124,15 +124,8 @@ func TestAKeyThatBecomesKnownMeanwhile(t *testing.T) {
 		other := open(t, on(st))
 		spy := testkit.Spy(st)
 		w := open(t, on(spy))
-		applies := 0
-		spy.Arm(func(c *testkit.StoreCall) error {
-			if c.Method != "Apply" {
-				return nil
-			}
-			if applies++; applies == 2 { // the first asks whether the key is known
-				other.learn(SummaryRequest{Trajectories: []Trajectory{attempted(1, login)}, IdempotencyKey: key})
-			}
-			return nil
+		beforeTheBatch(spy, func() {
+			other.learn(SummaryRequest{Trajectories: []Trajectory{attempted(1, login)}, IdempotencyKey: key})
 		})
 		resp := w.learn(SummaryRequest{Trajectories: []Trajectory{attempted(1, login)}, IdempotencyKey: key})
 		assert.True(t, resp.Replayed)
