@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transcript makes up conversations for tests and benchmarks, and says whether a
+// Package transcript makes up conversations for tests and benchmarks, and reports whether a
 // list of messages is one that a model's provider takes.
 //
 // [New] makes a conversation of any [Shape] from a [Source] of chance: a seed, or a
@@ -139,9 +139,10 @@ func (w *writer) round(r int, last bool) []*schema.Message {
 	answer := schema.AssistantMessage(w.text(), nil)
 	if w.think(answer); !w.shape.Plain && oneIn(w.src, 8) {
 		data := picture
+		image := schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}
 		answer = &schema.Message{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{
 			{Type: schema.ChatMessagePartTypeText, Text: w.short()},
-			{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}},
+			{Type: schema.ChatMessagePartTypeImageURL, Image: &image},
 		}}
 	}
 	return append(out, answer)
@@ -258,7 +259,10 @@ func (w *writer) log(logged int) []*schema.Message {
 
 // kept reports whether logs keep a message: notes, and what has no content, they do not.
 func kept(m *schema.Message) bool {
-	return m != nil && !einox.IsNote(m) && m.Role != schema.System && (m.Content != "" || m.Role == schema.Tool || len(m.ToolCalls) > 0 || einox.HasParts(m))
+	if m == nil || einox.IsNote(m) || m.Role == schema.System {
+		return false
+	}
+	return m.Content != "" || m.Role == schema.Tool || len(m.ToolCalls) > 0 || einox.HasParts(m)
 }
 
 // context returns the rounds one after the other. Of those that come from the log only

@@ -111,7 +111,8 @@ func WordsOf(messages ...*schema.Message) Words {
 
 // Add adds the words of a text.
 func (w Words) Add(text string) {
-	for f := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }) {
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
+	for f := range strings.FieldsFuncSeq(text, between) {
 		w[f]++
 	}
 }
