@@ -5,20 +5,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/middleware"
 )
 
-// The instructions: that of all agents, and that of one that takes no risk.
-const (
-	instruction = "You find your way out of cellars with the tools that you have. Heed what is known from earlier cellars, if anything is."
-	careful     = instruction + " Inspect ground of a sort that you have not stood on before you step on it."
-)
+// instruction is that of all agents.
+const instruction = "You find your way out of cellars with the tools that you have. Heed what is known from earlier cellars, if anything is."
 
 // agentName is the agent's name: the log of what it does is its own.
 const agentName = "visitor"
@@ -26,93 +25,83 @@ const agentName = "visitor"
 // maxCalls bounds an attempt: there is less strength than that.
 const maxCalls = 300
 
-// agent is what all arms have in common.
+// agent plays an arm. One with memory learns while it trains; when it is tested it only
+// remembers, but for what task.Retry keeps.
 type agent struct {
-	careful bool
-	mem     *middleware.MemoryMiddleware // of those with memory
+	*arm
+	backend *reme.Backend                // nil: no memory
+	mem     *middleware.MemoryMiddleware // nil: nothing reaches the agent from memory
 }
 
-// attempts has attempts at a cellar until one succeeds.
-func (a *agent) attempts(ctx context.Context, c *cellar, most int) (visits []*visit, err error) {
-	for n := range most {
-		v, _, err := a.attempt(ctx, c, c.again(n+1, most))
-		if err != nil {
-			return nil, err
+// test has attempts at all test cellars of a course, at each until one succeeds.
+func (a *agent) test(ctx context.Context, c *course) (r result, err error) {
+	for _, at := range c.test {
+		if a.backend != nil && a.attempts > 1 {
+			err = a.retry(ctx, at, &r)
+		} else {
+			err = a.repeat(ctx, at, &r)
 		}
-		if visits = append(visits, v); v.score == 1 {
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// repeat has attempts that know nothing of one another.
+func (a *agent) repeat(ctx context.Context, c *cellar, r *result) error {
+	for n := range a.attempts {
+		v, _, err := a.attempt(ctx, c, c.again(n+1, a.attempts))
+		if err != nil {
+			return err
+		}
+		if r.add(v); v.score == 1 {
 			break
 		}
 	}
-	return visits, nil
+	return nil
 }
 
 // attempt has the agent try a cellar once, with what it knows before the task, if
 // anything. It returns what was said and done.
 func (a *agent) attempt(ctx context.Context, c *cellar, task string, known ...*schema.Message) (*visit, []*schema.Message, error) {
 	v := c.visit()
-	said := []*schema.Message{schema.UserMessage(task)}
-	events, err := a.run(middleware.WithScope(ctx, scope(c.name)), v, append(known, said...))
+	runner, err := a.runner(ctx, v)
 	if err != nil {
 		return nil, nil, err
 	}
+	said := []*schema.Message{schema.UserMessage(task)}
+	events := runner.Run(middleware.WithScope(ctx, scope(c.name)), append(known, said...))
 	for e, ok := events.Next(); ok; e, ok = events.Next() {
-		if e.Err != nil {
-			return nil, nil, fmt.Errorf("cellar %s: %w", c.name, e.Err)
-		}
 		m, _, err := adk.GetMessage(e)
-		if err != nil {
+		if err = errors.Join(e.Err, err); err != nil {
 			return nil, nil, fmt.Errorf("cellar %s: %w", c.name, err)
 		}
 		if m != nil {
 			said = append(said, m)
 		}
 	}
-	if !v.over {
-		return nil, nil, fmt.Errorf("cellar %s: the agent gave up", c.name)
-	}
 	return v, said, nil
 }
 
-// run runs an agent with the tools of a visit. Memory is where a.mem is.
-func (a *agent) run(ctx context.Context, v *visit, messages []*schema.Message) (*adk.AsyncIterator[*adk.AgentEvent], error) {
+// runner returns what runs an agent with the tools of a visit, and with memory where a.mem
+// is.
+func (a *agent) runner(ctx context.Context, v *visit) (*adk.Runner, error) {
 	tools, err := v.tools()
 	if err != nil {
 		return nil, err
 	}
 	config := &adk.ChatModelAgentConfig{
-		Name: agentName, Description: "finds its way out of cellars", Instruction: instruction, Model: player(), MaxIterations: maxCalls,
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
-		Middlewares: []adk.AgentMiddleware{{WrapToolCall: compose.ToolMiddleware{Invokable: answered}}},
-	}
-	if a.careful {
-		config.Instruction = careful
+		Name: agentName, Description: "finds its way out of cellars", Instruction: instruction + a.request, Model: player(),
+		MaxIterations: maxCalls, ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
 	}
 	if a.mem != nil {
 		config.Model = a.mem.WrapModel(player())
-		config.Middlewares = append(config.Middlewares, a.mem.AgentMiddleware())
+		config.Middlewares = []adk.AgentMiddleware{a.mem.AgentMiddleware()}
 	}
 	inner, err := adk.NewChatModelAgent(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: inner})
-	if a.mem != nil {
-		return a.mem.WrapRunner(runner).Run(ctx, messages), nil
-	}
-	return runner.Run(ctx, messages), nil
-}
-
-// failure begins the answer of a call that failed.
-const failure = "error: "
-
-// answered makes an answer of a tool's error, which would end the run: the model is
-// to see it and go on.
-func answered(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-	return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
-		out, err := next(ctx, in)
-		if err != nil && ctx.Err() == nil {
-			return &compose.ToolOutput{Result: failure + err.Error()}, nil
-		}
-		return out, err
-	}
+	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: inner}), nil
 }

@@ -75,9 +75,10 @@ type direction struct {
 var directions = []direction{{"north", image.Pt(0, -1)}, {"east", image.Pt(1, 0)}, {"south", image.Pt(0, 1)}, {"west", image.Pt(-1, 0)}}
 
 // search finds the cheapest way to a point that is wanted, and returns its first step and
-// its cost; ok is false if there is none. enter is the cost of going onto a point, 0 where
-// that is impossible. Of equal ways it takes the one by the directions that come first.
-func search(from point, by []direction, enter func(point) int, wanted func(point) bool) (first direction, cost int, ok bool) {
+// its cost. If there is none, that is the first direction, at cost 0. enter is the cost of
+// going onto a point, from wherever, 0 where that is impossible. Of equal ways it takes the
+// one by the directions that come first.
+func search(from point, by []direction, enter func(point) int, wanted func(point) bool) (first direction, cost int) {
 	type way struct {
 		cost  int
 		first direction
@@ -86,26 +87,23 @@ func search(from point, by []direction, enter func(point) int, wanted func(point
 	for open := []point{from}; len(open) > 0; {
 		p := slices.MinFunc(open, func(a, b point) int { return ways[a].cost - ways[b].cost })
 		if wanted(p) {
-			return ways[p].first, ways[p].cost, true
+			return ways[p].first, ways[p].cost
 		}
 		open = slices.DeleteFunc(open, func(q point) bool { return q == p })
 		for _, d := range by {
 			next := p.Add(d.point)
+			if _, known := ways[next]; known || enter(next) == 0 {
+				continue
+			}
 			step := way{ways[p].cost + enter(next), ways[p].first}
 			if p == from {
 				step.first = d
 			}
-			known, queued := ways[next]
-			if enter(next) == 0 || queued && known.cost <= step.cost {
-				continue
-			}
-			if !queued {
-				open = append(open, next)
-			}
 			ways[next] = step
+			open = append(open, next)
 		}
 	}
-	return direction{}, 0, false
+	return by[0], 0
 }
 
 // What places look like that are no ground, or no ground alone.
@@ -186,7 +184,7 @@ func (c *cellar) build(r *rand.Rand) {
 // moves counts the moves from one cell to another around all pits; 0 if there is no way.
 // The door leads nowhere but to itself.
 func (c *cellar) moves(from, to point) int {
-	_, n, _ := search(from, directions, func(p point) int {
+	_, n := search(from, directions, func(p point) int {
 		if c.cells[p] == "" || c.cells[p] == wallSight || c.pitAt(p) || p == c.door && to != c.door {
 			return 0
 		}
@@ -203,4 +201,12 @@ const taskFormat = "You are in cellar %s %d by %d cells, dark, with ground that 
 
 func (c *cellar) task() string {
 	return fmt.Sprintf(taskFormat, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.colour, c.strength, costStep, costScan, costInspect, costFailure)
+}
+
+// again is the task of an attempt: of several, it says which one this is.
+func (c *cellar) again(n, of int) string {
+	if of <= 1 {
+		return c.task()
+	}
+	return fmt.Sprintf("%s This is attempt %d of %d.", c.task(), n, of)
 }

@@ -24,11 +24,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"math"
 	"os"
-	"os/signal"
 	"runtime"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -36,23 +35,83 @@ import (
 func main() {
 	seeds := flag.Int("seeds", 5, "how many seeds, each a family of cellars")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	s := &series{seeds: *seeds, train: 10, test: 30}
-	err := s.run(ctx)
-	if err == nil {
-		err = s.print(os.Stdout)
+	if err := s.run(context.Background()); err != nil {
+		log.Fatalf("experience: %v", err)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "experience: %v\n", err)
-		os.Exit(1)
+	s.print(os.Stdout)
+}
+
+// arm is one way to meet the same cellars. What an arm does not have, it leaves at the
+// zero value.
+type arm struct {
+	name     string
+	request  string // added to the agent's instruction
+	memory   bool   // task memory, learnt from the training cellars
+	tools    bool   // and tool memory
+	forgets  bool   // forgets, after training, what seldom went with success
+	foreign  bool   // the training cellars are of another family
+	attempts int    // at each test cellar, at most
+	than     string // the arm without memory that it is compared with, if any, which has as many attempts
+}
+
+var arms = []*arm{
+	{name: "no memory", attempts: 1},
+	{name: "no memory, told to inspect", request: " Inspect ground of a sort that you have not stood on before you step on it.", attempts: 1},
+	{name: "task memory", memory: true, attempts: 1, than: "no memory"},
+	{name: "task memory, forgetting", memory: true, forgets: true, attempts: 1},
+	{name: "task and tool memory", memory: true, tools: true, attempts: 1, than: "no memory"},
+	{name: "control: another family's memories", memory: true, tools: true, foreign: true, attempts: 1, than: "no memory"},
+	{name: "no memory, up to 3 attempts", attempts: 3},
+	{name: "task memory, up to 3 attempts", memory: true, attempts: 3, than: "no memory, up to 3 attempts"},
+}
+
+// course are the cellars of one seed: the same for all arms but for what the control
+// trains on. No test cellar is a training cellar.
+type course struct{ train, foreign, test []*cellar }
+
+// foreignSeed sets what the control trains on apart from all that is tested.
+const foreignSeed = 1 << 32
+
+func newCourse(seed uint64, train, test int) *course {
+	c, rules := &course{}, drawRules(seed)
+	for n := range train {
+		c.train = append(c.train, drawCellar(rules, seed, n))
+		c.foreign = append(c.foreign, drawCellar(rules.other(seed+1), seed+foreignSeed, n))
 	}
+	for n := range test {
+		c.test = append(c.test, drawCellar(rules, seed, train+n))
+	}
+	return c
+}
+
+// result is how an arm did at the test cellars of a course.
+type result struct{ won, failures int }
+
+func (r *result) add(v *visit) {
+	r.won += int(v.score)
+	r.failures += v.failures
+}
+
+// play has an arm train, if it can learn, and then be tested.
+func (a *arm) play(ctx context.Context, c *course) (r result, err error) {
+	if !a.memory {
+		return (&agent{arm: a}).test(ctx, c)
+	}
+	err = a.withMemory(ctx, func(remembers *agent) error {
+		if err := remembers.train(ctx, c); err != nil {
+			return err
+		}
+		r, err = remembers.test(ctx, c)
+		return err
+	})
+	return r, err
 }
 
 // series is all arms on some seeds.
 type series struct {
 	seeds, train, test int                 // and how many cellars a seed an arm trains on, and is tested on
-	results            map[string][]result // of an arm, by its name: one a seed
+	results            []map[string]result // of each seed, by the names of the arms
 }
 
 // run plays seeds side by side, from 1 on: none depends on another.
@@ -60,17 +119,15 @@ func (s *series) run(ctx context.Context) error {
 	if s.seeds < 1 {
 		return errors.New("-seeds must be at least 1")
 	}
-	s.results = map[string][]result{}
-	for _, a := range arms {
-		s.results[a.name] = make([]result, s.seeds)
-	}
+	s.results = make([]map[string]result, s.seeds)
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for n := range s.seeds {
 		all.Go(func() (err error) {
-			c := newCourse(uint64(n)+1, s.train, s.test)
+			c, of := newCourse(uint64(n)+1, s.train, s.test), map[string]result{}
+			s.results[n] = of
 			for _, a := range arms {
-				if s.results[a.name][n], err = a.play(ctx, c); err != nil {
+				if of[a.name], err = a.play(ctx, c); err != nil {
 					return fmt.Errorf("seed %d, %s: %w", n+1, a.name, err)
 				}
 			}
@@ -81,9 +138,8 @@ func (s *series) run(ctx context.Context) error {
 }
 
 // print writes how it was measured, and the arms as a table in Markdown.
-func (s *series) print(out io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, `A scripted player and a scripted teacher: no language model, no network, no chance. %d seeds, each a family of cellars: %d to train on,
+func (s *series) print(out io.Writer) {
+	fmt.Fprintf(out, `A scripted player and a scripted teacher: no language model, no network, no chance. %d seeds, each a family of cellars: %d to train on,
 %d others to test on, n = %d an arm; mean ± standard deviation over seeds. One attempt at each cellar, in the last two rows up to 3 at each
 test cellar: there the arm with memory also learns while it is tested (task.Retry). The cellar says whether an attempt succeeded.
 
@@ -96,10 +152,8 @@ test cellar: there the arm with memory also learns while it is tested (task.Retr
 		if a.than != "" {
 			better = fmt.Sprintf("on %d of %d seeds", s.better(a.name, a.than), s.seeds)
 		}
-		fmt.Fprintf(&b, "| %s | %.1f ± %.1f %% | %.2f | %s |\n", a.name, got, sd, failures, better)
+		fmt.Fprintf(out, "| %s | %.1f ± %.1f %% | %.2f | %s |\n", a.name, got, sd, failures, better)
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
 }
 
 // means returns the share of test cellars that an arm got out of, in percent, over seeds,
@@ -107,20 +161,20 @@ test cellar: there the arm with memory also learns while it is tested (task.Retr
 func (s *series) means(arm string) (got, sd, failures float64) {
 	n := float64(s.seeds)
 	share := func(r result) float64 { return 100 * float64(r.won) / float64(s.test) }
-	for _, r := range s.results[arm] {
-		got += share(r) / n
-		failures += float64(r.failures) / (float64(s.test) * n)
+	for _, of := range s.results {
+		got += share(of[arm]) / n
+		failures += float64(of[arm].failures) / (float64(s.test) * n)
 	}
-	for _, r := range s.results[arm] {
-		sd += (share(r) - got) * (share(r) - got) / max(n-1, 1)
+	for _, of := range s.results {
+		sd += math.Pow(share(of[arm])-got, 2) / max(n-1, 1)
 	}
 	return got, math.Sqrt(sd), failures
 }
 
 // better counts the seeds on which an arm got out of more cellars than another.
 func (s *series) better(arm, than string) (n int) {
-	for i, r := range s.results[arm] {
-		if r.won > s.results[than][i].won {
+	for _, of := range s.results {
+		if of[arm].won > of[than].won {
 			n++
 		}
 	}

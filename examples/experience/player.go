@@ -4,19 +4,56 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"image"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 )
+
+// scripted is a chat model that follows fixed rules and keeps nothing between calls: all
+// that it knows stands in the messages that it is given. It is safe for concurrent use.
+type scripted struct {
+	answer func(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error)
+	tools  []*schema.ToolInfo
+}
+
+// Generate implements model.BaseChatModel. Messages that the model cannot answer are
+// [backends.ErrInvalid].
+func (m *scripted) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	return m.answer(in, model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools)
+}
+
+// Stream implements model.BaseChatModel, in one piece.
+func (m *scripted) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	out, err := m.Generate(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return schema.StreamReaderFromArray([]*schema.Message{out}), nil
+}
+
+// WithTools implements model.ToolCallingChatModel.
+func (m *scripted) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	return &scripted{m.answer, slices.Clone(tools)}, nil
+}
+
+// call is an answer that calls a tool, with its arguments as JSON.
+func call(id, tool, arguments string) *schema.Message {
+	return schema.AssistantMessage("", []schema.ToolCall{{
+		ID: id, Type: "function", Function: schema.FunctionCall{Name: tool, Arguments: arguments},
+	}})
+}
 
 // player returns the model that plays. It goes where it has not been until it knows where
 // things are, and then the shortest way. Memories and the instruction change where it goes
@@ -32,10 +69,8 @@ func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, 
 	switch {
 	case s.task == "":
 		return nil, fmt.Errorf("%w: no message says how large the cellar is", backends.ErrInvalid)
-	case s.out:
-		return schema.AssistantMessage("I am out.", nil), nil
-	case s.over:
-		return schema.AssistantMessage("I did not get out.", nil), nil
+	case s.over || s.events[gotOut]:
+		return schema.AssistantMessage("I am done.", nil), nil
 	}
 	tool, arguments := s.next()
 	return call(fmt.Sprintf("call-%08x-%d", hash(s.task)>>32, len(in)), tool, arguments), nil
@@ -51,16 +86,12 @@ type scene struct {
 	stood         map[string]int   // how often ground of a sort was stood on without harm
 	things        map[string]point // where the key, the door and the exit are
 	scanned       map[point]int    // the radius of scans, by where they were made
-	radius        []int            // of the last of them, if any
 	inspected     map[point]bool   // whether the ground would hold
 	failed        map[string]bool  // the arguments of calls that failed: no two tools have the same
-	hasKey, open  bool
-	over, out     bool
-	advice
-}
+	events        map[string]bool  // that happened
+	over          bool
 
-// advice is what texts say is to be done, in sentences that the player understands.
-type advice struct {
+	// What texts say is to be done, in sentences that the player understands.
 	avoid, hold map[string]bool // sorts of ground
 	forms       []int           // of the colour of the door
 	least, most int             // of the scanner's radius
@@ -70,8 +101,8 @@ type advice struct {
 func newScene() *scene {
 	return &scene{
 		seen: map[point]string{}, stood: map[string]int{}, things: map[string]point{}, scanned: map[point]int{},
-		inspected: map[point]bool{}, failed: map[string]bool{},
-		advice: advice{avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius},
+		inspected: map[point]bool{}, failed: map[string]bool{}, events: map[string]bool{},
+		avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius,
 	}
 }
 
@@ -106,33 +137,28 @@ var (
 )
 
 // heed reads what memories, the instruction or a tool's description say.
-func (a *advice) heed(text string) {
+func (s *scene) heed(text string) {
 	text = strings.ToLower(text)
 	for _, m := range avoidAdvice.FindAllStringSubmatch(text, -1) {
-		a.avoid[m[1]] = true
+		s.avoid[m[1]] = true
 	}
 	for _, m := range holdsAdvice.FindAllStringSubmatch(text, -1) {
-		a.hold[m[1]] = true
+		s.hold[m[1]] = true
 	}
 	for i, f := range forms {
 		if strings.Contains(text, "in calls of open_door write colour "+f.name) {
-			a.forms = append(a.forms, i)
+			s.forms = append(s.forms, i)
 		}
 	}
 	for _, m := range boundAdvice.FindAllStringSubmatch(text, -1) {
+		bound, _ := strconv.Atoi(m[1])
 		if m[2] == "below" {
-			a.most = min(a.most, number(m[1]))
+			s.most = min(s.most, bound)
 		} else {
-			a.least = max(a.least, number(m[1]))
+			s.least = max(s.least, bound)
 		}
 	}
-	a.careful = a.careful || strings.Contains(text, "inspect ground of a sort that you have not stood on")
-}
-
-// number returns the number that a text is, or 0.
-func number(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
+	s.careful = s.careful || strings.Contains(text, "inspect ground of a sort that you have not stood on")
 }
 
 // result reads what a tool answered.
@@ -149,9 +175,7 @@ func (s *scene) result(arguments, text string) {
 			s.stood[word]++
 		}
 	}
-	s.out = s.out || v.Event == gotOut
-	s.hasKey = s.hasKey || v.Event == tookKey
-	s.open = s.open || v.Event == opened
+	s.events[v.Event] = true
 	for _, p := range v.Near {
 		s.seen[p.Where] = p.What
 		for _, thing := range []string{"key", "door", "exit"} {
@@ -161,7 +185,7 @@ func (s *scene) result(arguments, text string) {
 		}
 	}
 	if v.Radius > 0 {
-		s.radius, s.scanned[v.At] = []int{v.Radius}, v.Radius
+		s.scanned[v.At] = v.Radius
 	}
 	for _, p := range v.Found {
 		s.things[p.What] = p.Where
@@ -176,9 +200,9 @@ func (s *scene) result(arguments, text string) {
 func (s *scene) next() (tool, arguments string) {
 	goal, near := "exit", 0 // how near to go
 	switch {
-	case !s.hasKey:
+	case !s.events[tookKey]:
 		goal = "key"
-	case !s.open:
+	case !s.events[opened]:
 		goal, near = "door", 1
 	}
 	where, known := s.things[goal]
@@ -216,7 +240,7 @@ func (s *scene) openDoor() (arguments string) {
 // scan takes a radius that worked, else the largest that advice allows, else the next
 // around the middle.
 func (s *scene) scan() (arguments string) {
-	tries := s.radius
+	tries := slices.Collect(maps.Values(s.scanned)) // equal ones: what worked is kept
 	if s.least > 1 || s.most < maxRadius {
 		for n := s.most; n >= s.least; n-- {
 			tries = append(tries, n)
@@ -269,7 +293,7 @@ func (s *scene) cost(p point) int {
 	switch {
 	case !p.In(image.Rect(0, 0, s.width, s.height)):
 		return 0
-	case inspected && !holds, sight == wallSight, sight == closedSight && !s.open:
+	case inspected && !holds, sight == wallSight, sight == closedSight && !s.events[opened]:
 		return 0
 	case !seen:
 		return costUnseen
@@ -283,18 +307,15 @@ func (s *scene) cost(p point) int {
 // wanted. Of equal ways it takes another one at another attempt: the order of directions
 // follows from the words of the task.
 func (s *scene) step(wanted func(point) bool) direction {
-	n, left := hash(s.task), slices.Clone(directions)
-	var order []direction
-	for len(left) > 0 {
-		i := int(n % uint64(len(left)))
-		n /= uint64(len(left))
-		order = append(order, left[i])
-		left = slices.Delete(left, i, i+1)
+	n, order := hash(s.task), slices.Clone(directions)
+	for i := range order {
+		left := uint64(len(order) - i)
+		chosen := i + int(n%left)
+		n /= left
+		d := order[chosen]
+		order = slices.Insert(slices.Delete(order, chosen, chosen+1), i, d)
 	}
-	first, _, ok := search(s.at, order, s.cost, wanted)
-	if !ok {
-		return order[0] // nowhere to go
-	}
+	first, _ := search(s.at, order, s.cost, wanted)
 	return first
 }
 

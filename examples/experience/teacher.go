@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -34,42 +33,26 @@ type object = map[string]any
 // answers are what the teacher can be asked, by the tool that the answer is given by.
 var answers = map[string]func(prompt string) object{
 	"extract_experiences": experiences,
-	"judge_experiences": func(prompt string) object {
-		return numbered(prompt, "candidate", "judgements", object{"is_valid": true, "score": 1, "feedback": "The attempt bears it out."})
-	},
-	"task_duplicates": func(prompt string) object { // of the same ground it says the same words, which reme knows by itself
-		return numbered(prompt, "pair", "decisions", object{"decision": "distinct"})
-	},
-	"tool_guideline": guideline,
+	"judge_experiences":   judgements,
+	"tool_guideline":      guideline,
 }
 
-// teach answers by the last tool that it is offered.
+// teach answers by the tool that it is offered.
 func teach(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error) {
-	name := ""
-	if len(tools) > 0 {
-		name = tools[len(tools)-1].Name
+	for _, t := range tools {
+		if answer := answers[t.Name]; answer != nil {
+			arguments, err := json.Marshal(answer(in[len(in)-1].Content))
+			return call("answer", t.Name, string(arguments)), err
+		}
 	}
-	answer := answers[name]
-	if answer == nil || len(in) == 0 {
-		return nil, fmt.Errorf("%w: the teacher cannot answer by tool %q", backends.ErrInvalid, name)
-	}
-	arguments, err := json.Marshal(answer(in[len(in)-1].Content))
-	return call("answer", name, string(arguments)), err
-}
-
-// section returns the material between the tags of a name, which stand on lines of
-// their own.
-func section(prompt, name string) string {
-	_, rest, _ := strings.Cut("\n"+prompt, "\n<"+name+">\n")
-	text, _, _ := strings.Cut("\n"+rest, "\n</"+name+">")
-	return strings.TrimPrefix(text, "\n")
+	return nil, fmt.Errorf("%w: the teacher is offered no tool that it can answer by", backends.ErrInvalid)
 }
 
 // experiences answers what an attempt teaches: what to suspect first, then what held, the
 // ground that was stood on most first. Each answer of a tool stands on a line.
 func experiences(prompt string) object {
 	s := newScene()
-	for line := range strings.SplitSeq(section(prompt, "data-trajectory"), "\n") {
+	for line := range strings.SplitSeq(prompt, "\n") {
 		s.result("", strings.TrimSpace(line))
 	}
 	delete(s.stood, "plain") // is no quality
@@ -95,45 +78,44 @@ func experience(quality, text string) object {
 	}
 }
 
-// numbered gives the same answer for each part of a prompt, which stands under a heading
-// with a number.
-func numbered(prompt, heading, name string, answer object) object {
+// judgements answers that an attempt bears out what it taught: the candidates stand under
+// headings with their numbers.
+func judgements(prompt string) object {
 	out := []object{}
-	for _, m := range regexp.MustCompile(`(?m)^`+heading+` (\d+)$`).FindAllStringSubmatch(prompt, -1) {
-		one := maps.Clone(answer)
-		one[heading] = number(m[1])
-		out = append(out, one)
+	for n := range strings.Count(prompt, "\ncandidate ") {
+		out = append(out, object{"candidate": n + 1, "is_valid": true, "score": 1, "feedback": "The attempt bears it out."})
 	}
-	return object{name: out}
+	return object{"judgements": out}
 }
 
 // guideline answers how a tool is best called: it says what the values of its argument
 // that worked have in common and those that failed have not. No tool here has two
-// arguments.
+// arguments. Each call stands on a line, with the score that reme gave it.
 func guideline(prompt string) object {
-	argument, numbers, words := "", map[bool][]float64{}, map[bool][]string{} // by whether the call failed
-	for line := range strings.SplitSeq(section(prompt, "calls"), "\n") {
+	tool, argument := "", ""
+	numbers, words := map[bool][]float64{}, map[bool][]string{} // by whether the call worked
+	for line := range strings.SplitSeq(prompt, "\n") {
 		var c struct {
-			Input  object
-			Failed bool
+			Tool  string
+			Input object
+			Score float64
 		}
-		_ = json.Unmarshal([]byte(line), &c) // a line that is no call says what is left out
+		_ = json.Unmarshal([]byte(line), &c) // a line that is no call has no input
 		for name, v := range c.Input {
-			argument = name
+			tool, argument = c.Tool, name
 			switch v := v.(type) {
 			case float64:
-				numbers[c.Failed] = append(numbers[c.Failed], v)
+				numbers[c.Score == 1] = append(numbers[c.Score == 1], v)
 			case string:
-				words[c.Failed] = append(words[c.Failed], v)
+				words[c.Score == 1] = append(words[c.Score == 1], v)
 			}
 		}
 	}
-	tool := strings.Trim(section(prompt, "tool"), `"`)
-	text := bounds(fmt.Sprintf("In calls of %s keep %s", tool, argument), numbers[false], numbers[true])
-	if name := formOf(words[false], words[true]); name != "" {
-		text = fmt.Sprintf("In calls of %s write %s %s: only such calls worked.", tool, argument, name)
+	text := bounds(fmt.Sprintf("In calls of %s keep %s", tool, argument), numbers[true], numbers[false])
+	if form := formOf(words[true], words[false]); form != "" {
+		text = fmt.Sprintf("In calls of %s write %s %s: only such calls worked.", tool, argument, form)
 	}
-	return object{"guideline": cmp.Or(text, fmt.Sprintf("Nothing sets calls of %s that work apart from others so far.", tool))}
+	return object{"guideline": cmp.Or(text, "Nothing sets calls that work apart from others so far.")}
 }
 
 // bounds says on which side of the numbers that failed are those that worked; if none
@@ -159,7 +141,8 @@ func bounds(keep string, worked, failed []float64) string {
 func formOf(worked, failed []string) string {
 	for _, f := range slices.Backward(forms) {
 		written := func(word string) bool { return f.write(strings.ToLower(word)) == word }
-		if slices.ContainsFunc(worked, written) && !slices.ContainsFunc(worked, func(w string) bool { return !written(w) }) && !slices.ContainsFunc(failed, written) {
+		other := func(word string) bool { return !written(word) }
+		if len(worked) > 0 && !slices.ContainsFunc(worked, other) && !slices.ContainsFunc(failed, written) {
 			return f.name
 		}
 	}

@@ -30,7 +30,6 @@ type visit struct {
 	cells    map[point]string // what they look like now
 	at       point
 	left     int // strength
-	hasKey   bool
 	over     bool
 	score    float64 // 1 for a visitor who got out
 	failures int     // calls that failed
@@ -92,10 +91,14 @@ func (v *visit) tools() ([]tool.BaseTool, error) {
 	return []tool.BaseTool{look, move, inspect, scan, open}, errors.Join(err1, err2, err3, err4, err5)
 }
 
+// failure begins the answer of a call that failed. An error of a tool would end the run:
+// the model is to read it and go on.
+const failure = "error: "
+
 // infer makes a tool of a method that fills in a view, or says in its error that
 // something is wrong, and not what would be right. The visitor pays for both.
 func infer[T any](v *visit, name, description string, cost int, do func(argument T, out *view) error) (tool.BaseTool, error) {
-	return utils.InferTool(name, description, func(_ context.Context, argument T) (*view, error) {
+	call := func(_ context.Context, argument T) (*view, error) {
 		out := &view{}
 		if !v.spend(cost) {
 			out.Event = exhausted
@@ -108,7 +111,12 @@ func infer[T any](v *visit, name, description string, cost int, do func(argument
 		}
 		out.At, out.Strength = v.at, v.left
 		return out, nil
-	})
+	}
+	inferred, err := utils.InferTool(name, description, call)
+	if err != nil {
+		return nil, err
+	}
+	return utils.WrapToolWithErrorHandler(inferred, func(_ context.Context, err error) string { return failure + err.Error() }), nil
 }
 
 // spend takes strength, and reports whether there was enough.
@@ -152,7 +160,7 @@ func (v *visit) move(to toward, out *view) error {
 		v.over, v.score, out.Event = true, 1, gotOut
 		return nil
 	case sight == keySight:
-		v.hasKey, v.cells[next], out.Event = true, plainSight, tookKey
+		v.cells[next], out.Event = plainSight, tookKey
 	}
 	return v.look(none{}, out)
 }
@@ -184,7 +192,7 @@ func (v *visit) openDoor(with coloured, out *view) error {
 	switch {
 	case v.cells[v.door] != closedSight || distance(v.at, v.door) != 1:
 		return errors.New("there is no closed door next to you")
-	case !v.hasKey:
+	case v.cells[v.key] == keySight:
 		return errors.New("you have no key")
 	case with.Colour != forms[v.rules.form].write(v.colour):
 		return errors.New("the lock does not know this colour")
