@@ -276,7 +276,7 @@ var (
 	escape   = fmt.Sprintf(taskFormat, "1-001:", 5, 3, 0, 1, "blue", 40, costStep, costScan, costInspect, costFailure)
 	corridor = near(image.Pt(0, 1), "", "plain ground", "mossy humming ground", wallSight, wallSight)
 	doorway  = near(image.Pt(1, 1), tookKey, closedSight, "plain ground", wallSight, "plain ground")
-	keyEast  = asText(&view{Radius: 3, At: image.Pt(0, 1), Found: []place{{image.Pt(3, 1), "key"}}})
+	keyEast  = asText(&view{Radius: 3, At: image.Pt(0, 1), Found: []place{{image.Pt(3, 1), keySight}}})
 )
 
 // asText is a tool's answer.

@@ -84,7 +84,7 @@ type scene struct {
 	at            point
 	seen          map[point]string // what a place looks like
 	stood         map[string]int   // how often ground of a sort was stood on without harm
-	things        map[string]point // where the key, the door and the exit are
+	where         map[string]point // where the last thing was that looks so: the key, the door, the exit
 	scanned       map[point]int    // the radius of scans, by where they were made
 	inspected     map[point]bool   // whether the ground would hold
 	failed        map[string]bool  // the arguments of calls that failed: no two tools have the same
@@ -100,7 +100,7 @@ type scene struct {
 
 func newScene() *scene {
 	return &scene{
-		seen: map[point]string{}, stood: map[string]int{}, things: map[string]point{}, scanned: map[point]int{},
+		seen: map[point]string{}, stood: map[string]int{}, where: map[string]point{}, scanned: map[point]int{},
 		inspected: map[point]bool{}, failed: map[string]bool{}, events: map[string]bool{},
 		avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius,
 	}
@@ -177,18 +177,13 @@ func (s *scene) result(arguments, text string) {
 	}
 	s.events[v.Event] = true
 	for _, p := range v.Near {
-		s.seen[p.Where] = p.What
-		for _, thing := range []string{"key", "door", "exit"} {
-			if strings.Contains(p.What, thing) {
-				s.things[thing] = p.Where
-			}
-		}
+		s.seen[p.Where], s.where[p.What] = p.What, p.Where
 	}
 	if v.Radius > 0 {
 		s.scanned[v.At] = v.Radius
 	}
 	for _, p := range v.Found {
-		s.things[p.What] = p.Where
+		s.where[p.What] = p.Where
 	}
 	if v.Ground != nil {
 		s.inspected[v.Ground.Where] = v.Ground.What == holds
@@ -198,18 +193,18 @@ func (s *scene) result(arguments, text string) {
 // next returns the tool to call now, and its arguments. It goes to the next thing, or, if
 // it is not known where that is, to the nearest place not seen yet.
 func (s *scene) next() (tool, arguments string) {
-	goal, near := "exit", 0 // how near to go
+	goal, near := exitSight, 0 // how near to go
 	switch {
 	case !s.events[tookKey]:
-		goal = "key"
+		goal = keySight
 	case !s.events[opened]:
-		goal, near = "door", 1
+		goal, near = closedSight, 1
 	}
-	where, known := s.things[goal]
+	where, known := s.where[goal]
 	switch {
 	case len(s.seen) == 0:
 		return "look", "{}"
-	case goal == "door" && known && distance(s.at, where) <= near:
+	case goal == closedSight && known && distance(s.at, where) <= near:
 		return "open_door", s.openDoor()
 	case !known && !s.scannedNear():
 		if arguments := s.scan(); arguments != "" {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
@@ -179,10 +178,10 @@ func (v *visit) scan(in within, out *view) error {
 		return errors.New("the scanner timed out")
 	}
 	out.Radius = in.Radius
-	for _, thing := range []place{{v.key, "key"}, {v.door, "door"}, {v.exit, "exit"}} {
-		away := thing.Where.Sub(v.at)
-		if strings.Contains(v.cells[thing.Where], thing.What) && max(abs(away.X), abs(away.Y)) <= in.Radius {
-			out.Found = append(out.Found, thing)
+	for _, p := range []point{v.key, v.door, v.exit} {
+		away := p.Sub(v.at)
+		if v.cells[p] != plainSight && max(abs(away.X), abs(away.Y)) <= in.Radius {
+			out.Found = append(out.Found, place{p, v.cells[p]})
 		}
 	}
 	return nil
