@@ -15,7 +15,8 @@
 // Each line of the table is one arm, at the same cellars: without memory, with task memory,
 // with task and tool memory, and, as a control, with the memories of another family.
 //
-// Where to look: memory.go is all that gives the agent its memory.
+// Where to look: memory.go has all that memory needs, and agent.go the two lines by which an
+// agent has it.
 package main
 
 import (
