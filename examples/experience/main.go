@@ -56,9 +56,12 @@ type arm struct {
 	than     string // the arm without memory that it is compared with, if any, which has as many attempts
 }
 
+// inspectFirst asks for what an agent without memory can do against ground that gives way.
+const inspectFirst = "Inspect ground of a sort that you have not stood on before you step on it."
+
 var arms = []*arm{
 	{name: "no memory", attempts: 1},
-	{name: "no memory, told to inspect", request: " Inspect ground of a sort that you have not stood on before you step on it.", attempts: 1},
+	{name: "no memory, told to inspect", request: " " + inspectFirst, attempts: 1},
 	{name: "task memory", memory: true, attempts: 1, than: "no memory"},
 	{name: "task memory, forgetting", memory: true, forgets: true, attempts: 1},
 	{name: "task and tool memory", memory: true, tools: true, attempts: 1, than: "no memory"},
