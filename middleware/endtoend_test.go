@@ -5,9 +5,7 @@ package middleware_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
@@ -323,83 +320,6 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// Whatever a model writes, a tool over a real store answers with text that a model can
-// act on, and what belongs to Bob stays as it is.
-func TestHostileArguments(t *testing.T) {
-	b := verbatim(t, testkit.SQLite(t))
-	added, err := b.Add(t.Context(), &backends.AddRequest{Scope: middleware.Scope{UserID: "bob"}, Verbatim: true, Messages: testkit.User("Bob's secret is 4711.")})
-	require.NoError(t, err)
-	bobs := added.Items[0].Memory.ID
-	tools, err := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true}).Tools(t.Context())
-	require.NoError(t, err)
-	require.Len(t, tools, 4)
-
-	huge := strings.Repeat("x", 4<<20)
-	smuggled := `"user_id":"bob","scope":{"user_id":"bob"},"partition":"bob","filter":{"user_id":"bob"}`
-	for name, tl := range testkit.ByName(t, tools) {
-		for _, a := range []string{
-			``, `null`, `[]`, `7`, `{`, `{"keywords":{}}`, `{"id":{},"content":{}}`, strings.Repeat("[", 20_000), strings.Repeat(`{"a":`, 20_000),
-			`{"keywords":["secret"],` + smuggled + `}`, `{"content":["planted"],` + smuggled + `}`,
-			fmt.Sprintf(`{"id":%q,"content":"mine now",%s}`, bobs, smuggled), fmt.Sprintf(`{"id":"../bob/%s","content":"mine now"}`, bobs),
-			fmt.Sprintf(`{"id":%q,"content":%q,"keywords":[%q]}`, huge, huge, huge), `{"id":"\u0000","content":"\u0000","keywords":["\u0000","\ud800"]}`,
-			"{\"id\":\"\xff\",\"content\":\"\xff\",\"keywords\":[\"\xff\"]}", `{"id":"' OR 1=1 --","content":"*","keywords":["*","%","?"]}`, `{"id":"*","content":"*"}`,
-		} {
-			shown := a[:min(len(a), 80)]
-			out := testkit.Use(t, asAnn, tl, a)
-			require.NotEmpty(t, strings.TrimSpace(out))
-			require.True(t, utf8.ValidString(out), "%s(%s)", name, shown)
-			require.Less(t, len(out), 200_000, "%s(%s)", name, shown)
-			require.NotContains(t, out, "panic", "%s(%s)", name, shown)
-			require.NotContains(t, out, "4711", "%s(%s)", name, shown)
-		}
-	}
-	require.Equal(t, []string{"Bob's secret is 4711."}, memories(t, b, "bob"))
-}
-
-var isolationSeed = flag.Uint64("isolation.seed", 0, "seed of TestIsolation; 0 takes one from the clock")
-
-// Many users do everything that a backend, a manager and the tools can do, each time with
-// an eye on what is not theirs.
-func TestIsolation(t *testing.T) {
-	operations := 100_000
-	if testing.Short() || testkit.Raced() {
-		operations = 10_000
-	}
-	seed := *isolationSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("go test -run TestIsolation -isolation.seed=%d", seed)
-	b := verbatim(t, testkit.SQLite(t))
-	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true, TopK: 50, OnError: (&testkit.Failures{}).Add})
-	tools, err := mem.Tools(t.Context())
-	require.NoError(t, err)
-	crowd := &testkit.Crowd{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), Backend: b, Tools: testkit.ByName(t, tools)}
-	for crowd.Done < operations {
-		crowd.Act()
-	}
-	crowd.Check()
-}
-
-// Each of the scopes asks in a session of the same name, and sees its own.
-func TestNotesOfHostileScopes(t *testing.T) {
-	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true})
-	run := func(i int, text string) string {
-		s := testkit.HostileScopes[i]
-		s.SessionID = "one: session {id} for % all?"
-		_, m := ask(t, middleware.WithScope(t.Context(), s), mem, text)
-		return testkit.Note(m.Calls()[0])
-	}
-	for i := range testkit.HostileScopes {
-		run(i, fmt.Sprintf("My code word is mark%03dend.", i))
-	}
-	for i, s := range testkit.HostileScopes {
-		note := run(i, "What is my code word?")
-		require.Contains(t, note, fmt.Sprintf("mark%03dend", i), "%+v", s)
-		require.Equal(t, 1, strings.Count(note, "mark"), "%+v saw %s", s, note)
-	}
 }
 
 // BenchmarkReplyOverhead measures a reply of a model that answers at once: what it costs
