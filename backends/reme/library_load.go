@@ -30,6 +30,10 @@ type LoadRequest struct {
 	// to the workspace's name with ".jsonl", percent-encoded except for letters, digits,
 	// '_', '-' and '.'.
 	File string
+	// Progress is called with how many of total memories have their vectors, which is what
+	// takes time: a load without an embedder is one write. It is called by one goroutine at a
+	// time, and must return soon. Optional.
+	Progress func(done, total int)
 }
 
 // LoadResponse says what a load changed.
@@ -223,6 +227,7 @@ func (ld *load) embed(ctx context.Context) error {
 	if !ld.keep.Embeds() {
 		return nil
 	}
+	done := 0
 	for some := range slices.Chunk(ld.records, embeddedAtOnce) {
 		space, err := ld.keep.Embed(ctx, some, &ld.out.Usage)
 		if err != nil {
@@ -230,6 +235,9 @@ func (ld *load) embed(ctx context.Context) error {
 		}
 		if space != nil {
 			ld.space = space
+		}
+		if done += len(some); ld.request.Progress != nil {
+			ld.request.Progress(done, len(ld.records))
 		}
 	}
 	return nil

@@ -353,6 +353,15 @@ func TestALoadWhoseAnswerIsLostCanBeRepeated(t *testing.T) {
 	assert.Len(t, stored(t, b, market), 3)
 }
 
+func TestProgressOfALoad(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "hash" })
+	var got []string
+	progress := func(done, total int) { got = append(got, fmt.Sprint(done, "/", total)) }
+	_, err := b.Library().Load(t.Context(), &reme.LoadRequest{Scope: market, Progress: progress}, strings.NewReader(lines("a", 150)))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"100/150", "150/150"}, got)
+}
+
 // hostile are names of workspaces that mean something to file systems.
 var hostile = []string{"../../etc/passwd", "..", ".", "/etc/passwd", `..\..\windows`, "a/b", "C:", "con", "工作区", "a b", ".hidden", "%2e%2e", "~", "-rf", strings.Repeat("长", 80)}
 
