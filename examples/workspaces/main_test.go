@@ -26,7 +26,7 @@ func program(t *testing.T, args ...string) string {
 }
 
 const lines = `{"workspace_id":"x","memory_id":"a1","memory_type":"task","when_to_use":"deleting a playlist","content":"look it up by its name first","score":0.0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:17","author":"m","metadata":{}}
-{"workspace_id":"x","memory_id":"a2","memory_type":"task","when_to_use":"转账之前","content":"先核对余额","score":0.0,"time_created":"2025-07-24 21:15:18","time_modified":"2025-07-24 21:15:18","author":"m","metadata":"{}"}
+{"workspace_id":"x","memory_id":"a2","memory_type":"task","when_to_use":"转账之前","content":"先核对余额","score":0.0,"time_created":"2025-07-24 21:15:18","time_modified":"2025-07-24 21:15:18","author":"m","metadata":{}}
 `
 
 func TestALibraryGoesRound(t *testing.T) {
