@@ -7,13 +7,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -170,4 +175,293 @@ func TestCloseRefusesAndWaits(t *testing.T) {
 	require.NoError(t, <-done)
 	require.NoError(t, b.Close(ctx))
 	require.NoError(t, b.Close(ctx))
+}
+
+func TestEveryCallNeedsAScope(t *testing.T) {
+	b := open(t)
+	one := "x"
+	calls := map[string]func(s backends.Scope) error{
+		"Search": func(s backends.Scope) error {
+			_, err := b.Search(ctx, &backends.SearchRequest{Scope: s, Query: "x"})
+			return err
+		},
+		"Add": func(s backends.Scope) error {
+			_, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: user("x")})
+			return err
+		},
+		"Get": func(s backends.Scope) error {
+			_, err := b.Get(ctx, &backends.GetRequest{Scope: s, ID: "x"})
+			return err
+		},
+		"List": func(s backends.Scope) error { _, err := b.List(ctx, &backends.ListRequest{Scope: s}); return err },
+		"Update": func(s backends.Scope) error {
+			_, err := b.Update(ctx, &backends.UpdateRequest{Scope: s, ID: "x", Text: &one})
+			return err
+		},
+		"Delete": func(s backends.Scope) error { return b.Delete(ctx, &backends.DeleteRequest{Scope: s, ID: "x"}) },
+		"DeleteAll": func(s backends.Scope) error {
+			_, err := b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: s})
+			return err
+		},
+		"History": func(s backends.Scope) error {
+			_, err := b.History(ctx, &backends.HistoryRequest{Scope: s, ID: "x"})
+			return err
+		},
+		"Dump":    func(s backends.Scope) error { _, err := b.Dump(ctx, s, &strings.Builder{}); return err },
+		"Load":    func(s backends.Scope) error { _, err := b.Load(ctx, s, strings.NewReader("")); return err },
+		"Reembed": func(s backends.Scope) error { _, err := b.Reembed(ctx, s); return err },
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			require.ErrorIs(t, call(backends.Scope{}), backends.ErrNoScope)
+			require.ErrorIs(t, call(backends.Scope{SessionID: "s", Workspace: "w"}), backends.ErrNoScope, "a workspace is no speaker")
+			require.ErrorIs(t, call(backends.Scope{UserID: "*"}), backends.ErrInvalid)
+			require.ErrorIs(t, call(backends.Scope{UserID: "  "}), backends.ErrInvalid)
+		})
+	}
+}
+
+func TestACallWithoutARequestIsInvalid(t *testing.T) {
+	b, scoped := open(t), backends.WithScope(ctx, ann)
+	calls := map[string]func() error{
+		"Search":    func() error { _, err := b.Search(scoped, nil); return err },
+		"Add":       func() error { _, err := b.Add(scoped, nil); return err },
+		"Get":       func() error { _, err := b.Get(scoped, nil); return err },
+		"List":      func() error { _, err := b.List(scoped, nil); return err },
+		"Update":    func() error { _, err := b.Update(scoped, nil); return err },
+		"Delete":    func() error { return b.Delete(scoped, nil) },
+		"DeleteAll": func() error { _, err := b.DeleteAll(scoped, nil); return err },
+		"History":   func() error { _, err := b.History(scoped, nil); return err },
+	}
+	for name, call := range calls {
+		require.ErrorIs(t, call(), backends.ErrInvalid, name)
+	}
+}
+
+func TestScopeOfTheContext(t *testing.T) {
+	b := open(t)
+	_, err := b.Add(backends.WithScope(ctx, ann), &backends.AddRequest{Messages: user("I like tea")})
+	require.NoError(t, err)
+	require.Equal(t, []string{"I like tea"}, list(t, b, ann))
+	require.Empty(t, list(t, b, backends.Scope{AgentID: "ann"}))
+}
+
+func TestNothingCrossesPartitions(t *testing.T) {
+	b := open(t)
+	scopes := []backends.Scope{
+		{UserID: "ann"}, {UserID: "bob"}, {AgentID: "ann"}, {UserID: "ann", Namespace: "other"}, {UserID: "ann:bob"}, {UserID: "{ann}"},
+	}
+	ids := make([]string, len(scopes))
+	for i, s := range scopes {
+		ids[i] = add(t, b, s, user(fmt.Sprintf("my secret number is %d", i))...).Items[0].Memory.ID
+	}
+	for i, s := range scopes {
+		require.Equal(t, []string{fmt.Sprintf("my secret number is %d", i)}, list(t, b, s))
+		require.Len(t, search(t, b, backends.SearchRequest{Scope: s, Query: "secret number"}), 1)
+		for j, id := range ids {
+			_, err := b.Get(ctx, &backends.GetRequest{Scope: s, ID: id})
+			if i == j {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorIs(t, err, backends.ErrNotFound)
+			text := "stolen"
+			_, err = b.Update(ctx, &backends.UpdateRequest{Scope: s, ID: id, Text: &text})
+			require.ErrorIs(t, err, backends.ErrNotFound)
+			require.ErrorIs(t, b.Delete(ctx, &backends.DeleteRequest{Scope: s, ID: id}), backends.ErrNotFound)
+			_, err = b.History(ctx, &backends.HistoryRequest{Scope: s, ID: id})
+			require.ErrorIs(t, err, backends.ErrNotFound)
+		}
+	}
+	n, err := b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: scopes[0]})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	for _, s := range scopes[1:] {
+		require.Len(t, list(t, b, s), 1)
+	}
+}
+
+func TestScopesNeverMeet(t *testing.T) {
+	b := open(t)
+	part := rapid.SampledFrom([]string{"", "ann", "Ann", "ann ", "a:b", "a/b", "{ann}", "安", "ann|user", "user/ann", "%2F"})
+	held := map[string]map[string]bool{} // by partition
+	rapid.Check(t, func(rt *rapid.T) {
+		s := backends.Scope{Namespace: part.Draw(rt, "namespace"), UserID: part.Draw(rt, "user"), AgentID: part.Draw(rt, "agent"), SessionID: part.Draw(rt, "session")}
+		p, err := s.Speaker()
+		text := rapid.StringMatching(`fact [a-z]{3}`).Draw(rt, "text")
+		_, addErr := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: user(text)})
+		if err != nil {
+			require.ErrorIs(rt, addErr, backends.ErrNoScope)
+			return
+		}
+		require.NoError(rt, addErr)
+		key := p.String()
+		if held[key] == nil {
+			held[key] = map[string]bool{}
+		}
+		held[key][text] = true
+		page, err := b.List(ctx, &backends.ListRequest{Scope: s, Limit: 1000})
+		require.NoError(rt, err)
+		require.Len(rt, page.Memories, len(held[key]))
+		for _, m := range page.Memories {
+			require.True(rt, held[key][m.Text], "%s holds %q", key, m.Text)
+		}
+	})
+}
+
+func TestFieldsOfAMemory(t *testing.T) {
+	b := open(t, with(resident(t)))
+	scope := backends.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1"}
+	expires := start.Add(time.Hour)
+	resp, err := b.Add(ctx, &backends.AddRequest{
+		Scope: scope, Messages: user("I live in Beijing"), Metadata: map[string]any{"source": "test", "user_id": "bob"}, Expires: expires,
+	})
+	require.NoError(t, err)
+	m := resp.Items[0].Memory
+	require.Equal(t, backends.Memory{
+		ID: m.ID, Kind: backends.KindFact, Text: "The user lives in Beijing.",
+		Scope:    backends.Scope{Namespace: "default", UserID: "ann", AgentID: "helper", SessionID: "s1"},
+		Metadata: map[string]any{"source": "test", "user_id": "bob"},
+		Observed: start, Created: start, Updated: start, Expires: expires, Version: 1,
+		Origin: backends.Origin{Session: "s1", Turn: "t", MessageIDs: []string{"m0"}, Role: "user", Author: "Scripted"},
+	}, m)
+	stored, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: m.ID})
+	require.NoError(t, err)
+	require.Equal(t, m, *stored)
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	st := openStore(t)
+	for name, c := range map[string]*mem0.Config{
+		"nil": nil, "no store": {}, "mode": {Store: st, Mode: "magic"}, "needs a model": {Store: st, Mode: mem0.Reconcile}, "language": {Store: st, Language: "fr"}, "embedder without a name": {Store: st, Embedder: &testkit.Embedder{Dim: 8}},
+	} {
+		_, err := mem0.New(ctx, c)
+		require.ErrorIs(t, err, backends.ErrInvalid, name)
+	}
+	c := &mem0.Config{Store: st}
+	_, err := mem0.New(ctx, c)
+	require.NoError(t, err)
+	require.Nil(t, c.Clock, "the caller's configuration stays as it is")
+}
+
+func TestWhatIsNeverLearntFrom(t *testing.T) {
+	b := open(t)
+	note := schema.UserMessage("Relevant memories: the user lives in Rome")
+	note.Extra = map[string]any{"_einomem": "note"}
+	add(t, b, ann,
+		backends.Message{Message: note},
+		backends.Message{Message: schema.UserMessage("For context: [planner] said: I found three hotels.")},
+		backends.Message{Message: schema.UserMessage("For context: [planner] called tool: `search` with arguments: {}.")},
+		backends.Message{Message: schema.UserMessage("For context: [planner] `search` tool returned result: ok.")},
+		backends.Message{Message: schema.SystemMessage("Be brief.")},
+		backends.Message{Message: schema.ToolMessage("{\"dump\":1}", "c")},
+		backends.Message{Message: schema.UserMessage(" \n\t")},
+		backends.Message{},
+		backends.Message{Message: &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "Look at this"}, {Type: schema.ChatMessagePartTypeImageURL}}}},
+		backends.Message{Message: schema.UserMessage("For context: I work in Oslo.")},
+	)
+	require.Equal(t, []string{"Look at this", "For context: I work in Oslo."}, list(t, b, ann))
+}
+
+func TestRedactBeforeModelAndStore(t *testing.T) {
+	hide := func(s string) string { return strings.ReplaceAll(s, "4242", "****") }
+	m := thinking(t, func(s shown) string {
+		require.NotContains(t, s.user, "4242")
+		return operations(`{"op":"add","text":"The PIN ends in 4242."}`)
+	})
+	b := open(t, with(m), func(c *mem0.Config) { c.Redact = hide })
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("my PIN is 4242"), Context: user("card 4242")})
+	require.NoError(t, err)
+	require.Equal(t, []string{"The PIN ends in ****.", "my PIN is ****"}, list(t, b, ann))
+	text := "again 4242"
+	id := add(t, b, ann, user("my PIN is 4242")...).Items[0].Memory.ID
+	got, err := b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
+	require.NoError(t, err)
+	require.Equal(t, "again ****", got.Text)
+
+	said := user("my PIN is 4242 too")
+	said[0].Name = "4242"
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said, Verbatim: true, Metadata: map[string]any{"card": "4242", "deep": []any{"4242"}}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"card": "****", "deep": []any{"****"}}, resp.Items[0].Memory.Metadata)
+	require.Equal(t, "****", resp.Items[0].Memory.Origin.Speaker)
+}
+
+func TestMessagesThatCannotBeStored(t *testing.T) {
+	b := open(t)
+	for name, text := range map[string]string{"UTF-8": "ab\xff", "16 MiB": strings.Repeat("x", store.MaxText+1)} {
+		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: append(user("fine"), backends.Message{ID: "bad-one", Message: schema.UserMessage(text)})})
+		require.ErrorIs(t, err, backends.ErrInvalid, name)
+		require.ErrorContains(t, err, "bad-one")
+	}
+	require.Empty(t, list(t, b, ann))
+}
+
+func TestExpiry(t *testing.T) {
+	now := time.Date(2026, 3, 2, 23, 59, 59, 0, time.UTC)
+	b := open(t, func(c *mem0.Config) { c.Clock = func() time.Time { return now } })
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("the offer ends"), Expires: now.Add(time.Second)})
+	require.NoError(t, err)
+	id := resp.Items[0].Memory.ID
+	q := backends.SearchRequest{Scope: ann, Query: "offer"}
+	require.Len(t, search(t, b, q), 1, "its day is part of it")
+
+	now = now.Add(time.Second)
+	require.Empty(t, search(t, b, q))
+	require.Empty(t, list(t, b, ann))
+	_, err = b.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	q.IncludeExpired = true
+	require.Len(t, search(t, b, q), 1)
+	again := add(t, b, ann, user("the offer ends")...)
+	require.Equal(t, backends.OutcomeAdded, again.Items[0].Outcome, "what expired is not known any more")
+
+	never := time.Time{}
+	_, err = b.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Expires: &never})
+	require.NoError(t, err)
+	require.Len(t, list(t, b, ann), 2, "cleared")
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("x"), Expires: now})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+func TestMemoriesAreTheCallersOwn(t *testing.T) {
+	b := open(t)
+	metadata := map[string]any{"tags": []any{"x"}}
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea"), Metadata: metadata})
+	require.NoError(t, err)
+	metadata["tags"].([]any)[0] = "mine"
+	id := resp.Items[0].Memory.ID
+	want := map[string]any{"tags": []any{"x"}}
+	for range 2 {
+		got, err := b.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
+		require.NoError(t, err)
+		page, err := b.List(ctx, &backends.ListRequest{Scope: ann})
+		require.NoError(t, err)
+		found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
+		require.NoError(t, err)
+		known, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("tea")})
+		require.NoError(t, err)
+		for _, m := range []*backends.Memory{got, &page.Memories[0], &found.Hits[0].Memory, &known.Items[0].Memory} {
+			require.Equal(t, want, m.Metadata)
+			m.Metadata["tags"].([]any)[0] = "changed"
+			m.Origin.MessageIDs[0] = "changed"
+		}
+	}
+}
+
+func TestDumpAndLoadMoveAUser(t *testing.T) {
+	b := open(t, with(resident(t)))
+	add(t, b, ann, user("I live in Beijing")...)
+	last := add(t, b, ann, user("I moved to Shanghai")...).Items[0].Memory
+	var dump strings.Builder
+	n, err := b.Dump(ctx, ann, &dump)
+	require.NoError(t, err)
+	bob := backends.Scope{UserID: "bob"}
+	loaded, err := b.Load(ctx, bob, strings.NewReader(dump.String()))
+	require.NoError(t, err)
+	require.Equal(t, n, loaded)
+	require.Equal(t, facts(t, b, ann), facts(t, b, bob))
+	events, err := b.History(ctx, &backends.HistoryRequest{Scope: bob, ID: last.ID})
+	require.NoError(t, err)
+	require.Len(t, events, 2, "both links of the chain")
 }

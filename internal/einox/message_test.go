@@ -13,9 +13,11 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/transcript"
 )
 
 func TestANoteIsKnownByItsMark(t *testing.T) {
@@ -161,4 +163,229 @@ func TestBeforeModelChangesWhatTheModelIsGiven(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	}
+}
+
+var repairTexts = &einox.RepairTexts{Begins: "(begins)", NoResult: "(no result)", NoAnswer: "(no answer)", Orphan: "[result of %s:]", Role: "[role %q:]"}
+
+// spoken makes messages of short forms: "s", "u" and "a" speak, "a:x,y" calls under ids, "t:x"
+// answers, "n" is a note.
+func spoken(form string) (out []*schema.Message) {
+	for _, word := range strings.Fields(form) {
+		role, ids, _ := strings.Cut(word, ":")
+		switch role {
+		case "s":
+			out = append(out, schema.SystemMessage("system"))
+		case "u":
+			out = append(out, schema.UserMessage("user"))
+		case "n":
+			out = append(out, schema.UserMessage("note"))
+			einox.MarkNote(out[len(out)-1])
+		case "t":
+			out = append(out, schema.ToolMessage("result", ids, schema.WithToolName("look")))
+		case "a":
+			m := schema.AssistantMessage("", nil)
+			for _, id := range strings.Split(ids, ",") {
+				m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id, Function: schema.FunctionCall{Name: "look"}})
+			}
+			if word == "a" {
+				m = schema.AssistantMessage("assistant", nil)
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// formOf is the inverse; * marks messages of memory's own.
+func formOf(messages []*schema.Message) string {
+	var out []string
+	for _, m := range messages {
+		var ids []string
+		for i := range m.ToolCalls {
+			ids = append(ids, m.ToolCalls[i].ID)
+		}
+		word := string(m.Role[0])
+		if m.Role == schema.Tool {
+			word += ":" + m.ToolCallID
+		}
+		if len(ids) > 0 {
+			word += ":" + strings.Join(ids, ",")
+		}
+		if einox.IsNote(m) {
+			word += "*"
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRepairPutsResultsBehindTheirCalls(t *testing.T) {
+	for name, tc := range map[string][2]string{
+		"nothing":                   {"", ""},
+		"only the system":           {"s s", "s s"},
+		"as it should be":           {"s u a:x,y t:x t:y a", "s u a:x,y t:x t:y a"},
+		"results in another order":  {"u a:x,y t:y t:x", "u a:x,y t:y t:x"},
+		"a result far away":         {"u a:x,y t:y u a t:x", "u a:x,y t:y t:x u a"},
+		"a note in between":         {"u a:x n t:x", "u a:x t:x u*"},
+		"no result":                 {"u a:x,y t:y u", "u a:x,y t:y t:x* u"},
+		"no result at the end":      {"u a:x", "u a:x t:x*"},
+		"no call":                   {"u t:x a", "u u* a"},
+		"a result before its call":  {"u t:x a:x", "u u* a:x t:x*"},
+		"an id in every round":      {"u a:x t:x u a:x t:x", "u a:x t:x u a:x t:x"},
+		"an id again, interrupted":  {"u a:x u a:x t:x", "u a:x t:x* u a:x t:x"},
+		"the other is interrupted":  {"u a:x t:x u a:x", "u a:x t:x u a:x t:x*"},
+		"one id twice in a message": {"u a:x,x t:x t:x", "u a:x,x-2 t:x t:x-2"},
+		"no ids":                    {"u a:, t: t:", "u a:call-1,call-2 t:call-1 t:call-2"},
+		"an id that looks made up":  {"u a:x,x,x-2 t:x-2", "u a:x,x-3,x-2 t:x-2 t:x* t:x-3*"},
+		"two results":               {"u a:x t:x t:x", "u a:x t:x u*"},
+		"the assistant begins":      {"s a u", "s u* a u"},
+		"a note and the assistant":  {"s n a u", "s u* u* a u"},
+		"a call begins":             {"a:x t:x", "u* a:x t:x"},
+		"a result begins":           {"t:x u", "u* u"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := einox.Repair(spoken(tc[0]), repairTexts)
+			require.Equal(t, tc[1], formOf(out))
+			again := einox.Repair(out, repairTexts)
+			require.Len(t, again, len(out))
+			for i := range out {
+				require.Same(t, out[i], again[i], "repaired twice")
+			}
+		})
+	}
+	in := spoken("s u a:x t:x a")
+	for i, m := range einox.Repair(in, repairTexts) {
+		require.Same(t, in[i], m, "what is right stays")
+	}
+}
+
+func TestRepairOfMessagesThatStandAlone(t *testing.T) {
+	picture := "https://example.com/p.png"
+	image := schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &picture}}}
+	in := []*schema.Message{
+		schema.SystemMessage(" "), schema.UserMessage(""), nil, schema.AssistantMessage(" \n", nil),
+		schema.ToolMessage("the orphan's words", "gone", schema.WithToolName("look")),
+		{Role: "developer", Content: "the developer's words"},
+		{Role: "painter", UserInputMultiContent: []schema.MessageInputPart{image}},
+		{Role: "writer", MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeText, Text: "old parts"}}},
+		{Role: schema.Assistant, ReasoningContent: "only thoughts"},
+		{Role: schema.Assistant, Content: " ", ToolCalls: spoken("a:x")[0].ToolCalls},
+		schema.ToolMessage("", "x"),
+	}
+	out := einox.Repair(in, repairTexts)
+	require.Equal(t, "u* u* u* u* a a:x t:x", formOf(out))
+	require.Equal(t, "[result of look:]\nthe orphan's words", out[0].Content)
+	require.Equal(t, "[role \"developer\":]\nthe developer's words", out[1].Content)
+	require.Equal(t, image, out[2].UserInputMultiContent[1])
+	require.Equal(t, "old parts", out[3].MultiContent[1].Text)
+	require.Equal(t, []string{"(no answer)", "only thoughts"}, []string{out[4].Content, out[4].ReasoningContent})
+	require.Empty(t, out[5].Content)
+	require.Equal(t, " ", in[9].Content, "the caller's is as it was")
+	for _, m := range out[:4] {
+		require.False(t, einox.IsRecalled(m), "a note of a search would be dropped")
+	}
+}
+
+// A turn that was interrupted has a result made up for it; the real one comes when it is
+// resumed.
+func TestRepairPrefersTheRealResult(t *testing.T) {
+	interrupted := einox.Repair(spoken("u a:x,y"), repairTexts)
+	require.Equal(t, "u a:x,y t:x* t:y*", formOf(interrupted))
+	resumed := einox.Repair(append(interrupted, spoken("t:x")...), repairTexts)
+	require.Equal(t, "u a:x,y t:y* t:x", formOf(resumed), "the one that was made up is gone")
+}
+
+// Whatever the ids and roles, in whatever order: providers take it, no word is lost, and
+// once is enough. Roles and ids are few, so that calls and results meet, miss and repeat.
+func repairsAnything(t *rapid.T) {
+	draw := rapid.Custom(func(t *rapid.T) *schema.Message {
+		id := func() string { return rapid.SampledFrom([]string{"", "a", "a", "b", "a-2", "call-1"}).Draw(t, "id") }
+		m := &schema.Message{
+			Role:    rapid.SampledFrom([]schema.RoleType{schema.User, schema.Assistant, schema.Assistant, schema.Tool, schema.Tool, schema.System, "", "critic"}).Draw(t, "role"),
+			Content: rapid.SampledFrom([]string{"", " \n", "word", "字", "\xff"}).Draw(t, "text"),
+		}
+		if m.Role == schema.Tool {
+			m.ToolCallID = id()
+		}
+		if m.Role == schema.Assistant {
+			for range rapid.IntRange(0, 3).Draw(t, "calls") {
+				m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id(), Function: schema.FunctionCall{Name: "look"}})
+			}
+			m.ReasoningContent = rapid.SampledFrom([]string{"", "hm"}).Draw(t, "thinks")
+		}
+		return m
+	})
+	messages := rapid.SliceOfN(rapid.OneOf(draw, rapid.Just[*schema.Message](nil)), 0, 12).Draw(t, "messages")
+	out := einox.Repair(messages, repairTexts)
+	require.NoError(t, transcript.Check(append(out[:len(out):len(out)], schema.UserMessage("?"))))
+	require.Empty(t, transcript.WordsOf(messages...).Without(transcript.WordsOf(out...)), "words are lost")
+	require.Equal(t, out, einox.Repair(out, repairTexts))
+	rounds := einox.Rounds(out)
+	at := 0
+	for _, r := range rounds {
+		require.Equal(t, at, r.From)
+		for _, e := range einox.Exchanges(out, r) {
+			require.Equal(t, at, e.From)
+			require.True(t, e.To == e.From+1 || len(out[e.From].ToolCalls) == e.To-e.From-1)
+			at = e.To
+		}
+		require.Equal(t, at, r.To, "rounds and exchanges make up the whole")
+	}
+	require.Equal(t, len(out), at)
+}
+
+func TestRepairOfAnything(t *testing.T) { rapid.Check(t, repairsAnything) }
+
+func FuzzRepair(f *testing.F) {
+	f.Add([]byte("a seed of some length, so that there is something to draw from: 0123456789abcdef"))
+	f.Fuzz(rapid.MakeFuzz(repairsAnything))
+}
+
+func TestRounds(t *testing.T) {
+	turn := func(form string) []*schema.Message {
+		out := spoken(form)
+		for i := range out {
+			out[i] = einox.MarkTurn(out[i], "t1")
+		}
+		return out
+	}
+	other := schema.UserMessage("For context: [planner] said: step one.")
+	for name, tc := range map[string]struct {
+		in   []*schema.Message
+		want []einox.Span
+	}{
+		"nothing":                    {nil, []einox.Span{{0, 0}}},
+		"no user asked":              {spoken("a a"), []einox.Span{{0, 2}}},
+		"one":                        {spoken("s u a"), []einox.Span{{0, 1}, {1, 3}}},
+		"a note belongs to the next": {spoken("u a n u a"), []einox.Span{{0, 2}, {2, 5}}},
+		"what came before anybody":   {spoken("a a u a u"), []einox.Span{{0, 2}, {2, 4}, {4, 5}}},
+		"the running turn has two":   {append(spoken("u a"), turn("u a u a")...), []einox.Span{{0, 2}, {2, 6}}},
+		"other agents are not users": {append(spoken("u a"), other), []einox.Span{{0, 3}}},
+	} {
+		require.Equal(t, tc.want, einox.Rounds(tc.in), name)
+	}
+}
+
+func TestParts(t *testing.T) {
+	url, data := "https://x/cat.png", "aGk="
+	common := schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}
+	link := schema.ChatMessagePart{Type: schema.ChatMessagePartTypeText}
+	require.Empty(t, einox.Parts(schema.UserMessage("content")))
+	require.Equal(t, []einox.Part{{Text: "a"}, {Media: "image", URL: url, MIME: "image/png"}, {Media: "audio", URL: url, MIME: "image/png"}, {Media: "video", URL: url, MIME: "image/png"}, {Media: "file", Data: data, Name: "hi.txt"}},
+		einox.Parts(&schema.Message{UserInputMultiContent: []schema.MessageInputPart{
+			{Type: schema.ChatMessagePartTypeText, Text: "a"}, {Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: common}},
+			{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageInputAudio{MessagePartCommon: common}}, {Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageInputVideo{MessagePartCommon: common}},
+			{Type: schema.ChatMessagePartTypeFileURL, File: &schema.MessageInputFile{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data}, Name: "hi.txt"}},
+		}}))
+	require.Equal(t, []einox.Part{{Media: "image", URL: url, MIME: "image/png"}, {Media: "audio", URL: url, MIME: "image/png"}, {Media: "video", URL: url, MIME: "image/png"}},
+		einox.Parts(&schema.Message{AssistantGenMultiContent: []schema.MessageOutputPart{
+			{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: common}}, {Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageOutputAudio{MessagePartCommon: common}},
+			{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageOutputVideo{MessagePartCommon: common}},
+		}}))
+	old := []schema.ChatMessagePart{link, link, link, link}
+	old[0].ImageURL = &schema.ChatMessageImageURL{URL: url}
+	old[1].AudioURL = &schema.ChatMessageAudioURL{URL: url}
+	old[2].VideoURL = &schema.ChatMessageVideoURL{URL: url}
+	old[3].FileURL = &schema.ChatMessageFileURL{URL: url, Name: "hi.txt"}
+	require.Equal(t, []einox.Part{{URL: url}, {URL: url}, {URL: url}, {URL: url, Name: "hi.txt"}}, einox.Parts(&schema.Message{MultiContent: old}))
 }
