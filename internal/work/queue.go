@@ -187,7 +187,8 @@ func (q *Queue[K, V]) work() {
 			err = q.drain(q.ctx, k)
 			unlock()
 			if err != nil && q.ctx.Err() == nil {
-				q.list.AddAfter(k, q.cfg.Pause(max(1, q.failures(k)))) // 0 when a Flush was faster
+				_, failures := q.first(k)
+				q.list.AddAfter(k, q.cfg.Pause(max(1, failures))) // 0 when a Flush was faster
 			}
 		}
 		q.list.Done(k)
@@ -242,15 +243,6 @@ func (q *Queue[K, V]) failed(k K, counts bool) {
 	if b := q.waiting[k]; b != nil && counts {
 		b.failures++
 	}
-}
-
-func (q *Queue[K, V]) failures(k K) int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if b := q.waiting[k]; b != nil {
-		return b.failures
-	}
-	return 0
 }
 
 // List hands keys to workers: each key to one worker at a time, and once more if it

@@ -150,14 +150,14 @@ func retry[T any](ctx context.Context, s *Store, doing string, f func() (T, erro
 	if s.closed.Load() {
 		return none, fmt.Errorf("redisstore: %s: %w: the store is closed", doing, backends.ErrUnavailable)
 	}
-	limit := time.NewTimer(s.config.Retry) // of the tries too: each may wait long for an answer
-	defer limit.Stop()
+	limit, cancel := context.WithTimeout(ctx, s.config.Retry) // of the tries too: each may wait long for an answer
+	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		out, err := f()
 		if err == nil {
 			return out, nil
 		}
-		if !transient(err) || s.config.Retry < 0 || fired(limit) || ctx.Err() != nil {
+		if !transient(err) || limit.Err() != nil {
 			return none, describe(doing, err, ctx)
 		}
 		s.refreshTopology(ctx, err)
@@ -178,23 +178,12 @@ func on[T any](ctx context.Context, s *Store, p backends.Partition, session, doi
 	return retry(ctx, s, doing, f)
 }
 
-func fired(t *time.Timer) bool {
-	select {
-	case <-t.C:
-		return true
-	default:
-		return false
-	}
-}
-
 // sleep waits, and reports whether the context let it.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }
