@@ -5,8 +5,8 @@ package sqlitestore
 
 import (
 	"context"
-	_ "embed" // schema.sql
 	"database/sql"
+	_ "embed" // schema.sql
 	"errors"
 	"fmt"
 	"io/fs"
