@@ -45,7 +45,7 @@ func Tokens(s string) int {
 	before, last := nothing, byte(' ')    // a space is no mark
 	for i := range len(s) {
 		b := s[i]
-		k := classOf(b)
+		k := classes[b]
 		switch {
 		case k != wide:
 			missing = 0
@@ -64,7 +64,7 @@ func Tokens(s string) int {
 				cost += spaceOther
 			}
 		}
-		cost += costOf(before, k)
+		cost += costs[before%16][k%16]
 		if word++; !k.isLetter() || !before.isLetter() || before == small && k == capital {
 			word = 1
 		}
@@ -124,6 +124,20 @@ func classOf(b byte) byteClass {
 	}
 	return punct
 }
+
+// classes and costs hold what classOf and costOf return: contexts of megabytes are counted in
+// each turn.
+var classes, costs = func() (class [256]byteClass, cost [16][16]int) {
+	for b := range class {
+		class[b] = classOf(byte(b))
+	}
+	for before := nothing; before <= wide; before++ {
+		for k := nothing; k <= wide; k++ {
+			cost[before][k] = costOf(before, k)
+		}
+	}
+	return class, cost
+}()
 
 // costOf returns what a byte costs by the class of the one before it, beside what the length
 // of words and runs and a character beyond ASCII cost.
