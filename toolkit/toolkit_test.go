@@ -196,7 +196,7 @@ func TestTheSchemas(t *testing.T) {
 }
 
 // Without a legal scope every tool answers that there is no memory for this call, and the
-// program is told.
+// program gets the error.
 func TestWithoutAScopeNothingIsDone(t *testing.T) {
 	for name, scope := range map[string]func(context.Context) (backends.Scope, error){
 		"an error":       func(context.Context) (backends.Scope, error) { return backends.Scope{}, backends.ErrNoScope },
@@ -221,7 +221,7 @@ func TestWithoutAScopeNothingIsDone(t *testing.T) {
 	}
 }
 
-// A model may be told, by a page that it reads, to look into another user's memory. No
+// A page that a model reads may ask it to look into another user's memory. No
 // argument chooses whose memory a call is about.
 func TestNoArgumentChoosesTheScope(t *testing.T) {
 	const intruder = `"user_id":"bob","userId":"bob","scope":{"user_id":"bob"},"agent_id":"x","namespace":"other","workspace":"w","filter":{"user_id":"bob"},"run_id":"r"`

@@ -151,7 +151,7 @@ How to write a statement:
 - In the third person, about the user by the name that is given, in the language of the message. Do not translate, and do not translate names.
 - Keep names, numbers, places and titles exactly as they were said. Write down no guesses, no general knowledge, no passwords or keys, and nothing twice.
 - Every message has its own "time". "Yesterday" or "next month" mean the day before or the month after that time, whenever you read this. "dates" lists such words with what they mean; rely on it. Write the date itself into the text, and into "when". Leave "when" out where no time is said.
-- "keywords": two to six words or short phrases by which somebody would look for the statement later, in its language.
+- "keywords": two to six words or short phrases by which one would look for the statement later, in its language.
 - "messages": the numbers of the messages that say it.
 - "score": 0 for what says nothing about the user (questions about the world, instructions for the task at hand, small talk); 1 for what is made up or supposed, role play, or about figures of a story; 2 for what is general or passing, or can only be inferred: what the user is doing right now, moods, vague interests; 3 for what is stated about the user and useful later (names, family, work, home, health, habits, tastes, plans, dates, experiences), or what the user asks to remember.
 

@@ -11,9 +11,8 @@
 //	go run ./examples/workspaces -db lib.db list
 //	go run ./examples/workspaces -db lib.db delete trial
 //
-// -redis URL keeps them on a server instead of in a file; -dir is where the files of load
-// and dump are. dump writes what holds now. A load is all or nothing, and shows how far it
-// is.
+// -redis URL keeps them on a server instead of in a file. dump writes what holds now. A load
+// is all or nothing.
 package main
 
 import (
@@ -25,6 +24,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 
 	"github.com/einomem/einomem/backends"
@@ -51,7 +51,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	file := flags.String("db", "workspaces.db", "the `FILE` that keeps the workspaces")
 	url := flags.String("redis", "", "the `URL` of a Redis that keeps them instead")
-	dir := flags.String("dir", ".", "the `FOLDER` with the files of load and dump")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
@@ -61,8 +60,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if wanted := map[string]int{"load": 3, "dump": 3, "copy": 3, "find": 3, "delete": 2, "list": 1}; len(words) == 0 || len(words) != wanted[words[0]] {
 		return fmt.Errorf("use one of load WORKSPACE FILE, dump WORKSPACE FILE, copy FROM TO, find WORKSPACE QUERY, delete WORKSPACE, list; not %q", words)
 	}
-	return with(ctx, *file, *url, *dir, func(b *reme.Backend) error {
-		done, err := do(ctx, b, append(words, "", "")[:3])
+	words = append(words, "", "")[:3]
+	return with(ctx, *file, *url, filepath.Dir(words[2]), func(b *reme.Backend) error {
+		done, err := do(ctx, b, words)
 		if err == nil {
 			_, err = fmt.Fprint(stdout, done)
 		}
@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	})
 }
 
-// with opens the store, and closes it after use.
+// with opens the store, and closes it after use. Files of load and dump are in dir.
 func with(ctx context.Context, file, url, dir string, use func(*reme.Backend) error) (err error) {
 	var db store.Store
 	if url != "" {
@@ -97,13 +97,13 @@ func do(ctx context.Context, b *reme.Backend, words []string) (string, error) {
 	command, workspace, other := words[0], words[1], words[2]
 	switch command {
 	case "load":
-		got, err := b.Library().LoadFile(ctx, &reme.LoadRequest{Scope: in(workspace), File: other})
+		got, err := b.Library().LoadFile(ctx, &reme.LoadRequest{Scope: in(workspace), File: filepath.Base(other)})
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%s: %d memories loaded, %d others removed\n", workspace, got.Loaded, got.Removed), nil
 	case "dump":
-		got, err := b.Library().DumpFile(ctx, &reme.DumpRequest{Scope: in(workspace), File: other})
+		got, err := b.Library().DumpFile(ctx, &reme.DumpRequest{Scope: in(workspace), File: filepath.Base(other)})
 		if err != nil {
 			return "", err
 		}

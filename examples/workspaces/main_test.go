@@ -31,10 +31,10 @@ const lines = `{"workspace_id":"x","memory_id":"a1","memory_type":"task","when_t
 
 func TestALibraryGoesRound(t *testing.T) {
 	dir := t.TempDir()
-	const file, copied = "in.jsonl", "out.jsonl"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(lines), 0o600))
+	file, copied := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(lines), 0o600))
 	do := func(args ...string) string {
-		return program(t, append([]string{"-db", filepath.Join(dir, "lib.db"), "-dir", dir}, args...)...)
+		return program(t, append([]string{"-db", filepath.Join(dir, "lib.db")}, args...)...)
 	}
 
 	assert.Equal(t, "app/世界: 2 memories loaded, 0 others removed\n", do("load", "app/世界", file))
@@ -55,10 +55,10 @@ func TestCommandsThatFail(t *testing.T) {
 	dir := t.TempDir()
 	db := filepath.Join(dir, "lib.db")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "in.jsonl"), []byte(lines+"no memory\n"), 0o600))
-	assert.Contains(t, program(t, "-db", db, "-dir", dir, "load", "w", "in.jsonl"), "line 3")
-	assert.Contains(t, program(t, "-db", db, "-dir", dir, "load", "w", "none.jsonl"), "no such file")
-	assert.Contains(t, program(t, "-db", db, "-dir", dir, "load", "*", "in.jsonl"), "'*'")
-	assert.Contains(t, program(t, "-db", db, "-dir", dir, "dump", "w", "out.jsonl"), "no memory to write")
+	assert.Contains(t, program(t, "-db", db, "load", "w", filepath.Join(dir, "in.jsonl")), "line 3")
+	assert.Contains(t, program(t, "-db", db, "load", "w", filepath.Join(dir, "none.jsonl")), "no such file")
+	assert.Contains(t, program(t, "-db", db, "load", "*", filepath.Join(dir, "in.jsonl")), "'*'")
+	assert.Contains(t, program(t, "-db", db, "dump", "w", filepath.Join(dir, "out.jsonl")), "no memory to write")
 	assert.Equal(t, "", program(t, "-db", db, "list"), "nothing was loaded")
 	assert.Contains(t, program(t, "-db", db, "load", "w"), "load WORKSPACE FILE")
 	assert.Contains(t, program(t, "-db", db), "use one of")
