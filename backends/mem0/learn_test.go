@@ -5,6 +5,7 @@ package mem0_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // The same life, by tool and by JSON, in two languages.
@@ -127,6 +129,49 @@ func TestOneModelCallForAllMessages(t *testing.T) {
 	require.Len(t, s.earlier, 10)
 	require.Equal(t, said[15:], []string{s.earlier[0].Text, s.earlier[1].Text, s.earlier[2].Text, s.earlier[3].Text, s.earlier[4].Text,
 		s.earlier[5].Text, s.earlier[6].Text, s.earlier[7].Text, s.earlier[8].Text, s.earlier[9].Text}, "the last ten")
+}
+
+func TestTenTurnsCostThreeEmbeddingRequestsAtMost(t *testing.T) {
+	e := &testkit.Embedder{Dim: 32}
+	m := thinking(t, func(s shown) string {
+		var ops []string
+		for _, said := range s.new {
+			if said.Role == "user" {
+				ops = append(ops, fmt.Sprintf(`{"op":"add","text":%q,"messages":[%d]}`, "The user says: "+said.Text, said.N))
+			}
+		}
+		return operations(ops...)
+	})
+	b := open(t, with(m), embedded(e))
+	for batch := range 3 { // from the second on there are more facts than are shown
+		var turns []backends.Message
+		for i := range 10 {
+			turns = append(turns, user(fmt.Sprintf("batch %d: thing number %d is blue", batch, i))...)
+			turns = append(turns, backends.Message{Message: assistant(fmt.Sprintf("Batch %d: so number %d is blue.", batch, i))})
+		}
+		requests, texts := e.Requests.Load(), e.Texts.Load()
+		resp := add(t, b, ann, turns...)
+		require.Equal(t, 1, resp.Usage.ModelCalls)
+		require.LessOrEqual(t, e.Requests.Load()-requests, int64(3))
+		require.EqualValues(t, e.Texts.Load()-texts, resp.Usage.EmbeddedTexts)
+		require.LessOrEqual(t, resp.Usage.EmbeddedTexts, 10+20+1, "each fact and each message once, and all messages together")
+	}
+}
+
+func TestAnEmbedderThatIsAwayCostsNoModelCall(t *testing.T) {
+	e := &testkit.Embedder{Dim: 32}
+	m := thinking(t, func(s shown) string { return operations() })
+	b := open(t, with(m), embedded(e))
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprintf("thing number %d is blue", i))
+	}
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user(many...), Verbatim: true, Kind: backends.KindFact})
+	require.NoError(t, err)
+	e.Err = errors.New("connection refused")
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("thing 3 is red")})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.Empty(t, m.Calls())
 }
 
 func TestAFactSaysWhoSaidItAndWhen(t *testing.T) {

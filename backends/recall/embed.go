@@ -97,19 +97,22 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 	return fmt.Errorf("the ranking is lexical alone: %w", err), nil
 }
 
-// vectors returns the normalised vectors of texts, nil for blank ones.
+// vectors returns the normalised vectors of texts, nil for blank ones. Those that the work
+// of ctx has already are not made again: see [WithVectors].
 func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	if r.config.Embedder == nil || len(texts) == 0 {
 		return nil, nil
 	}
 	out := make([][]float32, len(texts))
+	known, dim := vectorsOf(ctx), 0
 	var places []int // of the texts that are not blank
 	for i, t := range texts {
-		if strings.TrimSpace(t) != "" {
+		if out[i] = known.of(t); out[i] != nil {
+			dim = len(out[i])
+		} else if strings.TrimSpace(t) != "" {
 			places = append(places, i)
 		}
 	}
-	dim := 0
 	for batch := range slices.Chunk(places, embedBatch) {
 		part := make([]string, len(batch))
 		for i, place := range batch {
@@ -124,6 +127,7 @@ func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, erro
 				return nil, fmt.Errorf("the embedder returned vectors of %d and of %d components: %w", dim, len(v), backends.ErrDimension)
 			}
 			dim, out[batch[i]] = len(v), v
+			known.keep(texts[batch[i]], v)
 		}
 	}
 	return out, nil

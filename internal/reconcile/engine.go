@@ -36,6 +36,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/einox"
@@ -118,7 +119,8 @@ type Call struct {
 	Run      *ask.Run          // what the call asks the model, and costs
 
 	engine   *Engine
-	metadata map[string]any // of the request, redacted
+	vectors  *recall.Vectors // of what is searched with and stored
+	metadata map[string]any  // of the request, redacted
 	said     []*Utterance
 	context  []*Utterance
 	about    func(*backends.Memory) bool
@@ -149,6 +151,7 @@ type Utterance struct {
 // ErrConflict, before a model is asked.
 func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	c := &Call{Request: r, Now: e.Keeper.Now(), Run: e.Model.Begin(e.Limits), engine: e, release: func() {}}
+	c.vectors = recall.NewVectors(c.Run.Embedded)
 	if r.IdempotencyKey != "" {
 		c.key = e.Name + "/" + r.IdempotencyKey
 	}
@@ -316,10 +319,9 @@ func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, er
 	}
 	applied := &store.Applied{}
 	if len(b.mutations) > 0 || c.key != "" || c.session != nil {
-		var usage backends.Usage
 		var err error
-		applied, err = c.engine.Keeper.Commit(ctx, c.Partition, &store.Batch{Mutations: b.mutations, Key: c.key, Session: c.session}, &usage)
-		c.Run.Embedded(usage.EmbeddedTexts)
+		ctx = recall.WithVectors(ctx, c.vectors)
+		applied, err = c.engine.Keeper.Commit(ctx, c.Partition, &store.Batch{Mutations: b.mutations, Key: c.key, Session: c.session}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -7,12 +7,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -259,7 +261,8 @@ func (c *Call) Candidates(ctx context.Context, texts []string, n int) ([]*backen
 	return inTurn(n, lists, known), nil
 }
 
-// searches returns what is found by the texts, a list each.
+// searches returns what is found by the texts, a list each. All are embedded in one request,
+// and their vectors are those of the messages that are stored.
 func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backends.Memory, error) {
 	var queries []string
 	for _, t := range texts[max(0, len(texts)-queriesPerCall):] {
@@ -268,6 +271,10 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 	if len(queries) > 1 {
 		queries = append(queries, text.TruncateBytes(strings.Join(queries, "\n"), 4*queryBytes))
 	}
+	ctx = recall.WithVectors(ctx, c.vectors)
+	if _, _, err := c.engine.Keeper.Ranker().Embed(ctx, queries); errors.Is(err, backends.ErrUnavailable) { // before a model is asked
+		return nil, c.engine.errorf("looking for what is known: %w", err)
+	}
 	lists := make([][]*backends.Memory, len(queries))
 	for i, q := range queries {
 		resp, err := c.engine.Keeper.Search(ctx, c.Partition, &backends.SearchRequest{
@@ -275,9 +282,6 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 		})
 		if err != nil {
 			return nil, err
-		}
-		if c.engine.Keeper.Embeds() {
-			c.Run.Embedded(1)
 		}
 		for k := range resp.Hits {
 			lists[i] = append(lists[i], &resp.Hits[k].Memory)

@@ -23,10 +23,11 @@ import (
 // vector: texts that share words are near each other. It is for tests of the way
 // that vectors take, never for retrieval. It is safe for concurrent use.
 type Embedder struct {
-	Dim    int // Required.
-	Err    error
-	Texts  atomic.Int64                // how many texts were embedded so far
-	Vector func(text string) []float64 // Optional. Replaces the hashing.
+	Dim      int // Required.
+	Err      error
+	Requests atomic.Int64                // that succeeded so far
+	Texts    atomic.Int64                // how many texts were embedded so far
+	Vector   func(text string) []float64 // Optional. Replaces the hashing.
 }
 
 var _ embedding.Embedder = (*Embedder)(nil)
@@ -39,6 +40,7 @@ func (e *Embedder) EmbedStrings(ctx context.Context, texts []string, _ ...embedd
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	e.Requests.Add(1)
 	e.Texts.Add(int64(len(texts)))
 	out := make([][]float64, len(texts))
 	for i, t := range texts {
