@@ -132,7 +132,7 @@ type AddResponse struct {
 // Outcome says what became of a memory, in an [Item] or an [Event].
 type Outcome string
 
-// The outcomes. Items are never deleted, events never unchanged or failed.
+// The outcomes. Items are never deleted, events never unchanged, failed or skipped.
 const (
 	OutcomeAdded      Outcome = "added"
 	OutcomeUpdated    Outcome = "updated"
@@ -141,14 +141,15 @@ const (
 	OutcomeDeleted    Outcome = "deleted"    // erased but for its history
 	OutcomeUnchanged  Outcome = "unchanged"  // known already
 	OutcomeFailed     Outcome = "failed"     // not stored: Err says why
+	OutcomeSkipped    Outcome = "skipped"    // not learnt from, or not carried out, on purpose: Err says why
 )
 
 // Item is one memory of an [AddResponse].
 type Item struct {
 	Outcome  Outcome
-	Memory   Memory  // as stored; for OutcomeFailed what was to be stored
+	Memory   Memory  // as stored; for OutcomeFailed and OutcomeSkipped what was to be stored or changed
 	Previous *Memory // what was there before, for updated and superseded
-	Err      error   // for OutcomeFailed
+	Err      error   // for OutcomeFailed and OutcomeSkipped
 }
 
 // Usage counts what a call cost in model tokens, as reported by the models.

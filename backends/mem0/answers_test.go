@@ -153,16 +153,86 @@ func TestModelTimeout(t *testing.T) {
 	require.NotErrorIs(t, err, backends.ErrUnavailable)
 }
 
-func TestLongMessagesAreShownInPartAndStoredWhole(t *testing.T) {
-	m := thinking(t, func(s shown) string { return operations() })
-	b := open(t, with(m))
-	long := strings.Repeat("word ", 1<<18) + "end"
-	add(t, b, ann, user(long)...)
-	prompt := m.Calls()[0][1].Content
-	require.Less(t, len(prompt), 10_000)
-	require.Contains(t, prompt, "[…")
-	require.Contains(t, prompt, "end")
-	require.Equal(t, []string{long}, list(t, b, ann))
+// What is said in the middle of a long message is learnt, too: it is read in parts.
+func TestLongMessagesAreReadWhole(t *testing.T) {
+	for name, c := range map[string]struct{ words, calls, skipped int }{
+		"4 KB": {1000, 1, 0}, "32 KB": {8000, 1, 0}, "100 KB": {25_000, 3, 0}, "more than 32 questions": {400_000, 32, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := ""
+			m := thinking(t, func(s shown) string {
+				for _, part := range s.new {
+					read += part.Text
+				}
+				if strings.Contains(s.said(), "allergic") {
+					return operations(`{"op":"add","text":"The user is allergic to nuts.","messages":[0]}`)
+				}
+				return operations()
+			})
+			b := open(t, with(m))
+			page := strings.Repeat("A word. ", c.words/2-1)
+			long := page[:len(page)/2/8*8] + "I am allergic to nuts. " + page[len(page)/2/8*8:] + "end"
+			resp := add(t, b, ann, user(long)...)
+			require.Equal(t, c.calls, len(m.Calls()))
+			require.Contains(t, list(t, b, ann), long)
+			skipped := outcomeOf(resp, backends.OutcomeSkipped)
+			require.Len(t, skipped, c.skipped)
+			for _, item := range skipped {
+				require.ErrorContains(t, item.Err, fmt.Sprintf("%d bytes are behind the last of 32 questions", len(long)-len(read)))
+			}
+			if c.skipped == 0 {
+				require.Equal(t, []string{"The user is allergic to nuts."}, facts(t, b, ann))
+				require.Equal(t, long, read)
+			}
+		})
+	}
+}
+
+// outcomeOf returns the items with an outcome.
+func outcomeOf(r *backends.AddResponse, o backends.Outcome) []backends.Item {
+	return slices.DeleteFunc(slices.Clone(r.Items), func(i backends.Item) bool { return i.Outcome != o })
+}
+
+func TestMediaAreDescribedOrReportedAsSkipped(t *testing.T) {
+	url := "https://example.com/cat.png"
+	picture := &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
+		{Type: schema.ChatMessagePartTypeText, Text: "My cat:"},
+		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
+	}}
+	down := fmt.Errorf("%w: no route", backends.ErrUnavailable)
+	for name, c := range map[string]struct {
+		describe      func(context.Context, schema.MessageInputPart) (string, error)
+		want, skipped string
+		err           error
+	}{
+		"nobody describes it": {nil, "My cat:", "no Config.Describe", nil},
+		"described": {func(_ context.Context, p schema.MessageInputPart) (string, error) {
+			return "a grey cat at " + *p.Image.URL, nil
+		}, "My cat:\n[image: a grey cat at " + url + "]", "", nil},
+		"it cannot be": {func(context.Context, schema.MessageInputPart) (string, error) { return "", errors.New("too dark") }, "My cat:", "too dark", nil},
+		"not now":      {func(context.Context, schema.MessageInputPart) (string, error) { return "", down }, "", "", down},
+	} {
+		for _, m := range []model.BaseChatModel{nil, thinking(t, func(shown) string { return operations() })} {
+			b := open(t, with(m), func(cfg *mem0.Config) { cfg.Describe = c.describe })
+			resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: []backends.Message{
+				{ID: "p", Message: picture},
+				{Message: schema.SystemMessage("rules")}, {Message: schema.ToolMessage("result", "1")},
+			}})
+			require.ErrorIs(t, err, c.err, name)
+			if c.err != nil {
+				require.Empty(t, list(t, b, ann), name)
+				continue
+			}
+			require.Equal(t, []string{c.want}, list(t, b, ann), name)
+			skipped := outcomeOf(resp, backends.OutcomeSkipped)
+			require.Equal(t, c.skipped != "", len(skipped) == 1, name)
+			for _, item := range skipped {
+				require.ErrorContains(t, item.Err, c.skipped, name)
+				require.Equal(t, []string{"p"}, item.Memory.Origin.MessageIDs, name)
+				require.Equal(t, "[image]", item.Memory.Text, name)
+			}
+		}
+	}
 }
 
 func TestManyToolCallsAreOneAnswer(t *testing.T) {
@@ -260,16 +330,19 @@ func TestPromptShowsSinceWhen(t *testing.T) {
 	require.Equal(t, "user", s.memories[0].SaidBy)
 }
 
-func TestTooManyMessagesForOneCall(t *testing.T) {
+func TestWhatIsSaidBehindTheLastQuestionIsReported(t *testing.T) {
 	m := thinking(t, func(shown) string { return operations() })
 	b := open(t, with(m))
-	said := make([]string, 1001)
+	said := make([]string, 1601)
 	for i := range said {
-		said[i] = "x"
+		said[i] = fmt.Sprint("thing ", i)
 	}
-	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user(said...)})
-	require.ErrorIs(t, err, backends.ErrInvalid)
-	require.Empty(t, m.Calls())
+	resp := add(t, b, ann, user(said...)...)
+	require.Len(t, m.Calls(), 32, "of 50 messages each")
+	skipped := outcomeOf(resp, backends.OutcomeSkipped)
+	require.Len(t, skipped, 1)
+	require.Equal(t, "thing 1600", skipped[0].Memory.Text)
+	require.Len(t, outcomeOf(resp, backends.OutcomeAdded), 1601, "and every message is kept as it was said")
 }
 
 // FuzzAnswers: whatever a model writes, it ends in ErrModel with nothing stored, or in
@@ -298,7 +371,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		reported := map[string]bool{}
 		for _, i := range resp.Items {
-			require.Equal(t, i.Outcome == backends.OutcomeFailed, i.Err != nil)
+			require.Equal(t, i.Outcome == backends.OutcomeFailed || i.Outcome == backends.OutcomeSkipped, i.Err != nil)
 			reported[i.Memory.ID] = true
 		}
 		page, err := b.List(ctx, &backends.ListRequest{Scope: ann})

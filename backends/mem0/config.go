@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -71,6 +72,13 @@ type Config struct {
 	// Recall configures the ranking. Optional. Its Records, Embedder,
 	// EmbeddingModel, Clock and Keys are filled from here.
 	Recall *recall.Config
+
+	// Describe says what an image, a sound, a video or a file of a user is, and is learnt
+	// from as if the user had said it. Optional: without it they are skipped
+	// ([backends.OutcomeSkipped]), as those are for which it returns an error. On
+	// ErrUnavailable nothing is learnt yet, and the Add may be repeated. It must be
+	// safe for concurrent use.
+	Describe func(context.Context, schema.MessageInputPart) (string, error)
 
 	// Redact is applied to every text before it is stored or shown to a model.
 	// Optional. It must be safe for concurrent use.

@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	maxMessages   = 1000 // that one model call is asked to learn from
+	maxQuestions  = 32   // that one Add takes, of 12,000 tokens or 50 messages each: what a batch of the log has time for
 	memoriesShown = 10   // to a model
+	stepRunes     = 6000 // of each message that is shown for a procedure, at most
 
 	authorVerbatim = "verbatim" // of memories that no model wrote
 )
@@ -70,9 +71,7 @@ func (b *Backend) verbatim(ctx context.Context, c *reconcile.Call) error {
 
 // decide asks the model what to store, and keeps the messages beside it.
 func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
-	switch n := len(c.Messages); {
-	case n > maxMessages:
-		return fmt.Errorf("mem0: %d messages: %w: at most %d a call; split them", n, backends.ErrInvalid, maxMessages)
+	switch {
 	case c.Kind == backends.KindProcedure:
 		return b.procedure(ctx, c, false)
 	case c.Kind != "" && c.Kind != backends.KindFact:
@@ -226,7 +225,12 @@ func (b *Backend) trajectory(c *reconcile.Call) ([]reconcile.Line, error) {
 			return nil, err
 		}
 		if said = strings.TrimSpace(b.keep.Redact(said)); said != "" {
-			lines = append(lines, reconcile.Line{Role: string(m.Role), Name: m.ToolName, Text: text.Middle(said, reconcile.MessageRunes(len(c.Messages)))})
+			step := text.Middle(said, min(stepRunes, max(200, 10*stepRunes/len(c.Messages))))
+			if step != said {
+				u := &reconcile.Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Time: m.Time}
+				c.Skip(u, said, errors.New("a procedure is written down without the middle of its long messages"))
+			}
+			lines = append(lines, reconcile.Line{Role: string(m.Role), Name: m.ToolName, Text: step})
 		}
 	}
 	return lines, nil

@@ -143,7 +143,7 @@ func TestTenTurnsCostThreeEmbeddingRequestsAtMost(t *testing.T) {
 		return operations(ops...)
 	})
 	b := open(t, with(m), embedded(e))
-	for batch := range 3 { // from the second on there are more facts than are shown
+	for batch := range 3 { // in the third there are more facts than are shown
 		var turns []backends.Message
 		for i := range 10 {
 			turns = append(turns, user(fmt.Sprintf("batch %d: thing number %d is blue", batch, i))...)

@@ -389,12 +389,20 @@ func TestRedactBeforeModelAndStore(t *testing.T) {
 
 func TestMessagesThatCannotBeStored(t *testing.T) {
 	b := open(t)
-	for name, text := range map[string]string{"UTF-8": "ab\xff", "16 MiB": strings.Repeat("x", store.MaxText+1)} {
-		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: append(user("fine"), backends.Message{ID: "bad-one", Message: schema.UserMessage(text)})})
-		require.ErrorIs(t, err, backends.ErrInvalid, name)
-		require.ErrorContains(t, err, "bad-one")
+	bad := func(text string) *backends.AddRequest {
+		return &backends.AddRequest{Scope: ann, Messages: append(user("fine"), backends.Message{ID: "bad-one", Message: schema.UserMessage(text)})}
 	}
+	_, err := b.Add(ctx, bad("ab\xff"))
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.ErrorContains(t, err, "bad-one")
 	require.Empty(t, list(t, b, ann))
+	resp, err := b.Add(ctx, bad(strings.Repeat("x", store.MaxText+1)))
+	require.NoError(t, err)
+	require.Equal(t, []string{"fine"}, list(t, b, ann), "the others are learnt from")
+	skipped := resp.Items[0]
+	require.Equal(t, backends.OutcomeSkipped, skipped.Outcome)
+	require.Equal(t, []string{"bad-one"}, skipped.Memory.Origin.MessageIDs)
+	require.ErrorContains(t, skipped.Err, "16777217 bytes")
 }
 
 func TestExpiry(t *testing.T) {

@@ -107,7 +107,8 @@ func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, erro
 	known, dim := vectorsOf(ctx), 0
 	var places []int // of the texts that are not blank
 	for i, t := range texts {
-		if out[i] = known.of(t); out[i] != nil {
+		if v, ok := known.byText.Load(t); ok {
+			out[i] = v.([]float32)
 			dim = len(out[i])
 		} else if strings.TrimSpace(t) != "" {
 			places = append(places, i)
@@ -127,8 +128,9 @@ func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, erro
 				return nil, fmt.Errorf("the embedder returned vectors of %d and of %d components: %w", dim, len(v), backends.ErrDimension)
 			}
 			dim, out[batch[i]] = len(v), v
-			known.keep(texts[batch[i]], v)
+			known.byText.Store(texts[batch[i]], v)
 		}
+		known.Made.Add(int64(len(batch)))
 	}
 	return out, nil
 }

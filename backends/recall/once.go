@@ -6,22 +6,15 @@ package recall
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Vectors keeps the vectors of texts for one piece of work, so that a text that is both
 // searched with and stored is embedded once. It lasts as long as the work does: nothing is
-// ever dropped. It is safe for concurrent use.
+// dropped. The zero value is empty. It is safe for concurrent use.
 type Vectors struct {
-	count func(texts int)
-
-	mu     sync.Mutex
-	byText map[string][]float32
-}
-
-// NewVectors returns an empty one. count is called with the number of texts that an
-// embedder was given on its account; it may be nil.
-func NewVectors(count func(texts int)) *Vectors {
-	return &Vectors{count: count, byText: map[string][]float32{}}
+	Made   atomic.Int64 // how many vectors an embedder was asked for
+	byText sync.Map     // of string and []float32, normalised
 }
 
 type vectorsKey struct{}
@@ -33,30 +26,10 @@ func WithVectors(ctx context.Context, v *Vectors) context.Context {
 	return context.WithValue(ctx, vectorsKey{}, v)
 }
 
+// vectorsOf returns the vectors of the work that ctx belongs to.
 func vectorsOf(ctx context.Context) *Vectors {
-	v, _ := ctx.Value(vectorsKey{}).(*Vectors)
-	return v
-}
-
-// of returns the vector of a text, nil if there is none.
-func (v *Vectors) of(text string) []float32 {
-	if v == nil {
-		return nil
+	if v, ok := ctx.Value(vectorsKey{}).(*Vectors); ok {
+		return v
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.byText[text]
-}
-
-// keep takes in the vector that was made for a text.
-func (v *Vectors) keep(text string, vector []float32) {
-	if v == nil {
-		return
-	}
-	if v.count != nil {
-		v.count(1)
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.byText[text] = vector
+	return &Vectors{}
 }

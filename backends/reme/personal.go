@@ -16,7 +16,6 @@ import (
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/reconcile"
-	"github.com/einomem/einomem/internal/text"
 )
 
 // defaultTarget is the name of a user who has none.
@@ -150,7 +149,7 @@ func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits
 	p.engine = reconcile.New(&reconcile.Config{
 		Name: "reme", Keeper: keep, Model: model, Limits: limits,
 		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown,
-		Room: prompt, Count: text.Tokens,
+		Room:      prompt,
 		UsersOnly: true, ByTime: true, Location: c.Location, Dates: knownDates, Complete: p.complete,
 	})
 	return p, nil

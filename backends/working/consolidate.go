@@ -189,7 +189,8 @@ func (r *run) rest(upto int64) *store.Retry {
 	return &store.Retry{}
 }
 
-// offer passes the batch to the backend, and renews the lease meanwhile.
+// offer passes the batch to the backend, and renews the lease meanwhile. Items that were
+// not stored, or skipped, are reported.
 func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*backends.AddResponse, error) {
 	resp := &backends.AddResponse{}
 	said := messages(b.entries)
@@ -213,6 +214,11 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	})
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+	}
+	for _, it := range resp.Items {
+		if it.Err != nil && err == nil {
+			r.m.report(ctx, StageConsolidate, fmt.Errorf("session %s: not learnt (%s): %w", r.key, it.Outcome, it.Err))
+		}
 	}
 	return resp, err
 }

@@ -178,7 +178,10 @@ func TestAnswersOfTheBackend(t *testing.T) {
 	}{
 		"an item that failed": {func() *backends.AddResponse {
 			return &backends.AddResponse{Items: []backends.Item{{Outcome: backends.OutcomeFailed, Err: errors.New("too long to embed")}}}
-		}, `consolidate: session einomem/user/ann "s1": one memory was not stored: too long to embed`},
+		}, `consolidate: session einomem/user/ann "s1": not learnt (failed): too long to embed`},
+		"an item that is skipped": {func() *backends.AddResponse {
+			return &backends.AddResponse{Items: []backends.Item{{Outcome: backends.OutcomeAdded}, {Outcome: backends.OutcomeSkipped, Err: errors.New("a picture")}}}
+		}, `consolidate: session einomem/user/ann "s1": not learnt (skipped): a picture`},
 		"a panic": {func() *backends.AddResponse { panic("nil map") },
 			`consolidate: consolidating session einomem/user/ann "s1": the backend: panic: nil map`},
 		"none": {func() *backends.AddResponse { return nil }, ""},
@@ -188,6 +191,7 @@ func TestAnswersOfTheBackend(t *testing.T) {
 			e.append(said("a", ann))
 			if tc.report != "" {
 				require.EqualError(t, <-e.errs, strings.Replace(tc.report, "einomem", backends.DefaultNamespace, 1))
+				require.Empty(t, e.errs, "once")
 				return
 			}
 			require.Eventually(t, func() bool { return e.mem.Stats().Consolidated == 1 }, time.Minute, time.Millisecond)

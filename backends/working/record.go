@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/session"
-	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -201,7 +200,7 @@ type Turn struct {
 	// be appended twice, because messages are identified by ID and index.
 	ID       string
 	First    int               // the index in the turn of Messages[0]
-	Messages []*schema.Message // in order; system messages, memory notes and empty messages are left out of the log
+	Messages []*schema.Message // in order; system messages, memory notes, empty messages and those over 16 MiB are left out of the log, the latter with a report to OnError
 	Time     time.Time         // when it was said. Defaults to now.
 	// Done marks the end of the turn. It comes with the last message, or after it: alone,
 	// or with messages that the log holds already.
@@ -241,7 +240,10 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 		if !kept(msg) {
 			continue
 		}
-		msg = m.clean(msg)
+		msg, whole := m.clean(ctx, msg)
+		if !whole && msg.ToolCallID == "" && len(msg.ToolCalls) == 0 { // a call and its result stay together
+			continue
+		}
 		if _, err := json.Marshal(msg); err != nil {
 			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
 		}
@@ -286,11 +288,21 @@ func kept(m *schema.Message) bool {
 }
 
 // clean returns the copy of a message that is stored: every text redacted, and one that a
-// store accepts, because one broken byte or one endless tool result must not cost the turn.
-func (m *Memory) clean(msg *schema.Message) *schema.Message {
-	return einox.Stored(msg, func(s string) string {
-		return text.TruncateBytes(strings.ToValidUTF8(m.cfg.Redact(s), "\uFFFD"), store.MaxText-len(text.Ellipsis))
+// store accepts, because one broken byte must not cost the turn. A text that is too long is
+// left out and reported: its beginning would pass for all of it.
+func (m *Memory) clean(ctx context.Context, msg *schema.Message) (stored *schema.Message, whole bool) {
+	whole = true
+	stored = einox.Stored(msg, func(s string) string {
+		s = strings.ToValidUTF8(m.cfg.Redact(s), "\uFFFD")
+		if len(s) <= store.MaxText {
+			return s
+		}
+		whole = false
+		err := fmt.Errorf("%w: a text of %d bytes of role %s is left out of the log: at most %d", backends.ErrInvalid, len(s), msg.Role, store.MaxText)
+		m.report(ctx, StageAppend, err)
+		return "[" + err.Error() + "]"
 	})
+	return stored, whole
 }
 
 // openTurnBlob is the name of the blob that holds an interrupted turn.
@@ -312,7 +324,8 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	saved.Messages = make([]*schema.Message, len(t.Messages))
 	for i, msg := range t.Messages {
 		if msg != nil {
-			saved.Messages[i] = einox.WithMarks(m.clean(msg), einox.Marks(msg))
+			cleaned, _ := m.clean(ctx, msg)
+			saved.Messages[i] = einox.WithMarks(cleaned, einox.Marks(msg))
 		}
 	}
 	data, err := json.Marshal(&saved)

@@ -22,7 +22,6 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/text"
 )
 
 func note(text string) *schema.Message {
@@ -121,13 +120,23 @@ func TestTextsThatNoStoreAcceptsDoNotCostTheTurn(t *testing.T) {
 	enough := errors.New("seen enough")
 	e.log.Arm(func(c *testkit.StoreCall) error { got = c.Arg.(*store.Append).Entries; return enough })
 	long := strings.Repeat("界", store.MaxText/3+5)
-	turn := part("t", 0, true, "broken \xff byte", long)
+	turn := part("t", 0, true, "broken \xff byte", long, "and more")
+	result := schema.ToolMessage(long, "call_1")
+	turn.Messages = append(turn.Messages, schema.AssistantMessage("", []schema.ToolCall{{ID: "call_1", Function: schema.FunctionCall{Name: "read"}}}), result)
 	require.ErrorIs(t, e.mem.Append(t.Context(), turn), enough)
-	require.Len(t, got, 2)
+	require.Len(t, got, 4)
 	assert.Equal(t, "broken \uFFFD byte", got[0].Content)
-	assert.LessOrEqual(t, len(got[1].Content), store.MaxText)
-	assert.Greater(t, len(got[1].Content), store.MaxText-6, "cut between characters")
-	assert.True(t, strings.HasPrefix(long, strings.TrimSuffix(got[1].Content, text.Ellipsis)))
+	assert.Equal(t, "and more", got[1].Content)
+	assert.Equal(t, "t-2", got[1].ID)
+	assert.Equal(t, "call_1", got[3].ToolCallID, "a call keeps its result")
+	assert.Contains(t, got[3].Content, "16777230 bytes")
+	for _, role := range []string{"user", "tool"} {
+		err := <-e.errs
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		require.ErrorContains(t, err, "append: invalid: a text of 16777230 bytes of role "+role)
+	}
+	require.Empty(t, e.errs)
+	assert.Equal(t, long, result.Content, "the agent's own message is not changed")
 }
 
 func TestTurnsThatCanNeverBeAppendedAreRefused(t *testing.T) {

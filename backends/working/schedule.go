@@ -138,12 +138,7 @@ func (m *Memory) visit(k session.Key) {
 	ctx, appends := m.takeBacklog(k)
 	ctx, cancel := m.bound(context.WithoutCancel(ctx))
 	defer cancel()
-	resp, wait, err := m.learn(ctx, k, false)
-	for i := range resp.Items {
-		if it := &resp.Items[i]; it.Outcome == backends.OutcomeFailed {
-			m.report(ctx, StageConsolidate, fmt.Errorf("session %s: one memory was not stored: %w", k, it.Err))
-		}
-	}
+	_, wait, err := m.learn(ctx, k, false)
 	switch {
 	case err == nil:
 		m.endBacklog(k, appends, wait)

@@ -13,11 +13,11 @@ import (
 // node is what is decided about one memory, or a known memory that decisions are about.
 // Nodes of one chain supersede each other in the order in which they were said.
 type node struct {
-	wanted backends.Outcome // added, superseded, retracted, unchanged or failed
-	memory backends.Memory  // what is to be stored; for unchanged and failed what it is about
+	wanted backends.Outcome // added, superseded, retracted, unchanged, failed or skipped
+	memory backends.Memory  // what is to be stored; for the last three what it is about
 	target *node            // for superseded and retracted; for unchanged what says it, if it is known
 	since  time.Time        // for retracted: since when it holds no more
-	err    error            // for failed
+	err    error            // for failed and skipped
 
 	known *backends.Memory // for a known memory: as it was shown; in a batch as it is
 

@@ -29,6 +29,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,12 +57,13 @@ type Config struct {
 
 	// Shown is how many known statements the model is shown. Required.
 	Shown int
-	// Room is how many tokens of messages one question has room for, by Count: more
+	// Room is how many tokens of messages one question has room for, by text.Tokens: more
 	// messages are divided between several questions, long messages between their
-	// sentences. Optional. By default there is one question, and long messages are shown
-	// without their middle.
-	Room  int
-	Count func(string) int // Required with Room.
+	// sentences. Optional. Defaults to 12,000.
+	Room int
+	// Questions is how many questions one request may take; what is said behind them is
+	// skipped, and reported so. Optional. Defaults to any number, within Limits.
+	Questions int
 	// UsersOnly learns from users alone; what assistants say is shown beside it.
 	UsersOnly bool
 	// ByTime has the statement hold that was said last, whatever the order in which
@@ -72,6 +74,9 @@ type Config struct {
 	Location *time.Location
 	// Dates explains the words for times in a message. Optional.
 	Dates func(message string, said time.Time) []string
+	// Describe says what a picture or a sound of a user is, so that it is learnt from.
+	// Optional. Without it they are skipped, and reported so.
+	Describe func(context.Context, schema.MessageInputPart) (string, error)
 	// Complete puts into a memory what an operation says beyond its text. Optional.
 	// Defaults to Valid, if the operation has a Since.
 	Complete func(m *backends.Memory, op *Operation)
@@ -88,6 +93,9 @@ func New(c *Config) *Engine {
 	e := &Engine{Config: *c}
 	if e.Location == nil {
 		e.Location = time.UTC
+	}
+	if e.Room == 0 {
+		e.Room = 12_000
 	}
 	if e.Complete == nil {
 		e.Complete = func(m *backends.Memory, op *Operation) { m.Valid = op.Since }
@@ -119,8 +127,8 @@ type Call struct {
 	Run      *ask.Run          // what the call asks the model, and costs
 
 	engine   *Engine
-	vectors  *recall.Vectors // of what is searched with and stored
-	metadata map[string]any  // of the request, redacted
+	vectors  recall.Vectors // of what is searched with and stored
+	metadata map[string]any // of the request, redacted
 	said     []*Utterance
 	context  []*Utterance
 	about    func(*backends.Memory) bool
@@ -128,6 +136,7 @@ type Call struct {
 	key      string // by which the batch is idempotent; empty for none
 
 	decide    func(context.Context) error
+	skipped   []*node // what is not learnt from, whatever is decided
 	decisions []*node
 	from      []*Utterance    // the messages that the last question numbered
 	seen      map[string]bool // ids of the statements that held then; nil: the model was not asked
@@ -147,11 +156,11 @@ type Utterance struct {
 
 // Begin checks a request and lets through what may be learnt from: not system messages,
 // results of tools, notes of memory's own, what one agent hands to another, and messages
-// without text. A request that is not legal is ErrInvalid. A lease that was lost is
-// ErrConflict, before a model is asked.
+// without text. Media that nobody describes, and messages that are too long, become items
+// of their own: see [backends.OutcomeSkipped]. A request that is not legal is ErrInvalid. A
+// lease that was lost is ErrConflict, before a model is asked.
 func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	c := &Call{Request: r, Now: e.Keeper.Now(), Run: e.Model.Begin(e.Limits), engine: e, release: func() {}}
-	c.vectors = recall.NewVectors(c.Run.Embedded)
 	if r.IdempotencyKey != "" {
 		c.key = e.Name + "/" + r.IdempotencyKey
 	}
@@ -163,10 +172,10 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	if c.about, err = r.About.Compile(); err != nil {
 		return nil, e.errorf("%w", err)
 	}
-	if c.said, err = c.gate(r.Messages, true); err != nil {
+	if c.said, err = c.gate(ctx, r.Messages, true); err != nil {
 		return nil, err
 	}
-	if c.context, err = c.gate(r.Context, false); err != nil {
+	if c.context, err = c.gate(ctx, r.Context, false); err != nil {
 		return nil, fmt.Errorf("context: %w", err)
 	}
 	var texts []string
@@ -176,6 +185,7 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 		}
 	}
 	c.Language = e.Language.For(texts...)
+	c.skipped = c.decisions
 	c.session, err = c.checkpoint(ctx)
 	return c, err
 }
@@ -183,7 +193,7 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 // memorizedKey marks messages in ReMe's format that were learnt from before.
 const memorizedKey = "memorized"
 
-func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, error) {
+func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool) ([]*Utterance, error) {
 	e := c.engine
 	var out []*Utterance
 	for i := range messages {
@@ -191,17 +201,25 @@ func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, erro
 		if m.Message == nil || m.Role != schema.User && m.Role != schema.Assistant || einox.IsNote(m.Message) || einox.IsRetold(m.Message) {
 			continue
 		}
-		text := einox.Text(m.Message)
-		if err := e.ValidText(m.ID, i, text); err != nil {
-			return nil, err
-		}
-		if text = strings.TrimSpace(e.Keeper.Redact(text)); text == "" {
-			continue
-		}
-		u := &Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Speaker: e.Keeper.Redact(m.Name), Text: text, Time: m.Time}
+		u := &Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Speaker: e.Keeper.Redact(m.Name), Text: einox.Text(m.Message), Time: m.Time}
 		u.learn = learn && (!e.UsersOnly || m.Role == schema.User) && m.Extra[memorizedKey] != true
 		if u.Time.IsZero() {
 			u.Time = c.Now
+		}
+		if u.learn {
+			if err := c.describe(ctx, u, m.Message); err != nil {
+				return nil, err
+			}
+		}
+		if u.learn && len(u.Text) > store.MaxText {
+			c.Skip(u, u.Text, fmt.Errorf("a text of %d bytes, at most %d", len(u.Text), store.MaxText))
+			continue
+		}
+		if err := e.ValidText(m.ID, i, u.Text); err != nil {
+			return nil, err
+		}
+		if u.Text = strings.TrimSpace(e.Keeper.Redact(u.Text)); u.Text == "" {
+			continue
 		}
 		if u.ID == "" {
 			u.ID = keeper.HashID("message", u.Role, u.Text)
@@ -273,7 +291,7 @@ func (c *Call) Draft(ctx context.Context, decide func(context.Context) error) er
 }
 
 func (c *Call) think(ctx context.Context) error {
-	c.decisions, c.seen = nil, nil
+	c.decisions, c.seen = slices.Clone(c.skipped), nil
 	return c.decide(ctx)
 }
 
@@ -320,8 +338,9 @@ func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, er
 	applied := &store.Applied{}
 	if len(b.mutations) > 0 || c.key != "" || c.session != nil {
 		var err error
-		ctx = recall.WithVectors(ctx, c.vectors)
-		applied, err = c.engine.Keeper.Commit(ctx, c.Partition, &store.Batch{Mutations: b.mutations, Key: c.key, Session: c.session}, nil)
+		embedding := recall.WithVectors(ctx, &c.vectors)
+		applied, err = c.engine.Keeper.Commit(embedding, c.Partition, &store.Batch{Mutations: b.mutations, Key: c.key, Session: c.session}, nil)
+		c.Run.Embedded(int(c.vectors.Made.Swap(0)))
 		if err != nil {
 			return nil, err
 		}

@@ -20,16 +20,12 @@ import (
 
 // How much a model is shown, in characters.
 const (
-	earlierShown = 10     // messages of before
-	earlierRunes = 300    // of each of them
-	messageRunes = 6000   // of a message, where there is one question
-	batchRunes   = 60_000 // of all messages together, as long as each keeps minRunes
-	minRunes     = 200
-	asideRunes   = 1000 // of a message that nothing is learnt from, where there are several questions
+	earlierShown = 10   // messages of before
+	earlierRunes = 300  // of each of them
+	asideRunes   = 1000 // of a message that nothing is learnt from
 	memoryRunes  = 1000 // of a known statement
 
-	// maxNumbered is how many messages one of several questions is about: with more
-	// models lose count.
+	// maxNumbered is how many messages one question is about: with more models lose count.
 	maxNumbered = 50
 	// lineTokens is what a line of material takes beside its text.
 	lineTokens = 16
@@ -75,28 +71,21 @@ func Section[T any](name string, entries []T) string {
 	return buf.String()
 }
 
-// MessageRunes returns how many characters of each of n messages one question has room for.
-func MessageRunes(n int) int { return min(messageRunes, max(minRunes, batchRunes/max(1, n))) }
-
 // passages divides the messages for the questions.
 func (c *Call) passages() []*passage {
 	var out []*passage
-	share, room := MessageRunes(len(c.said)), c.engine.Room
 	for _, u := range c.said {
-		switch {
-		case room == 0:
-			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, share)})
-		case !u.learn:
+		if !u.learn {
 			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, asideRunes)})
-		default:
-			parts := text.Divide(u.Text, room/2, c.engine.Count)
-			for i, s := range parts {
-				p := &passage{Utterance: u, text: s}
-				if len(parts) > 1 {
-					p.part = fmt.Sprintf("%d/%d", i+1, len(parts))
-				}
-				out = append(out, p)
+			continue
+		}
+		parts := text.Divide(u.Text, c.engine.Room/2, text.Tokens)
+		for i, s := range parts {
+			p := &passage{Utterance: u, text: s}
+			if len(parts) > 1 {
+				p.part = fmt.Sprintf("%d/%d", i+1, len(parts))
 			}
+			out = append(out, p)
 		}
 	}
 	return out
@@ -109,7 +98,7 @@ type stretch struct {
 }
 
 // stretches divides the conversation into questions. Each passage that may be learnt from
-// is in one of them.
+// is in one of them; those behind the last question that may be asked are skipped.
 func (c *Call) stretches() []stretch {
 	var before []*passage
 	for _, u := range c.context {
@@ -123,6 +112,10 @@ func (c *Call) stretches() []stretch {
 			from++
 			continue
 		}
+		if most := c.engine.Questions; most > 0 && len(out) == most {
+			c.skipRest(all[from:])
+			break
+		}
 		to := c.fill(all, from)
 		out = append(out, stretch{earlier: all[max(0, from-earlierShown):from], passages: all[from:to]})
 		from = to
@@ -132,13 +125,9 @@ func (c *Call) stretches() []stretch {
 
 // fill returns where the question ends that begins with the passage at from.
 func (c *Call) fill(all []*passage, from int) int {
-	room := c.engine.Room
-	if room == 0 {
-		return len(all)
-	}
-	numbered := 0
+	room, numbered := c.engine.Room, 0
 	for to := from; to < len(all); to++ {
-		room -= c.engine.Count(all[to].text) + lineTokens
+		room -= text.Tokens(all[to].text) + lineTokens
 		if all[to].learn {
 			numbered++
 		}
@@ -271,8 +260,10 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 	if len(queries) > 1 {
 		queries = append(queries, text.TruncateBytes(strings.Join(queries, "\n"), 4*queryBytes))
 	}
-	ctx = recall.WithVectors(ctx, c.vectors)
-	if _, _, err := c.engine.Keeper.Ranker().Embed(ctx, queries); errors.Is(err, backends.ErrUnavailable) { // before a model is asked
+	ctx = recall.WithVectors(ctx, &c.vectors)
+	_, _, err := c.engine.Keeper.Ranker().Embed(ctx, queries)
+	c.Run.Embedded(int(c.vectors.Made.Swap(0)))
+	if errors.Is(err, backends.ErrUnavailable) { // before a model is asked
 		return nil, c.engine.errorf("looking for what is known: %w", err)
 	}
 	lists := make([][]*backends.Memory, len(queries))

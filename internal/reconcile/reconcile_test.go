@@ -63,7 +63,7 @@ func open(t testing.TB, st store.Store, change ...func(*reconcile.Config)) *worl
 	t.Cleanup(func() { _ = ranker.Close() })
 	k, err := keeper.New(&keeper.Config{Name: "test", Store: st, Ranker: ranker, Clock: func() time.Time { return start }})
 	require.NoError(t, err)
-	c := &reconcile.Config{Name: "test", Keeper: k, Kind: backends.KindPersonal, Author: "model", Shown: 50, Room: 2000, Count: text.Tokens, UsersOnly: true, ByTime: true}
+	c := &reconcile.Config{Name: "test", Keeper: k, Kind: backends.KindPersonal, Author: "model", Shown: 50, Room: 2000, UsersOnly: true, ByTime: true}
 	for _, f := range change {
 		f(c)
 	}
