@@ -130,6 +130,9 @@ type KindTraits struct {
 	// Keywords stand in WhenToUse, and say nothing that the text does not: the text alone is
 	// embedded, and memories that differ in keywords alone are duplicates.
 	Keywords bool
+	// Experience memories come from what agents did, and live in a workspace: [Join] leaves
+	// them to its second backend.
+	Experience bool
 }
 
 // kinds is the one place that says how a kind is found. A new kind is a constant above and
@@ -137,9 +140,9 @@ type KindTraits struct {
 var kinds = map[Kind]KindTraits{
 	KindFact:      {},
 	KindEpisode:   {},
-	KindTask:      {Timeless: true},
+	KindTask:      {Timeless: true, Experience: true},
 	KindPersonal:  {Keywords: true},
-	KindTool:      {Timeless: true, Named: true},
+	KindTool:      {Timeless: true, Named: true, Experience: true},
 	KindProcedure: {Timeless: true},
 	KindCore:      {InPrompt: true},
 }
@@ -183,6 +186,33 @@ type ScoreParts struct {
 	Vector  float64 `json:"vector"`           // cosine of query and memory, not below 0
 	Signals float64 `json:"signals"`          // what the conversation around the memory adds
 	Rerank  float64 `json:"rerank,omitempty"` // the reranker's score, when one ran
+}
+
+// MergeHits merges two answers, each in its own order, which need not be that of the
+// scores: a hit counts as much as the best of itself and those behind it.
+func MergeHits(a, b []Hit) []Hit {
+	worthA, worthB := worth(a), worth(b)
+	out := make([]Hit, 0, len(a)+len(b))
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		if j == len(b) || i < len(a) && worthA[i] >= worthB[j] {
+			out = append(out, a[i])
+			i++
+		} else {
+			out = append(out, b[j])
+			j++
+		}
+	}
+	return out
+}
+
+func worth(hits []Hit) []float64 {
+	out := make([]float64, len(hits))
+	best := 0.0
+	for i := len(hits) - 1; i >= 0; i-- {
+		best = max(best, hits[i].Score)
+		out[i] = best
+	}
+	return out
 }
 
 // Clock returns the time. Every time that is stored comes from one, so that tests

@@ -60,7 +60,7 @@ func New(ctx context.Context, cfg *Config, log turnLog, w *window.Window, tools 
 	if h.plan, err = c.Mode.Plan(c.Backend); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	h.recorder, _ = c.Backend.(backends.ToolRecorder)
+	h.recorder, _ = backends.As[backends.ToolRecorder](c.Backend)
 	if c.RecordTool == nil {
 		if c.RecordTool, err = othersThan(ctx, tools); err != nil {
 			return nil, fmt.Errorf("hooks: %w", err)

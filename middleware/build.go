@@ -60,7 +60,7 @@ func sessionsOf(c *Config) (store.Sessions, error) {
 	if c.Working != nil && c.Working.Sessions != nil {
 		return c.Working.Sessions, nil
 	}
-	if own, ok := c.Backend.(interface{ Sessions() store.Sessions }); ok {
+	if own, ok := backends.As[interface{ Sessions() store.Sessions }](c.Backend); ok {
 		if s := own.Sessions(); s != nil {
 			return s, nil
 		}
@@ -80,11 +80,11 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	if w.Sessions, err = sessionsOf(c); err != nil {
 		return nil, err
 	}
-	if w.Backend == nil {
+	switch always, _ := backends.AlwaysLearning(c.Backend); {
+	case !plan.Record, w.Backend == nil && c.Mode == modes.AgentControl:
+		w.Backend = always
+	case w.Backend == nil:
 		w.Backend = c.Backend
-	}
-	if !plan.Record {
-		w.Backend = unlearning{c.Backend}
 	}
 	if w.OnError == nil {
 		w.OnError = c.OnError
@@ -96,13 +96,6 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 		w.IDs = c.IDs
 	}
 	return working.New(ctx, &w)
-}
-
-// unlearning is a backend that learns nothing.
-type unlearning struct{ backends.Backend }
-
-func (unlearning) Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
-	return &backends.AddResponse{}, nil
 }
 
 // newWindow returns the working memory that the configuration asks for, or nil.

@@ -76,7 +76,7 @@ func (m *MemoryMiddleware) Tools(context.Context) ([]tool.BaseTool, error) {
 // See [hooks.Hooks.WrapModel].
 func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCallingChatModel {
 	cm = m.Hooks.WrapModel(cm)
-	if guide, ok := m.backend.(backends.ToolGuide); ok {
+	if guide, ok := backends.As[backends.ToolGuide](m.backend); ok {
 		return guide.GuideTools(cm, m.ResolveScope)
 	}
 	return cm
@@ -91,7 +91,7 @@ func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCa
 // where no workspace is named, ErrNotFound for a turn that is not in the session, and
 // the backend's. The call may be repeated.
 func (m *MemoryMiddleware) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
-	judge, ok := m.backend.(backends.Judge)
+	judge, ok := backends.As[backends.Judge](m.backend)
 	switch {
 	case r == nil:
 		return nil, fmt.Errorf("memory middleware: outcome of a turn: %w: no request", backends.ErrInvalid)
@@ -131,7 +131,7 @@ func (m *MemoryMiddleware) Flush(ctx context.Context) error {
 	if m.log != nil {
 		errs = append(errs, m.log.Flush(ctx))
 	}
-	if r, ok := m.backend.(backends.ToolRecorder); ok {
+	if r, ok := backends.As[backends.ToolRecorder](m.backend); ok {
 		errs = append(errs, r.Flush(ctx))
 	}
 	return errors.Join(errs...)

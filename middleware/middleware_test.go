@@ -50,7 +50,7 @@ func as(user, session string) context.Context {
 // and closes it with the test.
 func open(t testing.TB, cfg *middleware.Config) *middleware.MemoryMiddleware {
 	t.Helper()
-	if _, own := cfg.Backend.(interface{ Sessions() store.Sessions }); !own && cfg.Sessions == nil {
+	if _, own := backends.As[interface{ Sessions() store.Sessions }](cfg.Backend); !own && cfg.Sessions == nil {
 		cfg.Sessions = testkit.SQLite(t)
 	}
 	mem, err := middleware.New(context.Background(), cfg)

@@ -60,7 +60,7 @@ func (m Mode) Plan(b backends.Backend) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	learner, ok := b.(backends.AlwaysLearner)
+	_, always := backends.AlwaysLearning(b)
 	static := m != AgentControl
-	return Plan{Search: static, Record: static || ok && learner.AlwaysLearns(), Tools: m != StaticControl}, nil
+	return Plan{Search: static, Record: static || always, Tools: m != StaticControl}, nil
 }

@@ -31,7 +31,13 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	switch r.Kind {
 	case "", backends.KindPersonal:
 	case backends.KindTask:
-		return b.addTask(ctx, at, r)
+		if at.workspace == nil {
+			return nil, fmt.Errorf("reme: %w: experience lives in a workspace: set Scope.Workspace", backends.ErrNoScope)
+		}
+		if r.Verbatim {
+			return b.addTask(ctx, at, r)
+		}
+		return b.learn(ctx, at, r)
 	default:
 		return nil, fmt.Errorf("reme: kind %q: %w: personal and task memories are added; tool memory learns from calls", r.Kind, backends.ErrInvalid)
 	}
@@ -49,7 +55,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		return nil, fmt.Errorf("reme: %w", err)
 	}
 	var said *reconcile.Call
-	if at.personal != nil && !b.config.NoPersonal && speaks(r.Messages) {
+	if at.personal != nil && r.Kind != backends.KindTask && !b.config.NoPersonal && speaks(r.Messages) {
 		if said, err = b.personal.draft(ctx, b.personalRequest(at, r)); err != nil {
 			return nil, err
 		}
@@ -138,12 +144,6 @@ func (b *Backend) addVerbatim(ctx context.Context, at *places, r *backends.AddRe
 
 // addTask shares experience that is written down already: each message is one.
 func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
-	if at.workspace == nil {
-		return nil, fmt.Errorf("reme: %w: experience lives in a workspace: set Scope.Workspace", backends.ErrNoScope)
-	}
-	if !r.Verbatim {
-		return nil, fmt.Errorf("reme: kind task: %w: experience that is written down is stored with Verbatim; from what was done learns Task().Summarize, which needs to know how it went", backends.ErrInvalid)
-	}
 	var notes []backends.Memory
 	for _, m := range r.Messages {
 		if m.Message == nil || einox.IsNote(m.Message) {

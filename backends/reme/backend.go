@@ -122,9 +122,9 @@ func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backe
 
 // Add implements [backends.Backend]. What users say is learnt from as personal memory.
 // Turns of which Config.Outcome or Config.Verdict knows how they went are learnt from as
-// tasks, where the scope names a workspace. A request with Verbatim stores what was said
-// as it is: as a task memory where its Kind is task, else as a personal one. Without a
-// model everything is stored so. Instructions and Context are for personal memory.
+// tasks, where the scope names a workspace; with Kind task nothing else is learnt. A request
+// with Verbatim stores what was said as it is: as a task memory where its Kind is task, else
+// as a personal one. Without a model what users say is stored so. Instructions and Context are for personal memory.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	return b.traced.Add(ctx, r)
 }

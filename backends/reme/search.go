@@ -70,38 +70,11 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if err := both.Wait(); err != nil {
 		return nil, err
 	}
-	hits := merge(about.Hits, learnt.Hits)
+	hits := backends.MergeHits(about.Hits, learnt.Hits)
 	return &backends.SearchResponse{
 		Hits:     hits[:min(len(hits), q.TopK)],
 		Degraded: errors.Join(about.Degraded, learnt.Degraded),
 	}, nil
-}
-
-// merge joins two answers, each in its own order, which need not be that of the
-// scores: a hit counts as much as the best of itself and those behind it.
-func merge(a, b []backends.Hit) []backends.Hit {
-	worthA, worthB := worth(a), worth(b)
-	out := make([]backends.Hit, 0, len(a)+len(b))
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		if j == len(b) || i < len(a) && worthA[i] >= worthB[j] {
-			out = append(out, a[i])
-			i++
-		} else {
-			out = append(out, b[j])
-			j++
-		}
-	}
-	return out
-}
-
-func worth(hits []backends.Hit) []float64 {
-	out := make([]float64, len(hits))
-	best := 0.0
-	for i := len(hits) - 1; i >= 0; i-- {
-		best = max(best, hits[i].Score)
-		out[i] = best
-	}
-	return out
 }
 
 // asksFor reports whether any of some is among kinds; no kinds are all.

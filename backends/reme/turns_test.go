@@ -192,8 +192,12 @@ func TestExperienceThatIsWrittenDown(t *testing.T) {
 	assert.Empty(t, learner.Calls())
 	assert.Equal(t, []string{"退款之前先核对付款"}, find(t, b, ann, "退款"))
 
-	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Kind: backends.KindTask, Messages: turn("t1", schema.UserMessage("x"))})
-	require.ErrorIs(t, err, backends.ErrInvalid, "it does not say how it went")
+	resp, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Kind: backends.KindTask, Messages: turn("t1", schema.UserMessage("FACT ann likes tea"))})
+	require.NoError(t, err)
+	assert.Empty(t, resp.Items, "it is not known how it went, and nothing else was asked for")
+	assert.Empty(t, learner.Calls())
+	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: backends.Scope{UserID: "ann"}, Kind: backends.KindTask, Messages: turn("t1", schema.UserMessage("x"))})
+	require.ErrorIs(t, err, backends.ErrNoScope)
 	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Kind: backends.KindFact, Messages: turn("t1", schema.UserMessage("x"))})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }

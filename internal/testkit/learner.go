@@ -39,6 +39,8 @@ func Learn(_ context.Context, in []*schema.Message, opts *model.Options) (*schem
 		answer = object{"judgements": numbered(material, "candidate", object{"is_valid": true, "score": 0.9})}
 	case "task_duplicates":
 		answer = object{"decisions": numbered(material, "pair", object{"decision": "distinct"})}
+	case "remember": // package mem0's
+		answer = object{"operations": statements(material)}
 	case "personal_statements":
 		answer = object{"statements": statements(material)}
 	case "tool_guideline":
