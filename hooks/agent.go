@@ -23,12 +23,13 @@ import (
 // a last answer of the model (a tool that returns directly, an error) stays an
 // open turn in the log.
 //
-// One value may serve many agents.
+// One value may serve many agents. An agent that lists it twice, or lists two middlewares
+// that share the name of a tool or of the note, fails its first run with ErrInvalid.
 func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 	m := adk.AgentMiddleware{
 		AdditionalInstruction: h.systemPrompt(),
 		AdditionalTools:       h.listTools(),
-		BeforeChatModel:       h.beforeChatModel,
+		BeforeChatModel:       h.attach().beforeChatModel,
 		WrapToolCall:          h.ToolMiddleware(),
 	}
 	if h.records() {
@@ -41,9 +42,6 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 // agent's state (trap T4). An error would fail the run (trap T19): the only one is
 // that the context does not fit the window.
 func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
-	if s == nil {
-		return nil
-	}
 	var err error
 	s.Messages, err = h.prepare(detach(ctx), withoutBlankSystem(s.Messages), true)
 	return err

@@ -126,6 +126,75 @@ func TestTwoMemoriesOnOneAgent(t *testing.T) {
 	}
 }
 
+// Eino would list their tools twice, and call those of one of them.
+func TestMemoriesThatShareANameFailTheFirstRun(t *testing.T) {
+	both := func(s *setup) { s.Mode, s.tools = modes.Both, []tool.BaseTool{testkit.Echo(t)} }
+	quiet := func(s *setup) { both(s); s.Mode = modes.AgentControl }
+	for name, c := range map[string]struct {
+		list func() []adk.AgentMiddleware
+		want string
+	}{
+		"one value twice": {func() []adk.AgentMiddleware {
+			m := newMemory(t, nil).AgentMiddleware()
+			return []adk.AgentMiddleware{m, m}
+		}, "one memory middleware twice"},
+		"one memory twice": {func() []adk.AgentMiddleware {
+			m := newMemory(t, both)
+			return []adk.AgentMiddleware{m.AgentMiddleware(), m.AgentMiddleware()}
+		}, "with echo"},
+		"the same note": {func() []adk.AgentMiddleware {
+			return []adk.AgentMiddleware{newMemory(t, nil).AgentMiddleware(), newMemory(t, nil).AgentMiddleware()}
+		}, "with the note memory"},
+		"the same tool": {func() []adk.AgentMiddleware {
+			return []adk.AgentMiddleware{newMemory(t, quiet).AgentMiddleware(), newMemory(t, quiet).AgentMiddleware()}
+		}, "with echo"},
+		"nothing in common": {func() []adk.AgentMiddleware {
+			return []adk.AgentMiddleware{newMemory(t, quiet).AgentMiddleware(), newMemory(t, nil).AgentMiddleware()}
+		}, ""},
+	} {
+		for _, wrapped := range []bool{false, true} {
+			chat := threeCalls()
+			a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = c.list() }, testkit.Echo(t))
+			var runner testkit.Run = testkit.Runner(a, false, nil)
+			if wrapped {
+				runner = newMemory(t, nil).WrapRunner(testkit.Runner(a, false, nil))
+			}
+			for range 2 {
+				last := testkit.Last(testkit.Drain(runner.Query(t.Context(), "hi")))
+				if c.want == "" {
+					require.Equal(t, "assistant: ", last[:len("assistant: ")], name)
+					continue
+				}
+				require.Contains(t, last, c.want, name)
+				require.Empty(t, chat.Calls(), "the first run says so, and each that follows")
+			}
+		}
+	}
+}
+
+// What is not listed twice is never taken for it: one value in many agents and runs, also
+// where the history of a run, marks and all, is what an agent is given.
+func TestOneMemoryInManyPlacesFailsNoRun(t *testing.T) {
+	m := newMemory(t, func(s *setup) { s.Mode, s.tools = modes.Both, []tool.BaseTool{testkit.Echo(t)} })
+	inner := testkit.Agent(t, "inner", threeCalls(), m.with)
+	var kept []*schema.Message
+	keep := before(func(_ context.Context, s *adk.ChatModelAgentState) { kept = s.Messages })
+	outer := testkit.Agent(t, "outer", testkit.New(testkit.Call("c1", "inner", `{"request":"go"}`), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) {
+		m.with(cfg)
+		cfg.Middlewares = append(cfg.Middlewares, keep)
+	}, adk.NewAgentTool(t.Context(), inner, adk.WithFullChatHistoryAsInput()))
+	require.Equal(t, "assistant: done", testkit.Last(testkit.Drain(testkit.Runner(outer, false, nil).Query(t.Context(), "hi"))))
+	prepared, err := m.Prepare(t.Context(), testkit.Say("hi"))
+	require.NoError(t, err)
+	for _, messages := range [][]*schema.Message{kept, prepared, testkit.Say("hi")} {
+		for range 2 {
+			testkit.Drain(testkit.Runner(outer, true, nil).Run(t.Context(), messages))
+			require.Equal(t, "assistant: done", testkit.Last(testkit.Drain(testkit.Runner(outer, true, nil).Run(t.Context(), messages))))
+		}
+	}
+	m.fine()
+}
+
 // Session values turn braces of an instruction into templates: it fails, or it
 // shows the model a session value. What we put into the instruction has none, and
 // memories go into messages, which are never formatted.

@@ -22,12 +22,13 @@ import (
 // serves any number of agents, runs and users, and is safe for concurrent use:
 // what belongs to one run lives in the run's context and messages.
 type Hooks struct {
-	cfg      *Config
-	plan     modes.Plan
-	log      turnLog        // nil: nothing is recorded
-	window   *window.Window // nil: contexts stay as they are
-	tools    []tool.BaseTool
-	recorder backends.ToolRecorder // nil: nothing is learnt from calls of tools
+	cfg       *Config
+	plan      modes.Plan
+	log       turnLog        // nil: nothing is recorded
+	window    *window.Window // nil: contexts stay as they are
+	tools     []tool.BaseTool
+	toolNames []string
+	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
 }
 
 // turnLog keeps turns and has them learnt from. *working.Memory is one. All methods are
@@ -61,10 +62,11 @@ func New(ctx context.Context, cfg *Config, log turnLog, w *window.Window, tools 
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
 	h.recorder, _ = backends.As[backends.ToolRecorder](c.Backend)
+	if h.toolNames, err = namesOf(ctx, tools); err != nil {
+		return nil, fmt.Errorf("hooks: %w", err)
+	}
 	if c.RecordTool == nil {
-		if c.RecordTool, err = othersThan(ctx, tools); err != nil {
-			return nil, fmt.Errorf("hooks: %w", err)
-		}
+		c.RecordTool = othersThan(h.toolNames)
 	}
 	return h, nil
 }

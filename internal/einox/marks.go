@@ -31,6 +31,7 @@ const (
 	refKey    = MarkerKey + "_archive" // the archive of what the message is a placeholder for
 	ofKey     = MarkerKey + "_session" // the session in which those two mean something
 	searchKey = MarkerKey + "_search_" // + the memory's name: the outcome of the search for the turn
+	ownerKey  = MarkerKey + "_owner_"  // + the name of a note or a tool: the middleware of the agent that has it
 
 	noteMark    = "note"
 	summaryMark = "summary"
@@ -98,6 +99,15 @@ func SearchOf(m *schema.Message, name string) (searched, found bool) {
 	mark := markOf(m, searchKey+name)
 	return mark != "", mark == searchHit
 }
+
+// MarkOwner returns a copy of m, the last user message of a turn, that says which
+// middleware of the agent has the note or the tool of that name.
+func MarkOwner(m *schema.Message, name, owner string) *schema.Message {
+	return marked(m, ownerKey+name, owner)
+}
+
+// OwnerOf returns what [MarkOwner] wrote, or "".
+func OwnerOf(m *schema.Message, name string) string { return markOf(m, ownerKey+name) }
 
 // MarkSeq returns a copy of m that carries its sequence number in the log of its
 // session: the log holds the original. For a summary it is the last of those that
