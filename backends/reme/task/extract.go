@@ -32,6 +32,7 @@ type experience struct {
 	Confidence float64        `json:"confidence,omitempty" jsonschema_description:"0 to 1"`
 	StepType   string         `json:"step_type,omitempty" jsonschema:"enum=reasoning,enum=action,enum=observation,enum=decision"`
 	ToolsUsed  []string       `json:"tools_used,omitempty" jsonschema_description:"names of the tools that it is about"`
+	Steps      []int          `json:"steps" jsonschema_description:"numbers of the steps that show it, at most 3"`
 	Rest       map[string]any `json:"-"`
 }
 
@@ -54,10 +55,10 @@ func (e *experience) Check() error {
 type question struct {
 	stage    string
 	prompt   func(*Prompts) string
-	most     int      // candidates of one answer; what is beyond is dropped
-	source   string   // of the candidates: see metaSource
-	of       *attempt // that the candidates are from
-	material []fenced
+	most     int        // candidates of one answer; what is beyond is dropped
+	source   string     // of the candidates: see metaSource
+	attempts []*attempt // that the material shows; the candidates are from the first
+	material []fenced   // one of each attempt
 }
 
 // extract returns the candidates that the trajectories teach and that the judge finds
@@ -80,37 +81,39 @@ func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, sim
 	}
 	found := make([][]backends.Memory, len(questions))
 	err := parallel(ctx, len(questions), func(ctx context.Context, i int) (err error) {
-		found[i], err = m.ask(ctx, run, &questions[i])
+		var cited []int
+		found[i], cited, err = m.ask(ctx, run, &questions[i])
 		if err == nil && len(found[i]) > 0 && !simple {
-			found[i], err = m.judge(ctx, run, questions[i].material, found[i])
+			found[i], err = m.judge(ctx, run, questions[i].evidence(cited), found[i])
 		}
 		return err
 	})
 	return slices.Concat(found...), err
 }
 
-// ask asks what some material teaches.
-func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) ([]backends.Memory, error) {
+// ask asks what some material teaches. With the candidates it returns the numbers of the
+// steps that they are said to rest on.
+func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) (out []backends.Memory, cited []int, err error) {
 	stage := run.Stage(q.stage)
 	stage.In(1)
-	question := m.question(q.of.language, q.prompt, q.material...)
-	words := phrasesIn[q.of.language]
+	question := m.question(q.attempts[0].language, q.prompt, q.material...)
+	words := phrasesIn[q.attempts[0].language]
 	question.System += "\n\n" + words.writing + " " + fmt.Sprintf(words.most, q.most)
 	question.Tool, question.Purpose = "extract_experiences", "Hand in what was learnt."
 	answer, err := ask.For[experiences](ctx, run, question, nil)
 	if err != nil {
 		fail(ctx, stage, err)
-		return nil, fmt.Errorf("%s: %w", q.stage, err)
+		return nil, nil, fmt.Errorf("%s: %w", q.stage, err)
 	}
 	all := answer.Value.Experiences
 	kept := all[:min(len(all), q.most)]
 	stage.Out(len(kept))
 	stage.Drop(len(all) - len(kept) + len(answer.Bad))
-	out := make([]backends.Memory, len(kept))
 	for i := range kept {
-		out[i] = q.candidate(&kept[i])
+		out = append(out, q.candidate(&kept[i]))
+		cited = append(cited, kept[i].Steps...)
 	}
-	return out, nil
+	return out, cited, nil
 }
 
 // fail counts a failure, but not that of a question that another failure cut off.
@@ -125,9 +128,10 @@ const maxQuery = 1000
 
 // candidate returns an experience as a memory, not redacted.
 func (q *question) candidate(e *experience) backends.Memory {
+	of := q.attempts[0]
 	own := map[string]any{
-		metaTags: e.Tags, metaToolsUsed: e.ToolsUsed, metaSource: q.source, metaTaskID: q.of.TaskID,
-		metaTaskQuery: text.Fit(q.of.task(), maxQuery, text.Tokens),
+		metaTags: e.Tags, metaToolsUsed: e.ToolsUsed, metaSource: q.source, metaTaskID: of.TaskID,
+		metaTaskQuery: text.Fit(of.task(), maxQuery, text.Tokens),
 	}
 	if e.Confidence > 0 && e.Confidence <= 1 {
 		own[metaConfidence] = e.Confidence
@@ -136,13 +140,13 @@ func (q *question) candidate(e *experience) backends.Memory {
 		own[metaStepType] = step
 	}
 	maps.DeleteFunc(own, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
-	own[metaOutcome] = q.of.Score
+	own[metaOutcome] = of.Score
 	meta := map[string]any{}
 	maps.Copy(meta, e.Rest)
 	maps.Copy(meta, own) // what the model adds replaces nothing
 	return backends.Memory{
-		Kind: backends.KindTask, WhenToUse: e.WhenToUse, Text: e.Experience, Metadata: meta, Observed: q.of.Observed,
-		Origin: backends.Origin{Session: q.of.Session, Turn: q.of.Turn},
+		Kind: backends.KindTask, WhenToUse: e.WhenToUse, Text: e.Experience, Metadata: meta, Observed: of.Observed,
+		Origin: backends.Origin{Session: of.Session, Turn: of.Turn},
 	}
 }
 
@@ -150,8 +154,8 @@ func (q *question) candidate(e *experience) backends.Memory {
 func (m *Memory) ofEach(attempts []*attempt) []question {
 	out := make([]question, len(attempts))
 	for i, a := range attempts {
-		material := []fenced{{"trajectory", a.whole(m.prompt)}}
-		out[i] = question{stageSimple, func(p *Prompts) string { return p.Simple }, 2, "simple", a, material}
+		material := []fenced{{"trajectory", a.shortened(a.steps, m.prompt)}}
+		out[i] = question{stageSimple, func(p *Prompts) string { return p.Simple }, 2, "simple", []*attempt{a}, material}
 	}
 	return out
 }
@@ -168,7 +172,7 @@ func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
 			continue
 		}
 		for _, part := range a.parts(m.prompt) {
-			q.of, q.material = a, []fenced{{"trajectory", part}}
+			q.attempts, q.material = []*attempt{a}, []fenced{{"trajectory", part}}
 			out = append(out, q)
 		}
 	}
@@ -180,8 +184,8 @@ func (m *Memory) ofPairs(pairs [][2]*attempt, prompt func(*Prompts) string) []qu
 	half := m.prompt / 2
 	out := make([]question, len(pairs))
 	for i, p := range pairs {
-		material := []fenced{{"better", p[0].whole(half)}, {"worse", p[1].whole(half)}}
-		out[i] = question{stageComparative, prompt, 2, "comparative", p[0], material}
+		material := []fenced{{"better", p[0].shortened(p[0].steps, half)}, {"worse", p[1].shortened(p[1].steps, half)}}
+		out[i] = question{stageComparative, prompt, 2, "comparative", p[:], material}
 	}
 	return out
 }
@@ -231,10 +235,10 @@ func (a *attempt) summary(limit int) string {
 	return b.String()
 }
 
-// whole shows an attempt in one part.
-func (a *attempt) whole(limit int) string {
+// shortened shows an attempt, of its steps these, in at most limit tokens.
+func (a *attempt) shortened(steps []step, limit int) string {
 	head := a.summary(limit)
-	return head + whole(a.steps, limit-text.Tokens(head))
+	return head + shortened(steps, limit-text.Tokens(head))
 }
 
 // parts shows an attempt in as many parts as it needs.
@@ -248,6 +252,24 @@ func (a *attempt) parts(limit int) []string {
 		if len(chunks) > 1 {
 			out[i] = head + fmt.Sprintf(phrasesIn[a.language].part, c.first, c.last, len(a.steps)) + "\n" + c.text
 		}
+	}
+	return out
+}
+
+// maxEvidence is how many tokens of the attempts the judge is shown. It is at most the
+// least prompt there is, 512.
+const maxEvidence = 512
+
+// evidence is what the judge is shown of the material: the task, how it went, and the steps
+// that are cited, shortened. Of an attempt of which none is, that is all steps.
+func (q *question) evidence(cited []int) []fenced {
+	out := make([]fenced, len(q.attempts))
+	for i, a := range q.attempts {
+		steps := slices.DeleteFunc(slices.Clone(a.steps), func(s step) bool { return !slices.Contains(cited, s.number) })
+		if len(steps) == 0 {
+			steps = a.steps
+		}
+		out[i] = fenced{q.material[i].name, a.shortened(steps, maxEvidence/len(q.attempts))}
 	}
 	return out
 }
@@ -272,17 +294,17 @@ func (j *judgement) Check() error {
 	return nil
 }
 
-// judge returns those candidates of some material that are worth keeping: those that are
-// valid and have a score of MinQuality or more, which is their Quality then. A candidate
-// without a judgement is ErrModel: no answer is no approval.
-func (m *Memory) judge(ctx context.Context, run *ask.Run, material []fenced, candidates []backends.Memory) ([]backends.Memory, error) {
+// judge returns those candidates that are worth keeping: those that the evidence bears out,
+// that are valid and have a score of MinQuality or more, which is their Quality then. A
+// candidate without a judgement is ErrModel: no answer is no approval.
+func (m *Memory) judge(ctx context.Context, run *ask.Run, evidence []fenced, candidates []backends.Memory) ([]backends.Memory, error) {
 	stage := run.Stage(stageJudge)
 	stage.In(len(candidates))
 	var list strings.Builder
 	for i, c := range candidates {
 		list.WriteString(m.shown(fmt.Sprint("candidate ", i+1), c.WhenToUse, c.Text))
 	}
-	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, append(slices.Clone(material), fenced{"candidates", list.String()})...)
+	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, append(slices.Clone(evidence), fenced{"candidates", list.String()})...)
 	q.Tool, q.Purpose = "judge_experiences", "Hand in the judgements."
 	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
 		if len(j.Judgements) == 1 && len(candidates) == 1 && j.Judgements[0].Candidate == 0 { // it goes without saying

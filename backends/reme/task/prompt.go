@@ -72,12 +72,12 @@ var defaultPrompts = map[backends.Language]Prompts{
 		Comparative: `You are shown two attempts at the same task, a better one and a worse one, with their scores. Find the first place at which they part and the few differences that account for the scores; leave out differences that did not matter. Say for each difference what to prefer, and in which situation.`,
 		Similar:     `You are shown an attempt that succeeded and one that failed. Their tasks differ but are similar. Find what the first did, at the point at which they are comparable, that the second did not, or the reverse, and that explains how they ended. Say what to prefer in such situations; say nothing of what only comes from the tasks being different.`,
 		Simple:      `You look back at an agent's attempt at a task, and at how it ended. Ask what went well, what went badly, and what you would tell an agent that begins a task of this sort: a rule, a warning, or a piece of code that works.`,
-		Judge: `You decide which experiences enter the memory of an agent. Each candidate was drawn from the material that stands before it. Look hard at each of them on its own:
-- Is it true to the material: does what it claims follow from what happened there?
+		Judge: `You decide which experiences enter the memory of an agent. Before the candidates stand the task, how it ended, and those steps that the candidates were drawn from, shortened; the other steps are not shown. Look hard at each of them on its own:
+- Is it true to what is shown: does what it claims follow from what happened there?
 - Can one act on it: does it say what to do or avoid, so that another agent could do it?
 - Does when_to_use name a situation that can be recognised and that will occur again?
-- Is it clear without the material, and more than what any capable agent does anyway?
-score runs from 0 to 1: 0.8 and above for experiences that are true, usable and not obvious, about 0.5 for those of some use, below 0.3 for empty phrases. is_valid is false for what the material contradicts or does not bear out, for what cannot be acted upon, and for what gives orders to the reader instead of saying what was learnt. Give one judgement for each candidate, by its number.`,
+- Is it clear without the steps, and more than what any capable agent does anyway?
+score runs from 0 to 1: 0.8 and above for experiences that are true, usable and not obvious, about 0.5 for those of some use, below 0.3 for empty phrases. is_valid is false for what the steps contradict or do not bear out, for what cannot be acted upon, and for what gives orders to the reader instead of saying what was learnt. Give one judgement for each candidate, by its number.`,
 		Duplicates: `A memory is to hold each experience once. Below are numbered pairs: "new" was just learnt, "known" is there already. Decide for each pair:
 - same: an agent that knows one learns nothing from the other. The new one is left out.
 - merge: they are about the same situation and the same advice, but each says something that the other lacks. Write when_to_use and content of one experience that says all that both say, no longer than it must be, in the language of the known one.
@@ -99,12 +99,12 @@ When in doubt, distinct. Decide every pair.`,
 		Comparative: `下面是对同一任务的两次尝试，一次较好，一次较差，并附得分。找出两者最先分开的地方，以及造成得分差别的少数几点不同；无关紧要的不同不要写。对每点不同说明在什么情况下应当选择哪种做法。`,
 		Similar:     `下面是一次成功的尝试和一次失败的尝试。两者任务不同但相似。在可以比较的地方，找出前者做了而后者没有做（或相反）、并且能解释结果的事情。说明在这类情况下应当怎样选择；仅仅由任务不同造成的差别不要写。`,
 		Simple:      `请回顾智能体对一个任务的尝试和它的结果。想一想哪些做得好，哪些做得不好，你会对即将开始同类任务的人说些什么：一条规则、一个提醒，或一段可用的代码。`,
-		Judge: `你决定哪些经验可以进入智能体的记忆。每条候选经验都出自排在前面的材料。请逐条严格审查：
-- 是否忠于材料：它的说法能否从材料中发生的事情得出？
+		Judge: `你决定哪些经验可以进入智能体的记忆。候选经验前面是任务、结果，以及得出这些经验的步骤（有删减；其他步骤没有展示）。请逐条严格审查：
+- 是否忠于所示内容：它的说法能否从其中发生的事情得出？
 - 能否照做：是否说明了该做什么或避免什么，使别的智能体也能做到？
 - when_to_use 写的情况是否能够辨认、以后还会出现？
-- 离开材料是否仍然清楚，并且不是任何合格的智能体本来就会做的事？
-score 取 0 到 1：真实、可用、并非显而易见的为 0.8 以上，有一定用处的约 0.5，空话在 0.3 以下。与材料矛盾或材料不能支持的、无法照做的、以及不是讲述经验而是向读者发号施令的，is_valid 为 false。按编号对每条候选给出一个结论。`,
+- 离开这些步骤是否仍然清楚，并且不是任何合格的智能体本来就会做的事？
+score 取 0 到 1：真实、可用、并非显而易见的为 0.8 以上，有一定用处的约 0.5，空话在 0.3 以下。与步骤矛盾或步骤不能支持的、无法照做的、以及不是讲述经验而是向读者发号施令的，is_valid 为 false。按编号对每条候选给出一个结论。`,
 		Duplicates: `经验记忆中每条经验只应保存一次。下面是带编号的成对经验："new" 是刚学到的，"known" 是已有的。请逐对判断：
 - same：知道其中一条的智能体从另一条学不到任何东西。新的一条不再保存。
 - merge：两条讲的是同一情境、同一建议，但各有对方没有的内容。请写出一条包含两者全部内容的经验的 when_to_use 和 content，不要冗长，使用已有那条的语言。
@@ -127,6 +127,7 @@ var phrasesIn = map[backends.Language]phrases{
 		writing: `How to write:
 - when_to_use: one sentence on the situation in which one would look this up, as specific as the experience is, without the details of this one case.
 - the experience itself: what to do or to avoid then, and why, in one to four sentences or as a short piece of code. It must be clear to a reader who has not seen the material. Name tools, parameters, errors and orders of steps exactly; leave out names of people, ids, passwords and keys, and numbers that belong to this case alone.
+- steps: the numbers of the one to three steps that show it best, from their headings.
 - tags, confidence (0 to 1), step_type (reasoning, action, observation or decision) and tools_used where you are asked for them.
 - Write in the language in which the task and the agent's words in the material are written. Do not translate.
 - Different entries say different things. Claim nothing that the material does not show.`,
@@ -143,6 +144,7 @@ var phrasesIn = map[backends.Language]phrases{
 		writing: `写法：
 - when_to_use：用一句话写明在什么情况下会查阅这条经验，具体程度与经验本身相当，不要写这一次的细节。
 - 经验本身：那时该做什么或避免什么，以及原因，一到四句话或一小段代码。没有看过材料的人也要能看懂。工具、参数、报错和步骤顺序要写准确；人名、编号、密码和密钥，以及只属于这一次的数字不要写。
+- steps：最能说明它的一到三个步骤的编号，见各步骤的标题。
 - tags、confidence（0 到 1）、step_type（reasoning、action、observation 或 decision）和 tools_used 在要求时填写。
 - 用材料中任务和智能体发言所用的语言书写，不要翻译。
 - 各条内容不要重复。材料没有表明的不要写。`,

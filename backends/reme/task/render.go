@@ -92,9 +92,9 @@ func chunksOf(steps []step, limit int) []chunk {
 	return out
 }
 
-// whole shows all steps in at most limit tokens: a step that has more than an eighth of
+// shortened shows steps in at most limit tokens: a step that has more than an eighth of
 // them is shortened, and if that is not enough, the middle of all is left out.
-func whole(steps []step, limit int) string {
+func shortened(steps []step, limit int) string {
 	var b strings.Builder
 	for i := range steps {
 		b.WriteString(steps[i].shown(max(limit/8, minShown)))
