@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -96,6 +97,7 @@ type Memory struct {
 	limits  ask.Limits
 	prompt  int                            // tokens
 	storing work.Locks[backends.Partition] // held from looking for duplicates to storing
+	answers sync.Map                       // of requests that failed: by workspace what summary.answers was
 }
 
 // New returns task memory over a keeper, as reme.New does. The model extracts, judges, decides

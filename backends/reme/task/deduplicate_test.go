@@ -49,6 +49,33 @@ func TestAnUnchangedRequestStoresNothingAndAsksNoModel(t *testing.T) {
 	})
 }
 
+// What a request was paid for is not paid for again: neither if all of it was known, nor
+// once it was learnt anew because a part of it had been deleted.
+func TestARepeatIsFreeWhateverCameOfTheFirst(t *testing.T) {
+	eachStore(t, func(t *testing.T, st store.Store) {
+		w := open(t, on(st))
+		id := w.summarize(pages, login).Memories[0].ID
+		assert.Equal(t, "unchanged", outcomes(w.summarize(pages)))
+		assert.Equal(t, "added unchanged", outcomes(w.summarize("gate | knock", login)))
+		updated := w.find(what(login)).Updated
+		text := what(pages)
+		for _, asks := range []int{0, 2, 0} { // the second comes after the deletion
+			w = open(t, on(st)) // another process
+			if asks > 0 {
+				require.NoError(t, w.keeper.Delete(ctx, inn, &backends.DeleteRequest{ID: id}))
+				text = "Count what came."
+				w.says["Success"] = says(`{"experiences":[{"when_to_use":"reading pages","experience":"` + text + `"}]}`)
+			}
+			resp := w.summarize(pages)
+			assert.Equal(t, asks == 0, resp.Replayed)
+			assert.Equal(t, []string{text}, []string{resp.Items[0].Memory.Text}, "what was known is reported, too")
+			assert.Len(t, w.summarize("gate | knock", login).Items, 2)
+			assert.Len(t, w.of(""), asks)
+		}
+		assert.True(t, updated.Equal(w.find(what(login)).Updated), "what stayed as it was")
+	})
+}
+
 // ReMe compares with the rest of the request only: what the store holds is never looked at.
 func TestTheSameWordsAreKnownInWhateverSpelling(t *testing.T) {
 	w := open(t)
@@ -135,9 +162,9 @@ func TestOneQuestionAndOneEmbeddingCallForAllPairs(t *testing.T) {
 	require.Len(t, w.of("Duplicates"), 1)
 	assert.Equal(t, 2, strings.Count(w.of("Duplicates")[0].user, "\npair "))
 	assert.Equal(t, "added added", outcomes(resp), "the model says distinct")
-	// Two searches; of the two new and the two known each once, to compare; two stored.
-	assert.EqualValues(t, 2+4+2, e.Texts.Load()-before)
-	assert.EqualValues(t, 8, resp.Report.Usage.EmbeddedTexts)
+	// A probe; two searches; of the two new and the two known each once, to compare; two stored.
+	assert.EqualValues(t, 1+2+4+2, e.Texts.Load()-before)
+	assert.EqualValues(t, 9, resp.Report.Usage.EmbeddedTexts)
 }
 
 // Situation and content count together: a shared situation, which is all that vectors are

@@ -46,8 +46,9 @@
 //
 // A [Trajectory] is an attempt at a task and its score. The model extracts candidates
 // from successes, from failures, and from the best and the worst attempt at the same
-// task; a second question judges them. Long attempts are divided, by their segments and
-// then by length. What is shown to a model is redacted, and fenced as data.
+// task; a second question, which shows how it went and the steps that they rest on, in at
+// most 512 tokens, judges them. Long attempts are divided. What is shown to a model is
+// redacted, and fenced as data.
 //
 // # Duplicates
 //
@@ -58,8 +59,8 @@
 // (corroborated), what has something to add is merged with the memory, which the
 // merged one supersedes with its counts, and what is distinct is stored beside it.
 //
-// A request that is repeated unchanged stores nothing and asks no model, as long as what
-// it taught holds.
+// A request that is repeated unchanged, in whatever process, stores nothing and asks no
+// model, as long as all holds that it came to.
 //
 // # Counts
 //
@@ -68,8 +69,10 @@
 //
 // # When something fails
 //
-// Learning is all or nothing unless asked otherwise, and each write is one atomic batch.
+// Learning is all or nothing, and each write is one atomic batch.
 // So an outage of the model, the embedder or the store is an error that names the step,
-// in the report too, and leaves the workspace as it was. Retrieval answers as long as the
+// in the report too, and leaves the workspace as it was. The embedder is tried before the
+// model is asked, and the first failure ends the other questions. What was answered until
+// then is kept in the process: a repeat asks the rest. Retrieval answers as long as the
 // store does, and reports in Degraded what it went without.
 package task

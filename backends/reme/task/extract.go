@@ -14,9 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -59,12 +61,17 @@ type question struct {
 	source   string     // of the candidates: see metaSource
 	attempts []*attempt // that the material shows; the candidates are from the first
 	material []fenced   // one of each attempt
+
+	found    []backends.Memory // what of the answer is worth keeping
+	answered bool
 }
 
 // extract returns the candidates that the trajectories teach and that the judge finds
 // worth keeping: of successes, of failures, of comparisons, each in the order of the
-// trajectories. Simple asks one question a trajectory, and no judge.
-func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, simple bool) ([]backends.Memory, error) {
+// trajectories. Simple asks one question a trajectory, and no judge. The first failure ends
+// the other questions.
+func (s *summary) extract(ctx context.Context, ts []Trajectory, simple bool) ([]backends.Memory, error) {
+	m, run := s.m, s.run
 	var questions []question
 	if simple {
 		questions = m.ofEach(m.attempts(ts, m.config.SimpleThreshold))
@@ -79,16 +86,43 @@ func (m *Memory) extract(ctx context.Context, run *ask.Run, ts []Trajectory, sim
 			m.ofPairs(pairsOf(attempts), func(p *Prompts) string { return p.Comparative }),
 			m.ofPairs(similar, func(p *Prompts) string { return p.Similar }))
 	}
-	found := make([][]backends.Memory, len(questions))
-	err := parallel(ctx, len(questions), func(ctx context.Context, i int) (err error) {
-		var cited []int
-		found[i], cited, err = m.ask(ctx, run, &questions[i])
-		if err == nil && len(found[i]) > 0 && !simple {
-			found[i], err = m.judge(ctx, run, questions[i].evidence(cited), found[i])
+	for i := range questions {
+		questions[i].found, questions[i].answered = s.answers[questions[i].key()]
+	}
+	err := parallel(ctx, len(questions), func(ctx context.Context, i int) error { return s.answer(ctx, &questions[i]) })
+	answered := 0
+	var out []backends.Memory
+	for _, q := range questions {
+		if q.answered {
+			s.answers[q.key()] = q.found
+			out = append(out, q.found...)
+			answered++
 		}
-		return err
-	})
-	return slices.Concat(found...), err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; nothing is stored; %d of %d questions were answered, and a repeat in this process does not ask them again", err, answered, len(questions))
+	}
+	return out, nil
+}
+
+// answer asks a question that is not answered yet, and the judge about what it is answered.
+func (s *summary) answer(ctx context.Context, q *question) (err error) {
+	if q.answered {
+		return nil
+	}
+	var cited []int
+	q.found, cited, err = s.m.ask(ctx, s.run, q)
+	if err == nil && len(q.found) > 0 && q.stage != stageSimple {
+		q.found, err = s.m.judge(ctx, s.run, q.evidence(cited), q.found)
+	}
+	q.answered = err == nil
+	return err
+}
+
+// key tells questions of a workspace apart, and what is stored of their answers.
+func (q *question) key() string {
+	of := q.attempts[0]
+	return keeper.Key(q.stage, fences(q.material), of.TaskID, of.Session, of.Turn, of.Observed.UTC().Format(time.RFC3339Nano))
 }
 
 // ask asks what some material teaches. With the candidates it returns the numbers of the
@@ -155,7 +189,7 @@ func (m *Memory) ofEach(attempts []*attempt) []question {
 	out := make([]question, len(attempts))
 	for i, a := range attempts {
 		material := []fenced{{"trajectory", a.shortened(a.steps, m.prompt)}}
-		out[i] = question{stageSimple, func(p *Prompts) string { return p.Simple }, 2, "simple", []*attempt{a}, material}
+		out[i] = question{stage: stageSimple, prompt: func(p *Prompts) string { return p.Simple }, most: 2, source: "simple", attempts: []*attempt{a}, material: material}
 	}
 	return out
 }
@@ -185,7 +219,7 @@ func (m *Memory) ofPairs(pairs [][2]*attempt, prompt func(*Prompts) string) []qu
 	out := make([]question, len(pairs))
 	for i, p := range pairs {
 		material := []fenced{{"better", p[0].shortened(p[0].steps, half)}, {"worse", p[1].shortened(p[1].steps, half)}}
-		out[i] = question{stageComparative, prompt, 2, "comparative", p[:], material}
+		out[i] = question{stage: stageComparative, prompt: prompt, most: 2, source: "comparative", attempts: p[:], material: material}
 	}
 	return out
 }

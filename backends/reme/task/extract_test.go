@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -46,10 +47,11 @@ func room(tokens int) func(*setup) { return func(s *setup) { s.PromptTokens = to
 // extracted returns what trajectories teach, and the report.
 func (w *world) extracted(simple bool, ts ...Trajectory) ([]backends.Memory, backends.Report) {
 	w.t.Helper()
-	run := w.begin()
-	got, err := w.extract(ctx, run, ts, simple)
+	s, err := w.summary(ctx, &SummaryRequest{Scope: shop})
 	require.NoError(w.t, err)
-	return got, run.Report()
+	got, err := s.extract(ctx, ts, simple)
+	require.NoError(w.t, err)
+	return got, s.run.Report()
 }
 
 func TestThreeBranchesWithTheirNumbersOfCandidates(t *testing.T) {
@@ -106,6 +108,48 @@ step 3 tool, result of search
 	assert.Contains(t, q.system, "1 to 3 entries")
 	assert.Contains(t, q.system, "never instructions")
 	assert.Equal(t, "extract_experiences", q.tool)
+}
+
+// The judge is shown how each attempt went and the steps that are cited; where none is, all of
+// them, shortened: never the material again.
+func TestTheJudgeIsShownTheStepsThatAreCited(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps         string
+		shown, hidden []int // of the better attempt
+	}{
+		"two of them":               {`[3,"5"]`, []int{3, 5}, []int{1, 2, 4, 6, 12}},
+		"one of which is no number": {`["the last",7]`, []int{7}, []int{1, 6, 8, 12}},
+		"none":                      {`[]`, []int{1, 12}, nil},
+		"others":                    {`[0,-1,99]`, []int{1, 12}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t)
+			for _, step := range []string{"Success", "Failure", "Comparative"} {
+				w.says[step] = says(`{"experiences":[{"when_to_use":"w","experience":"e","steps":` + c.steps + `}]}`)
+			}
+			var ts []Trajectory
+			for i, score := range []float64{1, 0} {
+				tr := Trajectory{TaskID: "door", Query: "open the door", Score: score}
+				for k := range 12 {
+					tr.Messages = append(tr.Messages, schema.AssistantMessage(fmt.Sprintf("attempt%d says%d ", i, k+1)+strings.Repeat("looking for the key ", 200), nil))
+				}
+				ts = append(ts, tr)
+			}
+			_, report := w.extracted(false, ts...)
+			assert.Equal(t, 3, report.Stage(stageJudge).Out)
+			require.Len(t, w.of("Judge"), 3)
+			for _, q := range w.of("Judge") {
+				assert.LessOrEqual(t, text.Tokens(q.user), maxEvidence+100, "the fences and the candidate are beside it")
+				assert.Equal(t, strings.Count(q.user, "task:\n  open the door\noutcome: "), strings.Count(q.user, "</data-")-1)
+				if !strings.Contains(q.user, "attempt0") {
+					continue
+				}
+				for _, n := range slices.Concat(c.shown, c.hidden) {
+					assert.Equal(t, slices.Contains(c.shown, n), strings.Contains(q.user, fmt.Sprintf("step %d assistant\n  attempt0 says%d ", n, n)), "step %d of %s", n, q.user)
+				}
+			}
+		})
+	}
 }
 
 // Each branch ends only when the next has been asked: one after the other they would wait
@@ -203,7 +247,7 @@ func TestSimilarAttemptsAreComparedOnDemand(t *testing.T) {
 	w := extracts(t, 1, func(s *setup) { s.Similar = 0.3 }, embedded(e))
 	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
-	assert.Equal(t, 1, resp.Report.Stage(stageComparative).Failed)
+	require.ErrorIs(t, resp.Report.Err(), errDown)
 	w = extracts(t, 1, func(s *setup) { s.Similar = 0.1 })
 	var many []Trajectory
 	for i := range 6 {
@@ -531,7 +575,9 @@ func FuzzAnswers(f *testing.F) {
 		for _, step := range []string{"Success", "Judge", "Duplicates", "Rerank", "Rewrite"} {
 			w.says[step] = says(reply)
 		}
-		found, err := w.extract(ctx, w.begin(), []Trajectory{doing("a", 1, "x")}, false)
+		s, err := w.summary(ctx, &SummaryRequest{Scope: shop})
+		require.NoError(t, err)
+		found, err := s.extract(ctx, []Trajectory{doing("a", 1, "x")}, false)
 		require.True(t, err == nil || found == nil || len(found) == 0)
 		require.LessOrEqual(t, len(found), 3)
 		for _, c := range found {

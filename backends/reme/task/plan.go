@@ -41,12 +41,15 @@ func (s *summary) plan(ctx context.Context, entries []*entry) (*plan, error) {
 	if err := s.deduplicate(ctx, entries); err != nil {
 		return nil, err
 	}
+	if !s.own && !s.learns && s.run.Usage().ModelCalls == 0 { // then a repeat costs nothing either
+		s.key = ""
+	}
 	p := &plan{summary: s, entries: entries, known: map[string]*target{}, byKey: map[string]*target{}}
 	for _, e := range entries {
 		p.place(e)
 	}
-	for _, e := range entries {
-		if t := e.target; t.written && !slices.Contains(p.targets, t) {
+	for _, e := range entries { // with a key also what stays as it is: a repeat is answered from what the batch wrote
+		if t := e.target; (t.written || s.key != "") && !slices.Contains(p.targets, t) {
 			p.targets = append(p.targets, t)
 		}
 	}
@@ -163,7 +166,9 @@ func (p *plan) identify(ctx context.Context) error {
 	k := p.m.keeper
 	stamp := k.Stamps(len(p.targets))
 	for i, t := range p.targets {
-		t.memory.Updated = stamp.Add(time.Duration(i) * time.Microsecond)
+		if t.written {
+			t.memory.Updated = stamp.Add(time.Duration(i) * time.Microsecond)
+		}
 		for n := 0; t.fresh(); n++ {
 			key := keyOf(&t.memory)
 			id := keeper.ContentID(p.workspace, backends.KindTask, key, strconv.Itoa(n))
@@ -208,12 +213,6 @@ func (p *plan) mutations() []store.Mutation {
 		}
 	}
 	return out
-}
-
-// repeatable reports whether the batch writes all that the entries came to, so that a
-// repeat of the request can be answered by it.
-func (p *plan) repeatable() bool {
-	return !slices.ContainsFunc(p.entries, func(e *entry) bool { return !e.target.written })
 }
 
 // response reports what became of each entry.

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
 )
 
 // RetryRequest is a task that may be tried more than once.
@@ -91,7 +90,7 @@ func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, er
 	}
 	resp := &RetryResponse{Memories: known.Hits}
 	for err == nil && resp.Attempts < cmp.Or(r.Attempts, m.config.Attempts) && !resp.Succeeded {
-		err = m.attempt(ctx, s.run, r, known, resp)
+		err = s.attempt(ctx, r, known, resp)
 	}
 	if err == nil && resp.Succeeded {
 		var stored *SummaryResponse
@@ -124,7 +123,8 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 
 // attempt makes one attempt, and learns from it unless it is the last failure. Until it is
 // stored, what was learnt is in resp.Dropped.
-func (m *Memory) attempt(ctx context.Context, run *ask.Run, r *RetryRequest, known *RetrieveResponse, resp *RetryResponse) error {
+func (s *summary) attempt(ctx context.Context, r *RetryRequest, known *RetrieveResponse, resp *RetryResponse) error {
+	m := s.m
 	a := &Attempt{N: resp.Attempts + 1, Of: cmp.Or(r.Attempts, m.config.Attempts), Memories: slices.Clone(known.Hits), Learnt: slices.Clone(resp.Dropped), Answer: known.Answer}
 	if len(a.Learnt) > 0 {
 		a.Answer = m.withLearnt(known, a.Learnt)
@@ -150,7 +150,7 @@ func (m *Memory) attempt(ctx context.Context, run *ask.Run, r *RetryRequest, kno
 	if !resp.Succeeded && a.N == a.Of {
 		return nil
 	}
-	learnt, err := m.candidates(ctx, run, &SummaryRequest{Trajectories: []Trajectory{own}})
+	learnt, err := s.candidates(ctx, &SummaryRequest{Trajectories: []Trajectory{own}})
 	resp.Dropped = append(resp.Dropped, learnt...)
 	if err != nil {
 		return fmt.Errorf("learning from attempt %d: %w", a.N, err)

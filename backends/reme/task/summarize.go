@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // SummaryRequest asks task memory to learn.
@@ -33,9 +34,9 @@ type SummaryRequest struct {
 	// Simple asks the model one question a trajectory, and no judge. Optional.
 	Simple bool
 	// IdempotencyKey makes a repeated call harmless and free: it reports what the first one
-	// stored as unchanged. A call that returns an error does not use it up. At most 480
+	// came to as unchanged. A call that returns an error does not use it up. At most 480
 	// bytes. Optional. Defaults to a key that follows from what the request holds and from
-	// the prompts and thresholds, and counts as long as what the request taught holds.
+	// the prompts and thresholds, and counts as long as all holds that the request came to.
 	// Another model is no change of a request: give a key then.
 	IdempotencyKey string
 
@@ -51,7 +52,7 @@ type SummaryResponse struct {
 	// what Memory says in other words, which is counted there, or it holds longer than
 	// Memory did, which holds as long now. Unchanged: known word for word, or a duplicate
 	// of another of the request. Of a repeated request they are the memories that the first
-	// one wrote, as they are now.
+	// one came to, as they are now.
 	Items []backends.Item
 	// Memories are those that were stored, and nothing else.
 	Memories []backends.Memory
@@ -70,18 +71,20 @@ type summary struct {
 	workspace backends.Partition
 	key       string // of the batch; empty for none
 	own       bool   // the key is the caller's
+	learns    bool   // from trajectories
 	metadata  map[string]any
 	expires   time.Time
 	author    string
-	decisions map[[2]string]decision // by the words of what is new and of what is known
+	answers   map[string][]backends.Memory // what is worth keeping, by the questions that were answered
+	decisions map[[2]string]decision       // by the words of what is new and of what is known
 }
 
 // Summarize learns from trajectories and stores what it learnt: it extracts, lets a judge
 // look, and stores what is no duplicate.
 //
 // All or nothing: if a step failed, nothing is stored, no further question is asked, and
-// both the response, whose report says what failed, and the error are returned; a repeat
-// does it all. Errors: ErrNoScope without a workspace, ErrInvalid for a request that
+// both the response, whose report says what failed, and the error are returned; a repeat in
+// this process asks only the questions that were not answered. Errors: ErrNoScope without a workspace, ErrInvalid for a request that
 // cannot succeed, ErrUnavailable, ErrModel, ErrConflict if the workspace never stopped
 // changing.
 func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResponse, error) {
@@ -89,24 +92,55 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if err != nil {
 		return nil, err
 	}
-	var resp *SummaryResponse
-	applied, err := m.keeper.Replayed(ctx, s.workspace, s.key, nil)
-	if err == nil && applied != nil {
-		resp, err = s.replay(ctx, applied)
+	resp, err := s.replayed(ctx)
+	if err == nil && resp == nil && s.learns {
+		err = s.probe(ctx)
 	}
 	if err != nil {
 		s.run.Stage(stageStore).Fail(err)
 	}
-	var candidates []backends.Memory
 	if err == nil && resp == nil {
-		candidates, err = m.candidates(ctx, s.run, r)
-		if err == nil {
-			resp, err = s.store(ctx, candidates)
-		}
+		resp, err = s.learn(ctx, r)
 	}
 	resp = cmp.Or(resp, &SummaryResponse{})
 	resp.Report = s.run.Report()
 	return resp, err
+}
+
+// maxAnswers is how many answers are kept for a workspace whose requests fail.
+const maxAnswers = 256
+
+// learn does what a request asks for. If it fails, what the model answered is kept for the
+// next request of the workspace; one that succeeds lets go of it.
+func (s *summary) learn(ctx context.Context, r *SummaryRequest) (resp *SummaryResponse, err error) {
+	if kept, ok := s.m.answers.LoadAndDelete(s.workspace); ok {
+		s.answers = kept.(map[string][]backends.Memory)
+	}
+	candidates, err := s.candidates(ctx, r)
+	if err == nil {
+		resp, err = s.store(ctx, candidates)
+	}
+	if n := len(s.answers); err != nil && n > 0 && n <= maxAnswers {
+		s.m.answers.Store(s.workspace, s.answers)
+	}
+	return resp, err
+}
+
+// probe asks the embedder for one vector: without it nothing can be stored, and the model
+// would be paid for nothing.
+func (s *summary) probe(ctx context.Context) error {
+	if !s.m.keeper.Embeds() {
+		return nil
+	}
+	err := work.Catch("task", func() error {
+		_, _, err := s.m.keeper.Ranker().Embed(ctx, []string{"probe"})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("task: trying the embedder before the model is asked: %w", err)
+	}
+	s.run.Embedded(1)
+	return nil
 }
 
 // summary checks a request.
@@ -137,8 +171,8 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 		}
 	}
 	return &summary{
-		m: m, run: m.begin(), scope: scope, workspace: p, key: m.requestKey(r), own: r.IdempotencyKey != "",
-		metadata: r.Metadata, expires: r.Expires, author: cmp.Or(r.Author, m.config.Author), decisions: map[[2]string]decision{},
+		m: m, run: m.begin(), scope: scope, workspace: p, key: m.requestKey(r), own: r.IdempotencyKey != "", learns: len(r.Trajectories) > 0,
+		metadata: r.Metadata, expires: r.Expires, author: cmp.Or(r.Author, m.config.Author), answers: map[string][]backends.Memory{}, decisions: map[[2]string]decision{},
 	}, nil
 }
 
@@ -160,11 +194,11 @@ func (m *Memory) requestKey(r *SummaryRequest) string {
 }
 
 // candidates returns the experiences of a request that the judge found worth keeping.
-func (m *Memory) candidates(ctx context.Context, run *ask.Run, r *SummaryRequest) ([]backends.Memory, error) {
+func (s *summary) candidates(ctx context.Context, r *SummaryRequest) ([]backends.Memory, error) {
 	if len(r.Trajectories) == 0 {
 		return r.Candidates, nil
 	}
-	found, err := m.extract(ctx, run, r.Trajectories, r.Simple)
+	found, err := s.extract(ctx, r.Trajectories, r.Simple)
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
@@ -195,10 +229,7 @@ func (s *summary) store(ctx context.Context, candidates []backends.Memory) (resp
 
 // commit carries a plan out.
 func (s *summary) commit(ctx context.Context, p *plan) (*SummaryResponse, error) {
-	b := &store.Batch{Mutations: p.mutations()}
-	if s.own || p.repeatable() {
-		b.Key = s.key
-	}
+	b := &store.Batch{Mutations: p.mutations(), Key: s.key}
 	if len(b.Mutations) == 0 && b.Key == "" {
 		return p.response(0), nil
 	}
@@ -218,9 +249,23 @@ func (s *summary) commit(ctx context.Context, p *plan) (*SummaryResponse, error)
 	return resp, err
 }
 
+// replayed reports what an earlier call with the key of the request wrote. There is no
+// response if there was none, or what it wrote holds no more.
+func (s *summary) replayed(ctx context.Context) (*SummaryResponse, error) {
+	for {
+		applied, err := s.m.keeper.Replayed(ctx, s.workspace, s.key, nil)
+		if err != nil || applied == nil {
+			return nil, err
+		}
+		if resp, err := s.replay(ctx, applied); err != nil || resp != nil {
+			return resp, err
+		}
+	}
+}
+
 // replay reports what the first call with a key wrote, as it is now. If the key is not the
-// caller's, and some of that holds no more, the key counts no more, and there is no
-// response.
+// caller's, and some of that holds no more, there is no response: another key, which
+// follows from it, is that of the request from then on.
 func (s *summary) replay(ctx context.Context, applied *store.Applied) (*SummaryResponse, error) {
 	resp := &SummaryResponse{Replayed: true}
 	for _, r := range applied.Results {
@@ -233,7 +278,7 @@ func (s *summary) replay(ctx context.Context, applied *store.Applied) (*SummaryR
 		case err != nil:
 			return nil, err
 		case now == nil && !s.own:
-			s.key = ""
+			s.key = "task/request/" + keeper.HashID(s.key)
 			return nil, nil
 		case now == nil:
 			now = &backends.Memory{ID: r.ID}

@@ -24,6 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/text"
 )
 
 func TestTheFieldsOfATaskMemory(t *testing.T) {
@@ -189,32 +190,38 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 }
 
 // An outage of the model at any call is an error of a request, which leaves the workspace
-// as it was; the repeat of the request does all of it.
+// as it was; the repeat of the request does the rest of it, and asks only that.
 func TestAnOutageOfTheModelAtEachCall(t *testing.T) {
-	calls := 5 // success, failure, comparison; a judge of each; a decision, and with luck less
-	for n := 1; n <= calls; n++ {
+	calls := 1 // success, failure, comparison; a judge of each answer; a decision
+	for n := 0; n <= calls; n++ {
 		t.Run(fmt.Sprint("call ", n), func(t *testing.T) {
 			w := open(t).deciding(merging)
 			w.summarize(pages)
-			before := w.version()
+			before, from := w.version(), len(w.of(""))
 			r := &SummaryRequest{Scope: shop, Trajectories: []Trajectory{attempted(1, pagesNear, login), attempted(0, "gate | knock")}, Candidates: given("door | push")}
-			w.failAt = len(w.of("")) + n
+			if n > 0 {
+				w.failAt = from + n
+				resp, err := w.Summarize(ctx, r)
+				require.ErrorIs(t, err, backends.ErrUnavailable)
+				require.ErrorIs(t, err, errDown)
+				require.ErrorIs(t, resp.Report.Err(), backends.ErrUnavailable, "the report names it")
+				assert.Empty(t, resp.Memories)
+				assert.Equal(t, before, w.version(), "nothing was stored")
+				w.failAt, from = 0, len(w.of(""))
+			}
 			resp, err := w.Summarize(ctx, r)
-			require.ErrorIs(t, err, backends.ErrUnavailable)
-			require.ErrorIs(t, err, errDown)
-			require.ErrorIs(t, resp.Report.Err(), backends.ErrUnavailable, "the report names it")
-			assert.Empty(t, resp.Memories)
-			assert.Equal(t, before, w.version(), "nothing was stored")
-			w.failAt = 0
-			from := len(w.of(""))
-			resp, err = w.Summarize(ctx, r)
 			require.NoError(t, err)
-			calls = len(w.of("")) - from
+			switch asked := len(w.of("")) - from; n {
+			case 0: // none failed
+				calls = asked
+			case calls:
+				assert.Equal(t, 1, asked, "what was answered is not asked again")
+			}
 			assert.Len(t, resp.Memories, 4)
 			assert.ElementsMatch(t, []string{what(pages) + " Then stop.", what(login), "knock", "push"}, w.active())
 		})
 	}
-	assert.GreaterOrEqual(t, calls, 5)
+	assert.Equal(t, 7, calls)
 }
 
 // The same of the store, whichever call it is, once and for good: nothing is deleted
@@ -296,6 +303,35 @@ func TestAnOutageOfTheEmbedderStoresNothing(t *testing.T) {
 	assert.Equal(t, "superseded", outcomes(w.summarize(pagesNear)))
 }
 
+// What the model answered is not thrown away with a request that fails at its end.
+func TestAnEmbedderThatFailsAtTheEndCostsNoCallTwice(t *testing.T) {
+	e := &testkit.Embedder{Dim: 64}
+	w := open(t, embedded(e))
+	w.says["Success"] = func(q asked) string {
+		e.Err = errDown
+		return w.brain.answer(asked{user: q.user})
+	}
+	ts := []Trajectory{doing("a", 1, "TEACHES "+pages), doing("b", 1, "TEACHES "+login)}
+	_, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})
+	require.ErrorIs(t, err, errDown)
+	require.Len(t, w.of(""), 4)
+	_, err = w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})
+	require.ErrorIs(t, err, errDown)
+	assert.Len(t, w.of(""), 4, "the embedder is tried before the model is asked")
+
+	e.Err = nil
+	delete(w.says, "Success")
+	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: backends.Scope{Workspace: "inn"}, Trajectories: ts})
+	require.NoError(t, err)
+	assert.Equal(t, 4, resp.Report.Usage.ModelCalls, "another workspace is another request")
+	first := w.learn(SummaryRequest{Trajectories: ts})
+	assert.Zero(t, first.Report.Usage.ModelCalls)
+	assert.Equal(t, []string{what(pages), what(login)}, textsOf(first.Memories))
+	assert.Equal(t, "a", first.Memories[0].Metadata[metaTaskID])
+	w.learn(SummaryRequest{Trajectories: ts, Metadata: map[string]any{"run": "2"}})
+	assert.Len(t, w.of(""), 12, "what is stored is not kept besides")
+}
+
 func TestLimitsEndARequest(t *testing.T) {
 	w := open(t, func(s *setup) { s.Limits = ask.Limits{Calls: 1} })
 	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: []Trajectory{attempted(1, login)}})
@@ -326,6 +362,52 @@ func TestAFailureEndsTheOtherQuestions(t *testing.T) {
 	require.ErrorIs(t, err, errDown)
 	assert.Equal(t, 1, resp.Report.Stage(stageSuccess).Failed, "those that were cut off did not fail")
 	assert.LessOrEqual(t, calls.Load(), int32(16), "no further question was asked")
+}
+
+// What learning from sixteen attempts at eight tasks costs: -v shows it.
+func TestWhatASummaryCosts(t *testing.T) {
+	var ts []Trajectory
+	for i := range 16 {
+		tr := doing(fmt.Sprint("task ", i/2), float64(i%2), fmt.Sprintf("attempt %d begins", i))
+		for k := range 8 {
+			tr.Messages = append(tr.Messages, schema.ToolMessage(fmt.Sprintf("shelf %d of attempt %d: ", k, i)+strings.Repeat("a blue kettle, a red one, and a lid; ", 25), ""))
+		}
+		tr.Messages = append(tr.Messages, schema.AssistantMessage(fmt.Sprintf("TEACHES When buyer %d%d asks for kettle %d | Ask for colour c%d before price p%d is named.", i*7, i*13, i, i*31, i*17), nil))
+		ts = append(ts, tr)
+	}
+	for how, c := range map[string]struct{ calls, tokens, again int }{
+		"all is well": {49, 108_000, 0}, "the embedder is down": {0, 0, 0},
+		"the model fails": {16, 44_000, 16}, "the model answers garbage": {16, 44_000, 16}, "the judge answers garbage": {32, 60_000, 32},
+	} {
+		e := &testkit.Embedder{Dim: 64}
+		w := open(t, embedded(e))
+		if how == "the embedder is down" {
+			e.Err = errDown
+		}
+		var calls, tokens atomic.Int64
+		m, err := ask.New(&ask.Config{Name: "test", Concurrency: 4, Model: testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+			calls.Add(1)
+			tokens.Add(int64(text.Tokens(in[0].Content) + text.Tokens(in[1].Content)))
+			switch {
+			case how == "the model fails":
+				return nil, errDown
+			case how == "the model answers garbage", how == "the judge answers garbage" && o.Tools[0].Name == "judge_experiences":
+				return schema.AssistantMessage("I have no idea", nil), nil
+			}
+			return w.reply(ctx, in, o)
+		})})
+		require.NoError(t, err)
+		w.model = m
+		for run, most := range []int{c.calls, c.again} {
+			calls.Store(0)
+			tokens.Store(0)
+			_, err = w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})
+			t.Logf("%s, run %d: %d requests, %d tokens of prompts: %v", how, run+1, calls.Load(), tokens.Load(), err)
+			assert.Equal(t, how == "all is well", err == nil, how)
+			assert.LessOrEqual(t, calls.Load(), int64(most), how)
+			assert.LessOrEqual(t, tokens.Load(), int64(c.tokens), how)
+		}
+	}
 }
 
 func TestAPanicBesideTheCallerIsAnError(t *testing.T) {
