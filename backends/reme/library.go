@@ -4,9 +4,11 @@
 package reme
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -17,10 +19,6 @@ import (
 
 // LibraryConfig configures a [Library].
 type LibraryConfig struct {
-	// Dir is the folder of LoadFile and DumpFile. DumpFile creates it. No name of a
-	// workspace or of a file leads out of it, and no link does. Optional. Without it they
-	// return ErrInvalid.
-	Dir string
 	// Location is the zone of times, which ReMe writes without one. Optional. Defaults to
 	// UTC.
 	Location *time.Location
@@ -87,6 +85,61 @@ func (c *collection) accepts(kind backends.Kind) error {
 		return fmt.Errorf("a %s memory, which nothing finds outside of a workspace: load it with a Scope that has a Workspace", kind)
 	}
 	return fmt.Errorf("a memory of kind %.40q: a library has task, personal and tool memories", kind)
+}
+
+// DumpRequest asks for a dump.
+type DumpRequest struct {
+	// Scope names what is dumped: see [Library]. Required. Defaults to that of the context.
+	Scope backends.Scope
+}
+
+// DumpResponse says what a dump wrote.
+type DumpResponse struct {
+	Memories int
+	LeftOut  int // those that were superseded, retracted or expired
+}
+
+// Dump writes the memories that hold, as they are at one moment, in the order in which they
+// were stored, one a line, with what ReMe's format has. After an error w may hold a part of
+// them. [Backend.Dump] writes all that a memory has, of one partition.
+func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpResponse, error) {
+	if r == nil {
+		r = &DumpRequest{}
+	}
+	c, err := l.collection(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.keep.All(ctx, c.partition)
+	if err != nil {
+		return nil, err
+	}
+	out, lines := &DumpResponse{}, bufio.NewWriter(w)
+	for _, m := range all {
+		switch {
+		case !slices.Contains(c.kinds, m.Kind):
+		case !m.Active() || m.Expired(l.keep.Now()):
+			out.LeftOut++
+		default:
+			out.Memories++
+			err = errors.Join(ctx.Err(), l.dumpLine(lines, m, c.partition.ID))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reme: dumping %s: memory %s: %w", c.partition, m.ID, err)
+		}
+	}
+	if err := lines.Flush(); err != nil {
+		return nil, fmt.Errorf("reme: dumping %s: %w", c.partition, err)
+	}
+	return out, nil
+}
+
+func (l *Library) dumpLine(w io.Writer, m *backends.Memory, workspace string) error {
+	line, err := formatLine(m, workspace, l.config.Location)
+	if err == nil {
+		_, err = w.Write(line)
+	}
+	return err
 }
 
 // CopyRequest asks for a copy of a workspace.

@@ -6,7 +6,6 @@ package reme
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -195,17 +194,5 @@ func FuzzLineOfALibrary(f *testing.F) {
 		if m, err := parseLine([]byte(line), time.UTC); err == nil {
 			survives(t, m, time.UTC)
 		}
-	})
-}
-
-func TestNamesOfFiles(t *testing.T) {
-	for name, want := range map[string]string{"appworld": "appworld.jsonl", "工作区.v1-a_b": "工作区.v1-a_b.jsonl", "../../etc": "%2E.%2F..%2Fetc.jsonl", ".hidden": "%2Ehidden.jsonl"} {
-		require.Equal(t, want, fileName("", backends.Partition{ID: name}))
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		one, other := rapid.StringN(1, -1, 256).Draw(t, "workspace"), rapid.StringN(1, -1, 256).Draw(t, "other")
-		a, b := fileName("", backends.Partition{ID: one}), fileName("", backends.Partition{ID: other})
-		require.False(t, strings.ContainsAny(a, `/\:`) || strings.HasPrefix(a, "."), a)
-		require.Equal(t, one == other, a == b)
 	})
 }

@@ -26,10 +26,6 @@ type LoadRequest struct {
 	// Merge keeps what is there and replaces memories with the id of a loaded one. Optional.
 	// By default a load replaces everything that a [Library] reads there, as ReMe does.
 	Merge bool
-	// File is the name of the file in LibraryConfig.Dir, for LoadFile. Optional. Defaults
-	// to the workspace's name with ".jsonl", percent-encoded except for letters, digits,
-	// '_', '-' and '.'.
-	File string
 	// Progress is called with how many of total memories have their vectors, which is what
 	// takes time: a load without an embedder is one write. It is called by one goroutine at a
 	// time, and must return soon. Optional.

@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("use one of load WORKSPACE FILE, dump WORKSPACE FILE, copy FROM TO, find WORKSPACE QUERY, delete WORKSPACE, list; not %q", words)
 	}
 	words = append(words, "", "")[:3]
-	return with(ctx, *file, *url, filepath.Dir(words[2]), func(b *reme.Backend) error {
+	return with(ctx, *file, *url, func(b *reme.Backend) error {
 		done, err := do(ctx, b, words)
 		if err == nil {
 			_, err = fmt.Fprint(stdout, done)
@@ -70,8 +70,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	})
 }
 
-// with opens the store, and closes it after use. Files of load and dump are in dir.
-func with(ctx context.Context, file, url, dir string, use func(*reme.Backend) error) (err error) {
+// with opens the store, and closes it after use.
+func with(ctx context.Context, file, url string, use func(*reme.Backend) error) (err error) {
 	var db store.Store
 	if url != "" {
 		db, err = redisstore.Open(ctx, url, nil)
@@ -82,7 +82,7 @@ func with(ctx context.Context, file, url, dir string, use func(*reme.Backend) er
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	b, err := reme.New(ctx, &reme.Config{Store: db, Library: reme.LibraryConfig{Dir: dir}})
+	b, err := reme.New(ctx, &reme.Config{Store: db})
 	if err != nil {
 		return err
 	}
@@ -97,17 +97,9 @@ func do(ctx context.Context, b *reme.Backend, words []string) (string, error) {
 	command, workspace, other := words[0], words[1], words[2]
 	switch command {
 	case "load":
-		got, err := b.Library().LoadFile(ctx, &reme.LoadRequest{Scope: in(workspace), File: filepath.Base(other)})
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("%s: %d memories loaded, %d others removed\n", workspace, got.Loaded, got.Removed), nil
+		return load(ctx, b.Library(), workspace, other)
 	case "dump":
-		got, err := b.Library().DumpFile(ctx, &reme.DumpRequest{Scope: in(workspace), File: filepath.Base(other)})
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("%s: %d memories written, %d that hold no more left out\n", workspace, got.Memories, got.LeftOut), nil
+		return dump(ctx, b.Library(), workspace, other)
 	case "copy":
 		got, err := b.Library().Copy(ctx, &reme.CopyRequest{From: in(workspace), To: in(other)})
 		if err != nil {
@@ -125,6 +117,40 @@ func do(ctx context.Context, b *reme.Backend, words []string) (string, error) {
 		return workspace + ": erased\n", err
 	}
 	return list(ctx, b.Library())
+}
+
+// load loads a file into a workspace.
+func load(ctx context.Context, library *reme.Library, workspace, file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	got, err := library.Load(ctx, &reme.LoadRequest{Scope: in(workspace)}, f)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: %d memories loaded, %d others removed\n", workspace, got.Loaded, got.Removed), nil
+}
+
+// dump writes a workspace to a file: beside it first, so that after an error the file is as
+// it was.
+func dump(ctx context.Context, library *reme.Library, workspace, file string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file))
+	if err != nil {
+		return "", err
+	}
+	got, err := library.Dump(ctx, &reme.DumpRequest{Scope: in(workspace)}, f)
+	if err == nil && got.Memories == 0 {
+		err = fmt.Errorf("workspace %s: %w: it holds no memory to write", workspace, backends.ErrNotFound)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return fmt.Sprintf("%s: %d memories written, %d that hold no more left out\n", workspace, got.Memories, got.LeftOut), nil
 }
 
 // list returns the names of all workspaces, a line each.
