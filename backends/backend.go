@@ -77,6 +77,10 @@ type SearchRequest struct {
 	IncludeSuperseded bool      // Optional. Also what holds no more.
 	IncludeExpired    bool      // Optional. Also what expired and was not swept yet.
 	WithSources       bool      // Optional. Fill Hit.Sources.
+
+	// Beside are memories that the partition does not hold, ranked by words among those
+	// that it holds: what was said and is not learnt yet. Optional.
+	Beside []Memory
 }
 
 // SearchResponse is the answer to a [SearchRequest].

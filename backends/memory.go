@@ -178,6 +178,9 @@ type Hit struct {
 	Score   float64    `json:"score"`
 	Parts   ScoreParts `json:"parts"`
 	Sources []Memory   `json:"sources,omitempty"` // the turns that taught it, when asked for
+
+	Before *Memory   `json:"before,omitempty"` // what it replaced, if it did
+	Ended  time.Time `json:"ended,omitzero"`   // since when what it says holds no more; zero: it holds
 }
 
 // ScoreParts are the parts that a hit's place was decided by, each 0 to 1.

@@ -277,7 +277,10 @@ func joins(c rune, before, after string) bool {
 const maxTerm = 256
 
 // analyzer maps words to index terms. It is safe for concurrent use.
-type analyzer struct{ languages []language }
+type analyzer struct {
+	languages []language
+	groups    map[string][]string // see related
+}
 
 // language says which words of one script are stop words and how its words are
 // stemmed. The script alone decides the language: a question is too short to guess
@@ -307,6 +310,7 @@ func newAnalyzer() (*analyzer, error) {
 		}
 		a.languages = append(a.languages, language{l.script, stop, l.stem})
 	}
+	a.groups = a.relate()
 	return a, nil
 }
 

@@ -171,14 +171,14 @@ func TestCancelledSearchIsNotDegraded(t *testing.T) {
 // A memory without a vector competes by its words, and where none has one the embedder is
 // not called.
 func TestMemoriesWithoutVector(t *testing.T) {
-	s, e := newStore(1), looked(map[string][]float64{"drinks": {1, 0}, "coffee": {0.9, 0.1}, "winter": {0, 1}})
+	s, e := newStore(1), looked(map[string][]float64{"drinks": {1, 0}, "cocoa": {0.9, 0.1}, "winter": {0, 1}})
 	r := newRanker(t, s, withEmbedder("m", e))
 	apply(t, s, ann, fact("plain", "hot drinks"), fact("other", "skiing"))
 	require.Equal(t, []string{"plain"}, find(t, r, "drinks"))
 	require.Zero(t, e.Texts.Load())
-	embed(t, s, r, ann, nil, backends.Memory{ID: "coffee", Text: "coffee"}, backends.Memory{ID: "winter", Text: "winter"})
+	embed(t, s, r, ann, nil, backends.Memory{ID: "cocoa", Text: "cocoa"}, backends.Memory{ID: "winter", Text: "winter"})
 	hits := search(t, r, ann, backends.SearchRequest{Query: "drinks"})
-	require.Equal(t, []string{"plain", "coffee"}, ids(hits))
+	require.Equal(t, []string{"plain", "cocoa"}, ids(hits))
 	require.InDelta(t, hits[0].Parts.Lexical, hits[0].Score, 0)
 	require.Zero(t, hits[0].Parts.Vector)
 	require.InDelta(t, hits[1].Parts.Vector/2, hits[1].Score, 1e-9)

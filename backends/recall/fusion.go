@@ -6,7 +6,6 @@ package recall
 // fusion makes one order of the parts of a search.
 type fusion struct {
 	ranker     *Ranker
-	index      *index
 	query      *query
 	candidates []candidate
 	attainable float64 // lexical score
@@ -26,7 +25,7 @@ func (f *fusion) best() []ranked {
 		if value <= 0 {
 			continue
 		}
-		value *= f.signals(c.slot)
+		value *= f.signals(c.doc)
 		if !best.admits(value) {
 			continue
 		}
@@ -39,8 +38,7 @@ func (f *fusion) best() []ranked {
 
 // ranked fills in the absolute parts and the score of a candidate.
 func (f *fusion) ranked(c candidate, value float64) ranked {
-	d := &f.index.docs[c.slot]
-	r := ranked{slot: c.slot, value: value, time: d.time, id: d.memory.ID}
+	r := ranked{memory: c.doc.memory, value: value, time: c.doc.time}
 	r.lexical, r.vector = min(1, share(c.lexical, f.attainable)), max(0, c.cosine)
 	r.score = f.weigh(r.lexical, r.vector, c.cosine)
 	return r
@@ -57,10 +55,10 @@ func (f *fusion) weigh(lexical, vector, cosine float64) float64 {
 }
 
 // signals returns what the value of a memory is multiplied by.
-func (f *fusion) signals(slot int32) float64 {
+func (f *fusion) signals(d *doc) float64 {
 	factor := 1.0
 	for _, s := range f.ranker.signals {
-		factor *= s.factor(&f.index.docs[slot], f.query.eligible.now)
+		factor *= s.factor(d, f.query.eligible.now)
 	}
 	return factor
 }

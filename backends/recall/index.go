@@ -93,20 +93,24 @@ func (x *index) put(e *entry) {
 	} else {
 		x.docs = append(x.docs, doc{})
 	}
-	d := doc{
-		memory: m, terms: e.text.terms, keys: e.keys, vector: e.vector, broken: e.broken,
-		active: m.Active(), expires: math.MaxInt64, time: nanos(m.Observed),
-	}
+	d := newDoc(m)
+	d.terms, d.keys, d.vector, d.broken = e.text.terms, e.keys, e.vector, e.broken
+	x.docs[slot], x.slots[m.ID] = d, slot
+	x.lexicon.add(slot, e.text)
+	x.keys.add(slot, e.keys)
+	x.count(&d, 1)
+}
+
+// newDoc returns what a search asks of a memory beside its text.
+func newDoc(m *backends.Memory) doc {
+	d := doc{memory: m, active: m.Active(), expires: math.MaxInt64, time: nanos(m.Observed)}
 	if !m.Expires.IsZero() {
 		d.expires = nanos(m.Expires)
 	}
 	if m.Observed.IsZero() {
 		d.time = nanos(m.Created)
 	}
-	x.docs[slot], x.slots[m.ID] = d, slot
-	x.lexicon.add(slot, e.text)
-	x.keys.add(slot, e.keys)
-	x.count(&d, 1)
+	return d
 }
 
 // remove takes the memory with an id out, if there is one.

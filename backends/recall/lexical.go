@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
 )
 
 // lexicon is an inverted index: for each term the memories that hold it, by slot. Its
@@ -139,7 +141,8 @@ type queryTerm struct {
 // weighedTerm is a term of a query against one state of a lexicon.
 type weighedTerm struct {
 	list   []posting
-	weight float64 // idf times the count in the query
+	weight float64  // idf times the count in the query
+	words  []string // the term, or what stands for it
 }
 
 // The parameters of BM25, see the package comment.
@@ -155,7 +158,7 @@ const variantWeight = 0.5
 // variants, at half their weight. attainable is the score of an imaginary memory in which
 // every term of the query occurs without end, those included that no memory holds: a
 // query that is mostly unknown scores low.
-func (x *lexicon) weigh(query []queryTerm) (terms []weighedTerm, attainable float64) {
+func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []weighedTerm, attainable float64) {
 	lists := make([][]posting, len(query))
 	var unknown []string
 	for i, t := range query {
@@ -165,17 +168,30 @@ func (x *lexicon) weigh(query []queryTerm) (terms []weighedTerm, attainable floa
 	}
 	variants := x.vocabulary.variants(unknown)
 	for i, t := range query {
-		weight := x.idf(len(lists[i])) * t.count
+		weight := x.idf(max(1, len(lists[i]))) * t.count
 		attainable += weight * (bm25K1 + 1)
 		if numbers := variants[t.text]; len(lists[i]) == 0 && len(numbers) > 0 {
 			lists[i] = x.merged(numbers)
 			weight = variantWeight * x.idf(len(lists[i])) * t.count
 		}
-		if len(lists[i]) > 0 {
-			terms = append(terms, weighedTerm{lists[i], weight})
+		terms = append(terms, weighedTerm{lists[i], weight, []string{t.text}})
+		if others := groups[t.text]; len(others) > 0 {
+			list := x.merged(x.numbers(others, t.text))
+			terms = append(terms, weighedTerm{list, relatedWeight * x.idf(max(1, len(list))) * t.count, others})
 		}
 	}
 	return terms, attainable
+}
+
+// numbers returns those of the terms but one that memories hold.
+func (x *lexicon) numbers(terms []string, but string) []int32 {
+	var out []int32
+	for _, term := range terms {
+		if n := x.vocabulary.find(term); term != but && n != noTerm {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // merged returns the lists of several terms as that of one.
@@ -211,6 +227,41 @@ func (x *lexicon) score(terms []weighedTerm, scores []float64, matched []int32) 
 		}
 	}
 	return matched
+}
+
+// besideDoc is a memory that is ranked without being in the index.
+type besideDoc struct {
+	doc
+	counts map[string]int // of its terms
+	length int            // terms, repeats included
+}
+
+func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
+	v := newVocabulary()
+	bag := newReader(r.analyzer, v).read(indexed(m)...)
+	b := besideDoc{doc: newDoc(m), counts: map[string]int{}, length: int(bag.length)}
+	for _, t := range bag.terms {
+		b.counts[v.terms[t.term]] = int(t.count)
+	}
+	return b
+}
+
+// scoreOf returns the BM25 score of a memory that is not in the index. A word and its
+// related ones count once.
+func (x *lexicon) scoreOf(terms []weighedTerm, b *besideDoc) float64 {
+	base, usual := bm25K1*(1-bm25B), float64(b.length)
+	if x.total > 0 {
+		usual = float64(x.total) / float64(x.memories)
+	}
+	score := 0.0
+	for _, t := range terms {
+		count := 0.0
+		for _, word := range t.words {
+			count += float64(b.counts[word])
+		}
+		score += t.weight * (bm25K1 + 1) * count / (count + base + bm25K1*bm25B*float64(b.length)/max(1, usual))
+	}
+	return score
 }
 
 // vocabulary numbers the terms of an index. It is safe for concurrent use: readers add

@@ -180,3 +180,52 @@ func learntFrom(m *backends.Memory, wanted map[source][]int) []int {
 	slices.Sort(hits)
 	return slices.Compact(hits)
 }
+
+// rarest is how many words of a text Resembling looks up: the rarest say most.
+const rarest = 12
+
+// Resembling returns for each of the texts up to n memories of the partition that share
+// words with it, most of its rarest words first, and newer ones before older. admit, called
+// with the number of the text, says which memories count; it must be quick. The memories
+// belong to the Ranker, under the terms of [Ranker.All].
+func (r *Ranker) Resembling(ctx context.Context, p backends.Partition, texts []string, n int, admit func(text int, m *backends.Memory) bool) ([][]*backends.Memory, error) {
+	part, err := r.partition(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	part.mu.RLock()
+	defer part.mu.RUnlock()
+	out := make([][]*backends.Memory, len(texts))
+	for i, text := range texts {
+		out[i] = part.index.resembling(text, n, func(m *backends.Memory) bool { return admit(i, m) })
+	}
+	return out, nil
+}
+
+func (x *index) resembling(text string, n int, admit func(*backends.Memory) bool) []*backends.Memory {
+	v := newVocabulary()
+	var lists [][]posting
+	for _, t := range newReader(x.analyzer, v).read(text).terms {
+		if list := x.lexicon.list(x.lexicon.vocabulary.find(v.terms[t.term])); len(list) > 0 {
+			lists = append(lists, list)
+		}
+	}
+	slices.SortStableFunc(lists, func(a, b []posting) int { return cmp.Compare(len(a), len(b)) })
+	shared := map[int32]int{}
+	for _, list := range lists[:min(len(lists), rarest)] {
+		for _, e := range list {
+			if shared[e.slot] > 0 || admit(x.docs[e.slot].memory) {
+				shared[e.slot]++
+			}
+		}
+	}
+	slots := slices.Collect(maps.Keys(shared))
+	slices.SortFunc(slots, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(shared[b], shared[a]), cmp.Compare(x.docs[b].time, x.docs[a].time), cmp.Compare(x.docs[a].memory.ID, x.docs[b].memory.ID))
+	})
+	out := make([]*backends.Memory, 0, n)
+	for _, slot := range slots[:min(n, len(slots))] {
+		out = append(out, x.docs[slot].memory)
+	}
+	return out
+}

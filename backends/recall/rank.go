@@ -18,7 +18,7 @@ import (
 
 // candidate is a memory that may be a hit, and what the parts found.
 type candidate struct {
-	slot    int32
+	doc     *doc
 	lexical float64 // BM25 score
 	cosine  float64 // 0 to 1; noVector where query or memory have none
 }
@@ -61,22 +61,27 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	}
 	s := r.borrow(len(x.docs))
 	defer r.release(s)
-	terms, attainable := x.lexicon.weigh(q.terms)
+	terms, attainable := x.lexicon.weigh(q.terms, r.analyzer.groups)
 	s.matched = x.lexicon.score(terms, s.scores, s.matched)
 	if q.vector == nil {
 		x.choose(q, s)
 	} else {
 		x.scan(q, s)
 	}
-	f := fusion{ranker: r, index: x, query: q, candidates: s.candidates, attainable: attainable}
-	return x.hits(f.best()), nil
+	for i := range q.beside {
+		if b := &q.beside[i]; q.eligible.admits(&b.doc) {
+			s.candidates = append(s.candidates, candidate{&b.doc, x.lexicon.scoreOf(terms, b), noVector})
+		}
+	}
+	f := fusion{ranker: r, query: q, candidates: s.candidates, attainable: attainable}
+	return hits(f.best()), nil
 }
 
 // choose lists the eligible memories that hold a term of the query.
 func (x *index) choose(q *query, s *scratch) {
 	for _, slot := range s.matched {
-		if q.eligible.admits(&x.docs[slot]) {
-			s.candidates = append(s.candidates, candidate{slot, s.scores[slot], noVector})
+		if d := &x.docs[slot]; q.eligible.admits(d) {
+			s.candidates = append(s.candidates, candidate{d, s.scores[slot], noVector})
 		}
 	}
 }
@@ -92,16 +97,16 @@ func (x *index) scan(q *query, s *scratch) {
 		if d.vector != nil {
 			cosine = max(0, min(1, float64(vek32.Dot(q.vector, d.vector))))
 		}
-		s.candidates = append(s.candidates, candidate{int32(slot), s.scores[slot], cosine})
+		s.candidates = append(s.candidates, candidate{d, s.scores[slot], cosine})
 	}
 }
 
 // hits copies the chosen memories out of the index.
-func (x *index) hits(best []ranked) []backends.Hit {
+func hits(best []ranked) []backends.Hit {
 	hits := make([]backends.Hit, len(best))
 	for i, b := range best {
 		hits[i] = backends.Hit{
-			Memory: x.docs[b.slot].memory.Clone(),
+			Memory: b.memory.Clone(),
 			Score:  b.score,
 			Parts:  backends.ScoreParts{Lexical: b.lexical, Vector: b.vector},
 		}
@@ -167,19 +172,18 @@ func (e *eligibility) held(m *backends.Memory) bool {
 
 // ranked is a memory on its way to becoming a hit.
 type ranked struct {
-	slot    int32
+	memory  *backends.Memory
 	value   float64 // what the order is by
 	lexical float64 // 0 to 1, as in backends.ScoreParts
 	vector  float64
 	score   float64
 	time    int64
-	id      string
 }
 
 // compareRanked orders by value, then newer first, then by id: the same on every store,
-// since nothing depends on the slot of a memory.
+// since nothing depends on where a memory stands in the index.
 func compareRanked(a, b ranked) int {
-	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.id, b.id))
+	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.memory.ID, b.memory.ID))
 }
 
 // topK keeps the best of what is offered.

@@ -104,7 +104,8 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		n := float64(len(all))
 		scores = map[string]float64{}
 		for _, term := range reader.terms(query) {
-			idf := math.Log(1 + (n-df[term]+0.5)/(df[term]+0.5))
+			known := max(1, df[term]) // an unknown term is as rare as one of a single memory
+			idf := math.Log(1 + (n-known+0.5)/(known+0.5))
 			attainable += idf * (1.2 + 1)
 			for id, c := range counts {
 				if tf := c[term]; tf > 0 {
@@ -410,15 +411,15 @@ func TestTopKEqualsSorting(t *testing.T) {
 		best := topK{size: rapid.IntRange(1, 70).Draw(t, "k")}
 		var all []ranked
 		for i := range rapid.IntRange(0, 300).Draw(t, "n") {
-			r := ranked{slot: int32(i), value: rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "value"),
-				time: rapid.Int64Range(0, 2).Draw(t, "time"), id: fmt.Sprintf("%03d", (i*37)%1000)}
+			r := ranked{memory: &backends.Memory{ID: fmt.Sprintf("%03d", (i*37)%1000)}, value: rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "value"),
+				time: rapid.Int64Range(0, 2).Draw(t, "time")}
 			all = append(all, r)
 			if best.admits(r.value) {
 				best.offer(r)
 			}
 		}
 		slices.SortFunc(all, func(a, b ranked) int {
-			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.id, b.id))
+			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.memory.ID, b.memory.ID))
 		})
 		require.True(t, slices.Equal(all[:min(best.size, len(all))], best.best()))
 	})

@@ -112,6 +112,7 @@ type query struct {
 	topK      int
 	threshold float64
 	eligible  eligibility
+	beside    []besideDoc
 }
 
 func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
@@ -136,6 +137,9 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	terms := newVocabulary()
 	for _, t := range newReader(r.analyzer, terms).read(out.text).terms {
 		out.terms = append(out.terms, queryTerm{terms.terms[t.term], float64(t.count)})
+	}
+	for i := range q.Beside {
+		out.beside = append(out.beside, r.besideDoc(&q.Beside[i]))
 	}
 	return out, nil
 }

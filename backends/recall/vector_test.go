@@ -8,12 +8,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"github.com/viterin/vek/vek32"
 	"pgregory.net/rapid"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -173,16 +175,16 @@ func TestInt8FindsTheSameNeighbours(t *testing.T) {
 		}
 		return v
 	}
-	nearest := func(rows [][]float32, query []float32) []int32 {
+	nearest := func(rows [][]float32, query []float32) []string {
 		best := topK{size: 10}
 		for i, row := range rows {
-			best.offer(ranked{slot: int32(i), value: float64(vek32.Dot(query, row))})
+			best.offer(ranked{memory: &backends.Memory{ID: strconv.Itoa(i)}, value: float64(vek32.Dot(query, row))})
 		}
-		var slots []int32
+		var ids []string
 		for _, r := range best.best() {
-			slots = append(slots, r.slot)
+			ids = append(ids, r.memory.ID)
 		}
-		return slots
+		return ids
 	}
 	for _, shape := range []struct {
 		centres int

@@ -75,11 +75,11 @@ func isBlank(r rune) bool {
 	return false
 }
 
-// Bullet returns "- [id] time: said (when: use)", the line by which a model is shown a memory
-// in a note and in a tool's answer alike; "" where nothing is said. What is empty is left out,
-// and the time of day where only the day is known. Whatever the parts hold, the line is one
-// line of valid UTF-8 that nothing in it can break out of: see [Inert].
-func Bullet(id string, at time.Time, said, use string) string {
+// Bullet returns "- [id] date speaker: said (when: use)", the line by which a model is shown
+// a memory in a note and in a tool's answer alike; "" where nothing is said. What is empty is
+// left out, and the time of day where only the day is known. Whatever the parts hold, the line is one line of valid UTF-8 that nothing in it
+// can break out of: see [Inert].
+func Bullet(id string, at time.Time, speaker, said, use string) string {
 	if said = Inert(said); said == "" {
 		return ""
 	}
@@ -90,15 +90,52 @@ func Bullet(id string, at time.Time, said, use string) string {
 	if id = Inert(id); id != "" {
 		line += "[" + strings.NewReplacer("[", "(", "]", ")").Replace(id) + "] "
 	}
+	var head []string
 	at = at.UTC()
 	switch {
 	case at.IsZero():
 	case at.Equal(at.Truncate(24 * time.Hour)):
-		line += at.Format(time.DateOnly) + ": "
+		head = append(head, at.Format(time.DateOnly))
 	default:
-		line += at.Format("2006-01-02 15:04") + ": "
+		head = append(head, at.Format("2006-01-02 15:04"))
+	}
+	if speaker = Inert(speaker); speaker != "" {
+		head = append(head, speaker)
+	}
+	if len(head) > 0 {
+		line += strings.Join(head, " ") + ": "
 	}
 	return line + said
+}
+
+// Changed returns the words of old that are not the beginning or the end of new: "Beijing" of
+// "lives in Beijing" and "lives in Shanghai"; nothing where that is all.
+func Changed(old, new string) string {
+	a, b := []rune(strings.TrimSpace(old)), []rune(strings.TrimSpace(new))
+	short := min(len(a), len(b))
+	head, tail := 0, 0
+	for head < short && a[head] == b[head] {
+		head++
+	}
+	for tail < short-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	for head > 0 && joined(a, head) { // whole words
+		head--
+	}
+	for tail > 0 && joined(a, len(a)-tail) {
+		tail--
+	}
+	return strings.Trim(string(a[head:len(a)-tail]), " .。")
+}
+
+// joined reports whether a word of a script with spaces goes on at a place.
+func joined(s []rune, at int) bool {
+	return at > 0 && at < len(s) && isSpaced(s[at-1]) && isSpaced(s[at])
+}
+
+func isSpaced(r rune) bool {
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
 // Fold normalises a text for comparison alone: two texts have the same one if they differ

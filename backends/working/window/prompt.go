@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/note"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -92,7 +93,8 @@ func (w *Window) Prompt(ctx context.Context, r *PromptRequest) (*Prompt, error) 
 		return nil, fmt.Errorf("prompt: %w: Question has to be a message of the role user that says something", backends.ErrInvalid)
 	}
 	p := &Prompt{}
-	t := phrasesIn[w.cfg.Language.For(einox.Text(r.Question))]
+	language := w.cfg.Language.For(einox.Text(r.Question))
+	t := phrasesIn[language]
 	history, err := w.History(ctx, r.Scope)
 	p.Failed = errors.Join(err, p.search(ctx, r))
 	if n := len(history); n > 0 && sameQuestion(history[n-1], r.Question) {
@@ -109,8 +111,8 @@ func (w *Window) Prompt(ctx context.Context, r *PromptRequest) (*Prompt, error) 
 		messages = append(messages, fixed)
 	}
 	messages = append(messages, history...)
-	if note := w.note(t, p, append(messages, r.Question)); note != nil {
-		messages = append(messages, note)
+	if memories := w.note(language, p, append(messages, r.Question)); memories != nil {
+		messages = append(messages, memories)
 	}
 	res, err := w.Fit(ctx, r.Scope, append(messages, r.Question))
 	if res == nil {
@@ -147,31 +149,31 @@ func (p *Prompt) search(ctx context.Context, r *PromptRequest) error {
 
 // note returns the message that shows what the search found, as much as there is room for,
 // best first, or nil. What does not fit makes room for what is smaller.
-func (w *Window) note(t *phrases, p *Prompt, others []*schema.Message) *schema.Message {
+func (w *Window) note(language backends.Language, p *Prompt, others []*schema.Message) *schema.Message {
 	said := ""
 	for _, m := range others {
 		said += " " + text.Fold(einox.Text(m))
 	}
 	show := func(lines []string) *schema.Message {
-		m := schema.UserMessage(t.memories + "\n<memories>\n" + strings.Join(lines, "\n") + "\n</memories>")
+		m := schema.UserMessage(phrasesIn[language].memories + "\n<memories>\n" + strings.Join(lines, "\n") + "\n</memories>")
 		m.Name = "memory"
 		einox.MarkNote(m)
 		return m
 	}
 	var lines []string
-	var note *schema.Message
+	var fits *schema.Message
 	for i := range p.Hits {
 		m := &p.Hits[i].Memory
-		line := text.Bullet(m.ID, m.Since(), m.Text, m.WhenToUse)
+		line := note.Bullet(&p.Hits[i], language)
 		if line == "" || strings.Contains(said, " "+text.Fold(m.Text)) {
 			continue
 		}
 		more := show(append(lines, line))
 		if w.cfg.Budget.Counter.Message(more) <= w.cfg.Budget.Memories {
-			note, lines, p.Shown = more, append(lines, line), append(p.Shown, m.ID)
+			fits, lines, p.Shown = more, append(lines, line), append(p.Shown, m.ID)
 		}
 	}
-	return note
+	return fits
 }
 
 // contextTag is what could open or close the fence around the context.

@@ -1,0 +1,102 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"slices"
+	"strings"
+)
+
+// Words finds the content words of texts: what two texts have in common if they say the
+// same. It is safe for concurrent use.
+type Words struct{ analyzer *analyzer }
+
+// NewWords returns a Words. The error is that of damaged lists of stop words.
+func NewWords() (*Words, error) {
+	a, err := newAnalyzer()
+	return &Words{analyzer: a}, err
+}
+
+// Words returns the content words as the Ranker analyses them.
+func (r *Ranker) Words() *Words { return &Words{analyzer: r.analyzer} }
+
+// Of returns the distinct content words of a text: stems without stop words, of scripts
+// without spaces characters and pairs without function characters.
+func (w *Words) Of(text string) map[string]bool {
+	v := newVocabulary()
+	out := map[string]bool{}
+	for _, t := range newReader(w.analyzer, v).read(person.Replace(text)).terms {
+		if term := v.terms[t.term]; !isFunction(term) {
+			out[term] = true
+		}
+	}
+	return out
+}
+
+// person takes out whom statements are about: most are about the user.
+var person = strings.NewReplacer("用户", " ", "The user's", "", "The user", "", "the user's", "", "the user", "")
+
+// Asked returns the words of a query of which a text has the word or a related one.
+func (w *Words) Asked(query, text map[string]bool) map[string]bool {
+	out := map[string]bool{}
+	for q := range query {
+		if text[q] || slices.ContainsFunc(w.analyzer.groups[q], func(other string) bool { return text[other] }) {
+			out[q] = true
+		}
+	}
+	return out
+}
+
+// functionChars only hold Chinese sentences together.
+const functionChars = "我你您他她它们的了吗呢吧啊呀么是在有和与也都就还很这那哪什怎谁几个"
+
+// isFunction reports whether a term has no meaning of its own, beyond the stop words.
+func isFunction(term string) bool { return strings.ContainsAny(term, functionChars) }
+
+// related are words by which people ask for and state the same things about themselves. A
+// word of a query also finds the others of its group, at relatedWeight: without a model
+// or an embedder "Where do I live?" would not find "I moved to Shanghai". Where a group has a
+// ">", what is before it finds what is behind it, and not the other way round.
+var related = []string{
+	"live reside residence address move relocate 住 搬 居住 搬家 地址",
+	"work job employer company career profession occupation employed hired quit 工作 上班 公司 职业 入职 跳槽 辞职",
+	"name call nickname 名字 姓名 叫",
+	"eat food diet meal > vegetarian vegan meat fish 素 素食 肉", "吃 饮食 > 素 素食 肉",
+	"drink beverage > tea coffee beer wine 茶 咖啡", "喝 饮料 > 茶 咖啡",
+	"birthday born birth 生日 出生", "old age 岁 年龄 多大",
+	"wife spouse 妻子 老婆 太太", "husband spouse 丈夫 老公", "married wedding engaged 结婚 婚礼",
+	"kid child > son daughter 儿子 女儿", "children kids 孩子 > 儿子 女儿",
+	"mother mom mum 妈妈 母亲", "father dad 爸爸 父亲", "pet 宠物 > dog cat puppy kitten 狗 猫",
+	"like love enjoy favourite favorite prefer 喜欢 最爱 偏好", "trip travel vacation holiday 旅行 旅游",
+	"meeting appointment 会议 开会 预约", "phone mobile 电话 手机 号码", "medicine medication prescription 药",
+	"car vehicle drive 车 开车", "study school university college degree major 学校 大学 专业",
+}
+
+// relatedWeight is what a related word counts against the word itself.
+const relatedWeight = 0.4
+
+// relate returns the words that each word finds, as terms.
+func (a *analyzer) relate() map[string][]string {
+	groups := map[string][]string{}
+	for _, line := range related {
+		from, to, _ := strings.Cut(line, ">")
+		finders := a.terms(from)
+		found := append(slices.Clone(finders), a.terms(to)...)
+		for _, t := range finders {
+			groups[t] = append(groups[t], found...)
+		}
+	}
+	return groups
+}
+
+// terms returns the distinct terms of words.
+func (a *analyzer) terms(words string) []string {
+	var out []string
+	for word := range strings.FieldsSeq(words) {
+		if t := a.term(word); t != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package note shows memories to a model, in the note of a reply and in the answers of
+// tools alike: a line each, with id, date and speaker, in parts under headings.
+package note
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// phrases are the fixed texts of one language.
+type phrases struct {
+	facts, said, experience string // headings of the parts
+
+	user, assistant, noted string
+	before, ended          string // followed by what was before and the date; by the date
+	until                  string
+}
+
+var english = phrases{
+	facts: "Known facts:", said: "What was said:", experience: "Experience:",
+	user: "user", assistant: "assistant", noted: "noted by the assistant",
+	before: " (before: ", until: ", until ", ended: " (no longer holds since ",
+}
+
+var chinese = phrases{
+	facts: "已知事实：", said: "说过的话：", experience: "经验：",
+	user: "用户", assistant: "助手", noted: "助手的笔记",
+	before: "（之前：", until: "，至 ", ended: "（已不再成立，自 ",
+}
+
+func of(l backends.Language) *phrases {
+	if l == backends.Chinese {
+		return &chinese
+	}
+	return &english
+}
+
+// Part returns in which part of a note a kind stands: facts first, then what was said, then
+// experience.
+func Part(k backends.Kind) int {
+	switch k {
+	case backends.KindFact, backends.KindPersonal:
+		return 0
+	case backends.KindEpisode:
+		return 1
+	}
+	return 2
+}
+
+// Lines returns the hits that fit into so many estimated tokens, in parts, each under its
+// heading, and in their order within it. One that does not fit makes room for a smaller
+// one; the best is shortened rather than left out. shown are the hits of the lines.
+func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, shown []backends.Hit) {
+	p := of(l)
+	var parts [3][]string
+	var in [3][]backends.Hit
+	for i := range hits {
+		line, part := Bullet(&hits[i], l), Part(hits[i].Kind)
+		if line == "" {
+			continue
+		}
+		size := 1
+		if len(parts[part]) == 0 {
+			size += text.Tokens(p.heading(part)) + 1
+		}
+		if !slices.ContainsFunc(parts[:], func(lines []string) bool { return len(lines) > 0 }) {
+			line = text.Fit(line, room-size, text.Tokens)
+		}
+		if size += text.Tokens(line); line != "" && size <= room {
+			room -= size
+			parts[part], in[part] = append(parts[part], line), append(in[part], hits[i])
+		}
+	}
+	for i, bullets := range parts {
+		if len(bullets) > 0 {
+			lines = append(append(lines, p.heading(i)), bullets...)
+			shown = append(shown, in[i]...)
+		}
+	}
+	return lines, shown
+}
+
+func (p *phrases) heading(part int) string { return [...]string{p.facts, p.said, p.experience}[part] }
+
+// Bullet returns the line that shows a hit, "- [id] date speaker: text", with what it
+// replaced, or since when it holds no more; "" where nothing is said. See [text.Bullet].
+func Bullet(h *backends.Hit, l backends.Language) string {
+	p := of(l)
+	line := text.Bullet(h.ID, h.Since(), p.speaker(h), h.Text, h.WhenToUse)
+	switch {
+	case line == "":
+	case !h.Ended.IsZero():
+		line += p.ended + date(h.Ended) + closing(l)
+	case h.Before != nil:
+		if was := text.Inert(text.Changed(h.Before.Text, h.Text)); was != "" {
+			line += p.before + text.Truncate(was, 80) + p.until + date(h.Since()) + closing(l)
+		}
+	}
+	return line
+}
+
+func closing(l backends.Language) string {
+	if l == backends.Chinese {
+		return "）"
+	}
+	return ")"
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// speaker returns who said what a hit says, "" where nobody did.
+func (p *phrases) speaker(h *backends.Hit) string {
+	o := &h.Origin
+	switch {
+	case Part(h.Kind) == 2:
+		return ""
+	case o.Author == Agent:
+		return p.noted
+	case o.Speaker != "":
+		return strings.ReplaceAll(o.Speaker, ":", " ")
+	case o.Role == string(schema.User):
+		return p.user
+	case o.Role == string(schema.Assistant):
+		return p.assistant
+	}
+	return ""
+}
+
+// Agent is the Origin.Author of what an agent noted down by its own tool.
+const Agent = "agent"

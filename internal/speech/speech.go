@@ -1,0 +1,134 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package speech says what sort of thing somebody said: a statement that may be worth
+// showing again, a question or request that states nothing, or filler such as greetings,
+// thanks, acknowledgements and the JSON of planners. The rules are words of English and
+// Chinese; what they do not know is a statement, so that nothing is lost by a doubt.
+package speech
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Class is what sort of thing a text is.
+type Class int
+
+// The classes. A text of several sentences has the highest class of them.
+const (
+	Filler Class = iota
+	Question
+	Statement
+)
+
+// maxQuestion is the length in bytes from which on a text is taken for a statement: what is
+// pasted beside a question says something.
+const maxQuestion = 600
+
+// sentences are divided after their marks, and at the end of lines. A mark belongs to its
+// sentence, a full stop inside a word or number does not divide.
+var sentence = regexp.MustCompile(`(?s)[^.!?。！？；;\n]*(?:[.](?:[^\s.!?"')][^.!?。！？；;\n]*)|[?？!！。.；;]+["'”’)]*\s*|\n|$)+?`)
+
+// Classify returns the class of a text.
+func Classify(text string) Class {
+	text = strings.TrimSpace(text)
+	switch {
+	case isJSON(text):
+		return Filler
+	case len(text) > maxQuestion:
+		return Statement
+	}
+	best := Filler
+	for _, s := range sentence.FindAllString(text, -1) {
+		if best = max(best, classify(s)); best == Statement {
+			break
+		}
+	}
+	return best
+}
+
+func isJSON(text string) bool {
+	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
+}
+
+// classify returns the class of one sentence.
+func classify(s string) Class {
+	words := strings.Trim(strings.ToLower(strings.Map(plain, s)), " ")
+	if isFiller(words) {
+		return Filler
+	}
+	if fact.MatchString(words) {
+		return Statement
+	}
+	asked := strings.ContainsAny(s, "?？")
+	for opener.MatchString(words) { // "hi, ", "好的，" and such
+		words = strings.TrimLeft(opener.ReplaceAllString(words, ""), " ,，")
+	}
+	if asked || question.MatchString(words) || ending.MatchString(words) || request.MatchString(words) && !self.MatchString(words) {
+		if clauses := strings.FieldsFunc(words, isComma); len(clauses) > 1 && slices.ContainsFunc(clauses, states) {
+			return Statement // "I have two kids, what should I buy them?"
+		}
+		return Question
+	}
+	return Statement
+}
+
+func isComma(r rune) bool { return r == ',' || r == '，' }
+
+// states reports whether a clause of a question says something of its author.
+func states(clause string) bool {
+	clause = strings.TrimSpace(clause)
+	return self.MatchString(clause) && !question.MatchString(clause) && !ending.MatchString(clause) && !request.MatchString(clause) && !condition.MatchString(clause)
+}
+
+// plain drops marks and keeps what separates clauses.
+func plain(r rune) rune {
+	switch {
+	case r == '’':
+		return '\''
+	case r == '\'', r == ',', r == '，', unicode.IsLetter(r), unicode.IsDigit(r):
+		return r
+	}
+	return ' '
+}
+
+// isFiller reports whether nothing is left of a sentence without words that only keep a
+// conversation going.
+func isFiller(s string) bool {
+	for range 20 {
+		t := strings.TrimLeft(fillers.ReplaceAllString(s, ""), " ,，")
+		if t == s {
+			break
+		}
+		s = t
+	}
+	return strings.Trim(s, " ,，") == ""
+}
+
+var (
+	fillers = regexp.MustCompile(`^(?:` + fillerWords + `)(?:$|[ ,，]|\b)` + `|^(?:` + chineseFillers + `)`)
+	opener  = regexp.MustCompile(`^(?:hi|hey|hello|ok|okay|so|and|but|well|thanks|please|now|actually|oh|by the way|你好|您好|好的|请问|请|那么?|对了|谢谢)(?:[ ,，]|\b|$)`)
+	// fact matches questions that state something: "did you know that I moved?"
+	fact     = regexp.MustCompile(`^(?:did you know|did i (?:tell|mention)|do you know what|guess what|you know what)\b.*\b(?:i|my|we|our)\b|^你知道吗.+我`)
+	question = regexp.MustCompile(`^(?:(?:in |at |on |to |for |from |with |about |by )?(?:what|where|when|which|who|whom|whose|how|why)\b|what's|where's|who's|how's|(?:do|does|did|is|are|am|was|were|can|could|would|will|shall|should|may|might|have|has|had) (?:i|you|we|they|he|she|it|there|my|your|our|this|that|the|any|anyone|anybody)\b|remind me (?:again )?(?:what|where|when|who|which|how|of|about)\b|any (?:idea|suggestion|recommendation)s?\b|(?:哪|谁|什么|怎么|怎样|为什么|几点|多少|是不是|有没有|能不能|可不可以|你(?:还)?(?:记得|知道)))`)
+	ending   = regexp.MustCompile(`(?:吗|呢|么|什么|哪里|哪儿|几点|多少|谁|怎么办|怎么样)[ 啊呀]*$|^.{0,8}(?:什么|哪[里儿个家天位年些]|几[点号岁个]|多少|多大|谁|怎么).{0,6}$`)
+	// condition opens a clause that belongs to the question behind it.
+	condition = regexp.MustCompile(`^(?:if|when|while|since|because|as|given|suppose|如果|要是|当|因为)`)
+	request   = regexp.MustCompile(`^(?:can you |could you |would you |will you )?(?:tell|show|give|explain|describe|translate|write|rewrite|summari[sz]e|list|find|search|look up|calculate|compute|convert|fix|help|suggest|recommend|compare|draft|continue|go on|告诉|解释|翻译|写|总结|列出|帮|查|推荐|介绍|计算|继续)`)
+	// self matches requests that say something of their author, who is not only the one to be served.
+	self = regexp.MustCompile(`\b(?:i|i'm|i've|i'll|i'd|we|we're|my|our)\b|我(?:是|有|在|的|要|会|想|喜欢|不)`)
+)
+
+const fillerWords = `hi|hello|hey|hiya|howdy|greetings|there|good (?:morning|afternoon|evening|night|day)|how are (?:you|things)(?: doing)?(?: today)?|how's it going|what's up|nice to (?:meet|see|hear from) you|welcome(?: back)?|` +
+	`bye|goodbye|see (?:you|ya)(?: later| soon| tomorrow)?|take care|have a (?:nice|good|great|lovely) (?:day|evening|weekend|night|one|time)|` +
+	`thanks|thank you|thx|ty|cheers|so much|very much|a lot|again|you're (?:very |most )?welcome|you are welcome|no (?:problem|worries|thanks|thank you)|my pleasure|anytime|happy to help|glad (?:to (?:help|hear (?:it|that))|i could help)|` +
+	`ok|okay|k|sure(?: thing)?|yes|yeah|yep|yup|no|nope|right|exactly|indeed|correct|of course|certainly|absolutely|alright|all right|fine|great|good|cool|nice|perfect|awesome|wonderful|excellent|super|lovely|wow|oh|ah|hm+|haha+|lol|please|well|so|then|` +
+	`got it|noted|understood|i (?:see|understand|got it|get it)|makes sense|sounds (?:good|great|fine)|that's (?:good|great|nice|fine|all|right|ok|okay|cool|wonderful)|will do|done|go (?:on|ahead)|continue|never ?mind|` +
+	`(?:i'll|i will|i've|i have|i) (?:just |now )?(?:remember(?:ed)?|note(?:d)?|keep|kept|save(?:d)?|record(?:ed)?|update(?:d)?|made a note|make a note|bear)(?: of)?(?: that| this| it| your memory| your profile| your preferences?| my notes?)?(?: in mind| down| for you| for next time| for later| accordingly)*|` +
+	`let me know(?: if (?:you need anything(?: else)?|there's anything else|i can help(?: with anything(?: else)?)?))?|(?:is there )?anything else|how (?:can|may) i help(?: you)?(?: today)?|what can i do for you(?: today)?|(?:and )?(?:you|you too)|for (?:that|you|your help|the (?:help|info|information|update)|letting me know|sharing|telling me)|friend|everyone|all|that|it|this`
+
+const chineseFillers = `你好|您好|大家好|嗨|哈喽|早上好|中午好|下午好|晚上好|早安|晚安|早|再见|拜拜|回头见|明天见|谢谢(?:你|您|大家|啦|了)?|多谢|感谢(?:你|您)?|非常|不客气|不用谢|没关系|没问题|没事|好的?|行|可以|嗯+|哦+|噢|啊|呀|哈+|对|是的?|没错|当然|知道了|明白(?:了)?|了解(?:了)?|收到|记住了|(?:我|已经?|已为您|已为你|我已|我会|我已经)*(?:记住|记下|记录|保存|更新)(?:下来|了|好)?(?:这(?:个|一)?(?:点|信息)?|您的信息|你的信息)?(?:的)?|不错|太好了|太棒了|真棒|继续|请继续|还有(?:什么|别的)?(?:可以帮(?:您|你)的|问题)?吗|有什么可以帮(?:您|你)(?:的)?吗|最近(?:怎么样|好吗)|你呢|您呢|了|吧|啦|哟|呢|的`
