@@ -31,13 +31,13 @@ func threeCalls() *testkit.Chat {
 	return testkit.New(testkit.Call("c1", "echo", `{"q":"1"}`), testkit.Call("c2", "echo", `{"q":"2"}`), testkit.Text("done"))
 }
 
-var threeCallsLogged = []string{"user: hi", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo", "tool: echo:2", "assistant: done"}
+var threeCallsLogged = []string{"user: any news", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo", "tool: echo:2", "assistant: done"}
 
-// run runs an agent with middlewares once, for "hi".
+// run runs an agent with middlewares once, for "any news".
 func run(t *testing.T, chat *testkit.Chat, tools []tool.BaseTool, middlewares ...adk.AgentMiddleware) []string {
 	t.Helper()
 	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = middlewares }, tools...)
-	return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "hi"))
+	return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "any news"))
 }
 
 func before(f func(ctx context.Context, s *adk.ChatModelAgentState)) adk.AgentMiddleware {
@@ -55,7 +55,7 @@ func TestTheMiddlewareRecordsATurnAsItGrows(t *testing.T) {
 		var logged [][]string
 		spy := after(func(context.Context, *adk.ChatModelAgentState) { logged = append(logged, m.logged(ann)) })
 		a := testkit.Agent(t, "a", threeCalls(), func(cfg *adk.ChatModelAgentConfig) { m.with(cfg); cfg.Middlewares = append(cfg.Middlewares, spy) }, testkit.Echo(t))
-		testkit.Drain(testkit.Runner(a, streaming, nil).Query(t.Context(), "hi"))
+		testkit.Drain(testkit.Runner(a, streaming, nil).Query(t.Context(), "any news"))
 		require.Equal(t, [][]string{threeCallsLogged[:2], threeCallsLogged[:4], threeCallsLogged}, logged)
 		require.Equal(t, [2]int{1, 1}, m.turns())
 		require.Len(t, m.backend.Adds(), 1, "an open turn is not learnt from")
@@ -79,7 +79,7 @@ func TestWithoutALogNothingIsRecorded(t *testing.T) {
 	m := newMemory(t, func(s *setup) { s.noLog = true })
 	require.Nil(t, m.AgentMiddleware().AfterChatModel)
 	chat := testkit.New()
-	testkit.Drain(m.enter(doors["both"], chat, nil, true).Query(t.Context(), "hi"))
+	testkit.Drain(m.enter(doors["both"], chat, nil, true).Query(t.Context(), "any news"))
 	require.Equal(t, 1, testkit.Notes(chat.Calls()[0]))
 	m.fine()
 }
@@ -91,7 +91,7 @@ func TestTheScopeOfARunStays(t *testing.T) {
 	m := newMemory(t, func(s *setup) { s.Scope = bot })
 	eve := before(func(ctx context.Context, _ *adk.ChatModelAgentState) { adk.AddSessionValue(ctx, "user_id", "eve") })
 	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, eve); m.with(cfg) })
-	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	require.Len(t, m.logged(bot), 2)
 	require.Equal(t, bot, m.backend.Searches()[0].Scope)
 }
@@ -101,7 +101,7 @@ func TestTheMiddlewareTakesAnything(t *testing.T) {
 	m := newMemory(t, nil)
 	mw := m.AgentMiddleware()
 	states := []*adk.ChatModelAgentState{nil}
-	for _, msgs := range [][]*schema.Message{nil, {nil}, {nil, schema.UserMessage("hi"), nil}, {schema.SystemMessage(" ")}} {
+	for _, msgs := range [][]*schema.Message{nil, {nil}, {nil, schema.UserMessage("any news"), nil}, {schema.SystemMessage(" ")}} {
 		states = append(states, &adk.ChatModelAgentState{Messages: msgs})
 	}
 	for _, s := range states {
@@ -115,12 +115,12 @@ func TestTwoMemoriesOnOneAgent(t *testing.T) {
 	one, two := newMemory(t, nil), newMemory(t, func(s *setup) { s.NoteName = "experience"; s.backend.Found = testkit.Hits("try again after an hour") })
 	chat := threeCalls()
 	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { one.with(cfg); two.with(cfg) }, testkit.Echo(t))
-	testkit.Drain(one.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	testkit.Drain(one.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	for _, call := range chat.Calls() {
 		require.Equal(t, 2, testkit.Notes(call))
 	}
 	for _, m := range []*memory{one, two} {
-		require.Equal(t, []string{"hi"}, m.backend.Queries())
+		require.Equal(t, []string{"any news"}, m.backend.Queries())
 		require.Equal(t, threeCallsLogged, m.logged(ann))
 		m.fine()
 	}
@@ -202,7 +202,7 @@ func TestT01_BracesNeverReachTheInstruction(t *testing.T) {
 	values := adk.WithSessionValues(map[string]any{"secret": "S3CRET"})
 	query := func(chat *testkit.Chat, mw adk.AgentMiddleware) []string {
 		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = []adk.AgentMiddleware{mw} })
-		return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "hi", values))
+		return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "any news", values))
 	}
 	chat := testkit.New()
 	query(chat, adk.AgentMiddleware{AdditionalInstruction: "remember: {secret}"})
@@ -236,7 +236,7 @@ func TestT02_OneSearchAndOneNoteATurn(t *testing.T) {
 		m, chat := newMemory(t, nil), threeCalls()
 		m.backend.Found = m.backend.Found[:found]
 		run(t, chat, []tool.BaseTool{testkit.Echo(t)}, m.AgentMiddleware())
-		require.Equal(t, []string{"hi"}, m.backend.Queries())
+		require.Equal(t, []string{"any news"}, m.backend.Queries())
 		for _, call := range chat.Calls() {
 			require.Equal(t, found, testkit.Notes(call))
 		}
@@ -291,7 +291,7 @@ func TestT04_HooksLeaveTheAgentsStateAlone(t *testing.T) {
 
 	m := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
 	out := testkit.Drain(m.enter(doors["middleware"], threeCalls(), nil, true, testkit.Echo(t)).
-		Query(t.Context(), "hi", adk.WithSessionValues(map[string]any{"user_id": "ann"})))
+		Query(t.Context(), "any news", adk.WithSessionValues(map[string]any{"user_id": "ann"})))
 	require.Equal(t, "assistant: done", testkit.Last(out))
 	m.fine()
 }
@@ -302,7 +302,7 @@ func TestT06_NoSessionValueIsWritten(t *testing.T) {
 	var seen map[string]any
 	look := after(func(ctx context.Context, _ *adk.ChatModelAgentState) { seen = adk.GetSessionValues(ctx) })
 	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { m.with(cfg); cfg.Middlewares = append(cfg.Middlewares, look) })
-	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	require.NotNil(t, seen)
 	require.Empty(t, seen)
 }
@@ -312,7 +312,7 @@ func TestT06_NoSessionValueIsWritten(t *testing.T) {
 func requireReadOnly(t *testing.T, answer *schema.Message, done int) {
 	t.Helper()
 	m := newMemory(t, nil)
-	mw, state := m.AgentMiddleware(), &adk.ChatModelAgentState{Messages: testkit.Say("hi")}
+	mw, state := m.AgentMiddleware(), &adk.ChatModelAgentState{Messages: testkit.Say("any news")}
 	require.NoError(t, mw.BeforeChatModel(t.Context(), state))
 	state.Messages = append(state.Messages, answer)
 	kept := slices.Clone(state.Messages)
@@ -362,11 +362,11 @@ func TestT12_ToolsComeInASliceOfTheirOwn(t *testing.T) {
 }
 
 func TestT13_TheCallersHistoryStaysAsItIs(t *testing.T) {
-	m, history := newMemory(t, nil), testkit.Say("hi")
+	m, history := newMemory(t, nil), testkit.Say("any news")
 	for _, by := range []string{"both", "middleware", "both"} {
 		testkit.Drain(m.enter(doors[by], testkit.New(), nil, false).Run(t.Context(), history))
 	}
-	require.Equal(t, testkit.Say("hi"), history)
+	require.Equal(t, testkit.Say("any news"), history)
 }
 
 // What other agents did arrives in the user's role.
@@ -376,22 +376,22 @@ func TestT16_TransfersAreNotWhatTheUserSaid(t *testing.T) {
 		testkit.Agent(t, "first", testkit.New(testkit.Text("one")), nil), testkit.Agent(t, "second", chat, m.with),
 	}})
 	require.NoError(t, err)
-	testkit.Drain(testkit.Runner(seq, false, nil).Query(t.Context(), "hi"))
+	testkit.Drain(testkit.Runner(seq, false, nil).Query(t.Context(), "any news"))
 	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "For context: [first] said: one."), "")
-	require.Equal(t, []string{"hi"}, m.backend.Queries())
-	require.Equal(t, []string{"user: hi", "assistant: two"}, m.logged(ann))
+	require.Equal(t, []string{"any news"}, m.backend.Queries())
+	require.Equal(t, []string{"user: any news", "assistant: two"}, m.logged(ann))
 }
 
 // A middleware without an instruction makes a system message of a line break.
 func TestT18_ABlankSystemMessageIsDropped(t *testing.T) {
 	bare := func(chat *testkit.Chat, middlewares ...adk.AgentMiddleware) []string {
 		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Instruction, cfg.Middlewares = "", middlewares })
-		testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "hi"))
+		testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "any news"))
 		return testkit.Lines(chat.Calls()[0])
 	}
 	testkit.Trap(t, len(bare(testkit.New(), adk.AgentMiddleware{})) == 2, "v0.8.0")
 	m := newMemory(t, func(s *setup) { s.backend.Found = nil })
-	require.Equal(t, []string{"user: hi"}, bare(testkit.New(), adk.AgentMiddleware{}, m.AgentMiddleware()))
+	require.Equal(t, []string{"user: any news"}, bare(testkit.New(), adk.AgentMiddleware{}, m.AgentMiddleware()))
 }
 
 // An error of a hook fails the run, even when the answer was given.

@@ -37,8 +37,14 @@ type Config struct {
 	Scope       backends.Scope
 	SessionKeys *SessionKeys // Optional. Names of the session values to read. Defaults to user_id, agent_id, session_id, workspace, namespace.
 
-	TopK               int           // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
-	Threshold          float64       // Optional. The lowest score, 0 to 1, of a memory in a note. Defaults to 0: any.
+	TopK int // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
+	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note
+	// is empty, and so are the answers of search_memory and of the retriever. Beside it
+	// memories of half of that are shown. Optional. Defaults to 0.12; below 0 everything is
+	// shown. On LoCoMo (five conversations, by words) 0.12 empties the notes of 68 % of the
+	// questions of another conversation, and 0.7 of 64.2 % answers are no longer in theirs;
+	// see examples/bench for the curve.
+	Threshold          float64
 	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
 	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; below 0 without limit.
 
@@ -100,6 +106,12 @@ type Config struct {
 	// case.
 	OnError func(ctx context.Context, stage string, err error)
 
+	// OnNote is called with what each reply was shown of memory, also where that is
+	// nothing, before the model is. OnLearned is called with what was learnt from turns, in
+	// this process. They must be quick, and safe for concurrent use. Optional.
+	OnNote    func(ctx context.Context, n Note)
+	OnLearned func(ctx context.Context, learnt *backends.AddResponse)
+
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 }
@@ -152,6 +164,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 	}
 	d.SessionKeys = c.SessionKeys.withDefaults()
 	d.TopK = cmp.Or(c.TopK, 5)
+	d.Threshold = cmp.Or(c.Threshold, 0.12)
 	byAgent := c.ScopeSearchByAgent == nil || *c.ScopeSearchByAgent
 	d.ScopeSearchByAgent = &byAgent
 	d.SearchTimeout = cmp.Or(c.SearchTimeout, 2*time.Second)
@@ -174,8 +187,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.TopK < 0 || c.TopK > 1000:
 		return fmt.Errorf("Config.TopK %d: %w: 1 to 1000, or 0 for 5", c.TopK, backends.ErrInvalid)
-	case math.IsNaN(c.Threshold) || c.Threshold < 0 || c.Threshold > 1:
-		return fmt.Errorf("Config.Threshold %v: %w: 0 to 1; 0 leaves nothing out", c.Threshold, backends.ErrInvalid)
+	case math.IsNaN(c.Threshold) || c.Threshold > 1:
+		return fmt.Errorf("Config.Threshold %v: %w: at most 1; 0 is the default, and below 0 nothing is left out", c.Threshold, backends.ErrInvalid)
 	case c.NoteTokens < 0:
 		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
 	case c.NoteRole != schema.User && c.NoteRole != schema.System && c.NoteRole != schema.Assistant:

@@ -11,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
@@ -29,6 +30,7 @@ type Hooks struct {
 	tools     []tool.BaseTool
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
+	words     *recall.Words
 }
 
 // turnLog keeps turns and has them learnt from. *working.Memory is one. All methods are
@@ -38,6 +40,8 @@ type turnLog interface {
 	Record(ctx context.Context, t *working.Turn) error
 	// Append stores a turn; it is durable when Append returns nil.
 	Append(ctx context.Context, t *working.Turn) error
+	// Unlearnt returns what a person said and nothing was learnt from yet.
+	Unlearnt(ctx context.Context, s backends.Scope) ([]backends.Memory, error)
 	// Consolidate has the backend learn from what the scope's session holds.
 	Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error)
 	// SaveOpenTurn keeps an interrupted turn until its checkpoint is resumed.
@@ -63,6 +67,9 @@ func New(ctx context.Context, cfg *Config, log turnLog, w *window.Window, tools 
 	}
 	h.recorder, _ = backends.As[backends.ToolRecorder](c.Backend)
 	if h.toolNames, err = namesOf(ctx, tools); err != nil {
+		return nil, fmt.Errorf("hooks: %w", err)
+	}
+	if h.words, err = recall.NewWords(); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
 	if c.RecordTool == nil {

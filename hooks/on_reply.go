@@ -4,9 +4,11 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -14,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -72,7 +75,7 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 	if searched && !found || query == "" {
 		return
 	}
-	note := h.search(ctx, t.scope, query)
+	note := h.search(ctx, t.scope, query, t)
 	t.messages[t.user] = einox.MarkSearch(t.messages[t.user], h.cfg.NoteName, note != nil)
 	if note != nil {
 		t.note = einox.MarkTurn(note, t.id)
@@ -80,14 +83,17 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 	}
 }
 
-// search returns the note for a query, or nil, for no longer than Config.SearchTimeout
-// even of a backend that does not heed its context. A failure is reported, and finds
-// nothing.
-func (h *Hooks) search(ctx context.Context, s backends.Scope, query string) *schema.Message {
+// search returns the note for what the user of a turn said, or nil, for no longer than
+// Config.SearchTimeout even of a backend that does not heed its context. A failure is
+// reported, and finds nothing.
+func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *schema.Message {
+	if speech.Classify(query) == speech.Filler { // a greeting asks for nothing
+		return nil
+	}
 	within, cancel := h.within(ctx)
 	defer cancel()
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
-		return h.cfg.Backend.Search(within, h.request(s, query))
+		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query}, t)
 	})
 	switch {
 	case err != nil && within.Err() != nil:
@@ -96,22 +102,70 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string) *sch
 	case err != nil:
 		h.report(ctx, StageSearch, fmt.Errorf("search for the reply: %w", err))
 		return nil
-	case resp == nil:
-		return nil
 	case resp.Degraded != nil:
 		h.report(ctx, StageSearch, fmt.Errorf("search for the reply, answered in part: %w", resp.Degraded))
 	}
-	return h.note(query, resp.Hits[:min(len(resp.Hits), h.cfg.TopK)])
+	n := h.note(s, query, resp.Hits)
+	if h.cfg.OnNote != nil {
+		h.cfg.OnNote(ctx, n)
+	}
+	return h.message(n)
 }
 
-func (h *Hooks) request(s backends.Scope, query string) *backends.SearchRequest {
-	r := &backends.SearchRequest{Scope: s, Query: query, TopK: h.cfg.TopK, Threshold: h.cfg.Threshold}
-	if *h.cfg.ScopeSearchByAgent && s.AgentID != "" && s.UserID != "" {
-		byAgent := backends.Eq("agent_id", s.AgentID)
-		r.Filter = &byAgent
+// Search searches the backend as the search for a note does: in what was said and is not
+// learnt yet, too, for what reaches Config.Threshold, and of the scope's agent alone where
+// Config.ScopeSearchByAgent says so. It returns errors, as [backends.Backend] does.
+func (h *Hooks) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	if r == nil {
+		return nil, fmt.Errorf("search: %w: no request", backends.ErrInvalid)
 	}
-	return r
+	return h.lookUp(ctx, r, nil)
 }
+
+// lookUp is Search; nothing is found that the context of a turn, which may be nil, shows.
+func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, t *turn) (*backends.SearchResponse, error) {
+	q := *r
+	q.TopK = cmp.Or(q.TopK, h.cfg.TopK)
+	least := q.Threshold
+	if least == 0 {
+		least = max(0, h.cfg.Threshold)
+		q.Threshold = least / 2 // beside one that reaches it
+	}
+	if *h.cfg.ScopeSearchByAgent && q.Scope.AgentID != "" && q.Scope.UserID != "" {
+		byAgent := backends.Eq("agent_id", q.Scope.AgentID)
+		if q.Filter != nil {
+			byAgent = backends.And(byAgent, *q.Filter)
+		}
+		q.Filter = &byAgent
+	}
+	if h.plan.Record && h.log != nil {
+		var err error
+		if q.Beside, err = h.log.Unlearnt(ctx, q.Scope); err != nil {
+			h.report(ctx, StageSearch, fmt.Errorf("search without what is not learnt yet: %w", err))
+		}
+	}
+	visible := t.visible(h.words)
+	q.Beside = slices.DeleteFunc(q.Beside, func(m backends.Memory) bool { return visible.turns[m.Origin.Turn] })
+	q.TopK = min(maxTopK, q.TopK+max(0, len(visible.turns)-1)) // the turn under way is not learnt
+	resp, err := h.cfg.Backend.Search(ctx, &q)
+	if err != nil || resp == nil {
+		return &backends.SearchResponse{}, err
+	}
+	out := *resp
+	out.Hits = slices.DeleteFunc(slices.Clone(resp.Hits), func(hit backends.Hit) bool { return visible.shows(&hit) })
+	out.Hits = out.Hits[:min(len(out.Hits), cmp.Or(r.TopK, h.cfg.TopK))]
+	best := 0.0 // stays so where a backend gives no scores
+	for i := range out.Hits {
+		best = max(best, out.Hits[i].Score)
+	}
+	if best > 0 && best < least {
+		out.Hits = nil
+	}
+	return &out, nil
+}
+
+// maxTopK is the most that a search gives: see [backends.SearchRequest].
+const maxTopK = 1000
 
 // within returns ctx for what may hold up a reply for so long.
 func (h *Hooks) within(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -42,7 +42,7 @@ func (r *memoryRetriever) IsCallbacksEnabled() bool { return true }
 
 // Retrieve implements retriever.Retriever.
 func (r *memoryRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
-	topK, threshold := r.hooks.cfg.TopK, r.hooks.cfg.Threshold
+	topK, threshold := r.hooks.cfg.TopK, 0.0
 	o := retriever.GetCommonOptions(&retriever.Options{TopK: &topK, ScoreThreshold: &threshold}, opts...)
 	ctx = callbacks.EnsureRunInfo(ctx, r.GetType(), components.ComponentOfRetriever)
 	ctx = callbacks.OnStart(ctx, &retriever.CallbackInput{Query: query, TopK: *o.TopK, ScoreThreshold: o.ScoreThreshold})
@@ -61,21 +61,14 @@ func (r *memoryRetriever) retrieve(ctx context.Context, query string, o *retriev
 	if err != nil {
 		return nil, err
 	}
-	req := r.hooks.request(scope, query)
-	req.TopK, req.Threshold = *o.TopK, *o.ScoreThreshold
+	req := &backends.SearchRequest{Scope: scope, Query: query, TopK: *o.TopK, Threshold: *o.ScoreThreshold}
 	if len(o.DSLInfo) > 0 {
-		more, err := backends.ParseFilter(o.DSLInfo)
-		if err != nil {
+		if req.Filter, err = backends.ParseFilter(o.DSLInfo); err != nil {
 			return nil, err
 		}
-		if req.Filter != nil {
-			both := backends.And(*req.Filter, *more)
-			more = &both
-		}
-		req.Filter = more
 	}
-	resp, err := r.hooks.cfg.Backend.Search(ctx, req)
-	if err != nil || resp == nil {
+	resp, err := r.hooks.Search(ctx, req)
+	if err != nil {
 		return nil, err
 	}
 	docs := make([]*schema.Document, len(resp.Hits))

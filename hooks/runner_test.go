@@ -58,7 +58,7 @@ func TestEventsAreForwardedUnchangedAndInOrder(t *testing.T) {
 	}
 	a := &scripted{events: []*adk.AgentEvent{answer("one"), {Output: &adk.AgentOutput{CustomizedOutput: 7}}, answer("two"),
 		{Err: errors.New("broken")}, {Action: &adk.AgentAction{CustomizedAction: "x"}}}}
-	it := m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi")
+	it := m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news")
 	for _, want := range a.events {
 		got, ok := it.Next()
 		require.True(t, ok)
@@ -68,7 +68,7 @@ func TestEventsAreForwardedUnchangedAndInOrder(t *testing.T) {
 		_, ok := it.Next()
 		require.False(t, ok)
 	}
-	require.Equal(t, []string{"user: hi", "assistant: one", "assistant: two"}, m.logged(ann))
+	require.Equal(t, []string{"user: any news", "assistant: one", "assistant: two"}, m.logged(ann))
 	require.Equal(t, [2]int{1, 0}, m.turns(), "a failed turn is not complete")
 }
 
@@ -105,9 +105,9 @@ func TestStreamsThatFailAreNotRecorded(t *testing.T) {
 	a := testkit.Agent(t, "a", failing, func(cfg *adk.ChatModelAgentConfig) {
 		cfg.ModelRetryConfig = &adk.ModelRetryConfig{MaxRetries: 1, IsRetryAble: func(context.Context, error) bool { return true }}
 	})
-	out := testkit.Drain(m.WrapRunner(testkit.Runner(a, true, nil)).Query(t.Context(), "hi"))
+	out := testkit.Drain(m.WrapRunner(testkit.Runner(a, true, nil)).Query(t.Context(), "any news"))
 	require.Contains(t, out[0], "broken stream")
-	require.Equal(t, []string{"user: hi"}, m.logged(ann))
+	require.Equal(t, []string{"user: any news"}, m.logged(ann))
 	require.Equal(t, [2]int{1, 0}, m.turns())
 
 	m = newMemory(t, nil)
@@ -117,9 +117,9 @@ func TestStreamsThatFailAreNotRecorded(t *testing.T) {
 	sw.Close()
 	again := schema.StreamReaderFromArray([]*schema.Message{schema.AssistantMessage("fir", nil), schema.AssistantMessage("st", nil)})
 	retried := &scripted{events: []*adk.AgentEvent{adk.EventFromMessage(nil, sr, schema.Assistant, ""), adk.EventFromMessage(nil, again, schema.Assistant, "")}}
-	out = testkit.Drain(m.WrapRunner(testkit.Runner(retried, true, nil)).Query(t.Context(), "hi"))
+	out = testkit.Drain(m.WrapRunner(testkit.Runner(retried, true, nil)).Query(t.Context(), "any news"))
 	require.Equal(t, []string{"broken stream: cut", "assistant: first"}, out)
-	require.Equal(t, []string{"user: hi", "assistant: first"}, m.logged(ann), "what is retried is recorded once")
+	require.Equal(t, []string{"user: any news", "assistant: first"}, m.logged(ann), "what is retried is recorded once")
 	require.Equal(t, [2]int{1, 1}, m.turns())
 }
 
@@ -147,7 +147,7 @@ func TestTheRunnersScope(t *testing.T) {
 					s.Scope = backends.Scope{}
 				}
 			})
-			out := testkit.Drain(m.enter(doors["both"], testkit.New(), nil, false).Query(c.ctx, "hi", c.opts...))
+			out := testkit.Drain(m.enter(doors["both"], testkit.New(), nil, false).Query(c.ctx, "any news", c.opts...))
 			require.Equal(t, []string{"assistant: ok"}, out)
 			if c.err != nil {
 				require.Empty(t, m.backend.Queries())
@@ -166,8 +166,8 @@ func TestTheRunnersScope(t *testing.T) {
 func TestMiddlewareAndRunnerTogetherWorkOnce(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		m, chat := newMemory(t, nil), threeCalls()
-		testkit.Drain(m.enter(doors["both"], chat, nil, streaming, testkit.Echo(t)).Query(t.Context(), "hi"))
-		require.Equal(t, []string{"hi"}, m.backend.Queries())
+		testkit.Drain(m.enter(doors["both"], chat, nil, streaming, testkit.Echo(t)).Query(t.Context(), "any news"))
+		require.Equal(t, []string{"any news"}, m.backend.Queries())
 		require.Equal(t, threeCallsLogged, m.logged(ann))
 		for _, call := range chat.Calls() {
 			require.Equal(t, 1, testkit.Notes(call))
@@ -186,10 +186,10 @@ func TestALostNoteOfAWrappedRunIsRestored(t *testing.T) {
 			return testkit.Say("summarised: hi"), nil
 		}
 	})
-	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "hi"))
+	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	require.Equal(t, 1, testkit.Notes(chat.Calls()[0]))
-	require.Equal(t, []string{"hi"}, m.backend.Queries())
-	require.Equal(t, []string{"user: hi", "assistant: ok"}, m.logged(ann))
+	require.Equal(t, []string{"any news"}, m.backend.Queries())
+	require.Equal(t, []string{"user: any news", "assistant: ok"}, m.logged(ann))
 }
 
 // The context of a run is gone when it is resumed; its session values are not.
@@ -210,7 +210,7 @@ func TestT07_TheScopeOfAResumedRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })
 			r := m.enter(doors["both"], approvalModel(), testkit.Checkpoints(t.TempDir()), false, testkit.Approval(t))
-			testkit.Drain(r.Query(c.run, "hi", append(c.opts, adk.WithCheckPointID("cp"))...))
+			testkit.Drain(r.Query(c.run, "any news", append(c.opts, adk.WithCheckPointID("cp"))...))
 			require.Equal(t, []string{"tool: approved", "assistant: done"}, testkit.Resume(t, c.resume, r, "cp"))
 			if c.lost {
 				require.Equal(t, approved[:2], m.logged(user), "the turn was not completed for another scope")
@@ -229,7 +229,7 @@ func TestT07_TheScopeOfAResumedRun(t *testing.T) {
 func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 	down := testkit.Fail(errors.New("model is down"))
 	echo := testkit.Call("c", "echo", `{"q":"1"}`)
-	echoed := []string{"user: hi", "assistant:  calls echo", "tool: echo:1"}
+	echoed := []string{"user: any news", "assistant:  calls echo", "tool: echo:1"}
 	for name, c := range map[string]struct {
 		script []testkit.Reply
 		change func(*adk.ChatModelAgentConfig)
@@ -237,10 +237,10 @@ func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 		want   []string
 	}{
 		"return directly":     {[]testkit.Reply{echo}, func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.ReturnDirectly = map[string]bool{"echo": true} }, 1, echoed},
-		"exit":                {[]testkit.Reply{testkit.Call("c", "exit", `{"final_result":"bye"}`)}, func(cfg *adk.ChatModelAgentConfig) { cfg.Exit = adk.ExitTool{} }, 1, []string{"user: hi", "assistant:  calls exit", "tool: bye"}},
+		"exit":                {[]testkit.Reply{testkit.Call("c", "exit", `{"final_result":"bye"}`)}, func(cfg *adk.ChatModelAgentConfig) { cfg.Exit = adk.ExitTool{} }, 1, []string{"user: any news", "assistant:  calls exit", "tool: bye"}},
 		"too many iterations": {[]testkit.Reply{echo}, func(cfg *adk.ChatModelAgentConfig) { cfg.MaxIterations = 1 }, 0, echoed},
 		"model error":         {[]testkit.Reply{echo, down}, func(*adk.ChatModelAgentConfig) {}, 0, echoed},
-		"model error at once": {[]testkit.Reply{down}, func(*adk.ChatModelAgentConfig) {}, 0, []string{"user: hi"}},
+		"model error at once": {[]testkit.Reply{down}, func(*adk.ChatModelAgentConfig) {}, 0, []string{"user: any news"}},
 	} {
 		for _, streaming := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 						}
 					})}
 				}, testkit.Echo(t))
-				testkit.Drain(m.WrapRunner(testkit.Runner(a, streaming, nil)).Query(t.Context(), "hi"))
+				testkit.Drain(m.WrapRunner(testkit.Runner(a, streaming, nil)).Query(t.Context(), "any news"))
 				testkit.Trap(t, finals == 0, "")
 				require.Equal(t, c.want, m.logged(ann))
 				require.Equal(t, [2]int{1, c.done}, m.turns())
@@ -286,10 +286,10 @@ func TestT15_AnAgentInATool(t *testing.T) {
 					if by.runner {
 						r = m.WrapRunner(r.(*adk.Runner))
 					}
-					out := testkit.Drain(r.Query(t.Context(), "hi"))
+					out := testkit.Drain(r.Query(t.Context(), "any news"))
 					require.Equal(t, by.runner, slices.Contains(out, "assistant: child done"))
-					require.Equal(t, []string{"user: hi", "assistant:  calls child", "tool: child done", "assistant: done"}, m.logged(ann)[2:])
-					require.Equal(t, []string{"hi", "a task"}, m.backend.Queries())
+					require.Equal(t, []string{"user: any news", "assistant:  calls child", "tool: child done", "assistant: done"}, m.logged(ann)[2:])
+					require.Equal(t, []string{"any news", "a task"}, m.backend.Queries())
 					for _, call := range inner.Calls() {
 						require.Equal(t, 1, testkit.Notes(call))
 						require.NotContains(t, text(call), "said before")
@@ -310,9 +310,9 @@ func TestT15_AnAgentInAToolIsResumed(t *testing.T) {
 	parent := testkit.Agent(t, "parent", testkit.New(testkit.Call("c", "child", `{"request":"a task"}`), testkit.Text("done")),
 		func(cfg *adk.ChatModelAgentConfig) { cfg.ToolsConfig.EmitInternalEvents = true }, adk.NewAgentTool(t.Context(), child))
 	r := m.WrapRunner(testkit.Runner(parent, false, testkit.Checkpoints(t.TempDir())))
-	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	require.Contains(t, testkit.Resume(t, t.Context(), r, "cp"), "assistant: child done")
-	require.Equal(t, []string{"user: hi", "assistant:  calls child", "tool: child done", "assistant: done"}, m.logged(ann))
+	require.Equal(t, []string{"user: any news", "assistant:  calls child", "tool: child done", "assistant: done"}, m.logged(ann))
 	m.fine()
 }
 
@@ -327,8 +327,8 @@ func TestT15_RunsInsideToolsAreNotRecorded(t *testing.T) {
 			return strings.Join(testkit.Drain(r.Query(ctx, q.Q)), "\n"), nil
 		})
 		outer := testkit.New(testkit.Call("c", "delegate", `{"q":"a task"}`), testkit.Text("done"))
-		testkit.Drain(m.enter(doors["both"], outer, nil, false, delegate).Query(t.Context(), "hi"))
-		want := []string{"user: hi", "assistant:  calls delegate", "tool: assistant: inner done", "assistant: done"}
+		testkit.Drain(m.enter(doors["both"], outer, nil, false, delegate).Query(t.Context(), "any news"))
+		want := []string{"user: any news", "assistant:  calls delegate", "tool: assistant: inner done", "assistant: done"}
 		require.Equal(t, want, m.logged(ann))
 		require.Equal(t, []string{"user: a task"}, testkit.Shown(inner.Calls()[0]))
 
@@ -339,7 +339,7 @@ func TestT15_RunsInsideToolsAreNotRecorded(t *testing.T) {
 		require.Equal(t, append(want, "user: and now?", "assistant:  calls task", "tool: sub", "assistant: done"), m.logged(ann))
 		for n, call := range chat.Calls() {
 			require.Equal(t, 1, testkit.Notes(call))
-			require.Equal(t, window > 0 && n != 1, strings.Contains(text(call), "user: hi"), "call %d", n)
+			require.Equal(t, window > 0 && n != 1, strings.Contains(text(call), "user: any news"), "call %d", n)
 		}
 		m.fine()
 	}
@@ -354,7 +354,7 @@ func TestT17_EveryAgentTreeHasMemoryThroughTheRunner(t *testing.T) {
 				m := newMemory(t, nil)
 				g := &testkit.Grove{T: t, Work: []testkit.Reply{testkit.Call("c", "echo", `{"q":"1"}`)}, Done: []string{"assistant:  calls echo", "tool: echo:1"}, Tools: []tool.BaseTool{testkit.Echo(t)}}
 				a, said := build(g)
-				for _, line := range testkit.Drain(m.WrapRunner(testkit.Runner(a, streaming, nil)).Query(t.Context(), "hi")) {
+				for _, line := range testkit.Drain(m.WrapRunner(testkit.Runner(a, streaming, nil)).Query(t.Context(), "any news")) {
 					require.NotContains(t, line, "error: ")
 				}
 				for _, chat := range g.Models {
@@ -363,8 +363,8 @@ func TestT17_EveryAgentTreeHasMemoryThroughTheRunner(t *testing.T) {
 						require.Contains(t, text(call), tea, "a model did not see the memory")
 					}
 				}
-				require.Equal(t, []string{"hi"}, m.backend.Queries())
-				want, got := append([]string{"user: hi"}, said...), m.logged(ann)
+				require.Equal(t, []string{"any news"}, m.backend.Queries())
+				want, got := append([]string{"user: any news"}, said...), m.logged(ann)
 				if name == "parallel" {
 					slices.Sort(want)
 					slices.Sort(got)
@@ -388,7 +388,7 @@ func TestT20_EventsLeaveBeforeTheTurnIsWritten(t *testing.T) {
 		return nil
 	})
 	slow := &slowModel{Chat: testkit.New(), proceed: read}
-	it := m.WrapRunner(testkit.Runner(testkit.Agent(t, "a", slow, nil), true, nil)).Query(t.Context(), "hi")
+	it := m.WrapRunner(testkit.Runner(testkit.Agent(t, "a", slow, nil), true, nil)).Query(t.Context(), "any news")
 	e, ok := it.Next()
 	require.True(t, ok)
 	for i, want := range []string{"first ", "second"} {
@@ -401,7 +401,7 @@ func TestT20_EventsLeaveBeforeTheTurnIsWritten(t *testing.T) {
 		}
 	}
 	testkit.Drain(it)
-	require.Equal(t, []string{"user: hi", "assistant: first second"}, m.logged(ann))
+	require.Equal(t, []string{"user: any news", "assistant: first second"}, m.logged(ann))
 	require.Len(t, m.backend.Adds(), 1, "what the caller asked to wait for is done at the end")
 }
 
@@ -411,11 +411,11 @@ func TestAnIteratorThatNobodyReadsIsRecordedAllTheSame(t *testing.T) {
 		close(learnt)
 		return &backends.AddResponse{}, nil
 	}
-	m.enter(doors["runner"], testkit.New(), nil, true).Query(t.Context(), "hi")
+	m.enter(doors["runner"], testkit.New(), nil, true).Query(t.Context(), "any news")
 	<-learnt
 }
 
-var approved = []string{"user: hi", "assistant:  calls ask", "tool: approved", "assistant: done"}
+var approved = []string{"user: any news", "assistant:  calls ask", "tool: approved", "assistant: done"}
 
 func approvalModel() *testkit.Chat {
 	return testkit.New(testkit.Call("c", "ask", "{}"), testkit.Text("done"))
@@ -430,7 +430,7 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 				t.Run(fmt.Sprint(name, otherProcess, streaming), func(t *testing.T) {
 					m, points, chat := newMemory(t, nil), testkit.Checkpoints(t.TempDir()), approvalModel()
 					r := m.enter(by, chat, points, streaming, testkit.Approval(t))
-					require.Equal(t, []string{"assistant:  calls ask", "interrupted"}, testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp"))))
+					require.Equal(t, []string{"assistant:  calls ask", "interrupted"}, testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp"))))
 					require.Equal(t, approved[:2], m.logged(ann), "what was said is in the log")
 					require.Equal(t, [2]int{1, 0}, m.turns())
 					resumed := m
@@ -441,7 +441,7 @@ func TestAnInterruptedTurnIsCompleted(t *testing.T) {
 					require.Equal(t, []string{"tool: approved", "assistant: done"}, testkit.Resume(t, t.Context(), r, "cp"))
 					require.Equal(t, approved, m.logged(ann))
 					require.Equal(t, [2]int{1, 1}, m.turns())
-					require.Equal(t, []string{"hi"}, m.backend.Queries())
+					require.Equal(t, []string{"any news"}, m.backend.Queries())
 					require.Equal(t, otherProcess, len(resumed.backend.Queries()) == 0, "a resume searches for nothing")
 					require.Equal(t, 1, testkit.Notes(chat.Calls()[1]), "the note is in the checkpoint")
 					require.Len(t, resumed.backend.Adds(), 1)
@@ -457,14 +457,14 @@ func TestATurnInterruptedTwiceIsCompleted(t *testing.T) {
 	m := newMemory(t, nil)
 	chat := testkit.New(testkit.Call("c1", "ask", "{}"), testkit.Call("c2", "ask", "{}"), testkit.Fail(errors.New("down")), testkit.Text("done"))
 	r := m.WrapRunner(testkit.Runner(testkit.Agent(t, "a", chat, nil, testkit.Approval(t)), false, testkit.Checkpoints(t.TempDir())))
-	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	for i := range 3 { // the second one fails, and is repeated
 		it, err := r.ResumeWithParams(t.Context(), "cp", &adk.ResumeParams{})
 		require.NoError(t, err)
 		require.Equal(t, i == 1, strings.HasPrefix(testkit.Last(testkit.Drain(it)), "error: "))
 	}
 	got := m.logged(ann)
-	require.Equal(t, []string{"user: hi", "assistant:  calls ask", "tool: approved", "assistant:  calls ask", "tool: approved"}, got[:5])
+	require.Equal(t, []string{"user: any news", "assistant:  calls ask", "tool: approved", "assistant:  calls ask", "tool: approved"}, got[:5])
 	require.Equal(t, "assistant: done", testkit.Last(got))
 	require.Equal(t, [2]int{1, 1}, m.turns())
 	m.fine()
@@ -476,7 +476,7 @@ func TestInterruptsOfParallelAgentsAreOneTurn(t *testing.T) {
 		SubAgents: []adk.Agent{testkit.Agent(t, "a1", approvalModel(), nil, testkit.Approval(t)), testkit.Agent(t, "a2", testkit.New(testkit.Text("meanwhile")), nil)}})
 	require.NoError(t, err)
 	r := m.WrapRunner(testkit.Runner(par, false, testkit.Checkpoints(t.TempDir())))
-	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.ElementsMatch(t, append([]string{"assistant: meanwhile"}, approved...), m.logged(ann))
 	require.Equal(t, [2]int{1, 1}, m.turns())
@@ -485,14 +485,14 @@ func TestInterruptsOfParallelAgentsAreOneTurn(t *testing.T) {
 
 func TestInterruptsWithoutACheckpointOrAnOpenTurn(t *testing.T) {
 	m := newMemory(t, nil)
-	testkit.Drain(m.enter(doors["runner"], approvalModel(), nil, false, testkit.Approval(t)).Query(t.Context(), "hi"))
+	testkit.Drain(m.enter(doors["runner"], approvalModel(), nil, false, testkit.Approval(t)).Query(t.Context(), "any news"))
 	require.Equal(t, approved[:2], m.logged(ann))
 	require.Equal(t, [2]int{1, 0}, m.turns(), "an open turn")
 	m.fine()
 
 	m, points := newMemory(t, nil), testkit.Checkpoints(t.TempDir())
 	agent := testkit.Agent(t, "a", approvalModel(), nil, testkit.Approval(t))
-	testkit.Drain(testkit.Runner(agent, false, points).Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+	testkit.Drain(testkit.Runner(agent, false, points).Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), m.WrapRunner(testkit.Runner(agent, false, points)), "cp")
 	require.Equal(t, approved[2:], m.logged(ann), "a resume without an open turn records what it sees")
 	m.fine()
@@ -500,7 +500,7 @@ func TestInterruptsWithoutACheckpointOrAnOpenTurn(t *testing.T) {
 	m, points = newMemory(t, nil), testkit.Checkpoints(t.TempDir())
 	r := m.enter(doors["runner"], approvalModel(), points, false, testkit.Approval(t))
 	m.db.FailOn(backends.ErrUnavailable, "PutBlob", "GetBlob")
-	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.Equal(t, approved[:2], m.logged(ann))
 	require.Equal(t, []string{hooks.StageRecord, hooks.StageRecord}, m.failures.Stages(), "it could be neither saved nor taken")
@@ -516,7 +516,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 	})
 	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, compact); m.with(cfg) }, testkit.Approval(t))
 	r := m.WrapRunner(testkit.Runner(a, false, testkit.Checkpoints(t.TempDir())))
-	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.Equal(t, 1, testkit.Notes(chat.Calls()[1]))
 	require.Equal(t, approved, m.logged(ann))
@@ -529,7 +529,7 @@ func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) 
 	bot := backends.Scope{AgentID: "bot", SessionID: "s1"}
 	m := newMemory(t, func(s *setup) { s.Scope = bot })
 	r := m.enter(doors["runner"], approvalModel(), testkit.Checkpoints(t.TempDir()), false, testkit.Approval(t))
-	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp"), hooks.WithScopeOption(ann)))
+	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp"), hooks.WithScopeOption(ann)))
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.Empty(t, testkit.Entries(t, m.db.Store, bot))
 	require.Equal(t, approved[:2], m.logged(ann))
@@ -546,7 +546,7 @@ func TestAPanicOfResumeIsAnError(t *testing.T) {
 		}
 	}}
 	r := m.WrapRunner(testkit.Runner(a, false, testkit.Checkpoints(t.TempDir())))
-	testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	_, err := r.Resume(t.Context(), "cp")
 	require.ErrorContains(t, err, "panic")
 	for id, params := range map[string]*adk.ResumeParams{"no such checkpoint": {}, "cp": nil} {
@@ -557,6 +557,6 @@ func TestAPanicOfResumeIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "store is nil")
 	a.events, a.asks, fits = []*adk.AgentEvent{adk.EventFromMessage(schema.AssistantMessage("done", nil), nil, schema.Assistant, "")}, false, true
 	testkit.Resume(t, t.Context(), r, "cp")
-	require.Equal(t, []string{"user: hi", "assistant: done"}, m.logged(ann), "the turn waits for a resume that works")
+	require.Equal(t, []string{"user: any news", "assistant: done"}, m.logged(ann), "the turn waits for a resume that works")
 	require.Equal(t, [2]int{1, 1}, m.turns())
 }

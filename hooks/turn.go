@@ -11,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
 )
@@ -129,6 +130,57 @@ func (t *turn) query() string {
 		}
 	}
 	return strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
+}
+
+// visible is what a model sees of a conversation without memory.
+type visible struct {
+	turns map[string]bool // ids of the turns whose messages are there, that under way with them
+	texts []map[string]bool
+	words *recall.Words
+}
+
+// visible returns what the context of a turn shows; a nil turn has none. Placeholders show
+// nothing.
+func (t *turn) visible(words *recall.Words) *visible {
+	v := &visible{turns: map[string]bool{}, words: words}
+	if t == nil {
+		return v
+	}
+	for _, m := range t.messages {
+		if !said(m) || m.Role == schema.Tool || einox.RefOf(m) != "" {
+			continue
+		}
+		if id := einox.TurnOf(m); id != "" {
+			v.turns[id] = true
+		}
+		if s := einox.Text(m); len(s) < maxVisible {
+			v.texts = append(v.texts, words.Of(s))
+		}
+	}
+	return v
+}
+
+// maxVisible is how long a message may be, in bytes, that is compared with what is found.
+const maxVisible = 4000
+
+// shows reports whether the context has what a hit says: the turn that it is from, or one
+// message with all its words.
+func (v *visible) shows(hit *backends.Hit) bool {
+	if len(v.texts) == 0 || hit.Before != nil {
+		return false
+	}
+	if hit.Origin.Turn != "" && v.turns[hit.Origin.Turn] {
+		return true
+	}
+	words := v.words.Of(hit.Text)
+	return len(words) > 0 && slices.ContainsFunc(v.texts, func(said map[string]bool) bool {
+		for w := range words {
+			if !said[w] {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // part is a stretch of a turn whose places follow one another, unmarked.
@@ -317,7 +369,7 @@ func (h *Hooks) show(ctx context.Context, messages []*schema.Message) []*schema.
 		h.report(ctx, StageScope, err)
 		return messages
 	}
-	note := h.search(ctx, scope, query)
+	note := h.search(ctx, scope, query, t)
 	if note == nil {
 		return messages
 	}

@@ -354,7 +354,7 @@ func TestWhatARunLeavesBehind(t *testing.T) {
 	returning := func(text string, err error) tool.BaseTool {
 		return testkit.Tool(t, "give", func(context.Context, struct{}) (string, error) { return text, err })
 	}
-	echoed := []string{"user: hi", "assistant:  calls echo", "tool: echo:1"}
+	echoed := []string{"user: any news", "assistant:  calls echo", "tool: echo:1"}
 	thinking := func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
 		return &schema.Message{Role: schema.Assistant, Content: "done", ReasoningContent: "because"}, nil
 	}
@@ -367,11 +367,11 @@ func TestWhatARunLeavesBehind(t *testing.T) {
 		shown  int      // messages of the next run; 0: as many as are logged
 		done   int
 	}{
-		"reasoning":                 {script: []testkit.Reply{thinking}, logged: []string{"user: hi", "assistant: done"}, done: 1},
-		"an empty result":           {script: []testkit.Reply{testkit.Call("c", "give", "{}"), testkit.Text("done")}, tool: returning("", nil), logged: []string{"user: hi", "assistant:  calls give", "tool: ", "assistant: done"}, done: 1},
-		"an empty answer":           {script: []testkit.Reply{testkit.Text("")}, logged: []string{"user: hi"}, done: 1},
+		"reasoning":                 {script: []testkit.Reply{thinking}, logged: []string{"user: any news", "assistant: done"}, done: 1},
+		"an empty result":           {script: []testkit.Reply{testkit.Call("c", "give", "{}"), testkit.Text("done")}, tool: returning("", nil), logged: []string{"user: any news", "assistant:  calls give", "tool: ", "assistant: done"}, done: 1},
+		"an empty answer":           {script: []testkit.Reply{testkit.Text("")}, logged: []string{"user: any news"}, done: 1},
 		"one id for two calls":      {script: []testkit.Reply{echo, echo, testkit.Text("done")}, logged: append(append(append([]string{}, echoed...), echoed[1:]...), "assistant: done"), done: 1},
-		"a tool that fails":         {script: []testkit.Reply{testkit.Call("c", "give", "{}")}, tool: returning("", down), logged: []string{"user: hi", "assistant:  calls give"}, shown: 3},
+		"a tool that fails":         {script: []testkit.Reply{testkit.Call("c", "give", "{}")}, tool: returning("", down), logged: []string{"user: any news", "assistant:  calls give"}, shown: 3},
 		"a model that fails midway": {script: []testkit.Reply{echo, testkit.Fail(down)}, logged: echoed},
 		"too many iterations": {script: []testkit.Reply{echo}, change: func(cfg *adk.ChatModelAgentConfig) { cfg.MaxIterations = 1 },
 			logged: echoed, alone: echoed[:2], shown: 3}, // only a runner sees the last result
@@ -397,7 +397,7 @@ func TestWhatARunLeavesBehind(t *testing.T) {
 				if by.runner {
 					r = m.WrapRunner(r.(*adk.Runner))
 				}
-				testkit.Drain(r.Query(t.Context(), "hi"))
+				testkit.Drain(r.Query(t.Context(), "any news"))
 				want, done := c.logged, c.done
 				if c.alone != nil && !by.runner {
 					want, done = c.alone, 0
@@ -637,7 +637,7 @@ func TestInterruptedTurnsAmongOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, points := newMemory(t, windowed(4000)), testkit.Checkpoints(t.TempDir())
 			chat := approvalModel()
-			testkit.Drain(m.enter(by, chat, points, false, testkit.Approval(t)).Query(t.Context(), "hi", adk.WithCheckPointID("cp")))
+			testkit.Drain(m.enter(by, chat, points, false, testkit.Approval(t)).Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 			between := testkit.New(testkit.Text("between"))
 			testkit.Drain(m.enter(by, between, nil, false).Query(t.Context(), "meanwhile"))
 			in := testkit.Shown(between.Calls()[0])
@@ -676,7 +676,7 @@ func TestWhatComesFromTheLogGoesIntoACheckpoint(t *testing.T) {
 			}))
 			chat := approvalModel()
 			r := m.enter(by, chat, points, false, testkit.Approval(t))
-			require.Equal(t, []string{"assistant:  calls ask", "interrupted"}, testkit.Drain(r.Query(t.Context(), "hi", adk.WithCheckPointID("cp"))))
+			require.Equal(t, []string{"assistant:  calls ask", "interrupted"}, testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp"))))
 			require.Equal(t, []string{"tool: approved", "assistant: done"}, testkit.Resume(t, t.Context(), r, "cp"))
 			require.Equal(t, &picture, chat.Calls()[1][1].UserInputMultiContent[1].Image.URL)
 			m.fine()
@@ -703,7 +703,7 @@ func TestAWindowThatOnlyReads(t *testing.T) {
 			m = newMemory(t, windowed(2500, on(writer.db.Store), func(s *setup) { s.noLog = true }))
 			m.db.FailOn(context.DeadlineExceeded, "Read")
 			chat = testkit.New(testkit.Text("ok"))
-			require.Equal(t, []string{"assistant: ok"}, testkit.Drain(m.enter(by, chat, nil, false).Query(t.Context(), "hi")))
+			require.Equal(t, []string{"assistant: ok"}, testkit.Drain(m.enter(by, chat, nil, false).Query(t.Context(), "any news")))
 			require.Equal(t, []string{hooks.StageHistory}, m.failures.Stages(), "once a turn")
 			m.db.Arm(nil)
 		})

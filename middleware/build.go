@@ -89,6 +89,9 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	if w.OnError == nil {
 		w.OnError = c.OnError
 	}
+	if w.OnLearned == nil {
+		w.OnLearned = c.OnLearned
+	}
 	if w.Clock == nil {
 		w.Clock = c.Clock
 	}
@@ -162,13 +165,15 @@ func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
 // the scope, which exist by the time that a tool is called.
 func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
 	t := &toolkit.Config{
-		Scope:         func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
-		SearchByAgent: *c.ScopeSearchByAgent,
-		Limit:         min(c.TopK, toolkit.MaxLimit),
-		Language:      c.Language,
-		OnError:       c.OnError,
-		Clock:         c.Clock,
-		IDs:           c.IDs,
+		Scope: func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
+		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+			return m.Search(ctx, r)
+		},
+		Limit:    min(c.TopK, toolkit.MaxLimit),
+		Language: c.Language,
+		OnError:  c.OnError,
+		Clock:    c.Clock,
+		IDs:      c.IDs,
 	}
 	if plan.Tools {
 		t.Backend, t.Update, t.Delete = c.Backend, c.UpdateTool, c.DeleteTool

@@ -68,17 +68,13 @@ func TestSearchRunsOneSearchForEachKeyword(t *testing.T) {
 		return &backends.SearchResponse{Hits: testkit.Hits(k + " one")}, nil
 	})
 	k := newKit(t, b)
-	k.SearchByAgent = true
 	require.Equal(t, "- [id-tea one] tea one\n- [id-jazz one] jazz one", k.call("search_memory", `{"keywords":["tea","jazz"],"limit":3}`))
 	require.ElementsMatch(t, []string{"tea", "jazz"}, b.Queries())
 	for _, s := range b.Searches() {
 		require.Equal(t, ann, s.Scope)
 		require.Equal(t, 3, s.TopK)
-		require.Equal(t, backends.Eq("agent_id", "helper"), *s.Filter)
 	}
-	k.SearchByAgent = false
 	k.call("search_memory", `{"keywords":["tea"]}`)
-	require.Nil(t, b.Searches()[2].Filter)
 	require.Equal(t, 5, b.Searches()[2].TopK)
 }
 

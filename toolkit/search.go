@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/note"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -67,11 +68,7 @@ func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArgumen
 // that does not heed it.
 func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword string, limit int) found {
 	r := &backends.SearchRequest{Scope: scope, Query: keyword, TopK: limit}
-	if k.SearchByAgent && scope.AgentID != "" && scope.UserID != "" {
-		byAgent := backends.Eq("agent_id", scope.AgentID)
-		r.Filter = &byAgent
-	}
-	resp, err := work.Await(ctx, "backend", func() (*backends.SearchResponse, error) { return k.Backend.Search(ctx, r) })
+	resp, err := work.Await(ctx, "backend", func() (*backends.SearchResponse, error) { return k.Search(ctx, r) })
 	switch {
 	case err != nil:
 		return found{err: fmt.Errorf("searching for %q: %w", text.Truncate(keyword, 60), err)}
@@ -132,8 +129,7 @@ func (k *kit) bullets(hits []backends.Hit) []string {
 	var lines []string
 	size := 0
 	for i := range hits {
-		m := &hits[i].Memory
-		line := text.Truncate(text.Bullet(m.ID, m.Since(), m.Text, m.WhenToUse), maxMemoryRunes)
+		line := text.Truncate(note.Bullet(&hits[i], k.Language), maxMemoryRunes)
 		if size += utf8.RuneCountInString(line); size > maxResultRunes {
 			return append(lines, fmt.Sprintf(k.text.hitsLeft, len(hits)-i))
 		}

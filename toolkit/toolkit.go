@@ -92,10 +92,13 @@ type Config struct {
 	// call's context, and must be safe for concurrent use. Required.
 	Scope func(ctx context.Context) (backends.Scope, error)
 
-	SearchByAgent bool // Optional. A user's memories are searched for those of the scope's agent alone. Defaults to false.
-	Limit         int  // Optional. The limit of search_memory when the model gives none. Defaults to 5; 1 to MaxLimit.
-	Update        bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
-	Delete        bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
+	// Search answers search_memory. Optional. Defaults to the Backend's; a middleware passes
+	// its own, which knows what is not learnt yet, and leaves out what does not fit.
+	Search func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
+
+	Limit  int  // Optional. The limit of search_memory when the model gives none. Defaults to 5; 1 to MaxLimit.
+	Update bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
+	Delete bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
 
 	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before anything was said.
 	Timeout  time.Duration     // Optional. Of one call, but of add_memory, which may ask a model. Defaults to 10 s; below 0 none.
@@ -166,6 +169,9 @@ func newKit(cfg *Config) (*kit, error) {
 	}
 	if k.Limit == 0 {
 		k.Limit = 5
+	}
+	if k.Search == nil && k.Backend != nil {
+		k.Search = k.Backend.Search
 	}
 	if k.Timeout == 0 {
 		k.Timeout = 10 * time.Second

@@ -154,6 +154,9 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 		return &backends.AddResponse{Replayed: true}, r.failed(ctx, b, err)
 	}
 	r.m.counters.consolidated.Add(1)
+	if r.m.cfg.OnLearned != nil {
+		r.m.cfg.OnLearned(ctx, resp)
+	}
 	if resp.Checkpointed {
 		r.s.Watermark = max(r.s.Watermark, b.upto)
 		return resp, nil

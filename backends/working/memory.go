@@ -295,6 +295,10 @@ type Config struct {
 	// default logger gets it in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
+	// OnLearned gets what was learnt from a batch. Optional. It is called by several
+	// goroutines and must return quickly.
+	OnLearned func(ctx context.Context, learnt *backends.AddResponse)
+
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 }

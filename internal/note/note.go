@@ -44,16 +44,16 @@ func of(l backends.Language) *phrases {
 	return &english
 }
 
-// Part returns in which part of a note a kind stands: facts first, then what was said, then
-// experience.
-func Part(k backends.Kind) int {
-	switch k {
-	case backends.KindFact, backends.KindPersonal:
-		return 0
-	case backends.KindEpisode:
+// partOf returns in which part of a note a kind stands: facts first, then what was said,
+// then experience.
+func partOf(k backends.Kind) int {
+	switch {
+	case k == backends.KindEpisode:
 		return 1
+	case k.Traits().Timeless:
+		return 2
 	}
-	return 2
+	return 0
 }
 
 // Lines returns the hits that fit into so many estimated tokens, in parts, each under its
@@ -64,7 +64,7 @@ func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, 
 	var parts [3][]string
 	var in [3][]backends.Hit
 	for i := range hits {
-		line, part := Bullet(&hits[i], l), Part(hits[i].Kind)
+		line, part := Bullet(&hits[i], l), partOf(hits[i].Kind)
 		if line == "" {
 			continue
 		}
@@ -121,7 +121,7 @@ func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 func (p *phrases) speaker(h *backends.Hit) string {
 	o := &h.Origin
 	switch {
-	case Part(h.Kind) == 2:
+	case partOf(h.Kind) == 2:
 		return ""
 	case o.Author == Agent:
 		return p.noted

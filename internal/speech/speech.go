@@ -132,3 +132,28 @@ const fillerWords = `hi|hello|hey|hiya|howdy|greetings|there|good (?:morning|aft
 	`let me know(?: if (?:you need anything(?: else)?|there's anything else|i can help(?: with anything(?: else)?)?))?|(?:is there )?anything else|how (?:can|may) i help(?: you)?(?: today)?|what can i do for you(?: today)?|(?:and )?(?:you|you too)|for (?:that|you|your help|the (?:help|info|information|update)|letting me know|sharing|telling me)|friend|everyone|all|that|it|this`
 
 const chineseFillers = `你好|您好|大家好|嗨|哈喽|早上好|中午好|下午好|晚上好|早安|晚安|早|再见|拜拜|回头见|明天见|谢谢(?:你|您|大家|啦|了)?|多谢|感谢(?:你|您)?|非常|不客气|不用谢|没关系|没问题|没事|好的?|行|可以|嗯+|哦+|噢|啊|呀|哈+|对|是的?|没错|当然|知道了|明白(?:了)?|了解(?:了)?|收到|记住了|(?:我|已经?|已为您|已为你|我已|我会|我已经)*(?:记住|记下|记录|保存|更新)(?:下来|了|好)?(?:这(?:个|一)?(?:点|信息)?|您的信息|你的信息)?(?:的)?|不错|太好了|太棒了|真棒|继续|请继续|还有(?:什么|别的)?(?:可以帮(?:您|你)的|问题)?吗|有什么可以帮(?:您|你)(?:的)?吗|最近(?:怎么样|好吗)|你呢|您呢|了|吧|啦|哟|呢|的`
+
+var (
+	negation = regexp.MustCompile(`(?i)\b(?:not|no|never|none|nothing|neither|nor|without|cannot|stopped|quit|cancell?ed|[a-z]+n['’]t)\b|不|没|别|戒|取消|无法`)
+	relative = regexp.MustCompile(`(?i)^\W*(?:(?:and|but|also|oh|well|actually|by the way)\W+)*(?:my|our|the user's|[a-z]+'s)\s+(?:(?:little|older|younger|big|elder|best|late|new|ex)\W)*(mother|mom|mum|father|dad|parents|sister|brother|wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|son|daughter|kids?|children|uncle|aunt|cousin|niece|nephew|grand(?:mother|father|ma|pa)|friend|boss|manager|colleague|neighbou?r|roommate|teacher|dog|cat)\b` +
+		`|^(?:我|用户)(?:的|家)*(妈妈|母亲|爸爸|父亲|父母|姐姐|妹妹|哥哥|弟弟|妻子|老婆|太太|丈夫|老公|爱人|女朋友|男朋友|儿子|女儿|孩子|叔叔|阿姨|表哥|表姐|奶奶|爷爷|外婆|外公|朋友|老板|经理|同事|邻居|室友|老师|狗|猫)`)
+)
+
+// Negates reports whether a text denies something.
+func Negates(text string) bool { return negation.MatchString(text) }
+
+// Subject returns the relative, friend or pet that a statement is about, "" for another
+// subject.
+func Subject(text string) string {
+	m := relative.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return strings.ToLower(m[1] + m[2])
+}
+
+// About reports whether a statement is about a relative whom a query does not name.
+func About(statement, query string) bool {
+	subject := Subject(statement)
+	return subject != "" && !strings.Contains(strings.ToLower(query), subject)
+}
