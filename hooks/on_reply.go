@@ -144,24 +144,37 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, t *turn) 
 			h.report(ctx, StageSearch, fmt.Errorf("search without what is not learnt yet: %w", err))
 		}
 	}
-	visible := t.visible(h.words)
-	q.Beside = slices.DeleteFunc(q.Beside, func(m backends.Memory) bool { return visible.turns[m.Origin.Turn] })
-	q.TopK = min(maxTopK, q.TopK+max(0, len(visible.turns)-1)) // the turn under way is not learnt
-	resp, err := h.cfg.Backend.Search(ctx, &q)
-	if err != nil || resp == nil {
-		return &backends.SearchResponse{}, err
+	v := t.visible(h.words)
+	q.Beside = slices.DeleteFunc(q.Beside, func(m backends.Memory) bool { return v.turns[m.Origin.Turn] })
+	q.TopK = min(maxTopK, q.TopK+max(0, len(v.turns)-1)) // the turn under way is not learnt
+	for {
+		resp, err := h.cfg.Backend.Search(ctx, &q)
+		if err != nil || resp == nil {
+			return &backends.SearchResponse{}, err
+		}
+		out := *resp
+		out.Hits = v.fitting(resp.Hits, least)
+		if out.Hits = out.Hits[:min(len(out.Hits), cmp.Or(r.TopK, h.cfg.TopK))]; len(out.Hits) > 0 {
+			return &out, nil
+		}
+		if q.Query = speech.Asked(q.Query); q.Query == "" { // what stands beside a question may be about anything
+			return &out, nil
+		}
 	}
-	out := *resp
-	out.Hits = slices.DeleteFunc(slices.Clone(resp.Hits), func(hit backends.Hit) bool { return visible.shows(&hit) })
-	out.Hits = out.Hits[:min(len(out.Hits), cmp.Or(r.TopK, h.cfg.TopK))]
-	best := 0.0 // stays so where a backend gives no scores
-	for i := range out.Hits {
-		best = max(best, out.Hits[i].Score)
+}
+
+// fitting returns the hits that the context does not show, none if the best of them scores
+// below least. Where a backend gives no scores, all fit.
+func (v *visible) fitting(hits []backends.Hit, least float64) []backends.Hit {
+	hits = slices.DeleteFunc(slices.Clone(hits), func(hit backends.Hit) bool { return v.shows(&hit) })
+	best := 0.0
+	for i := range hits {
+		best = max(best, hits[i].Score)
 	}
 	if best > 0 && best < least {
-		out.Hits = nil
+		return nil
 	}
-	return &out, nil
+	return hits
 }
 
 // maxTopK is the most that a search gives: see [backends.SearchRequest].

@@ -84,9 +84,9 @@ func TestTheLogInAStoreOfItsOwn(t *testing.T) {
 	b := verbatim(t, testkit.SQLite(t))
 	mem := open(t, &middleware.Config{Backend: b, Sessions: testkit.SQLite(t), AwaitWrite: true})
 	for range 2 {
-		ask(t, as("ann", "1"), mem, "hi")
+		ask(t, as("ann", "1"), mem, "any news")
 	}
-	require.ElementsMatch(t, []string{"hi", "ok"}, memories(t, b, "ann"))
+	require.ElementsMatch(t, []string{"any news", "ok"}, memories(t, b, "ann"))
 	p, err := backends.Scope{UserID: "ann"}.Partition(backends.PartitionUser)
 	require.NoError(t, err)
 	_, err = b.Sessions().Session(t.Context(), p, "1")
@@ -194,7 +194,7 @@ func TestABackendThatIsDown(t *testing.T) {
 			failures := &testkit.Failures{}
 			b := &testkit.Backend{OnSearch: onSearch, OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { return nil, errDown }}
 			mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, SearchTimeout: 20 * time.Millisecond, OnError: failures.Add, Working: &working.Config{Backoff: time.Hour}})
-			answer, m := ask(t, asAnn, mem, "hi", testkit.Text("still here"))
+			answer, m := ask(t, asAnn, mem, "any news", testkit.Text("still here"))
 			require.Equal(t, "assistant: still here", answer)
 			require.Zero(t, testkit.Notes(m.Calls()[0]))
 			require.ElementsMatch(t, []string{"search", "consolidate"}, failures.Stages())
@@ -235,7 +235,7 @@ func TestAnOnErrorThatPanics(t *testing.T) {
 			}
 			mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, OnError: onError, Working: &working.Config{Backoff: time.Hour}})
 			for _, ctx := range []context.Context{asAnn, context.Background()} {
-				answer, _ := ask(t, ctx, mem, "hi", testkit.Call("c1", "search_memory", `{"keywords":["tea"]}`), testkit.Call("c2", "add_memory", `{"content":["tea"]}`), testkit.Text("still here"))
+				answer, _ := ask(t, ctx, mem, "any news", testkit.Call("c1", "search_memory", `{"keywords":["tea"]}`), testkit.Call("c2", "add_memory", `{"content":["tea"]}`), testkit.Text("still here"))
 				require.Equal(t, "assistant: still here", answer)
 			}
 			require.ErrorContains(t, mem.Flush(t.Context()), "panic: add", "what is not learnt is reported")
@@ -259,7 +259,7 @@ func TestClosingDuringReplies(t *testing.T) {
 				if n == 1 {
 					begun <- struct{}{}
 				}
-				ended <- testkit.Last(testkit.Drain(a.Query(as(fmt.Sprint("user", u), "s"), "hi")))
+				ended <- testkit.Last(testkit.Drain(a.Query(as(fmt.Sprint("user", u), "s"), "any news")))
 			}
 		}()
 	}
@@ -271,7 +271,7 @@ func TestClosingDuringReplies(t *testing.T) {
 		require.Equal(t, "assistant: ok", <-ended)
 	}
 	require.ErrorIs(t, mem.Flush(t.Context()), working.ErrClosed)
-	_, m := ask(t, asAnn, mem, "hi")
+	_, m := ask(t, asAnn, mem, "any news")
 	require.Equal(t, 1, testkit.Notes(m.Calls()[0]), "reading goes on")
 	require.NotEmpty(t, failures.At("record"))
 	for _, err := range failures.At("record") {
@@ -287,7 +287,7 @@ func TestFlushHeedsItsContext(t *testing.T) {
 		return &backends.AddResponse{}, nil
 	}}
 	mem := open(t, &middleware.Config{Backend: b, Working: &working.Config{Idle: time.Millisecond}})
-	ask(t, asAnn, mem, "hi")
+	ask(t, asAnn, mem, "any news")
 	<-learning
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -302,7 +302,7 @@ func TestManyRepliesLeaveNothingBehind(t *testing.T) {
 	a := agent(t, mem, testkit.New())
 	replies := func(n int) (goroutines int, bytes int64) {
 		for n := range n {
-			testkit.Drain(a.Query(as(fmt.Sprint("user", n%5), fmt.Sprint("s", n)), "hi"))
+			testkit.Drain(a.Query(as(fmt.Sprint("user", n%5), fmt.Sprint("s", n)), "any news"))
 		}
 		require.NoError(t, mem.Flush(t.Context()))
 		return runtime.NumGoroutine(), heap()

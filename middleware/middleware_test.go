@@ -180,7 +180,7 @@ func TestABackendAloneIsEnough(t *testing.T) {
 	b := &logging{&testkit.Backend{}, testkit.SQLite(t)}
 	mem := open(t, &middleware.Config{Backend: b})
 	require.Same(t, b, mem.Backend())
-	answer, _ := ask(t, asAnn, mem, "hi", testkit.Text("ok"))
+	answer, _ := ask(t, asAnn, mem, "any news", testkit.Text("ok"))
 	require.Equal(t, "assistant: ok", answer)
 	require.NoError(t, mem.Flush(t.Context()))
 	require.NoError(t, mem.Close(t.Context()))
@@ -194,7 +194,7 @@ func TestTheConfiguredLogWins(t *testing.T) {
 	own := testkit.SQLite(t)
 	b := &logging{&testkit.Backend{}, testkit.SQLite(t)}
 	mem := open(t, &middleware.Config{Backend: b, Sessions: own, AwaitWrite: true})
-	ask(t, asAnn, mem, "hi")
+	ask(t, asAnn, mem, "any news")
 	require.Len(t, testkit.Logged(t, own, ann), 2)
 	p, err := ann.Speaker()
 	require.NoError(t, err)
@@ -212,8 +212,8 @@ func TestTheConfigIsCopied(t *testing.T) {
 
 	no, w = true, working.Config{Backend: &testkit.Backend{}}
 	*cfg = middleware.Config{Backend: &testkit.Backend{}, NoteName: "other", TopK: 1}
-	_, m := ask(t, context.Background(), mem, "hi")
-	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "hi", TopK: 5}}, b.Searches())
+	_, m := ask(t, context.Background(), mem, "any news")
+	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "any news", TopK: 5, Threshold: 0.06}}, b.Searches())
 	require.Len(t, b.Adds(), 1)
 	require.Equal(t, "memory", m.Calls()[0][1].Name)
 }
@@ -222,7 +222,7 @@ func TestTheConfigIsCopied(t *testing.T) {
 func TestWithoutAUserThereIsNoMemory(t *testing.T) {
 	b, failures := testkit.Knowing("of another user"), &testkit.Failures{}
 	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, OnError: failures.Add})
-	answer, _ := ask(t, context.Background(), mem, "hi",
+	answer, _ := ask(t, context.Background(), mem, "any news",
 		testkit.Call("1", "search_memory", `{"keywords":["x"],"user_id":"ann"}`), testkit.Call("2", "add_memory", `{"content":["x"]}`), testkit.Text("ok"))
 	require.Equal(t, "assistant: ok", answer)
 	require.Empty(t, b.Searches())
@@ -247,7 +247,7 @@ func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 
 func TestTheTextsCanBeReplaced(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: testkit.Knowing("likes tea"), Language: backends.LanguageAuto, NoteHeader: "HEAD", NoteIntro: "INTRO", NoteName: "recall", ToolInstructions: "Use the tools."})
-	_, m := ask(t, asAnn, mem, "hi")
+	_, m := ask(t, asAnn, mem, "any news")
 	in := m.Calls()[0]
 	require.Contains(t, in[0].Content, "Use the tools.")
 	require.NotContains(t, in[0].Content, "Long-term memory")
@@ -309,7 +309,7 @@ func TestWhatOfAnAnswerIsShown(t *testing.T) {
 		"none with a text": {&backends.SearchResponse{Hits: testkit.Hits("")}, nil},
 	} {
 		b := &testkit.Backend{OnSearch: func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { return c.answer, nil }}
-		answer, m := ask(t, asAnn, open(t, &middleware.Config{Backend: b, Mode: modes.StaticControl}), "hi")
+		answer, m := ask(t, asAnn, open(t, &middleware.Config{Backend: b, Mode: modes.StaticControl}), "any news")
 		require.Equal(t, "assistant: ok", answer)
 		var bullets []string
 		for line := range strings.Lines(testkit.Note(m.Calls()[0])) {
@@ -332,7 +332,7 @@ func TestStaticControl(t *testing.T) {
 	require.Equal(t, "assistant: In Oslo.", answer)
 
 	byAgent := backends.Eq("agent_id", "helper")
-	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "Where do I live?", TopK: 5, Filter: &byAgent}}, b.Searches())
+	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "Where do I live?", TopK: 5, Threshold: 0.06, Filter: &byAgent}}, b.Searches())
 	require.Len(t, b.Adds(), 1)
 	add := b.Adds()[0]
 	require.Equal(t, []string{"user: Where do I live?", "assistant: In Oslo."}, said(&add))
@@ -364,7 +364,7 @@ func said(r *backends.AddRequest) []string {
 func TestSearchingAcrossAgents(t *testing.T) {
 	no, b := false, &testkit.Backend{}
 	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, ScopeSearchByAgent: &no, TopK: 9})
-	ask(t, asAnn, mem, "hi", testkit.Call("1", "search_memory", `{"keywords":["tea"]}`), testkit.Text("ok"))
+	ask(t, asAnn, mem, "any news", testkit.Call("1", "search_memory", `{"keywords":["tea"]}`), testkit.Text("ok"))
 	require.Len(t, b.Searches(), 2, "the hook's and the tool's")
 	for _, s := range b.Searches() {
 		require.Nil(t, s.Filter)
@@ -380,7 +380,7 @@ func TestAgentControl(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, mem.Working())
 	for _, ctx := range []context.Context{asAnn, context.Background()} {
-		answer, m := ask(t, ctx, mem, "hi")
+		answer, m := ask(t, ctx, mem, "any news")
 		require.Equal(t, "assistant: ok", answer)
 		require.Equal(t, []string{"search_memory", "add_memory"}, names(m))
 		in := m.Calls()[0]
@@ -401,7 +401,7 @@ func TestAgentControl(t *testing.T) {
 func TestOtherAgentsGetNoTools(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: &testkit.Backend{}, Mode: modes.AgentControl})
 	m := testkit.New()
-	testkit.Drain(testkit.Runner(testkit.Agent(t, "other", m, nil), false, nil).Query(asAnn, "hi"))
+	testkit.Drain(testkit.Runner(testkit.Agent(t, "other", m, nil), false, nil).Query(asAnn, "any news"))
 	require.Empty(t, m.Offered())
 	require.Equal(t, "You are other.", strings.TrimSpace(m.Calls()[0][0].Content))
 
@@ -427,7 +427,7 @@ func TestBothIsTheDefault(t *testing.T) {
 
 func TestAWrappedBackendIsAccepted(t *testing.T) {
 	b := testkit.Knowing("likes tea")
-	_, m := ask(t, asAnn, open(t, &middleware.Config{Backend: backends.Traced("Fake", b), AwaitWrite: true}), "hi")
+	_, m := ask(t, asAnn, open(t, &middleware.Config{Backend: backends.Traced("Fake", b), AwaitWrite: true}), "any news")
 	require.Contains(t, testkit.Note(m.Calls()[0]), "likes tea")
 	require.Len(t, b.Adds(), 1)
 }
@@ -439,7 +439,7 @@ type manager struct {
 }
 
 func TestUpdateAndDeleteAreOfferedWhenConfigured(t *testing.T) {
-	_, m := ask(t, asAnn, open(t, &middleware.Config{Backend: manager{Backend: &testkit.Backend{}}, UpdateTool: true, DeleteTool: true}), "hi")
+	_, m := ask(t, asAnn, open(t, &middleware.Config{Backend: manager{Backend: &testkit.Backend{}}, UpdateTool: true, DeleteTool: true}), "any news")
 	require.Equal(t, []string{"search_memory", "add_memory", "update_memory", "delete_memory"}, names(m))
 }
 
@@ -450,7 +450,7 @@ func (learner) AlwaysLearns() bool { return true }
 
 func TestABackendThatAlwaysLearnsGetsEveryTurn(t *testing.T) {
 	b := learner{&testkit.Backend{}}
-	ask(t, asAnn, open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, AwaitWrite: true}), "hi")
+	ask(t, asAnn, open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, AwaitWrite: true}), "any news")
 	require.Empty(t, b.Searches())
 	require.Len(t, b.Adds(), 1)
 }

@@ -280,22 +280,28 @@ func (s *screening) replaceEnded() {
 	s.hits = out
 }
 
-// deduplicate leaves out the hits that say no more than another one does.
+// deduplicate leaves out the hits that say no more than another one does. What was said
+// never stands for a fact.
 func (s *screening) deduplicate() {
 	var out []*screened
 	for _, h := range s.hits {
 		same := -1
 		if !s.past {
-			same = slices.IndexFunc(out, func(o *screened) bool { return o.says(h) || h.says(o) })
+			same = slices.IndexFunc(out, func(o *screened) bool { return o.standsFor(h) || h.standsFor(o) })
 		}
 		switch {
 		case same < 0:
 			out = append(out, h)
-		case h.says(out[same]) && out[same].Kind == h.Kind && !h.Since().Before(out[same].Since()):
+		case h.standsFor(out[same]) && (h.Kind != out[same].Kind || !h.Since().Before(out[same].Since())):
 			out[same] = h
 		}
 	}
 	s.hits = out
+}
+
+// standsFor reports whether h says all that o says, and o need not be shown beside it.
+func (h *screened) standsFor(o *screened) bool {
+	return h.says(o) && (h.Kind == o.Kind || h.Kind == backends.KindFact)
 }
 
 // says reports whether h says all that o says, of the same person.

@@ -120,10 +120,14 @@ func (x *lexicon) list(n int32) []posting {
 	return x.lists[n]
 }
 
+// prior is how many more memories, without any of the terms, a partition is taken to have:
+// among a handful a word that half of them have would weigh nothing.
+const prior = 100
+
 // idf is Lucene's inverse document frequency of a term that df memories hold: never
 // negative, unlike the original of Robertson and Spärck Jones.
 func (x *lexicon) idf(df int) float64 {
-	return math.Log(1 + (float64(x.memories)-float64(df)+0.5)/(float64(df)+0.5))
+	return math.Log(1 + (float64(x.memories)+prior-float64(df)+0.5)/(float64(df)+0.5))
 }
 
 // bytes estimates the memory that the lexicon takes.
@@ -156,8 +160,8 @@ const variantWeight = 0.5
 
 // weigh looks the terms of a query up. A term that no memory holds is replaced by its
 // variants, at half their weight. attainable is the score of an imaginary memory in which
-// every term of the query occurs without end, those included that no memory holds: a
-// query that is mostly unknown scores low.
+// the [telling] terms of the query occur without end, those included that no memory holds:
+// a query that is mostly unknown scores low.
 func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []weighedTerm, attainable float64) {
 	lists := make([][]posting, len(query))
 	var unknown []string
@@ -167,9 +171,10 @@ func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []
 		}
 	}
 	variants := x.vocabulary.variants(unknown)
+	weights := make([]float64, len(query))
 	for i, t := range query {
-		weight := x.idf(max(1, len(lists[i]))) * t.count
-		attainable += weight * (bm25K1 + 1)
+		weights[i] = x.idf(max(1, len(lists[i]))) * t.count
+		weight := weights[i]
 		if numbers := variants[t.text]; len(lists[i]) == 0 && len(numbers) > 0 {
 			lists[i] = x.merged(numbers)
 			weight = variantWeight * x.idf(len(lists[i])) * t.count
@@ -180,8 +185,16 @@ func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []
 			terms = append(terms, weighedTerm{list, relatedWeight * x.idf(max(1, len(list))) * t.count, others})
 		}
 	}
+	slices.SortFunc(weights, func(a, b float64) int { return cmp.Compare(b, a) })
+	for _, w := range weights[:min(len(weights), telling)] {
+		attainable += w * (bm25K1 + 1)
+	}
 	return terms, attainable
 }
+
+// telling is how many terms of a query, the rarest, count for what a memory could attain:
+// nothing says all of a long message.
+const telling = 6
 
 // numbers returns those of the terms but one that memories hold.
 func (x *lexicon) numbers(terms []string, but string) []int32 {

@@ -51,6 +51,25 @@ func Classify(text string) Class {
 	return best
 }
 
+// Asked returns the sentences of a text that ask or request something, where it states
+// something beside them; else nothing.
+func Asked(text string) string {
+	var asked []string
+	states := false
+	for _, s := range sentence.FindAllString(strings.TrimSpace(text), -1) {
+		switch classify(s) {
+		case Question:
+			asked = append(asked, strings.TrimSpace(s))
+		case Statement:
+			states = true
+		}
+	}
+	if !states {
+		return ""
+	}
+	return strings.Join(asked, " ")
+}
+
 func isJSON(text string) bool {
 	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
 }
