@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -103,20 +104,20 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		}
 		n := float64(len(all))
 		scores = map[string]float64{}
-		var idfs []float64
+		weights := map[string]float64{}
 		for _, term := range reader.terms(query) {
 			known := max(1, df[term]) // an unknown term is as rare as one of a single memory
 			idf := math.Log(1 + (n+100-known+0.5)/(known+0.5))
-			idfs = append(idfs, idf)
+			weights[term] += idf
 			for id, c := range counts {
 				if tf := c[term]; tf > 0 {
 					scores[id] += idf * tf * (1.2 + 1) / (tf + 1.2*(1-0.75+0.75*lengths[id]/(total/n)))
 				}
 			}
 		}
-		slices.Sort(idfs)
-		for _, idf := range idfs[max(0, len(idfs)-6):] { // the rarest six
-			attainable += idf * (1.2 + 1)
+		heaviest := slices.Sorted(maps.Values(weights))
+		for _, w := range heaviest[max(0, len(heaviest)-6):] {
+			attainable += w * (1.2 + 1)
 		}
 		return scores, attainable
 	}
