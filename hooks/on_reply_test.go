@@ -383,7 +383,9 @@ func noteOf(t testing.TB, question string, change func(*setup), memories ...back
 }
 
 func TestTheNote(t *testing.T) {
-	said := func(role, name, author string) backends.Origin { return backends.Origin{Role: role, Speaker: name, Author: author} }
+	said := func(role, name, author string) backends.Origin {
+		return backends.Origin{Role: role, Speaker: name, Author: author}
+	}
 	n := noteOf(t, "any news", func(s *setup) { s.TopK = 8 },
 		backends.Memory{ID: "m1", Kind: backends.KindEpisode, Text: "I moved to Rome", Observed: day(3), Origin: said("user", "", "verbatim")},
 		backends.Memory{ID: "m2", Kind: backends.KindFact, Text: "Ann likes tea", Valid: day(3), Observed: day(4), Created: day(5), Origin: said("user", "", "Model")},
