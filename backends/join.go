@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -27,13 +26,12 @@ import (
 //	Add      gives a conversation first to facts and then, with [KindTask], to experience,
 //	         which learns from tasks alone: what a user said is extracted once. A
 //	         request with another Kind, or with Verbatim, goes to the half of that kind.
-//	Manager  and Exporter, if both halves are both. An id is looked for in facts, then in
-//	         experience. List lists facts first. DeleteAll reaches both halves. Dump and
-//	         Load reach one partition: that of facts, if the scope names it.
+//	Manager  is implemented if both halves are one. An id is looked for in facts, then in
+//	         experience. List lists facts first. DeleteAll reaches both halves.
 //	Close    closes both halves.
 //
 // What else a half can do is found by [As]: ToolRecorder, ToolGuide and Judge of
-// experience, and where sessions are kept.
+// experience, and where sessions are kept. Dump and load each half by itself.
 //
 // A half whose partition the scope does not name takes no part; ErrNoScope means that
 // neither did. Each half gets an idempotency key of its own, so that a repeat after the
@@ -47,16 +45,12 @@ func Join(facts, experience Backend) Backend {
 		return facts
 	}
 	j := &joined{facts: facts, experience: experience}
-	m := &managed{joined: j}
-	for i, half := range []Backend{facts, experience} {
-		var isManager, isExporter bool
-		m.managers[i], isManager = half.(Manager)
-		m.exporters[i], isExporter = half.(Exporter)
-		if !isManager || !isExporter {
-			return j
-		}
+	first, manages := facts.(Manager)
+	second, too := experience.(Manager)
+	if manages && too {
+		return &managed{joined: j, facts: first, experience: second}
 	}
-	return m
+	return j
 }
 
 // joint is a backend with two halves.
@@ -114,53 +108,40 @@ func (j *joined) Search(ctx context.Context, r *SearchRequest) (*SearchResponse,
 	if r == nil {
 		return nil, errNoRequest
 	}
-	facts, experience := &answer{half: "facts"}, &answer{half: "experience"}
+	var facts, experience SearchResponse
+	var failed, failedToo error
 	var both sync.WaitGroup
-	both.Go(func() { facts.ask(ctx, j.facts, r, kindsOf(r.Kinds, false)) })
-	both.Go(func() { experience.ask(ctx, j.experience, r, kindsOf(r.Kinds, true)) })
+	both.Go(func() { facts, failed = ask(ctx, j.facts, r, kindsOf(r.Kinds, false)) })
+	both.Go(func() { experience, failedToo = ask(ctx, j.experience, r, kindsOf(r.Kinds, true)) })
 	both.Wait()
-	if facts.err != nil && experience.err != nil {
-		return nil, named(facts.err, experience.err)
+	err := named(failed, failedToo)
+	if failed != nil && failedToo != nil {
+		return nil, err
 	}
 	return &SearchResponse{
 		Hits:     share(cmp.Or(r.TopK, 5), facts.Hits, experience.Hits),
-		Degraded: errors.Join(facts.degraded(), experience.degraded()),
+		Degraded: errors.Join(err, facts.Degraded, experience.Degraded),
 	}, nil
-}
-
-// answer is what one half of a joined backend answers to a search.
-type answer struct {
-	SearchResponse
-	half string
-	err  error
 }
 
 // ask asks a half for its kinds. One that is asked for none of them takes no part. A panic
 // of the half is an error, since it would end the process.
-func (a *answer) ask(ctx context.Context, half Backend, r *SearchRequest, kinds []Kind) {
-	a.err = ErrNoScope
+func ask(ctx context.Context, half Backend, r *SearchRequest, kinds []Kind) (out SearchResponse, err error) {
 	if len(kinds) == 0 && len(r.Kinds) > 0 {
-		return
+		return out, ErrNoScope
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a.err = fmt.Errorf("joined backend, %s: panic: %v", a.half, p)
+			err = fmt.Errorf("joined backend: %T: panic: %v", half, p)
 		}
 	}()
 	q := *r
 	q.Kinds = kinds
 	resp, err := half.Search(ctx, &q)
-	if a.err = err; resp != nil {
-		a.SearchResponse = *resp
+	if resp != nil {
+		out = *resp
 	}
-}
-
-// degraded returns what failed of the half while the other answered.
-func (a *answer) degraded() error {
-	if a.err == nil || errors.Is(a.err, ErrNoScope) {
-		return a.Degraded
-	}
-	return fmt.Errorf("joined backend, %s: %w", a.half, a.err)
+	return out, err
 }
 
 // kindsOf returns which of some kinds belong to a half; asked for none, facts searches all
@@ -211,7 +192,7 @@ func (j *joined) Add(ctx context.Context, r *AddRequest) (*AddResponse, error) {
 	}
 	facts, err := j.facts.Add(ctx, &said)
 	if err != nil && !errors.Is(err, ErrNoScope) {
-		return nil, fmt.Errorf("joined backend, facts: %w", err)
+		return nil, err
 	}
 	experience, other := j.experience.Add(ctx, &done)
 	switch {
@@ -226,17 +207,15 @@ func (j *joined) Add(ctx context.Context, r *AddRequest) (*AddResponse, error) {
 // together returns the responses of both halves as one. Either may be nil. The checkpoint
 // is that of the half that learnt last.
 func together(facts, experience *AddResponse) *AddResponse {
-	switch {
-	case facts == nil:
-		return experience
-	case experience == nil:
-		return facts
+	out := &AddResponse{Replayed: true}
+	for _, part := range []*AddResponse{facts, experience} {
+		if part != nil {
+			out.Items = append(out.Items, part.Items...)
+			out.Usage.Add(part.Usage)
+			out.Replayed, out.Checkpointed = out.Replayed && part.Replayed, part.Checkpointed
+		}
 	}
-	out := *experience
-	out.Items = slices.Concat(facts.Items, experience.Items)
-	out.Usage.Add(facts.Usage)
-	out.Replayed = facts.Replayed && experience.Replayed
-	return &out
+	return out
 }
 
 // Close implements [Backend].
@@ -247,18 +226,17 @@ func (j *joined) Close(ctx context.Context) error {
 // managed is two backends as one whose memories can be looked at and changed.
 type managed struct {
 	*joined
-	managers  [2]Manager // of facts and of experience
-	exporters [2]Exporter
+	facts, experience Manager
 }
 
 // inTurn asks facts and then, where it does not have what is looked for, or the scope does
 // not name its partition, experience.
-func inTurn[Half, T any](halves [2]Half, do func(Half) (T, error)) (T, error) {
-	got, err := do(halves[0])
+func inTurn[T any](m *managed, do func(Manager) (T, error)) (T, error) {
+	got, err := do(m.facts)
 	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNoScope) {
 		return got, err
 	}
-	other, failed := do(halves[1])
+	other, failed := do(m.experience)
 	if errors.Is(failed, ErrNoScope) {
 		return got, err
 	}
@@ -267,39 +245,29 @@ func inTurn[Half, T any](halves [2]Half, do func(Half) (T, error)) (T, error) {
 
 // Get implements [Manager].
 func (m *managed) Get(ctx context.Context, r *GetRequest) (*Memory, error) {
-	return inTurn(m.managers, func(half Manager) (*Memory, error) { return half.Get(ctx, r) })
+	return inTurn(m, func(half Manager) (*Memory, error) { return half.Get(ctx, r) })
 }
 
 // Update implements [Manager].
 func (m *managed) Update(ctx context.Context, r *UpdateRequest) (*Memory, error) {
-	return inTurn(m.managers, func(half Manager) (*Memory, error) { return half.Update(ctx, r) })
+	return inTurn(m, func(half Manager) (*Memory, error) { return half.Update(ctx, r) })
 }
 
 // Delete implements [Manager].
 func (m *managed) Delete(ctx context.Context, r *DeleteRequest) error {
-	_, err := inTurn(m.managers, func(half Manager) (none struct{}, err error) { return none, half.Delete(ctx, r) })
+	_, err := inTurn(m, func(half Manager) (none struct{}, err error) { return none, half.Delete(ctx, r) })
 	return err
 }
 
 // History implements [Manager].
 func (m *managed) History(ctx context.Context, r *HistoryRequest) ([]Event, error) {
-	return inTurn(m.managers, func(half Manager) ([]Event, error) { return half.History(ctx, r) })
-}
-
-// Dump implements [Exporter].
-func (m *managed) Dump(ctx context.Context, s Scope, w io.Writer) (int, error) {
-	return inTurn(m.exporters, func(half Exporter) (int, error) { return half.Dump(ctx, s, w) })
-}
-
-// Load implements [Exporter].
-func (m *managed) Load(ctx context.Context, s Scope, r io.Reader) (int, error) {
-	return inTurn(m.exporters, func(half Exporter) (int, error) { return half.Load(ctx, s, r) })
+	return inTurn(m, func(half Manager) ([]Event, error) { return half.History(ctx, r) })
 }
 
 // DeleteAll implements [Manager].
 func (m *managed) DeleteAll(ctx context.Context, r *DeleteAllRequest) (int, error) {
-	facts, err := m.managers[0].DeleteAll(ctx, r)
-	experience, other := m.managers[1].DeleteAll(ctx, r)
+	facts, err := m.facts.DeleteAll(ctx, r)
+	experience, other := m.experience.DeleteAll(ctx, r)
 	return facts + experience, named(err, other)
 }
 
@@ -311,34 +279,36 @@ func (m *managed) List(ctx context.Context, r *ListRequest) (*ListResponse, erro
 	if r == nil {
 		return nil, errNoRequest
 	}
+	var first *ListResponse
+	var err error
 	cursor, second := strings.CutPrefix(r.Cursor, ofExperience)
-	if second {
-		return m.page(ctx, r, 1, cursor)
+	if !second {
+		first, err = page(ctx, m.facts, r, kindsOf(r.Kinds, false), cursor)
+		switch {
+		case err != nil && !errors.Is(err, ErrNoScope) || err == nil && first.Next != "":
+			return first, err
+		case err == nil && len(first.Memories) > 0:
+			first.Next = ofExperience
+			return first, nil
+		}
+		cursor = ""
 	}
-	first, err := m.page(ctx, r, 0, cursor)
-	if err == nil && first.Next == "" && len(first.Memories) > 0 {
-		first.Next = ofExperience
-	}
-	if err == nil && first.Next != "" || err != nil && !errors.Is(err, ErrNoScope) {
-		return first, err
-	}
-	next, other := m.page(ctx, r, 1, "")
-	if errors.Is(other, ErrNoScope) {
-		return first, err
+	next, other := page(ctx, m.experience, r, kindsOf(r.Kinds, true), cursor)
+	switch {
+	case errors.Is(other, ErrNoScope):
+		return cmp.Or(first, &ListResponse{}), err
+	case other == nil && next.Next != "":
+		next.Next = ofExperience + next.Next
 	}
 	return next, other
 }
 
 // page lists a page of one half, which is empty if none of its kinds is asked for.
-func (m *managed) page(ctx context.Context, r *ListRequest, half int, cursor string) (*ListResponse, error) {
-	q := *r
-	q.Cursor, q.Kinds = cursor, kindsOf(r.Kinds, half == 1)
-	if len(q.Kinds) == 0 && len(r.Kinds) > 0 {
+func page(ctx context.Context, half Manager, r *ListRequest, kinds []Kind, cursor string) (*ListResponse, error) {
+	if len(kinds) == 0 && len(r.Kinds) > 0 {
 		return &ListResponse{}, nil
 	}
-	resp, err := m.managers[half].List(ctx, &q)
-	if err != nil || half == 0 || resp.Next == "" {
-		return resp, err
-	}
-	return &ListResponse{Memories: resp.Memories, Next: ofExperience + resp.Next}, nil
+	q := *r
+	q.Kinds, q.Cursor = kinds, cursor
+	return half.List(ctx, &q)
 }
