@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -61,10 +63,14 @@ type Config struct {
 	NotePosition Position        // Optional. Defaults to BeforeUser. A note with the system role always stands behind the leading system messages.
 
 	// ToolInstructions is what the system prompt says of the tools: constant text
-	// without braces. Optional. Defaults to a section that names both tools.
+	// without braces. Optional. Defaults to a section that names both tools as ToolNames does.
 	ToolInstructions string
-	UpdateTool       bool // Optional. Give the agent update_memory too. Needs a backend that is a backends.Manager.
-	DeleteTool       bool // Optional. Give the agent delete_memory too. Needs a backend that is a backends.Manager.
+	// ToolNames has other names for memory's tools, by their own, such as
+	// "search_memory": "recall": for an agent that has a tool of that name, or two
+	// memories. A name is of 1 to 64 letters, digits, "_" and "-". Optional.
+	ToolNames  map[string]string
+	UpdateTool bool // Optional. Give the agent update_memory too. Needs a backend that is a backends.Manager.
+	DeleteTool bool // Optional. Give the agent delete_memory too. Needs a backend that is a backends.Manager.
 
 	// RecordTool says of which tools a backend that is a [backends.ToolRecorder], as
 	// reme's is, learns how calls go: in runs whose scope names a workspace. Optional.
@@ -100,8 +106,8 @@ type Config struct {
 	Core *core.Config
 
 	// OnError is called with every failure of memory and its stage: one of the
-	// constants of this package, of packages working and window, or the name of a
-	// memory tool. None of them reaches the agent. It runs in the goroutine that failed
+	// constants of this package, of packages working and window, or the name that a
+	// memory tool has. None of them reaches the agent. It runs in the goroutine that failed
 	// and must be safe for concurrent use. Optional. Failures are logged by slog in any
 	// case.
 	OnError func(ctx context.Context, stage string, err error)
@@ -172,7 +178,8 @@ func (c *Config) WithDefaults() (*Config, error) {
 	d.NoteName = cmp.Or(c.NoteName, "memory")
 	d.NoteRole = cmp.Or(c.NoteRole, schema.User)
 	d.NotePosition = cmp.Or(c.NotePosition, BeforeUser)
-	d.ToolInstructions = cmp.Or(c.ToolInstructions, instructions[c.Language.For()])
+	d.ToolNames = maps.Clone(c.ToolNames)
+	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(instructions[c.Language.For()], c.ToolNames))
 	if d.Clock == nil {
 		d.Clock = backends.SystemClock
 	}

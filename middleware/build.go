@@ -122,6 +122,9 @@ func newWindow(c *Config) (*window.Window, error) {
 	if w.Language == "" && c.Language == backends.Chinese { // else it follows the user
 		w.Language = backends.Chinese
 	}
+	if w.ToolNames == nil {
+		w.ToolNames = c.ToolNames
+	}
 	if w.OnError == nil {
 		w.OnError = c.OnError
 	}
@@ -150,6 +153,9 @@ func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
 	if d.Redact == nil {
 		d.Redact = w.Redact
 	}
+	if d.ToolNames == nil {
+		d.ToolNames = w.ToolNames
+	}
 	if d.Language == "" && c.Language == backends.Chinese {
 		d.Language = backends.Chinese
 	}
@@ -169,11 +175,12 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			return m.Search(ctx, r)
 		},
-		Limit:    min(c.TopK, toolkit.MaxLimit),
-		Language: c.Language,
-		OnError:  c.OnError,
-		Clock:    c.Clock,
-		IDs:      c.IDs,
+		Limit:     min(c.TopK, toolkit.MaxLimit),
+		Language:  c.Language,
+		ToolNames: c.ToolNames,
+		OnError:   c.OnError,
+		Clock:     c.Clock,
+		IDs:       c.IDs,
 	}
 	if plan.Tools {
 		t.Backend, t.Update, t.Delete = c.Backend, c.UpdateTool, c.DeleteTool

@@ -255,6 +255,43 @@ func TestTheTextsCanBeReplaced(t *testing.T) {
 	require.True(t, strings.HasPrefix(in[1].Content, "HEAD\nINTRO\n"), in[1].Content)
 }
 
+// Two memories on one agent have names of their own, in all that the agent reads.
+func TestTwoMemoriesOnOneAgentWithNamesOfTheirOwn(t *testing.T) {
+	calls := []testkit.Reply{testkit.Call("1", "recall", `{"keywords":["tea"]}`), testkit.Call("2", "search_memory", `{"keywords":["tea"]}`), testkit.Text("ok")}
+	for _, named := range []bool{true, false} {
+		one, two := testkit.Knowing("of one"), testkit.Knowing("of two")
+		cfg := windowed(8000, two, testkit.SQLite(t))
+		cfg.Core = &core.Config{Blocks: []core.Block{{Name: "human"}}}
+		if named {
+			cfg.NoteName = "second"
+			cfg.ToolNames = map[string]string{"search_memory": "recall", "add_memory": "note_down", "grep_working_memory": "grep", "read_working_memory": "read_back", "core_memory_append": "append", "core_memory_replace": "replace"}
+		}
+		first, second := open(t, &middleware.Config{Backend: one}), open(t, cfg)
+		m := testkit.New(calls...)
+		a := testkit.Agent(t, "assistant", m, func(c *adk.ChatModelAgentConfig) {
+			c.Middlewares = []adk.AgentMiddleware{first.AgentMiddleware(), second.AgentMiddleware()}
+		})
+		said := testkit.Drain(testkit.Runner(a, false, nil).Query(asAnn, "What tea?"))
+		if !named {
+			require.Len(t, said, 1)
+			for _, way := range []string{"search_memory", "backends.Join", "Config.ToolNames", "Config.NoteName"} {
+				require.Contains(t, said[0], way)
+			}
+			require.Empty(t, m.Calls())
+			continue
+		}
+		require.Equal(t, "assistant: ok", testkit.Last(said))
+		require.Equal(t, []string{"search_memory", "add_memory", "recall", "note_down", "grep", "read_back", "append", "replace"}, names(m))
+		require.Contains(t, one.Queries(), "tea")
+		require.Contains(t, two.Queries(), "tea")
+		shown := strings.Join(testkit.Lines(m.Calls()[0]), "\n")
+		for _, name := range []string{"Call recall when", "Call note_down when", "append adds to a block", "replace changes"} {
+			require.Contains(t, shown, name)
+		}
+		require.NotContains(t, shown, "core_memory_")
+	}
+}
+
 // These tests check what AgentScope's tests check of its mem0 middleware. Where a comment
 // says "upstream", theirs differs, for the reason that it gives.
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/text"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // author is the Origin.Author of what an agent notes down with add_memory.
@@ -90,7 +89,7 @@ func (k *kit) showItems(ctx context.Context, thinking string, items []backends.I
 		return "", err
 	}
 	if err != nil {
-		work.Report(ctx, k.OnError, AddMemory, err)
+		k.report(ctx, AddMemory, err)
 	}
 	return out, nil
 }

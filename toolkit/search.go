@@ -75,7 +75,7 @@ func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword strin
 	case resp == nil:
 		return found{}
 	case resp.Degraded != nil:
-		work.Report(ctx, k.OnError, SearchMemory, fmt.Errorf("searching for %q, answered in part: %w", text.Truncate(keyword, 60), resp.Degraded))
+		k.report(ctx, SearchMemory, fmt.Errorf("searching for %q, answered in part: %w", text.Truncate(keyword, 60), resp.Degraded))
 	}
 	return found{hits: resp.Hits}
 }
@@ -102,7 +102,7 @@ func (k *kit) showFound(ctx context.Context, all []found, left int) (string, err
 		lines = append(lines, fmt.Sprintf(k.text.keywordsLeft, left, maxKeywords))
 	}
 	if err != nil {
-		work.Report(ctx, k.OnError, SearchMemory, err)
+		k.report(ctx, SearchMemory, err)
 		lines = append(lines, k.failure(SearchMemory, err))
 	}
 	return strings.Join(lines, "\n"), nil

@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // What a result may hold, so that one call never fills a context: in characters.
@@ -54,7 +53,7 @@ func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Opt
 // returns the description, for what is to be added to it.
 func define[Arguments any](k *kit, name string, defaults map[string]any, run func(ctx context.Context, s backends.Scope, a *Arguments) (string, error)) *schema.ToolInfo {
 	t := k.text.tools[name]
-	info, err := utils.GoStruct2ToolInfo[Arguments](name, t.desc())
+	info, err := utils.GoStruct2ToolInfo[Arguments](k.name(name), t.desc())
 	if err == nil {
 		err = describe(info, t, defaults)
 	}
@@ -67,7 +66,7 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		missing, err := decode(arguments, a)
 		switch {
 		case err != nil:
-			return "", refusef(k.text.unreadable, name, text.Truncate(err.Error(), maxErrorRunes))
+			return "", refusef(k.text.unreadable, k.name(name), text.Truncate(err.Error(), maxErrorRunes))
 		case missing != "":
 			return "", refusef(k.text.missing, missing, t.line(missing))
 		}
@@ -89,7 +88,7 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		}
 		madeUp := errors.Is(err, backends.ErrNotFound) // an id that does not exist is the model's own
 		if !madeUp && ctx.Err() == nil {
-			work.Report(ctx, k.OnError, name, err)
+			k.report(ctx, name, err)
 		}
 		return k.failure(name, err)
 	}

@@ -55,8 +55,13 @@
 package toolkit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -64,9 +69,11 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// The names of the tools, which are also the stages of Config.OnError.
+// The tools' own names. Config.ToolNames may give them others.
 const (
 	SearchMemory      = "search_memory"
 	AddMemory         = "add_memory"
@@ -100,11 +107,17 @@ type Config struct {
 	Update bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
 	Delete bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
 
+	// ToolNames has other names for the tools, by their own, such as SearchMemory: "recall".
+	// Schemas, texts and the stages of OnError have them. A name is of 1 to 64 letters,
+	// digits, "_" and "-", as models' interfaces take it, and no two tools share one.
+	// Optional.
+	ToolNames map[string]string
+
 	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before anything was said.
 	Timeout  time.Duration     // Optional. Of one call, but of add_memory, which may ask a model. Defaults to 10 s; below 0 none.
 
 	// OnError is called with every failure of the backend, the store or the scope, and
-	// of damaged archives; stage is the tool's name. What a model got wrong, such as an id
+	// of damaged archives; stage is the name that the tool has. What a model got wrong, such as an id
 	// that it made up, is no failure. Must be safe for concurrent use. Optional. Failures
 	// are logged by slog in any case.
 	OnError func(ctx context.Context, stage string, err error)
@@ -167,6 +180,9 @@ func newKit(cfg *Config) (*kit, error) {
 	if cfg.Language == backends.Chinese {
 		k.text = &chinese
 	}
+	if err := k.rename(); err != nil {
+		return nil, fmt.Errorf("Config.ToolNames: %w", err)
+	}
 	if k.Limit == 0 {
 		k.Limit = 5
 	}
@@ -187,6 +203,45 @@ func newKit(cfg *Config) (*kit, error) {
 		return nil, fmt.Errorf("update_memory and delete_memory: %w: backend %T is no backends.Manager; leave Config.Update and Config.Delete off", backends.ErrInvalid, k.Backend)
 	}
 	return k, nil
+}
+
+// toolName is what models' interfaces take for the name of a tool: OpenAI's
+// ^[a-zA-Z0-9_-]{1,64}$ for function names, and the same or more elsewhere.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// rename gives the tools the names of Config.ToolNames, in all texts too.
+func (k *kit) rename() error {
+	k.ToolNames = maps.Clone(k.ToolNames)
+	for own, name := range k.ToolNames {
+		if _, ok := k.text.tools[own]; !ok {
+			return fmt.Errorf("%q: %w: there is no such tool; there are %s", own, backends.ErrInvalid, strings.Join(slices.Sorted(maps.Keys(k.text.tools)), ", "))
+		}
+		if !toolName.MatchString(name) {
+			return fmt.Errorf("%q: %w: a name is of 1 to 64 letters, digits, \"_\" and \"-\"", name, backends.ErrInvalid)
+		}
+	}
+	renamed := *k.text
+	renamed.tools = make(map[string]toolText, len(k.text.tools))
+	taken := map[string]bool{}
+	for own, t := range k.text.tools {
+		if taken[k.name(own)] {
+			return fmt.Errorf("%q: %w: two tools have that name", k.name(own), backends.ErrInvalid)
+		}
+		taken[k.name(own)] = true
+		renamed.tools[own] = toolText(text.Rename(string(t), k.ToolNames))
+	}
+	renamed.advice = toolText(text.Rename(string(k.text.advice), k.ToolNames))
+	renamed.howToRead = text.Rename(k.text.howToRead, k.ToolNames)
+	k.text = &renamed
+	return nil
+}
+
+// name returns the name that a tool has.
+func (k *kit) name(own string) string { return cmp.Or(k.ToolNames[own], own) }
+
+// report reports a failure of a tool.
+func (k *kit) report(ctx context.Context, tool string, err error) {
+	work.Report(ctx, k.OnError, k.name(tool), err)
 }
 
 // scope returns whose memory a call is about, or ErrNoScope if nothing says so.

@@ -195,6 +195,70 @@ func TestTheSchemas(t *testing.T) {
 	}
 }
 
+// Tools that were renamed are never called by their own names: not in schemas and results,
+// not in the texts of errors, and not to the program.
+func TestTheToolsMayHaveOtherNames(t *testing.T) {
+	own := []string{"search_memory", "add_memory", "update_memory", "delete_memory", "grep_working_memory", "read_working_memory", "core_memory_append", "core_memory_replace"}
+	names := map[string]string{}
+	for i, name := range own {
+		names[name] = fmt.Sprintf("Tool-%d_x", i)
+	}
+	for _, language := range []backends.Language{backends.English, backends.Chinese} {
+		m := &managed{}
+		k := newKit(t, m)
+		k.Language, k.ToolNames = language, names
+		k.say(schema.UserMessage("the word is here"))
+		var read []string
+		for name, b := range k.tools() {
+			info, err := b.Info(t.Context())
+			require.NoError(t, err)
+			require.Contains(t, name, "Tool-")
+			params, err := info.ToJSONSchema()
+			require.NoError(t, err)
+			schemas, err := json.Marshal(params)
+			require.NoError(t, err)
+			read = append(read, info.Desc, string(schemas), k.call(name, `{`))
+		}
+		for _, c := range [][2]string{
+			{"Tool-0_x", `{"keywords":["tea"]}`}, {"Tool-1_x", `{"content":["tea"],"thinking":"t"}`}, {"Tool-2_x", `{"id":"x","content":"tea"}`}, {"Tool-3_x", `{"id":"x"}`},
+			{"Tool-4_x", `{"pattern":"word"}`}, {"Tool-4_x", `{"pattern":"nothing"}`}, {"Tool-5_x", `{"archive":"log-9"}`}, {"Tool-6_x", `{"block":"x","text":"y"}`},
+		} {
+			read = append(read, k.call(c[0], c[1]))
+		}
+		k.Scope = func(context.Context) (backends.Scope, error) { return backends.Scope{}, backends.ErrNoScope }
+		for i := range own {
+			name := names[own[i]]
+			read = append(read, k.call(name, `{"keywords":"a","content":"a","thinking":"t","id":"1","pattern":"a","archive":"a","block":"human","text":"a","old_text":"a","new_text":"b"}`))
+		}
+		all := strings.Join(read, "\n")
+		for i, name := range own {
+			require.NotContains(t, all, name)
+			require.NotContains(t, k.failures.Stages(), name)
+			require.Contains(t, k.failures.Stages(), names[own[i]])
+		}
+		require.Contains(t, all, "Tool-5_x", "texts name the tools that they have")
+	}
+}
+
+func TestNamesOfToolsThatCannotBe(t *testing.T) {
+	for want, names := range map[string]map[string]string{
+		"there is no such tool":        {"search": "recall"},
+		"1 to 64 letters":              {"search_memory": ""},
+		`"recall it"`:                  {"search_memory": "recall it"},
+		`"回忆"`:                         {"search_memory": "回忆"},
+		strings.Repeat("x", 65):        {"search_memory": strings.Repeat("x", 65)},
+		"two tools have that name":     {"search_memory": "memory", "add_memory": "memory"},
+		`"add_memory": invalid: two t`: {"search_memory": "add_memory"},
+	} {
+		k := newKit(t, &managed{})
+		k.ToolNames = names
+		_, err := toolkit.New(t.Context(), &k.Config)
+		require.ErrorIs(t, err, backends.ErrInvalid, want)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "Config.ToolNames")
+	}
+}
+
 // Without a legal scope every tool answers that there is no memory for this call, and the
 // program gets the error.
 func TestWithoutAScopeNothingIsDone(t *testing.T) {

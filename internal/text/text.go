@@ -22,6 +22,18 @@ func Clean(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", ""))
 }
 
+// Rename returns s with the keys of names replaced by their values.
+func Rename(s string, names map[string]string) string {
+	if len(names) == 0 {
+		return s
+	}
+	var pairs []string
+	for from, to := range names {
+		pairs = append(pairs, from, to)
+	}
+	return strings.NewReplacer(pairs...).Replace(s)
+}
+
 // HasWords reports whether s holds a letter or a digit.
 func HasWords(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
