@@ -87,9 +87,6 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 // Config.SearchTimeout even of a backend that does not heed its context. A failure is
 // reported, and finds nothing.
 func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *schema.Message {
-	if speech.Classify(query) == speech.Filler { // a greeting asks for nothing
-		return nil
-	}
 	within, cancel := h.within(ctx)
 	defer cancel()
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
@@ -122,8 +119,12 @@ func (h *Hooks) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	return h.lookUp(ctx, r, nil)
 }
 
-// lookUp is Search; nothing is found that the context of a turn, which may be nil, shows.
+// lookUp is Search; nothing is found that the context of a turn, which may be nil, shows,
+// and nothing where the turn asks for nothing, as a greeting does.
 func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, t *turn) (*backends.SearchResponse, error) {
+	if t != nil && speech.Classify(r.Query) == speech.Filler {
+		return &backends.SearchResponse{}, nil
+	}
 	q := *r
 	q.TopK = cmp.Or(q.TopK, h.cfg.TopK)
 	least := q.Threshold

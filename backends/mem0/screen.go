@@ -52,7 +52,13 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	for _, h := range hits {
 		if s.past || h.Kind != backends.KindEpisode || speech.Classify(h.Text) == speech.Statement {
 			s.hits = append(s.hits, &screened{Hit: h, words: s.words.Of(h.Text)})
+			continue
 		}
+		answers, err := s.answers(ctx, &h)
+		if err != nil {
+			return nil, err
+		}
+		s.hits = append(s.hits, answers...)
 	}
 	steps := []func(context.Context) error{s.leaveOutTaught}
 	if !s.past {
@@ -66,6 +72,24 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	s.replaceEnded()
 	s.deduplicate()
 	return s.shown(ctx)
+}
+
+// answers returns what the assistant stated in answer to a question of the user: it is found
+// by the question.
+func (s *screening) answers(ctx context.Context, question *backends.Hit) ([]*screened, error) {
+	if question.Origin.Turn == "" || question.Origin.Role != string(schema.User) {
+		return nil, nil
+	}
+	said, err := s.backend.keep.Lookup(ctx, s.partition, turnKey(&question.Memory))
+	wanted, _ := s.request.Filter.Compile() // the search accepted it
+	var out []*screened
+	for _, m := range said {
+		if m.Origin.Role == string(schema.Assistant) && wanted(m) && !m.Expired(s.backend.keep.Now()) && speech.Classify(m.Text) == speech.Statement {
+			hit := backends.Hit{Memory: m.Clone(), Score: question.Score, Parts: question.Parts}
+			out = append(out, &screened{Hit: hit, words: s.words.Of(m.Text)})
+		}
+	}
+	return out, err
 }
 
 // episodes returns the turns that are not left out yet.
@@ -244,10 +268,7 @@ func (s *screening) states(e *screened, fact *backends.Memory) bool {
 // replaceEnded puts in the place of a turn whose facts hold no more those that replaced
 // them, and marks it where there are none that the request wants.
 func (s *screening) replaceEnded() {
-	wanted, err := s.request.Filter.Compile()
-	if err != nil {
-		return // the search refused it
-	}
+	wanted, _ := s.request.Filter.Compile() // the search accepted it
 	here := map[string]bool{}
 	for _, h := range s.hits {
 		here[h.ID] = !h.out
@@ -306,6 +327,9 @@ func (h *screened) standsFor(o *screened) bool {
 
 // says reports whether h says all that o says, of the same person.
 func (h *screened) says(o *screened) bool {
+	if h.ID != "" && h.ID == o.ID {
+		return true
+	}
 	if len(o.words) == 0 || h.Kind != backends.KindFact && h.Kind != backends.KindEpisode || h.Ended.IsZero() != o.Ended.IsZero() ||
 		h.Origin.Speaker != o.Origin.Speaker && h.Origin.Speaker != "" && o.Origin.Speaker != "" ||
 		speech.Negates(h.Text) != speech.Negates(o.Text) || speech.Subject(h.Text) != speech.Subject(o.Text) {

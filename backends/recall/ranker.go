@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -137,6 +138,9 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	terms := newVocabulary()
 	for _, t := range newReader(r.analyzer, terms).read(out.text).terms {
 		out.terms = append(out.terms, queryTerm{terms.terms[t.term], float64(t.count)})
+	}
+	if content := slices.DeleteFunc(slices.Clone(out.terms), func(t queryTerm) bool { return isFunction(t.text) }); len(content) > 0 {
+		out.terms = content
 	}
 	for i := range q.Beside {
 		out.beside = append(out.beside, r.besideDoc(&q.Beside[i]))

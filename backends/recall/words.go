@@ -49,7 +49,7 @@ func (w *Words) Asked(query, text map[string]bool) map[string]bool {
 }
 
 // functionChars only hold Chinese sentences together.
-const functionChars = "我你您他她它们的了吗呢吧啊呀么是在有和与也都就还很这那哪什怎谁几个"
+const functionChars = "我你您他她它们的了吗呢吧啊呀么是在有和与也都就还很这那哪什怎谁几个一"
 
 // isFunction reports whether a term has no meaning of its own, beyond the stop words.
 func isFunction(term string) bool { return strings.ContainsAny(term, functionChars) }

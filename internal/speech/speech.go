@@ -131,8 +131,8 @@ func isFiller(s string) bool {
 var (
 	fillers = regexp.MustCompile(`^(?:` + fillerWords + `)(?:$|[ ,，]|\b)` + `|^(?:` + chineseFillers + `)`)
 	opener  = regexp.MustCompile(`^(?:hi|hey|hello|ok|okay|so|and|but|well|thanks|please|now|actually|oh|by the way|你好|您好|好的|请问|请|那么?|对了|谢谢)(?:[ ,，]|\b|$)`)
-	// fact matches questions that state something: "did you know that I moved?"
-	fact     = regexp.MustCompile(`^(?:did you know|did i (?:tell|mention)|do you know what|guess what|you know what)\b.*\b(?:i|my|we|our)\b|^你知道吗.+我`)
+	// fact matches questions that state or suggest something: "did you know that I moved?"
+	fact     = regexp.MustCompile(`^(?:how|what) about (?:an?|some|trying|making|having|[a-z]+ing)\b|^why (?:not|don't (?:you|we))\b|^have you (?:tried|considered)\b|^(?:did you know|did i (?:tell|mention)|do you know what|guess what|you know what)\b.*\b(?:i|my|we|our)\b|^你知道吗.+我`)
 	question = regexp.MustCompile(`^(?:(?:in |at |on |to |for |from |with |about |by )?(?:what|where|when|which|who|whom|whose|how|why)\b|what's|where's|who's|how's|(?:do|does|did|is|are|am|was|were|can|could|would|will|shall|should|may|might|have|has|had) (?:i|you|we|they|he|she|it|there|my|your|our|this|that|the|any|anyone|anybody)\b|remind me (?:again )?(?:what|where|when|who|which|how|of|about)\b|any (?:idea|suggestion|recommendation)s?\b|(?:哪|谁|什么|怎么|怎样|为什么|几点|多少|是不是|有没有|能不能|可不可以|你(?:还)?(?:记得|知道)))`)
 	ending   = regexp.MustCompile(`(?:吗|呢|么|什么|哪里|哪儿|几点|多少|谁|怎么办|怎么样)[ 啊呀]*$|^.{0,8}(?:什么|哪[里儿个家天位年些]|几[点号岁个]|多少|多大|谁|怎么).{0,6}$`)
 	// condition opens a clause that belongs to the question behind it.

@@ -37,7 +37,7 @@ func TestStatementsAreRecognised(t *testing.T) {
 		"I live in Beijing.", "Actually, I moved to Shanghai.", "My name is Ann", "Hi! I'm Ann. Where should I eat?", "Thanks, but I no longer work at Acme.", "No, I meant Tuesday.",
 		"Remind me to call mum on Friday.", "Did you know that I moved to Oslo?", "I don't eat meat.", "It costs 3.50 euros.", "Write an email to my boss saying I quit my job at Acme.",
 		"The meeting was cancelled.", "Yes, I am allergic to nuts.", "Not any more", "Call me Bob", "You should try the blue cheese.", "Sure, the train leaves at 9:40.",
-		"Visit example.com for it", "Bergen", "I have two kids, what should I buy them?",
+		"Visit example.com for it", "Bergen", "How about a vegetable risotto?", "Why not take the train?", "I have two kids, what should I buy them?",
 		"我住在北京。", "其实我搬到上海了", "不，我是说星期二", "谢谢，我已经不在那家公司了", "好的，我喜欢喝茶", "你知道吗？我搬家了", "我对花生过敏", "叫我小王", "建议您每天喝八杯水。",
 	} {
 		require.Equal(t, speech.Statement, speech.Classify(text), text)
