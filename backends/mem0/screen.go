@@ -51,7 +51,7 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	s.past = q.IncludeSuperseded || !q.AsOf.IsZero()
 	for _, h := range hits {
 		if s.past || h.Kind != backends.KindEpisode || speech.Classify(h.Text) == speech.Statement {
-			s.hits = append(s.hits, &screened{Hit: h, words: s.words.Of(h.Text)})
+			s.hits = append(s.hits, &screened{Hit: h, words: s.words.Of(speech.Content(h.Text))})
 			continue
 		}
 		answers, err := s.answers(ctx, &h)
@@ -243,8 +243,8 @@ func (s *screening) findSuccessors(ctx context.Context) error {
 	return nil
 }
 
-// states reports whether a turn states a fact: it has more than half of its words, and all
-// those in which the fact differs from what replaced it.
+// states reports whether a turn states a fact: it has more than half of its words, with
+// all those in which the fact differs from what replaced it; one word alone is a subject.
 func (s *screening) states(e *screened, fact *backends.Memory) bool {
 	words, later := s.words.Of(fact.Text), map[string]bool{}
 	if to := s.successor[fact.ID]; to != nil {
@@ -262,7 +262,7 @@ func (s *screening) states(e *screened, fact *backends.Memory) bool {
 			own++
 		}
 	}
-	return own > 0 && 2*shared > len(words)
+	return own > 0 && 2*shared > len(words) && (shared > 1 || len(e.words) <= 2)
 }
 
 // replaceEnded puts in the place of a turn whose facts hold no more those that replaced
@@ -322,7 +322,7 @@ func (s *screening) deduplicate() {
 
 // standsFor reports whether h says all that o says, and o need not be shown beside it.
 func (h *screened) standsFor(o *screened) bool {
-	return h.says(o) && (h.Kind == o.Kind || h.Kind == backends.KindFact)
+	return h.says(o) && (h.Kind == backends.KindFact || h.Kind == o.Kind && (h.Origin.Role == o.Origin.Role || o.Origin.Role != string(schema.User)))
 }
 
 // says reports whether h says all that o says, of the same person.

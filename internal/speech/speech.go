@@ -70,6 +70,19 @@ func Asked(text string) string {
 	return strings.Join(asked, " ")
 }
 
+// Content returns a text without its fillers: what "Noted, you live in Oslo." says.
+func Content(text string) string {
+	var out []string
+	for _, s := range sentence.FindAllString(text, -1) {
+		for _, clause := range strings.FieldsFunc(s, isComma) {
+			if !isFiller(strings.Trim(strings.ToLower(strings.Map(plain, clause)), " ")) {
+				out = append(out, clause)
+			}
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 func isJSON(text string) bool {
 	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
 }

@@ -44,6 +44,14 @@ func TestStatementsAreRecognised(t *testing.T) {
 	}
 }
 
+func TestContentIsWithoutFillers(t *testing.T) {
+	for text, want := range map[string]string{
+		"Noted, you live in Oslo.": " you live in Oslo.", "Got it! Thanks.": "", "I live in Oslo.": "I live in Oslo.", "好的，您住在北京。": "您住在北京。",
+	} {
+		require.Equal(t, want, speech.Content(text))
+	}
+}
+
 func FuzzClassify(f *testing.F) {
 	for _, text := range []string{"", "a.b", "?", "。", "\xff", "{", "好的", "no no no no no no no"} {
 		f.Add(text)
