@@ -26,10 +26,11 @@
 // package backends:
 //
 //   - ErrUnavailable: the service, the network, the key or the account is the
-//     cause (401 to 404, 408, 429, 5xx, time-outs, answers that are cut or of
+//     cause (every status but those below, time-outs, answers that are cut or of
 //     another protocol). The same request may succeed once that is repaired.
-//   - ErrInvalid: the request can never succeed (400 and every other 4xx: too
-//     long, refused content; a config or message that cannot be sent).
+//   - ErrInvalid: the request can never succeed (400, unless it is about the key
+//     or the account, 413 and 422: too long, refused content; a config or message
+//     that cannot be sent).
 //   - ErrModel: the answer lacks what was asked for: choices, or vectors.
 //     ErrDimension: vectors of an unexpected length.
 //
@@ -52,6 +53,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/fault"
 )
 
 const (
@@ -200,13 +202,13 @@ func fromAPI(e *api.APIError) (text string, sentinel error) {
 	if e.Code == "insufficient_quota" {
 		hint = hints[http.StatusPaymentRequired]
 	}
-	sentinel = backends.ErrInvalid
-	if hint != "" || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError ||
-		status == 0 && e.Type != "invalid_request_error" {
-		sentinel = backends.ErrUnavailable
+	kind := status
+	if status == 0 && e.Type == "invalid_request_error" { // inside a stream
+		kind = http.StatusBadRequest
 	}
 	if e.Code == nil {
 		e.Code = e.Type
 	}
-	return fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint), sentinel
+	text = fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint)
+	return text, fault.Sentinel(kind, text)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/fault"
 )
 
 const (
@@ -55,8 +56,8 @@ func EmbedText(m *backends.Memory) string {
 // everything is nil.
 //
 // Errors: ErrUnavailable when the embedder fails or returns another number of vectors than
-// of texts, ErrInvalid when a vector is zero or holds NaN or an infinity, ErrDimension when
-// its vectors differ in dimension.
+// of texts, ErrInvalid when it refuses a text, or a vector is zero or holds NaN or an
+// infinity, ErrDimension when its vectors differ in dimension.
 func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Embedding, error) {
 	vectors, err := r.vectors(ctx, texts)
 	if err != nil || vectors == nil {
@@ -147,7 +148,7 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil:
-		return nil, unavailable(err)
+		return nil, fault.Of(err)
 	case len(raw) != len(texts):
 		return nil, fmt.Errorf("%w: the embedder returned %d vectors", backends.ErrUnavailable, len(raw))
 	}
@@ -158,16 +159,6 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 		}
 	}
 	return out, nil
-}
-
-// unavailable marks an embedder's error as ErrUnavailable unless it is a sentinel already.
-func unavailable(err error) error {
-	for _, sentinel := range []error{backends.ErrUnavailable, backends.ErrInvalid, backends.ErrDimension} {
-		if errors.Is(err, sentinel) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
 }
 
 // shorten returns a text of up to size bytes as it is, and of a longer one the first

@@ -166,9 +166,10 @@ type Lease struct {
 
 // Retry says when a consolidation that failed is retried.
 type Retry struct {
-	Attempts int       `json:"attempts"`
-	After    time.Time `json:"after,omitzero"` // not before
-	Reason   string    `json:"reason,omitempty"`
+	Attempts int       `json:"attempts"`         // without those that an outage ended
+	Since    time.Time `json:"since,omitzero"`   // when the first try failed
+	After    time.Time `json:"after,omitzero"`   // not before
+	Reason   string    `json:"reason,omitempty"` // of the last try
 	// Upto is the end of the stretch after the watermark that is being tried. It
 	// is written before the try, so that a worker that repeats it after a crash tries
 	// the same stretch under the same idempotency key.

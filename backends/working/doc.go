@@ -36,10 +36,17 @@
 // # When learning fails
 //
 // The pause after a failure is stored with the session, so that all processes respect it.
-// After Config.MaxAttempts the range is divided, and a part that fails is divided again,
-// until the turn that cannot be learnt from is alone. It joins the session's failures,
-// and the other turns are learnt. [Memory.Failures] lists the failures,
-// [Memory.RetryFailures] retries them. Nothing is removed from the log.
+// A failure that is no fault of the messages is retried for as long as it takes, with
+// pauses that grow to five minutes: a model, an embedder or a store that is away, time-outs,
+// a key that is refused (401, 403), an account without money, a model that does not exist
+// (404). [Memory.Health] shows it.
+//
+// What is refused for its content (backends.ErrInvalid: 400, 413, 422) is divided at
+// once, and what a model answers without sense (backends.ErrModel) after
+// Config.MaxAttempts: a part that fails is divided again, until the turn that cannot be
+// learnt from is alone. It joins the session's failures, and the other turns are learnt.
+// [Memory.Failures] lists the failures of a session, [Memory.RetryFailures] retries those of
+// all. Nothing is removed from the log.
 //
 // Each part has its own idempotency key. So a range that may have been learnt from
 // already is never divided: where a process died during the try, or the backend's answer

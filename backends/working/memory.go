@@ -125,18 +125,22 @@ func (m *Memory) Flush(ctx context.Context) error {
 	}
 	defer m.calls.Leave()
 	appended := m.queue.Flush(ctx)
-	keys := m.backlogged()
+	return errors.Join(appended, m.each(m.backlogged(), func(k session.Key) error {
+		_, err := m.consolidate(ctx, k)
+		return err
+	}))
+}
+
+// each calls do for Config.Workers sessions at a time, and returns what failed.
+func (m *Memory) each(keys []session.Key, do func(session.Key) error) error {
 	errs := make([]error, len(keys))
 	var g errgroup.Group
 	g.SetLimit(m.cfg.Workers)
 	for i, k := range keys {
-		g.Go(func() error {
-			_, errs[i] = m.consolidate(ctx, k)
-			return nil
-		})
+		g.Go(func() error { errs[i] = do(k); return nil })
 	}
 	_ = g.Wait()
-	return errors.Join(appended, errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 // Close appends what is recorded, waits for consolidations that are under way, and stops
@@ -208,11 +212,10 @@ func (m *Memory) lost(ctx context.Context, cause error) error {
 }
 
 // Stats are the numbers of one Memory since it was made, without those of other
-// processes.
+// processes, which [Memory.Health] has.
 type Stats struct {
-	Queued   int       // recorded turns that are not appended yet
-	Sessions int       // sessions with turns that were appended here and not learnt from yet
-	Oldest   time.Time // when the oldest of those turns was appended; zero: there are none
+	Queued   int // recorded turns that are not appended yet
+	Sessions int // sessions with turns that were appended here and not learnt from yet
 
 	Appended     int64 // turns, or parts of turns, written to the log
 	Consolidated int64 // batches learnt from
@@ -232,11 +235,6 @@ func (m *Memory) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.Sessions = len(m.backlogs)
-	for _, b := range m.backlogs {
-		if s.Oldest.IsZero() || b.since.Before(s.Oldest) {
-			s.Oldest = b.since
-		}
-	}
 	return s
 }
 
@@ -266,13 +264,14 @@ type Config struct {
 	Timeout time.Duration
 
 	// MaxAttempts is how often a range of the log is tried before it is divided to find
-	// the turn that spoils it. Defaults to 5. Attempts that end in
-	// backends.ErrUnavailable may be ten times as many, which takes about three and a
-	// half hours with the default Backoff: an outage is no fault of the messages.
+	// the turn that spoils it. Defaults to 5. Attempts that end in an outage do not count:
+	// backends.ErrUnavailable, ErrDimension, ErrConflict and time-outs are no fault of the
+	// messages, and are retried for as long as it takes.
 	MaxAttempts int
 	// Backoff is the longest pause after the first failure. It doubles with each further
-	// failure, up to 300 times Backoff. Each pause is a random one between half of that
-	// and all of it. Defaults to 1 second, and so to at most 5 minutes.
+	// failure, or is as long as the outage has lasted, up to 300 times Backoff. Each pause is
+	// a random one between half of that and all of it. Defaults to 1 second, and so to at
+	// most 5 minutes.
 	Backoff time.Duration
 
 	// Workers is how many sessions this process appends to, consolidates, and takes over

@@ -13,12 +13,12 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/text"
 )
 
 const (
-	// outageAttempts is how many times as many attempts an unavailable backend gets.
-	outageAttempts = 10
 	// mostBackoff is the longest pause, in multiples of Config.Backoff.
 	mostBackoff = 300
 	// mostFailures is how many failures a session keeps; the newest stay.
@@ -37,11 +37,17 @@ var (
 
 // pause returns how long to wait after the n-th failure in a row.
 func (m *Memory) pause(n int) time.Duration {
-	d, most := m.cfg.Backoff, mostBackoff*m.cfg.Backoff
-	for ; n > 1 && d < most; n-- {
+	d := m.cfg.Backoff
+	for ; n > 1 && d < mostBackoff*m.cfg.Backoff; n-- {
 		d *= 2
 	}
-	d = min(d, most)
+	return m.wait(d)
+}
+
+// wait returns a random duration between half of d and all of it, within the limits of
+// Config.Backoff.
+func (m *Memory) wait(d time.Duration) time.Duration {
+	d = min(max(d, m.cfg.Backoff), mostBackoff*m.cfg.Backoff)
 	return d - time.Duration(rand.Int64N(int64(d)/2+1))
 }
 
@@ -72,18 +78,23 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 		return nil
 	}
 	retry := r.s.Retry
-	retry.InDoubt = r.inDoubt || unclear(err)
-	early := r.early && r.m.pausing(r.s) > 0
-	if !early || hopeless(err) { // a call that comes early does not use up the attempts
-		retry.Attempts++
-		retry.After, retry.Reason = r.m.cfg.Clock().Add(r.m.pause(retry.Attempts)), reason(err)
-		most := r.m.cfg.MaxAttempts
-		if errors.Is(err, backends.ErrUnavailable) {
-			most *= outageAttempts
-		}
-		if hopeless(err) || retry.Attempts >= most {
-			return r.divide(ctx, b, retry, err)
-		}
+	retry.InDoubt = r.inDoubt || fault.Unclear(err)
+	if r.early && r.m.pausing(r.s) > 0 && !hopeless(err) { // a call that comes early does not use up the attempts
+		return r.later(ctx, retry, err)
+	}
+	now := r.m.cfg.Clock()
+	if retry.Since.IsZero() {
+		retry.Since = now
+	}
+	retry.Reason = reason(err)
+	if outage(err) { // as long again as it has lasted
+		retry.After = now.Add(r.m.wait(now.Sub(retry.Since)))
+		return r.later(ctx, retry, err)
+	}
+	retry.Attempts++
+	retry.After = now.Add(r.m.pause(retry.Attempts))
+	if hopeless(err) || retry.Attempts >= r.m.cfg.MaxAttempts {
+		return r.divide(ctx, b, retry, err)
 	}
 	return r.later(ctx, retry, err)
 }
@@ -109,10 +120,15 @@ func hopeless(err error) bool {
 	return errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNoScope)
 }
 
-// unclear reports whether an Add that failed so may have stored something: its answer got
-// lost, or it was cut off. After every other error nothing was stored.
-func unclear(err error) bool {
-	return errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+// outage reports whether the messages are not the cause of an error: a service is away, or
+// refuses the key or the account, or another process was faster.
+func outage(err error) bool {
+	for _, cause := range []error{backends.ErrUnavailable, backends.ErrDimension, backends.ErrConflict, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, cause) {
+			return !hopeless(err)
+		}
+	}
+	return false
 }
 
 // later releases the lease until it is time for another try.
@@ -186,34 +202,65 @@ func (m *Memory) Failures(ctx context.Context, s backends.Scope) ([]store.Failur
 	return kept.Failures, nil
 }
 
-// RetryFailures offers each failed range of a session to the backend once more, oldest
-// first, in the caller's goroutine. What is learnt leaves the failures; what fails stays,
-// and is part of the error. They are learnt after what came later, so that a fact which
-// changed since may come back as it was: look at the failures first.
-func (m *Memory) RetryFailures(ctx context.Context, s backends.Scope) error {
-	k, err := m.enterSession(s)
-	if err != nil {
+// RetryFailures offers the failures of sessions to the backend once more, oldest first,
+// Config.Workers sessions at a time. Without a scope it is those of all sessions, also of
+// other processes. What is learnt leaves the failures; what fails stays, and is part of the
+// error. They are learnt after what came later, so that a fact which changed since may come
+// back as it was: look at the failures first.
+func (m *Memory) RetryFailures(ctx context.Context, scopes ...backends.Scope) error {
+	if err := m.enter(); err != nil {
 		return fmt.Errorf("retrying failures: %w", err)
 	}
 	defer m.calls.Leave()
 	ctx, cancel := m.bound(ctx)
 	defer cancel()
+	keys, err := m.withFailures(ctx, scopes)
+	if err != nil {
+		return fmt.Errorf("retrying failures: %w", err)
+	}
+	return m.each(keys, func(k session.Key) error {
+		if err := m.retryFailures(ctx, k); err != nil && !errors.Is(err, errGone) {
+			return fmt.Errorf("retrying failures of session %s: %w", k, err)
+		}
+		return nil
+	})
+}
+
+// withFailures returns the sessions that scopes name, or without one all that have
+// failures.
+func (m *Memory) withFailures(ctx context.Context, scopes []backends.Scope) (keys []session.Key, err error) {
+	for _, s := range scopes {
+		k, _, err := session.KeyOf(s)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, k)
+	}
+	if len(scopes) > 0 {
+		return keys, nil
+	}
+	err = eachSession(ctx, m.cfg.Sessions, false, func(s *store.Session) error {
+		if len(s.Failures) > 0 {
+			keys = append(keys, session.Key{Partition: s.Partition, ID: s.ID})
+		}
+		return nil
+	})
+	return keys, err
+}
+
+func (m *Memory) retryFailures(ctx context.Context, k session.Key) error {
 	unlock, err := m.locks.Lock(ctx, k)
 	if err != nil {
-		return fmt.Errorf("retrying failures of session %s: waiting for its turn: %w", k, err)
+		return fmt.Errorf("waiting for its turn: %w", err)
 	}
 	defer unlock()
-	err = whenFree(ctx, func() error {
+	return whenFree(ctx, func() error {
 		r, err := m.acquire(ctx, k)
 		if err != nil {
 			return err
 		}
 		return r.retryFailures(ctx)
 	})
-	if err != nil && !errors.Is(err, errGone) {
-		return fmt.Errorf("retrying failures of session %s: %w", k, err)
-	}
-	return nil
 }
 
 func (r *run) retryFailures(ctx context.Context) error {
@@ -222,8 +269,8 @@ func (r *run) retryFailures(ctx context.Context) error {
 		err := r.retryFailure(ctx, f)
 		switch {
 		case err == nil:
-		case ctx.Err() != nil, errors.Is(err, errLost), errors.Is(err, errGone):
-			return r.abandon(ctx, err)
+		case ctx.Err() != nil, errors.Is(err, errLost), errors.Is(err, errGone), outage(err):
+			return errors.Join(errs, r.abandon(ctx, err))
 		default:
 			errs = errors.Join(errs, fmt.Errorf("messages %d to %d: %w", f.From, f.Upto, err))
 		}
@@ -243,7 +290,7 @@ func (r *run) retryFailure(ctx context.Context, f store.Failure) error {
 		if before, err = r.m.overlap(ctx, r.key, b); err != nil {
 			return err
 		}
-		if _, err = r.offer(ctx, b, before); errors.Is(err, errLost) || errors.Is(err, errGone) || ctx.Err() != nil {
+		if _, err = r.offer(ctx, b, before); outage(err) || errors.Is(err, errGone) || ctx.Err() != nil {
 			return err
 		}
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -87,19 +89,96 @@ func TestAfterTheLastAttemptLaterTurnsAreLearnt(t *testing.T) {
 	require.NoError(t, e.mem.RetryFailures(t.Context(), backends.Scope{UserID: "carol"}), "no such session")
 }
 
-func TestAnOutageGetsTenTimesTheAttempts(t *testing.T) {
+// However long a service is away, and whatever keeps it away: nothing joins the failures,
+// Health shows it in all processes, and it is learnt when the service is back.
+func TestAnOutageOfAnHourParksNothing(t *testing.T) {
+	for _, cause := range []error{errLostAnswer, fault.Of(errors.New("401")), backends.ErrDimension, backends.ErrConflict, context.DeadlineExceeded} {
+		e := eight(t, func(e *env) { e.back.err, e.cfg.MaxAttempts, e.cfg.Idle = cause, 2, 1 })
+		e.clock.Advance(time.Minute)
+		start := e.clock.Now()
+		for range 120 {
+			e.sweep()
+			e.clock.Advance(30 * time.Second)
+		}
+		assert.Greater(t, len(e.back.tried), 10)
+		assert.Less(t, len(e.back.tried), 40, "the pauses grow")
+		other := openEnv(t, e.db, e.clock)
+		h, err := other.mem.Health(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, &working.Health{Sessions: 1, Messages: 16, Oldest: start.Add(-time.Minute), Failing: 1, Since: start, LastError: cause.Error()}, h)
+		assert.Zero(t, e.session(ann).Retry.Attempts)
+
+		e.back.err = fmt.Errorf("garbage: %w", backends.ErrModel)
+		e.clock.Advance(5 * time.Minute)
+		e.sweep()
+		assert.Empty(t, e.session(ann).Failures, "the tries of the outage do not count")
+		e.back.err = nil
+		e.clock.Advance(5 * time.Minute)
+		e.sweep()
+		assert.Equal(t, 16, e.learntOnce(), "%v", cause)
+		h, err = other.mem.Health(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, &working.Health{}, h)
+	}
+}
+
+// A model that is away stored nothing: what it then refuses is found by division.
+func TestARangeIsDividedAfterAnOutageOfTheModel(t *testing.T) {
+	e := eight(t, func(e *env) { e.back.workspace, e.back.err = "team", fault.Of(errors.New("401")) })
+	_, err := e.mem.Consolidate(t.Context(), ann)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	e.back.err, e.back.bad = fault.Of(fmt.Errorf("too long: %w", backends.ErrInvalid)), []string{"t5"}
+	_, err = e.mem.Consolidate(t.Context(), ann)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	assert.Equal(t, []string{"t5"}, e.failed())
+	assert.Equal(t, 14, e.learntOnce())
+}
+
+func TestHealthReturnsWhatItCountedBesideAnError(t *testing.T) {
 	e := newEnv(t)
 	e.append(said("a", ann))
-	e = e.restart(func(e *env) { e.back.err, e.cfg.MaxAttempts = errLostAnswer, 2 })
-	for range 19 {
-		e.clock.Advance(time.Hour)
-		e.sweep()
+	e.log.FailOn(backends.ErrUnavailable, "Read")
+	h, err := e.mem.Health(t.Context())
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	assert.Equal(t, &working.Health{Sessions: 1, Messages: 2}, h)
+	e.log.FailOn(backends.ErrUnavailable, "List")
+	h, err = e.mem.Health(t.Context())
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	assert.Zero(t, *h)
+}
+
+// What any process gave up is retried by one call, however many sessions there are.
+func TestTheFailuresOfAllSessionsAreRetried(t *testing.T) {
+	e := newEnv(t, func(e *env) { e.back.err = backends.ErrInvalid })
+	const sessions = 120
+	for i := range sessions {
+		scope := backends.Scope{UserID: "ann", SessionID: fmt.Sprint(i)}
+		e.append(said("a", scope))
+		_, err := e.mem.Consolidate(t.Context(), scope)
+		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
-	assert.Empty(t, e.session(ann).Failures)
-	assert.Equal(t, 19, e.session(ann).Retry.Attempts)
-	e.clock.Advance(time.Hour)
-	e.sweep()
-	assert.Len(t, e.session(ann).Failures, 1, "but no more: what follows must be learnt, too")
+	e = e.restart(func(e *env) { e.back.err = backends.ErrUnavailable })
+	parked := func() int {
+		h, err := e.mem.Health(t.Context())
+		require.NoError(t, err)
+		assert.Zero(t, h.Sessions)
+		return h.Parked
+	}
+	assert.Equal(t, sessions, parked())
+	require.ErrorIs(t, e.mem.RetryFailures(t.Context()), backends.ErrUnavailable)
+	failures, err := e.mem.Failures(t.Context(), backends.Scope{UserID: "ann", SessionID: "7"})
+	require.NoError(t, err)
+	assert.Equal(t, backends.ErrInvalid.Error(), failures[0].Reason, "an outage leaves them as they are")
+	e.back.err = nil
+	require.NoError(t, e.mem.RetryFailures(t.Context(), backends.Scope{UserID: "ann", SessionID: "7"}))
+	assert.Equal(t, sessions-1, parked())
+	require.NoError(t, e.mem.RetryFailures(t.Context()))
+	assert.Zero(t, parked())
+	assert.Equal(t, map[string]int{"a-0": sessions, "a-1": sessions}, e.learnt())
+
+	require.ErrorIs(t, e.mem.RetryFailures(t.Context(), backends.Scope{}), backends.ErrNoScope)
+	e.log.FailOn(backends.ErrUnavailable, "List")
+	require.ErrorIs(t, e.mem.RetryFailures(t.Context()), backends.ErrUnavailable)
 }
 
 func TestALostAnswerIsNotAFailure(t *testing.T) {
@@ -148,7 +227,7 @@ func TestABackendThatHangsIsCutOff(t *testing.T) {
 	e.append(said("a", ann))
 	_, err := e.mem.Consolidate(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
-	assert.Equal(t, 1, e.session(ann).Retry.Attempts)
+	assert.Equal(t, e.clock.Now(), e.session(ann).Retry.Since)
 }
 
 func TestACallThatIsCancelledLeavesNoTrace(t *testing.T) {

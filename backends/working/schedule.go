@@ -28,7 +28,6 @@ type backlog struct {
 	turns, tokens int             // since the session was last consolidated
 	appends       int             // rises with every append
 	failures      int             // of consolidations that could not even be noted in the session, in a row
-	since         time.Time       // when the first of it was appended
 }
 
 // appended notes a turn that is in the log now, to its end or not, and schedules learning
@@ -39,7 +38,7 @@ func (m *Memory) appended(e *entries, ended bool) {
 	defer m.mu.Unlock()
 	b := m.backlogs[e.key]
 	if b == nil {
-		b = &backlog{since: m.cfg.Clock()}
+		b = &backlog{}
 		m.backlogs[e.key] = b
 	}
 	b.ctx = e.ctx
@@ -83,7 +82,6 @@ func (m *Memory) endBacklog(k session.Key, appends int, open time.Duration) {
 	b.failures = 0
 	switch {
 	case b.appends != appends: // the new appends have scheduled the session
-		b.since = m.cfg.Clock()
 	case open > 0:
 		m.due.AddAfter(k, open)
 	default:
@@ -172,24 +170,19 @@ func (m *Memory) sweep(ctx context.Context) error {
 	var g errgroup.Group
 	g.SetLimit(m.cfg.Workers) // Go waits for room: the listing is never ahead of the work
 	defer func() { _ = g.Wait() }()
-	for cursor := ""; ; {
-		page, err := m.cfg.Sessions.List(ctx, store.SessionQuery{Pending: true, Page: store.Page{Limit: sweepPage, Cursor: cursor}})
-		if err != nil {
-			return fmt.Errorf("listing pending sessions: %w", err)
+	err := eachSession(ctx, m.cfg.Sessions, true, func(s *store.Session) error {
+		if m.open.Err() != nil {
+			return ErrClosed
 		}
-		for i := range page.Sessions {
-			s := &page.Sessions[i]
-			if m.open.Err() != nil {
-				return nil
-			}
-			if m.left(s) {
-				g.Go(func() error { m.visit(session.Key{Partition: s.Partition, ID: s.ID}); return nil })
-			}
+		if m.left(s) {
+			g.Go(func() error { m.visit(session.Key{Partition: s.Partition, ID: s.ID}); return nil })
 		}
-		if cursor = page.Next; cursor == "" {
-			return nil
-		}
+		return nil
+	})
+	if errors.Is(err, ErrClosed) {
+		return nil
 	}
+	return err
 }
 
 // left reports whether no process consolidates a session: this process has no turns of

@@ -37,6 +37,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -139,12 +140,17 @@ func forget(ctx context.Context, server *redisstore.Store, scope middleware.Scop
 	return err
 }
 
-// health prints how the server is, and how many messages are not learnt yet.
+// health prints how the server is, how many messages are not learnt yet, and why.
 func health(ctx context.Context, server *redisstore.Store, stdout io.Writer) error {
-	h, err := server.Health(ctx)
+	state, err := server.Health(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "ping %s; not learnt yet: messages %d, sessions %d\n", h.Ping, h.Backlog.Messages, h.Backlog.Sessions)
+	h, err := working.ReadHealth(ctx, server)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "ping %s; not learnt yet: messages %d, sessions %d; failing: %d %s; given up: %d\n",
+		state.Ping, h.Messages, h.Sessions, h.Failing, h.LastError, h.Parked)
 	return err
 }

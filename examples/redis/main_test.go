@@ -125,7 +125,7 @@ func TestHealth(t *testing.T) {
 		program(t, "-redis", url, "-say", "I like tea.")
 		stdout, stderr, code := program(t, "-redis", url, "-health")
 		require.Zero(t, code, stderr)
-		assert.Regexp(t, `^ping \S+s; not learnt yet: messages 0, sessions 0\n`, stdout)
+		assert.Regexp(t, `^ping \S+s; not learnt yet: messages 0, sessions 0; failing: 0 ; given up: 0\n`, stdout)
 	})
 }
 

@@ -5,8 +5,9 @@
 // model is forced to call, whose schema follows from the type, or by JSON where the
 // model calls no tools. Answers are repaired and decoded leniently. One that cannot be
 // used is explained to the model once; a second one is backends.ErrModel. That the
-// model could not be asked is backends.ErrUnavailable, so that "the model failed" is
-// never taken for "there is nothing to remember".
+// model could not be asked is backends.ErrUnavailable, or backends.ErrInvalid where it
+// refuses the content, so that "the model failed" is never taken for "there is nothing to
+// remember".
 //
 //	m, err := ask.New(&ask.Config{Name: "mem0", Model: chatModel})
 //	run := m.Begin(ask.Limits{})
@@ -32,6 +33,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -193,10 +195,8 @@ func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema
 		return out, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case errors.Is(err, backends.ErrUnavailable):
-		return nil, err
 	}
-	return nil, fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
+	return nil, fault.Of(err)
 }
 
 // ErrLimit is returned when a request would cost more than its [Limits] allow. It is

@@ -42,8 +42,7 @@
 //
 // # Maintenance
 //
-// [Store.Health] is for a health endpoint: it reports the ping and the backlog. Where
-// keys were lost or restored, [Store.Check] reports whether the lists and counters of a
+// [Store.Health] is for a health endpoint: it reports the ping. Where keys were lost or restored, [Store.Check] reports whether the lists and counters of a
 // partition agree with its records and sessions, and [Store.Reindex] rebuilds them.
 // [Store.Drop] erases a partition, and returns how much that was.
 //
@@ -61,7 +60,7 @@
 //	+zadd +zrem +zcard +zcount +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
 //	+sadd +rpush +llen +lindex +lrange +ltrim
 //
-// A Cluster needs +cluster and +command too, Health +zrandmember, Deleted +hscan, Check and
+// A Cluster needs +cluster and +command too, Deleted +hscan, Check and
 // Reindex +scan +hscan +zscan.
 //
 // # Keys

@@ -320,7 +320,7 @@ func TestTheSmallestPermissionsSuffice(t *testing.T) {
 			for what, err := range calls {
 				require.NoError(t, err, what)
 			}
-			health := newStore(t, as(append(slices.Clone(permissions), "+zrandmember", "+scan", "+hscan", "+zscan")...), nil)
+			health := newStore(t, as(append(slices.Clone(permissions), "+scan", "+hscan", "+zscan")...), nil)
 			_, err := health.Health(ctx)
 			require.NoError(t, err)
 			_, err = health.Reindex(ctx, ann)
