@@ -19,9 +19,10 @@ import (
 //
 // Inside a run of [Hooks.WrapRunner] it leaves the note and the recording to the
 // runner. In an agent that another agent calls as a tool it recalls and never
-// records: the words there are a model's. The memory of a turn that ends without
-// a last answer of the model (a tool that returns directly, an error) stays an
-// open turn in the log.
+// records: the words there are a model's. What the user said is on its way to the log
+// before the model is called, so that it is kept if that fails. A turn that ends without
+// a last answer of the model (a tool that returns directly, an error) stays open in the
+// log, and is learnt from once working.Config.OpenTurn is over.
 //
 // One value may serve many agents. An agent that lists it twice, or lists two middlewares
 // that share the name of a tool or of the note, fails its first run with ErrInvalid.
@@ -44,6 +45,13 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
 	var err error
 	s.Messages, err = h.prepare(detach(ctx), withoutBlankSystem(s.Messages), true)
+	if h.window == nil { // else it is written
+		h.guard(ctx, StageRecord, func() {
+			if h.find(s.Messages).asks() {
+				h.record(ctx, s.Messages, false, false)
+			}
+		})
+	}
 	return err
 }
 

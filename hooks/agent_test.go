@@ -20,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/modes"
 )
@@ -61,6 +63,55 @@ func TestTheMiddlewareRecordsATurnAsItGrows(t *testing.T) {
 		require.Len(t, m.backend.Adds(), 1, "an open turn is not learnt from")
 		m.fine()
 	}
+}
+
+// With the middleware alone a model that fails costs nothing of what its user said, and an
+// answer later in the same run completes the turn. The question is one write a turn more,
+// and waits for none.
+func TestWhatTheUserSaidIsKeptWhenTheModelFails(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		for _, await := range []bool{false, true} {
+			m := newMemory(t, func(s *setup) { s.AwaitWrite = await })
+			chat := testkit.New(testkit.Call("c1", "echo", `{"q":"1"}`), testkit.Fail(errors.New("down")), testkit.Fail(errors.New("down")), testkit.Text("ok"))
+			agent := m.enter(doors["middleware"], chat, nil, streaming, testkit.Echo(t))
+			testkit.Drain(agent.Query(t.Context(), "I moved to Bergen."))
+			testkit.Drain(agent.Query(t.Context(), "Hello?"))
+			require.Contains(t, testkit.Last(testkit.Drain(agent.Query(t.Context(), "Again."))), "ok")
+			require.NoError(t, m.log.Flush(t.Context()))
+			require.Equal(t, []string{"user: I moved to Bergen.", "assistant:  calls echo", "user: Hello?", "user: Again.", "assistant: ok"}, m.logged(ann))
+			require.Equal(t, [2]int{3, 1}, m.turns())
+			require.Empty(t, m.backend.Adds(), "an open turn comes first")
+			appends := slices.DeleteFunc(m.db.Calls(), func(method string) bool { return method != "Append" })
+			require.Len(t, appends, 5, "the questions, a call, and a turn")
+			m.fine()
+		}
+	}
+}
+
+// What the log has no room for holds up no model, and is not lost where the turn ends.
+func TestAQuestionWaitsForNoRoomInTheQueue(t *testing.T) {
+	full := &fullLog{Memory: newMemory(t, nil).log}
+	h, err := hooks.New(t.Context(), &hooks.Config{Backend: testkit.Knowing(), Scope: ann, OnError: full.failures.Add}, full, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), nil, h.AgentMiddleware()))
+	require.Equal(t, []string{hooks.StageRecord}, full.failures.Stages())
+	require.ErrorContains(t, full.failures.Err(), "record the question")
+	require.Len(t, full.taken, 1)
+	require.Len(t, full.taken[0].Messages, 2)
+}
+
+// fullLog takes a turn only from who waits.
+type fullLog struct {
+	*working.Memory // of what is not called
+	taken           []*working.Turn
+	failures        testkit.Failures
+}
+
+func (l *fullLog) Record(ctx context.Context, t *working.Turn) error {
+	if ctx.Err() == nil {
+		l.taken = append(l.taken, t)
+	}
+	return ctx.Err()
 }
 
 func TestTurnsOfOneAgentFollowEachOther(t *testing.T) {

@@ -193,7 +193,8 @@ func (h *Hooks) within(ctx context.Context) (context.Context, context.CancelFunc
 // there is none, or where it is not ours to record: a wrapped run records itself, and in
 // an agent that another one calls as a tool a model wrote the question.
 //
-// An unfinished turn is written as far as it is new. A finished one is written as a
+// An unfinished turn is written as far as it is new; a question that nothing answers yet
+// is only queued, so that the model is not kept waiting. A finished one is written as a
 // whole, since message ids make the repeat harmless and a write that was lost on the way
 // is repaired. With adopt set, messages that were never prepared are a turn as well, and
 // placeholders are replaced by what they stand for.
@@ -225,9 +226,22 @@ func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, ad
 		if !done {
 			p = p.news()
 		}
-		h.write(ctx, h.turnPart(t, p, done && last))
+		written := h.turnPart(t, p, done && last)
+		if done || h.window != nil || !t.asks() {
+			h.write(ctx, written)
+		} else if err := h.offer(ctx, written); err != nil {
+			h.report(ctx, StageRecord, fmt.Errorf("record the question of turn %s: %w", t.id, err))
+		}
 	}
 	return t
+}
+
+// offer queues a part of a turn that is not done, and holds up nothing: what the queue
+// has no room for comes with a later part.
+func (h *Hooks) offer(ctx context.Context, t *working.Turn) error {
+	ctx, cancel := context.WithCancel(detach(ctx))
+	cancel()
+	return h.log.Record(ctx, t)
 }
 
 // turnPart is what the log gets of a turn.

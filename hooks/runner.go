@@ -240,9 +240,7 @@ func (r *run) progress(ctx context.Context) {
 		r.away, r.written = h.write(ctx, t), len(said)
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	cancel() // what the queue has no room for is queued with what comes next
-	if h.log.Record(ctx, t) == nil {
+	if h.offer(ctx, t) == nil {
 		r.written = len(said)
 	}
 }

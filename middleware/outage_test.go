@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,10 +24,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme"
 	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/testredis"
@@ -107,7 +111,7 @@ func TestRedisFails(t *testing.T) {
 func TestRedisIsDown(t *testing.T) {
 	network, failures := &testredis.Network{}, &testkit.Failures{}
 	b := verbatim(t, onRedis(t, network.Client(t, testredis.Need(t).Start(t))))
-	w := &working.Config{Backoff: time.Millisecond, Sweep: -1, Queue: 2}
+	w := &working.Config{Backoff: time.Millisecond, Sweep: -1, Queue: 4}
 	await := open(t, &middleware.Config{Backend: b, AwaitWrite: true, OnError: failures.Add, SearchTimeout: time.Hour, Working: &working.Config{Sweep: -1}})
 	ends, err := middleware.New(t.Context(), &middleware.Config{Backend: b, OnError: failures.Add, SearchTimeout: time.Hour, Working: w})
 	require.NoError(t, err)
@@ -126,20 +130,94 @@ func TestRedisIsDown(t *testing.T) {
 	requireUnavailable(t, failures.At("append"))
 
 	reported := len(failures.At("record"))
-	for i := range 4 { // two wait in the queue; a reply waits for the others until its context ends
+	for i := range 4 { // two, each with its question, wait in the queue; a reply waits for the others until its context ends
 		ctx, cancel := context.WithTimeout(as("cleo", fmt.Sprint(i)), time.Second)
 		answer, _ := ask(t, ctx, full, "I have a fish.")
 		require.Equal(t, "assistant: ok", answer)
 		cancel()
 	}
-	require.Len(t, failures.At("record"), reported+2)
-	require.ErrorContains(t, failures.At("record")[reported], "the queue of 2 is full")
+	require.Len(t, failures.At("record"), reported+4)
+	require.ErrorContains(t, failures.At("record")[reported], "record the question")
+	require.ErrorContains(t, failures.At("record")[reported+1], "the queue of 4 is full")
 
 	network.Refuse(false)
 	flush(t, full)
 	ask(t, as("ann", "monday"), await, "I have a dog.", testkit.Text("three"))
 	flush(t, await)
 	require.Subset(t, memories(t, b, "ann"), []string{"I live in Bergen.", "one", "I have a dog.", "three"})
+}
+
+// refused is what clients of OpenAI return, as those of eino-ext do.
+type refused struct{ HTTPStatusCode int }
+
+func (r *refused) Error() string { return fmt.Sprintf("error, status code: %d", r.HTTPStatusCode) }
+
+// An hour of 401 loses nothing and parks nothing: Health shows it, and once the key is
+// right all is learnt without a hand. What the model refuses for its content is parked
+// alone, and RetryFailures of any process brings it back.
+func TestAnHourOf401LosesNothing(t *testing.T) {
+	clock := testkit.NewClock()
+	for name, db := range map[string]store.Store{
+		"sqlite": testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = clock.Now }),
+		"redis":  testkit.Redis(t, nil, func(c *redisstore.Config) { c.Clock = clock.Now }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var status atomic.Int64
+			status.Store(401)
+			extractor := testkit.New(func(_ context.Context, in []*schema.Message, _ *model.Options) (*schema.Message, error) {
+				if n := status.Load(); n == 401 || n == 400 && strings.Contains(in[1].Content, "a cat") {
+					return nil, &refused{int(n)}
+				}
+				return schema.AssistantMessage(`{"operations":[]}`, nil), nil // what was said is kept beside the facts
+			})
+			b, err := mem0.New(t.Context(), &mem0.Config{Store: db, Model: extractor, Clock: clock.Now})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+			memory := func(idle, sweep time.Duration) *middleware.MemoryMiddleware {
+				return open(t, &middleware.Config{Backend: b, Clock: clock.Now, Working: &working.Config{Idle: idle, Sweep: sweep}})
+			}
+			start, first := clock.Now(), memory(time.Hour, -1)
+			for _, line := range []string{"I live in Bergen.", "I have a cat.", "I drink tea."} {
+				ask(t, as("ann", "monday"), first, line, testkit.Text("You said: "+line))
+			}
+			ask(t, as("bob", "friday"), first, "I have a cat.", testkit.Text("Like Ann."))
+			require.ErrorIs(t, first.Flush(t.Context()), backends.ErrUnavailable)
+
+			second := memory(time.Millisecond, time.Millisecond) // another process, whose sweeper heeds the clock
+			tried := func() bool {                               // each session that waits, and its next try is to come
+				page, err := db.List(t.Context(), store.SessionQuery{Pending: true})
+				require.NoError(t, err)
+				return !slices.ContainsFunc(page.Sessions, func(s store.Session) bool {
+					return s.Lease.Owner != "" || !s.Retry.After.After(clock.Now())
+				})
+			}
+			for range 20 {
+				clock.Advance(6 * time.Minute)
+				require.Eventually(t, tried, time.Minute, time.Millisecond)
+			}
+			require.GreaterOrEqual(t, len(extractor.Calls()), 2*20)
+			h, err := second.Working().Health(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, working.Health{Sessions: 2, Messages: 8, Oldest: start, Failing: 2, Since: start, LastError: h.LastError}, *h)
+			require.Contains(t, h.LastError, "status code: 401")
+
+			status.Store(400)
+			clock.Advance(6 * time.Minute)
+			learnt := func() int { return len(memories(t, b, "ann")) + len(memories(t, b, "bob")) }
+			require.Eventually(t, func() bool {
+				h, err := second.Working().Health(t.Context())
+				require.NoError(t, err)
+				return h.Sessions == 0
+			}, time.Minute, time.Millisecond)
+			require.Equal(t, 4, learnt())
+			h, err = first.Working().Health(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, working.Health{Parked: 2}, *h)
+			status.Store(200)
+			require.NoError(t, first.Working().RetryFailures(t.Context()))
+			require.Equal(t, 8, learnt())
+		})
+	}
 }
 
 // puts counts the archives that are written between two calls of a model, and those writes

@@ -6,6 +6,7 @@ package working
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -104,12 +105,16 @@ func (m *Memory) between(ctx context.Context, k session.Key, from, upto int64) (
 	return newBatch(entries), err
 }
 
-// overlap reads the messages before a batch, which give it context.
-func (m *Memory) overlap(ctx context.Context, k session.Key, b *batch) ([]backends.Message, error) {
+// overlap reads the messages before a batch, which give it context, but none of the
+// failures: what a model refuses it would refuse again, and the batch with it.
+func (r *run) overlap(ctx context.Context, b *batch) ([]backends.Message, error) {
 	if b.from <= 1 {
 		return nil, nil
 	}
-	entries, err := m.read(ctx, k, store.Range{Upto: b.from - 1, Limit: overlapMessages, Last: true})
+	entries, err := r.m.read(ctx, r.key, store.Range{Upto: b.from - 1, Limit: overlapMessages, Last: true})
+	entries = slices.DeleteFunc(entries, func(e store.Entry) bool {
+		return slices.ContainsFunc(r.s.Failures, func(f store.Failure) bool { return f.From <= e.Seq && e.Seq <= f.Upto })
+	})
 	return messages(entries), err
 }
 

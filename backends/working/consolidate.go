@@ -141,7 +141,7 @@ func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Dura
 // try learns from one batch and moves the watermark past it. After an error other than
 // errGivenUp and errDivided the lease is released or lost.
 func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) {
-	before, err := r.m.overlap(ctx, r.key, b)
+	before, err := r.overlap(ctx, b)
 	if err != nil {
 		return nil, r.abandon(ctx, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,6 +207,7 @@ func (m *Memory) lost(ctx context.Context, cause error) error {
 	for i, e := range turns {
 		ids[i] = e.turn
 	}
+	ids = slices.Compact(ids) // of parts of one turn
 	err := fmt.Errorf("closing working memory: %d recorded turns were not appended and are lost: %q: %w", len(ids), ids, cause)
 	m.report(ctx, StageAppend, err)
 	return err
@@ -277,7 +279,7 @@ type Config struct {
 	// Workers is how many sessions this process appends to, consolidates, and takes over
 	// from other processes at the same time. Defaults to 2 of each.
 	Workers int
-	// Queue is how many recorded turns may be pending. Defaults to 1024.
+	// Queue is how many recorded turns, and parts of turns, may be pending. Defaults to 2048.
 	Queue int
 	// TTL ends a session so long after its last message, learnt from or not; a failure
 	// to learn from it counts as a message. Defaults to never.
@@ -322,7 +324,7 @@ func (c *Config) withDefaults() (Config, error) {
 	}
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
-		orDefault("MaxAttempts", &d.MaxAttempts, 5), orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 1024),
+		orDefault("MaxAttempts", &d.MaxAttempts, 5), orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 2048),
 		orDefault("Idle", &d.Idle, time.Second), orDefault("OpenTurn", &d.OpenTurn, 2*time.Minute),
 		orDefault("Lease", &d.Lease, 30*time.Second), orDefault("Timeout", &d.Timeout, 5*time.Minute),
 		orDefault("Backoff", &d.Backoff, time.Second), orDefault("TTL", &d.TTL, 0),

@@ -223,6 +223,18 @@ func TestDoneOfWhatWasLearntAddsNothing(t *testing.T) {
 	assert.False(t, e.session(ann).Pending())
 }
 
+// An answer that comes later than OpenTurn, with its question once more.
+func TestAQuestionThatWasLearntIsNotLearntAgainWithItsAnswer(t *testing.T) {
+	e := newEnv(t)
+	e.append(part("a", 0, false, "question a"))
+	assert.Empty(t, e.consolidate(ann).Items)
+	e.clock.Advance(3 * time.Minute)
+	assert.Len(t, e.consolidate(ann).Items, 1)
+	e.append(said("a", ann))
+	assert.Len(t, e.consolidate(ann).Items, 1)
+	assert.Equal(t, [][]string{{"a-0"}, {"a-1"}}, e.back.stored())
+}
+
 func TestDoneInAnotherProcessIsLearntOnceTheSessionIsIdle(t *testing.T) {
 	e := newEnv(t)
 	e.append(part("t", 0, false, "1"))

@@ -287,7 +287,7 @@ func (r *run) retryFailure(ctx context.Context, f store.Failure) error {
 	}
 	if b != nil {
 		var before []backends.Message
-		if before, err = r.m.overlap(ctx, r.key, b); err != nil {
+		if before, err = r.overlap(ctx, b); err != nil {
 			return err
 		}
 		if _, err = r.offer(ctx, b, before); outage(err) || errors.Is(err, errGone) || ctx.Err() != nil {
