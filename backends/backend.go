@@ -22,7 +22,8 @@ type Backend interface {
 	Search(ctx context.Context, r *SearchRequest) (*SearchResponse, error)
 
 	// Add learns from messages. The response reports item by item what became of
-	// them. On an error nothing was stored, and the call may be repeated.
+	// them. On an error nothing was stored, and the call may be repeated; a response beside
+	// the error says that a part is stored: repeat the call as it is, under its key.
 	Add(ctx context.Context, r *AddRequest) (*AddResponse, error)
 
 	// Close waits for what is under way and frees what the backend opened

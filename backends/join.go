@@ -199,7 +199,7 @@ func (j *joined) Add(ctx context.Context, r *AddRequest) (*AddResponse, error) {
 	case errors.Is(other, ErrNoScope):
 		return facts, err
 	case other != nil:
-		return nil, fmt.Errorf("joined backend, experience, which gets conversations with kind %s: %w", KindTask, other)
+		return facts, fmt.Errorf("joined backend, experience, which gets conversations with kind %s: %w", KindTask, other)
 	}
 	return together(facts, experience), nil
 }

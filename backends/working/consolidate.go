@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -212,6 +213,9 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 		})
 		if got != nil {
 			resp = got
+		}
+		if got != nil && err != nil {
+			err = fmt.Errorf("%w (%w)", err, fault.ErrPartly)
 		}
 		return err
 	})

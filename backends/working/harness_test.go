@@ -106,6 +106,7 @@ type learner struct {
 	bad              []string // for batches with these turns; for all if there are none
 	before           func(ctx context.Context, r *backends.AddRequest) error
 	after            func(r *backends.AddRequest) error // after storing
+	partly           bool                               // an error of after comes with a response
 	answer           func() *backends.AddResponse       // instead of all this
 
 	mu     sync.Mutex
@@ -147,7 +148,9 @@ func (l *learner) Add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	}
 	applied, err := l.records.Apply(ctx, p, b)
 	if err == nil && l.after != nil {
-		err = l.after(r)
+		if err = l.after(r); err != nil && l.partly {
+			return &backends.AddResponse{}, err
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -405,6 +405,9 @@ func TestWhatMayHaveBeenLearntIsNotDivided(t *testing.T) {
 		"the answer was lost": func(e *env, _ func()) {
 			e.back.after = func(*backends.AddRequest) error { return errLostAnswer }
 		},
+		"a part was stored": func(e *env, _ func()) {
+			e.back.partly, e.back.after = true, func(*backends.AddRequest) error { return fault.Of(errors.New("401")) }
+		},
 		"the caller went away": func(e *env, cancel func()) {
 			e.back.after = func(*backends.AddRequest) error { cancel(); return context.Canceled }
 		},

@@ -30,6 +30,9 @@ var (
 	statuses = regexp.MustCompile(`(?i)\bstatus(?:[ _]?code)?:? ?([45]\d\d)\b`)
 )
 
+// ErrPartly is wrapped by an error of a backend that stored a part of a request.
+var ErrPartly = errors.New("a part of it is stored")
+
 // Sentinel returns ErrInvalid if a service refused the content of a request, and else
 // ErrUnavailable. A status of 0 is none; then text, the service's own, decides.
 func Sentinel(status int, text string) error {
@@ -70,7 +73,7 @@ func Unclear(err error) bool {
 	}
 	inner := unwrap(err)
 	if len(inner) == 0 {
-		return errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+		return slices.Contains([]error{backends.ErrUnavailable, context.DeadlineExceeded, context.Canceled, ErrPartly}, err)
 	}
 	return slices.ContainsFunc(inner, Unclear)
 }

@@ -69,7 +69,7 @@ func TestWithoutAStatusTheTextDecides(t *testing.T) {
 
 func TestUnclearIsWhatMayHaveStoredSomething(t *testing.T) {
 	model, lost := fault.Of(errors.New("down")), fmt.Errorf("reset: %w", backends.ErrUnavailable)
-	for _, err := range []error{lost, context.DeadlineExceeded, fmt.Errorf("x: %w", context.Canceled), errors.Join(model, lost), fmt.Errorf("%w; stored (%w)", model, backends.ErrUnavailable)} {
+	for _, err := range []error{lost, fmt.Errorf("%w (%w)", model, fault.ErrPartly), context.DeadlineExceeded, fmt.Errorf("x: %w", context.Canceled), errors.Join(model, lost), fmt.Errorf("%w; stored (%w)", model, backends.ErrUnavailable)} {
 		assert.True(t, fault.Unclear(err), "%v", err)
 	}
 	for _, err := range []error{model, fmt.Errorf("mem0: %w", model), fault.Of(context.DeadlineExceeded), backends.ErrInvalid, backends.ErrModel, errors.New("x")} {
