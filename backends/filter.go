@@ -82,6 +82,27 @@ func Or(args ...Filter) Filter { return Filter{Op: opOr, Args: args} }
 // Not matches memories that do not match arg.
 func Not(arg Filter) Filter { return Filter{Op: opNot, Args: []Filter{arg}} }
 
+// Without returns the filter without the field's eq conditions that all others are joined
+// to by and; nil where nothing is left.
+func (f *Filter) Without(field string) *Filter {
+	if f == nil || f.Op == opEq && strings.EqualFold(f.Field, field) {
+		return nil
+	}
+	if f.Op != opAnd {
+		return f
+	}
+	out := And()
+	for i := range f.Args {
+		if kept := f.Args[i].Without(field); kept != nil {
+			out.Args = append(out.Args, *kept)
+		}
+	}
+	if len(out.Args) == 0 {
+		return nil
+	}
+	return &out
+}
+
 // Compile checks the filter and returns it as a predicate that is safe for
 // concurrent use. An unknown operator, a field without a name, an empty list of
 // arguments or a value of a type that the operator does not take is

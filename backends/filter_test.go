@@ -28,6 +28,22 @@ func sample() *backends.Memory {
 	}
 }
 
+func TestAFilterWithoutAField(t *testing.T) {
+	agent, day, any := backends.Eq("Agent_ID", "a"), backends.Gt("observed", day), backends.Or(backends.Eq("agent_id", "a"), backends.Eq("k", "v"))
+	for _, c := range []struct{ f, want *backends.Filter }{
+		{nil, nil},
+		{&agent, nil},
+		{&day, &day},
+		{&any, &any},
+		{ptr(backends.And(agent)), nil},
+		{ptr(backends.And(backends.And(agent, day), any)), ptr(backends.And(backends.And(day), any))},
+	} {
+		require.Equal(t, c.want, c.f.Without("agent_id"))
+	}
+}
+
+func ptr(f backends.Filter) *backends.Filter { return &f }
+
 func TestFilterOperators(t *testing.T) {
 	for name, c := range map[string]struct {
 		filter backends.Filter

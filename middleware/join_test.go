@@ -141,6 +141,24 @@ func TestAHalfThatIsDownForAWhileLosesNothing(t *testing.T) {
 	require.Equal(t, 1, p.extractor.Asked("remember"), "nothing is left to learn")
 }
 
+// A fact of a team says whose it is: "the user" would be the one who asks.
+func TestATeamFactNamesWhoSaidIt(t *testing.T) {
+	b, err := mem0.New(context.Background(), &mem0.Config{Store: testkit.SQLite(t), Shared: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	for _, author := range []string{"", "agent"} {
+		resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: lab, Author: author, Kind: backends.KindFact, Verbatim: true, Messages: testkit.User("The user sells tea" + author)})
+		require.NoError(t, err)
+		_, err = b.Promote(t.Context(), lab, resp.Items[0].Memory.ID)
+		require.NoError(t, err)
+	}
+	mem := open(t, &middleware.Config{Backend: b})
+	_, m := ask(t, middleware.WithScope(t.Context(), middleware.Scope{UserID: "bob", Workspace: "lab", SessionID: "s2"}), mem, "Who sells tea?")
+	note := testkit.Note(m.Calls()[0])
+	require.Contains(t, note, "ann: The user sells tea")
+	require.Contains(t, note, "ann: The user sells teaagent")
+}
+
 // unreachable is a backend that learns nothing while it is down.
 type unreachable struct {
 	backends.Backend

@@ -66,6 +66,12 @@ type Config struct {
 	// instructions of its own replaces them for its call. Optional.
 	Instructions string
 
+	// Shared has a search find the facts of the workspace that the scope names beside the
+	// person's own. They come there by [Backend.Promote] alone: what is learnt stays the
+	// person's. A scope with a workspace and neither user nor agent reaches them for
+	// Manager's calls. Optional. Defaults to false: workspaces are none of this backend's.
+	Shared bool
+
 	// FactsOnly leaves out the raw turns. By default they are kept beside the
 	// facts as memories of kind episode: a fact names the turns that taught it.
 	FactsOnly bool

@@ -54,6 +54,17 @@
 // workspace. AgentID and SessionID are kept with each memory, to filter by.
 // A call whose scope is empty takes that of the context ([backends.WithScope]).
 //
+// # Team facts
+//
+// With [Config].Shared a search whose scope names a workspace, too, finds that
+// workspace's facts beside the person's own. They are private until a program shares
+// one: [Backend.Promote] copies it to the workspace, with who said it. Nothing is
+// learnt into a workspace. To list, change or delete what is shared, name the
+// workspace alone:
+//
+//	m, err := b.Promote(ctx, backends.Scope{UserID: "ann", Workspace: "lab"}, id)
+//	err = b.Delete(ctx, &backends.DeleteRequest{Scope: backends.Scope{Workspace: "lab"}, ID: m.ID})
+//
 // # Core blocks
 //
 // The core blocks of package core, which are [backends.KindCore], may live in the

@@ -13,7 +13,7 @@ import (
 
 // in does something in the partition that a scope names.
 func in[T any](ctx context.Context, b *Backend, s backends.Scope, do func(backends.Partition) (T, error)) (T, error) {
-	_, p, err := b.partition(ctx, s)
+	_, p, err := b.reach(ctx, s)
 	if err != nil {
 		var none T
 		return none, err
@@ -35,7 +35,13 @@ func (b *Backend) List(ctx context.Context, r *backends.ListRequest) (*backends.
 	if r == nil {
 		return nil, errNoRequest
 	}
-	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.ListResponse, error) { return b.keep.List(ctx, p, r) })
+	return in(ctx, b, r.Scope, func(p backends.Partition) (*backends.ListResponse, error) {
+		q := *r
+		if p.Kind == backends.PartitionWorkspace && len(q.Kinds) == 0 { // what else is there is other backends'
+			q.Kinds = []backends.Kind{backends.KindFact}
+		}
+		return b.keep.List(ctx, p, &q)
+	})
 }
 
 // Update implements [backends.Manager]. The memory keeps its id, its scope and
@@ -54,7 +60,7 @@ func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 	if r == nil {
 		return errNoRequest
 	}
-	_, p, err := b.partition(ctx, r.Scope)
+	_, p, err := b.reach(ctx, r.Scope)
 	if err != nil {
 		return err
 	}
@@ -68,7 +74,17 @@ func (b *Backend) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 	if r == nil {
 		return 0, errNoRequest
 	}
-	return in(ctx, b, r.Scope, func(p backends.Partition) (int, error) { return b.keep.DeleteAll(ctx, p, r) })
+	return in(ctx, b, r.Scope, func(p backends.Partition) (int, error) {
+		q := *r
+		if p.Kind == backends.PartitionWorkspace {
+			facts := backends.Eq("kind", string(backends.KindFact))
+			if r.Filter != nil {
+				facts = backends.And(facts, *r.Filter)
+			}
+			q.Filter = &facts
+		}
+		return b.keep.DeleteAll(ctx, p, &q)
+	})
 }
 
 // History implements [backends.Manager]: the events of the memory, of all those

@@ -20,12 +20,21 @@ const (
 )
 
 func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	scope, p, err := b.partition(ctx, r.Scope)
+	scope, p, err := b.reach(ctx, r.Scope)
 	if err != nil {
 		return nil, err
 	}
 	q := *r
 	q.Scope = scope
+	if b.config.Shared {
+		return b.searchShared(ctx, p, &q)
+	}
+	return b.searchOne(ctx, p, &q)
+}
+
+// searchOne searches one partition.
+func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	q := *r
 	if len(q.Kinds) > 0 {
 		return b.keep.Search(ctx, p, &q)
 	}

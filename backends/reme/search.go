@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -57,7 +56,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 		both.Go(func() error {
 			return work.Catch("reme: the workspace", func() error {
 				asked := q
-				asked.Filter = shared(q.Filter)
+				asked.Filter = q.Filter.Without("agent_id") // a workspace is shared between agents on purpose
 				asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
 				resp, err := b.keeper.Search(ctx, *at.workspace, &asked)
 				if err == nil {
@@ -166,25 +165,4 @@ func both(a, b *backends.Filter) *backends.Filter {
 	}
 	f := backends.And(*a, *b)
 	return &f
-}
-
-// shared returns the filter without what it asks of the agent: a workspace is shared
-// between agents on purpose.
-func shared(f *backends.Filter) *backends.Filter {
-	if f == nil || f.Op == "eq" && strings.EqualFold(f.Field, "agent_id") {
-		return nil
-	}
-	if f.Op != "and" {
-		return f
-	}
-	out := backends.And()
-	for i := range f.Args {
-		if kept := shared(&f.Args[i]); kept != nil {
-			out.Args = append(out.Args, *kept)
-		}
-	}
-	if len(out.Args) == 0 {
-		return nil
-	}
-	return &out
 }

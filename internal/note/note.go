@@ -123,10 +123,10 @@ func (p *phrases) speaker(h *backends.Hit) string {
 	switch {
 	case partOf(h.Kind) == 2:
 		return ""
-	case o.Author == Agent:
-		return p.noted
 	case o.Speaker != "":
 		return strings.ReplaceAll(o.Speaker, ":", " ")
+	case o.Author == Agent:
+		return p.noted
 	case o.Role == string(schema.User):
 		return p.user
 	case o.Role == string(schema.Assistant):

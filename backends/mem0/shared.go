@@ -1,0 +1,194 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/redact"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// promotedFrom is the key, in the metadata of a fact of a workspace, of the id that the
+// fact has in the partition of the person that it comes from.
+const promotedFrom = "promoted_from"
+
+// Promote shares one fact of a person with the workspace that the scope names, and returns
+// it as the workspace holds it. Who said it stays visible: the copy keeps its origin, with
+// the user's id as the speaker where there is no name, and Scope.UserID. Secrets in it are
+// redacted. The person's own fact stays as it is, and their searches find it once. A fact
+// that replaced one that was promoted takes the place of its copy; the copy of one that
+// changes stays until then. A repeat changes nothing.
+//
+// Errors: ErrInvalid without Config.Shared, and for a memory that is no fact or holds no
+// more; ErrNoScope where the scope lacks the person or the workspace; ErrNotFound for an
+// id of another partition.
+func (b *Backend) Promote(ctx context.Context, s backends.Scope, id string) (*backends.Memory, error) {
+	return keeper.Call(ctx, b.keep, &b.calls, &backends.GetRequest{Scope: s, ID: id}, b.promote)
+}
+
+func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backends.Memory, error) {
+	scope, p, err := b.partition(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	team, err := keeper.Workspace(scope)
+	if err != nil {
+		return nil, fmt.Errorf("mem0: promoting memory %s: %w", r.ID, err)
+	}
+	if !b.config.Shared {
+		return nil, fmt.Errorf("mem0: promoting memory %s: %w: nothing would find it: set Config.Shared", r.ID, backends.ErrInvalid)
+	}
+	m, err := b.keep.Get(ctx, p, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if m.Kind != backends.KindFact || !m.Active() {
+		return nil, fmt.Errorf("mem0: promoting memory %s: %w: facts that hold are shared", r.ID, backends.ErrInvalid)
+	}
+	var out *backends.Memory
+	err = keeper.Retry(ctx, func() error {
+		out, err = b.putCopy(ctx, p, team, m)
+		return err
+	})
+	return out, err
+}
+
+// putCopy stores the copy of a person's fact in the workspace, in the place of that of the
+// last fact before it that was promoted.
+func (b *Backend) putCopy(ctx context.Context, p, team backends.Partition, m *backends.Memory) (*backends.Memory, error) {
+	rec := &store.Record{Memory: b.copyFor(p, team, m)}
+	put := store.Put(rec)
+	put.Expect = store.MustNotExist
+	for from := m; from != nil; {
+		held, err := b.keep.Records(ctx, team, copyID(p, team, from.ID))
+		switch {
+		case err != nil:
+			return nil, err
+		case len(held) > 0 && from == m:
+			return &held[0].Memory, nil
+		case len(held) > 0 && held[0].Active():
+			put = store.Supersede(held[0].ID, rec)
+			put.Expect = held[0].Version
+		case from.Supersedes != "":
+			chain, err := b.keep.Held(ctx, p, from.Supersedes)
+			if err != nil {
+				return nil, err
+			}
+			from = chain[from.Supersedes]
+			continue
+		}
+		break
+	}
+	put.Actor, put.Role = rec.Origin.Author, rec.Origin.Role
+	applied, err := b.keep.Commit(ctx, team, &store.Batch{Mutations: []store.Mutation{put}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	rec.Version = applied.Version
+	return &rec.Memory, nil
+}
+
+// copyFor returns a person's fact as the workspace holds it.
+func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backends.Memory {
+	c := m.Clone()
+	c.ID, c.Text = copyID(p, team, m.ID), redact.Text(m.Text)
+	c.Scope.Workspace = team.ID
+	c.Origin.Speaker = cmp.Or(c.Origin.Speaker, p.ID)
+	c.Metadata, _ = redact.Value(c.Metadata, redact.Text).(map[string]any)
+	if c.Metadata == nil {
+		c.Metadata = map[string]any{}
+	}
+	c.Metadata[promotedFrom] = m.ID
+	c.Supersedes, c.Version = "", 0
+	c.Created = b.keep.Stamps(1)
+	c.Updated = c.Created
+	return c
+}
+
+// copyID is the id that a person's fact has in a workspace.
+func copyID(p, team backends.Partition, id string) string {
+	return keeper.ContentID(team, backends.KindFact, p.String(), id)
+}
+
+// reach returns the scope of a call about memories, and the partition that it is confined
+// to: that of who speaks, and with Config.Shared the workspace that is named alone.
+func (b *Backend) reach(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
+	return b.keep.Resolve(ctx, s, func(s backends.Scope) (backends.Partition, error) {
+		if b.config.Shared && s.UserID == "" && s.AgentID == "" {
+			return keeper.Workspace(s)
+		}
+		return s.Speaker()
+	})
+}
+
+// searchShared searches a person's partition and beside it the facts of the workspace that
+// the scope names. A workspace that cannot be read leaves the person's own.
+func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
+	team, err := keeper.Workspace(q.Scope)
+	if err != nil || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, backends.KindFact) {
+		return b.searchOne(ctx, p, q)
+	}
+	facts := *q
+	facts.Kinds, facts.Beside, facts.Filter = []backends.Kind{backends.KindFact}, nil, q.Filter.Without("agent_id")
+	if p == team {
+		return b.keep.Search(ctx, team, &facts)
+	}
+	found := &backends.SearchResponse{}
+	var failed error
+	var both sync.WaitGroup
+	both.Go(func() {
+		failed = work.Catch("mem0: the workspace", func() (err error) {
+			found, err = b.keep.Search(ctx, team, &facts)
+			return err
+		})
+	})
+	own, err := b.searchOne(ctx, p, q)
+	both.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if failed == nil {
+		found.Hits, failed = b.ofOthers(ctx, p, own.Hits, found.Hits)
+	}
+	if failed != nil {
+		own.Degraded = errors.Join(own.Degraded, failed)
+		return own, nil
+	}
+	hits := backends.MergeHits(own.Hits, found.Hits)
+	own.Hits, own.Degraded = hits[:min(len(hits), cmp.Or(q.TopK, defaultTopK))], errors.Join(own.Degraded, found.Degraded)
+	return own, nil
+}
+
+// ofOthers returns the hits of a workspace that are no copies of what the person's own
+// partition holds, each text once, and none that a hit there says.
+func (b *Backend) ofOthers(ctx context.Context, p backends.Partition, own, shared []backends.Hit) ([]backends.Hit, error) {
+	shown := map[string]bool{}
+	for i := range own {
+		shown[textKey(&own[i])] = true
+	}
+	ids := make([]string, len(shared))
+	for i := range shared {
+		ids[i], _ = shared[i].Metadata[promotedFrom].(string)
+	}
+	held, err := b.keep.Held(ctx, p, ids...)
+	var out []backends.Hit
+	for i := range shared {
+		if key := textKey(&shared[i]); held[ids[i]] == nil && !shown[key] {
+			shown[key] = true
+			out = append(out, shared[i])
+		}
+	}
+	return out, err
+}
+
+func textKey(h *backends.Hit) string { return keeper.TextKey(h.Kind, "", h.Text) }
