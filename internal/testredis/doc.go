@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package testredis starts real Redis and Valkey servers for tests: single
-// servers, replicas and clusters, on ports of the loopback, in temporary folders,
+// servers and clusters, on ports of the loopback, in temporary folders,
 // stopped when the test ends; and puts a network that fails in front of them.
 //
 // # Which servers

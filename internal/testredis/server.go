@@ -173,22 +173,6 @@ func (s *Server) Client(t testing.TB, opts ...func(*redis.Options)) *redis.Clien
 	return c
 }
 
-// Dump returns the content of each key of the server, as DUMP serialises it.
-func (s *Server) Dump(t testing.TB) map[string]string {
-	t.Helper()
-	c, out := s.Client(t), map[string]string{}
-	keys := c.Scan(t.Context(), 0, "*", 1000).Iterator()
-	for keys.Next(t.Context()) {
-		if text, err := c.Dump(t.Context(), keys.Val()).Result(); err == nil { // else it ended meanwhile
-			out[keys.Val()] = text
-		}
-	}
-	if err := keys.Err(); err != nil {
-		t.Fatalf("dump %s: %v", s.Addr, err)
-	}
-	return out
-}
-
 // Hook has before called right before each command or pipeline of a client is sent, and
 // after right after it was answered, with the command or those of the pipeline. Their
 // errors take the place of the commands' own. Either may be nil.

@@ -6,6 +6,7 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,38 @@ func nodeOf(t *testing.T, c *testredis.Cluster, key string) (slot, server int) {
 	master, err := c.Client(t).MasterForKey(t.Context(), key)
 	require.NoError(t, err)
 	return int(n), slices.IndexFunc(c.Servers, func(s *testredis.Server) bool { return s.Addr == master.Options().Addr })
+}
+
+// moveSlot moves a slot with its keys, one by one, from one master to another. It calls
+// during, unless nil, when the move has begun and after each key: while some keys are here
+// and others there.
+func moveSlot(t *testing.T, c *testredis.Cluster, slot int, from, to *testredis.Server, during func()) {
+	t.Helper()
+	command := func(node *testredis.Server, words ...any) string {
+		answer, err := node.Client(t).Do(t.Context(), append([]any{"cluster"}, words...)...).Text()
+		require.NoError(t, err)
+		return answer
+	}
+	source, sourceID, targetID := from.Client(t), command(from, "myid"), command(to, "myid")
+	host, port, err := net.SplitHostPort(to.Addr)
+	require.NoError(t, err)
+	command(to, "setslot", slot, "importing", sourceID)
+	command(from, "setslot", slot, "migrating", targetID)
+	for {
+		if during != nil {
+			during()
+		}
+		keys, err := source.ClusterGetKeysInSlot(t.Context(), slot, 1).Result()
+		require.NoError(t, err)
+		if len(keys) == 0 {
+			break
+		}
+		// NOKEY is no error: it expired or was deleted meanwhile.
+		require.NoError(t, source.Migrate(t.Context(), host, port, keys[0], 0, time.Minute).Err())
+	}
+	for _, s := range append([]*testredis.Server{to, from}, c.Servers...) { // the target first: else no node owns the slot for a moment
+		command(s, "setslot", slot, "node", targetID)
+	}
 }
 
 // hasty makes a client of a cluster that does not wait long between its own tries.
@@ -185,7 +218,7 @@ func TestClusterSpreadsPartitions(t *testing.T) {
 		slots, n := map[int64]bool{}, 0
 		for _, server := range c.Servers {
 			client := server.Client(t)
-			for key := range server.Dump(t) {
+			for key := range dump(t, server) {
 				if strings.HasPrefix(key, "{em:a%7Db%7Bc:") {
 					slots[client.ClusterKeySlot(t.Context(), key).Val()] = true
 					n++
@@ -203,7 +236,7 @@ func TestClusterMovesSlots(t *testing.T) {
 			slot, from := nodeOf(t, c, keyOf(p, "meta"))
 			for range times {
 				to := (from + 1) % 3
-				c.MoveSlot(t, slot, c.Servers[from], c.Servers[to], during)
+				moveSlot(t, c, slot, c.Servers[from], c.Servers[to], during)
 				from = to
 				after()
 			}
@@ -305,7 +338,7 @@ func TestClusterWritesWaitForReplicas(t *testing.T) {
 		b := newStore(t, c.Client(t), &redisstore.Config{Replicas: 1, ReplicaTimeout: 50 * time.Millisecond, Retry: -1})
 		traffic := startTraffic(t, user("waits"), a)
 		slot, from := nodeOf(t, c, keyOf(traffic.p, "meta"))
-		c.MoveSlot(t, slot, c.Servers[from], c.Servers[(from+1)%3], nil)
+		moveSlot(t, c, slot, c.Servers[from], c.Servers[(from+1)%3], nil)
 		traffic.advance()
 		traffic.stop()
 		assert.Empty(t, traffic.unavailable)

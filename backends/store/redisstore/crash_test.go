@@ -346,11 +346,52 @@ type pair struct {
 	network         testredis.Network
 }
 
+// startReplica starts a server that follows another, and waits until it has caught up.
+func startReplica(t *testing.T, f testredis.Flavour, master *testredis.Server) *testredis.Server {
+	t.Helper()
+	host, port, err := net.SplitHostPort(master.Addr)
+	require.NoError(t, err)
+	args := []string{"--replicaof", host, port}
+	if password := master.Client(t).Options().Password; password != "" {
+		args = append(args, "--masterauth", password)
+	}
+	replica := f.Start(t, args...)
+	awaitReplication(t, replica, "master_link_status", "up")
+	return replica
+}
+
+// promote makes a replica a master, as a failover does. The old master does not learn of it.
+func promote(t *testing.T, replica *testredis.Server) {
+	t.Helper()
+	require.NoError(t, replica.Client(t).Do(t.Context(), "replicaof", "no", "one").Err())
+	awaitReplication(t, replica, "role", "master")
+}
+
+func awaitReplication(t *testing.T, s *testredis.Server, field, want string) {
+	t.Helper()
+	client := s.Client(t)
+	require.Eventually(t, func() bool {
+		return client.InfoMap(t.Context(), "replication").Item("Replication", field) == want
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// awaitReplica waits until a replica has all that a server has written.
+func awaitReplica(t *testing.T, s *testredis.Server) {
+	t.Helper()
+	conn := s.Client(t, func(o *redis.Options) { o.ReadTimeout = 2 * time.Minute }).Conn()
+	defer func() { _ = conn.Close() }()
+	// WAIT is about the writes of its connection.
+	require.NoError(t, conn.Set(t.Context(), "mark of awaitReplica", "", time.Millisecond).Err())
+	n, err := conn.Wait(t.Context(), 1, time.Minute).Result()
+	require.NoError(t, err)
+	require.Positive(t, n)
+}
+
 func newPair(t *testing.T) *pair {
 	f := testredis.Need(t)
 	p := &pair{t: t, master: f.Start(t)}
-	p.replica = f.StartReplica(t, p.master)
-	p.master.AwaitReplica(t) // it takes a master some time to count on a new replica
+	p.replica = startReplica(t, f, p.master)
+	awaitReplica(t, p.master) // it takes a master some time to count on a new replica
 	return p
 }
 
@@ -397,8 +438,8 @@ func TestWhatAFailoverLoses(t *testing.T) {
 				want[id] = "kept"
 				write(id, "kept")
 			}
-			p.master.AwaitReplica(t)
-			p.replica.Promote(t) // what is written from now on is on the master alone
+			awaitReplica(t, p.master)
+			promote(t, p.replica) // what is written from now on is on the master alone
 			for i := range lost {
 				write(fmt.Sprint("lost ", i), "lost")
 			}
@@ -436,14 +477,14 @@ func TestWhatAFailoverLoses(t *testing.T) {
 // killed under load and the replica that confirmed takes its place.
 func TestNothingConfirmedIsLostInAFailover(t *testing.T) {
 	p := newPair(t)
-	testredis.Need(t).StartReplica(t, p.replica) // confirms, once the replica is the master
+	startReplica(t, testredis.Need(t), p.replica) // confirms, once the replica is the master
 	cfg := &redisstore.Config{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond, Retry: 50 * time.Millisecond}
 	traffic := startTraffic(t, ann, p.store(cfg), p.store(cfg))
 	for range several(3, 30) {
 		traffic.advance()
 	}
 	p.master.Freeze() // with answers and replication on their way
-	p.replica.Promote(t)
+	promote(t, p.replica)
 	p.failover()
 	for range several(3, 30) {
 		traffic.advance()
@@ -458,10 +499,10 @@ func TestARepeatWaitsForWhatWasWrittenBefore(t *testing.T) {
 	for _, f := range testredis.Flavours() {
 		t.Run(f.Name, func(t *testing.T) {
 			master := f.Start(t)
-			replica := f.StartReplica(t, master)
+			replica := startReplica(t, f, master)
 			cfg := &redisstore.Config{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond, Retry: -1}
 			s := newStore(t, master.Client(t), cfg)
-			master.AwaitReplica(t)
+			awaitReplica(t, master)
 			_, err := s.Append(t.Context(), ann, "s", messages("1"))
 			require.NoError(t, err)
 			replica.Freeze()
@@ -483,7 +524,7 @@ func TestSentinel(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "sentinel.sh")
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n: > sentinel.conf\nexec "+f.Program+" sentinel.conf --sentinel \"$@\"\n"), 0o700))
 	master := f.Start(t)
-	f.StartReplica(t, master)
+	startReplica(t, f, master)
 	sentinel := testredis.Flavour{Name: "sentinel", Program: script}.Start(t)
 	host, port, err := net.SplitHostPort(master.Addr)
 	require.NoError(t, err)
@@ -522,7 +563,7 @@ func TestAMasterThatBecameAReplica(t *testing.T) {
 	s, patient := p.store(&redisstore.Config{Retry: time.Millisecond}), p.store(&redisstore.Config{Retry: time.Minute})
 	_, err := s.Append(t.Context(), ann, "s", messages("1"))
 	require.NoError(t, err)
-	p.master.AwaitReplica(t)
+	awaitReplica(t, p.master)
 	p.network.Redirect(p.replica.Addr)
 	_, err = s.Append(t.Context(), ann, "s", messages("2"))
 	require.ErrorIs(t, err, backends.ErrUnavailable)
@@ -531,6 +572,6 @@ func TestAMasterThatBecameAReplica(t *testing.T) {
 	defer cancel()
 	repeated := make(chan error)
 	go func() { _, err := patient.Append(ctx, ann, "s", messages("2")); repeated <- err }()
-	p.replica.Promote(t)
+	promote(t, p.replica)
 	require.NoError(t, <-repeated)
 }

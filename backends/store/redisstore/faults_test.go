@@ -141,7 +141,7 @@ func TestRefusedWritesLeaveNoTrace(t *testing.T) {
 				{"maxmemory", "1", "0", "raise maxmemory or drop something"},
 				{"min-replicas-to-write", "1", "0", "min-replicas-to-write"},
 			} {
-				before := server.Dump(t)
+				before := dump(t, server)
 				require.NoError(t, admin.ConfigSet(t.Context(), c.option, c.bad).Err())
 				for what, err := range everything(t.Context(), s, ann) {
 					switch what {
@@ -156,7 +156,7 @@ func TestRefusedWritesLeaveNoTrace(t *testing.T) {
 				}
 				_, err := s.Apply(t.Context(), user("new"), batch(put("a", "a")))
 				require.ErrorIs(t, err, backends.ErrUnavailable)
-				require.Equal(t, before, server.Dump(t))
+				require.Equal(t, before, dump(t, server))
 				if c.option == "maxmemory" { // the way out that the error names
 					n, err := s.Drop(t.Context(), bob)
 					require.NoError(t, err)

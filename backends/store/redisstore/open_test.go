@@ -162,7 +162,7 @@ func TestNewOnRealServers(t *testing.T) {
 				require.ErrorIs(t, err, backends.ErrUnavailable)
 				require.ErrorContains(t, err, says)
 			}
-			replica := f.StartReplica(t, server)
+			replica := startReplica(t, f, server)
 			_, err := redisstore.New(t.Context(), clientOf(t, replica.Addr, func(o *redis.Options) { o.Password = "secret word" }), nil)
 			require.ErrorIs(t, err, backends.ErrUnavailable)
 			require.ErrorContains(t, err, "read-only replica")
@@ -334,7 +334,7 @@ func TestTheSmallestPermissionsSuffice(t *testing.T) {
 			require.ErrorContains(t, err, "begin with em or {em")
 
 			for _, rule := range permissions {
-				before := server.Dump(t)
+				before := dump(t, server)
 				less, err := redisstore.New(ctx, as(without(rule)...), nil)
 				if called[rule[1:]] {
 					require.ErrorIs(t, err, backends.ErrUnavailable, rule)
@@ -345,7 +345,7 @@ func TestTheSmallestPermissionsSuffice(t *testing.T) {
 				}
 				if err != nil {
 					require.ErrorIs(t, err, backends.ErrUnavailable, rule)
-					require.Equal(t, before, server.Dump(t), rule)
+					require.Equal(t, before, dump(t, server), rule)
 				}
 			}
 		})

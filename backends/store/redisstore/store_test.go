@@ -63,6 +63,20 @@ func clientOf(t testing.TB, addr string, change ...func(*redis.Options)) *redis.
 	return c
 }
 
+// dump returns the content of each key of a server, as DUMP serialises it.
+func dump(t testing.TB, s *testredis.Server) map[string]string {
+	t.Helper()
+	c, out := s.Client(t), map[string]string{}
+	keys := c.Scan(t.Context(), 0, "*", 1000).Iterator()
+	for keys.Next(t.Context()) {
+		if text, err := c.Dump(t.Context(), keys.Val()).Result(); err == nil { // else it ended meanwhile
+			out[keys.Val()] = text
+		}
+	}
+	require.NoError(t, keys.Err())
+	return out
+}
+
 // user is the partition of one user, whose name needs no escaping.
 func user(id string) backends.Partition {
 	return backends.Partition{Namespace: "n", Kind: backends.PartitionUser, ID: id}
