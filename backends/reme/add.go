@@ -66,14 +66,12 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		if key != "" {
 			key += taskKey
 		}
-		resp, err := b.task.Summarize(ctx, &task.SummaryRequest{
+		out, err = b.learnTasks(ctx, &task.SummaryRequest{
 			Scope: at.scope, Trajectories: attempts, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: key,
 		})
 		if err != nil {
 			return nil, err
 		}
-		out.Items, out.Replayed = resp.Items, resp.Replayed
-		out.Usage.Add(resp.Report.Usage)
 	}
 	if said != nil {
 		resp, err := said.Store(ctx)
@@ -153,7 +151,12 @@ func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddReques
 			notes = append(notes, backends.Memory{WhenToUse: text, Text: text, Observed: m.Time, Origin: backends.Origin{Session: at.scope.SessionID, Turn: m.Turn}})
 		}
 	}
-	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
+	return b.learnTasks(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
+}
+
+// learnTasks has task memory learn.
+func (b *Backend) learnTasks(ctx context.Context, r *task.SummaryRequest) (*backends.AddResponse, error) {
+	resp, err := b.task.Summarize(ctx, r)
 	if err != nil {
 		return nil, err
 	}

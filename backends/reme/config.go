@@ -82,15 +82,6 @@ func (c *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("%w: Config.Store is required; sqlitestore.Open(ctx, \":memory:\", nil) gives one", backends.ErrInvalid)
 	}
 	n := *c
-	if n.Clock == nil {
-		n.Clock = backends.SystemClock
-	}
-	if n.IDs == nil {
-		n.IDs = backends.NewID
-	}
-	if n.Redact == nil {
-		n.Redact = func(s string) string { return s }
-	}
 	var err error
 	if n.Limits, err = c.Limits.withDefaults(); err != nil {
 		return nil, err

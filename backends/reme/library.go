@@ -122,7 +122,7 @@ func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpR
 			out.LeftOut++
 		default:
 			out.Memories++
-			err = errors.Join(ctx.Err(), l.dumpLine(lines, m, c.partition.ID))
+			err = errors.Join(ctx.Err(), writeLine(lines, m, c.partition.ID, l.config.Location))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reme: dumping %s: memory %s: %w", c.partition, m.ID, err)
@@ -132,14 +132,6 @@ func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpR
 		return nil, fmt.Errorf("reme: dumping %s: %w", c.partition, err)
 	}
 	return out, nil
-}
-
-func (l *Library) dumpLine(w io.Writer, m *backends.Memory, workspace string) error {
-	line, err := formatLine(m, workspace, l.config.Location)
-	if err == nil {
-		_, err = w.Write(line)
-	}
-	return err
 }
 
 // CopyRequest asks for a copy of a workspace.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -209,8 +210,8 @@ func setMetadata(m *backends.Memory, name string, v any) {
 	m.Metadata[name] = v
 }
 
-// formatLine writes a memory as a line of ReMe 0.2.
-func formatLine(m *backends.Memory, workspace string, in *time.Location) ([]byte, error) {
+// writeLine writes a memory as a line of ReMe 0.2.
+func writeLine(w io.Writer, m *backends.Memory, workspace string, in *time.Location) error {
 	metadata := maps.Clone(m.Metadata)
 	if metadata == nil {
 		metadata = map[string]any{}
@@ -237,9 +238,7 @@ func formatLine(m *backends.Memory, workspace string, in *time.Location) ([]byte
 	if m.Quality != nil {
 		line["score"] = *m.Quality
 	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
+	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	err := e.Encode(line)
-	return out.Bytes(), err
+	return e.Encode(line)
 }

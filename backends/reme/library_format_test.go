@@ -4,8 +4,10 @@
 package reme
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,13 +23,13 @@ func quality(q float64) *float64 { return &q }
 func survives(t require.TestingT, m *backends.Memory, in *time.Location) {
 	before, err := json.Marshal(m)
 	require.NoError(t, err)
-	line, err := formatLine(m, "w", in)
-	require.NoError(t, err)
-	got, err := parseLine(line, in)
-	require.NoError(t, err, "%s", line)
+	var line bytes.Buffer
+	require.NoError(t, writeLine(&line, m, "w", in))
+	got, err := parseLine(line.Bytes(), in)
+	require.NoError(t, err, "%s", line.String())
 	after, err := json.Marshal(got)
 	require.NoError(t, err)
-	require.JSONEq(t, string(before), string(after), "%s", line)
+	require.JSONEq(t, string(before), string(after), "%s", line.String())
 	unchanged, err := json.Marshal(m)
 	require.NoError(t, err)
 	require.JSONEq(t, string(before), string(unchanged))
@@ -75,9 +77,9 @@ func TestLinesOfALibrary(t *testing.T) {
 	line := `{"author":"m","content":"什么","memory_id":"a","memory_type":"task","metadata":{},"score":0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:18","when_to_use":"when <b> & 何时","workspace_id":"工作区"}` + "\n"
 	m, err := parseLine([]byte(line), time.UTC)
 	require.NoError(t, err)
-	again, err := formatLine(m, "工作区", time.UTC)
-	require.NoError(t, err)
-	require.Equal(t, line, string(again))
+	var again strings.Builder
+	require.NoError(t, writeLine(&again, m, "工作区", time.UTC))
+	require.Equal(t, line, again.String())
 }
 
 // A score of 0 means that the memory was not judged.
@@ -175,9 +177,9 @@ func TestLinesOfReMeComeBack(t *testing.T) {
 		require.NoError(t, err)
 		m, err := parseLine(text, time.UTC)
 		require.NoError(t, err)
-		again, err := formatLine(m, "w", time.UTC)
-		require.NoError(t, err)
-		require.JSONEq(t, string(text), string(again))
+		var again strings.Builder
+		require.NoError(t, writeLine(&again, m, "w", time.UTC))
+		require.JSONEq(t, string(text), again.String())
 	})
 }
 

@@ -17,21 +17,21 @@ import (
 
 var errNoRequest = fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
 
-// found runs f on the partitions of a scope until one holds the memory.
-func (b *Backend) found(ctx context.Context, s backends.Scope, id string, f func(backends.Partition) error) error {
+// whereHeld returns what f returns for the partition of a scope that holds the memory.
+func whereHeld[T any](ctx context.Context, b *Backend, s backends.Scope, id string, f func(backends.Partition) (T, error)) (out T, err error) {
 	at, err := b.places(ctx, s)
 	if err != nil {
-		return err
+		return out, err
 	}
 	for _, p := range at.all() {
 		if err = b.reaches(ctx, at, p, id); err == nil {
-			err = f(p)
+			out, err = f(p)
 		}
 		if !errors.Is(err, backends.ErrNotFound) {
-			return err
+			break
 		}
 	}
-	return err
+	return out, err
 }
 
 // reaches is ErrNotFound where a memory is about another user of the workspace than the
@@ -57,19 +57,15 @@ func (b *Backend) reaches(ctx context.Context, at *places, p backends.Partition,
 
 // Get implements [backends.Manager]. It looks into the partition of who speaks and
 // into the workspace, as far as the scope names them. So do Update, Delete and History.
-func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (m *backends.Memory, err error) {
+func (b *Backend) Get(ctx context.Context, r *backends.GetRequest) (*backends.Memory, error) {
 	if r == nil {
 		return nil, errNoRequest
 	}
-	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
-		m, err = b.keeper.Get(ctx, p, r.ID)
-		return err
-	})
-	return m, err
+	return whereHeld(ctx, b, r.Scope, r.ID, func(p backends.Partition) (*backends.Memory, error) { return b.keeper.Get(ctx, p, r.ID) })
 }
 
 // Update implements [backends.Manager].
-func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *backends.Memory, err error) {
+func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
 	if r == nil {
 		return nil, errNoRequest
 	}
@@ -78,11 +74,7 @@ func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (m *bac
 			return nil, fmt.Errorf("reme: memory %s: %w: its target is whom it is about, and not for a user to change", r.ID, backends.ErrInvalid)
 		}
 	}
-	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
-		m, err = b.keeper.Update(ctx, p, r)
-		return err
-	})
-	return m, err
+	return whereHeld(ctx, b, r.Scope, r.ID, func(p backends.Partition) (*backends.Memory, error) { return b.keeper.Update(ctx, p, r) })
 }
 
 // Delete implements [backends.Manager].
@@ -90,19 +82,16 @@ func (b *Backend) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 	if r == nil {
 		return errNoRequest
 	}
-	return b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error { return b.keeper.Delete(ctx, p, r) })
+	_, err := whereHeld(ctx, b, r.Scope, r.ID, func(p backends.Partition) (any, error) { return nil, b.keeper.Delete(ctx, p, r) })
+	return err
 }
 
 // History implements [backends.Manager].
-func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) (events []backends.Event, err error) {
+func (b *Backend) History(ctx context.Context, r *backends.HistoryRequest) ([]backends.Event, error) {
 	if r == nil {
 		return nil, errNoRequest
 	}
-	err = b.found(ctx, r.Scope, r.ID, func(p backends.Partition) error {
-		events, err = b.keeper.History(ctx, p, r.ID)
-		return err
-	})
-	return events, err
+	return whereHeld(ctx, b, r.Scope, r.ID, func(p backends.Partition) ([]backends.Event, error) { return b.keeper.History(ctx, p, r.ID) })
 }
 
 // List implements [backends.Manager]: what the partition of who speaks holds, then what

@@ -74,16 +74,8 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 		c.TypeWeights = defaultTypeWeights()
 	}
 	c.TypeWeights = maps.Clone(c.TypeWeights)
-	if c.TimeWeight == 0 {
-		c.TimeWeight = 2
-	}
-	c.TopK = cmp.Or(c.TopK, 5)
-	if c.MaxKnown == 0 {
-		c.MaxKnown = 50
-	}
-	if c.MinScore == 0 {
-		c.MinScore = 2
-	}
+	c.TimeWeight, c.TopK = cmp.Or(c.TimeWeight, 2), cmp.Or(c.TopK, 5)
+	c.MaxKnown, c.MinScore = cmp.Or(c.MaxKnown, 50), cmp.Or(c.MinScore, 2)
 	invalid := func(format string, args ...any) (PersonalConfig, error) {
 		return c, fmt.Errorf("Personal: %w: "+format, append([]any{backends.ErrInvalid}, args...)...)
 	}
@@ -197,10 +189,7 @@ func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*recon
 	if r == nil {
 		return nil, errNoRequest
 	}
-	target := r.Target
-	if target == "" {
-		target = defaultTarget
-	}
+	target := cmp.Or(r.Target, defaultTarget)
 	add := r.AddRequest
 	add.Metadata = maps.Clone(add.Metadata)
 	if add.Metadata == nil {

@@ -180,14 +180,10 @@ func (b *Backend) recordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 	if t == nil {
 		return nil, fmt.Errorf("reme: outcome of turn %q of session %q: %w: it is not among the newest %d messages of the log that the backend's store keeps; turns are logged there by a middleware whose mode records them", r.Turn, at.scope.SessionID, backends.ErrNotFound, logSize)
 	}
-	resp, err := b.task.Summarize(ctx, &task.SummaryRequest{
+	return b.learnTasks(ctx, &task.SummaryRequest{
 		Scope: at.scope, Trajectories: []task.Trajectory{t.trajectory(&Outcome{Score: r.Score, Note: r.Note})},
 		IdempotencyKey: "outcome/" + keeper.HashID(speaker.String(), t.Scope.SessionID, t.ID, strconv.FormatFloat(r.Score, 'g', -1, 64), r.Note),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &backends.AddResponse{Items: resp.Items, Usage: resp.Report.Usage, Replayed: resp.Replayed}, nil
 }
 
 const (
