@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package work has what concurrent parts share: queues of work by key, locks by key, calls
-// that Close waits for, and panics that become errors.
+// that Close waits for, panics that become errors, and circuit breakers.
 package work
 
 import (

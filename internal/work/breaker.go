@@ -1,0 +1,128 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	firstPause   = time.Second // doubled after each probe that fails,
+	longestPause = time.Minute // up to this
+)
+
+// ErrOpen is the error of a [Call] that was not made, because the circuit is open. Its text
+// says since when, why, and when the service is probed again.
+var ErrOpen = errors.New("the circuit is open")
+
+// Breaker is the circuit breaker of one service, such as an embedder: after some failures
+// in a row the service is left alone for a second, then a single call probes it, and each
+// probe that fails doubles the pause, up to a minute. A call that succeeds closes the
+// circuit. Make one with [NewBreaker]; it is safe for concurrent use.
+type Breaker struct {
+	service   string
+	openAfter int
+	clock     func() time.Time
+	fault     func(error) bool
+
+	mu       sync.Mutex
+	failures int           // in a row
+	pause    time.Duration // 0: the circuit is closed
+	since    time.Time     // when it opened
+	until    time.Time     // when the next probe is due
+	cause    string        // the failure that opened it, or that of the last probe
+	probing  bool
+}
+
+// NewBreaker returns the closed circuit of a service, which opens after so many failures in
+// a row. fault reports whether an error is the
+// service's fault, which counts, or that of the request, which says nothing. The clock has
+// to go on in real time.
+func NewBreaker(service string, openAfter int, clock func() time.Time, fault func(error) bool) *Breaker {
+	return &Breaker{service: service, openAfter: openAfter, clock: clock, fault: fault}
+}
+
+// Open returns [ErrOpen] with its text while the circuit is open, and whether the next
+// [Call] probes the service. While the circuit is closed the error is nil.
+func (b *Breaker) Open() (due bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pause == 0 {
+		return false, nil
+	}
+	due = !b.probing && !b.clock().Before(b.until)
+	return due, fmt.Errorf("%s: %w since %s, after %d failures in a row: %s; the next probe is from %s on",
+		b.service, ErrOpen, b.since.UTC().Format(time.RFC3339), b.failures, b.cause, b.until.UTC().Format(time.RFC3339))
+}
+
+// Call calls f for no longer than limit, also an f that does not heed its context: see
+// [Await]. When ctx ends before, what f still answers counts. It is the probe if one is due.
+// Errors: [ErrOpen], then f was not called; those of f, and of a panic in it;
+// context.DeadlineExceeded after limit; the cause of ctx's end, which does not count as a
+// failure of the service.
+func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(context.Context) (T, error)) (out T, err error) {
+	probe, err := b.begin()
+	if err != nil {
+		return out, err
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer stop()
+	out, err = Await(wait, b.service, func() (T, error) { return f(limited) })
+	gaveUp := err != nil && ctx.Err() != nil
+	switch {
+	case gaveUp:
+		err = context.Cause(ctx)
+	case err != nil && (limited.Err() != nil || wait.Err() != nil):
+		err = fmt.Errorf("%s: no answer within %s: %w", b.service, limit.Round(time.Millisecond), err)
+	}
+	b.end(probe, err, !gaveUp)
+	return out, err
+}
+
+// begin reports whether the call that it lets through is a probe.
+func (b *Breaker) begin() (probe bool, err error) {
+	due, err := b.Open()
+	if err != nil && !due {
+		return false, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if due && b.probing { // another one was faster
+		return false, err
+	}
+	b.probing = b.probing || due
+	return due, nil
+}
+
+// end counts what became of a call. Calls that began before the circuit opened do not
+// prolong the pause; after a probe that says nothing of the service the next call probes.
+func (b *Breaker) end(probe bool, err error, counts bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if probe {
+		b.probing = false
+	}
+	switch {
+	case err == nil:
+		b.failures, b.pause = 0, 0
+		return
+	case !counts || !b.fault(err):
+		return
+	}
+	b.failures++
+	opens := b.pause == 0 && b.failures >= b.openAfter
+	if opens {
+		b.since = b.clock()
+	}
+	if opens || b.pause > 0 && probe {
+		b.pause = min(max(firstPause, 2*b.pause), longestPause)
+		b.until, b.cause = b.clock().Add(b.pause), fmt.Sprintf("%.300s", err.Error())
+	}
+}
