@@ -5,9 +5,9 @@
 // model is forced to call, whose schema follows from the type, or by JSON where the
 // model calls no tools. Answers are repaired and decoded leniently. One that cannot be
 // used is explained to the model once; a second one is backends.ErrModel. That the
-// model could not be asked is backends.ErrUnavailable, or backends.ErrInvalid where it
-// refuses the content, so that "the model failed" is never taken for "there is nothing to
-// remember".
+// model could not be asked, or is left alone because it failed, is
+// backends.ErrUnavailable, or backends.ErrInvalid where it refuses the content, so that
+// "the model failed" is never taken for "there is nothing to remember".
 //
 //	m, err := ask.New(&ask.Config{Name: "mem0", Model: chatModel})
 //	run := m.Begin(ask.Limits{})
@@ -46,14 +46,16 @@ type Config struct {
 	Concurrency int                 // Optional. Calls at the same time. Defaults to any number.
 }
 
-// Model is a chat model that is asked questions. It is safe for concurrent use as the
-// chat model is.
+// Model is a chat model that is asked questions. One that fails five times in a row, which
+// includes no answer within Config.Timeout, is left alone for a growing while: see
+// [work.Breaker]. It is safe for concurrent use as the chat model is.
 type Model struct {
 	name    string
 	plain   model.BaseChatModel
 	calling model.ToolCallingChatModel // nil where the model calls no tools
 	typ     string
 	timeout time.Duration
+	breaker *work.Breaker
 	slots   *semaphore.Weighted
 }
 
@@ -64,7 +66,8 @@ func New(c *Config) (*Model, error) {
 	}
 	m := &Model{
 		name: c.Name, plain: c.Model, timeout: c.Timeout, typ: "ChatModel",
-		slots: semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
+		slots:   semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
+		breaker: work.NewBreaker("the model", openAfter, backends.SystemClock, isOutage), // whatever the clock of the memories: pauses are real time
 	}
 	if m.timeout <= 0 {
 		m.timeout = time.Minute
@@ -172,6 +175,13 @@ func (r *Run) call(ctx context.Context, in []*schema.Message, tool *schema.ToolI
 	return out, err
 }
 
+// openAfter is how many failures in a row it takes to leave the model alone: more than the
+// calls that one request makes at the same time.
+const openAfter = 5
+
+// isOutage reports whether the model could not be asked, and not what it was asked.
+func isOutage(err error) bool { return errors.Is(fault.Of(err), backends.ErrUnavailable) }
+
 func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema.ToolInfo) (out *schema.Message, err error) {
 	asked, opts := m.plain, []model.Option(nil)
 	if tool != nil && m.calling != nil {
@@ -181,20 +191,18 @@ func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema
 		}
 		asked, opts = bound, append(opts, model.WithToolChoice(schema.ToolChoiceForced))
 	}
-	limited, cancel := context.WithTimeout(ctx, m.timeout)
-	defer cancel()
-	err = work.Catch("the model", func() error {
-		out, err = asked.Generate(einox.Detach(limited, m.typ, components.ComponentOfChatModel), in, opts...)
+	out, err = work.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
+		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
 		if err == nil && out == nil {
 			err = errors.New("the model answered nothing")
 		}
-		return err
+		return out, err
 	})
 	switch {
 	case err == nil:
 		return out, nil
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return nil, err
 	}
 	return nil, fault.Of(err)
 }
