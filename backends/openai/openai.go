@@ -21,8 +21,9 @@
 // # Failures
 //
 // A request that fails with 429 or a 5xx, or whose connection breaks, is retried
-// with growing, jittered waits, never before its Retry-After is over and never
-// beyond the deadline. Every error names the cause and wraps one sentinel of
+// with growing, jittered waits, never before its Retry-After is over, never beyond the
+// deadline, and not at all within 2 s of it: a reply that waits for an embedder gets the
+// error at once. Every error names the cause and wraps one sentinel of
 // package backends:
 //
 //   - ErrUnavailable: the service, the network, the key or the account is the
@@ -144,13 +145,14 @@ func newClient(c *Config) (*client, error) {
 	return out, nil
 }
 
-// checkRetry is retryablehttp's policy, except where the wait that the service
-// asks for would outlast the call: then its answer is the error.
+// checkRetry is retryablehttp's policy, except where the call would end before the wait
+// that the service asks for, or before a wait of our own and as much time for an answer:
+// then the service's answer is the error.
 func (c *client) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	retry, _ := retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 	wait := retryablehttp.DefaultBackoff(0, 0, 0, resp) // Retry-After, or 0
 	deadline, bounded := ctx.Deadline()
-	return retry && wait < c.timeout && (!bounded || wait < time.Until(deadline)), nil
+	return retry && wait < c.timeout && (!bounded || max(wait, 2*maxWait) < time.Until(deadline)), nil
 }
 
 // errTimeout is the cause of a context that Config.Timeout ended.

@@ -240,6 +240,13 @@ func TestTimeLimits(t *testing.T) {
 		require.ErrorContains(t, err, "status 429", "the cause, instead of a wait beyond the deadline")
 		require.Zero(t, time.Since(start))
 
+		ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		start = time.Now()
+		_, err = (&service{handlers: []http.HandlerFunc{reply(500, "down")}}).ask(ctx, t)
+		require.ErrorContains(t, err, "status 500", "a reply that waits gets the error, and no pause")
+		require.Zero(t, time.Since(start))
+
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err = (&service{handlers: []http.HandlerFunc{reply(429, "busy", "Retry-After", "30")}}).ask(ctx, t)
