@@ -87,9 +87,10 @@ type SearchRequest struct {
 // SearchResponse is the answer to a [SearchRequest].
 type SearchResponse struct {
 	Hits []Hit // best first
-	// Degraded names what failed while the search still answered: the embedder
-	// (the ranking is lexical alone) or the reranker (the order is as before it).
-	// Nil when nothing failed.
+	// Degraded names what failed, took too long or is left alone while the search still
+	// answered: the embedder (the ranking is lexical alone) or the reranker (the order is as
+	// before it). ErrDimension: the stored vectors are of another model until Reembed or
+	// ReembedAll was called. Nil when nothing failed.
 	Degraded error
 }
 

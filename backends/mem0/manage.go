@@ -112,6 +112,16 @@ func (b *Backend) Load(ctx context.Context, s backends.Scope, r io.Reader) (int,
 	return in(ctx, b, s, func(p backends.Partition) (int, error) { return b.keep.Load(ctx, p, r) })
 }
 
+// ReembedAll gives every memory of a namespace, which "" is the default one, a vector of the
+// configured embedder after the embedding model changed ([backends.ErrDimension]): of all
+// users, agents and workspaces, whichever backend wrote them. It returns how many have one
+// then. Until it comes to a partition, words alone find what is in there. progress, which may
+// be nil, is told how many partitions are done. Vectors of the model stay: a call that failed
+// may be repeated, and goes on where it stopped.
+func (b *Backend) ReembedAll(ctx context.Context, namespace string, progress func(done, total int)) (int, error) {
+	return b.keep.Ranker().ReembedAll(ctx, namespace, progress)
+}
+
 // Reembed computes the vectors of a partition's memories anew, after the
 // embedding model changed ([backends.ErrDimension]), and returns how many.
 func (b *Backend) Reembed(ctx context.Context, s backends.Scope) (int, error) {

@@ -86,25 +86,39 @@ func TestTopK(t *testing.T) {
 	}
 }
 
-func TestAnotherEmbeddingModelNeedsReembed(t *testing.T) {
+// With another embedding model words answer, and learning goes on, until everyone's
+// memories were embedded anew.
+func TestWithAnotherEmbeddingModelWordsAnswer(t *testing.T) {
 	st := openStore(t)
 	model := func(name string, dim int) func(*mem0.Config) {
 		return func(c *mem0.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: dim}, name }
 	}
-	old := open(t, on(st), model("small", 16))
+	old, bob := open(t, on(st), model("small", 16)), backends.Scope{UserID: "bob"}
 	resp := add(t, old, ann, user("I like tea")...)
 	require.Equal(t, 1, resp.Usage.EmbeddedTexts)
+	add(t, old, bob, user("I like tea")...)
 
 	renamed := open(t, on(st), model("large", 32))
-	_, err := renamed.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "tea"})
-	require.ErrorIs(t, err, backends.ErrDimension)
-	_, err = renamed.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I like coffee")})
-	require.ErrorIs(t, err, backends.ErrDimension)
-	n, err := renamed.Reembed(ctx, ann)
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
-	require.Equal(t, []string{"I like tea"}, search(t, renamed, backends.SearchRequest{Scope: ann, Query: "tea"}))
 	add(t, renamed, ann, user("I like coffee")...)
+	for word, text := range map[string]string{"tea": "I like tea", "coffee": "I like coffee"} {
+		found, err := renamed.Search(ctx, &backends.SearchRequest{Scope: ann, Query: word})
+		require.NoError(t, err)
+		require.ErrorIs(t, found.Degraded, backends.ErrDimension)
+		require.Len(t, found.Hits, 1)
+		require.Equal(t, text, found.Hits[0].Text)
+	}
+	steps := []int{}
+	n, err := renamed.ReembedAll(ctx, ann.Namespace, func(done, total int) { steps = append(steps, done, total) })
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.Equal(t, []int{1, 2, 2, 2}, steps)
+	require.Equal(t, []string{"I like tea", "I like coffee"}, search(t, renamed, backends.SearchRequest{Scope: ann, Query: "tea"}))
+	require.Equal(t, []string{"I like tea"}, search(t, renamed, backends.SearchRequest{Scope: bob, Query: "tea"}))
+	n, err = renamed.Reembed(ctx, ann)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	_, err = renamed.ReembedAll(ctx, "no\nname", nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 func TestAnEmbedderThatFailsStoresNothing(t *testing.T) {

@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -23,6 +24,11 @@ type Config struct {
 	// EmbeddingModel is the name under which the embedder's vectors are kept with a
 	// partition. Required with an Embedder.
 	EmbeddingModel string
+	// EmbedTimeout is how long a search waits for the vector of its query, at most; it never
+	// takes more than half of the time that is left to the search. After it words alone
+	// answer. Vectors of what is stored may take longer: see the package comment. Optional.
+	// Defaults to 1 s.
+	EmbedTimeout time.Duration
 	// Int8 stores a vector with one byte a component, and one scale, in place of four bytes
 	// a component. In memory vectors are float32 always. Optional.
 	Int8 bool
@@ -32,6 +38,10 @@ type Config struct {
 	Weights *Weights // Optional. Defaults to 1 and 1.
 
 	Reranker Reranker // Optional. Defaults to none.
+	// RerankTimeout is how long a search waits for the Reranker, at most; it never takes
+	// more than half of the time that is left. After it the order stays. Optional. Defaults
+	// to 2 s.
+	RerankTimeout time.Duration
 
 	// RecencyHalfLife halves a memory's rank value for each such time that passed since
 	// it was observed. Optional. Defaults to 0: age does not matter. It lowers recall where
@@ -68,9 +78,9 @@ func (c *Config) withDefaults() (Config, error) {
 		weights = *c.Weights
 	}
 	out.Weights = &weights
-	if out.MaxBytes == 0 {
-		out.MaxBytes = defaultMaxBytes
-	}
+	out.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
+	out.EmbedTimeout = cmp.Or(c.EmbedTimeout, time.Second)
+	out.RerankTimeout = cmp.Or(c.RerankTimeout, 2*time.Second)
 	if out.Clock == nil {
 		out.Clock = backends.SystemClock
 	}
@@ -93,8 +103,8 @@ func (c *Config) validate() error {
 		return invalid("Weights %+v: they are finite, at least 0, and not both 0", *w)
 	case !(c.QualityWeight >= 0 && c.QualityWeight <= 1):
 		return invalid("QualityWeight %v is not from 0 to 1", c.QualityWeight)
-	case c.RecencyHalfLife < 0:
-		return invalid("RecencyHalfLife %v is negative", c.RecencyHalfLife)
+	case min(c.RecencyHalfLife, c.EmbedTimeout, c.RerankTimeout) < 0:
+		return invalid("RecencyHalfLife %v, EmbedTimeout %v, RerankTimeout %v: none is negative", c.RecencyHalfLife, c.EmbedTimeout, c.RerankTimeout)
 	}
 	return nil
 }

@@ -77,8 +77,21 @@
 // Vectors are normalised and stored as float32 or, at a quarter of the size, as int8 with
 // one scale a vector; in memory they are float32, scanned with SIMD. The name of the model
 // and the dimension are kept with the partition. Vectors of another model are never
-// compared: the search fails with ErrDimension until [Ranker.Reembed] was called. When the
-// embedder fails, the search answers from the lexical part and reports it in Degraded.
+// compared: until [Ranker.Reembed] or [Ranker.ReembedAll] was called words alone answer, and
+// Degraded says why.
+//
+// # Deadlines
+//
+// The embedder and the reranker are never waited for longer than half of the time that is
+// left to a search, nor than EmbedTimeout (1 s) and RerankTimeout (2 s). An embedder that
+// fails or takes longer leaves the lexical part, a reranker the order as it was. After two
+// failures in a row a service is left alone for a second; then a call beside a search, which
+// does not wait for it, probes it, and each probe that fails doubles the pause, up to a minute.
+// Degraded says what happened, since when, and when the next probe is.
+//
+// [Ranker.Embed], and searches of work that learns ([WithVectors]), have two minutes for
+// each 100 texts, and leave an embedder alone after five failures in a row: what learns
+// repeats its work later.
 //
 // # Limits
 //

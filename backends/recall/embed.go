@@ -5,6 +5,7 @@ package recall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/fault"
 )
 
 const (
@@ -55,11 +55,12 @@ func EmbedText(m *backends.Memory) string {
 // are embedded, so that it fits the models. Without an embedder, and for no texts,
 // everything is nil.
 //
-// Errors: ErrUnavailable when the embedder fails or returns another number of vectors than
-// of texts, ErrInvalid when it refuses a text, or a vector is zero or holds NaN or an
-// infinity, ErrDimension when its vectors differ in dimension.
+// Errors: ErrUnavailable when the embedder fails, takes longer than two minutes for 100
+// texts, is left alone because it failed five times in a row, or returns another number of
+// vectors than of texts, ErrInvalid when it refuses a text, or a vector is zero or holds NaN
+// or an infinity, ErrDimension when its vectors differ in dimension.
 func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Embedding, error) {
-	vectors, err := r.vectors(ctx, texts)
+	vectors, err := r.vectors(ctx, r.storing, texts)
 	if err != nil || vectors == nil {
 		return nil, nil, err
 	}
@@ -84,23 +85,30 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 	p.mu.RLock()
 	some, err := p.index.comparable(), p.index.checkVectors(r.config.EmbeddingModel, 0)
 	p.mu.RUnlock()
-	if err != nil || !some { // a mismatch is known without a call
+	if err == nil && some { // a mismatch is known without a call
+		embedder := r.querying
+		if learns(ctx) {
+			embedder = r.storing
+		}
+		var vectors [][]float32
+		if vectors, err = r.vectors(ctx, embedder, []string{q.text}); err == nil {
+			q.vector = vectors[0]
+		}
+	}
+	if err == nil || ctx.Err() != nil {
 		return nil, err
 	}
-	vectors, err := r.vectors(ctx, []string{q.text})
-	switch {
-	case err == nil:
-		q.vector = vectors[0]
-		return nil, nil
-	case ctx.Err() != nil, errors.Is(err, backends.ErrDimension):
-		return nil, err
-	}
-	return fmt.Errorf("the ranking is lexical alone: %w", err), nil
+	return lexicalAlone(err), nil
 }
 
-// vectors returns the normalised vectors of texts, nil for blank ones. Those that the work
-// of ctx has already are not made again: see [WithVectors].
-func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, error) {
+func lexicalAlone(reason error) error {
+	return fmt.Errorf("the ranking is lexical alone: %w", reason)
+}
+
+// vectors returns the normalised vectors of texts, nil for blank ones, which the embedder
+// makes for a search or for the store. Those that the work of ctx has already are not made
+// again: see [WithVectors].
+func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]float32, error) {
 	if r.config.Embedder == nil || len(texts) == 0 {
 		return nil, nil
 	}
@@ -120,7 +128,7 @@ func (r *Ranker) vectors(ctx context.Context, texts []string) ([][]float32, erro
 		for i, place := range batch {
 			part[i] = shorten(texts[place], maxEmbedText)
 		}
-		vectors, err := r.callEmbedder(ctx, part)
+		vectors, err := call(ctx, s, func(ctx context.Context) ([][]float32, error) { return r.callEmbedder(ctx, part) })
 		if err != nil {
 			return nil, fmt.Errorf("embedding %d texts: %w", len(part), err)
 		}
@@ -145,10 +153,8 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 	}
 	raw, err := r.config.Embedder.EmbedStrings(callbacks.InitCallbacks(ctx, info), texts)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, err
 	case err != nil:
-		return nil, fault.Of(err)
+		return nil, err
 	case len(raw) != len(texts):
 		return nil, fmt.Errorf("%w: the embedder returned %d vectors", backends.ErrUnavailable, len(raw))
 	}
@@ -178,8 +184,8 @@ const reembedAttempts = 20
 
 // Reembed makes the vectors of all memories of a partition anew with the configured
 // embedder and replaces those that are there, with the name of their model, in one atomic
-// batch. It returns how many memories have a vector then. Searches go on meanwhile: with
-// ErrDimension until the batch is stored if the model changed, else with the former vectors.
+// batch. It returns how many memories have a vector then. Searches go on meanwhile: by words
+// alone until the batch is stored if the model changed, else with the former vectors.
 // Memories that others write in the meantime are embedded, too, before it returns.
 //
 // Errors: ErrInvalid without an embedder; those of [Ranker.Embed], then nothing was changed;
@@ -187,28 +193,60 @@ const reembedAttempts = 20
 // of more than [store.MaxBatch] memories takes several batches: until the last one is stored,
 // the rest is found by words alone.
 func (r *Ranker) Reembed(ctx context.Context, p backends.Partition) (int, error) {
-	if r.config.Embedder == nil {
-		return 0, fmt.Errorf("re-embedding partition %s: %w: Config.Embedder is not set", p, backends.ErrInvalid)
+	return r.reembed(ctx, []backends.Partition{p}, false, nil)
+}
+
+// ReembedAll gives each memory of a namespace, which "" is the default one, a vector of the
+// configured embedder, one partition after the other. Vectors of its model stay, so that a
+// call that failed goes on where it stopped when it is repeated. It returns how many memories
+// have a vector then; progress, which may be nil, is told how many of the partitions are
+// done. Errors are those of [Ranker.Reembed]; the first one ends it.
+func (r *Ranker) ReembedAll(ctx context.Context, namespace string, progress func(done, total int)) (int, error) {
+	var all []backends.Partition
+	for page := (store.Page{}); ; {
+		found, err := r.config.Records.Partitions(ctx, cmp.Or(namespace, backends.DefaultNamespace), page)
+		if err != nil {
+			return 0, fmt.Errorf("re-embedding: listing the partitions: %w", err)
+		}
+		all = append(all, found.Partitions...)
+		if page.Cursor = found.Next; page.Cursor == "" {
+			return r.reembed(ctx, all, true, progress)
+		}
 	}
-	if err := p.Validate(); err != nil {
+}
+
+func (r *Ranker) reembed(ctx context.Context, partitions []backends.Partition, keep bool, progress func(done, total int)) (int, error) {
+	_, space, err := r.Embed(ctx, []string{"dimension"})
+	switch {
+	case err != nil:
 		return 0, fmt.Errorf("re-embedding: %w", err)
+	case space == nil:
+		return 0, fmt.Errorf("re-embedding: %w: Config.Embedder is not set", backends.ErrInvalid)
 	}
-	job := reembedding{ranker: r, partition: p}
-	job.startOver()
-	n, err := job.run(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("re-embedding partition %s: %w", p, err)
+	total := 0
+	for i, p := range partitions {
+		job := reembedding{ranker: r, partition: p, space: *space, keep: keep}
+		job.startOver()
+		n, err := job.run(ctx)
+		if err != nil {
+			return total, fmt.Errorf("re-embedding partition %s: %w", p, err)
+		}
+		total += n
+		if progress != nil {
+			progress(i+1, len(partitions))
+		}
 	}
-	return n, nil
+	return total, nil
 }
 
 // reembedding is one run of Reembed.
 type reembedding struct {
 	ranker    *Ranker
 	partition backends.Partition
+	space     store.Embedding // of the embedder
+	keep      bool            // vectors of that space stay
 	cursor    string
 	stored    *store.Embedding         // of the partition
-	space     *store.Embedding         // of the embedder
 	records   map[string]*store.Record // with their new vectors
 	pending   map[string]bool          // ids of those whose new vector is not stored
 }
@@ -219,11 +257,14 @@ func (j *reembedding) startOver() {
 
 // run embeds and writes until nothing is pending.
 func (j *reembedding) run(ctx context.Context) (int, error) {
+	if err := j.partition.Validate(); err != nil {
+		return 0, err
+	}
 	for range reembedAttempts {
 		if err := j.catchUp(ctx); err != nil {
 			return 0, err
 		}
-		if len(j.pending) == 0 && (j.space == nil || j.stored != nil && *j.stored == *j.space) {
+		if len(j.pending) == 0 && (j.stored == nil || *j.stored == j.space) {
 			return j.embedded(), nil
 		}
 		if err := j.write(ctx); err != nil && !errors.Is(err, backends.ErrConflict) {
@@ -243,6 +284,7 @@ func (j *reembedding) catchUp(ctx context.Context) error {
 		if c.Reset {
 			j.startOver()
 		}
+		j.stored = c.Embedding
 		if err := j.embed(ctx, c.Records); err != nil {
 			return err
 		}
@@ -250,9 +292,9 @@ func (j *reembedding) catchUp(ctx context.Context) error {
 			delete(j.records, id)
 			delete(j.pending, id)
 		}
-		j.cursor, j.stored = c.Cursor, c.Embedding
+		j.cursor = c.Cursor
 		if !c.More {
-			return j.probe(ctx)
+			return nil
 		}
 	}
 }
@@ -260,6 +302,7 @@ func (j *reembedding) catchUp(ctx context.Context) error {
 // embed takes records in, with new vectors where their text is new.
 func (j *reembedding) embed(ctx context.Context, records []store.Record) error {
 	vectors := make([][]byte, len(records))
+	decode := Decoder(j.space)
 	var texts []string
 	var places []int
 	for i := range records {
@@ -268,14 +311,17 @@ func (j *reembedding) embed(ctx context.Context, records []store.Record) error {
 			vectors[i] = old.Vector
 			continue
 		}
+		if j.keep && j.stored != nil && *j.stored == j.space {
+			if _, err := decode(records[i].Vector); err == nil {
+				vectors[i] = records[i].Vector
+				continue
+			}
+		}
 		texts, places = append(texts, text), append(places, i)
 	}
-	made, space, err := j.ranker.Embed(ctx, texts)
+	made, _, err := j.ranker.Embed(ctx, texts)
 	if err != nil {
 		return err
-	}
-	if space != nil {
-		j.space = space
 	}
 	for i, v := range made {
 		vectors[places[i]] = v
@@ -292,17 +338,6 @@ func (j *reembedding) embed(ctx context.Context, records []store.Record) error {
 	return nil
 }
 
-// probe asks the embedder for its space where no memory has a text to embed, but the
-// partition still has the name of another model.
-func (j *reembedding) probe(ctx context.Context) error {
-	if j.space != nil || j.stored == nil {
-		return nil
-	}
-	_, space, err := j.ranker.Embed(ctx, []string{"dimension"})
-	j.space = space
-	return err
-}
-
 func (j *reembedding) embedded() int {
 	n := 0
 	for _, r := range j.records {
@@ -317,7 +352,7 @@ func (j *reembedding) embedded() int {
 func (j *reembedding) write(ctx context.Context) error {
 	ids := slices.Sorted(maps.Keys(j.pending))
 	for start := 0; start == 0 || start < len(ids); start += store.MaxBatch {
-		batch := &store.Batch{Embedding: j.space, Reembed: start == 0}
+		batch := &store.Batch{Embedding: &j.space, Reembed: start == 0}
 		for _, id := range ids[start:min(len(ids), start+store.MaxBatch)] {
 			put := store.Put(j.records[id])
 			put.Expect, put.Actor = j.records[id].Version, "reembed"

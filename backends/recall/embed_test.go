@@ -233,7 +233,7 @@ func TestEmbedderCallsAreDetached(t *testing.T) {
 	require.Equal(t, 1, seen)
 }
 
-func TestAnotherModelIsAnErrorUntilReembed(t *testing.T) {
+func TestWordsAnswerUntilAnotherModelIsReembedded(t *testing.T) {
 	for _, c := range []struct {
 		name, model string
 		dim         int
@@ -246,9 +246,12 @@ func TestAnotherModelIsAnErrorUntilReembed(t *testing.T) {
 				}
 				apply(t, s, ann, fact("plain", "tea without a vector"), fact("blank", " "))
 				r := newRanker(t, s, withEmbedder(c.model, hashed(c.dim)))
-				_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-				require.ErrorIs(t, err, backends.ErrDimension)
-				require.ErrorContains(t, err, "Reembed")
+				resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea", TopK: 10})
+				require.NoError(t, err)
+				require.ErrorIs(t, resp.Degraded, backends.ErrDimension)
+				require.ErrorContains(t, resp.Degraded, "Reembed")
+				require.Len(t, resp.Hits, 6, "by words")
+				require.Zero(t, resp.Hits[0].Parts.Vector)
 				n, err := r.Reembed(t.Context(), ann)
 				require.NoError(t, err)
 				require.Equal(t, 6, n)
@@ -257,8 +260,9 @@ func TestAnotherModelIsAnErrorUntilReembed(t *testing.T) {
 				for _, h := range hits {
 					require.Positive(t, h.Parts.Vector, h.ID)
 				}
-				_, err = old.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-				require.ErrorIs(t, err, backends.ErrDimension, "the former model sees it at once")
+				resp, err = old.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+				require.NoError(t, err)
+				require.ErrorIs(t, resp.Degraded, backends.ErrDimension, "the former model sees it at once")
 				n, err = r.Reembed(t.Context(), ann)
 				require.NoError(t, err)
 				require.Equal(t, 6, n)
@@ -338,6 +342,7 @@ func TestReembedGivesUp(t *testing.T) {
 	_, err = r.Reembed(t.Context(), ann)
 	require.ErrorIs(t, err, e.Err)
 	require.Nil(t, s.parts[ann].embedding, "nothing was changed")
+	e.Err, e.Dim = nil, 8
 	_, err = r.Reembed(t.Context(), backends.Partition{})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	s.before = func(context.Context, string) error { return backends.ErrUnavailable }
@@ -358,9 +363,7 @@ func TestSearchesDuringReembed(t *testing.T) {
 		searches.Go(func() {
 			for {
 				resp, err := r.Search(context.Background(), ann, &backends.SearchRequest{Query: "tea", TopK: 50})
-				switch {
-				case errors.Is(err, backends.ErrDimension): // before
-				case err != nil || len(resp.Hits) != 20:
+				if err != nil || len(resp.Hits) != 20 {
 					t.Errorf("%v: %v", err, resp)
 					return
 				}
@@ -385,9 +388,51 @@ func TestBrokenVector(t *testing.T) {
 	embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "tea"}, backends.Memory{ID: "2", Text: "tea"})
 	short := s.parts[ann].records["2"].Vector[:9]
 	apply(t, s, ann, store.Put(&store.Record{Memory: backends.Memory{ID: "2", Text: "tea"}, Vector: short}))
-	_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
-	require.ErrorIs(t, err, backends.ErrDimension)
+	resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+	require.NoError(t, err)
+	require.ErrorIs(t, resp.Degraded, backends.ErrDimension)
+	require.Len(t, resp.Hits, 2, "by words")
 	_, err = r.Reembed(t.Context(), ann)
 	require.NoError(t, err)
 	require.Len(t, find(t, r, "tea"), 2)
+}
+
+// ReembedAll goes on where it stopped, and takes in what has no vector of the model: what
+// was stored without one, and what another process wrote with another model.
+func TestReembedAllGoesOnWhereItStopped(t *testing.T) {
+	s, e := testkit.SQLite(t), hashed(16)
+	old := newRanker(t, s, withEmbedder("old", hashed(8)))
+	partitions := []backends.Partition{user("1"), user("2"), user("3")}
+	for _, p := range partitions {
+		for i := range 5 {
+			embed(t, s, old, p, nil, backends.Memory{ID: fmt.Sprint(i), Kind: backends.KindFact, Text: fmt.Sprint("tea ", i)})
+		}
+	}
+	r := newRanker(t, s, withEmbedder("new", e))
+	done := []int{}
+	progress := func(n, total int) {
+		require.Equal(t, 3, total)
+		if done = append(done, n); n == 2 {
+			e.Err = errors.New("down")
+		}
+	}
+	n, err := r.ReembedAll(t.Context(), "test", progress)
+	require.ErrorIs(t, err, e.Err)
+	require.ErrorContains(t, err, partitions[2].String())
+	require.Equal(t, 10, n)
+	require.Equal(t, []int{1, 2}, done)
+	e.Err = nil
+	apply(t, s, partitions[0], fact("plain", "tea without a vector"))
+	before := e.Texts.Load()
+	n, err = r.ReembedAll(t.Context(), "test", nil)
+	require.NoError(t, err)
+	require.Equal(t, 16, n)
+	require.EqualValues(t, 1+1+5, e.Texts.Load()-before, "one to learn the dimension, the plain one, the third partition")
+	for _, p := range partitions {
+		for _, h := range search(t, r, p, backends.SearchRequest{Query: "tea", TopK: 10}) {
+			require.Positive(t, h.Parts.Vector, h.ID)
+		}
+	}
+	_, err = newRanker(t, s).ReembedAll(t.Context(), "test", nil)
+	require.ErrorIs(t, err, backends.ErrInvalid, "without an embedder")
 }

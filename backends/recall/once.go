@@ -21,10 +21,14 @@ type vectorsKey struct{}
 
 // WithVectors returns a context in which searches and [Ranker.Embed] take the vectors that v
 // has, and add those that they make. It is for one ranker: vectors of several embedders
-// do not mix.
+// do not mix. Since no reply waits for such work, its searches wait for the embedder as
+// Embed does, and not for Config.EmbedTimeout.
 func WithVectors(ctx context.Context, v *Vectors) context.Context {
 	return context.WithValue(ctx, vectorsKey{}, v)
 }
+
+// learns reports whether a search belongs to work that learns.
+func learns(ctx context.Context) bool { return ctx.Value(vectorsKey{}) != nil }
 
 // vectorsOf returns the vectors of the work that ctx belongs to.
 func vectorsOf(ctx context.Context) *Vectors {

@@ -235,7 +235,13 @@ func (r *Ranker) rerank(ctx context.Context, q *query, pool []backends.Hit) ([]b
 	if r.config.Reranker == nil || n == 0 {
 		return pool[:n:n], nil
 	}
-	scores, err := r.config.Reranker.Rerank(ctx, q.text, slices.Clone(pool))
+	shown := slices.Clone(pool) // also a reranker that answers too late has hits of its own
+	for i := range shown {
+		shown[i].Memory = pool[i].Memory.Clone()
+	}
+	scores, err := call(ctx, r.reranking, func(ctx context.Context) ([]float64, error) {
+		return r.config.Reranker.Rerank(ctx, q.text, shown)
+	})
 	if err == nil {
 		err = checkScores(scores, len(pool))
 	}

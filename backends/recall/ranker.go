@@ -26,6 +26,9 @@ type Ranker struct {
 	cache    *cache
 	scratch  sync.Pool // of *scratch
 
+	querying, storing *service // the embedder: a slow one still makes the vectors that are stored
+	reranking         *service
+
 	life      context.Context // ends with Close
 	end       context.CancelFunc
 	mu        sync.Mutex // guards closed, and refreshes.Add against Close
@@ -45,6 +48,9 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 		return nil, err
 	}
 	r := &Ranker{config: c, analyzer: a, signals: newSignals(&c), cache: newCache(c.MaxBytes)}
+	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
+	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
+	r.reranking = newService("reranker", c.RerankTimeout, openForSearches, r)
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
 }
@@ -68,10 +74,10 @@ func (r *Ranker) Close() error {
 // query, and one without a match, find nothing.
 //
 // Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is no number, a
-// query that is not UTF-8, a filter that does not compile; ErrDimension when the stored
-// vectors are not of the configured embedder (call [Ranker.Reembed]); ErrUnavailable when
-// the store does not answer. A failing embedder or reranker is no error: see
-// [backends.SearchResponse].
+// query that is not UTF-8, a filter that does not compile; ErrUnavailable when the store
+// does not answer. An embedder or a reranker that fails, takes too long or is left alone is no
+// error, nor are stored vectors of another model (ErrDimension, see [Ranker.Reembed]): they
+// are the Degraded of the [backends.SearchResponse].
 func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
 	query, err := r.parse(q)
 	if err != nil {
@@ -86,6 +92,10 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 		return nil, err
 	}
 	hits, err := r.rank(part, query)
+	if errors.Is(err, backends.ErrDimension) {
+		resp.Degraded, query.vector = lexicalAlone(err), nil
+		hits, err = r.rank(part, query)
+	}
 	if err != nil {
 		return nil, err
 	}

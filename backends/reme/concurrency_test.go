@@ -381,8 +381,8 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	assert.Equal(t, mine, find(t, b, ann, "what does ann drink: tea", backends.KindPersonal))
 }
 
-// A backend that gets an embedder, or another one: nothing is lost, the error names the
-// way out, and Reembed is it.
+// A backend that gets an embedder, or another one: nothing is lost, words answer, learning
+// goes on, and Reembed is the way out.
 func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	db := open(t)
 	lived(t, db)
@@ -416,27 +416,32 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 		"Task": func(b *reme.Backend) error {
 			return only(b.Task().Summarize(t.Context(), summary(ann, attempted("selling tea", "weigh it", 1))))
 		},
-		"Library": func(b *reme.Backend) error {
-			return only(b.Library().Load(t.Context(), &reme.LoadRequest{Scope: ann, Merge: true}, strings.NewReader(lines("a", 1))))
-		},
+	}
+	merge := func(b *reme.Backend) error {
+		return only(b.Library().Load(t.Context(), &reme.LoadRequest{Scope: ann, Merge: true}, strings.NewReader(lines("a", 1))))
 	}
 	for name, second := range map[string]*reme.Backend{"another name": with("hash2", 32), "another size": with("hash", 16)} {
 		before := state(t, db)
-		_, err := second.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+		err := merge(second)
 		require.ErrorIs(t, err, backends.ErrDimension, name)
 		require.ErrorContains(t, err, "Reembed", name)
+		require.Equal(t, before, state(t, db), name)
 		for write, f := range writes {
-			err := f(second)
-			require.ErrorIs(t, err, backends.ErrDimension, "%s, %s", name, write)
-			require.Regexp(t, "(?i)re-?embed", err.Error(), "%s, %s", name, write)
-			require.Equal(t, before, state(t, db), "%s, %s", name, write)
+			require.NoError(t, f(second), "%s, %s: it is found by words", name, write)
 		}
+		found, err := second.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+		require.NoError(t, err)
+		require.ErrorIs(t, found.Degraded, backends.ErrDimension, name)
+		require.NotEmpty(t, found.Hits)
 		require.NoError(t, only(second.Reembed(t.Context(), ann)))
 		works(second)
-		_, err = first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
-		require.ErrorIs(t, err, backends.ErrDimension, "the old one returns it, too")
-		require.NoError(t, only(first.Reembed(t.Context(), ann)))
+		found, err = first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+		require.NoError(t, err)
+		require.ErrorIs(t, found.Degraded, backends.ErrDimension, "the old one reports it, too")
+		require.NoError(t, only(first.ReembedAll(t.Context(), ann.Namespace, nil)))
+		works(first)
 	}
+	require.NoError(t, merge(first))
 	for write, f := range writes {
 		require.NoError(t, f(first), write)
 	}
@@ -446,18 +451,23 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 // What the workspace learnt from a stretch of the log is not learnt again from parts
 // of it, because what was said cannot be stored: the error says that a part may be stored.
 func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
-	db := open(t)
-	old, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "old" })
-	require.NoError(t, only(old.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("我住在杭州")}})))
-	b, _ := newBackend(t, db, func(c *reme.Config) { quiet(c); c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 9}, "new" })
+	var refuses atomic.Bool
+	refuses.Store(true)
+	e := &testkit.Embedder{Vector: func(text string) []float64 {
+		if strings.Contains(text, "sells tea") && refuses.Load() {
+			return []float64{0, 0} // no direction: it cannot be stored
+		}
+		return []float64{1, 2}
+	}}
+	b, _ := newBackend(t, open(t), func(c *reme.Config) { quiet(c); c.Embedder, c.EmbeddingModel = e, "m" })
 	r := &backends.AddRequest{Scope: ann, Messages: worked("t1", `{"passed":true}`), IdempotencyKey: "k"}
 	_, err := b.Add(t.Context(), r)
-	require.ErrorIs(t, err, backends.ErrDimension)
+	require.ErrorIs(t, err, backends.ErrInvalid)
 	require.ErrorIs(t, err, backends.ErrUnavailable, "it may be repeated as it is, and not in parts")
 	require.Equal(t, []string{"check the payment first"}, find(t, b, backends.Scope{Workspace: "lab"}, "refunding"))
-	require.NoError(t, only(b.Reembed(t.Context(), ann)))
+	refuses.Store(false)
 	require.NoError(t, only(b.Add(t.Context(), r)))
-	assert.ElementsMatch(t, []string{"check the payment first", "ann sells tea", "我住在杭州"}, find(t, b, ann, "refunding tea 杭州"))
+	assert.ElementsMatch(t, []string{"check the payment first", "ann sells tea"}, find(t, b, ann, "refunding tea"))
 }
 
 // In ReMe's layout personal memory lives in the workspace, and the log stays the

@@ -38,7 +38,7 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 			return err
 		}
 		batch.Mutations[0].Expect = expect
-		applied, err := k.store.Apply(ctx, p, batch)
+		applied, err := k.apply(ctx, p, batch)
 		if err != nil {
 			return k.errorf("updating memory %s: %w", r.ID, err)
 		}
@@ -193,7 +193,8 @@ func (k *Keeper) RedactJSON(v any) any {
 
 // Commit carries out a batch: every record that is written without a vector gets
 // one, the batch gets the Embedding of those, and one Apply stores it all or nothing.
-// usage counts what was embedded, and may be nil.
+// usage counts what was embedded, and may be nil. In a partition with vectors of another
+// model what is new gets none: words find it until the partition is embedded anew.
 //
 // The batch and its records are changed, so that one that lost a race (ErrConflict)
 // can be committed again with nothing embedded twice. A record that was read from the
@@ -209,11 +210,30 @@ func (k *Keeper) Commit(ctx context.Context, p backends.Partition, b *store.Batc
 	if space != nil {
 		b.Embedding = space
 	}
-	applied, err := k.store.Apply(ctx, p, b)
+	applied, err := k.apply(ctx, p, b)
 	if err != nil {
 		return nil, k.errorf("storing %d changes of memories: %w", len(b.Mutations), err)
 	}
 	return applied, nil
+}
+
+// apply applies a batch: without its vectors where the partition's are of another model.
+func (k *Keeper) apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
+	applied, err := k.store.Apply(ctx, p, b)
+	if b.Embedding == nil || !errors.Is(err, backends.ErrDimension) {
+		return applied, err
+	}
+	decode := recall.Decoder(*b.Embedding)
+	for _, m := range b.Mutations {
+		if m.Record == nil {
+			continue
+		}
+		if _, err := decode(m.Record.Vector); err == nil { // others are the partition's own
+			m.Record.Vector = nil
+		}
+	}
+	b.Embedding = nil
+	return k.store.Apply(ctx, p, b)
 }
 
 // lacking returns the records of a batch that have to be embedded: those without a

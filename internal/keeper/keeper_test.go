@@ -287,7 +287,6 @@ func TestACommitThatFailsStoresNothing(t *testing.T) {
 		want error
 	}{
 		{"the embedder is down", func(e *testkit.Embedder) { e.Err = down }, store.Put(fact("2", "coffee")), backends.ErrUnavailable},
-		{"another embedder", func(e *testkit.Embedder) { e.Dim = 16 }, store.Put(fact("2", "coffee")), backends.ErrDimension},
 		{"it exists", nil, store.Mutation{Op: store.OpPut, Record: fact("0", "coffee"), Expect: store.MustNotExist}, backends.ErrConflict},
 		{"another version", nil, store.Mutation{Op: store.OpDelete, ID: "0", Expect: 99}, backends.ErrConflict},
 		{"nothing to replace", nil, store.Supersede("gone", fact("2", "coffee")), backends.ErrConflict},
@@ -313,6 +312,38 @@ func TestACommitThatFailsStoresNothing(t *testing.T) {
 			require.Nil(t, known, "the key is unused")
 		})
 	}
+}
+
+// With another embedder what is new is found by words, and what has a vector keeps it, until
+// the partition is embedded anew.
+func TestAnotherEmbedderStoresWithoutVectors(t *testing.T) {
+	e := &testkit.Embedder{Dim: 8}
+	w := open(t, embedded(e))
+	w.put(ann, fact("0", "water"), fact("1", "milk"))
+	e.Dim = 16
+	changed := "black tea"
+	kept, err := w.Records(ctx, ann, "0")
+	require.NoError(t, err)
+	_, err = w.Commit(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Supersede("0", fact("2", "tea")), store.Put(&kept[0])}}, nil)
+	require.NoError(t, err)
+	_, err = w.Update(ctx, ann, &backends.UpdateRequest{ID: "1", Text: &changed})
+	require.NoError(t, err)
+	recs, err := w.Records(ctx, ann, "0", "1", "2")
+	require.NoError(t, err)
+	require.Equal(t, kept[0].Vector, recs[0].Vector)
+	require.Empty(t, recs[1].Vector)
+	require.Empty(t, recs[2].Vector)
+	found, err := w.Search(ctx, ann, &backends.SearchRequest{Query: "tea"})
+	require.NoError(t, err)
+	require.ErrorIs(t, found.Degraded, backends.ErrDimension)
+	require.Len(t, found.Hits, 2)
+	n, err := w.Ranker().Reembed(ctx, ann)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	found, err = w.Search(ctx, ann, &backends.SearchRequest{Query: "tea"})
+	require.NoError(t, err)
+	require.NoError(t, found.Degraded)
+	require.Positive(t, found.Hits[0].Parts.Vector)
 }
 
 func TestABatchThatLostARaceIsNotEmbeddedAgain(t *testing.T) {
