@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -21,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/work"
 )
 
 type operation struct {
@@ -225,6 +228,47 @@ func TestAModelThatCannotBeAskedIsUnavailable(t *testing.T) {
 	}
 	_, err := ask.New(&ask.Config{Name: "test"})
 	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
+// What answers in a way that cannot be used is there; what does not answer is left alone,
+// also if it heeds no context.
+func TestAModelThatFailsInARowIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reply atomic.Pointer[testkit.Reply]
+		now := func(r testkit.Reply) { reply.Store(&r) }
+		m := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+			return (*reply.Load())(ctx, in, o)
+		})
+		asked, err := ask.New(&ask.Config{Name: "test", Model: m, Timeout: time.Minute})
+		require.NoError(t, err)
+		question := func(n int) (err error) {
+			for range n {
+				_, err = ask.For[operations](t.Context(), asked.Begin(ask.Limits{}), question, nil)
+			}
+			return err
+		}
+		now(testkit.Text("no"))
+		require.ErrorIs(t, question(5), backends.ErrModel)
+		now(testkit.Fail(fmt.Errorf("too long: %w", backends.ErrInvalid)))
+		require.ErrorIs(t, question(5), backends.ErrInvalid)
+		now(testkit.Fail(errors.New("down")))
+		require.ErrorContains(t, question(4), "down")
+		now(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+			time.Sleep(time.Hour)
+			return nil, nil
+		})
+		start, calls := time.Now(), len(m.Calls())
+		require.ErrorContains(t, question(1), "no answer within 1m0s")
+		err = question(10)
+		require.ErrorIs(t, err, work.ErrOpen)
+		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.Len(t, m.Calls(), calls+1)
+		require.Equal(t, time.Minute, time.Since(start))
+		now(testkit.Text("{}"))
+		time.Sleep(time.Second)
+		require.NoError(t, question(1), "the probe")
+		time.Sleep(time.Hour)
+	})
 }
 
 func TestACancelledContextIsNoOutage(t *testing.T) {
