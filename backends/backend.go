@@ -158,6 +158,12 @@ type Item struct {
 	Err      error   // for OutcomeFailed and OutcomeSkipped
 }
 
+// Change is what a backend asks a program to confirm before it is carried out.
+type Change struct {
+	Scope   Scope
+	Retract []Memory // what is to hold no more, with nothing in its place
+}
+
 // Usage counts what a call cost in model tokens, as reported by the models.
 type Usage struct {
 	ModelCalls       int `json:"model_calls"`

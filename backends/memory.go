@@ -160,6 +160,9 @@ type Origin struct {
 	Author     string   `json:"author,omitempty"`      // who wrote it down: a model, "verbatim", "agent"
 }
 
+// AuthorAgent is the Author of what an agent notes down by its add_memory tool.
+const AuthorAgent = "agent"
+
 // Message is one message of a conversation as memory keeps it: an Eino message
 // with an identity and a time. The Eino message is shared and must not be
 // changed by its receiver.

@@ -17,46 +17,30 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// author is the Origin.Author of what an agent notes down with add_memory.
-const author = "agent"
-
 type addArguments struct {
 	Thinking string `json:"thinking" jsonschema:"required" blank:"ok"`
 	Content  list   `json:"content" jsonschema:"required"`
 }
 
+// add has the backend learn from what the agent writes down, which each of its entries is a
+// memory of.
 func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (string, error) {
-	items, err := k.learn(ctx, scope, strings.Join(a.Content, "\n"))
-	if err != nil {
-		return "", err
-	}
-	return k.showItems(ctx, strings.TrimSpace(a.Thinking), items)
-}
-
-// learn has the backend learn from the content; if no item at all comes of it, the
-// content is stored as it is. An item that says "unchanged" is an answer: what is known
-// already is not stored a second time.
-func (k *kit) learn(ctx context.Context, scope backends.Scope, content string) ([]backends.Item, error) {
-	id := k.IDs()
 	r := &backends.AddRequest{
-		Scope:          scope,
-		Messages:       []backends.Message{{ID: id, Turn: id, Time: k.Clock(), Message: schema.UserMessage(content)}},
-		Author:         author,
-		IdempotencyKey: callKey(ctx, scope, AddMemory, content),
+		Scope: scope, Author: backends.AuthorAgent, IdempotencyKey: callKey(ctx, scope, AddMemory, strings.Join(a.Content, "\n")),
+	}
+	turn := k.IDs()
+	for i, s := range a.Content {
+		id := fmt.Sprint(turn, "-", i)
+		r.Messages = append(r.Messages, backends.Message{ID: id, Turn: turn, Time: k.Clock(), Message: schema.AssistantMessage(s, nil)})
 	}
 	resp, err := k.Backend.Add(ctx, r)
-	if err == nil && (resp == nil || len(resp.Items) == 0) {
-		verbatim := *r
-		verbatim.Verbatim = true
-		if r.IdempotencyKey != "" {
-			verbatim.IdempotencyKey += "/verbatim"
-		}
-		resp, err = k.Backend.Add(ctx, &verbatim)
+	switch {
+	case err != nil:
+		return "", err
+	case resp == nil:
+		return "", refusal(k.text.nothingRecorded)
 	}
-	if err != nil || resp == nil {
-		return nil, err
-	}
-	return resp.Items, nil
+	return k.showItems(ctx, strings.TrimSpace(a.Thinking), resp.Items)
 }
 
 // showItems returns a line for the outcome of each item, but of episodes beside other
@@ -64,7 +48,7 @@ func (k *kit) learn(ctx context.Context, scope backends.Scope, content string) (
 // known is an error.
 func (k *kit) showItems(ctx context.Context, thinking string, items []backends.Item) (string, error) {
 	echo := func(it backends.Item) bool {
-		return it.Memory.Kind == backends.KindEpisode && it.Outcome != backends.OutcomeFailed
+		return it.Memory.Kind == backends.KindEpisode && it.Err == nil
 	}
 	if rest := slices.DeleteFunc(slices.Clone(items), echo); len(rest) > 0 {
 		items = rest
@@ -79,7 +63,7 @@ func (k *kit) showItems(ctx context.Context, thinking string, items []backends.I
 	out += ":"
 	var failed []error
 	for i := range items {
-		if it := &items[i]; it.Outcome == backends.OutcomeFailed {
+		if it := &items[i]; it.Outcome == backends.OutcomeFailed || it.Outcome == backends.OutcomeSkipped {
 			failed = append(failed, cmp.Or(it.Err, fmt.Errorf("not stored: %q", text.Truncate(it.Memory.Text, 60))))
 		}
 		out += "\n" + k.showItem(&items[i])

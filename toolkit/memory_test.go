@@ -192,16 +192,20 @@ func TestAddLearnsFromTheContentAlone(t *testing.T) {
 	b := &testkit.Backend{}
 	k := newKit(t, b)
 	out := k.call("add_memory", `{"thinking":"a lasting taste","content":["Ann likes tea."," ","Ann is 30."]}`)
-	require.Equal(t, "Successfully recorded to memory (rationale: a lasting taste):\n- added: [id-Ann likes tea.\n  Ann is 30.] Ann likes tea.\n  Ann is 30.", out)
+	require.Equal(t, "Successfully recorded to memory (rationale: a lasting taste):\n- added: [id-Ann likes tea.] Ann likes tea.", out)
 	require.Len(t, b.Adds(), 1)
 	r := b.Adds()[0]
 	require.Equal(t, ann, r.Scope)
 	require.False(t, r.Verbatim)
 	require.Equal(t, "agent", r.Author)
 	require.Empty(t, r.IdempotencyKey, "there is no tool call id outside a run")
-	require.Len(t, r.Messages, 1)
-	require.Equal(t, schema.User, r.Messages[0].Role)
-	require.Equal(t, "Ann likes tea.\nAnn is 30.", r.Messages[0].Content)
+	require.Len(t, r.Messages, 2, "each entry is a memory of its own")
+	for i, want := range []string{"Ann likes tea.", "Ann is 30."} {
+		require.Equal(t, want, r.Messages[i].Content)
+		require.Equal(t, schema.Assistant, r.Messages[i].Role, "the user did not say it")
+		require.Equal(t, r.Messages[0].Turn, r.Messages[i].Turn)
+	}
+	require.NotEqual(t, r.Messages[0].ID, r.Messages[1].ID)
 	require.NotContains(t, fmt.Sprintf("%+v", r), "lasting taste")
 	k.Language = backends.Chinese
 	require.Equal(t, "已成功写入记忆（理由：口味）:\n- 新增: [id-喜欢茶] 喜欢茶", k.call("add_memory", `{"thinking":"口味","content":["喜欢茶"]}`))
@@ -217,6 +221,8 @@ func TestAddShowsTheOutcomeOfEachItem(t *testing.T) {
 	failed := item(backends.OutcomeFailed, backends.Memory{Text: "has a dog"})
 	full := failed
 	full.Err = errors.New("disk full")
+	skipped := item(backends.OutcomeSkipped, backends.Memory{ID: "4", Text: "has a boat"})
+	skipped.Err = errors.New("confirm it")
 	for name, c := range map[string]struct {
 		items []backends.Item
 		err   error
@@ -229,6 +235,7 @@ func TestAddShowsTheOutcomeOfEachItem(t *testing.T) {
 		"several": {items: []backends.Item{moved, item(backends.OutcomeRetracted, backends.Memory{ID: "3", Text: "has a cat"}), full}, fails: true,
 			want: "Successfully recorded to memory:\n- replaced an older memory: [2] lives in Rome (before: lives in Oslo)\n- marked as no longer true: [3] has a cat\n- not recorded: has a dog (disk full)"},
 		"all failed": {items: []backends.Item{failed}, fails: true, want: "Error recording memory: not stored: \"has a dog\"\nMemory is not available now. Continue without it, and do not claim to have remembered or recorded anything."},
+		"skipped":    {items: []backends.Item{known, skipped}, fails: true, want: "Successfully recorded to memory:\n- known already: [1] likes tea\n- skipped: [4] has a boat (confirm it)"},
 		"an error": {err: fmt.Errorf("%w: garbled", backends.ErrModel), fails: true,
 			want: "Error recording memory: model output not understood: garbled\nMemory could not make sense of it. Try once more with shorter and simpler content."},
 	} {
@@ -242,26 +249,19 @@ func TestAddShowsTheOutcomeOfEachItem(t *testing.T) {
 	}
 }
 
-func TestAddStoresTheWordsWhereNothingComesOfThem(t *testing.T) {
+func TestAddThatNothingComesOfSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
-		first    *backends.AddResponse
-		verbatim func(text string) (*backends.AddResponse, error)
-		want     string
+		resp *backends.AddResponse
+		err  error
+		want string
 	}{
-		"empty": {&backends.AddResponse{}, func(s string) (*backends.AddResponse, error) { return testkit.Added(s), nil }, "Successfully recorded to memory:\n- added: [id-blue] blue"},
-		"nil":   {nil, func(s string) (*backends.AddResponse, error) { return testkit.Added(s), nil }, "Successfully recorded to memory:\n- added: [id-blue] blue"},
-		"fails": {nil, func(string) (*backends.AddResponse, error) { return nil, errors.New("disk full") }, "Error recording memory: disk full"},
-		"no":    {nil, func(string) (*backends.AddResponse, error) { return nil, nil }, "Nothing was recorded"},
+		"empty": {&backends.AddResponse{}, nil, "Nothing was recorded"},
+		"nil":   {nil, nil, "Nothing was recorded"},
+		"fails": {nil, errors.New("disk full"), "Error recording memory: disk full"},
 	} {
-		b := &testkit.Backend{OnAdd: func(_ context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-			if r.Verbatim {
-				return c.verbatim(r.Messages[0].Content)
-			}
-			return c.first, nil
-		}}
+		b := &testkit.Backend{OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { return c.resp, c.err }}
 		require.True(t, strings.HasPrefix(newKit(t, b).call("add_memory", `{"content":["blue"]}`), c.want), name)
-		require.Len(t, b.Adds(), 2, name)
-		require.Equal(t, b.Adds()[0].Messages, b.Adds()[1].Messages, name)
+		require.Len(t, b.Adds(), 1, name)
 	}
 }
 
@@ -281,10 +281,9 @@ func TestARepeatedCallHasTheKeyOfTheFirst(t *testing.T) {
 	for _, a := range b.Adds() {
 		keys[a.IdempotencyKey]++
 	}
-	require.Len(t, b.Adds(), 10, "each call also stores verbatim, under a key of its own")
-	require.Equal(t, b.Adds()[0].IdempotencyKey, b.Adds()[2].IdempotencyKey)
-	require.Equal(t, b.Adds()[1].IdempotencyKey, b.Adds()[3].IdempotencyKey)
-	require.Len(t, keys, 8)
+	require.Len(t, b.Adds(), 5)
+	require.Equal(t, b.Adds()[0].IdempotencyKey, b.Adds()[1].IdempotencyKey)
+	require.Len(t, keys, 4)
 	require.NotContains(t, keys, "")
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -48,7 +49,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	}
 	engine := reconcile.Config{
 		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language, Shown: memoriesShown,
-		Questions: maxQuestions, Describe: c.Describe,
+		Questions: maxQuestions, Confirm: c.Confirm,
 	}
 	if c.Model != nil {
 		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout}); err != nil {
@@ -90,6 +91,26 @@ func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backe
 // be understood after a retry [backends.ErrModel]. Both store nothing.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	return b.traced.Add(ctx, r)
+}
+
+// Remember adds a fact by hand, without a model: one that is known is
+// [backends.OutcomeUnchanged]. Its Origin.Author is "program" and it has no Role, since nobody
+// said it. change may set what else an AddRequest has, such as Metadata, Expires or another
+// Author. A blank text is ErrInvalid.
+func (b *Backend) Remember(ctx context.Context, s backends.Scope, text string, change ...func(*backends.AddRequest)) (*backends.Item, error) {
+	r := &backends.AddRequest{Scope: s, Verbatim: true, Kind: backends.KindFact, Author: authorProgram}
+	r.Messages = []backends.Message{{Message: schema.UserMessage(text)}}
+	for _, set := range change {
+		set(r)
+	}
+	resp, err := b.Add(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(resp.Items) == 0 {
+		return nil, fmt.Errorf("mem0: a fact to remember: %w: it has no text", backends.ErrInvalid)
+	}
+	return &resp.Items[0], resp.Items[0].Err
 }
 
 // Close implements [backends.Backend]. The store and the models stay open. Calls

@@ -6,11 +6,13 @@ package mem0
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -71,6 +73,12 @@ type Config struct {
 	// person's. A scope with a workspace and neither user nor agent reaches them for
 	// Manager's calls. Optional. Defaults to false: workspaces are none of this backend's.
 	Shared bool
+	// Prompt replaces all that the model is told about what to keep and how to write it,
+	// in the modes Reconcile, Additive and the first step of TwoStep. It names the fields
+	// of an answer: text and messages, in Reconcile also op and index; New checks that.
+	// The schema of the answer and Instructions are added behind it. Optional. Defaults
+	// to prompts in English and Chinese.
+	Prompt string
 
 	// FactsOnly leaves out the raw turns. By default they are kept beside the
 	// facts as memories of kind episode: a fact names the turns that taught it.
@@ -79,12 +87,12 @@ type Config struct {
 	// EmbeddingModel, Clock and Keys are filled from here.
 	Recall *recall.Config
 
-	// Describe says what an image, a sound, a video or a file of a user is, and is learnt
-	// from as if the user had said it. Optional: without it they are skipped
-	// ([backends.OutcomeSkipped]), as those are for which it returns an error. On
-	// ErrUnavailable nothing is learnt yet, and the Add may be repeated. It must be
-	// safe for concurrent use.
-	Describe func(context.Context, schema.MessageInputPart) (string, error)
+	// Confirm allows an Add to retract more than three facts at a time, such as after
+	// "forget everything". Optional: without it the surplus is not carried out and comes
+	// back as [backends.OutcomeSkipped]; if it returns false, nothing is retracted. It may
+	// be asked again where another process changed the facts meanwhile. An error of it
+	// fails the Add, with nothing stored. It must be safe for concurrent use.
+	Confirm func(context.Context, backends.Change) (bool, error)
 
 	// Redact is applied to every text before it is stored or shown to a model.
 	// Optional. It must be safe for concurrent use.
@@ -116,7 +124,20 @@ func (c *Config) normalize() (*Config, error) {
 	if err := n.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
-	return &n, nil
+	return &n, n.checkPrompt()
+}
+
+// checkPrompt returns an error if the prompt does not ask for what an answer needs.
+func (c *Config) checkPrompt() error {
+	fields := []string{"text", "messages"}
+	if c.Mode == Reconcile {
+		fields = append(fields, "op", "index")
+	}
+	missing := slices.DeleteFunc(fields, func(f string) bool { return regexp.MustCompile(`\b` + f + `\b`).MatchString(c.Prompt) })
+	if c.Prompt == "" || c.Mode == Verbatim || len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("mem0: Config.Prompt: %w: it has to ask for the fields %s of the answer", backends.ErrInvalid, strings.Join(missing, ", "))
 }
 
 // newKeeper builds what keeps the memories, and the ranking over its store.

@@ -25,6 +25,7 @@ const (
 	stepRunes     = 6000 // of each message that is shown for a procedure, at most
 
 	authorVerbatim = "verbatim" // of memories that no model wrote
+	authorProgram  = "program"  // of what Remember adds
 )
 
 // add learns from a request.
@@ -64,7 +65,11 @@ func (b *Backend) verbatim(ctx context.Context, c *reconcile.Call) error {
 		return fmt.Errorf("mem0: kind %q: %w: verbatim messages are of kind episode, fact or procedure", kind, backends.ErrInvalid)
 	}
 	for _, u := range c.Said() {
-		c.Add(c.Verbatim(kind, u, authorVerbatim))
+		m := c.Verbatim(kind, u, authorVerbatim)
+		if c.Author != "" && kind == backends.KindFact && u.Role == string(schema.User) { // who writes it down is not the user
+			m.Origin.Role = ""
+		}
+		c.Add(m)
 	}
 	return nil
 }
@@ -82,6 +87,7 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	if err := b.ask(ctx, c); err != nil {
 		return err
 	}
+	c.KeepNotes()
 	if b.config.FactsOnly || c.Author != "" { // what an author writes down was not said
 		return nil
 	}
@@ -101,7 +107,7 @@ func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
 		return b.twoStep(ctx, c)
 	}
 	return c.Reconcile(ctx, &reconcile.Question{
-		System: b.system(c, prompts(c.Language).reconcile), Tool: "remember", Purpose: "Carry out operations on the memory.",
+		System: b.system(c, prompts(c.Language).reconcile, b.config.Prompt), Tool: "remember", Purpose: "Carry out operations on the memory.",
 		Ask: reconcile.Asked[operations],
 	})
 }
@@ -109,17 +115,20 @@ func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
 // factsQuestion asks for facts, whatever is known.
 func (b *Backend) factsQuestion(c *reconcile.Call) *reconcile.Question {
 	return &reconcile.Question{
-		System: b.system(c, prompts(c.Language).additive), Tool: "remember_facts", Purpose: "Add facts to the memory.",
+		System: b.system(c, prompts(c.Language).additive, b.config.Prompt), Tool: "remember_facts", Purpose: "Add facts to the memory.",
 		Ask: reconcile.Asked[operations],
 	}
 }
 
-// system puts the fixed part of a question together.
-func (b *Backend) system(c *reconcile.Call, task string) string {
+// system puts the fixed part of a question together. custom replaces rules and task.
+func (b *Backend) system(c *reconcile.Call, task, custom string) string {
 	p := prompts(c.Language)
-	parts := []string{p.rules, task}
+	parts := []string{cmp.Or(custom, p.rules+"\n\n"+task)}
 	if c.Partition.Kind == backends.PartitionAgent {
 		parts = append(parts, p.agent)
+	}
+	if c.Author == backends.AuthorAgent {
+		parts = append(parts, p.notes)
 	}
 	if instructions := cmp.Or(strings.TrimSpace(c.Instructions), strings.TrimSpace(b.config.Instructions)); instructions != "" {
 		parts = append(parts, p.instruct+"\n"+instructions)
@@ -133,12 +142,14 @@ type operations struct {
 }
 
 type operation struct {
-	Op       string `json:"op,omitempty" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract"`
-	Index    *int   `json:"index,omitempty" alias:"id,memory_id,existing,target,replaces" jsonschema_description:"of the existing memory, for supersede and retract"`
+	Op       string `json:"op,omitempty" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract,enum=none"`
+	Index    *int   `json:"index,omitempty" alias:"id,memory_id,existing,target,replaces" jsonschema_description:"of the existing memory, for all but add"`
 	Text     string `json:"text,omitempty" alias:"fact,memory,content,new_memory" jsonschema_description:"the fact, in the language it was said in"`
 	SaidBy   string `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
 	Since    string `json:"since,omitempty" alias:"valid_from,valid,date" jsonschema_description:"YYYY-MM-DD, if it matters from when it holds"`
-	Messages []int  `json:"messages,omitempty" jsonschema_description:"n of the new messages that say it"`
+	Messages []int  `json:"messages" jsonschema_description:"n of the new messages that say it"`
+
+	Rest map[string]any `json:"-"`
 }
 
 // Check implements the check of entries of package ask.
@@ -147,7 +158,7 @@ func (o *operation) Check() error {
 		return errors.New("neither op nor text")
 	}
 	_, err := reconcile.VerbOf(o.Op)
-	return err
+	return errors.Join(err, reconcile.Echo(o.Rest))
 }
 
 // Decoded returns the operations, nil if the answer has no list.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/internal/einox"
@@ -55,7 +53,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		return nil, fmt.Errorf("reme: %w", err)
 	}
 	var said *reconcile.Call
-	if at.personal != nil && r.Kind != backends.KindTask && !b.config.NoPersonal && speaks(r.Messages) {
+	if at.personal != nil && r.Kind != backends.KindTask && !b.config.NoPersonal {
 		if said, err = b.personal.draft(ctx, b.personalRequest(at, r)); err != nil {
 			return nil, err
 		}
@@ -92,9 +90,9 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 }
 
 // attempts are the turns of which it is known how they went, where there is a workspace
-// to learn from them.
+// to learn from them. What an agent writes down is no attempt at anything.
 func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]task.Trajectory, error) {
-	if at.workspace == nil || b.model == nil || b.config.Outcome == nil && b.config.Verdict == nil {
+	if at.workspace == nil || b.model == nil || r.Author == backends.AuthorAgent || b.config.Outcome == nil && b.config.Verdict == nil {
 		return nil, nil
 	}
 	turns, err := b.ended(ctx, at.scope, r)
@@ -161,14 +159,4 @@ func (b *Backend) learnTasks(ctx context.Context, r *task.SummaryRequest) (*back
 		return nil, err
 	}
 	return &backends.AddResponse{Items: resp.Items, Usage: resp.Report.Usage, Replayed: resp.Replayed}, nil
-}
-
-// speaks reports whether a user says something in the messages.
-func speaks(messages []backends.Message) bool {
-	for _, m := range messages {
-		if m.Message != nil && m.Role == schema.User && !einox.IsNote(m.Message) {
-			return true
-		}
-	}
-	return false
 }

@@ -30,6 +30,8 @@ type statement struct {
 	When     string `json:"when,omitempty" jsonschema_description:"YYYY-MM-DD, YYYY-MM, YYYY, or two of them with a slash between"`
 	Score    *int   `json:"score,omitempty" jsonschema_description:"0 to 3"`
 	Messages []int  `json:"messages,omitempty" alias:"n" jsonschema_description:"n of the messages that say it"`
+
+	Rest map[string]any `json:"-"`
 }
 
 // Check implements the check of entries of package ask.
@@ -41,7 +43,7 @@ func (s *statement) Check() error {
 		return errors.New("the score is not from 0 to 3")
 	}
 	_, err := reconcile.VerbOf(s.Op)
-	return err
+	return errors.Join(err, reconcile.Echo(s.Rest))
 }
 
 // Decoded returns the statements as operations, nil if the answer has no list.
@@ -77,10 +79,12 @@ func (p *Personal) reconcile(ctx context.Context, c *reconcile.Call, target stri
 	if s := strings.TrimSpace(c.Instructions); s != "" {
 		system = words.instructions + "\n" + s + "\n\n" + system
 	}
-	return c.Reconcile(ctx, &reconcile.Question{
+	err = c.Reconcile(ctx, &reconcile.Question{
 		System: system, Intro: words.target + " " + string(name) + "\n",
 		Tool: "personal_statements", Purpose: "Write down what the numbered messages say about the user.", Ask: p.ask,
 	})
+	c.KeepNotes()
+	return err
 }
 
 // ask leaves out the statements that are not worth keeping. They keep their place in the

@@ -123,8 +123,7 @@ func turnIn(turns []*Turn, id string) *Turn {
 	return nil
 }
 
-// teaches reports whether anything was done in the turn. What an agent notes down by a
-// tool of memory comes as a turn, too, without an attempt at anything.
+// teaches reports whether anything was done in the turn.
 func (t *Turn) teaches() bool {
 	return slices.ContainsFunc(t.Messages, func(m backends.Message) bool { return m.Role == schema.Assistant || m.Role == schema.Tool })
 }

@@ -83,9 +83,10 @@ func (b *batch) build(ctx context.Context, strict bool) error {
 			n.outcome = backends.OutcomeSuperseded
 		}
 	}
-	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool { return n.outcome == backends.OutcomeRetracted && !n.end() && n.same == nil })
-	if err := b.identify(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{b.retract, b.identify} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	for _, n := range b.nodes {
 		b.encode(n)
@@ -243,6 +244,49 @@ func (b *batch) duplicate(n *node) *node {
 	return past
 }
 
+// ends returns the known statement that a retraction ends; nil if it ends none.
+func (n *node) ends() *backends.Memory {
+	if n.outcome != backends.OutcomeRetracted || !n.on.holds(n.at) {
+		return nil
+	}
+	return n.on.said().known
+}
+
+// retract carries out the retractions. A quarter of what a question shows may go, but 3 at
+// least, or as many as the program confirms; the others are skipped.
+func (b *batch) retract(ctx context.Context) error {
+	e, most := b.call.engine, max(3, b.call.engine.Shown/4)
+	change := backends.Change{Scope: b.call.Scope}
+	for _, n := range b.nodes {
+		if m := n.ends(); m != nil {
+			change.Retract = append(change.Retract, m.Clone())
+		}
+	}
+	left := most
+	if len(change.Retract) > most && e.Confirm != nil {
+		ok, err := e.Confirm(ctx, change)
+		if err != nil {
+			return e.errorf("confirming that %d memories are retracted: %w", len(change.Retract), err)
+		}
+		if left = 0; ok {
+			left = len(change.Retract)
+		}
+	}
+	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool {
+		switch {
+		case n.outcome != backends.OutcomeRetracted:
+			return false
+		case n.ends() != nil && left == 0:
+			n.outcome, n.err = backends.OutcomeSkipped, e.errorf("one request may retract %d memories; Config.Confirm has to allow %d", most, len(change.Retract))
+			return false
+		case n.ends() != nil:
+			left--
+		}
+		return !n.end() && n.same == nil
+	})
+	return nil
+}
+
 // identify gives the new memories their times, and ids that follow from what they say: of
 // each the first that is free, so that two processes that learn it at the same time meet.
 func (b *batch) identify(ctx context.Context) error {
@@ -321,7 +365,7 @@ func (b *batch) items(version int64) []backends.Item {
 	for i, n := range b.nodes {
 		item := backends.Item{Outcome: n.outcome, Err: n.err}
 		switch {
-		case n.outcome == backends.OutcomeRetracted:
+		case n.on != nil && (n.outcome == backends.OutcomeRetracted || n.outcome == backends.OutcomeSkipped):
 			item.Memory = n.on.after(version)
 		case n.same != nil:
 			item.Memory = n.said().after(version)

@@ -5,6 +5,7 @@ package reconcile
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -18,6 +19,7 @@ type node struct {
 	target *node            // for superseded and retracted; for unchanged what says it, if it is known
 	since  time.Time        // for retracted: since when it holds no more
 	err    error            // for failed and skipped
+	from   []*Utterance     // of an operation: what it is about
 
 	known *backends.Memory // for a known memory: as it was shown; in a batch as it is
 
@@ -177,8 +179,10 @@ func (c *Call) Decide(op *Operation, known *backends.Memory) {
 // carryOut turns an operation into a decision; nil where it does nothing.
 func (c *Call) carryOut(op *Operation, t *node) *node {
 	on := t.about()
-	n := &node{wanted: backends.OutcomeAdded}
+	n := &node{wanted: backends.OutcomeAdded, from: op.from}
 	switch {
+	case c.Author == backends.AuthorAgent && op.Verb == Add && len(op.from) > 1: // notes stay apart: see KeepNotes
+		return nil
 	case op.Verb == Retract && on == nil, op.Verb == Nothing && on == nil && op.Text == "":
 		return nil
 	case op.Verb == Retract:
@@ -189,6 +193,8 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 		n.wanted, n.target, n.memory = backends.OutcomeUnchanged, t, on.Clone()
 	case op.Verb == Nothing:
 		n.wanted, n.memory = backends.OutcomeUnchanged, c.statement(op)
+	case planted(op.Text, op.from):
+		n.wanted, n.memory, n.err = backends.OutcomeSkipped, c.statement(op), c.engine.errorf("%q: %w", op.Text, errPlanted)
 	default:
 		n.memory = c.statement(op)
 		if op.Verb == Supersede && on != nil {
@@ -202,6 +208,19 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 // Add decides that a memory is stored, unless it is known.
 func (c *Call) Add(m backends.Memory) {
 	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeAdded, memory: m})
+}
+
+// KeepNotes decides that what an agent writes down is kept, each message by itself and as it
+// is, where no decision is about it alone.
+func (c *Call) KeepNotes() {
+	for _, u := range c.said {
+		about := func(n *node) bool { return len(n.from) == 1 && n.from[0] == u }
+		if c.Author == backends.AuthorAgent && !slices.ContainsFunc(c.decisions, about) {
+			m := c.Verbatim(c.engine.Kind, u, c.Author)
+			c.engine.Complete(&m, &Operation{})
+			c.Add(m)
+		}
+	}
 }
 
 // Memory returns what every memory of the call has in common.
@@ -225,37 +244,37 @@ func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backend
 }
 
 // statement returns what an operation says, with where it comes from: the messages that the
-// answer names, else all of those that its speaker said.
+// answer names, else all that it is about. They decide who said it. What the answer claims
+// counts only where it names messages of both.
 func (c *Call) statement(op *Operation) backends.Memory {
 	m := c.Memory(c.engine.Kind, c.engine.Keeper.Redact(op.Text))
-	m.Origin.Author, m.Origin.Role = cmp.Or(c.Author, c.engine.Author), op.SaidBy
-	var from []*Utterance
-	for _, n := range op.Messages {
-		from = append(from, c.from[n])
+	m.Origin.Author = cmp.Or(c.Author, c.engine.Author)
+	m.Origin.Role = shared(op.from, func(u *Utterance) string { return u.Role })
+	if m.Origin.Role == "" && len(op.Messages) > 0 {
+		m.Origin.Role = op.SaidBy
 	}
-	for _, u := range c.from {
-		if len(op.Messages) == 0 && (op.SaidBy == "" || u.Role == op.SaidBy) {
-			from = append(from, u)
+	for i, u := range op.from {
+		if i == 0 {
+			m.Origin.Turn = u.Turn
 		}
-	}
-	if len(from) == 0 { // its speaker says nothing in these messages
-		from = c.from
-	}
-	for i, u := range from {
 		if i == 0 || u.Time.After(m.Observed) {
 			m.Observed = u.Time
 		}
-		if i == 0 {
-			m.Origin.Turn = u.Turn
-			if m.Origin.Role == "" {
-				m.Origin.Role = u.Role
-			}
-		}
 		m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.ID)
-		if u.Speaker != "" && u.Role == m.Origin.Role && m.Origin.Speaker == "" {
-			m.Origin.Speaker = u.Speaker
-		}
 	}
+	speakers := slices.DeleteFunc(slices.Clone(op.from), func(u *Utterance) bool { return u.Role != m.Origin.Role })
+	m.Origin.Speaker = shared(speakers, func(u *Utterance) string { return u.Speaker })
 	c.engine.Complete(&m, op)
 	return m
+}
+
+// shared returns what all messages have in common; empty where they differ.
+func shared(said []*Utterance, of func(*Utterance) string) (value string) {
+	for i, u := range said {
+		if i > 0 && of(u) != value {
+			return ""
+		}
+		value = of(u)
+	}
+	return value
 }

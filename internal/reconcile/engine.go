@@ -26,6 +26,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,8 @@ type Config struct {
 	// Questions is how many questions one request may take; what is said behind them is
 	// skipped, and reported so. Optional. Defaults to any number, within Limits.
 	Questions int
-	// UsersOnly learns from users alone; what assistants say is shown beside it.
+	// UsersOnly learns from users alone, and from what an agent writes down; what
+	// assistants say is shown beside it.
 	UsersOnly bool
 	// ByTime has the statement hold that was said last, whatever the order in which
 	// statements are learnt: one that is older than what it supersedes is stored as the
@@ -74,9 +76,10 @@ type Config struct {
 	Location *time.Location
 	// Dates explains the words for times in a message. Optional.
 	Dates func(message string, said time.Time) []string
-	// Describe says what a picture or a sound of a user is, so that it is learnt from.
-	// Optional. Without it they are skipped, and reported so.
-	Describe func(context.Context, schema.MessageInputPart) (string, error)
+	// Confirm allows a request to retract more than a quarter of Shown, and more than 3
+	// memories. It may be asked again where another process changed them meanwhile.
+	// Optional. Without it the surplus is skipped, and reported so.
+	Confirm func(context.Context, backends.Change) (bool, error)
 	// Complete puts into a memory what an operation says beyond its text. Optional.
 	// Defaults to Valid, if the operation has a Since.
 	Complete func(m *backends.Memory, op *Operation)
@@ -138,7 +141,6 @@ type Call struct {
 	decide    func(context.Context) error
 	skipped   []*node // what is not learnt from, whatever is decided
 	decisions []*node
-	from      []*Utterance    // the messages that the last question numbered
 	seen      map[string]bool // ids of the statements that held then; nil: the model was not asked
 	replayed  *store.Applied  // of an earlier call with the same key
 	release   func()
@@ -156,8 +158,8 @@ type Utterance struct {
 
 // Begin checks a request and lets through what may be learnt from: not system messages,
 // results of tools, notes of memory's own, what one agent hands to another, and messages
-// without text. Media that nobody describes, and messages that are too long, become items
-// of their own: see [backends.OutcomeSkipped]. A request that is not legal is ErrInvalid. A
+// without text. Media, and messages that are too long, become items of their own: see
+// [backends.OutcomeSkipped]. A request that is not legal is ErrInvalid. A
 // lease that was lost is ErrConflict, before a model is asked.
 func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	c := &Call{Request: r, Now: e.Keeper.Now(), Run: e.Model.Begin(e.Limits), engine: e, release: func() {}}
@@ -172,10 +174,10 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	if c.about, err = r.About.Compile(); err != nil {
 		return nil, e.errorf("%w", err)
 	}
-	if c.said, err = c.gate(ctx, r.Messages, true); err != nil {
+	if c.said, err = c.gate(r.Messages, true); err != nil {
 		return nil, err
 	}
-	if c.context, err = c.gate(ctx, r.Context, false); err != nil {
+	if c.context, err = c.gate(r.Context, false); err != nil {
 		return nil, fmt.Errorf("context: %w", err)
 	}
 	var texts []string
@@ -193,7 +195,7 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 // memorizedKey marks messages in ReMe's format that were learnt from before.
 const memorizedKey = "memorized"
 
-func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool) ([]*Utterance, error) {
+func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, error) {
 	e := c.engine
 	var out []*Utterance
 	for i := range messages {
@@ -202,13 +204,13 @@ func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool
 			continue
 		}
 		u := &Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Speaker: e.Keeper.Redact(m.Name), Text: einox.Text(m.Message), Time: m.Time}
-		u.learn = learn && (!e.UsersOnly || m.Role == schema.User) && m.Extra[memorizedKey] != true
+		u.learn = learn && (!e.UsersOnly || m.Role == schema.User || c.Author == backends.AuthorAgent) && m.Extra[memorizedKey] != true
 		if u.Time.IsZero() {
 			u.Time = c.Now
 		}
-		if u.learn {
-			if err := c.describe(ctx, u, m.Message); err != nil {
-				return nil, err
+		for _, p := range einox.Parts(m.Message) {
+			if u.learn && slices.Contains(media, p.Media) {
+				c.Skip(u, "["+p.Media+"]", errNoText)
 			}
 		}
 		if u.learn && len(u.Text) > store.MaxText {
@@ -370,12 +372,6 @@ func (c *Call) count(items []backends.Item) {
 	}
 }
 
-// outcomes are those of a repeated call, by what the first one did.
-var outcomes = map[backends.Outcome]backends.Outcome{
-	"": backends.OutcomeUnchanged, backends.OutcomeAdded: backends.OutcomeAdded, backends.OutcomeUpdated: backends.OutcomeUpdated,
-	backends.OutcomeSuperseded: backends.OutcomeSuperseded, backends.OutcomeRetracted: backends.OutcomeRetracted,
-}
-
 // replay returns the response to a call whose key is known. A memory that was deleted since
 // has only its id.
 func (c *Call) replay(ctx context.Context, applied *store.Applied) (*backends.AddResponse, error) {
@@ -389,7 +385,7 @@ func (c *Call) replay(ctx context.Context, applied *store.Applied) (*backends.Ad
 	}
 	resp := &backends.AddResponse{Usage: c.Run.Usage(), Replayed: true}
 	for _, r := range applied.Results {
-		item := backends.Item{Outcome: outcomes[r.Event], Memory: backends.Memory{ID: r.ID}}
+		item := backends.Item{Outcome: cmp.Or(r.Event, backends.OutcomeUnchanged), Memory: backends.Memory{ID: r.ID}}
 		if m := now[r.ID]; m != nil {
 			item.Memory = m.Clone()
 		}

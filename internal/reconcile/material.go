@@ -113,7 +113,7 @@ func (c *Call) stretches() []stretch {
 			continue
 		}
 		if most := c.engine.Questions; most > 0 && len(out) == most {
-			c.skipRest(all[from:])
+			c.Skip(all[from].Utterance, all[from].text, fmt.Errorf("it and what follows are behind the last of %d questions; send less at a time", most))
 			break
 		}
 		to := c.fill(all, from)
@@ -222,6 +222,7 @@ func (c *Call) states(m *backends.Memory) bool {
 }
 
 // Candidates returns the statements that the texts may be about, at most n: in turn the
+// newest that the agent noted down in this session, which the texts may say again, and the
 // best of each search with one of the texts or with all of them together, so that none is
 // drowned by many that are alike; ByTime also those that were said on the days of the
 // messages or stored today. The newest fill the places that are left, because what changes
@@ -243,6 +244,9 @@ func (c *Call) Candidates(ctx context.Context, texts []string, n int) ([]*backen
 		if lists, err = c.searches(ctx, texts, n); err != nil {
 			return nil, err
 		}
+		lists = slices.Insert(lists, 0, slices.DeleteFunc(slices.Clone(known), func(m *backends.Memory) bool {
+			return m.Origin.Author != backends.AuthorAgent || m.Origin.Session != c.Scope.SessionID
+		}))
 		if c.engine.ByTime {
 			lists = append(lists, c.ofTheDays(known))
 		}

@@ -5,11 +5,13 @@ package reconcile
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -62,13 +64,15 @@ type Operation struct {
 	Verb     Verb
 	Text     string    // for Add and Supersede
 	Index    int       // of a statement that was shown, for Supersede and Retract; None
-	SaidBy   string    // user or assistant; empty if the answer does not say
+	SaidBy   string    // user or assistant; empty if the answer does not say. It decides only between messages that are named
 	Since    time.Time // from when it holds; zero if the answer does not say
 	Messages []int     // the numbers of the messages that say it
 
 	Keywords string // by which it is looked for, for Config.Complete
 	When     string // the time that it is about, as the model wrote it, for Config.Complete
 	Score    int    // how much it is worth, for Config.Complete
+
+	from []*Utterance // the messages that are named; all that were asked about, if none is
 }
 
 // Question is what a model is asked about the messages of a call.
@@ -144,8 +148,7 @@ func (c *Call) Extract(ctx context.Context, q *Question) ([]Operation, error) {
 func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []*node, existing string) ([]Operation, error) {
 	stage := c.Run.Stage(StageLearn)
 	material, numbered := c.conversation(s)
-	c.from = numbered
-	stage.In(len(c.from))
+	stage.In(len(numbered))
 	var refused []ask.Bad
 	check := func(ops []Operation) error {
 		refused = nil
@@ -154,7 +157,7 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 			if c.engine.ByTime { // an entry may supersede one before it in the answer
 				most += i
 			}
-			if err := ops[i].check(most, len(c.from)); err != nil {
+			if err := ops[i].check(most, numbered); err != nil {
 				refused = append(refused, ask.Bad{Raw: ops[i].Text, Err: err})
 				ops[i] = Operation{Verb: Nothing, Index: None} // it keeps its place: others may refer to it
 			}
@@ -183,16 +186,22 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 // check makes an operation one that may be carried out: numbers that nothing was shown under
 // are dropped, and what supersedes nothing is added, so that what was said is kept and no
 // other memory is touched.
-func (op *Operation) check(targets, messages int) error {
+func (op *Operation) check(targets int, numbered []*Utterance) error {
 	if op.Index < 0 || op.Index >= targets {
 		op.Index = None
 	}
 	if op.Verb == Supersede && op.Index < 0 {
 		op.Verb = Add
 	}
-	op.Messages = slices.DeleteFunc(slices.Clone(op.Messages), func(n int) bool { return n < 0 || n >= messages })
+	op.Messages = slices.DeleteFunc(slices.Clone(op.Messages), func(n int) bool { return n < 0 || n >= len(numbered) })
 	slices.Sort(op.Messages)
-	op.Messages = slices.Compact(op.Messages)
+	for _, n := range op.Messages {
+		op.from = append(op.from, numbered[n])
+	}
+	if len(op.from) == 0 {
+		op.from = slices.Clone(numbered)
+	}
+	op.from = slices.Compact(op.from) // the parts of one message
 	switch {
 	case op.Verb == Nothing:
 		return nil
@@ -200,10 +209,21 @@ func (op *Operation) check(targets, messages int) error {
 		return errors.New("no existing memory has that number")
 	case op.Verb == Retract:
 		return nil
-	case op.Text == "":
-		return errors.New("no text")
+	case !strings.ContainsFunc(op.Text, unicode.IsLetter):
+		return errors.New("no text that says anything")
+	case strings.ContainsAny(op.Text[:1], "{[") && json.Valid([]byte(op.Text)):
+		return errors.New("the text is JSON; write a statement")
 	case len(op.Text) > maxStatement:
 		return fmt.Errorf("text of %d bytes, at most %d", len(op.Text), maxStatement)
+	}
+	return nil
+}
+
+// Echo returns an error for an entry of an answer that is a line of the question: of other
+// keys than those of its type it has one that such lines have.
+func Echo(rest map[string]any) error {
+	if rest["time"] != nil {
+		return errors.New("it repeats a message of the question")
 	}
 	return nil
 }

@@ -4,15 +4,12 @@
 package reconcile
 
 import (
-	"context"
 	"errors"
-	"fmt"
+	"regexp"
 	"slices"
-
-	"github.com/cloudwego/eino/schema"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -24,43 +21,65 @@ func (c *Call) Skip(u *Utterance, what string, reason error) {
 	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeSkipped, memory: m, err: c.engine.errorf("message %q: %w", u.ID, reason)})
 }
 
-// skipRest skips the messages, or their last parts, that no question is left for.
-func (c *Call) skipRest(rest []*passage) {
-	for len(rest) > 0 {
-		p, size := rest[0], 0
-		for ; len(rest) > 0 && rest[0].Utterance == p.Utterance; rest = rest[1:] {
-			size += len(rest[0].text)
-		}
-		if p.learn {
-			c.Skip(p.Utterance, p.text, fmt.Errorf("%d bytes are behind the last of %d questions; send less at a time", size, c.engine.Questions))
-		}
-	}
-}
-
 // media are the parts of messages that say something without a text.
 var media = []string{"image", "audio", "video", "file"}
 
-var errNotDescribed = errors.New("it has no text, and no Config.Describe says what it is")
+var errNoText = errors.New("nothing is learnt from it itself; write into the message what it shows or says")
 
-// describe adds to an utterance what its media are, and skips those of which that is not
-// known. A service that does not describe them now is ErrUnavailable.
-func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) error {
-	for i, p := range einox.Parts(m) {
-		if !slices.Contains(media, p.Media) {
+var errPlanted = errors.New("text that was pasted or quoted asks to remember it, and nobody says it")
+
+var (
+	// instruction is how a text asks a memory to keep or to drop something.
+	instruction = regexp.MustCompile(`(?i)\b(remember|memori[sz]e|keep in mind|from now on|(ignore|forget|disregard) (all|any|that|the|everything|previous|your)|(save|store|record|note|add) (that|this|the following|to (your |the )?memory))\b|记住|记下|牢记|记得|忘记|忘掉|忽略|从现在(起|开始)|(写入|存入)记忆`)
+	sentences   = regexp.MustCompile(`[。！？!?;；]+|\.\s`)
+	words       = regexp.MustCompile(`\p{Han}|[\p{L}\p{N}]+`)
+)
+
+// planted reports whether a statement repeats an instruction in what messages only paste or
+// quote, more than it repeats what they say themselves: at least half of its words are
+// there.
+func planted(statement string, from []*Utterance) bool {
+	return slices.ContainsFunc(from, func(u *Utterance) bool {
+		own, instructions := divide(u.Text)
+		n := share(statement, instructions)
+		return n >= 0.5 && n > share(statement, own)
+	})
+}
+
+// longMessage is from how many bytes on the lines in the middle of a message count as
+// pasted: who pastes a document says what it is about before or after it.
+const longMessage = 3000
+
+// divide returns what a message says itself, and the instructions in what it pastes or
+// quotes: in lines that begin with >, between fences, and in the middle of a long message.
+func divide(message string) (own, instructions string) {
+	lines, fenced := strings.Split(message, "\n"), false
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		fence := strings.HasPrefix(line, "```") || strings.HasPrefix(line, `"""`)
+		middle := len(message) > longMessage && i > 0 && i < len(lines)-1
+		if !fence && !fenced && !middle && !strings.HasPrefix(line, ">") {
+			own += line + "\n"
 			continue
 		}
-		description, err := "", errNotDescribed
-		if c.engine.Describe != nil && i < len(m.UserInputMultiContent) {
-			description, err = c.engine.Describe(ctx, m.UserInputMultiContent[i])
-		}
-		switch {
-		case err == nil:
-			u.Text += "\n[" + p.Media + ": " + description + "]"
-		case errors.Is(err, backends.ErrUnavailable), ctx.Err() != nil:
-			return c.engine.errorf("describing the %s of message %q: %w", p.Media, u.ID, err)
-		default:
-			c.Skip(u, "["+p.Media+"]", err)
+		fenced = fenced != fence
+		for _, s := range sentences.Split(line, -1) {
+			if instruction.MatchString(s) {
+				instructions += s + "\n"
+			}
 		}
 	}
-	return nil
+	return own, instructions
+}
+
+// share returns how many of a statement's words a text has, 0 to 1.
+func share(statement, in string) float64 {
+	all, found := words.FindAllString(strings.ToLower(statement), -1), 0
+	in = strings.ToLower(in)
+	for _, w := range all {
+		if strings.Contains(in, w) {
+			found++
+		}
+	}
+	return float64(found) / float64(max(1, len(all)))
 }
