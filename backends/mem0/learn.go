@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -224,7 +225,7 @@ func (b *Backend) trajectory(c *reconcile.Call) ([]reconcile.Line, error) {
 		return nil, fmt.Errorf("mem0: a procedure: %w: needs Scope.AgentID, the agent that did it", backends.ErrInvalid)
 	}
 	var lines []reconcile.Line
-	for i, m := range c.Messages {
+	for _, m := range c.Messages {
 		if m.Message == nil || m.Role == schema.System || einox.IsNote(m.Message) {
 			continue
 		}
@@ -232,8 +233,8 @@ func (b *Backend) trajectory(c *reconcile.Call) ([]reconcile.Line, error) {
 		for _, call := range m.ToolCalls {
 			said += "\n" + call.Function.Name + "(" + call.Function.Arguments + ")"
 		}
-		if err := b.engine.ValidText(m.ID, i, said); err != nil {
-			return nil, err
+		if !utf8.ValidString(said) {
+			return nil, fmt.Errorf("mem0: message %q: %w: not UTF-8", m.ID, backends.ErrInvalid)
 		}
 		if said = strings.TrimSpace(b.keep.Redact(said)); said != "" {
 			step := text.Middle(said, min(stepRunes, max(200, 10*stepRunes/len(c.Messages))))

@@ -279,7 +279,24 @@ func TestATurnOfNothingIsNoAttempt(t *testing.T) {
 	_, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: messages})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"ann sells tea"}, find(t, b, ann, "tea"))
-	assert.Zero(t, learner.Asked("extract_experiences"), "what an agent notes down is no attempt at a task")
+	assert.Zero(t, learner.Asked("extract_experiences"), "without an answer it is no attempt at a task")
+}
+
+// What an agent notes down is known about the user, and is no attempt at a task.
+func TestNotesOfTheAgentAreLearntFrom(t *testing.T) {
+	b, learner := newBackend(t, open(t), func(c *reme.Config) {
+		c.Outcome = func(context.Context, *reme.Turn) (*reme.Outcome, error) { return &reme.Outcome{Score: 1}, nil }
+	})
+	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Author: backends.AuthorAgent, Messages: turn("t1",
+		schema.AssistantMessage("FACT ann sells tea", nil), schema.AssistantMessage("ann was born in Oslo", nil))})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]backends.Outcome{"ann sells tea": backends.OutcomeAdded, "ann was born in Oslo": backends.OutcomeAdded}, outcomes(resp.Items))
+	for _, item := range resp.Items {
+		assert.Equal(t, "assistant", item.Memory.Origin.Role)
+		assert.Equal(t, backends.AuthorAgent, item.Memory.Origin.Author)
+	}
+	assert.Zero(t, learner.Asked("extract_experiences"))
+	assert.Len(t, learner.Calls(), 1)
 }
 
 // A stretch of the log that costs more than a request may is divided at once, and not

@@ -217,8 +217,8 @@ func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, erro
 			c.Skip(u, u.Text, fmt.Errorf("a text of %d bytes, at most %d", len(u.Text), store.MaxText))
 			continue
 		}
-		if err := e.ValidText(m.ID, i, u.Text); err != nil {
-			return nil, err
+		if !utf8.ValidString(u.Text) {
+			return nil, e.errorf("message %d (id %q): %w: not UTF-8", i, m.ID, backends.ErrInvalid)
 		}
 		if u.Text = strings.TrimSpace(e.Keeper.Redact(u.Text)); u.Text == "" {
 			continue
@@ -229,17 +229,6 @@ func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, erro
 		out = append(out, u)
 	}
 	return out, nil
-}
-
-// ValidText returns ErrInvalid for the text of a message that cannot be stored.
-func (e *Engine) ValidText(id string, i int, text string) error {
-	switch {
-	case !utf8.ValidString(text):
-		return e.errorf("message %d (id %q): %w: not UTF-8", i, id, backends.ErrInvalid)
-	case len(text) > store.MaxText:
-		return e.errorf("message %d (id %q): %w: %d bytes, at most %d", i, id, backends.ErrInvalid, len(text), store.MaxText)
-	}
-	return nil
 }
 
 // Said returns the messages of the request that may be shown.
