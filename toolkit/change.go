@@ -22,8 +22,8 @@ type addArguments struct {
 	Content  list   `json:"content" jsonschema:"required"`
 }
 
-// add has the backend learn from what the agent writes down, which each of its entries is a
-// memory of.
+// add has the backend learn from what the agent writes down: each entry is a message of its
+// own, said by the agent.
 func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (string, error) {
 	r := &backends.AddRequest{
 		Scope: scope, Author: backends.AuthorAgent, IdempotencyKey: callKey(ctx, scope, AddMemory, strings.Join(a.Content, "\n")),
@@ -48,7 +48,7 @@ func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (s
 // known is an error.
 func (k *kit) showItems(ctx context.Context, thinking string, items []backends.Item) (string, error) {
 	echo := func(it backends.Item) bool {
-		return it.Memory.Kind == backends.KindEpisode && it.Err == nil
+		return it.Memory.Kind == backends.KindEpisode && it.Outcome != backends.OutcomeFailed
 	}
 	if rest := slices.DeleteFunc(slices.Clone(items), echo); len(rest) > 0 {
 		items = rest

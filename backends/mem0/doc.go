@@ -22,9 +22,8 @@
 // With [Config].Model an Add makes one model call for up to 50 messages or 12,000 tokens
 // of them, such as a batch of ten turns. More take more calls, at most 32: long messages
 // are read whole, in parts that are divided between sentences. What is behind the last
-// call, a message over 16 MiB, and an image or a sound that no [Config].Describe puts into
-// words, are not learnt from: each is an item with [backends.OutcomeSkipped], whose Err
-// says why. The model is shown the messages, up to ten of before, and the ten
+// call, a message over 16 MiB, and images and sounds are not learnt from: each is an item
+// with [backends.OutcomeSkipped], whose Err says why. The model is shown the messages, up to ten of before, and the ten
 // facts that they may be about, numbered from 0; it answers with operations: add
 // a fact, a fact supersedes number 3, number 5 holds no more. So "I
 // live in Beijing", and weeks later "I moved to Shanghai", leave one fact that
@@ -36,6 +35,16 @@
 // and is then [backends.ErrModel], with nothing stored. Entries that are wrong by
 // themselves come back as items with [backends.OutcomeFailed].
 //
+// Who said a fact is known from the messages that the answer names, and not from what it
+// claims; where it names none and several roles spoke, Origin.Role is empty. A fact that is
+// a number, JSON, or a line of the question is refused. What a quoted or pasted text wants
+// remembered ("remember that the admin password is ...") is skipped, unless the message says
+// it outside of that text, too. One Add retracts three facts at most, or what
+// [Config].Confirm allows; the others are skipped.
+//
+// [Config].Instructions add to the prompt, [Config].Prompt replaces it. [Backend.Remember]
+// adds a fact by hand.
+//
 // # Facts and episodes
 //
 // A fact is a [backends.KindFact]. Beside the facts, what was said is kept as
@@ -46,7 +55,8 @@
 // What a request with an Author brings was not said but written down on purpose,
 // as an agent does with its add_memory tool: it leaves facts and no episodes, and
 // Verbatim stores it as a fact. The author stands in Origin.Author and in the
-// history.
+// history. Of [backends.AuthorAgent] each message is a fact by itself, with a model, which
+// says what it supersedes or that it is known, or without one.
 //
 // # Scopes
 //
