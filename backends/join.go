@@ -35,8 +35,9 @@ import (
 //
 // A half whose partition the scope does not name takes no part; ErrNoScope means that
 // neither did. Each half gets an idempotency key of its own, so that a repeat after the
-// failure of one half does nothing in the other. The Checkpoint goes to the half that
-// learns last, so that it is never written before both have learnt.
+// failure of one half does nothing in the other; an error of experience comes with the
+// response of facts, which are stored. The Checkpoint goes to the half that learns last, so
+// that it is never written before both have learnt.
 func Join(facts, experience Backend) Backend {
 	switch {
 	case facts == nil:

@@ -220,8 +220,9 @@ func TestAFailureOfOneHalfDoublesNothingInTheOther(t *testing.T) {
 		}
 		b := backends.Join(once("facts"), once("experience"))
 		r := &backends.AddRequest{Messages: testkit.User("hello"), IdempotencyKey: "k", Checkpoint: &backends.Checkpoint{Session: "s", Upto: 3}}
-		_, err := b.Add(t.Context(), r)
+		stored, err := b.Add(t.Context(), r)
 		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.Equal(t, fails == "experience", stored != nil, "a response beside the error says that a part is stored")
 		second, err := b.Add(t.Context(), r)
 		require.NoError(t, err)
 		require.True(t, second.Checkpointed)
