@@ -80,7 +80,8 @@ func (a *attachment) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentS
 
 // alone returns an error if the agent lists the entry twice, or another entry with a name
 // of this one: Eino gives the state of one call of a model to each entry in turn, and
-// those before this one have signed it.
+// those before this one have signed it. An agent that another one calls as a tool may be
+// given signed messages, and is not looked at.
 func (a *attachment) alone(ctx context.Context, s *adk.ChatModelAgentState) error {
 	state := weak.Make(s)
 	if a.last.Swap(state) == state {
