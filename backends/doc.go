@@ -27,6 +27,11 @@
 // search by typed fields; it means the same on every store, because one piece of
 // code evaluates it.
 //
+// # Two backends
+//
+// [Join] makes one backend of two: one that learns what people say and one that learns
+// from what agents do. [As] finds what either can do beyond [Backend].
+//
 // # Errors
 //
 // Sentinels such as [ErrNoScope] and [ErrUnavailable] are wrapped with what was

@@ -26,6 +26,16 @@
 // add_memory, and a section of the system prompt that says when to use them), or
 // both, which is the default. See package modes for the table.
 //
+// # Two memories
+//
+// An agent has one memory middleware. Facts and experience come into one by
+// [backends.Join]:
+//
+//	middleware.Config{Backend: backends.Join(facts, experience)} // of mem0.New and reme.New
+//
+// Two middlewares on one agent need names of their own, Config.NoteName and
+// Config.ToolNames, else its first run fails with an error that says so.
+//
 // # The note
 //
 // What was found is shown as one message with the role of the user and the name

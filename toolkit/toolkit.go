@@ -38,6 +38,8 @@
 // core_memory_replace(block, old_text, new_text) edit what is always in the prompt,
 // within the limits of the blocks that are not read-only.
 //
+// Config.ToolNames gives tools other names, in all that a model reads of them.
+//
 // A call that an interrupted run repeats after its resumption changes nothing twice.
 //
 // # Whose memory
