@@ -99,6 +99,58 @@ func statements(material string) []object {
 	return out
 }
 
+// Lesson is what a message teaches: a fact that takes the place of an old one. Without an
+// old one it is new; without a new one the old one ends.
+type Lesson struct{ Old, Now string }
+
+// material is a line that a model of package mem0 is shown: a fact that has an index, or a
+// message that, if it is new, has a number.
+type material struct {
+	N, Index   *int
+	Role, Text string
+}
+
+// Taught is the [Reply] of a model that learns for package mem0, in mode Reconcile, what
+// taughtBy returns for each new message, and fails where it is not shown a fact that ends.
+func Taught(taughtBy func(text string) ([]Lesson, error)) Reply {
+	return func(_ context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+		known := map[string]int{}
+		operations := []object{}
+		for text := range strings.Lines(in[len(in)-1].Content) {
+			var line material
+			if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &line) != nil {
+				continue
+			}
+			if line.Index != nil {
+				known[line.Text] = *line.Index
+			}
+			if line.N == nil {
+				continue
+			}
+			lessons, err := taughtBy(line.Text)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range lessons {
+				op := object{"op": "add", "text": l.Now, "said_by": line.Role, "messages": []int{*line.N}}
+				index, shown := known[l.Old]
+				switch {
+				case l.Old == "":
+				case !shown:
+					return nil, fmt.Errorf("among the known facts that the model is shown is not %q", l.Old)
+				case l.Now == "":
+					op["op"], op["index"] = "retract", index
+				default:
+					op["op"], op["index"] = "supersede", index
+				}
+				operations = append(operations, op)
+			}
+		}
+		arguments, err := json.Marshal(object{"operations": operations})
+		return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: opts.Tools[0].Name, Arguments: string(arguments)}}}), err
+	}
+}
+
 // Rewording answers as reply does, but writes of a "drawer", and that a user "bought",
 // something else each time: what it learns once more is not recognised by its words.
 func Rewording(reply Reply) Reply {

@@ -1,0 +1,218 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
+)
+
+// failWithoutModel names the stories whose note is wrong where no model learns. A story that
+// comes right has to leave the list.
+var failWithoutModel = []string{
+	// a correction in words of its own is not found
+	"Sorry, I meant Tuesday", "A wrong number corrected", "说错了，是周二",
+	// what was said before it comes first
+	"His weight", "The deadline moved twice", "Forget the gym", "No marathon", "取消的旅行", "不养鱼了", "Two birthdays in one chat",
+	// the answer is in other words than the question
+	"The backpack that the assistant recommended", "The book that the assistant suggested", "助手推荐的餐厅",
+	// an assistant's remark or restatement is shown
+	"Asked before", "Said twice", "A third cat", "Arithmetic", "纪念日",
+}
+
+const (
+	leastWithoutModel = 0.85 // of the stories
+	toTheQuestion     = "Let me think."
+)
+
+// Each story of testdata/stories.txt is told to an agent with memory; the note of its last
+// question has to be as the story says.
+func TestStories(t *testing.T) {
+	stories := parseStories(t)
+	require.GreaterOrEqual(t, len(stories), 64)
+	testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
+		for _, mode := range []modes.Mode{modes.StaticControl, modes.Both} {
+			for _, arm := range []string{"with a model", "without a model"} {
+				t.Run(string(mode)+", "+arm, func(t *testing.T) {
+					right := 0
+					for _, s := range stories {
+						t.Run(s.name, func(t *testing.T) {
+							scope := middleware.Scope{Namespace: string(mode) + arm, UserID: s.name}
+							learns := arm == "with a model"
+							wrong := s.tell(t, db, clock, mode, scope, learns)
+							known := !learns && slices.Contains(failWithoutModel, s.name)
+							if wrong == "" {
+								right++
+								require.False(t, known, "it passes: take it from the list failWithoutModel")
+							} else if t.Log(wrong); !known {
+								t.Fail()
+							}
+						})
+					}
+					share := float64(right) / float64(len(stories))
+					t.Logf("%d of %d stories, %.1f %%", right, len(stories), 100*share)
+					require.GreaterOrEqual(t, share, leastWithoutModel)
+				})
+			}
+		}
+	})
+}
+
+// story is a conversation over several sessions, and what the note of its question shows.
+type story struct {
+	name  string
+	steps []step // the last of them is the question
+	want  []want
+}
+
+// step is a message, or time that passes between two sessions.
+type step struct {
+	role, speaker, text string
+	teaches             []testkit.Lesson
+	later               time.Duration
+}
+
+// want is what a bullet has: one of the texts, or none of them.
+type want struct {
+	kind  string
+	texts []string
+}
+
+var (
+	spoken  = regexp.MustCompile(`^(user|assistant|ask)(?:\[(.+)\])?: (.+)$`)
+	taught  = regexp.MustCompile(`^  (?:\+ (.+)|- (.+)|(.+) => (.+))$`)
+	passing = regexp.MustCompile(`^-- (\d+) (day|hour)s?$`)
+	wanted  = regexp.MustCompile(`^(first|has|never|stale|empty): (.+)$`)
+	units   = map[string]time.Duration{"day": 24 * time.Hour, "hour": time.Hour}
+)
+
+// parseStories reads testdata/stories.txt, whose head says how it is written.
+func parseStories(t *testing.T) (stories []story) {
+	data, err := os.ReadFile("testdata/stories.txt")
+	require.NoError(t, err)
+	for n, line := range strings.Split(string(data), "\n") {
+		if name, begins := strings.CutPrefix(line, "## "); begins {
+			stories = append(stories, story{name: name})
+		} else if len(stories) > 0 && line != "" {
+			require.True(t, stories[len(stories)-1].read(line), "line %d is not one of a story: %s", n+1, line)
+		}
+	}
+	return stories
+}
+
+// read adds a line to a story, and reports whether it is one of a story.
+func (s *story) read(line string) bool {
+	if m := spoken.FindStringSubmatch(line); m != nil {
+		s.steps = append(s.steps, step{role: m[1], speaker: m[2], text: m[3]})
+	} else if m := passing.FindStringSubmatch(line); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		s.steps = append(s.steps, step{later: time.Duration(n) * units[m[2]]})
+	} else if m := wanted.FindStringSubmatch(line); m != nil {
+		s.want = append(s.want, want{m[1], strings.Split(m[2], " | ")})
+	} else if len(s.steps) == 0 {
+		return false
+	} else if last := &s.steps[len(s.steps)-1]; strings.HasPrefix(line, "> ") {
+		last.text += "\n" + line[2:]
+	} else if m := taught.FindStringSubmatch(line); m != nil {
+		last.teaches = append(last.teaches, testkit.Lesson{Old: m[2] + m[3], Now: m[1] + m[4]})
+	} else {
+		return false
+	}
+	return true
+}
+
+// tell has an agent live through a story, and returns what is wrong with the note of its
+// question. Each message is asked with those of its session before it.
+func (s *story) tell(t *testing.T, db store.Store, clock *testkit.Clock, mode modes.Mode, scope middleware.Scope, learns bool) string {
+	cfg := &mem0.Config{Store: db, Clock: clock.Now}
+	if learns {
+		cfg.Model = testkit.New(testkit.Taught(s.taughtBy))
+	}
+	b, err := mem0.New(t.Context(), cfg)
+	require.NoError(t, err)
+	failed := &testkit.Failures{}
+	mem := open(t, &middleware.Config{Backend: b, Mode: mode, AwaitWrite: true, Clock: clock.Now, OnError: failed.Add})
+	var session []*schema.Message
+	note := ""
+	for i, step := range s.steps {
+		clock.Advance(step.later + time.Minute)
+		switch step.role {
+		case "": // time passes
+			session = nil
+		case "user", "ask":
+			if session == nil {
+				scope.SessionID = fmt.Sprint("session ", i)
+			}
+			answer := toTheQuestion
+			if step.role == "user" {
+				answer = s.steps[i+1].text
+			}
+			m := testkit.New(testkit.Text(answer))
+			session = append(session, &schema.Message{Role: schema.User, Name: step.speaker, Content: step.text})
+			testkit.Drain(agent(t, mem, m).Run(middleware.WithScope(t.Context(), scope), session))
+			session = append(session, schema.AssistantMessage(answer, nil))
+			note = testkit.Note(m.Calls()[0])
+		}
+	}
+	require.NoError(t, failed.Err())
+	return s.check(note, learns)
+}
+
+// taughtBy returns what a message of the story teaches.
+func (s *story) taughtBy(text string) ([]testkit.Lesson, error) {
+	if text == toTheQuestion {
+		return nil, nil
+	}
+	for _, step := range s.steps {
+		if step.text == text {
+			return step.teaches, nil
+		}
+	}
+	return nil, fmt.Errorf("the story has no message %q", text)
+}
+
+// past matches what a bullet says of the fact that its own replaced, and a whole bullet that
+// holds no more.
+var past = regexp.MustCompile(`( \(before: |（之前：).*|.*( \(no longer holds|（已不再成立).*`)
+
+// check returns how a note differs from what the story says of it, and the note; "" if it
+// does not differ.
+func (s *story) check(note string, learns bool) string {
+	var bullets, current, wrong []string
+	for line := range strings.Lines(note) {
+		if strings.HasPrefix(line, "- ") {
+			bullets, current = append(bullets, line), append(current, past.ReplaceAllString(line, ""))
+		}
+	}
+	first := bullets[:min(1, len(bullets))]
+	if !learns {
+		current = first
+	}
+	in := map[string][]string{"first": first, "has": bullets, "never": bullets, "stale": current}
+	for _, w := range s.want {
+		found := slices.ContainsFunc(w.texts, func(text string) bool { return strings.Contains(strings.Join(in[w.kind], ""), text) })
+		if map[string]bool{"first": !found, "has": !found, "never": found, "stale": found, "empty": note != ""}[w.kind] {
+			wrong = append(wrong, w.kind+": "+strings.Join(w.texts, " | "))
+		}
+	}
+	if len(wrong) > 0 {
+		wrong = append(wrong, note)
+	}
+	return strings.Join(wrong, "\n")
+}
