@@ -14,14 +14,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -355,4 +359,63 @@ func BenchmarkReplyOverhead(b *testing.B) {
 			replies(b, agent(b, open(b, &middleware.Config{Backend: backend, Mode: c.mode, AwaitWrite: c.await}), testkit.New()))
 		})
 	}
+}
+
+// What was said is found before it is learnt: by the same person alone, in any session and
+// process, by the note, the tools and the retriever alike.
+func TestWhatIsSaidIsKnownAtOnce(t *testing.T) {
+	for name, db := range map[string]store.Store{"SQLite": testkit.SQLite(t), "Redis": onRedis(t, redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()}))} {
+		t.Run(name, func(t *testing.T) {
+			var notes []hooks.Note
+			process := func() *middleware.MemoryMiddleware {
+				return open(t, &middleware.Config{
+					Backend: verbatim(t, db), Working: &working.Config{Idle: time.Hour, Sweep: -1},
+					OnNote: func(_ context.Context, n hooks.Note) { notes = append(notes, n) },
+				})
+			}
+			one, other := process(), process()
+			ask(t, as("ann", "monday"), one, "My dog is called Rex.", testkit.Text("Noted, your dog is called Rex."))
+			require.Empty(t, memories(t, verbatim(t, db), "ann"))
+			require.Eventually(t, func() bool { // it is on its way to the log
+				ask(t, as("ann", "tuesday"), other, "What is my dog called?", testkit.Text("Rex"))
+				return strings.Contains(notes[len(notes)-1].Text, "user: My dog is called Rex.")
+			}, time.Minute, time.Millisecond)
+			require.NotContains(t, notes[len(notes)-1].Text, "Noted")
+
+			_, m := ask(t, as("ann", "wednesday"), one, "Look it up", testkit.Call("1", "search_memory", `{"keywords":["dog called"]}`), testkit.Text("ok"))
+			require.Contains(t, m.Calls()[1][len(m.Calls()[1])-1].Content, "My dog is called Rex.")
+			docs, err := other.AsRetriever().Retrieve(as("ann", "thursday"), "my dog called")
+			require.NoError(t, err)
+			require.Equal(t, "My dog is called Rex.", docs[0].Content)
+			ask(t, as("bob", "tuesday"), other, "What is my dog called?", testkit.Text("?"))
+			require.Empty(t, notes[len(notes)-1].Text)
+
+			require.NoError(t, one.Flush(t.Context()))
+			require.NoError(t, other.Flush(t.Context()))
+			ask(t, as("ann", "friday"), one, "What is my dog called?", testkit.Text("Rex"))
+			require.Equal(t, 1, strings.Count(notes[len(notes)-1].Text, "My dog is called Rex."), "it is learnt now")
+			require.NotEmpty(t, notes[len(notes)-1].Hits[0].ID)
+		})
+	}
+}
+
+// What the model sees anyway is not repeated in the note.
+func TestTheNoteLeavesOutWhatTheContextShows(t *testing.T) {
+	b := testkit.Knowing("the user's dog is called Rex", "the user's dog is a beagle")
+	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true})
+	prepared, err := mem.Prepare(asAnn, append(testkit.Turn("My dog is called Rex.", "ok"), schema.UserMessage("What about my dog?")))
+	require.NoError(t, err)
+	require.NotContains(t, testkit.Note(prepared), "Rex")
+	require.Contains(t, testkit.Note(prepared), "beagle")
+}
+
+func TestWhatWasLearntIsReported(t *testing.T) {
+	var learnt []backends.Item
+	mem := open(t, &middleware.Config{
+		Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true,
+		OnLearned: func(_ context.Context, r *backends.AddResponse) { learnt = append(learnt, r.Items...) },
+	})
+	ask(t, as("ann", "monday"), mem, "My dog is called Rex.", testkit.Text("A fine name."))
+	require.Len(t, learnt, 2)
+	require.Equal(t, "My dog is called Rex.", learnt[0].Memory.Text)
 }

@@ -174,9 +174,9 @@ func (e *screened) endedBefore(m *backends.Memory) bool {
 	return m.Kind == backends.KindFact && !m.Active() && !e.Observed.After(m.Invalidated)
 }
 
-// knew reports whether m was known when the assistant said e, from another source.
+// knew reports whether m was known when the assistant said e, and not by e.
 func (e *screened) knew(m *backends.Memory) bool {
-	if e.Origin.Role != string(schema.Assistant) || m.ID == e.ID || m.Observed.After(e.Observed) {
+	if e.Origin.Role != string(schema.Assistant) || m.Observed.After(e.Observed) {
 		return false
 	}
 	return m.Kind == backends.KindFact && !slices.Contains(e.taught, m.ID) ||
@@ -189,6 +189,9 @@ func (s *screening) isEcho(e *screened, found []*backends.Memory) bool {
 		return false
 	}
 	known := map[string]bool{}
+	for _, h := range s.hits {
+		found = append(found, &h.Memory)
+	}
 	for _, m := range found {
 		if e.knew(m) && (m.Kind == backends.KindFact || speech.Classify(m.Text) == speech.Statement) {
 			for w := range s.words.Of(m.Text) {
