@@ -63,6 +63,9 @@ func statements(text, time string) []statement {
 	return out
 }
 
+// States reports whether a text states something, rather than ask or greet.
+func States(text string) bool { return len(statements(text, "")) > 0 }
+
 var subjects = regexp.MustCompile(`(?i)\b(?:my|our)\s+(?:(?:older|younger|little|new|old)\s+)?(\pL+)|\b(?:I|we|me)\b|我(?:的(\p{Han})|([妹姐哥弟妈爸母父妻老丈儿女孩朋同猫狗]))?`)
 
 // subject returns whom a text is about: the thing for "my thing", "I" for the user,

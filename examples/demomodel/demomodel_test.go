@@ -95,6 +95,15 @@ func TestStatementsAreAcknowledged(t *testing.T) {
 	}
 }
 
+func TestGreetingsAndQuestionsStateNothing(t *testing.T) {
+	for text, states := range map[string]bool{
+		"I live in Beijing.": true, "My name is Ann. What is yours?": true, "我住在北京。": true,
+		"hello!": false, "Thank you!": false, "ok": false, "Where do I live?": false, "你好": false, "谢谢！": false, "我住在哪里？": false, "": false,
+	} {
+		assert.Equal(t, states, demomodel.States(text), text)
+	}
+}
+
 func TestWhatWasSaidBeforeIsEvidenceToo(t *testing.T) {
 	got := reply(t, demomodel.Model{}, schema.SystemMessage("The user lives in Rome."), note("I live in Oslo."), schema.UserMessage("I live in Lima."),
 		schema.AssistantMessage("You live in Paris.", nil), schema.UserMessage("Where do I live?"))

@@ -86,7 +86,7 @@ func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.
 	case has("search_memory") && needsSearch(in, said, asked):
 		keywords := append(asked, related(strings.Join(asked, " "))...)
 		return call(in, "search_memory", map[string]any{"keywords": keywords[:min(len(keywords), 10)], "limit": 30}), nil
-	case has("add_memory") && m.Notes && len(asked) == 0:
+	case has("add_memory") && m.Notes && len(asked) == 0 && States(text):
 		return call(in, "add_memory", map[string]any{"thinking": "the user said so", "content": []string{text}}), nil
 	}
 	return schema.AssistantMessage(reply(evidence(in, said), asked, text), nil), nil

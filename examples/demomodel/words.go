@@ -25,11 +25,11 @@ var synonyms = [][]string{
 var asking = strings.Fields(`a an the this that these those there i me my mine we us our you your he him his she her it its they them their
 	am is are was were be been do does did have has had can could will would should may of in on at for from to with by about and or but
 	if so not no any some all still also too again now currently today who what which when where why how much many user thing anything
-	tell told say said remind remember know please get hello hi 我 你 他 她 它 的 了 吗 呢 是 在 有 对 和 也 还 就 最 很 会 要 去 着 到 谁 哪 几 这 那 个`)
+	tell told say said remind remember know please get hello hi thanks thank ok okay bye 我 你 他 她 它 的 了 吗 呢 是 在 有 对 和 也 还 就 最 很 会 要 去 着 到 谁 哪 几 这 那 个`)
 
 // plain takes out Chinese words that ask, and puts others plainly.
 var plain = strings.NewReplacer("’", "'", "i'm", "i am", "'s ", " is ", "who am i", "what is my name", "for a living", "for work", "do for work", "work",
-	"favourite", "favorite", "colour", "color", "我是谁", "我叫", "什么时候", " ", "什么", " ", "东西", " ", "哪里", " ", "哪儿", " ", "城市", " ", "多少", " ", "号码", " ",
+	"favourite", "favorite", "colour", "color", "你好", " ", "谢谢", " ", "再见", " ", "我是谁", "我叫", "什么时候", " ", "什么", " ", "东西", " ", "哪里", " ", "哪儿", " ", "城市", " ", "多少", " ", "号码", " ",
 	"今年", " ", "现在", " ", "记得", " ", "知道", " ", "告诉", " ", "请问", " ", "多大", "岁", "我们", "我", "名字", "名", "上班", "工作", "喜欢", "喜")
 
 var (
