@@ -13,6 +13,12 @@
 //	go run ./examples/quickstart -db memory.db -user ann -say "I am allergic to peanuts."
 //	go run ./examples/quickstart -db memory.db -user ann -say "What am I allergic to?"
 //
+// With -chat it is a conversation in the terminal. It shows what is learnt; /memory
+// lists what is known, /note shows what the model was shown, /forget erases. The next
+// conversation on the same file remembers it:
+//
+//	go run ./examples/quickstart -chat -db memory.db
+//
 // With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL)
 // it talks to that model; without, to a small built-in one.
 //
@@ -26,11 +32,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
@@ -41,7 +49,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "quickstart: %v\n", err)
@@ -49,14 +57,14 @@ func main() {
 	}
 }
 
-// conversation is what one user says in one session, and where it is remembered.
+// conversation is what one user says, and where it is remembered.
 type conversation struct {
 	db    string // the file that keeps the memory
 	mode  modes.Mode
 	scope middleware.Scope // whose memory
-	said  []string
-	title string // of a part of the tour, which prints more than the answers
-	list  bool   // print what is remembered of the user at the end
+	say   string           // one turn
+	typed io.Reader        // or for a chat: turns and commands, a line each
+	echo  bool             // typed is printed, too
 }
 
 // talk opens the memory, has one turn after the other, and closes the memory,
@@ -71,7 +79,7 @@ func (c *conversation) talk(ctx context.Context, stdout, stderr io.Writer) (err 
 	config := &mem0.Config{Store: file}
 	// The model of the environment, or the built-in one. Yours is any Eino chat model;
 	// as config.Model it extracts facts, too.
-	chat, err := demomodel.Choose(ctx, &demomodel.Model{Notes: c.mode == modes.AgentControl}, config, stderr)
+	chatModel, err := demomodel.Choose(ctx, &demomodel.Model{Notes: c.mode == modes.AgentControl}, config, stderr)
 	if err != nil {
 		return err
 	}
@@ -82,50 +90,40 @@ func (c *conversation) talk(ctx context.Context, stdout, stderr io.Writer) (err 
 	defer func() { err = errors.Join(err, backend.Close(context.WithoutCancel(ctx))) }()
 
 	// The middleware, and an agent with one line more than usual.
+	a := &assistant{file: file, backend: backend, extracts: config.Model != nil}
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, Mode: c.mode,
-		TopK: 20, // without a model memories are single messages: short, and many
+		TopK:   20, // without a model memories are single messages: short, and many
+		OnNote: func(_ context.Context, n hooks.Note) { a.shown = n.Text },
+		OnLearned: func(_ context.Context, learnt *backends.AddResponse) { // in the background
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.learnt = append(a.learnt, learnt.Items...)
+		},
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, finish(ctx, mem)) }()
-	note := ""
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "assistant",
 		Description: "remembers what it is told",
 		Instruction: "You are a helpful assistant. Answer in the user's language, in one or two sentences.",
-		Model:       chat,
-		Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware(), keepNote(&note)},
+		Model:       chatModel,
+		Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware()},
 	})
 	if err != nil {
 		return err
 	}
-	runner := mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
-
-	if c.title != "" {
-		fmt.Fprintf(stdout, "== %s\n\n", c.title)
+	a.memory, a.runner = mem, mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
+	if c.typed != nil {
+		return (&chat{assistant: a, scope: c.scope, echo: c.echo, out: stdout}).run(ctx, c.typed, stderr)
 	}
-	for _, said := range c.said {
-		note = ""
-		answer, err := ask(middleware.WithScope(ctx, c.scope), runner, said)
-		if err != nil {
-			return fmt.Errorf("asking the agent: %w", err)
-		}
-		if c.title != "" {
-			answer = shown(c.scope.UserID, said, note, answer)
-		}
-		if _, err := fmt.Fprintln(stdout, answer); err != nil {
-			return err
-		}
+	answer, err := a.ask(middleware.WithScope(ctx, c.scope), []adk.Message{schema.UserMessage(c.say)})
+	if err == nil {
+		_, err = fmt.Fprintln(stdout, answer)
 	}
-	if !c.list {
-		return nil
-	}
-	if err := mem.Flush(ctx); err != nil { // learning happens in the background: wait for it
-		return err
-	}
-	return list(ctx, backend, c.scope.UserID, stdout)
+	return err
 }
 
 // finish waits until everything that was said is learnt, even after an interrupt.
@@ -139,23 +137,41 @@ func finish(ctx context.Context, mem *middleware.MemoryMiddleware) error {
 	return flushed
 }
 
-// ask has one turn with the agent and returns its answer.
-func ask(ctx context.Context, runner *hooks.Runner, said string) (answer string, err error) {
-	events := runner.Query(ctx, said)
+// assistant is an agent with a memory, and what memory reported.
+type assistant struct {
+	file     *sqlitestore.Store
+	backend  *mem0.Backend
+	extracts bool // a model makes facts of what is said
+	memory   *middleware.MemoryMiddleware
+	runner   *hooks.Runner
+	shown    string // what the model was shown of memory in the last turn
+
+	mu     sync.Mutex // guards learnt
+	learnt []backends.Item
+}
+
+// ask has one turn with the agent and returns its answer. messages are what was said in the
+// conversation, the question last.
+func (a *assistant) ask(ctx context.Context, messages []adk.Message) (answer string, err error) {
+	a.shown = ""
+	events := a.runner.Run(ctx, messages)
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
-			return "", event.Err
+			return "", fmt.Errorf("asking the agent: %w", event.Err)
 		}
 		m, _, err := adk.GetMessage(event)
-		if err != nil {
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if m != nil && m.Role == schema.Assistant && len(m.ToolCalls) == 0 {
+		case m == nil:
+		case m.Role == schema.Tool: // all tools are memory's
+			a.shown += "\n" + m.ToolName + " answered:\n" + m.Content
+		case m.Role == schema.Assistant && len(m.ToolCalls) == 0:
 			answer = m.Content
 		}
 	}
 	if answer == "" {
-		return "", errors.New("it gave no answer")
+		return "", errors.New("asking the agent: it gave no answer")
 	}
 	return answer, nil
 }

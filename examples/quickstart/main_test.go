@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // to look into the file, and to lock it
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/examples/demomodel"
 )
 
@@ -48,7 +51,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 // program runs the program.
 func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
-	if err := run(t.Context(), args, &out, &errs); err != nil {
+	if err := run(t.Context(), args, strings.NewReader(""), &out, &errs); err != nil {
 		fmt.Fprintf(&errs, "quickstart: %v\n", err)
 		code = 1
 	}
@@ -72,7 +75,8 @@ func TestTheTourShowsMemoryAtWork(t *testing.T) {
 		require.Zero(t, code, stderr)
 		assert.Equal(t, demomodel.Notice+"\n", stderr, "printed once")
 		for _, want := range []string{
-			"remembered of ann", `assistant: You told me: "I am allergic to peanuts."`, "You told me: \"My sister lives in Berlin.\"", "旺财。”", "bob: What am I allergic to?\nassistant: I don't know",
+			"ann> What am I allergic to?\nYou told me: \"I am allergic to peanuts.\"", "You told me: \"My sister lives in Berlin.\"", "旺财。”",
+			"bob> What am I allergic to?\nI don't know",
 		} {
 			assert.Contains(t, stdout, want, mode)
 		}
@@ -219,7 +223,7 @@ func TestATurnThatCannotBeCompleted(t *testing.T) {
 	say(t, db, "me", "s1", "I like tea.")
 	closed, w := io.Pipe()
 	require.NoError(t, closed.Close())
-	require.ErrorIs(t, run(t.Context(), []string{"-db", db, "-say", "hi"}, w, io.Discard), io.ErrClosedPipe)
+	require.ErrorIs(t, run(t.Context(), []string{"-db", db, "-say", "hi"}, nil, w, io.Discard), io.ErrClosedPipe)
 
 	_, err := openSQL(t, db).Exec("CREATE TRIGGER full BEFORE INSERT ON messages BEGIN SELECT RAISE(ABORT, 'no room'); END")
 	require.NoError(t, err)
@@ -238,6 +242,8 @@ func TestACommandLineThatMakesNoSense(t *testing.T) {
 		"magic":    {"-mode", "magic"},
 		"-db FILE": {"-db", ":memory:", "-say", "hi"},
 		"-say":     {"-user", "ann"},
+		"-chat":    {"-chat"},
+		"either":   {"-db", db, "-chat", "-say", "hi"},
 		"blank":    {"-db", db, "-say", "  "},
 		"-user":    {"-db", db, "-user", "", "-say", "hi"},
 		"'*'":      {"-db", db, "-user", "*", "-say", "hi"},
@@ -255,6 +261,100 @@ func TestACommandLineThatMakesNoSense(t *testing.T) {
 	var exit *exec.ExitError
 	require.True(t, errors.As(process(t, "-colour").Run(), &exit))
 	assert.Equal(t, 1, exit.ExitCode())
+}
+
+// chatting is a chat in which lines are typed; it must end well.
+func chatting(t *testing.T, db, user string, lines ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args := []string{"-chat", "-db", db, "-user", user, "-mode", "static_control"}
+	require.NoError(t, run(t.Context(), args, strings.NewReader(strings.Join(lines, "\n")), &out, &errs), errs.String())
+	return out.String()
+}
+
+// bullets are the ids and texts of the memories that a chat printed.
+func bullets(out string) [][]string {
+	return regexp.MustCompile(`(?m)\[([-0-9a-f]{36})\] \d{4}-\d\d-\d\d[^:\n]*?(?: \d\d:\d\d)?[^:\n]*: (.*)$`).FindAllStringSubmatch(out, -1)
+}
+
+func TestAChatKnowsWhatWasSaidInAnEarlierOne(t *testing.T) {
+	for user, story := range map[string]struct{ hello, first, then, ask, now, none string }{
+		"ann": {"hello", "I live in Beijing.", "I moved to Shanghai.", "Where do I live?", "Shanghai", "nothing is known of ann"},
+		"伟":   {"你好", "我住在北京。", "我搬到上海了。", "我住在哪里？", "上海", "nothing is known of 伟"},
+	} {
+		db := filepath.Join(t.TempDir(), "memory.db")
+		assert.Contains(t, chatting(t, db, user, story.hello, "/memory", "/note"), story.none+"\n"+user+"> nothing was shown")
+		out := chatting(t, db, user, story.first, story.then, story.ask, "/note")
+		assert.Contains(t, out, "\n+ "+story.first)
+		assert.Contains(t, out, "\n+ "+story.then)
+		assert.NotContains(t, out, "+ "+story.ask, "a question teaches nothing")
+		assert.Contains(t, out, "nothing was shown", "the conversation has it")
+
+		out = chatting(t, db, user, story.ask, "/note")
+		require.NotEmpty(t, bullets(out), out)
+		assert.Contains(t, bullets(out)[0][2], story.now, "the current one first")
+		out = chatting(t, db, user, "/memory")
+		require.Len(t, bullets(out), 2, out)
+		assert.Equal(t, story.then, bullets(out)[1][2])
+		assert.Contains(t, chatting(t, db, user, "/memory all"), story.ask)
+	}
+}
+
+func TestAnotherUserOfAChatSeesNothing(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "memory.db")
+	out := chatting(t, db, "ann", "I am allergic to peanuts.", "/user bob", "/memory", "What am I allergic to?", "/note", "/user *", "/user ann", "What am I allergic to?", "/note")
+	assert.Contains(t, out, "bob> nothing is known of bob\nbob> I don't know: you have not told me.\nbob> nothing was shown\nbob> bob> (a new session of ann;")
+	assert.Contains(t, out, "ann> You told me: \"I am allergic to peanuts.\"\nann> ## Relevant")
+}
+
+func TestAChatForgets(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "memory.db")
+	chatting(t, db, "bob", "I am allergic to cats.")
+	chatting(t, db, "ann", "I am allergic to peanuts.", "My sister lives in Berlin.")
+	id := bullets(chatting(t, db, "ann", "/memory"))[0][1]
+	out := chatting(t, db, "bob", "/forget "+id)
+	assert.NotContains(t, out, "forgotten", "it is another's")
+	out = chatting(t, db, "ann", "Where does my sister live?", "/forget "+id, "What am I allergic to?", "/note", "Where does my sister live?")
+	assert.Regexp(t, `forgotten: \[`+id+`\] [-0-9]+ user: I am allergic to peanuts\.\n`, out)
+	assert.Contains(t, out, "I don't know: you have not told me.\nann> nothing was shown")
+	assert.Contains(t, out, "sister lives in Berlin.\"\nann> \n", "the rest is known")
+
+	out = chatting(t, db, "ann", "I play the flute.", "/forget", "/memory all", "What do I play?", "/note")
+	assert.Regexp(t, `forgot ann: memories [1-9]\d*, sessions \d, messages \d+\n`, out)
+	assert.Contains(t, out, "nothing is known of ann\nann> I don't know: you have not told me.\nann> nothing was shown")
+	out = chatting(t, db, "ann", "Where does my sister live?", "/note", "/memory")
+	assert.Contains(t, out, "nothing was shown\nann> nothing is known of ann", "nothing was learnt again")
+	assert.Contains(t, chatting(t, db, "bob", "What am I allergic to?"), "cats")
+}
+
+func TestAChatShowsWhatBecameOfAMemory(t *testing.T) {
+	now, old := backends.Memory{Text: "The user lives in New York"}, backends.Memory{Text: "The user lives in New Delhi"}
+	for want, item := range map[string]backends.Item{
+		"+ The user lives in New York":                        {Outcome: backends.OutcomeAdded, Memory: now},
+		"+ The user lives in New York (before: Delhi)":        {Outcome: backends.OutcomeSuperseded, Memory: now, Previous: &old},
+		"- The user lives in New York":                        {Outcome: backends.OutcomeRetracted, Memory: now},
+		"! skipped: The user lives in New York: no such fact": {Outcome: backends.OutcomeSkipped, Memory: now, Err: errors.New("no such fact")},
+	} {
+		assert.Equal(t, want, news(&item))
+	}
+}
+
+func TestAChatEndsWithAnInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	typed, _ := io.Pipe() // nobody types
+	prompted := writer(func(p []byte) {
+		if strings.HasSuffix(string(p), "> ") {
+			cancel()
+		}
+	})
+	require.NoError(t, run(ctx, []string{"-chat", "-db", filepath.Join(t.TempDir(), "memory.db")}, typed, prompted, io.Discard))
+}
+
+type writer func(p []byte)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(p)
+	return len(p), nil
 }
 
 // With a key the model answers by the note, and facts are extracted.
@@ -281,8 +381,16 @@ func TestWithAKey(t *testing.T) {
 			fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(data, ","))
 		case len(in.Tools) > 0 && in.Tools[0].Function.Name == "remember": // what mem0 asks the model for
 			extractions.Add(1)
-			fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"remember",
-				"arguments":"{\"operations\":[{\"op\":\"add\",\"text\":\"Allergic to peanuts\",\"said_by\":\"user\",\"messages\":[0]}]}"}}]},"finish_reason":"tool_calls"}]}`)
+			operation := `{"op":"add","text":"Allergic to peanuts","said_by":"user","messages":[0]}`
+			switch material := in.Messages[len(in.Messages)-1].Content; {
+			case strings.Contains(material, "Shanghai"):
+				operation = `{"op":"supersede","index":0,"text":"The user lives in Shanghai","said_by":"user","messages":[0]}`
+			case strings.Contains(material, "Beijing"):
+				operation = `{"op":"add","text":"The user lives in Beijing","said_by":"user","messages":[0]}`
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"finish_reason": "tool_calls", "message": map[string]any{"role": "assistant", "tool_calls": []any{
+				map[string]any{"id": "1", "type": "function", "function": map[string]string{"name": "remember", "arguments": `{"operations":[` + operation + `]}`}},
+			}}}}})
 		default:
 			reply := "no note"
 			for _, m := range in.Messages {
@@ -312,7 +420,21 @@ func TestWithAKey(t *testing.T) {
 		assert.Positive(t, extractions.Load())
 		assert.Equal(t, embedding != "", vectors.Load() > 0)
 	}
+	db := filepath.Join(t.TempDir(), "memory.db")
+	out := chatting(t, db, "ann", "I am allergic to peanuts.", "/memory")
+	assert.Contains(t, out, "no note\n+ Allergic to peanuts\nann> [")
+	require.Len(t, bullets(out), 1, "the fact, and not the words")
+	out = chatting(t, db, "ann", "/forget "+bullets(out)[0][1])
+	assert.Equal(t, 2, strings.Count(out, "forgotten: "), "and the words that taught it: %s", out)
+	assert.NotContains(t, chatting(t, db, "ann", "What am I allergic to?", "/note"), "I am allergic")
+	out = chatting(t, db, "wei", "I live in Beijing.", "I moved to Shanghai.", "/memory", "/memory all")
+	assert.Contains(t, out, "\n+ The user lives in Beijing\n")
+	assert.Contains(t, out, "\n+ The user lives in Shanghai (before: Beijing)\n")
+	assert.Equal(t, 2, strings.Count(out, "user: The user lives in Shanghai\n"), out)
+	assert.Equal(t, 1, strings.Count(out, "user: The user lives in Beijing (holds no more)\n"), out)
 	status.Store(http.StatusUnauthorized)
+	out = chatting(t, db, "wei", "I live in Paris.", "/note", "/forget", "/memory all")
+	assert.Regexp(t, `user: The user lives in Shanghai \(before: Beijing, until .*\n</memories>\nwei> forgot wei: memories [1-9](.*\n){2}wei> nothing is known of wei\n`, out, "the conversation goes on")
 	stdout, stderr, code := program(t, "-db", filepath.Join(t.TempDir(), "memory.db"), "-say", "hi")
 	assert.Equal(t, 1, code)
 	assert.Empty(t, stdout)
