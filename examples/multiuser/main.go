@@ -21,6 +21,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -28,9 +29,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -84,7 +87,14 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	defer func() { err = errors.Join(err, backend.Close(ending)) }()
 	// Without a model to ask, learning takes milliseconds: worth waiting for, so that
 	// the user's next session knows it at once. With one it goes on behind the answer.
-	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend, AwaitWrite: config.Model == nil})
+	mem, err := middleware.New(ctx, &middleware.Config{
+		Backend: backend, AwaitWrite: config.Model == nil,
+		// How much, and of whom: what memories say belongs in no log.
+		OnNote: func(_ context.Context, n hooks.Note) {
+			slog.Info("shown", "user", n.Scope.UserID, "memories", len(n.Hits))
+		},
+		OnLearned: func(_ context.Context, r *backends.AddResponse) { slog.Info("learnt", "items", len(r.Items)) },
+	})
 	if err != nil {
 		return err
 	}
