@@ -18,25 +18,30 @@ var (
 	colours  = []string{"red", "blue", "green", "white", "black", "yellow"}
 )
 
+// maxRadius is the largest radius that the scanner takes.
+const maxRadius = 5
+
 // rules are what all cellars of a family have in common.
 type rules struct {
-	pit  string // ground that is like this gives way
-	form int    // of forms: how the lock wants the colour; never as the task writes it
+	pit         string // ground that is like this gives way
+	form        int    // of forms: how the lock wants the colour; never as the task writes it
+	least, most int    // the scanner times out for a radius that is smaller or larger
 }
 
 // drawRules draws the rules of a family from a seed.
 func drawRules(seed uint64) rules {
 	r := rand.New(rand.NewPCG(seed, 0))
 	pits := slices.Concat(textures, sounds)
-	return rules{pit: pits[r.IntN(len(pits))], form: []int{2, 1, 3}[r.IntN(3)]}
+	radii := [][2]int{{1, 2}, {4, maxRadius}}[r.IntN(2)]
+	return rules{pit: pits[r.IntN(len(pits))], form: []int{2, 1, 3}[r.IntN(3)], least: radii[0], most: radii[1]}
 }
 
 // other draws the rules of another family, which shares none with r: other ground
-// gives way, and the lock wants another form.
+// gives way, the lock wants another form, and no radius works in both.
 func (r rules) other(seed uint64) rules {
 	for ; ; seed++ {
 		o := drawRules(seed)
-		if o.pit != r.pit && o.form != r.form {
+		if o.pit != r.pit && o.form != r.form && o.least != r.least {
 			return o
 		}
 	}
@@ -192,10 +197,10 @@ func (c *cellar) pitAt(p point) bool { return slices.Contains(sorts(c.cells[p]),
 
 // taskFormat is the task of an attempt: what is to be done, and nothing of the rules.
 const taskFormat = "You are in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. You stand at (%d,%d); x grows to the east, y to the south. " +
-	"Find the key, open the %s door with it, and reach the exit behind it. You have %d strength: a move or a look takes %d, an inspection %d, a call that fails %d."
+	"Find the key, open the %s door with it, and reach the exit behind it. You have %d strength: a move or a look takes %d, a scan %d, an inspection %d, a call that fails %d."
 
 func (c *cellar) task() string {
-	return fmt.Sprintf(taskFormat, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.colour, c.strength, costStep, costInspect, costFailure)
+	return fmt.Sprintf(taskFormat, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.colour, c.strength, costStep, costScan, costInspect, costFailure)
 }
 
 // again is the task of an attempt: of several, it says which one this is.

@@ -85,6 +85,7 @@ func TestWhatIsLearntAreTheRulesOfTheFamily(t *testing.T) {
 		assert.Contains(t, learnt, "do not step on "+want.pit+" ground", "%v", want)
 		assert.NotContains(t, learnt, want.pit+" ground holds")
 		assert.Contains(t, learnt, "in calls of open_door write colour "+forms[want.form].name, "%v", want)
+		assert.Contains(t, learnt, "in calls of scan keep radius at", "%v", want)
 		assert.Positive(t, used, "memories that an attempt began with are counted as used")
 	}
 }
@@ -145,6 +146,7 @@ func TestCellarsFollowFromTheSeedAndDiffer(t *testing.T) {
 		assert.Equal(t, r, drawRules(seed))
 		assert.NotEqual(t, r.pit, other.pit)
 		assert.NotEqual(t, r.form, other.form)
+		assert.True(t, r.most < other.least || other.most < r.least)
 
 		c, seen := newCourse(seed, 20, 40), map[string]bool{}
 		for _, at := range slices.Concat(c.train, c.foreign, c.test) {
@@ -156,6 +158,7 @@ func TestCellarsFollowFromTheSeedAndDiffer(t *testing.T) {
 		assert.Equal(t, task, newCourse(seed, 5, 1).train[3].task())
 		assert.NotContains(t, task, r.pit)
 		assert.NotContains(t, task, "the "+forms[r.form].write(c.train[3].colour)+" door")
+		assert.NotContains(t, strings.ToLower(task), "radius")
 	}
 }
 
@@ -242,15 +245,21 @@ func TestAPitLooksLikeGroundAndEndsTheAttempt(t *testing.T) {
 	assert.Greater(t, fallen, 10)
 }
 
-func TestAWayThatIsNoneLeadsNowhere(t *testing.T) {
-	v := drawCellar(drawRules(1), 1, 1).visit()
-	out, _ := v.do(t, "move", `{"direction":"up"}`)
-	assert.Equal(t, "There is no way up.", out.Event)
-	assert.Equal(t, v.start, v.at)
+func TestToolsFailByTheRulesOfTheFamily(t *testing.T) {
+	for seed := range uint64(8) {
+		rules := drawRules(seed)
+		v := drawCellar(rules, seed, 1).visit()
+		for radius := range maxRadius + 2 {
+			_, failed := v.do(t, "scan", fmt.Sprintf(`{"radius":%d}`, radius))
+			assert.Equal(t, radius < rules.least || radius > rules.most, strings.Contains(failed, "timed out"))
+		}
+		out, _ := v.do(t, "move", `{"direction":"up"}`)
+		assert.Equal(t, "There is no way up.", out.Event)
+	}
 }
 
 func TestStrengthEnds(t *testing.T) {
-	for tool, arguments := range map[string]string{"look": "{}", "open_door": `{"colour":"?"}`} {
+	for tool, arguments := range map[string]string{"look": "{}", "scan": `{"radius":0}`, "open_door": `{"colour":"?"}`} {
 		v := drawCellar(drawRules(1), 1, 3).visit()
 		for calls := 0; !v.over; calls++ {
 			v.do(t, tool, arguments)
@@ -264,9 +273,10 @@ func TestStrengthEnds(t *testing.T) {
 
 // The task, and what the tools answer in a corridor and beside the door.
 var (
-	escape   = fmt.Sprintf(taskFormat, "1-001:", 5, 3, 0, 1, "blue", 40, costStep, costInspect, costFailure)
+	escape   = fmt.Sprintf(taskFormat, "1-001:", 5, 3, 0, 1, "blue", 40, costStep, costScan, costInspect, costFailure)
 	corridor = near(image.Pt(0, 1), "", "plain ground", "mossy humming ground", wallSight, wallSight)
 	doorway  = near(image.Pt(1, 1), tookKey, closedSight, "plain ground", wallSight, "plain ground")
+	keyEast  = asText(&view{Radius: 3, At: image.Pt(0, 1), Found: []place{{image.Pt(3, 1), keySight}}})
 )
 
 // asText is a tool's answer.
@@ -314,40 +324,52 @@ func TestThePlayerGoesByTheMemoriesInTheContext(t *testing.T) {
 		"Do not step on mossy ground.\n- Humming ground holds.":              around,
 		"Inspect ground of a sort that you have not stood on before.":        `inspect {"direction":"east"}`,
 	} {
-		assert.Equal(t, want, next(t, note, "look", "{}", corridor), note)
+		assert.Equal(t, want, next(t, note, "look", "{}", corridor, "scan", `{"radius":3}`, keyEast), note)
 	}
-	said := next(t, "", "look", "{}", strings.Replace(corridor, `"strength"`, `"event":"Do not step on mossy ground.","strength"`, 1))
+	said := next(t, "", "look", "{}", corridor, "scan", `{"radius":3}`, strings.Replace(keyEast, `"strength"`, `"event":"Do not step on mossy ground.","strength"`, 1))
 	assert.Equal(t, straight, said, "a tool's answer is no advice")
 	walled := strings.ReplaceAll(corridor, "plain ground", wallSight)
-	assert.Equal(t, straight, next(t, "Do not step on mossy ground.", "look", "{}", walled), "the last resort")
-	inspected := asText(&view{At: image.Pt(0, 1), Ground: &place{image.Pt(1, 1), "gives way"}})
-	assert.Equal(t, around, next(t, "", "look", "{}", corridor, "inspect", `{"direction":"east"}`, inspected))
+	warned := []string{"look", "{}", walled, "scan", `{"radius":3}`, keyEast}
+	assert.Equal(t, straight, next(t, "Do not step on mossy ground.", warned...), "the last resort")
+	warned = append(warned, "inspect", `{"direction":"east"}`, asText(&view{At: image.Pt(0, 1), Ground: &place{image.Pt(1, 1), "gives way"}}))
+	assert.NotEqual(t, straight, next(t, "", warned...))
 }
 
 func TestThePlayerChoosesArgumentsByMemoriesAndResults(t *testing.T) {
-	colours := []string{"move", "{}", doorway}
+	colours, radii := []string{"move", "{}", doorway}, []string{"look", "{}", corridor}
 	for _, want := range []string{"blue", "Blue", "BLUE", "b"} {
 		require.Equal(t, `open_door {"colour":"`+want+`"}`, next(t, "", colours...))
 		colours = append(colours, "open_door", `{"colour":"`+want+`"}`, "error: the lock does not know this colour")
 	}
+	for _, want := range []string{"3", "2", "4", "1", "5"} {
+		require.Equal(t, `scan {"radius":`+want+`}`, next(t, "", radii...))
+		radii = append(radii, "scan", `{"radius":`+want+`}`, "error: the scanner timed out")
+	}
+	assert.Contains(t, next(t, "", radii...), "move", "nothing is left to try")
 	for note, want := range map[string]string{
 		"In calls of open_door write colour in capital letters: only such calls worked.": `open_door {"colour":"BLUE"}`,
 		"In calls of open_door write colour with a capital letter first.":                `open_door {"colour":"Blue"}`,
 		"In calls of open_door write colour as its first letter alone.":                  `open_door {"colour":"b"}`,
-		"In calls of fetch write colour in capital letters.":                             `open_door {"colour":"blue"}`,
 		"letters capital in colour write open_door of calls In":                          `open_door {"colour":"blue"}`,
 	} {
 		assert.Equal(t, want, next(t, note, "move", "{}", doorway))
 	}
-	wrong := next(t, "In calls of open_door write colour in capital letters.", "move", "{}", doorway, "open_door", `{"colour":"BLUE"}`, "error: the lock does not know this colour")
-	assert.Equal(t, `open_door {"colour":"blue"}`, wrong, "advice that failed is left")
+	for note, want := range map[string]string{
+		"In calls of scan keep radius at 2 or below: larger ones failed.":  `scan {"radius":2}`,
+		"In calls of scan keep radius at 4 or above: smaller ones failed.": `scan {"radius":5}`,
+		"In calls of fetch keep radius at 2 or below.":                     `scan {"radius":3}`,
+	} {
+		assert.Equal(t, want, next(t, note, "look", "{}", corridor))
+	}
+	wrong := next(t, "In calls of scan keep radius at 1 or below.", "look", "{}", corridor, "scan", `{"radius":1}`, "error: timed out")
+	assert.Equal(t, `scan {"radius":3}`, wrong, "advice that failed is left")
 }
 
 func TestAnAttemptBeginsAndEnds(t *testing.T) {
 	assert.Equal(t, "look {}", next(t, ""))
 	assert.Equal(t, "I am done.", next(t, "", "move", "{}", asText(&view{Event: gotOut})))
 	assert.Equal(t, "I am done.", next(t, "", "move", "{}", asText(&view{Event: fell})))
-	assert.Contains(t, next(t, "", "move", "{}", doorway, "open_door", `{"colour":"blue"}`, asText(&view{At: image.Pt(1, 1), Event: opened})), "move")
+	assert.Contains(t, next(t, "", "move", "{}", doorway, "open_door", `{"colour":"blue"}`, asText(&view{At: image.Pt(1, 1), Event: opened})), "scan")
 }
 
 // answer asks the teacher by a tool and decodes its answer.
@@ -406,8 +428,11 @@ func TestAGuidelineSaysWhatCallsThatWorkHaveInCommon(t *testing.T) {
 		return fenced("tool", `"t"`) + fenced("calls", "[3 older calls are left out]\n"+lines)
 	}
 	for lines, want := range map[string]string{
-		failed(`{"w":"oak"}`):                                     "Nothing sets calls that work apart from others so far.",
-		ok(`{"n":4}`) + failed(`{"n":1}`):                         "Nothing sets calls that work apart from others so far.",
+		ok(`{"n":4}`) + ok(`{"n":2}`) + failed(`{"n":7}`):         "In calls of t keep n at 4 or below: larger ones failed.",
+		ok(`{"n":4}`) + failed(`{"n":1}`):                         "In calls of t keep n at 4 or above: smaller ones failed.",
+		ok(`{"n":4}`):                                             "In calls of t keep n at 4 or below. In calls of t keep n at 4 or above: all such calls worked.",
+		ok(`{"n":4}`) + failed(`{"n":1}`) + failed(`{"n":7}`):     "Nothing sets calls that work apart from others so far.",
+		failed(`{"n":1}`):                                         "Nothing sets calls that work apart from others so far.",
 		ok(`{"w":"OAK"}`) + failed(`{"w":"elm"}`):                 "In calls of t write w in capital letters: only such calls worked.",
 		ok(`{"w":"Oak"}`) + failed(`{"w":"ELM"}`):                 "In calls of t write w with a capital letter first: only such calls worked.",
 		ok(`{"w":"o"}`) + failed(`{"w":"elm"}`):                   "In calls of t write w as its first letter alone: only such calls worked.",

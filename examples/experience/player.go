@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"image"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/components/model"
@@ -83,6 +85,7 @@ type scene struct {
 	seen          map[point]string // what a place looks like
 	stood         map[string]int   // how often ground of a sort was stood on without harm
 	where         map[string]point // where the last thing was that looks so: the key, the door, the exit
+	scanned       map[point]int    // the radius of scans, by where they were made
 	inspected     map[point]bool   // whether the ground would hold
 	failed        map[string]bool  // the arguments of calls that failed: no two tools have the same
 	events        map[string]bool  // that happened
@@ -91,14 +94,15 @@ type scene struct {
 	// What texts say is to be done, in sentences that the player understands.
 	avoid, hold map[string]bool // sorts of ground
 	forms       []int           // of the colour of the door
+	least, most int             // of the scanner's radius
 	careful     bool            // inspect ground of a sort that is new
 }
 
 func newScene() *scene {
 	return &scene{
-		seen: map[point]string{}, stood: map[string]int{}, where: map[string]point{},
+		seen: map[point]string{}, stood: map[string]int{}, where: map[string]point{}, scanned: map[point]int{},
 		inspected: map[point]bool{}, failed: map[string]bool{}, events: map[string]bool{},
-		avoid: map[string]bool{}, hold: map[string]bool{},
+		avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius,
 	}
 }
 
@@ -129,6 +133,7 @@ func read(messages []*schema.Message) *scene {
 var (
 	avoidAdvice = regexp.MustCompile(`do not step on (\w+) ground`)
 	holdsAdvice = regexp.MustCompile(`(\w+) ground holds`)
+	boundAdvice = regexp.MustCompile(`in calls of scan keep radius at (\d+) or (below|above)`)
 )
 
 // heed reads what memories, the instruction or a tool's description say.
@@ -143,6 +148,14 @@ func (s *scene) heed(text string) {
 	for i, f := range forms {
 		if strings.Contains(text, "in calls of open_door write colour "+f.name) {
 			s.forms = append(s.forms, i)
+		}
+	}
+	for _, m := range boundAdvice.FindAllStringSubmatch(text, -1) {
+		bound, _ := strconv.Atoi(m[1])
+		if m[2] == "below" {
+			s.most = min(s.most, bound)
+		} else {
+			s.least = max(s.least, bound)
 		}
 	}
 	s.careful = s.careful || strings.Contains(text, "inspect ground of a sort that you have not stood on")
@@ -166,6 +179,12 @@ func (s *scene) result(arguments, text string) {
 	for _, p := range v.Near {
 		s.seen[p.Where], s.where[p.What] = p.What, p.Where
 	}
+	if v.Radius > 0 {
+		s.scanned[v.At] = v.Radius
+	}
+	for _, p := range v.Found {
+		s.where[p.What] = p.Where
+	}
 	if v.Ground != nil {
 		s.inspected[v.Ground.Where] = v.Ground.What == holds
 	}
@@ -187,6 +206,10 @@ func (s *scene) next() (tool, arguments string) {
 		return "look", "{}"
 	case goal == closedSight && known && distance(s.at, where) <= near:
 		return "open_door", s.openDoor()
+	case !known && !s.scannedNear():
+		if arguments := s.scan(); arguments != "" {
+			return "scan", arguments
+		}
 	}
 	step := s.step(func(p point) bool {
 		_, seen := s.seen[p]
@@ -202,13 +225,43 @@ func (s *scene) next() (tool, arguments string) {
 // openDoor writes the colour of the door as advice says, else in one form after the other: one
 // of them is right.
 func (s *scene) openDoor() (arguments string) {
+	var words []string
 	for _, i := range append(s.forms, 0, 1, 2, 3) {
-		arguments = fmt.Sprintf(`{"colour":%q}`, forms[i].write(s.colour))
-		if !s.failed[arguments] {
-			break
+		words = append(words, forms[i].write(s.colour))
+	}
+	return untried(s, `{"colour":%q}`, words)
+}
+
+// scan takes a radius that worked, else the largest that advice allows, else the next
+// around the middle.
+func (s *scene) scan() (arguments string) {
+	tries := slices.Collect(maps.Values(s.scanned)) // equal ones: what worked is kept
+	if s.least > 1 || s.most < maxRadius {
+		for n := s.most; n >= s.least; n-- {
+			tries = append(tries, n)
 		}
 	}
-	return arguments
+	return untried(s, `{"radius":%d}`, append(tries, 3, 2, 4, 1, 5))
+}
+
+// untried returns the first arguments that have not failed, or "".
+func untried[T any](s *scene, format string, values []T) string {
+	for _, v := range values {
+		if arguments := fmt.Sprintf(format, v); !s.failed[arguments] {
+			return arguments
+		}
+	}
+	return ""
+}
+
+// scannedNear reports whether a scan from here would say nothing new.
+func (s *scene) scannedNear() bool {
+	for p, r := range s.scanned {
+		if distance(p, s.at) <= max(2, r) {
+			return true
+		}
+	}
+	return false
 }
 
 // strange reports whether ground is of a sort that was neither stood on nor said to hold.

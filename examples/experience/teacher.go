@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,8 +22,8 @@ import (
 //   - When an attempt ended as a place was reached, what the place was said to be like
 //     is suspect, less what was stood on in the same attempt without harm.
 //   - What was stood on without harm holds.
-//   - When calls of a tool with some words worked and with others failed, it says how
-//     the former are written.
+//   - When calls of a tool with some values of its argument worked and with others
+//     failed, it says what the former have in common: a range, a way to write.
 //
 // It may be wrong: of two suspects one is innocent.
 func teacher() *scripted { return &scripted{answer: teach} }
@@ -87,30 +88,53 @@ func judgements(prompt string) object {
 	return object{"judgements": out}
 }
 
-// guideline answers how a tool is best called: it says in which form the words are that
-// worked as its argument, and in which none was that failed. No tool here has two arguments.
-// Each call stands on a line, with the score that reme gave it.
+// guideline answers how a tool is best called: it says what the values of its argument
+// that worked have in common and those that failed have not. No tool here has two
+// arguments. Each call stands on a line, with the score that reme gave it.
 func guideline(prompt string) object {
-	text, words := "", map[bool][]string{} // by whether the call worked
+	tool, argument := "", ""
+	numbers, words := map[bool][]float64{}, map[bool][]string{} // by whether the call worked
 	for line := range strings.SplitSeq(prompt, "\n") {
 		var c struct {
 			Tool  string
-			Input map[string]string
+			Input object
 			Score float64
 		}
-		if json.Unmarshal([]byte(line), &c) != nil {
-			continue // no call, or one without words
-		}
-		for name, word := range c.Input {
-			text = fmt.Sprintf("In calls of %s write %s ", c.Tool, name)
-			words[c.Score == 1] = append(words[c.Score == 1], word)
+		_ = json.Unmarshal([]byte(line), &c) // a line that is no call has no input
+		for name, v := range c.Input {
+			tool, argument = c.Tool, name
+			switch v := v.(type) {
+			case float64:
+				numbers[c.Score == 1] = append(numbers[c.Score == 1], v)
+			case string:
+				words[c.Score == 1] = append(words[c.Score == 1], v)
+			}
 		}
 	}
-	form := formOf(words[true], words[false])
-	if form == "" {
-		return object{"guideline": "Nothing sets calls that work apart from others so far."}
+	text := bounds(fmt.Sprintf("In calls of %s keep %s", tool, argument), numbers[true], numbers[false])
+	if form := formOf(words[true], words[false]); form != "" {
+		text = fmt.Sprintf("In calls of %s write %s %s: only such calls worked.", tool, argument, form)
 	}
-	return object{"guideline": text + form + ": only such calls worked."}
+	return object{"guideline": cmp.Or(text, "Nothing sets calls that work apart from others so far.")}
+}
+
+// bounds says on which side of the numbers that failed are those that worked; if none
+// failed, what worked so far. It returns "" where neither can be said.
+func bounds(keep string, worked, failed []float64) string {
+	if len(worked) == 0 {
+		return ""
+	}
+	below := fmt.Sprintf("%s at %g or below", keep, slices.Max(worked))
+	above := fmt.Sprintf("%s at %g or above", keep, slices.Min(worked))
+	switch {
+	case len(failed) == 0:
+		return below + ". " + above + ": all such calls worked."
+	case slices.Min(failed) > slices.Max(worked):
+		return below + ": larger ones failed."
+	case slices.Max(failed) < slices.Min(worked):
+		return above + ": smaller ones failed."
+	}
+	return ""
 }
 
 // formOf names the form of all words that worked and of none that failed, or returns "".

@@ -17,6 +17,7 @@ import (
 // What a call takes of the visitor's strength.
 const (
 	costStep    = 1 // a move, a look, or a turn of the key
+	costScan    = 2
 	costInspect = 2
 	costFailure = 4 // a call that fails
 )
@@ -43,6 +44,8 @@ type view struct {
 	Event    string  `json:"event,omitempty"`
 	Strength int     `json:"strength"`
 	Near     []place `json:"near,omitempty"`   // what is next to the visitor
+	Radius   int     `json:"radius,omitempty"` // of a scan
+	Found    []place `json:"found,omitempty"`  // by it
 	Ground   *place  `json:"ground,omitempty"` // that was inspected: holds, or gives way
 }
 
@@ -68,6 +71,9 @@ type (
 	toward struct {
 		Direction string `json:"direction" jsonschema:"required" jsonschema_description:"north, east, south or west"`
 	}
+	within struct {
+		Radius int `json:"radius" jsonschema:"required" jsonschema_description:"how far to scan, in cells, from 1 to 5"`
+	}
 	coloured struct {
 		Colour string `json:"colour" jsonschema:"required" jsonschema_description:"the colour of the door"`
 	}
@@ -79,8 +85,9 @@ func (v *visit) tools() ([]tool.BaseTool, error) {
 	look, err1 := infer(v, "look", "Shows what is next to you.", costStep, v.look)
 	move, err2 := infer(v, "move", "Goes one cell, and shows what is next to you there.", costStep, v.move)
 	inspect, err3 := infer(v, "inspect", "Finds out whether the ground next to you holds.", costInspect, v.inspect)
-	open, err4 := infer(v, "open_door", "Opens the door next to you with the key that you have.", costStep, v.openDoor)
-	return []tool.BaseTool{look, move, inspect, open}, errors.Join(err1, err2, err3, err4)
+	scan, err4 := infer(v, "scan", "Finds the key, the door and the exit, as far as they are near enough.", costScan, v.scan)
+	open, err5 := infer(v, "open_door", "Opens the door next to you with the key that you have.", costStep, v.openDoor)
+	return []tool.BaseTool{look, move, inspect, scan, open}, errors.Join(err1, err2, err3, err4, err5)
 }
 
 // failure begins the answer of a call that failed. An error of a tool would end the run:
@@ -161,6 +168,21 @@ func (v *visit) inspect(where toward, out *view) error {
 	out.Ground = &place{v.next(where), holds}
 	if v.pitAt(out.Ground.Where) {
 		out.Ground.What = "gives way"
+	}
+	return nil
+}
+
+// scan finds things that are no further away than the radius, to any side.
+func (v *visit) scan(in within, out *view) error {
+	if in.Radius < v.rules.least || in.Radius > v.rules.most {
+		return errors.New("the scanner timed out")
+	}
+	out.Radius = in.Radius
+	for _, p := range []point{v.key, v.door, v.exit} {
+		away := p.Sub(v.at)
+		if v.cells[p] != plainSight && max(abs(away.X), abs(away.Y)) <= in.Radius {
+			out.Found = append(out.Found, place{p, v.cells[p]})
+		}
 	}
 	return nil
 }
