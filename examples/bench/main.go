@@ -45,6 +45,7 @@ var measurements = []struct {
 	print       func(context.Context, *bench) error
 }{
 	{"locomo", "-data FILE: how many of the turns that answer a question are found, in LoCoMo's conversations", printLocomo},
+	{"notes", "-data FILE: for what a reply is shown a note, and whether the answer is in it, in LoCoMo's conversations", printNotes},
 	{"reme", "-data FOLDER [-redis URL]: how many of a task's memories its query finds, in ReMe's libraries", printReme},
 	{"redis", "[-redis URL]: searches and writes in Redis, beside a SQLite file", printRedis},
 	{"sessions", "[-redis URL]: saving a turn and loading the newest turns, as sessions grow", printSessions},

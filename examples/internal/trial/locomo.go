@@ -34,7 +34,12 @@ type Turn struct {
 type Question struct {
 	Text     string   `json:"question"`
 	Evidence []string `json:"evidence"`
+	Category int      `json:"category"` // 1 to 4 can be answered; see Adversarial
 }
+
+// Adversarial is the category of questions that ask one person for what the evidence says
+// of the other: nothing that was said answers them.
+const Adversarial = 5
 
 // Conversations reads a file in the format of LoCoMo (Maharana et al., ACL 2024). Questions
 // without evidence that exists are left out. Answers are not read: retrieval does not need

@@ -150,7 +150,7 @@ func TestConversations(t *testing.T) {
 		{ID: "D1:2", Speaker: "Bob", Text: "Nice! I am learning to play the violin.", Session: "session_1", Time: first},
 		{ID: "D2:1", Speaker: "Ann", Text: "The orchestra took me!", Session: "session_2", Time: second},
 		{ID: "D4:1", Speaker: "Ann", Text: "It rains.", Session: "session_4"},
-	}, Questions: []Question{{"Which pet?", []string{"D1:1"}}, {"What took Bob?", []string{"D1:2", "D2:1"}}}}}, all)
+	}, Questions: []Question{{"Which pet?", []string{"D1:1"}, 4}, {"What took Bob?", []string{"D1:2", "D2:1"}, 1}}}}, all)
 	for _, content := range []string{
 		`[{`, `{"qa": []}`, `[{"conversation": {"session_1": "none"}}]`,
 		`[{"conversation": {"session_1": [], "session_1_date_time": "yesterday"}}]`, `[{"conversation": {"session_1": [], "session_1_date_time": 7}}]`,
