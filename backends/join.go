@@ -280,34 +280,31 @@ func (m *managed) List(ctx context.Context, r *ListRequest) (*ListResponse, erro
 	if r == nil {
 		return nil, errNoRequest
 	}
-	var first *ListResponse
-	var err error
 	cursor, second := strings.CutPrefix(r.Cursor, ofExperience)
 	if !second {
-		first, err = page(ctx, m.facts, r, kindsOf(r.Kinds, false), cursor)
-		switch {
-		case err != nil && !errors.Is(err, ErrNoScope) || err == nil && first.Next != "":
-			return first, err
-		case err == nil && len(first.Memories) > 0:
-			first.Next = ofExperience
-			return first, nil
+		out, err := page(ctx, m.facts, r, kindsOf(r.Kinds, false), cursor)
+		if err == nil && out.Next == "" {
+			out.Next = ofExperience
+		}
+		if !errors.Is(err, ErrNoScope) {
+			return out, err
 		}
 		cursor = ""
 	}
-	next, other := page(ctx, m.experience, r, kindsOf(r.Kinds, true), cursor)
+	out, err := page(ctx, m.experience, r, kindsOf(r.Kinds, true), cursor)
 	switch {
-	case errors.Is(other, ErrNoScope):
-		return cmp.Or(first, &ListResponse{}), err
-	case other == nil && next.Next != "":
-		next.Next = ofExperience + next.Next
+	case errors.Is(err, ErrNoScope) && second:
+		return &ListResponse{}, nil
+	case err == nil && out.Next != "":
+		out.Next = ofExperience + out.Next
 	}
-	return next, other
+	return out, err
 }
 
-// page lists a page of one half, which is empty if none of its kinds is asked for.
+// page lists a page of a half. One that is asked for none of its kinds takes no part.
 func page(ctx context.Context, half Manager, r *ListRequest, kinds []Kind, cursor string) (*ListResponse, error) {
 	if len(kinds) == 0 && len(r.Kinds) > 0 {
-		return &ListResponse{}, nil
+		return nil, ErrNoScope
 	}
 	q := *r
 	q.Kinds, q.Cursor = kinds, cursor

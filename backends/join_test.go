@@ -270,6 +270,8 @@ func TestMemoriesOfBothHalvesAreManaged(t *testing.T) {
 	all, pages := list()
 	require.Equal(t, []string{"f1", "f2", "f3", "e1", "e2"}, all)
 	require.Equal(t, 3, pages)
+	all, _ = list(backends.KindFact)
+	require.Equal(t, []string{"f1", "f2", "f3"}, all)
 	all, pages = list(backends.KindTask)
 	require.Equal(t, []string{"e1", "e2"}, all, "and no empty page before")
 	require.Equal(t, 1, pages)

@@ -65,7 +65,7 @@ type Config struct {
 	// ToolInstructions is what the system prompt says of the tools: constant text
 	// without braces. Optional. Defaults to a section that names both tools as ToolNames does.
 	ToolInstructions string
-	// ToolNames has other names for memory's tools, by their own, such as
+	// ToolNames has other names for the tools of long-term memory, by their own, such as
 	// "search_memory": "recall": for an agent that has a tool of that name, or two
 	// memories. A name is of 1 to 64 letters, digits, "_" and "-". Optional.
 	ToolNames  map[string]string

@@ -122,9 +122,6 @@ func newWindow(c *Config) (*window.Window, error) {
 	if w.Language == "" && c.Language == backends.Chinese { // else it follows the user
 		w.Language = backends.Chinese
 	}
-	if w.ToolNames == nil {
-		w.ToolNames = c.ToolNames
-	}
 	if w.OnError == nil {
 		w.OnError = c.OnError
 	}
@@ -152,9 +149,6 @@ func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
 	}
 	if d.Redact == nil {
 		d.Redact = w.Redact
-	}
-	if d.ToolNames == nil {
-		d.ToolNames = w.ToolNames
 	}
 	if d.Language == "" && c.Language == backends.Chinese {
 		d.Language = backends.Chinese

@@ -52,7 +52,7 @@ func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Opt
 // run. It is run for the scope of the call, and for no longer than Config.Timeout. It
 // returns the description, for what is to be added to it.
 func define[Arguments any](k *kit, name string, defaults map[string]any, run func(ctx context.Context, s backends.Scope, a *Arguments) (string, error)) *schema.ToolInfo {
-	t := k.text.tools[name]
+	t := k.renamed(k.text.tools[name])
 	info, err := utils.GoStruct2ToolInfo[Arguments](k.name(name), t.desc())
 	if err == nil {
 		err = describe(info, t, defaults)
@@ -134,16 +134,16 @@ func (k *kit) refused(name string, err error) error {
 
 // failure returns what the model reads of an error of a tool: what happened, and what to do now.
 func (k *kit) failure(name string, err error) string {
-	t := k.text.tools[name]
+	t, general := k.renamed(k.text.tools[name]), k.renamed(k.text.advice)
 	advice := ""
 	for _, sort := range []error{backends.ErrNoScope, backends.ErrNotFound, backends.ErrConflict, backends.ErrInvalid, backends.ErrModel} {
 		if errors.Is(err, sort) {
-			advice = cmp.Or(t.line(sort.Error()), k.text.advice.line(sort.Error()))
+			advice = cmp.Or(t.line(sort.Error()), general.line(sort.Error()))
 			break
 		}
 	}
 	if advice == "" {
-		advice = cmp.Or(t.line("unavailable"), k.text.advice.line("unavailable"))
+		advice = cmp.Or(t.line("unavailable"), general.line("unavailable"))
 	}
 	message := t.line("error") + ": " + text.Truncate(err.Error(), maxErrorRunes) + "\n" + advice
 	return strings.ToValidUTF8(message, "\uFFFD")

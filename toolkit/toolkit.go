@@ -38,7 +38,8 @@
 // core_memory_replace(block, old_text, new_text) edit what is always in the prompt,
 // within the limits of the blocks that are not read-only.
 //
-// Config.ToolNames gives tools other names, in all that a model reads of them.
+// Config.ToolNames gives the tools of long-term memory other names, in all that a model
+// reads of them.
 //
 // A call that an interrupted run repeats after its resumption changes nothing twice.
 //
@@ -76,7 +77,7 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// The tools' own names. Config.ToolNames may give them others.
+// The tools' own names. Config.ToolNames may give those of long-term memory others.
 const (
 	SearchMemory      = "search_memory"
 	AddMemory         = "add_memory"
@@ -110,7 +111,8 @@ type Config struct {
 	Update bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
 	Delete bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
 
-	// ToolNames has other names for the tools, by their own, such as SearchMemory: "recall".
+	// ToolNames has other names for the tools of Backend, by their own, such as
+	// SearchMemory: "recall".
 	// Schemas, texts and the stages of OnError have them. A name is of 1 to 64 letters,
 	// digits, "_" and "-", as models' interfaces take it, and no two tools share one.
 	// Optional.
@@ -180,10 +182,11 @@ func newKit(cfg *Config) (*kit, error) {
 		return nil, fmt.Errorf("Config.Language: %w", err)
 	}
 	k := &kit{Config: *cfg, text: &english}
+	k.ToolNames = maps.Clone(cfg.ToolNames)
 	if cfg.Language == backends.Chinese {
 		k.text = &chinese
 	}
-	if err := k.rename(); err != nil {
+	if err := k.checkNames(); err != nil {
 		return nil, fmt.Errorf("Config.ToolNames: %w", err)
 	}
 	if k.Limit == 0 {
@@ -212,35 +215,32 @@ func newKit(cfg *Config) (*kit, error) {
 // ^[a-zA-Z0-9_-]{1,64}$ for function names, and the same or more elsewhere.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// rename gives the tools the names of Config.ToolNames, in all texts too.
-func (k *kit) rename() error {
-	k.ToolNames = maps.Clone(k.ToolNames)
-	for own, name := range k.ToolNames {
-		if _, ok := k.text.tools[own]; !ok {
-			return fmt.Errorf("%q: %w: there is no such tool; there are %s", own, backends.ErrInvalid, strings.Join(slices.Sorted(maps.Keys(k.text.tools)), ", "))
+// checkNames checks Config.ToolNames.
+func (k *kit) checkNames() error {
+	own := []string{SearchMemory, AddMemory, UpdateMemory, DeleteMemory}
+	for name, other := range k.ToolNames {
+		if !slices.Contains(own, name) {
+			return fmt.Errorf("%q: %w: there is no such tool; there are %s", name, backends.ErrInvalid, strings.Join(own, ", "))
 		}
-		if !toolName.MatchString(name) {
-			return fmt.Errorf("%q: %w: a name is of 1 to 64 letters, digits, \"_\" and \"-\"", name, backends.ErrInvalid)
+		if !toolName.MatchString(other) {
+			return fmt.Errorf("%q: %w: a name is of 1 to 64 letters, digits, \"_\" and \"-\"", other, backends.ErrInvalid)
 		}
 	}
-	renamed := *k.text
-	renamed.tools = make(map[string]toolText, len(k.text.tools))
 	taken := map[string]bool{}
-	for own, t := range k.text.tools {
-		if taken[k.name(own)] {
-			return fmt.Errorf("%q: %w: two tools have that name", k.name(own), backends.ErrInvalid)
+	for name := range k.text.tools {
+		if taken[k.name(name)] {
+			return fmt.Errorf("%q: %w: two tools have that name", k.name(name), backends.ErrInvalid)
 		}
-		taken[k.name(own)] = true
-		renamed.tools[own] = toolText(text.Rename(string(t), k.ToolNames))
+		taken[k.name(name)] = true
 	}
-	renamed.advice = toolText(text.Rename(string(k.text.advice), k.ToolNames))
-	renamed.howToRead = text.Rename(k.text.howToRead, k.ToolNames)
-	k.text = &renamed
 	return nil
 }
 
 // name returns the name that a tool has.
 func (k *kit) name(own string) string { return cmp.Or(k.ToolNames[own], own) }
+
+// renamed returns a text with the names that the tools have.
+func (k *kit) renamed(t toolText) toolText { return toolText(text.Rename(string(t), k.ToolNames)) }
 
 // report reports a failure of a tool.
 func (k *kit) report(ctx context.Context, tool string, err error) {

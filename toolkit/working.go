@@ -43,7 +43,7 @@ func (k *kit) grep(ctx context.Context, scope backends.Scope, a *grepArguments) 
 	resp, err := x.Grep(ctx, &archive.GrepRequest{
 		Pattern: a.Pattern, Regexp: a.Regex, CaseSensitive: a.CaseSensitive,
 		Refs: refs(a.Archives), Context: int(a.ContextLines), Limit: int(a.Limit),
-		Skip: []string{k.name(GrepWorkingMemory), k.name(ReadWorkingMemory)},
+		Skip: []string{GrepWorkingMemory, ReadWorkingMemory},
 	})
 	if err != nil {
 		return "", k.refused(GrepWorkingMemory, err)

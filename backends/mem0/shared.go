@@ -25,9 +25,9 @@ const promotedFrom = "promoted_from"
 // Promote shares one fact of a person with the workspace that the scope names, and returns
 // it as the workspace holds it. Who said it stays visible: the copy keeps its origin, with
 // the user's id as the speaker where there is no name, and Scope.UserID. Secrets in it are
-// redacted. The person's own fact stays as it is, and their searches find it once. A fact
-// that replaced one that was promoted takes the place of its copy; the copy of one that
-// changes stays until then. A repeat changes nothing.
+// redacted. The person's own fact stays as it is, and their searches find it once. The copy
+// of a fact that changes stays: delete it, and promote the fact that replaced it. A repeat
+// changes nothing.
 //
 // Errors: ErrInvalid without Config.Shared, and for a memory that is no fact or holds no
 // more; ErrNoScope where the scope lacks the person or the workspace; ErrNotFound for an
@@ -55,43 +55,14 @@ func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backend
 	if m.Kind != backends.KindFact || !m.Active() {
 		return nil, fmt.Errorf("mem0: promoting memory %s: %w: facts that hold are shared", r.ID, backends.ErrInvalid)
 	}
-	var out *backends.Memory
-	err = keeper.Retry(ctx, func() error {
-		out, err = b.putCopy(ctx, p, team, m)
-		return err
-	})
-	return out, err
-}
-
-// putCopy stores the copy of a person's fact in the workspace, in the place of that of the
-// last fact before it that was promoted.
-func (b *Backend) putCopy(ctx context.Context, p, team backends.Partition, m *backends.Memory) (*backends.Memory, error) {
 	rec := &store.Record{Memory: b.copyFor(p, team, m)}
 	put := store.Put(rec)
-	put.Expect = store.MustNotExist
-	for from := m; from != nil; {
-		held, err := b.keep.Records(ctx, team, copyID(p, team, from.ID))
-		switch {
-		case err != nil:
-			return nil, err
-		case len(held) > 0 && from == m:
-			return &held[0].Memory, nil
-		case len(held) > 0 && held[0].Active():
-			put = store.Supersede(held[0].ID, rec)
-			put.Expect = held[0].Version
-		case from.Supersedes != "":
-			chain, err := b.keep.Held(ctx, p, from.Supersedes)
-			if err != nil {
-				return nil, err
-			}
-			from = chain[from.Supersedes]
-			continue
-		}
-		break
-	}
-	put.Actor, put.Role = rec.Origin.Author, rec.Origin.Role
+	put.Expect, put.Actor, put.Role = store.MustNotExist, rec.Origin.Author, rec.Origin.Role
 	applied, err := b.keep.Commit(ctx, team, &store.Batch{Mutations: []store.Mutation{put}}, nil)
-	if err != nil {
+	switch {
+	case errors.Is(err, backends.ErrConflict): // it was promoted before
+		return b.keep.Get(ctx, team, rec.ID)
+	case err != nil:
 		return nil, err
 	}
 	rec.Version = applied.Version

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -82,8 +81,6 @@ type Config struct {
 	// out of the placeholders. Set it for an agent that does not have them: it would
 	// call what is not there.
 	NoTools bool
-	// ToolNames has other names that these tools have for an agent, by their own. Optional.
-	ToolNames map[string]string
 }
 
 // withDefaults returns a copy that is complete, or ErrInvalid.
@@ -92,7 +89,6 @@ func (c *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("%w: no config: give at least a Budget", backends.ErrInvalid)
 	}
 	n := *c
-	n.ToolNames = maps.Clone(c.ToolNames)
 	var err error
 	if n.Budget, err = n.Budget.WithDefaults(); err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (c *draft) where(ref string) string {
 	if c.config.NoTools {
 		return fmt.Sprintf(c.texts.kept, ref)
 	}
-	return fmt.Sprintf(text.Rename(c.texts.readable, c.config.ToolNames), ref)
+	return fmt.Sprintf(c.texts.readable, ref)
 }
 
 // sizeOf describes the size of a message, and its media.

@@ -134,14 +134,13 @@ A summary of it: a record of what was said and done, not a new request.
 	require.Equal(t, 1, r.Usage.ModelCalls)
 	require.Equal(t, []compaction.Report{{Step: "summarize_rounds", Replaced: 14, Saved: r.Before.Tokens - r.After.Tokens}}, r.Steps)
 	cfg := english(1600, compaction.SummarizeRounds{Model: testkit.New(harbour.reply()), SummaryWindow: 10_000})
-	cfg.ToolNames = map[string]string{"grep_working_memory": "grep", "read_working_memory": "look_up"}
 	r, err = compactedWith(t, cfg, in, s)
 	require.NoError(t, err)
-	require.Contains(t, r.Messages[1].Content, "search it with grep or read it with look_up, archive log-1-14.")
+	require.Contains(t, r.Messages[1].Content, "search it with grep_working_memory or read it with read_working_memory, archive log-1-14.")
 	cfg.NoTools = true
 	r, err = compactedWith(t, cfg, in, s)
 	require.NoError(t, err)
-	require.NotContains(t, r.Messages[1].Content, "look_up", "an agent without the tools is not asked to call them")
+	require.NotContains(t, r.Messages[1].Content, "read_working_memory", "an agent without the tools is not asked to call them")
 }
 
 func TestSummarizeCurrent(t *testing.T) {

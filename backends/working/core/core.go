@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -93,8 +92,6 @@ type Config struct {
 	// toolkit.New), so that Message asks it to use them. Optional. Defaults to
 	// false.
 	Tools bool
-	// ToolNames has other names of these tools, by their own, as for toolkit.New. Optional.
-	ToolNames map[string]string
 
 	// Redact takes out of a text what must not be stored, before an edit is made with it.
 	// It must be safe for concurrent use. Optional. Defaults to nothing.
@@ -124,7 +121,7 @@ func New(cfg *Config) (*Blocks, error) {
 		return nil, fmt.Errorf("core: %w", err)
 	}
 	b := &Blocks{config: *cfg, text: texts[cfg.Language.For()]}
-	b.config.Blocks, b.config.ToolNames = slices.Clone(cfg.Blocks), maps.Clone(cfg.ToolNames)
+	b.config.Blocks = slices.Clone(cfg.Blocks)
 	for i := range b.config.Blocks {
 		if err := b.config.Blocks[i].complete(b.config.Blocks[:i]); err != nil {
 			return nil, err

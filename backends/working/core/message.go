@@ -56,7 +56,7 @@ func (b *Blocks) render(values []Value) string {
 	var out strings.Builder
 	out.WriteString("<core_memory>\n" + b.text.about + "\n")
 	if b.config.Tools && slices.ContainsFunc(values, func(v Value) bool { return !v.Block.ReadOnly }) {
-		out.WriteString(text.Rename(b.text.tools, b.config.ToolNames) + "\n")
+		out.WriteString(b.text.tools + "\n")
 	}
 	for i := range values {
 		v := &values[i]

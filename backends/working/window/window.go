@@ -66,8 +66,6 @@ type Config struct {
 	// NoTools is for agents that do not have grep_working_memory and
 	// read_working_memory: placeholders do not name them then.
 	NoTools bool
-	// ToolNames has other names of these tools, by their own, as for toolkit.New. Optional.
-	ToolNames map[string]string
 	// Clock says how old an open turn is, and when a session expires. Optional. Defaults
 	// to backends.SystemClock.
 	Clock backends.Clock
@@ -128,7 +126,7 @@ func New(cfg *Config) (*Window, error) {
 	c, err := cfg.withDefaults()
 	w := &Window{cfg: c}
 	if err == nil {
-		w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools, ToolNames: c.ToolNames})
+		w.compactor, err = compaction.New(&compaction.Config{Budget: c.Budget, Steps: c.Steps, Trigger: c.Trigger, Language: c.Language, NoTools: c.NoTools})
 	}
 	if err == nil {
 		w.archives, err = archive.New(&archive.Config{Sessions: c.Sessions, Redact: c.Redact})
