@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +20,10 @@ import (
 	"github.com/einomem/einomem/middleware"
 )
 
-const help = `/memory [all]  what is known of you; all: every word that was said, and what holds no more, too
-/note          what the model was shown of memory with your last message, and what its memory tools answered
-/forget [ID]   erases a memory, and what was said that taught it; without ID: everything of you
-/user NAME     speak as somebody else
-/new           a new session: of what was said the model sees what memory shows it
+const help = `/memory       what is known of you
+/note         what the model was shown of memory with your last message, and what its memory tools answered
+/forget [ID]  erases the turn that a memory is from: what was said, and what was learnt from it; without ID: everything of you
+/user NAME    speak as somebody else, in a new session
 /quit
 `
 
@@ -55,13 +53,9 @@ func (c *chat) run(ctx context.Context, input io.Reader, stderr io.Writer) error
 		}
 	}()
 	defer fmt.Fprintln(c.out)
-	if err := c.begin(c.scope.UserID); err != nil {
-		return err
-	}
-	for {
-		if _, err := fmt.Fprintf(c.out, "%s> ", c.scope.UserID); err != nil {
-			return err
-		}
+	err := c.begin(c.scope.UserID)
+	for err == nil {
+		fmt.Fprintf(c.out, "%s> ", c.scope.UserID)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -72,25 +66,24 @@ func (c *chat) run(ctx context.Context, input io.Reader, stderr io.Writer) error
 			if c.echo {
 				fmt.Fprintln(c.out, line)
 			}
-			switch err := c.take(ctx, line); {
-			case err != nil && c.echo:
-				return err
-			case err != nil:
+			if err = c.take(ctx, line); err != nil && !c.echo {
 				fmt.Fprintf(stderr, "error: %v\n", err)
+				err = nil
 			}
 		}
 	}
+	return err
 }
 
-// begin starts a new session.
+// begin starts a new session: of what was said the model sees what memory shows it.
 func (c *chat) begin(user string) error {
 	scope, err := middleware.Scope{UserID: user, SessionID: backends.NewID()}.Normalize()
 	if err != nil {
 		return err
 	}
 	c.scope, c.said, c.shown = scope, nil, ""
-	_, err = fmt.Fprintf(c.out, "(a new session of %s; /help lists the commands)\n", scope.UserID)
-	return err
+	fmt.Fprintf(c.out, "(a new session of %s; /help lists the commands)\n", scope.UserID)
+	return nil
 }
 
 // take carries out a line: a command, or a turn.
@@ -98,12 +91,10 @@ func (c *chat) take(ctx context.Context, line string) error {
 	command, argument, given := strings.Cut(line, " ")
 	switch {
 	case line == "":
-	case line == "/memory", line == "/memory all":
-		return c.list(ctx, given)
+	case line == "/memory":
+		return c.list(ctx)
 	case line == "/note":
 		fmt.Fprintln(c.out, cmp.Or(strings.TrimSpace(c.shown), "nothing was shown"))
-	case line == "/new":
-		return c.begin(c.scope.UserID)
 	case command == "/user" && given:
 		return c.begin(argument)
 	case command == "/forget" && given:
@@ -120,13 +111,12 @@ func (c *chat) take(ctx context.Context, line string) error {
 
 // turn says a line to the agent, and prints the answer and what was learnt.
 func (c *chat) turn(ctx context.Context, line string) error {
-	c.said = append(c.said, schema.UserMessage(line))
-	answer, err := c.ask(middleware.WithScope(ctx, c.scope), c.said)
+	said := append(c.said, schema.UserMessage(line))
+	answer, err := c.ask(middleware.WithScope(ctx, c.scope), said)
 	if err != nil {
-		c.said = c.said[:len(c.said)-1]
 		return err
 	}
-	c.said = append(c.said, schema.AssistantMessage(answer, nil))
+	c.said = append(said, schema.AssistantMessage(answer, nil))
 	fmt.Fprintln(c.out, answer)
 	err = c.memory.Flush(ctx) // learning happens in the background: wait for it
 	c.mu.Lock()
@@ -150,18 +140,9 @@ func news(item *backends.Item) string {
 	case item.Outcome == backends.OutcomeRetracted:
 		return "- " + text
 	case item.Previous != nil: // updated or superseded
-		text += " (before: " + before(item.Previous.Text, text) + ")"
+		text += " (before: " + item.Previous.Text + ")"
 	}
 	return "+ " + text
-}
-
-// before returns a text from the word on in which a later one differs.
-func before(was, is string) string {
-	a, b := strings.Fields(was), strings.Fields(is)
-	for len(a) > 1 && len(b) > 1 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	return strings.Join(a, " ")
 }
 
 // tells reports whether a memory tells of its user: a fact, or where no model makes facts,
@@ -170,91 +151,58 @@ func (c *chat) tells(m *backends.Memory) bool {
 	return m.Kind != backends.KindEpisode || !c.extracts && m.Origin.Role == string(schema.User) && demomodel.States(m.Text)
 }
 
-// memories returns all that is remembered of the user, in the order in which it was stored.
-func (c *chat) memories(ctx context.Context, superseded bool) (out []backends.Memory, err error) {
-	request := &backends.ListRequest{Scope: c.scope, IncludeSuperseded: superseded, Limit: 1000}
+// list prints what is known of the user, in the order in which it was stored.
+func (c *chat) list(ctx context.Context) error {
+	known := ""
+	request := &backends.ListRequest{Scope: c.scope, Limit: 1000}
 	for more := true; more; more = request.Cursor != "" {
 		page, err := c.backend.List(ctx, request)
 		if err != nil {
-			return nil, err
-		}
-		out, request.Cursor = append(out, page.Memories...), page.Next
-	}
-	return out, nil
-}
-
-// list prints what is known of the user, or all.
-func (c *chat) list(ctx context.Context, all bool) error {
-	memories, err := c.memories(ctx, all)
-	if err != nil {
-		return err
-	}
-	known := ""
-	for _, m := range memories {
-		if all || c.tells(&m) {
-			known += line(&m) + "\n"
-		}
-	}
-	_, err = fmt.Fprint(c.out, cmp.Or(known, "nothing is known of "+c.scope.UserID+"\n"))
-	return err
-}
-
-// line shows a memory: its id, its date, who said it, and what.
-func line(m *backends.Memory) string {
-	who := cmp.Or(m.Origin.Speaker, m.Origin.Role)
-	if m.Origin.Author == "agent" {
-		who = "noted by the assistant"
-	}
-	text := fmt.Sprintf("[%s] %s %s: %s", m.ID, m.Since().Format(time.DateOnly), who, m.Text)
-	if !m.Active() {
-		text += " (holds no more)"
-	}
-	return text
-}
-
-// forget erases a memory, and of a fact and what was said that taught it the other, too:
-// else it would be found again. A new session begins, since this one shows it.
-func (c *chat) forget(ctx context.Context, id string) error {
-	memories, err := c.memories(ctx, true)
-	if err != nil {
-		return err
-	}
-	at := slices.IndexFunc(memories, func(m backends.Memory) bool { return m.ID == id })
-	if at < 0 {
-		return fmt.Errorf("%s has no memory %q: /memory all lists them", c.scope.UserID, id)
-	}
-	for _, m := range memories {
-		if m.ID != id && !teaches(&m, &memories[at]) {
-			continue
-		}
-		if err := c.backend.Delete(ctx, &backends.DeleteRequest{Scope: c.scope, ID: m.ID}); err != nil {
 			return err
 		}
-		fmt.Fprintln(c.out, "forgotten:", line(&m))
+		for _, m := range page.Memories {
+			if c.tells(&m) {
+				who := cmp.Or(m.Origin.Speaker, m.Origin.Role)
+				known += fmt.Sprintf("[%s] %s %s: %s\n", m.ID, m.Since().Format(time.DateOnly), who, m.Text)
+			}
+		}
+		request.Cursor = page.Next
 	}
-	return c.begin(c.scope.UserID)
+	fmt.Fprint(c.out, cmp.Or(known, "nothing is known of "+c.scope.UserID+"\n"))
+	return nil
 }
 
-// teaches reports whether one of two memories is what was said, and the other a fact of it.
-func teaches(a, b *backends.Memory) bool {
-	return (a.Kind == backends.KindEpisode) != (b.Kind == backends.KindEpisode) && a.Origin.Session == b.Origin.Session &&
-		slices.ContainsFunc(a.Origin.MessageIDs, func(id string) bool { return slices.Contains(b.Origin.MessageIDs, id) })
+// forget erases the turn that a memory is from: else it would be found again by what was
+// said. A new session begins, since this one shows it.
+func (c *chat) forget(ctx context.Context, id string) error {
+	m, err := c.backend.Get(ctx, &backends.GetRequest{Scope: c.scope, ID: id})
+	if err != nil {
+		return err
+	}
+	of := backends.Eq("id", id)
+	if m.Origin.Turn != "" {
+		of = backends.Eq("turn", m.Origin.Turn)
+	}
+	n, err := c.backend.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: c.scope, Filter: &of})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "forgot %d memories of the turn of: %s\n", n, m.Text)
+	return c.begin(c.scope.UserID)
 }
 
 // forgetAll erases a user: the memories, their history, and the log, so that nothing is
 // learnt from it again.
 func (c *chat) forgetAll(ctx context.Context) error {
-	if err := c.memory.Flush(ctx); err != nil && c.memory.Working().Stats().Queued > 0 { // they would come after
-		return err
-	}
+	_ = c.memory.Flush(ctx) // what cannot be learnt stays in the log, which is erased, too
 	user, err := c.scope.Partition(backends.PartitionUser)
 	if err != nil {
 		return err
 	}
 	n, err := c.file.Drop(ctx, user)
-	if err == nil {
-		fmt.Fprintf(c.out, "forgot %s: memories %d, sessions %d, messages %d\n", c.scope.UserID, n.Records, n.Sessions, n.Messages)
-		err = c.begin(c.scope.UserID)
+	if err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintf(c.out, "forgot %s: memories %d, sessions %d, messages %d\n", c.scope.UserID, n.Records, n.Sessions, n.Messages)
+	return c.begin(c.scope.UserID)
 }

@@ -57,21 +57,11 @@ func main() {
 	}
 }
 
-// conversation is what one user says, and where it is remembered.
-type conversation struct {
-	db    string // the file that keeps the memory
-	mode  modes.Mode
-	scope middleware.Scope // whose memory
-	say   string           // one turn
-	typed io.Reader        // or for a chat: turns and commands, a line each
-	echo  bool             // typed is printed, too
-}
-
-// talk opens the memory, has one turn after the other, and closes the memory,
-// which waits until everything that was said is learnt.
-func (c *conversation) talk(ctx context.Context, stdout, stderr io.Writer) (err error) {
+// talk opens the memory in a file, has a conversation, and closes the memory, which waits
+// until everything that was said is learnt.
+func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, converse func(*assistant) error) (err error) {
 	// A backend that learns and finds, on a store.
-	file, err := sqlitestore.Open(ctx, c.db, nil)
+	file, err := sqlitestore.Open(ctx, db, nil)
 	if err != nil {
 		return err
 	}
@@ -79,7 +69,7 @@ func (c *conversation) talk(ctx context.Context, stdout, stderr io.Writer) (err 
 	config := &mem0.Config{Store: file}
 	// The model of the environment, or the built-in one. Yours is any Eino chat model;
 	// as config.Model it extracts facts, too.
-	chatModel, err := demomodel.Choose(ctx, &demomodel.Model{Notes: c.mode == modes.AgentControl}, config, stderr)
+	chatModel, err := demomodel.Choose(ctx, &demomodel.Model{Notes: mode == modes.AgentControl}, config, stderr)
 	if err != nil {
 		return err
 	}
@@ -92,7 +82,7 @@ func (c *conversation) talk(ctx context.Context, stdout, stderr io.Writer) (err 
 	// The middleware, and an agent with one line more than usual.
 	a := &assistant{file: file, backend: backend, extracts: config.Model != nil}
 	mem, err := middleware.New(ctx, &middleware.Config{
-		Backend: backend, Mode: c.mode,
+		Backend: backend, Mode: mode,
 		TopK:   20, // without a model memories are single messages: short, and many
 		OnNote: func(_ context.Context, n hooks.Note) { a.shown = n.Text },
 		OnLearned: func(_ context.Context, learnt *backends.AddResponse) { // in the background
@@ -116,14 +106,7 @@ func (c *conversation) talk(ctx context.Context, stdout, stderr io.Writer) (err 
 		return err
 	}
 	a.memory, a.runner = mem, mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
-	if c.typed != nil {
-		return (&chat{assistant: a, scope: c.scope, echo: c.echo, out: stdout}).run(ctx, c.typed, stderr)
-	}
-	answer, err := a.ask(middleware.WithScope(ctx, c.scope), []adk.Message{schema.UserMessage(c.say)})
-	if err == nil {
-		_, err = fmt.Fprintln(stdout, answer)
-	}
-	return err
+	return converse(a)
 }
 
 // finish waits until everything that was said is learnt, even after an interrupt.

@@ -59,9 +59,9 @@ func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
 }
 
 // say is a turn that must succeed.
-func say(t *testing.T, db, user, session, text string) string {
+func say(t *testing.T, db, user, text string) string {
 	t.Helper()
-	stdout, stderr, code := program(t, "-db", db, "-user="+user, "-session", session, "-say", text)
+	stdout, stderr, code := program(t, "-db", db, "-user="+user, "-say", text)
 	require.Zero(t, code, stderr)
 	require.Equal(t, demomodel.Notice+"\n", stderr)
 	return stdout
@@ -90,19 +90,19 @@ func TestTheTourShowsMemoryAtWork(t *testing.T) {
 func TestWhatIsSaidIsKnownInTheNextProcess(t *testing.T) {
 	for _, mode := range []string{"both", "static_control", "agent_control"} {
 		db := filepath.Join(t.TempDir(), "memory.db")
-		for _, turn := range []struct{ user, session, text, answer string }{
-			{"ann", "s1", "I moved to Hangzhou in March and I am allergic to peanuts.", "Noted."},
-			{"bob", "s1", "I am allergic to cats.", "Noted."},
-			{"ann", "s2", "What am I allergic to?", "I am allergic to peanuts."},
-			{"ann", "s3", "When did I move to Hangzhou?", "I moved to Hangzhou in March"},
-			{"ann", "s4", "What is my cat called?", "don't know"},
-			{"bob", "s2", "What am I allergic to?", "I am allergic to cats."},
-			{"eve", "s2", "What am I allergic to?", "don't know"},
-			{"wei", "s1", "我对花生过敏，住在杭州。", "好的"},
-			{"wei", "s2", "我住在哪里？", "杭州"},
-			{"eve", "s2", "我住在哪里？", "不知道"},
+		for _, turn := range []struct{ user, text, answer string }{
+			{"ann", "I moved to Hangzhou in March and I am allergic to peanuts.", "Noted."},
+			{"bob", "I am allergic to cats.", "Noted."},
+			{"ann", "What am I allergic to?", "I am allergic to peanuts."},
+			{"ann", "When did I move to Hangzhou?", "I moved to Hangzhou in March"},
+			{"ann", "What is my cat called?", "don't know"},
+			{"bob", "What am I allergic to?", "I am allergic to cats."},
+			{"eve", "What am I allergic to?", "don't know"},
+			{"wei", "我对花生过敏，住在杭州。", "好的"},
+			{"wei", "我住在哪里？", "杭州"},
+			{"eve", "我住在哪里？", "不知道"},
 		} {
-			out, err := process(t, "-db", db, "-mode", mode, "-user", turn.user, "-session", turn.session, "-say", turn.text).Output()
+			out, err := process(t, "-db", db, "-mode", mode, "-user", turn.user, "-say", turn.text).Output()
 			require.NoError(t, err)
 			assert.Contains(t, string(out), turn.answer, mode)
 			assert.Equal(t, 1, strings.Count(string(out), "\n"), "one line, the answer and nothing else: %q", out)
@@ -112,33 +112,33 @@ func TestWhatIsSaidIsKnownInTheNextProcess(t *testing.T) {
 
 func TestWhatIsSaidLaterWins(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "memory.db")
-	say(t, db, "ann", "s1", "I live in Beijing.")
-	say(t, db, "ann", "s1", "I moved to Shanghai.")
-	assert.Contains(t, say(t, db, "ann", "s2", "Where do I live now?"), "Shanghai", "no word of it is in the answer")
-	say(t, db, "wei", "s1", "我住在北京。")
-	say(t, db, "wei", "s1", "我搬到上海了。")
-	assert.Contains(t, say(t, db, "wei", "s2", "我现在住在哪里？"), "上海")
+	say(t, db, "ann", "I live in Beijing.")
+	say(t, db, "ann", "I moved to Shanghai.")
+	assert.Contains(t, say(t, db, "ann", "Where do I live now?"), "Shanghai", "no word of it is in the answer")
+	say(t, db, "wei", "我住在北京。")
+	say(t, db, "wei", "我搬到上海了。")
+	assert.Contains(t, say(t, db, "wei", "我现在住在哪里？"), "上海")
 }
 
 func TestUsersNeverMeetWhateverTheirNames(t *testing.T) {
 	users := []string{"ann", "ANN", "ann:{bob}", "../../ann", `ann' OR 1=1 --`, "ann%", "安😀", "-ann"}
 	db := filepath.Join(t.TempDir(), "memory.db")
 	for i, u := range users {
-		say(t, db, u, "s1", fmt.Sprintf("My lucky number is %d.", 1000+i))
+		say(t, db, u, fmt.Sprintf("My lucky number is %d.", 1000+i))
 	}
 	for i, u := range users {
-		assert.Equal(t, fmt.Sprintf("You told me: \"My lucky number is %d.\"\n", 1000+i), say(t, db, u, "s2", "What is my lucky number?"))
+		assert.Equal(t, fmt.Sprintf("You told me: \"My lucky number is %d.\"\n", 1000+i), say(t, db, u, "What is my lucky number?"))
 	}
 }
 
 func TestWhatIsSaidMayBeAnything(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "memory.db")
-	say(t, db, "broken", "s1", "I like \xff\xfe tea.")
-	assert.Contains(t, say(t, db, "broken", "s2", "What do I like\xff?"), "tea")
-	say(t, db, "long", "s1", "I like cake. "+strings.Repeat("And more of it. ", 1<<16)) // 1 MB
-	assert.Contains(t, say(t, db, "long", "s2", "What is my cat called?"), "don't know")
-	say(t, db, "marks", "s1", "My motto is </memories> <b>{user}</b> %s %41.")
-	assert.Contains(t, say(t, db, "marks", "s2", "What is my motto?"), "{user}")
+	say(t, db, "broken", "I like \xff\xfe tea.")
+	assert.Contains(t, say(t, db, "broken", "What do I like\xff?"), "tea")
+	say(t, db, "long", "I like cake. "+strings.Repeat("And more of it. ", 1<<16)) // 1 MB
+	assert.Contains(t, say(t, db, "long", "What is my cat called?"), "don't know")
+	say(t, db, "marks", "My motto is </memories> <b>{user}</b> %s %41.")
+	assert.Contains(t, say(t, db, "marks", "What is my motto?"), "{user}")
 }
 
 // Whenever a process is killed, the file is whole, and what was acknowledged (by an
@@ -152,7 +152,7 @@ func TestProcessesThatAreKilled(t *testing.T) {
 	for i := 1; i <= 20; i += 2 {
 		var pair [2]*exec.Cmd
 		for j := range pair {
-			pair[j] = process(t, "-db", db, "-session", fmt.Sprint(i+j), "-say", fmt.Sprintf("My token number %d is X%dX.", i+j, i+j))
+			pair[j] = process(t, "-db", db, "-say", fmt.Sprintf("My token number %d is X%dX.", i+j, i+j))
 			require.NoError(t, pair[j].Start())
 		}
 		time.AfterFunc(time.Duration(rand.Float64()*2*float64(turn)), func() { _ = pair[1].Process.Kill() })
@@ -168,7 +168,7 @@ func TestProcessesThatAreKilled(t *testing.T) {
 	require.NoError(t, openSQL(t, db).QueryRow("PRAGMA integrity_check").Scan(&whole))
 	assert.Equal(t, "ok", whole)
 	for _, i := range acknowledged {
-		assert.Contains(t, say(t, db, "me", "after", fmt.Sprintf("What is my token number %d?", i)), fmt.Sprintf("X%dX", i))
+		assert.Contains(t, say(t, db, "me", fmt.Sprintf("What is my token number %d?", i)), fmt.Sprintf("X%dX", i))
 	}
 }
 
@@ -193,8 +193,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"a folder":             {func(db string) error { return os.Mkdir(db, 0o700) }, []string{"not a regular file"}},
 		"not a database":       {func(db string) error { return os.WriteFile(db, bytes.Repeat([]byte("garbage "), 1000), 0o600) }, []string{"choose another path"}},
 		"of another program":   {func(db string) error { return execute(db, "CREATE TABLE notes (a)") }, []string{"another application", "choose another path"}},
-		"truncated":            {func(db string) error { say(t, db, "a", "b", "hi"); return os.Truncate(db, 5000) }, []string{"damaged", "backup"}},
-		"locked":               {func(db string) error { say(t, db, "a", "b", "hi"); return execute(db, "BEGIN EXCLUSIVE") }, []string{"another process", "retry"}},
+		"truncated":            {func(db string) error { say(t, db, "a", "hi"); return os.Truncate(db, 5000) }, []string{"damaged", "backup"}},
+		"locked":               {func(db string) error { say(t, db, "a", "hi"); return execute(db, "BEGIN EXCLUSIVE") }, []string{"another process", "retry"}},
 		"in no/such/directory": {func(string) error { return nil }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,14 +220,14 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 // reason is printed once.
 func TestATurnThatCannotBeCompleted(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "memory.db")
-	say(t, db, "me", "s1", "I like tea.")
+	say(t, db, "me", "I like tea.")
 	closed, w := io.Pipe()
 	require.NoError(t, closed.Close())
 	require.ErrorIs(t, run(t.Context(), []string{"-db", db, "-say", "hi"}, nil, w, io.Discard), io.ErrClosedPipe)
 
 	_, err := openSQL(t, db).Exec("CREATE TRIGGER full BEFORE INSERT ON messages BEGIN SELECT RAISE(ABORT, 'no room'); END")
 	require.NoError(t, err)
-	stdout, stderr, code := program(t, "-db", db, "-session", "s2", "-say", "What do I like?")
+	stdout, stderr, code := program(t, "-db", db, "-say", "What do I like?")
 	assert.Equal(t, 1, code)
 	assert.Equal(t, "You told me: \"I like tea.\"\n", stdout)
 	_, reason, _ := strings.Cut(stderr, "quickstart: ")
@@ -247,7 +247,7 @@ func TestACommandLineThatMakesNoSense(t *testing.T) {
 		"blank":    {"-db", db, "-say", "  "},
 		"-user":    {"-db", db, "-user", "", "-say", "hi"},
 		"'*'":      {"-db", db, "-user", "*", "-say", "hi"},
-		"UTF-8":    {"-db", db, "-session", "\xff", "-say", "hi"},
+		"UTF-8":    {"-db", db, "-user", "\xff", "-say", "hi"},
 	} {
 		stdout, stderr, code := program(t, args...)
 		assert.Equal(t, 1, code, args)
@@ -257,7 +257,7 @@ func TestACommandLineThatMakesNoSense(t *testing.T) {
 	assert.NoFileExists(t, db)
 	_, stderr, code := program(t, "-h")
 	assert.Zero(t, code)
-	assert.Contains(t, stderr, "-session")
+	assert.Contains(t, stderr, "-user")
 	var exit *exec.ExitError
 	require.True(t, errors.As(process(t, "-colour").Run(), &exit))
 	assert.Equal(t, 1, exit.ExitCode())
@@ -296,7 +296,6 @@ func TestAChatKnowsWhatWasSaidInAnEarlierOne(t *testing.T) {
 		out = chatting(t, db, user, "/memory")
 		require.Len(t, bullets(out), 2, out)
 		assert.Equal(t, story.then, bullets(out)[1][2])
-		assert.Contains(t, chatting(t, db, user, "/memory all"), story.ask)
 	}
 }
 
@@ -315,11 +314,11 @@ func TestAChatForgets(t *testing.T) {
 	out := chatting(t, db, "bob", "/forget "+id)
 	assert.NotContains(t, out, "forgotten", "it is another's")
 	out = chatting(t, db, "ann", "Where does my sister live?", "/forget "+id, "What am I allergic to?", "/note", "Where does my sister live?")
-	assert.Regexp(t, `forgotten: \[`+id+`\] [-0-9]+ user: I am allergic to peanuts\.\n`, out)
+	assert.Contains(t, out, "forgot 2 memories of the turn of: I am allergic to peanuts.\n", "and the answer")
 	assert.Contains(t, out, "I don't know: you have not told me.\nann> nothing was shown")
 	assert.Contains(t, out, "sister lives in Berlin.\"\nann> \n", "the rest is known")
 
-	out = chatting(t, db, "ann", "I play the flute.", "/forget", "/memory all", "What do I play?", "/note")
+	out = chatting(t, db, "ann", "I play the flute.", "/forget", "/memory", "What do I play?", "/note")
 	assert.Regexp(t, `forgot ann: memories [1-9]\d*, sessions \d, messages \d+\n`, out)
 	assert.Contains(t, out, "nothing is known of ann\nann> I don't know: you have not told me.\nann> nothing was shown")
 	out = chatting(t, db, "ann", "Where does my sister live?", "/note", "/memory")
@@ -330,10 +329,10 @@ func TestAChatForgets(t *testing.T) {
 func TestAChatShowsWhatBecameOfAMemory(t *testing.T) {
 	now, old := backends.Memory{Text: "The user lives in New York"}, backends.Memory{Text: "The user lives in New Delhi"}
 	for want, item := range map[string]backends.Item{
-		"+ The user lives in New York":                        {Outcome: backends.OutcomeAdded, Memory: now},
-		"+ The user lives in New York (before: Delhi)":        {Outcome: backends.OutcomeSuperseded, Memory: now, Previous: &old},
-		"- The user lives in New York":                        {Outcome: backends.OutcomeRetracted, Memory: now},
-		"! skipped: The user lives in New York: no such fact": {Outcome: backends.OutcomeSkipped, Memory: now, Err: errors.New("no such fact")},
+		"+ The user lives in New York":                                       {Outcome: backends.OutcomeAdded, Memory: now},
+		"+ The user lives in New York (before: The user lives in New Delhi)": {Outcome: backends.OutcomeSuperseded, Memory: now, Previous: &old},
+		"- The user lives in New York":                                       {Outcome: backends.OutcomeRetracted, Memory: now},
+		"! skipped: The user lives in New York: no such fact":                {Outcome: backends.OutcomeSkipped, Memory: now, Err: errors.New("no such fact")},
 	} {
 		assert.Equal(t, want, news(&item))
 	}
@@ -409,10 +408,10 @@ func TestWithAKey(t *testing.T) {
 		extractions.Store(0)
 		vectors.Store(0)
 		db := filepath.Join(t.TempDir(), "memory.db")
-		for _, turn := range []struct{ user, session, text, answer string }{
-			{"ann", "s1", "I am allergic to peanuts.", "no note"}, {"ann", "s2", "What am I allergic to?", "Allergic to peanuts"}, {"bob", "s1", "What am I allergic to?", "no note"},
+		for _, turn := range []struct{ user, text, answer string }{
+			{"ann", "I am allergic to peanuts.", "no note"}, {"ann", "What am I allergic to?", "Allergic to peanuts"}, {"bob", "What am I allergic to?", "no note"},
 		} {
-			stdout, stderr, code := program(t, "-db", db, "-user", turn.user, "-session", turn.session, "-say", turn.text)
+			stdout, stderr, code := program(t, "-db", db, "-user", turn.user, "-say", turn.text)
 			require.Zero(t, code, stderr)
 			assert.Empty(t, stderr)
 			assert.Contains(t, stdout, turn.answer)
@@ -425,15 +424,15 @@ func TestWithAKey(t *testing.T) {
 	assert.Contains(t, out, "no note\n+ Allergic to peanuts\nann> [")
 	require.Len(t, bullets(out), 1, "the fact, and not the words")
 	out = chatting(t, db, "ann", "/forget "+bullets(out)[0][1])
-	assert.Equal(t, 2, strings.Count(out, "forgotten: "), "and the words that taught it: %s", out)
+	assert.Contains(t, out, "forgot 3 memories of the turn of: Allergic to peanuts\n", "and the words that taught it")
 	assert.NotContains(t, chatting(t, db, "ann", "What am I allergic to?", "/note"), "I am allergic")
-	out = chatting(t, db, "wei", "I live in Beijing.", "I moved to Shanghai.", "/memory", "/memory all")
+	out = chatting(t, db, "wei", "I live in Beijing.", "I moved to Shanghai.", "/memory")
 	assert.Contains(t, out, "\n+ The user lives in Beijing\n")
-	assert.Contains(t, out, "\n+ The user lives in Shanghai (before: Beijing)\n")
-	assert.Equal(t, 2, strings.Count(out, "user: The user lives in Shanghai\n"), out)
-	assert.Equal(t, 1, strings.Count(out, "user: The user lives in Beijing (holds no more)\n"), out)
+	assert.Contains(t, out, "\n+ The user lives in Shanghai (before: The user lives in Beijing)\n")
+	assert.Equal(t, "The user lives in Shanghai", bullets(out)[0][2])
+	require.Len(t, bullets(out), 1, out)
 	status.Store(http.StatusUnauthorized)
-	out = chatting(t, db, "wei", "I live in Paris.", "/note", "/forget", "/memory all")
+	out = chatting(t, db, "wei", "I live in Paris.", "/note", "/forget", "/memory")
 	assert.Regexp(t, `user: The user lives in Shanghai \(before: Beijing, until .*\n</memories>\nwei> forgot wei: memories [1-9](.*\n){2}wei> nothing is known of wei\n`, out, "the conversation goes on")
 	stdout, stderr, code := program(t, "-db", filepath.Join(t.TempDir(), "memory.db"), "-say", "hi")
 	assert.Equal(t, 1, code)

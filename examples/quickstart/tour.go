@@ -13,49 +13,58 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
 
 // run is the program: the tour, with -say one turn, with -chat a conversation.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
-	me := middleware.Scope{UserID: "me", SessionID: "default"}
-	c := &conversation{}
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&c.db, "db", "", "the `file` that keeps the memory; needed by -say and -chat")
-	flags.StringVar(&c.scope.UserID, "user", me.UserID, "whose memory")
-	flags.StringVar(&c.scope.SessionID, "session", me.SessionID, "which conversation of the user; each -chat is a new one")
-	mode := flags.String("mode", string(modes.Both), "who is in charge of memory: static_control, agent_control or both")
+	db := flags.String("db", "", "the `file` that keeps the memory; needed by -say and -chat")
+	user := flags.String("user", "me", "whose memory")
+	name := flags.String("mode", string(modes.Both), "who is in charge of memory: static_control, agent_control or both")
 	chatting := flags.Bool("chat", false, "have a conversation in the terminal")
-	say := flags.String("say", "", "take one turn: say `text`, print the answer")
+	text := flags.String("say", "", "take one turn, which is a session of its own: say `text`, print the answer")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if c.mode, err = modes.Parse(*mode); err != nil {
+	mode, err := modes.Parse(*name)
+	if err != nil {
 		return err
 	}
 	switch {
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q: say it with -say", flags.Arg(0))
-	case c.db == "" && c.scope == me && *say == "" && !*chatting:
-		return tour(ctx, c.mode, stdout, stderr)
-	case c.db == "" || c.db == ":memory:":
-		return errors.New("-say, -chat, -user and -session need -db FILE: without a file nothing is remembered")
-	case *chatting == (strings.TrimSpace(*say) != ""):
+	case *db == "" && *user == "me" && *text == "" && !*chatting:
+		return tour(ctx, mode, stdout, stderr)
+	case *db == "" || *db == ":memory:":
+		return errors.New("-say, -chat and -user need -db FILE: without a file nothing is remembered")
+	case *chatting == (strings.TrimSpace(*text) != ""):
 		return errors.New("-db needs either -chat or -say TEXT, which cannot be blank")
-	case c.scope.UserID == "" || c.scope.SessionID == "":
-		return errors.New("-user and -session cannot be empty")
+	case *user == "":
+		return errors.New("-user cannot be empty")
 	}
-	if c.scope, err = c.scope.Normalize(); err != nil {
+	scope, err := middleware.Scope{UserID: *user, SessionID: backends.NewID()}.Normalize()
+	if err != nil {
 		return err
 	}
-	if c.say = *say; *chatting {
-		c.typed = stdin
-	}
-	return c.talk(ctx, stdout, stderr)
+	return talk(ctx, *db, mode, stderr, func(a *assistant) error {
+		if *chatting {
+			return (&chat{assistant: a, scope: scope, out: stdout}).run(ctx, stdin, stderr)
+		}
+		answer, err := a.ask(middleware.WithScope(ctx, scope), []adk.Message{schema.UserMessage(*text)})
+		if err == nil {
+			_, err = fmt.Fprintln(stdout, answer)
+		}
+		return err
+	})
 }
 
 // tour holds three conversations, which type themselves, on one file, and removes it.
@@ -74,9 +83,11 @@ func tour(ctx context.Context, mode modes.Mode, stdout, stderr io.Writer) (err e
 			"What am I allergic to?\n"},
 	} {
 		fmt.Fprintf(stdout, "== %s\n\n", part.title)
-		c := conversation{db: filepath.Join(dir, "memory.db"), mode: mode, typed: strings.NewReader(part.typed), echo: true}
-		c.scope.UserID = part.user
-		if err := c.talk(ctx, stdout, stderr); err != nil {
+		err := talk(ctx, filepath.Join(dir, "memory.db"), mode, stderr, func(a *assistant) error {
+			c := &chat{assistant: a, scope: middleware.Scope{UserID: part.user}, echo: true, out: stdout}
+			return c.run(ctx, strings.NewReader(part.typed), stderr)
+		})
+		if err != nil {
 			return err
 		}
 		stderr = io.Discard // the notice was printed
