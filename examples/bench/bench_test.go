@@ -38,7 +38,7 @@ func TestInvalidCommandLines(t *testing.T) {
 	gone.Close()
 	for _, line := range []string{
 		"locomo", "locomo -data missing.json", "notes -data missing.json", "reme -data missing",
-		"redis -redis http://localhost", "redis -redis " + url, "sessions -redis " + url, "reme -redis " + url,
+		"redis -redis http://localhost", "redis -redis " + url, "reme -redis " + url,
 	} {
 		program(t, 1, strings.Fields(line)...)
 	}
@@ -183,33 +183,6 @@ func TestRedis(t *testing.T) {
 		require.Greater(t, number(float32s[7]), number(int8s[7]), "bytes")
 		require.Greater(t, number(int8s[7]), number(lexical[7]), "bytes")
 		require.Equal(t, where == "| redis", float32s[4] != "" && float32s[6] != "", "Redis is compared with SQLite")
-	}
-	left, err := srv.Client(t).DBSize(t.Context()).Result()
-	require.NoError(t, err)
-	require.Zero(t, left, "nothing is left on the server")
-}
-
-// What goes over the wire does not depend on how long a session is.
-func TestSessions(t *testing.T) {
-	srv := testredis.Need(t).Start(t)
-	m := &sessions{n: 3, turns: []int{5, 25}, window: 4, rounds: 2}
-	stores, err := places(t.Context(), srv.URL())
-	require.NoError(t, err)
-	for i, p := range stores {
-		got, err := m.measure(t.Context(), p)
-		require.NoError(t, err)
-		require.Len(t, got, 2*2, "two lengths, with one client and with three")
-		for _, row := range got {
-			require.Positive(t, min(row.save.P50, row.load.P50))
-			if i == 0 {
-				require.Zero(t, row.load.received, "SQLite has no wire")
-				continue
-			}
-			require.Greater(t, row.save.sent, int64(1000), "a turn of 300 tokens")
-			require.Greater(t, row.load.received, int64(4000), "four such turns")
-			require.InEpsilon(t, got[0].save.sent, row.save.sent, 0.1)
-			require.InEpsilon(t, got[0].load.received, row.load.received, 0.1)
-		}
 	}
 	left, err := srv.Client(t).DBSize(t.Context()).Result()
 	require.NoError(t, err)

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -34,8 +32,6 @@ type opened struct {
 	store.Store
 	bytes  func() (int64, error) // that all stored things take now
 	remove func() error          // closes the store and leaves nothing behind
-	// Bytes that passed on the wire so far; 0 where there is none.
-	sent, received atomic.Int64
 }
 
 // places returns a SQLite file, and the server at the URL unless that is empty. A server
@@ -63,11 +59,9 @@ func openSQLite(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &opened{
-		Store:  s,
-		bytes:  func() (int64, error) { return trial.SizeOf(dir) },
-		remove: func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) },
-	}, nil
+	bytes := func() (int64, error) { return trial.SizeOf(dir) }
+	remove := func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) }
+	return &opened{s, bytes, remove}, nil
 }
 
 // openRedis opens a store under a prefix of its own.
@@ -76,15 +70,6 @@ func openRedis(ctx context.Context, url string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &opened{}
-	dial := redis.NewDialer(options)
-	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &countedConn{conn, out}, nil
-	}
 	client := redis.NewClient(options)
 	id := backends.NewID()
 	prefix := "bench-" + id[len(id)-8:]
@@ -92,8 +77,7 @@ func openRedis(ctx context.Context, url string) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	out.Store = s
-	out.bytes = func() (sum int64, err error) {
+	bytes := func() (sum int64, err error) {
 		err = eachKey(ctx, client, prefix, func(key string) error {
 			n, err := client.MemoryUsage(ctx, key, 0).Result()
 			sum += n
@@ -101,12 +85,12 @@ func openRedis(ctx context.Context, url string) (*opened, error) {
 		})
 		return sum, err
 	}
-	out.remove = func() error {
+	remove := func() error {
 		ctx := context.WithoutCancel(ctx)
 		err := eachKey(ctx, client, prefix, func(key string) error { return client.Del(ctx, key).Err() })
 		return errors.Join(err, s.Close(), client.Close())
 	}
-	return out, nil
+	return &opened{s, bytes, remove}, nil
 }
 
 // eachKey calls f for each key under a prefix, as package redisstore documents them.
@@ -123,24 +107,4 @@ func eachKey(ctx context.Context, client *redis.Client, prefix string, f func(ke
 		}
 	}
 	return nil
-}
-
-// countedConn counts the bytes of a connection.
-type countedConn struct {
-	net.Conn
-	store *opened
-}
-
-// Read implements net.Conn.
-func (c *countedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.store.received.Add(int64(n))
-	return n, err
-}
-
-// Write implements net.Conn.
-func (c *countedConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.store.sent.Add(int64(n))
-	return n, err
 }

@@ -247,8 +247,7 @@ func FuzzFold(f *testing.F) {
 }
 
 // What tiktoken-go v0.1.8 counts by o200k_base and cl100k_base for the texts in
-// testdata; "go run ./tokens" in examples/bench/peers prints it anew. least and
-// most bound the estimate, in percent of o200k_base.
+// testdata. least and most bound the estimate, in percent of o200k_base.
 var counted = map[string]struct{ o200k, cl100k, least, most int }{
 	"english":  {472, 484, 100, 105},
 	"chinese":  {501, 783, 105, 115},
