@@ -5,11 +5,9 @@ package recall
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -35,11 +33,8 @@ type service struct {
 }
 
 func newService(name string, timeout time.Duration, openAfter int, prober *Ranker) *service {
-	outage := func(err error) bool {
-		return !errors.Is(err, backends.ErrInvalid) && !errors.Is(err, backends.ErrDimension)
-	}
 	// A replay of old conversations has a clock of its own: pauses are real time.
-	return &service{timeout, work.NewBreaker(name, openAfter, backends.SystemClock, outage), prober}
+	return &service{timeout, work.NewBreaker(name, openAfter, backends.SystemClock), prober}
 }
 
 // call makes a call of a service. One that fails, takes too long or is left alone is
@@ -62,9 +57,6 @@ func call[T any](ctx context.Context, s *service, f func(context.Context) (T, er
 			defer finish()
 			_, _ = work.Call(beside, s.breaker, limit, f) // the breaker knows how it ended
 		}()
-	}
-	if err != nil && ctx.Err() == nil {
-		err = fault.Of(err)
 	}
 	return out, err
 }

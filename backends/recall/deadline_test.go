@@ -5,6 +5,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -166,4 +167,25 @@ func TestAnEmbedderThatIsTooSlowForRepliesIsUsedToLearn(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		time.Sleep(time.Hour)
 	})
+}
+
+// A text that is refused says nothing of the service, whichever way the client says so.
+func TestAnEmbedderThatRefusesTextsIsNotLeftAlone(t *testing.T) {
+	s, refusal := newStore(1), errors.New("error, status code: 400, message: too long")
+	r := newRanker(t, s, withEmbedder("m", embedder(func(texts []string) ([][]float64, error) {
+		if texts[0] == "long" {
+			return nil, refusal
+		}
+		return [][]float64{{1, 2}}, nil
+	})))
+	embed(t, s, r, ann, nil, backends.Memory{ID: "a", Text: "tea"})
+	for range 2 * openForStoring {
+		_, _, err := r.Embed(t.Context(), []string{"long"})
+		require.ErrorIs(t, err, refusal)
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "long"})
+		require.NoError(t, err)
+		require.ErrorIs(t, resp.Degraded, refusal)
+	}
+	embed(t, s, r, ann, nil, backends.Memory{ID: "b", Text: "tea"})
 }

@@ -33,7 +33,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -67,7 +66,7 @@ func New(c *Config) (*Model, error) {
 	m := &Model{
 		name: c.Name, plain: c.Model, timeout: c.Timeout, typ: "ChatModel",
 		slots:   semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
-		breaker: work.NewBreaker("the model", openAfter, backends.SystemClock, isOutage), // whatever the clock of the memories: pauses are real time
+		breaker: work.NewBreaker("the model", openAfter, backends.SystemClock), // whatever the clock of the memories: pauses are real time
 	}
 	if m.timeout <= 0 {
 		m.timeout = time.Minute
@@ -179,10 +178,7 @@ func (r *Run) call(ctx context.Context, in []*schema.Message, tool *schema.ToolI
 // calls that one request makes at the same time.
 const openAfter = 5
 
-// isOutage reports whether the model could not be asked, and not what it was asked.
-func isOutage(err error) bool { return errors.Is(fault.Of(err), backends.ErrUnavailable) }
-
-func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema.ToolInfo) (out *schema.Message, err error) {
+func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema.ToolInfo) (*schema.Message, error) {
 	asked, opts := m.plain, []model.Option(nil)
 	if tool != nil && m.calling != nil {
 		bound, err := m.calling.WithTools([]*schema.ToolInfo{tool})
@@ -191,20 +187,13 @@ func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema
 		}
 		asked, opts = bound, append(opts, model.WithToolChoice(schema.ToolChoiceForced))
 	}
-	out, err = work.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
+	return work.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
 		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
 		if err == nil && out == nil {
 			err = errors.New("the model answered nothing")
 		}
 		return out, err
 	})
-	switch {
-	case err == nil:
-		return out, nil
-	case ctx.Err() != nil:
-		return nil, err
-	}
-	return nil, fault.Of(err)
 }
 
 // ErrLimit is returned when a request would cost more than its [Limits] allow. It is

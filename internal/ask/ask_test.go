@@ -249,8 +249,11 @@ func TestAModelThatFailsInARowIsLeftAlone(t *testing.T) {
 		}
 		now(testkit.Text("no"))
 		require.ErrorIs(t, question(5), backends.ErrModel)
-		now(testkit.Fail(fmt.Errorf("too long: %w", backends.ErrInvalid)))
-		require.ErrorIs(t, question(5), backends.ErrInvalid)
+		for _, refusal := range []error{fmt.Errorf("too long: %w", backends.ErrInvalid), errors.New("status code: 400, too long")} {
+			now(testkit.Fail(refusal))
+			require.ErrorIs(t, question(5), refusal)
+			require.ErrorIs(t, question(1), backends.ErrInvalid)
+		}
 		now(testkit.Fail(errors.New("down")))
 		require.ErrorContains(t, question(4), "down")
 		now(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/fault"
 )
 
 const (
@@ -28,7 +31,6 @@ type Breaker struct {
 	service   string
 	openAfter int
 	clock     func() time.Time
-	fault     func(error) bool
 
 	mu       sync.Mutex
 	failures int           // in a row
@@ -40,11 +42,10 @@ type Breaker struct {
 }
 
 // NewBreaker returns the closed circuit of a service, which opens after so many failures in
-// a row. fault reports whether an error is the
-// service's fault, which counts, or that of the request, which says nothing. The clock has
-// to go on in real time.
-func NewBreaker(service string, openAfter int, clock func() time.Time, fault func(error) bool) *Breaker {
-	return &Breaker{service: service, openAfter: openAfter, clock: clock, fault: fault}
+// a row: errors that are backends.ErrUnavailable by [fault.Of]. What the service refuses
+// says nothing of it. The clock has to go on in real time.
+func NewBreaker(service string, openAfter int, clock func() time.Time) *Breaker {
+	return &Breaker{service: service, openAfter: openAfter, clock: clock}
 }
 
 // Open returns [ErrOpen] with its text while the circuit is open, and whether the next
@@ -56,15 +57,15 @@ func (b *Breaker) Open() (due bool, err error) {
 		return false, nil
 	}
 	due = !b.probing && !b.clock().Before(b.until)
-	return due, fmt.Errorf("%s: %w since %s, after %d failures in a row: %s; the next probe is from %s on",
-		b.service, ErrOpen, b.since.UTC().Format(time.RFC3339), b.failures, b.cause, b.until.UTC().Format(time.RFC3339))
+	return due, fault.Of(fmt.Errorf("%w: %s: %w since %s, after %d failures in a row: %s; the next probe is from %s on",
+		backends.ErrUnavailable, b.service, ErrOpen, b.since.UTC().Format(time.RFC3339), b.failures, b.cause, b.until.UTC().Format(time.RFC3339)))
 }
 
 // Call calls f for no longer than limit, also an f that does not heed its context: see
 // [Await]. When ctx ends before, what f still answers counts. It is the probe if one is due.
 // Errors: [ErrOpen], then f was not called; those of f, and of a panic in it;
-// context.DeadlineExceeded after limit; the cause of ctx's end, which does not count as a
-// failure of the service.
+// context.DeadlineExceeded after limit; all of them with the sentinel of [fault.Of]. The
+// cause of ctx's end has none, and does not count as a failure of the service.
 func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(context.Context) (T, error)) (out T, err error) {
 	probe, err := b.begin()
 	if err != nil {
@@ -76,13 +77,16 @@ func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(co
 	defer stop()
 	out, err = Await(wait, b.service, func() (T, error) { return f(limited) })
 	gaveUp := err != nil && ctx.Err() != nil
-	switch {
-	case gaveUp:
-		err = context.Cause(ctx)
-	case err != nil && (limited.Err() != nil || wait.Err() != nil):
+	if err != nil && !gaveUp && (limited.Err() != nil || wait.Err() != nil) {
 		err = fmt.Errorf("%s: no answer within %s: %w", b.service, limit.Round(time.Millisecond), err)
 	}
 	b.end(probe, err, !gaveUp)
+	switch {
+	case gaveUp:
+		err = context.Cause(ctx)
+	case err != nil:
+		err = fault.Of(err)
+	}
 	return out, err
 }
 
@@ -113,7 +117,7 @@ func (b *Breaker) end(probe bool, err error, counts bool) {
 	case err == nil:
 		b.failures, b.pause = 0, 0
 		return
-	case !counts || !b.fault(err):
+	case !counts || !errors.Is(fault.Of(err), backends.ErrUnavailable):
 		return
 	}
 	b.failures++

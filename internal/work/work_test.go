@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -228,7 +229,7 @@ func TestReportReportsTheStageAndOutlivesAPanic(t *testing.T) {
 func outage() (b *work.Breaker, now *time.Time, call func(err error) error) {
 	start := time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)
 	now = &start
-	b = work.NewBreaker("embedder", 2, func() time.Time { return *now }, func(err error) bool { return !errors.Is(err, errRefused) })
+	b = work.NewBreaker("embedder", 2, func() time.Time { return *now })
 	return b, now, func(err error) error {
 		_, got := work.Call(context.Background(), b, time.Minute, func(context.Context) (int, error) { return 1, err })
 		return got
@@ -237,7 +238,7 @@ func outage() (b *work.Breaker, now *time.Time, call func(err error) error) {
 
 var (
 	errDown    = errors.New("connection refused")
-	errRefused = errors.New("too long")
+	errRefused = errors.New("status code: 400: too long")
 )
 
 func TestAServiceThatFailsIsLeftAloneForAGrowingWhile(t *testing.T) {
@@ -246,6 +247,7 @@ func TestAServiceThatFailsIsLeftAloneForAGrowingWhile(t *testing.T) {
 	require.NoError(t, call(nil))
 	require.ErrorIs(t, call(errDown), errDown, "not in a row")
 	require.ErrorIs(t, call(errRefused), errRefused)
+	require.ErrorIs(t, call(errRefused), backends.ErrInvalid)
 	require.NoError(t, call(nil), "what the service refuses is no failure of it")
 	for range 2 {
 		require.ErrorIs(t, call(errDown), errDown)
@@ -259,9 +261,11 @@ func TestAServiceThatFailsIsLeftAloneForAGrowingWhile(t *testing.T) {
 		*now = now.Add(1)
 		due, _ := b.Open()
 		require.True(t, due)
-		require.ErrorIs(t, call(errDown), errDown, "the probe")
+		err = call(errDown) // the probe
+		require.ErrorIs(t, err, errDown)
+		require.ErrorIs(t, err, backends.ErrUnavailable)
 	}
-	require.EqualError(t, call(nil), "embedder: the circuit is open since 2026-03-07T12:00:00Z, after 10 failures in a row: connection refused; the next probe is from 2026-03-07T12:04:03Z on")
+	require.EqualError(t, call(nil), "unavailable: embedder: the circuit is open since 2026-03-07T12:00:00Z, after 10 failures in a row: connection refused; the next probe is from 2026-03-07T12:04:03Z on")
 	*now = now.Add(time.Minute)
 	require.NoError(t, call(nil))
 	require.ErrorIs(t, call(errDown), errDown)
@@ -298,21 +302,21 @@ func TestOneCallAtATimeProbes(t *testing.T) {
 
 func TestACallEndsInTimeWhateverTheServiceDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := work.NewBreaker("embedder", 2, time.Now, func(error) bool { return true })
+		b := work.NewBreaker("embedder", 2, time.Now)
 		deaf := make(chan bool)
 		start := time.Now()
 		_, err := work.Call(t.Context(), b, time.Second, func(context.Context) (int, error) { <-deaf; return 0, nil })
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "embedder: no answer within 1s")
 		_, err = work.Call(t.Context(), b, time.Second, func(context.Context) (int, error) { panic("boo") })
-		require.EqualError(t, err, "embedder: panic: boo")
+		require.EqualError(t, err, "unavailable: embedder: panic: boo")
 		_, err = work.Call(t.Context(), b, time.Second, func(context.Context) (int, error) { return 1, nil })
 		require.ErrorIs(t, err, work.ErrOpen, "both are failures")
 		require.Equal(t, time.Second, time.Since(start))
 		close(deaf)
 
 		ctx, cancel := context.WithCancel(t.Context())
-		b = work.NewBreaker("model", 2, time.Now, func(error) bool { return true })
+		b = work.NewBreaker("model", 2, time.Now)
 		n, err := work.Call(ctx, b, time.Second, func(context.Context) (int, error) { cancel(); return 7, nil })
 		require.NoError(t, err)
 		require.Equal(t, 7, n, "what was answered stands")
