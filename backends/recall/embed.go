@@ -225,9 +225,7 @@ func (r *Ranker) reembed(ctx context.Context, partitions []backends.Partition, k
 	}
 	total := 0
 	for i, p := range partitions {
-		job := reembedding{ranker: r, partition: p, space: *space, keep: keep}
-		job.startOver()
-		n, err := job.run(ctx)
+		n, err := r.reembedPartition(ctx, p, *space, keep)
 		if err != nil {
 			return total, fmt.Errorf("re-embedding partition %s: %w", p, err)
 		}
@@ -239,126 +237,85 @@ func (r *Ranker) reembed(ctx context.Context, partitions []backends.Partition, k
 	return total, nil
 }
 
-// reembedding is one run of Reembed.
-type reembedding struct {
-	ranker    *Ranker
-	partition backends.Partition
-	space     store.Embedding // of the embedder
-	keep      bool            // vectors of that space stay
-	cursor    string
-	stored    *store.Embedding         // of the partition
-	records   map[string]*store.Record // with their new vectors
-	pending   map[string]bool          // ids of those whose new vector is not stored
-}
-
-func (j *reembedding) startOver() {
-	j.records, j.pending = map[string]*store.Record{}, map[string]bool{}
-}
-
-// run embeds and writes until nothing is pending.
-func (j *reembedding) run(ctx context.Context) (int, error) {
-	if err := j.partition.Validate(); err != nil {
+// reembedPartition looks at the partition and writes what lacks its vector, until a look
+// finds nothing that does. keep leaves vectors of the space as they are.
+func (r *Ranker) reembedPartition(ctx context.Context, p backends.Partition, space store.Embedding, keep bool) (int, error) {
+	if err := p.Validate(); err != nil {
 		return 0, err
 	}
+	ctx = WithVectors(ctx, &Vectors{}) // a second look embeds only what is new
 	for range reembedAttempts {
-		if err := j.catchUp(ctx); err != nil {
+		records, stored, err := r.everything(ctx, p)
+		if err != nil {
 			return 0, err
 		}
-		if len(j.pending) == 0 && (j.stored == nil || *j.stored == j.space) {
-			return j.embedded(), nil
+		same := stored == nil || *stored == space
+		n, puts, err := r.lacking(ctx, records, space, keep && same)
+		if err != nil || same && len(puts) == 0 {
+			return n, err
 		}
-		if err := j.write(ctx); err != nil && !errors.Is(err, backends.ErrConflict) {
+		if err := r.replace(ctx, p, space, puts); err != nil && !errors.Is(err, backends.ErrConflict) {
 			return 0, err
 		}
 	}
 	return 0, fmt.Errorf("%w: it changed during each of %d attempts; try again when less is written", backends.ErrConflict, reembedAttempts)
 }
 
-// catchUp reads what changed since it was last called and embeds it.
-func (j *reembedding) catchUp(ctx context.Context) error {
-	for {
-		c, err := j.ranker.config.Records.Changes(ctx, j.partition, j.cursor)
+// everything returns the records of a partition by id, and the space of their vectors.
+func (r *Ranker) everything(ctx context.Context, p backends.Partition) (map[string]*store.Record, *store.Embedding, error) {
+	records := map[string]*store.Record{}
+	for cursor := ""; ; {
+		c, err := r.config.Records.Changes(ctx, p, cursor)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if c.Reset {
-			j.startOver()
+			clear(records)
 		}
-		j.stored = c.Embedding
-		if err := j.embed(ctx, c.Records); err != nil {
-			return err
+		for i := range c.Records {
+			records[c.Records[i].ID] = &c.Records[i]
 		}
 		for _, id := range c.Removed {
-			delete(j.records, id)
-			delete(j.pending, id)
+			delete(records, id)
 		}
-		j.cursor = c.Cursor
-		if !c.More {
-			return nil
+		if cursor = c.Cursor; !c.More {
+			return records, c.Embedding, nil
 		}
 	}
 }
 
-// embed takes records in, with new vectors where their text is new.
-func (j *reembedding) embed(ctx context.Context, records []store.Record) error {
-	vectors := make([][]byte, len(records))
-	decode := Decoder(j.space)
-	var texts []string
-	var places []int
-	for i := range records {
-		text := EmbedText(&records[i].Memory)
-		if old := j.records[records[i].ID]; old != nil && EmbedText(&old.Memory) == text {
-			vectors[i] = old.Vector
+// lacking returns how many of the records have a vector in the end, and what puts those that
+// are not stored yet.
+func (r *Ranker) lacking(ctx context.Context, records map[string]*store.Record, space store.Embedding, keep bool) (n int, puts []store.Mutation, err error) {
+	decode := Decoder(space)
+	var texts, ids []string
+	for _, id := range slices.Sorted(maps.Keys(records)) {
+		if _, err := decode(records[id].Vector); err == nil && keep {
+			n++
 			continue
 		}
-		if j.keep && j.stored != nil && *j.stored == j.space {
-			if _, err := decode(records[i].Vector); err == nil {
-				vectors[i] = records[i].Vector
-				continue
-			}
-		}
-		texts, places = append(texts, text), append(places, i)
+		ids, texts = append(ids, id), append(texts, EmbedText(&records[id].Memory))
 	}
-	made, _, err := j.ranker.Embed(ctx, texts)
-	if err != nil {
-		return err
-	}
-	for i, v := range made {
-		vectors[places[i]] = v
-	}
-	for i := range records {
-		r := records[i]
-		delete(j.pending, r.ID)
-		if !bytes.Equal(r.Vector, vectors[i]) {
-			r.Vector = vectors[i]
-			j.pending[r.ID] = true
-		}
-		j.records[r.ID] = &r
-	}
-	return nil
-}
-
-func (j *reembedding) embedded() int {
-	n := 0
-	for _, r := range j.records {
-		if len(r.Vector) > 0 {
+	made, _, err := r.Embed(ctx, texts)
+	for i, vector := range made {
+		if len(vector) > 0 {
 			n++
 		}
+		if record := records[ids[i]]; !bytes.Equal(record.Vector, vector) {
+			record.Vector = vector
+			put := store.Put(record)
+			put.Expect, put.Actor = record.Version, "reembed"
+			puts = append(puts, put)
+		}
 	}
-	return n
+	return n, puts, err
 }
 
-// write stores the pending records, unless one of them changed meanwhile.
-func (j *reembedding) write(ctx context.Context) error {
-	ids := slices.Sorted(maps.Keys(j.pending))
-	for start := 0; start == 0 || start < len(ids); start += store.MaxBatch {
-		batch := &store.Batch{Embedding: &j.space, Reembed: start == 0}
-		for _, id := range ids[start:min(len(ids), start+store.MaxBatch)] {
-			put := store.Put(j.records[id])
-			put.Expect, put.Actor = j.records[id].Version, "reembed"
-			batch.Mutations = append(batch.Mutations, put)
-		}
-		if _, err := j.ranker.config.Records.Apply(ctx, j.partition, batch); err != nil {
+// replace stores new vectors, unless a record changed meanwhile.
+func (r *Ranker) replace(ctx context.Context, p backends.Partition, space store.Embedding, puts []store.Mutation) error {
+	for start := 0; start == 0 || start < len(puts); start += store.MaxBatch {
+		batch := &store.Batch{Embedding: &space, Reembed: start == 0, Mutations: puts[start:min(len(puts), start+store.MaxBatch)]}
+		if _, err := r.config.Records.Apply(ctx, p, batch); err != nil {
 			return err
 		}
 	}
