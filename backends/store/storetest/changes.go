@@ -27,30 +27,6 @@ func (e *env) many() (batches, size int) {
 }
 
 var changesBehaviours = []behaviour{
-	{"only what changed since the cursor is returned, oldest change first", func(e *env) {
-		for _, id := range []string{"z", "m", "a"} {
-			e.apply(put(id, "1"))
-		}
-		x := e.index()
-		require.Equal(e, []string{"z", "m", "a"}, ids(x.page().Records))
-		for range 3 {
-			set := x.page()
-			require.Empty(e, set.Records)
-			require.Empty(e, set.Removed)
-			require.False(e, set.More)
-			require.False(e, set.Reset)
-			require.Equal(e, int64(3), set.Version)
-		}
-		for i := range 10 {
-			e.apply(put("m", fmt.Sprint(i)))
-		}
-		e.apply(put("b", "1"), store.Increment("z", "n", 1))
-		set := x.page()
-		require.ElementsMatch(e, []string{"m", "b", "z"}, ids(set.Records), "a record that changed often comes once")
-		require.Equal(e, "m", set.Records[0].ID, "oldest change first")
-		require.Equal(e, "9", set.Records[0].Text)
-		require.Equal(e, e.index().follow().sorted(), x.sorted())
-	}},
 	{"a page never splits a batch", func(e *env) {
 		batches, size := e.many()
 		x := e.index()

@@ -113,24 +113,6 @@ var concurrencyBehaviours = []behaviour{
 		require.Equal(e, []int64{8 * n, 8 * n}, []int64{s.Watermark, s.LastSeq})
 		require.Empty(e, e.list(store.SessionQuery{Pending: true}))
 	}},
-	{"restores and puts lose nothing", func(e *env) {
-		const n = 40
-		e.allTogether(n, func(i int, e *env) error {
-			m := put(fmt.Sprint(i), "x")
-			if i%2 == 0 {
-				m = store.Restore(m.Record.ID, m.Record, []backends.Event{{MemoryID: m.Record.ID, Version: int64(i)}})
-			}
-			return errOf(e.Apply(e.ctx, e.p, batch(m, store.Delete("unknown"))))
-		})
-		x := e.index().follow()
-		require.Len(e, x.records, n)
-		seen := map[int64]bool{}
-		for id, r := range x.records {
-			require.False(e, seen[r.Version], "version %d twice", r.Version)
-			seen[r.Version] = true
-			require.Len(e, e.history(id), 1)
-		}
-	}},
 	{"of calls that exclude each other one succeeds", func(e *env) {
 		v := e.append("s", message("m1", "hi")).Version
 		update := &store.SessionUpdate{Session: "s", Version: v, Summary: ptr("x")}

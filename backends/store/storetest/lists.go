@@ -97,19 +97,6 @@ var listBehaviours = []behaviour{
 			require.ElementsMatch(e, want, slices.DeleteFunc(names(got), func(id string) bool { return id[0] == 'n' }))
 		}
 	}},
-	{"a session that is learnt from while it is listed is listed at most once", func(e *env) {
-		want := e.began(50)
-		got := names(e.listing(store.SessionQuery{Partition: &e.p, Pending: true, Page: store.Page{Limit: 7}}, func(page int) {
-			e.clock.pass(time.Millisecond)
-			for i := page; i < len(want); i += 7 {
-				e.update(&store.SessionUpdate{Session: want[i], Watermark: ptr(int64(1))})
-			}
-		}))
-		slices.Sort(got)
-		require.Equal(e, slices.Compact(slices.Clone(got)), got)
-		require.Subset(e, got, want[:7])
-		require.Less(e, len(got), len(want), "what was learnt from before its page is not pending")
-	}},
 	{"sessions that are deleted while they are listed are left out", func(e *env) {
 		want := e.began(30)
 		got := e.listing(store.SessionQuery{Partition: &e.p, Page: store.Page{Limit: 7}}, func(page int) {

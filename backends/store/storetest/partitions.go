@@ -95,14 +95,6 @@ var partitionBehaviours = []behaviour{
 		got := append(first.Partitions, e.partitionsFrom(store.Page{Limit: 5, Cursor: first.Next})...)
 		require.ElementsMatch(e, want, slices.DeleteFunc(got, func(p backends.Partition) bool { return p == added.p }))
 	}},
-	{"a namespace lists its own partitions", func(e *env) {
-		other := e.p
-		other.Namespace += "x"
-		e.apply(put("a", "1"))
-		e.in(other).apply(put("a", "1"))
-		require.Equal(e, []backends.Partition{e.p}, e.partitions(0))
-		require.Equal(e, []backends.Partition{other}, e.in(other).partitions(0))
-	}},
 }
 
 // hostile are names that are all legal, and that have been taken for another one

@@ -165,19 +165,4 @@ var recordBehaviours = []behaviour{
 		e.apply(store.Delete("was"), store.Delete("new"))
 		require.ElementsMatch(e, []string{"was", "new"}, late.page().Removed)
 	}},
-	{"a long history is returned whole, oldest event first", func(e *env) {
-		const n = 150
-		for i := range n {
-			e.apply(put("a", fmt.Sprint(i)))
-		}
-		e.apply(store.Delete("a"))
-		events := e.history("a")
-		require.Len(e, events, n+1)
-		for i, event := range events[:n] {
-			require.Equal(e, fmt.Sprint(i), event.New)
-			require.Equal(e, int64(i+1), event.Version)
-		}
-		deleted := backends.Event{MemoryID: "a", Type: backends.OutcomeDeleted, Old: fmt.Sprint(n - 1), Time: e.clock.Now(), Version: n + 1}
-		require.Equal(e, deleted, events[n])
-	}},
 }
