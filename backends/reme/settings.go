@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -37,7 +36,6 @@ import (
 //	prompts:
 //	  task:
 //	    judge: Judge whether each experience is worth keeping.
-//	    success: {file: prompts/success.txt} # in the folder of this file
 //
 // The keys are the names of the fields of Config, Limits, and the configurations and prompts
 // of task, personal and tool memory, in snake_case (task.duplicate_words, tool.keep,
@@ -69,7 +67,7 @@ func (c *Config) LoadSettings(files []string, overrides ...string) error {
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		if err == nil {
-			err = s.read(data, filepath.Dir(name))
+			err = s.read(data)
 		}
 		if err != nil {
 			return fmt.Errorf("reme: settings in %s: %w", name, err)
@@ -210,8 +208,8 @@ func (s settings) hasSection(name string) bool {
 	return formerSection.MatchString(name)
 }
 
-// read sets what a document sets. The files of prompts are in dir.
-func (s settings) read(document []byte, dir string) error {
+// read sets what a document sets.
+func (s settings) read(document []byte) error {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {
 		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
@@ -219,11 +217,11 @@ func (s settings) read(document []byte, dir string) error {
 	if len(root.Content) == 0 {
 		return nil
 	}
-	return s.section("", root.Content[0], dir, map[string]string{})
+	return s.section("", root.Content[0], map[string]string{})
 }
 
 // section sets what a mapping sets. set has the names by which keys were set before.
-func (s settings) section(prefix string, n *yaml.Node, dir string, set map[string]string) error {
+func (s settings) section(prefix string, n *yaml.Node, set map[string]string) error {
 	switch {
 	case n.Tag == "!!null":
 		return nil
@@ -235,12 +233,12 @@ func (s settings) section(prefix string, n *yaml.Node, dir string, set map[strin
 		key, err := s.key(name)
 		switch {
 		case err != nil && s.hasSection(name):
-			err = s.section(name+".", value, dir, set)
+			err = s.section(name+".", value, set)
 		case err == nil && set[key] != "":
 			err = fmt.Errorf("%s: %w: it sets %s, which %s sets already", name, backends.ErrInvalid, key, set[key])
 		case err == nil:
 			set[key] = name
-			err = s.set(key, value, dir)
+			err = s.set(key, value)
 		}
 		if err != nil {
 			return err
@@ -267,7 +265,7 @@ func (s settings) override(text string) error {
 	if kind, ok := strings.CutPrefix(name, "personal.type_weights."); ok {
 		name, n = "personal.type_weights", mapping(kind, n)
 	}
-	return s.section("", mapping(name, n), ".", map[string]string{})
+	return s.section("", mapping(name, n), map[string]string{})
 }
 
 // mapping returns a mapping of one name.
@@ -287,7 +285,7 @@ func isText(field any) bool {
 var zeroes = []string{"task.similar", "task.forget_after", "task.forget_share"}
 
 // set decodes a value into the field of a key. Errors do not repeat the value.
-func (s settings) set(key string, n *yaml.Node, dir string) error {
+func (s settings) set(key string, n *yaml.Node) error {
 	wrong := func(want string) error {
 		return fmt.Errorf("%s: line %d: %w: write %s", key, n.Line, backends.ErrInvalid, want)
 	}
@@ -300,7 +298,11 @@ func (s settings) set(key string, n *yaml.Node, dir string) error {
 	want, isNumber := "", true
 	switch field := s[key].(type) {
 	case *string:
-		return setText(field, n, dir, wrong)
+		if n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "" || !utf8.ValidString(n.Value) {
+			return wrong("a text in UTF-8 that says something")
+		}
+		*field = n.Value
+		return nil
 	case *backends.Language:
 		if *field = backends.Language(n.Value); field.Validate() != nil {
 			return wrong("en, zh or auto")
@@ -328,29 +330,5 @@ func (s settings) set(key string, n *yaml.Node, dir string) error {
 	case isNumber && reflect.ValueOf(s[key]).Elem().IsZero() && !slices.Contains(zeroes, key):
 		return wrong("a value other than 0, which stands for the default; leave the key out for that")
 	}
-	return nil
-}
-
-// setText sets a text, or that of the file that {file: NAME} names.
-func setText(field *string, n *yaml.Node, dir string, wrong func(string) error) error {
-	text := n.Value
-	if n.Kind == yaml.MappingNode {
-		var in struct{ File string }
-		if len(n.Content) != 2 || n.Decode(&in) != nil || in.File == "" {
-			return wrong("a text or {file: NAME}")
-		}
-		if !filepath.IsAbs(in.File) {
-			in.File = filepath.Join(dir, in.File)
-		}
-		data, err := os.ReadFile(in.File)
-		if err != nil {
-			return err
-		}
-		text = string(data)
-	}
-	if n.Kind == yaml.SequenceNode || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
-		return wrong("a text in UTF-8 that says something, or {file: NAME}")
-	}
-	*field = text
 	return nil
 }

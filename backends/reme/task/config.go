@@ -152,18 +152,6 @@ func (m *Memory) head(ctx context.Context, p backends.Partition, mem *backends.M
 	return mem, nil
 }
 
-// maxTries is how often a call looks again at a workspace that others change meanwhile.
-const maxTries = 16
-
-// onConflict calls f again while it fails because a memory changed under it.
-func onConflict(ctx context.Context, f func() error) error {
-	for try := 1; ; try++ {
-		if err := f(); !errors.Is(err, backends.ErrConflict) || try == maxTries || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
 // parallel calls f for 0 to n-1, some at the same time. The first error ends the others.
 func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	all, ctx := errgroup.WithContext(ctx)

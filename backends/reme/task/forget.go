@@ -80,7 +80,7 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 		return nil, err
 	}
 	resp := &ForgetResponse{DryRun: r.DryRun}
-	err = onConflict(ctx, func() error { return m.forget(ctx, p, rule, resp) })
+	err = keeper.Retry(ctx, func() error { return m.forget(ctx, p, rule, resp) })
 	return resp, err
 }
 

@@ -74,7 +74,7 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 		}
 	}
 	var resp *RecordResponse
-	err = onConflict(ctx, func() (err error) {
+	err = keeper.Retry(ctx, func() (err error) {
 		resp, err = m.record(ctx, p, r)
 		return err
 	})

@@ -213,7 +213,7 @@ func (s *summary) store(ctx context.Context, candidates []backends.Memory) (resp
 		return nil, fmt.Errorf("task: waiting to store: %w", err)
 	}
 	defer unlock()
-	err = onConflict(ctx, func() error {
+	err = keeper.Retry(ctx, func() error {
 		entries := s.entries(candidates)
 		p, err := s.plan(ctx, entries)
 		if err == nil {

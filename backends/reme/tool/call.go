@@ -6,18 +6,16 @@ package tool
 import (
 	"bytes"
 	"cmp"
-	"crypto/md5" //nolint:gosec // a fingerprint that ReMe defined, no protection
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/redact"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -49,7 +47,7 @@ type Call struct {
 	Evaluation string   `json:"evaluation"` // how useful it was, and why; of a judging model
 
 	Summarized bool           `json:"is_summarized"` // ReMe's mark of calls that a guideline covers. Stored, and not used.
-	Hash       string         `json:"call_hash"`     // Equal for repeats. Optional. Defaults to ReMe's: the MD5 of input and output.
+	Hash       string         `json:"call_hash"`     // Equal for repeats. Optional. Defaults to one that follows from input and output.
 	Metadata   map[string]any `json:"metadata"`      // the caller's own
 }
 
@@ -268,39 +266,8 @@ func shortInput(v any, limit int) any {
 	return short
 }
 
-// hashOf returns the fingerprint of a call by which repeats are known, as ReMe computes
-// it: the MD5 of input, "|" and output, where an input that is no text is JSON as Python
-// writes it with sorted keys.
-func hashOf(input any, output string) string {
-	s, isText := input.(string)
-	if !isText {
-		s = pythonJSON(encoded(input))
-	}
-	sum := md5.Sum([]byte(s + "|" + output)) //nolint:gosec // see above
-	return hex.EncodeToString(sum[:])
-}
-
-// pythonJSON returns JSON of encoding/json, whose keys are sorted, as Python's json.dumps
-// writes it: with a space behind commas and colons, and \uXXXX for all beyond ASCII.
-func pythonJSON(s string) string {
-	var b strings.Builder
-	quoted, escaped := false, false
-	for _, r := range s {
-		if r <= '~' {
-			b.WriteRune(r)
-		} else {
-			for _, unit := range utf16.Encode([]rune{r}) {
-				fmt.Fprintf(&b, `\u%04x`, unit)
-			}
-		}
-		if !quoted && (r == ',' || r == ':') {
-			b.WriteByte(' ')
-		}
-		quoted = quoted != (r == '"' && !escaped)
-		escaped = r == '\\' && !escaped
-	}
-	return b.String()
-}
+// hashOf returns the fingerprint of a call by which repeats are known.
+func hashOf(input any, output string) string { return keeper.HashID(readable(input), output) }
 
 func (c *Call) failed() bool { return c.Failed || c.Error != "" }
 
