@@ -42,10 +42,9 @@ type Config struct {
 	TopK int // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
 	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note
 	// is empty, and so are the answers of search_memory and of the retriever. Beside it
-	// memories of half of that are shown. Optional. Defaults to 0.12; below 0 everything is
-	// shown. On LoCoMo (five conversations, by words) 0.12 empties the notes of 68 % of the
-	// questions of another conversation, and 0.7 of 64.2 % answers are no longer in theirs;
-	// see examples/bench for the curve.
+	// memories of half of that are shown. Optional. Defaults to 0.10, the highest value at
+	// which no answer is lost on LoCoMo (see the curve in examples/bench); below 0
+	// everything is shown.
 	Threshold          float64
 	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
 	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; below 0 without limit.
@@ -170,7 +169,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 	}
 	d.SessionKeys = c.SessionKeys.withDefaults()
 	d.TopK = cmp.Or(c.TopK, 5)
-	d.Threshold = cmp.Or(c.Threshold, 0.12)
+	d.Threshold = cmp.Or(c.Threshold, 0.10)
 	byAgent := c.ScopeSearchByAgent == nil || *c.ScopeSearchByAgent
 	d.ScopeSearchByAgent = &byAgent
 	d.SearchTimeout = cmp.Or(c.SearchTimeout, 2*time.Second)

@@ -30,12 +30,10 @@ import (
 var failWithoutModel = []string{
 	// a correction in words of its own is not found
 	"Sorry, I meant Tuesday", "A wrong number corrected", "说错了，是周二",
-	// what was said before it comes first
-	"His weight", "The deadline moved twice", "Forget the gym", "No marathon", "取消的旅行", "不养鱼了", "Two birthdays in one chat",
 	// the answer is in other words than the question
-	"The book that the assistant suggested", "助手推荐的餐厅",
-	// an assistant's remark or restatement is shown
-	"Asked before", "A third cat", "Arithmetic", "纪念日",
+	"Two birthdays in one chat", "The book that the assistant suggested", "助手推荐的餐厅",
+	// an assistant's restatement is shown
+	"Asked before",
 }
 
 const (
@@ -173,7 +171,9 @@ func (s *story) tell(t *testing.T, db store.Store, clock *testkit.Clock, mode mo
 			note = testkit.Note(m.Calls()[0])
 		}
 	}
-	require.NoError(t, failed.Err())
+	if err := failed.Err(); err != nil { // what a pasted text wants is reported as skipped
+		require.ErrorContains(t, err, "asks to remember it")
+	}
 	return s.check(note, learns)
 }
 

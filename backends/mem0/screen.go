@@ -5,7 +5,9 @@ package mem0
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -183,29 +185,40 @@ func (e *screened) knew(m *backends.Memory) bool {
 		m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.User)
 }
 
-// isEcho reports whether nearly all that the assistant said in e was known before.
+// isEcho reports whether nearly all that the assistant said in e was known before, or it
+// says nothing but a remark. The words of the question that e answers count if something
+// else in e was known.
 func (s *screening) isEcho(e *screened, found []*backends.Memory) bool {
 	if e.Origin.Role != string(schema.Assistant) || len(e.words) > longEcho {
 		return false
 	}
-	known := map[string]bool{}
+	known, asked := map[string]bool{}, map[string]bool{}
 	for _, h := range s.hits {
 		found = append(found, &h.Memory)
 	}
 	for _, m := range found {
-		if e.knew(m) && (m.Kind == backends.KindFact || speech.Classify(m.Text) == speech.Statement) {
-			for w := range s.words.Of(m.Text) {
-				known[w] = true
-			}
+		into := known
+		switch {
+		case !e.knew(m):
+			continue
+		case m.Kind == backends.KindEpisode && speech.Classify(m.Text) != speech.Statement:
+			into = asked
 		}
+		maps.Copy(into, s.words.Of(m.Text))
 	}
-	shared := 0
+	shared, answered := 0, 0
 	for w := range e.words {
-		if known[w] {
+		switch {
+		case known[w]:
 			shared++
+		case asked[w]:
+			answered++
 		}
 	}
-	return float64(shared) >= echoShare*float64(len(e.words))
+	if shared > 0 {
+		shared += answered
+	}
+	return float64(shared) >= echoShare*float64(len(e.words)) || speech.IsRemark(e.Text)
 }
 
 // findSuccessors follows the facts that hold no more to those that took their place, and
@@ -333,12 +346,12 @@ func (h *screened) says(o *screened) bool {
 	if h.ID != "" && h.ID == o.ID {
 		return true
 	}
-	if len(o.words) == 0 || h.Kind != backends.KindFact && h.Kind != backends.KindEpisode || h.Ended.IsZero() != o.Ended.IsZero() ||
+	if len(o.words) == 0 || !covers(h.words, o.words) || h.Kind != backends.KindFact && h.Kind != backends.KindEpisode || h.Ended.IsZero() != o.Ended.IsZero() ||
 		h.Origin.Speaker != o.Origin.Speaker && h.Origin.Speaker != "" && o.Origin.Speaker != "" ||
 		speech.Negates(h.Text) != speech.Negates(o.Text) || speech.Subject(h.Text) != speech.Subject(o.Text) {
 		return false
 	}
-	return covers(h.words, o.words)
+	return true
 }
 
 // covers reports whether a has all of b.
@@ -374,38 +387,67 @@ func (s *screening) shown(ctx context.Context) ([]backends.Hit, error) {
 	return out, err
 }
 
-// currentFirst puts what a reader should take as current before what it may contradict: of
-// two statements of which the later one answers as much of the query, the later; what is
-// about the one who asks before what is about a relative, and what users said before what
-// assistants did. Else the order stays. Facts that a model reconciled contradict nothing.
+// currentFirst puts what a reader should take as current before what it may contradict. The
+// order stays but for two statements of one part of which the one behind answers the query
+// as well, by its words:
+//
+//   - of the person or the relative whom the query names, before one of another;
+//   - that replaced another one, or in mode Additive is the later one, of two facts;
+//   - that a user said before what the assistant did, and else the later one. Half of the
+//     words are enough where it says that something changed.
 func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit {
 	words := b.keep.Ranker().Words()
 	asked := words.Of(query)
-	answers := map[string]map[string]bool{}
-	precedes := func(h, o *backends.Hit) bool {
+	answers := make([]map[string]bool, len(hits))
+	for i := range hits {
+		answers[i] = words.Asked(asked, words.Of(hits[i].Origin.Speaker+" "+hits[i].Text))
+	}
+	precedes := func(i, j int) bool {
+		h, o := &hits[i], &hits[j]
+		named, namedO := speaks(h, query), speaks(o, query)
 		other, otherO := speech.About(h.Text, query), speech.About(o.Text, query)
-		spoken, spokenO := h.Origin.Role == string(schema.Assistant), o.Origin.Role == string(schema.Assistant)
+		assistant, assistantO := h.Origin.Role == string(schema.Assistant), o.Origin.Role == string(schema.Assistant)
 		switch {
-		case h.Kind != o.Kind || !covers(answers[h.Text], answers[o.Text]):
+		case h.Kind != o.Kind || !answersAsWell(h, answers[i], answers[j]):
 			return false
+		case named != namedO:
+			return named
 		case other != otherO:
 			return otherO
+		case speech.Subject(h.Text) != speech.Subject(o.Text):
+			return false
 		case h.Kind == backends.KindFact:
-			return b.config.Mode == Additive && h.Since().After(o.Since())
-		case spoken != spokenO:
-			return spokenO
+			return h.Supersedes != "" && o.Supersedes == "" || b.config.Mode == Additive && h.Since().After(o.Since())
+		case assistant != assistantO:
+			return assistantO
 		}
 		return h.Since().After(o.Since())
 	}
-	out := make([]backends.Hit, 0, len(hits))
+	order := make([]int, 0, len(hits))
 	for i := range hits {
-		h := &hits[i]
-		answers[h.Text] = words.Asked(asked, words.Of(h.Text))
-		at := slices.IndexFunc(out, func(o backends.Hit) bool { return precedes(h, &o) })
+		at := slices.IndexFunc(order, func(j int) bool { return precedes(i, j) })
 		if at < 0 {
-			at = len(out)
+			at = len(order)
 		}
-		out = slices.Insert(out, at, *h)
+		order = slices.Insert(order, at, i)
+	}
+	out := make([]backends.Hit, len(hits))
+	for place, i := range order {
+		out[place] = hits[i]
 	}
 	return out
+}
+
+// answersAsWell reports whether a hit with some words of a query answers it as well as one
+// with others.
+func answersAsWell(h *backends.Hit, words, others map[string]bool) bool {
+	if covers(words, others) {
+		return true
+	}
+	return h.Kind == backends.KindEpisode && len(words) > 0 && 2*len(words) >= len(others) && speech.Revises(h.Text)
+}
+
+// speaks reports whether a query names who said a hit.
+func speaks(h *backends.Hit, query string) bool {
+	return h.Origin.Speaker != "" && strings.Contains(strings.ToLower(query), strings.ToLower(h.Origin.Speaker))
 }

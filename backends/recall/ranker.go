@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -145,17 +144,31 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	if out.topK == 0 {
 		out.topK = defaultTopK
 	}
-	terms := newVocabulary()
-	for _, t := range newReader(r.analyzer, terms).read(out.text).terms {
-		out.terms = append(out.terms, queryTerm{terms.terms[t.term], float64(t.count)})
-	}
-	if content := slices.DeleteFunc(slices.Clone(out.terms), func(t queryTerm) bool { return isFunction(t.text) }); len(content) > 0 {
-		out.terms = content
+	out.terms = r.terms(idle.ReplaceAllString(out.text, " "))
+	if len(out.terms) == 0 {
+		out.terms = r.terms(out.text)
 	}
 	for i := range q.Beside {
 		out.beside = append(out.beside, r.besideDoc(&q.Beside[i]))
 	}
 	return out, nil
+}
+
+// terms returns what to look for of a query: without function characters, unless it has
+// nothing else.
+func (r *Ranker) terms(text string) []queryTerm {
+	var all, content []queryTerm
+	v := newVocabulary()
+	for _, t := range newReader(r.analyzer, v).read(text).terms {
+		term := queryTerm{v.terms[t.term], float64(t.count)}
+		if all = append(all, term); !isFunction(term.text) {
+			content = append(content, term)
+		}
+	}
+	if len(content) == 0 {
+		return all
+	}
+	return content
 }
 
 // partition returns the index of p, current.

@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,6 +34,9 @@ func (w *Words) Of(text string) map[string]bool {
 	}
 	return out
 }
+
+// idle are words of a question that say nothing of what it asks for.
+var idle = regexp.MustCompile(`(?i)\b(?:at the moment|right now|currently|nowadays|these days|at present|(?:can|could|would) you|do you (?:still )?(?:know|remember)|(?:please )?(?:tell|remind) me(?: again)?|please|again)\b|现在|目前|请问|请|告诉我|(?:你|您)?(?:还)?记得|哪里|哪儿|什么|怎么样?|多少`)
 
 // person takes out whom statements are about: most are about the user.
 var person = strings.NewReplacer("用户", " ", "The user's", "", "The user", "", "the user's", "", "the user", "")

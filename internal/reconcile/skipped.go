@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -50,24 +51,35 @@ func planted(statement string, from []*Utterance) bool {
 // pasted: who pastes a document says what it is about before or after it.
 const longMessage = 3000
 
-// divide returns what a message says itself, and the instructions in what it pastes or
-// quotes: in lines that begin with >, between fences, and in the middle of a long message.
+// introduces opens what is pasted behind it: a request about a text, or a colon.
+var introduces = regexp.MustCompile(`(?i)\b(this|these|the following|below)\b|这|以下|下面|[:：]$`)
+
+// divide returns what a message says itself, and what it pastes or quotes that asks to
+// remember something: lines that begin with >, that stand between fences, or behind a request
+// about them; of the middle of a long message the sentences that ask.
 func divide(message string) (own, instructions string) {
-	lines, fenced := strings.Split(message, "\n"), false
+	lines, fenced, opened := strings.Split(message, "\n"), false, false
+	pasted := ""
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
 		fence := strings.HasPrefix(line, "```") || strings.HasPrefix(line, `"""`)
-		middle := len(message) > longMessage && i > 0 && i < len(lines)-1
-		if !fence && !fenced && !middle && !strings.HasPrefix(line, ">") {
+		switch {
+		case fence, fenced, opened, strings.HasPrefix(line, ">"):
+			pasted += line + "\n"
+		case len(message) > longMessage && i > 0 && i < len(lines)-1:
+			for _, s := range sentences.Split(line, -1) {
+				if instruction.MatchString(s) {
+					instructions += s + "\n"
+				}
+			}
+		default:
 			own += line + "\n"
-			continue
+			opened = introduces.MatchString(line) && (speech.Classify(line) == speech.Question || strings.HasSuffix(line, ":") || strings.HasSuffix(line, "："))
 		}
 		fenced = fenced != fence
-		for _, s := range sentences.Split(line, -1) {
-			if instruction.MatchString(s) {
-				instructions += s + "\n"
-			}
-		}
+	}
+	if instruction.MatchString(pasted) {
+		instructions += pasted
 	}
 	return own, instructions
 }

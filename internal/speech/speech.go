@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Class is what sort of thing a text is.
@@ -70,10 +71,10 @@ func Asked(text string) string {
 	return strings.Join(asked, " ")
 }
 
-// Content returns a text without its fillers: what "Noted, you live in Oslo." says.
+// Content returns a text without fillers and without "you told me that": what "Noted, you live in Oslo." says.
 func Content(text string) string {
 	var out []string
-	for _, s := range sentence.FindAllString(text, -1) {
+	for _, s := range sentence.FindAllString(told.ReplaceAllString(text, ""), -1) {
 		for _, clause := range strings.FieldsFunc(s, isComma) {
 			if !isFiller(strings.Trim(strings.ToLower(strings.Map(plain, clause)), " ")) {
 				out = append(out, clause)
@@ -155,7 +156,7 @@ var (
 	self = regexp.MustCompile(`\b(?:i|i'm|i've|i'll|i'd|we|we're|my|our)\b|我(?:是|有|在|的|要|会|想|喜欢|不)`)
 )
 
-const fillerWords = `hi|hello|hey|hiya|howdy|greetings|there|good (?:morning|afternoon|evening|night|day)|how are (?:you|things)(?: doing)?(?: today)?|how's it going|what's up|nice to (?:meet|see|hear from) you|welcome(?: back)?|` +
+const fillerWords = `(?:sorry,? |i'm sorry,? |i'm afraid )?(?:but )?(?:i (?:don't|do not) know(?: that| yet| your \w+)?|i'm not sure|i have no (?:idea|information|memory|record)[a-z ]*|you (?:haven't|have not|didn't|never) (?:told|mentioned|said|shared)[a-z ]*)|i'm (?:fine|good|ok|okay|well|great)|that(?:'s| is) all(?: for now)?|not (?:bad|yet|really|sure)|(?:let me|i'll) (?:think|check|see|look)(?: it up)?|hi|hello|hey|hiya|howdy|greetings|there|good (?:morning|afternoon|evening|night|day)|how are (?:you|things)(?: doing)?(?: today)?|how's it going|what's up|nice to (?:meet|see|hear from) you|welcome(?: back)?|` +
 	`bye|goodbye|see (?:you|ya)(?: later| soon| tomorrow)?|take care|have a (?:nice|good|great|lovely) (?:day|evening|weekend|night|one|time)|` +
 	`thanks|thank you|thx|ty|cheers|so much|very much|a lot|again|you're (?:very |most )?welcome|you are welcome|no (?:problem|worries|thanks|thank you)|my pleasure|anytime|happy to help|glad (?:to (?:help|hear (?:it|that))|i could help)|` +
 	`ok|okay|k|sure(?: thing)?|yes|yeah|yep|yup|no|nope|right|exactly|indeed|correct|of course|certainly|absolutely|alright|all right|fine|great|good|cool|nice|perfect|awesome|wonderful|excellent|super|lovely|wow|oh|ah|hm+|haha+|lol|please|well|so|then|` +
@@ -163,13 +164,40 @@ const fillerWords = `hi|hello|hey|hiya|howdy|greetings|there|good (?:morning|aft
 	`(?:i'll|i will|i've|i have|i) (?:just |now )?(?:remember(?:ed)?|note(?:d)?|keep|kept|save(?:d)?|record(?:ed)?|update(?:d)?|made a note|make a note|bear)(?: of)?(?: that| this| it| your memory| your profile| your preferences?| my notes?)?(?: in mind| down| for you| for next time| for later| accordingly)*|` +
 	`let me know(?: if (?:you need anything(?: else)?|there's anything else|i can help(?: with anything(?: else)?)?))?|(?:is there )?anything else|how (?:can|may) i help(?: you)?(?: today)?|what can i do for you(?: today)?|(?:and )?(?:you|you too)|for (?:that|you|your help|the (?:help|info|information|update)|letting me know|sharing|telling me)|friend|everyone|all|that|it|this`
 
-const chineseFillers = `你好|您好|大家好|嗨|哈喽|早上好|中午好|下午好|晚上好|早安|晚安|早|再见|拜拜|回头见|明天见|谢谢(?:你|您|大家|啦|了)?|多谢|感谢(?:你|您)?|非常|不客气|不用谢|没关系|没问题|没事|好的?|行|可以|嗯+|哦+|噢|啊|呀|哈+|对|是的?|没错|当然|知道了|明白(?:了)?|了解(?:了)?|收到|记住了|(?:我|已经?|已为您|已为你|我已|我会|我已经)*(?:记住|记下|记录|保存|更新)(?:下来|了|好)?(?:这(?:个|一)?(?:点|信息)?|您的信息|你的信息)?(?:的)?|不错|太好了|太棒了|真棒|继续|请继续|还有(?:什么|别的)?(?:可以帮(?:您|你)的|问题)?吗|有什么可以帮(?:您|你)(?:的)?吗|最近(?:怎么样|好吗)|你呢|您呢|了|吧|啦|哟|呢|的`
+const chineseFillers = `(?:抱歉|对不起)?(?:我)?(?:还)?不(?:太)?(?:知道|清楚|确定)|(?:但)?(?:您|你)(?:还)?没有?(?:告诉|说|提)过?(?:我)?(?:过)?|在吗|让我(?:想想|查一下)|你好|您好|大家好|嗨|哈喽|早上好|中午好|下午好|晚上好|早安|晚安|早|再见|拜拜|回头见|明天见|谢谢(?:你|您|大家|啦|了)?|多谢|感谢(?:你|您)?|非常|不客气|不用谢|没关系|没问题|没事|好的?|行|可以|嗯+|哦+|噢|啊|呀|哈+|对|是的?|没错|当然|知道了|明白(?:了)?|了解(?:了)?|收到|记住了|(?:我|已经?|已为您|已为你|我已|我会|我已经)*(?:记住|记下|记录|保存|更新)(?:下来|了|好)?(?:这(?:个|一)?(?:点|信息)?|您的信息|你的信息)?(?:的)?|不错|太好了|太棒了|真棒|继续|请继续|还有(?:什么|别的)?(?:可以帮(?:您|你)的|问题)?吗|有什么可以帮(?:您|你)(?:的)?吗|最近(?:怎么样|好吗)|你呢|您呢|了|吧|啦|哟|呢|的`
 
 var (
 	negation = regexp.MustCompile(`(?i)\b(?:not|no|never|none|nothing|neither|nor|without|cannot|stopped|quit|cancell?ed|[a-z]+n['’]t)\b|不|没|别|戒|取消|无法`)
 	relative = regexp.MustCompile(`(?i)^\W*(?:(?:and|but|also|oh|well|actually|by the way)\W+)*(?:my|our|the user's|[a-z]+'s)\s+(?:(?:little|older|younger|big|elder|best|late|new|ex)\W)*(mother|mom|mum|father|dad|parents|sister|brother|wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|son|daughter|kids?|children|uncle|aunt|cousin|niece|nephew|grand(?:mother|father|ma|pa)|friend|boss|manager|colleague|neighbou?r|roommate|teacher|dog|cat)\b` +
 		`|^(?:我|用户)(?:的|家)*(妈妈|母亲|爸爸|父亲|父母|姐姐|妹妹|哥哥|弟弟|妻子|老婆|太太|丈夫|老公|爱人|女朋友|男朋友|儿子|女儿|孩子|叔叔|阿姨|表哥|表姐|奶奶|爷爷|外婆|外公|朋友|老板|经理|同事|邻居|室友|老师|狗|猫)`)
 )
+
+// revision are words by which people say that something is different from before.
+var revision = regexp.MustCompile(`(?i)\b(?:now|today|actually|instead|any ?more|any longer|gave up|forget|changed?|new|moved|since|sorry|meant|correction|extension|rather)\b|现在|其实|改|换|搬|了[。！]?$|不再|更正|说错|是说`)
+
+// Revises reports whether a text says that something is different from before.
+func Revises(text string) bool { return Negates(text) || revision.MatchString(text) }
+
+// told introduces what somebody else said before.
+var told = regexp.MustCompile(`(?i)\b(?:as )?you (?:told|said|mentioned)(?: me)?(?: that)?\b[:,]?|(?:你|您)(?:告诉|说|提到)过?(?:我)?[：:，,]?`)
+
+// remark is how long an answer is, in bytes, that may be a mere remark.
+const remark = 24
+
+// IsRemark reports whether what an assistant said only comments: a few words without a
+// number or a name, such as "Cute name!".
+func IsRemark(text string) bool {
+	text = strings.TrimSpace(text)
+	if len(text) > remark || strings.ContainsFunc(text, unicode.IsDigit) {
+		return false
+	}
+	for _, word := range strings.Fields(text)[min(1, len(strings.Fields(text))):] {
+		if first, _ := utf8.DecodeRuneInString(word); unicode.IsUpper(first) {
+			return false
+		}
+	}
+	return len(strings.Fields(text)) <= 3
+}
 
 // Negates reports whether a text denies something.
 func Negates(text string) bool { return negation.MatchString(text) }

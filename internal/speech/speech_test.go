@@ -15,8 +15,8 @@ func TestFillersSayNothing(t *testing.T) {
 	for _, text := range []string{
 		"", "Hi", "hello there", "Hi there!", "OK", "ok.", "thanks!", "Thank you so much!", "Thanks, that's great.", "Noted.", "Got it!", "Got it, I'll remember that.",
 		"I've noted that.", "Good morning! How are you?", "You're welcome! Let me know if you need anything else.", "Bye, see you tomorrow!", "Great, thanks for letting me know!",
-		"I'll keep that in mind.", "I have updated your profile.", `{"steps":["search","answer"]}`, "haha", "Sure thing!", "Yes", "No problem!", "Perfect, thank you!",
-		"你好", "您好！", "谢谢", "谢谢你！", "好的，谢谢", "好的，我记住了。", "嗯嗯", "明白了", "已记录。", "没问题！", "再见，晚安", "好的，已为您记录。", "收到",
+		"I'll keep that in mind.", "I have updated your profile.", `{"steps":["search","answer"]}`, "haha", "Sure thing!", "Yes", "No problem!", "Perfect, thank you!", "You haven't told me yet.", "Sorry, I don't know.", "I'm fine, thanks!", "Thanks, that's all for now.", "Let me think.",
+		"你好", "您好！", "谢谢", "谢谢你！", "好的，谢谢", "好的，我记住了。", "嗯嗯", "明白了", "已记录。", "没问题！", "再见，晚安", "好的，已为您记录。", "收到", "我不知道，你还没有告诉过我。", "在吗",
 	} {
 		require.Equal(t, speech.Filler, speech.Classify(text), text)
 	}
