@@ -120,14 +120,15 @@ func (x *lexicon) list(n int32) []posting {
 	return x.lists[n]
 }
 
-// prior is how many more memories, without any of the terms, a partition is taken to have:
-// among a handful a word that half of them have would weigh nothing.
-const prior = 100
+// fewest is how many memories a partition is taken to have at least: among a handful a word
+// that half of them have would weigh nothing.
+const fewest = 100
 
 // idf is Lucene's inverse document frequency of a term that df memories hold: never
 // negative, unlike the original of Robertson and Spärck Jones.
 func (x *lexicon) idf(df int) float64 {
-	return math.Log(1 + (float64(x.memories)+prior-float64(df)+0.5)/(float64(df)+0.5))
+	n := float64(max(x.memories, fewest))
+	return math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))
 }
 
 // bytes estimates the memory that the lexicon takes.
@@ -147,6 +148,7 @@ type weighedTerm struct {
 	list   []posting
 	weight float64  // idf times the count in the query
 	words  []string // the term, or what stands for it
+	loose  bool     // words that are related to it, which find no experience
 }
 
 // The parameters of BM25, see the package comment.
@@ -179,10 +181,10 @@ func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []
 			lists[i] = x.merged(numbers)
 			weight = variantWeight * x.idf(len(lists[i])) * t.count
 		}
-		terms = append(terms, weighedTerm{lists[i], weight, []string{t.text}})
+		terms = append(terms, weighedTerm{list: lists[i], weight: weight, words: []string{t.text}})
 		if others := groups[t.text]; len(others) > 0 {
 			list := x.merged(x.numbers(others, t.text))
-			terms = append(terms, weighedTerm{list, relatedWeight * x.idf(max(1, len(list))) * t.count, others})
+			terms = append(terms, weighedTerm{list: list, weight: relatedWeight * x.idf(max(1, len(list))) * t.count, words: others, loose: true})
 		}
 	}
 	slices.SortFunc(weights, func(a, b float64) int { return cmp.Compare(b, a) })
@@ -227,11 +229,14 @@ func (x *lexicon) merged(numbers []int32) []posting {
 
 // score adds the BM25 score of each memory that holds a term to scores, by slot, and
 // returns the slots of these.
-func (x *lexicon) score(terms []weighedTerm, scores []float64, matched []int32) []int32 {
+func (x *lexicon) score(terms []weighedTerm, docs []doc, scores []float64, matched []int32) []int32 {
 	base, perTerm := bm25K1*(1-bm25B), bm25K1*bm25B*float64(x.memories)/float64(max(1, x.total))
 	for _, t := range terms {
 		weight := t.weight * (bm25K1 + 1)
 		for _, e := range t.list {
+			if t.loose && docs[e.slot].memory.Kind.Traits().Timeless {
+				continue
+			}
 			if scores[e.slot] == 0 {
 				matched = append(matched, e.slot)
 			}

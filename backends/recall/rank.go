@@ -62,7 +62,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	s := r.borrow(len(x.docs))
 	defer r.release(s)
 	terms, attainable := x.lexicon.weigh(q.terms, r.analyzer.groups)
-	s.matched = x.lexicon.score(terms, s.scores, s.matched)
+	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
 	if q.vector == nil {
 		x.choose(q, s)
 	} else {

@@ -107,7 +107,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		weights := map[string]float64{}
 		for _, term := range reader.terms(query) {
 			known := max(1, df[term]) // an unknown term is as rare as one of a single memory
-			idf := math.Log(1 + (n+100-known+0.5)/(known+0.5))
+			idf := math.Log(1 + (max(n, 100)-known+0.5)/(known+0.5))
 			weights[term] += idf
 			for id, c := range counts {
 				if tf := c[term]; tf > 0 {
@@ -213,7 +213,7 @@ func TestFusionAndReranking(t *testing.T) {
 	t.Run("what both parts find comes first", func(t *testing.T) {
 		hits := search(t, greenTea(t), ann, backends.SearchRequest{Query: "green tea"})
 		// N = 4 texts of 2, 3, 2 and 1 terms; df(green) = 1, df(tea) = 2.
-		idf := func(n float64) float64 { return math.Log(1 + (4+100-n+0.5)/(n+0.5)) }
+		idf := func(n float64) float64 { return math.Log(1 + (100-n+0.5)/(n+0.5)) }
 		green, tea := idf(1), idf(2)
 		weight := func(length float64) float64 { return 2.2 / (1 + 1.2*(0.25+0.75*length/2)) }
 		attainable := 2.2 * (green + tea)

@@ -95,7 +95,7 @@ func TestLocomoAnchors(t *testing.T) {
 	if path == "" {
 		t.Skip("set EINOMEM_LOCOMO to a file with the first five conversations of LoCoMo to check the anchors")
 	}
-	require.Contains(t, program(t, 0, "locomo", "-data", path), "| 997 | 36.2 / 58.9 / 64.9 / 72.3 / 77.2 | 0.497 |\n")
+	require.Contains(t, program(t, 0, "locomo", "-data", path), "| 997 | 36.2 / 58.8 / 65.3 / 73.3 / 78.6 | 0.497 |\n")
 }
 
 func TestScores(t *testing.T) {
@@ -146,7 +146,7 @@ func TestRemeAnchors(t *testing.T) {
 			"| appworld_qwen3_8b | 207 | when_to_use | " + where + " | 120 | 9.9 / 25.0 / 35.1 / 47.1 / 52.6 | 0.267 |",
 			"| appworld_qwen3_8b | 207 | with content | " + where + " | 120 | 12.7 / 31.9 / 38.9 / 51.1 / 60.9 | 0.342 |",
 			"| bfcl_qwen3_8b | 96 | when_to_use | " + where + " | 96 | 33.3 / 61.5 / 71.9 / 78.1 / 80.2 | 0.459 |",
-			"| bfcl_qwen3_8b | 96 | with content | " + where + " | 96 | 37.5 / 67.7 / 79.2 / 89.6 / 90.6 | 0.516 |",
+			"| bfcl_qwen3_8b | 96 | with content | " + where + " | 96 | 37.5 / 67.7 / 79.2 / 89.6 / 90.6 | 0.515 |",
 		} {
 			require.Contains(t, printed, row)
 		}
