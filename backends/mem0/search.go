@@ -46,7 +46,10 @@ func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backen
 	if err != nil {
 		return nil, err
 	}
-	hits, err := b.screen(ctx, p, &q, resp.Hits)
+	hits, err := b.screen(ctx, p, &q, resp.Hits[:min(2*k, len(resp.Hits))])
+	if err == nil && len(hits) < k && len(resp.Hits) > 2*k {
+		hits, err = b.screen(ctx, p, &q, resp.Hits)
+	}
 	if err != nil {
 		return nil, err
 	}

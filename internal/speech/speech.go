@@ -129,9 +129,15 @@ func plain(r rune) rune {
 	return ' '
 }
 
+// longestFiller is how long a sentence may be, in bytes, that keeps a conversation going.
+const longestFiller = 120
+
 // isFiller reports whether nothing is left of a sentence without words that only keep a
 // conversation going.
 func isFiller(s string) bool {
+	if len(s) > longestFiller {
+		return false
+	}
 	for range 20 {
 		t := strings.TrimLeft(fillers.ReplaceAllString(s, ""), " ,，")
 		if t == s {
