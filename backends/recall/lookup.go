@@ -182,7 +182,7 @@ func learntFrom(m *backends.Memory, wanted map[source][]int) []int {
 }
 
 // rarest is how many words of a text Resembling looks up: the rarest say most.
-const rarest = 12
+const rarest = 6
 
 // Resembling returns for each of the texts up to n memories of the partition that share
 // words with it, most of its rarest words first, and newer ones before older. admit, called
