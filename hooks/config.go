@@ -19,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/modes"
 )
@@ -36,8 +37,7 @@ type Config struct {
 	// Scope fills those parts of a run's scope that neither its context nor its
 	// session values give: for a program with one user, all of them. Optional.
 	// Defaults to none: a run whose scope names no user, agent or workspace has no memory.
-	Scope       backends.Scope
-	SessionKeys *SessionKeys // Optional. Names of the session values to read. Defaults to user_id, agent_id, session_id, workspace, namespace.
+	Scope backends.Scope
 
 	TopK int // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
 	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note
@@ -140,16 +140,6 @@ const (
 	AfterUser  Position = "after_user"  // behind the last user message, as in AgentScope
 )
 
-// SessionKeys names the Eino session values that a scope is read from. An empty
-// field keeps its default; "-" reads none.
-type SessionKeys struct {
-	UserID    string // Optional. Defaults to "user_id".
-	AgentID   string // Optional. Defaults to "agent_id".
-	SessionID string // Optional. Defaults to "session_id".
-	Workspace string // Optional. Defaults to "workspace".
-	Namespace string // Optional. Defaults to "namespace".
-}
-
 // WithDefaults returns a copy of c that is complete, or backends.ErrInvalid with what
 // is wrong and how to repair it.
 func (c *Config) WithDefaults() (*Config, error) {
@@ -167,7 +157,6 @@ func (c *Config) WithDefaults() (*Config, error) {
 	if err = c.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("Config.Language: %w", err)
 	}
-	d.SessionKeys = c.SessionKeys.withDefaults()
 	d.TopK = cmp.Or(c.TopK, 5)
 	d.Threshold = cmp.Or(c.Threshold, 0.10)
 	byAgent := c.ScopeSearchByAgent == nil || *c.ScopeSearchByAgent
@@ -179,12 +168,8 @@ func (c *Config) WithDefaults() (*Config, error) {
 	d.NotePosition = cmp.Or(c.NotePosition, BeforeUser)
 	d.ToolNames = maps.Clone(c.ToolNames)
 	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(instructions[c.Language.For()], c.ToolNames))
-	if d.Clock == nil {
-		d.Clock = backends.SystemClock
-	}
-	if d.IDs == nil {
-		d.IDs = backends.NewID
-	}
+	config.Default(&d.Clock, backends.SystemClock)
+	config.Default(&d.IDs, backends.NewID)
 	return &d, d.validate()
 }
 
@@ -207,17 +192,4 @@ func (c *Config) validate() error {
 		return fmt.Errorf("Config.Core: %w: it needs Config.Window, since the blocks take room in it", backends.ErrInvalid)
 	}
 	return nil
-}
-
-func (k *SessionKeys) withDefaults() *SessionKeys {
-	if k == nil {
-		k = &SessionKeys{}
-	}
-	return &SessionKeys{
-		UserID:    cmp.Or(k.UserID, "user_id"),
-		AgentID:   cmp.Or(k.AgentID, "agent_id"),
-		SessionID: cmp.Or(k.SessionID, "session_id"),
-		Workspace: cmp.Or(k.Workspace, "workspace"),
-		Namespace: cmp.Or(k.Namespace, "namespace"),
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
@@ -72,9 +73,7 @@ func New(ctx context.Context, cfg *Config, log turnLog, w *window.Window, tools 
 	if h.words, err = recall.NewWords(); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	if c.RecordTool == nil {
-		c.RecordTool = othersThan(h.toolNames)
-	}
+	config.Default(&c.RecordTool, othersThan(h.toolNames))
 	return h, nil
 }
 

@@ -225,10 +225,10 @@ func TestNewRefusesAndCopiesItsConfig(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 		require.ErrorContains(t, err, name)
 	}
-	cfg := &hooks.Config{Backend: &testkit.Backend{}, SessionKeys: &hooks.SessionKeys{UserID: "uid"}}
+	cfg := &hooks.Config{Backend: &testkit.Backend{}}
 	_, err := hooks.New(t.Context(), cfg, nil, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, &hooks.Config{Backend: cfg.Backend, SessionKeys: &hooks.SessionKeys{UserID: "uid"}}, cfg)
+	require.Equal(t, &hooks.Config{Backend: cfg.Backend}, cfg)
 }
 
 func TestTheModeDecidesWhichHooksAct(t *testing.T) {

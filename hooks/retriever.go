@@ -9,7 +9,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/schema"
@@ -28,35 +27,23 @@ func (h *Hooks) AsRetriever() retriever.Retriever { return &memoryRetriever{hook
 
 type memoryRetriever struct{ hooks *Hooks }
 
-var (
-	_ retriever.Retriever = (*memoryRetriever)(nil)
-	_ components.Typer    = (*memoryRetriever)(nil)
-	_ components.Checker  = (*memoryRetriever)(nil)
-)
+var _ components.Typer = (*memoryRetriever)(nil)
 
 // GetType implements components.Typer.
 func (r *memoryRetriever) GetType() string { return "Memory" }
 
-// IsCallbacksEnabled implements components.Checker: the retriever reports itself.
-func (r *memoryRetriever) IsCallbacksEnabled() bool { return true }
-
 // Retrieve implements retriever.Retriever.
 func (r *memoryRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
-	topK, threshold := r.hooks.cfg.TopK, 0.0
-	o := retriever.GetCommonOptions(&retriever.Options{TopK: &topK, ScoreThreshold: &threshold}, opts...)
-	ctx = callbacks.EnsureRunInfo(ctx, r.GetType(), components.ComponentOfRetriever)
-	ctx = callbacks.OnStart(ctx, &retriever.CallbackInput{Query: query, TopK: *o.TopK, ScoreThreshold: o.ScoreThreshold})
-	docs, err := r.retrieve(ctx, query, o)
+	docs, err := r.retrieve(ctx, query, opts)
 	if err != nil {
-		err = fmt.Errorf("retrieve memories: %w", err)
-		callbacks.OnError(ctx, err)
-		return nil, err
+		return nil, fmt.Errorf("retrieve memories: %w", err)
 	}
-	callbacks.OnEnd(ctx, &retriever.CallbackOutput{Docs: docs})
 	return docs, nil
 }
 
-func (r *memoryRetriever) retrieve(ctx context.Context, query string, o *retriever.Options) ([]*schema.Document, error) {
+func (r *memoryRetriever) retrieve(ctx context.Context, query string, opts []retriever.Option) ([]*schema.Document, error) {
+	topK, threshold := r.hooks.cfg.TopK, 0.0
+	o := retriever.GetCommonOptions(&retriever.Options{TopK: &topK, ScoreThreshold: &threshold}, opts...)
 	scope, err := r.hooks.ResolveScope(ctx)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ import (
 
 // ResolveScope returns the scope of what is done under ctx. Each part comes from
 // the first that has it: the run's [WithScopeOption], the context
-// ([backends.WithScope]), the session values of the Eino run, Config.Scope.
+// ([backends.WithScope]), the session values user_id, agent_id, session_id, workspace
+// and namespace of the Eino run, Config.Scope.
 //
 // It fails closed: a scope that names neither user nor agent nor workspace is
 // [backends.ErrNoScope], and an illegal part is [backends.ErrInvalid]; there is
@@ -26,7 +27,7 @@ func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 	if err, ok := ctx.Value(badScope{}).(error); ok {
 		return backends.Scope{}, err
 	}
-	session, err := h.cfg.SessionKeys.scope(adk.GetSessionValues(ctx))
+	session, err := sessionScope(adk.GetSessionValues(ctx))
 	if err != nil {
 		return backends.Scope{}, err
 	}
@@ -36,8 +37,7 @@ func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 		return backends.Scope{}, err
 	}
 	if s.UserID == "" && s.AgentID == "" && s.Workspace == "" {
-		return backends.Scope{}, fmt.Errorf("memory: %w: give a user id by WithScope, by the session value %q or in the configuration",
-			backends.ErrNoScope, h.cfg.SessionKeys.UserID)
+		return backends.Scope{}, fmt.Errorf("memory: %w: give a user id by WithScope, by the session value \"user_id\" or in the configuration", backends.ErrNoScope)
 	}
 	return s, nil
 }
@@ -75,7 +75,7 @@ func (h *Hooks) withOptions(ctx context.Context, opts []adk.AgentRunOption) cont
 	carried, _ := backends.ScopeFrom(ctx)
 	var session backends.Scope
 	err := work.Catch("session values", func() (err error) {
-		session, err = h.cfg.SessionKeys.scope(adkx.SessionValues(ctx, opts))
+		session, err = sessionScope(adkx.SessionValues(ctx, opts))
 		return err
 	})
 	if err != nil {
@@ -87,12 +87,12 @@ func (h *Hooks) withOptions(ctx context.Context, opts []adk.AgentRunOption) cont
 	return ctx
 }
 
-// scope reads a scope from the session values of a run.
-func (k *SessionKeys) scope(values map[string]any) (s backends.Scope, err error) {
+// sessionScope reads a scope from the session values of a run.
+func sessionScope(values map[string]any) (s backends.Scope, err error) {
 	for _, part := range []struct {
 		key   string
 		field *string
-	}{{k.UserID, &s.UserID}, {k.AgentID, &s.AgentID}, {k.SessionID, &s.SessionID}, {k.Workspace, &s.Workspace}, {k.Namespace, &s.Namespace}} {
+	}{{"user_id", &s.UserID}, {"agent_id", &s.AgentID}, {"session_id", &s.SessionID}, {"workspace", &s.Workspace}, {"namespace", &s.Namespace}} {
 		if v := values[part.key]; v != nil {
 			if *part.field, err = scopeText(v); err != nil {
 				return backends.Scope{}, fmt.Errorf("session value %q: %w", part.key, err)

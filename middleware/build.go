@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/modes"
 	"github.com/einomem/einomem/toolkit"
 )
@@ -86,18 +87,10 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	case w.Backend == nil:
 		w.Backend = c.Backend
 	}
-	if w.OnError == nil {
-		w.OnError = c.OnError
-	}
-	if w.OnLearned == nil {
-		w.OnLearned = c.OnLearned
-	}
-	if w.Clock == nil {
-		w.Clock = c.Clock
-	}
-	if w.IDs == nil {
-		w.IDs = c.IDs
-	}
+	config.Default(&w.OnError, c.OnError)
+	config.Default(&w.OnLearned, c.OnLearned)
+	config.Default(&w.Clock, c.Clock)
+	config.Default(&w.IDs, c.IDs)
 	return working.New(ctx, &w)
 }
 
@@ -113,21 +106,13 @@ func newWindow(c *Config) (*window.Window, error) {
 			return nil, err
 		}
 	}
-	if w.StoreTimeout == 0 {
-		w.StoreTimeout = c.SearchTimeout
-	}
+	config.Default(&w.StoreTimeout, c.SearchTimeout)
 	if w.Redact == nil && c.Working != nil {
 		w.Redact = c.Working.Redact
 	}
-	if w.Language == "" && c.Language == backends.Chinese { // else it follows the user
-		w.Language = backends.Chinese
-	}
-	if w.OnError == nil {
-		w.OnError = c.OnError
-	}
-	if w.Clock == nil {
-		w.Clock = c.Clock
-	}
+	config.Default(&w.Language, c.Language)
+	config.Default(&w.OnError, c.OnError)
+	config.Default(&w.Clock, c.Clock)
 	if w.Core == nil && c.Core != nil {
 		if w.Core, err = newCore(c, &w); err != nil {
 			return nil, err
@@ -147,15 +132,9 @@ func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
 		}
 		d.Records = records
 	}
-	if d.Redact == nil {
-		d.Redact = w.Redact
-	}
-	if d.Language == "" && c.Language == backends.Chinese {
-		d.Language = backends.Chinese
-	}
-	if d.Clock == nil {
-		d.Clock = c.Clock
-	}
+	config.Default(&d.Redact, w.Redact)
+	config.Default(&d.Language, c.Language)
+	config.Default(&d.Clock, c.Clock)
 	d.Tools = !w.NoTools
 	return core.New(&d)
 }

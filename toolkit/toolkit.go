@@ -73,6 +73,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -189,21 +190,13 @@ func newKit(cfg *Config) (*kit, error) {
 	if err := k.checkNames(); err != nil {
 		return nil, fmt.Errorf("Config.ToolNames: %w", err)
 	}
-	if k.Limit == 0 {
-		k.Limit = 5
-	}
+	config.Default(&k.Limit, 5)
 	if k.Search == nil && k.Backend != nil {
 		k.Search = k.Backend.Search
 	}
-	if k.Timeout == 0 {
-		k.Timeout = 10 * time.Second
-	}
-	if k.Clock == nil {
-		k.Clock = backends.SystemClock
-	}
-	if k.IDs == nil {
-		k.IDs = backends.NewID
-	}
+	config.Default(&k.Timeout, 10*time.Second)
+	config.Default(&k.Clock, backends.SystemClock)
+	config.Default(&k.IDs, backends.NewID)
 	k.manager, _ = k.Backend.(backends.Manager)
 	if (k.Update || k.Delete) && k.manager == nil {
 		return nil, fmt.Errorf("update_memory and delete_memory: %w: backend %T is no backends.Manager; leave Config.Update and Config.Delete off", backends.ErrInvalid, k.Backend)

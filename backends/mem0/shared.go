@@ -114,7 +114,7 @@ func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *bac
 	if p == team {
 		return b.keep.Search(ctx, team, &facts)
 	}
-	found := &backends.SearchResponse{}
+	var found *backends.SearchResponse
 	var failed error
 	var both sync.WaitGroup
 	both.Go(func() {
@@ -128,15 +128,13 @@ func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *bac
 	if err != nil {
 		return nil, err
 	}
-	if failed == nil {
-		found.Hits, failed = b.ofOthers(ctx, p, own.Hits, found.Hits)
-	}
 	if failed != nil {
 		own.Degraded = errors.Join(own.Degraded, failed)
 		return own, nil
 	}
-	hits := backends.MergeHits(own.Hits, found.Hits)
-	own.Hits, own.Degraded = hits[:min(len(hits), cmp.Or(q.TopK, defaultTopK))], errors.Join(own.Degraded, found.Degraded)
+	others, err := b.ofOthers(ctx, p, own.Hits, found.Hits)
+	hits := backends.MergeHits(own.Hits, others)
+	own.Hits, own.Degraded = hits[:min(len(hits), cmp.Or(q.TopK, defaultTopK))], errors.Join(own.Degraded, found.Degraded, err)
 	return own, nil
 }
 
@@ -152,6 +150,9 @@ func (b *Backend) ofOthers(ctx context.Context, p backends.Partition, own, share
 		ids[i], _ = shared[i].Metadata[promotedFrom].(string)
 	}
 	held, err := b.keep.Held(ctx, p, ids...)
+	if err != nil {
+		return nil, err
+	}
 	var out []backends.Hit
 	for i := range shared {
 		if key := textKey(&shared[i]); held[ids[i]] == nil && !shown[key] {
@@ -159,7 +160,7 @@ func (b *Backend) ofOthers(ctx context.Context, p backends.Partition, own, share
 			out = append(out, shared[i])
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 func textKey(h *backends.Hit) string { return keeper.TextKey(h.Kind, "", h.Text) }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 )
 
 // OwnerSession is the Owner of a block that belongs to the scope's session, of its user,
@@ -127,9 +128,7 @@ func New(cfg *Config) (*Blocks, error) {
 			return nil, err
 		}
 	}
-	if b.config.Clock == nil {
-		b.config.Clock = backends.SystemClock
-	}
+	config.Default(&b.config.Clock, backends.SystemClock)
 	return b, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/session"
 )
@@ -98,18 +99,10 @@ func (c *Config) withDefaults() (Config, error) {
 	if d.HistoryTokens < 0 {
 		return d, fmt.Errorf("%w: Config.HistoryTokens is %d", backends.ErrInvalid, d.HistoryTokens)
 	}
-	if d.HistoryTokens == 0 {
-		d.HistoryTokens = 4 * d.Budget.Limit()
-	}
-	if d.StoreTimeout == 0 {
-		d.StoreTimeout = 2 * time.Second
-	}
-	if d.Steps == nil {
-		d.Steps = compaction.Default(d.Model)
-	}
-	if d.Clock == nil {
-		d.Clock = backends.SystemClock
-	}
+	config.Default(&d.HistoryTokens, 4*d.Budget.Limit())
+	config.Default(&d.StoreTimeout, 2*time.Second)
+	config.Default(&d.Steps, compaction.Default(d.Model))
+	config.Default(&d.Clock, backends.SystemClock)
 	return d, nil
 }
 
