@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -167,7 +166,11 @@ func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, e
 	if c.archive == nil {
 		return "", errNoArchive
 	}
-	ref, err := c.archive.Put(ctx, messages)
+	var ref string
+	err := work.Catch("archive", func() (err error) {
+		ref, err = c.archive.Put(ctx, messages)
+		return err
+	})
 	if err == nil && ref == "" {
 		err = fmt.Errorf("%w: the archive gave no reference", backends.ErrInvalid)
 	}
@@ -216,71 +219,35 @@ type swap struct {
 	build func(ref string) *schema.Message // the smaller one
 }
 
-// maxPuts is how many messages are archived at a time: a store takes several in about the
-// time of one.
-const maxPuts = 4
-
 // substitute replaces messages by smaller ones, in this order, until over returns 0 or
 // less. A message is replaced when it is stored; one that could not be is left, and the
-// error says why. It gives up when nothing of those archived together could be stored.
+// error says why. It gives up after two of those in a row.
 func (c *draft) substitute(ctx context.Context, swaps []swap, over func() int) error {
-	var errs []error
-	for over() > 0 {
-		var batch []swap
-		if batch, swaps = c.batch(swaps, over()); len(batch) == 0 {
+	var errs error
+	failures := 0 // in a row
+	for _, s := range swaps {
+		m, tokens := c.messages[s.index], c.tokens[s.index]
+		if over() <= 0 {
 			break
 		}
-		refs, err := c.putEach(ctx, batch)
-		if errors.Is(err, errNoArchive) {
-			return errNoArchive
+		if c.count(s.build(draftRef)) >= tokens {
+			continue
 		}
-		errs = append(errs, err)
-		stored := false
-		for i, s := range batch {
-			if refs[i] == "" {
+		ref := einox.RefOf(m) // a placeholder's original is in the archive already
+		if ref == "" {
+			var err error
+			if ref, err = c.put(ctx, m); err != nil {
+				errs = errors.Join(errs, err)
+				if failures++; failures == 2 || errors.Is(err, errNoArchive) {
+					return errs
+				}
 				continue
 			}
-			stored = true
-			if p := s.build(refs[i]); c.count(p) < c.tokens[s.index] {
-				c.replace([]int{s.index}, p)
-			}
+			failures = 0
 		}
-		if !stored {
-			break
+		if p := s.build(ref); c.count(p) < tokens {
+			c.replace([]int{s.index}, p)
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// batch takes the swaps to archive next, no more than save the tokens that are over, and
-// returns the rest. Swaps that save nothing are left out.
-func (c *draft) batch(swaps []swap, over int) (batch, rest []swap) {
-	for ; over > 0 && len(swaps) > 0 && len(batch) < maxPuts; swaps = swaps[1:] {
-		s := swaps[0]
-		if saved := c.tokens[s.index] - c.count(s.build(draftRef)); saved > 0 {
-			batch, over = append(batch, s), over-saved
-		}
-	}
-	return batch, swaps
-}
-
-// putEach archives the messages of swaps at the same time, each for itself, and returns
-// their references in this order: "" for one that could not be stored. A placeholder's
-// original is in the archive already.
-func (c *draft) putEach(ctx context.Context, swaps []swap) ([]string, error) {
-	refs, errs := make([]string, len(swaps)), make([]error, len(swaps))
-	var puts sync.WaitGroup
-	for i, s := range swaps {
-		m := c.messages[s.index]
-		if refs[i] = einox.RefOf(m); refs[i] == "" {
-			puts.Go(func() {
-				errs[i] = work.Catch("archive", func() (err error) {
-					refs[i], err = c.put(ctx, m)
-					return err
-				})
-			})
-		}
-	}
-	puts.Wait()
-	return refs, errors.Join(errs...)
+	return errs
 }
