@@ -30,18 +30,15 @@ const (
 	maxPattern     = 1000     // bytes
 	maxAnswer      = 16 << 10 // bytes of text
 
-	pieceSize    = 64 << 10 // bytes of a line between looks at the context
-	pieceOverlap = 2 << 10  // so that a match is not divided
-	showLine     = 400      // bytes of a line that matches
-	showBefore   = 100      // of that, before the match
-	showContext  = 200      // bytes of a line beside it
+	showLine    = 400 // bytes of a line that matches
+	showBefore  = 100 // of that, before the match
+	showContext = 200 // bytes of a line beside it
 )
 
 // GrepRequest asks for the lines that a pattern matches.
 type GrepRequest struct {
 	// Pattern is a text, or with Regexp a regular expression in RE2 syntax. It is matched
-	// line by line, in any case unless CaseSensitive; a line of more than 64 KB is matched
-	// in pieces. Required; at most 1000 bytes.
+	// line by line, in any case unless CaseSensitive. Required; at most 1000 bytes.
 	Pattern       string
 	Regexp        bool
 	CaseSensitive bool
@@ -221,18 +218,16 @@ func (s *search) document(ctx context.Context, d *document, said string, m Match
 			m.Byte += len(line) + 1
 			continue
 		}
-		for shown := 0; shown <= len(line); {
-			start, err := s.find(ctx, line, shown)
-			switch {
-			case err != nil:
-				return err
-			case start < 0:
-				shown = len(line) + 1
-				continue
-			case !known && !s.fresh(d):
+		for shown := 0; shown < len(line) && ctx.Err() == nil; {
+			at := s.pattern.FindStringIndex(line[shown:])
+			if at == nil || at[0] == at[1] {
+				break
+			}
+			if !known && !s.fresh(d) {
 				return nil
 			}
 			known = true
+			start := shown + at[0]
 			found := Match{Ref: m.Ref, Line: m.Line + i, Byte: m.Byte + start, Text: line, Truncated: len(line) > showLine}
 			found.Before = shortened(lines[max(0, i-s.req.Context):i])
 			found.After = shortened(lines[i+1 : min(len(lines), i+1+s.req.Context)])
@@ -246,20 +241,6 @@ func (s *search) document(ctx context.Context, d *document, said string, m Match
 		m.Byte += len(line) + 1
 	}
 	return ctx.Err()
-}
-
-// find returns where the next match in line[from:] begins, or -1. It gives up when ctx
-// ends.
-func (s *search) find(ctx context.Context, line string, from int) (int, error) {
-	for at := from; at < len(line); at += pieceSize - pieceOverlap {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		if found := s.pattern.FindStringIndex(line[at:min(len(line), at+pieceSize)]); found != nil && found[0] < found[1] {
-			return at + found[0], nil
-		}
-	}
-	return -1, nil
 }
 
 // repeats reports whether d says only what others say that are searched.
