@@ -13,11 +13,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 const (
@@ -147,11 +147,8 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 // callEmbedder returns the normalised vectors of one batch. Handlers that the agent around
 // the call installed do not see it: they would report it as a step of the agent.
 func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
-	info := &callbacks.RunInfo{Name: "memory", Type: "Embedder", Component: components.ComponentOfEmbedding}
-	if name, ok := components.GetType(r.config.Embedder); ok {
-		info.Type = name
-	}
-	raw, err := r.config.Embedder.EmbedStrings(callbacks.InitCallbacks(ctx, info), texts)
+	name, _ := components.GetType(r.config.Embedder)
+	raw, err := r.config.Embedder.EmbedStrings(einox.Detach(ctx, cmp.Or(name, "Embedder"), components.ComponentOfEmbedding), texts)
 	switch {
 	case err != nil:
 		return nil, err
