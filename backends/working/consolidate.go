@@ -154,7 +154,6 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 		// Nil means that it was learnt after all.
 		return &backends.AddResponse{Replayed: true}, r.failed(ctx, b, err)
 	}
-	r.m.counters.consolidated.Add(1)
 	if r.m.cfg.OnLearned != nil {
 		r.m.cfg.OnLearned(ctx, resp)
 	}

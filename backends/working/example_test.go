@@ -51,7 +51,7 @@ func Example() {
 	for _, item := range learnt.Items {
 		fmt.Println(item.Outcome, item.Memory.Text)
 	}
-	fmt.Println(mem.Stats().Consolidated, "batch")
+	fmt.Println(mem.Stats().Sessions, "sessions to learn from")
 
 	// What a backend refuses is among the failures.
 	failures, err := mem.Failures(ctx, scope)
@@ -62,6 +62,6 @@ func Example() {
 	// Output:
 	// added My cat is called Momo.
 	// added Hello, Momo!
-	// 1 batch
+	// 0 sessions to learn from
 	// 0 failures <nil>
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -47,10 +46,9 @@ type Memory struct {
 	calls   work.Calls
 	workers sync.WaitGroup
 
-	queue    *work.Queue[session.Key, *entries] // recorded turns
-	due      *work.List[session.Key]            // sessions to consolidate
-	locks    work.Locks[session.Key]            // one consolidation a session in this process
-	counters counters
+	queue *work.Queue[session.Key, *entries] // recorded turns
+	due   *work.List[session.Key]            // sessions to consolidate
+	locks work.Locks[session.Key]            // one consolidation a session in this process
 
 	mu       sync.Mutex
 	backlogs map[session.Key]*backlog
@@ -213,31 +211,16 @@ func (m *Memory) lost(ctx context.Context, cause error) error {
 	return err
 }
 
-// Stats are the numbers of one Memory since it was made, without those of other
-// processes, which [Memory.Health] has.
+// Stats are what one Memory has to do now, without what others have, which
+// [Memory.Health] has.
 type Stats struct {
 	Queued   int // recorded turns that are not appended yet
 	Sessions int // sessions with turns that were appended here and not learnt from yet
-
-	Appended     int64 // turns, or parts of turns, written to the log
-	Consolidated int64 // batches learnt from
-	Failed       int64 // calls of the backend that failed
-	GivenUp      int64 // batches that joined the failures
 }
-
-// counters are the numbers that only rise.
-type counters struct{ appended, consolidated, failed, givenUp atomic.Int64 }
 
 // Stats returns the numbers of now. It also works on a closed Memory.
 func (m *Memory) Stats() Stats {
-	s := Stats{
-		Queued: len(m.queue.Waiting()), Appended: m.counters.appended.Load(), Consolidated: m.counters.consolidated.Load(),
-		Failed: m.counters.failed.Load(), GivenUp: m.counters.givenUp.Load(),
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s.Sessions = len(m.backlogs)
-	return s
+	return Stats{Queued: len(m.queue.Waiting()), Sessions: len(m.backlogged())}
 }
 
 // Config configures a [Memory]. It is copied by [New].

@@ -94,7 +94,7 @@ func TestTheSlowerProcessIsRefused(t *testing.T) {
 		assert.Equal(t, [][]string{{"a-0", "a-1"}, {"b-0", "b-1"}}, fast.back.stored(), "the range that was begun comes first")
 		assert.EqualValues(t, 4, slow.session(ann).Watermark)
 		assert.Zero(t, slow.session(ann).Retry)
-		assert.Zero(t, slow.mem.Stats().GivenUp)
+		assert.Empty(t, slow.session(ann).Failures)
 	}
 }
 
@@ -369,9 +369,8 @@ func TestProcessesShareTheWork(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	for n, e := range envs {
+	for _, e := range envs {
 		require.NoError(t, e.mem.Flush(t.Context()))
-		assert.EqualValues(t, sessions*turns, e.mem.Stats().Appended, n)
 	}
 	assert.Equal(t, 2*sessions*turns*2, envs[0].learntOnce())
 	for i := range sessions {

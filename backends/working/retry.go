@@ -69,7 +69,6 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	if ctx.Err() != nil { // the caller gave up: no fault of the batch
 		return r.abandon(ctx, err)
 	}
-	r.m.counters.failed.Add(1)
 	stored, look := r.look(ctx, b)
 	switch {
 	case look != nil:
@@ -174,7 +173,6 @@ func (r *run) giveUp(ctx context.Context, b *batch, attempts int, err error) err
 	if uerr := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Failures: &failures, Retry: r.rest(b.upto)}); uerr != nil {
 		return r.abandon(ctx, errors.Join(err, uerr))
 	}
-	r.m.counters.givenUp.Add(1)
 	for _, f := range forgotten {
 		r.m.report(ctx, StageConsolidate, fmt.Errorf("session %s has more than %d failures: messages %d to %d stay in its log, but RetryFailures will not find them any more: %s", r.key, mostFailures, f.From, f.Upto, f.Reason))
 	}
@@ -282,32 +280,22 @@ func (r *run) retryFailures(ctx context.Context) error {
 // same.
 func (r *run) retryFailure(ctx context.Context, f store.Failure) error {
 	b, err := r.m.between(ctx, r.key, f.From, f.Upto)
-	if err != nil {
+	if err == nil && b != nil {
+		var before []backends.Message
+		if before, err = r.overlap(ctx, b); err == nil {
+			_, err = r.offer(ctx, b, before)
+		}
+	}
+	if outage(err) || errors.Is(err, errGone) || ctx.Err() != nil {
 		return err
 	}
-	if b != nil {
-		var before []backends.Message
-		if before, err = r.overlap(ctx, b); err != nil {
-			return err
-		}
-		if _, err = r.offer(ctx, b, before); outage(err) || errors.Is(err, errGone) || ctx.Err() != nil {
-			return err
-		}
-	}
-	if err != nil {
-		r.m.counters.failed.Add(1)
-		f.Attempts++
-		f.Reason, f.Time = reason(err), r.m.cfg.Clock()
+	failures := slices.Clone(r.s.Failures)
+	at := slices.IndexFunc(failures, func(g store.Failure) bool { return g.From == f.From })
+	if err == nil {
+		failures = slices.Delete(failures, at, at+1)
 	} else {
-		r.m.counters.consolidated.Add(1)
-	}
-	var failures []store.Failure
-	for _, g := range r.s.Failures {
-		if g.From != f.From {
-			failures = append(failures, g)
-		} else if err != nil {
-			failures = append(failures, f)
-		}
+		failures[at].Attempts++
+		failures[at].Reason, failures[at].Time = reason(err), r.m.cfg.Clock()
 	}
 	return errors.Join(err, r.update(ctx, store.SessionUpdate{Failures: &failures}))
 }

@@ -33,7 +33,6 @@ type backlog struct {
 // appended notes a turn that is in the log now, to its end or not, and schedules learning
 // from it.
 func (m *Memory) appended(e *entries, ended bool) {
-	m.counters.appended.Add(1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.backlogs[e.key]
