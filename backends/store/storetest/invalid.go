@@ -125,6 +125,9 @@ var invalidBehaviours = []behaviour{
 		for _, name := range []string{"", "\xff", strings.Repeat("x", store.MaxID+1)} {
 			require.ErrorIs(e, e.PutBlob(e.ctx, e.p, "s", name, []byte("x")), backends.ErrInvalid)
 			require.ErrorIs(e, errOf(e.GetBlob(e.ctx, e.p, "s", name)), backends.ErrInvalid)
+			if name != "" { // which every name begins with
+				require.ErrorIs(e, errOf(e.ListBlobs(e.ctx, e.p, "s", name, store.Page{})), backends.ErrInvalid)
+			}
 		}
 	}},
 	{"a cursor that no store gave out is refused", func(e *env) {
@@ -137,6 +140,7 @@ var invalidBehaviours = []behaviour{
 				"Partitions":   errOf(e.Partitions(e.ctx, e.p.Namespace, page)),
 				"Deleted":      errOf(e.Deleted(e.ctx, e.p, page)),
 				"BlobSessions": errOf(e.BlobSessions(e.ctx, e.p, page)),
+				"ListBlobs":    errOf(e.ListBlobs(e.ctx, e.p, "s", "", page)),
 			} {
 				require.ErrorIs(e, err, backends.ErrInvalid, "%s of %q", name, cursor)
 			}

@@ -218,17 +218,4 @@ var blobBehaviours = []behaviour{
 		require.Empty(e, e.user("?").blobSessions(0))
 		require.Len(e, e.user("[a]").blobNames("a", "", 0), 1)
 	}},
-	{"a prefix or a cursor that is not legal is refused", func(e *env) {
-		e.putBlobs("s", "a", 3)
-		e.putBlobs("s", "b", 3)
-		ofA := e.blobPage("s", "a", store.Page{Limit: 1}).Next
-		require.NotEmpty(e, ofA)
-		for _, bad := range []struct{ prefix, cursor string }{
-			{"\xff", ""}, {strings.Repeat("x", store.MaxID+1), ""},
-			{"", "?"}, {"", "not a cursor"}, {"", "\x00"}, {"", "🎈"}, {"", "_w"}, {"b", ofA},
-		} {
-			require.ErrorIs(e, errOf(e.ListBlobs(e.ctx, e.p, "s", bad.prefix, store.Page{Cursor: bad.cursor})), backends.ErrInvalid, "%+q", bad)
-		}
-		require.Len(e, e.blobPage("s", "", store.Page{Cursor: ofA}).Blobs, 5, "a wider prefix has the name that it ends with")
-	}},
 }

@@ -58,11 +58,9 @@ func Full() *Comparison {
 	}
 }
 
-// Print prints a table of searches and one of writes. × compares a median with that of
-// the first system that finds memories in the same way.
+// Print prints a table of searches and one of writes.
 func (c *Comparison) Print(ctx context.Context, out io.Writer, systems []*System) error {
-	Head(out, "where", "memories × users", "how", "warm p50 / p95 / p99 ms", "×", "cold p50 / p95 ms", "×",
-		"bytes stored", "held", "recall@10")
+	Head(out, "where", "memories × users", "how", "warm p50 / p95 / p99 ms", "cold p50 / p95 ms", "bytes stored", "held", "recall@10")
 	for _, size := range c.Sizes {
 		if err := c.printSearches(ctx, out, systems, size[0], size[1]); err != nil {
 			return err
@@ -85,7 +83,7 @@ func (c *Comparison) Print(ctx context.Context, out io.Writer, systems []*System
 
 // printSearches prints a row for each system that may hold so many memories.
 func (c *Comparison) printSearches(ctx context.Context, out io.Writer, systems []*System, memories, users int) error {
-	corpus, first := NewCorpus(memories*users, c.Queries, c.Dim), map[string]*searched{}
+	corpus := NewCorpus(memories*users, c.Queries, c.Dim)
 	for _, s := range systems {
 		if s.Most > 0 && len(corpus.Texts) > s.Most {
 			continue
@@ -94,18 +92,13 @@ func (c *Comparison) printSearches(ctx context.Context, out io.Writer, systems [
 		if err != nil {
 			return fmt.Errorf("%s, %s, %d memories: %w", s.Name, s.How, len(corpus.Texts), err)
 		}
-		warmer, colder, recall := "", "", ""
-		if base := first[s.How]; base == nil {
-			first[s.How] = r
-		} else {
-			warmer, colder = fmt.Sprintf("%.1f", r.warm.P50/base.warm.P50), fmt.Sprintf("%.1f", r.cold.P50/base.cold.P50)
-		}
+		recall := ""
 		if r.recall10 != nil {
 			recall = fmt.Sprintf("%.3f", *r.recall10)
 		}
 		Row(out, s.Name, fmt.Sprintf("%d × %d", memories, users), s.How,
-			fmt.Sprintf("%.2f / %.2f / %.2f", r.warm.P50, r.warm.P95, r.warm.P99), warmer,
-			fmt.Sprintf("%.1f / %.1f", r.cold.P50, r.cold.P95), colder, r.stored, r.held, recall)
+			fmt.Sprintf("%.2f / %.2f / %.2f", r.warm.P50, r.warm.P95, r.warm.P99),
+			fmt.Sprintf("%.1f / %.1f", r.cold.P50, r.cold.P95), r.stored, r.held, recall)
 	}
 	return nil
 }
