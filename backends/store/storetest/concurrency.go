@@ -51,7 +51,10 @@ var concurrencyBehaviours = []behaviour{
 				if err := errOf(e.Apply(e.ctx, e.p, batch(store.Increment("count", "n", 1), put(id, id)))); err != nil {
 					return err
 				}
-				if err := e.tryAppend(&store.Append{Entries: []store.Entry{message(id+"a", id), message(id+"b", id)}}); err != nil {
+				if err := e.tryAppend(&store.Append{Entries: []store.Entry{message(id+"a", id), message(id+"b", id)}, Learnt: true}); err != nil {
+					return err
+				}
+				if err := errOf(e.Update(e.ctx, e.p, &store.SessionUpdate{Session: "s", Summary: ptr(id)})); err != nil {
 					return err
 				}
 			}
@@ -76,7 +79,9 @@ var concurrencyBehaviours = []behaviour{
 			require.Equal(e, next[w], turn, "each writer's turns are in its order")
 			next[w]++
 		}
-		require.Equal(e, int64(writers*turns*2), e.session("s").LastSeq)
+		s := e.session("s")
+		require.Equal(e, []int64{writers * turns * 2, writers * turns * 2}, []int64{s.Watermark, s.LastSeq}, "what was learnt leaves nothing pending")
+		require.Empty(e, e.list(store.SessionQuery{Pending: true}))
 	}},
 	{"writers of the same messages store them once", func(e *env) {
 		const n = 12
@@ -93,25 +98,6 @@ var concurrencyBehaviours = []behaviour{
 		for i, entry := range got {
 			require.Equal(e, int64(i+1), entry.Seq)
 		}
-	}},
-	{"learnt entries and updates leave nothing pending", func(e *env) {
-		const n = 30
-		e.append("s")
-		e.allTogether(8, func(w int, e *env) error {
-			for i := range n {
-				err := e.tryAppend(&store.Append{Entries: []store.Entry{message(fmt.Sprint(w, "-", i), "x")}, Learnt: true})
-				if err == nil {
-					err = errOf(e.Update(e.ctx, e.p, &store.SessionUpdate{Session: "s", Summary: ptr(fmt.Sprint(w, i))}))
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		s := e.session("s")
-		require.Equal(e, []int64{8 * n, 8 * n}, []int64{s.Watermark, s.LastSeq})
-		require.Empty(e, e.list(store.SessionQuery{Pending: true}))
 	}},
 	{"of calls that exclude each other one succeeds", func(e *env) {
 		v := e.append("s", message("m1", "hi")).Version
