@@ -4,8 +4,10 @@
 package backends
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -18,12 +20,6 @@ func scalar(v any) (any, error) {
 	switch x := v.(type) {
 	case string, bool, time.Time:
 		return x, nil
-	case json.Number:
-		n, err := x.Float64()
-		if err != nil {
-			return nil, fmt.Errorf("number %q: %w", x, ErrInvalid)
-		}
-		return n, nil
 	}
 	if n, ok := number(v); ok {
 		if math.IsNaN(n) || math.IsInf(n, 0) {
@@ -57,6 +53,10 @@ func scalars(v any) ([]any, error) {
 }
 
 func number(v any) (float64, bool) {
+	if j, ok := v.(json.Number); ok {
+		n, err := j.Float64()
+		return n, err == nil
+	}
 	rv := reflect.ValueOf(v)
 	switch {
 	case !rv.IsValid():
@@ -105,20 +105,7 @@ func compare(v, want any) (int, bool) {
 		return t.Compare(w), ok
 	case float64:
 		n, ok := number(v)
-		if j, isJSON := v.(json.Number); isJSON {
-			f, err := j.Float64()
-			n, ok = f, err == nil
-		}
-		if !ok {
-			return 0, false
-		}
-		switch {
-		case n < w:
-			return -1, true
-		case n > w:
-			return 1, true
-		}
-		return 0, n == w
+		return cmp.Compare(n, w), ok && !math.IsNaN(n)
 	case string:
 		if t, ok := v.(time.Time); ok {
 			wt, ok := instantOf(w)
@@ -155,13 +142,8 @@ func ParseFilter(m map[string]any) (*Filter, error) {
 	if len(m) == 0 {
 		return nil, nil
 	}
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	var all []Filter
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		f, err := parseEntry(k, m[k])
 		if err != nil {
 			return nil, err
@@ -179,35 +161,27 @@ func ParseFilter(m map[string]any) (*Filter, error) {
 }
 
 func parseEntry(key string, value any) ([]Filter, error) {
-	switch op := strings.ToLower(key); op {
-	case opAnd, opOr, opNot:
-		if key != strings.ToUpper(key) {
-			break // a metadata key that happens to be called "and"
-		}
+	switch key {
+	case "AND", "OR", "NOT": // a metadata key may be called "and"
 		args, err := parseList(key, value)
 		if err != nil {
 			return nil, err
 		}
-		if op == opNot { // NOT of a list: none of them
+		if key == "NOT" { // of a list: none of them
 			return []Filter{Not(Or(args...))}, nil
 		}
-		return []Filter{{Op: op, Args: args}}, nil
+		return []Filter{{Op: strings.ToLower(key), Args: args}}, nil
 	}
 	switch v := value.(type) {
 	case map[string]any:
 		if len(v) == 0 {
 			return nil, fmt.Errorf("filter %s: %w: no operator", key, ErrInvalid)
 		}
-		ops := make([]string, 0, len(v))
-		for op := range v {
-			ops = append(ops, op)
+		var all []Filter
+		for _, op := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, Filter{Op: op, Field: key, Value: v[op]})
 		}
-		slices.Sort(ops)
-		fs := make([]Filter, len(ops))
-		for i, op := range ops {
-			fs[i] = Filter{Op: op, Field: key, Value: v[op]}
-		}
-		return fs, nil
+		return all, nil
 	case string:
 		if v == "*" {
 			return nil, fmt.Errorf("filter %s: %w: there is no wildcard", key, ErrInvalid)

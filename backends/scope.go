@@ -4,6 +4,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -83,10 +84,7 @@ func (s Scope) Partition(k PartitionKind) (Partition, error) {
 	if err != nil {
 		return Partition{}, err
 	}
-	p := Partition{Namespace: s.Namespace, Kind: k}
-	if p.Namespace == "" {
-		p.Namespace = DefaultNamespace
-	}
+	p := Partition{Namespace: cmp.Or(s.Namespace, DefaultNamespace), Kind: k}
 	var field string
 	switch k {
 	case PartitionUser:
@@ -120,14 +118,11 @@ func (s Scope) Or(fallback Scope) Scope {
 	if s.UserID != "" && fallback.UserID != "" && s.UserID != fallback.UserID {
 		fallback.SessionID = ""
 	}
-	for _, part := range []struct{ p, q *string }{
-		{&s.Namespace, &fallback.Namespace}, {&s.Workspace, &fallback.Workspace},
-		{&s.UserID, &fallback.UserID}, {&s.AgentID, &fallback.AgentID}, {&s.SessionID, &fallback.SessionID},
-	} {
-		if *part.p == "" {
-			*part.p = *part.q
-		}
-	}
+	s.Namespace = cmp.Or(s.Namespace, fallback.Namespace)
+	s.Workspace = cmp.Or(s.Workspace, fallback.Workspace)
+	s.UserID = cmp.Or(s.UserID, fallback.UserID)
+	s.AgentID = cmp.Or(s.AgentID, fallback.AgentID)
+	s.SessionID = cmp.Or(s.SessionID, fallback.SessionID)
 	return s
 }
 

@@ -5,6 +5,7 @@ package hooks
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
@@ -29,7 +30,7 @@ import (
 func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 	m := adk.AgentMiddleware{
 		AdditionalInstruction: h.systemPrompt(),
-		AdditionalTools:       h.listTools(),
+		AdditionalTools:       slices.Clip(slices.Clone(h.tools)), // Eino appends to it (trap T12)
 		BeforeChatModel:       h.attach().beforeChatModel,
 		WrapToolCall:          h.ToolMiddleware(),
 	}

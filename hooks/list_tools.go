@@ -18,9 +18,12 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// listTools is the list_tools hook: the tools that an agent gets, in a slice of its own
-// without spare capacity, since Eino appends to it (trap T12).
-func (h *Hooks) listTools() []tool.BaseTool { return slices.Clip(slices.Clone(h.tools)) }
+// Tools is the list_tools hook: the tools that an agent gets, which are those of the mode,
+// none under modes.StaticControl, and those of Config.Window. [Hooks.AgentMiddleware] has
+// them; this is for agents that take no middleware. The slice is the caller's own.
+func (h *Hooks) Tools(context.Context) ([]tool.BaseTool, error) {
+	return slices.Clip(slices.Clone(h.tools)), nil
+}
 
 // exitTool is the name of the tool by which Eino's agents end a loop.
 const exitTool = "exit"

@@ -36,17 +36,18 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	if m.window, err = newWindow(c); err != nil {
 		return nil, err
 	}
-	if m.tools, err = m.newTools(ctx, c, plan); err != nil {
+	tools, err := m.newTools(ctx, c, plan)
+	if err != nil {
 		return nil, err
 	}
 	if !plan.Record && m.window == nil {
-		m.Hooks, err = hooks.New(ctx, c, nil, nil, m.tools)
+		m.Hooks, err = hooks.New(ctx, c, nil, nil, tools)
 		return m, err
 	}
 	if m.log, err = newLog(ctx, c, plan); err != nil {
 		return nil, err
 	}
-	if m.Hooks, err = hooks.New(ctx, c, m.log, m.window, m.tools); err != nil {
+	if m.Hooks, err = hooks.New(ctx, c, m.log, m.window, tools); err != nil {
 		return nil, errors.Join(err, m.log.Close(ctx))
 	}
 	return m, nil

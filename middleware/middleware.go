@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
@@ -43,7 +41,6 @@ func WithScope(ctx context.Context, s Scope) context.Context { return backends.W
 type MemoryMiddleware struct {
 	*hooks.Hooks
 	backend backends.Backend
-	tools   []tool.BaseTool
 	log     *working.Memory // nil where nothing is recorded
 	window  *window.Window  // nil without Config.Window
 }
@@ -60,13 +57,6 @@ func New(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 		return nil, fmt.Errorf("memory middleware: %w", err)
 	}
 	return m, nil
-}
-
-// Tools returns the tools that an agent gets: those of the mode, none under
-// modes.StaticControl, and those of Config.Window. It is for agents that take no
-// middleware. The slice is the caller's own.
-func (m *MemoryMiddleware) Tools(context.Context) ([]tool.BaseTool, error) {
-	return slices.Clip(slices.Clone(m.tools)), nil
 }
 
 // WrapModel returns cm with every context that it is given made to fit the
