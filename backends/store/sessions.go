@@ -115,13 +115,10 @@ type Range struct {
 
 // Size returns the limit with its default and maximum applied.
 func (r Range) Size() int {
-	switch {
-	case r.Limit <= 0:
+	if r.Limit <= 0 {
 		return 1000
-	case r.Limit > 10_000:
-		return 10_000
 	}
-	return r.Limit
+	return min(r.Limit, 10_000)
 }
 
 // Session is the state of a session.

@@ -61,11 +61,8 @@ type Page struct {
 
 // Size returns the limit with its default and maximum applied.
 func (p Page) Size() int {
-	switch {
-	case p.Limit <= 0:
+	if p.Limit <= 0 {
 		return 100
-	case p.Limit > 1000:
-		return 1000
 	}
-	return p.Limit
+	return min(p.Limit, 1000)
 }

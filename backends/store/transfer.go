@@ -19,10 +19,6 @@ import (
 type TransferOptions struct {
 	Namespace  string               // Optional. Whose partitions are copied. Defaults to backends.DefaultNamespace.
 	Partitions []backends.Partition // Optional. Copies these instead of all partitions of Namespace.
-
-	// Progress is called after every write, with the partition that is copied and the
-	// counts so far. Optional.
-	Progress func(p backends.Partition, done TransferCount)
 }
 
 // TransferCount counts what a [Transfer] wrote. What the target held already does not
@@ -111,9 +107,6 @@ func (t *transfer) write(what, name string, count *int, n int, do func() error) 
 		return err
 	}
 	*count += n
-	if t.options.Progress != nil {
-		t.options.Progress(t.p, t.done)
-	}
 	return nil
 }
 

@@ -5,8 +5,8 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -96,14 +96,12 @@ func validateRecord(r *Record) error {
 	if err := validateText("record "+r.ID, r.WhenToUse); err != nil {
 		return err
 	}
-	if !shallow(r.Metadata, maxDepth) { // before JSON, which follows it to any depth
-		return fmt.Errorf("record %s: %w: metadata is nested more than %d deep", r.ID, backends.ErrInvalid, maxDepth)
+	err := validateValue(r.Metadata, maxDepth) // before JSON, which follows it to any depth
+	if err == nil {
+		_, err = json.Marshal(r.Metadata)
 	}
-	if _, err := json.Marshal(r.Metadata); err != nil {
+	if err != nil {
 		return fmt.Errorf("record %s: %w: metadata: %w", r.ID, backends.ErrInvalid, err)
-	}
-	if !allUTF8(r.Metadata) {
-		return fmt.Errorf("record %s: %w: metadata is not UTF-8", r.ID, backends.ErrInvalid)
 	}
 	if _, err := r.Scope.Normalize(); err != nil {
 		return fmt.Errorf("record %s: %w", r.ID, err)
@@ -115,43 +113,38 @@ func validateRecord(r *Record) error {
 // depth, and what cannot be read back must not be written.
 const maxDepth = 1000
 
-// shallow reports whether a JSON-like value is nested at most that deep.
-func shallow(v any, depth int) bool {
-	deeper := func(e any) bool { return !shallow(e, depth-1) }
-	switch x := v.(type) {
-	case []any:
-		return depth > 0 && !slices.ContainsFunc(x, deeper)
-	case map[string]any:
-		if depth == 0 {
-			return false
-		}
-		for _, e := range x {
-			if deeper(e) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// allUTF8 reports whether every text in a JSON-like value is UTF-8. JSON would
-// replace anything else without an error.
-func allUTF8(v any) bool {
+// validateValue refuses a JSON-like value that is nested more than that deep, or has a text
+// that is not UTF-8, which JSON would replace without an error.
+func validateValue(v any, depth int) error {
+	var inner []any
 	switch x := v.(type) {
 	case string:
-		return utf8.ValidString(x)
-	case []any:
-		return !slices.ContainsFunc(x, func(e any) bool { return !allUTF8(e) })
+		if !utf8.ValidString(x) {
+			return errors.New("is not UTF-8")
+		}
+		return nil
 	case []string:
-		return !slices.ContainsFunc(x, func(e string) bool { return !utf8.ValidString(e) })
+		for _, e := range x {
+			inner = append(inner, e)
+		}
+	case []any:
+		inner = x
 	case map[string]any:
-		for k, e := range x {
-			if !utf8.ValidString(k) || !allUTF8(e) {
-				return false
-			}
+		for key, e := range x {
+			inner = append(inner, key, e)
+		}
+	default:
+		return nil
+	}
+	if depth == 0 {
+		return fmt.Errorf("is nested more than %d deep", maxDepth)
+	}
+	for _, e := range inner {
+		if err := validateValue(e, depth-1); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }
 
 func validateText(what, text string) error {

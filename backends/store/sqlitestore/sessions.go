@@ -126,13 +126,10 @@ func (c *conn) eraseExpired(part int64, session string) error {
 	return c.erase(part, session)
 }
 
-const (
-	purgeBatch = 4  // expired sessions that one append erases besides its own work
-	purgeBlobs = 64 // blobs that it erases with them: to free a large one, SQLite reads all its pages
-)
+// purgeBatch is how many expired sessions one append erases besides its own work.
+const purgeBatch = 4
 
-// purge erases expired sessions of all partitions, at most limit of them. One that has
-// more blobs than may be erased now loses so many, and stays as expired as it was.
+// purge erases expired sessions of all partitions, at most limit of them.
 func (c *conn) purge(ctx context.Context, now time.Time, limit int) error {
 	type name struct {
 		part int64
@@ -148,15 +145,8 @@ func (c *conn) purge(ctx context.Context, now time.Time, limit int) error {
 	if err != nil {
 		return err
 	}
-	for blobs := int64(purgeBlobs); len(names) > 0 && blobs > 0; names = names[1:] {
-		n, err := c.exec(`DELETE FROM blobs WHERE pk IN (SELECT pk FROM blobs WHERE part = ? AND session = ? LIMIT ?)`, names[0].part, names[0].id, blobs)
-		if err != nil {
-			return err
-		}
-		if blobs -= n; blobs == 0 {
-			return nil
-		}
-		if err := c.erase(names[0].part, names[0].id); err != nil {
+	for _, n := range names {
+		if err := c.erase(n.part, n.id); err != nil {
 			return err
 		}
 	}
