@@ -258,7 +258,7 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 	if n := len(e.log); n > 0 {
 		e.log[n-1].Done = e.done
 	}
-	if err := e.validate(); err != nil {
+	if err := (&store.Append{Entries: e.log}).Validate(); err != nil {
 		return nil, fmt.Errorf("turn %q: %w", e.turn, err)
 	}
 	return e, nil
@@ -266,20 +266,6 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 
 func (e *entries) entry(id string, msg *schema.Message) store.Entry {
 	return store.Entry{Message: backends.Message{ID: id, Turn: e.turn, Time: e.when, Message: msg}, AgentID: e.scope.AgentID}
-}
-
-// validate checks what may go into the log: the entries, and the mark that may have to
-// follow them.
-func (e *entries) validate() error {
-	all := e.log
-	if e.done {
-		last := ""
-		if n := len(e.log); n > 0 {
-			last = e.log[n-1].ID
-		}
-		all = append(all[:len(all):len(all)], e.mark(last))
-	}
-	return (&store.Append{Entries: all}).Validate()
 }
 
 // kept reports whether a message belongs into the log.

@@ -53,6 +53,10 @@ func NewBreaker(service string, openAfter int, clock func() time.Time) *Breaker 
 func (b *Breaker) Open() (due bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.open()
+}
+
+func (b *Breaker) open() (due bool, err error) {
 	if b.pause == 0 {
 		return false, nil
 	}
@@ -92,13 +96,10 @@ func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(co
 
 // begin reports whether the call that it lets through is a probe.
 func (b *Breaker) begin() (probe bool, err error) {
-	due, err := b.Open()
-	if err != nil && !due {
-		return false, err
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if due && b.probing { // another one was faster
+	due, err := b.open()
+	if err != nil && !due {
 		return false, err
 	}
 	b.probing = b.probing || due

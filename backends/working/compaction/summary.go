@@ -296,13 +296,12 @@ func (s *summarizer) fit(c *draft, g *group) ([]line, error) {
 // cacheSize is how many answers are remembered.
 const cacheSize = 256
 
-// cache holds the latest answers by the hash of everything that was asked with, so that a
+// cache holds up to cacheSize answers by the hash of everything that was asked with, so that a
 // context which the caller does not keep compacted (a MessageModifier sees the whole history at every
 // call) pays for each summary once. It is safe for concurrent use.
 type cache struct {
 	mu      sync.Mutex
 	answers map[[sha256.Size]byte]cached
-	order   [][sha256.Size]byte // oldest first
 }
 
 type cached struct {
@@ -320,12 +319,8 @@ func (c *cache) get(key [sha256.Size]byte) (cached, bool) {
 func (c *cache) put(key [sha256.Size]byte, a cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.answers == nil {
+	if c.answers == nil || len(c.answers) == cacheSize {
 		c.answers = make(map[[sha256.Size]byte]cached)
 	}
 	c.answers[key] = a
-	if c.order = append(c.order, key); len(c.order) > cacheSize {
-		delete(c.answers, c.order[0])
-		c.order = c.order[1:]
-	}
 }
