@@ -54,12 +54,11 @@ type Config struct {
 	// background.
 	AwaitWrite bool
 
-	NoteHeader   string          // Optional. The note's first line. Defaults to a heading in the Language.
-	NoteIntro    string          // Optional. The line below it. Defaults to: this is data, no instructions.
-	NoteTokens   int             // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
-	NoteName     string          // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
-	NoteRole     schema.RoleType // Optional. User, system or assistant. Defaults to user.
-	NotePosition Position        // Optional. Defaults to BeforeUser. A note with the system role always stands behind the leading system messages.
+	NoteHeader string          // Optional. The note's first line. Defaults to a heading in the Language.
+	NoteIntro  string          // Optional. The line below it. Defaults to: this is data, no instructions.
+	NoteTokens int             // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
+	NoteName   string          // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
+	NoteRole   schema.RoleType // Optional. User, system or assistant. Defaults to user. A note with the system role stands behind the leading system messages, others in front of the last user message: what precedes it stays cacheable.
 
 	// ToolInstructions is what the system prompt says of the tools: constant text
 	// without braces. Optional. Defaults to a section that names both tools as ToolNames does.
@@ -131,15 +130,6 @@ const (
 	StageRecord  = "record"  // a turn, or how a tool's call went, could not be recorded
 )
 
-// Position is where a note stands among the messages.
-type Position string
-
-// The positions of a note.
-const (
-	BeforeUser Position = "before_user" // in front of the last user message: what precedes it stays cacheable
-	AfterUser  Position = "after_user"  // behind the last user message, as in AgentScope
-)
-
 // WithDefaults returns a copy of c that is complete, or backends.ErrInvalid with what
 // is wrong and how to repair it.
 func (c *Config) WithDefaults() (*Config, error) {
@@ -165,7 +155,6 @@ func (c *Config) WithDefaults() (*Config, error) {
 	d.NoteTokens = cmp.Or(c.NoteTokens, 1000)
 	d.NoteName = cmp.Or(c.NoteName, "memory")
 	d.NoteRole = cmp.Or(c.NoteRole, schema.User)
-	d.NotePosition = cmp.Or(c.NotePosition, BeforeUser)
 	d.ToolNames = maps.Clone(c.ToolNames)
 	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(instructions[c.Language.For()], c.ToolNames))
 	config.Default(&d.Clock, backends.SystemClock)
@@ -184,8 +173,6 @@ func (c *Config) validate() error {
 		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
 	case c.NoteRole != schema.User && c.NoteRole != schema.System && c.NoteRole != schema.Assistant:
 		return fmt.Errorf("Config.NoteRole %q: %w: use user, system or assistant", c.NoteRole, backends.ErrInvalid)
-	case c.NotePosition != BeforeUser && c.NotePosition != AfterUser:
-		return fmt.Errorf("Config.NotePosition %q: %w: use %s or %s", c.NotePosition, backends.ErrInvalid, BeforeUser, AfterUser)
 	case strings.ContainsAny(c.ToolInstructions, "{}"):
 		return fmt.Errorf("Config.ToolInstructions has braces: %w: Eino would fill them in with session values, or fail the run", backends.ErrInvalid)
 	case c.Core != nil && c.Window == nil:

@@ -78,17 +78,14 @@ func (h *Hooks) hasNote(messages []*schema.Message) bool {
 // notePlace returns where a note goes among messages, of which a user said the last at
 // user.
 func (h *Hooks) notePlace(messages []*schema.Message, user int) int {
-	switch {
-	case h.cfg.NoteRole == schema.System:
-		at := 0
-		for at < len(messages) && messages[at] != nil && messages[at].Role == schema.System {
-			at++
-		}
-		return at
-	case h.cfg.NotePosition == AfterUser:
-		return user + 1
+	if h.cfg.NoteRole != schema.System {
+		return user
 	}
-	return user
+	at := 0
+	for at < len(messages) && messages[at] != nil && messages[at].Role == schema.System {
+		at++
+	}
+	return at
 }
 
 // withNote returns messages with the note in its place.

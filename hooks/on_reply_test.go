@@ -439,7 +439,7 @@ func TestTheLanguageOfTheNote(t *testing.T) {
 func TestThePositionOfTheNote(t *testing.T) {
 	in := []*schema.Message{schema.SystemMessage("base"), schema.UserMessage("a"), schema.AssistantMessage("b", nil), schema.UserMessage("c"), schema.UserMessage("For context: [x] said: y.")}
 	for want, change := range map[int]func(*setup){
-		3: func(*setup) {}, 4: func(s *setup) { s.NotePosition = hooks.AfterUser }, 1: func(s *setup) { s.NoteRole = schema.System },
+		3: func(*setup) {}, 1: func(s *setup) { s.NoteRole = schema.System },
 	} {
 		m := newMemory(t, change)
 		out, err := m.Prepare(t.Context(), in)

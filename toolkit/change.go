@@ -40,13 +40,13 @@ func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (s
 	case resp == nil:
 		return "", refusal(k.text.nothingRecorded)
 	}
-	return k.showItems(ctx, strings.TrimSpace(a.Thinking), resp.Items)
+	return k.showItems(ctx, resp.Items)
 }
 
 // showItems returns a line for the outcome of each item, but of episodes beside other
 // items: they are the content itself, which the model knows. Nothing stored and nothing
 // known is an error.
-func (k *kit) showItems(ctx context.Context, thinking string, items []backends.Item) (string, error) {
+func (k *kit) showItems(ctx context.Context, items []backends.Item) (string, error) {
 	echo := func(it backends.Item) bool {
 		return it.Memory.Kind == backends.KindEpisode && it.Outcome != backends.OutcomeFailed
 	}
@@ -57,10 +57,6 @@ func (k *kit) showItems(ctx context.Context, thinking string, items []backends.I
 		return "", refusal(k.text.nothingRecorded)
 	}
 	out := k.text.recorded
-	if thinking != "" {
-		out += fmt.Sprintf(k.text.rationale, text.Indent(text.Truncate(thinking, maxMemoryRunes), "  "))
-	}
-	out += ":"
 	var failed []error
 	for i := range items {
 		if it := &items[i]; it.Outcome == backends.OutcomeFailed || it.Outcome == backends.OutcomeSkipped {

@@ -192,7 +192,7 @@ func TestAddLearnsFromTheContentAlone(t *testing.T) {
 	b := &testkit.Backend{}
 	k := newKit(t, b)
 	out := k.call("add_memory", `{"thinking":"a lasting taste","content":["Ann likes tea."," ","Ann is 30."]}`)
-	require.Equal(t, "Successfully recorded to memory (rationale: a lasting taste):\n- added: [id-Ann likes tea.] Ann likes tea.", out)
+	require.Equal(t, "Successfully recorded to memory:\n- added: [id-Ann likes tea.] Ann likes tea.", out)
 	require.Len(t, b.Adds(), 1)
 	r := b.Adds()[0]
 	require.Equal(t, ann, r.Scope)
@@ -208,7 +208,7 @@ func TestAddLearnsFromTheContentAlone(t *testing.T) {
 	require.NotEqual(t, r.Messages[0].ID, r.Messages[1].ID)
 	require.NotContains(t, fmt.Sprintf("%+v", r), "lasting taste")
 	k.Language = backends.Chinese
-	require.Equal(t, "已成功写入记忆（理由：口味）:\n- 新增: [id-喜欢茶] 喜欢茶", k.call("add_memory", `{"thinking":"口味","content":["喜欢茶"]}`))
+	require.Equal(t, "已成功写入记忆:\n- 新增: [id-喜欢茶] 喜欢茶", k.call("add_memory", `{"thinking":"口味","content":["喜欢茶"]}`))
 }
 
 // The response says the truth item by item, and never claims what did not happen.
@@ -367,6 +367,6 @@ func ExampleNew() {
 	}
 	// Output:
 	// - [id-ann likes green tea] ann likes green tea <nil>
-	// Successfully recorded to memory (rationale: she asked for it):
+	// Successfully recorded to memory:
 	// - added: [id-ann moved to Rome] ann moved to Rome <nil>
 }

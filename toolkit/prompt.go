@@ -35,7 +35,7 @@ type phrases struct {
 	unreadable, missing                 string // arguments
 	noneFound, keywordsLeft, hitsLeft   string // search_memory
 	nothingRecorded, recorded           string // add_memory
-	rationale, before                   string
+	before                              string
 	outcomes                            map[backends.Outcome]string
 	updated, deleted                    string
 	noMatch, matches, atByte            string // grep_working_memory
@@ -115,8 +115,7 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 	keywordsLeft:    "(%d keywords were left out: at most %d a call)",
 	hitsLeft:        "(%d more memories were left out: search with narrower keywords or a lower limit)",
 	nothingRecorded: "Nothing was recorded: memory found nothing in `content` that can be stored.",
-	recorded:        "Successfully recorded to memory",
-	rationale:       " (rationale: %s)",
+	recorded:        "Successfully recorded to memory:",
 	before:          " (before: %s)",
 	outcomes: map[backends.Outcome]string{
 		backends.OutcomeAdded:      "added",
@@ -220,8 +219,7 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 	keywordsLeft:    "（忽略了 %d 个检索词：每次最多 %d 个）",
 	hitsLeft:        "（另有 %d 条记忆未显示：请使用更具体的检索词或更小的 limit）",
 	nothingRecorded: "没有写入任何内容：`content` 中没有可以存储的信息。",
-	recorded:        "已成功写入记忆",
-	rationale:       "（理由：%s）",
+	recorded:        "已成功写入记忆:",
 	before:          "（原为：%s）",
 	outcomes: map[backends.Outcome]string{
 		backends.OutcomeAdded:      "新增",

@@ -23,8 +23,7 @@
 // order of the keywords, as "- [id] date: text". Where one keyword fails, what the
 // others found is shown all the same, with the failure below it.
 // add_memory(thinking, content) notes something down. The thinking is never stored: it
-// is there because models choose better what to note when they say why, and it is
-// echoed in the result alone. Each entry of the content goes to the backend as a message
+// is there because models choose better what to note when they say why. Each entry of the content goes to the backend as a message
 // of the assistant, with [backends.AuthorAgent] as the author, and becomes a memory of its
 // own. What the backend knows already is not stored twice. update_memory(id, content) and
 // delete_memory(id) are off unless asked for, and need a backend that is a
