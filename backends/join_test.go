@@ -149,7 +149,7 @@ func TestOneHalfAnswersWhileTheOtherFails(t *testing.T) {
 		got, err := backends.Join(facts, experience).Search(t.Context(), &backends.SearchRequest{Query: "q"})
 		require.ErrorIs(t, err, c.err, c.name)
 		if c.err != nil {
-			require.Equal(t, c.err == backends.ErrNoScope, errors.Is(err, backends.ErrNoScope), c.name)
+			require.Equal(t, errors.Is(c.err, backends.ErrNoScope), errors.Is(err, backends.ErrNoScope), c.name)
 			continue
 		}
 		require.Len(t, got.Hits, c.hits, c.name)

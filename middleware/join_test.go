@@ -44,7 +44,7 @@ func newPair(t testing.TB, shared bool) *pair {
 	p.experience, err = reme.New(context.Background(), &reme.Config{Store: other, Model: p.learner, Verdict: reme.VerdictOf("saw", "passed")})
 	require.NoError(t, err)
 	p.Backend = backends.Join(p.facts, p.experience)
-	t.Cleanup(func() { require.NoError(t, p.Backend.Close(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
 	return p
 }
 

@@ -172,16 +172,16 @@ func (s *screening) findResembling(ctx context.Context) error {
 }
 
 // endedBefore reports whether m is a fact that ended after the turn was said.
-func (e *screened) endedBefore(m *backends.Memory) bool {
-	return m.Kind == backends.KindFact && !m.Active() && !e.Observed.After(m.Invalidated)
+func (h *screened) endedBefore(m *backends.Memory) bool {
+	return m.Kind == backends.KindFact && !m.Active() && !h.Observed.After(m.Invalidated)
 }
 
 // knew reports whether m was known when the assistant said e, and not by e.
-func (e *screened) knew(m *backends.Memory) bool {
-	if e.Origin.Role != string(schema.Assistant) || m.Observed.After(e.Observed) {
+func (h *screened) knew(m *backends.Memory) bool {
+	if h.Origin.Role != string(schema.Assistant) || m.Observed.After(h.Observed) {
 		return false
 	}
-	return m.Kind == backends.KindFact && !slices.Contains(e.taught, m.ID) ||
+	return m.Kind == backends.KindFact && !slices.Contains(h.taught, m.ID) ||
 		m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.User)
 }
 

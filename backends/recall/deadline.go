@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/internal/fault"
 )
 
 // storeTimeout is how long an embedder may take for the vectors of up to embedBatch texts
@@ -26,7 +26,7 @@ const (
 // does not heed its context, and left alone while it fails.
 type service struct {
 	timeout time.Duration
-	breaker *work.Breaker
+	breaker *fault.Breaker
 	// prober is set where replies wait: half of the time that is left is for the service,
 	// and it is probed beside a search, which goes on without it.
 	prober *Ranker
@@ -34,7 +34,7 @@ type service struct {
 
 func newService(name string, timeout time.Duration, openAfter int, prober *Ranker) *service {
 	// A replay of old conversations has a clock of its own: pauses are real time.
-	return &service{timeout, work.NewBreaker(name, openAfter, backends.SystemClock), prober}
+	return &service{timeout, fault.NewBreaker(name, openAfter, backends.SystemClock), prober}
 }
 
 // call makes a call of a service. One that fails, takes too long or is left alone is
@@ -47,7 +47,7 @@ func call[T any](ctx context.Context, s *service, f func(context.Context) (T, er
 	due, err := s.breaker.Open()
 	switch {
 	case err == nil, s.prober == nil:
-		out, err = work.Call(ctx, s.breaker, limit, f)
+		out, err = fault.Call(ctx, s.breaker, limit, f)
 	case due:
 		beside, finish, closed := s.prober.background(ctx)
 		if closed != nil {
@@ -55,7 +55,7 @@ func call[T any](ctx context.Context, s *service, f func(context.Context) (T, er
 		}
 		go func() {
 			defer finish()
-			_, _ = work.Call(beside, s.breaker, limit, f) // the breaker knows how it ended
+			_, _ = fault.Call(beside, s.breaker, limit, f) // the breaker knows how it ended
 		}()
 	}
 	return out, err

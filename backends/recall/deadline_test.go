@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/internal/fault"
 )
 
 // deaf is an embedder and a reranker that heeds no context: a call takes as long as takes
@@ -103,7 +103,7 @@ func TestNoSearchWaitsForWhatIsLeftAlone(t *testing.T) {
 		for range 30 { // a search a second
 			took, degraded := search(0)
 			require.Zero(t, took)
-			require.ErrorIs(t, degraded, work.ErrOpen)
+			require.ErrorIs(t, degraded, fault.ErrOpen)
 			require.ErrorIs(t, degraded, backends.ErrUnavailable)
 			time.Sleep(time.Second)
 		}
@@ -111,7 +111,7 @@ func TestNoSearchWaitsForWhatIsLeftAlone(t *testing.T) {
 		d.takes.Store(int64(0))
 		time.Sleep(time.Minute)
 		_, degraded := search(0)
-		require.ErrorIs(t, degraded, work.ErrOpen, "the probe is beside this one")
+		require.ErrorIs(t, degraded, fault.ErrOpen, "the probe is beside this one")
 		synctest.Wait()
 		_, degraded = search(0)
 		require.NoError(t, degraded)
@@ -163,7 +163,7 @@ func TestAnEmbedderThatIsTooSlowForRepliesIsUsedToLearn(t *testing.T) {
 			require.Equal(t, 2*time.Minute, time.Since(start))
 		}
 		_, _, err := r.Embed(t.Context(), []string{"tea"})
-		require.ErrorIs(t, err, work.ErrOpen)
+		require.ErrorIs(t, err, fault.ErrOpen)
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		time.Sleep(time.Hour)
 	})

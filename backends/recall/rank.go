@@ -237,7 +237,7 @@ func (r *Ranker) rerank(ctx context.Context, q *query, pool []backends.Hit) ([]b
 	}
 	shown := slices.Clone(pool) // also a reranker that answers too late has hits of its own
 	for i := range shown {
-		shown[i].Memory = pool[i].Memory.Clone()
+		shown[i].Memory = pool[i].Clone()
 	}
 	scores, err := call(ctx, r.reranking, func(ctx context.Context) ([]float64, error) {
 		return r.config.Reranker.Rerank(ctx, q.text, shown)

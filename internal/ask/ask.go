@@ -33,8 +33,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/text"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // Config configures a [Model].
@@ -47,14 +47,14 @@ type Config struct {
 
 // Model is a chat model that is asked questions. One that fails five times in a row, which
 // includes no answer within Config.Timeout, is left alone for a growing while: see
-// [work.Breaker]. It is safe for concurrent use as the chat model is.
+// [fault.Breaker]. It is safe for concurrent use as the chat model is.
 type Model struct {
 	name    string
 	plain   model.BaseChatModel
 	calling model.ToolCallingChatModel // nil where the model calls no tools
 	typ     string
 	timeout time.Duration
-	breaker *work.Breaker
+	breaker *fault.Breaker
 	slots   *semaphore.Weighted
 }
 
@@ -66,7 +66,7 @@ func New(c *Config) (*Model, error) {
 	m := &Model{
 		name: c.Name, plain: c.Model, timeout: c.Timeout, typ: "ChatModel",
 		slots:   semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
-		breaker: work.NewBreaker("the model", openAfter, backends.SystemClock), // whatever the clock of the memories: pauses are real time
+		breaker: fault.NewBreaker("the model", openAfter, backends.SystemClock), // whatever the clock of the memories: pauses are real time
 	}
 	if m.timeout <= 0 {
 		m.timeout = time.Minute
@@ -187,7 +187,7 @@ func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema
 		}
 		asked, opts = bound, append(opts, model.WithToolChoice(schema.ToolChoiceForced))
 	}
-	return work.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
+	return fault.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
 		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
 		if err == nil && out == nil {
 			err = errors.New("the model answered nothing")

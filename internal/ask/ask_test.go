@@ -22,8 +22,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/work"
 )
 
 type operation struct {
@@ -263,7 +263,7 @@ func TestAModelThatFailsInARowIsLeftAlone(t *testing.T) {
 		start, calls := time.Now(), len(m.Calls())
 		require.ErrorContains(t, question(1), "no answer within 1m0s")
 		err = question(10)
-		require.ErrorIs(t, err, work.ErrOpen)
+		require.ErrorIs(t, err, fault.ErrOpen)
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		require.Len(t, m.Calls(), calls+1)
 		require.Equal(t, time.Minute, time.Since(start))

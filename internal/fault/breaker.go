@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package work
+package fault
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -42,7 +42,7 @@ type Breaker struct {
 }
 
 // NewBreaker returns the closed circuit of a service, which opens after so many failures in
-// a row: errors that are backends.ErrUnavailable by [fault.Of]. What the service refuses
+// a row: errors that are backends.ErrUnavailable by [Of]. What the service refuses
 // says nothing of it. The clock has to go on in real time.
 func NewBreaker(service string, openAfter int, clock func() time.Time) *Breaker {
 	return &Breaker{service: service, openAfter: openAfter, clock: clock}
@@ -61,14 +61,14 @@ func (b *Breaker) open() (due bool, err error) {
 		return false, nil
 	}
 	due = !b.probing && !b.clock().Before(b.until)
-	return due, fault.Of(fmt.Errorf("%w: %s: %w since %s, after %d failures in a row: %s; the next probe is from %s on",
+	return due, Of(fmt.Errorf("%w: %s: %w since %s, after %d failures in a row: %s; the next probe is from %s on",
 		backends.ErrUnavailable, b.service, ErrOpen, b.since.UTC().Format(time.RFC3339), b.failures, b.cause, b.until.UTC().Format(time.RFC3339)))
 }
 
 // Call calls f for no longer than limit, also an f that does not heed its context: see
-// [Await]. When ctx ends before, what f still answers counts. It is the probe if one is due.
+// [work.Await]. When ctx ends before, what f still answers counts. It is the probe if one is due.
 // Errors: [ErrOpen], then f was not called; those of f, and of a panic in it;
-// context.DeadlineExceeded after limit; all of them with the sentinel of [fault.Of]. The
+// context.DeadlineExceeded after limit; all of them with the sentinel of [Of]. The
 // cause of ctx's end has none, and does not count as a failure of the service.
 func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(context.Context) (T, error)) (out T, err error) {
 	probe, err := b.begin()
@@ -79,7 +79,7 @@ func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(co
 	defer cancel()
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer stop()
-	out, err = Await(wait, b.service, func() (T, error) { return f(limited) })
+	out, err = work.Await(wait, b.service, func() (T, error) { return f(limited) })
 	gaveUp := err != nil && ctx.Err() != nil
 	if err != nil && !gaveUp && (limited.Err() != nil || wait.Err() != nil) {
 		err = fmt.Errorf("%s: no answer within %s: %w", b.service, limit.Round(time.Millisecond), err)
@@ -89,7 +89,7 @@ func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(co
 	case gaveUp:
 		err = context.Cause(ctx)
 	case err != nil:
-		err = fault.Of(err)
+		err = Of(err)
 	}
 	return out, err
 }
@@ -118,7 +118,7 @@ func (b *Breaker) end(probe bool, err error, counts bool) {
 	case err == nil:
 		b.failures, b.pause = 0, 0
 		return
-	case !counts || !errors.Is(fault.Of(err), backends.ErrUnavailable):
+	case !counts || !errors.Is(Of(err), backends.ErrUnavailable):
 		return
 	}
 	b.failures++
