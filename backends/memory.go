@@ -197,28 +197,23 @@ type ScoreParts struct {
 // MergeHits merges two answers, each in its own order, which need not be that of the
 // scores: a hit counts as much as the best of itself and those behind it.
 func MergeHits(a, b []Hit) []Hit {
-	worthA, worthB := worth(a), worth(b)
 	out := make([]Hit, 0, len(a)+len(b))
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		if j == len(b) || i < len(a) && worthA[i] >= worthB[j] {
-			out = append(out, a[i])
-			i++
+	for len(a) > 0 && len(b) > 0 {
+		if best(a) >= best(b) {
+			out, a = append(out, a[0]), a[1:]
 		} else {
-			out = append(out, b[j])
-			j++
+			out, b = append(out, b[0]), b[1:]
 		}
 	}
-	return out
+	return slices.Concat(out, a, b)
 }
 
-func worth(hits []Hit) []float64 {
-	out := make([]float64, len(hits))
-	best := 0.0
-	for i := len(hits) - 1; i >= 0; i-- {
-		best = max(best, hits[i].Score)
-		out[i] = best
+func best(hits []Hit) float64 {
+	score := 0.0
+	for i := range hits {
+		score = max(score, hits[i].Score)
 	}
-	return out
+	return score
 }
 
 // Clock returns the time. Every time that is stored comes from one, so that tests
