@@ -43,15 +43,6 @@ type Config struct {
 	// to 2 s.
 	RerankTimeout time.Duration
 
-	// RecencyHalfLife halves a memory's rank value for each such time that passed since
-	// it was observed. Optional. Defaults to 0: age does not matter. It lowers recall where
-	// old facts are asked for, and it does not replace superseding.
-	RecencyHalfLife time.Duration
-	// QualityWeight, 0 to 1, multiplies a memory's rank value by 1 - w for quality 0, by
-	// 1 + w for quality 1, and not at all where its quality is not known. Optional. Defaults
-	// to 0.
-	QualityWeight float64
-
 	// Keys returns exact keys under which [Ranker.Lookup] finds a memory; they are kept
 	// with the index, so short ones save room. It must depend on the memory alone, leave it
 	// as it is, and be safe for concurrent use. Optional. Defaults to none.
@@ -101,10 +92,8 @@ func (c *Config) validate() error {
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
 	case !(w.Lexical >= 0) || !(w.Vector >= 0) || w.Lexical+w.Vector == 0 || math.IsInf(w.Lexical+w.Vector, 0):
 		return invalid("Weights %+v: they are finite, at least 0, and not both 0", *w)
-	case !(c.QualityWeight >= 0 && c.QualityWeight <= 1):
-		return invalid("QualityWeight %v is not from 0 to 1", c.QualityWeight)
-	case min(c.RecencyHalfLife, c.EmbedTimeout, c.RerankTimeout) < 0:
-		return invalid("RecencyHalfLife %v, EmbedTimeout %v, RerankTimeout %v: none is negative", c.RecencyHalfLife, c.EmbedTimeout, c.RerankTimeout)
+	case min(c.EmbedTimeout, c.RerankTimeout) < 0:
+		return invalid("EmbedTimeout %v, RerankTimeout %v: neither is negative", c.EmbedTimeout, c.RerankTimeout)
 	}
 	return nil
 }

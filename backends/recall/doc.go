@@ -34,9 +34,8 @@
 //     vectors, its cosine. Both are exact: there is no list of candidates that one of them
 //     alone fills.
 //  3. Each part is divided by its highest value in the query; the weighted mean of the two
-//     is multiplied by recency and quality where that is configured. The best TopK are the
-//     hits, or a pool of max(4·TopK, 60) that a [Reranker] orders anew. Ties go to the newer
-//     memory, then to the lower id.
+//     is the rank value. The best TopK are the hits, or a pool of max(4·TopK, 60) that a
+//     [Reranker] orders anew. Ties go to the newer memory, then to the lower id.
 //
 // # The lexical part
 //
@@ -71,8 +70,7 @@
 // The sum runs over the six rarest terms of the query, those that no memory holds included:
 // a memory approaches it in which they occur without end. A memory of mean length that holds
 // every term once scores 1/(k1+1), 0.45. Where memory or query have no
-// vector, Score is Lexical alone. Recency, quality and a reranker move hits and leave their
-// Score as it is.
+// vector, Score is Lexical alone. A reranker moves hits and leaves their Score as it is.
 //
 // # Vectors
 //

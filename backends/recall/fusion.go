@@ -12,7 +12,7 @@ type fusion struct {
 }
 
 // best orders by the parts, each divided by its highest value among the candidates,
-// weighed and added, and multiplied by the signals. A memory without a vector goes by its
+// weighed and added. A memory without a vector goes by its
 // lexical part alone. It returns as many as were asked for, or as a reranker chooses among.
 func (f *fusion) best() []ranked {
 	var topLexical, topCosine float64
@@ -22,11 +22,7 @@ func (f *fusion) best() []ranked {
 	best := topK{size: f.ranker.pool(f.query.topK)}
 	for _, c := range f.candidates {
 		value := f.weigh(share(c.lexical, topLexical), share(c.cosine, topCosine), c.cosine)
-		if value <= 0 {
-			continue
-		}
-		value *= f.signals(c.doc)
-		if !best.admits(value) {
+		if value <= 0 || !best.admits(value) {
 			continue
 		}
 		if r := f.ranked(c, value); r.score >= f.query.threshold {
@@ -52,15 +48,6 @@ func (f *fusion) weigh(lexical, vector, cosine float64) float64 {
 	}
 	w := f.ranker.config.Weights
 	return (w.Lexical*lexical + w.Vector*vector) / (w.Lexical + w.Vector)
-}
-
-// signals returns what the value of a memory is multiplied by.
-func (f *fusion) signals(d *doc) float64 {
-	factor := 1.0
-	for _, s := range f.ranker.signals {
-		factor *= s.factor(d, f.query.eligible.now)
-	}
-	return factor
 }
 
 // share returns x / of, and 0 where there is nothing to have a share of.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -266,7 +267,7 @@ func (x *index) copy(entries []entry, c *store.ChangeSet) {
 			continue
 		}
 		if x.keysOf != nil {
-			e.keys = distinct(x.keysOf(m))
+			e.keys = slices.Compact(slices.Sorted(slices.Values(x.keysOf(m)))) // each once
 		}
 		if encoded := c.Records[i].Vector; x.embeds && c.Embedding != nil && len(encoded) > 0 {
 			v := rows.next()

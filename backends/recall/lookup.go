@@ -113,13 +113,6 @@ func (k *keyTable) remove(slot int32, keys []string) {
 	}
 }
 
-// distinct returns each key once.
-func distinct(keys []string) []string {
-	keys = slices.Clone(keys)
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}
-
 // source names a message or a turn of a session.
 type source struct{ session, message, turn string }
 

@@ -21,7 +21,6 @@ import (
 type Ranker struct {
 	config   Config
 	analyzer *analyzer
-	signals  []signal
 	cache    *cache
 	scratch  sync.Pool // of *scratch
 
@@ -46,7 +45,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, signals: newSignals(&c), cache: newCache(c.MaxBytes)}
+	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes)}
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.RerankTimeout, openForSearches, r)

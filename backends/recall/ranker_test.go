@@ -28,9 +28,7 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"no weight":          func(c *Config) { c.Weights = &Weights{} },
 		"negative weight":    func(c *Config) { c.Weights = &Weights{Lexical: 2, Vector: -1} },
 		"weight not finite":  func(c *Config) { c.Weights = &Weights{Lexical: math.Inf(1)} },
-		"quality above 1":    func(c *Config) { c.QualityWeight = 1.1 },
 		"negative timeout":   func(c *Config) { c.EmbedTimeout = -1 },
-		"negative half-life": func(c *Config) { c.RecencyHalfLife = -time.Hour },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Config{Records: newStore(1)}
