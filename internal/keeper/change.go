@@ -301,15 +301,19 @@ func (k *Keeper) Replayed(ctx context.Context, p backends.Partition, key string,
 	return applied, nil
 }
 
-// Attempts bounds how often a call that lost a race is tried.
-const Attempts = 4
+const (
+	// Attempts bounds how often a call that lost a race is tried, where a try may ask a model.
+	Attempts = 4
+	// Retries bounds it where a try only reads and writes: several processes write at once.
+	Retries = 16
+)
 
 // Retry calls f, which reads and writes, again while it fails with ErrConflict: at
-// most [Attempts] times in all, and not after ctx ended. It returns f's last error.
+// most [Retries] times in all, and not after ctx ended. It returns f's last error.
 func Retry(ctx context.Context, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()
-		if !errors.Is(err, backends.ErrConflict) || attempt == Attempts || ctx.Err() != nil {
+		if !errors.Is(err, backends.ErrConflict) || attempt == Retries || ctx.Err() != nil {
 			return err
 		}
 	}

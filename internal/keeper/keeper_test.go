@@ -402,7 +402,7 @@ func TestRetryIsBounded(t *testing.T) {
 	n := 0
 	err := keeper.Retry(ctx, func() error { n++; return fmt.Errorf("lost: %w", backends.ErrConflict) })
 	require.ErrorIs(t, err, backends.ErrConflict)
-	require.Equal(t, keeper.Attempts, n)
+	require.Equal(t, keeper.Retries, n)
 	n = 0
 	require.ErrorIs(t, keeper.Retry(ctx, func() error { n++; return backends.ErrInvalid }), backends.ErrInvalid)
 	require.Equal(t, 1, n, "only a lost race is worth another try")

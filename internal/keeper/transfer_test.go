@@ -299,7 +299,7 @@ func TestEveryCall(t *testing.T) {
 			if name == "Update" || name == "Delete" || name == "Load" {
 				spy.FailOn(fmt.Errorf("another process was faster: %w", backends.ErrConflict), "Apply")
 				require.ErrorIs(t, c.call(w, ann), backends.ErrConflict)
-				require.Len(t, slices.DeleteFunc(spy.Calls(), func(m string) bool { return m != "Apply" }), keeper.Attempts)
+				require.Len(t, slices.DeleteFunc(spy.Calls(), func(m string) bool { return m != "Apply" }), keeper.Retries)
 			}
 		})
 	}

@@ -350,7 +350,7 @@ func TestAnEndlessConflictIsGivenUp(t *testing.T) {
 	assert.Len(t, w.of("Duplicates"), 1, "a decision stands")
 	spy.Arm(nil)
 	resp := w.summarize(pagesNear)
-	assert.EqualValues(t, keeper.Attempts+1, resp.Memories[0].Metadata[metaFreq], "no count was lost")
+	assert.EqualValues(t, keeper.Retries+1, resp.Memories[0].Metadata[metaFreq], "no count was lost")
 }
 
 // Without a model nothing that differs in a word is taken for the same.
