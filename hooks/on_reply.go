@@ -141,7 +141,10 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, t *turn) 
 	}
 	if h.plan.Record && h.log != nil {
 		var err error
-		if q.Beside, err = h.log.Unlearnt(ctx, q.Scope); err != nil {
+		if q.Beside, err = h.log.Unlearnt(ctx, q.Scope); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil {
 			h.report(ctx, StageSearch, fmt.Errorf("search without what is not learnt yet: %w", err))
 		}
 	}
