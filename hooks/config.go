@@ -111,7 +111,7 @@ type Config struct {
 	OnError func(ctx context.Context, stage string, err error)
 
 	// OnNote is called with what each reply was shown of memory, also where that is
-	// nothing, before the model is. OnLearned is called with what was learnt from turns, in
+	// nothing, before the model is; a search that failed goes to OnError alone. OnLearned is called with what was learnt from turns, in
 	// this process. They must be quick, and safe for concurrent use. Optional.
 	OnNote    func(ctx context.Context, n Note)
 	OnLearned func(ctx context.Context, learnt *backends.AddResponse)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -43,6 +42,7 @@ type screened struct {
 	backends.Hit
 	words     map[string]bool
 	out       bool               // it is left out
+	answer    bool               // it was found by the question before it
 	taught    []string           // ids of the facts that it taught
 	ended     []*backends.Memory // facts that hold no more, and that it states
 	resembles []*backends.Memory
@@ -52,7 +52,7 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	s := &screening{backend: b, partition: p, request: q, words: b.keep.Ranker().Words()}
 	s.past = q.IncludeSuperseded || !q.AsOf.IsZero()
 	for _, h := range hits {
-		if s.past || h.Kind != backends.KindEpisode || speech.Classify(h.Text) == speech.Statement {
+		if s.past || h.Kind != backends.KindEpisode || states(&h.Memory) {
 			s.hits = append(s.hits, &screened{Hit: h, words: s.words.Of(speech.Content(h.Text))})
 			continue
 		}
@@ -76,6 +76,14 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	return s.shown(ctx)
 }
 
+// states reports whether a turn states something.
+func states(m *backends.Memory) bool {
+	if m.Origin.Role == string(schema.Assistant) {
+		return speech.ClassifyAnswer(m.Text) == speech.Statement
+	}
+	return speech.Classify(m.Text) == speech.Statement
+}
+
 // answers returns what the assistant stated in answer to a question of the user: it is found
 // by the question.
 func (s *screening) answers(ctx context.Context, question *backends.Hit) ([]*screened, error) {
@@ -86,9 +94,9 @@ func (s *screening) answers(ctx context.Context, question *backends.Hit) ([]*scr
 	wanted, _ := s.request.Filter.Compile() // the search accepted it
 	var out []*screened
 	for _, m := range said {
-		if m.Origin.Role == string(schema.Assistant) && wanted(m) && !m.Expired(s.backend.keep.Now()) && speech.Classify(m.Text) == speech.Statement {
+		if m.Origin.Role == string(schema.Assistant) && wanted(m) && !m.Expired(s.backend.keep.Now()) && states(m) {
 			hit := backends.Hit{Memory: m.Clone(), Score: question.Score, Parts: question.Parts}
-			out = append(out, &screened{Hit: hit, words: s.words.Of(m.Text)})
+			out = append(out, &screened{Hit: hit, words: s.words.Of(m.Text), answer: true})
 		}
 	}
 	return out, err
@@ -201,7 +209,7 @@ func (s *screening) isEcho(e *screened, found []*backends.Memory) bool {
 		switch {
 		case !e.knew(m):
 			continue
-		case m.Kind == backends.KindEpisode && speech.Classify(m.Text) != speech.Statement:
+		case m.Kind == backends.KindEpisode && !states(m):
 			into = asked
 		}
 		maps.Copy(into, s.words.Of(m.Text))
@@ -218,7 +226,7 @@ func (s *screening) isEcho(e *screened, found []*backends.Memory) bool {
 	if shared > 0 {
 		shared += answered
 	}
-	return float64(shared) >= echoShare*float64(len(e.words)) || speech.IsRemark(e.Text)
+	return float64(shared) >= echoShare*float64(len(e.words)) || !e.answer && speech.IsRemark(e.Text)
 }
 
 // findSuccessors follows the facts that hold no more to those that took their place, and
@@ -385,69 +393,4 @@ func (s *screening) shown(ctx context.Context) ([]backends.Hit, error) {
 		out[i] = h.Hit
 	}
 	return out, err
-}
-
-// currentFirst puts what a reader should take as current before what it may contradict. The
-// order stays but for two statements of one part of which the one behind answers the query
-// as well, by its words:
-//
-//   - of the person or the relative whom the query names, before one of another;
-//   - that replaced another one, or in mode Additive is the later one, of two facts;
-//   - that a user said before what the assistant did, and else the later one. Half of the
-//     words are enough where it says that something changed.
-func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit {
-	words := b.keep.Ranker().Words()
-	asked := words.Of(query)
-	answers := make([]map[string]bool, len(hits))
-	for i := range hits {
-		answers[i] = words.Asked(asked, words.Of(hits[i].Origin.Speaker+" "+hits[i].Text))
-	}
-	precedes := func(i, j int) bool {
-		h, o := &hits[i], &hits[j]
-		named, namedO := speaks(h, query), speaks(o, query)
-		other, otherO := speech.About(h.Text, query), speech.About(o.Text, query)
-		assistant, assistantO := h.Origin.Role == string(schema.Assistant), o.Origin.Role == string(schema.Assistant)
-		switch {
-		case h.Kind != o.Kind || !answersAsWell(h, answers[i], answers[j]):
-			return false
-		case named != namedO:
-			return named
-		case other != otherO:
-			return otherO
-		case speech.Subject(h.Text) != speech.Subject(o.Text):
-			return false
-		case h.Kind == backends.KindFact:
-			return h.Supersedes != "" && o.Supersedes == "" || b.config.Mode == Additive && h.Since().After(o.Since())
-		case assistant != assistantO:
-			return assistantO
-		}
-		return h.Since().After(o.Since())
-	}
-	order := make([]int, 0, len(hits))
-	for i := range hits {
-		at := slices.IndexFunc(order, func(j int) bool { return precedes(i, j) })
-		if at < 0 {
-			at = len(order)
-		}
-		order = slices.Insert(order, at, i)
-	}
-	out := make([]backends.Hit, len(hits))
-	for place, i := range order {
-		out[place] = hits[i]
-	}
-	return out
-}
-
-// answersAsWell reports whether a hit with some words of a query answers it as well as one
-// with others.
-func answersAsWell(h *backends.Hit, words, others map[string]bool) bool {
-	if covers(words, others) {
-		return true
-	}
-	return h.Kind == backends.KindEpisode && len(words) > 0 && 2*len(words) >= len(others) && speech.Revises(h.Text)
-}
-
-// speaks reports whether a query names who said a hit.
-func speaks(h *backends.Hit, query string) bool {
-	return h.Origin.Speaker != "" && strings.Contains(strings.ToLower(query), strings.ToLower(h.Origin.Speaker))
 }

@@ -5,6 +5,7 @@ package mem0_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,4 +119,21 @@ func TestWhatIsNotLearntYetIsFoundBeside(t *testing.T) {
 	other := backends.Eq("agent_id", "other")
 	r.Filter = &other
 	require.Empty(t, search(t, b, r))
+}
+
+func TestWhatIsNotLearntYetIsRedacted(t *testing.T) {
+	b := open(t, func(c *mem0.Config) {
+		c.Redact = func(s string) string { return strings.ReplaceAll(s, "4242", "****") }
+	})
+	said := []backends.Memory{{Kind: backends.KindEpisode, Text: "My PIN is 4242", Observed: start, Origin: backends.Origin{Role: "user"}}}
+	require.Equal(t, []string{"My PIN is ****"}, search(t, b, backends.SearchRequest{Scope: ann, Query: "my PIN", Beside: said}))
+	require.Equal(t, "My PIN is 4242", said[0].Text)
+}
+
+func TestAShortAnswerIsFoundByItsQuestion(t *testing.T) {
+	b := open(t)
+	add(t, b, ann, conversation("What goes into the soup?", "Use garlic.", "哪家餐厅好？", "推荐松鹤楼。", "I got a cat", "Cute name!")...)
+	require.Equal(t, []string{"Use garlic."}, found(t, b, "What goes into the soup?"))
+	require.Equal(t, []string{"推荐松鹤楼。"}, found(t, b, "哪家餐厅好？"))
+	require.Empty(t, found(t, b, "a cute name"))
 }

@@ -6,6 +6,7 @@ package mem0
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -25,7 +26,10 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 		return nil, err
 	}
 	q := *r
-	q.Scope = scope
+	q.Scope, q.Beside = scope, slices.Clone(r.Beside)
+	for i := range q.Beside { // what is stored was redacted before
+		q.Beside[i].Text = b.keep.Redact(q.Beside[i].Text)
+	}
 	if b.config.Shared {
 		return b.searchShared(ctx, p, &q)
 	}

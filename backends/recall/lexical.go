@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"github.com/einomem/einomem/backends"
 )
 
 // lexicon is an inverted index: for each term the memories that hold it, by slot. Its
@@ -245,41 +243,6 @@ func (x *lexicon) score(terms []weighedTerm, docs []doc, scores []float64, match
 		}
 	}
 	return matched
-}
-
-// besideDoc is a memory that is ranked without being in the index.
-type besideDoc struct {
-	doc
-	counts map[string]int // of its terms
-	length int            // terms, repeats included
-}
-
-func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
-	v := newVocabulary()
-	bag := newReader(r.analyzer, v).read(indexed(m)...)
-	b := besideDoc{doc: newDoc(m), counts: map[string]int{}, length: int(bag.length)}
-	for _, t := range bag.terms {
-		b.counts[v.terms[t.term]] = int(t.count)
-	}
-	return b
-}
-
-// scoreOf returns the BM25 score of a memory that is not in the index. A word and its
-// related ones count once.
-func (x *lexicon) scoreOf(terms []weighedTerm, b *besideDoc) float64 {
-	base, usual := bm25K1*(1-bm25B), float64(b.length)
-	if x.total > 0 {
-		usual = float64(x.total) / float64(x.memories)
-	}
-	score := 0.0
-	for _, t := range terms {
-		count := 0.0
-		for _, word := range t.words {
-			count += float64(b.counts[word])
-		}
-		score += t.weight * (bm25K1 + 1) * count / (count + base + bm25K1*bm25B*float64(b.length)/max(1, usual))
-	}
-	return score
 }
 
 // vocabulary numbers the terms of an index. It is safe for concurrent use: readers add

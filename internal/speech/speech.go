@@ -34,8 +34,14 @@ const maxQuestion = 600
 // sentence, a full stop inside a word or number does not divide.
 var sentence = regexp.MustCompile(`(?s)[^.!?。！？；;\n]*(?:[.](?:[^\s.!?"')][^.!?。！？；;\n]*)|[?？!！。.；;]+["'”’)]*\s*|\n|$)+?`)
 
-// Classify returns the class of a text.
-func Classify(text string) Class {
+// Classify returns the class of what a user said.
+func Classify(text string) Class { return classOf(text, true) }
+
+// ClassifyAnswer returns the class of what an assistant said: "Try the soup" requests
+// nothing, and is a statement.
+func ClassifyAnswer(text string) Class { return classOf(text, false) }
+
+func classOf(text string, requests bool) Class {
 	text = strings.TrimSpace(text)
 	switch {
 	case isJSON(text):
@@ -45,7 +51,7 @@ func Classify(text string) Class {
 	}
 	best := Filler
 	for _, s := range sentence.FindAllString(text, -1) {
-		if best = max(best, classify(s)); best == Statement {
+		if best = max(best, classify(s, requests)); best == Statement {
 			break
 		}
 	}
@@ -58,7 +64,7 @@ func Asked(text string) string {
 	var asked []string
 	states := false
 	for _, s := range sentence.FindAllString(strings.TrimSpace(text), -1) {
-		switch classify(s) {
+		switch classify(s, true) {
 		case Question:
 			asked = append(asked, strings.TrimSpace(s))
 		case Statement:
@@ -74,7 +80,7 @@ func Asked(text string) string {
 // Content returns a text without fillers and without "you told me that": what "Noted, you live in Oslo." says.
 func Content(text string) string {
 	var out []string
-	for _, s := range sentence.FindAllString(told.ReplaceAllString(text, ""), -1) {
+	for _, s := range sentence.FindAllString(reported.ReplaceAllString(text, ""), -1) {
 		for _, clause := range strings.FieldsFunc(s, isComma) {
 			if !isFiller(strings.Trim(strings.ToLower(strings.Map(plain, clause)), " ")) {
 				out = append(out, clause)
@@ -88,8 +94,8 @@ func isJSON(text string) bool {
 	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
 }
 
-// classify returns the class of one sentence.
-func classify(s string) Class {
+// classify returns the class of one sentence, which may be a request or not.
+func classify(s string, requests bool) Class {
 	words := strings.Trim(strings.ToLower(strings.Map(plain, s)), " ")
 	if isFiller(words) {
 		return Filler
@@ -101,7 +107,7 @@ func classify(s string) Class {
 	for opener.MatchString(words) { // "hi, ", "好的，" and such
 		words = strings.TrimLeft(opener.ReplaceAllString(words, ""), " ,，")
 	}
-	if asked || question.MatchString(words) || ending.MatchString(words) || request.MatchString(words) && !self.MatchString(words) {
+	if asked || question.MatchString(words) || ending.MatchString(words) || requests && request.MatchString(words) && !self.MatchString(words) {
 		if clauses := strings.FieldsFunc(words, isComma); len(clauses) > 1 && slices.ContainsFunc(clauses, states) {
 			return Statement // "I have two kids, what should I buy them?"
 		}
@@ -184,8 +190,8 @@ var revision = regexp.MustCompile(`(?i)\b(?:now|today|actually|instead|any ?more
 // Revises reports whether a text says that something is different from before.
 func Revises(text string) bool { return Negates(text) || revision.MatchString(text) }
 
-// told introduces what somebody else said before.
-var told = regexp.MustCompile(`(?i)\b(?:as )?you (?:told|said|mentioned)(?: me)?(?: that)?\b[:,]?|(?:你|您)(?:告诉|说|提到)过?(?:我)?[：:，,]?`)
+// reported introduces what the user said before.
+var reported = regexp.MustCompile(`(?i)\b(?:as )?you (?:told|said|mentioned)(?: me)?(?: that)?\b[:,]?|(?:你|您)(?:告诉|说|提到)过?(?:我)?[：:，,]?`)
 
 // remark is how long an answer is, in bytes, that may be a mere remark.
 const remark = 24
@@ -196,6 +202,9 @@ func IsRemark(text string) bool {
 	text = strings.TrimSpace(text)
 	if len(text) > remark || strings.ContainsFunc(text, unicode.IsDigit) {
 		return false
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) { // as short, it says more
+		return strings.HasSuffix(text, "！") || strings.HasSuffix(text, "!")
 	}
 	for _, word := range strings.Fields(text)[min(1, len(strings.Fields(text))):] {
 		if first, _ := utf8.DecodeRuneInString(word); unicode.IsUpper(first) {

@@ -44,6 +44,15 @@ func TestStatementsAreRecognised(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatSuggestsIsAStatement(t *testing.T) {
+	for _, text := range []string{"推荐松鹤楼。", "Compare the two offers first.", "Suggest the blue one to her."} {
+		require.Equal(t, speech.Question, speech.Classify(text), text)
+		require.Equal(t, speech.Statement, speech.ClassifyAnswer(text), text)
+	}
+	require.Equal(t, speech.Question, speech.ClassifyAnswer("What would you like?"))
+	require.Equal(t, speech.Filler, speech.ClassifyAnswer("Noted."))
+}
+
 func TestContentIsWithoutFillers(t *testing.T) {
 	for text, want := range map[string]string{
 		"Noted, you live in Oslo.": " you live in Oslo.", "Got it! Thanks.": "", "I live in Oslo.": "I live in Oslo.", "好的，您住在北京。": "您住在北京。",

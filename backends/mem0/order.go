@@ -1,0 +1,79 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/speech"
+)
+
+// currentFirst puts what a reader should take as current before what it may contradict. The
+// order stays but for two statements of one part of which the one behind answers the query
+// as well, by its words:
+//
+//   - of the person or the relative whom the query names, before one of another;
+//   - that replaced another one, or in mode Additive is the later one, of two facts;
+//   - that a user said before what the assistant did, and else the later one. Half of the
+//     words are enough where it says that something changed.
+func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit {
+	words := b.keep.Ranker().Words()
+	asked := words.Of(query)
+	answers := make([]map[string]bool, len(hits))
+	for i := range hits {
+		answers[i] = words.Asked(asked, words.Of(hits[i].Origin.Speaker+" "+hits[i].Text))
+	}
+	precedes := func(i, j int) bool {
+		h, o := &hits[i], &hits[j]
+		named, namedO := speaks(h, query), speaks(o, query)
+		other, otherO := speech.About(h.Text, query), speech.About(o.Text, query)
+		assistant, assistantO := h.Origin.Role == string(schema.Assistant), o.Origin.Role == string(schema.Assistant)
+		switch {
+		case h.Kind != o.Kind || !answersAsWell(h, answers[i], answers[j]):
+			return false
+		case named != namedO:
+			return named
+		case other != otherO:
+			return otherO
+		case speech.Subject(h.Text) != speech.Subject(o.Text):
+			return false
+		case h.Kind == backends.KindFact:
+			return h.Supersedes != "" && o.Supersedes == "" || b.config.Mode == Additive && h.Since().After(o.Since())
+		case assistant != assistantO:
+			return assistantO
+		}
+		return h.Since().After(o.Since())
+	}
+	order := make([]int, 0, len(hits))
+	for i := range hits {
+		at := slices.IndexFunc(order, func(j int) bool { return precedes(i, j) })
+		if at < 0 {
+			at = len(order)
+		}
+		order = slices.Insert(order, at, i)
+	}
+	out := make([]backends.Hit, len(hits))
+	for place, i := range order {
+		out[place] = hits[i]
+	}
+	return out
+}
+
+// answersAsWell reports whether a hit with some words of a query answers it as well as one
+// with others.
+func answersAsWell(h *backends.Hit, words, others map[string]bool) bool {
+	if covers(words, others) {
+		return true
+	}
+	return h.Kind == backends.KindEpisode && len(words) > 0 && 2*len(words) >= len(others) && speech.Revises(h.Text)
+}
+
+// speaks reports whether a query names who said a hit.
+func speaks(h *backends.Hit, query string) bool {
+	return h.Origin.Speaker != "" && strings.Contains(strings.ToLower(query), strings.ToLower(h.Origin.Speaker))
+}
