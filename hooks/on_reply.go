@@ -89,8 +89,12 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *schema.Message {
 	within, cancel := h.within(ctx)
 	defer cancel()
+	shown := t.visible(h.words) // a search that is given up goes on, while t changes
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
-		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query}, t)
+		if speech.Classify(query) == speech.Filler {
+			return &backends.SearchResponse{}, nil
+		}
+		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query}, shown)
 	})
 	switch {
 	case err != nil && within.Err() != nil:
@@ -116,15 +120,11 @@ func (h *Hooks) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	if r == nil {
 		return nil, fmt.Errorf("search: %w: no request", backends.ErrInvalid)
 	}
-	return h.lookUp(ctx, r, nil)
+	return h.lookUp(ctx, r, &visible{})
 }
 
-// lookUp is Search; nothing is found that the context of a turn, which may be nil, shows,
-// and nothing where the turn asks for nothing, as a greeting does.
-func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, t *turn) (*backends.SearchResponse, error) {
-	if t != nil && speech.Classify(r.Query) == speech.Filler {
-		return &backends.SearchResponse{}, nil
-	}
+// lookUp is Search less what a context shows.
+func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v *visible) (*backends.SearchResponse, error) {
 	q := *r
 	q.TopK = cmp.Or(q.TopK, h.cfg.TopK)
 	least := q.Threshold
@@ -148,7 +148,6 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, t *turn) 
 			h.report(ctx, StageSearch, fmt.Errorf("search without what is not learnt yet: %w", err))
 		}
 	}
-	v := t.visible(h.words)
 	q.Beside = slices.DeleteFunc(q.Beside, func(m backends.Memory) bool { return v.turns[m.Origin.Turn] })
 	q.TopK = min(maxTopK, q.TopK+max(0, len(v.turns)-1)) // the turn under way is not learnt
 	for {

@@ -139,13 +139,9 @@ type visible struct {
 	words *recall.Words
 }
 
-// visible returns what the context of a turn shows; a nil turn has none. Placeholders show
-// nothing.
+// visible returns what the context of a turn shows. Placeholders show nothing.
 func (t *turn) visible(words *recall.Words) *visible {
 	v := &visible{turns: map[string]bool{}, words: words}
-	if t == nil {
-		return v
-	}
 	for _, m := range t.messages {
 		if !said(m) || m.Role == schema.Tool || einox.RefOf(m) != "" {
 			continue

@@ -375,9 +375,9 @@ func TestWhatASummaryCosts(t *testing.T) {
 		tr.Messages = append(tr.Messages, schema.AssistantMessage(fmt.Sprintf("TEACHES When buyer %d%d asks for kettle %d | Ask for colour c%d before price p%d is named.", i*7, i*13, i, i*31, i*17), nil))
 		ts = append(ts, tr)
 	}
-	for how, c := range map[string]struct{ calls, tokens, again int }{
+	for how, c := range map[string]struct{ calls, tokens, again int }{ // how soon the others stop is up to the scheduler
 		"all is well": {49, 108_000, 0}, "the embedder is down": {0, 0, 0},
-		"the model fails": {16, 44_000, 16}, "the model answers garbage": {16, 44_000, 16}, "the judge answers garbage": {32, 60_000, 32},
+		"the model fails": {24, 62_000, 24}, "the model answers garbage": {32, 84_000, 32}, "the judge answers garbage": {40, 84_000, 40},
 	} {
 		e := &testkit.Embedder{Dim: 64}
 		w := open(t, embedded(e))
