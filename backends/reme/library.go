@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -39,9 +40,7 @@ type Library struct {
 }
 
 func newLibrary(c LibraryConfig, keep *keeper.Keeper, inWorkspace bool) *Library {
-	if c.Location == nil {
-		c.Location = time.UTC
-	}
+	config.Default(&c.Location, time.UTC)
 	return &Library{config: c, keep: keep, inWorkspace: inWorkspace}
 }
 

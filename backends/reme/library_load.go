@@ -4,8 +4,6 @@
 package reme
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,48 +105,21 @@ func (ld *load) run(ctx context.Context, read func(*load) error) error {
 	return nil
 }
 
-const (
-	// maxLine is the longest line that is read, in bytes: more than the longest text takes
-	// with every byte of it escaped.
-	maxLine = 8 * store.MaxText
-	// embeddedAtOnce is how many memories the embedder gets at once.
-	embeddedAtOnce = 100
-)
+// embeddedAtOnce is how many memories the embedder gets at once.
+const embeddedAtOnce = 100
 
 // read reads all lines.
 func (ld *load) read(ctx context.Context, in io.Reader) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
-	line := 0
-	for lines.Scan() {
-		line++
-		text := lines.Bytes()
-		if line == 1 {
-			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // a byte order mark
-		}
-		if text = bytes.TrimSpace(text); len(text) == 0 {
-			continue
-		}
+	return keeper.EachLine(in, func(line int, text []byte) error {
 		m, err := parseLine(text, ld.config.Location)
 		switch {
 		case ctx.Err() != nil:
-			err = ctx.Err()
+			return ctx.Err()
 		case err != nil:
-			err = fmt.Errorf("%w: %w", backends.ErrInvalid, err)
-		default:
-			err = ld.add(m, line)
+			return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
-		}
-	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("line %d: %w: longer than %d bytes", line+1, backends.ErrInvalid, maxLine)
-	case err != nil:
-		return fmt.Errorf("reading line %d: %w", line+1, err)
-	}
-	return nil
+		return ld.add(m, line)
+	})
 }
 
 // add makes a memory one of the collection.
@@ -183,11 +154,9 @@ func (ld *load) tooMany(removed int) error {
 		backends.ErrInvalid, len(ld.records), removed, store.MaxBatch)
 }
 
-// adopt makes a memory one of the partition, and redacts it.
+// adopt makes a memory one of the partition.
 func (ld *load) adopt(m *backends.Memory) {
-	m.Scope, m.Version = keeper.Within(m.Scope, ld.partition), 0
-	m.Text, m.WhenToUse, m.Origin.Author = ld.keep.Redact(m.Text), ld.keep.Redact(m.WhenToUse), ld.keep.Redact(m.Origin.Author)
-	m.Metadata, _ = ld.keep.RedactJSON(m.Metadata).(map[string]any)
+	ld.keep.Adopt(ld.partition, m)
 	if m.Created.IsZero() {
 		m.Created = ld.keep.Stamps(1)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/reconcile"
 )
@@ -71,12 +72,8 @@ func defaultTypeWeights() map[string]float64 {
 }
 
 func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
-	if c.Location == nil {
-		c.Location = time.UTC
-	}
-	if c.TypeWeights == nil {
-		c.TypeWeights = defaultTypeWeights()
-	}
+	config.Default(&c.Location, time.UTC)
+	config.Default(&c.TypeWeights, defaultTypeWeights())
 	c.TypeWeights = maps.Clone(c.TypeWeights)
 	c.TimeWeight, c.TopK = cmp.Or(c.TimeWeight, 2), cmp.Or(c.TopK, 5)
 	c.MaxKnown, c.MinScore = cmp.Or(c.MaxKnown, 50), cmp.Or(c.MinScore, 2)
@@ -144,8 +141,7 @@ func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits
 	p := &Personal{config: c, keep: keep}
 	p.engine = reconcile.New(&reconcile.Config{
 		Name: "reme", Keeper: keep, Model: model, Limits: limits,
-		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown,
-		Room:      prompt,
+		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown, Room: prompt, Confirm: c.Confirm,
 		UsersOnly: true, ByTime: true, Location: c.Location, Dates: knownDates, Complete: p.complete,
 	})
 	return p, nil

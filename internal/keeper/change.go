@@ -81,11 +81,11 @@ func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.Upda
 		}
 		rec.Quality = &q
 	}
-	rec.Updated = k.clock()
+	rec.Updated = k.config.Clock()
 	if r.Text == nil {
 		return batch, nil
 	}
-	text := strings.TrimSpace(k.redact(*r.Text))
+	text := strings.TrimSpace(k.config.Redact(*r.Text))
 	if text == "" {
 		return nil, k.errorf("memory %s: %w: blank text; Delete removes a memory", r.ID, backends.ErrInvalid)
 	}
@@ -119,7 +119,7 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 	return k.changing(ctx, p, r.ID, r.Version, func(_ *store.Record, expect int64) error {
 		m := store.Delete(r.ID)
 		m.Expect, m.Actor = expect, actorCaller
-		if _, err := k.store.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{m}}); err != nil {
+		if _, err := k.config.Store.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{m}}); err != nil {
 			return k.errorf("deleting memory %s: %w", r.ID, err)
 		}
 		return nil
@@ -149,7 +149,7 @@ func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backend
 	}
 	done := 0
 	for part := range slices.Chunk(deletes, deleteBatch) {
-		if _, err := k.store.Apply(ctx, p, &store.Batch{Mutations: part}); err != nil {
+		if _, err := k.config.Store.Apply(ctx, p, &store.Batch{Mutations: part}); err != nil {
 			return done, k.errorf("deleting %d memories: %w", len(deletes), err)
 		}
 		done += len(part)
@@ -164,14 +164,14 @@ func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backend
 func (k *Keeper) RedactJSON(v any) any {
 	switch x := v.(type) {
 	case string:
-		return k.redact(x)
+		return k.config.Redact(x)
 	case map[string]any:
 		if x == nil {
 			return x
 		}
 		c := make(map[string]any, len(x))
 		for key, e := range x {
-			c[k.redact(key)] = k.RedactJSON(e)
+			c[k.config.Redact(key)] = k.RedactJSON(e)
 		}
 		return c
 	case []any:
@@ -219,7 +219,7 @@ func (k *Keeper) Commit(ctx context.Context, p backends.Partition, b *store.Batc
 
 // apply applies a batch: without its vectors where the partition's are of another model.
 func (k *Keeper) apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
-	applied, err := k.store.Apply(ctx, p, b)
+	applied, err := k.config.Store.Apply(ctx, p, b)
 	if b.Embedding == nil || !errors.Is(err, backends.ErrDimension) {
 		return applied, err
 	}
@@ -233,7 +233,7 @@ func (k *Keeper) apply(ctx context.Context, p backends.Partition, b *store.Batch
 		}
 	}
 	b.Embedding = nil
-	return k.store.Apply(ctx, p, b)
+	return k.config.Store.Apply(ctx, p, b)
 }
 
 // lacking returns the records of a batch that have to be embedded: those without a
@@ -259,14 +259,14 @@ func lacking(b *store.Batch) []*store.Record {
 // nothing. usage counts the texts, and may be nil. Errors are those of
 // [recall.Ranker.Embed]; then no record was changed.
 func (k *Keeper) Embed(ctx context.Context, records []*store.Record, usage *backends.Usage) (*store.Embedding, error) {
-	if !k.embeds || len(records) == 0 {
+	if !k.config.Embeds || len(records) == 0 {
 		return nil, nil
 	}
 	texts := make([]string, len(records))
 	for i, r := range records {
 		texts[i] = recall.EmbedText(&r.Memory)
 	}
-	vectors, space, err := k.ranker.Embed(ctx, texts)
+	vectors, space, err := k.config.Ranker.Embed(ctx, texts)
 	if err != nil {
 		return nil, k.errorf("embedding %d texts: %w", len(texts), err)
 	}
@@ -291,7 +291,7 @@ func (k *Keeper) Replayed(ctx context.Context, p backends.Partition, key string,
 	}
 	never := store.Delete("never")
 	never.Expect = 1 << 53 // no record comes to this version
-	applied, err := k.store.Apply(ctx, p, &store.Batch{Key: key, Session: session, Mutations: []store.Mutation{never}})
+	applied, err := k.config.Store.Apply(ctx, p, &store.Batch{Key: key, Session: session, Mutations: []store.Mutation{never}})
 	switch {
 	case errors.Is(err, backends.ErrConflict), errors.Is(err, backends.ErrNotFound):
 		return nil, nil

@@ -49,6 +49,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -75,15 +76,9 @@ type Config struct {
 // use. Every method is confined to the partition that it is given; one that is not
 // legal is [backends.ErrInvalid].
 type Keeper struct {
-	name   string
-	store  store.Store
-	ranker *recall.Ranker
-	embeds bool
-	redact func(string) string
-	clock  backends.Clock
-
-	mu    sync.Mutex
-	stamp time.Time // the last instant given out: see Stamps
+	config Config
+	mu     sync.Mutex
+	stamp  time.Time // the last instant given out: see Stamps
 }
 
 // New returns a keeper. A configuration without what is required is
@@ -92,30 +87,26 @@ func New(c *Config) (*Keeper, error) {
 	if c == nil || c.Name == "" || c.Store == nil || c.Ranker == nil {
 		return nil, fmt.Errorf("keeper: %w: Config needs a Name, a Store and a Ranker over it", backends.ErrInvalid)
 	}
-	k := &Keeper{name: c.Name, store: c.Store, ranker: c.Ranker, embeds: c.Embeds, redact: c.Redact, clock: c.Clock}
-	if k.redact == nil {
-		k.redact = func(s string) string { return s }
-	}
-	if k.clock == nil {
-		k.clock = backends.SystemClock
-	}
+	k := &Keeper{config: *c}
+	config.Default(&k.config.Redact, func(s string) string { return s })
+	config.Default(&k.config.Clock, backends.SystemClock)
 	return k, nil
 }
 
 // Store returns where the memories are.
-func (k *Keeper) Store() store.Store { return k.store }
+func (k *Keeper) Store() store.Store { return k.config.Store }
 
 // Ranker returns what finds them.
-func (k *Keeper) Ranker() *recall.Ranker { return k.ranker }
+func (k *Keeper) Ranker() *recall.Ranker { return k.config.Ranker }
 
 // Embeds reports whether memories have vectors.
-func (k *Keeper) Embeds() bool { return k.embeds }
+func (k *Keeper) Embeds() bool { return k.config.Embeds }
 
 // Now returns the time of the configured clock.
-func (k *Keeper) Now() time.Time { return k.clock() }
+func (k *Keeper) Now() time.Time { return k.config.Clock() }
 
 // Redact returns a text as it may be stored, by Config.Redact.
-func (k *Keeper) Redact(s string) string { return k.redact(s) }
+func (k *Keeper) Redact(s string) string { return k.config.Redact(s) }
 
 // Call carries out a call of a backend, one of those that its Close waits for: ErrInvalid
 // for a call without a request, ErrUnavailable for one after Close.
@@ -160,7 +151,7 @@ func Workspace(s backends.Scope) (backends.Partition, error) {
 func (k *Keeper) Stamps(n int) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	t := k.clock()
+	t := k.config.Clock()
 	if !t.After(k.stamp) {
 		t = k.stamp.Add(time.Microsecond)
 	}
@@ -170,7 +161,7 @@ func (k *Keeper) Stamps(n int) time.Time {
 
 // errorf is fmt.Errorf with the backend's name before it.
 func (k *Keeper) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", k.name, fmt.Errorf(format, args...))
+	return fmt.Errorf("%s: %w", k.config.Name, fmt.Errorf(format, args...))
 }
 
 // Keys returns the key by which [Keeper.Lookup] finds a memory, the [TextKey] of what it says.

@@ -19,7 +19,7 @@ import (
 // Search returns the memories of the partition that answer the query, as
 // [backends.Backend] says. The request's scope does not choose the partition: p does.
 func (k *Keeper) Search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	resp, err := k.ranker.Search(ctx, p, r)
+	resp, err := k.config.Ranker.Search(ctx, p, r)
 	if err != nil {
 		return nil, k.errorf("%w", err)
 	}
@@ -33,7 +33,7 @@ func (k *Keeper) Get(ctx context.Context, p backends.Partition, id string) (*bac
 	if err != nil {
 		return nil, err
 	}
-	if rec.Expired(k.clock()) {
+	if rec.Expired(k.config.Clock()) {
 		return nil, k.errorf("memory %s: %w: it expired; Update clears the expiry", id, backends.ErrNotFound)
 	}
 	return &rec.Memory, nil
@@ -47,7 +47,7 @@ func (k *Keeper) Records(ctx context.Context, p backends.Partition, ids ...strin
 			return nil, k.errorf("%w", err)
 		}
 	}
-	recs, err := k.store.Get(ctx, p, ids...)
+	recs, err := k.config.Store.Get(ctx, p, ids...)
 	if err != nil {
 		return nil, k.errorf("reading %d memories: %w", len(ids), err)
 	}
@@ -76,7 +76,7 @@ func (k *Keeper) All(ctx context.Context, p backends.Partition) ([]*backends.Mem
 // Lookup returns the memories that have at least one of the keys, each once, under
 // the terms of [Keeper.All]. See [Keys].
 func (k *Keeper) Lookup(ctx context.Context, p backends.Partition, keys ...string) ([]*backends.Memory, error) {
-	found, err := k.ranker.Lookup(ctx, p, keys...)
+	found, err := k.config.Ranker.Lookup(ctx, p, keys...)
 	if err != nil {
 		return nil, k.errorf("%w", err)
 	}
@@ -90,7 +90,7 @@ func (k *Keeper) Held(ctx context.Context, p backends.Partition, ids ...string) 
 	if len(ids) == 0 {
 		return byID, nil
 	}
-	found, err := k.ranker.Get(ctx, p, ids...)
+	found, err := k.config.Ranker.Get(ctx, p, ids...)
 	if err != nil {
 		return nil, k.errorf("%w", err)
 	}
@@ -103,7 +103,7 @@ func (k *Keeper) Held(ctx context.Context, p backends.Partition, ids ...string) 
 // every returns the memories of a partition in the order stored, with its core
 // blocks or without.
 func (k *Keeper) every(ctx context.Context, p backends.Partition, core bool) ([]*backends.Memory, error) {
-	all, err := k.ranker.All(ctx, p)
+	all, err := k.config.Ranker.All(ctx, p)
 	if err != nil {
 		return nil, k.errorf("%w", err)
 	}
@@ -137,7 +137,7 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 	seen := map[string]bool{"": true, id: true}
 	var events []backends.Event
 	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
-		own, err := k.store.History(ctx, p, queue[0])
+		own, err := k.config.Store.History(ctx, p, queue[0])
 		if err != nil {
 			return nil, k.errorf("history of memory %s: %w", queue[0], err)
 		}
@@ -178,7 +178,7 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	if err != nil {
 		return nil, err
 	}
-	now := k.clock()
+	now := k.config.Clock()
 	wanted := func(m *backends.Memory) bool {
 		return (r.IncludeSuperseded || m.Active()) && (r.IncludeExpired || !m.Expired(now)) &&
 			(len(r.Kinds) == 0 || slices.Contains(r.Kinds, m.Kind)) && matches(m)

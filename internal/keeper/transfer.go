@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -38,7 +39,7 @@ func (k *Keeper) Dump(ctx context.Context, p backends.Partition, w io.Writer) (i
 	return len(all), nil
 }
 
-// maxLine is the longest line that Load reads, in bytes: more than the longest text
+// maxLine is the longest line that is read, in bytes: more than the longest text
 // takes with every byte of it escaped.
 const maxLine = 8 * store.MaxText
 
@@ -86,38 +87,62 @@ func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (i
 
 func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, error) {
 	var records []*store.Record
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, maxLine)
-	line := 0
-	for in.Scan() {
-		line++
-		if len(bytes.TrimSpace(in.Bytes())) == 0 {
-			continue
-		}
+	err := EachLine(r, func(_ int, text []byte) error {
 		rec := &store.Record{}
-		err := json.Unmarshal(in.Bytes(), &rec.Memory)
+		err := json.Unmarshal(text, &rec.Memory)
 		if err == nil {
 			err = checkLoaded(&rec.Memory)
 		}
 		if err != nil {
-			return nil, k.errorf("line %d of the dump: %w: %w", line, backends.ErrInvalid, err)
+			return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 		}
-		rec.Scope, rec.Version = Within(rec.Scope, p), 0
-		rec.Text, rec.WhenToUse = k.redact(rec.Text), k.redact(rec.WhenToUse)
-		rec.Metadata, _ = k.RedactJSON(rec.Metadata).(map[string]any)
+		k.Adopt(p, &rec.Memory)
 		records = append(records, rec)
-	}
-	switch err := in.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, k.errorf("line %d of the dump: %w: longer than %d bytes", line+1, backends.ErrInvalid, maxLine)
-	case err != nil:
-		return nil, k.errorf("line %d of the dump: %w", line+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, k.errorf("the dump: %w", err)
 	}
 	return records, nil
 }
 
-// Within returns the scope as one of the partition: what names the partition is its id.
-func Within(s backends.Scope, p backends.Partition) backends.Scope {
+// EachLine calls f with every line that is not blank, and its number from 1 on. The first
+// error ends it, and comes back with that number. A line of more than 8 x [store.MaxText] is
+// ErrInvalid.
+func EachLine(r io.Reader, f func(line int, text []byte) error) error {
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, maxLine)
+	line := 1
+	for ; in.Scan(); line++ {
+		text := in.Bytes()
+		if line == 1 {
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // a byte order mark
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		if err := f(line, text); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d: %w: longer than %d bytes", line, backends.ErrInvalid, maxLine)
+	case err != nil:
+		return fmt.Errorf("reading line %d: %w", line, err)
+	}
+	return nil
+}
+
+// Adopt makes a memory that is loaded one of the partition, which is new there, and redacts it.
+func (k *Keeper) Adopt(p backends.Partition, m *backends.Memory) {
+	m.Scope, m.Version = within(m.Scope, p), 0
+	m.Text, m.WhenToUse, m.Origin.Author = k.Redact(m.Text), k.Redact(m.WhenToUse), k.Redact(m.Origin.Author)
+	m.Metadata, _ = k.RedactJSON(m.Metadata).(map[string]any)
+}
+
+// within returns the scope as one of the partition: what names the partition is its id.
+func within(s backends.Scope, p backends.Partition) backends.Scope {
 	s.Namespace = p.Namespace
 	switch p.Kind {
 	case backends.PartitionUser:

@@ -125,7 +125,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 			w := open(t)
 			_, err := w.Load(ctx, ann, strings.NewReader(good+"\n\n"+bad+"\n"))
 			require.ErrorIs(t, err, backends.ErrInvalid)
-			require.ErrorContains(t, err, "test: line 3 of the dump")
+			require.ErrorContains(t, err, "test: the dump: line 3")
 			require.Empty(t, w.texts(ann))
 		})
 	}

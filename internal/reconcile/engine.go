@@ -41,6 +41,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
@@ -94,15 +95,9 @@ type Engine struct {
 // New returns an engine.
 func New(c *Config) *Engine {
 	e := &Engine{Config: *c}
-	if e.Location == nil {
-		e.Location = time.UTC
-	}
-	if e.Room == 0 {
-		e.Room = 12_000
-	}
-	if e.Complete == nil {
-		e.Complete = func(m *backends.Memory, op *Operation) { m.Valid = op.Since }
-	}
+	config.Default(&e.Location, time.UTC)
+	config.Default(&e.Room, 12_000)
+	config.Default(&e.Complete, func(m *backends.Memory, op *Operation) { m.Valid = op.Since })
 	return e
 }
 

@@ -48,6 +48,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/redact"
 	"github.com/einomem/einomem/internal/work"
@@ -119,12 +120,8 @@ func (c Config) withDefaults() (Config, error) {
 	case out.Backoff < 0:
 		return out, fmt.Errorf("tool: Config.Backoff %v: %w: above 0, or 0 for 200 ms", c.Backoff, backends.ErrInvalid)
 	}
-	if out.OnError == nil {
-		out.OnError = func(context.Context, error) {}
-	}
-	if out.IDs == nil {
-		out.IDs = backends.NewID
-	}
+	config.Default(&out.OnError, func(context.Context, error) {})
+	config.Default(&out.IDs, backends.NewID)
 	if err := c.Language.Validate(); err != nil {
 		return out, fmt.Errorf("tool: Config.Language: %w", err)
 	}
