@@ -18,16 +18,24 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Backend is mem0-style memory. It implements [backends.Backend],
-// [backends.Manager] and [backends.Exporter]; every call reports to Eino's
-// callbacks as component Memory of type "Mem0". It is safe for concurrent use.
+// Backend is mem0-style memory. Search and Add report to Eino's callbacks as component
+// Memory of type "Mem0". It is safe for concurrent use.
+//
+// The calls of [backends.Manager] and [backends.Exporter] reach the partition of who speaks,
+// and with Config.Shared the facts of a workspace that is named alone. Reembed(ctx, scope)
+// computes the vectors of that partition anew after the embedding model changed
+// ([backends.ErrDimension]), ReembedAll(ctx, namespace, progress) those of all.
 type Backend struct {
+	*manager
 	config *Config
 	keep   *keeper.Keeper
 	engine *reconcile.Engine
 	traced backends.Backend // search and add, seen by Eino's callbacks
 	calls  work.Calls
 }
+
+// manager has the methods of [backends.Manager] and [backends.Exporter].
+type manager = keeper.Manager
 
 var (
 	_ backends.Backend  = (*Backend)(nil)
@@ -60,6 +68,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 		}
 	}
 	b := &Backend{config: c, keep: keep, engine: reconcile.New(&engine)}
+	b.manager = keep.NewManager(b.places)
 	b.traced = backends.Traced("Mem0", plain{b})
 	return b, nil
 }
@@ -131,5 +140,3 @@ func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
 	return b.keep.Resolve(ctx, s, backends.Scope.Speaker)
 }
-
-var errNoRequest = fmt.Errorf("mem0: %w: no request", backends.ErrInvalid)

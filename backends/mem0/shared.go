@@ -102,6 +102,20 @@ func (b *Backend) reach(ctx context.Context, s backends.Scope) (backends.Scope, 
 	})
 }
 
+// places is reach for the manager. What else is in a workspace is other backends'.
+func (b *Backend) places(ctx context.Context, s backends.Scope) ([]keeper.Place, error) {
+	_, p, err := b.reach(ctx, s)
+	place := keeper.Place{Partition: p}
+	if p.Kind == backends.PartitionWorkspace {
+		facts := backends.Eq("kind", string(backends.KindFact))
+		place.Within, place.Forgets = &facts, &facts
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []keeper.Place{place}, nil
+}
+
 // searchShared searches a person's partition and beside it the facts of the workspace that
 // the scope names. A workspace that cannot be read leaves the person's own.
 func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {

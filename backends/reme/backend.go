@@ -21,7 +21,20 @@ import (
 
 // Backend is ReMe-style memory. Search and Add report to Eino's callbacks as component
 // Memory of type "ReMe". It is safe for concurrent use.
+//
+// The calls of [backends.Manager] look into the partition of who speaks, then into the
+// workspace, as far as the scope names them. DeleteAll, and Dump and Load of
+// [backends.Exporter], reach one partition as a whole: that of the user, else the agent's own,
+// else the workspace's. Who forgets a user does not erase what a workspace shares; name the
+// workspace alone for that. With Personal.InWorkspace DeleteAll erases what the workspace
+// knows about the user, and nothing else; Dump has what is known of all users. Workspaces in
+// ReMe's format are the work of [Backend.Library].
+//
+// Reembed(ctx, scope) computes the vectors of every partition that the scope names anew after
+// the embedding model changed ([backends.ErrDimension]), ReembedAll(ctx, namespace, progress)
+// those of all.
 type Backend struct {
+	*manager
 	config *Config
 	keeper *keeper.Keeper
 	model  *ask.Model // nil without a model
@@ -36,6 +49,11 @@ type Backend struct {
 	calls  work.Calls
 	traced backends.Backend // search and add, seen by Eino's callbacks
 }
+
+// manager has the methods of [backends.Manager] and [backends.Exporter].
+type manager = keeper.Manager
+
+var errNoRequest = fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
 
 var (
 	_ backends.Backend       = (*Backend)(nil)
@@ -59,6 +77,13 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reme: %w", err)
 	}
+	b.manager = b.keeper.NewManager(func(ctx context.Context, s backends.Scope) ([]keeper.Place, error) {
+		at, err := b.places(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return at.all(), nil
+	})
 	b.traced = backends.Traced("ReMe", plain{b})
 	return b, nil
 }
@@ -95,6 +120,20 @@ func (b *Backend) Flush(ctx context.Context) error { return b.recorder.Flush(ctx
 // GuideTools implements [backends.ToolGuide].
 func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
 	return b.tools.GuideTools(m, scope)
+}
+
+// Update implements [backends.Manager]. With Personal.InWorkspace it is ErrInvalid to change
+// whom a memory is about in the name of a user.
+func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
+	if r == nil {
+		return nil, errNoRequest
+	}
+	if _, moves := r.Metadata[metaTarget]; moves {
+		if at, err := b.places(ctx, r.Scope); err == nil && at.own() != nil {
+			return nil, fmt.Errorf("reme: memory %s: %w: its target is whom it is about, and not for a user to change", r.ID, backends.ErrInvalid)
+		}
+	}
+	return b.manager.Update(ctx, r)
 }
 
 // Close implements [backends.Backend]. It waits for calls under way and for what is

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // PersonalRetrieveRequest asks what is known about a person.
@@ -106,7 +107,7 @@ func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*pers
 	}
 	if target != "" {
 		about := backends.Eq("metadata."+metaTarget, target)
-		q.Filter = both(&about, r.Filter)
+		q.Filter = keeper.Both(&about, r.Filter)
 	}
 	q.Scope, q.Kinds = at.Scope, []backends.Kind{backends.KindPersonal}
 	q.periods = findPeriods(q.Query, p.keep.Now().In(p.config.Location))

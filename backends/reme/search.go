@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -123,21 +124,21 @@ func named(p backends.Partition, err error) (*backends.Partition, error) {
 	return &p, err
 }
 
-// all returns the partitions, that of who speaks first.
-func (p *places) all() []backends.Partition {
-	var out []backends.Partition
-	if p.personal != nil {
-		out = append(out, *p.personal)
+// all returns the places, that of who speaks first: to forget a user must not erase what
+// others share.
+func (p *places) all() []keeper.Place {
+	var out []keeper.Place
+	for _, of := range []*backends.Partition{p.personal, p.workspace} {
+		if of != nil && (len(out) == 0 || out[0].Partition != *of) {
+			out = append(out, keeper.Place{Partition: *of, Within: p.own()})
+		}
 	}
-	if p.workspace != nil && (p.personal == nil || *p.personal != *p.workspace) {
-		out = append(out, *p.workspace)
+	if p.target != "" && p.scope.UserID+p.scope.AgentID != "" {
+		about := p.about()
+		out[0].Forgets = &about
 	}
 	return out
 }
-
-// owner is the partition of calls that reach one as a whole: to forget a user must not
-// erase what others share.
-func (p *places) owner() backends.Partition { return p.all()[0] }
 
 // own are the conditions on what a call that names a user may reach in a partition. In
 // a workspace that holds what is known about several users it is what is about the one
@@ -153,16 +154,4 @@ func (p *places) own() *backends.Filter {
 // about is the condition on what is known about the user.
 func (p *places) about() backends.Filter {
 	return backends.And(backends.Eq("kind", string(backends.KindPersonal)), backends.Eq("metadata.target", p.target))
-}
-
-// both joins two conditions, either of which may be nil.
-func both(a, b *backends.Filter) *backends.Filter {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	f := backends.And(*a, *b)
-	return &f
 }

@@ -1,0 +1,203 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Place is a partition that a call about memories may go to.
+type Place struct {
+	backends.Partition
+	Within  *backends.Filter // what of it a call reaches; nil: everything
+	Forgets *backends.Filter // what of it DeleteAll erases; nil: everything
+}
+
+// Manager is what programs do with the memories of a backend, in the places that the scope of
+// a call names. Backends embed it. It is safe for concurrent use.
+type Manager struct {
+	keep   *Keeper
+	places func(context.Context, backends.Scope) ([]Place, error)
+}
+
+// NewManager returns a manager. places returns at least one place for a scope, or an error.
+func (k *Keeper) NewManager(places func(context.Context, backends.Scope) ([]Place, error)) *Manager {
+	return &Manager{keep: k, places: places}
+}
+
+// inPlace returns what f returns for the place of a scope that holds the memory.
+func inPlace[T any](ctx context.Context, m *Manager, s backends.Scope, id string, f func(backends.Partition) (T, error)) (out T, err error) {
+	places, err := m.places(ctx, s)
+	for _, p := range places {
+		if err = m.keep.reaches(ctx, p, id); err == nil {
+			out, err = f(p.Partition)
+		}
+		if !errors.Is(err, backends.ErrNotFound) {
+			break
+		}
+	}
+	return out, err
+}
+
+// reaches is ErrNotFound for a memory that a call does not reach, such as one about another
+// user.
+func (k *Keeper) reaches(ctx context.Context, p Place, id string) error {
+	if p.Within == nil {
+		return nil
+	}
+	within, err := p.Within.Compile()
+	if err != nil {
+		return k.errorf("%w", err)
+	}
+	held, err := k.Held(ctx, p.Partition, id)
+	if err != nil {
+		return err
+	}
+	if m := held[id]; m != nil && !within(m) {
+		return k.errorf("memory %s of %s: %w", id, p, backends.ErrNotFound)
+	}
+	return nil
+}
+
+func (k *Keeper) noRequest() error { return k.errorf("%w: no request", backends.ErrInvalid) }
+
+// Get implements [backends.Manager]. A memory that expired is ErrNotFound.
+func (m *Manager) Get(ctx context.Context, r *backends.GetRequest) (*backends.Memory, error) {
+	if r == nil {
+		return nil, m.keep.noRequest()
+	}
+	return inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) (*backends.Memory, error) { return m.keep.Get(ctx, p, r.ID) })
+}
+
+// Update implements [backends.Manager]: see [Keeper.Update].
+func (m *Manager) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
+	if r == nil {
+		return nil, m.keep.noRequest()
+	}
+	return inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) (*backends.Memory, error) { return m.keep.Update(ctx, p, r) })
+}
+
+// Delete implements [backends.Manager]. A core block is ErrInvalid.
+func (m *Manager) Delete(ctx context.Context, r *backends.DeleteRequest) error {
+	if r == nil {
+		return m.keep.noRequest()
+	}
+	_, err := inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) (any, error) { return nil, m.keep.Delete(ctx, p, r) })
+	return err
+}
+
+// History implements [backends.Manager]: see [Keeper.History].
+func (m *Manager) History(ctx context.Context, r *backends.HistoryRequest) ([]backends.Event, error) {
+	if r == nil {
+		return nil, m.keep.noRequest()
+	}
+	return inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) ([]backends.Event, error) { return m.keep.History(ctx, p, r.ID) })
+}
+
+// List implements [backends.Manager]: place after place. Core blocks are listed only where
+// Kinds asks for them.
+func (m *Manager) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
+	if r == nil {
+		return nil, m.keep.noRequest()
+	}
+	places, err := m.places(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	q, index := *r, 0
+	if r.Cursor != "" {
+		var head string
+		head, q.Cursor, _ = strings.Cut(r.Cursor, ":")
+		if index, err = strconv.Atoi(head); err != nil || index < 0 || index >= len(places) {
+			return nil, m.keep.errorf("cursor %q: %w: use the Next of the page before, and the same scope", r.Cursor, backends.ErrInvalid)
+		}
+	}
+	q.Filter = Both(places[index].Within, r.Filter)
+	resp, err := m.keep.List(ctx, places[index].Partition, &q)
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.Next != "":
+		resp.Next = strconv.Itoa(index) + ":" + resp.Next
+	case index+1 < len(places):
+		resp.Next = strconv.Itoa(index+1) + ":"
+	}
+	resp.Memories = slices.Clip(resp.Memories)
+	return resp, nil
+}
+
+// DeleteAll implements [backends.Manager], in the first place: see [Keeper.DeleteAll].
+func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
+	if r == nil {
+		return 0, m.keep.noRequest()
+	}
+	places, err := m.places(ctx, r.Scope)
+	if err != nil {
+		return 0, err
+	}
+	q := *r
+	q.Filter = Both(places[0].Forgets, r.Filter)
+	return m.keep.DeleteAll(ctx, places[0].Partition, &q)
+}
+
+// Dump implements [backends.Exporter] for the first place: see [Keeper.Dump].
+func (m *Manager) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int, error) {
+	places, err := m.places(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	return m.keep.Dump(ctx, places[0].Partition, w)
+}
+
+// Load implements [backends.Exporter] for the first place: see [Keeper.Load].
+func (m *Manager) Load(ctx context.Context, s backends.Scope, r io.Reader) (int, error) {
+	places, err := m.places(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	return m.keep.Load(ctx, places[0].Partition, r)
+}
+
+// ReembedAll gives every memory of a namespace, which "" is the default one, a vector of the
+// configured embedder after the embedding model changed ([backends.ErrDimension]): of all
+// users, agents and workspaces, whichever backend wrote them. It returns how many have one
+// then. Until it comes to a partition, words alone find what is in there. progress, which may
+// be nil, is told how many partitions are done. Vectors of the model stay: a call that failed
+// may be repeated, and goes on where it stopped.
+func (m *Manager) ReembedAll(ctx context.Context, namespace string, progress func(done, total int)) (int, error) {
+	return m.keep.Ranker().ReembedAll(ctx, namespace, progress)
+}
+
+// Reembed computes the vectors of every partition that the scope names anew, after the
+// embedding model changed ([backends.ErrDimension]), and returns of how many memories.
+func (m *Manager) Reembed(ctx context.Context, s backends.Scope) (total int, err error) {
+	places, err := m.places(ctx, s)
+	for _, p := range places {
+		n, err := m.keep.Ranker().Reembed(ctx, p.Partition)
+		total += n
+		if err != nil {
+			return total, m.keep.errorf("%s: %w", p, err)
+		}
+	}
+	return total, err
+}
+
+// Both joins two conditions, either of which may be nil.
+func Both(a, b *backends.Filter) *backends.Filter {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	f := backends.And(*a, *b)
+	return &f
+}
