@@ -80,8 +80,12 @@ func (l *life) open(t testing.TB) store.Store {
 	require.NoError(t, err)
 	o.ContextTimeoutEnabled = true
 	c := redis.NewClient(o)
-	db, hook := onRedis(t, c), func([]redis.Cmder) error { step(); return nil }
-	testredis.Hook(c, hook, hook)
+	db := onRedis(t, c)
+	c.AddHook(testredis.Hook(func(_ []redis.Cmder, send func() error) error {
+		step()
+		defer step()
+		return send()
+	}))
 	return db
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 )
 
 const slots = 16384
@@ -48,9 +49,7 @@ var nodeArgs = []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1
 func do(t testing.TB, node *Server, words ...any) string {
 	t.Helper()
 	answer, err := node.Client(t).Do(t.Context(), append([]any{"cluster"}, words...)...).Text()
-	if err != nil {
-		t.Fatalf("cluster node %s: %v: %v\n%s", node.Addr, words[0], err, node.log())
-	}
+	require.NoError(t, err, "cluster node %s: %v\n%s", node.Addr, words[0], node.log())
 	return answer
 }
 
@@ -65,18 +64,15 @@ func (c *Cluster) AddReplicas(t testing.TB) []*Server {
 		do(t, r, "meet", "127.0.0.1", master.port)
 		client := r.Client(t)
 		err := await(func(ctx context.Context) error { return client.ClusterReplicate(ctx, id).Err() })
-		if err == nil {
-			err = await(func(ctx context.Context) error {
-				info := client.InfoMap(ctx, "replication")
-				if status := info.Item("Replication", "master_link_status"); info.Err() == nil && status != "up" {
-					return fmt.Errorf("the link to the master is %q", status)
-				}
-				return info.Err()
-			})
-		}
-		if err != nil {
-			t.Fatalf("replica of cluster node %s: %v\n%s", master.Addr, err, r.log())
-		}
+		require.NoError(t, err, "replica of cluster node %s\n%s", master.Addr, r.log())
+		err = await(func(ctx context.Context) error {
+			info := client.InfoMap(ctx, "replication")
+			if status := info.Item("Replication", "master_link_status"); info.Err() == nil && status != "up" {
+				return fmt.Errorf("the link to the master is %q", status)
+			}
+			return info.Err()
+		})
+		require.NoError(t, err, "replica of cluster node %s\n%s", master.Addr, r.log())
 		replicas[i] = r
 	}
 	return replicas
@@ -97,9 +93,7 @@ func (c *Cluster) AwaitOK(t testing.TB) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatalf("cluster node %s: %v\n%s", s.Addr, err, s.log())
-		}
+		require.NoError(t, err, "cluster node %s\n%s", s.Addr, s.log())
 	}
 }
 

@@ -33,17 +33,12 @@ func await(check func(context.Context) error) error {
 	}
 }
 
-// process is a running program, with one goroutine that ends when the program does.
-type process struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
-}
-
-// launch starts cmd. Linux kills the program when the thread that started it ends,
-// which bounds its life by ours however we end; hence a thread that stays.
-func launch(cmd *exec.Cmd) (*process, error) {
+// launch starts cmd, and closes what it returns when it has ended. Linux kills the program
+// when the thread that started it ends, which bounds its life by ours however we end; hence
+// a thread that stays.
+func launch(cmd *exec.Cmd) (done chan struct{}, err error) {
 	dieWithParent(cmd)
-	p := &process{cmd: cmd, done: make(chan struct{})}
+	done = make(chan struct{})
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -54,31 +49,7 @@ func launch(cmd *exec.Cmd) (*process, error) {
 			return
 		}
 		_ = cmd.Wait() // its log has how it ended
-		close(p.done)
+		close(done)
 	}()
-	return p, <-started
-}
-
-func (p *process) alive() bool {
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
-}
-
-// kill ends the program at once, frozen or not, and waits until it is gone.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // an error means that it is gone
-	<-p.done
-}
-
-// signal sends a signal by its name: not every system that Go knows has them.
-func (p *process) signal(name string) error {
-	out, err := exec.CommandContext(context.Background(), "sh", "-c", fmt.Sprint("kill -", name, " ", p.cmd.Process.Pid)).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("kill -%s: %w: %s", name, err, out)
-	}
-	return nil
+	return done, <-started
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 )
 
 // Server is a server that belongs to one test, which stops it at its end. Its
@@ -29,7 +30,9 @@ type Server struct {
 	port    int
 	dir     string // where it runs and keeps its files
 	args    []string
-	proc    *process // the last one
+
+	proc *os.Process   // the last one
+	done chan struct{} // closed when it has ended
 }
 
 // Ports are taken from below the range that systems give to outgoing connections,
@@ -57,7 +60,7 @@ func (f Flavour) Start(t testing.TB, args ...string) *Server {
 		}
 		err = fmt.Errorf("%w\n%s", err, s.log())
 	}
-	t.Fatalf("start %s: %v", f.Name, err)
+	require.NoError(t, err, "start %s", f.Name)
 	return nil
 }
 
@@ -70,27 +73,37 @@ func (s *Server) run() error {
 	defer log.Close()
 	cmd := exec.CommandContext(context.Background(), s.flavour.Program, s.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
-	if s.proc, err = launch(cmd); err != nil {
+	if s.done, err = launch(cmd); err != nil {
 		return err
 	}
+	s.proc = cmd.Process
 	err = await(func(ctx context.Context) error {
-		if !s.proc.alive() {
+		if s.ended() {
 			return nil
 		}
-		return s.answers(ctx, cmd.Process.Pid)
+		return s.answers(ctx)
 	})
-	if err == nil && !s.proc.alive() {
+	if err == nil && s.ended() {
 		err = errors.New("the server ended at once")
 	}
 	if err != nil {
-		s.proc.kill()
+		s.Kill()
 	}
 	return err
 }
 
+func (s *Server) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // answers reports whether the process itself answers at the server's address, and has
 // loaded its data.
-func (s *Server) answers(ctx context.Context, pid int) error {
+func (s *Server) answers(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr) // go-redis logs refused connections
 	if err != nil {
 		return err
@@ -102,8 +115,8 @@ func (s *Server) answers(ctx context.Context, pid int) error {
 		return err
 	}
 	info := c.InfoMap(ctx, "server")
-	if got := info.Item("Server", "process_id"); info.Err() == nil && got != strconv.Itoa(pid) {
-		return fmt.Errorf("process %s answers, not %d: a script must end in exec", got, pid)
+	if got := info.Item("Server", "process_id"); info.Err() == nil && got != strconv.Itoa(s.proc.Pid) {
+		return fmt.Errorf("process %s answers, not %d: a script must end in exec", got, s.proc.Pid)
 	}
 	return info.Err()
 }
@@ -124,17 +137,20 @@ func (s *Server) log() string {
 
 func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }
 
-// Kill kills the server and waits until it is gone. One that is gone already stays so.
-func (s *Server) Kill() { s.proc.kill() }
+// Kill kills the server and waits until it is gone, frozen or not. One that is
+// gone already stays so.
+func (s *Server) Kill() {
+	_ = s.proc.Kill() // an error means that it is gone
+	<-s.done
+}
 
 // Restart kills the server if it runs, starts it with the same port and folder, and
 // waits until it has loaded what it kept and answers.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
-	if err := s.run(); err != nil {
-		s.t.Fatalf("restart %s at %s: %v\n%s", s.flavour.Name, s.Addr, err, s.log())
-	}
+	err := s.run()
+	require.NoError(s.t, err, "restart %s at %s\n%s", s.flavour.Name, s.Addr, s.log())
 }
 
 // Freeze halts the server: connections stand, nothing is answered.
@@ -143,11 +159,12 @@ func (s *Server) Freeze() { s.t.Helper(); s.signal("STOP") }
 // Thaw lets a frozen server go on.
 func (s *Server) Thaw() { s.t.Helper(); s.signal("CONT") }
 
+// signal sends a signal by its name: not every system that Go knows has them.
 func (s *Server) signal(name string) {
 	s.t.Helper()
-	if err := s.proc.signal(name); err != nil {
-		s.t.Fatalf("%s at %s: %v", s.flavour.Name, s.Addr, err)
-	}
+	command := fmt.Sprint("kill -", name, " ", s.proc.Pid)
+	out, err := exec.CommandContext(context.Background(), "sh", "-c", command).CombinedOutput()
+	require.NoError(s.t, err, "%s: %s", command, out)
 }
 
 // URL returns redis://host:port/0, without the password.
@@ -173,48 +190,31 @@ func (s *Server) Client(t testing.TB, opts ...func(*redis.Options)) *redis.Clien
 	return c
 }
 
-// Hook has before called right before each command or pipeline of a client is sent, and
-// after right after it was answered, with the command or those of the pipeline. Their
-// errors take the place of the commands' own. Either may be nil.
-func Hook(c redis.UniversalClient, before, after func(cmds []redis.Cmder) error) {
-	c.AddHook(&hook{before, after})
-}
+// Hook stands around each command or pipeline of a client: it sends what it is given, a
+// command or those of the pipeline, or does not, and its error takes the place of their own.
+// Give it to the client's AddHook.
+type Hook func(cmds []redis.Cmder, send func() error) error
 
-type hook struct {
-	before, after func(cmds []redis.Cmder) error
-}
+// DialHook implements redis.Hook.
+func (Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (*hook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+// ProcessHook implements redis.Hook.
+func (h Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		return h.around([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+		return h([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
 	}
 }
 
-func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+// ProcessPipelineHook implements redis.Hook.
+func (h Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return h.around(cmds, func() error { return next(ctx, cmds) })
-	}
-}
-
-func (h *hook) around(cmds []redis.Cmder, send func() error) error {
-	fail := func(err error) error {
-		for _, c := range cmds {
-			c.SetErr(err)
+		var own error
+		err := h(cmds, func() error { own = next(ctx, cmds); return own })
+		if err != nil && !errors.Is(own, err) {
+			for _, c := range cmds {
+				c.SetErr(err)
+			}
 		}
 		return err
 	}
-	if h.before != nil {
-		if err := h.before(cmds); err != nil {
-			return fail(err)
-		}
-	}
-	own := send()
-	if h.after != nil {
-		if err := h.after(cmds); err != nil {
-			return fail(err)
-		}
-	}
-	return own
 }

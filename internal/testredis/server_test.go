@@ -4,6 +4,7 @@
 package testredis_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,20 +96,20 @@ func TestServersHaveAddressesAndPasswordsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestHookStandsBeforeAndAfterCommands(t *testing.T) {
+func TestHookStandsAroundCommands(t *testing.T) {
 	c := testredis.Need(t).Start(t).Client(t)
 	require.NoError(t, c.Ping(t.Context()).Err()) // sets up the connection
 	var names []string
 	fail, lose := error(nil), error(nil)
-	testredis.Hook(c,
-		func(cmds []redis.Cmder) error {
-			names = append(names, fmt.Sprint("before ", len(cmds), cmds[0].Name()))
+	c.AddHook(testredis.Hook(func(cmds []redis.Cmder, send func() error) error {
+		names = append(names, fmt.Sprint("before ", len(cmds), cmds[0].Name()))
+		if fail != nil {
 			return fail
-		},
-		func(cmds []redis.Cmder) error {
-			names = append(names, fmt.Sprint("after ", len(cmds), cmds[0].Name()))
-			return lose
-		})
+		}
+		err := send()
+		names = append(names, fmt.Sprint("after ", len(cmds), cmds[0].Name()))
+		return cmp.Or(lose, err)
+	}))
 	require.NoError(t, c.Set(t.Context(), "k", "1", 0).Err())
 	pipe := func() error {
 		_, err := c.Pipelined(t.Context(), func(p redis.Pipeliner) error {
@@ -141,7 +142,8 @@ func (f *failing) Helper()                   {}
 func (f *failing) Failed() bool              { return f.failed }
 func (f *failing) Cleanup(c func())          { f.cleanups = append(f.cleanups, c) }
 func (f *failing) Logf(s string, a ...any)   { f.said = append(f.said, fmt.Sprintf(s, a...)) }
-func (f *failing) Fatalf(s string, a ...any) { f.Logf(s, a...); f.failed = true; runtime.Goexit() }
+func (f *failing) Errorf(s string, a ...any) { f.Logf(s, a...); f.failed = true }
+func (f *failing) FailNow()                  { runtime.Goexit() }
 
 // run runs body as a test of its own, and returns what it said.
 func (f *failing) run(body func()) string {

@@ -14,6 +14,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -44,38 +46,29 @@ func HasWords(s string) bool {
 // direction, tags), and with everything that looks like an angle bracket escaped as
 // in HTML.
 func Inert(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	space := false
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r), unicode.IsControl(r):
-			space = true
-			continue
-		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs), unicode.Is(unicode.Variation_Selector, r), isBlank(r):
-			continue
-		}
-		if space && b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		space = false
-		switch {
+			return ' '
+		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector), isBlank(r):
+			return -1
 		case strings.ContainsRune(openingBrackets, r):
-			b.WriteString("&lt;")
+			return '<'
 		case strings.ContainsRune(closingBrackets, r):
-			b.WriteString("&gt;")
-		default:
-			b.WriteRune(r)
+			return '>'
 		}
-	}
-	return b.String()
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return escapes.Replace(strings.Join(strings.Fields(s), " "))
 }
+
+var escapes = strings.NewReplacer("<", "&lt;", ">", "&gt;")
 
 // What looks like an angle bracket. Double ones are left alone: they are
 // quotation marks in several languages.
 const (
-	openingBrackets = "<＜﹤‹〈〈⟨❬❮❰⧼˂ᐸ≺≪⪡𝈶"
-	closingBrackets = ">＞﹥›〉〉⟩❭❯❱⧽˃ᐳ≻≫⪢𝈷"
+	openingBrackets = "<＜﹤‹〈\u2329⟨❬❮❰⧼˂ᐸ≺≪⪡𝈶"
+	closingBrackets = ">＞﹥›〉\u232a⟩❭❯❱⧽˃ᐳ≻≫⪢𝈷"
 )
 
 // isBlank reports the letters that show nothing.
@@ -165,19 +158,8 @@ func compatible(s string) string {
 	if norm.NFKD.IsNormalString(s) {
 		return s
 	}
-	var b strings.Builder
-	for s != "" {
-		i := strings.IndexFunc(s, holdsNumber)
-		if i < 0 {
-			i = len(s)
-		}
-		b.WriteString(norm.NFKD.String(s[:i]))
-		s = s[i:]
-		n := len(s) - len(strings.TrimLeftFunc(s, holdsNumber))
-		b.WriteString(s[:n])
-		s = s[n:]
-	}
-	return b.String()
+	s, _, _ = transform.String(runes.If(runes.Predicate(holdsNumber), nil, norm.NFKD), s) // it cannot fail
+	return s
 }
 
 // holdsNumber reports whether a sign that is no digit becomes digits in NFKD.

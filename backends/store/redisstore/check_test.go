@@ -267,12 +267,13 @@ func TestReindexOverABadConnection(t *testing.T) {
 		before := contents(t, s, p)
 		damage(t, c, p, "DEL T:chg", "DEL T:tips", "ZREM T:born s", "HDEL T:meta moved")
 		answers := 0
-		testredis.Hook(c, nil, func([]redis.Cmder) error {
+		c.AddHook(testredis.Hook(func(_ []redis.Cmder, send func() error) error {
+			err := send()
 			if answers++; answers == n {
 				return io.EOF
 			}
-			return nil
-		})
+			return err
+		}))
 		_, err := s.Reindex(t.Context(), p)
 		require.NoError(t, err, "it is retried")
 		requireSound := func() {

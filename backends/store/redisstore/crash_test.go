@@ -57,13 +57,16 @@ func TestMain(m *testing.M) {
 		if death, err = strconv.Atoi(f[3]); err != nil {
 			return err
 		}
-		count := func([]redis.Cmder) error {
+		count := func() {
 			if commands++; commands == death {
 				testkit.Die()
 			}
-			return nil
 		}
-		testredis.Hook(c, count, count)
+		c.AddHook(testredis.Hook(func(_ []redis.Cmder, send func() error) error {
+			count()
+			defer count()
+			return send()
+		}))
 		return makeSteps(s, f[2], 0, func(i int) { fmt.Println(i) })
 	})
 	os.Exit(m.Run())

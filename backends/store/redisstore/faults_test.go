@@ -109,7 +109,7 @@ func TestAServerThatHangs(t *testing.T) {
 	tries := 0
 	short := clientOf(t, server.Addr, func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
 	s = newStore(t, short, &redisstore.Config{Retry: 100 * time.Millisecond})
-	testredis.Hook(short, func([]redis.Cmder) error { tries++; return nil }, nil)
+	short.AddHook(testredis.Hook(func(_ []redis.Cmder, send func() error) error { tries++; return send() }))
 	server.Freeze()
 	_, err := s.History(t.Context(), ann, "a")
 	require.ErrorIs(t, err, backends.ErrUnavailable)
@@ -266,15 +266,15 @@ func TestCallsWhoseAnswersAreLost(t *testing.T) {
 			s := newStore(t, client, &redisstore.Config{Retry: time.Minute})
 			begin(t, s, ann) // the server knows the scripts
 			var meanwhile func()
-			testredis.Hook(client, nil, func(cmds []redis.Cmder) error {
-				f := meanwhile
+			client.AddHook(testredis.Hook(func(cmds []redis.Cmder, send func() error) error {
+				err, f := send(), meanwhile
 				if cmds[0].Name() != "evalsha" || f == nil {
-					return nil
+					return err
 				}
 				meanwhile = nil
 				f()
 				return io.EOF
-			})
+			}))
 			test(t, s, newStore(t, clientOf(t, addr), nil), func(f func()) { meanwhile = f })
 		})
 	}

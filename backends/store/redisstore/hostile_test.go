@@ -126,13 +126,13 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 					require.True(ok, "%.300v, permitted were %.300q", c, now)
 				}
 			}
-			testredis.Hook(behind, func(cmds []redis.Cmder) error {
+			behind.AddHook(testredis.Hook(func(cmds []redis.Cmder, send func() error) error {
 				for _, c := range cmds {
 					commands++
 					check(c)
 				}
-				return nil
-			}, nil)
+				return send()
+			}))
 
 			model := map[backends.Partition]*held{}
 			pick := func(from []string) string {

@@ -409,15 +409,15 @@ func TestAnUpdateOfASessionThatIsReplacedMeanwhile(t *testing.T) {
 	_, err := other.Append(t.Context(), ann, "s", messages("a", "b", "c"))
 	require.NoError(t, err)
 	replaced := false
-	testredis.Hook(client, func(cmds []redis.Cmder) error {
-		if replaced || cmds[0].Name() != "evalsha" {
-			return nil
+	client.AddHook(testredis.Hook(func(cmds []redis.Cmder, send func() error) error {
+		if !replaced && cmds[0].Name() == "evalsha" {
+			replaced = true
+			require.NoError(t, other.Delete(t.Context(), ann, "s"))
+			_, err := other.Append(t.Context(), ann, "s", messages("d"))
+			require.NoError(t, err)
 		}
-		replaced = true
-		require.NoError(t, other.Delete(t.Context(), ann, "s"))
-		_, err := other.Append(t.Context(), ann, "s", messages("d"))
-		return err
-	}, nil)
+		return send()
+	}))
 	session, err := late.Update(t.Context(), ann, &store.SessionUpdate{Session: "s", Watermark: pointer(int64(3))})
 	require.NoError(t, err)
 	require.True(t, replaced)
