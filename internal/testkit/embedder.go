@@ -64,18 +64,11 @@ func (e *Embedder) hash(text string) []float64 {
 	return v
 }
 
+var han = regexp.MustCompile(`\p{Han}`)
+
 func words(text string) []string {
-	var out []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
-		if strings.ContainsFunc(w, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
-			for _, r := range w {
-				out = append(out, string(r))
-			}
-			continue
-		}
-		out = append(out, w)
-	}
-	return out
+	text = han.ReplaceAllString(strings.ToLower(text), " $0 ")
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
 // NumberedTurn is a turn that has a number of its own, of messages of so many words.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -67,36 +68,60 @@ func New(src Source, shape *Shape) *History {
 	if shape != nil {
 		w.shape = *shape
 	}
-	if w.shape.Rounds <= 0 {
-		w.shape.Rounds = 6
-	}
-	if w.shape.Tokens <= 0 {
-		w.shape.Tokens = 4000
-	}
+	config.Default(&w.shape.Rounds, 6)
+	config.Default(&w.shape.Tokens, 4000)
 	w.ids = src(3)
 	rounds := 1 + src(w.shape.Rounds)
 	logged := 0 // how many rounds come from the log
 	if w.shape.Logged && !oneIn(src, 4) {
 		logged = src(rounds + 1)
 	}
-	head := w.head()
+	left := 0 // and how many of these have left the context
+	if logged > 1 && oneIn(src, 3) {
+		left = 1 + src(logged-1)
+	}
+	h := &History{Messages: w.head()}
 	for r := range rounds {
-		w.rounds = append(w.rounds, w.round(r, r == rounds-1))
+		round := w.round(r, r == rounds-1)
 		if w.shape.Broken {
-			w.rounds[r] = w.damage(w.rounds[r])
+			round = w.damage(round)
+		}
+		if r < logged {
+			round = h.log(r, round)
+		}
+		if r >= left {
+			h.Messages = append(h.Messages, round...)
+		} else if upto := len(h.Log); r == left-1 && upto > 0 {
+			ref := fmt.Sprintf("log-1-%d", upto)
+			m := schema.UserMessage(fmt.Sprintf("[Earlier messages are in the archive %s.]", ref))
+			einox.MarkSummary(m)
+			h.Messages = append(h.Messages, einox.MarkSeq(einox.MarkRef(m, ref), int64(upto)))
 		}
 	}
-	h := &History{Log: w.log(logged)}
-	h.Messages = append(head, w.context(logged)...)
 	return h
+}
+
+// log adds to the log what it keeps of a round, numbered, and returns that.
+func (h *History) log(r int, round []*schema.Message) (kept []*schema.Message) {
+	for _, m := range round {
+		// Notes, and what has no content, a log does not keep.
+		if m == nil || einox.IsNote(m) || m.Role == schema.System {
+			continue
+		}
+		if m.Content != "" || m.Role == schema.Tool || len(m.ToolCalls) > 0 || einox.HasParts(m) {
+			m = einox.MarkIndex(einox.MarkTurn(m, fmt.Sprintf("t%d", r)), len(kept))
+			m = einox.MarkSeq(m, int64(len(h.Log)+1))
+			kept, h.Log = append(kept, m), append(h.Log, m)
+		}
+	}
+	return kept
 }
 
 // writer makes one conversation up.
 type writer struct {
 	texts
-	shape  Shape
-	ids    int // how calls are numbered
-	rounds [][]*schema.Message
+	shape Shape
+	ids   int // how calls are numbered
 }
 
 func newWriter(src Source) *writer { return &writer{texts: texts{src: src}} }
@@ -235,63 +260,6 @@ func (w *writer) text() string {
 		return w.long(w.shape.Tokens)
 	}
 	return w.short()
-}
-
-// log numbers the messages of the first rounds and returns them. They are replaced in
-// the rounds by their numbered copies.
-func (w *writer) log(logged int) []*schema.Message {
-	var out []*schema.Message
-	for r := range logged {
-		index := 0
-		for i, m := range w.rounds[r] {
-			if !kept(m) {
-				continue
-			}
-			m = einox.MarkSeq(m, int64(len(out)+1))
-			m = einox.MarkIndex(einox.MarkTurn(m, fmt.Sprintf("t%d", r)), index)
-			index++
-			w.rounds[r][i] = m
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// kept reports whether logs keep a message: notes, and what has no content, they do not.
-func kept(m *schema.Message) bool {
-	if m == nil || einox.IsNote(m) || m.Role == schema.System {
-		return false
-	}
-	return m.Content != "" || m.Role == schema.Tool || len(m.ToolCalls) > 0 || einox.HasParts(m)
-}
-
-// context returns the rounds one after the other. Of those that come from the log only
-// what the log keeps is there, and the first may have left for a placeholder.
-func (w *writer) context(logged int) []*schema.Message {
-	var out []*schema.Message
-	left, upto := 0, int64(0)
-	if logged > 1 && oneIn(w.src, 3) {
-		left = 1 + w.src(logged-1)
-	}
-	for r, round := range w.rounds {
-		for _, m := range round {
-			switch {
-			case r < left:
-				if m != nil {
-					upto = max(upto, einox.SeqOf(m))
-				}
-			case r >= logged || kept(m):
-				out = append(out, m)
-			}
-		}
-	}
-	if upto > 0 {
-		ref := fmt.Sprintf("log-1-%d", upto)
-		m := schema.UserMessage(fmt.Sprintf("[Earlier messages are in the archive %s.]", ref))
-		einox.MarkSummary(m)
-		out = append([]*schema.Message{einox.MarkSeq(einox.MarkRef(m, ref), upto)}, out...)
-	}
-	return out
 }
 
 // damage breaks some rounds, as interrupted runs, lost writes and careless callers do.

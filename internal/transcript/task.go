@@ -4,8 +4,6 @@
 package transcript
 
 import (
-	"fmt"
-
 	"github.com/cloudwego/eino/schema"
 )
 
@@ -47,17 +45,4 @@ func (w *writer) work(t, e int) []*schema.Message {
 		results[c] = schema.ToolMessage(w.sized(tokens, lines), call.ID, schema.WithToolName(call.Function.Name))
 	}
 	return append([]*schema.Message{m}, results...)
-}
-
-// Reading is the exchange of an agent that reads something long: a call, and its
-// result of about so many tokens. No two numbers make the same.
-func Reading(number, tokens int) []*schema.Message {
-	w := texts{n: number}
-	call := schema.ToolCall{ID: fmt.Sprint("call_", number), Type: "function", Function: schema.FunctionCall{
-		Name: "read_file", Arguments: fmt.Sprintf(`{"path":"reports/%d.log"}`, number),
-	}}
-	return []*schema.Message{
-		schema.AssistantMessage("", []schema.ToolCall{call}),
-		schema.ToolMessage(w.sized(tokens, lines), call.ID, schema.WithToolName("read_file")),
-	}
 }

@@ -30,7 +30,7 @@ import (
 func task(pages, tokens int) []*schema.Message {
 	out := []*schema.Message{schema.SystemMessage("You read."), schema.UserMessage("Read everything.")}
 	for n := range pages {
-		out = append(out, transcript.Reading(n, tokens)...)
+		out = append(out, testkit.PageRead(n, tokens/4)...)
 	}
 	return out
 }
@@ -241,7 +241,7 @@ func TestCoreBlocks(t *testing.T) {
 
 	messages := task(0, 0)
 	for n := range 20 {
-		messages = x.fit(append(messages, transcript.Reading(n, 300)...)...).Messages
+		messages = x.fit(append(messages, testkit.PageRead(n, 75)...)...).Messages
 		require.Equal(t, []int{1}, at(messages), "they stay when the context shrinks")
 	}
 	require.Equal(t, []int{1}, at(x.restore(messages)), "no archive has a copy")
