@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 )
 
@@ -90,10 +91,10 @@ func replays(b compaction.Budget) ([]*replay, error) {
 	free.config = &compaction.Config{Budget: b, Steps: compaction.Free()}
 	half.config = &compaction.Config{Budget: b, Steps: compaction.Free(), Trigger: 0.5}
 	all, auto := &replay{compaction: "all steps"}, &replay{compaction: "ReMe, auto"}
-	all.config = &compaction.Config{Budget: b, Steps: compaction.Default(&summariser{cost: &all.summaries})}
+	all.config = &compaction.Config{Budget: b, Steps: compaction.Default(summariser(&all.summaries))}
 	params := compaction.DefaultParams()
 	params.MaxTotalTokens = min(params.MaxTotalTokens, b.Limit())
-	params.Budget, params.Model = b, &summariser{cost: &auto.summaries}
+	params.Budget, params.Model = b, summariser(&auto.summaries)
 	var err error
 	auto.config, err = compaction.ReMe(params)
 	return []*replay{none, free, half, all, auto}, err
@@ -143,52 +144,32 @@ func (r *replay) run(ctx context.Context, b compaction.Budget, x *archive.Archiv
 // summariser is in the place of a model that writes summaries: what it says is taken from
 // what it is asked, and is as long as such answers are, an eighth of the question and at
 // least 150 tokens, at most 600. It counts what it would cost.
-type summariser struct {
-	tools []*schema.ToolInfo
-	cost  *cost
-}
-
-var _ model.ToolCallingChatModel = (*summariser)(nil)
-
-// Generate implements model.BaseChatModel.
-func (s *summariser) Generate(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.Message, error) {
-	asked := 0
-	for _, m := range in {
-		asked += compaction.Estimate.Message(m)
-	}
-	answer, err := json.Marshal(map[string]any{
-		"goal": "finish the reports", "directives": []string{"be brief"}, "next": []string{"read the next report"},
-		"facts":  snippets(in[len(in)-1].Content, min(max(asked/8, 150), 600)),
-		"failed": []string{}, "open": []string{},
+func summariser(cost *cost) model.ToolCallingChatModel {
+	return testkit.New(func(_ context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+		asked := 0
+		for _, m := range in {
+			asked += compaction.Estimate.Message(m)
+		}
+		answer, err := json.Marshal(map[string]any{
+			"goal": "finish the reports", "directives": []string{"be brief"}, "next": []string{"read the next report"},
+			"facts":  snippets(in[len(in)-1].Content, min(max(asked/8, 150), 600)),
+			"failed": []string{}, "open": []string{},
+		})
+		if err != nil {
+			return nil, err
+		}
+		m := schema.AssistantMessage(string(answer), nil)
+		if len(opts.Tools) > 0 {
+			call := schema.FunctionCall{Name: opts.Tools[0].Name, Arguments: string(answer)}
+			m = schema.AssistantMessage("", []schema.ToolCall{{ID: "summary", Type: "function", Function: call}})
+		}
+		said := compaction.Estimate.Message(m)
+		usage := &schema.TokenUsage{PromptTokens: asked, CompletionTokens: said, TotalTokens: asked + said}
+		m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: usage}
+		cost.calls++
+		cost.tokens += asked + said
+		return m, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	m := schema.AssistantMessage(string(answer), nil)
-	if len(s.tools) > 0 {
-		call := schema.FunctionCall{Name: s.tools[0].Name, Arguments: string(answer)}
-		m = schema.AssistantMessage("", []schema.ToolCall{{ID: "summary", Type: "function", Function: call}})
-	}
-	said := compaction.Estimate.Message(m)
-	usage := &schema.TokenUsage{PromptTokens: asked, CompletionTokens: said, TotalTokens: asked + said}
-	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: usage}
-	s.cost.calls++
-	s.cost.tokens += asked + said
-	return m, nil
-}
-
-// Stream implements model.BaseChatModel.
-func (s *summariser) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	m, err := s.Generate(ctx, in, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return schema.StreamReaderFromArray([]*schema.Message{m}), nil
-}
-
-// WithTools implements model.ToolCallingChatModel.
-func (s *summariser) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	return &summariser{tools: tools, cost: s.cost}, nil
 }
 
 // snippets are pieces of a text, from its begin to its end, with so many tokens in all.
