@@ -31,7 +31,7 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 	m := adk.AgentMiddleware{
 		AdditionalInstruction: h.systemPrompt(),
 		AdditionalTools:       slices.Clip(slices.Clone(h.tools)), // Eino appends to it (trap T12)
-		BeforeChatModel:       h.attach().beforeChatModel,
+		BeforeChatModel:       h.attach(),
 		WrapToolCall:          h.ToolMiddleware(),
 	}
 	if h.records() {

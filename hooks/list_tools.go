@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
@@ -48,72 +49,52 @@ func othersThan(own []string) func(string) bool {
 	return func(name string) bool { return !slices.Contains(left, name) }
 }
 
-// attachment is one entry of an agent's middlewares. It finds others that have the same
-// tools, or write the same note: Eino lists such tools twice, and calls one of them.
-type attachment struct {
-	hooks *Hooks
-	id    string
-	names []string     // of its tools, and of its note
-	last  atomic.Value // the state of the last call of a model, a weak pointer
-}
-
-func (h *Hooks) attach() *attachment {
-	a := &attachment{hooks: h, id: backends.NewID(), names: h.toolNames}
+// attach returns the hook before every call of the model for one entry of an agent's
+// middlewares. It fails the run if the agent lists the entry twice, or another one that has
+// the same tools or writes the same note: Eino lists such tools twice, and calls one of them.
+//
+// Eino gives the state of one call of a model to each entry in turn. Each signs the question
+// that is to be answered with the state and itself, so that those behind it see it. An agent
+// that another one calls as a tool may be given signed messages, and is not looked at.
+func (h *Hooks) attach() func(context.Context, *adk.ChatModelAgentState) error {
+	names, entry := h.toolNames, backends.NewID()
 	if h.plan.Search {
-		a.names = append(slices.Clip(a.names), "the note "+h.cfg.NoteName)
+		names = append(slices.Clip(names), "the note "+h.cfg.NoteName)
 	}
-	return a
-}
-
-// beforeChatModel runs before every call of the model; a broken list of middlewares fails
-// the run.
-func (a *attachment) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
-	if s == nil {
+	var last atomic.Value // the state of the last call, a weak pointer
+	return func(ctx context.Context, s *adk.ChatModelAgentState) error {
+		if s == nil {
+			return nil
+		}
+		if state := weak.Make(s); last.Swap(state) == state {
+			return fmt.Errorf("memory: %w: the agent lists one memory middleware twice: list it once", backends.ErrInvalid)
+		}
+		call := fmt.Sprintf("%p ", s)
+		if t := h.find(s.Messages); t.asks() && !nested(ctx) {
+			if err := others(t.messages[t.user], names, call, entry); err != nil {
+				return err
+			}
+		}
+		if err := h.beforeChatModel(ctx, s); err != nil {
+			return err
+		}
+		if t := h.find(s.Messages); t.asks() {
+			for _, name := range names {
+				t.messages[t.user] = einox.MarkOwner(t.messages[t.user], name, call+entry)
+			}
+			s.Messages = t.messages
+		}
 		return nil
 	}
-	if err := a.alone(ctx, s); err != nil {
-		return err
-	}
-	if err := a.hooks.beforeChatModel(ctx, s); err != nil {
-		return err
-	}
-	a.sign(s)
-	return nil
 }
 
-// alone returns an error if the agent lists the entry twice, or another entry with a name
-// of this one: Eino gives the state of one call of a model to each entry in turn, and
-// those before this one have signed it. An agent that another one calls as a tool may be
-// given signed messages, and is not looked at.
-func (a *attachment) alone(ctx context.Context, s *adk.ChatModelAgentState) error {
-	state := weak.Make(s)
-	if a.last.Swap(state) == state {
-		return fmt.Errorf("memory: %w: the agent lists one memory middleware twice: list it once", backends.ErrInvalid)
-	}
-	t := &turn{messages: s.Messages, user: lastUser(s.Messages)}
-	if nested(ctx) || !t.asks() {
-		return nil
-	}
-	for _, name := range a.names {
-		owner, at, _ := strings.Cut(einox.OwnerOf(s.Messages[t.user], name), " ")
-		if owner != "" && owner != a.id && at == address(s) {
+// others returns an error if a question was signed for one of the names, in the same call of
+// a model, by another entry.
+func others(question *schema.Message, names []string, call, entry string) error {
+	for _, name := range names {
+		if by, ok := strings.CutPrefix(einox.OwnerOf(question, name), call); ok && by != entry {
 			return fmt.Errorf("memory: %w: the agent has two memory middlewares with %s: list one middleware once; make one memory of two backends with backends.Join; or give one of them names of its own by Config.ToolNames and Config.NoteName", backends.ErrInvalid, name)
 		}
 	}
 	return nil
 }
-
-// sign leaves the entry's id, and that of the call, on a question that is to be answered.
-func (a *attachment) sign(s *adk.ChatModelAgentState) {
-	t := &turn{messages: s.Messages, user: lastUser(s.Messages)}
-	if !t.asks() {
-		return
-	}
-	s.Messages = slices.Clone(s.Messages)
-	for _, name := range a.names {
-		s.Messages[t.user] = einox.MarkOwner(s.Messages[t.user], name, a.id+" "+address(s))
-	}
-}
-
-// address tells the state of one call of a model from those of others.
-func address(s *adk.ChatModelAgentState) string { return fmt.Sprintf("%p", s) }

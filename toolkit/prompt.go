@@ -40,7 +40,7 @@ type phrases struct {
 	updated, deleted                    string
 	noMatch, matches, atByte            string // grep_working_memory
 	moreMatches, howToRead, unreadables string
-	emptyArchive, page, longPage        string // read_working_memory
+	emptyArchive, page                  string // read_working_memory
 	endOfArchive, nextLine, nextByte    string
 	blocks, block, colon, noBlock       string // the list of blocks in the descriptions
 	appended, replaced, replayed        string // edits of core memory
@@ -136,7 +136,6 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 	unreadables:  "These archives are damaged or gone and were not searched: %s",
 	emptyArchive: "[%s is empty]",
 	page:         "[%s: lines %d to %d of %d, bytes %d to %d of %d]",
-	longPage:     "[%s: lines %d to %d, bytes %d to %d of many: name a shorter stretch to begin later]",
 	endOfArchive: "[end of %s]",
 	nextLine:     "[there is more: read on with line %d]",
 	nextByte:     "[there is more of this line: read on with byte %d]",
@@ -240,7 +239,6 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 	unreadables:  "以下归档已损坏或不存在，未被搜索：%s",
 	emptyArchive: "[%s 为空]",
 	page:         "[%s：第 %d 到 %d 行，共 %d 行；第 %d 到 %d 字节，共 %d 字节]",
-	longPage:     "[%s：第 %d 到 %d 行；第 %d 到 %d 字节；总量很大，要从靠后处读起请指明更短的一段]",
 	endOfArchive: "[%s 结束]",
 	nextLine:     "[还有更多：请用 line %d 继续阅读]",
 	nextByte:     "[本行还有更多：请用 byte %d 继续阅读]",

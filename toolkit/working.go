@@ -158,10 +158,6 @@ func (k *kit) showPage(p *archive.Page) string {
 	switch {
 	case p.Text == "":
 		return fmt.Sprintf(k.text.emptyArchive, p.Ref)
-	case p.TotalBytes == 0: // of too many messages to be counted
-		head = fmt.Sprintf(k.text.longPage, p.Ref, p.FirstLine, p.LastLine, p.Byte, p.NextByte-1)
-	}
-	switch {
 	case p.NextLine > 0:
 		foot = fmt.Sprintf(k.text.nextLine, p.NextLine)
 	case p.More:

@@ -27,13 +27,16 @@ type Health struct {
 // Health is [ReadHealth] of Config.Sessions. It also works on a closed Memory.
 func (m *Memory) Health(ctx context.Context) (*Health, error) { return ReadHealth(ctx, m.cfg.Sessions) }
 
-// ReadHealth reads how learning goes: first from the sessions that wait, with a read of
-// the log for each, then from the state of all sessions. What an endpoint asks for often
+// ReadHealth reads how learning goes from the state of all sessions, with a read of the
+// log for each of those that wait. What an endpoint asks for often
 // should have a deadline: what was counted until an error, or until ctx ended, is
 // returned beside it, and is a lower bound.
 func ReadHealth(ctx context.Context, sessions store.Sessions) (*Health, error) {
 	h := &Health{}
-	err := eachSession(ctx, sessions, true, func(s *store.Session) error {
+	err := eachSession(ctx, sessions, false, func(s *store.Session) error {
+		if h.Parked += len(s.Failures); !s.Pending() {
+			return nil
+		}
 		h.waiting(s)
 		first, err := sessions.Read(ctx, s.Partition, s.ID, store.Range{After: s.Watermark, Limit: 1})
 		if len(first) > 0 && (h.Oldest.IsZero() || first[0].Time.Before(h.Oldest)) {
@@ -41,9 +44,6 @@ func ReadHealth(ctx context.Context, sessions store.Sessions) (*Health, error) {
 		}
 		return err
 	})
-	if err == nil {
-		err = eachSession(ctx, sessions, false, func(s *store.Session) error { h.Parked += len(s.Failures); return nil })
-	}
 	if err != nil {
 		err = fmt.Errorf("health: %w", err)
 	}

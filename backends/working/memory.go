@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -293,18 +294,10 @@ func (c *Config) withDefaults() (Config, error) {
 		return Config{}, fmt.Errorf("working memory: %w: Config.Sessions and Config.Backend are required", backends.ErrInvalid)
 	}
 	d := *c
-	if d.Sweep == 0 {
-		d.Sweep = 30 * time.Second
-	}
-	if d.Redact == nil {
-		d.Redact = func(s string) string { return s }
-	}
-	if d.Clock == nil {
-		d.Clock = backends.SystemClock
-	}
-	if d.IDs == nil {
-		d.IDs = backends.NewID
-	}
+	config.Default(&d.Sweep, 30*time.Second)
+	config.Default(&d.Redact, func(s string) string { return s })
+	config.Default(&d.Clock, backends.SystemClock)
+	config.Default(&d.IDs, backends.NewID)
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
 		orDefault("MaxAttempts", &d.MaxAttempts, 5), orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 2048),
@@ -318,8 +311,6 @@ func orDefault[N int | time.Duration](name string, value *N, def N) error {
 	if *value < 0 {
 		return fmt.Errorf("working memory: Config.%s is %v: %w: leave it zero for the default", name, *value, backends.ErrInvalid)
 	}
-	if *value == 0 {
-		*value = def
-	}
+	config.Default(value, def)
 	return nil
 }

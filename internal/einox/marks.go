@@ -36,9 +36,6 @@ const (
 	noteMark    = "note"
 	summaryMark = "summary"
 	coreMark    = "core"
-
-	searchHit  = "hit"
-	searchMiss = "miss"
 )
 
 // MarkNote marks m as a note that memory injected: it is never persisted and never
@@ -88,16 +85,13 @@ func IndexOf(m *schema.Message) (int, bool) {
 // memory of that name was searched for the turn, and whether it found anything: the
 // search is made once however often the model is called (trap T2).
 func MarkSearch(m *schema.Message, name string, found bool) *schema.Message {
-	if found {
-		return marked(m, searchKey+name, searchHit)
-	}
-	return marked(m, searchKey+name, searchMiss)
+	return marked(m, searchKey+name, strconv.FormatBool(found))
 }
 
 // SearchOf returns what [MarkSearch] wrote.
 func SearchOf(m *schema.Message, name string) (searched, found bool) {
 	mark := markOf(m, searchKey+name)
-	return mark != "", mark == searchHit
+	return mark != "", mark == "true"
 }
 
 // MarkOwner returns a copy of m, the last user message of a turn, that says which
@@ -118,10 +112,7 @@ func MarkSeq(m *schema.Message, seq int64) *schema.Message {
 
 // SeqOf returns the sequence number that m carries, or 0.
 func SeqOf(m *schema.Message) int64 {
-	n, err := strconv.ParseInt(markOf(m, seqKey), 10, 64)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.ParseInt(markOf(m, seqKey), 10, 64) // 0 where there is none
 	return n
 }
 

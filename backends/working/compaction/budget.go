@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -56,9 +57,7 @@ func (b Budget) WithDefaults() (Budget, error) {
 	b.Answer = reserve(b.Answer, b.Window/8, 8192)
 	b.Tools = reserve(b.Tools, b.Window/16, 4096)
 	b.Memories = reserve(b.Memories, b.Window/16, 2048)
-	if b.Counter == nil {
-		b.Counter = Estimate
-	}
+	config.Default(&b.Counter, Estimate)
 	if max(b.Answer, b.Tools, b.Memories) >= b.Window || b.Limit() <= 0 {
 		return b, fmt.Errorf("budget: %w: Window %d leaves nothing beside Answer %d, Tools %d and Memories %d",
 			backends.ErrInvalid, b.Window, b.Answer, b.Tools, b.Memories)
@@ -97,9 +96,7 @@ func (u Usage) Over() int { return u.Tokens - u.Limit }
 
 // Usage counts a context. Nil messages count nothing.
 func (b Budget) Usage(messages []*schema.Message) Usage {
-	if b.Counter == nil {
-		b.Counter = Estimate
-	}
+	config.Default(&b.Counter, Estimate)
 	said, memories := 0, 0
 	for _, m := range messages {
 		if isMemory(m) {

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/config"
 )
 
 // Archive keeps what leaves a context:
@@ -93,15 +94,11 @@ func (c *Config) withDefaults() (*Config, error) {
 	if n.Budget, err = n.Budget.WithDefaults(); err != nil {
 		return nil, err
 	}
-	if n.Trigger == 0 {
-		n.Trigger = 1
-	}
+	config.Default(&n.Trigger, 1)
 	if !(n.Trigger > 0 && n.Trigger <= 1) || n.target() < 1 {
 		return nil, fmt.Errorf("%w: Trigger %v: give a share of the budget above 0, at most 1", backends.ErrInvalid, c.Trigger)
 	}
-	if n.Steps == nil {
-		n.Steps = Free()
-	}
+	config.Default(&n.Steps, Free())
 	return &n, n.Language.Validate()
 }
 

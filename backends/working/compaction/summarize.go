@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -72,12 +73,8 @@ func (s SummarizeCurrent) build(c *Config) (*step, error) {
 
 // withDefaults returns a copy that is complete, or ErrInvalid.
 func (s SummarizeRounds) withDefaults(limit int) (SummarizeRounds, error) {
-	if s.KeepShare == 0 {
-		s.KeepShare = 0.4
-	}
-	if s.SummaryWindow == 0 {
-		s.SummaryWindow = limit
-	}
+	config.Default(&s.KeepShare, 0.4)
+	config.Default(&s.SummaryWindow, limit)
 	switch {
 	case !(s.KeepShare > 0 && s.KeepShare < 1):
 		return s, fmt.Errorf("%w: KeepShare %v: give a share above 0 and below 1", backends.ErrInvalid, s.KeepShare)
