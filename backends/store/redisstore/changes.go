@@ -7,10 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -29,7 +26,7 @@ const (
 // Changes implements [store.Records]. It takes one round trip, and a second one
 // for a page of many records.
 func (s *Store) Changes(ctx context.Context, p backends.Partition, since string) (*store.ChangeSet, error) {
-	from, err := parseCursor(since)
+	from, err := decodeCursor("changes", since, cursor.legal)
 	if err != nil {
 		return nil, err
 	}
@@ -60,19 +57,19 @@ type page struct {
 func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor) (*store.ChangeSet, error) {
 	k := s.keys(p)
 	reply, err := changesScript.Run(ctx, s.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
-		from.inc, from.version, from.seen, from.tip, changesPage, changesAlong).Slice()
+		from.Inc, from.Version, from.Seen, from.Tip, changesPage, changesAlong).Slice()
 	if err != nil {
 		return nil, err
 	}
 	if len(reply) == 0 {
-		return &store.ChangeSet{Reset: from.inc != ""}, nil
+		return &store.ChangeSet{Reset: from.Inc != ""}, nil
 	}
 	pg, err := readPage(reply)
 	if err != nil {
 		return nil, err
 	}
-	out := &store.ChangeSet{Version: pg.cursor.version, Reset: pg.reset, Removed: pg.removed, Cursor: pg.cursor.String(),
-		More: pg.cursor.version < pg.version, Embedding: pg.space}
+	out := &store.ChangeSet{Version: pg.cursor.Version, Reset: pg.reset, Removed: pg.removed, Cursor: encodeCursor(pg.cursor),
+		More: pg.cursor.Version < pg.version, Embedding: pg.space}
 	if len(pg.ids) == 0 {
 		return out, nil
 	}
@@ -80,7 +77,7 @@ func (s *Store) changesPage(ctx context.Context, p backends.Partition, from curs
 		if pg.records, err = s.rawRecords(ctx, p, pg.ids); err != nil {
 			return nil, err
 		}
-		if pg.records.inc != pg.cursor.inc {
+		if pg.records.inc != pg.cursor.Inc {
 			return nil, nil
 		}
 		if pg.records.keep(pg.versions) {
@@ -96,17 +93,17 @@ func readPage(reply []any) (pg page, err error) {
 		return pg, badAnswer(reply)
 	}
 	head := texts(reply[:4])
-	pg.cursor.inc, pg.cursor.tip = head[0], head[3]
+	pg.cursor.Inc, pg.cursor.Tip = head[0], head[3]
 	if pg.space, err = parseSpace(head[2]); err != nil {
 		return pg, err
 	}
 	if pg.version, err = number(reply[1]); err != nil {
 		return pg, err
 	}
-	if pg.cursor.version, err = number(reply[5]); err != nil {
+	if pg.cursor.Version, err = number(reply[5]); err != nil {
 		return pg, err
 	}
-	pg.cursor.seen = pg.version
+	pg.cursor.Seen = pg.version
 	pg.reset = reply[4] == int64(1)
 	pg.removed, pg.ids = texts(reply[6]), texts(reply[7])
 	pg.records.texts, _ = reply[9].([]any)
@@ -126,42 +123,16 @@ func parseSpace(text string) (*store.Embedding, error) {
 // cursor is how far a reader of a partition's changes is, and the nonce by which it
 // notices that the server lost what it has read.
 type cursor struct {
-	inc     string // which life of the partition
-	version int64  // the version up to which it has read
-	seen    int64  // the partition's version when it read
-	tip     string // the nonce of that version; empty for version 0
+	Inc     string // which life of the partition
+	Version int64  // the version up to which it has read
+	Seen    int64  // the partition's version when it read
+	Tip     string // the nonce of that version; empty for version 0
 }
 
-func (c cursor) String() string {
-	return fmt.Sprintf("%s.%d.%d.%s", c.inc, c.version, c.seen, c.tip)
-}
-
-func parseCursor(text string) (cursor, error) {
-	if text == "" {
-		return cursor{}, nil
-	}
-	var c cursor
-	parts := strings.Split(text, ".")
-	if len(parts) == 4 {
-		c.inc, c.tip = parts[0], parts[3]
-		c.version, _ = strconv.ParseInt(parts[1], 10, 64)
-		c.seen, _ = strconv.ParseInt(parts[2], 10, 64)
-		tip := isNonce(c.tip) || c.seen == 0 && c.tip == ""
-		if c.version >= 0 && c.version <= c.seen && isNonce(c.inc) && tip && c.String() == text {
-			return c, nil
-		}
-	}
-	return cursor{}, fmt.Errorf("redisstore: changes: cursor %q: %w: not one of this store", text, backends.ErrInvalid)
-}
+func (c cursor) legal() bool { return c.Inc != "" && 0 <= c.Version && c.Version <= c.Seen }
 
 // newNonce returns a random number of 64 bits as 11 characters. It distinguishes two
 // commits, or two lives of a partition; it is no secret.
 func newNonce() string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
-}
-
-// isNonce reports whether text has the form of a nonce.
-func isNonce(text string) bool {
-	b, err := base64.RawURLEncoding.DecodeString(text)
-	return err == nil && len(b) == 8
 }

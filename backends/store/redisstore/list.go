@@ -27,7 +27,7 @@ import (
 // when it is created, so that one which changes meanwhile is still met once; the
 // cursor takes some two bytes for each.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	start, err := parseListing(q.Page.Cursor)
+	start, err := decodeCursor("list sessions", q.Page.Cursor, func(l listing) bool { return l.Started })
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 		more, err := l.fill(ctx)
 		out := &store.SessionPage{Sessions: l.out}
 		if more {
-			out.Next = l.at.String()
+			out.Next = encodeCursor(l.at)
 		}
 		return out, err
 	}
@@ -54,25 +54,26 @@ type listing struct {
 	Left      plan.Numbers `json:"r,omitempty"` // sessions of that partition to come
 }
 
-// String returns the cursor.
-func (l listing) String() string {
-	text, _ := json.Marshal(l) // of strings and numbers: it cannot fail
+// encodeCursor returns where a reader stands as a text that [decodeCursor] reads.
+func encodeCursor(at any) string {
+	text, _ := json.Marshal(at) // of strings and numbers: it cannot fail
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parseListing(cursor string) (listing, error) {
-	var l listing
+// decodeCursor returns the zero value for an empty text, and ErrInvalid for one that is
+// not legal.
+func decodeCursor[T any](doing, cursor string, legal func(T) bool) (at T, err error) {
 	if cursor == "" {
-		return l, nil
+		return at, nil
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {
-		err = json.Unmarshal(text, &l)
+		err = json.Unmarshal(text, &at)
 	}
-	if err != nil || !l.Started {
-		return l, fmt.Errorf("redisstore: list sessions: cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
+	if err != nil || !legal(at) {
+		err = fmt.Errorf("redisstore: %s: cursor %q: %w: not one of this store", doing, cursor, backends.ErrInvalid)
 	}
-	return l, nil
+	return at, err
 }
 
 // lister fills one page.

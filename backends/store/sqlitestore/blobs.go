@@ -27,7 +27,7 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name
 		}
 		row, err := c.session(part, session, s.now())
 		if err == nil && row == nil {
-			err = c.eraseExpired(part.pk, session)
+			err = c.erase(byName, part.pk, session) // it is expired, if it is there
 		}
 		if err != nil {
 			return 0, err

@@ -122,18 +122,12 @@ func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T
 
 // decoded returns the values of the one column of JSON that a query selects.
 func decoded[T any](ctx context.Context, c *conn, what, query string, args ...any) ([]T, error) {
-	var out []T
-	err := c.each(ctx, query, args, func(rows *sql.Rows) error {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		var v T
-		err := plan.Decode(what, text, &v)
-		out = append(out, v)
-		return err
-	})
-	return out, err
+	texts, err := column[string](ctx, c, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]T, len(texts))
+	return out, plan.Each(len(out), func(i int) error { return plan.Decode(what, texts[i], &out[i]) })
 }
 
 // script runs statements that are not worth preparing.

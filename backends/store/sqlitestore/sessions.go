@@ -5,7 +5,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -20,15 +19,26 @@ type sessionRow struct {
 	store.Session
 }
 
+// What a statement is about, of the table sessions.
+const (
+	byName  = `part = ? AND id = ?`
+	byKey   = `pk = ?`
+	expired = `pk IN (SELECT pk FROM sessions WHERE expires <= ? ORDER BY expires LIMIT ?)`
+)
+
 // session reads a session of the partition, nil if there is none or it is expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
+	return c.sessionBy(byName, now, part.pk, session)
+}
+
+func (c *conn) sessionBy(which string, now time.Time, args ...any) (*sessionRow, error) {
 	row := &sessionRow{}
 	var state string
-	found, err := c.row(`SELECT pk, state FROM sessions WHERE part = ? AND id = ?`, []any{part.pk, session}, &row.pk, &state)
+	found, err := c.row(`SELECT pk, state FROM sessions WHERE `+which, args, &row.pk, &state)
 	if err != nil || !found {
 		return nil, err
 	}
-	if err := plan.Decode("session "+session, state, &row.Session); err != nil {
+	if err := plan.Decode("session", state, &row.Session); err != nil {
 		return nil, err
 	}
 	if plan.Expired(&row.Session, now) {
@@ -97,60 +107,41 @@ func (c *conn) updateSession(part partition, u *store.SessionUpdate, now time.Ti
 
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, session string) error {
-	_, err := write(ctx, s, fmt.Sprintf("delete session %q", session), p, session, func(c *conn, part partition) (struct{}, error) {
-		return struct{}{}, c.erase(part.pk, session)
+	_, err := write(ctx, s, fmt.Sprintf("delete session %q", session), p, session, func(c *conn, part partition) (int64, error) {
+		if err := c.erase(byName, part.pk, session); err != nil {
+			return 0, err
+		}
+		// Those that were put before a session's first message.
+		return c.exec(`DELETE FROM blobs WHERE part = ? AND session = ?`, part.pk, session)
 	})
 	return err
 }
 
-// erase removes a session with its messages and blobs.
-func (c *conn) erase(part int64, session string) error {
-	if _, err := c.exec(`DELETE FROM messages WHERE session = (SELECT pk FROM sessions WHERE part = ? AND id = ?)`, part, session); err != nil {
-		return err
+// erase removes sessions with their messages and blobs. Blobs without a session stay.
+func (c *conn) erase(which string, args ...any) error {
+	for _, query := range []string{
+		`DELETE FROM messages WHERE session IN (SELECT pk FROM sessions WHERE ` + which + `)`,
+		`DELETE FROM blobs WHERE (part, session) IN (SELECT part, id FROM sessions WHERE ` + which + `)`,
+		`DELETE FROM sessions WHERE ` + which,
+	} {
+		if _, err := c.exec(query, args...); err != nil {
+			return err
+		}
 	}
-	if _, err := c.exec(`DELETE FROM blobs WHERE part = ? AND session = ?`, part, session); err != nil {
-		return err
-	}
-	_, err := c.exec(`DELETE FROM sessions WHERE part = ? AND id = ?`, part, session)
-	return err
-}
-
-// eraseExpired erases the remains of an expired session, whose row is there. Blobs
-// that were put before a session's first message are not remains.
-func (c *conn) eraseExpired(part int64, session string) error {
-	var one int
-	found, err := c.row(`SELECT 1 FROM sessions WHERE part = ? AND id = ?`, []any{part, session}, &one)
-	if err != nil || !found {
-		return err
-	}
-	return c.erase(part, session)
+	return nil
 }
 
 // purgeBatch is how many expired sessions one append erases besides its own work.
 const purgeBatch = 4
 
 // purge erases expired sessions of all partitions, at most limit of them.
-func (c *conn) purge(ctx context.Context, now time.Time, limit int) error {
-	type name struct {
-		part int64
-		id   string
-	}
-	var names []name
-	err := c.each(ctx, `SELECT part, id FROM sessions WHERE expires <= ? ORDER BY expires LIMIT ?`, []any{now.UnixMicro(), limit}, func(rows *sql.Rows) error {
-		var n name
-		err := rows.Scan(&n.part, &n.id)
-		names = append(names, n)
-		return err
-	})
-	if err != nil {
+func (c *conn) purge(now time.Time, limit int) error {
+	var one int
+	found, err := c.row(`SELECT 1 FROM sessions WHERE expires <= ?`, []any{now.UnixMicro()}, &one)
+	if err != nil || !found {
 		return err
 	}
-	for _, n := range names {
-		if err := c.erase(n.part, n.id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.erase(expired, now.UnixMicro(), limit)
 }
 
 // List implements [store.Sessions].
@@ -207,17 +198,9 @@ func (c *conn) listing(ctx context.Context, q store.SessionQuery, part partition
 
 // listed adds one session to the page, unless it is gone or does not match any more.
 func (c *conn) listed(pk int64, q store.SessionQuery, now time.Time, out *store.SessionPage) error {
-	row := sessionRow{pk: pk}
-	var state string
-	found, err := c.row(`SELECT state FROM sessions WHERE pk = ?`, []any{pk}, &state)
-	if err != nil || !found {
+	row, err := c.sessionBy(byKey, now, pk)
+	if err != nil || row == nil || q.Pending && !row.Pending() || q.Partition != nil && row.Partition != *q.Partition {
 		return err
-	}
-	if err := plan.Decode("session", state, &row.Session); err != nil {
-		return err
-	}
-	if plan.Expired(&row.Session, now) || q.Pending && !row.Pending() || q.Partition != nil && row.Partition != *q.Partition {
-		return nil
 	}
 	out.Sessions = append(out.Sessions, row.Session)
 	return nil
@@ -231,7 +214,7 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 	doing := fmt.Sprintf("append %d messages to session %q", len(a.Entries), session)
 	return write(ctx, s, doing, p, session, func(c *conn, part partition) (*store.Session, error) {
 		now := s.now()
-		if err := c.purge(ctx, now, purgeBatch); err != nil {
+		if err := c.purge(now, purgeBatch); err != nil {
 			return nil, err
 		}
 		row, created, err := c.ensureSession(part, session, a.Scope, now)
@@ -266,7 +249,7 @@ func (c *conn) ensureSession(part partition, session string, scope backends.Scop
 	if row != nil || err != nil {
 		return row, false, err
 	}
-	if err := c.eraseExpired(part.pk, session); err != nil {
+	if err := c.erase(byName, part.pk, session); err != nil { // it is expired, if it is there
 		return nil, false, err
 	}
 	row = &sessionRow{Session: store.Session{Partition: part.Partition, ID: session, Scope: scope, Created: now}}

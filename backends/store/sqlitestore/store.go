@@ -207,7 +207,7 @@ func (c *conn) create(row *partition) (err error) {
 // Drop implements [store.Records].
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	return write(ctx, s, "drop "+p.String(), p, "", func(c *conn, part partition) (out store.DropCount, err error) {
-		if err := c.purge(ctx, s.now(), -1); err != nil { // expired sessions do not count
+		if err := c.purge(s.now(), -1); err != nil { // expired sessions do not count
 			return out, err
 		}
 		var other int
