@@ -18,10 +18,10 @@ package ask
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"sync"
 	"time"
 
@@ -104,9 +104,7 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 	p := phrases[q.Language.For()]
 	form := fmt.Sprintf(p.byTool, q.Tool)
 	if r.model.calling == nil {
-		ofAnswer, _ := info.ToJSONSchema() // a struct has one, which marshals
-		raw, _ := json.Marshal(ofAnswer)
-		form = p.byJSON + " " + string(raw)
+		form = p.byJSON + " " + example(reflect.TypeFor[T](), "")
 	}
 	err = r.ask(ctx, q, form, info, func(out *schema.Message) error {
 		answer, err = decodeAnswer[T](out)
