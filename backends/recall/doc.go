@@ -33,8 +33,8 @@
 //  2. Every memory that is left gets its lexical score and, where query and memory have
 //     vectors, its cosine. Both are exact: there is no list of candidates that one of them
 //     alone fills.
-//  3. Each part is divided by its highest value in the query; the weighted mean of the two
-//     is the rank value. The best TopK are the hits, or a pool of max(4·TopK, 60) that a
+//  3. Each part is divided by its highest value in the query, of a cosine what lies above
+//     the usual one; the weighted mean of the two is the rank value. The best TopK are the hits, or a pool of max(4·TopK, 60) that a
 //     [Reranker] orders anew. Ties go to the newer memory, then to the lower id.
 //
 // # The lexical part
@@ -65,7 +65,13 @@
 //
 //	Parts.Lexical = score / Σ idf(t)·(k1+1)     the share of what the query could attain
 //	Parts.Vector  = max(0, cosine)
-//	Score         = (wl·Lexical + wv·Vector) / (wl + wv)
+//	Score         = (wl·Lexical + wv·max(0, Vector-c)/(1-c)) / (wl + wv)
+//
+// Where the cosines of related texts begin differs from embedder to embedder: at 0.2 with
+// one, at 0.8 with another. So the first query of a process is embedded together with eight
+// English and eight Chinese sentences that have nothing to do with one another, in one
+// request. The mean of their cosines, for the language of the query, is the usual cosine;
+// c is three standard deviations above it.
 //
 // The sum runs over the six rarest terms of the query, those that no memory holds included:
 // a memory approaches it in which they occur without end. A memory of mean length that holds

@@ -90,15 +90,31 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 		if learns(ctx) {
 			embedder = r.storing
 		}
-		var vectors [][]float32
-		if vectors, err = r.vectors(ctx, embedder, []string{q.text}); err == nil {
-			q.vector = vectors[0]
-		}
+		err = r.embedScaled(ctx, embedder, q)
 	}
 	if err == nil || ctx.Err() != nil {
 		return nil, err
 	}
 	return lexicalAlone(err), nil
+}
+
+// embedScaled sets the vector of a query and its scale, which the first query of a process
+// asks for in the same request.
+func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
+	known, texts := r.scales.Load(), []string{q.text}
+	if known == nil {
+		texts = slices.Concat(texts, unrelated[0], unrelated[1])
+	}
+	vectors, err := r.vectors(ctx, s, texts)
+	if err != nil {
+		return err
+	}
+	if known == nil {
+		known = newScales(vectors[1:])
+		r.scales.Store(known)
+	}
+	q.vector, q.scale = vectors[0], known.of(q.text)
+	return nil
 }
 
 func lexicalAlone(reason error) error {

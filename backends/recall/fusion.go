@@ -15,13 +15,14 @@ type fusion struct {
 // weighed and added. A memory without a vector goes by its
 // lexical part alone. It returns as many as were asked for, or as a reranker chooses among.
 func (f *fusion) best() []ranked {
-	var topLexical, topCosine float64
+	scale := &f.query.scale
+	var topLexical, topVector float64
 	for _, c := range f.candidates {
-		topLexical, topCosine = max(topLexical, c.lexical), max(topCosine, c.cosine)
+		topLexical, topVector = max(topLexical, c.lexical), max(topVector, above(scale.usual, c.cosine))
 	}
 	best := topK{size: f.ranker.pool(f.query.topK)}
 	for _, c := range f.candidates {
-		value := f.weigh(share(c.lexical, topLexical), share(c.cosine, topCosine), c.cosine)
+		value := f.weigh(&c, share(c.lexical, topLexical), share(above(scale.usual, c.cosine), topVector))
 		if value <= 0 || !best.admits(value) {
 			continue
 		}
@@ -36,14 +37,14 @@ func (f *fusion) best() []ranked {
 func (f *fusion) ranked(c candidate, value float64) ranked {
 	r := ranked{memory: c.doc.memory, value: value, time: c.doc.time}
 	r.lexical, r.vector = min(1, share(c.lexical, f.attainable)), max(0, c.cosine)
-	r.score = f.weigh(r.lexical, r.vector, c.cosine)
+	r.score = f.weigh(&c, r.lexical, above(f.query.scale.related, c.cosine))
 	return r
 }
 
 // weigh returns the weighed mean of a lexical and a vector value, and the lexical one
-// where the cosine is noVector.
-func (f *fusion) weigh(lexical, vector, cosine float64) float64 {
-	if cosine == noVector {
+// of a candidate without a vector.
+func (f *fusion) weigh(c *candidate, lexical, vector float64) float64 {
+	if c.cosine == noVector {
 		return lexical
 	}
 	w := f.ranker.config.Weights

@@ -189,6 +189,7 @@ func newRanker(t tester, s store.Records, options ...func(*Config)) *Ranker {
 	}
 	r, err := New(t.Context(), cfg)
 	require.NoError(t, err)
+	r.scales.Store(&scales{}) // cosines count as they are
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r
 }

@@ -70,7 +70,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	}
 	for i := range q.beside {
 		if b := &q.beside[i]; q.eligible.admits(&b.doc) {
-			s.candidates = append(s.candidates, candidate{&b.doc, x.lexicon.scoreOf(terms, b), noVector})
+			s.candidates = append(s.candidates, candidate{doc: &b.doc, lexical: x.lexicon.scoreOf(terms, b), cosine: noVector})
 		}
 	}
 	f := fusion{ranker: r, query: q, candidates: s.candidates, attainable: attainable}
@@ -81,7 +81,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 func (x *index) choose(q *query, s *scratch) {
 	for _, slot := range s.matched {
 		if d := &x.docs[slot]; q.eligible.admits(d) {
-			s.candidates = append(s.candidates, candidate{d, s.scores[slot], noVector})
+			s.candidates = append(s.candidates, candidate{doc: d, lexical: s.scores[slot], cosine: noVector})
 		}
 	}
 }
@@ -93,11 +93,11 @@ func (x *index) scan(q *query, s *scratch) {
 		if d.vector == nil && s.scores[slot] == 0 || !q.eligible.admits(d) {
 			continue
 		}
-		cosine := float64(noVector)
+		c := candidate{doc: d, lexical: s.scores[slot], cosine: noVector}
 		if d.vector != nil {
-			cosine = max(0, min(1, float64(vek32.Dot(q.vector, d.vector))))
+			c.cosine = max(0, min(1, float64(vek32.Dot(q.vector, d.vector))))
 		}
-		s.candidates = append(s.candidates, candidate{d, s.scores[slot], cosine})
+		s.candidates = append(s.candidates, c)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
@@ -22,7 +23,8 @@ type Ranker struct {
 	config   Config
 	analyzer *analyzer
 	cache    *cache
-	scratch  sync.Pool // of *scratch
+	scratch  sync.Pool              // of *scratch
+	scales   atomic.Pointer[scales] // of the embedder; nil until it made a vector for a query
 
 	querying, storing *service // the embedder: a slow one still makes the vectors that are stored
 	reranking         *service
@@ -118,6 +120,7 @@ type query struct {
 	text      string
 	terms     []queryTerm
 	vector    []float32 // nil: lexical alone
+	scale     scale
 	topK      int
 	threshold float64
 	eligible  eligibility

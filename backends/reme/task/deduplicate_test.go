@@ -157,6 +157,7 @@ func TestOneQuestionAndOneEmbeddingCallForAllPairs(t *testing.T) {
 	w := open(t, embedded(e), func(s *setup) { s.Duplicate = 0.8 })
 	w.summarize(pages, login)
 	assert.Empty(t, w.of("Duplicates"))
+	w.retrieve(RetrieveRequest{Query: "pages"}) // asks for the embedder's scale, once
 	before := e.Texts.Load()
 	resp := w.summarize(pagesNear, "When a login was refused | Ask for a new token once, then stop.")
 	require.Len(t, w.of("Duplicates"), 1)

@@ -1,0 +1,89 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// squeezed is an embedder whose cosines begin at a share of 1, as those of common models do.
+func squeezed(share float64) embedder {
+	inner := hashed(512)
+	return func(texts []string) ([][]float64, error) {
+		out, err := inner.EmbedStrings(context.Background(), texts)
+		for i, v := range out {
+			length := 0.0
+			for _, x := range v {
+				length += x * x
+			}
+			for j := range v {
+				v[j] *= math.Sqrt((1 - share) / length)
+			}
+			out[i] = append(v, math.Sqrt(share))
+		}
+		return out, err
+	}
+}
+
+// Hits, order and scores do not depend on where the cosines of an embedder begin.
+func TestAnEmbedderOfWhichAllCosinesAreHighFindsTheSame(t *testing.T) {
+	found := map[float64][]string{}
+	for _, share := range []float64{0, 0.5, 0.9} {
+		s := newStore(100)
+		r := newRanker(t, s, withEmbedder("m", squeezed(share)))
+		r.scales.Store(nil)
+		var memories []backends.Memory
+		for i, text := range []string{"Ann likes green tea", "Bob bought a green car", "the cat sleeps on the sofa", "安喜欢喝绿茶", "we met in Oslo"} {
+			memories = append(memories, backends.Memory{ID: fmt.Sprint(i), Kind: backends.KindFact, Text: text})
+		}
+		embed(t, s, r, ann, nil, memories...)
+		for _, query := range []string{"likes green tea", "绿茶", "who met whom in Oslo?", "zebra"} {
+			for _, threshold := range []float64{0, 0.1, 0.3} {
+				for _, h := range search(t, r, ann, backends.SearchRequest{Query: query, Threshold: threshold}) {
+					found[share] = append(found[share], fmt.Sprintf("%s %.1f: %s %.4f", query, threshold, h.ID, h.Score))
+				}
+			}
+		}
+	}
+	require.NotEmpty(t, found[0])
+	require.Equal(t, found[0], found[0.5])
+	require.Equal(t, found[0], found[0.9])
+	require.NotContains(t, strings.Join(found[0.9], "\n"), "zebra 0.1", "what is not related is not found")
+}
+
+// An embedder for which all texts are alike takes nothing from what words find.
+func TestAnEmbedderThatTellsNothingApartLeavesTheOrderOfWords(t *testing.T) {
+	s := newStore(100)
+	r := newRanker(t, s, withEmbedder("m", embedder(func(texts []string) ([][]float64, error) {
+		out := make([][]float64, len(texts))
+		for i := range out {
+			out[i] = []float64{1, 2}
+		}
+		return out, nil
+	})))
+	r.scales.Store(nil)
+	embed(t, s, r, ann, nil, backends.Memory{ID: "other", Text: "coffee"}, backends.Memory{ID: "both", Text: "green tea"}, backends.Memory{ID: "one", Text: "green salad"})
+	require.Equal(t, []string{"both", "one", "other"}, find(t, r, "green tea"))
+}
+
+func TestTheScaleIsAskedForOnceWithTheFirstQuery(t *testing.T) {
+	s, e := newStore(100), hashed(64)
+	r := newRanker(t, s, withEmbedder("m", e))
+	r.scales.Store(nil)
+	embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "green tea"})
+	for i, texts := range []int64{1 + 16, 1, 1} {
+		requests, before := e.Requests.Load(), e.Texts.Load()
+		find(t, r, fmt.Sprint("tea ", i))
+		require.EqualValues(t, 1, e.Requests.Load()-requests)
+		require.Equal(t, texts, e.Texts.Load()-before)
+	}
+}
