@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
@@ -171,7 +172,7 @@ func (o *operations) Decoded() []reconcile.Operation {
 	for i, e := range o.Operations {
 		verb, _ := reconcile.VerbOf(e.Op)
 		out[i] = reconcile.Operation{
-			Verb: verb, Index: indexOf(e.Index), Text: e.Text, SaidBy: reconcile.RoleOf(e.SaidBy), Since: reconcile.DateOf(e.Since), Messages: e.Messages,
+			Verb: verb, Index: indexOf(e.Index), Text: e.Text, SaidBy: reconcile.RoleOf(e.SaidBy), Since: text.Time(e.Since, time.UTC), Messages: e.Messages,
 		}
 	}
 	return out

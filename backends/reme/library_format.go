@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // extraKey has, in the metadata of a memory, the members of a line that a memory has no field
@@ -137,9 +138,6 @@ func parseScore(m *backends.Memory, o object) error {
 	return nil
 }
 
-// timeLayouts are the layouts of times, first that of ReMe.
-var timeLayouts = []string{time.DateTime, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateOnly}
-
 // parseTimes sets the times of a memory. Before 0.2 they stand in the metadata alone.
 func parseTimes(m *backends.Memory, created, modified string, in *time.Location) error {
 	for _, t := range []struct {
@@ -147,23 +145,12 @@ func parseTimes(m *backends.Memory, created, modified string, in *time.Location)
 		to                *time.Time
 	}{{"time_created", "created_time", created, &m.Created}, {"time_modified", "modified_time", modified, &m.Updated}} {
 		older, _ := m.Metadata[t.older].(string)
-		parsed, ok := parseTime(cmp.Or(t.text, older), in)
-		if !ok && t.text != "" {
+		if *t.to = text.Time(cmp.Or(t.text, older), in).Truncate(time.Microsecond); t.to.IsZero() && t.text != "" {
 			return fmt.Errorf("%s %.40q is not a time: write it as %s", t.name, t.text, time.DateTime)
 		}
-		*t.to = parsed
 	}
 	m.Observed = m.Created
 	return nil
-}
-
-func parseTime(s string, in *time.Location) (time.Time, bool) {
-	for _, layout := range timeLayouts {
-		if t, err := time.ParseInLocation(layout, s, in); err == nil {
-			return t.UTC().Truncate(time.Microsecond), true
-		}
-	}
-	return time.Time{}, false
 }
 
 // formatTime writes a time as ReMe does: to the second, without a zone.

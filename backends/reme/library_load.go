@@ -140,18 +140,9 @@ func (ld *load) add(m *backends.Memory, line int) error {
 		return err
 	}
 	if ld.records = append(ld.records, r); len(ld.records) > store.MaxBatch {
-		return ld.tooMany(0)
-	}
-	return nil
-}
-
-// tooMany is the error for more changes than one write carries out.
-func (ld *load) tooMany(removed int) error {
-	if removed == 0 {
 		return fmt.Errorf("%w: more than %d memories: split the file, or load it into several workspaces", backends.ErrInvalid, store.MaxBatch)
 	}
-	return fmt.Errorf("%w: %d memories to store and %d to remove, at most %d together: delete the workspace first, or Merge",
-		backends.ErrInvalid, len(ld.records), removed, store.MaxBatch)
+	return nil
 }
 
 // adopt makes a memory one of the partition.
@@ -238,7 +229,8 @@ func (ld *load) store(ctx context.Context) error {
 		b.Mutations = append(b.Mutations, put)
 	}
 	if len(b.Mutations) > store.MaxBatch {
-		return ld.tooMany(removed)
+		return fmt.Errorf("%w: %d memories to store and %d to remove, at most %d together: delete the workspace first, or Merge",
+			backends.ErrInvalid, len(ld.records), removed, store.MaxBatch)
 	}
 	for i := range b.Mutations {
 		b.Mutations[i].Actor = loadActor

@@ -275,6 +275,31 @@ func TestTheNewerStatementAboutAPersonHolds(t *testing.T) {
 	}
 }
 
+// One request retracts more than a quarter of what is shown only where the program confirms it.
+func TestManyRetractionsAboutAPersonAreConfirmed(t *testing.T) {
+	for confirmed, left := range map[bool]int{true: 0, false: 5} {
+		var asked []backends.Change
+		p := learnPersons(t, &person{}, func(c *reme.Config) {
+			c.Personal.MaxKnown = 8
+			c.Personal.Confirm = func(_ context.Context, ch backends.Change) (bool, error) {
+				asked = append(asked, ch)
+				return confirmed, nil
+			}
+		})
+		for i := range 5 {
+			p.put(t, eve, personal(fmt.Sprint(i), fmt.Sprintf("eve owns house %d", i), 0))
+		}
+		p.change = func(string) (string, error) {
+			return `{"statements":[{"op":"retract","index":0},{"op":"retract","index":1},{"op":"retract","index":2},{"op":"retract","index":3},{"op":"retract","index":4}]}`, nil
+		}
+		p.learn(t, eve, uttered(1, "forget my houses"))
+		require.Len(t, asked, 1)
+		require.Len(t, asked[0].Retract, 5)
+		active, _ := p.known(t, eve)
+		require.Len(t, active, left)
+	}
+}
+
 func TestWhatIsContainedInAStatementIsKnown(t *testing.T) {
 	teapots, tea := "user likes teapots.", "user likes tea."
 	p := learnPersons(t, &person{})

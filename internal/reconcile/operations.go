@@ -238,13 +238,3 @@ func RoleOf(word string) string {
 	}
 	return ""
 }
-
-// DateOf reads a date as models write them; zero for what it cannot read.
-func DateOf(s string) time.Time {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly, "2006/01/02", "2006-01", "2006"} {
-		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 {
-			return t.UTC()
-		}
-	}
-	return time.Time{}
-}

@@ -582,14 +582,6 @@ func TestChainsHoldWhateverTheModelAnswers(t *testing.T) {
 }
 
 func TestWordsOfModels(t *testing.T) {
-	day := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
-	for in, want := range map[string]time.Time{
-		"2026-03-02": day, "2026/03/02": day, "2026-03-02T15:04:05Z": day.Add(15*time.Hour + 4*time.Minute + 5*time.Second),
-		"2026-03-02T09:00:00+09:00": day, "2026-03-02 15:04": day.Add(15*time.Hour + 4*time.Minute), "2026-03": day.AddDate(0, 0, -1), "2026": time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		"": {}, "soon": {}, "2026-13-40": {}, "YYYY-MM-DD": {}, "0000-01-01": {},
-	} {
-		assert.Equal(t, want, reconcile.DateOf(in), in)
-	}
 	for in, want := range map[string]string{"user": "user", "Human": "user", "助手": "assistant", "AI": "assistant", "bystander": "", "": ""} {
 		assert.Equal(t, want, reconcile.RoleOf(in), in)
 	}

@@ -383,3 +383,17 @@ func BenchmarkEstimate(b *testing.B) {
 		})
 	}
 }
+
+func TestTimesAsModelsWriteThem(t *testing.T) {
+	day := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for in, want := range map[string]time.Time{
+		"2026-03-02": day, "2026/03/02": day, "2026-03-02T15:04:05Z": day.Add(15*time.Hour + 4*time.Minute + 5*time.Second),
+		"2026-03-02T09:00:00+09:00": day, "2026-03-02 15:04": day.Add(15*time.Hour + 4*time.Minute), "2026-03": day.AddDate(0, 0, -1), "2026": time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		"": {}, "soon": {}, "2026-13-40": {}, "YYYY-MM-DD": {}, "0000-01-01": {},
+	} {
+		assert.Equal(t, want, text.Time(in, time.UTC), in)
+	}
+	tokyo := time.FixedZone("Tokyo", 9*3600)
+	assert.Equal(t, day, text.Time("2026-03-02 09:00:00", tokyo), "without a zone")
+	assert.Equal(t, day, text.Time("2026-03-02T00:00:00Z", tokyo), "with one")
+}

@@ -94,14 +94,8 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	if len(c.Metadata) == 0 {
 		c.Metadata = nil
 	}
-	if in.CreateTime == "" {
+	if c.Time = text.Time(in.CreateTime, time.UTC); in.CreateTime == "" || !c.Time.IsZero() {
 		return nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateTime, "2006-01-02T15:04:05", time.DateOnly} {
-		if t, err := time.Parse(layout, in.CreateTime); err == nil {
-			c.Time = t.UTC()
-			return nil
-		}
 	}
 	return fmt.Errorf("create_time %q of a tool call: %w: use RFC 3339 or YYYY-MM-DD HH:MM:SS", in.CreateTime, backends.ErrInvalid)
 }
