@@ -194,7 +194,7 @@ func outcomeOf(r *backends.AddResponse, o backends.Outcome) []backends.Item {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i backends.Item) bool { return i.Outcome != o })
 }
 
-func TestMediaAreReportedAsSkipped(t *testing.T) {
+func TestMediaWithoutDescriptionAreReportedAsSkipped(t *testing.T) {
 	url := "https://example.com/cat.png"
 	picture := &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
 		{Type: schema.ChatMessagePartTypeText, Text: "My cat:"},
@@ -210,12 +210,45 @@ func TestMediaAreReportedAsSkipped(t *testing.T) {
 		require.Equal(t, []string{"My cat:"}, list(t, b, ann))
 		skipped := outcomeOf(resp, backends.OutcomeSkipped)
 		require.Len(t, skipped, 1, "and nothing that never was material")
-		require.ErrorContains(t, skipped[0].Err, "write into the message what it shows")
+		require.ErrorContains(t, skipped[0].Err, "no Config.Describe")
 		require.Equal(t, backends.Origin{Session: "s1", Turn: "t", MessageIDs: []string{"p"}, Role: "user", Author: skipped[0].Memory.Origin.Author}, skipped[0].Memory.Origin)
 		require.Equal(t, "[image]", skipped[0].Memory.Text)
 		again, err := b.Add(ctx, r)
 		require.NoError(t, err)
 		require.Empty(t, outcomeOf(again, backends.OutcomeSkipped), "it is reported once")
+	}
+}
+
+func TestMediaAreLearntFromByTheirDescription(t *testing.T) {
+	url := "https://example.com/cat.png"
+	picture := &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
+		{Type: schema.ChatMessagePartTypeText, Text: "My cat:"},
+		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
+	}}
+	down, dark := errors.New("no route to the host"), errors.New("error, status code: 400, message: too dark")
+	for name, c := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"described": {nil, []string{"My cat:\n[image: a grey cat at " + url + "]"}}, "it cannot be": {dark, []string{"My cat:"}}, "not now": {down, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := thinking(t, func(shown) string { return operations() })
+			b := open(t, with(m), func(cfg *mem0.Config) {
+				cfg.Describe = func(_ context.Context, p schema.MessageInputPart) (string, error) {
+					return "a grey cat at " + *p.Image.URL, c.err
+				}
+			})
+			resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: []backends.Message{{ID: "p", Message: picture}}})
+			require.Equal(t, c.err == down, errors.Is(err, backends.ErrUnavailable), err)
+			require.ElementsMatch(t, c.want, list(t, b, ann))
+			switch c.err {
+			case nil:
+				require.Contains(t, m.Calls()[0][1].Content, "a grey cat", "the model reads it")
+			case dark:
+				require.ErrorIs(t, outcomeOf(resp, backends.OutcomeSkipped)[0].Err, dark)
+			}
+		})
 	}
 }
 

@@ -57,7 +57,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	}
 	engine := reconcile.Config{
 		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language, Shown: memoriesShown,
-		Questions: maxQuestions, Confirm: c.Confirm,
+		Questions: maxQuestions, Confirm: c.Confirm, Describe: c.Describe,
 	}
 	if c.Model != nil {
 		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout}); err != nil {

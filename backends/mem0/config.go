@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -86,6 +87,13 @@ type Config struct {
 	// Recall configures the ranking. Optional. Its Records, Embedder,
 	// EmbeddingModel, Clock and Keys are filled from here.
 	Recall *recall.Config
+
+	// Describe says in words what a picture, a sound, a video or a file of a user shows, as a
+	// model that sees does: it is learnt from as if the user had said it, in brackets. An
+	// error that is backends.ErrInvalid, as a status of 400 is, skips it, and comes back with
+	// its item; any other fails the Add, which is repeated later. It must be safe for
+	// concurrent use. Optional: without it such parts are skipped.
+	Describe func(context.Context, schema.MessageInputPart) (string, error)
 
 	// Confirm allows an Add to retract more than three facts at a time, such as after
 	// "forget everything". Optional: without it the surplus is not carried out and comes

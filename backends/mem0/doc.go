@@ -22,10 +22,10 @@
 // With [Config].Model an Add makes one model call for up to 50 messages or 12,000 tokens
 // of them, such as a batch of ten turns. More take more calls, at most 32: long messages
 // are read whole, in parts that are divided between sentences. What is behind the last
-// call, a message over 16 MiB, and images and sounds are not learnt from: each is an item
-// with [backends.OutcomeSkipped], whose Err says why. The model is shown the messages, up to ten of before, and the ten
-// facts that they may be about, numbered from 0; it answers with operations: add
-// a fact, a fact supersedes number 3, number 5 holds no more. So "I
+// call, a message over 16 MiB, and images and sounds that no [Config].Describe puts into
+// words are not learnt from: each is an item with [backends.OutcomeSkipped], whose Err says
+// why. The model is shown the messages, up to ten of before, and the ten facts that they
+// may be about, numbered from 0; it answers with operations: add a fact, a fact supersedes number 3, number 5 holds no more. So "I
 // live in Beijing", and weeks later "I moved to Shanghai", leave one fact that
 // holds and one in its history. [Mode] names the other ways to work.
 //

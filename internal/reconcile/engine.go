@@ -66,6 +66,8 @@ type Config struct {
 	// Questions is how many questions one request may take; what is said behind them is
 	// skipped, and reported so. Optional. Defaults to any number, within Limits.
 	Questions int
+	// Describe says what a picture, a sound or a file shows or says. Optional.
+	Describe func(context.Context, schema.MessageInputPart) (string, error)
 	// UsersOnly learns from users alone, and from what an agent writes down; what
 	// assistants say is shown beside it.
 	UsersOnly bool
@@ -169,10 +171,10 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	if c.about, err = r.About.Compile(); err != nil {
 		return nil, e.errorf("%w", err)
 	}
-	if c.said, err = c.gate(r.Messages, true); err != nil {
+	if c.said, err = c.gate(ctx, r.Messages, true); err != nil {
 		return nil, err
 	}
-	if c.context, err = c.gate(r.Context, false); err != nil {
+	if c.context, err = c.gate(ctx, r.Context, false); err != nil {
 		return nil, fmt.Errorf("context: %w", err)
 	}
 	var texts []string
@@ -190,7 +192,7 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 // memorizedKey marks messages in ReMe's format that were learnt from before.
 const memorizedKey = "memorized"
 
-func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, error) {
+func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool) ([]*Utterance, error) {
 	e := c.engine
 	var out []*Utterance
 	for i := range messages {
@@ -203,9 +205,9 @@ func (c *Call) gate(messages []backends.Message, learn bool) ([]*Utterance, erro
 		if u.Time.IsZero() {
 			u.Time = c.Now
 		}
-		for _, p := range einox.Parts(m.Message) {
-			if u.learn && slices.Contains(media, p.Media) {
-				c.Skip(u, "["+p.Media+"]", errNoText)
+		if u.learn {
+			if err := c.describe(ctx, u, m.Message); err != nil {
+				return nil, err
 			}
 		}
 		if u.learn && len(u.Text) > store.MaxText {

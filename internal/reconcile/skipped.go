@@ -4,12 +4,18 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -25,7 +31,30 @@ func (c *Call) Skip(u *Utterance, what string, reason error) {
 // media are the parts of messages that say something without a text.
 var media = []string{"image", "audio", "video", "file"}
 
-var errNoText = errors.New("nothing is learnt from it itself; write into the message what it shows or says")
+var errNotDescribed = fmt.Errorf("%w: no Config.Describe says what it shows; set one, or write it into the message", backends.ErrInvalid)
+
+// describe adds to what a message says what its media are, and skips those that cannot be
+// described.
+func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) error {
+	for i, p := range einox.Parts(m) {
+		if !slices.Contains(media, p.Media) {
+			continue
+		}
+		says, err := "", errNotDescribed
+		if c.engine.Describe != nil && i < len(m.UserInputMultiContent) {
+			says, err = c.engine.Describe(ctx, m.UserInputMultiContent[i])
+		}
+		switch {
+		case err == nil:
+			u.Text += "\n[" + p.Media + ": " + says + "]"
+		case errors.Is(fault.Of(err), backends.ErrInvalid):
+			c.Skip(u, "["+p.Media+"]", err)
+		default:
+			return c.engine.errorf("describing the %s of message %q: %w", p.Media, u.ID, fault.Of(err))
+		}
+	}
+	return nil
+}
 
 var errPlanted = errors.New("text that was pasted or quoted asks to remember it, and nobody says it")
 
