@@ -99,19 +99,6 @@ func parseLocal(namespace, text string) (backends.Partition, error) {
 
 // escape writes every byte outside [A-Za-z0-9_.-] as %XX.
 func escape(part string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := range len(part) {
-		c := part[i]
-		if plain(c) {
-			b.WriteByte(c)
-			continue
-		}
-		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
-	}
-	return b.String()
-}
-
-func plain(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-'
+	escaped := strings.ReplaceAll(url.QueryEscape(part), "+", "%20")
+	return strings.ReplaceAll(escaped, "~", "%7E")
 }

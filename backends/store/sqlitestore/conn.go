@@ -49,28 +49,15 @@ func (c *conn) prepared(query string) (*sql.Stmt, error) {
 
 // exec runs a statement and returns how many rows it changed.
 func (c *conn) exec(query string, args ...any) (int64, error) {
-	res, err := c.result(query, args)
+	st, err := c.prepared(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.Exec(args...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
-}
-
-// insert runs a statement and returns the key of the row it wrote.
-func (c *conn) insert(query string, args ...any) (int64, error) {
-	res, err := c.result(query, args)
-	if err != nil {
-		return 0, err
-	}
-	return res.LastInsertId()
-}
-
-func (c *conn) result(query string, args []any) (sql.Result, error) {
-	st, err := c.prepared(query)
-	if err != nil {
-		return nil, err
-	}
-	return st.Exec(args...)
 }
 
 // row reads at most one row and reports whether there was one.

@@ -202,16 +202,12 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 
 // record reads the memory and the vector of one record, nil if there is none.
 func (c *conn) record(query string, part int64, id string) (*store.Record, error) {
-	var out *store.Record
-	err := c.each(context.Background(), query, []any{part, id}, func(rows *sql.Rows) error {
-		var text string
-		out = &store.Record{}
-		if err := rows.Scan(&text, &out.Vector); err != nil {
-			return err
-		}
-		return plan.Decode("record "+id, text, &out.Memory)
-	})
-	return out, err
+	out, text := &store.Record{}, ""
+	found, err := c.row(query, []any{part, id}, &text, &out.Vector)
+	if err != nil || !found {
+		return nil, err
+	}
+	return out, plan.Decode("record "+id, text, &out.Memory)
 }
 
 // changesPage is how many records (and tombstones) a page of changes has, before

@@ -253,8 +253,8 @@ func (c *conn) ensureSession(part partition, session string, scope backends.Scop
 		return nil, false, err
 	}
 	row = &sessionRow{Session: store.Session{Partition: part.Partition, ID: session, Scope: scope, Created: now}}
-	row.pk, err = c.insert(`INSERT INTO sessions (part, id, changed, pending, state)
-		VALUES (?, ?, (SELECT ifnull(max(changed), 0) FROM sessions) + 1, 0, '')`, part.pk, session)
+	_, err = c.row(`INSERT INTO sessions (part, id, changed, pending, state)
+		VALUES (?, ?, (SELECT ifnull(max(changed), 0) FROM sessions) + 1, 0, '') RETURNING pk`, []any{part.pk, session}, &row.pk)
 	return row, true, err
 }
 

@@ -199,7 +199,8 @@ func (c *conn) partition(p backends.Partition) (partition, error) {
 // create writes the row if there is none yet.
 func (c *conn) create(row *partition) (err error) {
 	if row.pk == 0 {
-		row.pk, err = c.insert(`INSERT INTO partitions (namespace, kind, id) VALUES (?, ?, ?)`, row.Namespace, string(row.Kind), row.ID)
+		_, err = c.row(`INSERT INTO partitions (namespace, kind, id) VALUES (?, ?, ?) RETURNING pk`,
+			[]any{row.Namespace, string(row.Kind), row.ID}, &row.pk)
 	}
 	return err
 }
