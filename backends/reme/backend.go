@@ -154,7 +154,8 @@ func (b *Backend) Close(ctx context.Context) error {
 // Search implements [backends.Backend]: of the partition of who speaks it returns what
 // is known about them, of the workspace experience with tasks and tools, the best of
 // both by score. A condition on the agent (Filter agent_id) holds for the first alone:
-// a workspace is shared between agents. Kinds choose: personal, task, tool.
+// a workspace is shared between agents. Kinds choose: personal, task, tool. Without Kinds
+// statements of the user that are not learnt yet are found, too.
 func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	return b.traced.Search(ctx, r)
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -75,6 +76,26 @@ func TestWhatIsSharedIsSharedWithEveryAgentAndUser(t *testing.T) {
 	resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: backends.Scope{UserID: "bob", AgentID: "clerk", Workspace: "lab"}, Query: "refunding", Filter: &byAgent})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"check the payment first"}, texts(resp.Hits))
+}
+
+func TestWhatAUserStatedIsFoundBeforeItIsLearnt(t *testing.T) {
+	b, _ := newBackend(t, open(t), func(c *reme.Config) {
+		c.Redact = func(s string) string { return strings.ReplaceAll(s, "4711", "****") }
+	})
+	said := func(role schema.RoleType, text string) backends.Memory {
+		return backends.Memory{Kind: backends.KindEpisode, Text: text, Origin: backends.Origin{Role: string(role)}}
+	}
+	q := backends.SearchRequest{Scope: ann, Query: "Which door code?", Beside: []backends.Memory{
+		said(schema.User, "What is the door code?"), said(schema.Assistant, "I do not know the door code."), said(schema.User, "The door code is 4711."),
+	}}
+	resp, err := b.Search(t.Context(), &q)
+	require.NoError(t, err)
+	require.Len(t, resp.Hits, 1)
+	require.Equal(t, "The door code is ****.", resp.Hits[0].Text)
+	q.Kinds = []backends.Kind{backends.KindPersonal}
+	resp, err = b.Search(t.Context(), &q)
+	require.NoError(t, err)
+	require.Empty(t, resp.Hits, "what is asked for is a kind that is learnt")
 }
 
 func TestWhoForgetsAUserDoesNotEraseWhatIsShared(t *testing.T) {

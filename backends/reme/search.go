@@ -12,8 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -40,8 +43,17 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if q.TopK == 0 {
 		q.TopK = defaultTopK
 	}
-	var about, learnt backends.SearchResponse
+	var about, said, learnt backends.SearchResponse
 	var both errgroup.Group
+	if at.personal != nil && len(q.Kinds) == 0 && len(q.Beside) > 0 {
+		both.Go(func() error {
+			resp, err := b.keeper.Search(ctx, *at.personal, b.statements(&q))
+			if err == nil {
+				said.Hits = slices.DeleteFunc(resp.Hits, func(h backends.Hit) bool { return h.ID != "" })
+			}
+			return err
+		})
+	}
 	if at.personal != nil && asksFor(q.Kinds, backends.KindPersonal) {
 		both.Go(func() error {
 			return work.Catch("reme: personal memory", func() error {
@@ -70,11 +82,24 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if err := both.Wait(); err != nil {
 		return nil, err
 	}
-	hits := backends.MergeHits(about.Hits, learnt.Hits)
+	hits := backends.MergeHits(backends.MergeHits(about.Hits, said.Hits), learnt.Hits)
 	return &backends.SearchResponse{
 		Hits:     hits[:min(len(hits), q.TopK)],
 		Degraded: errors.Join(about.Degraded, learnt.Degraded),
 	}, nil
+}
+
+// statements returns the search for what users stated and is not learnt yet.
+func (b *Backend) statements(q *backends.SearchRequest) *backends.SearchRequest {
+	out := *q
+	out.Kinds, out.Beside = []backends.Kind{backends.KindEpisode}, nil
+	for _, m := range q.Beside {
+		if m.Origin.Role == string(schema.User) && speech.Classify(m.Text) == speech.Statement {
+			m.Text = b.keeper.Redact(m.Text)
+			out.Beside = append(out.Beside, m)
+		}
+	}
+	return &out
 }
 
 // asksFor reports whether any of some is among kinds; no kinds are all.
