@@ -112,83 +112,69 @@ type searched struct {
 	held     int64     // bytes a memory in the process
 }
 
-// running is a system in use.
-type running struct {
-	*Place
-	Memories // nil: no process has opened the place
-}
-
-// use opens a new place for as long as do runs.
-func (s *System) use(ctx context.Context, c *Corpus, do func(r *running) error) (err error) {
+// use makes a new place for as long as do runs.
+func (s *System) use(ctx context.Context, c *Corpus, do func(p *Place) error) (err error) {
 	place, err := s.New(ctx, c)
 	if err != nil {
 		return err
 	}
-	r := &running{Place: place}
-	defer func() { err = errors.Join(err, r.stop(), place.Remove()) }()
-	if err := r.start(ctx); err != nil {
+	defer func() { err = errors.Join(err, place.Remove()) }()
+	return do(place)
+}
+
+// with opens the place, as a new process does, for as long as do runs.
+func (p *Place) with(ctx context.Context, do func(m Memories) error) (err error) {
+	m, err := p.Open(ctx)
+	if err != nil {
 		return err
 	}
-	return do(r)
-}
-
-// start opens the place, as a new process does.
-func (r *running) start(ctx context.Context) (err error) {
-	r.Memories, err = r.Open(ctx)
-	return err
-}
-
-// stop drops all that the process holds.
-func (r *running) stop() error {
-	if r.Memories == nil {
-		return nil
-	}
-	err := r.Close()
-	r.Memories = nil
-	return err
+	defer func() { err = errors.Join(err, m.Close()) }()
+	return do(m)
 }
 
 // search stores the corpus, of which each user has an equal part, and searches it.
 func (s *System) search(ctx context.Context, c *Corpus, users int) (*searched, error) {
 	out := &searched{}
-	return out, s.use(ctx, c, func(r *running) error {
-		empty, err := r.Bytes()
+	return out, s.use(ctx, c, func(p *Place) error {
+		empty, err := p.Bytes()
 		if err != nil {
 			return err
 		}
-		if err := r.fill(ctx, c, users); err != nil {
+		if err := p.with(ctx, func(m Memories) error { return c.fill(ctx, m, users) }); err != nil {
 			return err
 		}
-		full, err := r.Bytes()
+		full, err := p.Bytes()
 		if err != nil {
 			return err
 		}
 		total := int64(len(c.Texts))
 		out.stored = (full - empty) / total
-		before, err := r.cold(ctx, c, users, out)
-		if err != nil {
+		if err := p.cold(ctx, c, users, out); err != nil {
 			return err
 		}
-		for user := range users { // each is loaded
-			if _, err := r.Search(ctx, user, c.Queries[0]); err != nil {
+		before := heap()
+		return p.with(ctx, func(m Memories) error {
+			for user := range users { // each is loaded
+				if _, err := m.Search(ctx, user, c.Queries[0]); err != nil {
+					return err
+				}
+			}
+			out.held = max(0, heap()-before) / total
+			if err := c.warm(ctx, m, users, out); err != nil || !s.Vectors || users > 1 {
 				return err
 			}
-		}
-		out.held = max(0, heap()-before) / total
-		if err := r.warm(ctx, c, users, out); err != nil || !s.Vectors || users > 1 {
-			return err
-		}
-		return r.recall(ctx, c, out)
+			return c.recall(ctx, m, out)
+		})
 	})
 }
 
 // fill stores the corpus, many memories at a time.
-func (r *running) fill(ctx context.Context, c *Corpus, users int) error {
+func (c *Corpus) fill(ctx context.Context, m Memories, users int) error {
 	each := len(c.Texts) / users
 	for user := range users {
 		for begin := user * each; begin < (user+1)*each; begin += 500 {
 			texts := c.Texts[begin:min(begin+500, (user+1)*each)]
-			put, err := r.Prepare(ctx, begin, texts)
+			put, err := m.Prepare(ctx, begin, texts)
 			if err != nil {
 				return err
 			}
@@ -207,40 +193,32 @@ const (
 	coldFor  = 10 * time.Second
 )
 
-// cold times the first search of new processes, and returns what the heap had before the
-// last of them.
-func (r *running) cold(ctx context.Context, c *Corpus, users int, out *searched) (before int64, err error) {
+// cold times the first search of new processes.
+func (p *Place) cold(ctx context.Context, c *Corpus, users int, out *searched) error {
 	var times []time.Duration
 	for begin := time.Now(); len(times) == 0 || len(times) < coldRuns && time.Since(begin) < coldFor; {
-		if err := r.stop(); err != nil {
-			return 0, err
-		}
-		before = heap()
-		n := len(times)
-		took, err := timed(func() error {
-			if err := r.start(ctx); err != nil {
-				return err
-			}
-			_, err := r.Search(ctx, n%users, c.Queries[n%len(c.Queries)])
+		n, started := len(times), time.Now()
+		err := p.with(ctx, func(m Memories) error {
+			_, err := m.Search(ctx, n%users, c.Queries[n%len(c.Queries)])
+			times = append(times, time.Since(started))
 			return err
 		})
 		if err != nil {
-			return 0, err
+			return err
 		}
-		times = append(times, took)
 	}
 	out.cold = QuantilesOf(times)
-	return before, nil
+	return nil
 }
 
 // warm times each query, with a user by chance.
-func (r *running) warm(ctx context.Context, c *Corpus, users int, out *searched) error {
+func (c *Corpus) warm(ctx context.Context, m Memories, users int, out *searched) error {
 	rnd := rand.New(rand.NewPCG(4, 4))
 	var times []time.Duration
 	for _, q := range c.Queries {
 		user := rnd.IntN(users)
 		took, err := timed(func() error {
-			_, err := r.Search(ctx, user, q)
+			_, err := m.Search(ctx, user, q)
 			return err
 		})
 		if err != nil {
@@ -253,10 +231,10 @@ func (r *running) warm(ctx context.Context, c *Corpus, users int, out *searched)
 }
 
 // recall compares what vectors find of the nearest memories with the exact answer.
-func (r *running) recall(ctx context.Context, c *Corpus, out *searched) error {
+func (c *Corpus) recall(ctx context.Context, m Memories, out *searched) error {
 	queries, mean := c.Strange[:min(50, len(c.Strange))], 0.0
 	for i, exact := range c.exact(queries, 10) {
-		found, err := r.Search(ctx, 0, queries[i])
+		found, err := m.Search(ctx, 0, queries[i])
 		if err != nil {
 			return err
 		}
@@ -269,15 +247,17 @@ func (r *running) recall(ctx context.Context, c *Corpus, out *searched) error {
 
 // write has clients store the memories of a corpus, one at a time, each for a user of its own.
 func (s *System) write(ctx context.Context, c *Corpus, clients int) (perSecond float64, took Quantiles, err error) {
-	err = s.use(ctx, c, func(r *running) error {
-		put, err := r.Prepare(ctx, 0, c.Texts)
-		if err != nil {
+	err = s.use(ctx, c, func(p *Place) error {
+		return p.with(ctx, func(m Memories) error {
+			put, err := m.Prepare(ctx, 0, c.Texts)
+			if err != nil {
+				return err
+			}
+			add := func(ctx context.Context, client, op int) error { return put(ctx, client, op, op+1) }
+			whole, times, err := Load(ctx, clients, len(c.Texts), add)
+			perSecond, took = float64(len(c.Texts))/whole.Seconds(), QuantilesOf(times)
 			return err
-		}
-		add := func(ctx context.Context, client, op int) error { return put(ctx, client, op, op+1) }
-		whole, times, err := Load(ctx, clients, len(c.Texts), add)
-		perSecond, took = float64(len(c.Texts))/whole.Seconds(), QuantilesOf(times)
-		return err
+		})
 	})
 	return perSecond, took, err
 }
