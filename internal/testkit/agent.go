@@ -33,9 +33,7 @@ func Agent(t testing.TB, name string, m model.ToolCallingChatModel, change func(
 	if change != nil {
 		change(cfg)
 	}
-	a, err := adk.NewChatModelAgent(context.Background(), cfg)
-	require.NoError(t, err)
-	return a
+	return must(adk.NewChatModelAgent(context.Background(), cfg))(t)
 }
 
 // Runner returns a runner of an agent; points may be nil.
@@ -84,9 +82,7 @@ func Last(lines []string) string {
 // Resume goes on with a run and reads it to its end.
 func Resume(t testing.TB, ctx context.Context, r Run, id string) []string {
 	t.Helper()
-	events, err := r.Resume(ctx, id)
-	require.NoError(t, err)
-	return Drain(events)
+	return Drain(must(r.Resume(ctx, id))(t))
 }
 
 // Line is what a message says: "assistant: text calls tool".

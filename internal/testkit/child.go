@@ -71,10 +71,7 @@ func StartChild(t testing.TB, spec string) *Child {
 	cmd := exec.Command(os.Args[0]) //nolint:noctx // it is killed below
 	cmd.Env = append(os.Environ(), childEnv+"="+spec)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
+	out, in := must(cmd.StdoutPipe())(t), must(cmd.StdinPipe())(t)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	lines := bufio.NewScanner(out)

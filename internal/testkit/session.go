@@ -22,12 +22,10 @@ import (
 
 // Entries returns the log of a scope's session.
 func Entries(t require.TestingT, sessions store.Sessions, s backends.Scope) []store.Entry {
-	p, err := s.Speaker()
-	require.NoError(t, err)
+	p := must(s.Speaker())(t)
 	var log []store.Entry
 	for after := int64(0); ; after = log[len(log)-1].Seq {
-		page, err := sessions.Read(context.Background(), p, s.SessionID, store.Range{After: after, Limit: 10_000})
-		require.NoError(t, err)
+		page := must(sessions.Read(context.Background(), p, s.SessionID, store.Range{After: after, Limit: 10_000}))(t)
 		if len(page) == 0 {
 			return log
 		}

@@ -27,6 +27,14 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
+// must returns what a call returned that must succeed.
+func must[T any](v T, err error) func(t require.TestingT) T {
+	return func(t require.TestingT) T {
+		require.NoError(t, err)
+		return v
+	}
+}
+
 // Long says that tests may take minutes, and run at their full sizes: EINOMEM_LONG is "1".
 func Long() bool { return os.Getenv("EINOMEM_LONG") == "1" }
 
@@ -81,8 +89,7 @@ func File(t testing.TB, path string, options ...func(*sqlitestore.Config)) *sqli
 	for _, o := range options {
 		o(cfg)
 	}
-	s, err := sqlitestore.Open(t.Context(), path, cfg)
-	require.NoError(t, err)
+	s := must(sqlitestore.Open(t.Context(), path, cfg))(t)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
@@ -99,8 +106,7 @@ func Redis(t testing.TB, c redis.UniversalClient, options ...func(*redisstore.Co
 	for _, o := range options {
 		o(cfg)
 	}
-	s, err := redisstore.New(t.Context(), c, cfg)
-	require.NoError(t, err)
+	s := must(redisstore.New(t.Context(), c, cfg))(t)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }

@@ -20,15 +20,12 @@ import (
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
-	"github.com/stretchr/testify/require"
 )
 
 // Tool returns a tool whose arguments are an Arguments.
 func Tool[Arguments any](t testing.TB, name string, run func(ctx context.Context, a Arguments) (string, error)) tool.InvokableTool {
 	t.Helper()
-	out, err := utils.InferTool(name, name, run)
-	require.NoError(t, err)
-	return out
+	return must(utils.InferTool(name, name, run))(t)
 }
 
 // Query is the arguments of a tool that takes a text.
@@ -95,9 +92,7 @@ func ByName(t testing.TB, tools []tool.BaseTool) map[string]tool.InvokableTool {
 	t.Helper()
 	out := map[string]tool.InvokableTool{}
 	for _, b := range tools {
-		info, err := b.Info(t.Context())
-		require.NoError(t, err)
-		out[info.Name] = b.(tool.InvokableTool)
+		out[must(b.Info(t.Context()))(t).Name] = b.(tool.InvokableTool)
 	}
 	return out
 }
@@ -108,13 +103,9 @@ func Use(t testing.TB, ctx context.Context, b tool.BaseTool, arguments any) stri
 	t.Helper()
 	s, ok := arguments.(string)
 	if !ok {
-		raw, err := json.Marshal(arguments)
-		require.NoError(t, err)
-		s = string(raw)
+		s = string(must(json.Marshal(arguments))(t))
 	}
-	out, err := b.(tool.InvokableTool).InvokableRun(ctx, s)
-	require.NoError(t, err)
-	return out
+	return must(b.(tool.InvokableTool).InvokableRun(ctx, s))(t)
 }
 
 // Grove builds trees of agents for one turn, and keeps the models in them.
@@ -132,6 +123,10 @@ type Grove struct {
 // Agent returns an agent whose model follows a script.
 func (g *Grove) Agent(name string, script ...Reply) *adk.ChatModelAgent {
 	return Agent(g.T, name, g.model(script...), g.Enter, g.Tools...)
+}
+
+func (g *Grove) tools() adk.ToolsConfig {
+	return adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: g.Tools}}
 }
 
 func (g *Grove) model(script ...Reply) *Chat {
@@ -161,48 +156,40 @@ func (g *Grove) done(then ...string) []string { return append(slices.Clone(g.Don
 // Trees are Eino's prebuilt trees, with what is said in a turn of each.
 var Trees = map[string]func(g *Grove) (adk.Agent, []string){
 	"sequential": func(g *Grove) (adk.Agent, []string) {
-		a, err := adk.NewSequentialAgent(context.Background(), &adk.SequentialAgentConfig{Name: "seq", Description: "d",
-			SubAgents: []adk.Agent{g.Agent("a1", g.work("one")...), g.Agent("a2", g.work("two")...)}})
-		require.NoError(g.T, err)
+		a := must(adk.NewSequentialAgent(context.Background(), &adk.SequentialAgentConfig{Name: "seq", Description: "d",
+			SubAgents: []adk.Agent{g.Agent("a1", g.work("one")...), g.Agent("a2", g.work("two")...)}}))(g.T)
 		return a, append(g.done("assistant: one"), g.done("assistant: two")...)
 	},
 	"loop": func(g *Grove) (adk.Agent, []string) {
-		a, err := adk.NewLoopAgent(context.Background(), &adk.LoopAgentConfig{Name: "loop", Description: "d", MaxIterations: 2,
-			SubAgents: []adk.Agent{g.Agent("a", append(g.work("one"), g.work("two")...)...)}})
-		require.NoError(g.T, err)
+		a := must(adk.NewLoopAgent(context.Background(), &adk.LoopAgentConfig{Name: "loop", Description: "d",
+			MaxIterations: 2, SubAgents: []adk.Agent{g.Agent("a", append(g.work("one"), g.work("two")...)...)}}))(g.T)
 		return a, append(g.done("assistant: one"), g.done("assistant: two")...)
 	},
 	"parallel": func(g *Grove) (adk.Agent, []string) {
-		a, err := adk.NewParallelAgent(context.Background(), &adk.ParallelAgentConfig{Name: "par", Description: "d",
-			SubAgents: []adk.Agent{g.Agent("a1", g.work("one")...), g.Agent("a2", Text("two"))}})
-		require.NoError(g.T, err)
+		a := must(adk.NewParallelAgent(context.Background(), &adk.ParallelAgentConfig{Name: "par", Description: "d",
+			SubAgents: []adk.Agent{g.Agent("a1", g.work("one")...), g.Agent("a2", Text("two"))}}))(g.T)
 		return a, g.done("assistant: one", "assistant: two")
 	},
 	"supervisor": func(g *Grove) (adk.Agent, []string) {
-		a, err := supervisor.New(context.Background(), &supervisor.Config{
+		a := must(supervisor.New(context.Background(), &supervisor.Config{
 			Supervisor: g.Agent("boss", Call("t", adk.TransferToAgentToolName, `{"agent_name":"worker"}`), Text("all done")),
-			SubAgents:  []adk.Agent{g.Agent("worker", g.work("worked")...)}})
-		require.NoError(g.T, err)
+			SubAgents:  []adk.Agent{g.Agent("worker", g.work("worked")...)}}))(g.T)
 		return a, g.done("assistant: worked", "assistant: all done")
 	},
 	"plan-execute": func(g *Grove) (adk.Agent, []string) {
 		ctx := context.Background()
-		p, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{ToolCallingChatModel: g.wrapped(Call("c", "plan", `{"steps":["s1"]}`))})
-		require.NoError(g.T, err)
-		e, err := planexecute.NewExecutor(ctx, &planexecute.ExecutorConfig{Model: g.wrapped(g.work("step done")...), MaxIterations: 50,
-			ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: g.Tools}}})
-		require.NoError(g.T, err)
-		r, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{ChatModel: g.wrapped(Call("c", "respond", `{"response":"bye"}`))})
-		require.NoError(g.T, err)
-		a, err := planexecute.New(ctx, &planexecute.Config{Planner: p, Executor: e, Replanner: r})
-		require.NoError(g.T, err)
+		p := must(planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
+			ToolCallingChatModel: g.wrapped(Call("c", "plan", `{"steps":["s1"]}`))}))(g.T)
+		e := must(planexecute.NewExecutor(ctx, &planexecute.ExecutorConfig{
+			Model: g.wrapped(g.work("step done")...), MaxIterations: 50, ToolsConfig: g.tools()}))(g.T)
+		r := must(planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{
+			ChatModel: g.wrapped(Call("c", "respond", `{"response":"bye"}`))}))(g.T)
+		a := must(planexecute.New(ctx, &planexecute.Config{Planner: p, Executor: e, Replanner: r}))(g.T)
 		return a, append([]string{`assistant: {"steps":["s1"]}`}, g.done("assistant: step done", `assistant: {"response":"bye"}`)...)
 	},
 	"deep": func(g *Grove) (adk.Agent, []string) {
-		a, err := deep.New(context.Background(), &deep.Config{Name: "deep", Description: "d", MaxIteration: 50,
-			ChatModel:   g.wrapped(g.work("done")...),
-			ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: g.Tools}}})
-		require.NoError(g.T, err)
+		a := must(deep.New(context.Background(), &deep.Config{Name: "deep", Description: "d", MaxIteration: 50,
+			ChatModel: g.wrapped(g.work("done")...), ToolsConfig: g.tools()}))(g.T)
 		return a, g.done("assistant: done")
 	},
 }
