@@ -6,6 +6,7 @@ package working
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -29,6 +30,7 @@ func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) ([]backends.Mem
 		return nil, fmt.Errorf("unlearnt turns: %w", err)
 	}
 	defer m.calls.Leave()
+	waiting := m.queue.Waiting() // what leaves the queue meanwhile is in the log
 	page, err := m.cfg.Sessions.List(ctx, store.SessionQuery{Partition: &k.Partition, Pending: true, Page: store.Page{Limit: mostUnlearnt}})
 	if err != nil {
 		return nil, fmt.Errorf("unlearnt turns of %s: %w", k.Partition, err)
@@ -43,12 +45,18 @@ func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) ([]backends.Mem
 		}
 		out = append(out, episodes(s.Scope, s.ID, entries)...)
 	}
-	for _, e := range m.queue.Waiting() {
+	for _, e := range waiting {
 		if e.key.Partition == k.Partition {
 			out = append(out, episodes(e.scope, e.key.ID, e.log)...)
 		}
 	}
-	return out, nil
+	known := map[[2]string]bool{}
+	return slices.DeleteFunc(out, func(m backends.Memory) bool {
+		id := [2]string{m.Origin.Session, m.Origin.MessageIDs[0]}
+		again := known[id]
+		known[id] = true
+		return again
+	}), nil
 }
 
 // episodes returns what users and assistants said in the entries of a session.

@@ -64,21 +64,21 @@ func TestLocomo(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "small.json")
-	require.NoError(t, os.WriteFile(path, []byte(`[{"sample_id": "conv-1", "conversation": {"session_1": [
+	require.NoError(t, os.WriteFile(path, []byte(`[{"sample_id": "conv-1", "conversation": {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [
     {"speaker": "Ann", "dia_id": "D1:1", "text": "I adopted a cat called Tom from the shelter."},
     {"speaker": "Bob", "dia_id": "D1:2", "text": "I am learning to play the violin."}]},
  "qa": [
   {"question": "Which cat did Ann adopt from the shelter?", "evidence": ["D1:1"], "category": 4},
   {"question": "What is Bob learning to play?", "evidence": ["D1:1"], "category": 1},
   {"question": "Which cat did Bob adopt from the shelter?", "evidence": ["D1:1"], "category": 5}]},
- {"sample_id": "conv-2", "conversation": {"session_1": [
+ {"sample_id": "conv-2", "conversation": {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [
     {"speaker": "Eve", "dia_id": "D1:1", "text": "We sailed around Iceland last summer, and I found it hard to learn."}]},
  "qa": [
   {"question": "Where did Eve sail last summer?", "evidence": ["D1:1"], "category": 2}]}]`), 0o600))
 	printed := program(t, 0, "notes", "-data", path)
 	// Of three answerable questions one names a turn that does not answer it, of three foreign
 	// ones one shares a word with the conversation.
-	require.Regexp(t, `\n\| -1 \| 0\.0 \| 66\.7 \| 95\.0 \| 0\.0 \| 66\.7 \| \d+ \|\n`, printed)
+	require.Regexp(t, `\n\| -1 \| 0\.0 \| 66\.7 \| 100\.0 \| 0\.0 \| 66\.7 \| \d+ \|\n`, printed)
 	require.Regexp(t, `\n\| 0\.25 \| 0\.0 \| 100\.0 \| 100\.0 \| 0\.0 \| 66\.7 \| \d+ \|\n`, printed)
 	require.Equal(t, 2+len(thresholds), strings.Count(printed, "\n|"), "a row for each threshold")
 	require.NoError(t, os.WriteFile(path, []byte(`[{"sample_id": "conv-1"}]`), 0o600))
