@@ -479,3 +479,33 @@ func BenchmarkRecord(b *testing.B) {
 		}
 	}
 }
+
+// What is said is found by the next search: in the queue, in the log, and while it goes from
+// one to the other, once.
+func TestWhatIsNotLearntYetIsFoundOnItsWayToTheLog(t *testing.T) {
+	e := newEnv(t)
+	listed, written := make(chan struct{}), make(chan struct{})
+	e.log.Arm(func(c *testkit.StoreCall) error {
+		switch c.Method {
+		case "Append":
+			c.Before, c.After = func() { <-listed }, func() { close(written) }
+		case "List":
+			c.After = func() { close(listed); <-written }
+		}
+		return nil
+	})
+	require.NoError(t, e.mem.Record(t.Context(), said("t1", ann)))
+	texts := func() (out []string) {
+		found, err := e.mem.Unlearnt(t.Context(), ann)
+		require.NoError(t, err)
+		for _, m := range found {
+			out = append(out, m.Text)
+		}
+		return out
+	}
+	require.Equal(t, []string{"question t1", "answer t1"}, texts())
+	e.log.Arm(nil)
+	require.Equal(t, []string{"question t1", "answer t1"}, texts(), "now from the log")
+	e.consolidate(ann)
+	require.Empty(t, texts())
+}
