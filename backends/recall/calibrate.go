@@ -4,7 +4,9 @@
 package recall
 
 import (
+	"context"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -58,6 +60,39 @@ func newScales(vectors [][]float32) *scales {
 		vectors = vectors[len(unrelated[i]):]
 	}
 	return &s
+}
+
+// embedScaled sets the vector of a query and its scale, which the first query of a process
+// asks for in the same request. If that fails, as with an embedder that is too slow for so
+// many texts, the scales are asked for beside the searches, with the time that storing has.
+func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
+	known, texts := r.scales.Load(), []string{q.text}
+	if known == nil {
+		texts = slices.Concat(texts, unrelated[0], unrelated[1])
+	}
+	vectors, err := r.vectors(ctx, s, texts)
+	switch {
+	case err == nil && known == nil:
+		known = newScales(vectors[1:])
+		r.scales.Store(known)
+	case err != nil && known == nil && r.scaling.CompareAndSwap(false, true):
+		beside, finish, closed := r.background(ctx)
+		if closed != nil {
+			return closed
+		}
+		go func() {
+			defer finish()
+			defer r.scaling.Store(false)
+			if vectors, err := r.vectors(beside, r.storing, texts[1:]); err == nil {
+				r.scales.Store(newScales(vectors))
+			}
+		}()
+	}
+	if err != nil {
+		return err
+	}
+	q.vector, q.scale = vectors[0], known.of(q.text)
+	return nil
 }
 
 // of returns the scale for the language of a query.

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,4 +88,27 @@ func TestTheScaleIsAskedForOnceWithTheFirstQuery(t *testing.T) {
 		require.EqualValues(t, 1, e.Requests.Load()-requests)
 		require.Equal(t, texts, e.Texts.Load()-before)
 	}
+}
+
+// A slow embedder that answers for one text in time, and not for the sentences with it, is
+// used once it answered for them beside the searches.
+func TestAnEmbedderThatIsSlowForManyTextsIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, e := newStore(100), hashed(64)
+		r := newRanker(t, s, withEmbedder("m", embedder(func(texts []string) ([][]float64, error) {
+			time.Sleep(time.Duration(len(texts)) * 100 * time.Millisecond)
+			return e.EmbedStrings(context.Background(), texts)
+		})))
+		r.scales.Store(nil)
+		embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "green tea"})
+		degraded := []bool{}
+		for range 4 {
+			resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+			require.NoError(t, err)
+			require.Len(t, resp.Hits, 1)
+			degraded = append(degraded, resp.Degraded != nil)
+			time.Sleep(2 * time.Second)
+		}
+		require.Equal(t, []bool{true, false, false, false}, degraded)
+	})
 }

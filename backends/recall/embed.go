@@ -98,25 +98,6 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 	return lexicalAlone(err), nil
 }
 
-// embedScaled sets the vector of a query and its scale, which the first query of a process
-// asks for in the same request.
-func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
-	known, texts := r.scales.Load(), []string{q.text}
-	if known == nil {
-		texts = slices.Concat(texts, unrelated[0], unrelated[1])
-	}
-	vectors, err := r.vectors(ctx, s, texts)
-	if err != nil {
-		return err
-	}
-	if known == nil {
-		known = newScales(vectors[1:])
-		r.scales.Store(known)
-	}
-	q.vector, q.scale = vectors[0], known.of(q.text)
-	return nil
-}
-
 func lexicalAlone(reason error) error {
 	return fmt.Errorf("the ranking is lexical alone: %w", reason)
 }

@@ -25,6 +25,7 @@ type Ranker struct {
 	cache    *cache
 	scratch  sync.Pool              // of *scratch
 	scales   atomic.Pointer[scales] // of the embedder; nil until it made a vector for a query
+	scaling  atomic.Bool            // the scales are asked for beside searches
 
 	querying, storing *service // the embedder: a slow one still makes the vectors that are stored
 	reranking         *service
