@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
@@ -43,6 +44,9 @@ type Model struct {
 	// when it is asked to, and answers questions by what it finds with
 	// grep_working_memory. Optional.
 	Reads string
+	// Answer, if it is set, answers instead, from the messages and the tools that are
+	// offered: a script of the program's own. Optional.
+	Answer func(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error)
 
 	tools []*schema.ToolInfo
 }
@@ -68,13 +72,17 @@ func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Wri
 	return chat, err
 }
 
-// Generate implements model.BaseChatModel. It fails without a user's message.
+// Generate implements model.BaseChatModel. Without Answer it fails if there is no user's
+// message.
 func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
+	if m.Answer != nil {
+		return m.Answer(in, offered)
+	}
 	said := lastSaid(in)
 	if said < 0 {
 		return nil, errors.New("demo model: there is no user message with a text")
 	}
-	offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
 	has := func(tool string) bool {
 		return slices.ContainsFunc(offered, func(t *schema.ToolInfo) bool { return t.Name == tool })
 	}
@@ -139,10 +147,33 @@ func needsSearch(in []*schema.Message, said int, asked []string) bool {
 }
 
 func call(in []*schema.Message, tool string, arguments map[string]any) *schema.Message {
-	raw, _ := json.Marshal(arguments) // texts and numbers always marshal
+	return Call(fmt.Sprintf("demo-%s-%d", tool, len(in)), tool, arguments) // each call of a turn has another id
+}
+
+// Call is an answer that calls a tool, with arguments that JSON can express: texts,
+// numbers, lists and maps of them, or JSON itself.
+func Call(id, tool string, arguments any) *schema.Message {
+	raw, _ := json.Marshal(arguments) // such arguments always marshal
 	function := schema.FunctionCall{Name: tool, Arguments: string(raw)}
-	id := fmt.Sprintf("demo-%s-%d", tool, len(in)) // each call of a turn has another
 	return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Type: "function", Function: function}})
+}
+
+// Messages reads a run of an agent to its end and returns what came of it: calls of tools,
+// what the tools answered, and last the answer. A run without an answer is an error.
+func Messages(events *adk.AsyncIterator[*adk.AgentEvent]) (said []*schema.Message, err error) {
+	for e, ok := events.Next(); ok; e, ok = events.Next() {
+		m, _, err := adk.GetMessage(e)
+		if err = errors.Join(e.Err, err); err != nil {
+			return nil, err
+		}
+		if m != nil {
+			said = append(said, m)
+		}
+	}
+	if len(said) == 0 || said[len(said)-1].Content == "" {
+		return nil, errors.New("it gave no answer")
+	}
+	return said, nil
 }
 
 var (

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cloudwego/eino/adk"
@@ -13,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
 )
 
@@ -70,18 +70,12 @@ func (a *agent) attempt(ctx context.Context, c *cellar, task string, known ...*s
 	if err != nil {
 		return nil, nil, err
 	}
-	said := []*schema.Message{schema.UserMessage(task)}
-	events := runner.Run(middleware.WithScope(ctx, scope(c.name)), append(known, said...))
-	for e, ok := events.Next(); ok; e, ok = events.Next() {
-		m, _, err := adk.GetMessage(e)
-		if err = errors.Join(e.Err, err); err != nil {
-			return nil, nil, fmt.Errorf("cellar %s: %w", c.name, err)
-		}
-		if m != nil {
-			said = append(said, m)
-		}
+	asked := schema.UserMessage(task)
+	said, err := demomodel.Messages(runner.Run(middleware.WithScope(ctx, scope(c.name)), append(known, asked)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("cellar %s: %w", c.name, err)
 	}
-	return v, said, nil
+	return v, append([]*schema.Message{asked}, said...), nil
 }
 
 // runner returns what runs an agent with the tools of a visit, and with memory where a.mem

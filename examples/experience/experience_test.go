@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/examples/demomodel"
 )
 
 // Arms have the same attempts at the same cellars, and differ in what stands in the
@@ -300,7 +301,7 @@ func next(t *testing.T, note string, calls ...string) string {
 	t.Helper()
 	in := []*schema.Message{{Role: schema.User, Name: "memory", Content: "## Relevant memories\n- " + note}, schema.UserMessage(escape)}
 	for i := 0; i < len(calls); i += 3 {
-		m := call(calls[i]+string(rune('a'+i)), calls[i], calls[i+1])
+		m := demomodel.Call(calls[i]+string(rune('a'+i)), calls[i], json.RawMessage(calls[i+1]))
 		in = append(in, m, schema.ToolMessage(calls[i+2], m.ToolCalls[0].ID))
 	}
 	out, err := player().Generate(t.Context(), in)
@@ -445,7 +446,7 @@ func TestAGuidelineSaysWhatCallsThatWorkHaveInCommon(t *testing.T) {
 }
 
 func TestWhatTheModelsCannotAnswerIsAnError(t *testing.T) {
-	for _, m := range []*scripted{player(), teacher()} {
+	for _, m := range []*demomodel.Model{player(), teacher()} {
 		_, err := m.Stream(t.Context(), []*schema.Message{schema.UserMessage("hello")})
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}

@@ -10,7 +10,7 @@
 // The world (cellar.go, visit.go) has rules that are drawn from a seed: which ground gives
 // way, how the lock wants the colour, for which radius the scanner works. They hold in all
 // cellars of a family, and nothing states them. The models (player.go, teacher.go) follow
-// fixed rules: the player goes by what stands in its context, the teacher reads attempts.
+// fixed rules and keep nothing between calls: the player goes by what stands in its context, the teacher reads attempts.
 //
 // Each line of the table is one arm, at the same cellars: without memory, with task memory,
 // with task and tool memory, and, as a control, with the memories of another family.

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -15,50 +14,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/examples/demomodel"
 )
 
-// scripted is a chat model that follows fixed rules and keeps nothing between calls: all
-// that it knows stands in the messages that it is given. It is safe for concurrent use.
-type scripted struct {
-	answer func(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error)
-	tools  []*schema.ToolInfo
-}
-
-// Generate implements model.BaseChatModel. Messages that the model cannot answer are
-// [backends.ErrInvalid].
-func (m *scripted) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	return m.answer(in, model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools)
-}
-
-// Stream implements model.BaseChatModel, in one piece.
-func (m *scripted) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	out, err := m.Generate(ctx, in, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return schema.StreamReaderFromArray([]*schema.Message{out}), nil
-}
-
-// WithTools implements model.ToolCallingChatModel.
-func (m *scripted) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	return &scripted{m.answer, slices.Clone(tools)}, nil
-}
-
-// call is an answer that calls a tool, with its arguments as JSON.
-func call(id, tool, arguments string) *schema.Message {
-	return schema.AssistantMessage("", []schema.ToolCall{{
-		ID: id, Type: "function", Function: schema.FunctionCall{Name: tool, Arguments: arguments},
-	}})
-}
-
-// player returns the model that plays. It goes where it has not been until it knows where
-// things are, and then the shortest way. Memories and the instruction change where it goes
-// and how it calls tools; it takes them for what they say, right or wrong.
-func player() *scripted { return &scripted{answer: nextCall} }
+// player returns the model that plays. All that it knows stands in the messages that it is
+// given. It goes where it has not been until it knows where things are, and then the
+// shortest way. Memories and the instruction change where it goes and how it calls tools; it
+// takes them for what they say, right or wrong.
+func player() *demomodel.Model { return &demomodel.Model{Answer: nextCall} }
 
 // nextCall returns the next call, or, when the attempt is over, a last word.
 func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error) {
@@ -73,7 +39,7 @@ func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, 
 		return schema.AssistantMessage("I am done.", nil), nil
 	}
 	tool, arguments := s.next()
-	return call(fmt.Sprintf("call-%08x-%d", hash(s.task)>>32, len(in)), tool, arguments), nil
+	return demomodel.Call(fmt.Sprintf("call-%08x-%d", hash(s.task)>>32, len(in)), tool, json.RawMessage(arguments)), nil
 }
 
 // scene is what the messages of an attempt say.

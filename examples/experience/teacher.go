@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/examples/demomodel"
 )
 
 // teacher returns the model that learns, which answers what reme asks of a model. It reads
@@ -26,7 +27,7 @@ import (
 //     failed, it says what the former have in common: a range, a way to write.
 //
 // It may be wrong: of two suspects one is innocent.
-func teacher() *scripted { return &scripted{answer: teach} }
+func teacher() *demomodel.Model { return &demomodel.Model{Answer: teach} }
 
 type object = map[string]any
 
@@ -41,8 +42,7 @@ var answers = map[string]func(prompt string) object{
 func teach(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error) {
 	for _, t := range tools {
 		if answer := answers[t.Name]; answer != nil {
-			arguments, err := json.Marshal(answer(in[len(in)-1].Content))
-			return call("answer", t.Name, string(arguments)), err
+			return demomodel.Call("answer", t.Name, answer(in[len(in)-1].Content)), nil
 		}
 	}
 	return nil, fmt.Errorf("%w: the teacher is offered no tool that it can answer by", backends.ErrInvalid)

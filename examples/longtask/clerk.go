@@ -14,13 +14,13 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/compose"
-	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -72,20 +72,11 @@ func (t *tour) ask(ctx context.Context, text string) (answer string, err error) 
 		return "", err
 	}
 	runner := mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
-	events := runner.Query(middleware.WithScope(ctx, scope), text)
-	for e, ok := events.Next(); ok; e, ok = events.Next() {
-		if e.Err != nil {
-			return "", e.Err
-		}
-		m, _, err := adk.GetMessage(e)
-		if err != nil {
-			return "", err
-		}
-		if m != nil && m.Role == schema.Assistant && len(m.ToolCalls) == 0 {
-			answer = m.Content
-		}
+	said, err := demomodel.Messages(runner.Query(middleware.WithScope(ctx, scope), text))
+	if err != nil {
+		return "", err
 	}
-	return answer, nil
+	return said[len(said)-1].Content, nil
 }
 
 // tool returns the tool that reads the corpus.

@@ -137,24 +137,15 @@ type assistant struct {
 // conversation, the question last.
 func (a *assistant) ask(ctx context.Context, messages []adk.Message) (answer string, err error) {
 	a.shown = ""
-	events := a.runner.Run(ctx, messages)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return "", fmt.Errorf("asking the agent: %w", event.Err)
-		}
-		m, _, err := adk.GetMessage(event)
-		switch {
-		case err != nil:
-			return "", err
-		case m == nil:
-		case m.Role == schema.Tool: // all tools are memory's
-			a.shown += "\n" + m.ToolName + " answered:\n" + m.Content
-		case m.Role == schema.Assistant && len(m.ToolCalls) == 0:
-			answer = m.Content
-		}
+	said, err := demomodel.Messages(a.runner.Run(ctx, messages))
+	if err != nil {
+		return "", fmt.Errorf("asking the agent: %w", err)
 	}
-	if answer == "" {
-		return "", errors.New("asking the agent: it gave no answer")
+	for _, m := range said {
+		answer = m.Content         // the last one is the answer
+		if m.Role == schema.Tool { // all tools are memory's
+			a.shown += "\n" + m.ToolName + " answered:\n" + m.Content
+		}
 	}
 	return answer, nil
 }
