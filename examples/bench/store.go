@@ -93,18 +93,14 @@ func openRedis(ctx context.Context, url string) (*opened, error) {
 	return &opened{s, bytes, remove}, nil
 }
 
-// eachKey calls f for each key under a prefix, as package redisstore documents them.
+// eachKey calls f for each key under a prefix, with or without the brace of a hash tag
+// before it, as package redisstore documents them.
 func eachKey(ctx context.Context, client *redis.Client, prefix string, f func(key string) error) error {
-	for _, pattern := range []string{prefix + ":*", "{" + prefix + ":*"} {
-		keys := client.Scan(ctx, 0, pattern, 1000).Iterator()
-		for keys.Next(ctx) {
-			if err := f(keys.Val()); err != nil {
-				return err
-			}
-		}
-		if err := keys.Err(); err != nil {
+	keys := client.Scan(ctx, 0, "*"+prefix+":*", 1000).Iterator()
+	for keys.Next(ctx) {
+		if err := f(keys.Val()); err != nil {
 			return err
 		}
 	}
-	return nil
+	return keys.Err()
 }

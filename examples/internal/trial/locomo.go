@@ -73,8 +73,8 @@ func Conversations(path string) ([]Conversation, error) {
 	return out, nil
 }
 
-// dateLayout is how the file writes "1:56 pm on 8 May, 2023".
-const dateLayout = "3:04 pm on 2 January, 2006"
+// dateLayout is how the file writes "1:56 pm on 8 May, 2023", quotes and all.
+const dateLayout = `"3:04 pm on 2 January, 2006"`
 
 // turnsOf returns the turns of all sessions, which are numbered from 1 on, in their order.
 // A number may have a date alone.
@@ -92,12 +92,8 @@ func turnsOf(conversation map[string]json.RawMessage) ([]Turn, error) {
 		}
 		var at time.Time
 		if date, ok := conversation[name+"_date_time"]; ok {
-			var s string
-			err := json.Unmarshal(date, &s)
-			if err == nil {
-				at, err = time.Parse(dateLayout, s)
-			}
-			if err != nil {
+			var err error
+			if at, err = time.Parse(dateLayout, string(date)); err != nil {
 				return nil, fmt.Errorf("%s_date_time: %w", name, err)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,32 +32,23 @@ func QuantilesOf(times []time.Duration) Quantiles {
 	return Quantiles{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
 }
 
-// timed returns how long f takes.
-func timed(f func() error) (time.Duration, error) {
-	begin := time.Now()
-	err := f()
-	return time.Since(begin), err
-}
-
 // Load has clients that call do at the same time, ops times in all, each with its
 // own number and that of the call. It returns how long that took and how long
 // each call took.
 func Load(ctx context.Context, clients, ops int, do func(ctx context.Context, client, op int) error) (
 	whole time.Duration, each []time.Duration, err error,
 ) {
-	var mu sync.Mutex
+	each = make([]time.Duration, ops)
 	g, ctx := errgroup.WithContext(ctx)
 	begin := time.Now()
 	for client := range clients {
 		g.Go(func() error {
 			for op := client; op < ops; op += clients {
-				took, err := timed(func() error { return do(ctx, client, op) })
-				if err != nil {
+				begin := time.Now()
+				if err := do(ctx, client, op); err != nil {
 					return err
 				}
-				mu.Lock()
-				each = append(each, took)
-				mu.Unlock()
+				each[op] = time.Since(begin)
 			}
 			return nil
 		})
