@@ -46,6 +46,17 @@ type reader struct {
 	cells    []int32     // hash table of count: 1 + where in counted a term is; 0: empty
 }
 
+// count returns the distinct terms of texts in order of first appearance, and how many there
+// are with repeats.
+func (a *analyzer) count(texts ...string) (terms []queryTerm, length int) {
+	v := newVocabulary()
+	read := newReader(a, v).read(texts...)
+	for _, t := range read.terms {
+		terms = append(terms, queryTerm{v.terms[t.term], float64(t.count)})
+	}
+	return terms, int(read.length)
+}
+
 // noTerm is the number of a word that is not indexed.
 const noTerm = -1
 
@@ -294,21 +305,15 @@ type language struct {
 }
 
 func newAnalyzer() (*analyzer, error) {
-	a := &analyzer{}
-	for _, l := range []struct {
-		script *unicode.RangeTable
-		stop   []byte
-		stem   func(*snowballstem.Env) bool
-	}{
-		{unicode.Latin, en.EnglishStopWords, porter.Stem},
-		{unicode.Cyrillic, ru.RussianStopWords, russian.Stem},
-		{unicode.Arabic, ar.ArabicStopWords, arabic.Stem},
-	} {
-		stop := analysis.NewTokenMap()
-		if err := stop.LoadBytes(l.stop); err != nil {
+	a := &analyzer{languages: []language{
+		{unicode.Latin, analysis.NewTokenMap(), porter.Stem},
+		{unicode.Cyrillic, analysis.NewTokenMap(), russian.Stem},
+		{unicode.Arabic, analysis.NewTokenMap(), arabic.Stem},
+	}}
+	for i, words := range [][]byte{en.EnglishStopWords, ru.RussianStopWords, ar.ArabicStopWords} {
+		if err := a.languages[i].stop.LoadBytes(words); err != nil {
 			return nil, fmt.Errorf("recall: reading a list of stop words: %w", err)
 		}
-		a.languages = append(a.languages, language{l.script, stop, l.stem})
 	}
 	a.groups = a.relate()
 	return a, nil

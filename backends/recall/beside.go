@@ -8,16 +8,15 @@ import "github.com/einomem/einomem/backends"
 // besideDoc is a memory that is ranked without being in the index.
 type besideDoc struct {
 	doc
-	counts map[string]int // of its terms
-	length int            // terms, repeats included
+	counts map[string]float64 // of its terms
+	length int                // terms, repeats included
 }
 
 func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
-	v := newVocabulary()
-	bag := newReader(r.analyzer, v).read(indexed(m)...)
-	b := besideDoc{doc: newDoc(m), counts: map[string]int{}, length: int(bag.length)}
-	for _, t := range bag.terms {
-		b.counts[v.terms[t.term]] = int(t.count)
+	terms, length := r.analyzer.count(indexed(m)...)
+	b := besideDoc{doc: newDoc(m), counts: map[string]float64{}, length: length}
+	for _, t := range terms {
+		b.counts[t.text] = t.count
 	}
 	return b
 }
@@ -33,7 +32,7 @@ func (x *lexicon) scoreOf(terms []weighedTerm, b *besideDoc) float64 {
 	for _, t := range terms {
 		count := 0.0
 		for _, word := range t.words {
-			count += float64(b.counts[word])
+			count += b.counts[word]
 		}
 		score += t.weight * (bm25K1 + 1) * count / (count + base + bm25K1*bm25B*float64(b.length)/max(1, usual))
 	}

@@ -4,15 +4,14 @@
 package recall
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 )
 
 // Config configures a [Ranker]. It is copied by [New].
@@ -35,8 +34,6 @@ type Config struct {
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
 
-	Weights *Weights // Optional. Defaults to 1 and 1.
-
 	Reranker Reranker // Optional. Defaults to none.
 	// RerankTimeout is how long a search waits for the Reranker, at most; it never takes
 	// more than half of the time that is left. After it the order stays. Optional. Defaults
@@ -51,11 +48,6 @@ type Config struct {
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
 }
 
-// Weights weigh the parts against each other, in the order of hits and in Score. Only
-// their proportion matters. With the default, equal weights, what both parts find comes
-// before what one of them finds.
-type Weights struct{ Lexical, Vector float64 }
-
 const defaultMaxBytes = 1 << 30
 
 // withDefaults returns a checked copy of c with its defaults filled in.
@@ -64,17 +56,10 @@ func (c *Config) withDefaults() (Config, error) {
 		return Config{}, fmt.Errorf("recall: %w: no configuration", backends.ErrInvalid)
 	}
 	out := *c
-	weights := Weights{Lexical: 1, Vector: 1}
-	if c.Weights != nil {
-		weights = *c.Weights
-	}
-	out.Weights = &weights
-	out.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
-	out.EmbedTimeout = cmp.Or(c.EmbedTimeout, time.Second)
-	out.RerankTimeout = cmp.Or(c.RerankTimeout, 2*time.Second)
-	if out.Clock == nil {
-		out.Clock = backends.SystemClock
-	}
+	config.Default(&out.MaxBytes, defaultMaxBytes)
+	config.Default(&out.EmbedTimeout, time.Second)
+	config.Default(&out.RerankTimeout, 2*time.Second)
+	config.Default(&out.Clock, backends.SystemClock)
 	return out, out.validate()
 }
 
@@ -82,7 +67,6 @@ func (c *Config) validate() error {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("recall: "+format+": %w", append(args, backends.ErrInvalid)...)
 	}
-	w := c.Weights
 	switch {
 	case c.Records == nil:
 		return invalid("Config.Records is required")
@@ -90,8 +74,6 @@ func (c *Config) validate() error {
 		return invalid("Config.EmbeddingModel is required with an Embedder: it is kept with the vectors")
 	case c.MaxBytes < 0:
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
-	case !(w.Lexical >= 0) || !(w.Vector >= 0) || w.Lexical+w.Vector == 0 || math.IsInf(w.Lexical+w.Vector, 0):
-		return invalid("Weights %+v: they are finite, at least 0, and not both 0", *w)
 	case min(c.EmbedTimeout, c.RerankTimeout) < 0:
 		return invalid("EmbedTimeout %v, RerankTimeout %v: neither is negative", c.EmbedTimeout, c.RerankTimeout)
 	}

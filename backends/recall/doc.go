@@ -34,8 +34,9 @@
 //     vectors, its cosine. Both are exact: there is no list of candidates that one of them
 //     alone fills.
 //  3. Each part is divided by its highest value in the query, of a cosine what lies above
-//     the usual one; the weighted mean of the two is the rank value. The best TopK are the hits, or a pool of max(4·TopK, 60) that a
-//     [Reranker] orders anew. Ties go to the newer memory, then to the lower id.
+//     the usual one; the mean of the two is the rank value. The best TopK are the hits, or a
+//     pool of max(4·TopK, 60) that a [Reranker] orders anew. Ties go to the newer memory, then
+//     to the lower id.
 //
 // # The lexical part
 //
@@ -65,7 +66,7 @@
 //
 //	Parts.Lexical = score / Σ idf(t)·(k1+1)     the share of what the query could attain
 //	Parts.Vector  = max(0, cosine)
-//	Score         = (wl·Lexical + wv·max(0, Vector-c)/(1-c)) / (wl + wv)
+//	Score         = (Lexical + max(0, Vector-c)/(1-c)) / 2
 //
 // Where the cosines of related texts begin differs from embedder to embedder: at 0.2 with
 // one, at 0.8 with another. So the first query of a process is embedded together with eight

@@ -255,7 +255,8 @@ func (r *Ranker) reembedPartition(ctx context.Context, p backends.Partition, spa
 	return 0, fmt.Errorf("%w: it changed during each of %d attempts; try again when less is written", backends.ErrConflict, reembedAttempts)
 }
 
-// everything returns the records of a partition by id, and the space of their vectors.
+// everything returns the records of a partition by id, and the space of their vectors. One that
+// is removed meanwhile may be among them: what is written to it is a conflict.
 func (r *Ranker) everything(ctx context.Context, p backends.Partition) (map[string]*store.Record, *store.Embedding, error) {
 	records := map[string]*store.Record{}
 	for cursor := ""; ; {
@@ -263,14 +264,8 @@ func (r *Ranker) everything(ctx context.Context, p backends.Partition) (map[stri
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.Reset {
-			clear(records)
-		}
 		for i := range c.Records {
 			records[c.Records[i].ID] = &c.Records[i]
-		}
-		for _, id := range c.Removed {
-			delete(records, id)
 		}
 		if cursor = c.Cursor; !c.More {
 			return records, c.Embedding, nil

@@ -28,13 +28,13 @@ type index struct {
 	docs    []doc            // by slot
 	free    []int32          // slots without a memory
 	lexicon *lexicon
-	keys    keyTable
+	keys    map[string][]int32          // key → slots
 	core    map[string]*backends.Memory // the core blocks, by id: no other part knows them
 
 	embedding *store.Embedding // nil until the first vector
 	vectors   int              // memories with a vector
 	broken    int              // memories whose vector cannot be decoded
-	memories  int64            // bytes of all memories, estimated
+	memories  int64            // bytes of all memories and their keys, estimated
 }
 
 // doc is what a slot holds. The memory never changes once it is here.
@@ -53,7 +53,7 @@ func (r *Ranker) newIndex() *index {
 	return &index{
 		analyzer: r.analyzer, keysOf: r.config.Keys, embeds: r.config.Embedder != nil,
 		slots: map[string]int32{}, core: map[string]*backends.Memory{},
-		lexicon: newLexicon(), keys: keyTable{slots: map[string][]int32{}},
+		lexicon: newLexicon(), keys: map[string][]int32{},
 	}
 }
 
@@ -83,8 +83,8 @@ func (x *index) dropVectors() {
 func (x *index) put(e *entry) {
 	m := e.memory
 	x.remove(m.ID)
-	x.memories += sizeOf(m)
 	if m.Kind.Traits().InPrompt {
+		x.memories += sizeOf(m)
 		x.core[m.ID] = m
 		return
 	}
@@ -98,7 +98,9 @@ func (x *index) put(e *entry) {
 	d.terms, d.keys, d.vector, d.broken = e.text.terms, e.keys, e.vector, e.broken
 	x.docs[slot], x.slots[m.ID] = d, slot
 	x.lexicon.add(slot, e.text)
-	x.keys.add(slot, e.keys)
+	for _, key := range e.keys {
+		x.keys[key] = append(x.keys[key], slot)
+	}
 	x.count(&d, 1)
 }
 
@@ -125,9 +127,12 @@ func (x *index) remove(id string) {
 		return
 	}
 	d := &x.docs[slot]
-	x.memories -= sizeOf(d.memory)
 	x.lexicon.remove(slot, d.terms)
-	x.keys.remove(slot, d.keys)
+	for _, key := range d.keys {
+		if x.keys[key] = slices.DeleteFunc(x.keys[key], func(s int32) bool { return s == slot }); len(x.keys[key]) == 0 {
+			delete(x.keys, key)
+		}
+	}
 	x.count(d, -1)
 	*d = doc{}
 	delete(x.slots, id)
@@ -136,6 +141,11 @@ func (x *index) remove(id string) {
 
 // count adds n to the counters that a document has a part in.
 func (x *index) count(d *doc, n int) {
+	const perKey = 96 // map entry, headers of strings and slices, a slot
+	x.memories += int64(n) * sizeOf(d.memory)
+	for _, key := range d.keys {
+		x.memories += int64(n * (perKey + len(key)))
+	}
 	if d.vector != nil {
 		x.vectors += n
 	}
@@ -168,7 +178,7 @@ func (x *index) checkVectors(model string, dim int) error {
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
 	const perDoc = 192 // doc, map entry, list slack
-	n := x.memories + x.lexicon.bytes() + x.keys.bytes + int64(len(x.docs))*perDoc
+	n := x.memories + x.lexicon.bytes() + int64(len(x.docs))*perDoc
 	if x.embedding != nil {
 		n += int64(x.vectors) * int64(x.embedding.Dim) * 4
 	}

@@ -96,7 +96,7 @@ func TestIncrementalIndexEqualsReloaded(t *testing.T) {
 			checkLookups(t, grown, want)
 			a, b := grown.indexOf(ann), reloaded.indexOf(ann)
 			require.Equal(t, []int{b.vectors, b.lexicon.memories, len(b.lexicon.vocabulary.numbers)}, []int{a.vectors, a.lexicon.memories, len(a.lexicon.vocabulary.numbers)})
-			require.Equal(t, []int64{b.memories, b.keys.bytes, b.lexicon.total, b.lexicon.postings}, []int64{a.memories, a.keys.bytes, a.lexicon.total, a.lexicon.postings})
+			require.Equal(t, []int64{b.memories, b.lexicon.total, b.lexicon.postings}, []int64{a.memories, a.lexicon.total, a.lexicon.postings})
 		}
 	})
 }

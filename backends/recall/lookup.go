@@ -40,7 +40,7 @@ func (r *Ranker) Lookup(ctx context.Context, p backends.Partition, keys ...strin
 	return r.collect(ctx, p, func(x *index) []*backends.Memory {
 		var found []*backends.Memory
 		for _, key := range keys {
-			for _, slot := range x.keys.slots[key] {
+			for _, slot := range x.keys[key] {
 				found = append(found, x.docs[slot].memory)
 			}
 		}
@@ -77,80 +77,23 @@ func (r *Ranker) collect(ctx context.Context, p backends.Partition, pick func(*i
 	return slices.Compact(found), nil
 }
 
-// keyTable finds the slots of memories by exact keys.
-type keyTable struct {
-	slots map[string][]int32
-	bytes int64 // estimated
-}
-
-const (
-	perKey     = 72 // map entry, string header, slice header
-	perKeySlot = 24 // place in the slice, string header in the doc
-)
-
-func (k *keyTable) add(slot int32, keys []string) {
-	for _, key := range keys {
-		slots := k.slots[key]
-		if len(slots) == 0 {
-			k.bytes += perKey
-		}
-		k.slots[key] = append(slots, slot)
-		k.bytes += perKeySlot + int64(len(key))
-	}
-}
-
-func (k *keyTable) remove(slot int32, keys []string) {
-	for _, key := range keys {
-		slots := k.slots[key]
-		last := len(slots) - 1
-		slots[slices.Index(slots, slot)] = slots[last]
-		k.slots[key] = slots[:last]
-		k.bytes -= perKeySlot + int64(len(key))
-		if last == 0 {
-			delete(k.slots, key)
-			k.bytes -= perKey
-		}
-	}
-}
-
-// source names a message or a turn of a session.
-type source struct{ session, message, turn string }
-
-// sourcesOf returns where a memory comes from: its messages, or its turn where no message
-// is named.
-func sourcesOf(o *backends.Origin) []source {
-	var out []source
-	for _, id := range o.MessageIDs {
-		out = append(out, source{session: o.Session, message: id})
-	}
-	if len(out) == 0 && o.Turn != "" {
-		out = append(out, source{session: o.Session, turn: o.Turn})
-	}
-	return out
-}
-
 // fillSources gives each hit the episodes of the partition that it was learnt from, in the
 // order in which they were said.
 func (p *partition) fillSources(hits []backends.Hit, q *query) {
-	wanted := map[source][]int{} // → hits
+	bySession := map[string][]*backends.Hit{}
 	for i := range hits {
-		for _, s := range sourcesOf(&hits[i].Origin) {
-			wanted[s] = append(wanted[s], i)
-		}
-	}
-	if len(wanted) == 0 {
-		return
+		bySession[hits[i].Origin.Session] = append(bySession[hits[i].Origin.Session], &hits[i])
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for i := range p.index.docs {
 		d := &p.index.docs[i]
-		if d.memory == nil || d.memory.Kind != backends.KindEpisode || !q.eligible.expired && q.eligible.now >= d.expires {
+		if d.memory == nil || d.memory.Kind != backends.KindEpisode || q.eligible.expired(d) {
 			continue
 		}
-		for _, h := range learntFrom(d.memory, wanted) {
-			if hits[h].ID != d.memory.ID {
-				hits[h].Sources = append(hits[h].Sources, d.memory.Clone())
+		for _, h := range bySession[d.memory.Origin.Session] {
+			if h.ID != d.memory.ID && taught(d.memory, &h.Memory) {
+				h.Sources = append(h.Sources, d.memory.Clone())
 			}
 		}
 	}
@@ -161,17 +104,13 @@ func (p *partition) fillSources(hits []backends.Hit, q *query) {
 	}
 }
 
-// learntFrom returns the hits that were learnt from an episode, each once.
-func learntFrom(m *backends.Memory, wanted map[source][]int) []int {
-	var hits []int
-	for _, s := range sourcesOf(&m.Origin) {
-		hits = append(hits, wanted[s]...)
+// taught reports whether a memory comes from an episode of its session: from its messages, or
+// from its turn where no message is named.
+func taught(episode, m *backends.Memory) bool {
+	if len(m.Origin.MessageIDs) == 0 {
+		return m.Origin.Turn != "" && m.Origin.Turn == episode.Origin.Turn
 	}
-	if o := &m.Origin; len(o.MessageIDs) > 0 && o.Turn != "" {
-		hits = append(hits, wanted[source{session: o.Session, turn: o.Turn}]...)
-	}
-	slices.Sort(hits)
-	return slices.Compact(hits)
+	return slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return slices.Contains(episode.Origin.MessageIDs, id) })
 }
 
 // rarest is how many words of a text Resembling looks up: the rarest say most.
@@ -196,10 +135,10 @@ func (r *Ranker) Resembling(ctx context.Context, p backends.Partition, texts []s
 }
 
 func (x *index) resembling(text string, n int, admit func(*backends.Memory) bool) []*backends.Memory {
-	v := newVocabulary()
+	terms, _ := x.analyzer.count(text)
 	var lists [][]posting
-	for _, t := range newReader(x.analyzer, v).read(text).terms {
-		if list := x.lexicon.list(x.lexicon.vocabulary.find(v.terms[t.term])); len(list) > 0 {
+	for _, t := range terms {
+		if list := x.lexicon.list(x.lexicon.vocabulary.find(t.text)); len(list) > 0 {
 			lists = append(lists, list)
 		}
 	}

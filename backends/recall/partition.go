@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
@@ -23,15 +25,8 @@ type partition struct {
 
 	cursor string // up to which change the index is current; used by the refresh that runs
 
-	waiting sync.Mutex // guards running and next
-	running *run
-	next    *run
-}
-
-// run is a refresh that callers wait for.
-type run struct {
-	done chan struct{}
-	err  error
+	waiting singleflight.Group // of callers for a refresh that has not begun
+	running sync.Mutex         // held by the refresh that runs
 }
 
 // current returns once the index holds everything that was stored before the call.
@@ -42,46 +37,23 @@ func (p *partition) current(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	run, err := p.join(ctx)
-	if err != nil {
-		return err
-	}
+	result := p.waiting.DoChan("", func() (any, error) {
+		ctx, finish, err := p.ranker.background(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer finish()
+		p.running.Lock()
+		defer p.running.Unlock()
+		p.waiting.Forget("") // it begins: who comes now waits for the next one
+		return nil, p.refresh(ctx)
+	})
 	select {
-	case <-run.done:
-		return run.err
+	case r := <-result:
+		return r.Err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// join returns a refresh that has not begun, which it starts if none runs.
-func (p *partition) join(ctx context.Context) (*run, error) {
-	p.waiting.Lock()
-	defer p.waiting.Unlock()
-	if p.running != nil {
-		if p.next == nil {
-			p.next = &run{done: make(chan struct{})}
-		}
-		return p.next, nil
-	}
-	ctx, finish, err := p.ranker.background(ctx)
-	if err != nil {
-		return nil, err
-	}
-	first := &run{done: make(chan struct{})}
-	p.running = first
-	go func() {
-		defer finish()
-		for r := first; r != nil; {
-			r.err = p.refresh(ctx)
-			close(r.done)
-			p.waiting.Lock()
-			r = p.next
-			p.running, p.next = r, nil
-			p.waiting.Unlock()
-		}
-	}()
-	return first, nil
 }
 
 // refresh is one run through the changes since a partition's cursor. A first load, and

@@ -107,15 +107,12 @@ func TestLaterSearchesShareTheNextRefresh(t *testing.T) {
 	first := searchAsync(t.Context(), r, ann)
 	<-read // the store has read its answer for the first search
 	apply(t, s, ann, fact("2", "tea"))
-	part := r.cache.get(ann, nil)
 	var later []func() ([]string, error)
 	for range 5 {
 		later = append(later, searchAsync(t.Context(), r, ann))
 	}
-	for waits := false; !waits; runtime.Gosched() {
-		part.waiting.Lock()
-		waits = part.next != nil
-		part.waiting.Unlock()
+	for r.Stats().Hits < 6 {
+		runtime.Gosched()
 	}
 	close(give)
 	_, err := first()

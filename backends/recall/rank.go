@@ -73,8 +73,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 			s.candidates = append(s.candidates, candidate{doc: &b.doc, lexical: x.lexicon.scoreOf(terms, b), cosine: noVector})
 		}
 	}
-	f := fusion{ranker: r, query: q, candidates: s.candidates, attainable: attainable}
-	return hits(f.best()), nil
+	return hits(q.fuse(s.candidates, attainable, r.pool(q.topK)), attainable), nil
 }
 
 // choose lists the eligible memories that hold a term of the query.
@@ -102,14 +101,11 @@ func (x *index) scan(q *query, s *scratch) {
 }
 
 // hits copies the chosen memories out of the index.
-func hits(best []ranked) []backends.Hit {
+func hits(best []ranked, attainable float64) []backends.Hit {
 	hits := make([]backends.Hit, len(best))
 	for i, b := range best {
-		hits[i] = backends.Hit{
-			Memory: b.memory.Clone(),
-			Score:  b.score,
-			Parts:  backends.ScoreParts{Lexical: b.lexical, Vector: b.vector},
-		}
+		parts := backends.ScoreParts{Lexical: b.shareOf(attainable), Vector: max(0, b.cosine)}
+		hits[i] = backends.Hit{Memory: b.doc.memory.Clone(), Score: b.score, Parts: parts}
 	}
 	return hits
 }
@@ -117,73 +113,88 @@ func hits(best []ranked) []backends.Hit {
 // eligibility decides which memories a search may return at all. It is asked before anything
 // is ranked: what it excludes takes no place and sets no scale.
 type eligibility struct {
-	now        int64
-	at         time.Time // what held then; zero: now
-	kinds      []backends.Kind
-	match      func(*backends.Memory) bool // nil: everything
-	superseded bool                        // also what holds no more
-	expired    bool                        // also what expired
+	request *backends.SearchRequest
+	match   func(*backends.Memory) bool
+	now     int64
 }
 
 func newEligibility(q *backends.SearchRequest, now time.Time) (eligibility, error) {
-	e := eligibility{
-		now: nanos(now), at: q.AsOf, kinds: slices.Clone(q.Kinds),
-		superseded: q.IncludeSuperseded, expired: q.IncludeExpired,
-	}
-	if q.Filter == nil {
-		return e, nil
-	}
-	var err error
-	e.match, err = q.Filter.Compile()
-	return e, err
+	match, err := q.Filter.Compile()
+	return eligibility{request: q, match: match, now: nanos(now)}, err
 }
 
 func (e *eligibility) admits(d *doc) bool {
-	switch {
-	case d.memory == nil, !e.expired && e.now >= d.expires:
+	switch q := e.request; {
+	case d.memory == nil, e.expired(d):
 		return false
-	case e.at.IsZero():
-		if !d.active && !e.superseded {
-			return false
-		}
-	case !e.held(d.memory):
+	case q.AsOf.IsZero() && !d.active && !q.IncludeSuperseded, !q.AsOf.IsZero() && !e.held(d.memory):
+		return false
+	case len(q.Kinds) > 0 && !slices.Contains(q.Kinds, d.memory.Kind):
 		return false
 	}
-	if len(e.kinds) > 0 && !slices.Contains(e.kinds, d.memory.Kind) {
-		return false
-	}
-	return e.match == nil || e.match(d.memory)
+	return e.match(d.memory)
 }
 
-// held reports whether a memory had begun to hold at e.at, and had not ended.
+func (e *eligibility) expired(d *doc) bool { return !e.request.IncludeExpired && e.now >= d.expires }
+
+// held reports whether a memory had begun to hold at the time that is asked for, and had not
+// ended.
 func (e *eligibility) held(m *backends.Memory) bool {
-	since := m.Valid
-	if since.IsZero() {
-		since = m.Observed
-	}
-	if since.IsZero() {
-		since = m.Created
-	}
-	if since.After(e.at) {
-		return false
-	}
-	return e.superseded || m.Active() || e.at.Before(m.Invalidated)
+	at := e.request.AsOf
+	return !m.Since().After(at) && (e.request.IncludeSuperseded || m.Active() || at.Before(m.Invalidated))
 }
 
 // ranked is a memory on its way to becoming a hit.
 type ranked struct {
-	memory  *backends.Memory
-	value   float64 // what the order is by
-	lexical float64 // 0 to 1, as in backends.ScoreParts
-	vector  float64
-	score   float64
-	time    int64
+	candidate
+	value float64 // what the order is by
+	score float64
+}
+
+// fuse makes one order of the parts, each divided by its highest value among the candidates.
+// It returns as many as were asked for, or as a reranker chooses among.
+func (q *query) fuse(candidates []candidate, attainable float64, pool int) []ranked {
+	var topLexical, topVector float64
+	for _, c := range candidates {
+		topLexical, topVector = max(topLexical, c.lexical), max(topVector, above(q.scale.usual, c.cosine))
+	}
+	best := topK{size: pool}
+	for _, c := range candidates {
+		value := c.mean(share(c.lexical, topLexical), share(above(q.scale.usual, c.cosine), topVector))
+		if value <= 0 || !best.admits(value) {
+			continue
+		}
+		if score := c.mean(c.shareOf(attainable), above(q.scale.related, c.cosine)); score >= q.threshold {
+			best.offer(ranked{c, value, score})
+		}
+	}
+	return best.best()
+}
+
+// shareOf returns how much of the score that the query could attain a candidate has.
+func (c *candidate) shareOf(attainable float64) float64 { return min(1, share(c.lexical, attainable)) }
+
+// mean returns that of a lexical and a vector value, and the lexical one of a candidate
+// without a vector.
+func (c *candidate) mean(lexical, vector float64) float64 {
+	if c.cosine == noVector {
+		return lexical
+	}
+	return (lexical + vector) / 2
+}
+
+// share returns x / of, and 0 where there is nothing to have a share of.
+func share(x, of float64) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return x / of
 }
 
 // compareRanked orders by value, then newer first, then by id: the same on every store,
 // since nothing depends on where a memory stands in the index.
 func compareRanked(a, b ranked) int {
-	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.memory.ID, b.memory.ID))
+	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.doc.time, a.doc.time), cmp.Compare(a.doc.memory.ID, b.doc.memory.ID))
 }
 
 // topK keeps the best of what is offered.

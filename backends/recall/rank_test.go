@@ -129,11 +129,10 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStore(100)
-		w := Weights{Lexical: rapid.Float64Range(0.1, 1).Draw(t, "wl"), Vector: rapid.Float64Range(0.1, 1).Draw(t, "wv")}
 		q := drawRequest(t)
 		vectors := map[string][]float64{q.Query: {1, 0}}
 		r := newRanker(t, s, withEmbedder("m", looked(vectors)), func(c *Config) {
-			c.Weights, c.Clock = &w, func() time.Time { return now }
+			c.Clock = func() time.Time { return now }
 		})
 		cosines := map[string]float64{}
 		for i := range rapid.IntRange(1, 25).Draw(t, "memories") {
@@ -158,8 +157,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		for _, m := range all {
 			v, s := over(lexical[m.ID], topLexical), over(lexical[m.ID], attainable)
 			if cos, ok := cosines[m.ID]; ok {
-				v = (w.Lexical*v + w.Vector*over(cos, topVector)) / (w.Lexical + w.Vector)
-				s = (w.Lexical*s + w.Vector*cos) / (w.Lexical + w.Vector)
+				v, s = (v+over(cos, topVector))/2, (s+cos)/2
 			}
 			if v > 0 && s >= q.Threshold {
 				value[m.ID], score[m.ID] = v, s
@@ -225,14 +223,6 @@ func TestFusionAndReranking(t *testing.T) {
 		require.InDelta(t, (both+0.6)/2, hits[0].Score, 1e-6)
 		require.InDelta(t, 0.4, hits[1].Score, 1e-6)
 		require.InDelta(t, words/2, hits[2].Score, 1e-6)
-	})
-	t.Run("weights", func(t *testing.T) {
-		lexical := greenTea(t, func(c *Config) { c.Weights = &Weights{Lexical: 3} })
-		require.Equal(t, []string{"words", "both"}, find(t, lexical, "green tea"))
-		vector := greenTea(t, func(c *Config) { c.Weights = &Weights{Vector: 0.1} })
-		hits := search(t, vector, ann, backends.SearchRequest{Query: "green tea"})
-		require.Equal(t, []string{"near", "both"}, ids(hits))
-		require.InDelta(t, 0.8, hits[0].Score, 1e-6)
 	})
 	t.Run("the reranker orders the pool", func(t *testing.T) {
 		var pool []string
@@ -394,15 +384,15 @@ func TestTopKEqualsSorting(t *testing.T) {
 		best := topK{size: rapid.IntRange(1, 70).Draw(t, "k")}
 		var all []ranked
 		for i := range rapid.IntRange(0, 300).Draw(t, "n") {
-			r := ranked{memory: &backends.Memory{ID: fmt.Sprintf("%03d", (i*37)%1000)}, value: rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "value"),
-				time: rapid.Int64Range(0, 2).Draw(t, "time")}
+			d := doc{memory: &backends.Memory{ID: fmt.Sprintf("%03d", (i*37)%1000)}, time: rapid.Int64Range(0, 2).Draw(t, "time")}
+			r := ranked{candidate: candidate{doc: &d}, value: rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "value")}
 			all = append(all, r)
 			if best.admits(r.value) {
 				best.offer(r)
 			}
 		}
 		slices.SortFunc(all, func(a, b ranked) int {
-			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.time, a.time), cmp.Compare(a.memory.ID, b.memory.ID))
+			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.doc.time, a.doc.time), cmp.Compare(a.doc.memory.ID, b.doc.memory.ID))
 		})
 		require.True(t, slices.Equal(all[:min(best.size, len(all))], best.best()))
 	})

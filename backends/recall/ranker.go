@@ -4,10 +4,12 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -143,10 +145,7 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &query{topK: q.TopK, threshold: q.Threshold, eligible: eligible, text: strings.TrimSpace(shorten(q.Query, maxQuery))}
-	if out.topK == 0 {
-		out.topK = defaultTopK
-	}
+	out := &query{topK: cmp.Or(q.TopK, defaultTopK), threshold: q.Threshold, eligible: eligible, text: strings.TrimSpace(shorten(q.Query, maxQuery))}
 	out.terms = r.terms(idle.ReplaceAllString(out.text, " "))
 	if len(out.terms) == 0 {
 		out.terms = r.terms(out.text)
@@ -160,14 +159,8 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 // terms returns what to look for of a query: without function characters, unless it has
 // nothing else.
 func (r *Ranker) terms(text string) []queryTerm {
-	var all, content []queryTerm
-	v := newVocabulary()
-	for _, t := range newReader(r.analyzer, v).read(text).terms {
-		term := queryTerm{v.terms[t.term], float64(t.count)}
-		if all = append(all, term); !isFunction(term.text) {
-			content = append(content, term)
-		}
-	}
+	all, _ := r.analyzer.count(text)
+	content := slices.DeleteFunc(slices.Clone(all), func(t queryTerm) bool { return isFunction(t.text) })
 	if len(content) == 0 {
 		return all
 	}

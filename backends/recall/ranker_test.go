@@ -25,9 +25,6 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"no records":         func(c *Config) { c.Records = nil },
 		"embedder, no model": func(c *Config) { c.Embedder = hashed(4) },
 		"negative budget":    func(c *Config) { c.MaxBytes = -1 },
-		"no weight":          func(c *Config) { c.Weights = &Weights{} },
-		"negative weight":    func(c *Config) { c.Weights = &Weights{Lexical: 2, Vector: -1} },
-		"weight not finite":  func(c *Config) { c.Weights = &Weights{Lexical: math.Inf(1)} },
 		"negative timeout":   func(c *Config) { c.EmbedTimeout = -1 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,15 +41,14 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 // The caller's configuration is neither changed nor looked at again.
 func TestConfigIsCopied(t *testing.T) {
 	s := newStore(1)
-	c := Config{Records: s, Weights: &Weights{Lexical: 1, Vector: 1}, Embedder: hashed(4), EmbeddingModel: "hashed"}
+	c := Config{Records: s, Embedder: hashed(4), EmbeddingModel: "hashed"}
 	r, err := New(t.Context(), &c)
 	require.NoError(t, err)
 	defer r.Close()
-	require.Equal(t, Weights{Lexical: 1, Vector: 1}, *c.Weights)
 	require.Zero(t, c.MaxBytes, "defaults are filled in in the copy")
 	embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "tea"})
 	score := search(t, r, ann, backends.SearchRequest{Query: "tea"})[0].Score
-	c.Weights.Lexical, c.Records = 3, nil
+	c.Records, c.EmbeddingModel = nil, "other"
 	require.InDelta(t, score, search(t, r, ann, backends.SearchRequest{Query: "tea"})[0].Score, 0)
 }
 

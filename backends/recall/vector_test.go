@@ -178,11 +178,12 @@ func TestInt8FindsTheSameNeighbours(t *testing.T) {
 	nearest := func(rows [][]float32, query []float32) []string {
 		best := topK{size: 10}
 		for i, row := range rows {
-			best.offer(ranked{memory: &backends.Memory{ID: strconv.Itoa(i)}, value: float64(vek32.Dot(query, row))})
+			d := doc{memory: &backends.Memory{ID: strconv.Itoa(i)}}
+			best.offer(ranked{candidate: candidate{doc: &d}, value: float64(vek32.Dot(query, row))})
 		}
 		var ids []string
 		for _, r := range best.best() {
-			ids = append(ids, r.memory.ID)
+			ids = append(ids, r.doc.memory.ID)
 		}
 		return ids
 	}

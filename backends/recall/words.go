@@ -25,11 +25,11 @@ func (r *Ranker) Words() *Words { return &Words{analyzer: r.analyzer} }
 // Of returns the distinct content words of a text: stems without stop words, of scripts
 // without spaces characters and pairs without function characters.
 func (w *Words) Of(text string) map[string]bool {
-	v := newVocabulary()
+	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
-	for _, t := range newReader(w.analyzer, v).read(person.Replace(text)).terms {
-		if term := v.terms[t.term]; !isFunction(term) {
-			out[term] = true
+	for _, t := range terms {
+		if !isFunction(t.text) {
+			out[t.text] = true
 		}
 	}
 	return out
