@@ -5,6 +5,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -63,8 +64,8 @@ func newScales(vectors [][]float32) *scales {
 }
 
 // embedScaled sets the vector of a query and its scale, which the first query of a process
-// asks for in the same request. If that fails, as with an embedder that is too slow for so
-// many texts, the scales are asked for beside the searches, with the time that storing has.
+// asks for in the same request. For an embedder that is too slow for so many texts the
+// scales are asked for beside the searches, with the time that storing has.
 func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 	known, texts := r.scales.Load(), []string{q.text}
 	if known == nil {
@@ -75,7 +76,7 @@ func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 	case err == nil && known == nil:
 		known = newScales(vectors[1:])
 		r.scales.Store(known)
-	case err != nil && known == nil && r.scaling.CompareAndSwap(false, true):
+	case errors.Is(err, context.DeadlineExceeded) && known == nil && r.scaling.CompareAndSwap(false, true):
 		beside, finish, closed := r.background(ctx)
 		if closed != nil {
 			return closed
