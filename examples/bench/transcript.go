@@ -25,8 +25,8 @@ import (
 // replay is one way to live through a conversation. Tokens are estimated.
 type replay struct {
 	compaction string
-	config     *compaction.Config // nil: nothing is compacted
-	summaries  cost               // of the calls that the config makes
+	config     *compaction.Config
+	summaries  cost // of the calls that the config makes
 
 	turns []int // tokens that the agent's model is sent in each turn
 	sent  int   // in all turns
@@ -78,7 +78,7 @@ func replayAll(ctx context.Context, turns int, b compaction.Budget) (rows []*rep
 		if err != nil {
 			return nil, err
 		}
-		if err := r.run(ctx, b, x, conversation); err != nil {
+		if err := r.run(ctx, x, conversation); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.compaction, err)
 		}
 	}
@@ -88,6 +88,7 @@ func replayAll(ctx context.Context, turns int, b compaction.Budget) (rows []*rep
 // replays returns the ways to live through a transcript that are compared.
 func replays(b compaction.Budget) ([]*replay, error) {
 	none, free, half := &replay{compaction: "none"}, &replay{compaction: "free steps"}, &replay{compaction: "free steps, down to half"}
+	none.config = &compaction.Config{Budget: b, Steps: []compaction.Step{}}
 	free.config = &compaction.Config{Budget: b, Steps: compaction.Free()}
 	half.config = &compaction.Config{Budget: b, Steps: compaction.Free(), Trigger: 0.5}
 	all, auto := &replay{compaction: "all steps"}, &replay{compaction: "ReMe, auto"}
@@ -102,33 +103,25 @@ func replays(b compaction.Budget) ([]*replay, error) {
 
 // run lives through the turns: before each call of the agent's model the context is
 // compacted, and what comes out is what the agent goes on with.
-func (r *replay) run(ctx context.Context, b compaction.Budget, x *archive.Archive, turns [][]*schema.Message) error {
-	compact := func(messages []*schema.Message) ([]*schema.Message, error) { return messages, nil }
-	if r.config != nil {
-		compactor, err := compaction.New(r.config)
-		if err != nil {
-			return err
-		}
-		compact = func(messages []*schema.Message) ([]*schema.Message, error) {
-			result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: x})
-			if err != nil && !errors.As(err, new(*compaction.OverError)) {
-				return nil, err
-			}
-			return result.Messages, transcript.Check(result.Messages)
-		}
+func (r *replay) run(ctx context.Context, x *archive.Archive, turns [][]*schema.Message) error {
+	compactor, err := compaction.New(r.config)
+	if err != nil {
+		return err
 	}
 	var messages []*schema.Message
 	for n, turn := range turns {
 		tokens, over := 0, false
 		for _, m := range turn {
 			if m.Role == schema.Assistant { // the model is asked for it
-				var err error
-				if messages, err = compact(messages); err != nil {
+				result, err := compactor.Compact(ctx, &compaction.Request{Messages: messages, Archive: x})
+				if errors.As(err, new(*compaction.OverError)) {
+					over, err = true, nil
+				}
+				if err = errors.Join(err, transcript.Check(result.Messages)); err != nil {
 					return fmt.Errorf("turn %d: %w", n, err)
 				}
-				usage := b.Usage(messages)
-				over = over || usage.Over() > 0
-				tokens += usage.Tokens
+				messages = result.Messages
+				tokens += result.After.Tokens
 			}
 			messages = append(messages, m)
 		}
@@ -163,11 +156,8 @@ func summariser(cost *cost) model.ToolCallingChatModel {
 			call := schema.FunctionCall{Name: opts.Tools[0].Name, Arguments: string(answer)}
 			m = schema.AssistantMessage("", []schema.ToolCall{{ID: "summary", Type: "function", Function: call}})
 		}
-		said := compaction.Estimate.Message(m)
-		usage := &schema.TokenUsage{PromptTokens: asked, CompletionTokens: said, TotalTokens: asked + said}
-		m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: usage}
 		cost.calls++
-		cost.tokens += asked + said
+		cost.tokens += asked + compaction.Estimate.Message(m)
 		return m, nil
 	})
 }
