@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/cloudwego/eino/components/embedding"
@@ -48,10 +47,7 @@ func system(p place, how string, vectors, rounded bool) *trial.System {
 		}
 		open := func(ctx context.Context) (trial.Memories, error) {
 			ranker, err := recall.New(ctx, cfg)
-			if err != nil {
-				return nil, err
-			}
-			return &memories{ranker, s}, nil
+			return &memories{ranker, s}, err
 		}
 		return &trial.Place{Open: open, Bytes: s.bytes, Remove: s.remove}, nil
 	}
@@ -65,13 +61,12 @@ type memories struct {
 }
 
 // Prepare implements trial.Memories.
-func (m *memories) Prepare(ctx context.Context, first int, texts []string) (trial.Put, error) {
+func (m *memories) Prepare(ctx context.Context, ids, texts []string) (trial.Put, error) {
 	vectors, space, err := m.Embed(ctx, texts)
 	return func(ctx context.Context, user, begin, end int) error {
 		batch := &store.Batch{Embedding: space}
 		for i := begin; i < end; i++ {
-			id := fmt.Sprintf("m%06d", first+i) // all of one length
-			rec := &store.Record{Memory: backends.Memory{ID: id, Kind: backends.KindFact, Text: texts[i]}}
+			rec := &store.Record{Memory: backends.Memory{ID: ids[i], Kind: backends.KindFact, Text: texts[i]}}
 			if vectors != nil {
 				rec.Vector = vectors[i]
 			}
@@ -83,21 +78,15 @@ func (m *memories) Prepare(ctx context.Context, first int, texts []string) (tria
 }
 
 // Search implements trial.Memories.
-func (m *memories) Search(ctx context.Context, user int, query string) ([]int, error) {
+func (m *memories) Search(ctx context.Context, user int, query string) (found []string, err error) {
 	resp, err := m.Ranker.Search(ctx, userOf(user), &backends.SearchRequest{Query: query, TopK: 10})
-	if err == nil {
-		err = resp.Degraded
-	}
 	if err != nil {
 		return nil, err
 	}
-	found := make([]int, len(resp.Hits))
 	for i := range resp.Hits {
-		if found[i], err = strconv.Atoi(resp.Hits[i].ID[1:]); err != nil {
-			return nil, err
-		}
+		found = append(found, resp.Hits[i].ID)
 	}
-	return found, nil
+	return found, resp.Degraded
 }
 
 func userOf(n int) backends.Partition {

@@ -94,8 +94,5 @@ func (a *agent) runner(ctx context.Context, v *visit) (*adk.Runner, error) {
 		config.Middlewares = []adk.AgentMiddleware{a.mem.AgentMiddleware()}
 	}
 	inner, err := adk.NewChatModelAgent(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: inner}), nil
+	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: inner}), err
 }

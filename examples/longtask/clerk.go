@@ -49,11 +49,11 @@ func (t *tour) ask(ctx context.Context, text string) (answer string, err error) 
 		return "", err
 	}
 	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
-	p := &progress{tour: t}
+	t.calls = 0
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend,
 		Mode:    modes.AgentControl, // what was read is no fact about the user
-		Window:  &window.Config{Budget: compaction.Budget{Window: t.window}, Model: t.summaries, OnFit: p.print},
+		Window:  &window.Config{Budget: compaction.Budget{Window: t.window}, Model: t.summaries, OnFit: t.shrunk},
 	})
 	if err != nil {
 		return "", err
@@ -92,16 +92,11 @@ func (c *corpus) tool() (tool.BaseTool, error) {
 	})
 }
 
-// progress prints before which calls of a turn the context shrank, and how full it is. An agent makes one call at a time.
-type progress struct {
-	*tour
-	calls int
-}
-
-// print is the window's OnFit.
-func (p *progress) print(_ context.Context, _ backends.Scope, r *compaction.Result) {
-	p.calls++
-	p.largest = max(p.largest, r.After.Tokens)
+// shrunk is the window's OnFit: it prints before which calls of a turn the context shrank, and
+// how full it is. An agent makes one call at a time.
+func (t *tour) shrunk(_ context.Context, _ backends.Scope, r *compaction.Result) {
+	t.calls++
+	t.largest = max(t.largest, r.After.Tokens)
 	var done []string
 	for _, s := range r.Steps {
 		if s.Replaced > 0 {
@@ -109,7 +104,7 @@ func (p *progress) print(_ context.Context, _ backends.Scope, r *compaction.Resu
 		}
 	}
 	if len(done) > 0 {
-		fmt.Fprintf(p.out, "  call %3d: %6d tokens → %5d  %5.1f %%  %s\n", p.calls, r.Before.Tokens, r.After.Tokens, r.After.Percent(), strings.Join(done, ", "))
+		fmt.Fprintf(t.out, "  call %3d: %6d tokens → %5d  %5.1f %%  %s\n", t.calls, r.Before.Tokens, r.After.Tokens, r.After.Percent(), strings.Join(done, ", "))
 	}
 }
 

@@ -51,6 +51,7 @@ type tour struct {
 	answers   model.ToolCallingChatModel
 	summaries model.BaseChatModel // nil: nothing is summarised
 	largest   int                 // tokens in a context
+	calls     int                 // of the model, in this turn
 }
 
 // run reads everything in one process, as it were, and asks in the next.

@@ -47,10 +47,7 @@ func newChromem(_ context.Context, c *trial.Corpus) (*trial.Place, error) {
 	}
 	open := func(context.Context) (trial.Memories, error) {
 		db, err := chromem.NewPersistentDB(dir, false)
-		if err != nil {
-			return nil, err
-		}
-		return &memories{db, c}, nil
+		return &memories{db, c}, err
 	}
 	return &trial.Place{
 		Open:   open,
@@ -70,10 +67,10 @@ func (m *memories) embed(_ context.Context, text string) ([]float32, error) {
 }
 
 // Prepare implements trial.Memories.
-func (m *memories) Prepare(_ context.Context, first int, texts []string) (trial.Put, error) {
+func (m *memories) Prepare(_ context.Context, ids, texts []string) (trial.Put, error) {
 	var documents []chromem.Document
 	for i, text := range texts {
-		documents = append(documents, chromem.Document{ID: strconv.Itoa(first + i), Content: text, Embedding: m.corpus.Vector(text)})
+		documents = append(documents, chromem.Document{ID: ids[i], Content: text, Embedding: m.corpus.Vector(text)})
 	}
 	return func(ctx context.Context, user, begin, end int) error {
 		c, err := m.db.GetOrCreateCollection(strconv.Itoa(user), nil, m.embed)
@@ -85,19 +82,13 @@ func (m *memories) Prepare(_ context.Context, first int, texts []string) (trial.
 }
 
 // Search implements trial.Memories.
-func (m *memories) Search(ctx context.Context, user int, query string) ([]int, error) {
+func (m *memories) Search(ctx context.Context, user int, query string) (ids []string, err error) {
 	c := m.db.GetCollection(strconv.Itoa(user), m.embed)
 	found, err := c.Query(ctx, query, min(10, c.Count()), nil, nil)
-	if err != nil {
-		return nil, err
+	for _, f := range found {
+		ids = append(ids, f.ID)
 	}
-	numbers := make([]int, len(found))
-	for i, f := range found {
-		if numbers[i], err = strconv.Atoi(f.ID); err != nil {
-			return nil, err
-		}
-	}
-	return numbers, nil
+	return ids, err
 }
 
 // Close implements trial.Memories.

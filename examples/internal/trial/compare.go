@@ -31,11 +31,11 @@ type Place struct {
 
 // Memories are those of all users. They are safe for concurrent use.
 type Memories interface {
-	// Prepare makes the vectors of texts, which is not timed, and returns what stores them.
-	// The text at index i has the number first + i in the corpus.
-	Prepare(ctx context.Context, first int, texts []string) (Put, error)
-	// Search returns the numbers of up to ten memories of a user.
-	Search(ctx context.Context, user int, query string) ([]int, error)
+	// Prepare makes the vectors of texts, which is not timed, and returns what stores them
+	// under their ids.
+	Prepare(ctx context.Context, ids, texts []string) (Put, error)
+	// Search returns the ids of up to ten memories of a user.
+	Search(ctx context.Context, user int, query string) ([]string, error)
 	Close() error
 }
 
@@ -169,12 +169,12 @@ func (c *Corpus) fill(ctx context.Context, m Memories, users int) error {
 	each := len(c.Texts) / users
 	for user := range users {
 		for begin := user * each; begin < (user+1)*each; begin += 500 {
-			texts := c.Texts[begin:min(begin+500, (user+1)*each)]
-			put, err := m.Prepare(ctx, begin, texts)
+			end := min(begin+500, (user+1)*each)
+			put, err := m.Prepare(ctx, c.IDs[begin:end], c.Texts[begin:end])
 			if err != nil {
 				return err
 			}
-			if err := put(ctx, user, 0, len(texts)); err != nil {
+			if err := put(ctx, user, 0, end-begin); err != nil {
 				return err
 			}
 		}
@@ -231,7 +231,7 @@ func (c *Corpus) recall(ctx context.Context, m Memories, out *searched) error {
 		if err != nil {
 			return err
 		}
-		n := len(slices.DeleteFunc(found, func(f int) bool { return !slices.Contains(exact, f) }))
+		n := len(slices.DeleteFunc(found, func(id string) bool { return !slices.Contains(exact, id) }))
 		mean += float64(n) / float64(len(exact)*len(queries))
 	}
 	out.recall10 = fmt.Sprintf("%.3f", mean)
@@ -242,7 +242,7 @@ func (c *Corpus) recall(ctx context.Context, m Memories, out *searched) error {
 func (s *System) write(ctx context.Context, c *Corpus, clients int) (perSecond float64, took Quantiles, err error) {
 	err = s.use(ctx, c, func(p *Place) error {
 		return p.with(ctx, func(m Memories) error {
-			put, err := m.Prepare(ctx, 0, c.Texts)
+			put, err := m.Prepare(ctx, c.IDs, c.Texts)
 			if err != nil {
 				return err
 			}

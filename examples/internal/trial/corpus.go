@@ -22,6 +22,7 @@ import (
 // Corpus is a set of made-up memories, and queries for them. The same arguments
 // make the same corpus. It is safe for concurrent use.
 type Corpus struct {
+	IDs     []string // of the memories, all of one length
 	Texts   []string // words of which some are common and most are rare
 	Queries []string // of such words, too
 	// Strange are queries without a word that a memory holds: only vectors answer
@@ -45,7 +46,8 @@ const (
 func NewCorpus(n, queries, dim int) *Corpus {
 	rnd := rand.New(rand.NewPCG(1, uint64(n)))
 	c := &Corpus{dim: dim, centres: make([][latent]float32, max(1, n/perTopic))}
-	for range n {
+	for i := range n {
+		c.IDs = append(c.IDs, fmt.Sprintf("m%06d", i))
 		c.Texts = append(c.Texts, words(rnd, 10+rnd.IntN(20)))
 	}
 	for i := range queries {
@@ -98,10 +100,10 @@ func (c *Corpus) Vector(text string) []float32 {
 	return out
 }
 
-// exact returns, for each query, the numbers of the k texts whose vectors are nearest to
+// exact returns, for each query, the ids of the k texts whose vectors are nearest to
 // the query's, the nearest first. It compares each with each, and makes the vectors of
 // the texts as it goes, so that it needs no room for them.
-func (c *Corpus) exact(queries []string, k int) [][]int {
+func (c *Corpus) exact(queries []string, k int) [][]string {
 	cosines := make([][]float32, len(queries)) // of each query, with each text
 	wanted := make([][]float32, len(queries))
 	for i, q := range queries {
@@ -113,14 +115,16 @@ func (c *Corpus) exact(queries []string, k int) [][]int {
 			cosines[i] = append(cosines[i], vek32.Dot(v, wanted[i]))
 		}
 	}
-	out := make([][]int, len(queries))
+	out := make([][]string, len(queries))
 	for i, near := range cosines {
 		numbers := make([]int, len(near))
 		for n := range numbers {
 			numbers[n] = n
 		}
 		slices.SortFunc(numbers, func(a, b int) int { return cmp.Compare(near[b], near[a]) })
-		out[i] = numbers[:min(k, len(numbers))]
+		for _, n := range numbers[:min(k, len(numbers))] {
+			out[i] = append(out[i], c.IDs[n])
+		}
 	}
 	return out
 }

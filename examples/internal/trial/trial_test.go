@@ -49,11 +49,13 @@ func TestNothingIsNearerThanTheExactAnswer(t *testing.T) {
 	c := NewCorpus(200, 6, 64)
 	for i, got := range c.exact(c.Queries, 10) {
 		require.Len(t, got, 10)
-		cosine := func(n int) float32 { return vek32.Dot(c.Vector(c.Texts[n]), c.Vector(c.Queries[i])) }
-		for n := range c.Texts {
-			require.True(t, slices.Contains(got, n) || cosine(n) <= cosine(got[9]), "text %d is nearer than %d", n, got[9])
+		cosine := func(id string) float32 {
+			return vek32.Dot(c.Vector(c.Texts[slices.Index(c.IDs, id)]), c.Vector(c.Queries[i]))
 		}
-		require.True(t, slices.IsSortedFunc(got, func(a, b int) int { return cmp.Compare(cosine(b), cosine(a)) }), "the nearest first")
+		for _, id := range c.IDs {
+			require.True(t, slices.Contains(got, id) || cosine(id) <= cosine(got[9]), "text %s is nearer than %s", id, got[9])
+		}
+		require.True(t, slices.IsSortedFunc(got, func(a, b string) int { return cmp.Compare(cosine(b), cosine(a)) }), "the nearest first")
 	}
 	require.Len(t, NewCorpus(3, 1, 64).exact([]string{"q"}, 10)[0], 3, "no more than there are")
 }
@@ -65,16 +67,16 @@ type halfMemories struct {
 	fails  error
 }
 
-func (m *halfMemories) Prepare(_ context.Context, first int, texts []string) (Put, error) {
+func (m *halfMemories) Prepare(_ context.Context, ids, texts []string) (Put, error) {
 	return func(_ context.Context, user, begin, end int) error {
 		for i := begin; i < end; i++ {
-			m.stored.Store(fmt.Sprint(user, " ", first+i), texts[i])
+			m.stored.Store(fmt.Sprint(user, " ", ids[i]), texts[i])
 		}
 		return nil
 	}, nil
 }
 
-func (m *halfMemories) Search(_ context.Context, _ int, query string) ([]int, error) {
+func (m *halfMemories) Search(_ context.Context, _ int, query string) ([]string, error) {
 	return m.corpus.exact([]string{query}, 5)[0], m.fails
 }
 
@@ -103,7 +105,7 @@ func TestComparison(t *testing.T) {
 	require.NotContains(t, out.String(), "| again | 201 × 1 |", "too many for it")
 	require.Len(t, places, 2*2+1+2*2, "each search and each number of clients has a new place")
 	require.Equal(t, len(places), removed)
-	_, last := places[2].Load("19 199")
+	_, last := places[2].Load("19 m000199")
 	require.True(t, last, "the twentieth user has the last ten texts")
 	fails = errors.New("down")
 	require.ErrorIs(t, m.Print(t.Context(), &out, []*System{system}), fails)
