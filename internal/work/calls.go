@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package work has what concurrent parts share: queues of work by key, locks by key, calls
-// that Close waits for, panics that become errors, and circuit breakers.
+// that Close waits for, and panics that become errors.
 package work
 
 import (
@@ -10,59 +10,55 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 )
 
 // Calls are the calls under way, so that what they use is closed after the last of
 // them. The zero value is ready. It is safe for concurrent use.
 type Calls struct {
-	mu     sync.Mutex
-	n      int
-	closed bool
-	idle   chan struct{} // closed when the last call ends after Close
+	underway     sync.RWMutex // each call holds it for reading
+	closed, idle atomic.Bool  // idle: the last call ended after Close
 }
 
 // Enter begins a call, which Leave ends, and reports whether it may: not after Close.
 func (c *Calls) Enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+	if !c.underway.TryRLock() { // Close waits
 		return false
 	}
-	c.n++
+	if c.closed.Load() {
+		c.underway.RUnlock()
+		return false
+	}
 	return true
 }
 
 // Leave ends a call.
-func (c *Calls) Leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n--; c.n == 0 && c.closed {
-		close(c.idle)
-	}
-}
+func (c *Calls) Leave() { c.underway.RUnlock() }
 
 // Close refuses further calls and waits for those under way, or until ctx ends: then
 // it may be called again.
 func (c *Calls) Close(ctx context.Context) error {
-	c.mu.Lock()
-	if !c.closed {
-		c.closed, c.idle = true, make(chan struct{})
-		if c.n == 0 {
-			close(c.idle)
-		}
+	c.closed.Store(true)
+	if c.underway.TryLock() { // nothing is under way: there is no need to wait, whatever ctx says
+		c.end()
 	}
-	c.mu.Unlock()
-	select { // nothing is under way: there is no need to wait, whatever ctx says
-	case <-c.idle:
+	if c.idle.Load() {
 		return nil
-	default:
 	}
-	select {
-	case <-c.idle:
-		return nil
-	case <-ctx.Done():
+	_, err := Await(ctx, "closing", func() (struct{}, error) {
+		c.underway.Lock()
+		c.end()
+		return struct{}{}, nil
+	})
+	if err != nil {
 		return fmt.Errorf("closing: %w", context.Cause(ctx))
 	}
+	return nil
+}
+
+func (c *Calls) end() {
+	c.idle.Store(true)
+	c.underway.Unlock()
 }
 
 // Catch calls f, and returns an error for a panic in it. what says whose it is.
