@@ -233,7 +233,7 @@ func TruncateBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return s[:runeStart(s, n)] + Ellipsis
+	return s[:RuneStart(s, n)] + Ellipsis
 }
 
 // Middle returns s with its middle left out if it has more than runes characters:
@@ -315,8 +315,8 @@ func runeEnd(s string, n int) (end int, whole bool) {
 	return end, end >= len(s)
 }
 
-// runeStart returns where the character begins that has the byte at.
-func runeStart(s string, at int) int {
+// RuneStart returns where the character begins that has the byte at; at itself beyond s.
+func RuneStart(s string, at int) int {
 	for at = max(at, 0); at > 0 && at < len(s) && !utf8.RuneStart(s[at]); at-- {
 	}
 	return at
@@ -366,7 +366,7 @@ func middle(s string) int {
 			return behind(s, half+after)
 		}
 	}
-	if half = runeStart(s, half); half == 0 {
+	if half = RuneStart(s, half); half == 0 {
 		return behind(s, 0)
 	}
 	return half

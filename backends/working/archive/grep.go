@@ -277,8 +277,8 @@ func (s *search) take(m Match) bool {
 
 // around returns what of a long line surrounds a match, and where it ends.
 func around(line string, start int) (string, int) {
-	from := runeStart(line, max(0, start-showBefore))
-	to := runeStart(line, min(len(line), from+showLine))
+	from := text.RuneStart(line, max(0, start-showBefore))
+	to := text.RuneStart(line, min(len(line), from+showLine))
 	shown := line[from:to]
 	if from > 0 {
 		shown = text.Ellipsis + shown

@@ -19,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // How much a page holds.
@@ -102,7 +103,7 @@ func pageOf(s string, req ReadRequest) (*Page, error) {
 		req.Line = max(req.Line, 1)
 	}
 	total := min(1+strings.Count(strings.TrimSuffix(s, "\n"), "\n"), len(s))
-	start, end, what := runeStart(s, req.Byte), len(s), fmt.Sprintf("byte %d", req.Byte)
+	start, end, what := text.RuneStart(s, req.Byte), len(s), fmt.Sprintf("byte %d", req.Byte)
 	if req.Line > 0 {
 		start, what = lineStart(s, req.Line-1), fmt.Sprintf("line %d", req.Line)
 	}
@@ -132,7 +133,7 @@ func fitting(s string, start, end int, lines bool) int {
 	if i := strings.LastIndexByte(s[start:end], '\n'); lines && i >= 0 {
 		return start + i + 1
 	}
-	if at := runeStart(s, end); at > start {
+	if at := text.RuneStart(s, end); at > start {
 		return at
 	}
 	_, n := utf8.DecodeRuneInString(s[start:])
@@ -148,14 +149,6 @@ func lineStart(s string, n int) int {
 			return -1
 		}
 		at += i + 1
-	}
-	return at
-}
-
-// runeStart returns where the character begins that has the byte at; at itself beyond s.
-func runeStart(s string, at int) int {
-	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
-		at--
 	}
 	return at
 }
