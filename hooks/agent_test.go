@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -90,28 +92,28 @@ func TestWhatTheUserSaidIsKeptWhenTheModelFails(t *testing.T) {
 
 // What the log has no room for holds up no model, and is not lost where the turn ends.
 func TestAQuestionWaitsForNoRoomInTheQueue(t *testing.T) {
-	full := &fullLog{Memory: newMemory(t, nil).log}
-	h, err := hooks.New(t.Context(), &hooks.Config{Backend: testkit.Knowing(), Scope: ann, OnError: full.failures.Add}, full, nil, nil)
+	db, failures, room := testkit.Spy(testkit.SQLite(t)), &testkit.Failures{}, make(chan struct{})
+	db.Arm(func(c *testkit.StoreCall) error {
+		if c.Method == "Append" {
+			c.Before = func() { <-room }
+		}
+		return nil
+	})
+	log, err := working.New(t.Context(), &working.Config{Sessions: db, Backend: testkit.Knowing(), Queue: 1, Sweep: -1, Idle: time.Hour})
 	require.NoError(t, err)
-	require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), nil, h.AgentMiddleware()))
-	require.Equal(t, []string{hooks.StageRecord}, full.failures.Stages())
-	require.ErrorContains(t, full.failures.Err(), "record the question")
-	require.Len(t, full.taken, 1)
-	require.Len(t, full.taken[0].Messages, 2)
-}
-
-// fullLog takes a turn only from who waits.
-type fullLog struct {
-	*working.Memory // of what is not called
-	taken           []*working.Turn
-	failures        testkit.Failures
-}
-
-func (l *fullLog) Record(ctx context.Context, t *working.Turn) error {
-	if ctx.Err() == nil {
-		l.taken = append(l.taken, t)
-	}
-	return ctx.Err()
+	t.Cleanup(func() { require.NoError(t, log.Close(context.Background())) })
+	require.NoError(t, log.Record(t.Context(), &working.Turn{Scope: ann, ID: "other", Messages: testkit.Say("Hello?"), Done: true}))
+	h, err := hooks.New(t.Context(), &hooks.Config{Backend: testkit.Knowing(), Scope: ann, OnError: failures.Add}, log, nil, nil)
+	require.NoError(t, err)
+	chat := testkit.New(func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		close(room)
+		return schema.AssistantMessage("ok", nil), nil
+	})
+	require.Equal(t, []string{"assistant: ok"}, run(t, chat, nil, h.AgentMiddleware()))
+	require.Equal(t, []string{hooks.StageRecord}, failures.Stages())
+	require.ErrorContains(t, failures.Err(), "record the question")
+	require.NoError(t, log.Flush(t.Context()))
+	require.Len(t, testkit.Logged(t, db.Store, ann), 3, "the other turn, the question and its answer")
 }
 
 func TestTurnsOfOneAgentFollowEachOther(t *testing.T) {

@@ -26,38 +26,19 @@ import (
 type Hooks struct {
 	cfg       *Config
 	plan      modes.Plan
-	log       turnLog        // nil: nothing is recorded
-	window    *window.Window // nil: contexts stay as they are
+	log       *working.Memory // nil: nothing is recorded
+	window    *window.Window  // nil: contexts stay as they are
 	tools     []tool.BaseTool
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
 	words     *recall.Words
 }
 
-// turnLog keeps turns and has them learnt from. *working.Memory is one. All methods are
-// safe for concurrent use.
-type turnLog interface {
-	// Record queues a turn, off the caller's path.
-	Record(ctx context.Context, t *working.Turn) error
-	// Append stores a turn; it is durable when Append returns nil.
-	Append(ctx context.Context, t *working.Turn) error
-	// Unlearnt returns what a person said and nothing was learnt from yet.
-	Unlearnt(ctx context.Context, s backends.Scope) ([]backends.Memory, error)
-	// Consolidate has the backend learn from what the scope's session holds.
-	Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error)
-	// SaveOpenTurn keeps an interrupted turn until its checkpoint is resumed.
-	SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointID string, t *working.Turn) error
-	// TakeOpenTurn removes the turn saved under the checkpoint and returns it; nil when there is none.
-	TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*working.Turn, error)
-}
-
-var _ turnLog = (*working.Memory)(nil)
-
 // New returns hooks for a configuration, and for what package middleware builds of it:
-// the log to which turns go, a *working.Memory; the window that contexts fit; the tools
+// the log to which turns go; the window that contexts fit; the tools
 // that agents get, which must resolve their scope at call time. Each of them may be nil;
 // then there is none. It returns backends.ErrInvalid for a configuration that cannot work.
-func New(ctx context.Context, cfg *Config, log turnLog, w *window.Window, tools []tool.BaseTool) (*Hooks, error) {
+func New(ctx context.Context, cfg *Config, log *working.Memory, w *window.Window, tools []tool.BaseTool) (*Hooks, error) {
 	c, err := cfg.WithDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
