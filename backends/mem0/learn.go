@@ -205,7 +205,7 @@ func (b *Backend) procedure(ctx context.Context, c *reconcile.Call, verbatim boo
 		if instructions := strings.TrimSpace(c.Instructions); instructions != "" {
 			system += "\n\n" + p.instruct + "\n" + instructions
 		}
-		q := &ask.Question{System: system, User: reconcile.Section("messages", lines), Language: c.Language}
+		q := &ask.Question{System: system, User: ask.Section("messages", lines), Language: c.Language}
 		if written, err = ask.Text(ctx, c.Run, q, nil); err != nil {
 			return err
 		}

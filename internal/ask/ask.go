@@ -16,8 +16,10 @@
 package ask
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -84,6 +86,19 @@ type Question struct {
 	Tool         string            // Required by [For]. The name of the tool by which the model answers.
 	Purpose      string            // Optional. What the tool does, for the model.
 	Language     backends.Language // Optional. Of what is said about the form of the answer.
+}
+
+// Section renders data for a model: a line of JSON for each entry between two tags.
+// Nothing in a text can end a line or close a tag.
+func Section[T any](name string, entries []T) string {
+	var buf bytes.Buffer
+	fmt.Fprintf(&buf, "<%s>\n", name)
+	e := json.NewEncoder(&buf)
+	for i := range entries {
+		_ = e.Encode(entries[i]) // plain structs of texts and numbers; '<' comes out as \u003c
+	}
+	fmt.Fprintf(&buf, "</%s>\n", name)
+	return buf.String()
 }
 
 // For asks for a T, a struct of fields that JSON can hold. The schema of the tool

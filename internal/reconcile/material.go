@@ -4,9 +4,7 @@
 package reconcile
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -56,19 +55,6 @@ type memoryLine struct {
 	Since  string `json:"since,omitempty"` // from when it holds
 	Said   string `json:"said,omitempty"`  // when it was said; ByTime
 	Text   string `json:"text"`
-}
-
-// Section renders data for a model: a line of JSON for each entry between two tags.
-// Nothing in a text can end a line or close a tag.
-func Section[T any](name string, entries []T) string {
-	var buf bytes.Buffer
-	fmt.Fprintf(&buf, "<%s>\n", name)
-	e := json.NewEncoder(&buf)
-	for i := range entries {
-		_ = e.Encode(entries[i]) // plain structs of texts and numbers; '<' comes out as \u003c
-	}
-	fmt.Fprintf(&buf, "</%s>\n", name)
-	return buf.String()
 }
 
 // passages divides the messages for the questions.
@@ -158,9 +144,9 @@ func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance)
 		}
 	}
 	if len(earlier) > 0 {
-		material = Section("earlier_messages", earlier)
+		material = ask.Section("earlier_messages", earlier)
 	}
-	material += Section("new_messages", said)
+	material += ask.Section("new_messages", said)
 	if !c.engine.ByTime { // what is said counts from when it was said, whenever it is learnt
 		material += nowIs[c.Language] + " " + c.shownTime(c.Now)
 	}
@@ -192,7 +178,7 @@ func (c *Call) Existing(memories []*backends.Memory) string {
 			lines[i].Said = m.Observed.In(c.engine.Location).Format(time.DateOnly)
 		}
 	}
-	return Section("existing_memories", lines)
+	return ask.Section("existing_memories", lines)
 }
 
 const (

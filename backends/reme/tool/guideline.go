@@ -158,33 +158,20 @@ const minShown = 64
 // prompt.
 func (m *Memory) material(st *state) string {
 	calls := st.calls[max(0, len(st.calls)-max(m.prompt/minShown, 1)):]
-	var lines []string
+	var lines []any
 	if out := len(st.calls) - len(calls); out > 0 {
 		lines = append(lines, fmt.Sprintf("[%d older calls are left out]", out))
 	}
 	for i := range calls {
 		lines = append(lines, shown(i, &calls[i], m.prompt/len(calls)))
 	}
-	return fenced("tool", quoted(st.Name)) +
-		fenced("guideline_so_far", quoted(text.Middle(m.redact(st.guideline.text()), maxGuideline))) +
-		fenced("statistics", quoted(st.Statistics)) +
-		fenced("calls", strings.Join(lines, "\n"))
+	former := text.Middle(m.redact(st.guideline.text()), maxGuideline)
+	return ask.Section("tool", []string{st.Name}) + ask.Section("guideline_so_far", []string{former}) +
+		ask.Section("statistics", []Statistics{st.Statistics}) + ask.Section("calls", lines)
 }
 
-func fenced(name, body string) string { return "<" + name + ">\n" + body + "\n</" + name + ">\n" }
-
-// quoted returns a value as one line of JSON without angle brackets: nothing in it can end
-// a fence.
-func quoted(v any) string {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return "null"
-	}
-	return string(raw)
-}
-
-// shown returns a call as a line of JSON for a model, of about so many tokens at most.
-func shown(n int, c *Call, tokens int) string {
+// shown returns a call as a model is shown it, of about so many tokens at most.
+func shown(n int, c *Call, tokens int) any {
 	s := struct {
 		N          int      `json:"n"`
 		Tool       string   `json:"tool"`
@@ -204,13 +191,11 @@ func shown(n int, c *Call, tokens int) string {
 	if problem := c.problem(); problem != "" {
 		s.Class = classOf(problem)
 	}
-	line := quoted(s)
-	if text.Tokens(line) > tokens {
+	if text.Tokens(encoded(s)) > tokens {
 		s.Input, s.Output = text.Fit(readable(c.Input), tokens/4, text.Tokens), text.Fit(c.Output, tokens/4, text.Tokens)
 		s.Error, s.Evaluation = text.Fit(s.Error, tokens/8, text.Tokens), text.Fit(c.Evaluation, tokens/8, text.Tokens)
-		line = quoted(s)
 	}
-	return line
+	return s
 }
 
 // byRules writes a guideline without a model: what worked, what failed, and which arguments
@@ -290,12 +275,12 @@ func (j *judgement) Check() error {
 }
 
 func (m *Memory) judgeByModel(ctx context.Context, run *ask.Run, calls []*Call) error {
-	lines, material := make([]string, len(calls)), make([]Call, len(calls))
+	lines, material := make([]any, len(calls)), make([]Call, len(calls))
 	for i, c := range calls {
 		lines[i], material[i] = shown(i, c, m.prompt/len(calls)), *c
 	}
 	l := m.languageOf(material)
-	q := &ask.Question{System: m.prompts(l).Judge, User: fenced("calls", strings.Join(lines, "\n")), Tool: "tool_judge", Purpose: "Gives the judgements of calls.", Language: l}
+	q := &ask.Question{System: m.prompts(l).Judge, User: ask.Section("calls", lines), Tool: "tool_judge", Purpose: "Gives the judgements of calls.", Language: l}
 	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
 		return ask.EachOnce("call", 0, len(calls), j.List, func(j judgement) int { return *j.N })
 	})

@@ -426,7 +426,7 @@ func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {
 	})
 	r := newRig(t, m, func(_ *rig, c *Config) { c.Judge = true })
 	for _, text := range []string{`{"password": "` + secret + `"}`, `Authorization: Bearer ` + secret, `postgres://ann:` + secret + `@db.example/x`, `密码是` + secret + `，请登录`} {
-		c := Call{Tool: "login", Input: object{"q": text, "credentials": object{"user": "ann", "pin": 4711}}, Output: text, Error: text, Metadata: object{"note": text, "secret": secret}, Judge: text}
+		c := Call{Tool: "login", Input: object{"q": text, "credentials": object{"user": "ann", "pin": 47110815}}, Output: text, Error: text, Metadata: object{"note": text, "secret": secret}, Judge: text}
 		r.record(t, c)
 		c.Input = text
 		r.record(t, c)
@@ -443,7 +443,7 @@ func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {
 	text, err := json.Marshal(stored)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), secret)
-	assert.NotContains(t, string(text), "4711")
+	assert.NotContains(t, string(text), "47110815")
 	last := r.tool(t, "login").Calls[8]
 	assert.Equal(t, object{"password": "[redacted]", "api_key": "[redacted]"}, last.Input)
 	assert.Equal(t, hashOf(last.Input, "ok"), last.Hash, "no hash of a secret either")

@@ -450,7 +450,7 @@ func TestAnswers(t *testing.T) {
 	m := testkit.New(testkit.Text(harbour.json())) // one that calls no tools
 	_, err := compactedWith(t, english(1600, compaction.SummarizeRounds{Model: struct{ model.BaseChatModel }{m}, SummaryWindow: 10_000}), talk(t, nil, 10, 400), newShelf(t))
 	require.NoError(t, err)
-	require.Contains(t, m.Calls()[0][0].Content, `JSON alone, of this schema: {"properties":{"goal":`)
+	require.Contains(t, m.Calls()[0][0].Content, `JSON alone, in this form: {"goal":"…","directives":["…"]`)
 }
 
 func TestTimeoutAndCancellation(t *testing.T) {

@@ -4,10 +4,8 @@
 package compaction
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,8 +128,12 @@ func (s *summarizer) summarise(ctx context.Context, c *draft, g *group) (*digest
 	if err != nil {
 		return nil, err
 	}
+	material := ask.Section("messages", messages)
+	if len(g.former) > 0 {
+		material = ask.Section("former_summary", linesOf(g.former)) + material
+	}
 	q := &ask.Question{
-		System: s.system(t, size), User: fenced("former_summary", linesOf(g.former)) + fenced("messages", messages),
+		System: s.system(t, size), User: material,
 		Tool: toolName, Purpose: "Keep the summary.", Language: c.language,
 	}
 	d := s.digestOf(c, g)
@@ -249,25 +251,9 @@ func linesOf(messages []*schema.Message) []line {
 	return out
 }
 
-// fenced renders messages for the model: a line of JSON each, between two tags. Nothing in
-// a text can end a line or close a tag.
-func fenced(tag string, lines []line) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "<%s>\n", tag)
-	e := json.NewEncoder(&b)
-	for i := range lines {
-		_ = e.Encode(lines[i]) // texts only; '<' is escaped
-	}
-	fmt.Fprintf(&b, "</%s>\n", tag)
-	return b.String()
-}
-
 // shown counts an exchange as the model sees it.
 func (s *summarizer) shown(c *draft, e einox.Span) int {
-	return c.countText(fenced("m", linesOf(c.messages[e.From:e.To])))
+	return c.countText(ask.Section("m", linesOf(c.messages[e.From:e.To])))
 }
 
 // fit returns the new messages of a group as lines that the model's window takes: the
@@ -286,7 +272,7 @@ func (s *summarizer) fit(c *draft, g *group) ([]line, error) {
 				lines[i].Calls[n].Arguments = text.Fit(lines[i].Calls[n].Arguments, each, c.countText)
 			}
 		}
-		if c.countText(fenced("messages", lines)) <= most {
+		if c.countText(ask.Section("messages", lines)) <= most {
 			return lines, nil
 		}
 	}
