@@ -40,12 +40,12 @@ type Memory struct {
 	cfg   Config
 	owner string // of leases: one Memory, not one process
 
-	ctx     context.Context // ends when what is under way must end
-	cancel  context.CancelFunc
-	open    context.Context // ends when Close begins
-	shut    context.CancelFunc
-	calls   work.Calls
-	workers sync.WaitGroup
+	ctx      context.Context // ends when what is under way must end
+	cancel   context.CancelFunc
+	open     context.Context // ends when Close begins
+	shut     context.CancelFunc
+	calls    work.Calls
+	sweeping sync.WaitGroup
 
 	queue *work.Queue[session.Key, *entries] // recorded turns
 	due   *work.List[session.Key]            // sessions to consolidate
@@ -67,8 +67,7 @@ func New(ctx context.Context, cfg *Config) (*Memory, error) {
 		return nil, err
 	}
 	m := &Memory{
-		cfg: c, owner: c.IDs(), due: work.NewList[session.Key](),
-		backlogs: make(map[session.Key]*backlog),
+		cfg: c, owner: c.IDs(), backlogs: make(map[session.Key]*backlog),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	m.open, m.shut = context.WithCancel(m.ctx)
@@ -76,11 +75,9 @@ func New(ctx context.Context, cfg *Config) (*Memory, error) {
 		Size: c.Queue, Workers: c.Workers, Handle: m.appendRecorded,
 		Pause: func(failures int) time.Duration { return min(m.pause(failures), appendPause) },
 	})
-	for range c.Workers {
-		m.workers.Go(m.consolidateWorker)
-	}
+	m.due = work.NewList(c.Workers, m.visit)
 	if c.Sweep > 0 {
-		m.workers.Go(m.sweeper)
+		m.sweeping.Go(m.sweeper)
 	}
 	return m, nil
 }
@@ -155,14 +152,15 @@ func (m *Memory) Close(ctx context.Context) error {
 
 func (m *Memory) shutdown(ctx context.Context) error {
 	defer m.cancel()
+	m.shut()
+	m.due.Close()
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
 		_ = m.calls.Close(context.WithoutCancel(ctx))
-		m.workers.Wait()
+		m.sweeping.Wait()
+		m.due.Wait()
 	}()
-	m.shut()
-	m.due.Close()
 	err := m.queue.Stop(ctx, closeGrace)
 	_ = m.appendRest(ctx) // before the wait below, which may take all the time there is
 	select {

@@ -112,18 +112,6 @@ func (m *Memory) backlogged() []session.Key {
 	return slices.Collect(maps.Keys(m.backlogs))
 }
 
-// consolidateWorker consolidates sessions as they come due, until the list is closed.
-func (m *Memory) consolidateWorker() {
-	for {
-		k, ok := m.due.Get()
-		if !ok {
-			return
-		}
-		m.visit(k)
-		m.due.Done(k)
-	}
-}
-
 // visit consolidates one session in the background.
 func (m *Memory) visit(k session.Key) {
 	unlock, ok := m.locks.TryLock(k)

@@ -39,7 +39,6 @@ type Queue[K comparable, V any] struct {
 	slots   chan struct{}
 	list    *List[K]
 	locks   Locks[K] // one handler a key
-	workers sync.WaitGroup
 	closing chan struct{}
 	close   sync.Once
 
@@ -57,13 +56,11 @@ type backlog[V any] struct {
 // its cancellation does not.
 func NewQueue[K comparable, V any](ctx context.Context, cfg QueueConfig[K, V]) *Queue[K, V] {
 	q := &Queue[K, V]{
-		cfg: cfg, slots: make(chan struct{}, cfg.Size), list: NewList[K](),
+		cfg: cfg, slots: make(chan struct{}, cfg.Size),
 		closing: make(chan struct{}), waiting: make(map[K]*backlog[V]),
 	}
 	q.ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	for range cfg.Workers {
-		q.workers.Go(q.work)
-	}
+	q.list = NewList(cfg.Workers, q.work)
 	return q
 }
 
@@ -147,7 +144,7 @@ func (q *Queue[K, V]) Stop(ctx context.Context, grace time.Duration) error {
 		q.list.Close()
 	})
 	done := make(chan struct{})
-	go func() { defer close(done); q.workers.Wait() }()
+	go func() { defer close(done); q.list.Wait() }()
 	select {
 	case <-done:
 		q.cancel()
@@ -177,21 +174,16 @@ func (q *Queue[K, V]) add(k K, v V) {
 	}
 }
 
-func (q *Queue[K, V]) work() {
-	for {
-		k, ok := q.list.Get()
-		if !ok {
-			return
-		}
-		if unlock, err := q.locks.Lock(q.ctx, k); err == nil {
-			err = q.drain(q.ctx, k)
-			unlock()
-			if err != nil && q.ctx.Err() == nil {
-				_, failures := q.first(k)
-				q.list.AddAfter(k, q.cfg.Pause(max(1, failures))) // 0 when a Flush was faster
-			}
-		}
-		q.list.Done(k)
+func (q *Queue[K, V]) work(k K) {
+	unlock, err := q.locks.Lock(q.ctx, k)
+	if err != nil {
+		return
+	}
+	err = q.drain(q.ctx, k)
+	unlock()
+	if err != nil && q.ctx.Err() == nil {
+		_, failures := q.first(k)
+		q.list.AddAfter(k, q.cfg.Pause(max(1, failures))) // 0 when a Flush was faster
 	}
 }
 
@@ -245,126 +237,87 @@ func (q *Queue[K, V]) failed(k K, counts bool) {
 	}
 }
 
-// List hands keys to workers: each key to one worker at a time, and once more if it
-// was added meanwhile. It holds a key at most once. Make one with [NewList].
+// List works on keys as they come due: some keys at the same time, each in one goroutine at
+// a time, and once more if it was added meanwhile. Make one with [NewList]. It is safe for
+// concurrent use. Close it: it owns goroutines.
 type List[K comparable] struct {
+	do      func(K)
+	slots   chan struct{}
+	locks   Locks[K]
+	working sync.WaitGroup
+
 	mu     sync.Mutex
-	ready  *sync.Cond
-	items  []K
-	states map[K]keyState
-	timers map[K]*time.Timer
+	timers map[K]*time.Timer // of the keys that are to be worked on
 	closed bool
 }
 
-type keyState int
-
-const (
-	queued     keyState = iota + 1
-	running             // a worker has it
-	addedAgain          // a worker has it, and it was added since
-)
-
-// NewList returns an empty list.
-func NewList[K comparable]() *List[K] {
-	l := &List[K]{states: make(map[K]keyState), timers: make(map[K]*time.Timer)}
-	l.ready = sync.NewCond(&l.mu)
-	return l
+// NewList returns an empty list, which calls do for the keys that are due, at most n of
+// them at the same time.
+func NewList[K comparable](n int, do func(K)) *List[K] {
+	return &List[K]{do: do, slots: make(chan struct{}, n), timers: make(map[K]*time.Timer)}
 }
 
-// Add makes k ready now.
-func (l *List[K]) Add(k K) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.add(k)
-}
+// Add makes k due now.
+func (l *List[K]) Add(k K) { l.AddAfter(k, 0) }
 
-// AddAfter makes k ready once d has passed, and forgets an earlier AddAfter of k. A key
-// that is ready stays so.
+// AddAfter makes k due once d has passed, and forgets an earlier AddAfter of k. A key
+// that is due stays so.
 func (l *List[K]) AddAfter(k K, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || l.states[k] == queued {
+	if l.closed || !l.stop(k) {
 		return
 	}
-	l.stopTimer(k)
-	if d <= 0 {
-		l.add(k)
-		return
-	}
-	var t *time.Timer
-	t = time.AfterFunc(d, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.timers[k] == t {
-			l.add(k)
-		}
-	})
-	l.timers[k] = t
+	l.working.Add(1)
+	l.timers[k] = time.AfterFunc(d, func() { l.work(k) })
 }
 
 // Cancel forgets an earlier AddAfter of k.
 func (l *List[K]) Cancel(k K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stopTimer(k)
+	l.stop(k)
 }
 
-// Get waits for a key, which Done gives back. It returns false once the list is closed.
-func (l *List[K]) Get() (K, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.items) == 0 && !l.closed {
-		l.ready.Wait()
-	}
-	var k K
-	if l.closed {
-		return k, false
-	}
-	k, l.items = l.items[0], l.items[1:]
-	l.states[k] = running
-	return k, true
-}
-
-// Done gives back a key that Get returned.
-func (l *List[K]) Done(k K) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	again := l.states[k] == addedAgain
-	delete(l.states, k)
-	if again {
-		l.add(k)
-	}
-}
-
-// Close stops the timers and makes every Get return false.
+// Close forgets all keys, and takes no more. What is being worked on goes on.
 func (l *List[K]) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
 	for k := range l.timers {
-		l.stopTimer(k)
-	}
-	l.ready.Broadcast()
-}
-
-func (l *List[K]) add(k K) {
-	if l.closed {
-		return
-	}
-	l.stopTimer(k)
-	switch l.states[k] {
-	case 0:
-		l.states[k] = queued
-		l.items = append(l.items, k)
-		l.ready.Signal()
-	case running:
-		l.states[k] = addedAgain
+		l.stop(k)
 	}
 }
 
-func (l *List[K]) stopTimer(k K) {
-	if t := l.timers[k]; t != nil {
-		t.Stop()
-		delete(l.timers, k)
+// Wait waits for what was being worked on when the list was closed.
+func (l *List[K]) Wait() { l.working.Wait() }
+
+// work works on a key that is due, once nobody else does and there is room.
+func (l *List[K]) work(k K) {
+	defer l.working.Done()
+	unlock, _ := l.locks.Lock(context.Background(), k) // which does not end
+	defer unlock()
+	l.slots <- struct{}{}
+	defer func() { <-l.slots }()
+	l.mu.Lock()
+	delete(l.timers, k)
+	closed := l.closed
+	l.mu.Unlock()
+	if !closed {
+		l.do(k)
 	}
+}
+
+// stop forgets a key that is not due yet, and reports whether it is not due.
+func (l *List[K]) stop(k K) bool {
+	t := l.timers[k]
+	if t == nil {
+		return true
+	}
+	if !t.Stop() {
+		return false
+	}
+	delete(l.timers, k)
+	l.working.Done()
+	return true
 }

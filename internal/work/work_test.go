@@ -67,23 +67,17 @@ func TestLocksExcludeByKey(t *testing.T) {
 	unlock()
 }
 
-func TestAListGivesAKeyToOneWorkerAtATime(t *testing.T) {
-	l := work.NewList[int]()
-	var running [4]atomic.Int32
-	var workers, adders sync.WaitGroup
-	for range 3 {
-		workers.Go(func() {
-			for {
-				k, ok := l.Get()
-				if !ok {
-					return
-				}
-				assert.EqualValues(t, 1, running[k].Add(1))
-				running[k].Add(-1)
-				l.Done(k)
-			}
-		})
-	}
+func TestAListWorksOnAKeyInOneGoroutineAtATime(t *testing.T) {
+	var keys, running [4]atomic.Int32
+	var all atomic.Int32
+	l := work.NewList(3, func(k int) {
+		keys[k].Add(1)
+		assert.EqualValues(t, 1, running[k].Add(1))
+		assert.LessOrEqual(t, all.Add(1), int32(3))
+		all.Add(-1)
+		running[k].Add(-1)
+	})
+	var adders sync.WaitGroup
 	for range 8 {
 		adders.Go(func() {
 			for i := range 200 {
@@ -92,31 +86,37 @@ func TestAListGivesAKeyToOneWorkerAtATime(t *testing.T) {
 		})
 	}
 	adders.Wait()
+	for k := range keys {
+		assert.Eventually(t, func() bool { return keys[k].Load() > 0 }, time.Minute, time.Millisecond)
+	}
 	l.Close()
-	workers.Wait()
+	l.Wait()
 }
 
 func TestAListHoldsAKeyOnceAndOnceMoreIfAddedDuringTheWork(t *testing.T) {
-	l := work.NewList[string]()
-	defer l.Close()
+	began, end := make(chan string), make(chan bool)
+	l := work.NewList(1, func(k string) { began <- k; <-end })
 	l.Add("a")
-	l.Add("b")
-	l.Add("a")
-	next := func() string { k, _ := l.Get(); return k }
-	assert.Equal(t, "a", next())
-	l.Add("a") // while it is worked on
-	l.Add("a")
-	l.Done("a")
-	assert.Equal(t, "b", next())
-	assert.Equal(t, "a", next())
-	l.Done("a")
+	require.Equal(t, "a", <-began)
+	for range 3 {
+		l.Add("a") // while it is worked on
+		l.Add("b")
+	}
+	end <- true
+	next := <-began
+	end <- true
+	require.ElementsMatch(t, []string{"a", "b"}, []string{next, <-began})
 	l.AddAfter("late", time.Hour)
 	l.AddAfter("soon", time.Hour)
 	l.AddAfter("soon", time.Millisecond) // the newer one counts
-	assert.Equal(t, "soon", next())
+	end <- true
+	require.Equal(t, "soon", <-began)
 	l.Cancel("late")
-	l.AddAfter("now", 0)
-	assert.Equal(t, "now", next())
+	l.AddAfter("late", time.Hour)
+	l.Close()
+	l.Add("after Close")
+	end <- true
+	l.Wait()
 }
 
 // queueOf returns a queue that is stopped with the test.
