@@ -41,7 +41,7 @@ func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.A
 func (m *Memory) consolidate(ctx context.Context, k session.Key) (*backends.AddResponse, error) {
 	ctx, cancel := m.bound(ctx)
 	defer cancel()
-	unlock, err := m.locks.Lock(ctx, k)
+	unlock, err := m.due.Lock(ctx, k)
 	if err != nil {
 		return nil, fmt.Errorf("consolidating session %s: waiting for its turn: %w", k, err)
 	}

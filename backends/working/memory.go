@@ -48,8 +48,7 @@ type Memory struct {
 	sweeping sync.WaitGroup
 
 	queue *work.Queue[session.Key, *entries] // recorded turns
-	due   *work.List[session.Key]            // sessions to consolidate
-	locks work.Locks[session.Key]            // one consolidation a session in this process
+	due   *work.List[session.Key]            // sessions to consolidate; one consolidation a session in this process
 
 	mu       sync.Mutex
 	backlogs map[session.Key]*backlog

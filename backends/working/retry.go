@@ -247,7 +247,7 @@ func (m *Memory) withFailures(ctx context.Context, scopes []backends.Scope) (key
 }
 
 func (m *Memory) retryFailures(ctx context.Context, k session.Key) error {
-	unlock, err := m.locks.Lock(ctx, k)
+	unlock, err := m.due.Lock(ctx, k)
 	if err != nil {
 		return fmt.Errorf("waiting for its turn: %w", err)
 	}

@@ -112,14 +112,8 @@ func (m *Memory) backlogged() []session.Key {
 	return slices.Collect(maps.Keys(m.backlogs))
 }
 
-// visit consolidates one session in the background.
+// visit consolidates one session in the background, whose lock is held.
 func (m *Memory) visit(k session.Key) {
-	unlock, ok := m.locks.TryLock(k)
-	if !ok { // a caller consolidates it
-		m.postpone(k, m.pause(1))
-		return
-	}
-	defer unlock()
 	ctx, appends := m.takeBacklog(k)
 	ctx, cancel := m.bound(context.WithoutCancel(ctx))
 	defer cancel()
@@ -162,7 +156,14 @@ func (m *Memory) sweep(ctx context.Context) error {
 			return ErrClosed
 		}
 		if m.left(s) {
-			g.Go(func() error { m.visit(session.Key{Partition: s.Partition, ID: s.ID}); return nil })
+			k := session.Key{Partition: s.Partition, ID: s.ID}
+			g.Go(func() error {
+				if unlock, err := m.due.Lock(m.open, k); err == nil {
+					defer unlock()
+					m.visit(k)
+				}
+				return nil
+			})
 		}
 		return nil
 	})

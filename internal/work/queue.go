@@ -38,7 +38,6 @@ type Queue[K comparable, V any] struct {
 	cancel  context.CancelFunc
 	slots   chan struct{}
 	list    *List[K]
-	locks   Locks[K] // one handler a key
 	closing chan struct{}
 	close   sync.Once
 
@@ -92,7 +91,7 @@ func (q *Queue[K, V]) Push(ctx context.Context, k K, v V) error {
 // Do handles what waits under k, and then calls f, with no handler of k beside it. An
 // error of what waits comes before f, which is then not called.
 func (q *Queue[K, V]) Do(ctx context.Context, k K, f func() error) error {
-	unlock, err := q.locks.Lock(ctx, k)
+	unlock, err := q.list.Lock(ctx, k)
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (q *Queue[K, V]) Flush(ctx context.Context) error {
 	q.mu.Unlock()
 	var errs []error
 	for _, k := range keys {
-		unlock, err := q.locks.Lock(ctx, k)
+		unlock, err := q.list.Lock(ctx, k)
 		if err == nil {
 			err = q.drain(ctx, k)
 			unlock()
@@ -175,13 +174,7 @@ func (q *Queue[K, V]) add(k K, v V) {
 }
 
 func (q *Queue[K, V]) work(k K) {
-	unlock, err := q.locks.Lock(q.ctx, k)
-	if err != nil {
-		return
-	}
-	err = q.drain(q.ctx, k)
-	unlock()
-	if err != nil && q.ctx.Err() == nil {
+	if err := q.drain(q.ctx, k); err != nil && q.ctx.Err() == nil {
 		_, failures := q.first(k)
 		q.list.AddAfter(k, q.cfg.Pause(max(1, failures))) // 0 when a Flush was faster
 	}
@@ -277,6 +270,12 @@ func (l *List[K]) Cancel(k K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stop(k)
+}
+
+// Lock keeps k from being worked on, once nobody does, until unlock is called. The error is
+// that of a context that ends before.
+func (l *List[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
+	return l.locks.Lock(ctx, k)
 }
 
 // Close forgets all keys, and takes no more. What is being worked on goes on.

@@ -55,15 +55,13 @@ func TestLocksExcludeByKey(t *testing.T) {
 	other, err := locks.Lock(t.Context(), "b")
 	require.NoError(t, err, "another key is free")
 	other()
-	_, ok := locks.TryLock("a")
-	require.False(t, ok)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = locks.Lock(ended, "a")
 	require.ErrorIs(t, err, context.Canceled)
 	unlock()
-	unlock, ok = locks.TryLock("a")
-	require.True(t, ok)
+	unlock, err = locks.Lock(t.Context(), "a")
+	require.NoError(t, err)
 	unlock()
 }
 
@@ -113,6 +111,15 @@ func TestAListHoldsAKeyOnceAndOnceMoreIfAddedDuringTheWork(t *testing.T) {
 	require.Equal(t, "soon", <-began)
 	l.Cancel("late")
 	l.AddAfter("late", time.Hour)
+	unlock, err := l.Lock(t.Context(), "locked")
+	require.NoError(t, err)
+	l.Add("locked")
+	end <- true
+	l.Add("other")
+	require.Equal(t, "other", <-began)
+	end <- true
+	unlock()
+	require.Equal(t, "locked", <-began)
 	l.Close()
 	l.Add("after Close")
 	end <- true
