@@ -70,26 +70,16 @@ func (r *Runner) Query(ctx context.Context, query string, opts ...adk.AgentRunOp
 	return r.Run(ctx, []adk.Message{schema.UserMessage(query)}, opts...)
 }
 
-// Resume goes on with an interrupted run, as adk.Runner.Resume does. Where that
-// panics, because the checkpoint does not fit the agent, Resume returns an error.
+// Resume goes on with an interrupted run, as adk.Runner.Resume does: see
+// [Runner.ResumeWithParams].
 func (r *Runner) Resume(ctx context.Context, checkPointID string, opts ...adk.AgentRunOption) (*adk.AsyncIterator[*adk.AgentEvent], error) {
-	return r.resume(ctx, checkPointID, opts, func(ctx context.Context) (*adk.AsyncIterator[*adk.AgentEvent], error) {
-		return r.inner.Resume(ctx, checkPointID, opts...)
-	})
+	return r.ResumeWithParams(ctx, checkPointID, &adk.ResumeParams{}, opts...)
 }
 
-// ResumeWithParams goes on with an interrupted run, as
-// adk.Runner.ResumeWithParams does, with the care of [Runner.Resume].
-func (r *Runner) ResumeWithParams(ctx context.Context, checkPointID string, params *adk.ResumeParams, opts ...adk.AgentRunOption) (*adk.AsyncIterator[*adk.AgentEvent], error) {
-	return r.resume(ctx, checkPointID, opts, func(ctx context.Context) (*adk.AsyncIterator[*adk.AgentEvent], error) {
-		return r.inner.ResumeWithParams(ctx, checkPointID, params, opts...)
-	})
-}
-
-// resume searches for nothing: the note is in the checkpoint.
-func (r *Runner) resume(ctx context.Context, checkPointID string, opts []adk.AgentRunOption,
-	start func(context.Context) (*adk.AsyncIterator[*adk.AgentEvent], error),
-) (events *adk.AsyncIterator[*adk.AgentEvent], err error) {
+// ResumeWithParams goes on with an interrupted run, as adk.Runner.ResumeWithParams does.
+// It searches for nothing: the note is in the checkpoint. Where Eino panics, because the
+// checkpoint does not fit the agent, it returns an error.
+func (r *Runner) ResumeWithParams(ctx context.Context, checkPointID string, params *adk.ResumeParams, opts ...adk.AgentRunOption) (events *adk.AsyncIterator[*adk.AgentEvent], err error) {
 	h := r.hooks
 	ctx = h.withOptions(ctx, opts)
 	current := &run{hooks: h, turn: &turn{}, resumed: true, checkpoint: func() string { return checkPointID }}
@@ -99,7 +89,7 @@ func (r *Runner) resume(ctx context.Context, checkPointID string, opts []adk.Age
 		current.turn.scope = h.quietScope(ctx)
 	}
 	err = work.Catch("resume", func() (err error) {
-		events, err = start(context.WithValue(ctx, runKey(h.cfg.NoteName), current))
+		events, err = r.inner.ResumeWithParams(context.WithValue(ctx, runKey(h.cfg.NoteName), current), checkPointID, params, opts...)
 		return err
 	})
 	if err != nil || !h.records() || nested(ctx) {
