@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/note"
 	"github.com/einomem/einomem/internal/text"
@@ -52,15 +50,10 @@ func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArgumen
 	}
 	keywords := a.Keywords[:min(len(a.Keywords), maxKeywords)]
 	all := make([]found, len(keywords))
-	var group errgroup.Group
-	group.SetLimit(parallelSearches)
-	for i, keyword := range keywords {
-		group.Go(func() error {
-			all[i] = k.searchFor(ctx, scope, keyword, limit)
-			return nil
-		})
-	}
-	_ = group.Wait() // a failure stays with its keyword
+	work.Each(len(keywords), parallelSearches, "search", func(i int) error {
+		all[i] = k.searchFor(ctx, scope, keywords[i], limit) // a failure stays with its keyword
+		return nil
+	})
 	return k.showFound(ctx, all, len(a.Keywords)-len(keywords))
 }
 

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
@@ -129,14 +127,7 @@ func (m *Memory) Flush(ctx context.Context) error {
 
 // each calls do for Config.Workers sessions at a time, and returns what failed.
 func (m *Memory) each(keys []session.Key, do func(session.Key) error) error {
-	errs := make([]error, len(keys))
-	var g errgroup.Group
-	g.SetLimit(m.cfg.Workers)
-	for i, k := range keys {
-		g.Go(func() error { errs[i] = do(k); return nil })
-	}
-	_ = g.Wait()
-	return errors.Join(errs...)
+	return errors.Join(work.Each(len(keys), m.cfg.Workers, "session", func(i int) error { return do(keys[i]) })...)
 }
 
 // Close appends what is recorded, waits for consolidations that are under way, and stops

@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Calls are the calls under way, so that what they use is closed after the last of
@@ -69,6 +71,22 @@ func Catch(what string, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// Each calls f for 0 to n-1, at most so many at the same time, and returns the error of
+// each. A panic in f is an error, see [Catch].
+func Each(n, limit int, what string, f func(i int) error) []error {
+	var all errgroup.Group
+	all.SetLimit(limit)
+	errs := make([]error, n)
+	for i := range n {
+		all.Go(func() error {
+			errs[i] = Catch(what, func() error { return f(i) })
+			return nil
+		})
+	}
+	_ = all.Wait() // the errors are in errs
+	return errs
 }
 
 // Await calls f in a goroutine of its own and returns what f returns, or ctx's error as

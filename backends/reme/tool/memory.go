@@ -44,8 +44,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/config"
@@ -179,21 +177,8 @@ func namesOf(list []string) []string {
 	return out
 }
 
-// each calls f for 0 to n-1, some at the same time, and returns the error of each. A panic
-// in f, as of a Redact of the program's own, is an error.
-func each(n int, f func(i int) error) []error {
-	var all errgroup.Group
-	all.SetLimit(8)
-	errs := make([]error, n)
-	for i := range n {
-		all.Go(func() error {
-			errs[i] = work.Catch("tool", func() error { return f(i) })
-			return nil
-		})
-	}
-	_ = all.Wait() // the errors are in errs
-	return errs
-}
+// each is [work.Each] for eight at the same time.
+func each(n int, f func(i int) error) []error { return work.Each(n, 8, "tool", f) }
 
 // notify reports an error that no caller gets. A panic of OnError ends nothing.
 func (m *Memory) notify(ctx context.Context, err error) {
