@@ -80,34 +80,35 @@ func printNotes(ctx context.Context, b *bench) (err error) {
 		if err != nil {
 			return err
 		}
-		row := []any{threshold}
-		for sort := range sorts {
-			row = append(row, percent(n.empty[sort], n.asked[sort]))
+		row, notes, tokens := []any{threshold}, 0, 0
+		for _, of := range n {
+			row = append(row, percent(of.empty, of.asked))
+			notes += of.asked - of.empty
+			tokens += of.tokens
 		}
-		trial.Row(b.out, append(row, percent(n.answered, n.asked[answerable]), n.tokens/max(1, n.notes))...)
+		trial.Row(b.out, append(row, percent(n[answerable].answered, n[answerable].asked), tokens/max(1, notes))...)
 	}
 	return nil
 }
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(max(1, of))) }
 
-// noteCounts sum up what was shown for requests of each sort.
-type noteCounts struct {
-	asked, empty  [sorts]int
-	answered      int // notes with an answer, of answerable requests
-	notes, tokens int // of all that are not empty
-}
+// counts sum up what was shown for the requests of a sort: notes that are empty, that have
+// an answer, and the tokens of all.
+type counts struct{ asked, empty, answered, tokens int }
 
 // countNotes asks each conversation the questions of each sort.
-func countNotes(ctx context.Context, backend backends.Backend, threshold float64, conversations []trial.Conversation) (*noteCounts, error) {
-	out, note, failed := &noteCounts{}, hooks.Note{}, error(nil)
+func countNotes(
+	ctx context.Context, backend backends.Backend, threshold float64, conversations []trial.Conversation,
+) (out [sorts]counts, err error) {
+	note, failed := hooks.Note{}, error(nil)
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, Threshold: threshold, SearchTimeout: -1,
 		OnNote:  func(_ context.Context, n hooks.Note) { note = n },
 		OnError: func(_ context.Context, _ string, err error) { failed = errors.Join(failed, err) },
 	})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	for i, c := range conversations {
 		ctx := middleware.WithScope(ctx, middleware.Scope{UserID: c.ID, SessionID: "questions"})
@@ -119,22 +120,21 @@ func countNotes(ctx context.Context, backend backends.Backend, threshold float64
 				note = hooks.Note{} // a greeting has none
 				_, err := mem.Prepare(ctx, []*schema.Message{schema.UserMessage(q.Text)})
 				failed = errors.Join(failed, err)
-				out.add(sort, &note, q.Evidence)
+				out[sort].add(&note, q.Evidence)
 			}
 		}
 	}
 	return out, errors.Join(failed, mem.Close(ctx))
 }
 
-func (c *noteCounts) add(sort int, n *hooks.Note, answers []string) {
-	c.asked[sort]++
+func (c *counts) add(n *hooks.Note, answers []string) {
+	c.asked++
 	if n.Text == "" {
-		c.empty[sort]++
+		c.empty++
 		return
 	}
-	c.notes++
 	c.tokens += compaction.Estimate(n.Text)
-	if sort == answerable && slices.ContainsFunc(n.Hits, func(h backends.Hit) bool { return slices.Contains(answers, h.Origin.Turn) }) {
+	if slices.ContainsFunc(n.Hits, func(h backends.Hit) bool { return slices.Contains(answers, h.Origin.Turn) }) {
 		c.answered++
 	}
 }

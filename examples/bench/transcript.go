@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
@@ -143,18 +144,14 @@ func summariser(cost *cost) model.ToolCallingChatModel {
 		for _, m := range in {
 			asked += compaction.Estimate.Message(m)
 		}
-		answer, err := json.Marshal(map[string]any{
+		answer, _ := json.Marshal(map[string]any{ // texts always marshal
 			"goal": "finish the reports", "directives": []string{"be brief"}, "next": []string{"read the next report"},
 			"facts":  snippets(in[len(in)-1].Content, min(max(asked/8, 150), 600)),
 			"failed": []string{}, "open": []string{},
 		})
-		if err != nil {
-			return nil, err
-		}
 		m := schema.AssistantMessage(string(answer), nil)
 		if len(opts.Tools) > 0 {
-			call := schema.FunctionCall{Name: opts.Tools[0].Name, Arguments: string(answer)}
-			m = schema.AssistantMessage("", []schema.ToolCall{{ID: "summary", Type: "function", Function: call}})
+			m = demomodel.Call("summary", opts.Tools[0].Name, json.RawMessage(answer))
 		}
 		cost.calls++
 		cost.tokens += asked + compaction.Estimate.Message(m)

@@ -35,13 +35,12 @@ type agent struct {
 
 // test has attempts at all test cellars of a course, at each until one succeeds.
 func (a *agent) test(ctx context.Context, c *course) (r result, err error) {
+	try := a.repeat
+	if a.backend != nil && a.attempts > 1 {
+		try = a.retry
+	}
 	for _, at := range c.test {
-		if a.backend != nil && a.attempts > 1 {
-			err = a.retry(ctx, at, &r)
-		} else {
-			err = a.repeat(ctx, at, &r)
-		}
-		if err != nil {
+		if err := try(ctx, at, &r); err != nil {
 			return r, err
 		}
 	}

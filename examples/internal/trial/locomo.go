@@ -15,9 +15,9 @@ import (
 
 // Conversation is a long chat with questions about it.
 type Conversation struct {
-	ID        string
-	Turns     []Turn
-	Questions []Question
+	ID        string     `json:"sample_id"`
+	Turns     []Turn     `json:"-"`
+	Questions []Question `json:"qa"`
 }
 
 // Turn is one message of a conversation.
@@ -50,9 +50,8 @@ func Conversations(path string) ([]Conversation, error) {
 		return nil, err
 	}
 	var raw []struct {
-		ID           string                     `json:"sample_id"`
-		Conversation map[string]json.RawMessage `json:"conversation"`
-		Questions    []Question                 `json:"qa"`
+		Conversation
+		Sessions map[string]json.RawMessage `json:"conversation"`
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
@@ -60,7 +59,7 @@ func Conversations(path string) ([]Conversation, error) {
 	var out []Conversation
 	for _, r := range raw {
 		c := Conversation{ID: r.ID}
-		if c.Turns, err = turnsOf(r.Conversation); err != nil {
+		if c.Turns, err = turnsOf(r.Sessions); err != nil {
 			return nil, fmt.Errorf("reading %s: conversation %s: %w", path, r.ID, err)
 		}
 		for _, q := range r.Questions {
