@@ -190,7 +190,6 @@ type Hit struct {
 type ScoreParts struct {
 	Lexical float64 `json:"lexical"`          // share of the lexical score that the query could attain
 	Vector  float64 `json:"vector"`           // cosine of query and memory, not below 0
-	Signals float64 `json:"signals"`          // what the conversation around the memory adds
 	Rerank  float64 `json:"rerank,omitempty"` // the reranker's score, when one ran
 }
 

@@ -14,7 +14,8 @@ type besideDoc struct {
 
 func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
 	terms, length := r.analyzer.count(indexed(m)...)
-	b := besideDoc{doc: newDoc(m), counts: map[string]float64{}, length: length}
+	b := besideDoc{counts: map[string]float64{}, length: length}
+	b.describe(m)
 	for _, t := range terms {
 		b.counts[t.text] = t.count
 	}

@@ -39,8 +39,8 @@ type index struct {
 
 // doc is what a slot holds. The memory never changes once it is here.
 type doc struct {
-	memory  *backends.Memory // nil: the slot is free
-	terms   []termCount
+	memory  *backends.Memory // a copy, since the record also holds the encoded vector; nil: the slot is free
+	text    bag
 	keys    []string
 	vector  []float32 // of length 1; nil without one
 	broken  bool      // the stored vector cannot be decoded
@@ -57,17 +57,17 @@ func (r *Ranker) newIndex() *index {
 	}
 }
 
-// apply brings a page of changes in.
-func (x *index) apply(p *page) {
-	if e := p.embedding; x.embeds && e != nil && (x.embedding == nil || *x.embedding != *e) {
+// apply brings in a page of changes, whose records were prepared.
+func (x *index) apply(c *store.ChangeSet, prepared []doc) {
+	if e := c.Embedding; x.embeds && e != nil && (x.embedding == nil || *x.embedding != *e) {
 		x.dropVectors()
 		space := *e
 		x.embedding = &space
 	}
-	for i := range p.entries {
-		x.put(&p.entries[i])
+	for i := range prepared {
+		x.put(&prepared[i])
 	}
-	for _, id := range p.removed {
+	for _, id := range c.Removed {
 		x.remove(id)
 	}
 }
@@ -80,8 +80,8 @@ func (x *index) dropVectors() {
 }
 
 // put adds a memory, in the place of the one with its id.
-func (x *index) put(e *entry) {
-	m := e.memory
+func (x *index) put(d *doc) {
+	m := d.memory
 	x.remove(m.ID)
 	if m.Kind.Traits().InPrompt {
 		x.memories += sizeOf(m)
@@ -94,26 +94,23 @@ func (x *index) put(e *entry) {
 	} else {
 		x.docs = append(x.docs, doc{})
 	}
-	d := newDoc(m)
-	d.terms, d.keys, d.vector, d.broken = e.text.terms, e.keys, e.vector, e.broken
-	x.docs[slot], x.slots[m.ID] = d, slot
-	x.lexicon.add(slot, e.text)
-	for _, key := range e.keys {
+	x.docs[slot], x.slots[m.ID] = *d, slot
+	x.lexicon.add(slot, d.text)
+	for _, key := range d.keys {
 		x.keys[key] = append(x.keys[key], slot)
 	}
-	x.count(&d, 1)
+	x.count(d, 1)
 }
 
-// newDoc returns what a search asks of a memory beside its text.
-func newDoc(m *backends.Memory) doc {
-	d := doc{memory: m, active: m.Active(), expires: math.MaxInt64, time: nanos(m.Observed)}
+// describe fills in what a search asks of a memory beside its text.
+func (d *doc) describe(m *backends.Memory) {
+	d.memory, d.active, d.expires, d.time = m, m.Active(), math.MaxInt64, nanos(m.Observed)
 	if !m.Expires.IsZero() {
 		d.expires = nanos(m.Expires)
 	}
 	if m.Observed.IsZero() {
 		d.time = nanos(m.Created)
 	}
-	return d
 }
 
 // remove takes the memory with an id out, if there is one.
@@ -127,7 +124,7 @@ func (x *index) remove(id string) {
 		return
 	}
 	d := &x.docs[slot]
-	x.lexicon.remove(slot, d.terms)
+	x.lexicon.remove(slot, d.text.terms)
 	for _, key := range d.keys {
 		if x.keys[key] = slices.DeleteFunc(x.keys[key], func(s int32) bool { return s == slot }); len(x.keys[key]) == 0 {
 			delete(x.keys, key)
@@ -205,49 +202,33 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// page is a page of changes that was prepared for an index: all that takes time, and
-// needs no lock, is done.
-type page struct {
-	embedding *store.Embedding
-	entries   []entry
-	removed   []string
-}
-
-// entry is a record on its way into the index.
-type entry struct {
-	memory *backends.Memory // a copy: the record also holds the encoded vector
-	keys   []string
-	text   bag
-	vector []float32
-	broken bool // the stored vector cannot be decoded
-}
-
 // alone is how many records one goroutine prepares faster than two.
 const alone = 32
 
-// prepare does with a page all that needs no lock. A large one is prepared by several
-// goroutines: readers analyse the texts while memories, keys and vectors are copied.
-func (x *index) prepare(c *store.ChangeSet, readers []*reader) *page {
-	p := &page{embedding: c.Embedding, entries: make([]entry, len(c.Records)), removed: c.Removed}
+// prepare does with the records of a page all that takes time and needs no lock. A large one is
+// prepared by several goroutines: readers analyse the texts while memories, keys and vectors
+// are copied.
+func (x *index) prepare(c *store.ChangeSet, readers []*reader) []doc {
+	docs := make([]doc, len(c.Records))
 	var all sync.WaitGroup
 	run := all.Go
 	if len(c.Records) <= alone {
 		run = func(f func()) { f() }
 	}
-	run(func() { x.copy(p.entries, c) })
+	run(func() { x.copy(docs, c) })
 	share := (len(c.Records) + len(readers) - 1) / len(readers)
 	for n, r := range readers {
 		from, to := min(n*share, len(c.Records)), min((n+1)*share, len(c.Records))
 		run(func() {
 			for i := from; i < to; i++ {
 				if m := &c.Records[i].Memory; !m.Kind.Traits().InPrompt {
-					p.entries[i].text = r.read(indexed(m)...)
+					docs[i].text = r.read(indexed(m)...)
 				}
 			}
 		})
 	}
 	all.Wait()
-	return p
+	return docs
 }
 
 // moreReaders returns the readers of a load with those that a page of so many records needs.
@@ -261,31 +242,31 @@ func (x *index) moreReaders(readers []*reader, records int) []*reader {
 }
 
 // copy takes memories, keys and vectors out of records.
-func (x *index) copy(entries []entry, c *store.ChangeSet) {
-	rows := rows{left: len(entries)}
+func (x *index) copy(docs []doc, c *store.ChangeSet) {
+	rows := rows{left: len(docs)}
 	if c.Embedding != nil {
 		rows.dim = max(0, c.Embedding.Dim)
 	}
 	var memories []backends.Memory
-	for i := range entries {
+	for i := range docs {
 		if i%perBlock == 0 {
-			memories = make([]backends.Memory, min(perBlock, len(entries)-i))
+			memories = make([]backends.Memory, min(perBlock, len(docs)-i))
 		}
-		e, m := &entries[i], &memories[i%perBlock]
+		d, m := &docs[i], &memories[i%perBlock]
 		*m = c.Records[i].Memory
-		if e.memory = m; m.Kind.Traits().InPrompt {
+		if d.describe(m); m.Kind.Traits().InPrompt {
 			continue
 		}
 		if x.keysOf != nil {
-			e.keys = slices.Compact(slices.Sorted(slices.Values(x.keysOf(m)))) // each once
+			d.keys = slices.Compact(slices.Sorted(slices.Values(x.keysOf(m)))) // each once
 		}
 		if encoded := c.Records[i].Vector; x.embeds && c.Embedding != nil && len(encoded) > 0 {
 			v := rows.next()
 			switch err := decodeVector(v, encoded, c.Embedding.Model); {
 			case err == nil:
-				e.vector = v
+				d.vector = v
 			case errors.Is(err, errBrokenVector):
-				e.broken = true
+				d.broken = true
 			}
 		}
 	}

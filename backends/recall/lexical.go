@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // lexicon is an inverted index: for each term the memories that hold it, by slot. Its
@@ -76,7 +75,7 @@ func (x *lexicon) remove(slot int32, terms []termCount) {
 func (x *lexicon) build(docs []doc) {
 	counts := make([]int, x.vocabulary.size())
 	for i := range docs {
-		for _, t := range docs[i].terms {
+		for _, t := range docs[i].text.terms {
 			counts[t.term]++
 		}
 	}
@@ -89,7 +88,7 @@ func (x *lexicon) build(docs []doc) {
 		}
 	}
 	for i := range docs {
-		for _, t := range docs[i].terms {
+		for _, t := range docs[i].text.terms {
 			x.lists[t.term] = append(x.lists[t.term], posting{int32(i), t.count})
 		}
 	}
@@ -359,13 +358,8 @@ func isVariant(a, b string) bool {
 // prefixOf returns the first minVariant characters of a term, or "" for a term that is
 // shorter.
 func prefixOf(term string) string {
-	end := 0
-	for range minVariant {
-		if end >= len(term) {
-			return ""
-		}
-		_, size := utf8.DecodeRuneInString(term[end:])
-		end += size
+	if chars := []rune(term); len(chars) >= minVariant {
+		return string(chars[:minVariant])
 	}
-	return term[:end]
+	return ""
 }

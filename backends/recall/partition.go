@@ -27,6 +27,10 @@ type partition struct {
 
 	waiting singleflight.Group // of callers for a refresh that has not begun
 	running sync.Mutex         // held by the refresh that runs
+
+	place    *list.Element // in the cache, which guards this and what follows
+	bytes    int64
+	memories int
 }
 
 // current returns once the index holds everything that was stored before the call.
@@ -124,22 +128,22 @@ func (r *refresh) take(c *store.ChangeSet) {
 	}
 	if len(c.Records)+len(c.Removed) > 0 {
 		r.readers = r.index.moreReaders(r.readers, len(c.Records))
-		r.apply(r.index.prepare(c, r.readers))
+		r.apply(c, r.index.prepare(c, r.readers))
 	}
 	if !r.aside {
 		r.partition.cursor = c.Cursor
 	}
 }
 
-func (r *refresh) apply(changes *page) {
+func (r *refresh) apply(c *store.ChangeSet, prepared []doc) {
 	if r.aside {
-		r.index.apply(changes)
+		r.index.apply(c, prepared)
 		return
 	}
 	r.partition.mu.Lock()
-	r.index.apply(changes)
+	r.index.apply(c, prepared)
 	r.partition.mu.Unlock()
-	r.partition.ranker.cache.charge(r.partition, r.index.bytes())
+	r.partition.ranker.cache.charge(r.partition, 0)
 }
 
 // finish frees what no memory needs any more, and shows searches an index that was built
@@ -156,7 +160,7 @@ func (r *refresh) finish() {
 		p.mu.Unlock()
 	}
 	if r.aside {
-		p.ranker.cache.loaded(p, r.index.bytes())
+		p.ranker.cache.charge(p, 1)
 	}
 }
 
@@ -177,70 +181,53 @@ type cache struct {
 	budget int64 // bytes
 
 	mu    sync.Mutex
-	parts map[backends.Partition]*list.Element // of *cached
-	order *list.List                           // used last comes first
+	parts map[backends.Partition]*partition
+	order list.List // of *partition; used last comes first
 	stats Stats
-}
-
-type cached struct {
-	partition *partition
-	bytes     int64
-	memories  int
 }
 
 // perPartition is charged for a partition with nothing in it, in bytes.
 const perPartition = 1024
 
-func newCache(budget int64) *cache {
-	return &cache{budget: budget, parts: map[backends.Partition]*list.Element{}, order: list.New()}
-}
-
-// get returns the partition, which create makes when it is not held.
-func (c *cache) get(key backends.Partition, create func() *partition) *partition {
+// get returns the partition, a new one when it is not held.
+func (c *cache) get(key backends.Partition, r *Ranker) *partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.parts[key]; ok {
+	if p := c.parts[key]; p != nil {
 		c.stats.Hits++
-		c.order.MoveToFront(e)
-		return e.Value.(*cached).partition
+		c.order.MoveToFront(p.place)
+		return p
 	}
-	h := &cached{partition: create(), bytes: perPartition}
-	c.parts[key] = c.order.PushFront(h)
-	c.stats.Bytes += h.bytes
-	c.evict(h)
-	return h.partition
+	p := &partition{ranker: r, key: key, bytes: perPartition}
+	p.place, c.parts[key] = c.order.PushFront(p), p
+	c.stats.Bytes += perPartition
+	c.evict(p)
+	return p
 }
 
-// loaded is charge after the partition was read from the store as a whole.
-func (c *cache) loaded(p *partition, bytes int64) {
-	c.mu.Lock()
-	c.stats.Loads++
-	c.mu.Unlock()
-	c.charge(p, bytes)
-}
-
-// charge records how many bytes a partition takes now. Its refresh calls it.
-func (c *cache) charge(p *partition, bytes int64) {
+// charge records what a partition takes now, and whether it was read from the store as a
+// whole. Its refresh calls it.
+func (c *cache) charge(p *partition, loads int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.parts[p.key]
-	if !ok || e.Value.(*cached).partition != p { // evicted meanwhile
+	c.stats.Loads += loads
+	if c.parts[p.key] != p { // evicted meanwhile
 		return
 	}
-	h := e.Value.(*cached)
-	c.stats.Bytes += bytes + perPartition - h.bytes
-	h.bytes, h.memories = bytes+perPartition, len(p.index.slots)
-	c.evict(h)
+	c.stats.Bytes -= p.bytes
+	p.bytes, p.memories = p.index.bytes()+perPartition, len(p.index.slots)
+	c.stats.Bytes += p.bytes
+	c.evict(p)
 }
 
 // evict drops what was used longest ago until the rest fits, but never keep.
-func (c *cache) evict(keep *cached) {
+func (c *cache) evict(keep *partition) {
 	for e := c.order.Back(); e != nil && c.stats.Bytes > c.budget; {
-		h, before := e.Value.(*cached), e.Prev()
-		if h != keep {
+		p, before := e.Value.(*partition), e.Prev()
+		if p != keep {
 			c.order.Remove(e)
-			delete(c.parts, h.partition.key)
-			c.stats.Bytes -= h.bytes
+			delete(c.parts, p.key)
+			c.stats.Bytes -= p.bytes
 			c.stats.Evictions++
 		}
 		e = before
@@ -252,8 +239,8 @@ func (c *cache) snapshot() Stats {
 	defer c.mu.Unlock()
 	s := c.stats
 	s.Partitions = len(c.parts)
-	for _, e := range c.parts {
-		s.Memories += e.Value.(*cached).memories
+	for _, p := range c.parts {
+		s.Memories += p.memories
 	}
 	return s
 }

@@ -50,7 +50,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, cache: newCache(c.MaxBytes)}
+	r := &Ranker{config: c, analyzer: a, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.RerankTimeout, openForSearches, r)
@@ -172,7 +172,7 @@ func (r *Ranker) partition(ctx context.Context, p backends.Partition) (*partitio
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	part := r.cache.get(p, func() *partition { return &partition{ranker: r, key: p} })
+	part := r.cache.get(p, r)
 	if err := part.current(ctx); err != nil {
 		return nil, err
 	}
