@@ -179,17 +179,13 @@ func Unmark(m *schema.Message) *schema.Message {
 	return m
 }
 
-// Marks returns memory's marks on m, or nil.
+// Marks returns memory's marks on m. The map is the caller's own.
 func Marks(m *schema.Message) map[string]string {
-	var out map[string]string
+	out := map[string]string{}
 	for k := range m.Extra {
-		if !ours(k) {
-			continue
+		if ours(k) {
+			out[k] = markOf(m, k)
 		}
-		if out == nil {
-			out = make(map[string]string)
-		}
-		out[k] = markOf(m, k)
 	}
 	return out
 }

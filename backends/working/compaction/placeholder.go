@@ -42,8 +42,7 @@ const (
 
 // withMark returns a copy of m that is marked as a placeholder for what ref holds.
 func withMark(m *schema.Message, mark, ref string) *schema.Message {
-	marks := make(map[string]string)
-	maps.Copy(marks, einox.Marks(m))
+	marks := einox.Marks(m)
 	marks[placeholderKey] = mark
 	return einox.MarkRef(einox.WithMarks(m, marks), ref)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -67,7 +68,8 @@ type summarizer struct {
 	config  SummarizeRounds
 	running bool // it summarises steps of the running round, else past rounds
 	model   *ask.Model
-	cache   cache
+	cache   sync.Map     // of cached, by the hash of everything that was asked with
+	held    atomic.Int64 // how many were put there
 }
 
 // summarizer returns the step that asks s.Model.
@@ -186,7 +188,8 @@ func unreadIn(m *schema.Message) []string {
 // asked again either.
 func (s *summarizer) ask(ctx context.Context, c *draft, q *ask.Question, check func(string) error) (string, error) {
 	key := sha256.Sum256([]byte(q.System + "\x00" + q.User))
-	if held, ok := s.cache.get(key); ok {
+	if known, ok := s.cache.Load(key); ok {
+		held := known.(cached)
 		if held.err == nil {
 			held.err = check(held.summary)
 		}
@@ -200,7 +203,10 @@ func (s *summarizer) ask(ctx context.Context, c *draft, q *ask.Question, check f
 		summary = out.Value.text(c.texts)
 	}
 	if err == nil || errors.Is(err, backends.ErrModel) {
-		s.cache.put(key, cached{summary, err})
+		if s.held.Add(1)%cacheSize == 0 {
+			s.cache.Clear()
+		}
+		s.cache.Store(key, cached{summary, err})
 	}
 	return summary, err
 }
@@ -279,34 +285,13 @@ func (s *summarizer) fit(c *draft, g *group) ([]line, error) {
 	return nil, fmt.Errorf("%w: %d messages are too many for the window of the summarising model: raise SummaryWindow", backends.ErrInvalid, len(messages))
 }
 
-// cacheSize is how many answers are remembered.
+// cacheSize is how many answers are remembered, before all are forgotten.
 const cacheSize = 256
 
-// cache holds up to cacheSize answers by the hash of everything that was asked with, so that a
-// context which the caller does not keep compacted (a MessageModifier sees the whole history at every
-// call) pays for each summary once. It is safe for concurrent use.
-type cache struct {
-	mu      sync.Mutex
-	answers map[[sha256.Size]byte]cached
-}
-
+// cached is what a question was answered. It is remembered so that a context which the caller
+// does not keep compacted (a MessageModifier sees the whole history at every call) pays for
+// each summary once.
 type cached struct {
 	summary string
 	err     error
-}
-
-func (c *cache) get(key [sha256.Size]byte) (cached, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, ok := c.answers[key]
-	return a, ok
-}
-
-func (c *cache) put(key [sha256.Size]byte, a cached) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.answers == nil || len(c.answers) == cacheSize {
-		c.answers = make(map[[sha256.Size]byte]cached)
-	}
-	c.answers[key] = a
 }
