@@ -26,9 +26,6 @@ func Clean(s string) string {
 
 // Rename returns s with the keys of names replaced by their values.
 func Rename(s string, names map[string]string) string {
-	if len(names) == 0 {
-		return s
-	}
 	var pairs []string
 	for from, to := range names {
 		pairs = append(pairs, from, to)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -105,10 +106,7 @@ func (q *Queue[K, V]) Do(ctx context.Context, k K, f func() error) error {
 // Flush handles all that waits now, and returns what failed, which stays.
 func (q *Queue[K, V]) Flush(ctx context.Context) error {
 	q.mu.Lock()
-	keys := make([]K, 0, len(q.waiting))
-	for k := range q.waiting {
-		keys = append(keys, k)
-	}
+	keys := slices.Collect(maps.Keys(q.waiting))
 	q.mu.Unlock()
 	var errs []error
 	for _, k := range keys {
