@@ -100,20 +100,18 @@ func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.
 	return schema.AssistantMessage(reply(evidence(in, said), asked, text), nil), nil
 }
 
-// Stream implements model.BaseChatModel: a text comes word by word, a tool call in
-// one piece.
+// Stream implements model.BaseChatModel: a text comes word by word, a tool call with
+// the last.
 func (m *Model) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
 	out, err := m.Generate(ctx, in, opts...)
 	if err != nil {
 		return nil, err
 	}
-	pieces := []*schema.Message{out}
-	if len(out.ToolCalls) == 0 {
-		pieces = nil
-		for word := range strings.SplitAfterSeq(out.Content, " ") {
-			pieces = append(pieces, schema.AssistantMessage(word, nil))
-		}
+	var pieces []*schema.Message
+	for word := range strings.SplitAfterSeq(out.Content, " ") {
+		pieces = append(pieces, schema.AssistantMessage(word, nil))
 	}
+	pieces[len(pieces)-1].ToolCalls = out.ToolCalls
 	return schema.StreamReaderFromArray(pieces), nil
 }
 
