@@ -47,7 +47,7 @@ func system(p place, how string, vectors, rounded bool) *trial.System {
 		}
 		open := func(ctx context.Context) (trial.Memories, error) {
 			ranker, err := recall.New(ctx, cfg)
-			return &memories{ranker, s}, err
+			return &memories{ranker, s, 10}, err
 		}
 		return &trial.Place{Open: open, Bytes: s.bytes, Remove: s.remove}, nil
 	}
@@ -58,6 +58,7 @@ func system(p place, how string, vectors, rounded bool) *trial.System {
 type memories struct {
 	*recall.Ranker
 	records store.Records
+	top     int // how many a query finds at most
 }
 
 // Prepare implements trial.Memories.
@@ -79,7 +80,7 @@ func (m *memories) Prepare(ctx context.Context, ids, texts []string) (trial.Put,
 
 // Search implements trial.Memories.
 func (m *memories) Search(ctx context.Context, user int, query string) (found []string, err error) {
-	resp, err := m.Ranker.Search(ctx, userOf(user), &backends.SearchRequest{Query: query, TopK: 10})
+	resp, err := m.Ranker.Search(ctx, userOf(user), &backends.SearchRequest{Query: query, TopK: m.top})
 	if err != nil {
 		return nil, err
 	}

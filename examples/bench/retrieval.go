@@ -157,14 +157,11 @@ func (c *collection) search(ctx context.Context, open func(context.Context) (*op
 		return err
 	}
 	defer func() { err = errors.Join(err, ranker.Close()) }()
+	m := &memories{ranker, s, c.top}
 	for _, q := range c.queries {
-		resp, err := ranker.Search(ctx, userOf(0), &backends.SearchRequest{Query: q.text, TopK: c.top})
+		found, err := m.Search(ctx, 0, q.text)
 		if err != nil {
 			return err
-		}
-		found := make([]string, len(resp.Hits))
-		for i := range resp.Hits {
-			found[i] = resp.Hits[i].ID
 		}
 		total.add(found, q.answers)
 	}
