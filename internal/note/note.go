@@ -125,7 +125,7 @@ func (p *phrases) speaker(h *backends.Hit) string {
 		return ""
 	case o.Speaker != "":
 		return strings.ReplaceAll(o.Speaker, ":", " ")
-	case o.Author == Agent:
+	case o.Author == backends.AuthorAgent:
 		return p.noted
 	case o.Role == string(schema.User):
 		return p.user
@@ -134,6 +134,3 @@ func (p *phrases) speaker(h *backends.Hit) string {
 	}
 	return ""
 }
-
-// Agent is the Origin.Author of what an agent noted down by its own tool.
-const Agent = "agent"
