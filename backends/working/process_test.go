@@ -191,7 +191,7 @@ func TestATurnAppendedAfterTheLastLookIsNotForgotten(t *testing.T) {
 }
 
 func TestCloseAppendsWhatIsRecordedAndLeavesTheRestToTheNextProcess(t *testing.T) {
-	e := newEnv(t)
+	e := newEnv(t, func(e *env) { e.cfg.MaxTurns = 100 }) // nothing is due before Close
 	release := e.block(said("first", ann))
 	for i := range 9 {
 		require.NoError(t, e.mem.Record(t.Context(), said(fmt.Sprint(i), ann)))

@@ -292,10 +292,10 @@ func (l *List[K]) Wait() { l.working.Wait() }
 // work works on a key that is due, once nobody else does and there is room.
 func (l *List[K]) work(k K) {
 	defer l.working.Done()
-	unlock, _ := l.locks.Lock(context.Background(), k) // which does not end
-	defer unlock()
 	l.slots <- struct{}{}
 	defer func() { <-l.slots }()
+	unlock, _ := l.locks.Lock(context.Background(), k) // which does not end; callers wait for no slot
+	defer unlock()
 	l.mu.Lock()
 	delete(l.timers, k)
 	closed := l.closed
