@@ -151,6 +151,18 @@ func (l *Locks[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
 	}
 }
 
+// TryLock is Lock without waiting.
+func (l *Locks[K]) TryLock(k K) (unlock func(), ok bool) {
+	kl := l.ref(k)
+	select {
+	case kl.held <- struct{}{}:
+		return func() { <-kl.held; l.unref(k, kl) }, true
+	default:
+		l.unref(k, kl)
+		return nil, false
+	}
+}
+
 func (l *Locks[K]) ref(k K) *lock {
 	l.mu.Lock()
 	defer l.mu.Unlock()

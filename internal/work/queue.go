@@ -292,16 +292,29 @@ func (l *List[K]) Wait() { l.working.Wait() }
 // work works on a key that is due, once nobody else does and there is room.
 func (l *List[K]) work(k K) {
 	defer l.working.Done()
-	l.slots <- struct{}{}
-	defer func() { <-l.slots }()
-	unlock, _ := l.locks.Lock(context.Background(), k) // which does not end; callers wait for no slot
-	defer unlock()
+	unlock := l.enter(k)
+	defer func() { unlock(); <-l.slots }()
 	l.mu.Lock()
 	delete(l.timers, k)
 	closed := l.closed
 	l.mu.Unlock()
 	if !closed {
 		l.do(k)
+	}
+}
+
+// enter waits for room and for the key. While it waits for one of them it does not hold the
+// other: neither other keys nor callers of Lock wait for both.
+func (l *List[K]) enter(k K) (unlock func()) {
+	for {
+		l.slots <- struct{}{}
+		if unlock, ok := l.locks.TryLock(k); ok {
+			return unlock
+		}
+		<-l.slots
+		if free, err := l.locks.Lock(context.Background(), k); err == nil { // which does not end
+			free()
+		}
 	}
 }
 

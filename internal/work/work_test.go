@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,6 +88,26 @@ func TestAListWorksOnAKeyInOneGoroutineAtATime(t *testing.T) {
 	for k := range keys {
 		assert.Eventually(t, func() bool { return keys[k].Load() > 0 }, time.Minute, time.Millisecond)
 	}
+	l.Close()
+	l.Wait()
+}
+
+func TestAKeyThatWaitsForRoomDoesNotHoldUpItsCallers(t *testing.T) {
+	entered, release := make(chan string, 10), make(chan struct{})
+	l := work.NewList(1, func(k string) { entered <- k; <-release })
+	l.Add("slow")
+	require.Equal(t, "slow", <-entered)
+	l.Add("k") // there is no room
+	for range 100 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		unlock, err := l.Lock(ctx, "k")
+		cancel()
+		require.NoError(t, err)
+		unlock()
+		runtime.Gosched()
+	}
+	close(release)
+	require.Equal(t, "k", <-entered)
 	l.Close()
 	l.Wait()
 }
@@ -196,11 +217,17 @@ func TestDoComesAfterWhatWaits(t *testing.T) {
 }
 
 func TestStopCancelsWhatTakesTooLong(t *testing.T) {
+	begun := make(chan struct{})
 	q := work.NewQueue(t.Context(), work.QueueConfig[string, int]{
 		Size: 1, Workers: 1, Pause: func(int) time.Duration { return time.Hour },
-		Handle: func(ctx context.Context, _ string, _ []int, _ int) error { <-ctx.Done(); return ctx.Err() },
+		Handle: func(ctx context.Context, _ string, _ []int, _ int) error {
+			close(begun)
+			<-ctx.Done()
+			return ctx.Err()
+		},
 	})
 	require.NoError(t, q.Push(t.Context(), "a", 1))
+	<-begun
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, q.Stop(ended, time.Minute), context.Canceled)
