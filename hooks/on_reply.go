@@ -140,9 +140,13 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v *visibl
 		q.Filter = &byAgent
 	}
 	if h.plan.Record && h.log != nil {
+		var open string
 		var err error
-		if q.Beside, err = h.log.Unlearnt(ctx, q.Scope); err != nil && ctx.Err() != nil {
+		if q.Beside, open, err = h.log.Unlearnt(ctx, q.Scope); err != nil && ctx.Err() != nil {
 			return nil, err
+		}
+		if v.turns == nil && open != "" { // a tool searches, whose agent has the question before it
+			v = &visible{turns: map[string]bool{open: true}}
 		}
 		if err != nil {
 			h.report(ctx, StageSearch, fmt.Errorf("search without what is not learnt yet: %w", err))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 	"github.com/redis/go-redis/v9"
@@ -389,6 +390,14 @@ func TestWhatIsSaidIsKnownAtOnce(t *testing.T) {
 			require.Equal(t, "My dog is called Rex.", docs[0].Content)
 			ask(t, as("bob", "tuesday"), other, "What is my dog called?", testkit.Text("?"))
 			require.Empty(t, notes[len(notes)-1].Text)
+
+			ask(t, as("eve", "monday"), one, "My cat is called Tom.", testkit.Text("Fine."))
+			look := func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { // its text is logged before the tool is called
+				return schema.AssistantMessage("Let me look.", []schema.ToolCall{{ID: "1", Type: "function", Function: schema.FunctionCall{Name: "search_memory", Arguments: `{"keywords":["cat called"]}`}}}), nil
+			}
+			_, m = ask(t, as("eve", "monday"), one, "My cat called Tom has a mouse.", look, testkit.Text("ok"))
+			require.Contains(t, m.Calls()[1][len(m.Calls()[1])-1].Content, "My cat is called Tom.")
+			require.NotContains(t, m.Calls()[1][len(m.Calls()[1])-1].Content, "a mouse", "which is of this turn")
 
 			require.NoError(t, one.Flush(t.Context()))
 			require.NoError(t, other.Flush(t.Context()))

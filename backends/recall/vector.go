@@ -4,11 +4,14 @@
 package recall
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
+	"sync"
+	"sync/atomic"
 
 	"github.com/viterin/vek/vek32"
 
@@ -150,4 +153,33 @@ func decodeInt8(dst []float32, body []byte) error {
 	}
 	vek32.MulNumber_Inplace(dst, float32(1/math.Sqrt(float64(square))))
 	return nil
+}
+
+// Vectors keeps the vectors of texts for one piece of work, so that a text that is both
+// searched with and stored is embedded once. It lasts as long as the work does: nothing is
+// dropped. The zero value is empty. It is safe for concurrent use.
+type Vectors struct {
+	Made   atomic.Int64 // how many vectors an embedder was asked for
+	byText sync.Map     // of string and []float32, normalised
+}
+
+type vectorsKey struct{}
+
+// WithVectors returns a context in which searches and [Ranker.Embed] take the vectors that v
+// has, and add those that they make. It is for one ranker: vectors of several embedders
+// do not mix. Since no reply waits for such work, its searches wait for the embedder as
+// Embed does, and not for Config.EmbedTimeout.
+func WithVectors(ctx context.Context, v *Vectors) context.Context {
+	return context.WithValue(ctx, vectorsKey{}, v)
+}
+
+// learns reports whether a search belongs to work that learns.
+func learns(ctx context.Context) bool { return ctx.Value(vectorsKey{}) != nil }
+
+// vectorsOf returns the vectors of the work that ctx belongs to.
+func vectorsOf(ctx context.Context) *Vectors {
+	if v, ok := ctx.Value(vectorsKey{}).(*Vectors); ok {
+		return v
+	}
+	return &Vectors{}
 }

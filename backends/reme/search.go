@@ -45,13 +45,19 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	}
 	var about, said, learnt backends.SearchResponse
 	var both errgroup.Group
-	if at.personal != nil && len(q.Kinds) == 0 && len(q.Beside) > 0 {
+	if at.personal != nil && len(q.Kinds) == 0 {
 		both.Go(func() error {
-			resp, err := b.keeper.Search(ctx, *at.personal, b.statements(&q))
-			if err == nil {
-				said.Hits = slices.DeleteFunc(resp.Hits, func(h backends.Hit) bool { return h.ID != "" })
-			}
-			return err
+			return work.Catch("reme: what is not learnt yet", func() error {
+				s := b.statements(&q)
+				if len(s.Beside) == 0 {
+					return nil
+				}
+				resp, err := b.keeper.Search(ctx, *at.personal, s)
+				if err == nil { // of episodes that are stored, ids and all, reme knows nothing
+					said.Hits = slices.DeleteFunc(resp.Hits, func(h backends.Hit) bool { return h.ID != "" })
+				}
+				return err
+			})
 		})
 	}
 	if at.personal != nil && asksFor(q.Kinds, backends.KindPersonal) {

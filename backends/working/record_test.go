@@ -496,7 +496,7 @@ func TestWhatIsNotLearntYetIsFoundOnItsWayToTheLog(t *testing.T) {
 	})
 	require.NoError(t, e.mem.Record(t.Context(), said("t1", ann)))
 	texts := func() (out []string) {
-		found, err := e.mem.Unlearnt(t.Context(), ann)
+		found, _, err := e.mem.Unlearnt(t.Context(), ann)
 		require.NoError(t, err)
 		for _, m := range found {
 			out = append(out, m.Text)

@@ -23,31 +23,39 @@ const mostUnlearnt = 200
 // nothing was learnt from yet, in any session and by any process: memories of kind episode
 // without an id, for [backends.SearchRequest]'s Beside. Of a longer backlog it returns the
 // newest 200 messages of each of the 200 sessions that are pending for longest, and what
-// this process has still to write to the log. It is empty while everything is learnt.
-func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) ([]backends.Memory, error) {
+// this process has still to write to the log. It is empty while everything is learnt. open is
+// the id of the last turn of the scope's session while it is not done, else "".
+func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends.Memory, open string, err error) {
 	k, err := m.enterSession(s)
 	if err != nil {
-		return nil, fmt.Errorf("unlearnt turns: %w", err)
+		return nil, "", fmt.Errorf("unlearnt turns: %w", err)
 	}
 	defer m.calls.Leave()
 	waiting := m.queue.Waiting() // what leaves the queue meanwhile is in the log
 	page, err := m.cfg.Sessions.List(ctx, store.SessionQuery{Partition: &k.Partition, Pending: true, Page: store.Page{Limit: mostUnlearnt}})
 	if err != nil {
-		return nil, fmt.Errorf("unlearnt turns of %s: %w", k.Partition, err)
+		return nil, "", fmt.Errorf("unlearnt turns of %s: %w", k.Partition, err)
 	}
-	var out []backends.Memory
+	add := func(scope backends.Scope, id string, entries []store.Entry) {
+		out = append(out, episodes(scope, id, entries)...)
+		if n := len(entries); id == k.ID && n > 0 {
+			if open = entries[n-1].Turn; entries[n-1].Done {
+				open = ""
+			}
+		}
+	}
 	for i := range page.Sessions {
 		s := &page.Sessions[i]
 		pending := session.Key{Partition: s.Partition, ID: s.ID}
 		entries, err := m.read(ctx, pending, store.Range{After: s.Watermark, Limit: mostUnlearnt, Last: true})
 		if err != nil {
-			return out, err
+			return out, open, err
 		}
-		out = append(out, episodes(s.Scope, s.ID, entries)...)
+		add(s.Scope, s.ID, entries)
 	}
 	for _, e := range waiting {
 		if e.key.Partition == k.Partition {
-			out = append(out, episodes(e.scope, e.key.ID, e.log)...)
+			add(e.scope, e.key.ID, e.log)
 		}
 	}
 	known := map[[2]string]bool{}
@@ -56,7 +64,7 @@ func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) ([]backends.Mem
 		again := known[id]
 		known[id] = true
 		return again
-	}), nil
+	}), open, nil
 }
 
 // episodes returns what users and assistants said in the entries of a session.
