@@ -270,8 +270,8 @@ func (l *List[K]) Cancel(k K) {
 	l.stop(k)
 }
 
-// Lock keeps k from being worked on, once nobody does, until unlock is called. The error is
-// that of a context that ends before.
+// Lock waits until k is not being worked on, and keeps it so until unlock is called. The
+// error is that of a context that ends before.
 func (l *List[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
 	return l.locks.Lock(ctx, k)
 }
@@ -289,7 +289,7 @@ func (l *List[K]) Close() {
 // Wait waits for what was being worked on when the list was closed.
 func (l *List[K]) Wait() { l.working.Wait() }
 
-// work works on a key that is due, once nobody else does and there is room.
+// work works on a key that is due, once it is free and there is room.
 func (l *List[K]) work(k K) {
 	defer l.working.Done()
 	unlock := l.enter(k)
