@@ -34,6 +34,11 @@ var (
 	// partition to change its model.
 	ErrDimension = errors.New("dimension mismatch")
 
+	// ErrForgotten is returned for a write that began before the person whose words
+	// it has was forgotten. Nothing of it is stored; do not repeat it. What begins
+	// after the forgetting is stored.
+	ErrForgotten = errors.New("forgotten")
+
 	// ErrModel is returned when a model answered, but not with anything that
 	// could be understood after a repair and a retry. It never means that there
 	// was nothing to remember.

@@ -38,8 +38,20 @@ type Records interface {
 	Deleted(ctx context.Context, p backends.Partition, page Page) (*IDPage, error)
 
 	// Drop erases the partition: records, history, idempotency keys, sessions,
-	// messages and blobs. Cursors of before see a Reset.
+	// messages and blobs. Cursors of before see a Reset. Its life ends: what stays, for
+	// [KeepLives], is the partition's name and that of its new life.
 	Drop(ctx context.Context, p backends.Partition) (DropCount, error)
+
+	// Life returns the name of the partition's life, which every Drop changes and nothing
+	// else does: "" where none was dropped in the last [KeepLives]. Apply, Append, Update,
+	// PutBlob and EraseMessages with a context that holds another life of p are
+	// ErrForgotten: see [Begin].
+	Life(ctx context.Context, p backends.Partition) (string, error)
+
+	// Fence makes the same calls to p ErrForgotten if their context holds another life of
+	// the partition of than its present one: whose words p has, too. A store may refuse
+	// them without it. Call it after the Drop, and before what p has of them is erased.
+	Fence(ctx context.Context, p, of backends.Partition) error
 
 	// Partitions lists the partitions of a namespace that hold something. A page may hold
 	// fewer than its limit, even none, and have a Next.
@@ -92,13 +104,14 @@ const (
 	OpDelete    Op = "delete"
 	OpIncrement Op = "increment"
 	OpRestore   Op = "restore"
+	OpErase     Op = "erase"
 )
 
 // Mutation is one change of one record. Stores set Version, and set Created and
 // Updated where they are zero; every other field is stored as given.
 type Mutation struct {
 	Op     Op
-	ID     string  // the record that is superseded, retracted, deleted, incremented or restored
+	ID     string  // the record that is superseded, retracted, deleted, incremented, restored or erased
 	Record *Record // for OpPut, OpSupersede and OpRestore: what is written
 
 	// Expect is the version that the existing record must have, else ErrConflict:
@@ -143,6 +156,11 @@ func Retract(id string, at time.Time) Mutation { return Mutation{Op: OpRetract, 
 // exist changes nothing, unless Expect is set.
 func Delete(id string) Mutation { return Mutation{Op: OpDelete, ID: id} }
 
+// Erase removes the record and its history, or the history of a deleted one: nothing of it
+// is left but its id among the deletions. It counts as deleted even if there was nothing. In
+// the same batch a Restore may then write a record with another history.
+func Erase(id string) Mutation { return Mutation{Op: OpErase, ID: id} }
+
 // Increment adds delta to a number in the record's Metadata, atomically. It returns
 // ErrConflict if the record does not exist or the value is no number. It counts as
 // updated, and adds no event to the history.
@@ -170,7 +188,7 @@ type Applied struct {
 
 // Result is the outcome of one mutation.
 type Result struct {
-	ID    string           `json:"id"`    // of the record written, retracted, deleted, incremented or restored
+	ID    string           `json:"id"`    // of the record written, retracted, deleted, incremented, restored or erased
 	Event backends.Outcome `json:"event"` // empty when nothing changed
 	Value float64          `json:"value,omitempty"`
 }
@@ -244,7 +262,7 @@ func (m *Mutation) validate() error {
 		return validateRecord(m.Record)
 	case OpRestore:
 		return m.validateRestore()
-	case OpRetract, OpDelete, OpIncrement:
+	case OpRetract, OpDelete, OpIncrement, OpErase:
 		if m.ID == "" {
 			return fmt.Errorf("%w: no id", backends.ErrInvalid)
 		}

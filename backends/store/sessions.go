@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/einomem/einomem/backends"
 )
 
@@ -35,6 +37,12 @@ type Sessions interface {
 	// List returns sessions, those that changed first coming first. A list of all
 	// partitions may go from one to the next; the order then holds within each.
 	List(ctx context.Context, q SessionQuery) (*SessionPage, error)
+
+	// EraseMessages erases messages of a session by their sequence numbers, and returns how
+	// many there were to erase. Their entries stay, Erased: id, turn, time, role, agent and
+	// Done as they were, and no content. What may repeat them goes too: the session's title, and its
+	// summary. The version rises if something was erased. A session that does not exist has none.
+	EraseMessages(ctx context.Context, p backends.Partition, session string, seqs ...int64) (int, error)
 
 	// Delete removes a session, its messages and its blobs. Deleting a session that
 	// does not exist changes nothing.
@@ -102,6 +110,15 @@ type Entry struct {
 	// complete.
 	Done   bool `json:"done,omitempty"`
 	Tokens int  `json:"tokens,omitempty"` // the estimated size, as counted by the caller
+	// Erased marks an entry whose message was erased: its Message has a role and nothing else.
+	Erased bool `json:"erased,omitempty"`
+}
+
+// Erase returns the entry as [Sessions].EraseMessages leaves it.
+func (e Entry) Erase() Entry {
+	e.Message.Message = &schema.Message{Role: e.Role}
+	e.Erased, e.Tokens = true, 0
+	return e
 }
 
 // Range chooses messages by sequence number: After < seq <= Upto, at most Limit

@@ -26,12 +26,15 @@
 // [Transfer] copies partitions from one store to another.
 package store
 
+import "context"
+
 // Store keeps records and sessions. All methods are safe for concurrent use by
 // goroutines and by processes that share the storage.
 //
 // Errors are those of package backends: ErrInvalid for a partition or a batch
 // that is not legal, ErrConflict for a version, lease or token that is not
-// current, ErrUnavailable if the storage cannot be reached, is locked, is full
+// current, ErrForgotten for a call of an operation that began before its partition was
+// dropped (see [Begin]), ErrUnavailable if the storage cannot be reached, is locked, is full
 // or is damaged, with what to do about it. After an error of Apply, Append or
 // Update nothing of the call is stored, unless the error is a cancelled context
 // or ErrUnavailable: then it may be, and repeating the call is harmless (Apply
@@ -41,6 +44,14 @@ type Store interface {
 	Sessions
 	// Close frees the store's resources. Calls under way finish first.
 	Close() error
+}
+
+// Reclaimer is implemented by stores whose files keep the bytes of what was erased until
+// their room is used again.
+type Reclaimer interface {
+	// Reclaim overwrites what was erased, in every file of the store, and gives its room
+	// back. ErrUnavailable while a reader of another process is in the way: repeat it.
+	Reclaim(ctx context.Context) error
 }
 
 // DropCount counts what a Drop removed.

@@ -61,6 +61,9 @@ type Plan struct {
 	// of [Touched]: the plan holds as long as all of them do.
 	Checks []Check
 
+	// Erased are the ids whose histories go before Events are appended.
+	Erased []string
+
 	// Events are appended to the histories, in order and complete.
 	Events []backends.Event
 

@@ -81,7 +81,7 @@ const KeepKeys = 31 * 24 * time.Hour
 func IsSentinel(err error) bool {
 	return slices.ContainsFunc([]error{
 		context.Canceled, context.DeadlineExceeded, backends.ErrInvalid, backends.ErrNotFound,
-		backends.ErrConflict, backends.ErrUnavailable, backends.ErrDimension, backends.ErrNoScope,
+		backends.ErrConflict, backends.ErrUnavailable, backends.ErrDimension, backends.ErrNoScope, backends.ErrForgotten,
 	}, func(target error) bool { return errors.Is(err, target) })
 }
 

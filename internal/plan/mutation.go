@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,6 +35,8 @@ func (p *planner) mutate(m *store.Mutation) (store.Result, error) {
 		return p.retract(m, d)
 	case store.OpDelete:
 		return p.delete(m, d), nil
+	case store.OpErase:
+		return p.erase(m, d), nil
 	case store.OpRestore:
 		return p.restore(m, d)
 	default: // Validate lets nothing else through
@@ -119,6 +122,17 @@ func (p *planner) delete(m *store.Mutation, d *draft) store.Result {
 	p.event(m, m.ID, backends.Event{Type: backends.OutcomeDeleted, Old: d.record.Text})
 	p.set(d, nil)
 	d.sameVector = false
+	return store.Result{ID: m.ID, Event: backends.OutcomeDeleted}
+}
+
+// erase removes the draft's record with its history, that of this batch too.
+func (p *planner) erase(m *store.Mutation, d *draft) store.Result {
+	p.out.Erased = append(p.out.Erased, m.ID)
+	p.out.Events = slices.DeleteFunc(p.out.Events, func(e backends.Event) bool { return e.MemoryID == m.ID })
+	if d.record != nil {
+		p.set(d, nil)
+		d.sameVector = false
+	}
 	return store.Result{ID: m.ID, Event: backends.OutcomeDeleted}
 }
 

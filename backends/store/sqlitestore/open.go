@@ -6,7 +6,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-	_ "embed" // schema.sql
+	_ "embed" // the schema
 	"errors"
 	"fmt"
 	"io/fs"
@@ -167,9 +167,12 @@ func checkPath(abs string) error {
 //go:embed schema.sql
 var schema string
 
+//go:embed lives.sql
+var lives string
+
 // ladder holds one script for each step from one schema version to the next:
 // a file of version n is brought up to date by ladder[n:].
-var ladder = []string{schema}
+var ladder = []string{schema, lives}
 
 // applicationID marks a file as one of ours ("eino" in ASCII), so that another
 // application's database is never written to.

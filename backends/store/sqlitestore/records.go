@@ -95,6 +95,11 @@ func (a *applier) carryOut(todo *plan.Plan) error {
 			return err
 		}
 	}
+	for _, id := range todo.Erased {
+		if _, err := a.exec(`DELETE FROM events WHERE part = ? AND id = ?`, a.part.pk, id); err != nil {
+			return err
+		}
+	}
 	for i := range todo.Events {
 		e := &todo.Events[i]
 		text, err := plan.Encode("event", e)

@@ -107,7 +107,7 @@ func (c *conn) updateSession(part partition, u *store.SessionUpdate, now time.Ti
 
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, session string) error {
-	_, err := write(ctx, s, fmt.Sprintf("delete session %q", session), p, session, func(c *conn, part partition) (int64, error) {
+	_, err := erase(ctx, s, fmt.Sprintf("delete session %q", session), p, session, func(c *conn, part partition) (int64, error) {
 		if err := c.erase(byName, part.pk, session); err != nil {
 			return 0, err
 		}
@@ -115,6 +115,46 @@ func (s *Store) Delete(ctx context.Context, p backends.Partition, session string
 		return c.exec(`DELETE FROM blobs WHERE part = ? AND session = ?`, part.pk, session)
 	})
 	return err
+}
+
+// EraseMessages implements [store.Sessions].
+func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session string, seqs ...int64) (int, error) {
+	return write(ctx, s, fmt.Sprintf("erase %d messages of session %q", len(seqs), session), p, session, func(c *conn, part partition) (n int, err error) {
+		row, err := c.session(part, session, s.now())
+		if err != nil || row == nil {
+			return 0, err
+		}
+		for _, seq := range seqs {
+			erased, err := c.eraseMessage(ctx, row, seq)
+			if err != nil {
+				return 0, err
+			}
+			if erased {
+				n++
+			}
+		}
+		if n == 0 {
+			return 0, errUnchanged
+		}
+		row.Title, row.Summary, row.SummaryUpto = "", "", 0
+		return n, c.saveSession(row, s.now())
+	})
+}
+
+// eraseMessage reports whether there was a message to erase.
+func (c *conn) eraseMessage(ctx context.Context, row *sessionRow, seq int64) (bool, error) {
+	found, err := decoded[store.Entry](ctx, c, "message", `SELECT entry FROM messages WHERE session = ? AND seq = ?`, row.pk, seq)
+	if err != nil || len(found) == 0 || found[0].Erased {
+		return false, err
+	}
+	row.Tokens -= int64(found[0].Tokens)
+	erased := found[0].Erase()
+	text, err := plan.Encode("message "+erased.ID, &erased)
+	if err != nil {
+		return false, err
+	}
+	_, err = c.exec(`UPDATE messages SET entry = ? WHERE session = ? AND seq = ?`, text, row.pk, seq)
+	return true, err
 }
 
 // erase removes sessions with their messages and blobs. Blobs without a session stay.

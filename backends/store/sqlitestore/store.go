@@ -117,10 +117,20 @@ func read[T any](ctx context.Context, s *Store, doing string, p backends.Partiti
 	})
 }
 
-// write runs fn in the one write transaction that there is at a time, with the row of
+// write is erase for an operation that is refused if it began before a drop.
+func write[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
+	return erase(ctx, s, doing, p, session, func(c *conn, part partition) (out T, err error) {
+		if err := c.alive(ctx, s.now()); err != nil {
+			return out, err
+		}
+		return fn(c, part)
+	})
+}
+
+// erase runs fn in the one write transaction that there is at a time, with the row of
 // p, and returns its result: in this process by the pool of one, among processes by
 // SQLite's lock.
-func write[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
+func erase[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
 	return named(s, doing, p, session, func(out *T) error {
 		return s.borrow(ctx, s.writer, func(c *conn) error {
 			return c.transaction(ctx, beginImmediate, func() error { return in(c, p, out, fn) })
@@ -207,7 +217,7 @@ func (c *conn) create(row *partition) (err error) {
 
 // Drop implements [store.Records].
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
-	return write(ctx, s, "drop "+p.String(), p, "", func(c *conn, part partition) (out store.DropCount, err error) {
+	return erase(ctx, s, "drop "+p.String(), p, "", func(c *conn, part partition) (out store.DropCount, err error) {
 		if err := c.purge(s.now(), -1); err != nil { // expired sessions do not count
 			return out, err
 		}
@@ -231,7 +241,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 			}
 			*step.count += int(n)
 		}
-		return out, nil
+		return out, c.newLife(p, s.now())
 	})
 }
 

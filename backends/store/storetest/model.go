@@ -75,6 +75,9 @@ func (m *model) write(todo *plan.Plan) {
 			delete(m.records, w.ID)
 		}
 	}
+	for _, id := range todo.Erased {
+		delete(m.events, id)
+	}
 	for _, e := range todo.Events {
 		m.events[e.MemoryID] = append(m.events[e.MemoryID], e)
 	}
@@ -132,6 +135,25 @@ func (m *model) appendTo(p backends.Partition, id string, a *store.Append, now t
 	}
 	out := s.state
 	return &out
+}
+
+// eraseMessages erases messages by their numbers, and returns how many.
+func (m *model) eraseMessages(id string, seqs []int64, now time.Time) (n int) {
+	s := m.living(id, now)
+	if s == nil {
+		return 0
+	}
+	for i, e := range s.entries {
+		if slices.Contains(seqs, e.Seq) && !e.Erased {
+			s.state.Tokens -= int64(e.Tokens)
+			s.entries[i] = e.Erase()
+			n++
+		}
+	}
+	if n > 0 {
+		s.state.Title, s.state.Summary, s.state.SummaryUpto, s.state.Updated = "", "", 0, now
+	}
+	return n
 }
 
 func (m *model) read(id string, r store.Range, now time.Time) []store.Entry {

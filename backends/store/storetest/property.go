@@ -32,7 +32,7 @@ var propertyBehaviours = []behaviour{
 			}
 			rt.Repeat(map[string]func(*rapid.T){
 				"apply": on((*run).apply), "apply with a session": on((*run).applySession), "append": on((*run).append),
-				"update": on((*run).update), "read": on((*run).read), "drop": on((*run).drop), "blob": on((*run).blob), "delete": on((*run).delete),
+				"update": on((*run).update), "read": on((*run).read), "drop": on((*run).drop), "blob": on((*run).blob), "delete": on((*run).delete), "erase": on((*run).erase),
 				"pass": func(*rapid.T) {
 					e.clock.pass(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
 				},
@@ -81,7 +81,7 @@ func (r *run) mutation() store.Mutation {
 		drawn.Created, drawn.Updated, drawn.Expires = now.Add(-time.Hour), now.Add(-time.Minute), now
 	}
 	var m store.Mutation
-	switch store.Op(r.pick("op", "put", "put", "supersede", "retract", "delete", "increment", "restore")) {
+	switch store.Op(r.pick("op", "put", "put", "supersede", "retract", "delete", "increment", "restore", "erase")) {
 	case store.OpPut:
 		m = store.Put(drawn)
 	case store.OpSupersede:
@@ -93,6 +93,8 @@ func (r *run) mutation() store.Mutation {
 		m = store.Retract(id, r.clock.Now().Add(-time.Minute))
 	case store.OpDelete:
 		m = store.Delete(id)
+	case store.OpErase:
+		m = store.Erase(id)
 	case store.OpIncrement:
 		m = store.Increment(id, "n", float64(r.number("delta", 1, 9)))
 	case store.OpRestore:
@@ -275,6 +277,17 @@ func (r *run) delete() {
 	delete(r.model.sessions, id)
 	delete(r.model.blobs, id)
 	delete(r.token, id)
+}
+
+// erase erases a few messages of a session, by numbers that it may not have.
+func (r *run) erase() {
+	id, seqs := r.sessionID(), []int64{int64(r.number("seq", 0, 9)), int64(r.number("another", 1, 9))}
+	n := must(r.EraseMessages(r.ctx, r.p, id, seqs...))(r.env)
+	require.Equal(r, r.model.eraseMessages(id, seqs, r.clock.Now()), n)
+	if n > 0 {
+		r.written(&r.model.sessions[id].state, r.session(id))
+	}
+	require.Equal(r, r.model.read(id, store.Range{}, r.clock.Now()), append([]store.Entry{}, r.env.read(id, store.Range{})...))
 }
 
 func (r *run) drop() {

@@ -50,7 +50,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 		all  []behaviour
 	}{
 		{"records", recordBehaviours}, {"changes", changesBehaviours}, {"sessions", sessionBehaviours}, {"lists", listBehaviours},
-		{"blobs", blobBehaviours}, {"partitions", partitionBehaviours}, {"isolation", isolationBehaviours}, {"invalid", invalidBehaviours},
+		{"blobs", blobBehaviours}, {"partitions", partitionBehaviours}, {"forget", forgetBehaviours}, {"isolation", isolationBehaviours}, {"invalid", invalidBehaviours},
 		{"concurrency", concurrencyBehaviours}, {"property", propertyBehaviours}, {"transfer", transferBehaviours},
 	} {
 		t.Run(group.name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 // the other writes, and what they write at the same time is not lost. openTwo is called
 // once for each subtest.
 func RunShared(t *testing.T, openTwo func(t *testing.T, o Options) (a, b store.Store)) {
-	for _, b := range slices.Concat(concurrencyBehaviours, propertyBehaviours) {
+	for _, b := range slices.Concat(concurrencyBehaviours, forgetBehaviours, propertyBehaviours) {
 		t.Run(b.name, func(t *testing.T) {
 			clock := newClock()
 			first, second := openTwo(t, Options{Clock: clock.Now})

@@ -1,0 +1,160 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// begin returns the tests' handle for the calls of an operation that begins now.
+func (e *env) begin() *env {
+	e.Helper()
+	other := *e
+	other.ctx = must(store.Begin(e.ctx, e.Store, e.p))(e)
+	return &other
+}
+
+// forgotten fails unless every write of the handle is refused, and changes nothing.
+func (e *env) forgotten(msg string) {
+	e.Helper()
+	before, blobs := e.state(), e.blobSessions(0)
+	withSession := batch(put("late", "x"))
+	withSession.Session = &store.SessionUpdate{Session: "s", Title: ptr("late")}
+	for name, err := range map[string]error{
+		"append": errOf(e.Append(e.ctx, e.p, "s", &store.Append{Entries: []store.Entry{message("late", "x")}})),
+		"apply":  errOf(e.Apply(e.ctx, e.p, batch(put("late", "x")))),
+		"both":   errOf(e.Apply(e.ctx, e.p, withSession)),
+		"update": errOf(e.Update(e.ctx, e.p, withSession.Session)),
+		"blob":   e.PutBlob(e.ctx, e.p, "s", "late", []byte("x")),
+		"erase":  errOf(e.EraseMessages(e.ctx, e.p, "s", 1)),
+	} {
+		require.ErrorIs(e, err, backends.ErrForgotten, "%s: %s", msg, name)
+	}
+	require.Equal(e, before, e.state(), msg)
+	require.Equal(e, blobs, e.blobSessions(0), msg)
+}
+
+// writes fails unless each write of the handle is accepted.
+func (e *env) writes(id string) {
+	e.Helper()
+	e.append("s", message(id, "x"))
+	e.apply(put(id, "x"))
+	e.update(&store.SessionUpdate{Session: "s", Title: ptr(id)})
+	e.putBlob("s", id, []byte("x"))
+}
+
+var forgetBehaviours = []behaviour{
+	{"what began before a drop is refused after it, and what begins then is new", func(e *env) {
+		never := e.begin() // before anything of the partition exists
+		e.drop()
+		never.forgotten("the first words ever")
+		require.Empty(e, e.partitions(0), "what a drop leaves is not listed")
+
+		first := e.begin()
+		first.writes("m1")
+		first.writes("m2")
+		again := e.begin()
+		e.drop()
+		first.forgotten("with nothing there")
+		e.begin().writes("new")
+		again.forgotten("beside new words")
+		e.drop()
+		again.forgotten("after two drops")
+		e.writes("of no operation")
+		other := e.user("bob").begin()
+		e.drop()
+		other.writes("another partition")
+	}},
+	{"a drop that finds nothing ends a life, too, and every handle sees it", func(e *env) {
+		before := e.begin()
+		for i := range 3 {
+			e.handle(i).drop()
+			before.handle(i + 1).forgotten("dropped by another handle")
+		}
+		require.NotEmpty(e, must(e.Life(e.ctx, e.p))(e))
+	}},
+	{"a drop is known for thirty days", func(e *env) {
+		life := func() string { return must(e.Life(e.ctx, e.p))(e) }
+		require.Empty(e, life())
+		e.drop()
+		require.NotEmpty(e, life())
+		e.clock.pass(store.KeepLives - time.Minute)
+		require.NotEmpty(e, life())
+		e.clock.pass(2 * time.Minute)
+		require.Empty(e, life())
+		e.begin().writes("m1")
+	}},
+	{"a fence refuses what began in an earlier life of another partition", func(e *env) {
+		shared := e.in(backends.Partition{Namespace: e.p.Namespace, Kind: backends.PartitionWorkspace, ID: "w"})
+		shared.writes("m1")
+		in := func(of *env) *env { other := *shared; other.ctx = of.ctx; return &other }
+		before, bob := in(e.begin()), in(e.user("bob").begin())
+		e.drop()
+		require.NoError(e, e.Fence(e.ctx, shared.p, e.p))
+		before.forgotten("in the workspace")
+		in(e.begin()).writes("after")
+		bob.writes("of another user")
+		shared.writes("of no user")
+		e.clock.pass(store.KeepLives + time.Minute)
+		in(e.begin()).writes("a life later")
+	}},
+	{"an erased record leaves no history, and readers see that it is gone", func(e *env) {
+		e.apply(put("a", "secret"), put("stays", "x"))
+		e.apply(put("a", "secret too"), put("deleted", "secret"))
+		e.apply(store.Delete("deleted"))
+		x := e.index().follow()
+		e.apply(store.Erase("a"), store.Erase("deleted"), store.Erase("unknown"))
+		require.Equal(e, []string{"a"}, x.page().Removed)
+		require.Empty(e, e.get("a", "deleted"))
+		for _, id := range []string{"a", "deleted", "unknown"} {
+			require.Empty(e, e.history(id), id)
+		}
+		require.Empty(e, e.deleted(0))
+		require.Len(e, e.history("stays"), 1)
+		e.apply(put("a", "new"))
+		require.Len(e, e.history("a"), 1)
+	}},
+	{"a record is restored with another history by the batch that erases it", func(e *env) {
+		e.apply(put("old", "Beijing"))
+		e.apply(store.Supersede("old", record("new", "secret")))
+		old := e.one("old")
+		old.SupersededBy, old.Invalidated = "", time.Time{}
+		events := e.history("old")[:1]
+		x := e.index().follow()
+		e.apply(store.Erase("new"), store.Erase("old"), store.Restore("old", &old, events))
+		require.True(e, ptr(e.one("old").Memory).Active())
+		require.Equal(e, events, e.history("old"))
+		require.Equal(e, []store.Record{e.one("old")}, x.follow().sorted())
+	}},
+	{"an erased message keeps its place and loses its content", func(e *env) {
+		call := message("m2", "")
+		call.Message.Message = schema.AssistantMessage("secret", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "f", Arguments: "secret"}}})
+		call.Extra, call.AgentID, call.Done, call.Tokens = map[string]any{"k": "secret"}, "bot", true, 7
+		e.append("s", message("m1", "x"), call, message("m3", "y"))
+		e.update(&store.SessionUpdate{Session: "s", Title: ptr("secret"), Summary: ptr("secret"), SummaryUpto: ptr(int64(2))})
+		before := e.session("s")
+		require.Equal(e, 1, must(e.EraseMessages(e.ctx, e.p, "s", 2, 9, 0))(e))
+
+		got := e.read("s", store.Range{})
+		want := store.Entry{Seq: 2, AgentID: "bot", Done: true, Erased: true, Message: backends.Message{ID: "m2", Turn: "t1", Time: got[1].Time,
+			Message: &schema.Message{Role: schema.Assistant}}}
+		require.Equal(e, want, got[1])
+		require.Equal(e, []string{"x", "", "y"}, pluck(got, func(e *store.Entry) string { return e.Content }))
+		s := e.session("s")
+		require.Empty(e, s.Title+s.Summary)
+		require.Zero(e, s.SummaryUpto)
+		require.Zero(e, s.Tokens)
+		require.Greater(e, s.Version, before.Version)
+		require.Equal(e, int64(3), e.append("s", message("m2", "again")).LastSeq, "its id is still known")
+		require.Zero(e, must(e.EraseMessages(e.ctx, e.p, "s", 2))(e), "it is erased already")
+		require.Equal(e, s.Version, e.session("s").Version)
+		require.Zero(e, must(e.EraseMessages(e.ctx, e.p, "unknown", 1))(e))
+	}},
+}
