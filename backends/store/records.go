@@ -45,7 +45,7 @@ type Records interface {
 	// Life returns the name of the partition's life, which every Drop changes and nothing
 	// else does: "" where none was dropped in the last [KeepLives]. Apply, Append, Update,
 	// PutBlob and EraseMessages with a context that holds another life of p are
-	// ErrForgotten: see [Begin].
+	// ErrForgotten while its present one is known: see [Begin].
 	Life(ctx context.Context, p backends.Partition) (string, error)
 
 	// Fence makes the same calls to p ErrForgotten if their context holds another life of

@@ -109,7 +109,9 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 	var known *redis.StringCmd
 	var records []*redis.SliceCmd
 	var state *redis.MapStringStringCmd
+	var alive func() error
 	err := a.pipelined(ctx, func(pipe redis.Pipeliner) {
+		alive = begunIn(ctx, a.p).check(ctx, pipe, a.keys, a.now())
 		meta = pipe.HMGet(ctx, a.keys.meta(), "inc", "ver", "space")
 		for some := range slices.Chunk(ids, hmgetChunk) {
 			records = append(records, pipe.HMGet(ctx, a.keys.records(), some...))
@@ -119,6 +121,9 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 			state = pipe.HGetAll(ctx, a.keys.session(a.batch.Session.Session).state())
 		}
 	})
+	if err == nil {
+		err = alive()
+	}
 	if err != nil {
 		return nil, err
 	}

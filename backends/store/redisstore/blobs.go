@@ -26,7 +26,10 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, id, name stri
 	}
 	_, err := on(ctx, s, p, id, fmt.Sprintf("put blob %q of session %q", name, id), func() (any, error) {
 		return nil, s.registered(ctx, p, func(inc string) (bool, error) {
-			reply, err := s.write(ctx, blobScript, s.keys(p).withSession(id), id, plan.Micros(s.now()), inc, name, what, data)
+			reply, err := s.write(ctx, blobScript, s.keys(p).withSession(id), id, plan.Micros(s.now()), inc, name, what, data, begunIn(ctx, p).String())
+			if reply == forgotten {
+				err = errForgotten
+			}
 			return reply == "ok", err
 		})
 	})

@@ -37,11 +37,11 @@ const keepNonces = 10 * time.Minute
 // commit runs the script. It returns nil if the batch is not committed, for the
 // reason in answer.
 func (a *applier) commit(ctx context.Context, c *commit, inc string) (out *store.Applied, answer string, err error) {
-	keys := a.keys.all()[:9]
+	keys := append(a.keys.all()[:9:9], a.keys.lives())
 	if c.after != nil {
 		keys = append(append(keys, a.keys.session(c.after.ID).all()...), a.keys.sessions(), a.keys.pending())
 	}
-	args, err := a.arguments(c, inc)
+	args, err := a.arguments(ctx, c, inc)
 	if err != nil {
 		return nil, "", err
 	}
@@ -56,6 +56,8 @@ func (a *applier) commit(ctx context.Context, c *commit, inc string) (out *store
 	switch {
 	case len(words) == 1 && (answer == stale || answer == unregistered):
 		return nil, answer, nil
+	case len(words) == 1 && answer == forgotten:
+		return nil, "", errForgotten
 	case len(words) == 3 && (answer == replayed || answer == committed):
 		out, err = a.outcome(c, words)
 		return out, answer, err
@@ -86,9 +88,9 @@ func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
 }
 
 // arguments are those of the commit script, which must change with this.
-func (a *applier) arguments(c *commit, inc string) ([]any, error) {
+func (a *applier) arguments(ctx context.Context, c *commit, inc string) ([]any, error) {
 	args := &arguments{}
-	args.add(plan.Micros(c.now), a.nonce, inc, c.inc)
+	args.add(plan.Micros(c.now), a.nonce, inc, c.inc, begunIn(ctx, a.p).String())
 	a.addKnown(args, c)
 	args.add(c.spaceText, pin(a.batch, c.version))
 	if c.plan.Embedding == nil {
@@ -112,6 +114,10 @@ func (a *applier) arguments(c *commit, inc string) ([]any, error) {
 	args.add(len(c.plan.Writes))
 	for i := range c.plan.Writes {
 		args.addWrite(&c.plan.Writes[i], restores)
+	}
+	args.add(len(c.plan.Erased))
+	for _, id := range c.plan.Erased {
+		args.add(id)
 	}
 	args.add(len(c.plan.Events))
 	for _, e := range c.plan.Events {

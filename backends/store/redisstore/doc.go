@@ -58,7 +58,7 @@
 //	+exists +del +unlink +persist +pexpire +pttl
 //	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
 //	+zadd +zrem +zcard +zcount +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
-//	+sadd +rpush +llen +lindex +lrange +ltrim
+//	+sadd +rpush +llen +lindex +lrange +lset +ltrim
 //
 // A Cluster needs +cluster and +command too, Deleted +hscan, Check and
 // Reindex +scan +hscan +zscan.
@@ -82,6 +82,9 @@
 //	                      "<version> <nonce> <results as JSON>"
 //	T:idemt         ZSET  the fields of T:idem by when they may be forgotten, in microseconds
 //	T:tips          LIST  the nonces of the last 1,000 versions, the newest at the end
+//	T:lives         HASH  lives of partitions that were dropped of late, each as "<nonce> <its end
+//	                      in microseconds>": that of this one under "", and of others whose
+//	                      words it has, under a hash of their names. It outlasts a Drop
 //	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
 //	T:sess          ZSET  session id by when it last changed (a counter)
 //	T:pend          ZSET  the same, of those with messages not learnt from

@@ -348,7 +348,9 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 				}
 				drop()
 			}
-			require.Empty(c.Keys(ctx, "{*").Val(), "everything was dropped")
+			for _, key := range c.Keys(ctx, "{*").Val() {
+				require.True(strings.HasSuffix(key, ":lives"), "everything was dropped but %s", key)
+			}
 			t.Logf("%d cases, %d commands, %d answers lost", setup.cases, commands, network.Cuts())
 		})
 	}
@@ -401,4 +403,32 @@ func TestNoTwoShareAKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p, back)
 	})
+}
+
+// What a drop leaves ends by itself, names nobody else, and is written by a full server, too.
+func TestWhatADropLeaves(t *testing.T) {
+	server, clock := testredis.Need(t).Start(t), backends.SystemClock()
+	client, ctx := server.Client(t), t.Context()
+	s := newStore(t, client, &redisstore.Config{Clock: func() time.Time { return clock }})
+	shared := backends.Partition{Namespace: "n", Kind: backends.PartitionWorkspace, ID: "w"}
+	begin(t, s, shared)
+	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+	for _, name := range []string{"ann", "bob"} {
+		_, err := s.Drop(ctx, user(name))
+		require.NoError(t, err)
+		require.NoError(t, s.Fence(ctx, shared, user(name)))
+		clock = clock.Add(store.KeepLives / 2)
+	}
+	for _, p := range []backends.Partition{ann, shared} {
+		left := client.PTTL(ctx, keyOf(p, "lives")).Val()
+		require.InDelta(t, store.KeepLives.Hours(), left.Hours(), 1, p)
+	}
+	lives := client.HGetAll(ctx, keyOf(shared, "lives")).Val()
+	require.Len(t, lives, 2)
+	require.NotRegexp(t, "ann|bob", lives)
+	clock = clock.Add(time.Minute)
+	_, err := s.Drop(ctx, user("eve"))
+	require.NoError(t, err)
+	require.NoError(t, s.Fence(ctx, shared, user("eve")))
+	require.Len(t, client.HGetAll(ctx, keyOf(shared, "lives")).Val(), 2, "the life of ann has ended")
 }

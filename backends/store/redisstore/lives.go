@@ -5,17 +5,112 @@ package redisstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/plan"
 )
 
 // Life implements [store.Records].
-func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) { return "", nil }
+func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) {
+	return on(ctx, s, p, "", "life of "+p.String(), func() (string, error) {
+		text, err := s.client.HGet(ctx, s.keys(p).lives(), "").Result()
+		if err != nil && !isNil(err) {
+			return "", err
+		}
+		return readLife(text, s.now())
+	})
+}
 
 // Fence implements [store.Records].
-func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error { return nil }
-
-// EraseMessages implements [store.Sessions].
-func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id string, seqs ...int64) (int, error) {
-	return 0, nil
+func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
+	life, err := s.Life(ctx, of)
+	if err != nil || life == "" { // it was not dropped of late
+		return err
+	}
+	_, err = on(ctx, s, p, "", fmt.Sprintf("fence %s for %s", p, of), func() (any, error) {
+		now := s.now()
+		return s.write(ctx, fenceScript, []string{s.keys(p).lives()}, lifeField(p, of), life, plan.Micros(now), plan.Micros(now.Add(store.KeepLives)))
+	})
+	return err
 }
+
+// lifeField is where T:lives of p has the life of a partition. It names no other one in
+// clear.
+func lifeField(p, of backends.Partition) string {
+	if p == of {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(member(of)))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// readLife returns the life that an entry of T:lives names, empty if it ended.
+func readLife(text string, now time.Time) (string, error) {
+	life, ends, _ := strings.Cut(text, " ")
+	if life == "" {
+		return "", nil
+	}
+	end, err := number(ends)
+	if err != nil || end <= plan.Micros(now) {
+		return "", err
+	}
+	return life, nil
+}
+
+// begun has the lives in which the operation of a context began, by their fields in
+// T:lives of the partition that it writes to.
+type begun map[string]string
+
+func begunIn(ctx context.Context, p backends.Partition) begun {
+	out := begun{}
+	for of, life := range store.Lives(ctx) {
+		out[lifeField(p, of)] = life
+	}
+	return out
+}
+
+// String is what scripts get.
+func (b begun) String() string {
+	var text strings.Builder
+	for field, life := range b {
+		fmt.Fprintf(&text, "%s=%s,", field, life)
+	}
+	return text.String()
+}
+
+// check adds to a pipeline what the function that it returns looks at: whether one of the
+// lives has ended, which is ErrForgotten.
+func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time.Time) func() error {
+	if len(b) == 0 {
+		return func() error { return nil }
+	}
+	fields := slices.Collect(maps.Keys(b))
+	found := pipe.HMGet(ctx, k.lives(), fields...)
+	return func() error {
+		for i, text := range texts(found.Val()) {
+			life, err := readLife(text, now)
+			if err != nil {
+				return err
+			}
+			if life != "" && life != b[fields[i]] {
+				return errForgotten
+			}
+		}
+		return nil
+	}
+}
+
+// forgotten is what scripts answer to a write that began in a life that has ended.
+const forgotten = "forgotten"
+
+var errForgotten = fmt.Errorf("%w: whose words these are was dropped since this began", backends.ErrForgotten)

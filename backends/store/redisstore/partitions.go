@@ -108,6 +108,7 @@ const dropChunk = 1000
 // is gone all the same.
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	var out store.DropCount
+	life := newNonce() // the first step begins it: what writes between two steps began before
 	_, err := on(ctx, s, p, "", "drop "+p.String(), func() (any, error) {
 		for done := false; !done; {
 			ids, err := s.client.ZRange(ctx, s.keys(p).born(), 0, dropChunk-1).Result()
@@ -115,7 +116,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 				return nil, err
 			}
 			var n store.DropCount
-			if n, done, err = s.erase(ctx, p, "all", ids...); err != nil {
+			if n, done, err = s.erase(ctx, p, "all", life, ids...); err != nil {
 				return nil, err
 			}
 			out.Records, out.Sessions = out.Records+n.Records, out.Sessions+n.Sessions
@@ -126,11 +127,11 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 	return out, err
 }
 
-// erase erases sessions. With what "all" it erases the partition too if they were the
-// last, and reports whether they were.
-func (s *Store) erase(ctx context.Context, p backends.Partition, what string, ids ...string) (n store.DropCount, last bool, err error) {
-	k := s.keys(p)
-	keys, args := k.all(), []any{plan.Micros(s.now()), what}
+// erase erases sessions, and begins a life of the partition if one is given. With what
+// "all" it erases the partition too if they were the last, and reports whether they were.
+func (s *Store) erase(ctx context.Context, p backends.Partition, what, life string, ids ...string) (n store.DropCount, last bool, err error) {
+	k, now := s.keys(p), s.now()
+	keys, args := append(k.all(), k.lives()), []any{plan.Micros(now), what, life, plan.Micros(now.Add(store.KeepLives))}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}

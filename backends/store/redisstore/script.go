@@ -22,19 +22,26 @@ var sources embed.FS
 // Every write is one of these scripts. Each declares all its keys, which are of
 // one partition.
 var (
-	appendScript        = newScript("append")
-	blobScript          = newScript("blob")
+	appendScript        = newScript("append", "lives")
+	blobScript          = newScript("blob", "lives")
 	changesScript       = newScript("changes")
 	checkRecordsScript  = newScript("check_records")
 	checkSessionsScript = newScript("check_sessions")
-	commitScript        = newScript("commit")
-	eraseScript         = newScript("erase")
+	commitScript        = newScript("commit", "lives")
+	eraseScript         = newScript("erase", "lives")
+	eraseMessagesScript = newScript("erase_messages", "lives")
+	fenceScript         = newScript("fence", "lives")
 	idleScript          = newScript("idle")
 	probeScript         = newScript("probe")
 )
 
-func newScript(name string) *redis.Script {
-	source, _ := sources.ReadFile("lua/" + name + ".lua") // embedded: it cannot fail
+// newScript returns a script that begins with the functions of others.
+func newScript(name string, functions ...string) *redis.Script {
+	var source []byte
+	for _, part := range append(functions, name) {
+		text, _ := sources.ReadFile("lua/" + part + ".lua") // embedded: it cannot fail
+		source = append(source, text...)
+	}
 	return redis.NewScript(string(source))
 }
 

@@ -99,7 +99,7 @@ func (s *Store) judge() error {
 // a key that holds a set, as it does from the second one on.
 var scriptCommands = []any{
 	"EXISTS", "SADD x", "HGET x", "HMGET x", "HGETALL", "HEXISTS x", "HLEN", "HSET x 0", "HSETNX x 0", "HDEL x", "HINCRBY x 0",
-	"LINDEX 0", "LLEN", "LTRIM 0 -1", "RPUSH x", "ZADD 0 x", "ZCARD", "ZCOUNT 0 1", "ZRANGE 0 -1", "ZRANGEBYSCORE 0 1", "ZREM x",
+	"LINDEX 0", "LLEN", "LSET 0 x", "LTRIM 0 -1", "RPUSH x", "ZADD 0 x", "ZCARD", "ZCOUNT 0 1", "ZRANGE 0 -1", "ZRANGEBYSCORE 0 1", "ZREM x",
 	"ZREMRANGEBYRANK 0 -1", "ZSCORE x", "PTTL", "PERSIST", "PEXPIRE 1000", "DEL", "UNLINK",
 }
 

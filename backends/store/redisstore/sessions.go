@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -101,7 +102,7 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) error {
 	_, err := on(ctx, s, p, id, fmt.Sprintf("delete session %q", id), func() (n store.DropCount, err error) {
-		n, _, err = s.erase(ctx, p, "", id)
+		n, _, err = s.erase(ctx, p, "", "", id)
 		return n, err
 	})
 	return err
@@ -144,7 +145,7 @@ func lifeMicros(ttl time.Duration) int64 {
 func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, inc string) (*store.Session, error) {
 	now := s.now()
 	args := &arguments{}
-	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), inc)
+	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), inc, begunIn(ctx, p).String())
 	args.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
 	args.add(flag(a.Learnt))
 	for _, e := range a.Entries {
@@ -161,8 +162,11 @@ func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, 
 		return nil, args.err
 	}
 	reply, err := s.write(ctx, appendScript, s.keys(p).withSession(id), args.list...)
-	if err != nil || reply == unregistered {
+	switch {
+	case err != nil || reply == unregistered:
 		return nil, err
+	case reply == forgotten:
+		return nil, errForgotten
 	}
 	after, err := readSession(p, id, pairs(reply))
 	if err != nil {
@@ -253,4 +257,89 @@ func (w window) entries(session string) ([]store.Entry, error) {
 		out[i].Seq = seq
 	}
 	return out, nil
+}
+
+// EraseMessages implements [store.Sessions]. When the answer to it was lost and it is
+// repeated, it does not count what went before.
+func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id string, seqs ...int64) (int, error) {
+	seqs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(seqs))), func(seq int64) bool { return seq < 1 })
+	return on(ctx, s, p, id, fmt.Sprintf("erase %d messages of session %q", len(seqs), id), func() (int, error) {
+		for {
+			before, entries, err := s.readContent(ctx, p, id, seqs)
+			if err != nil || len(entries) == 0 {
+				return 0, err
+			}
+			answer, err := s.erased(ctx, before, entries)
+			switch {
+			case err != nil || answer == "ok":
+				return len(entries), err
+			case answer == forgotten:
+				return 0, errForgotten
+			case answer != stale:
+				return 0, badAnswer(answer)
+			}
+		}
+	})
+}
+
+// readContent reads a session, and those of the messages that have content.
+func (s *Store) readContent(ctx context.Context, p backends.Partition, id string, seqs []int64) (*session, []store.Entry, error) {
+	k, now := s.keys(p), s.now()
+	var alive func() error
+	var state *redis.MapStringStringCmd
+	found := make([]*redis.StringCmd, len(seqs))
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		alive = begunIn(ctx, p).check(ctx, pipe, k, now)
+		state = pipe.HGetAll(ctx, k.session(id).state())
+		for i, seq := range seqs {
+			found[i] = pipe.LIndex(ctx, k.session(id).log(), seq-1)
+		}
+	})
+	if err == nil {
+		err = alive()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	before, err := readSession(p, id, state.Val())
+	if err != nil || before == nil || plan.Expired(&before.Session, now) {
+		return nil, nil, err
+	}
+	var out []store.Entry
+	for i, seq := range seqs {
+		if isNil(found[i].Err()) {
+			continue
+		}
+		entries, err := window{first: seq, texts: []string{found[i].Val()}}.entries(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !entries[0].Erased {
+			out = append(out, entries[0])
+		}
+	}
+	return before, out, nil
+}
+
+// erased replaces messages by what is left of them, and returns the answer of the script.
+func (s *Store) erased(ctx context.Context, before *session, entries []store.Entry) (any, error) {
+	p, id, now := before.Partition, before.ID, s.now()
+	state, tokens := before.Session, 0
+	state.Title, state.Summary, state.SummaryUpto = "", "", 0
+	for i := range entries {
+		tokens += entries[i].Tokens
+	}
+	args := &arguments{}
+	args.add(id, plan.Micros(now), begunIn(ctx, p).String(), before.fields["upd"], timeText(now))
+	args.json("session "+id, stateOf(&state))
+	args.add(-tokens)
+	for _, e := range entries {
+		rest := e.Erase()
+		args.add(e.Seq - 1)
+		args.json("message "+e.ID, &logged{Entry: &rest})
+	}
+	if args.err != nil {
+		return nil, args.err
+	}
+	return s.write(ctx, eraseMessagesScript, s.keys(p).withSession(id), args.list...)
 }

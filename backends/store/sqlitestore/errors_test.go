@@ -243,12 +243,12 @@ func TestTheFileCanBeReadWithTheShell(t *testing.T) {
 	for query, want := range map[string]string{
 		`SELECT memory ->> 'text' FROM records JOIN partitions ON part = partitions.pk
 			WHERE kind = 'user' AND partitions.id = 'ann' AND memory ->> 'superseded_by' IS NULL`: "lives <in> Oslo",
-		"PRAGMA journal_mode": "wal", "PRAGMA user_version": "1", "PRAGMA application_id": fmt.Sprint(0x65696e6f),
+		"PRAGMA journal_mode": "wal", "PRAGMA user_version": "2", "PRAGMA application_id": fmt.Sprint(0x65696e6f),
 	} {
 		require.Equal(t, want, value(t, path, query))
 	}
 	tables := value(t, path, "SELECT group_concat(name) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-	require.Len(t, strings.Split(tables, ","), 8)
+	require.Len(t, strings.Split(tables, ","), 9)
 	for name := range strings.SplitSeq(tables, ",") {
 		require.Contains(t, string(doc), "//\t"+name+" ", "the table %s is in the package comment", name)
 	}

@@ -39,7 +39,7 @@ func (c *conn) alive(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if life != began {
+		if life != "" && life != began {
 			return fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, p)
 		}
 	}

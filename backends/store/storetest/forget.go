@@ -91,6 +91,13 @@ var forgetBehaviours = []behaviour{
 		require.Empty(e, life())
 		e.begin().writes("m1")
 	}},
+	{"what began in the life after a drop is accepted when the drop is not known any more", func(e *env) {
+		e.drop()
+		e.clock.pass(store.KeepLives - time.Minute)
+		late := e.begin()
+		e.clock.pass(2 * time.Minute)
+		late.writes("m1")
+	}},
 	{"a fence refuses what began in an earlier life of another partition", func(e *env) {
 		shared := e.in(backends.Partition{Namespace: e.p.Namespace, Kind: backends.PartitionWorkspace, ID: "w"})
 		shared.writes("m1")

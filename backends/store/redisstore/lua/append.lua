@@ -1,13 +1,15 @@
 -- Appends messages to a session, each once, and creates the session if need be.
 -- ARGV: session id, now (microseconds), now (text), time to live (microseconds, 0: no
--- change), its end (text), a nonce for a partition that is registered now or "", the
+-- change), its end (text), a nonce for a partition that is registered now or "", the lives
+-- that it began in, the
 -- state of a new session (JSON), "1" if there is nothing to learn from the messages
 -- or "", then for each message: id, tokens, JSON.
--- Returns the session's fields, or "unregistered": the partition must be entered in
--- the registry first.
-local meta, st, log, ids, blobs, sess, pend, born = unpack(KEYS)
+-- Returns the session's fields, "forgotten", or "unregistered": the partition must be
+-- entered in the registry first.
+local meta, st, log, ids, blobs, sess, pend, born, lives = unpack(KEYS)
 local sid, now, life = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
 local function int(n) return string.format('%.0f', n) end
+if forgotten(lives, ARGV[7], now) then return 'forgotten' end
 if redis.call('HEXISTS', meta, 'work') == 0 then
   if ARGV[6] == '' then return 'unregistered' end
   redis.call('HSETNX', meta, 'inc', ARGV[6])
@@ -24,13 +26,13 @@ if created then
   redis.call('DEL', log, ids)
   -- updates are counted from a number that no other session of this id had
   local ordinal = redis.call('HINCRBY', meta, 'born', 1)
-  redis.call('HSET', st, 'state', ARGV[7], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', int(ordinal * 4294967296))
+  redis.call('HSET', st, 'state', ARGV[8], 'seq', 0, 'tokens', 0, 'watermark', 0, 'upd', int(ordinal * 4294967296))
   redis.call('ZADD', born, ordinal, sid)
 end
 local before, mark = unpack(redis.call('HMGET', st, 'seq', 'watermark'))
 local backlog = tonumber(before) > tonumber(mark)
 local added, tokens = 0, 0
-for i = 9, #ARGV, 3 do
+for i = 10, #ARGV, 3 do
   if redis.call('SADD', ids, ARGV[i]) == 1 then
     redis.call('RPUSH', log, ARGV[i + 2])
     added, tokens = added + 1, tokens + tonumber(ARGV[i + 1])
@@ -51,7 +53,7 @@ if created or added > 0 then
   end
   local moved = redis.call('HINCRBY', meta, 'moved', 1)
   redis.call('ZADD', sess, moved, sid)
-  if seq > tonumber(mark) and (backlog or ARGV[8] == '') then
+  if seq > tonumber(mark) and (backlog or ARGV[9] == '') then
     redis.call('ZADD', pend, moved, sid)
   elseif seq > tonumber(mark) then
     redis.call('HSET', st, 'watermark', int(seq))

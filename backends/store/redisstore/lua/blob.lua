@@ -1,9 +1,10 @@
 -- Writes or removes a blob of a session, which need not exist.
 -- ARGV: session id, now (microseconds), a nonce for a new partition or "", name,
--- "put" or "remove", data. Returns "ok", or "unregistered": the partition must be
--- entered in the registry first.
-local meta, st, log, ids, blobs, sess, pend, born = unpack(KEYS)
+-- "put" or "remove", data, the lives it began in. Returns "ok", "forgotten", or
+-- "unregistered": the partition must be entered in the registry first.
+local meta, st, log, ids, blobs, sess, pend, born, lives = unpack(KEYS)
 local sid = ARGV[1]
+if forgotten(lives, ARGV[7], ARGV[2]) then return 'forgotten' end
 if ARGV[5] == 'remove' then
   redis.call('HDEL', blobs, ARGV[4])
   if redis.call('EXISTS', st, blobs) == 0 then redis.call('ZREM', born, sid) end

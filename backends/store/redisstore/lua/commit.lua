@@ -3,17 +3,19 @@
 -- ARGV: see arguments in commit.go, which must change with this. Returns
 --   {"ok", version, fields of the session}
 --   {"known", what T:idem holds, fields of the session}: the batch was committed before
+--   {"forgotten"}: nothing is written
 --   {"stale"}: read again and plan again
 --   {"unregistered"}: the partition must be entered in the registry first
-local meta, rec, vec, chg, del, his, idem, idemt, tips = unpack(KEYS, 1, 9)
-local st, log, ids, blobs, sess, pend = unpack(KEYS, 10)
+local meta, rec, vec, chg, del, his, idem, idemt, tips, lives = unpack(KEYS, 1, 10)
+local st, log, ids, blobs, sess, pend = unpack(KEYS, 11)
 local at = 0
 local function arg() at = at + 1; return ARGV[at] end
 local function int(n) return string.format('%.0f', n) end
 local function session() return st and redis.call('HGETALL', st) or {} end
-local now, nonce, inc, seen = arg(), arg(), arg(), arg()
+local now, nonce, inc, seen, begun = arg(), arg(), arg(), arg(), arg()
 local field, forget, results = arg(), arg(), arg()
 local space, pin, newSpace, raise = arg(), arg(), arg(), arg()
+if forgotten(lives, begun, now) then return {'forgotten'} end
 if field ~= '' then
   local known = redis.call('HGET', idem, field)
   if known then return {'known', known, session()} end
@@ -63,6 +65,7 @@ if extra > 0 then
   redis.call('ZREMRANGEBYRANK', del, 0, extra - 1)
   redis.call('HSET', meta, 'floor', cut)
 end
+for _ = 1, tonumber(arg()) do redis.call('HDEL', his, arg()) end
 for _ = 1, tonumber(arg()) do
   local id, own, event = arg(), arg(), arg()
   redis.call('HSET', his, id, (redis.call('HGET', his, id) or '') .. (own == '' and stamp or own .. ' ') .. event .. '\n')

@@ -1,12 +1,14 @@
 -- Erases sessions and, if asked to and no other session is left, the partition.
--- KEYS: the 12 of the partition, then 4 of each session. ARGV: now (microseconds),
--- "all" to erase the partition or "", the session ids. Returns {"ok" or "more",
+-- KEYS: the 12 of the partition, T:lives, then 4 of each session. ARGV: now (microseconds),
+-- "all" to erase the partition or "", a life that begins or "", its end (microseconds), the
+-- session ids. Returns {"ok" or "more",
 -- records, sessions, messages, blobs}: "more" when other sessions are left.
 local now = tonumber(ARGV[1])
 local chg, del, sess, pend, born = KEYS[4], KEYS[5], KEYS[10], KEYS[11], KEYS[12]
 local sessions, messages, blobs = 0, 0, 0
-for i = 3, #ARGV do
-  local at = 13 + (i - 3) * 4
+if ARGV[3] ~= '' then begin(KEYS[13], '', ARGV[3], now, ARGV[4]) end
+for i = 5, #ARGV do
+  local at = 14 + (i - 5) * 4
   local ends = tonumber(redis.call('HGET', KEYS[at], 'exp') or '')
   if not ends or ends > now then -- an expired session counts as gone
     if redis.call('EXISTS', KEYS[at]) == 1 then

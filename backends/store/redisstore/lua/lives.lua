@@ -1,0 +1,24 @@
+-- What scripts begin with that look at T:lives.
+
+-- forgotten reports whether one of the lives that an operation began in has ended.
+-- begun: "<field>=<life>," for each of them; now: microseconds.
+local function forgotten(lives, begun, now)
+  for field, life in string.gmatch(begun, '([^=]*)=([^,]*),') do
+    local current, ends = string.match(redis.call('HGET', lives, field) or '', '^(%S+) (%d+)$')
+    if current and current ~= life and tonumber(ends) > tonumber(now) then return true end
+  end
+  return false
+end
+
+-- begin writes a life that is known until ends, and removes those that are not any more.
+-- Removing comes first: a server that is full lets a script go on that has removed something.
+local function begin(lives, field, life, now, ends)
+  redis.call('HDEL', lives, field)
+  local all = redis.call('HGETALL', lives)
+  for i = 1, #all, 2 do
+    if tonumber(string.match(all[i + 1], ' (%d+)$') or '0') <= tonumber(now) then redis.call('HDEL', lives, all[i]) end
+  end
+  redis.call('HSET', lives, field, life .. ' ' .. ends)
+  redis.call('PEXPIRE', lives, string.format('%.0f', math.ceil((tonumber(ends) - tonumber(now)) / 1000)))
+end
+
