@@ -128,10 +128,7 @@ var errUnchanged = errors.New("nothing changed")
 
 // transaction runs fn between begin and COMMIT, and rolls back if it fails.
 func (c *conn) transaction(ctx context.Context, begin string, fn func() error) error {
-	err := c.retry(ctx, func() error {
-		_, err := c.exec(begin)
-		return err
-	})
+	err := c.begin(ctx, begin, c.deadline())
 	if err != nil {
 		return err
 	}
@@ -152,11 +149,21 @@ func (c *conn) transaction(ctx context.Context, begin string, fn func() error) e
 	return err
 }
 
-// retry calls fn until it finds the file unlocked, ctx ends, or the time for busy
-// files is over. SQLite itself waits for other processes for a short while only; the
+// begin opens a transaction; see retry.
+func (c *conn) begin(ctx context.Context, begin string, until time.Time) error {
+	return c.retry(ctx, until, func() error {
+		_, err := c.exec(begin)
+		return err
+	})
+}
+
+// deadline is when what begins now stops waiting for the locks of other processes.
+func (c *conn) deadline() time.Time { return backends.SystemClock().Add(c.busy) }
+
+// retry calls fn until it finds the file unlocked, ctx ends, or the time until is reached. SQLite itself waits for other processes for a short while only; the
 // waiting continues here, so that it ends with ctx.
-func (c *conn) retry(ctx context.Context, fn func() error) error {
-	wait, cancel := context.WithTimeout(ctx, c.busy)
+func (c *conn) retry(ctx context.Context, until time.Time, fn func() error) error {
+	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	for {
 		err := fn()

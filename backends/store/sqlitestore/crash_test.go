@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 )
 
 // childEnv makes the test binary a process that writes to a store. Its value is the
-// quoted path, the writer's name, the first write and how many.
+// quoted path, the writer's name, the first write, how many, and by how many clients.
 const childEnv = "SQLITESTORE_TEST_WRITER"
 
 // TestMain is the writer in a child process: it acknowledges each write on the standard
@@ -42,13 +43,13 @@ func TestMain(m *testing.M) {
 		}
 	}
 	var path, name string
-	var first, count int
-	_, err := fmt.Sscanf(spec, "%q %s %d %d", &path, &name, &first, &count)
+	var first, count, clients int
+	_, err := fmt.Sscanf(spec, "%q %s %d %d %d", &path, &name, &first, &count, &clients)
 	check(err)
 	ctx := context.Background()
 	s, err := sqlitestore.Open(ctx, path, &sqlitestore.Config{BusyTimeout: time.Hour})
 	check(err)
-	for i := first; i < first+count; i++ {
+	write := func(i int) {
 		id := fmt.Sprint(name, i)
 		entry := func(suffix string) store.Entry {
 			return store.Entry{Message: backends.Message{ID: id + suffix, Turn: id, Message: schema.UserMessage(id)}, Tokens: 1}
@@ -65,6 +66,15 @@ func TestMain(m *testing.M) {
 		check(err)
 		fmt.Println(i)
 	}
+	var all sync.WaitGroup
+	for client := range clients {
+		all.Go(func() {
+			for i := first + client; i < first+count; i += clients {
+				write(i)
+			}
+		})
+	}
+	all.Wait()
 	check(s.Close())
 }
 
@@ -80,9 +90,9 @@ func TestProcessesThatAreKilledOrWriteTogetherLoseNothing(t *testing.T) {
 		require.NoError(t, s.Close())
 		return path
 	}
-	child := func(t *testing.T, path, name string, first, count int) (*exec.Cmd, *bufio.Scanner) {
+	child := func(t *testing.T, path, name string, first, count, clients int) (*exec.Cmd, *bufio.Scanner) {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%q %s %d %d", childEnv, path, name, first, count))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%q %s %d %d %d", childEnv, path, name, first, count, clients))
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
@@ -158,7 +168,7 @@ func TestProcessesThatAreKilledOrWriteTogetherLoseNothing(t *testing.T) {
 		for round := range 60 {
 			// The write that the last process did not acknowledge is repeated, as a caller
 			// would: it may be there already.
-			cmd, acks := child(t, path, "w", next, 1_000_000)
+			cmd, acks := child(t, path, "w", next, 1_000_000, 1)
 			for range rand.IntN(12) {
 				require.True(t, acks.Scan(), "the writer ended by itself")
 				i, err := strconv.Atoi(acks.Text())
@@ -182,11 +192,32 @@ func TestProcessesThatAreKilledOrWriteTogetherLoseNothing(t *testing.T) {
 		}
 		t.Logf("%d writes acknowledged", len(ids))
 	})
+	t.Run("killed while 32 clients share commits", func(t *testing.T) {
+		path := newLog(t)
+		var ids []string
+		for round := range 20 {
+			name := fmt.Sprint("r", round, "-")
+			cmd, acks := child(t, path, name, 0, 1_000_000, 32)
+			for range rand.IntN(200) {
+				require.True(t, acks.Scan(), "the writer ended by itself")
+				ids = append(ids, name+acks.Text())
+			}
+			require.NoError(t, cmd.Process.Kill())
+			for acks.Scan() { // acknowledged before the kill
+				if _, err := strconv.Atoi(acks.Text()); err == nil {
+					ids = append(ids, name+acks.Text())
+				}
+			}
+			require.Error(t, cmd.Wait(), "it was killed")
+		}
+		checkWrites(t, path, ids)
+		t.Logf("%d writes acknowledged", len(ids))
+	})
 	t.Run("two write to the same file", func(t *testing.T) {
 		const each = 100
 		path := newLog(t)
-		a, acksA := child(t, path, "a", 0, each)
-		b, acksB := child(t, path, "b", 0, each)
+		a, acksA := child(t, path, "a", 0, each, 1)
+		b, acksB := child(t, path, "b", 0, each, 1)
 		var ids []string
 		for i := range each {
 			require.True(t, acksA.Scan())

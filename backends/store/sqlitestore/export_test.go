@@ -23,5 +23,23 @@ func (s *Store) LimitPages(n int) error {
 	})
 }
 
+// HoldWriter takes the connection that writes, until release is called.
+func (s *Store) HoldWriter() (release func()) {
+	c := <-s.writer
+	return func() { s.writer.put(c) }
+}
+
+// Waiting is how many calls wait for a transaction.
+func (s *Store) Waiting() int {
+	s.waiting.mu.Lock()
+	defer s.waiting.mu.Unlock()
+	return len(s.waiting.calls)
+}
+
+// Script runs statements on the connection that writes.
+func (s *Store) Script(text string) error {
+	return s.borrow(context.Background(), s.writer, func(c *conn) error { return c.script(text) })
+}
+
 // BlobsQuery is the query that lists blobs.
 const BlobsQuery = blobsQuery

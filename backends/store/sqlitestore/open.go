@@ -96,15 +96,15 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 	if s.cfg.Relaxed {
 		synchronous = "NORMAL"
 	}
-	return c, c.retry(ctx, func() error {
-		return c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY",
+	return c, c.retry(ctx, c.deadline(), func() error {
+		return c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000",
 			busy.Milliseconds(), synchronous))
 	})
 }
 
 // prepareFile sets what is kept in the file itself.
 func (s *Store) prepareFile(ctx context.Context, c *conn) error {
-	return c.retry(ctx, func() error {
+	return c.retry(ctx, c.deadline(), func() error {
 		if err := inspect(c, s.path); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -252,6 +253,10 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 		return nil, s.describe("append", err)
 	}
 	doing := fmt.Sprintf("append %d messages to session %q", len(a.Entries), session)
+	texts, err := encodeEntries(a.Entries, s.now())
+	if err != nil {
+		return nil, s.describe(doing, err)
+	}
 	return write(ctx, s, doing, p, session, func(c *conn, part partition) (*store.Session, error) {
 		now := s.now()
 		if err := c.purge(now, purgeBatch); err != nil {
@@ -262,7 +267,7 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 			return nil, err
 		}
 		pending := row.Pending()
-		added, err := c.appendEntries(row, a.Entries, now)
+		added, err := c.appendEntries(row, a.Entries, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -298,20 +303,34 @@ func (c *conn) ensureSession(part partition, session string, scope backends.Scop
 	return row, true, err
 }
 
-// appendEntries writes the entries whose ids are new, and returns how many.
-func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, now time.Time) (int, error) {
-	added := 0
-	for _, e := range entries {
-		e.Seq = row.LastSeq + 1
+// noSeq is how an entry without its sequence number begins as text.
+const noSeq = `{"seq":0,`
+
+// encodeEntries returns the entries as text without their sequence numbers, which only the
+// transaction knows: this part need not wait for it.
+func encodeEntries(entries []store.Entry, now time.Time) ([]string, error) {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		e.Seq = 0
 		if e.Time.IsZero() {
 			e.Time = now
 		}
 		text, err := plan.Encode("message "+e.ID, &e)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
+		out[i] = strings.TrimPrefix(text, noSeq)
+	}
+	return out, nil
+}
+
+// appendEntries writes the entries whose ids are new, and returns how many.
+func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, texts []string) (int, error) {
+	added := 0
+	for i, e := range entries {
+		seq := row.LastSeq + 1
 		n, err := c.exec(`INSERT INTO messages (session, seq, id, entry) VALUES (?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
-			row.pk, e.Seq, e.ID, text)
+			row.pk, seq, e.ID, fmt.Sprintf(`{"seq":%d,%s`, seq, texts[i]))
 		if err != nil {
 			return 0, err
 		}
@@ -319,7 +338,7 @@ func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, now time.Ti
 			continue
 		}
 		added++
-		row.LastSeq = e.Seq
+		row.LastSeq = seq
 		row.Tokens += int64(e.Tokens)
 	}
 	return added, nil

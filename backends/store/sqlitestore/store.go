@@ -75,6 +75,7 @@ type Store struct {
 	db      *sql.DB
 	conns   []*conn // every connection, in a pool or in use
 	writer  pool    // the one that writes
+	waiting queue   // the calls that wait for it
 	readers pool    // those that read; for Memory the writer
 
 	mu     sync.RWMutex // held for reading by each call, for writing by Close
@@ -128,13 +129,10 @@ func write[T any](ctx context.Context, s *Store, doing string, p backends.Partit
 }
 
 // erase runs fn in the one write transaction that there is at a time, with the row of
-// p, and returns its result: in this process by the pool of one, among processes by
-// SQLite's lock.
+// p, and returns its result when it is on disk: see commit. It may run fn more than once.
 func erase[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
 	return named(s, doing, p, session, func(out *T) error {
-		return s.borrow(ctx, s.writer, func(c *conn) error {
-			return c.transaction(ctx, beginImmediate, func() error { return in(c, p, out, fn) })
-		})
+		return s.commit(ctx, func(c *conn) error { return in(c, p, out, fn) })
 	})
 }
 
@@ -164,12 +162,21 @@ func in[T any](c *conn, p backends.Partition, out *T, fn func(*conn, partition) 
 	return err
 }
 
-func (s *Store) borrow(ctx context.Context, from pool, fn func(*conn) error) error {
+// enter keeps the store open until mu is unlocked for reading.
+func (s *Store) enter() error {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
 	if s.closed {
+		s.mu.RUnlock()
 		return fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
 	}
+	return nil
+}
+
+func (s *Store) borrow(ctx context.Context, from pool, fn func(*conn) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.mu.RUnlock()
 	c, err := from.take(ctx)
 	if err != nil {
 		return err

@@ -9,10 +9,13 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -190,18 +193,6 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-func BenchmarkAppend(b *testing.B) {
-	s, i := open(b, filepath.Join(b.TempDir(), "bench.db"), nil), 0
-	for b.Loop() {
-		i++
-		_, err := s.Append(b.Context(), ann, "s1", &store.Append{Entries: []store.Entry{
-			{Message: backends.Message{ID: fmt.Sprint(i, "-0"), Message: schema.UserMessage("Where did I put the shed?")}},
-			{Message: backends.Message{ID: fmt.Sprint(i, "-1"), Message: schema.AssistantMessage("Closer to the old apple tree.", nil)}, Done: true},
-		}})
-		require.NoError(b, err)
-	}
-}
-
 func BenchmarkChangesIdle(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "bench.db"), nil)
 	apply(b, s, &store.Batch{Mutations: []store.Mutation{store.Put(benchRecord(1))}})
@@ -258,4 +249,34 @@ func BenchmarkBlobs(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkAppendBy appends turns of two messages, by clients that each have a user and
+// a session of their own. An operation is one append that is on disk.
+func BenchmarkAppendBy(b *testing.B) {
+	for _, clients := range []int{1, 64} {
+		b.Run(fmt.Sprint(clients), func(b *testing.B) {
+			s, next := open(b, filepath.Join(b.TempDir(), "bench.db"), nil), atomic.Int64{}
+			var all sync.WaitGroup
+			b.ResetTimer()
+			for c := range clients {
+				all.Go(func() {
+					p := backends.Partition{Namespace: "bench", Kind: backends.PartitionUser, ID: fmt.Sprint(c)}
+					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+						_, err := s.Append(b.Context(), p, "s1", turn(i))
+						assert.NoError(b, err)
+					}
+				})
+			}
+			all.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+		})
+	}
+}
+
+func turn(i int64) *store.Append {
+	return &store.Append{Entries: []store.Entry{
+		{Message: backends.Message{ID: fmt.Sprint(i, "-0"), Message: schema.UserMessage("Where did I put the shed?")}},
+		{Message: backends.Message{ID: fmt.Sprint(i, "-1"), Message: schema.AssistantMessage("Closer to the old apple tree.", nil)}, Done: true},
+	}}
 }
