@@ -66,7 +66,53 @@ func FuzzClassify(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		speech.WishOf(text)
 		c := speech.Classify(text)
 		require.True(t, c >= speech.Filler && c <= speech.Statement)
 	})
+}
+
+func TestWhoAsksNotToBeRememberedIsUnderstood(t *testing.T) {
+	for _, text := range []string{
+		"Do NOT remember: PIN 9911", "Don't remember this: my PIN is 9911.", "Do not remember this. My card ends in 4242.", "Please don't remember this, but I'm looking for a new job.", "Dont save this: my password is hunter2",
+		"My PIN is 9911. Please do not remember it, thanks. And what is 2+2?", "My PIN is 9911 and don't remember it, what is a good PIN?", "I was diagnosed with diabetes. Don't store that.", "Off the record, I hate my boss.", "Off the record: we are selling the company.",
+		"This is off the record: I'm pregnant.", "Keep this off the record, I applied elsewhere.", "Strictly off the record my salary is 5000", "I don't want you to remember this: I smoke.", "I do not want you to keep a record of this, my ex lives in Oslo.",
+		"I'd rather you didn't remember this: I failed the exam.", "I'd prefer if you don't save that I am ill.", "Could you please not remember this? My brother is in prison.", "Can you not store this: 1234-5678", "Would you mind not remembering this? I'm broke.",
+		"Never record this, my real name is Bob.", "Don't ever save this: key abc", "Please do not log this message: token 99", "No need to remember this, but it rained today.", "You don't have to remember this, I had eggs today.",
+		"You needn't remember that my cat was sick today.", "You should not remember this: code 77", "Don't write this down: the safe is behind the painting.", "Don't make a note of this, I lied to her.", "Don't keep a record of what I say now: I owe him money.",
+		"Don't memorize this number: 555-0100", "Please don't memorise any of this. My therapist is Dr Lee.", "Don't add this to your memory: I am gay.", "Don't put this in my profile, I'm divorced.", "Leave this out of your notes: the deal failed.",
+		"Keep this out of your memory, ok? I am moving out.", "Do not remember my PIN 9911", "Please don't remember my address, it is Main St 5.", "Don't store my card number 4111", "Please don't save my email x@y.z",
+		"This must not be stored: secret 5", "This should not be remembered: I hid the gift in the attic.", "It isn't to be recorded: the vote was 5 to 4", "Make sure you don't remember this: the gift is a watch", "Be sure not to save this: 12 34 56",
+		"Hey, don't remember this ok? I'm wearing a wig", "ok but don't remember this, I skipped work", "Don't learn from this: I like spam", "Do not remember anything I say about my ex: he is a fool.", "Answer without saving this: is 9911 a good PIN?",
+		"Stop remembering what I say about Tom, he is ill.", "I told you not to remember this: 42", "DON'T REMEMBER THIS!!! my code is 1", "Just between us, don't remember this, I'm quitting.", "Don’t remember this: curly 9911",
+		"Don't remember the following: alpha 7", "(don't remember this) my locker is 12", "Don't store any of this in your memory, my weight is 90", "Please do not remember this secret: the password is swordfish", "Don't note this down: room 5",
+		"不要记住：我的密码是9911", "别记：PIN 9911", "这个别记，我要离职了。", "别记住这个，我的卡号是4242。", "请不要记住这件事，我怀孕了。", "我的密码是9911，别记下来。", "不用记，今天下雨了。", "这条不用记住，我早上吃了鸡蛋。", "请勿记录以下内容：项目代号蓝鲸", "不要把这个记下来，我很讨厌老板。",
+		"别把我刚说的存下来，我在吃药。", "这些话不要保存，我离婚了。", "以下内容不要记录：合同金额五百万", "我不想让你记住这个：我抽烟。", "我不希望你记住我的病。", "你不用记住，我今天穿了红衣服。", "不必记住，明天我请假。", "别记录这个，我欠他钱。", "不要保存到记忆里：我的真名是王五", "不要写进记忆，我很穷。",
+		"这事别记，我和他分手了。", "请不要记我的地址，长安街5号。", "别存这个，验证码是1234。", "千万别记住这个密码：abc", "麻烦你不要记住这个，我生病了", "可不可以不要记住这个？我失业了。", "这部分不作记录：董事会否决了", "先别记，我可能要搬家。", "我希望你不要记住这件事，我哭了。", "无需记住：会议室是302",
+		"不要再记我的体重了，90公斤", "这个秘密不要记下：礼物是手表", "帮我翻译：你好。这个不用记。", "别记住我说的任何话，我喝醉了", "不需要记住这个，我今天迟到了", "接下来的话别记录，我讨厌他", "请别保存我的电话，13800000000", "不要留记录，我给了他钱", "甭记这个，我瞎说的", "勿记可以，但请勿记住我的名字李四",
+	} {
+		require.Equal(t, speech.ForgetThis, speech.WishOf(text), text)
+	}
+	for _, text := range []string{
+		"Don't remember that.", "Please don't remember that", "don't remember this", "Thanks, but please do not remember that, ok?", "Do not save that.", "Off the record!", "Don't remember what I just said.", "Please don't store what I told you about Tom. How are you?", "What I just said, don't remember it.", "I don't want you to remember that.", "I'd rather you didn't save this, thanks!", "我不想让你记住这个。", "Don't keep a record of my last message.",
+		"别记", "别记这个。", "不要记住", "不用记了，谢谢。", "这个别记", "请不要记住刚才说的话。", "刚才那句别记，明天几点开会？", "别把这个记下来。", "好的，不用记住。",
+	} {
+		require.Equal(t, speech.ForgetThat, speech.WishOf(text), text)
+	}
+}
+
+func TestWhoGivesNoSuchOrderIsRemembered(t *testing.T) {
+	for _, text := range []string{
+		"", "Remember this: my PIN is 9911", "Please remember that I like tea.", "Don't forget to remember my birthday.", "Don't forget this: I'm allergic to nuts.", "Never forget that I hate olives.", "I don't remember his name.", "I do not remember this at all.", "I don't remember that.", "I can't remember where I put it.",
+		"I never remember my keys.", "Don't you remember that I moved?", "Do you not remember this?", "Why don't you remember that?", "You don't remember this, do you?", "You never remember what I say.", "He doesn't remember it.", "They do not remember this.", "We don't remember that day.", "Don't remember his name, sorry.",
+		"Don't remember where I parked.", "Don't remember if I told you.", "Don't remember that movie, was it good?", "I read it once and don't remember it.", "I tried, but I don't remember this.", "Forget what I just said.", "Forget it.", "Forget that I live in Oslo.", "Please forget my old address.", "Never mind.",
+		"Don't save the file yet.", "Do not store the milk in the fridge.", "Don't save this file to disk.", "Please don't record the meeting at five.", "Don't log in as root.", "Don't write this function in Java.", "Don't keep the receipt.", "Don't note every detail in the report.", "This should not be stored in the fridge.", "It can't be saved to the database.",
+		"He said that off the record yesterday.", "The minister spoke off the record.", "What does \"off the record\" mean?", "What does \"don't remember this\" do?", "My phone is off the hook.", "The record player is off.", "Remember not to call before noon.", "Remind me not to save money in cash.", "I want you to remember this.", "Do you remember this?",
+		"It's hard to remember this.", "I will always remember that.", "She asked me not to record this.", "The sign says no recording.", "I stopped recording videos.", "Without remembering the code I could not enter.", "I'd like you to remember my address.", "Can you remember this? I like jazz.", "Save this for later.", "Store that in your memory.",
+		"Make sure you remember this.", "You should remember that I'm vegan.", "Don't worry, I remember it.", "Don't tell me that I don't remember it.", "I couldn't remember it if I tried.", "Do not disturb me after nine.", "Don't stop.", "My memory is bad, I don't write things down.", "I forgot that.", "If you don't remember this, ask Tom.",
+		"记住这个：我的密码是9911", "请记住我喜欢喝茶。", "别忘了", "别忘了我的生日。", "不要忘记我对花生过敏。", "我不记得了", "我不记得他的名字。", "我记不住这个。", "我没记住。", "你不记得了吗？", "他不记得这件事。", "要不要记住这个？", "用不用记下来？", "不要记错了，我叫李四。", "别记恨他。", "我不用记也知道。", "我们不用记录日志。", "忘了我刚才说的话。", "忘掉这个吧。", "当我没说。",
+		"别保存这个文件。", "不要保存文件", "不要存钱在家里。", "别担心，我记住了。", "如果我说不要记住，你会怎么做？", "为什么不要记住这个？", "他让我不要记住这个", "帮我记一下，明天开会。", "记得提醒我别迟到。", "我的记忆力不好。", "这个很难记。", "你记住了吗？", "别把手机放在桌上。", "不要记仇。", "我不要糖。", "别记混了，是周二不是周三。", "我要记录体重。", "保存一下这个地址。", "你别忘记把这个记下来。", "不要再忘了，我住在北京。",
+	} {
+		require.Equal(t, speech.NoWish, speech.WishOf(text), text)
+	}
 }
