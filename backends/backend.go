@@ -112,6 +112,11 @@ type AddRequest struct {
 	// recognised without it.
 	IdempotencyKey string
 
+	// Confirm is asked before anything known is retracted, and before what an AuthorAgent
+	// writes down supersedes anything; there, its no fails the call with ErrDeclined.
+	// Optional. Defaults to the backend's own.
+	Confirm Confirm
+
 	// Checkpoint is written in the same atomic batch as the memories, when they
 	// live in the partition of the session it names. Optional.
 	Checkpoint *Checkpoint
@@ -156,12 +161,6 @@ type Item struct {
 	Memory   Memory  // as stored; for OutcomeFailed and OutcomeSkipped what was to be stored or changed
 	Previous *Memory // what was there before, for updated and superseded
 	Err      error   // for OutcomeFailed and OutcomeSkipped
-}
-
-// Change is what a backend asks a program to confirm before it is carried out.
-type Change struct {
-	Scope   Scope
-	Retract []Memory // what is to hold no more, with nothing in its place
 }
 
 // Usage counts what a call cost in model tokens, as reported by the models.

@@ -95,12 +95,13 @@ type Config struct {
 	// concurrent use. Optional: without it such parts are skipped.
 	Describe func(context.Context, schema.MessageInputPart) (string, error)
 
-	// Confirm allows an Add to retract more than three facts at a time, such as after
-	// "forget everything". Optional: without it the surplus is not carried out and comes
-	// back as [backends.OutcomeSkipped]; if it returns false, nothing is retracted. It may
-	// be asked again where another process changed the facts meanwhile. An error of it
-	// fails the Add, with nothing stored. It must be safe for concurrent use.
-	Confirm func(context.Context, backends.Change) (bool, error)
+	// Confirm is asked before an Add retracts facts, such as after "forget everything", and
+	// before an agent's add_memory supersedes any, unless the AddRequest has one, as that of
+	// a middleware's Config.Confirm. If it returns false, nothing is retracted, which comes
+	// back as [backends.OutcomeSkipped], and an agent's note is not stored: ErrDeclined. An
+	// error of it fails the Add, with nothing stored. Optional: without it an Add retracts
+	// three facts at most, and skips the surplus.
+	Confirm backends.Confirm
 
 	// Redact is applied to every text before it is stored or shown to a model.
 	// Optional. It must be safe for concurrent use.

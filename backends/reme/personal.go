@@ -60,10 +60,11 @@ type PersonalConfig struct {
 	// made up or supposed, 2 for what is general, passing or inferred, 3 for what is stated
 	// and useful later. Optional. Defaults to 2.
 	MinScore int
-	// Confirm allows a request to retract more than a quarter of MaxKnown. Optional:
-	// without it the surplus is not carried out and comes back as
-	// [backends.OutcomeSkipped]; if it returns false, nothing is retracted.
-	Confirm func(context.Context, backends.Change) (bool, error)
+	// Confirm is asked before a request that has none of its own, as those of a middleware
+	// with Config.Confirm have, retracts anything; if it returns false, nothing is retracted,
+	// which comes back as [backends.OutcomeSkipped]. Optional: without it a request retracts
+	// a quarter of MaxKnown, and skips the surplus.
+	Confirm backends.Confirm
 }
 
 // defaultTypeWeights returns the weights of ReMe 0.2.

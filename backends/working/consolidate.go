@@ -207,8 +207,8 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	err := work.Catch("the backend", func() error {
 		got, err := r.m.cfg.Backend.Add(ctx, &backends.AddRequest{
 			Scope: b.scope(r.s), Messages: said, Context: before,
-			IdempotencyKey: idempotencyKey(r.s, b),
-			Checkpoint:     &backends.Checkpoint{Session: r.key.ID, Upto: b.upto, Token: r.token},
+			IdempotencyKey: idempotencyKey(r.s, b), Confirm: r.m.cfg.Confirm,
+			Checkpoint: &backends.Checkpoint{Session: r.key.ID, Upto: b.upto, Token: r.token},
 		})
 		if got != nil {
 			resp = got

@@ -263,6 +263,8 @@ type Config struct {
 	// Redact changes texts before they are stored: contents, text parts, reasoning and
 	// arguments of tool calls. Optional.
 	Redact func(string) string
+	// Confirm goes with each request to Backend: see backends.AddRequest. Optional.
+	Confirm backends.Confirm
 	// OnError gets what failed in the background. stage is one of the Stage constants.
 	// It is called by several goroutines and must return quickly. Optional; log/slog's
 	// default logger gets it in any case.

@@ -6,12 +6,15 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -252,23 +255,36 @@ func (n *node) ends() *backends.Memory {
 	return n.on.said().known
 }
 
-// retract carries out the retractions. A quarter of what a question shows may go, but 3 at
-// least, or as many as the program confirms; the others are skipped.
-func (b *batch) retract(ctx context.Context) error {
-	e, most := b.call.engine, max(3, b.call.engine.Shown/4)
+// change returns what of what is known the batch ends, for Confirm: all that it retracts, and
+// what the agent's own notes supersede.
+func (b *batch) change() backends.Change {
 	change := backends.Change{Scope: b.call.Scope}
 	for _, n := range b.nodes {
-		if m := n.ends(); m != nil {
+		switch m := n.ends(); {
+		case m != nil:
 			change.Retract = append(change.Retract, m.Clone())
+		case b.call.Author == backends.AuthorAgent && n.outcome == backends.OutcomeSuperseded && n.prev != nil && n.prev.known != nil:
+			change.Update = append(change.Update, backends.Edit{Old: n.prev.known.Clone(), New: n.memory.Clone()})
 		}
 	}
-	left := most
-	if len(change.Retract) > most && e.Confirm != nil {
-		ok, err := e.Confirm(ctx, change)
-		if err != nil {
-			return e.errorf("confirming that %d memories are retracted: %w", len(change.Retract), err)
+	return change
+}
+
+// retract carries out the retractions: as many as Confirm allows, without one a quarter of
+// what a question shows, but 3 at least; the others are skipped. Of an agent's own notes
+// nothing is stored where Confirm says no.
+func (b *batch) retract(ctx context.Context) error {
+	e, change := b.call.engine, b.change()
+	most := max(3, e.Shown/4)
+	left, refused := most, e.errorf("one request may retract %d memories; Config.Confirm has to allow %d", most, len(change.Retract))
+	confirm := b.call.Confirm
+	config.Default(&confirm, e.Confirm)
+	if confirm != nil && len(change.Retract)+len(change.Update) > 0 {
+		err := confirm.Ask(ctx, change)
+		if err != nil && (!errors.Is(err, backends.ErrDeclined) || b.call.Author == backends.AuthorAgent) {
+			return e.errorf("confirming that %d memories are changed: %w", len(change.Retract)+len(change.Update), err)
 		}
-		if left = 0; ok {
+		if left, refused = 0, fmt.Errorf("%w: %w", refused, err); err == nil {
 			left = len(change.Retract)
 		}
 	}
@@ -277,7 +293,7 @@ func (b *batch) retract(ctx context.Context) error {
 		case n.outcome != backends.OutcomeRetracted:
 			return false
 		case n.ends() != nil && left == 0:
-			n.outcome, n.err = backends.OutcomeSkipped, e.errorf("one request may retract %d memories; Config.Confirm has to allow %d", most, len(change.Retract))
+			n.outcome, n.err = backends.OutcomeSkipped, refused
 			return false
 		case n.ends() != nil:
 			left--

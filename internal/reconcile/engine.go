@@ -79,10 +79,10 @@ type Config struct {
 	Location *time.Location
 	// Dates explains the words for times in a message. Optional.
 	Dates func(message string, said time.Time) []string
-	// Confirm allows a request to retract more than a quarter of Shown, and more than 3
-	// memories. It may be asked again where another process changed them meanwhile.
-	// Optional. Without it the surplus is skipped, and reported so.
-	Confirm func(context.Context, backends.Change) (bool, error)
+	// Confirm is asked before a request that has none of its own retracts memories, and before
+	// what an agent notes down supersedes any. Optional. Without it a request retracts a
+	// quarter of Shown, or 3 memories; the surplus is skipped, and reported so.
+	Confirm backends.Confirm
 	// Complete puts into a memory what an operation says beyond its text. Optional.
 	// Defaults to Valid, if the operation has a Since.
 	Complete func(m *backends.Memory, op *Operation)

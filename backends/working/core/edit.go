@@ -39,6 +39,9 @@ type Edit struct {
 	// IdempotencyKey makes a repeated call harmless that was carried out: it changes nothing
 	// and returns the block as it is. Optional. Defaults to none.
 	IdempotencyKey string
+	// Confirm is asked with the block before and after the edit; its no is ErrDeclined.
+	// Optional.
+	Confirm backends.Confirm
 }
 
 // MatchError is returned, as backends.ErrInvalid, by Replace when the old text does not
@@ -150,6 +153,11 @@ func (b *Blocks) attempt(ctx context.Context, t *target, e *Edit, role string, f
 	}
 	put := store.Put(b.record(t, role, text))
 	put.Expect, put.Actor, put.Role = v.Version, put.Record.Origin.Author, role
+	old := put.Record.Memory
+	old.Text = v.Text
+	if err := e.Confirm.Ask(ctx, backends.Change{Scope: e.Scope, Update: []backends.Edit{{Old: old, New: put.Record.Memory}}}); err != nil {
+		return nil, fmt.Errorf("confirming an edit of block %q: %w", t.Name, err)
+	}
 	if v.Version == 0 {
 		put.Expect, put.Record.Created = store.MustNotExist, put.Record.Updated
 	}
