@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
@@ -60,13 +62,19 @@ func (b *batch) half() int {
 }
 
 // messages returns what was said in entries: all but those that only mark the end of a
-// turn.
+// turn, and private ones. The placeholder of a result stays with its call.
 func messages(entries []store.Entry) []backends.Message {
 	out := make([]backends.Message, 0, len(entries))
+	called := map[string]bool{}
 	for i := range entries {
-		if e := &entries[i]; !einox.SaysNothing(e.Message.Message) {
-			out = append(out, e.Message)
+		m := entries[i].Message
+		if einox.SaysNothing(m.Message) || einox.IsPrivate(m.Message) && (m.Role != schema.Tool || !called[m.ToolCallID]) {
+			continue
 		}
+		for _, c := range m.ToolCalls {
+			called[c.ID] = true
+		}
+		out = append(out, m)
 	}
 	return out
 }

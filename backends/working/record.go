@@ -36,7 +36,8 @@ const (
 // Append writes a turn, or a part of one, to the session's log in one atomic write. When
 // it returns nil the turn is durable and will be learnt from, by this process or another.
 // Messages that the log holds already are left as they are, so that repeating a call is
-// harmless. Turns of the session that were recorded before are appended first.
+// harmless. Turns of the session that were recorded before are appended first. Under
+// [backends.Incognito] it does nothing.
 func (m *Memory) Append(ctx context.Context, t *Turn) error {
 	if err := m.enter(); err != nil {
 		return err
@@ -200,7 +201,7 @@ type Turn struct {
 	// be appended twice, because messages are identified by ID and index.
 	ID       string
 	First    int               // the index in the turn of Messages[0]
-	Messages []*schema.Message // in order; system messages, memory notes, empty messages and those over 16 MiB are left out of the log, the latter with a report to OnError
+	Messages []*schema.Message // in order; system messages, memory notes, empty messages and those over 16 MiB are left out of the log, the latter with a report to OnError; of private ones it has placeholders
 	Time     time.Time         // when it was said. Defaults to now.
 	// Done marks the end of the turn. It comes with the last message, or after it: alone,
 	// or with messages that the log holds already.
@@ -222,6 +223,9 @@ type entries struct {
 // entriesOf returns what the log keeps of the turn, or nil if there is nothing to write.
 // A turn that is done may have no entries.
 func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
+	if backends.IsIncognito(ctx) {
+		return nil, nil
+	}
 	if t == nil || t.First < 0 {
 		return nil, fmt.Errorf("turn: %w: none, or its first index is negative", backends.ErrInvalid)
 	}
@@ -275,8 +279,12 @@ func kept(m *schema.Message) bool {
 
 // clean returns the copy of a message that is stored: every text redacted, and one that a
 // store accepts, because one broken byte must not cost the turn. A text that is too long is
-// left out and reported: its beginning would pass for all of it.
+// left out and reported: its beginning would pass for all of it. Of a private message there
+// is a placeholder.
 func (m *Memory) clean(ctx context.Context, msg *schema.Message) (stored *schema.Message, whole bool) {
+	if einox.IsPrivate(msg) {
+		return einox.Unmark(einox.Withheld(msg)), true
+	}
 	whole = true
 	stored = einox.Stored(msg, func(s string) string {
 		s = strings.ToValidUTF8(m.cfg.Redact(s), "\uFFFD")
@@ -300,6 +308,9 @@ func openTurnBlob(checkpointID string) string { return "open-turn/" + checkpoint
 func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointID string, t *Turn) error {
 	if t == nil || checkpointID == "" {
 		return fmt.Errorf("open turn: %w: needs a turn and a checkpoint id", backends.ErrInvalid)
+	}
+	if backends.IsIncognito(ctx) {
+		return nil
 	}
 	k, err := m.enterSession(s)
 	if err != nil {

@@ -72,7 +72,7 @@ func episodes(scope backends.Scope, session string, entries []store.Entry) []bac
 	var out []backends.Memory
 	for i := range entries {
 		e := &entries[i]
-		if e.Role != schema.User && e.Role != schema.Assistant || einox.IsNote(e.Message.Message) || einox.IsRetold(e.Message.Message) {
+		if e.Role != schema.User && e.Role != schema.Assistant || einox.IsNote(e.Message.Message) || einox.IsRetold(e.Message.Message) || einox.IsPrivate(e.Message.Message) {
 			continue
 		}
 		text := einox.Text(e.Message.Message)

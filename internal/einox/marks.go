@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -32,6 +33,8 @@ const (
 	ofKey     = MarkerKey + "_session" // the session in which those two mean something
 	searchKey = MarkerKey + "_search_" // + the memory's name: the outcome of the search for the turn
 	ownerKey  = MarkerKey + "_owner_"  // + the name of a note or a tool: the middleware of the agent that has it
+
+	privateKey = MarkerKey + "_private" // the message is not to be remembered, see MarkPrivate
 
 	noteMark    = "note"
 	summaryMark = "summary"
@@ -169,11 +172,13 @@ func Untie(m *schema.Message) *schema.Message {
 	return without(m, func(key string) bool { return key == seqKey || key == refKey || key == ofKey })
 }
 
-// Unmark returns m without memory's marks: m itself when it has none.
+// Unmark returns m without memory's marks: m itself when it has none. What is private stays
+// so.
 func Unmark(m *schema.Message) *schema.Message {
+	passing := func(key string) bool { return ours(key) && key != privateKey }
 	for k := range m.Extra {
-		if ours(k) {
-			return without(m, ours)
+		if passing(k) {
+			return without(m, passing)
 		}
 	}
 	return m
@@ -200,6 +205,42 @@ func WithMarks(m *schema.Message, marks map[string]string) *schema.Message {
 	}
 	return &c
 }
+
+// MarkPrivate returns a copy of m that is not to be remembered: whatever memory stores of it
+// is what [Withheld] returns. The mark is part of what is stored, and stays in every copy.
+func MarkPrivate(m *schema.Message) *schema.Message { return marked(m, privateKey, "this") }
+
+// MarkPrivateBefore is MarkPrivate for what a user says who asks that the turn before is not
+// remembered.
+func MarkPrivateBefore(m *schema.Message) *schema.Message { return marked(m, privateKey, "before") }
+
+// IsPrivate reports whether m is not to be remembered.
+func IsPrivate(m *schema.Message) bool { return markOf(m, privateKey) != "" }
+
+// IsPrivateBefore reports whether nothing of the turn before m is to be remembered either.
+func IsPrivateBefore(m *schema.Message) bool { return markOf(m, privateKey) == "before" }
+
+// Withheld returns what is stored in the place of a private message, and no word of that:
+// who spoke, and which tools were called, so that a call and its result stay together.
+func Withheld(m *schema.Message) *schema.Message {
+	n := &schema.Message{Role: m.Role, Name: m.Name, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
+	for i := range m.ToolCalls {
+		c := &m.ToolCalls[i]
+		n.ToolCalls = append(n.ToolCalls, schema.ToolCall{
+			Index: c.Index, ID: c.ID, Type: c.Type, Function: schema.FunctionCall{Name: c.Function.Name, Arguments: "{}"},
+		})
+	}
+	if len(n.ToolCalls) == 0 {
+		n.Content = withheld[0]
+		if strings.ContainsFunc(Text(m), func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			n.Content = withheld[1]
+		}
+	}
+	return WithMarks(n, Marks(m))
+}
+
+// withheld is the text of what is not kept, in the languages of prompts.
+var withheld = [...]string{"[Private: not kept.]", "[私密内容，未保留。]"}
 
 func ours(key string) bool { return key == MarkerKey || strings.HasPrefix(key, MarkerKey+"_") }
 

@@ -68,7 +68,7 @@ func (a *Archives) Of(s backends.Scope) (*Archive, error) {
 // package window sets on what it loads. Everything else is written as one blob: Extra
 // (but for memory's own marks) and ResponseMeta of messages and Extra of tool calls are
 // left out, texts are redacted and made legal, everything else is kept. Extra of a
-// multimodal part is kept as JSON.
+// multimodal part is kept as JSON. Of a private message a placeholder is kept.
 //
 // The same messages have the same id, and to put them twice is harmless. It returns
 // ErrInvalid when there is no message, or one that JSON cannot express.

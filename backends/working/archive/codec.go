@@ -50,6 +50,9 @@ func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	s := saved{Format: format, Messages: make([]savedMessage, len(messages))}
 	parts := false
 	for i, m := range messages {
+		if einox.IsPrivate(m) {
+			m = einox.Withheld(m)
+		}
 		marks := einox.Marks(m)
 		for key, mark := range marks { // some quote what was said
 			marks[key] = x.clean(mark)

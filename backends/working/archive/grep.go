@@ -60,6 +60,8 @@ type GrepResponse struct {
 	// a narrower pattern.
 	More     bool
 	Searched int // messages that were searched, before More was known
+	// TimedOut says that the deadline came before everything was searched: there may be more.
+	TimedOut bool
 	// Unreadable are archives that were not named, and are damaged or gone.
 	Unreadable []string
 }
@@ -83,7 +85,8 @@ type Match struct {
 //
 // It returns ErrInvalid for a pattern that does not compile, or that matches the empty
 // text, and the errors of [Archive.Read] for archives that are named. The time that it
-// takes grows with the text, and ends with ctx.
+// takes grows with the text, and ends with ctx: at a deadline with what was found until then,
+// if anything was searched.
 func (x *Archive) Grep(ctx context.Context, req *GrepRequest) (*GrepResponse, error) {
 	if req == nil {
 		return nil, fmt.Errorf("searching archives: %w: no request", backends.ErrInvalid)
@@ -105,6 +108,9 @@ func (x *Archive) Grep(ctx context.Context, req *GrepRequest) (*GrepResponse, er
 	}
 	if err == nil || errors.Is(err, errEnough) {
 		err = ctx.Err()
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.out.Searched > 0 {
+		s.out.TimedOut, err = true, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("searching session %s: %w", x.key, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 func TestTheTextOfAnArchive(t *testing.T) {
@@ -537,4 +539,55 @@ func TestPropertyArchive(t *testing.T) {
 			}
 		}
 	})
+}
+
+// endable is a context whose deadline comes when a test says so.
+type endable struct {
+	context.Context
+	over atomic.Bool
+}
+
+func (e *endable) Err() error {
+	if e.over.Load() {
+		return context.DeadlineExceeded
+	}
+	return e.Context.Err()
+}
+
+func TestGrepReturnsWhatItFoundUntilItsDeadline(t *testing.T) {
+	for method, found := range map[string]int{"ListBlobs": 1, "Read": 0} {
+		s := open(t, nil)
+		x, _ := s.of(ann)
+		s.log(ann, schema.UserMessage("a word"))
+		s.put(ann, schema.ToolMessage("another word", "c"))
+		ctx := &endable{Context: t.Context()}
+		s.store.Arm(func(c *testkit.StoreCall) error {
+			if c.Method != method {
+				return nil
+			}
+			ctx.over.Store(true)
+			return fmt.Errorf("%w: %w", backends.ErrUnavailable, context.DeadlineExceeded)
+		})
+		out, err := x.Grep(ctx, &archive.GrepRequest{Pattern: "word"})
+		if found == 0 {
+			require.ErrorIs(t, err, context.DeadlineExceeded, "nothing was searched")
+			continue
+		}
+		require.NoError(t, err)
+		require.True(t, out.TimedOut)
+		require.Len(t, out.Matches, found)
+	}
+}
+
+func TestOfPrivateMessagesAPlaceholderIsArchived(t *testing.T) {
+	s := open(t, nil)
+	call := schema.AssistantMessage("I use 9911", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "pay", Arguments: `{"pin":"9911"}`}}})
+	ref := s.put(ann, schema.UserMessage("hello"), einox.MarkPrivate(call), einox.MarkPrivate(schema.ToolMessage("9911 is right", "c1", schema.WithToolName("pay"))), einox.MarkPrivate(schema.UserMessage("密码是9911")))
+	held, err := s.messages(ann, ref)
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: hello", "assistant:  calls pay", "tool: [Private: not kept.]", "user: [私密内容，未保留。]"}, testkit.Lines(held))
+	require.Equal(t, "{}", held[1].ToolCalls[0].Function.Arguments)
+	require.Equal(t, held[1].ToolCalls[0].ID, held[2].ToolCallID, "a call and its result stay together")
+	require.True(t, einox.IsPrivate(held[3]), "what is put back stays private")
+	require.Equal(t, "密码是9911", einox.MarkPrivate(schema.UserMessage("密码是9911")).Content)
 }

@@ -176,7 +176,8 @@ type Summary struct {
 
 // Compact returns the context of r as one that providers take and that fits the budget.
 // While it fits as it is, nothing is stored and no model is asked: only calls and results
-// of tools that do not belong together are repaired.
+// of tools that do not belong together are repaired. Of messages that are private, none of
+// which is stored or summarised, the older ones lose their words first.
 //
 // The error is an [*OverError] when all steps together do not suffice, and the context's
 // when that ends first; the result is valid then too, and as small as could be. ErrInvalid
@@ -187,6 +188,9 @@ func (c *Compactor) Compact(ctx context.Context, r *Request) (*Result, error) {
 	}
 	work := newDraft(c.config, r)
 	result := &Result{Before: work.usage()}
+	if work.over() > 0 {
+		work.withhold()
+	}
 	for _, s := range c.steps {
 		if work.over() <= 0 || ctx.Err() != nil {
 			break

@@ -161,6 +161,20 @@ func currentNotes(messages []*schema.Message, start int) map[int]bool {
 	return kept
 }
 
+// withhold takes the words out of private messages that a step may summarise or quote. Those
+// that stay are left: what the user of the running round said, and the newest exchange.
+func (c *draft) withhold() {
+	running := c.layout().running
+	exchanges := einox.Exchanges(c.messages, einox.Span{To: len(c.messages)})
+	for _, e := range exchanges[:max(0, len(exchanges)-1)] {
+		for i := e.From; i < e.To; i++ {
+			if m := c.messages[i]; einox.IsPrivate(m) && m.Role != schema.System && (i < running.From || !einox.Asks(m)) {
+				c.replace([]int{i}, einox.Withheld(m))
+			}
+		}
+	}
+}
+
 // put keeps messages in the archive and returns their reference.
 func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, error) {
 	if c.archive == nil {
