@@ -17,6 +17,9 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
+// maxAdded is how many bytes one add_memory may note down.
+const maxAdded = 64 << 10
+
 type addArguments struct {
 	Thinking string `json:"thinking" jsonschema:"required" blank:"ok"`
 	Content  list   `json:"content" jsonschema:"required"`
@@ -25,8 +28,11 @@ type addArguments struct {
 // add has the backend learn from what the agent writes down: each entry is a message of its
 // own, said by the agent.
 func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (string, error) {
+	if size := len(strings.Join(a.Content, "")); size > maxAdded {
+		return "", refusef(k.text.tooLong, size, maxAdded)
+	}
 	r := &backends.AddRequest{
-		Scope: scope, Author: backends.AuthorAgent, IdempotencyKey: callKey(ctx, scope, AddMemory, strings.Join(a.Content, "\n")),
+		Scope: scope, Author: backends.AuthorAgent, Confirm: k.confirm(AddMemory), IdempotencyKey: callKey(ctx, scope, AddMemory, strings.Join(a.Content, "\n")),
 	}
 	turn := k.IDs()
 	for i, s := range a.Content {
@@ -96,7 +102,11 @@ type updateArguments struct {
 
 func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArguments) (string, error) {
 	content := strings.TrimSpace(a.Content)
-	m, err := k.manager.Update(ctx, &backends.UpdateRequest{Scope: scope, ID: bare(a.ID), Text: &content})
+	version, err := k.allowed(ctx, UpdateMemory, scope, bare(a.ID), &content)
+	if err != nil {
+		return "", err
+	}
+	m, err := k.manager.Update(ctx, &backends.UpdateRequest{Scope: scope, ID: bare(a.ID), Text: &content, Version: version})
 	if err != nil {
 		return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(a.ID), 60), err)
 	}
@@ -109,10 +119,36 @@ type deleteArguments struct {
 
 func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArguments) (string, error) {
 	id := text.Truncate(bare(a.ID), 60)
-	if err := k.manager.Delete(ctx, &backends.DeleteRequest{Scope: scope, ID: bare(a.ID)}); err != nil {
+	version, err := k.allowed(ctx, DeleteMemory, scope, bare(a.ID), nil)
+	if err != nil {
+		return "", err
+	}
+	if err := k.manager.Delete(ctx, &backends.DeleteRequest{Scope: scope, ID: bare(a.ID), Version: version}); err != nil {
 		return "", fmt.Errorf("memory %q: %w", id, err)
 	}
 	return fmt.Sprintf(k.text.deleted, id), nil
+}
+
+// allowed asks Config.Confirm, if there is one, whether a tool may give a memory another text,
+// or delete it if there is none. It returns the version of the memory that it asked about.
+func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, id string, content *string) (int64, error) {
+	if k.Confirm == nil {
+		return 0, nil
+	}
+	m, err := k.manager.Get(ctx, &backends.GetRequest{Scope: scope, ID: id})
+	if err != nil {
+		return 0, fmt.Errorf("memory %q: %w", text.Truncate(id, 60), err)
+	}
+	c := backends.Change{Scope: scope, Delete: []backends.Memory{*m}}
+	if content != nil {
+		after := m.Clone()
+		after.Text = *content
+		c.Update, c.Delete = []backends.Edit{{Old: *m, New: after}}, nil
+	}
+	if err := k.confirm(tool).Ask(ctx, c); err != nil {
+		return 0, fmt.Errorf("confirming %s: %w", k.name(tool), err)
+	}
+	return m.Version, nil
 }
 
 // bare returns an id without the brackets that were copied from a bullet with it.

@@ -72,7 +72,7 @@ func (k *kit) appendToBlock(ctx context.Context, scope backends.Scope, a *append
 	if err != nil {
 		return "", err
 	}
-	r := &core.Edit{Scope: scope, Block: name, Text: a.Text}
+	r := &core.Edit{Scope: scope, Block: name, Text: a.Text, Confirm: k.confirm(CoreMemoryAppend)}
 	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryAppend, r.Block, r.Text)
 	v, err := k.Blocks.Append(ctx, r)
 	if err != nil {
@@ -86,7 +86,7 @@ func (k *kit) replaceInBlock(ctx context.Context, scope backends.Scope, a *repla
 	if err != nil {
 		return "", err
 	}
-	r := &core.Edit{Scope: scope, Block: name, Old: a.OldText, Text: *a.NewText}
+	r := &core.Edit{Scope: scope, Block: name, Old: a.OldText, Text: *a.NewText, Confirm: k.confirm(CoreMemoryReplace)}
 	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryReplace, r.Block, r.Old, r.Text)
 	v, err := k.Blocks.Replace(ctx, r)
 	var match *core.MatchError

@@ -265,6 +265,23 @@ func TestAddThatNothingComesOfSaysSo(t *testing.T) {
 	}
 }
 
+func TestAddTakesASmallText(t *testing.T) {
+	b := &testkit.Backend{}
+	k := newKit(t, b)
+	for entries, added := range map[string]bool{
+		`"` + strings.Repeat("a", 64<<10) + `"`:                                        true,
+		`"` + strings.Repeat("a", 64<<10) + `","b"`:                                    false,
+		strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("茶", 5)+`",`, 5000), ","): false,
+	} {
+		before := len(b.Adds())
+		out := k.call("add_memory", `{"content":[`+entries+`]}`)
+		require.Equal(t, added, len(b.Adds()) > before)
+		require.Equal(t, !added, strings.Contains(out, "at most 65536 are taken"))
+		require.Less(t, len(out), 3000+len(entries)*map[bool]int{true: 1}[added])
+	}
+	require.Empty(t, k.failures.Stages(), "that is the model's mistake")
+}
+
 // A run that is resumed may repeat a call under its id; another run may use the id again.
 func TestARepeatedCallHasTheKeyOfTheFirst(t *testing.T) {
 	b := &testkit.Backend{OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { return nil, nil }}

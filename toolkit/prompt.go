@@ -33,6 +33,7 @@ type phrases struct {
 	advice toolText // what to do about errors
 
 	unreadable, missing                 string // arguments
+	private, declined, tooLong          string // what is not to be remembered, not allowed, or no memory
 	noneFound, keywordsLeft, hitsLeft   string // search_memory
 	nothingRecorded, recorded           string // add_memory
 	before                              string
@@ -40,6 +41,7 @@ type phrases struct {
 	updated, deleted                    string
 	noMatch, matches, atByte            string // grep_working_memory
 	moreMatches, howToRead, unreadables string
+	cutShort                            string
 	emptyArchive, page                  string // read_working_memory
 	endOfArchive, nextLine, nextByte    string
 	blocks, block, colon, noBlock       string // the list of blocks in the descriptions
@@ -111,6 +113,9 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 
 	unreadable:      "The arguments of %s could not be read: %s\nCall it again with one JSON object that follows the schema.",
 	missing:         "`%s` is missing — nothing was done. %s",
+	private:         "Nothing was recorded or changed: what is said in this turn is not to be remembered. Do not try again, and do not claim to have recorded anything.",
+	declined:        "The user declined this change: nothing was changed. Do not try again; say so if it matters.",
+	tooLong:         "Nothing was recorded: `content` is %d bytes long, and at most %d are taken. Record what matters in a few sentences.",
 	noneFound:       "(no relevant memories found)",
 	keywordsLeft:    "(%d keywords were left out: at most %d a call)",
 	hitsLeft:        "(%d more memories were left out: search with narrower keywords or a lower limit)",
@@ -134,6 +139,7 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 	moreMatches:  "There are more matches than are shown. Use a narrower pattern, or name in archives the part to search, such as log-12-40.",
 	howToRead:    "To read around a match, call read_working_memory with the id in brackets as archive and the number before the match as line, or for a long line its byte as byte.",
 	unreadables:  "These archives are damaged or gone and were not searched: %s",
+	cutShort:     "The time was over before everything was searched: there may be more. Name in archives the part to search, such as log-12-40.",
 	emptyArchive: "[%s is empty]",
 	page:         "[%s: lines %d to %d of %d, bytes %d to %d of %d]",
 	endOfArchive: "[end of %s]",
@@ -214,6 +220,9 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 
 	unreadable:      "无法读取 %s 的参数：%s\n请按照参数说明，用一个 JSON 对象重新调用。",
 	missing:         "缺少 `%s`，没有执行任何操作。%s",
+	private:         "没有记录或修改任何内容：本轮所说的内容不应被记住。请不要再试，也不要声称已经记下了什么。",
+	declined:        "用户拒绝了这次修改，没有做任何改动。请不要再试；必要时告知用户。",
+	tooLong:         "没有写入任何内容：`content` 长 %d 字节，最多接受 %d 字节。请用几句话记录要点。",
 	noneFound:       "（没有找到相关记忆）",
 	keywordsLeft:    "（忽略了 %d 个检索词：每次最多 %d 个）",
 	hitsLeft:        "（另有 %d 条记忆未显示：请使用更具体的检索词或更小的 limit）",
@@ -237,6 +246,7 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 	moreMatches:  "还有未显示的匹配。请使用更具体的 pattern，或在 archives 中指明要搜索的部分，例如 log-12-40。",
 	howToRead:    "要阅读匹配处的上下文，请调用 read_working_memory：archive 为方括号中的 id，line 为匹配前的行号；对于长行，用 byte 指定其字节位置。",
 	unreadables:  "以下归档已损坏或不存在，未被搜索：%s",
+	cutShort:     "时间已到，尚未搜索全部内容：可能还有匹配。请在 archives 中指明要搜索的部分，例如 log-12-40。",
 	emptyArchive: "[%s 为空]",
 	page:         "[%s：第 %d 到 %d 行，共 %d 行；第 %d 到 %d 字节，共 %d 字节]",
 	endOfArchive: "[%s 结束]",

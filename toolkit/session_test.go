@@ -9,15 +9,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/toolkit"
 )
 
@@ -149,6 +152,29 @@ func TestFailuresOfArchivesAreReported(t *testing.T) {
 	require.Contains(t, k.call("read_working_memory", `{"archive":"`+id+`"}`), "damaged")
 	require.Len(t, k.failures.Stages(), 3, "damage is a failure")
 	require.Contains(t, k.call("grep_working_memory", `{"pattern":"word"}`), "These archives are damaged or gone and were not searched: "+id)
+}
+
+// listing is a store whose list of blobs never comes.
+type listing struct{ *testkit.Store }
+
+func (listing) ListBlobs(ctx context.Context, _ backends.Partition, _, _ string, _ store.Page) (*store.BlobPage, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A search that is not done in time shows what it found, and says that it is not all.
+func TestGrepShowsWhatItFoundInTime(t *testing.T) {
+	k := newKit(t, nil)
+	k.say(schema.UserMessage("the port is 1"))
+	archives, err := archive.New(&archive.Config{Sessions: listing{k.db}})
+	require.NoError(t, err)
+	k.Archives = archives
+	out := ""
+	for k.Timeout = time.Millisecond; !strings.Contains(out, "Matches: 1."); k.Timeout *= 2 { // until the log can be read in time
+		out = k.call("grep_working_memory", `{"pattern":"port"}`)
+	}
+	require.Contains(t, out, "1: the port is 1")
+	require.Contains(t, out, "The time was over before everything was searched")
 }
 
 // blockText returns what a block of ann's holds.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -69,12 +70,15 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 			return "", refusef(k.text.unreadable, k.name(name), text.Truncate(err.Error(), maxErrorRunes))
 		case missing != "":
 			return "", refusef(k.text.missing, missing, t.line(missing))
+		case slices.Contains(writing, name) && k.Private(ctx):
+			return "", refusal(k.text.private)
 		}
 		scope, err := k.scope(ctx)
 		if err != nil {
 			return "", err
 		}
-		if k.Timeout > 0 && name != AddMemory {
+		asks := k.Confirm != nil && (name == DeleteMemory || slices.Contains(writing, name))
+		if k.Timeout > 0 && name != AddMemory && !asks {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, k.Timeout)
 			defer cancel()
@@ -83,8 +87,11 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 	}
 	onErr := func(ctx context.Context, err error) string {
 		var r refusal
-		if errors.As(err, &r) {
+		switch {
+		case errors.As(err, &r):
 			return string(r)
+		case errors.Is(err, backends.ErrDeclined):
+			return k.text.declined
 		}
 		madeUp := errors.Is(err, backends.ErrNotFound) // an id that does not exist is the model's own
 		if !madeUp && ctx.Err() == nil {
@@ -92,8 +99,28 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		}
 		return k.failure(name, err)
 	}
-	k.tools = append(k.tools, einox.SafeTool(&call{info: info, run: handler}, onErr))
+	k.tools = append(k.tools, einox.SafeTool(&call{info: info, run: handler}, onErr, interrupts))
 	return info
+}
+
+// writing are the tools that write down what a model says.
+var writing = []string{AddMemory, UpdateMemory, CoreMemoryAppend, CoreMemoryReplace}
+
+// interrupts reports whether an error makes the run wait.
+func interrupts(err error) bool {
+	_, ok := compose.IsInterruptRerunError(err)
+	return ok
+}
+
+// confirm returns Config.Confirm for a call of a tool, nil where there is none.
+func (k *kit) confirm(tool string) backends.Confirm {
+	if k.Confirm == nil {
+		return nil
+	}
+	return func(ctx context.Context, c backends.Change) (bool, error) {
+		c.Tool = k.name(tool)
+		return k.Confirm(ctx, c)
+	}
 }
 
 // describe completes the parameters that follow from a struct.

@@ -25,7 +25,8 @@
 // add_memory(thinking, content) notes something down. The thinking is never stored: it
 // is there because models choose better what to note when they say why. Each entry of the content goes to the backend as a message
 // of the assistant, with [backends.AuthorAgent] as the author, and becomes a memory of its
-// own. What the backend knows already is not stored twice. update_memory(id, content) and
+// own. What the backend knows already is not stored twice, and more than 64 KiB is refused,
+// which is what read_working_memory returns at most: a memory is a few sentences. update_memory(id, content) and
 // delete_memory(id) are off unless asked for, and need a backend that is a
 // [backends.Manager].
 //
@@ -41,6 +42,7 @@
 // reads of them.
 //
 // A call that an interrupted run repeats after its resumption changes nothing twice.
+// Config.Confirm may interrupt a call, and is asked again then.
 //
 // # Whose memory
 //
@@ -118,8 +120,17 @@ type Config struct {
 	// Optional.
 	ToolNames map[string]string
 
+	// Private reports whether nothing of a call is to be remembered: then add_memory,
+	// update_memory and the core_memory tools refuse it. It must be safe for concurrent use.
+	// Optional. Defaults to backends.IsIncognito.
+	Private func(ctx context.Context) bool
+	// Confirm is asked before a tool changes or deletes what is known, as is what an
+	// add_memory supersedes: see [backends.Confirm]. If it says no, nothing is changed, and the
+	// model reads that the user declined. Optional. Without it tools change at once.
+	Confirm backends.Confirm
+
 	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before anything was said.
-	Timeout  time.Duration     // Optional. Of one call, but of add_memory, which may ask a model. Defaults to 10 s; below 0 none.
+	Timeout  time.Duration     // Optional. Of one call, but of add_memory, which may ask a model, and of one that asks Confirm. Defaults to 10 s; below 0 none.
 
 	// OnError is called with every failure of the backend, the store or the scope, and
 	// of damaged archives; stage is the name that the tool has. What a model got wrong, such as an id
@@ -194,6 +205,7 @@ func newKit(cfg *Config) (*kit, error) {
 		k.Search = k.Backend.Search
 	}
 	config.Default(&k.Timeout, 10*time.Second)
+	config.Default(&k.Private, backends.IsIncognito)
 	config.Default(&k.Clock, backends.SystemClock)
 	config.Default(&k.IDs, backends.NewID)
 	k.manager, _ = k.Backend.(backends.Manager)

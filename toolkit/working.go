@@ -87,7 +87,10 @@ func (k *kit) showMatches(pattern string, resp *archive.GrepResponse) string {
 	if len(resp.Unreadable) > 0 {
 		lines = append(lines, fmt.Sprintf(k.text.unreadables, text.Truncate(strings.Join(resp.Unreadable, ", "), maxErrorRunes)))
 	}
-	if resp.More {
+	switch {
+	case resp.TimedOut:
+		lines = append(lines, k.text.cutShort)
+	case resp.More:
 		lines = append(lines, k.text.moreMatches)
 	}
 	if len(resp.Matches) > 0 {

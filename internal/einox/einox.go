@@ -33,6 +33,7 @@ package einox
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
@@ -52,15 +53,16 @@ func Detach(ctx context.Context, typ string, comp components.Component) context.
 
 // SafeTool returns t with its errors turned into text for the model, which onErr returns: in
 // Eino an error of a tool, even arguments that do not parse, ends the run (trap T11). A panic
-// of t counts as an error. Only the end of the run itself goes through: when ctx is
-// cancelled, so is the call.
-func SafeTool(t tool.InvokableTool, onErr func(ctx context.Context, err error) string) tool.InvokableTool {
-	return &safeTool{InvokableTool: t, onErr: onErr}
+// of t counts as an error. Only the end of the run itself goes through, when ctx is
+// cancelled, and what one of passes reports, such as an interrupt.
+func SafeTool(t tool.InvokableTool, onErr func(ctx context.Context, err error) string, passes ...func(error) bool) tool.InvokableTool {
+	return &safeTool{InvokableTool: t, onErr: onErr, passes: passes}
 }
 
 type safeTool struct {
 	tool.InvokableTool
-	onErr func(ctx context.Context, err error) string
+	onErr  func(ctx context.Context, err error) string
+	passes []func(error) bool
 }
 
 func (s *safeTool) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (out string, err error) {
@@ -71,6 +73,8 @@ func (s *safeTool) InvokableRun(ctx context.Context, arguments string, opts ...t
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
+	case slices.ContainsFunc(s.passes, func(passes func(error) bool) bool { return passes(err) }):
+		return "", err
 	case err != nil:
 		return s.onErr(ctx, err), nil
 	}
