@@ -141,7 +141,7 @@ func TestWithoutALogNothingIsRecorded(t *testing.T) {
 // session meanwhile.
 func TestTheScopeOfARunStays(t *testing.T) {
 	bot := backends.Scope{AgentID: "bot", SessionID: "s1"}
-	m := newMemory(t, func(s *setup) { s.Scope = bot })
+	m := newMemory(t, func(s *setup) { s.Scope, s.AgentMemory = bot, true })
 	eve := before(func(ctx context.Context, _ *adk.ChatModelAgentState) { adk.AddSessionValue(ctx, "user_id", "eve") })
 	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, eve); m.with(cfg) })
 	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))

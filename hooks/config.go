@@ -36,8 +36,12 @@ type Config struct {
 
 	// Scope fills those parts of a run's scope that neither its context nor its
 	// session values give: for a program with one user, all of them. Optional.
-	// Defaults to none: a run whose scope names no user, agent or workspace has no memory.
+	// Defaults to none: a run whose scope names no user or workspace has no memory.
 	Scope backends.Scope
+	// AgentMemory gives a run whose scope names an agent and no user the agent's own memory,
+	// which all such runs share: for agents that work for nobody in particular. Optional.
+	// Defaults to false: where a user's id is missing, nothing is remembered.
+	AgentMemory bool
 
 	TopK int // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
 	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note
@@ -70,10 +74,25 @@ type Config struct {
 	UpdateTool bool // Optional. Give the agent update_memory too. Needs a backend that is a backends.Manager.
 	DeleteTool bool // Optional. Give the agent delete_memory too. Needs a backend that is a backends.Manager.
 
+	// Confirm is asked before the agent changes or deletes what is known, by update_memory,
+	// delete_memory, the core_memory tools, or an add_memory that supersedes something, and
+	// before learning retracts anything: the backend's own Confirm is not asked then. By a
+	// tool it may interrupt the run, see [backends.Confirm]; learning is in the background,
+	// and repeated after an error. Optional. Defaults to none: tools change at once, and
+	// learning as the backend's Confirm says.
+	Confirm backends.Confirm
+
 	// RecordTool says of which tools a backend that is a [backends.ToolRecorder], as
 	// reme's is, learns how calls go: in runs whose scope names a workspace. Optional.
 	// Defaults to all but memory's own and those by which agents hand over.
 	RecordTool func(tool string) bool
+
+	// Learn says which messages of users, assistants and tools may be remembered; false is as
+	// [Private], such as for the results of a tool, by ToolName. It may be asked about a
+	// message more than once, must not change it, and must be quick and safe for concurrent
+	// use. Optional. Defaults to all. Whatever it says, what a user asks not to be
+	// remembered ("Don't remember this", "别记住") is not, nor is the rest of that turn.
+	Learn func(ctx context.Context, m *schema.Message) bool
 
 	// Language of the built-in texts. Optional. Defaults to backends.LanguageAuto: the
 	// note is in the language of the user's message, instructions and tools are English.

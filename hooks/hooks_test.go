@@ -256,7 +256,9 @@ func TestResolveScope(t *testing.T) {
 		"parts are filled up":         {carry(backends.Scope{SessionID: "s2"}), ann, backends.Scope{UserID: "ann", AgentID: "bot", SessionID: "s2"}, nil},
 		"another's session is not":    {carry(backends.Scope{UserID: "bob"}), ann, backends.Scope{UserID: "bob", AgentID: "bot"}, nil},
 		"space is trimmed":            {carry(backends.Scope{UserID: " bob "}), backends.Scope{}, backends.Scope{UserID: "bob"}, nil},
-		"an agent is enough":          {t.Context(), backends.Scope{AgentID: "bot"}, backends.Scope{AgentID: "bot"}, nil},
+		"an agent is not enough":      {t.Context(), backends.Scope{AgentID: "bot"}, backends.Scope{}, backends.ErrNoScope},
+		"nor with a session":          {carry(backends.Scope{SessionID: "s"}), backends.Scope{AgentID: "bot"}, backends.Scope{}, backends.ErrNoScope},
+		"an agent in a workspace":     {t.Context(), backends.Scope{AgentID: "bot", Workspace: "w"}, backends.Scope{Workspace: "w"}, nil},
 		"a workspace is enough":       {t.Context(), backends.Scope{Workspace: "w"}, backends.Scope{Workspace: "w"}, nil},
 		"a session is not":            {carry(backends.Scope{SessionID: "s"}), backends.Scope{Namespace: "n"}, backends.Scope{}, backends.ErrNoScope},
 		"nothing":                     {t.Context(), backends.Scope{}, backends.Scope{}, backends.ErrNoScope},
@@ -269,6 +271,10 @@ func TestResolveScope(t *testing.T) {
 		require.ErrorIs(t, err, c.err, name)
 		require.Equal(t, c.want, got, name)
 	}
+	own := newMemory(t, func(s *setup) { s.Scope, s.AgentMemory = backends.Scope{AgentID: "bot", Workspace: "w"}, true })
+	got, err := own.ResolveScope(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, backends.Scope{AgentID: "bot", Workspace: "w"}, got, "an agent's own memory is asked for")
 }
 
 func day(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }

@@ -50,6 +50,7 @@ func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bo
 		own = "" // a note of an earlier run with these messages is stale, too
 	}
 	t.dropNotes(func(m *schema.Message) bool { return h.ownsNote(m) && (own == "" || einox.TurnOf(m) != own) })
+	t.messages = h.withhold(ctx, t.messages)
 	if fresh {
 		t.begin(h.cfg.IDs())
 	}
@@ -215,6 +216,7 @@ func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, ad
 		}
 		t.id = h.cfg.IDs()
 	}
+	t.messages = h.withhold(ctx, t.messages)
 	t.stamp(h.window != nil)
 	var err error
 	if t.scope, err = h.ResolveScope(ctx); err != nil {

@@ -221,7 +221,7 @@ func (r *run) progress(ctx context.Context) {
 			r.answers = append(r.answers, r.outputs[r.judged].message)
 		}
 	}
-	said := slices.Concat(r.turn.said, r.answers)
+	said := h.withhold(ctx, slices.Concat(r.turn.said, r.answers))
 	if len(said) <= r.written {
 		return
 	}
@@ -256,6 +256,7 @@ func (r *run) finish(ctx context.Context) {
 			t.Messages = append(t.Messages, r.outputs[i].message)
 		}
 	}
+	t.Messages = r.hooks.withhold(ctx, t.Messages)
 	t.Done = !r.failed && !r.interrupted
 	if len(t.Messages) == 0 {
 		return

@@ -527,7 +527,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 // agent's memory because the resume names no user.
 func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) {
 	bot := backends.Scope{AgentID: "bot", SessionID: "s1"}
-	m := newMemory(t, func(s *setup) { s.Scope = bot })
+	m := newMemory(t, func(s *setup) { s.Scope, s.AgentMemory = bot, true })
 	r := m.enter(doors["runner"], approvalModel(), testkit.Checkpoints(t.TempDir()), false, testkit.Approval(t))
 	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp"), hooks.WithScopeOption(ann)))
 	testkit.Resume(t, t.Context(), r, "cp")

@@ -20,9 +20,11 @@ import (
 // ([backends.WithScope]), the session values user_id, agent_id, session_id, workspace
 // and namespace of the Eino run, Config.Scope.
 //
-// It fails closed: a scope that names neither user nor agent nor workspace is
+// It fails closed: a scope that names neither a user nor a workspace is
 // [backends.ErrNoScope], and an illegal part is [backends.ErrInvalid]; there is
-// no memory then.
+// no memory then. With Config.AgentMemory an agent is enough; else the agent counts beside
+// a user alone, so that people without an id do not share its memory: what is said in a
+// workspace without a user is not recorded, and experience is found there.
 func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 	if err, ok := ctx.Value(badScope{}).(error); ok {
 		return backends.Scope{}, err
@@ -36,8 +38,11 @@ func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 	if err != nil {
 		return backends.Scope{}, err
 	}
+	if s.UserID == "" && !h.cfg.AgentMemory {
+		s.AgentID = ""
+	}
 	if s.UserID == "" && s.AgentID == "" && s.Workspace == "" {
-		return backends.Scope{}, fmt.Errorf("memory: %w: give a user id by WithScope, by the session value \"user_id\" or in the configuration", backends.ErrNoScope)
+		return backends.Scope{}, fmt.Errorf("memory: %w: give a user id by WithScope, by the session value \"user_id\" or in the configuration; set Config.AgentMemory for an agent's own memory", backends.ErrNoScope)
 	}
 	return s, nil
 }

@@ -21,14 +21,14 @@ import (
 // [backends.ToolRecorder], as reme's is: name, arguments, result, error and time of each.
 // It changes nothing about a call, and waits for nothing but the recorder's taking it.
 // Agents with [Hooks.AgentMiddleware] have it already; it is for compose.ToolsNodeConfig
-// of graphs and of flow/agent/react. With another backend it does nothing.
+// of graphs and of flow/agent/react. Whatever the backend, a tool that is called in a turn
+// of which something is not to be remembered runs under [backends.Incognito], as do the
+// agents that it calls.
 //
 // A call that is interrupted, or ends because its run was cancelled, says nothing
-// about the tool and is left out, as are calls in runs whose scope names no workspace.
+// about the tool and is left out, as are calls in runs whose scope names no workspace, and
+// those that are not to be remembered.
 func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
-	if h.recorder == nil {
-		return compose.ToolMiddleware{}
-	}
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 			return invokable(h, next, func(out *compose.ToolOutput) string { return out.Result })
@@ -83,6 +83,7 @@ func streamable[Output, Chunk any](h *Hooks, next endpoint[Output], stream func(
 type call struct {
 	hooks  *Hooks
 	call   backends.ToolCall
+	id     string          // the model's, of the call
 	result strings.Builder // of what was streamed
 }
 
@@ -95,6 +96,12 @@ func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.C
 	if in == nil {
 		return ctx, nil
 	}
+	if h.IsPrivate(ctx) {
+		return backends.Incognito(ctx), nil
+	}
+	if h.recorder == nil {
+		return ctx, nil
+	}
 	recorded := false // a filter that fails is no reason for the call to fail
 	h.guard(ctx, StageRecord, func() { recorded = h.cfg.RecordTool(in.Name) })
 	this := [2]string{in.Name, in.CallID}
@@ -103,7 +110,7 @@ func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.C
 	}
 	// The id of the model's call is no name of the record: models that count their
 	// calls from the start in each run use it again.
-	c := &call{hooks: h, call: backends.ToolCall{ID: h.cfg.IDs(), Tool: in.Name, Arguments: in.Arguments, Time: h.cfg.Clock()}}
+	c := &call{hooks: h, id: in.CallID, call: backends.ToolCall{ID: h.cfg.IDs(), Tool: in.Name, Arguments: in.Arguments, Time: h.cfg.Clock()}}
 	return context.WithValue(ctx, underway{h}, this), c
 }
 
@@ -120,6 +127,9 @@ func (c *call) end(ctx context.Context, err error) {
 	c.call.Result = strings.ToValidUTF8(c.call.Result, "\uFFFD")
 	if err != nil {
 		c.call.Error = strings.ToValidUTF8(err.Error(), "\uFFFD")
+	}
+	if !h.learns(ctx, schema.ToolMessage(c.call.Result, c.id, schema.WithToolName(c.call.Tool))) {
+		return
 	}
 	h.guard(ctx, StageRecord, func() {
 		scope, err := h.ResolveScope(ctx)

@@ -212,16 +212,20 @@ func TestWhatSaysNothingAboutTheToolIsNotRecorded(t *testing.T) {
 }
 
 // In an agent whose backend records calls, memory's own tools and those by which agents
-// hand over are left out; with another backend tools are not wrapped.
+// hand over are left out; with another backend calls are not recorded.
 func TestWhichToolsAreRecorded(t *testing.T) {
-	require.Nil(t, newMemory(t, nil).AgentMiddleware().WrapToolCall.Invokable)
+	other := newMemory(t, nil)
+	out, err := other.AgentMiddleware().WrapToolCall.Invokable(returns("ok", nil))(t.Context(), &compose.ToolInput{Name: "probe"})
+	require.NoError(t, err)
+	require.Equal(t, "ok", out.Result)
+	other.fine()
 	rec, m, mw := recording(t, func(s *setup) { s.tools = append(s.tools, testkit.Approval(t)) })
 	require.NotNil(t, m.AgentMiddleware().WrapToolCall.Invokable)
 	for _, name := range []string{"ask", "transfer_to_agent", "exit", "probe"} {
 		_, err := mw.Invokable(returns("ok", nil))(t.Context(), &compose.ToolInput{Name: name})
 		require.NoError(t, err)
 	}
-	_, err := mw.Invokable(returns("ok", nil))(t.Context(), nil)
+	_, err = mw.Invokable(returns("ok", nil))(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, rec.seen(), 1)
 	require.Equal(t, "probe", rec.seen()[0].Tool)

@@ -81,7 +81,7 @@ func (t *turn) begin(id string) {
 
 // stamp gives each message of the turn the turn's id and its place in it, where it has
 // none yet. What a user seems to say once the beginning was replaced is a summary's. With
-// carry the system message carries the turn.
+// carry the system message carries the turn, and that something in it is private.
 func (t *turn) stamp(carry bool) {
 	next := t.counted + 1
 	for i := t.start; i < len(t.messages); i++ {
@@ -103,6 +103,9 @@ func (t *turn) stamp(carry bool) {
 	}
 	if counted, ok := placeIn(t.messages[at], t.id); !ok || counted < t.counted {
 		t.messages[at] = einox.MarkIndex(einox.MarkTurn(t.messages[at], t.id), t.counted)
+		if slices.ContainsFunc(t.messages[t.start:], einox.IsPrivate) { // what it says next stays so
+			t.messages[at] = einox.MarkPrivate(t.messages[at])
+		}
 	}
 }
 

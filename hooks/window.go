@@ -36,10 +36,11 @@ func (h *Hooks) loadHistory(ctx context.Context, t *turn) {
 	t.insert(t.start, history...)
 }
 
-// fit returns messages as they fit the window. Its only error is that they do
+// fit returns messages as they fit the window, marked as [Hooks.withhold] does. Its only error is that they do
 // not: sent all the same they would be refused by the provider, or cut by it.
 // Whatever else goes wrong leaves them as they are.
 func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (out []*schema.Message, over error) {
+	messages = h.withhold(ctx, messages)
 	if h.window == nil {
 		return messages, nil
 	}

@@ -88,6 +88,7 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	case w.Backend == nil:
 		w.Backend = c.Backend
 	}
+	config.Default(&w.Confirm, c.Confirm)
 	config.Default(&w.OnError, c.OnError)
 	config.Default(&w.OnLearned, c.OnLearned)
 	config.Default(&w.Clock, c.Clock)
@@ -149,6 +150,8 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			return m.Search(ctx, r)
 		},
+		Private:   func(ctx context.Context) bool { return m.IsPrivate(ctx) },
+		Confirm:   c.Confirm,
 		Limit:     min(c.TopK, toolkit.MaxLimit),
 		Language:  c.Language,
 		ToolNames: c.ToolNames,

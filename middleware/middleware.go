@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
@@ -27,6 +28,13 @@ type Scope = backends.Scope
 // WithScope returns a context whose runs remember for s. It is
 // [backends.WithScope].
 func WithScope(ctx context.Context, s Scope) context.Context { return backends.WithScope(ctx, s) }
+
+// Incognito returns a context whose runs are not remembered: neither logged nor learnt from;
+// what is known is still found and shown. It is [backends.Incognito].
+func Incognito(ctx context.Context) context.Context { return backends.Incognito(ctx) }
+
+// Private returns a copy of a message that is not to be remembered. It is [hooks.Private].
+func Private(m *schema.Message) *schema.Message { return hooks.Private(m) }
 
 // MemoryMiddleware is one backend in one mode, ready for Eino's agents. One value
 // serves any number of agents, users and goroutines: whose memory a run has is

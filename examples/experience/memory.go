@@ -45,7 +45,8 @@ func (a *arm) withMemory(ctx context.Context, use func(*agent) error) (err error
 	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, Mode: modes.StaticControl, TopK: topK, NoteTokens: 4000, AwaitWrite: true,
-		RecordTool: func(string) bool { return a.tools },
+		AgentMemory: true, // the agent works for nobody in particular
+		RecordTool:  func(string) bool { return a.tools },
 	})
 	if err != nil {
 		return err

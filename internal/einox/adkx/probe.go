@@ -7,9 +7,11 @@ package adkx
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/compose"
 )
 
 // SessionValues returns the session values that a run with these options would
@@ -37,6 +39,16 @@ func CheckpointID(ctx context.Context, opts []adk.AgentRunOption) string {
 	// Session values would be encoded into the checkpoint, which may fail.
 	drain(r.Run(ctx, nil, append(opts[:len(opts):len(opts)], adk.WithSessionValues(nil))...))
 	return s.seen()
+}
+
+// Messages returns what an agent has before it whose tool is called under ctx; nil where
+// none is.
+func Messages(ctx context.Context) (out []adk.Message) {
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *adk.State) error { // fails outside of agents
+		out = slices.Clone(s.Messages)
+		return nil
+	})
+	return out
 }
 
 func drain(it *adk.AsyncIterator[*adk.AgentEvent]) {

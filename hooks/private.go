@@ -1,0 +1,118 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/einox/adkx"
+	"github.com/einomem/einomem/internal/speech"
+)
+
+// Private returns a copy of m, such as a message of a user or a tool's result, that is not to
+// be remembered, and m stays as it is: what is stored of it, in the log or an archive, is a
+// placeholder, and nothing learns from it, or from what an agent says behind it in the same
+// turn, which may repeat it. The mark is a string in Extra, which survives a checkpoint and
+// goes to no model. Mark a result of a tool where messages pass: before [Hooks.Prepare] or
+// [Hooks.Finish]; by the name of the tool Config.Learn does it everywhere.
+func Private(m *schema.Message) *schema.Message {
+	if m == nil {
+		return nil
+	}
+	return einox.MarkPrivate(m)
+}
+
+// withhold returns messages with those marked that are not to be remembered: what Config.Learn
+// or the user asks to leave out, what answers something private in the same turn, and all that
+// is said under [backends.Incognito]. It returns messages itself where that changes nothing.
+func (h *Hooks) withhold(ctx context.Context, messages []*schema.Message) []*schema.Message {
+	out := messages
+	mark := func(i int, how func(*schema.Message) *schema.Message) {
+		if einox.IsPrivate(out[i]) {
+			return
+		}
+		if &out[0] == &messages[0] {
+			out = slices.Clone(messages)
+		}
+		out[i] = how(out[i])
+	}
+	var before, round []int // the places of what was said in the round before, and in this one
+	hidden := false
+	for i, m := range messages {
+		if !said(m) {
+			hidden = hidden || m != nil && m.Role == schema.System && einox.IsPrivate(m) // see turn.stamp
+			continue
+		}
+		if opens(messages, round, m) {
+			before, round, hidden = round, nil, false
+		}
+		wish := speech.NoWish
+		if m.Role == schema.User {
+			wish = speech.WishOf(einox.Text(m))
+		}
+		switch {
+		case wish == speech.ForgetThat && len(round) == 0:
+			for _, j := range before {
+				mark(j, einox.MarkPrivate)
+			}
+			mark(i, einox.MarkPrivateBefore)
+		case wish == speech.ForgetThat:
+			for _, j := range round {
+				mark(j, einox.MarkPrivate)
+			}
+			mark(i, einox.MarkPrivate)
+		case wish == speech.ForgetThis, hidden && m.Role != schema.User, !h.learns(ctx, m):
+			mark(i, einox.MarkPrivate)
+		}
+		hidden = hidden || einox.IsPrivate(out[i])
+		round = append(round, i)
+	}
+	return out
+}
+
+// opens reports whether m begins a round behind the messages in these places.
+func opens(messages []*schema.Message, round []int, m *schema.Message) bool {
+	if len(round) == 0 || m.Role != schema.User {
+		return false
+	}
+	last := messages[round[len(round)-1]]
+	return last.Role != schema.User && (einox.TurnOf(m) == "" || einox.TurnOf(m) != einox.TurnOf(last))
+}
+
+// learns reports whether a message may be remembered. What the log holds was asked about
+// before; where Config.Learn panics, the message is not remembered.
+func (h *Hooks) learns(ctx context.Context, m *schema.Message) (ok bool) {
+	switch {
+	case einox.SeqOf(m) > 0:
+		return true
+	case backends.IsIncognito(ctx):
+		return false
+	case h.cfg.Learn == nil:
+		return true
+	}
+	h.guard(ctx, StageRecord, func() { ok = h.cfg.Learn(ctx, m) })
+	return ok
+}
+
+// IsPrivate reports whether nothing that a tool which is called under ctx writes down is to be
+// remembered: under [backends.Incognito], and in a turn of which something is private, which
+// its arguments may repeat.
+func (h *Hooks) IsPrivate(ctx context.Context) bool {
+	if backends.IsIncognito(ctx) {
+		return true
+	}
+	if r := running(ctx, h); r != nil && slices.ContainsFunc(r.turn.said, einox.IsPrivate) {
+		return true
+	}
+	messages := adkx.Messages(ctx)
+	user := lastUser(messages)
+	return user >= 0 && slices.ContainsFunc(messages[turnStart(messages, user):], func(m *schema.Message) bool {
+		return m != nil && m.Role != schema.Assistant && einox.IsPrivate(m)
+	})
+}
