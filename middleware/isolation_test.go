@@ -35,7 +35,7 @@ func TestHostileArguments(t *testing.T) {
 	added, err := b.Add(t.Context(), &backends.AddRequest{Scope: middleware.Scope{UserID: "bob"}, Verbatim: true, Messages: testkit.User("Bob's secret is 4711.")})
 	require.NoError(t, err)
 	bobs := added.Items[0].Memory.ID
-	tools, err := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true}).Tools(t.Context())
+	tools, err := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true, AgentMemory: true}).Tools(t.Context())
 	require.NoError(t, err)
 	require.Len(t, tools, 4)
 
@@ -76,7 +76,7 @@ func TestIsolation(t *testing.T) {
 	}
 	t.Logf("go test -run TestIsolation -isolation.seed=%d", seed)
 	b := verbatim(t, testkit.SQLite(t))
-	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true, TopK: 50, OnError: (&testkit.Failures{}).Add})
+	mem := open(t, &middleware.Config{Backend: b, Mode: modes.AgentControl, UpdateTool: true, DeleteTool: true, AgentMemory: true, TopK: 50, OnError: (&testkit.Failures{}).Add})
 	tools, err := mem.Tools(t.Context())
 	require.NoError(t, err)
 	all := &crowd{t: t, rand: rand.New(rand.NewPCG(seed, 1)), backend: b, tools: testkit.ByName(t, tools)}
@@ -88,7 +88,7 @@ func TestIsolation(t *testing.T) {
 
 // Each of the scopes asks in a session of the same name, and sees its own.
 func TestNotesOfHostileScopes(t *testing.T) {
-	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true})
+	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true, AgentMemory: true})
 	run := func(i int, text string) string {
 		s := hostileScopes[i]
 		s.SessionID = "one: session {id} for % all?"

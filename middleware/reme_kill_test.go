@@ -75,7 +75,7 @@ func (l *life) clerk(t testing.TB, db store.Store, heir bool) (*reme.Backend, *m
 	if heir {
 		w.OpenTurn = time.Millisecond
 	}
-	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: b, Mode: modes.Both, AwaitWrite: l.Await && !heir, Working: w})
+	mem, err := middleware.New(context.Background(), &middleware.Config{Backend: b, Mode: modes.Both, AgentMemory: l.NoUser, AwaitWrite: l.Await && !heir, Working: w})
 	require.NoError(t, err)
 	return b, mem
 }

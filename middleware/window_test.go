@@ -391,7 +391,9 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 	}
 	secrets := regexp.MustCompile(`secret(\d+)end|page(\d+)word`)
 	confined := func(t *testing.T, db store.Sessions) {
-		mem := open(t, windowed(600, &testkit.Backend{}, db))
+		cfg := windowed(600, &testkit.Backend{}, db)
+		cfg.AgentMemory = true
+		mem := open(t, cfg)
 		all, err := mem.Tools(t.Context())
 		require.NoError(t, err)
 		tools := testkit.ByName(t, all)
