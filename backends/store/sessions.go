@@ -34,8 +34,9 @@ type Sessions interface {
 	// ErrNotFound if there is no session.
 	Update(ctx context.Context, p backends.Partition, u *SessionUpdate) (*Session, error)
 
-	// List returns sessions, those that changed first coming first. A list of all
-	// partitions may go from one to the next; the order then holds within each.
+	// List returns sessions in the order in which they began. A list of all partitions may go
+	// from one to the next; the order then holds within each. What a page costs does not
+	// depend on how many sessions there are. Sessions that begin during a listing come last.
 	List(ctx context.Context, q SessionQuery) (*SessionPage, error)
 
 	// EraseMessages erases messages of a session by their sequence numbers, and returns how

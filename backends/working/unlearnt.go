@@ -22,7 +22,7 @@ const mostUnlearnt = 200
 // Unlearnt returns what was said to users and assistants of the scope's partition and
 // nothing was learnt from yet, in any session and by any process: memories of kind episode
 // without an id, for [backends.SearchRequest]'s Beside. Of a longer backlog it returns the
-// newest 200 messages of each of the 200 sessions that are pending for longest, and what
+// newest 200 messages of each of the 200 pending sessions that began first, and what
 // this process has still to write to the log. It is empty while everything is learnt. open is
 // the id of the last turn of the scope's session while it is not done, else "".
 func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends.Memory, open string, err error) {

@@ -40,9 +40,9 @@ type applier struct {
 // run plans and commits until the outcome is certain.
 func (a *applier) run(ctx context.Context, doing string) (*store.Applied, error) {
 	return on(ctx, a.Store, a.p, "", doing, func() (out *store.Applied, err error) {
-		err = a.registered(ctx, a.p, func(inc string) (bool, error) {
-			out, err = a.try(ctx, inc)
-			return out != nil, err
+		err = a.registered(ctx, a.p, func(made string) (wanted generations, err error) {
+			out, wanted, err = a.try(ctx, made)
+			return wanted, err
 		})
 		return out, err
 	})
@@ -52,30 +52,30 @@ func (a *applier) run(ctx context.Context, doing string) (*store.Applied, error)
 const longestWait = 8 * time.Millisecond
 
 // try reads, plans and commits, again whenever another commit came in between.
-// It returns nil when the partition must be in the registry first.
-func (a *applier) try(ctx context.Context, inc string) (*store.Applied, error) {
+// Or it returns what must be entered in the registry first.
+func (a *applier) try(ctx context.Context, made string) (*store.Applied, generations, error) {
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, longestWait) {
 		before, err := a.read(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if before.known != "" {
 			out, err := a.replay(before.known, before.session(a.now()))
 			if err == nil {
 				err = a.confirm(ctx, a.keys.meta())
 			}
-			return out, err
+			return out, nil, err
 		}
 		c, err := a.plan(before)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out, answer, err := a.commit(ctx, c, inc)
-		if err != nil || answer != stale {
-			return out, err
+		out, wanted, err := a.commit(ctx, c, made)
+		if out != nil || len(wanted) > 0 || err != nil {
+			return out, wanted, err
 		}
 		if !sleep(ctx, rand.N(wait)) {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 	}
 }

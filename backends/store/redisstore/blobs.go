@@ -25,12 +25,13 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, id, name stri
 		what = "remove"
 	}
 	_, err := on(ctx, s, p, id, fmt.Sprintf("put blob %q of session %q", name, id), func() (any, error) {
-		return nil, s.registered(ctx, p, func(inc string) (bool, error) {
-			reply, err := s.write(ctx, blobScript, s.keys(p).withSession(id), id, plan.Micros(s.now()), inc, name, what, data, begunIn(ctx, p).String())
-			if reply == forgotten {
-				err = errForgotten
+		return nil, s.registered(ctx, p, func(made string) (generations, error) {
+			reply, err := s.write(ctx, blobScript, s.keys(p).withSession(id), id, plan.Micros(s.now()), newNonce(), name, what, data, assignments(begunIn(ctx, p)), made)
+			wanted := unregistered(reply)
+			if err == nil && len(wanted) == 0 && reply != "ok" {
+				err = badAnswer(reply)
 			}
-			return reply == "ok", err
+			return wanted, err
 		})
 	})
 	return err

@@ -121,7 +121,7 @@ func (i *inspection) sessions(ctx context.Context) error {
 // sessionIDs returns the sessions that a list names, or that there are keys of.
 func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 	var ids []string
-	for _, list := range []string{i.keys.born(), i.keys.sessions(), i.keys.pending()} {
+	for _, list := range []string{i.keys.born(), i.keys.pending()} {
 		some, err := i.client.ZRange(ctx, list, 0, -1).Result()
 		if err != nil {
 			return nil, err
@@ -151,7 +151,7 @@ func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []s
 	if repair {
 		what = "repair"
 	}
-	keys, args := []string{k.meta(), k.sessions(), k.pending(), k.born()}, []any{plan.Micros(s.now()), what}
+	keys, args := []string{k.meta(), k.pending(), k.born()}, []any{plan.Micros(s.now()), what}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}
@@ -161,37 +161,47 @@ func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []s
 
 func (i *inspection) registry(ctx context.Context) error {
 	_, err := retry(ctx, i.Store, i.doing, func() (any, error) {
-		want := i.entries(i.p)
 		var exists, pending *redis.IntCmd
-		var work *redis.BoolCmd
-		scores := make([]*redis.FloatCmd, len(want))
+		var now known
 		err := i.pipelined(ctx, func(pipe redis.Pipeliner) {
 			exists, pending = pipe.Exists(ctx, i.keys.all()...), pipe.Exists(ctx, i.keys.pending())
-			work = pipe.HExists(ctx, i.keys.meta(), "work")
-			for n, e := range want {
-				scores[n] = pipe.ZScore(ctx, e.key, e.member)
-			}
+			now = readKnown(ctx, pipe, i.keys)
 		})
 		if err != nil {
 			return nil, err
 		}
-		if exists.Val() == 0 {
-			want = nil
-		} else if pending.Val() == 0 && !work.Val() {
-			want = want[:2] // it is not in the work queue
+		if exists.Val() == 0 && i.repair {
+			return nil, i.prune(ctx, i.p)
+		} else if exists.Val() == 0 {
+			return nil, nil
 		}
-		for n, e := range want {
-			if scores[n].Err() != nil {
-				i.add([]string{e.key, e.member, "the partition is missing: no listing finds it"})
+		lists := []string{listed, waiting}
+		if pending.Val() == 0 {
+			lists = lists[:1]
+		}
+		for _, list := range lists {
+			if err := i.entry(ctx, list, now.generations()[list]); err != nil {
+				return nil, err
 			}
 		}
-		switch {
-		case !i.repair:
-			return nil, nil
-		case exists.Val() == 0:
-			return nil, i.unregister(ctx, i.p)
+		if i.repair {
+			err = i.announce(ctx, i.p, lists...)
 		}
-		return nil, i.register(ctx, i.p)
+		return nil, err
 	})
 	return err
+}
+
+// entry looks for what the partition knows to be its entry in a list.
+func (i *inspection) entry(ctx context.Context, list, gen string) error {
+	for _, e := range i.entries(i.p, generations{list: gen}) {
+		err := i.client.ZScore(ctx, e.key, e.member).Err()
+		if err != nil && !isNil(err) {
+			return err
+		}
+		if name := strings.TrimSuffix(e.member, ":"+gen); err != nil || gen == "" {
+			i.add([]string{e.key, name, "the partition is missing: no listing finds it"})
+		}
+	}
+	return nil
 }

@@ -351,7 +351,7 @@ func TestClusterWritesWaitForReplicas(t *testing.T) {
 			_, server = nodeOf(t, c, keyOf(p, "meta"))
 		}
 		replicas[registry].Freeze()
-		_, err := b.Apply(t.Context(), p, batch(put("a", "a")))
+		_, err := b.Append(t.Context(), p, "s", messages("a"))
 		require.ErrorIs(t, err, backends.ErrUnavailable, "a failover could lose its entry in the registry")
 		require.ErrorContains(t, err, "0 of 1 replicas")
 		require.Zero(t, c.Client(t).Exists(t.Context(), keyOf(p, "meta")).Val())

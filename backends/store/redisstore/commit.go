@@ -23,7 +23,7 @@ type commit struct {
 	after *store.Session // the session after the batch; nil: no session
 }
 
-// The first words of the answers of the commit script, besides unregistered.
+// The first words of the answers of the commit script, besides "unregistered".
 const (
 	committed = "ok"
 	replayed  = "known" // it was committed before
@@ -34,35 +34,30 @@ const (
 // was lost and it is repeated.
 const keepNonces = 10 * time.Minute
 
-// commit runs the script. It returns nil if the batch is not committed, for the
-// reason in answer.
-func (a *applier) commit(ctx context.Context, c *commit, inc string) (out *store.Applied, answer string, err error) {
-	keys := append(a.keys.all()[:9:9], a.keys.lives())
+// commit runs the script. It returns nil if what the plan rests on has changed, or what
+// must be entered in the registry first.
+func (a *applier) commit(ctx context.Context, c *commit, made string) (*store.Applied, generations, error) {
+	keys := append(a.keys.all()[:9:9], a.keys.lives(), a.keys.enter())
 	if c.after != nil {
-		keys = append(append(keys, a.keys.session(c.after.ID).all()...), a.keys.sessions(), a.keys.pending())
+		keys = append(append(keys, a.keys.session(c.after.ID).all()...), a.keys.pending(), a.keys.born())
 	}
-	args, err := a.arguments(ctx, c, inc)
+	args, err := a.arguments(ctx, c, made)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	reply, err := a.write(ctx, commitScript, keys, args...)
-	if err != nil {
-		return nil, "", err
+	if wanted := unregistered(reply); err != nil || len(wanted) > 0 {
+		return nil, wanted, err
 	}
 	words, _ := reply.([]any)
-	if len(words) > 0 {
-		answer, _ = words[0].(string)
-	}
 	switch {
-	case len(words) == 1 && (answer == stale || answer == unregistered):
-		return nil, answer, nil
-	case len(words) == 1 && answer == forgotten:
-		return nil, "", errForgotten
-	case len(words) == 3 && (answer == replayed || answer == committed):
-		out, err = a.outcome(c, words)
-		return out, answer, err
+	case len(words) == 1 && words[0] == stale:
+		return nil, nil, nil
+	case len(words) == 3 && (words[0] == replayed || words[0] == committed):
+		out, err := a.outcome(c, words)
+		return out, nil, err
 	}
-	return nil, "", badAnswer(reply)
+	return nil, nil, badAnswer(reply)
 }
 
 // outcome reads the answer of the script to a batch that is committed now, or was.
@@ -88,9 +83,9 @@ func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
 }
 
 // arguments are those of the commit script, which must change with this.
-func (a *applier) arguments(ctx context.Context, c *commit, inc string) ([]any, error) {
+func (a *applier) arguments(ctx context.Context, c *commit, made string) ([]any, error) {
 	args := &arguments{}
-	args.add(plan.Micros(c.now), a.nonce, inc, c.inc, begunIn(ctx, a.p).String())
+	args.add(plan.Micros(c.now), a.nonce, newNonce(), made, c.inc, assignments(begunIn(ctx, a.p)))
 	a.addKnown(args, c)
 	args.add(c.spaceText, pin(a.batch, c.version))
 	if c.plan.Embedding == nil {

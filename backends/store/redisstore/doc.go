@@ -72,7 +72,8 @@
 //
 //	T:meta          HASH  inc: a random number for this life of the partition; ver: its
 //	                      version; space: the embedding as JSON; floor: the version up to which
-//	                      tombstones were cut; moved, born: counters; work: since when it is in em:work
+//	                      tombstones were cut; born: counts sessions; listed, waiting: the
+//	                      generation of its entry in em:partitions and em:work, and since when
 //	T:rec           HASH  memory id → "<version> <memory as JSON>"
 //	T:vec           HASH  memory id → its encoded vector
 //	T:chg           ZSET  memory id by the version at which it last changed
@@ -86,9 +87,9 @@
 //	                      in microseconds>": that of this one under "", and of others whose
 //	                      words it has, under a hash of their names. It outlasts a Drop
 //	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
-//	T:sess          ZSET  session id by when it last changed (a counter)
+//	T:born          ZSET  session id by its number, in the order of creation
 //	T:pend          ZSET  the same, of those with messages not learnt from
-//	T:born          ZSET  session id by the order of creation
+//	T:enter         HASH  gen: the generation of an entry that is being made; it ends by itself
 //	T:s:<id>:st     HASH  a session: ver, seq, tokens, watermark, updated, expires, exp, upd, and
 //	                      state: everything else as JSON
 //	T:s:<id>:log    LIST  its messages as JSON; the message with the number n has the index n-1
@@ -98,8 +99,8 @@
 // What is not of one partition has slots of its own:
 //
 //	em:namespaces       ZSET  the namespaces
-//	em:partitions:<ns>  ZSET  <kind>:<id> of the partitions of a namespace
-//	em:work             ZSET  <ns>:<kind>:<id> of partitions with messages not learnt from
+//	em:partitions:<ns>  ZSET  <kind>:<id>:<generation> of the partitions of a namespace
+//	em:work             ZSET  <ns>:<kind>:<id>:<generation> of partitions with messages not learnt from
 //
 // To look at what is remembered of the user ann:
 //
@@ -120,6 +121,9 @@
 // connection that broke) is repeated for up to Config.Retry. No repeat does a
 // thing twice: appends know their message ids, batches their key or a nonce.
 //
-// The registry keys are written before what they point to, and again after it,
-// so that nothing is ever stored where no listing finds it.
+// The registry keys are written before what they point to, so that nothing is ever stored
+// where no listing finds it. Each entry has a generation, a random number that T:enter and
+// then T:meta know: one that neither knows is dead, and removing it can hit no other. An
+// entry that the server lost is made again by a write to its partition within a minute, and
+// those of em:work by the listing of what is pending.
 package redisstore

@@ -99,6 +99,9 @@ func describe(doing string, err error, ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
+	if redis.HasErrorPrefix(err, "FORGOTTEN") {
+		err = errForgotten
+	}
 	if r, ok := reasonOf(err); ok {
 		return fmt.Errorf("redisstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, r.text, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -397,4 +398,132 @@ func TestWritesInAStormAreDoneOnce(t *testing.T) {
 			check()
 		})
 	}
+}
+
+// requireQueued requires that the work queue has the entry that a partition knows, if a
+// session there is pending, without the search for lost entries that listings make.
+func requireQueued(t testing.TB, c redis.UniversalClient, p backends.Partition, msg ...any) {
+	t.Helper()
+	if c.Exists(t.Context(), keyOf(p, "pend")).Val() == 0 {
+		return
+	}
+	gen, _, _ := strings.Cut(c.HGet(t.Context(), keyOf(p, "meta"), "waiting").Val(), " ")
+	entry := fmt.Sprintf("%s:%s:%s:%s", p.Namespace, p.Kind, p.ID, gen)
+	require.NoError(t, c.ZScore(t.Context(), "em:work", entry).Err(), msg...)
+}
+
+// Whatever command of a process is the last that reaches the server or the first that does
+// not, and whatever another process appends, learns or drops in that moment: what is pending
+// is in the work queue at once, and no turn is lost.
+func TestNoBrokenConnectionTakesPendingWorkOffTheQueue(t *testing.T) {
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		c, ctx, now := open(t), t.Context(), backends.SystemClock()
+		clock := func() time.Time { return now }
+		other := newStore(t, open(t), &redisstore.Config{Clock: clock})
+		turn := func(s *redisstore.Store, p backends.Partition, id string) error {
+			_, err := s.Append(ctx, p, "s", messages(id))
+			return err
+		}
+		learn := func(s *redisstore.Store, p backends.Partition) error {
+			_, err := s.Update(ctx, p, &store.SessionUpdate{Session: "s", Watermark: pointer(int64(1 << 30))})
+			return err
+		}
+		sweep := func(s *redisstore.Store, _ backends.Partition) error {
+			now = now.Add(11 * time.Minute)
+			_, err := s.List(ctx, store.SessionQuery{Pending: true})
+			return err
+		}
+		drop := func(s *redisstore.Store, p backends.Partition) error {
+			_, err := s.Drop(ctx, p)
+			return err
+		}
+		steps := []func(s *redisstore.Store, p backends.Partition) error{
+			func(s *redisstore.Store, p backends.Partition) error { return turn(s, p, "m1") }, learn, sweep,
+			func(s *redisstore.Store, p backends.Partition) error { return turn(s, p, "m2") }, sweep, learn, sweep, drop,
+			func(s *redisstore.Store, p backends.Partition) error { return turn(s, p, "m3") }, sweep,
+		}
+		meanwhiles := map[string]func(p backends.Partition) error{
+			"nothing": func(backends.Partition) error { return nil },
+			"a turn":  func(p backends.Partition) error { return turn(other, p, "theirs") },
+			"sweep":   func(p backends.Partition) error { return sweep(other, p) },
+			"drop":    func(p backends.Partition) error { return drop(other, p) },
+			"turn, learnt, swept": func(p backends.Partition) error {
+				return errors.Join(turn(other, p, "theirs"), learn(other, p), sweep(other, p))
+			},
+		}
+		cases := 0
+		for name, meanwhile := range meanwhiles {
+			for _, cut := range []string{"before", "after", "never"} {
+				for at, reached := 1, true; reached; at += several(3, 1) {
+					p, commands := user(backends.NewID()), 0
+					where := fmt.Sprintf("%s, cut %s command %d", name, cut, at)
+					client := open(t)
+					s := newStore(t, client, &redisstore.Config{Clock: clock, Retry: -1})
+					client.AddHook(testredis.Hook(func(_ []redis.Cmder, send func() error) error {
+						if commands++; commands != at {
+							return send()
+						}
+						if cut == "before" {
+							require.NoError(t, meanwhile(p), where)
+							return io.EOF
+						}
+						err := send()
+						require.NoError(t, meanwhile(p), where)
+						if cut == "after" {
+							return io.EOF
+						}
+						return err
+					}))
+					for i, step := range steps {
+						err := step(s, p)
+						if err != nil && !errors.Is(err, backends.ErrNotFound) {
+							require.ErrorIs(t, err, backends.ErrUnavailable, where)
+						}
+						requireQueued(t, c, p, "%s, step %d", where, i)
+					}
+					require.NoError(t, drop(other, p))
+					cases, reached = cases+1, commands >= at
+				}
+			}
+		}
+		t.Logf("%d cases", cases)
+	})
+}
+
+// What the server lost of the work queue shows, and is back at the next sweep, or with a turn
+// a minute later.
+func TestLostEntriesOfTheWorkQueueAreMadeAgain(t *testing.T) {
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		c, ctx, now := open(t), t.Context(), backends.SystemClock()
+		s := newStore(t, open(t), &redisstore.Config{Clock: func() time.Time { return now }})
+		for i := range 150 {
+			p := user(fmt.Sprint("p", i))
+			p.Namespace = fmt.Sprint("n", i%2)
+			begin(t, s, p)
+		}
+		require.NoError(t, c.Del(ctx, "em:work").Err())
+		health, err := working.ReadHealth(ctx, s)
+		require.NoError(t, err)
+		require.Equal(t, 150, health.Sessions)
+		seen := map[string]bool{}
+		for range 3 { // each looks at one namespace
+			for cursor, more := "", true; more; {
+				page, err := s.List(ctx, store.SessionQuery{Pending: true, Page: store.Page{Cursor: cursor}})
+				require.NoError(t, err)
+				for _, found := range page.Sessions {
+					seen[found.Partition.ID] = true
+				}
+				cursor, more = page.Next, page.Next != ""
+			}
+		}
+		require.Len(t, seen, 150)
+
+		p := user("p1")
+		begin(t, s, p)
+		require.NoError(t, c.Del(ctx, "em:work").Err())
+		now = now.Add(2 * time.Minute)
+		_, err = s.Append(ctx, p, "s", messages("later"))
+		require.NoError(t, err)
+		requireQueued(t, c, p)
+	})
 }

@@ -22,25 +22,25 @@ func (s *Store) named(member string) keys {
 	return keys{tag: "{" + s.config.Prefix + ":" + member + "}"}
 }
 
-func (k keys) meta() string     { return k.tag + ":meta" }
-func (k keys) records() string  { return k.tag + ":rec" }
-func (k keys) vectors() string  { return k.tag + ":vec" }
-func (k keys) changed() string  { return k.tag + ":chg" }
-func (k keys) deleted() string  { return k.tag + ":del" }
-func (k keys) history() string  { return k.tag + ":his" }
-func (k keys) known() string    { return k.tag + ":idem" }
-func (k keys) knownAt() string  { return k.tag + ":idemt" }
-func (k keys) tips() string     { return k.tag + ":tips" }
-func (k keys) sessions() string { return k.tag + ":sess" }
-func (k keys) pending() string  { return k.tag + ":pend" }
-func (k keys) born() string     { return k.tag + ":born" }
-func (k keys) lives() string    { return k.tag + ":lives" }
+func (k keys) meta() string    { return k.tag + ":meta" }
+func (k keys) records() string { return k.tag + ":rec" }
+func (k keys) vectors() string { return k.tag + ":vec" }
+func (k keys) changed() string { return k.tag + ":chg" }
+func (k keys) deleted() string { return k.tag + ":del" }
+func (k keys) history() string { return k.tag + ":his" }
+func (k keys) known() string   { return k.tag + ":idem" }
+func (k keys) knownAt() string { return k.tag + ":idemt" }
+func (k keys) tips() string    { return k.tag + ":tips" }
+func (k keys) pending() string { return k.tag + ":pend" }
+func (k keys) born() string    { return k.tag + ":born" }
+func (k keys) lives() string   { return k.tag + ":lives" }
+func (k keys) enter() string   { return k.tag + ":enter" }
 
-// all names every key of the partition but those of its sessions, and T:lives, which
-// outlasts it.
+// all names every key of the partition but those of its sessions, and those that may
+// be there without it: T:lives and T:enter.
 func (k keys) all() []string {
 	return []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.history(),
-		k.known(), k.knownAt(), k.tips(), k.sessions(), k.pending(), k.born()}
+		k.known(), k.knownAt(), k.tips(), k.pending(), k.born()}
 }
 
 // sessionKeys names the keys of one session.
@@ -57,7 +57,7 @@ func (k sessionKeys) all() []string { return []string{k.state(), k.log(), k.ids(
 
 // withSession names what scripts need that write to one session.
 func (k keys) withSession(id string) []string {
-	return append(append([]string{k.meta()}, k.session(id).all()...), k.sessions(), k.pending(), k.born(), k.lives())
+	return append(append([]string{k.meta()}, k.session(id).all()...), k.pending(), k.born(), k.lives(), k.enter())
 }
 
 // The keys of the registry.

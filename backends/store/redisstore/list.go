@@ -20,19 +20,26 @@ import (
 )
 
 // List implements [store.Sessions]. A list of all partitions goes from one to the
-// next; within each, the sessions that changed first come first.
+// next. The cursor has the number of the last session that was looked at: sessions get
+// theirs when they begin, and keep it.
 //
-// The first look at a partition fixes which of its sessions the listing has, and
-// their order. Those to come are in the cursor, by the number that a session gets
-// when it is created, so that one which changes meanwhile is still met once; the
-// cursor takes some two bytes for each.
+// A list of all that are pending reads the work queue. It also looks for partitions that
+// the queue has lost: see [Store.heal].
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	start, err := decodeCursor("list sessions", q.Page.Cursor, func(l listing) bool { return l.Started })
+	start, err := decodeCursor("list sessions", q.Page.Cursor, func(l listing) bool { return l.In || l.Member != "" })
 	if err != nil {
 		return nil, err
 	}
 	list := func() (*store.SessionPage, error) {
 		l := &lister{Store: s, query: q, at: start}
+		if q.Page.Cursor == "" {
+			l.at.In = q.Partition != nil
+			if q.Pending && q.Partition == nil {
+				if err := s.heal(ctx); err != nil {
+					return nil, err
+				}
+			}
+		}
 		more, err := l.fill(ctx)
 		out := &store.SessionPage{Sessions: l.out}
 		if more {
@@ -48,10 +55,10 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 
 // listing is where a listing stands.
 type listing struct {
-	Started   bool         `json:"s,omitempty"`
-	Namespace string       `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
-	Member    string       `json:"m,omitempty"` // of a list of all partitions: the one that is being read
-	Left      plan.Numbers `json:"r,omitempty"` // sessions of that partition to come
+	Namespace string `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
+	Member    string `json:"m,omitempty"` // of a list of all partitions: the last one
+	In        bool   `json:"i,omitempty"` // it is being read
+	After     int64  `json:"a,omitempty"` // the number of the last session that was looked at there
 }
 
 // encodeCursor returns where a reader stands as a text that [decodeCursor] reads.
@@ -89,29 +96,23 @@ type lister struct {
 func (l *lister) fill(ctx context.Context) (more bool, err error) {
 	size := l.query.Page.Size()
 	for len(l.out) < size {
-		for len(l.at.Left) == 0 {
+		if !l.at.In {
 			if more, err = l.next(ctx); !more || err != nil {
 				return false, err
 			}
 		}
-		if err := l.take(ctx, min(size-len(l.out), len(l.at.Left))); err != nil {
+		if err := l.take(ctx, size-len(l.out)); err != nil {
 			return false, err
 		}
 	}
-	return l.query.Partition == nil || len(l.at.Left) > 0, nil
+	return l.query.Partition == nil || l.at.In, nil
 }
 
-// next goes to the next partition, and fixes which of its sessions the listing has.
-// It returns false after the last partition.
+// next goes to the next partition. It returns false after the last one.
 func (l *lister) next(ctx context.Context) (bool, error) {
 	if l.query.Partition != nil {
-		if l.at.Started {
-			return false, nil
-		}
-		l.at.Started = true
-		return true, l.begin(ctx, l.keys(*l.query.Partition))
+		return false, nil
 	}
-	l.at.Started = true
 	for len(l.ahead) == 0 {
 		names, err := l.nextNames(ctx)
 		if len(names) == 0 || err != nil {
@@ -120,10 +121,11 @@ func (l *lister) next(ctx context.Context) (bool, error) {
 		if l.ahead, err = l.busy(ctx, names); err != nil {
 			return false, err
 		}
-		l.at.Member = names[len(names)-1]
+		l.at.Member, _ = cutGeneration(names[len(names)-1])
 	}
-	l.at.Member, l.ahead = l.ahead[0], l.ahead[1:]
-	return true, l.begin(ctx, l.named(l.at.Member))
+	l.at.Member, l.at.In, l.at.After = l.ahead[0], true, 0
+	l.ahead = l.ahead[1:]
+	return true, nil
 }
 
 // listKey names the key that lists the sessions asked for.
@@ -131,49 +133,28 @@ func (l *lister) listKey(k keys) string {
 	if l.query.Pending {
 		return k.pending()
 	}
-	return k.sessions()
+	return k.born()
 }
 
-// begin reads which sessions of a partition the listing has.
-func (l *lister) begin(ctx context.Context, k keys) error {
-	ids, err := l.client.ZRange(ctx, l.listKey(k), 0, -1).Result()
-	if err != nil {
-		return err
-	}
-	for some := range slices.Chunk(ids, hmgetChunk) {
-		born, err := l.client.ZMScore(ctx, k.born(), some...).Result()
-		if err != nil {
-			return err
-		}
-		for _, n := range born {
-			if n > 0 { // 0: deleted just now
-				l.at.Left = append(l.at.Left, int64(n))
-			}
-		}
-	}
-	return nil
-}
-
-// take moves the next n sessions from Left to the page, those that exist and still
-// match.
+// take adds to the page those of the next n sessions of the partition that exist, and
+// still match.
 func (l *lister) take(ctx context.Context, n int) error {
 	p, err := l.partition()
 	if err != nil {
 		return err
 	}
-	names := make([]*redis.StringSliceCmd, n)
-	err = l.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for i, number := range l.at.Left[:n] {
-			at := strconv.FormatInt(number, 10)
-			names[i] = pipe.ZRangeByScore(ctx, l.keys(p).born(), &redis.ZRangeBy{Min: at, Max: at})
-		}
-	})
+	found, err := l.client.ZRangeByScoreWithScores(ctx, l.listKey(l.keys(p)),
+		&redis.ZRangeBy{Min: fmt.Sprint("(", l.at.After), Max: "+inf", Count: int64(n) + 1}).Result()
 	if err != nil {
 		return err
 	}
-	var ids []string
-	for _, name := range names {
-		ids = append(ids, name.Val()...)
+	if l.at.In = len(found) > n; l.at.In {
+		found = found[:n]
+		l.at.After = int64(found[n-1].Score)
+	}
+	ids := make([]string, len(found))
+	for i, z := range found {
+		ids[i] = fmt.Sprint(z.Member)
 	}
 	states, err := l.states(ctx, p, ids)
 	if err != nil {
@@ -191,7 +172,6 @@ func (l *lister) take(ctx context.Context, n int) error {
 	if len(gone) > 0 { // if this fails the next listing meets them again
 		_, _ = l.checkSessions(ctx, p, gone, true)
 	}
-	l.at.Left = l.at.Left[n:]
 	return nil
 }
 
@@ -236,16 +216,16 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 // listAhead is how many partitions are looked at with one round trip.
 const listAhead = 128
 
-// nextNames reads the names of the next partitions: in the work queue or, namespace
+// nextNames reads the entries of the next partitions: in the work queue or, namespace
 // by namespace, in all lists.
 func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 	if l.query.Pending {
-		return l.lex(ctx, l.workKey(), l.at.Member, listAhead)
+		return l.names(ctx, l.workKey(), l.at.Member, listAhead)
 	}
 	for {
 		if l.at.Namespace != "" {
 			_, after, _ := strings.Cut(l.at.Member, ":")
-			names, err := l.lex(ctx, l.partitionsKey(l.at.Namespace), after, listAhead)
+			names, err := l.names(ctx, l.partitionsKey(l.at.Namespace), after, listAhead)
 			for i := range names {
 				names[i] = l.at.Namespace + ":" + names[i]
 			}
@@ -261,28 +241,29 @@ func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 	}
 }
 
-// busy returns those of the partitions that have sessions to list. Those that have
-// long been without work are taken off the work queue.
-func (l *lister) busy(ctx context.Context, names []string) ([]string, error) {
-	counts, since := make([]*redis.IntCmd, len(names)), make([]*redis.StringCmd, len(names))
+// busy returns those of the partitions that have sessions to list. From the work queue it
+// removes dead entries, and partitions that have long been without work.
+func (l *lister) busy(ctx context.Context, entries []string) ([]string, error) {
+	counts, knowns := make([]*redis.IntCmd, len(entries)), make([]known, len(entries))
 	err := l.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for i, name := range names {
+		for i, entry := range entries {
+			name, _ := cutGeneration(entry)
 			k := l.named(name)
-			counts[i], since[i] = pipe.ZCard(ctx, l.listKey(k)), pipe.HGet(ctx, k.meta(), "work")
+			knowns[i] = readKnown(ctx, pipe, k)
+			counts[i] = pipe.ZCard(ctx, l.listKey(k))
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	limit := plan.Micros(l.now().Add(-idle))
 	var out []string
-	for i, name := range names {
-		if counts[i].Val() > 0 {
+	for i, entry := range entries {
+		name, gen := cutGeneration(entry)
+		switch {
+		case counts[i].Val() > 0 && !slices.Contains(out, name):
 			out = append(out, name)
-			continue
-		}
-		if entered, _ := since[i].Int64(); l.query.Pending && entered <= limit {
-			if err := l.retire(ctx, name, limit); err != nil {
+		case counts[i].Val() == 0 && l.query.Pending:
+			if err := l.tidy(ctx, name, gen, knowns[i]); err != nil {
 				return nil, err
 			}
 		}

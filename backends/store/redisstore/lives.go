@@ -79,15 +79,6 @@ func begunIn(ctx context.Context, p backends.Partition) begun {
 	return out
 }
 
-// String is what scripts get.
-func (b begun) String() string {
-	var text strings.Builder
-	for field, life := range b {
-		fmt.Fprintf(&text, "%s=%s,", field, life)
-	}
-	return text.String()
-}
-
 // check adds to a pipeline what the function that it returns looks at: whether one of the
 // lives has ended, which is ErrForgotten.
 func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time.Time) func() error {
@@ -110,7 +101,6 @@ func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time
 	}
 }
 
-// forgotten is what scripts answer to a write that began in a life that has ended.
-const forgotten = "forgotten"
-
+// errForgotten is returned for a write that began in a life that has ended, for which
+// scripts fail with the code FORGOTTEN.
 var errForgotten = fmt.Errorf("%w: whose words these are was dropped since this began", backends.ErrForgotten)

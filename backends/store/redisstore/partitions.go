@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -30,24 +29,34 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 }
 
 func (s *Store) partitionPage(ctx context.Context, namespace, after string, size int) (*store.PartitionPage, error) {
-	names, err := s.lex(ctx, s.partitionsKey(escape(namespace)), after, size)
+	entries, err := s.names(ctx, s.partitionsKey(escape(namespace)), after, size)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]backends.Partition, len(names))
-	for i, name := range names {
-		if all[i], err = parseLocal(namespace, name); err != nil {
+	out, all, last := &store.PartitionPage{}, []backends.Partition{}, ""
+	for _, entry := range entries {
+		name, _ := cutGeneration(entry)
+		if name == last {
+			continue
+		}
+		p, err := parseLocal(namespace, name)
+		if err != nil {
 			return nil, err
 		}
+		all, last = append(all, p), name
 	}
-	out := &store.PartitionPage{}
-	if len(names) == size {
-		out.Next = base64.RawURLEncoding.EncodeToString([]byte(names[size-1]))
+	if len(entries) == size {
+		out.Next = base64.RawURLEncoding.EncodeToString([]byte(last))
 	}
 	holds, err := s.hold(ctx, all)
 	for i, p := range all {
-		if err == nil && holds[i] {
+		switch {
+		case err != nil:
+			return nil, err
+		case holds[i]:
 			out.Partitions = append(out.Partitions, p)
+		default:
+			err = s.prune(ctx, p)
 		}
 	}
 	return out, err
@@ -122,7 +131,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 			out.Records, out.Sessions = out.Records+n.Records, out.Sessions+n.Sessions
 			out.Messages, out.Blobs = out.Messages+n.Messages, out.Blobs+n.Blobs
 		}
-		return nil, s.unregister(ctx, p)
+		return nil, s.prune(ctx, p)
 	})
 	return out, err
 }
@@ -131,7 +140,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 // "all" it erases the partition too if they were the last, and reports whether they were.
 func (s *Store) erase(ctx context.Context, p backends.Partition, what, life string, ids ...string) (n store.DropCount, last bool, err error) {
 	k, now := s.keys(p), s.now()
-	keys, args := append(k.all(), k.lives()), []any{plan.Micros(now), what, life, plan.Micros(now.Add(store.KeepLives))}
+	keys, args := append(k.all(), k.enter(), k.lives()), []any{plan.Micros(now), what, life, plan.Micros(now.Add(store.KeepLives))}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}
@@ -149,97 +158,4 @@ func (s *Store) erase(ctx context.Context, p backends.Partition, what, life stri
 	}
 	n = store.DropCount{Records: int(counts[0]), Sessions: int(counts[1]), Messages: int(counts[2]), Blobs: int(counts[3])}
 	return n, answer[0] == "ok", nil
-}
-
-// registered runs write, which returns false when the partition must be in the
-// registry first. The registry is of other slots, so that the two cannot be one
-// script: the entry is made before, so that nothing is stored that no listing
-// finds, and once more after, because a Drop of the partition may have removed it
-// in between (and looks, after removing it, whether the partition is back).
-func (s *Store) registered(ctx context.Context, p backends.Partition, write func(inc string) (bool, error)) error {
-	done, err := write("")
-	if done || err != nil {
-		return err
-	}
-	if err := s.register(ctx, p); err != nil {
-		return err
-	}
-	if _, err := write(newNonce()); err != nil {
-		return err
-	}
-	return s.register(ctx, p)
-}
-
-// entry is one of a partition in a list of the registry.
-type entry struct{ key, member string }
-
-func (s *Store) entries(p backends.Partition) []entry {
-	namespace := escape(p.Namespace)
-	return []entry{{s.namespacesKey(), namespace}, {s.partitionsKey(namespace), local(p)}, {s.workKey(), member(p)}}
-}
-
-// register enters the partition in the lists of the registry.
-func (s *Store) register(ctx context.Context, p backends.Partition) error {
-	if s.config.Replicas == 0 {
-		return s.pipelined(ctx, func(pipe redis.Pipeliner) {
-			for _, e := range s.entries(p) {
-				pipe.ZAdd(ctx, e.key, redis.Z{Member: e.member})
-			}
-		})
-	}
-	for _, e := range s.entries(p) { // on a Cluster, of three masters, each of which may fail
-		err := s.confirmed(ctx, e.key, func(pipe redis.Pipeliner) redis.Cmder { return pipe.ZAdd(ctx, e.key, redis.Z{Member: e.member}) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unregister takes a dropped partition off the lists, unless it is back.
-func (s *Store) unregister(ctx context.Context, p backends.Partition) error {
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for _, e := range s.entries(p)[1:] {
-			pipe.ZRem(ctx, e.key, e.member)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	n, err := s.client.Exists(ctx, s.keys(p).meta()).Result()
-	if err == nil && n > 0 {
-		err = s.register(ctx, p)
-	}
-	return err
-}
-
-// idle is how long a partition without pending messages stays in the work queue.
-// Entering it takes two round trips, and a user who talks will soon talk again.
-const idle = 10 * time.Minute
-
-// retire takes a partition off the work queue if nothing is pending there and it
-// was entered before a time, in microseconds.
-func (s *Store) retire(ctx context.Context, name string, before int64) error {
-	k := s.named(name)
-	done, err := s.write(ctx, idleScript, []string{k.meta(), k.pending()}, before)
-	if err != nil || done != int64(1) {
-		return err
-	}
-	if err := s.client.ZRem(ctx, s.workKey(), name).Err(); err != nil {
-		return err
-	}
-	back, err := s.client.HExists(ctx, k.meta(), "work").Result()
-	if err == nil && back { // a message came meanwhile
-		err = s.client.ZAdd(ctx, s.workKey(), redis.Z{Member: name}).Err()
-	}
-	return err
-}
-
-// lex reads the members of a list of the registry that come after one.
-func (s *Store) lex(ctx context.Context, key, after string, limit int) ([]string, error) {
-	low := "-"
-	if after != "" {
-		low = "(" + after
-	}
-	return s.client.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: low, Max: "+", Count: int64(limit)}).Result()
 }

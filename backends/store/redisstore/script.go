@@ -22,12 +22,13 @@ var sources embed.FS
 // Every write is one of these scripts. Each declares all its keys, which are of
 // one partition.
 var (
-	appendScript        = newScript("append", "lives")
-	blobScript          = newScript("blob", "lives")
+	appendScript        = newScript("append", "lives", "registry")
+	blobScript          = newScript("blob", "lives", "registry")
 	changesScript       = newScript("changes")
 	checkRecordsScript  = newScript("check_records")
 	checkSessionsScript = newScript("check_sessions")
-	commitScript        = newScript("commit", "lives")
+	commitScript        = newScript("commit", "lives", "registry")
+	enterScript         = newScript("enter", "registry")
 	eraseScript         = newScript("erase", "lives")
 	eraseMessagesScript = newScript("erase_messages", "lives")
 	fenceScript         = newScript("fence", "lives")
@@ -44,10 +45,6 @@ func newScript(name string, functions ...string) *redis.Script {
 	}
 	return redis.NewScript(string(source))
 }
-
-// unregistered is what scripts answer when the partition must be entered in the
-// registry first.
-const unregistered = "unregistered"
 
 // write runs a script that writes, and waits for replicas if so configured.
 func (s *Store) write(ctx context.Context, script *redis.Script, keys []string, args ...any) (any, error) {
@@ -135,6 +132,15 @@ func (a *arguments) time(what string, t time.Time) {
 		a.err = fmt.Errorf("%s: %w: %w", what, backends.ErrInvalid, err)
 	}
 	a.add(text)
+}
+
+// assignments is how scripts get names with values.
+func assignments(values map[string]string) string {
+	var text strings.Builder
+	for name, value := range values {
+		text.WriteString(name + "=" + value + ",")
+	}
+	return text.String()
 }
 
 // flag is how scripts get a condition.

@@ -120,9 +120,9 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 		return nil, fmt.Errorf("redisstore: append: %w", err)
 	}
 	return on(ctx, s, p, id, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), func() (out *store.Session, err error) {
-		err = s.registered(ctx, p, func(inc string) (done bool, err error) {
-			out, err = s.tryAppend(ctx, p, id, a, inc)
-			return out != nil, err
+		err = s.registered(ctx, p, func(made string) (wanted generations, err error) {
+			out, wanted, err = s.tryAppend(ctx, p, id, a, made)
+			return wanted, err
 		})
 		return out, err
 	})
@@ -140,12 +140,11 @@ func lifeMicros(ttl time.Duration) int64 {
 	return (ttl - 1).Microseconds() + 1
 }
 
-// tryAppend runs the script. The session is nil when the partition must be in the
-// registry first.
-func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, inc string) (*store.Session, error) {
+// tryAppend runs the script, or returns what must be entered in the registry first.
+func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, made string) (*store.Session, generations, error) {
 	now := s.now()
 	args := &arguments{}
-	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), inc, begunIn(ctx, p).String())
+	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), newNonce(), made, assignments(begunIn(ctx, p)))
 	args.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
 	args.add(flag(a.Learnt))
 	for _, e := range a.Entries {
@@ -153,29 +152,26 @@ func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, 
 			e.Time = now
 		}
 		if e.Tokens > maxTokens || e.Tokens < -maxTokens {
-			return nil, fmt.Errorf("message %s: %w: %d tokens: at most %d", e.ID, backends.ErrInvalid, e.Tokens, maxTokens)
+			return nil, nil, fmt.Errorf("message %s: %w: %d tokens: at most %d", e.ID, backends.ErrInvalid, e.Tokens, maxTokens)
 		}
 		args.add(e.ID, e.Tokens)
 		args.json("message "+e.ID, &logged{Entry: &e})
 	}
 	if args.err != nil {
-		return nil, args.err
+		return nil, nil, args.err
 	}
 	reply, err := s.write(ctx, appendScript, s.keys(p).withSession(id), args.list...)
-	switch {
-	case err != nil || reply == unregistered:
-		return nil, err
-	case reply == forgotten:
-		return nil, errForgotten
+	if wanted := unregistered(reply); err != nil || len(wanted) > 0 {
+		return nil, wanted, err
 	}
 	after, err := readSession(p, id, pairs(reply))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if after == nil {
-		return nil, badAnswer(reply)
+		return nil, nil, badAnswer(reply)
 	}
-	return &after.Session, nil
+	return &after.Session, nil, nil
 }
 
 // Read implements [store.Sessions].
@@ -273,8 +269,6 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id stri
 			switch {
 			case err != nil || answer == "ok":
 				return len(entries), err
-			case answer == forgotten:
-				return 0, errForgotten
 			case answer != stale:
 				return 0, badAnswer(answer)
 			}
@@ -330,7 +324,7 @@ func (s *Store) erased(ctx context.Context, before *session, entries []store.Ent
 		tokens += entries[i].Tokens
 	}
 	args := &arguments{}
-	args.add(id, plan.Micros(now), begunIn(ctx, p).String(), before.fields["upd"], timeText(now))
+	args.add(id, plan.Micros(now), assignments(begunIn(ctx, p)), before.fields["upd"], timeText(now))
 	args.json("session "+id, stateOf(&state))
 	args.add(-tokens)
 	for _, e := range entries {

@@ -91,6 +91,8 @@ type Store struct {
 	server serverInfo
 	owned  bool // the client is closed with the store
 	closed atomic.Bool
+
+	healing healing
 }
 
 var _ store.Store = (*Store)(nil)

@@ -224,8 +224,7 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 	})
 }
 
-// listing reads the keys of the sessions that match, those that changed first
-// coming first.
+// listing reads the keys of the sessions that match, in the order in which they began.
 func (c *conn) listing(ctx context.Context, q store.SessionQuery, part partition, now time.Time) (plan.Numbers, error) {
 	query, args := `SELECT pk FROM sessions WHERE (expires IS NULL OR expires > ?)`, []any{now.UnixMicro()}
 	if q.Pending {
@@ -234,7 +233,7 @@ func (c *conn) listing(ctx context.Context, q store.SessionQuery, part partition
 	if q.Partition != nil {
 		query, args = query+` AND part = ?`, append(args, part.pk)
 	}
-	return column[int64](ctx, c, query+` ORDER BY changed`, args...)
+	return column[int64](ctx, c, query+` ORDER BY pk`, args...)
 }
 
 // listed adds one session to the page, unless it is gone or does not match any more.

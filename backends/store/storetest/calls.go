@@ -109,8 +109,8 @@ func (e *env) list(q store.SessionQuery) []store.Session {
 	e.Helper()
 	q.Partition = &e.p
 	all := e.listing(q, nil)
-	byChange := func(a, b store.Session) int { return a.Updated.Compare(b.Updated) }
-	require.True(e, slices.IsSortedFunc(all, byChange), "what changed first comes first")
+	byBeginning := func(a, b store.Session) int { return a.Created.Compare(b.Created) }
+	require.True(e, slices.IsSortedFunc(all, byBeginning), "what began first comes first")
 	return all
 }
 

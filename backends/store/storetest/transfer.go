@@ -57,7 +57,7 @@ var transferBehaviours = []behaviour{
 		require.Equal(e, count, other.transfer(e))
 		require.Equal(e, none, e.transfer(other))
 		require.Equal(e, none, other.transfer(e))
-		require.Equal(e, []string{"", "s"}, names(e.list(store.SessionQuery{Pending: true})))
+		require.Equal(e, []string{"s", ""}, names(e.list(store.SessionQuery{Pending: true})))
 		e.apply(put("r3", "new"))
 		events := e.history("r3")
 		require.Greater(e, events[len(events)-1].Version, events[len(events)-2].Version)

@@ -53,8 +53,7 @@ func (s *Sessions) update(ctx context.Context, k session.Key, u store.SessionUpd
 }
 
 // List returns a page of the sessions of the scope's user, or of its agent where it names no
-// user. Those that changed first come first, as stores list them: a session that changes during
-// the listing may be met again.
+// user, in the order in which they began. Each is met once, whether it changes or not.
 func (s *Sessions) List(ctx context.Context, scope backends.Scope, page store.Page) (*store.SessionPage, error) {
 	p, err := scope.Speaker()
 	if err != nil {

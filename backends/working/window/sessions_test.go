@@ -342,7 +342,7 @@ func TestManageSessions(t *testing.T) {
 				break
 			}
 		}
-		require.Equal(t, []string{"l1", "l2", "l3", "l4", "l5", "l6", "l0"}, ids, "in the order of their last change")
+		require.Equal(t, []string{"l0", "l1", "l2", "l3", "l4", "l5", "l6"}, ids, "in the order in which they began")
 	})
 }
 

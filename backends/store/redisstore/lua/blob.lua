@@ -1,23 +1,22 @@
 -- Writes or removes a blob of a session, which need not exist.
--- ARGV: session id, now (microseconds), a nonce for a new partition or "", name,
--- "put" or "remove", data, the lives it began in. Returns "ok", "forgotten", or
--- "unregistered": the partition must be entered in the registry first.
-local meta, st, log, ids, blobs, sess, pend, born, lives = unpack(KEYS)
+-- ARGV: session id, now (microseconds), a nonce, name, "put" or "remove", data, the lives
+-- it began in, the entries just made in the registry. Returns "ok", or what must be
+-- entered in the registry first.
+local meta, st, log, ids, blobs, pend, born, lives, enter = unpack(KEYS)
 local sid = ARGV[1]
-if forgotten(lives, ARGV[7], ARGV[2]) then return 'forgotten' end
+local refused = forgotten(lives, ARGV[7], ARGV[2])
+if refused then return refused end
 if ARGV[5] == 'remove' then
   redis.call('HDEL', blobs, ARGV[4])
   if redis.call('EXISTS', st, blobs) == 0 then redis.call('ZREM', born, sid) end
   return 'ok'
 end
-if redis.call('HEXISTS', meta, 'inc') == 0 then
-  if ARGV[3] == '' then return 'unregistered' end
-  redis.call('HSET', meta, 'inc', ARGV[3])
-end
+refused = unregistered(meta, enter, ARGV[8], ARGV[3], ARGV[2], 'listed')
+if refused then return refused end
+redis.call('HSETNX', meta, 'inc', ARGV[3])
 local ends = tonumber(redis.call('HGET', st, 'exp') or '')
 if ends and ends <= tonumber(ARGV[2]) then
   redis.call('DEL', st, log, ids, blobs)
-  redis.call('ZREM', sess, sid)
   redis.call('ZREM', pend, sid)
 end
 if redis.call('EXISTS', st) == 0 and not redis.call('ZSCORE', born, sid) then

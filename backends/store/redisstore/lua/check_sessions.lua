@@ -1,32 +1,31 @@
--- Compares sessions with the lists of their partition. KEYS: T:meta, T:sess, T:pend,
--- T:born, then the 4 of each session. ARGV: now (microseconds), "repair" to rewrite
+-- Compares sessions with the lists of their partition. KEYS: T:meta, T:pend, T:born,
+-- then the 4 of each session. ARGV: now (microseconds), "repair" to rewrite
 -- what differs or "", the session ids. Returns keys, ids and texts.
-local meta, sess, pend, born = unpack(KEYS, 1, 4)
+local meta, pend, born = unpack(KEYS, 1, 3)
 local repair, wrong, sid = ARGV[2] ~= '', {}
 local function report(...) for _, word in ipairs({...}) do wrong[#wrong + 1] = word end end
 local function score(key) return tonumber(redis.call('ZSCORE', key, sid) or '') end
--- number returns the session's number in a list, which no other session has.
-local function number(list, counter)
-  local highest = math.ceil(tonumber(redis.call('ZRANGE', list, -1, -1, 'WITHSCORES')[2] or '0'))
-  if tonumber(redis.call('HGET', meta, counter) or '0') < highest then
-    report(meta, counter, 'the counter is below the numbers of its list')
-    if repair then redis.call('HSET', meta, counter, string.format('%.0f', highest)) end
+-- number returns the session's number in the list of sessions, which no other one has.
+local function number()
+  local highest = math.ceil(tonumber(redis.call('ZRANGE', born, -1, -1, 'WITHSCORES')[2] or '0'))
+  if tonumber(redis.call('HGET', meta, 'born') or '0') < highest then
+    report(meta, 'born', 'the counter is below the numbers of its list')
+    if repair then redis.call('HSET', meta, 'born', string.format('%.0f', highest)) end
   end
-  local n = score(list)
-  if n and n >= 1 and n % 1 == 0 and redis.call('ZCOUNT', list, n, n) == 1 then return n end
-  report(list, sid, 'the session is missing, or has no number of its own')
+  local n = score(born)
+  if n and n >= 1 and n % 1 == 0 and redis.call('ZCOUNT', born, n, n) == 1 then return n end
+  report(born, sid, 'the session is missing, or has no number of its own')
   if not repair then return score(pend) end
-  n = redis.call('HINCRBY', meta, counter, 1)
-  redis.call('ZADD', list, n, sid)
+  n = redis.call('HINCRBY', meta, 'born', 1)
+  redis.call('ZADD', born, n, sid)
   return n
 end
 for i = 3, #ARGV do
   sid = ARGV[i]
-  local st, log, _, blobs = unpack(KEYS, 4 * i - 7, 4 * i - 4)
+  local st, log, _, blobs = unpack(KEYS, 4 * i - 8, 4 * i - 5)
   local seq, mark, ends = unpack(redis.call('HMGET', st, 'seq', 'watermark', 'exp'))
   if seq and (not ends or tonumber(ends) > tonumber(ARGV[1])) then
-    number(born, 'born')
-    local at = number(sess, 'moved')
+    local at = number()
     if tonumber(seq) <= tonumber(mark) then at = nil end
     if score(pend) ~= at then
       report(pend, sid, at and 'the session is missing, or is at another place' or 'the session has nothing to learn from')
@@ -35,9 +34,9 @@ for i = 3, #ARGV do
     end
   elseif not seq then -- an entry of an expired session is no mistake: the next listing removes it
     local held = redis.call('EXISTS', log, blobs) > 0
-    if held then number(born, 'born') end
+    if held then number() end
     if repair and not held then redis.call('ZREM', born, sid) end
-    if repair then for _, list in ipairs({sess, pend}) do redis.call('ZREM', list, sid) end end
+    if repair then redis.call('ZREM', pend, sid) end
   end
 end
 return wrong

@@ -3,25 +3,24 @@
 -- ARGV: see arguments in commit.go, which must change with this. Returns
 --   {"ok", version, fields of the session}
 --   {"known", what T:idem holds, fields of the session}: the batch was committed before
---   {"forgotten"}: nothing is written
 --   {"stale"}: read again and plan again
---   {"unregistered"}: the partition must be entered in the registry first
-local meta, rec, vec, chg, del, his, idem, idemt, tips, lives = unpack(KEYS, 1, 10)
-local st, log, ids, blobs, sess, pend = unpack(KEYS, 11)
+--   {"unregistered", ...}: what must be entered in the registry first
+local meta, rec, vec, chg, del, his, idem, idemt, tips, lives, enter = unpack(KEYS, 1, 11)
+local st, log, ids, blobs, pend, born = unpack(KEYS, 12)
 local at = 0
 local function arg() at = at + 1; return ARGV[at] end
 local function int(n) return string.format('%.0f', n) end
 local function session() return st and redis.call('HGETALL', st) or {} end
-local now, nonce, inc, seen, begun = arg(), arg(), arg(), arg(), arg()
+local now, nonce, fresh, made, seen, begun = arg(), arg(), arg(), arg(), arg(), arg()
 local field, forget, results = arg(), arg(), arg()
 local space, pin, newSpace, raise = arg(), arg(), arg(), arg()
-if forgotten(lives, begun, now) then return {'forgotten'} end
+local refused = forgotten(lives, begun, now)
+if refused then return refused end
 if field ~= '' then
   local known = redis.call('HGET', idem, field)
   if known then return {'known', known, session()} end
 end
 if (redis.call('HGET', meta, 'inc') or '') ~= seen then return {'stale'} end
-if seen == '' and inc == '' then return {'unregistered'} end
 if (redis.call('HGET', meta, 'space') or '') ~= space then return {'stale'} end
 if pin ~= '' and (redis.call('HGET', meta, 'ver') or '0') ~= pin then return {'stale'} end
 for _ = 1, tonumber(arg()) do
@@ -34,8 +33,10 @@ if st then
   local upd, ver = unpack(redis.call('HMGET', st, 'upd', 'ver'))
   if not upd or upd ~= update.upd or (update.ver ~= '' and update.ver ~= ver) then return {'stale'} end
 end
+refused = unregistered(meta, enter, made, fresh, now, 'listed')
+if refused then return refused end
 -- From here on everything is written.
-if seen == '' then redis.call('HSET', meta, 'inc', inc) end
+if seen == '' then redis.call('HSET', meta, 'inc', fresh) end
 local version = tonumber(redis.call('HGET', meta, 'ver') or '0')
 if raise ~= '' then -- by one for "1", else to the version that the plan gives
   version = raise == '1' and version + 1 or tonumber(raise)
@@ -91,12 +92,6 @@ if update then
     local left = int(math.max(1, math.ceil((tonumber(update.exp) - tonumber(now)) / 1000)))
     for _, key in ipairs(all) do redis.call('PEXPIRE', key, left) end
   end
-  local moved = redis.call('HINCRBY', meta, 'moved', 1)
-  redis.call('ZADD', sess, moved, update.sid)
-  if tonumber(redis.call('HGET', st, 'seq')) > tonumber(update.watermark) then
-    redis.call('ZADD', pend, moved, update.sid)
-  else
-    redis.call('ZREM', pend, update.sid)
-  end
+  if tonumber(redis.call('HGET', st, 'seq')) == tonumber(update.watermark) then redis.call('ZREM', pend, update.sid) end
 end
 return {'ok', int(version), session()}

@@ -1,7 +1,5 @@
--- Takes a partition without pending messages off the work queue, if it was entered
--- before ARGV[1] (microseconds). Returns 1 when the entry is to be removed.
+-- Takes a partition without pending messages off the work queue, if T:meta has still
+-- ARGV[1]. Returns 1 when its entries are dead.
 local meta, pend = unpack(KEYS)
-local since = redis.call('HGET', meta, 'work')
-if redis.call('EXISTS', pend) == 1 or (since and tonumber(since) > tonumber(ARGV[1])) then return 0 end
-redis.call('HDEL', meta, 'work')
-return 1
+if redis.call('EXISTS', pend) == 1 or redis.call('HGET', meta, 'waiting') ~= ARGV[1] then return 0 end
+return redis.call('HDEL', meta, 'waiting')

@@ -1,13 +1,12 @@
 -- What scripts begin with that look at T:lives.
 
--- forgotten reports whether one of the lives that an operation began in has ended.
+-- forgotten returns an error if one of the lives that an operation began in has ended.
 -- begun: "<field>=<life>," for each of them; now: microseconds.
 local function forgotten(lives, begun, now)
   for field, life in string.gmatch(begun, '([^=]*)=([^,]*),') do
     local current, ends = string.match(redis.call('HGET', lives, field) or '', '^(%S+) (%d+)$')
-    if current and current ~= life and tonumber(ends) > tonumber(now) then return true end
+    if current and current ~= life and tonumber(ends) > tonumber(now) then return redis.error_reply('FORGOTTEN') end
   end
-  return false
 end
 
 -- begin writes a life that is known until ends, and removes those that are not any more.
