@@ -51,6 +51,8 @@ var forms = []form{
 		rest: regexp.MustCompile(suffix + `\\*["']\s*[:：=]\s*(?:` + quoted + `|(-?[0-9][^\s,}\]]*))`)},
 	{name: "field in a text or a query string", needles: fieldNames,
 		rest: regexp.MustCompile(suffix + `\s*(?:[:：=]|是|为)\s*(?:` + quoted + `|` + bare + `)`)},
+	{name: "password in a sentence", needles: []string{"password", "passphrase", "passcode", "pwd"}, check: isCredential,
+		rest: regexp.MustCompile(`^\s+(?:is|was)\s+(?:` + quoted + `|` + bare + `)`)},
 	{name: "token in a query string", needles: token, check: isNoPage, rest: regexp.MustCompile(`^\s*=\s*(?:` + quoted + `|` + bare + `)`)},
 	{name: "token after a colon", needles: token, rest: regexp.MustCompile(`^\s*(?:[:：]|是|为)\s*(?:` + quoted + `|` + bare + `)`),
 		check: func(before, secret string) bool { // not "unexpected token: x"

@@ -1,13 +1,15 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact finds secrets in texts by their form, and replaces them by [Mark]. What
-// it finds stands in one table: see forms. No such table is complete: what must not be
+// Package redact finds secrets and personal data in texts by their form, and replaces them
+// by [Mark]. What it finds stands in two tables: forms has keys, tokens and passwords, and
+// personal has card and account numbers, e-mail addresses, phone numbers and national ids. No such table is complete: what must not be
 // stored is best never given to a model or a tool. All functions are pure.
 package redact
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -22,24 +24,33 @@ const maxSecret = 8 << 10
 const beforeNeedle = 32
 
 // Text returns s without secrets. A text without any comes back unchanged.
-func Text(s string) string {
+func Text(s string) string { return without(s, secrets(s)) }
+
+// Shared returns s as others may read it: without secrets and without personal data.
+func Shared(s string) string { return without(s, personalData(secrets(s), s)) }
+
+// secrets returns where secrets stand.
+func secrets(s string) (cuts []span) {
 	lower := lowered(s)
-	var cuts []span
 	for i := range forms {
 		for _, needle := range forms[i].needles {
 			cuts = forms[i].find(cuts, s, lower, needle)
 		}
 	}
-	return without(s, cuts)
+	return cuts
 }
 
 // Value returns a copy of a JSON value, as encoding/json decodes it, without secrets: each
-// text and each key goes through text, and the values of fields that are named like
+// text, json.Number and key goes through text, and the values of fields that are named like
 // secrets become [Mark], whatever they hold.
 func Value(v any, text func(string) string) any {
 	switch x := v.(type) {
 	case string:
 		return text(x)
+	case json.Number:
+		if number := text(x.String()); number != x.String() {
+			return number
+		}
 	case []any:
 		out := make([]any, len(x))
 		for i, e := range x {

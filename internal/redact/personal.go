@@ -1,0 +1,209 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// datum is one form of personal data that has digits.
+type datum struct {
+	name  string
+	first string         // the characters that it begins with, for speed
+	form  *regexp.Regexp // all of it; it ends where a word ends
+	// word must stand in front of it, not must not. Optional.
+	word, not *regexp.Regexp
+	// check accepts it, given its letters and digits alone, in upper case. Optional.
+	check func(string) bool
+}
+
+const (
+	numerals = "0123456789"
+	letters  = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// named finds one of the names of a field at the end of a text, whose value comes next.
+func named(names string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:` + names + `)(?:[ _-]?(?:numbers?|no\.?|nr\.?|id)|号码?)?\\?["'”]?\s*(?:is|was|are|[:：=#]|是|为)?\s*\\?["'“]?$`)
+}
+
+func shape(expr string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + expr + `)`) }
+
+var (
+	phoned = named(`phone|\b(?:mobile|cell|tel|telephone|whatsapp|fax|sms|(?:call|text|ring|reach|dial)(?: (?:me|us|him|her|them))?(?: at| on))[.]?|电话|手机|座机|热线|传真|联系方式|致电|拨打`)
+	// counted numbers are no one's.
+	counted = named(`\b(?:order|invoice|ticket|tracking|shipment|transaction|trace|request|sku|size|bytes|length|offset|total|count|amount|price|seed)|订单|单号|运单|流水|编号|序号|工单|大小|字节|金额|总数|数量`)
+	units   = regexp.MustCompile(`^ ?(?i:(?:bytes?|[kmgt]i?b|ms|rows?|tokens?|usd|eur)\b|元|字节|条|次|毫秒)`)
+)
+
+// personal is the table of personal data. Of what has a checksum, the checksum is checked;
+// what has none needs a form that little else has, or a word in front of it.
+var personal = []datum{
+	// ISO/IEC 7812-1.
+	{name: "card", first: "23456", not: counted, check: isCard,
+		form: shape(`\d{13,19}|\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?|\d{4}[ -]\d{6}[ -]\d{4,5}|\d{6}[ -]\d{13}`)},
+	// ISO 13616-1.
+	{name: "bank account", first: letters, check: isIBAN,
+		form: shape(`[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?`)},
+
+	// ITU-T E.164: up to 15 digits, of which the first are the country's.
+	{name: "phone", first: "+%", check: hasDigits(8, 15),
+		form: shape(`(?:\+|%2[Bb])[1-9]\d{0,2}[ .-]?(?:\(0?\d{1,4}\)[ .-]?)?\d{1,14}(?:[ ./-]\d{2,8}){0,4}`)},
+	// North American Numbering Plan: no area and no exchange begins with 0 or 1.
+	{name: "phone", first: "123456789(", not: counted,
+		form: shape(`(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[.-])[2-9]\d\d[ .-]\d{4}`)},
+	// Areas with a 0, as in most of Europe and Asia.
+	{name: "phone", first: "0(", not: counted, check: hasDigits(9, 11),
+		form: shape(`\(0[1-9]\d{0,3}\) ?\d{3,4}[ -]?\d{3,4}|0[1-9]\d{0,3} ?[/-] ?\d{3,4}[ -]?\d{3,4}|0[1-9]\d{1,3} \d{3,4}[ -]?\d{3,4}|0[1-9](?:[ .]\d\d){4}`)},
+	// The mobile numbers of China begin with 13 to 19.
+	{name: "phone", first: "18", not: counted, form: shape(`(?:86[ -]?)?1[3-9]\d(?:\d{8}|[ -]\d{4}[ -]\d{4})`)},
+	{name: "phone", first: numerals + "(", word: phoned, check: hasDigits(7, 15), form: shape(`\(?\d{2,5}\)?(?:[ ./-]?\d{2,5}){1,5}`)},
+
+	// GB 11643-1999: region, day of birth, ISO 7064 MOD 11-2.
+	{name: "national id", first: "123456789", form: shape(`[1-9]\d{16}[\dXx]`), check: isChineseID},
+	// Spain, Real Decreto 1553/2005: the letter follows from the number.
+	{name: "national id", first: numerals + "XYZ", form: shape(`(?:\d{8}|[XYZ]-?\d{7})-?[A-HJ-NP-TV-Z]`), check: isSpanishID},
+	// Italy, D.M. 23 December 1976: the last character follows from the others.
+	{name: "national id", first: letters, form: shape(`[A-Za-z]{6}\d{2}[A-Za-z]\d{2}[A-Za-z]\d{3}[A-Za-z]`), check: isItalianID},
+	// Brazil: CPF, two digits modulo 11.
+	{name: "national id", first: numerals, form: shape(`\d{3}\.\d{3}\.\d{3}-\d{2}`), check: isCPF},
+	{name: "national id", first: numerals, word: named(`\bcpf`), form: shape(`\d{11}`), check: isCPF},
+	// The Netherlands: burgerservicenummer, the test of eleven.
+	{name: "national id", first: numerals, word: named(`\bbsn|burgerservicenummer`), form: shape(`\d{9}|\d{4}[ .]\d{2}[ .]\d{3}`), check: weighted(11, 9, 8, 7, 6, 5, 4, 3, 2, -1)},
+	// Poland: PESEL, weights 1, 3, 7, 9.
+	{name: "national id", first: numerals, word: named(`\bpesel`), form: shape(`\d{11}`), check: weighted(10, 1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)},
+	// USA: Social Security, without a checksum.
+	{name: "national id", first: "012345678", word: named(`\bssn|social[ _-]security`), form: shape(`\d{3}[ -]?\d{2}[ -]?\d{4}`)},
+}
+
+// personalData adds where personal data stands to cuts.
+func personalData(cuts []span, s string) []span {
+	cuts = mailboxes(cuts, s)
+	for i := 0; i < len(s); i++ {
+		n := dataAt(s, i)
+		if n > 0 {
+			cuts = append(cuts, span{i, i + n})
+			i += n - 1
+		}
+	}
+	return cuts
+}
+
+const (
+	maxDatum   = 48 // bytes, of the longest: an account with spaces
+	minDigits  = 7  // of the shortest: a local phone number
+	maxLetters = 6  // in a row: the national id of Italy begins with so many
+)
+
+// dataAt returns how long the personal data is that begins at i; 0 if none does.
+func dataAt(s string, i int) int {
+	ahead := s[i:min(len(s), i+maxDatum)]
+	if i > 0 && goesOn(s[:i]) || strings.IndexByte(numerals+letters+"+%(", s[i]) < 0 || !isDense(ahead) {
+		return 0
+	}
+	before := s[max(0, i-beforeNeedle):i]
+	for k := range personal {
+		d := &personal[k]
+		if strings.IndexByte(d.first, s[i]) < 0 {
+			continue
+		}
+		m := d.form.FindString(ahead)
+		if m == "" || continues(s[i+len(m):]) || d.check != nil && !d.check(plain(m)) {
+			continue
+		}
+		if (d.word == nil || d.word.MatchString(before)) && (d.not == nil || !d.not.MatchString(before) && !units.MatchString(s[i+len(m):])) {
+			return len(m)
+		}
+	}
+	return 0
+}
+
+// isDense reports whether a text has minDigits digits before anything that personal data
+// does not have.
+func isDense(s string) bool {
+	found, inWord := 0, 0
+	for i := 0; i < len(s) && found < minDigits; i++ {
+		switch c := s[i]; {
+		case isDigit(c):
+			found, inWord = found+1, 0
+		case isLetter(c) && inWord < maxLetters:
+			inWord++
+		case strings.IndexByte(" -./()+%", c) >= 0:
+			inWord = 0
+		default:
+			return false
+		}
+	}
+	return found == minDigits
+}
+
+// goesOn reports whether a number or a word goes on behind a text: 3.14, $15, a-b, 12:30.
+func goesOn(before string) bool {
+	last := before[len(before)-1]
+	if isDigit(last) || isLetter(last) || strings.IndexByte("_$€", last) >= 0 {
+		return true
+	}
+	if len(before) < 2 || strings.IndexByte(".,-/:", last) < 0 {
+		return false
+	}
+	former := before[len(before)-2]
+	return isDigit(former) || last == '-' && isLetter(former)
+}
+
+// continues reports whether what came before a text goes on in it.
+func continues(after string) bool {
+	if after == "" {
+		return false
+	}
+	c := after[0]
+	if isDigit(c) || isLetter(c) || c == '_' || c == '@' {
+		return true
+	}
+	return len(after) > 1 && (strings.IndexByte(".,-", c) >= 0 && isDigit(after[1]) || c == '-' && isLetter(after[1]))
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// plain returns the letters and digits of a text, in upper case.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r > 0x7f || !isDigit(byte(r)) && !isLetter(byte(r)) {
+			return -1
+		}
+		return r
+	}, strings.ToUpper(s))
+}
+
+// Parts of e-mail addresses, RFC 5321, as people have them; and what else has an @ in it.
+var (
+	mailbox = regexp.MustCompile(`[A-Za-z0-9_][\w.+%-]{0,63}$`)
+	host    = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,24}`)
+	file    = regexp.MustCompile(`(?i)\.(?:png|jpe?g|gif|svg|webp|css|[jt]sx?|json|html?|py|go|sh|md|txt|ya?ml|lock)$`)
+	remote  = regexp.MustCompile(`^:[\w/~.]`) // git@host:repository, user@host:22
+)
+
+// mailboxes adds where e-mail addresses stand to cuts.
+func mailboxes(cuts []span, s string) []span {
+	for _, at := range []string{"@", "%40"} {
+		for from := 0; ; {
+			i := strings.Index(s[from:], at)
+			if i < 0 {
+				break
+			}
+			i += from
+			from = i + len(at)
+			who := mailbox.FindString(s[max(0, i-64):i])
+			where := host.FindString(s[from:min(len(s), from+255)])
+			end := from + len(where)
+			if who == "" || where == "" || file.MatchString(where) || remote.MatchString(s[end:]) || strings.HasSuffix(s[:i-len(who)], "://") {
+				continue
+			}
+			cuts = append(cuts, span{i - len(who), end})
+		}
+	}
+	return cuts
+}
