@@ -163,6 +163,16 @@ type Item struct {
 	Err      error   // for OutcomeFailed and OutcomeSkipped
 }
 
+// Op is what a call does to the memories of a workspace.
+type Op string
+
+// The operations that a backend may allow or refuse: see [ErrDenied].
+const (
+	OpAdd    Op = "add"
+	OpUpdate Op = "update"
+	OpDelete Op = "delete"
+)
+
 // Usage counts what a call cost in model tokens, as reported by the models.
 type Usage struct {
 	ModelCalls       int `json:"model_calls"`

@@ -39,6 +39,11 @@ var (
 	// after the forgetting is stored.
 	ErrForgotten = errors.New("forgotten")
 
+	// ErrDenied is returned when the caller may not add to a workspace, or change or
+	// delete something in it. Its author may, and the program, which names the workspace
+	// and no user; a backend's configuration can say otherwise.
+	ErrDenied = errors.New("denied")
+
 	// ErrModel is returned when a model answered, but not with anything that
 	// could be understood after a repair and a retry. It never means that there
 	// was nothing to remember.

@@ -55,7 +55,7 @@ func (m *Memory) Active() bool { return m.SupersededBy == "" && m.Invalidated.Is
 func (m *Memory) Clone() Memory {
 	c := *m
 	c.Metadata, _ = cloneJSON(m.Metadata).(map[string]any)
-	c.Origin.MessageIDs = slices.Clone(m.Origin.MessageIDs)
+	c.Origin.MessageIDs, c.Origin.Users = slices.Clone(m.Origin.MessageIDs), slices.Clone(m.Origin.Users)
 	if m.Quality != nil {
 		q := *m.Quality
 		c.Quality = &q
@@ -83,6 +83,12 @@ func cloneJSON(v any) any {
 		return c
 	}
 	return v
+}
+
+// CameFrom reports whether a memory has words of a user: its own user, or one of several from
+// whose words it was made.
+func (m *Memory) CameFrom(user string) bool {
+	return user != "" && (m.Scope.UserID == user || slices.Contains(m.Origin.Users, user))
 }
 
 // Since returns from when the memory holds: Valid, else when it was said, else when it was
@@ -158,6 +164,9 @@ type Origin struct {
 	Role       string   `json:"role,omitempty"`        // who said it: user, assistant, tool
 	Speaker    string   `json:"speaker,omitempty"`     // the name of who said it, when messages carry one
 	Author     string   `json:"author,omitempty"`      // who wrote it down: a model, "verbatim", "agent"
+	// Users are those whose words a memory of a workspace has, beside Scope.UserID. Other
+	// users do not see them.
+	Users []string `json:"users,omitempty"`
 }
 
 // AuthorAgent is the Author of what an agent notes down by its add_memory tool.

@@ -5,6 +5,7 @@ package reme
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -81,6 +82,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		if err != nil {
 			return nil, err
 		}
+		b.keeper.ShowItems(at.scope, *at.personal, resp.Items)
 		out.Items = append(out.Items, resp.Items...)
 		out.Checkpointed = resp.Checkpointed
 		out.Replayed = resp.Replayed && (len(attempts) == 0 || out.Replayed) // nothing was done
@@ -94,6 +96,13 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]task.Trajectory, error) {
 	if at.workspace == nil || b.model == nil || r.Author == backends.AuthorAgent || b.config.Outcome == nil && b.config.Verdict == nil {
 		return nil, nil
+	}
+	err := b.keeper.Allow(ctx, backends.OpAdd, at.scope, *at.workspace, nil)
+	if errors.Is(err, backends.ErrDenied) && r.Kind != backends.KindTask {
+		return nil, nil // what the user said is learnt all the same
+	}
+	if err != nil {
+		return nil, err
 	}
 	turns, err := b.ended(ctx, at.scope, r)
 	if err != nil {

@@ -349,7 +349,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	require.NoError(t, only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MaxUtility: 1}})))
 	var file bytes.Buffer
 	require.NoError(t, only(b.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &file)))
-	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: ann}, &file)))
+	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: backends.Scope{Workspace: ann.Workspace}}, &file)))
 	personal := strings.NewReader(`{"memory_id":"p","memory_type":"personal","content":"ann collects stamps"}`)
 	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: backends.Scope{UserID: "ann"}, Merge: true}, personal)))
 

@@ -66,9 +66,21 @@ type Config struct {
 	// Optional. It must be safe for concurrent use.
 	Verdict func(m *schema.Message) (score float64, ok bool)
 
-	// Redact is applied to every text before it is stored or shown to a model.
-	// Optional. It must be safe for concurrent use.
+	// Redact is applied to every text before it is stored or shown to a model. Optional. It
+	// must be safe for concurrent use. Without it a user's own memories are not redacted, and
+	// of what goes to a workspace keys, tokens, passwords and personal data are: card and bank
+	// account numbers, e-mail addresses, phone numbers, national ids. A function that returns
+	// its text turns that off, except for the keys and passwords in calls of tools.
 	Redact func(string) string
+	// Allow returns an error for what a caller may not do to a workspace; the call then returns
+	// it as [backends.ErrDenied]. m is the memory that is updated or deleted, as it is stored,
+	// with the user that it came from; nil for what is added, and where a workspace is deleted
+	// as a whole. Optional. By default all callers add, and only the author of a memory updates
+	// or deletes it, and the program: a scope that names the workspace and no user. What turns
+	// teach is left out without an error where adding is denied, and only the user's own memory
+	// learns. It must be safe for concurrent use, and return soon; an error that is
+	// backends.ErrUnavailable says that it does not know.
+	Allow func(ctx context.Context, op backends.Op, s backends.Scope, m *backends.Memory) error
 	// OnError reports what goes wrong outside of a call: what could not be recorded of
 	// tools, or looked up for their descriptions. Optional.
 	OnError func(ctx context.Context, err error)
@@ -126,7 +138,9 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.keeper, err = keeper.New(&keeper.Config{Name: "reme", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Clock: c.Clock})
+	b.keeper, err = keeper.New(&keeper.Config{
+		Name: "reme", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Sharing: c.sharing(), Clock: c.Clock,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -140,15 +154,19 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 
 // buildKinds makes the kinds of memory over the keeper and the model that they share.
 func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
-	limits := ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
+	shared, limits := b.keeper.For(backends.PartitionWorkspace), ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
 	t := c.Task
 	t.Language = cmp.Or(t.Language, c.Language)
-	if b.task, err = task.New(t, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
+	if b.task, err = task.New(t, shared, b.model, limits, c.Limits.Prompt); err != nil {
 		return err
 	}
 	p := c.Personal
 	p.Language = cmp.Or(p.Language, c.Language)
-	if b.personal, err = newPersonal(p, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
+	own := b.keeper
+	if p.InWorkspace {
+		own = shared
+	}
+	if b.personal, err = newPersonal(p, own, b.model, limits, c.Limits.Prompt); err != nil {
 		return err
 	}
 	o := c.Tools
@@ -156,7 +174,7 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 	if o.OnError == nil {
 		o.OnError = c.OnError
 	}
-	if b.tools, err = tool.New(o, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
+	if b.tools, err = tool.New(o, shared, b.model, limits, c.Limits.Prompt); err != nil {
 		return err
 	}
 	b.recorder, b.stop = b.tools.NewRecorder(ctx)

@@ -32,6 +32,17 @@
 // a search asks each and joins the answers, and an id is looked for in each. What
 // reaches a partition as a whole (DeleteAll, Dump, Load) reaches the user's then.
 //
+// # What a workspace shares
+//
+// A workspace is read by all its users, so what goes to it is redacted, by default of keys and
+// of personal data: see [Config].Redact. What a user said is not stored there: package task.
+// Each memory keeps the user and the session that it came from, and what was made of the
+// words of several keeps all ([backends.Memory.CameFrom]); calls of tools keep their user, too.
+// Users see their own alone, in answers, dumps and filters; a scope that names the workspace
+// and nobody, the program's, sees all. Members add to a workspace; who wrote a memory, and the
+// program, may update and delete it, anybody else gets [backends.ErrDenied]. [Config].Allow
+// decides otherwise.
+//
 // # How a turn went
 //
 // Task memory learns from attempts whose outcome is known. It comes from one of three:

@@ -47,6 +47,7 @@ func newLibrary(c LibraryConfig, keep *keeper.Keeper, inWorkspace bool) *Library
 // collection is what a call of a library reads and writes: the memories of some kinds in
 // one partition.
 type collection struct {
+	caller    backends.Scope
 	partition backends.Partition
 	kinds     []backends.Kind
 }
@@ -54,8 +55,8 @@ type collection struct {
 // collection returns the collection that a scope names. A zero scope is that of the
 // context.
 func (l *Library) collection(ctx context.Context, s backends.Scope) (*collection, error) {
-	_, p, err := l.keep.Resolve(ctx, s, l.partitionOf)
-	c := &collection{partition: p, kinds: []backends.Kind{backends.KindPersonal}}
+	s, p, err := l.keep.Resolve(ctx, s, l.partitionOf)
+	c := &collection{caller: s, partition: p, kinds: []backends.Kind{backends.KindPersonal}}
 	if p.Kind == backends.PartitionWorkspace {
 		c.kinds = []backends.Kind{backends.KindTask, backends.KindTool}
 		if l.inWorkspace {
@@ -165,7 +166,7 @@ func (l *Library) Copy(ctx context.Context, r *CopyRequest) (*LoadResponse, erro
 		for i, m := range held {
 			if slices.Contains(from.kinds, m.Kind) {
 				c := m.Clone()
-				if err := ld.add(&c, i+1); err != nil {
+				if err := ld.add(backends.Scope{}, &c, i+1); err != nil { // it stays whose it was
 					return fmt.Errorf("memory %s: %w", m.ID, err)
 				}
 			}
@@ -183,7 +184,10 @@ func (l *Library) Delete(ctx context.Context, s backends.Scope) (int, error) {
 	if s.IsZero() {
 		return 0, fmt.Errorf("reme: %w: Delete takes no scope from the context: name the workspace", backends.ErrNoScope)
 	}
-	_, p, err := l.keep.Resolve(ctx, s, keeper.Workspace)
+	s, p, err := l.keep.Resolve(ctx, s, keeper.Workspace)
+	if err == nil {
+		err = l.keep.Allow(ctx, backends.OpDelete, s, p, nil)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -95,6 +95,9 @@ func (ld *load) run(ctx context.Context, read func(*load) error) error {
 		}
 		return fmt.Errorf("%w: the input holds no memory; Library.Delete empties a workspace", backends.ErrInvalid)
 	}
+	if err := ld.keep.Allow(ctx, backends.OpAdd, ld.caller, ld.partition, nil); err != nil {
+		return err
+	}
 	if err := ld.embed(ctx); err != nil {
 		return err
 	}
@@ -118,12 +121,12 @@ func (ld *load) read(ctx context.Context, in io.Reader) error {
 		case err != nil:
 			return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 		}
-		return ld.add(m, line)
+		return ld.add(ld.caller, m, line)
 	})
 }
 
-// add makes a memory one of the collection.
-func (ld *load) add(m *backends.Memory, line int) error {
+// add makes a memory one of the collection, and in a workspace the user's who is named.
+func (ld *load) add(user backends.Scope, m *backends.Memory, line int) error {
 	err := ld.accepts(m.Kind)
 	if err == nil && strings.TrimSpace(m.Text+m.WhenToUse) == "" && len(m.Metadata) == 0 {
 		err = errors.New("a memory that says nothing: remove the line")
@@ -131,7 +134,7 @@ func (ld *load) add(m *backends.Memory, line int) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 	}
-	ld.adopt(m)
+	ld.adopt(user, m)
 	if err := ld.identify(m, line); err != nil {
 		return err
 	}
@@ -146,8 +149,8 @@ func (ld *load) add(m *backends.Memory, line int) error {
 }
 
 // adopt makes a memory one of the partition.
-func (ld *load) adopt(m *backends.Memory) {
-	ld.keep.Adopt(ld.partition, m)
+func (ld *load) adopt(user backends.Scope, m *backends.Memory) {
+	ld.keep.Adopt(user, ld.partition, m)
 	if m.Created.IsZero() {
 		m.Created = ld.keep.Stamps(1)
 	}
@@ -212,14 +215,20 @@ func (ld *load) store(ctx context.Context) error {
 	b := &store.Batch{Embedding: ld.space}
 	stays := false
 	for _, m := range held {
+		op := backends.OpUpdate
 		switch {
 		case ld.ids[m.ID] != 0:
 		case ld.request.Merge || !slices.Contains(ld.kinds, m.Kind):
 			stays = true
+			continue
 		default:
+			op = backends.OpDelete
 			remove := store.Delete(m.ID)
 			remove.Expect = m.Version
 			b.Mutations = append(b.Mutations, remove)
+		}
+		if err := ld.keep.Allow(ctx, op, ld.caller, ld.partition, m); err != nil {
+			return err
 		}
 	}
 	removed := len(b.Mutations)

@@ -162,7 +162,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 			return only(b.Library().Copy(ctx, &reme.CopyRequest{From: ann, To: backends.Scope{Workspace: "copy"}}))
 		}},
 		"Library.Delete": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Library().Delete(ctx, ann))
+			return only(b.Library().Delete(ctx, backends.Scope{Workspace: ann.Workspace}))
 		}},
 		"DeleteAll": {call: func(ctx context.Context, b *reme.Backend) error {
 			return only(b.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann}))

@@ -178,6 +178,7 @@ func (p *Personal) Summarize(ctx context.Context, r *PersonalSummaryRequest) (*P
 		var stored *backends.AddResponse
 		if stored, err = d.Store(ctx); err == nil {
 			resp.AddResponse = *stored
+			p.keep.ShowItems(d.Scope, d.Partition, resp.Items)
 		}
 	}
 	resp.Report = d.Run.Report()
@@ -203,6 +204,9 @@ func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*recon
 	}
 	if !r.Verbatim && p.engine.Model == nil {
 		return nil, fmt.Errorf("reme: %w; Verbatim stores statements as they are without one", ErrNoModel)
+	}
+	if err := p.keep.Allow(ctx, backends.OpAdd, request.Scope, request.Partition, nil); err != nil {
+		return nil, err
 	}
 	call, err := p.engine.Begin(ctx, request)
 	if err != nil {

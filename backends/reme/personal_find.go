@@ -136,7 +136,7 @@ func (p *Personal) ofTheTime(ctx context.Context, hits []backends.Hit, q *person
 	if len(hits) >= q.TopK || len(q.periods) == 0 || q.Threshold > 0 || !q.AsOf.IsZero() {
 		return nil, nil
 	}
-	match, err := q.Filter.Compile()
+	match, err := p.keep.Visible(q.Scope, q.partition, q.Filter).Compile()
 	if err != nil {
 		return nil, fmt.Errorf("reme: %w", err)
 	}
@@ -155,7 +155,7 @@ func (p *Personal) ofTheTime(ctx context.Context, hits []backends.Hit, q *person
 	slices.SortStableFunc(of, func(a, b *backends.Memory) int { return b.Observed.Compare(a.Observed) })
 	var out []backends.Hit
 	for _, m := range of[:min(q.TopK-len(hits), len(of))] {
-		out = append(out, backends.Hit{Memory: m.Clone()})
+		out = append(out, backends.Hit{Memory: p.keep.Shown(q.Scope, q.partition, m.Clone())})
 	}
 	return out, nil
 }

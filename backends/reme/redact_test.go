@@ -31,6 +31,30 @@ func redacting(c *reme.Config) {
 }
 
 func TestNoSecretIsStoredOrShown(t *testing.T) {
+	noLeak(t, secret, redacting, func(backends.Partition) bool { return true })
+}
+
+// Without Config.Redact what goes to a workspace has no personal data; what is a user's own
+// is as it was said.
+func TestNoPersonalDataGoesToAWorkspace(t *testing.T) {
+	shared := func(p backends.Partition) bool { return p.Kind == backends.PartitionWorkspace }
+	t.Run("e-mail", func(t *testing.T) { noLeak(t, "ann.lee@example.com", func(*reme.Config) {}, shared) })
+	t.Run("card, in ReMe's layout", func(t *testing.T) {
+		noLeak(t, "4111 1111 1111 1111", func(c *reme.Config) { c.Personal.InWorkspace = true }, shared)
+	})
+	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Redact = func(s string) string { return s } })
+	require.NoError(t, only(b.Task().Summarize(t.Context(), summary(ann, attempted("asking for help", "write to help@example.com", 1)))))
+	assert.Equal(t, []string{"write to help@example.com"}, find(t, b, ann, "asking for help"), "a function that returns its text turns it off")
+	require.NoError(t, only(b.Add(t.Context(), saying("FACT ann's address is ann.lee@example.com"))))
+	b, _ = newBackend(t, open(t), nil)
+	require.NoError(t, only(b.Add(t.Context(), saying("FACT ann's address is ann.lee@example.com"))))
+	assert.Equal(t, []string{"ann's address is ann.lee@example.com"}, find(t, b, ann, "the address of ann", backends.KindPersonal))
+}
+
+// noLeak checks every way into the memory with texts that hold a secret: that of what is stored
+// in the partitions that closed chooses none of it is.
+func noLeak(t *testing.T, secret string, redacting func(*reme.Config), closed func(backends.Partition) bool) {
+	everywhere := closed(backends.Partition{Kind: backends.PartitionUser})
 	hushed := func() task.Trajectory { // with the secret wherever one can be
 		return task.Trajectory{
 			TaskID: "log in with " + secret, Query: "log in as " + secret, Score: 1, Metadata: map[string]any{task.NoteKey: "it took " + secret, "x": secret},
@@ -48,6 +72,9 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 		all, err := db.Partitions(t.Context(), backends.DefaultNamespace, store.Page{})
 		require.NoError(t, err)
 		for _, p := range all.Partitions {
+			if !closed(p) {
+				continue
+			}
 			changes, err := db.Changes(t.Context(), p, "")
 			require.NoError(t, err)
 			for i := range changes.Records {
@@ -70,8 +97,8 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 		}
 		return out.String()
 	}
-	const lines = `{"workspace_id":"lab","memory_id":"m1","memory_type":"task","when_to_use":"packing ` + secret + `","content":"keep ` + secret + `","score":0.5,"metadata":{"tags":["` + secret + `"],"deep":{"x":["` + secret + `"]}}}` + "\n"
-	const line = `{"id":"d1","kind":"personal","text":"ann says ` + secret + `","when_to_use":"` + secret + `","scope":{"user_id":"ann"},"metadata":{"keywords":"` + secret + `","deep":{"x":["` + secret + `"]}}}` + "\n"
+	lines := `{"workspace_id":"lab","memory_id":"m1","memory_type":"task","when_to_use":"packing ` + secret + `","content":"keep ` + secret + `","score":0.5,"metadata":{"tags":["` + secret + `"],"deep":{"x":["` + secret + `"]}}}` + "\n"
+	line := `{"id":"d1","kind":"personal","text":"ann says ` + secret + `","when_to_use":"` + secret + `","scope":{"user_id":"ann"},"metadata":{"keywords":"` + secret + `","deep":{"x":["` + secret + `"]}}}` + "\n"
 	metadata := map[string]any{"source_file": secret, "deep": []any{map[string]any{"x": secret}}}
 	said := func() []backends.Message {
 		return turn("t1",
@@ -152,10 +179,12 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 			require.NoError(t, way(t.Context(), b))
 			after := kept(t, db)
 			assert.NotContains(t, after, secret)
-			if !strings.Contains(name, "Retrieve") {
+			if personal := name == "Add verbatim" || name == "Load"; !strings.Contains(name, "Retrieve") && (everywhere || !personal) {
 				assert.NotEqual(t, before, after, "something was learnt")
 			}
-			assert.NotContains(t, fmt.Sprint(seen.Calls()), secret)
+			if everywhere {
+				assert.NotContains(t, fmt.Sprint(seen.Calls()), secret)
+			}
 		})
 	}
 }

@@ -161,7 +161,7 @@ func (p *places) all() []keeper.Place {
 	var out []keeper.Place
 	for _, of := range []*backends.Partition{p.personal, p.workspace} {
 		if of != nil && (len(out) == 0 || out[0].Partition != *of) {
-			out = append(out, keeper.Place{Partition: *of, Within: p.own()})
+			out = append(out, keeper.Place{Partition: *of, Caller: p.scope, Within: p.own()})
 		}
 	}
 	if p.target != "" && p.scope.UserID+p.scope.AgentID != "" {
@@ -171,11 +171,11 @@ func (p *places) all() []keeper.Place {
 	return out
 }
 
-// own are the conditions on what a call that names a user may reach in a partition. In
+// own are the conditions on what a call that names a user or an agent may reach in a partition. In
 // a workspace that holds what is known about several users it is what is about the one
 // that is named, and what is about no user; nil is everything.
 func (p *places) own() *backends.Filter {
-	if p.target == "" || p.scope.UserID == "" {
+	if p.target == "" || p.scope.UserID+p.scope.AgentID == "" {
 		return nil
 	}
 	f := backends.Or(backends.Ne("kind", string(backends.KindPersonal)), p.about())

@@ -113,7 +113,7 @@ func newSettings(c *Config) settings {
 	}
 	s.add("", c, "Language", "NoPersonal")
 	s.add("limits.", &c.Limits, "Calls", "Tokens", "Prompt", "Concurrency", "Timeout")
-	s.add("task.", &c.Task, "Duplicate", "DuplicateWords", "Similar", "TopK", "Rerank", "Rewrite", "Attempts", "Author")
+	s.add("task.", &c.Task, "Duplicate", "DuplicateWords", "Similar", "TopK", "Rerank", "Rewrite", "Attempts", "KeepQuery", "Author")
 	s.add("personal.", &c.Personal, "MinScore", "TopK", "MaxKnown", "TimeWeight", "TypeWeights", "InWorkspace")
 	s.add("tool.", &c.Tools, "History", "Window", "RefreshAfter", "Judge", "Keep", "MaxArguments", "MaxResult", "MaxDescription", "NoRefresh")
 	s.add("prompts.task.", c.Task.Prompts, "Success", "Failure", "Comparative", "Similar", "Simple", "Judge", "Duplicates", "Query", "Rerank", "Rewrite",

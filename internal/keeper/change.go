@@ -26,13 +26,17 @@ const (
 // its id, its scope and its place in the chain whatever the metadata says; metadata
 // keys such as user_id are the caller's own and name nothing. A new text is redacted
 // and embedded anew. A core block is ErrInvalid. The request's scope does not choose
-// the partition: p does.
+// the partition: p does. It is the caller: see [Keeper.Allow].
 func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
 	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil {
 		return nil, k.errorf("memory %s: %w: nothing to change", r.ID, backends.ErrInvalid)
 	}
 	var out *backends.Memory
+	k = k.For(p.Kind)
 	err := k.changing(ctx, p, r.ID, r.Version, func(rec *store.Record, expect int64) error {
+		if err := k.Allow(ctx, backends.OpUpdate, r.Scope, p, &rec.Memory); err != nil {
+			return err
+		}
 		batch, err := k.change(ctx, rec, r)
 		if err != nil {
 			return err
@@ -43,7 +47,8 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 			return k.errorf("updating memory %s: %w", r.ID, err)
 		}
 		rec.Version = applied.Version
-		out = &rec.Memory
+		updated := k.Shown(r.Scope, p, rec.Memory)
+		out = &updated
 		return nil
 	})
 	return out, err
@@ -114,9 +119,13 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 }
 
 // Delete removes one memory; its history still answers. A core block is ErrInvalid.
-// The request's scope does not choose the partition: p does.
+// The request's scope does not choose the partition: p does. It is the caller: see
+// [Keeper.Allow].
 func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.DeleteRequest) error {
-	return k.changing(ctx, p, r.ID, r.Version, func(_ *store.Record, expect int64) error {
+	return k.changing(ctx, p, r.ID, r.Version, func(rec *store.Record, expect int64) error {
+		if err := k.Allow(ctx, backends.OpDelete, r.Scope, p, &rec.Memory); err != nil {
+			return err
+		}
 		m := store.Delete(r.ID)
 		m.Expect, m.Actor = expect, actorCaller
 		if _, err := k.config.Store.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{m}}); err != nil {
@@ -129,9 +138,10 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 // DeleteAll removes what the request matches and returns how many: active or not,
 // expired or not, core blocks too: it erases a user. Large partitions
 // take several writes; after an error the call may be repeated. The request's scope
-// does not choose the partition: p does.
+// does not choose the partition: p does. It is the caller: if they may not delete one of the
+// memories, that is ErrDenied, and all stay.
 func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backends.DeleteAllRequest) (int, error) {
-	matches, err := r.Filter.Compile()
+	matches, err := k.Visible(r.Scope, p, r.Filter).Compile()
 	if err != nil {
 		return 0, k.errorf("%w", err)
 	}
@@ -142,6 +152,9 @@ func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backend
 	var deletes []store.Mutation
 	for _, m := range all {
 		if matches(m) {
+			if err := k.Allow(ctx, backends.OpDelete, r.Scope, p, m); err != nil {
+				return 0, err
+			}
 			d := store.Delete(m.ID)
 			d.Actor = actorCaller
 			deletes = append(deletes, d)

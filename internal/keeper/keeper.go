@@ -9,9 +9,9 @@
 //	ranker, err := recall.New(ctx, &recall.Config{Records: st, Keys: keeper.Keys})
 //	k, err := keeper.New(&keeper.Config{Name: "notes", Store: st, Ranker: ranker})
 //
-// A backend resolves the scope of a call to a [backends.Partition] and hands it on;
-// scopes in requests are not looked at here. An id of another partition is
-// [backends.ErrNotFound]: to a call nothing exists but its own partition.
+// A backend resolves the scope of a call to a [backends.Partition] and hands it on; the
+// scope of a request does not choose one here. It says who asks: see [Sharing]. An id of
+// another partition is [backends.ErrNotFound]: to a call nothing exists but its own.
 //
 // # Storing
 //
@@ -68,6 +68,9 @@ type Config struct {
 	// among them; of a Commit the texts are the caller's to redact, before ids are made
 	// of them. Optional. It must be safe for concurrent use.
 	Redact func(string) string
+	// Sharing is how workspaces are shared. Optional. Without it they are as other
+	// partitions.
+	Sharing *Sharing
 	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
 }
@@ -77,6 +80,7 @@ type Config struct {
 // legal is [backends.ErrInvalid].
 type Keeper struct {
 	config Config
+	shared *Keeper // of workspaces, where Config.Sharing is set
 	mu     sync.Mutex
 	stamp  time.Time // the last instant given out: see Stamps
 }
@@ -90,6 +94,10 @@ func New(c *Config) (*Keeper, error) {
 	k := &Keeper{config: *c}
 	config.Default(&k.config.Redact, func(s string) string { return s })
 	config.Default(&k.config.Clock, backends.SystemClock)
+	if c.Sharing != nil {
+		k.shared = &Keeper{config: k.config}
+		k.shared.config.Redact = c.Sharing.Redact
+	}
 	return k, nil
 }
 

@@ -17,6 +17,7 @@ import (
 // Place is a partition that a call about memories may go to.
 type Place struct {
 	backends.Partition
+	Caller  backends.Scope   // who asks, for Config.Sharing
 	Within  *backends.Filter // what of it a call reaches; nil: everything
 	Forgets *backends.Filter // what of it DeleteAll erases; nil: everything
 }
@@ -34,11 +35,11 @@ func (k *Keeper) NewManager(places func(context.Context, backends.Scope) ([]Plac
 }
 
 // inPlace returns what f returns for the place of a scope that holds the memory.
-func inPlace[T any](ctx context.Context, m *Manager, s backends.Scope, id string, f func(backends.Partition) (T, error)) (out T, err error) {
+func inPlace[T any](ctx context.Context, m *Manager, s backends.Scope, id string, f func(Place) (T, error)) (out T, err error) {
 	places, err := m.places(ctx, s)
 	for _, p := range places {
 		if err = m.keep.reaches(ctx, p, id); err == nil {
-			out, err = f(p.Partition)
+			out, err = f(p)
 		}
 		if !errors.Is(err, backends.ErrNotFound) {
 			break
@@ -74,23 +75,39 @@ func (m *Manager) Get(ctx context.Context, r *backends.GetRequest) (*backends.Me
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
-	return inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) (*backends.Memory, error) { return m.keep.Get(ctx, p, r.ID) })
+	return inPlace(ctx, m, r.Scope, r.ID, func(p Place) (*backends.Memory, error) {
+		got, err := m.keep.Get(ctx, p.Partition, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		shown := m.keep.Shown(p.Caller, p.Partition, *got)
+		return &shown, nil
+	})
 }
 
-// Update implements [backends.Manager]: see [Keeper.Update].
+// Update implements [backends.Manager]: see [Keeper.Update]. ErrDenied: see [Keeper.Allow].
 func (m *Manager) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
-	return inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) (*backends.Memory, error) { return m.keep.Update(ctx, p, r) })
+	return inPlace(ctx, m, r.Scope, r.ID, func(p Place) (*backends.Memory, error) {
+		q := *r
+		q.Scope = p.Caller
+		return m.keep.Update(ctx, p.Partition, &q)
+	})
 }
 
-// Delete implements [backends.Manager]. A core block is ErrInvalid.
+// Delete implements [backends.Manager]. A core block is ErrInvalid. ErrDenied: see
+// [Keeper.Allow].
 func (m *Manager) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 	if r == nil {
 		return m.keep.noRequest()
 	}
-	_, err := inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) (any, error) { return nil, m.keep.Delete(ctx, p, r) })
+	_, err := inPlace(ctx, m, r.Scope, r.ID, func(p Place) (any, error) {
+		q := *r
+		q.Scope = p.Caller
+		return nil, m.keep.Delete(ctx, p.Partition, &q)
+	})
 	return err
 }
 
@@ -99,11 +116,11 @@ func (m *Manager) History(ctx context.Context, r *backends.HistoryRequest) ([]ba
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
-	return inPlace(ctx, m, r.Scope, r.ID, func(p backends.Partition) ([]backends.Event, error) { return m.keep.History(ctx, p, r.ID) })
+	return inPlace(ctx, m, r.Scope, r.ID, func(p Place) ([]backends.Event, error) { return m.keep.History(ctx, p.Partition, r.ID) })
 }
 
-// List implements [backends.Manager]: place after place. Core blocks are listed only where
-// Kinds asks for them.
+// List implements [backends.Manager]: place after place, without empty pages between them.
+// Core blocks are listed only where Kinds asks for them.
 func (m *Manager) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
 	if r == nil {
 		return nil, m.keep.noRequest()
@@ -120,18 +137,27 @@ func (m *Manager) List(ctx context.Context, r *backends.ListRequest) (*backends.
 			return nil, m.keep.errorf("cursor %q: %w: use the Next of the page before, and the same scope", r.Cursor, backends.ErrInvalid)
 		}
 	}
-	q.Filter = Both(places[index].Within, r.Filter)
-	resp, err := m.keep.List(ctx, places[index].Partition, &q)
-	switch {
-	case err != nil:
-		return nil, err
-	case resp.Next != "":
-		resp.Next = strconv.Itoa(index) + ":" + resp.Next
-	case index+1 < len(places):
-		resp.Next = strconv.Itoa(index+1) + ":"
+	for ; ; index, q.Cursor = index+1, "" {
+		resp, err := m.list(ctx, places[index], q)
+		switch {
+		case err != nil:
+			return nil, err
+		case resp.Next != "":
+			resp.Next = strconv.Itoa(index) + ":" + resp.Next
+		case index+1 < len(places) && len(resp.Memories) == 0:
+			continue
+		case index+1 < len(places):
+			resp.Next = strconv.Itoa(index+1) + ":"
+		}
+		resp.Memories = slices.Clip(resp.Memories)
+		return resp, nil
 	}
-	resp.Memories = slices.Clip(resp.Memories)
-	return resp, nil
+}
+
+// list lists a page of one place.
+func (m *Manager) list(ctx context.Context, p Place, q backends.ListRequest) (*backends.ListResponse, error) {
+	q.Scope, q.Filter = p.Caller, Both(p.Within, q.Filter)
+	return m.keep.List(ctx, p.Partition, &q)
 }
 
 // DeleteAll implements [backends.Manager], in the first place: see [Keeper.DeleteAll].
@@ -144,7 +170,7 @@ func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 		return 0, err
 	}
 	q := *r
-	q.Filter = Both(places[0].Forgets, r.Filter)
+	q.Scope, q.Filter = places[0].Caller, Both(places[0].Forgets, r.Filter)
 	return m.keep.DeleteAll(ctx, places[0].Partition, &q)
 }
 
@@ -154,7 +180,7 @@ func (m *Manager) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int,
 	if err != nil {
 		return 0, err
 	}
-	return m.keep.Dump(ctx, places[0].Partition, w)
+	return m.keep.dump(ctx, places[0].Caller, places[0].Partition, w)
 }
 
 // Load implements [backends.Exporter] for the first place: see [Keeper.Load].
@@ -163,7 +189,7 @@ func (m *Manager) Load(ctx context.Context, s backends.Scope, r io.Reader) (int,
 	if err != nil {
 		return 0, err
 	}
-	return m.keep.Load(ctx, places[0].Partition, r)
+	return m.keep.load(ctx, places[0].Caller, places[0].Partition, r)
 }
 
 // ReembedAll gives every memory of a namespace, which "" is the default one, a vector of the

@@ -17,12 +17,16 @@ import (
 )
 
 // Search returns the memories of the partition that answer the query, as
-// [backends.Backend] says. The request's scope does not choose the partition: p does.
+// [backends.Backend] says. The request's scope does not choose the partition: p does. It is
+// the caller, who sees of a workspace what [Keeper.Shown] shows.
 func (k *Keeper) Search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	resp, err := k.config.Ranker.Search(ctx, p, r)
+	q := *r
+	q.Filter = k.Visible(r.Scope, p, r.Filter)
+	resp, err := k.config.Ranker.Search(ctx, p, &q)
 	if err != nil {
 		return nil, k.errorf("%w", err)
 	}
+	k.showHits(r.Scope, p, resp.Hits)
 	return resp, nil
 }
 
@@ -164,9 +168,9 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 
 // List returns a page of memories in the order stored, as [backends.Manager] says.
 // Core blocks are listed only where Kinds asks for them. The request's scope does
-// not choose the partition: p does.
+// not choose the partition: p does; it is the caller, as in [Keeper.Search].
 func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.ListRequest) (*backends.ListResponse, error) {
-	matches, err := r.Filter.Compile()
+	matches, err := k.Visible(r.Scope, p, r.Filter).Compile()
 	if err != nil {
 		return nil, k.errorf("%w", err)
 	}
@@ -197,7 +201,7 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 			resp.Next = cursor(&resp.Memories[n-1])
 			break
 		}
-		resp.Memories = append(resp.Memories, m.Clone())
+		resp.Memories = append(resp.Memories, k.Shown(r.Scope, p, m.Clone()))
 	}
 	return resp, nil
 }

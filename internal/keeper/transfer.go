@@ -21,6 +21,11 @@ import (
 // expired ones and core blocks too, and returns how many. Vectors are left out;
 // [Keeper.Load] makes them anew.
 func (k *Keeper) Dump(ctx context.Context, p backends.Partition, w io.Writer) (int, error) {
+	return k.dump(ctx, backends.Scope{}, p, w)
+}
+
+// dump is Dump for a caller, who sees of a workspace what Shown shows.
+func (k *Keeper) dump(ctx context.Context, s backends.Scope, p backends.Partition, w io.Writer) (int, error) {
 	all, err := k.every(ctx, p, true)
 	if err != nil {
 		return 0, err
@@ -29,7 +34,7 @@ func (k *Keeper) Dump(ctx context.Context, p backends.Partition, w io.Writer) (i
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for i, m := range all {
-		if err := enc.Encode(m); err != nil {
+		if err := enc.Encode(k.Shown(s, p, *m)); err != nil {
 			return i, k.errorf("writing memory %s: %w", m.ID, err)
 		}
 	}
@@ -50,7 +55,15 @@ const maxLine = 8 * store.MaxText
 // before, are left as they are. It returns how many were stored. A line
 // that is no memory is ErrInvalid with its number, and nothing is loaded.
 func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (int, error) {
-	records, err := k.readDump(p, r)
+	return k.load(ctx, backends.Scope{}, p, r)
+}
+
+// load is Load for a caller, whose the memories are then in a workspace.
+func (k *Keeper) load(ctx context.Context, s backends.Scope, p backends.Partition, r io.Reader) (int, error) {
+	records, err := k.readDump(s, p, r)
+	if err == nil {
+		err = k.Allow(ctx, backends.OpAdd, s, p, nil)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +98,7 @@ func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (i
 	return n, nil
 }
 
-func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, error) {
+func (k *Keeper) readDump(s backends.Scope, p backends.Partition, r io.Reader) ([]*store.Record, error) {
 	var records []*store.Record
 	err := EachLine(r, func(_ int, text []byte) error {
 		rec := &store.Record{}
@@ -96,7 +109,7 @@ func (k *Keeper) readDump(p backends.Partition, r io.Reader) ([]*store.Record, e
 		if err != nil {
 			return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 		}
-		k.Adopt(p, &rec.Memory)
+		k.Adopt(s, p, &rec.Memory)
 		records = append(records, rec)
 		return nil
 	})
@@ -134,9 +147,15 @@ func EachLine(r io.Reader, f func(line int, text []byte) error) error {
 	return nil
 }
 
-// Adopt makes a memory that is loaded one of the partition, which is new there, and redacts it.
-func (k *Keeper) Adopt(p backends.Partition, m *backends.Memory) {
+// Adopt makes a memory that is loaded one of the partition, which is new there, and redacts
+// it. In a workspace it is the user's who loads it, if the caller is one.
+func (k *Keeper) Adopt(s backends.Scope, p backends.Partition, m *backends.Memory) {
+	k = k.For(p.Kind)
 	m.Scope, m.Version = within(m.Scope, p), 0
+	if p.Kind == backends.PartitionWorkspace && s.UserID != "" {
+		m.Scope.UserID, m.Scope.SessionID = s.UserID, s.SessionID
+		m.Origin.Session, m.Origin.Users = s.SessionID, nil
+	}
 	m.Text, m.WhenToUse, m.Origin.Author = k.Redact(m.Text), k.Redact(m.WhenToUse), k.Redact(m.Origin.Author)
 	m.Metadata, _ = k.RedactJSON(m.Metadata).(map[string]any)
 }

@@ -259,7 +259,7 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 	lists := make([][]*backends.Memory, len(queries))
 	for i, q := range queries {
 		resp, err := c.engine.Keeper.Search(ctx, c.Partition, &backends.SearchRequest{
-			Scope: c.Scope, Query: q, TopK: n, Kinds: []backends.Kind{c.engine.Kind}, Filter: c.About,
+			Query: q, TopK: n, Kinds: []backends.Kind{c.engine.Kind}, Filter: c.About,
 		})
 		if err != nil {
 			return nil, err

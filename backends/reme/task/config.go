@@ -46,6 +46,10 @@ type Config struct {
 	Attempts int   // RetryRequest.Attempts. Defaults to 3.
 	Forget   *Rule // ForgetRequest.Rule. Defaults to DefaultRule.
 
+	// KeepQuery keeps as task_query what the task was in the words of the trajectory, as ReMe
+	// does, redacted: for workspaces whose users may read each other's questions. Optional.
+	KeepQuery bool
+
 	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".
 	Language backends.Language // Of prompts and answers. Optional. Defaults to that of the material.
 	Prompts  *Prompts          // Optional. Empty fields have the defaults.

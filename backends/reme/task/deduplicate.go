@@ -157,7 +157,7 @@ func (s *summary) near(ctx context.Context, entries []*entry) error {
 // was stored meanwhile, is ErrConflict.
 func (s *summary) search(ctx context.Context, e *entry) ([]backends.Hit, error) {
 	resp, err := s.m.keeper.Search(recall.WithVectors(ctx, &recall.Vectors{}), s.workspace, &backends.SearchRequest{
-		Scope: s.scope, Query: bothTexts(&e.memory), TopK: neighbours, Kinds: []backends.Kind{backends.KindTask},
+		Query: bothTexts(&e.memory), TopK: neighbours, Kinds: []backends.Kind{backends.KindTask},
 	})
 	if err == nil && !errors.Is(resp.Degraded, backends.ErrDimension) { // until the partition is embedded anew words have to do
 		err = resp.Degraded // a search by words only would miss what the embedder finds

@@ -223,7 +223,7 @@ func TestWhatHasSomethingToAddIsMerged(t *testing.T) {
 		assert.Equal(t, 0.8, *m.Quality, "that of the better one")
 		assert.ElementsMatch(t, []any{"pages", "kettle"}, m.Metadata[metaTags])
 		assert.ElementsMatch(t, []any{"list", "sell"}, m.Metadata[metaToolsUsed])
-		for key, want := range map[string]any{metaFreq: 1.0, metaUtility: 1.0, metaCorroborated: 1.0, metaConfidence: 0.9, metaSource: "failure", metaTaskQuery: "sell a kettle"} {
+		for key, want := range map[string]any{metaFreq: 1.0, metaUtility: 1.0, metaCorroborated: 1.0, metaConfidence: 0.9, metaSource: "failure", metaTaskQuery: "Selling something."} {
 			assert.Equal(t, want, m.Metadata[key], key)
 		}
 		events, err := w.keeper.History(ctx, inn, m.ID)
@@ -569,4 +569,24 @@ func TestTheThresholdOnPublishedMemories(t *testing.T) {
 	}
 	assert.Equal(t, 970, all)
 	assert.InDelta(t, 0.09, float64(near)/float64(all), 0.015)
+}
+
+// Whoever's words are in a merged memory is found by them: see backends.Memory.CameFrom.
+func TestAMergedMemoryCameFromAllItsUsers(t *testing.T) {
+	w := open(t).deciding(merging)
+	for user, learnt := range map[string]string{"ann": pages, "bob": pagesNear} {
+		scope := backends.Scope{Workspace: "shop", UserID: user, SessionID: "of " + user}
+		_, err := w.Summarize(ctx, &SummaryRequest{Scope: scope, Candidates: given(learnt)})
+		require.NoError(t, err)
+	}
+	merged := w.find(w.active()[0])
+	assert.True(t, merged.CameFrom("ann"))
+	assert.True(t, merged.CameFrom("bob"))
+	assert.False(t, merged.CameFrom("cleo"))
+	assert.False(t, merged.CameFrom(""))
+	assert.Equal(t, "of "+merged.Scope.UserID, merged.Origin.Session)
+	require.Len(t, merged.Origin.Users, 1, "the other, once")
+	for _, m := range w.held() {
+		assert.True(t, m.CameFrom("ann") || m.CameFrom("bob"))
+	}
 }

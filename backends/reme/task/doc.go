@@ -34,7 +34,7 @@
 //	confidence         0 to 1, of the model that extracted it
 //	step_type          reasoning, action, observation or decision
 //	freq, utility      how often it was used in a task, and how often such a task succeeded
-//	task_query         what the task was
+//	task_query         what the task was, in a general sentence of the model's: see below
 //	task_id            which task it was
 //	source             success, failure, comparative or simple
 //	outcome            the score of the trajectory that taught it
@@ -49,6 +49,15 @@
 // task; a second question, which shows how it went and the steps that they rest on, in at
 // most 512 tokens, judges them. Long attempts are divided. What is shown to a model is
 // redacted, and fenced as data.
+//
+// # What others read
+//
+// A workspace is read by others. What goes to it is redacted: see reme.Config.Redact. Of what
+// a user said nothing is stored: task_query is how the model names the task, and absent where
+// it does not, or repeats eight words of the user in a row. [Config].KeepQuery keeps the words of the
+// trajectory instead, as ReMe does. Each memory keeps the user and the session that it came
+// from, and after a merge all users (Origin.Users); callers see their own, and the program, a
+// scope that names the workspace alone, sees all.
 //
 // # Duplicates
 //

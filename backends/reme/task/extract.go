@@ -16,14 +16,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
 // experiences are what the model answers about attempts.
 type experiences struct {
+	Task        string       `json:"task,omitempty" jsonschema_description:"the kind of task in one general sentence, without names, numbers and quotations"`
 	Experiences []experience `json:"experiences" alias:"memories,items,results" jsonschema_description:"empty if nothing is worth keeping"`
 }
 
@@ -143,8 +147,9 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) (out []back
 	kept := all[:min(len(all), q.most)]
 	stage.Out(len(kept))
 	stage.Drop(len(all) - len(kept) + len(answer.Bad))
+	name := m.taskQuery(q.attempts[0], answer.Value.Task)
 	for i := range kept {
-		out = append(out, q.candidate(&kept[i]))
+		out = append(out, q.candidate(&kept[i], name))
 		cited = append(cited, kept[i].Steps...)
 	}
 	return out, cited, nil
@@ -157,15 +162,49 @@ func fail(ctx context.Context, stage *ask.Stage, err error) {
 	}
 }
 
-// maxQuery is how many tokens of the words of a task a candidate keeps.
-const maxQuery = 1000
+const (
+	maxQuery  = 1000 // tokens of the words of a task that a candidate keeps
+	maxTask   = 64   // tokens of the model's name for it
+	maxQuoted = 7    // words in a row that both that name and the user's message may have
+)
+
+// taskQuery returns what is stored of a task's words: not those of the user, which others
+// would read, but the name that the model gives to the task.
+func (m *Memory) taskQuery(of *attempt, name string) string {
+	if m.config.KeepQuery {
+		return text.Fit(of.task(), maxQuery, text.Tokens)
+	}
+	name = text.Fit(strings.TrimSpace(name), maxTask, text.Tokens)
+	said := []string{of.task()}
+	for _, s := range of.steps {
+		if s.message.Role == schema.User {
+			said = append(said, einox.Text(s.message))
+		}
+	}
+	if slices.ContainsFunc(said, func(s string) bool { return quotes(name, s) }) {
+		return ""
+	}
+	return name
+}
+
+// quotes reports whether a text has more than maxQuoted words in a row from another.
+func quotes(s, from string) bool {
+	words := func(s string) []string { return word.FindAllString(text.Fold(s), -1) }
+	said := " " + strings.Join(words(from), " ") + " "
+	own := words(s)
+	for i := range max(0, len(own)-maxQuoted) {
+		if strings.Contains(said, " "+strings.Join(own[i:i+maxQuoted+1], " ")+" ") {
+			return true
+		}
+	}
+	return false
+}
 
 // candidate returns an experience as a memory, not redacted.
-func (q *question) candidate(e *experience) backends.Memory {
+func (q *question) candidate(e *experience, task string) backends.Memory {
 	of := q.attempts[0]
 	own := map[string]any{
-		metaTags: e.Tags, metaToolsUsed: e.ToolsUsed, metaSource: q.source, metaTaskID: of.TaskID,
-		metaTaskQuery: text.Fit(of.task(), maxQuery, text.Tokens),
+		metaTags: e.Tags, metaToolsUsed: e.ToolsUsed, metaSource: q.source, metaTaskID: of.TaskID, metaTaskQuery: task,
 	}
 	if e.Confidence > 0 && e.Confidence <= 1 {
 		own[metaConfidence] = e.Confidence
@@ -177,6 +216,7 @@ func (q *question) candidate(e *experience) backends.Memory {
 	own[metaOutcome] = of.Score
 	meta := map[string]any{}
 	maps.Copy(meta, e.Rest)
+	delete(meta, metaTaskQuery)
 	maps.Copy(meta, own) // what the model adds replaces nothing
 	return backends.Memory{
 		Kind: backends.KindTask, WhenToUse: e.WhenToUse, Text: e.Experience, Metadata: meta, Observed: of.Observed,

@@ -74,7 +74,7 @@ func TestThreeBranchesWithTheirNumbersOfCandidates(t *testing.T) {
 
 func TestACandidateSaysWhatTaughtIt(t *testing.T) {
 	w := open(t)
-	w.says["Success"] = says(`{"experiences":[{"when_to_use":" at a locked door ","experience":"Look under the mat first.","tags":["door","key"],"confidence":0.9,
+	w.says["Success"] = says(`{"task":" opening what is locked ","experiences":[{"when_to_use":" at a locked door ","experience":"Look under the mat first.","tags":["door","key"],"confidence":0.9,
 		"step_type":"Action","tools_used":["search"],"why":{"n":[1]}}]}`)
 	in := doing("door", 1, "key")
 	in.Metadata = map[string]any{NoteKey: "quick and clean"}
@@ -84,7 +84,7 @@ func TestACandidateSaysWhatTaughtIt(t *testing.T) {
 		WhenToUse: "at a locked door", Text: "Look under the mat first.", Kind: backends.KindTask, Observed: start, Quality: ptr(0.8), Origin: backends.Origin{Session: "s-door", Turn: "t"},
 		Metadata: object{
 			"tags": []string{"door", "key"}, "confidence": 0.9, "step_type": "action", "tools_used": []string{"search"}, "source": "success",
-			"why": object{"n": []any{1.0}}, "task_id": "door", "task_query": "do door", "outcome": 1.0,
+			"why": object{"n": []any{1.0}}, "task_id": "door", "task_query": "opening what is locked", "outcome": 1.0,
 		},
 	}, got[0])
 	material := `<data-trajectory>

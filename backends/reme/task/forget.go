@@ -62,13 +62,14 @@ type ForgetResponse struct {
 
 // Forget deletes the memories that the rule forgets: no search finds them any more, and a
 // dump does not hold them. Their history still answers. A memory that is used meanwhile is
-// looked at again before it goes. After an error, ErrConflict among them if memories were used without pause, those
+// looked at again before it goes. ErrDenied: the caller may not delete one of them, see
+// reme.Config.Allow. After an error, ErrConflict among them if memories were used without pause, those
 // in the response are gone, and the call may be repeated.
 func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	_, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	s, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 		return nil, err
 	}
 	resp := &ForgetResponse{DryRun: r.DryRun}
-	err = keeper.Retry(ctx, func() error { return m.forget(ctx, p, rule, resp) })
+	err = keeper.Retry(ctx, func() error { return m.forget(ctx, s, p, rule, resp) })
 	return resp, err
 }
 
@@ -88,7 +89,7 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 const forgetBatch = 500
 
 // forget deletes what the rule forgets now, as it was read, and reports it.
-func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, resp *ForgetResponse) error {
+func (m *Memory) forget(ctx context.Context, s backends.Scope, p backends.Partition, rule Rule, resp *ForgetResponse) error {
 	all, err := m.keeper.All(ctx, p)
 	if err != nil {
 		return fmt.Errorf("task: %w", err)
@@ -96,6 +97,11 @@ func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, re
 	due := slices.DeleteFunc(slices.Clone(all), func(mem *backends.Memory) bool {
 		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(number(mem, metaFreq), number(mem, metaUtility))
 	})
+	for _, mem := range due {
+		if err := m.keeper.Allow(ctx, backends.OpDelete, s, p, mem); err != nil {
+			return err
+		}
+	}
 	for part := range slices.Chunk(due, forgetBatch) {
 		b := &store.Batch{}
 		for _, mem := range part {
@@ -109,7 +115,7 @@ func (m *Memory) forget(ctx context.Context, p backends.Partition, rule Rule, re
 			}
 		}
 		for _, mem := range part {
-			resp.Deleted = append(resp.Deleted, mem.Clone())
+			resp.Deleted = append(resp.Deleted, m.keeper.Shown(s, p, mem.Clone()))
 		}
 	}
 	return nil

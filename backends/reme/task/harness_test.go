@@ -163,7 +163,7 @@ func (b *brain) answer(q asked) string {
 	for _, m := range teaches.FindAllStringSubmatch(q.user, -1) {
 		out = append(out, object{"when_to_use": m[1], "experience": m[2], "tags": []string{"kettle"}, "confidence": 0.7, "step_type": "action", "tools_used": []string{"sell"}})
 	}
-	return encoded(object{"experiences": out})
+	return encoded(object{"task": "Selling something.", "experiences": out})
 }
 
 // of returns the questions of a step; of no step all.

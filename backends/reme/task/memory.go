@@ -4,6 +4,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -54,7 +55,7 @@ func (s *summary) memory(c *backends.Memory) backends.Memory {
 	out := backends.Memory{
 		Kind: backends.KindTask, Scope: s.scope, Metadata: meta, Observed: c.Observed, Expires: s.expires,
 		WhenToUse: s.m.redact(c.WhenToUse), Text: s.m.redact(c.Text),
-		Origin: backends.Origin{Session: c.Origin.Session, Turn: c.Origin.Turn, Author: k.Redact(s.author)},
+		Origin: backends.Origin{Session: cmp.Or(c.Origin.Session, s.scope.SessionID), Turn: c.Origin.Turn, Author: k.Redact(s.author)},
 	}
 	if q := c.Quality; q != nil {
 		quality := min(1, max(0, *q))
@@ -80,7 +81,7 @@ func number(m *backends.Memory, key string) float64 {
 }
 
 // merge puts into a what b knows beside its words: the union of tags and tools, the
-// higher confidence and quality, the later time, and whatever a lacks.
+// higher confidence and quality, the later time, whose words they are, and whatever a lacks.
 func merge(a, b *backends.Memory) {
 	for key, v := range b.Clone().Metadata {
 		mine, there := a.Metadata[key]
@@ -93,6 +94,7 @@ func merge(a, b *backends.Memory) {
 			a.Metadata[key] = max(number(a, key), number(b, key))
 		}
 	}
+	keeper.Credit(a, append(b.Origin.Users, b.Scope.UserID)...)
 	if b.Quality != nil && (a.Quality == nil || *a.Quality < *b.Quality) {
 		q := *b.Quality
 		a.Quality = &q

@@ -125,6 +125,7 @@ score 取 0 到 1：真实、可用、并非显而易见的为 0.8 以上，有�
 var phrasesIn = map[backends.Language]phrases{
 	backends.English: {
 		writing: `How to write:
+- task: the kind of task in one general sentence of your own, so that it could be anyone's. Quote nobody.
 - when_to_use: one sentence on the situation in which one would look this up, as specific as the experience is, without the details of this one case.
 - the experience itself: what to do or to avoid then, and why, in one to four sentences or as a short piece of code. It must be clear to a reader who has not seen the material. Name tools, parameters, errors and orders of steps exactly; leave out names of people, ids, passwords and keys, and numbers that belong to this case alone.
 - steps: the numbers of the one to three steps that show it best, from their headings.
@@ -142,6 +143,7 @@ var phrasesIn = map[backends.Language]phrases{
 	},
 	backends.Chinese: {
 		writing: `写法：
+- task：用你自己的一句话概括这类任务，使它可以是任何人的任务，不要引用任何人的原话。
 - when_to_use：用一句话写明在什么情况下会查阅这条经验，具体程度与经验本身相当，不要写这一次的细节。
 - 经验本身：那时该做什么或避免什么，以及原因，一到四句话或一小段代码。没有看过材料的人也要能看懂。工具、参数、报错和步骤顺序要写准确；人名、编号、密码和密钥，以及只属于这一次的数字不要写。
 - steps：最能说明它的一到三个步骤的编号，见各步骤的标题。

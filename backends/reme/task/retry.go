@@ -95,7 +95,7 @@ func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, er
 	if err == nil && resp.Succeeded {
 		var stored *SummaryResponse
 		if stored, err = s.store(ctx, resp.Dropped); err == nil {
-			resp.Kept, resp.Dropped = stored.Items, nil
+			resp.Kept, resp.Dropped = s.shown(stored).Items, nil
 		}
 	}
 	if err == nil && len(known.Hits) > 0 {

@@ -102,9 +102,18 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if err == nil && resp == nil {
 		resp, err = s.learn(ctx, r)
 	}
-	resp = cmp.Or(resp, &SummaryResponse{})
+	resp = s.shown(cmp.Or(resp, &SummaryResponse{}))
 	resp.Report = s.run.Report()
 	return resp, err
+}
+
+// shown returns a response as the caller may see it.
+func (s *summary) shown(resp *SummaryResponse) *SummaryResponse {
+	s.m.keeper.ShowItems(s.scope, s.workspace, resp.Items)
+	for i := range resp.Memories {
+		resp.Memories[i] = s.m.keeper.Shown(s.scope, s.workspace, resp.Memories[i])
+	}
+	return resp
 }
 
 // maxAnswers is how many answers are kept for a workspace whose requests fail.
@@ -170,23 +179,26 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 			return nil, fmt.Errorf("task: candidate %d: %w: it needs WhenToUse and Text, in UTF-8", i, backends.ErrInvalid)
 		}
 	}
+	if err := m.keeper.Allow(ctx, backends.OpAdd, scope, p, nil); err != nil {
+		return nil, err
+	}
 	return &summary{
 		m: m, run: m.begin(), scope: scope, workspace: p, key: m.requestKey(r), own: r.IdempotencyKey != "", learns: len(r.Trajectories) > 0,
 		metadata: r.Metadata, expires: r.Expires, author: cmp.Or(r.Author, m.config.Author), answers: map[string][]backends.Memory{}, decisions: map[[2]string]decision{},
 	}, nil
 }
 
-// requestKey returns the caller's key, else one that follows from what is learnt from, and
-// from how; none for a request that JSON cannot hold.
+// requestKey returns the caller's key, else one that follows from what is learnt from,
+// redacted, and from how; none for a request that JSON cannot hold.
 func (m *Memory) requestKey(r *SummaryRequest) string {
 	if r.IdempotencyKey != "" {
 		return "task/summary/" + r.IdempotencyKey
 	}
 	c := &m.config
-	raw, err := json.Marshal([]any{
+	raw, err := json.Marshal(m.keeper.RedactJSON([]any{
 		r.Trajectories, r.Candidates, r.Simple, r.Metadata, r.Expires,
-		c.Prompts, c.Language, c.Threshold, c.SimpleThreshold, c.MinQuality, c.Similar,
-	})
+		c.Prompts, c.Language, c.Threshold, c.SimpleThreshold, c.MinQuality, c.Similar, c.KeepQuery,
+	}))
 	if err != nil {
 		return ""
 	}

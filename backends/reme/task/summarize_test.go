@@ -45,7 +45,7 @@ func TestTheFieldsOfATaskMemory(t *testing.T) {
 		assert.Equal(t, backends.Scope{Namespace: "default", Workspace: "shop", AgentID: "porter"}, m.Scope)
 		assert.Equal(t, map[string]any{
 			"tags": []any{"kettle"}, "confidence": 0.7, "step_type": "action", "tools_used": []any{"sell"}, "source": "success",
-			"task_query": "sell a kettle", "task_id": "t7", "outcome": 1.0, "run": "r1",
+			"task_query": "Selling something.", "task_id": "t7", "outcome": 1.0, "run": "r1",
 		}, m.Metadata, "and no counts: it was not used yet")
 		events, err := w.keeper.History(ctx, inn, m.ID)
 		require.NoError(t, err)

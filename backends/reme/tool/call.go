@@ -27,6 +27,11 @@ type Call struct {
 	Time time.Time `json:"-"`            // When it began. Optional. Defaults to now.
 	Tool string    `json:"tool_name"`    // Required.
 
+	// UserID is the user in whose run the call was made. It is stored, and returned to that
+	// user and to the program (a scope that names the workspace alone), and to no one else.
+	// Optional. Defaults to the user of the scope; where the scope names one, it is that one.
+	UserID string `json:"user_id,omitempty"`
+
 	// Input is what the tool was called with: a text, or any value that JSON can hold, in
 	// which numbers are json.Number once it was stored. A call needs an input or an output.
 	Input  any    `json:"input"`

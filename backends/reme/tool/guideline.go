@@ -97,7 +97,7 @@ func (g *guideline) text() string {
 }
 
 // next returns the record with another guideline. What callers put into the metadata
-// stays.
+// stays, and so do the users of the former one, which it was written from.
 func (m *Memory) next(p backends.Partition, st *state, written, by string) *store.Record {
 	r := &store.Record{Memory: backends.Memory{Created: m.keeper.Stamps(1)}}
 	if st.guideline.record != nil {
@@ -108,9 +108,14 @@ func (m *Memory) next(p backends.Partition, st *state, written, by string) *stor
 	raw, _ := json.Marshal(map[string]any{metaCovered: st.seen, metaStatistics: st.Statistics}) // plain data
 	_ = json.Unmarshal(raw, &meta)
 	r.ID, r.Kind, r.WhenToUse = guidelineID(p, st.Name), backends.KindTool, st.Name
+	user := r.Scope.UserID // of a former one that was loaded
 	r.Scope = backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
 	r.Text, r.Vector = written+"\n\n"+st.rendered(), nil
-	r.Metadata, r.Observed, r.Origin = meta, st.Statistics.To, backends.Origin{Role: "tool", Author: by}
+	r.Metadata, r.Observed, r.Origin = meta, st.Statistics.To, backends.Origin{Role: "tool", Author: by, Users: r.Origin.Users}
+	keeper.Credit(&r.Memory, user)
+	for i := range st.calls {
+		keeper.Credit(&r.Memory, st.calls[i].UserID)
+	}
 	r.Invalidated, r.SupersededBy, r.Expires, r.Updated = time.Time{}, "", time.Time{}, m.keeper.Now()
 	return r
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/redact"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -746,4 +747,58 @@ func TestAGuidedModelIsTheOneInside(t *testing.T) {
 	assert.False(t, components.IsCallbacksEnabled(plain))
 	_, err := plain.WithTools(nil)
 	require.ErrorContains(t, err, "refused")
+}
+
+func TestAGuidelineCameFromTheUsersOfItsCalls(t *testing.T) {
+	r := newRig(t, nil, func(_ *rig, c *Config) { c.Window = 2 })
+	record := func(user, id string) {
+		s := team
+		s.UserID = user
+		_, err := r.Record(ctx, &RecordRequest{Scope: s, Calls: []Call{{ID: id, UserID: "forged", Tool: "search", Input: id, Output: "found"}}})
+		require.NoError(t, err)
+		r.force(t, "search")
+	}
+	record("ann", "1")
+	record("bob", "2")
+	record("cleo", "3")
+	record("cleo", "4") // the window no longer has ann's call
+	record("", "5")     // the program says whose it is
+	found := r.tool(t, "search")
+	assert.Equal(t, []string{"ann", "bob", "cleo", "forged"}, found.Memory.Origin.Users)
+	users := map[string]string{}
+	for _, c := range found.Calls {
+		users[c.ID] = c.UserID
+	}
+	assert.Equal(t, map[string]string{"1": "ann", "2": "bob", "3": "cleo", "4": "cleo", "5": "forged"}, users)
+	assert.Empty(t, found.Memory.Scope.UserID, "it is the workspace's")
+}
+
+func TestARecorderKeepsWhoseCallsTheyAre(t *testing.T) {
+	r := newRig(t, nil)
+	recorder, closing := r.NewRecorder(ctx)
+	for _, user := range []string{"ann", "bob"} {
+		s := team
+		s.UserID = user
+		require.NoError(t, recorder.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: s, Calls: []backends.ToolCall{{ID: user, Tool: "search", Result: "found"}}}))
+	}
+	require.NoError(t, closing(ctx))
+	for _, c := range r.tool(t, "search").Calls {
+		assert.Equal(t, c.ID, c.UserID)
+	}
+}
+
+// A number may be a phone number, too; statistics quote what is redacted.
+func TestStatisticsQuoteNoPersonalData(t *testing.T) {
+	r := newRig(t, nil, func(r *rig, _ *Config) { r.redactor = redact.Shared })
+	for i := range 4 {
+		r.record(t, Call{Tool: "send", Input: map[string]any{"to": json.Number("13912345678"), "mail": "ann@example.com", "n": i}, Error: "13912345678 and ann@example.com are unknown"})
+		r.record(t, Call{Tool: "send", Input: map[string]any{"to": "the team"}, Output: "sent"})
+	}
+	r.force(t, "send")
+	found := r.tool(t, "send")
+	raw, err := json.Marshal(found)
+	require.NoError(t, err)
+	assert.NotContains(t, string(raw), "13912345678")
+	assert.NotContains(t, string(raw), "ann@example.com")
+	assert.Contains(t, string(raw), "[redacted] and [redacted] are unknown")
 }

@@ -4,6 +4,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -228,6 +229,9 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, withModel bool) (
 		return nil, errNoRequest
 	}
 	s, p, err := m.workspace(ctx, r.Scope)
+	if err == nil {
+		err = m.keeper.Allow(ctx, backends.OpAdd, s, p, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +242,9 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, withModel bool) (
 	batches := map[string]*batch{} // by log
 	var valid []*Call
 	for i := range r.Calls {
-		c, err := m.prepare(r.Calls[i])
+		c := r.Calls[i]
+		c.UserID = cmp.Or(s.UserID, c.UserID)
+		c, err := m.prepare(c)
 		item := &resp.Calls[i]
 		*item = RecordedCall{ID: c.ID, Tool: c.Tool, Outcome: backends.OutcomeAdded}
 		if err != nil {

@@ -20,8 +20,10 @@
 // a tool that fails ten times in the same way failed ten times. A log ends
 // [Config].Keep after its last call.
 //
-// Secrets are redacted and long texts shortened before anything is stored, hashed, or
-// shown to a model.
+// Secrets and personal data are redacted (see reme.Config.Redact) and long texts shortened
+// before anything is stored, hashed, or shown to a model. A call keeps the user in whose run it
+// was made (Call.UserID), and a guideline all users from whose calls it was ever written
+// (Origin.Users). Other users do not see them.
 //
 // A guideline is one memory of kind tool, whose id follows from workspace and tool. Its
 // Text is the guideline with the statistics of that time, its WhenToUse the name of the
@@ -160,8 +162,7 @@ func (m *Memory) redact(s string) string {
 // workspace returns the partition that a call is confined to: the workspace of its scope,
 // or of the context's when the call names none.
 func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
-	s, p, err := m.keeper.Resolve(ctx, s, keeper.Workspace)
-	return backends.Scope{Namespace: s.Namespace, Workspace: s.Workspace, AgentID: s.AgentID}, p, err
+	return m.keeper.Resolve(ctx, s, keeper.Workspace)
 }
 
 var errNoRequest = fmt.Errorf("tool: %w: no request", backends.ErrInvalid)

@@ -109,8 +109,10 @@ func (r *recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 		if c.Time.IsZero() {
 			c.Time = r.memory.keeper.Now() // a repeated write finds the same month
 		}
+		c.UserID = scope.UserID
 		calls[i] = c
 	}
+	scope = backends.Scope{Namespace: scope.Namespace, Workspace: scope.Workspace, AgentID: scope.AgentID} // calls of many users are one write
 	limited, cancel := context.WithTimeout(ctx, fullWait)
 	defer cancel()
 	for i, c := range calls {

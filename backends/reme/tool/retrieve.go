@@ -64,7 +64,7 @@ func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveRes
 	if r == nil {
 		return nil, errNoRequest
 	}
-	_, p, err := m.workspace(ctx, r.Scope)
+	s, p, err := m.workspace(ctx, r.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveRes
 			continue
 		}
 		t.Score = scores[t.Name]
-		resp.Tools = append(resp.Tools, *t)
+		resp.Tools = append(resp.Tools, *m.shown(s, p, t))
 		texts = append(texts, "# "+text.Line(t.Name, 256)+"\n"+t.Text)
 	}
 	resp.Answer = strings.Join(texts, "\n\n---\n\n")

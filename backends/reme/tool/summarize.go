@@ -37,7 +37,10 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if r == nil {
 		return nil, errNoRequest
 	}
-	_, p, err := m.workspace(ctx, r.Scope)
+	s, p, err := m.workspace(ctx, r.Scope)
+	if err == nil {
+		err = m.keeper.Allow(ctx, backends.OpAdd, s, p, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 			stage.Out(1)
 		}
 		if all[i].Outcome != "" {
-			resp.Tools = append(resp.Tools, all[i].Tool)
+			resp.Tools = append(resp.Tools, *m.shown(s, p, &all[i].Tool))
 		}
 	}
 	resp.Report = run.Report()
@@ -80,6 +83,20 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 		err = fmt.Errorf("tool: tools of %s: %w: no call of them is kept; Record keeps calls", p, backends.ErrNotFound)
 	}
 	return resp, err
+}
+
+// shown returns what is known about a tool as a caller sees it.
+func (m *Memory) shown(s backends.Scope, p backends.Partition, t *Tool) *Tool {
+	if t.Memory != nil {
+		memory := m.keeper.Shown(s, p, *t.Memory)
+		t.Memory = &memory
+	}
+	for i := range t.Calls {
+		if c := &t.Calls[i]; s.UserID+s.AgentID != "" && c.UserID != s.UserID {
+			c.UserID = ""
+		}
+	}
+	return t
 }
 
 // state is what is known about a tool at one time, and what that follows from.
