@@ -107,6 +107,7 @@ type Entry struct {
 	Seq int64 `json:"seq"` // assigned by Append
 	backends.Message
 	AgentID string `json:"agent_id,omitempty"` // the agent that the turn was with
+	UserID  string `json:"user_id,omitempty"`  // whose it is, where the partition is no user's
 	// Done marks the last message of a turn: what comes before it in the turn is
 	// complete.
 	Done   bool `json:"done,omitempty"`

@@ -1,0 +1,64 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backends
+
+import (
+	"context"
+	"time"
+)
+
+// Forgetter is implemented by backends that can erase what is held of a person.
+type Forgetter interface {
+	// Forget erases everything of whom the scope names: of a user their partition, with the
+	// sessions, turns that wait, archives, core blocks, histories and vectors in it, and what
+	// came from them in every workspace and agent of the namespace; without a user the
+	// agent's own partition; with a workspace alone the workspace.
+	//
+	// What began before is refused with [ErrForgotten] when it comes to write, in every
+	// process; what begins afterwards is new. An error leaves a part: repeat the call. The
+	// receipt says what is gone, also beside an error.
+	Forget(ctx context.Context, r *ForgetRequest) (*Receipt, error)
+}
+
+// ForgetRequest says whom to forget, and which part.
+type ForgetRequest struct {
+	Scope Scope // Required. Its SessionID does not count: see Part.
+	Part  *Part // Optional. Defaults to everything.
+}
+
+// Part is a part of what a user said, of one session or of all: with what was learnt from
+// it, and what may repeat it, such as the summaries and archives of its sessions and the
+// histories of memories that were deleted. A fact that a forgotten one had replaced holds
+// again. Sessions and messages that are not there are no error.
+type Part struct {
+	Session  *string   // Optional. Only this session. Alone it is the whole session, which is deleted.
+	Messages []string  // Optional. Only these messages of Session, by their ids in the log.
+	From, To time.Time // Optional. Only what was said from From on, and before To; zero is open.
+}
+
+// Receipt says what a [Forgetter] erased.
+type Receipt struct {
+	Partition Partition `json:"partition"` // whose
+	Erased                                 // in that partition
+	// Elsewhere is what came from the user in workspaces and agents.
+	Elsewhere []Share `json:"elsewhere,omitempty"`
+	// Checked says what was read again afterwards, and held nothing of it.
+	Checked []string `json:"checked,omitempty"`
+	// Outside says what only an operator can do: copies that the store cannot reach.
+	Outside []string `json:"outside,omitempty"`
+}
+
+// Erased counts what is gone from one partition.
+type Erased struct {
+	Memories int `json:"memories"` // with those that were deleted before and had a history
+	Sessions int `json:"sessions"` // whole ones
+	Messages int `json:"messages"`
+	Blobs    int `json:"blobs"`
+}
+
+// Share is what is gone from a partition of others.
+type Share struct {
+	Partition Partition `json:"partition"`
+	Erased
+}
