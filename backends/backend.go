@@ -43,7 +43,8 @@ type Manager interface {
 	Update(ctx context.Context, r *UpdateRequest) (*Memory, error)
 	// Delete removes one memory. Its history still answers.
 	Delete(ctx context.Context, r *DeleteRequest) error
-	// DeleteAll removes what the request matches and returns how many.
+	// DeleteAll removes what the request matches and returns how many. Their histories
+	// stay. Without a Filter nothing stays: it is Forget, where the backend is a [Forgetter].
 	DeleteAll(ctx context.Context, r *DeleteAllRequest) (int, error)
 	// History returns what happened to a memory, oldest first, along the whole
 	// chain of those it superseded and those that superseded it.
@@ -230,7 +231,8 @@ type DeleteRequest struct {
 	Version int64 // Optional. The version expected; another is ErrConflict. Defaults to any.
 }
 
-// DeleteAllRequest removes every memory of a partition that matches.
+// DeleteAllRequest removes every memory of a partition that matches; without a Filter all
+// that is held of whom the scope names.
 type DeleteAllRequest struct {
 	Scope  Scope
 	Filter *Filter // Optional. Defaults to everything.

@@ -5,6 +5,7 @@ package backends
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -47,6 +48,28 @@ type Receipt struct {
 	Checked []string `json:"checked,omitempty"`
 	// Outside says what only an operator can do: copies that the store cannot reach.
 	Outside []string `json:"outside,omitempty"`
+}
+
+// Join adds what another store erased of the same person.
+func (r *Receipt) Join(other *Receipt) {
+	r.Partition = other.Partition
+	r.Erased.add(other.Erased)
+	for _, share := range other.Elsewhere {
+		at := slices.IndexFunc(r.Elsewhere, func(s Share) bool { return s.Partition == share.Partition })
+		if at < 0 {
+			r.Elsewhere = append(r.Elsewhere, share)
+			continue
+		}
+		r.Elsewhere[at].add(share.Erased)
+	}
+	r.Checked, r.Outside = append(r.Checked, other.Checked...), append(r.Outside, other.Outside...)
+	slices.Sort(r.Outside)
+	r.Outside = slices.Compact(r.Outside)
+}
+
+func (e *Erased) add(other Erased) {
+	e.Memories, e.Sessions = e.Memories+other.Memories, e.Sessions+other.Sessions
+	e.Messages, e.Blobs = e.Messages+other.Messages, e.Blobs+other.Blobs
 }
 
 // Erased counts what is gone from one partition.

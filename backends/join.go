@@ -219,6 +219,24 @@ func together(facts, experience *AddResponse) *AddResponse {
 	return out
 }
 
+// Forget implements [Forgetter], in both halves.
+func (j *joined) Forget(ctx context.Context, r *ForgetRequest) (*Receipt, error) {
+	out := &Receipt{}
+	var errs [2]error
+	for i, half := range []Backend{j.facts, j.experience} {
+		f, ok := As[Forgetter](half)
+		if !ok {
+			return out, fmt.Errorf("joined backend: %w: %T cannot forget", ErrInvalid, half)
+		}
+		receipt, err := f.Forget(ctx, r)
+		if receipt != nil {
+			out.Join(receipt)
+		}
+		errs[i] = err
+	}
+	return out, named(errs[0], errs[1])
+}
+
 // Close implements [Backend].
 func (j *joined) Close(ctx context.Context) error {
 	return errors.Join(j.facts.Close(ctx), j.experience.Close(ctx))

@@ -53,6 +53,12 @@ func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bo
 	t.messages = h.withhold(ctx, t.messages)
 	if fresh {
 		t.begin(h.cfg.IDs())
+		t.life = ""
+		begun := h.beginLife(ctx, scope)
+		defer func() {
+			t.life = begun()
+			t.stamp(h.window != nil)
+		}()
 	}
 	t.stamp(h.window != nil)
 	if fresh {
@@ -217,12 +223,16 @@ func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, ad
 		t.id = h.cfg.IDs()
 	}
 	t.messages = h.withhold(ctx, t.messages)
-	t.stamp(h.window != nil)
 	var err error
 	if t.scope, err = h.ResolveScope(ctx); err != nil {
 		h.report(ctx, StageScope, err)
 		return nil
 	}
+	if t.life == "" {
+		t.life = h.beginLife(ctx, t.scope)()
+	}
+	t.stamp(h.window != nil)
+	ctx = t.alive(ctx)
 	parts := t.parts()
 	if adopt {
 		parts = h.restored(ctx, t).parts()

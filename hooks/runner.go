@@ -48,6 +48,7 @@ func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.Ag
 	h.guard(ctx, StageSearch, func() { current.turn = h.recall(ctx, messages, true) })
 	t := current.turn
 	recorded := t.id != "" && h.records() && !nested(ctx)
+	ctx = t.alive(ctx)
 	input, err := h.fit(ctx, t.scope, t.messages)
 	if err != nil {
 		if recorded { // it was said all the same

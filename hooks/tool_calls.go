@@ -137,7 +137,7 @@ func (c *call) end(ctx context.Context, err error) {
 			return
 		}
 		if err == nil {
-			err = h.recorder.RecordCalls(detach(ctx), &backends.RecordCallsRequest{Scope: scope, Calls: []backends.ToolCall{c.call}})
+			err = h.recorder.RecordCalls(h.BeginTool(detach(ctx), scope), &backends.RecordCallsRequest{Scope: scope, Calls: []backends.ToolCall{c.call}})
 		}
 		if err != nil {
 			h.report(ctx, StageRecord, fmt.Errorf("recording a call of tool %q: %w", c.call.Tool, err))

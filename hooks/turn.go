@@ -28,6 +28,7 @@ type turn struct {
 	user     int               // where its user spoke last; -1 where another middleware replaced that by a summary
 	counted  int               // the place of its last message that has one, -1 for none
 	said     []*schema.Message // what its user said until it began, unmarked
+	life     string            // in which it began, see life.go
 	note     *schema.Message   // what the search found, as models are shown it; nil for nothing
 }
 
@@ -42,11 +43,12 @@ func (h *Hooks) find(messages []*schema.Message) *turn {
 	t := &turn{messages: slices.Clone(messages), user: lastUser(messages), counted: -1}
 	if t.user >= 0 {
 		t.id, t.start = einox.TurnOf(messages[t.user]), turnStart(messages, t.user)
+		t.life = einox.LifeOf(messages[t.user])
 	}
 	if at := systemAt(messages); t.id == "" && h.window != nil && at >= 0 && !t.asks() {
 		id := einox.TurnOf(messages[at])
 		if counted, ok := placeIn(messages[at], id); ok && id != "" {
-			t.id, t.counted, t.start, t.user = id, counted, 0, -1
+			t.id, t.counted, t.start, t.user, t.life = id, counted, 0, -1, einox.LifeOf(messages[at])
 		}
 	}
 	return t
@@ -97,6 +99,7 @@ func (t *turn) stamp(carry bool) {
 		}
 	}
 	t.counted = next - 1
+	t.carryLife(t.user)
 	at := systemAt(t.messages)
 	if !carry || at < 0 {
 		return
@@ -106,6 +109,14 @@ func (t *turn) stamp(carry bool) {
 		if slices.ContainsFunc(t.messages[t.start:], einox.IsPrivate) { // what it says next stays so
 			t.messages[at] = einox.MarkPrivate(t.messages[at])
 		}
+	}
+	t.carryLife(at)
+}
+
+// carryLife marks a message with the life of the turn: in the first there is no mark.
+func (t *turn) carryLife(at int) {
+	if at >= 0 && t.life != "" && einox.LifeOf(t.messages[at]) != t.life {
+		t.messages[at] = einox.MarkLife(t.messages[at], t.life)
 	}
 }
 

@@ -33,6 +33,7 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 		return nil, err
 	}
 	m := &MemoryMiddleware{backend: c.Backend}
+	c.Sessions, _ = sessionsOf(c) // who needs them reports that there are none
 	if m.window, err = newWindow(c); err != nil {
 		return nil, err
 	}
@@ -43,6 +44,9 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	if !plan.Record && m.window == nil {
 		m.Hooks, err = hooks.New(ctx, c, nil, nil, tools)
 		return m, err
+	}
+	if m.sessions = c.Sessions; c.Working != nil && c.Working.Sessions != nil {
+		m.sessions = c.Working.Sessions
 	}
 	if m.log, err = newLog(ctx, c, plan); err != nil {
 		return nil, err
@@ -147,6 +151,7 @@ func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
 func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
 	t := &toolkit.Config{
 		Scope: func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
+		Begin: func(ctx context.Context, s Scope) context.Context { return m.BeginTool(ctx, s) },
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			return m.Search(ctx, r)
 		},

@@ -12,9 +12,11 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Config says what is remembered, where, and how an agent meets it. Backend alone is
@@ -51,6 +53,8 @@ type MemoryMiddleware struct {
 	backend backends.Backend
 	log     *working.Memory // nil where nothing is recorded
 	window  *window.Window  // nil without Config.Window
+
+	sessions store.Sessions // where turns are logged; nil: nowhere
 }
 
 // New returns a middleware. Where the mode records turns it starts the workers
@@ -119,6 +123,61 @@ func (m *MemoryMiddleware) Window() *window.Window { return m.window }
 // Working returns the log of turns, for what the middleware does not do itself:
 // failures and their retry. It is nil where nothing is recorded.
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
+
+// Forget erases everything of the person that the scope names: of a user what they said and
+// what was learnt from it, in every session, and in every workspace of the namespace; where
+// the scope names no user, of the agent or the workspace. The scope's session does not count:
+// for a part see ForgetPart. See [backends.Forgetter] for what is under way meanwhile.
+func (m *MemoryMiddleware) Forget(ctx context.Context, s Scope) (*backends.Receipt, error) {
+	return m.ForgetPart(ctx, s, nil)
+}
+
+// ForgetPart erases a part of what a user said: a session, messages, or a time. Turns that
+// wait in this process are written to the log first.
+func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
+	f, ok := backends.As[backends.Forgetter](m.backend)
+	if !ok {
+		return nil, fmt.Errorf("memory middleware: forgetting: %w: backend %T cannot: erase what it holds yourself", backends.ErrInvalid, m.backend)
+	}
+	if m.log != nil && part != nil {
+		if err := m.log.Settle(ctx, s); err != nil {
+			return nil, fmt.Errorf("memory middleware: forgetting: what waits comes first: %w", err)
+		}
+	}
+	receipt, err := m.forgetLog(ctx, s, part)
+	if err != nil {
+		return receipt, fmt.Errorf("memory middleware: %w", err)
+	}
+	erased, err := f.Forget(ctx, &backends.ForgetRequest{Scope: s, Part: part})
+	if erased != nil {
+		receipt.Join(erased)
+	}
+	if err != nil {
+		return receipt, fmt.Errorf("memory middleware: %w", err)
+	}
+	return receipt, nil
+}
+
+// forgetLog erases what a log that is not in the backend's store has.
+func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
+	own, _ := backends.As[interface{ Sessions() store.Sessions }](m.backend)
+	if m.sessions == nil || own != nil && own.Sessions() == m.sessions {
+		return &backends.Receipt{}, nil
+	}
+	log, ok := m.sessions.(store.Store)
+	if !ok {
+		return &backends.Receipt{}, fmt.Errorf("forgetting: %w: %T, which keeps the log, is no store.Store: delete the sessions yourself", backends.ErrInvalid, m.sessions)
+	}
+	s, err := s.Normalize()
+	if err != nil {
+		return &backends.Receipt{}, err
+	}
+	p, err := keeper.Whom(s)
+	if err != nil {
+		return &backends.Receipt{}, err
+	}
+	return store.Forget(ctx, log, p, part)
+}
 
 // Flush waits until every turn recorded so far is in the log and learnt from, and
 // every call of a tool stored, or has failed and was reported: then it returns the

@@ -77,6 +77,9 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		if err != nil {
 			return "", err
 		}
+		if k.Begin != nil {
+			ctx = k.Begin(ctx, scope)
+		}
 		asks := k.Confirm != nil && (name == DeleteMemory || slices.Contains(writing, name))
 		if k.Timeout > 0 && name != AddMemory && !asks {
 			var cancel context.CancelFunc

@@ -104,6 +104,8 @@ type Config struct {
 	// Scope says on whose behalf a call is made. It runs at each call, with the
 	// call's context, and must be safe for concurrent use. Required.
 	Scope func(ctx context.Context) (backends.Scope, error)
+	// Begin returns the context for what a call writes, such as [store.Begin] does. Optional.
+	Begin func(ctx context.Context, s backends.Scope) context.Context
 
 	// Search answers search_memory. Optional. Defaults to the Backend's; a middleware passes
 	// its own, which knows what is not learnt yet, and leaves out what does not fit.

@@ -81,7 +81,13 @@ func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	return keeper.Call(ctx, p.keep, &p.calls, r, p.add)
+	return keeper.Call(ctx, p.keep, &p.calls, r, func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+		ctx, err := p.keep.Begin(ctx, r.Scope)
+		if err != nil {
+			return nil, err
+		}
+		return p.add(ctx, r)
+	})
 }
 
 // Search implements [backends.Backend]. With no Kinds asked for, facts and what

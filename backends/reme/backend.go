@@ -177,5 +177,11 @@ func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	return keeper.Call(ctx, p.keeper, &p.calls, r, p.add)
+	return keeper.Call(ctx, p.keeper, &p.calls, r, func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+		ctx, err := p.keeper.Begin(ctx, r.Scope)
+		if err != nil {
+			return nil, err
+		}
+		return p.add(ctx, r)
+	})
 }

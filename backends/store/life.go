@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -19,32 +20,71 @@ type livesKey struct{}
 
 // Begin returns a context for the calls of one operation, such as a turn of a conversation:
 // if p is dropped before they write, they fail with ErrForgotten, in every process, instead
-// of bringing back what was forgotten. A context that holds a life of p is returned as it
-// is. Errors are those of [Records.Life].
-func Begin(ctx context.Context, r Records, p backends.Partition) (context.Context, error) {
-	if _, begun := Lives(ctx)[p]; begun {
-		return ctx, nil
-	}
-	life, err := r.Life(ctx, p)
-	if err != nil {
+// of bringing back what was forgotten. A context that holds a life of p in the store
+// already keeps it. Errors are those of [Sessions].Life.
+func Begin(ctx context.Context, s Sessions, p backends.Partition) (context.Context, error) {
+	life, err := s.Life(ctx, p)
+	if err != nil || !Alive(ctx, p, life) {
 		return ctx, err
 	}
 	return WithLife(ctx, p, life), nil
 }
 
-// WithLife returns a context whose calls began in a life of p: see [Begin].
+// WithLife returns a context whose calls began in a life of p: see [Begin]. An empty life is
+// an unknown one, and changes nothing.
 func WithLife(ctx context.Context, p backends.Partition, life string) context.Context {
-	all := maps.Clone(Lives(ctx))
-	if all == nil {
-		all = map[backends.Partition]string{}
+	if life == "" {
+		return ctx
 	}
-	all[p] = life
+	all := maps.Clone(lives(ctx))
+	if all == nil {
+		all = map[lifeOf]string{}
+	}
+	all[lifeOf{p, storeOf(life)}] = life
 	return context.WithValue(ctx, livesKey{}, all)
 }
 
-// Lives returns the lives in which the operation of ctx began, for stores. It must not be
-// changed.
-func Lives(ctx context.Context) map[backends.Partition]string {
-	all, _ := ctx.Value(livesKey{}).(map[backends.Partition]string)
+// Alive reports whether the operation of ctx did not begin in another life of p than this
+// one, in the store that names it.
+func Alive(ctx context.Context, p backends.Partition, life string) bool {
+	began, known := lives(ctx)[lifeOf{p, storeOf(life)}]
+	return !known || began == life
+}
+
+// Began reports whether ctx holds a life of p, in whatever store.
+func Began(ctx context.Context, p backends.Partition) bool {
+	for of := range lives(ctx) {
+		if of.Partition == p {
+			return true
+		}
+	}
+	return false
+}
+
+// Lives returns the lives in which the operation of ctx began, as far as the store with that
+// id named them: for stores.
+func Lives(ctx context.Context, id string) map[backends.Partition]string {
+	out := map[backends.Partition]string{}
+	for of, life := range lives(ctx) {
+		if of.store == id {
+			out[of.Partition] = life
+		}
+	}
+	return out
+}
+
+// lifeOf is a partition in a store: programs may keep logs in one and memories in another.
+type lifeOf struct {
+	backends.Partition
+	store string
+}
+
+func storeOf(life string) string {
+	id, _, _ := strings.Cut(life, ".")
+	return id
+}
+
+func lives(ctx context.Context) map[lifeOf]string {
+	all, _ := ctx.Value(livesKey{}).(map[lifeOf]string)
 	return all
 }

@@ -42,13 +42,7 @@ type Records interface {
 	// [KeepLives], is the partition's name and that of its new life.
 	Drop(ctx context.Context, p backends.Partition) (DropCount, error)
 
-	// Life returns the name of the partition's life, which every Drop changes and nothing
-	// else does: "" where none was dropped in the last [KeepLives]. Apply, Append, Update,
-	// PutBlob and EraseMessages with a context that holds another life of p are
-	// ErrForgotten while its present one is known: see [Begin].
-	Life(ctx context.Context, p backends.Partition) (string, error)
-
-	// Fence makes the same calls to p ErrForgotten if their context holds another life of
+	// Fence makes the calls to p that [Sessions].Life names ErrForgotten if their context holds another life of
 	// the partition of than its present one: whose words p has, too. A store may refuse
 	// them without it. Call it after the Drop, and before what p has of them is erased.
 	Fence(ctx context.Context, p, of backends.Partition) error

@@ -49,6 +49,13 @@ type Sessions interface {
 	// does not exist changes nothing.
 	Delete(ctx context.Context, p backends.Partition, session string) error
 
+	// Life returns the name of the partition's life, which every Drop changes and nothing
+	// else does: for the next [KeepLives], then it is what it was before the first. It begins
+	// with an id of the storage and a dot. Apply, Append, Update,
+	// PutBlob and EraseMessages with a context that holds another life of p are
+	// ErrForgotten while the drop is known: see [Begin].
+	Life(ctx context.Context, p backends.Partition) (string, error)
+
 	Blobs
 }
 

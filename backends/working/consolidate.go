@@ -88,6 +88,9 @@ func whenFree(ctx context.Context, do func() error) error {
 // error means that all was learnt.
 func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backends.AddResponse, wait time.Duration, err error) {
 	total := &backends.AddResponse{}
+	if ctx, err = store.Begin(ctx, m.cfg.Sessions, k.Partition); err != nil {
+		return total, 0, fmt.Errorf("reading the session's life: %w", err)
+	}
 	s, err := m.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {
 		return total, 0, nil
@@ -150,6 +153,9 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 		return nil, r.abandon(ctx, err)
 	}
 	resp, err := r.offer(ctx, b, before)
+	if errors.Is(err, backends.ErrForgotten) {
+		return nil, errGone
+	}
 	if err != nil {
 		// Nil means that it was learnt after all.
 		return &backends.AddResponse{Replayed: true}, r.failed(ctx, b, err)

@@ -125,6 +125,26 @@ func (m *Memory) Flush(ctx context.Context) error {
 	}))
 }
 
+// Settle returns once every turn of the scope's partition that was recorded through this
+// Memory before is in the log. The error has those that could not be appended.
+func (m *Memory) Settle(ctx context.Context, s backends.Scope) error {
+	p, err := s.Speaker()
+	if err == nil {
+		err = m.enter()
+	}
+	if err != nil {
+		return err
+	}
+	defer m.calls.Leave()
+	var errs []error
+	for _, e := range m.queue.Waiting() {
+		if e.key.Partition == p {
+			errs = append(errs, m.queue.Do(ctx, e.key, func() error { return nil }))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // each calls do for Config.Workers sessions at a time, and returns what failed.
 func (m *Memory) each(keys []session.Key, do func(session.Key) error) error {
 	return errors.Join(work.Each(len(keys), m.cfg.Workers, "session", func(i int) error { return do(keys[i]) })...)

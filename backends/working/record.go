@@ -95,7 +95,7 @@ func (m *Memory) appendRecorded(ctx context.Context, k session.Key, turns []*ent
 	}
 	err = fmt.Errorf("turn %q of session %s: %w", e.turn, k, err)
 	switch {
-	case errors.Is(err, backends.ErrInvalid): // it can never succeed
+	case errors.Is(err, backends.ErrInvalid), errors.Is(err, backends.ErrForgotten): // it can never succeed
 		m.report(e.ctx, StageAppend, fmt.Errorf("%w: the turn is dropped", err))
 		return nil
 	case (failures+1)%appendTries == 0 && ctx.Err() == nil:

@@ -230,7 +230,7 @@ func (r *run) update(ctx context.Context, u store.SessionUpdate) error {
 	switch {
 	case errors.Is(err, backends.ErrConflict):
 		return errLost
-	case errors.Is(err, backends.ErrNotFound):
+	case errors.Is(err, backends.ErrNotFound), errors.Is(err, backends.ErrForgotten):
 		return errGone
 	case err != nil:
 		return fmt.Errorf("updating the session: %w", err)

@@ -54,7 +54,14 @@ func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends
 		add(s.Scope, s.ID, entries)
 	}
 	for _, e := range waiting {
-		if e.key.Partition == k.Partition {
+		if e.key.Partition != k.Partition {
+			continue
+		}
+		life, err := m.cfg.Sessions.Life(ctx, k.Partition)
+		if err != nil {
+			return out, open, fmt.Errorf("unlearnt turns of %s: %w", k.Partition, err)
+		}
+		if store.Alive(e.ctx, k.Partition, life) { // else it is forgotten
 			add(e.scope, e.key.ID, e.log)
 		}
 	}

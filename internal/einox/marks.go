@@ -27,6 +27,7 @@ const (
 	MarkerKey = "_einomem"
 
 	turnKey   = MarkerKey + "_turn"    // the turn's id
+	lifeKey   = MarkerKey + "_life"    // the life of the user's partition in which the turn began
 	indexKey  = MarkerKey + "_index"   // the message's place in its turn, in decimal
 	seqKey    = MarkerKey + "_seq"     // the message's place in the session's log, in decimal
 	refKey    = MarkerKey + "_archive" // the archive of what the message is a placeholder for
@@ -71,6 +72,12 @@ func MarkTurn(m *schema.Message, turnID string) *schema.Message { return marked(
 
 // TurnOf returns the id of the turn that m carries, or "".
 func TurnOf(m *schema.Message) string { return markOf(m, turnKey) }
+
+// MarkLife returns a copy of m that carries the life in which its turn began.
+func MarkLife(m *schema.Message, life string) *schema.Message { return marked(m, lifeKey, life) }
+
+// LifeOf returns the life that m carries, or "".
+func LifeOf(m *schema.Message) string { return markOf(m, lifeKey) }
 
 // MarkIndex returns a copy of m that carries its place in its turn, so that the
 // place stays known when other messages of the turn are compacted away.

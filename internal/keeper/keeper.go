@@ -129,6 +129,16 @@ func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do 
 	return do(ctx, r)
 }
 
+// Begin returns the context for what a call learns: see [store.Begin]. It belongs to whom the
+// scope names, wherever it is written.
+func (k *Keeper) Begin(ctx context.Context, s backends.Scope) (context.Context, error) {
+	_, p, err := k.Resolve(ctx, s, Whom)
+	if err == nil {
+		ctx, err = store.Begin(ctx, k.config.Store, p)
+	}
+	return ctx, err
+}
+
 // Resolve returns the scope of a call and the partition that of names in it, such as
 // [backends.Scope.Speaker]. A zero scope is that of the context. Errors: ErrNoScope, and
 // ErrInvalid for a part that is not legal.

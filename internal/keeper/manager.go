@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 )
 
 // Place is a partition that a call about memories may go to.
@@ -160,10 +161,22 @@ func (m *Manager) list(ctx context.Context, p Place, q backends.ListRequest) (*b
 	return m.keep.List(ctx, p.Partition, &q)
 }
 
-// DeleteAll implements [backends.Manager], in the first place: see [Keeper.DeleteAll].
+// DeleteAll implements [backends.Manager]: with a filter in the first place, see
+// [Keeper.DeleteAll]; without one it is Forget.
 func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (int, error) {
 	if r == nil {
 		return 0, m.keep.noRequest()
+	}
+	if r.Filter == nil {
+		receipt, err := m.Forget(ctx, &backends.ForgetRequest{Scope: r.Scope})
+		if receipt == nil {
+			return 0, err
+		}
+		n := receipt.Memories
+		for _, share := range receipt.Elsewhere {
+			n += share.Memories
+		}
+		return n, err
 	}
 	places, err := m.places(ctx, r.Scope)
 	if err != nil {
@@ -172,6 +185,36 @@ func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 	q := *r
 	q.Scope, q.Filter = places[0].Caller, Both(places[0].Forgets, r.Filter)
 	return m.keep.DeleteAll(ctx, places[0].Partition, &q)
+}
+
+// Forget implements [backends.Forgetter]. Of a user it also erases, in the workspaces of the
+// namespace, what other backends over the same store keep of them.
+func (m *Manager) Forget(ctx context.Context, r *backends.ForgetRequest) (*backends.Receipt, error) {
+	if r == nil {
+		return nil, m.keep.noRequest()
+	}
+	if _, err := m.places(ctx, r.Scope); err != nil {
+		return nil, err
+	}
+	_, p, err := m.keep.Resolve(ctx, r.Scope, Whom)
+	if err != nil {
+		return nil, err
+	}
+	receipt, err := store.Forget(ctx, m.keep.Store(), p, r.Part)
+	_, _ = m.keep.every(ctx, p, true) // the index lets go of what is gone; one that fails does with the next search
+	if err != nil {
+		err = m.keep.errorf("%w", err)
+	}
+	return receipt, err
+}
+
+// Whom returns the partition of whom a scope names: the user, else the agent, else the
+// workspace.
+func Whom(s backends.Scope) (backends.Partition, error) {
+	if s.UserID == "" && s.AgentID == "" {
+		return Workspace(s)
+	}
+	return s.Speaker()
 }
 
 // Dump implements [backends.Exporter] for the first place: see [Keeper.Dump].

@@ -29,6 +29,7 @@
 //	sessions    pk, part, id, changed, pending, expires, state a session; changed is its place in listings
 //	messages    session, seq, id, entry                        a message of a session
 //	blobs       part, session, name, data                      bytes beside a session
+//	identity    id                                             of the file, see store.Begin
 //	lives       life, namespace, kind, id, began               a partition that was dropped of late: see store.Begin
 //
 // Times in columns are microseconds since 1970. For example, what is known about

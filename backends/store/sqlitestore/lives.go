@@ -15,27 +15,24 @@ import (
 
 // Life implements [store.Records].
 func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) {
-	return read(ctx, s, "life of "+p.String(), p, "", func(c *conn, _ partition) (string, error) { return c.life(p, s.now()) })
+	return read(ctx, s, "life of "+p.String(), p, "", func(c *conn, _ partition) (string, error) { return s.life(c, p) })
 }
 
 // Fence implements [store.Records]. Every write looks at the lives of all partitions that
 // its operation began in.
 func (s *Store) Fence(context.Context, backends.Partition, backends.Partition) error { return nil }
 
-func (c *conn) life(p backends.Partition, now time.Time) (string, error) {
-	var life int64
-	found, err := c.row(`SELECT life FROM lives WHERE namespace = ? AND kind = ? AND id = ? AND began > ?`,
+func (s *Store) life(c *conn, p backends.Partition) (string, error) {
+	now, life := s.now(), int64(0)
+	_, err := c.row(`SELECT life FROM lives WHERE namespace = ? AND kind = ? AND id = ? AND began > ?`,
 		[]any{p.Namespace, string(p.Kind), p.ID, now.Add(-store.KeepLives).UnixMicro()}, &life)
-	if err != nil || !found {
-		return "", err
-	}
-	return strconv.FormatInt(life, 10), nil
+	return s.id + "." + strconv.FormatInt(life, 10), err
 }
 
 // alive returns ErrForgotten if a partition was dropped since the operation of ctx began.
-func (c *conn) alive(ctx context.Context, now time.Time) error {
-	for p, began := range store.Lives(ctx) {
-		life, err := c.life(p, now)
+func (s *Store) alive(ctx context.Context, c *conn) error {
+	for p, began := range store.Lives(ctx, s.id) {
+		life, err := s.life(c, p)
 		if err != nil {
 			return err
 		}

@@ -11,3 +11,7 @@ CREATE TABLE lives (
 	began     INTEGER NOT NULL,
 	UNIQUE (namespace, kind, id)
 );
+
+-- The storage, so that a life of another one is told apart.
+CREATE TABLE identity (id TEXT NOT NULL);
+INSERT INTO identity VALUES (lower(hex(randomblob(6))));

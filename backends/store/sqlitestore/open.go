@@ -118,6 +118,9 @@ func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 		if err := migrate(ctx, c); err != nil {
 			return err
 		}
+		if _, err := c.row(`SELECT id FROM identity`, nil, &s.id); err != nil {
+			return err
+		}
 		// SQLite opens a file that it may not write to: report that now, not at the first
 		// turn.
 		return c.transaction(ctx, beginImmediate, func() error { return errUnchanged })

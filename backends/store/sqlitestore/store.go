@@ -70,6 +70,7 @@ var _ store.Store = (*Store)(nil)
 // same file open.
 type Store struct {
 	path string
+	id   string // of the file, see Life
 	cfg  Config
 
 	db      *sql.DB
@@ -121,7 +122,7 @@ func read[T any](ctx context.Context, s *Store, doing string, p backends.Partiti
 // write is erase for an operation that is refused if it began before a drop.
 func write[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
 	return erase(ctx, s, doing, p, session, func(c *conn, part partition) (out T, err error) {
-		if err := c.alive(ctx, s.now()); err != nil {
+		if err := s.alive(ctx, c); err != nil {
 			return out, err
 		}
 		return fn(c, part)
