@@ -20,7 +20,7 @@ import (
 // A part is erased under the leases of its sessions: ErrConflict if a process that learns
 // from one of them does not end within a minute.
 func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.Part) (*backends.Receipt, error) {
-	f := &forgetting{ctx: ctx, s: s, p: p, receipt: &backends.Receipt{Partition: p}}
+	f := &forgetting{holdings: holdings{ctx, s, p}, receipt: &backends.Receipt{Partition: p}}
 	err := p.Validate()
 	switch {
 	case err != nil:
@@ -38,11 +38,21 @@ func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.P
 	return f.receipt, err
 }
 
+// holdings are what a store holds of somebody, for a call that goes through it.
+type holdings struct {
+	ctx context.Context
+	s   Store
+	p   backends.Partition // whose
+}
+
+// owns reports whether a memory came from the user, or is in the partition itself.
+func (h *holdings) owns(p backends.Partition, m *backends.Memory) bool {
+	return p == h.p || m.Scope.UserID == h.p.ID
+}
+
 // forgetting is a call of Forget.
 type forgetting struct {
-	ctx     context.Context
-	s       Store
-	p       backends.Partition
+	holdings
 	receipt *backends.Receipt
 
 	all   bool
@@ -69,19 +79,7 @@ func (f *forgetting) everything() error {
 
 // elsewhere erases what came from the user in the workspaces and agents of the namespace.
 func (f *forgetting) elsewhere() error {
-	if f.p.Kind != backends.PartitionUser {
-		return nil
-	}
-	return each(func(page Page) ([]backends.Partition, string, error) {
-		out, err := f.s.Partitions(f.ctx, f.p.Namespace, page)
-		if err != nil {
-			return nil, "", err
-		}
-		return out.Partitions, out.Next, nil
-	}, func(p backends.Partition) error {
-		if p.Kind == backends.PartitionUser {
-			return nil
-		}
+	return f.others(func(p backends.Partition) error {
 		if f.all {
 			if err := f.s.Fence(f.ctx, p, f.p); err != nil {
 				return err
@@ -92,6 +90,25 @@ func (f *forgetting) elsewhere() error {
 			f.receipt.Elsewhere = append(f.receipt.Elsewhere, backends.Share{Partition: p, Erased: n})
 		}
 		return err
+	})
+}
+
+// others calls do with the workspaces and agents where something of a user may be.
+func (h *holdings) others(do func(backends.Partition) error) error {
+	if h.p.Kind != backends.PartitionUser {
+		return nil
+	}
+	return each(func(page Page) ([]backends.Partition, string, error) {
+		out, err := h.s.Partitions(h.ctx, h.p.Namespace, page)
+		if err != nil {
+			return nil, "", err
+		}
+		return out.Partitions, out.Next, nil
+	}, func(p backends.Partition) error {
+		if p.Kind == backends.PartitionUser {
+			return nil
+		}
+		return do(p)
 	})
 }
 
@@ -146,10 +163,10 @@ type chains struct {
 	records map[string]*Record
 }
 
-func (f *forgetting) chains(p backends.Partition) (*chains, error) {
+func (h *holdings) chains(p backends.Partition) (*chains, error) {
 	c := &chains{p: p, records: map[string]*Record{}}
 	for cursor := ""; ; {
-		set, err := f.s.Changes(f.ctx, p, cursor)
+		set, err := h.s.Changes(h.ctx, p, cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -183,20 +200,61 @@ func (c *chains) erasure(f *forgetting) ([][]Mutation, error) {
 		}
 		out = append(out, append(change, repair...))
 	}
-	err := each(func(page Page) ([]string, string, error) {
-		ids, err := f.s.Deleted(f.ctx, c.p, page)
+	err := f.deleted(c.p, func(id string, _ []backends.Event) error {
+		out = append(out, []Mutation{Erase(id)})
+		return nil
+	})
+	return out, err
+}
+
+// deleted calls do for the memories of the person that were deleted, and their histories.
+func (h *holdings) deleted(p backends.Partition, do func(id string, events []backends.Event) error) error {
+	seen := map[string]bool{}
+	return each(func(page Page) ([]string, string, error) {
+		ids, err := h.s.Deleted(h.ctx, p, page)
 		if err != nil {
 			return nil, "", err
 		}
 		return ids.IDs, ids.Next, nil
 	}, func(id string) error {
-		events, err := f.s.History(f.ctx, c.p, id)
-		if err == nil && len(events) > 0 && (c.p == f.p || slices.ContainsFunc(events, func(e backends.Event) bool { return e.UserID == f.p.ID })) {
-			out = append(out, []Mutation{Erase(id)})
+		if seen[id] {
+			return nil
 		}
-		return err
+		seen[id] = true
+		events, err := h.s.History(h.ctx, p, id)
+		own := p == h.p || slices.ContainsFunc(events, func(e backends.Event) bool { return e.UserID == h.p.ID })
+		if err != nil || len(events) == 0 || !own {
+			return err
+		}
+		return do(id, events)
 	})
-	return out, err
+}
+
+// eachSession calls do for the sessions of a partition.
+func (h *holdings) eachSession(p backends.Partition, do func(Session) error) error {
+	return each(func(page Page) ([]Session, string, error) {
+		out, err := h.s.List(h.ctx, SessionQuery{Partition: &p, Page: page})
+		if err != nil {
+			return nil, "", err
+		}
+		return out.Sessions, out.Next, nil
+	}, do)
+}
+
+// eachEntry calls do for the log of a session.
+func (h *holdings) eachEntry(p backends.Partition, session string, do func(*Entry) error) error {
+	for after := int64(0); ; {
+		entries, err := h.s.Read(h.ctx, p, session, Range{After: after})
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for i := range entries {
+			if err := do(&entries[i]); err != nil {
+				return err
+			}
+		}
+		after = entries[len(entries)-1].Seq
+	}
 }
 
 // unlink returns what makes the predecessor of an erased memory the one of its successor,
@@ -223,13 +281,7 @@ func (c *chains) unlink(f *forgetting, gone *Record) ([]Mutation, error) {
 
 // sessions erases the selected sessions and messages of a partition.
 func (f *forgetting) sessions(p backends.Partition, n *backends.Erased) error {
-	return each(func(page Page) ([]Session, string, error) {
-		out, err := f.s.List(f.ctx, SessionQuery{Partition: &p, Page: page})
-		if err != nil {
-			return nil, "", err
-		}
-		return out.Sessions, out.Next, nil
-	}, func(s Session) error {
+	return f.eachSession(p, func(s Session) error {
 		if f.all && s.Scope.UserID == f.p.ID {
 			n.Sessions, n.Messages = n.Sessions+1, n.Messages+int(s.LastSeq)
 			return f.s.Delete(f.ctx, p, s.ID)
@@ -246,18 +298,13 @@ func (f *forgetting) sessions(p backends.Partition, n *backends.Erased) error {
 
 // selected returns the sequence numbers of the messages of a session that choose reports.
 func (f *forgetting) selected(p backends.Partition, session string, choose func(*Entry) bool) (seqs []int64, err error) {
-	for after := int64(0); ; {
-		entries, err := f.s.Read(f.ctx, p, session, Range{After: after})
-		if err != nil || len(entries) == 0 {
-			return seqs, err
+	err = f.eachEntry(p, session, func(e *Entry) error {
+		if !e.Erased && choose(e) {
+			seqs = append(seqs, e.Seq)
 		}
-		for i := range entries {
-			if e := &entries[i]; !e.Erased && choose(e) {
-				seqs = append(seqs, e.Seq)
-			}
-		}
-		after = entries[len(entries)-1].Seq
-	}
+		return nil
+	})
+	return seqs, err
 }
 
 // reclaim gives back what a file keeps, and says what is left to do.

@@ -47,14 +47,7 @@ func (f *forgetting) part(part *backends.Part) error {
 			return err
 		}
 	} else {
-		err := each(func(page Page) ([]Session, string, error) {
-			out, err := f.s.List(f.ctx, SessionQuery{Partition: &f.p, Page: page})
-			if err != nil {
-				return nil, "", err
-			}
-			return out.Sessions, out.Next, nil
-		}, func(s Session) error { return f.session(s.ID) })
-		if err != nil {
+		if err := f.eachSession(f.p, func(s Session) error { return f.session(s.ID) }); err != nil {
 			return err
 		}
 	}
@@ -119,15 +112,9 @@ const pause = 100 * time.Millisecond
 
 // blobs removes the blobs of a session: what left the context may be what was erased.
 func (f *forgetting) blobs(session string) error {
-	return each(func(page Page) ([]BlobInfo, string, error) {
-		out, err := f.s.ListBlobs(f.ctx, f.p, session, "", page)
-		if err != nil {
-			return nil, "", err
-		}
-		return out.Blobs, out.Next, nil
-	}, func(b BlobInfo) error {
+	return f.eachBlob(f.p, session, func(name string) error {
 		f.receipt.Blobs++
-		return f.s.PutBlob(f.ctx, f.p, session, b.Name, nil)
+		return f.s.PutBlob(f.ctx, f.p, session, name, nil)
 	})
 }
 
@@ -169,10 +156,7 @@ func (s *selection) during(t time.Time) bool {
 
 // selects reports whether a memory is to be erased.
 func (f *forgetting) selects(p backends.Partition, m *backends.Memory) bool {
-	if p != f.p && m.Scope.UserID != f.p.ID {
-		return false
-	}
-	return f.all || f.said.taught(m)
+	return f.owns(p, m) && (f.all || f.said.taught(m))
 }
 
 // taught reports whether a memory comes from what was selected.

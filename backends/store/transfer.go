@@ -77,6 +77,7 @@ func Transfer(ctx context.Context, from, to Store, o *TransferOptions) (Transfer
 type transfer struct {
 	ctx      context.Context
 	from, to Store
+	history  func(id string) ([]backends.Event, error) // of a memory of from
 	dry      bool
 	options  TransferOptions
 	p        backends.Partition // the one that is copied now
@@ -87,6 +88,9 @@ func (t *transfer) partition(p backends.Partition) error {
 	t.p = p
 	check := *t
 	check.from, check.to, check.dry = t.to, t.from, true
+	for _, of := range []*transfer{t, &check} {
+		of.history = func(id string) ([]backends.Event, error) { return of.from.History(of.ctx, p, id) }
+	}
 	for _, step := range []func() error{
 		check.records, check.deleted, check.sessions, check.blobs, t.records, t.deleted, t.sessions, t.blobs,
 	} {
@@ -192,7 +196,7 @@ func (t *transfer) restore(records []Record, space *Embedding) error {
 			have = have[1:]
 			continue
 		}
-		events, err := t.from.History(t.ctx, t.p, r.ID)
+		events, err := t.history(r.ID)
 		if err != nil {
 			return err
 		}
@@ -221,18 +225,12 @@ func (t *transfer) deleted() error {
 		}
 		b := &Batch{}
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(ids.IDs))) {
-			events, err := t.from.History(t.ctx, t.p, id)
+			events, err := t.history(id)
+			if err == nil {
+				err = t.restoreDeleted(b, id, events)
+			}
 			if err != nil {
 				return err
-			}
-			have, err := t.to.History(t.ctx, t.p, id)
-			switch {
-			case err != nil:
-				return err
-			case len(have) == 0:
-				b.Mutations = append(b.Mutations, Restore(id, nil, events))
-			case !same(have, events):
-				return t.differs("history of memory", id)
 			}
 		}
 		if err := t.apply("history of memory", b, &t.done.Deleted); err != nil || ids.Next == "" {
@@ -242,14 +240,24 @@ func (t *transfer) deleted() error {
 	}
 }
 
+// restoreDeleted adds to a batch the history of a deleted memory that the other store does
+// not hold.
+func (t *transfer) restoreDeleted(b *Batch, id string, events []backends.Event) error {
+	have, err := t.to.History(t.ctx, t.p, id)
+	switch {
+	case err != nil:
+		return err
+	case len(have) == 0:
+		b.Mutations = append(b.Mutations, Restore(id, nil, events))
+	case !same(have, events):
+		return t.differs("history of memory", id)
+	}
+	return nil
+}
+
 func (t *transfer) sessions() error {
-	return each(func(page Page) ([]Session, string, error) {
-		out, err := t.from.List(t.ctx, SessionQuery{Partition: &t.p, Page: page})
-		if err != nil {
-			return nil, "", err
-		}
-		return out.Sessions, out.Next, nil
-	}, t.session)
+	h := holdings{t.ctx, t.from, t.p}
+	return h.eachSession(t.p, t.session)
 }
 
 // session copies a session. The target may hold the beginning of its log, with its
@@ -329,28 +337,41 @@ func (t *transfer) log(s *Session, have int64) error {
 }
 
 func (t *transfer) blobs() error {
+	h := holdings{t.ctx, t.from, t.p}
+	return h.eachBlobSession(t.p, func(session string) error {
+		return h.eachBlob(t.p, session, func(name string) error {
+			data, err := t.from.GetBlob(t.ctx, t.p, session, name)
+			if err != nil {
+				return err
+			}
+			return t.blob(session, name, data)
+		})
+	})
+}
+
+// eachBlobSession calls do for the sessions that have blobs.
+func (h *holdings) eachBlobSession(p backends.Partition, do func(session string) error) error {
 	return each(func(page Page) ([]string, string, error) {
-		out, err := t.from.BlobSessions(t.ctx, t.p, page)
+		out, err := h.s.BlobSessions(h.ctx, p, page)
 		if err != nil {
 			return nil, "", err
 		}
 		return out.IDs, out.Next, nil
-	}, func(session string) error {
-		return each(func(page Page) ([]BlobInfo, string, error) {
-			out, err := t.from.ListBlobs(t.ctx, t.p, session, "", page)
-			if err != nil {
-				return nil, "", err
-			}
-			return out.Blobs, out.Next, nil
-		}, func(b BlobInfo) error { return t.blob(session, b.Name) })
-	})
+	}, do)
 }
 
-func (t *transfer) blob(session, name string) error {
-	data, err := t.from.GetBlob(t.ctx, t.p, session, name)
-	if err != nil {
-		return err
-	}
+// eachBlob calls do for the names of a session's blobs.
+func (h *holdings) eachBlob(p backends.Partition, session string, do func(name string) error) error {
+	return each(func(page Page) ([]BlobInfo, string, error) {
+		out, err := h.s.ListBlobs(h.ctx, p, session, "", page)
+		if err != nil {
+			return nil, "", err
+		}
+		return out.Blobs, out.Next, nil
+	}, func(b BlobInfo) error { return do(b.Name) })
+}
+
+func (t *transfer) blob(session, name string, data []byte) error {
 	have, err := t.to.GetBlob(t.ctx, t.p, session, name)
 	switch {
 	case errors.Is(err, backends.ErrNotFound):

@@ -235,7 +235,11 @@ var forgetBehaviours = []behaviour{
 		require.Len(e, e.read("old", store.Range{}), 1)
 	}},
 	{"a message and a range of time are forgotten", func(e *env) {
-		said := func(id string, at time.Time) store.Entry { m := message(id, id); m.Time, m.Turn = at, "t "+id; return m }
+		said := func(id string, at time.Time) store.Entry {
+			m := message(id, id)
+			m.Time, m.Turn = at, "t "+id
+			return m
+		}
 		now := e.clock.Now()
 		e.append("s", said("m1", now), said("m2", now.Add(time.Hour)), said("m3", now.Add(2*time.Hour)))
 		e.putBlob("s", "archive", []byte("m2"))

@@ -5,6 +5,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,23 +31,77 @@ func (e *env) transfer(to *env) store.TransferCount {
 	return must(store.Transfer(e.ctx, e.Store, to.Store, &store.TransferOptions{Partitions: []backends.Partition{e.p}}))(e)
 }
 
+// live fills the partition with all that a store keeps of one.
+func (e *env) live() {
+	e.Helper()
+	e.fill()
+	for i := range 30 { // every record has a version of its own
+		r := record(fmt.Sprint("r", (i*7)%30), "line\n\"two\" <&> \u2028 日本語 🎈")
+		r.Metadata, r.Vector = map[string]any{"n": 1.5, "list": []any{"a", nil}}, []byte{byte(i), 0xff}
+		r.Expires = e.clock.pass(time.Second).Add(time.Hour)
+		e.apply(store.Put(r))
+	}
+	e.apply(store.Increment("r3", "n", 1), store.Retract("r4", time.Time{}), store.Supersede("r5", record("r6", "x")))
+	at := e.clock.Now().Add(24 * time.Hour)
+	e.appendAll("learnt", &store.Append{Entries: []store.Entry{message("m1", "x"), message("m2", "x")}, Learnt: true})
+	e.update(&store.SessionUpdate{
+		Session: "s", Watermark: ptr(int64(1)), Title: ptr("T"), Summary: ptr("x"), SummaryUpto: ptr(int64(1)), Expires: &at,
+		Retry:    &store.Retry{Attempts: 1, After: at, Upto: 2, InDoubt: true},
+		Failures: &[]store.Failure{{From: 1, Upto: 1, Reason: "no", Time: at}},
+	})
+}
+
+func (e *env) exported() string {
+	e.Helper()
+	var out strings.Builder
+	must(store.Export(e.ctx, e.Store, e.p, &out))(e)
+	return out.String()
+}
+
 var transferBehaviours = []behaviour{
-	{"a partition moves to another store and back", func(e *env) {
-		e.fill()
-		for i := range 30 { // every record has a version of its own
-			r := record(fmt.Sprint("r", (i*7)%30), "line\n\"two\" <&> \u2028 日本語 🎈")
-			r.Metadata, r.Vector = map[string]any{"n": 1.5, "list": []any{"a", nil}}, []byte{byte(i), 0xff}
-			r.Expires = e.clock.pass(time.Second).Add(time.Hour)
-			e.apply(store.Put(r))
+	{"an export is imported by another store, and back", func(e *env) {
+		e.live()
+		must(e.EraseMessages(e.ctx, e.p, "learnt", 2))(e)
+		text := e.exported()
+		other, none := e.elsewhere(), store.TransferCount{Partitions: 1}
+		count := must(store.Import(e.ctx, other.Store, strings.NewReader(text)))(e)
+		require.Equal(e, store.TransferCount{Partitions: 1, Records: 33, Deleted: 1, Sessions: 3, Messages: 5, Blobs: 2}, count)
+		require.Equal(e, none, must(store.Import(e.ctx, other.Store, strings.NewReader(text)))(e), "all is there")
+		require.Equal(e, none, e.transfer(other), "what differed would be an error")
+		e.drop()
+		require.Equal(e, count, must(store.Import(e.ctx, e.Store, strings.NewReader(other.exported())))(e))
+		require.Equal(e, none, other.transfer(e))
+
+		for _, cut := range []int{0, len(text) / 2, strings.LastIndex(text, "{\"end")} {
+			third := e.elsewhere()
+			_, err := store.Import(e.ctx, third.Store, strings.NewReader(text[:cut]))
+			require.ErrorIs(e, err, backends.ErrInvalid)
+			must(store.Import(e.ctx, third.Store, strings.NewReader(text)))(e)
+			require.Equal(e, none, e.transfer(third), "an import that was cut off goes on")
 		}
-		e.apply(store.Increment("r3", "n", 1), store.Retract("r4", time.Time{}), store.Supersede("r5", record("r6", "x")))
-		at := e.clock.Now().Add(24 * time.Hour)
-		e.appendAll("learnt", &store.Append{Entries: []store.Entry{message("m1", "x"), message("m2", "x")}, Learnt: true})
-		e.update(&store.SessionUpdate{
-			Session: "s", Watermark: ptr(int64(1)), Title: ptr("T"), Summary: ptr("x"), SummaryUpto: ptr(int64(1)), Expires: &at,
-			Retry:    &store.Retry{Attempts: 1, After: at, Upto: 2, InDoubt: true},
-			Failures: &[]store.Failure{{From: 1, Upto: 1, Reason: "no", Time: at}},
-		})
+		other.apply(put("a", "changed"))
+		require.ErrorIs(e, errOf(store.Import(e.ctx, other.Store, strings.NewReader(text))), backends.ErrConflict)
+	}},
+	{"an export has what came from a user elsewhere, and nothing of others", func(e *env) {
+		bob, team := e.user("bob"), e.of(backends.PartitionWorkspace, "team")
+		for _, user := range []*env{bob, e} {
+			user.append("s", message("m1", "of "+user.p.ID))
+			team.share(user, "of "+user.p.ID)
+		}
+		team.apply(store.Delete("deleted of ann"), store.Delete("deleted of bob"))
+		text := e.exported()
+		require.NotContains(e, text, "of bob")
+		other := e.elsewhere()
+		must(store.Import(e.ctx, other.Store, strings.NewReader(text)))(e)
+		require.Equal(e, text, other.exported())
+		there := other.in(team.p)
+		require.Equal(e, "of ann", there.one("kept of ann").Text)
+		require.Len(e, there.history("deleted of ann"), 2)
+		require.Equal(e, []string{"of ann"}, pluck(there.read("calls", store.Range{}), func(e *store.Entry) string { return e.Content }))
+		require.Len(e, there.read("of ann", store.Range{}), 1)
+	}},
+	{"a partition moves to another store and back", func(e *env) {
+		e.live()
 		other := e.elsewhere()
 		count, none := store.TransferCount{Partitions: 1, Records: 33, Deleted: 1, Sessions: 3, Messages: 5, Blobs: 2}, store.TransferCount{Partitions: 1}
 		require.Equal(e, count, e.transfer(other))
