@@ -168,10 +168,11 @@ func (x *export) sessions(p backends.Partition) error {
 					return err
 				}
 			}
+			out := *e
 			if !whole {
-				e.Seq = 0 // what stands between them is others'
+				out.Seq = 0 // what stands between them is others'
 			}
-			return x.write(&x.done.Messages, &line{Message: e})
+			return x.write(&x.done.Messages, &line{Message: &out})
 		})
 	})
 }

@@ -111,7 +111,7 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 	var state *redis.MapStringStringCmd
 	var alive func() error
 	err := a.pipelined(ctx, func(pipe redis.Pipeliner) {
-		alive = begunIn(ctx, a.p).check(ctx, pipe, a.keys, a.now())
+		alive = a.begunIn(ctx, a.p).check(ctx, pipe, a.keys, a.now())
 		meta = pipe.HMGet(ctx, a.keys.meta(), "inc", "ver", "space")
 		for some := range slices.Chunk(ids, hmgetChunk) {
 			records = append(records, pipe.HMGet(ctx, a.keys.records(), some...))

@@ -85,7 +85,7 @@ func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
 // arguments are those of the commit script, which must change with this.
 func (a *applier) arguments(ctx context.Context, c *commit, made string) ([]any, error) {
 	args := &arguments{}
-	args.add(plan.Micros(c.now), a.nonce, newNonce(), made, c.inc, assignments(begunIn(ctx, a.p)))
+	args.add(plan.Micros(c.now), a.nonce, newNonce(), made, c.inc, assignments(a.begunIn(ctx, a.p)))
 	a.addKnown(args, c)
 	args.add(c.spaceText, pin(a.batch, c.version))
 	if c.plan.Embedding == nil {

@@ -98,6 +98,7 @@
 //
 // What is not of one partition has slots of its own:
 //
+//	em:store            HASH  id: of the storage, chosen once
 //	em:namespaces       ZSET  the namespaces
 //	em:partitions:<ns>  ZSET  <kind>:<id>:<generation> of the partitions of a namespace
 //	em:work             ZSET  <ns>:<kind>:<id>:<generation> of partitions with messages not learnt from

@@ -27,13 +27,15 @@ func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) 
 		if err != nil && !isNil(err) {
 			return "", err
 		}
-		return readLife(text, s.now())
+		life, err := readLife(text, s.now())
+		return s.id + "." + life, err
 	})
 }
 
 // Fence implements [store.Records].
 func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
 	life, err := s.Life(ctx, of)
+	life = strings.TrimPrefix(life, s.id+".")
 	if err != nil || life == "" { // it was not dropped of late
 		return err
 	}
@@ -71,10 +73,10 @@ func readLife(text string, now time.Time) (string, error) {
 // T:lives of the partition that it writes to.
 type begun map[string]string
 
-func begunIn(ctx context.Context, p backends.Partition) begun {
+func (s *Store) begunIn(ctx context.Context, p backends.Partition) begun {
 	out := begun{}
-	for of, life := range store.Lives(ctx) {
-		out[lifeField(p, of)] = life
+	for of, life := range store.Lives(ctx, s.id) {
+		out[lifeField(p, of)] = strings.TrimPrefix(life, s.id+".")
 	}
 	return out
 }

@@ -49,9 +49,23 @@ func (s *Store) probe(ctx context.Context) error {
 	}
 	err := errors.Join(s.readInfo(ctx), s.judge(), s.tryScript(ctx))
 	if err == nil {
+		err = s.identify(ctx)
+	}
+	if err == nil {
 		s.warn(ctx)
 	}
 	return err
+}
+
+// identify reads the id of the storage, which the first store on it chooses.
+func (s *Store) identify(ctx context.Context) error {
+	key := s.config.Prefix + ":store"
+	if err := s.client.HSetNX(ctx, key, "id", newNonce()).Err(); err != nil {
+		return describe("name the storage", err, ctx)
+	}
+	id, err := s.client.HGet(ctx, key, "id").Result()
+	s.id = id
+	return describe("read the name of the storage", err, ctx)
 }
 
 // readInfo asks the server for its version and role. One that does not report them,

@@ -144,7 +144,7 @@ func lifeMicros(ttl time.Duration) int64 {
 func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, made string) (*store.Session, generations, error) {
 	now := s.now()
 	args := &arguments{}
-	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), newNonce(), made, assignments(begunIn(ctx, p)))
+	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), newNonce(), made, assignments(s.begunIn(ctx, p)))
 	args.json("session "+id, &sessionState{Scope: a.Scope, Created: now})
 	args.add(flag(a.Learnt))
 	for _, e := range a.Entries {
@@ -283,7 +283,7 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 	var state *redis.MapStringStringCmd
 	found := make([]*redis.StringCmd, len(seqs))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		alive = begunIn(ctx, p).check(ctx, pipe, k, now)
+		alive = s.begunIn(ctx, p).check(ctx, pipe, k, now)
 		state = pipe.HGetAll(ctx, k.session(id).state())
 		for i, seq := range seqs {
 			found[i] = pipe.LIndex(ctx, k.session(id).log(), seq-1)
@@ -324,7 +324,7 @@ func (s *Store) erased(ctx context.Context, before *session, entries []store.Ent
 		tokens += entries[i].Tokens
 	}
 	args := &arguments{}
-	args.add(id, plan.Micros(now), assignments(begunIn(ctx, p)), before.fields["upd"], timeText(now))
+	args.add(id, plan.Micros(now), assignments(s.begunIn(ctx, p)), before.fields["upd"], timeText(now))
 	args.json("session "+id, stateOf(&state))
 	args.add(-tokens)
 	for _, e := range entries {

@@ -36,7 +36,7 @@ func (s *Store) alive(ctx context.Context, c *conn) error {
 		if err != nil {
 			return err
 		}
-		if life != "" && life != began {
+		if life != s.id+".0" && life != began {
 			return fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, p)
 		}
 	}
