@@ -344,6 +344,7 @@ func (w *crowd) removeAll(ctx context.Context, u *person) {
 	require.Equal(w.t, want, n)
 	if r.Filter == nil {
 		clear(u.holds)
+		clear(u.keys)
 	}
 }
 

@@ -167,24 +167,36 @@ func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 	if r == nil {
 		return 0, m.keep.noRequest()
 	}
-	if r.Filter == nil {
-		receipt, err := m.Forget(ctx, &backends.ForgetRequest{Scope: r.Scope})
-		if receipt == nil {
-			return 0, err
-		}
-		n := receipt.Memories
-		for _, share := range receipt.Elsewhere {
-			n += share.Memories
-		}
-		return n, err
-	}
 	places, err := m.places(ctx, r.Scope)
 	if err != nil {
 		return 0, err
 	}
+	if r.Filter == nil {
+		return m.deleteEverything(ctx, r.Scope)
+	}
 	q := *r
 	q.Scope, q.Filter = places[0].Caller, Both(places[0].Forgets, r.Filter)
 	return m.keep.DeleteAll(ctx, places[0].Partition, &q)
+}
+
+// deleteEverything is Forget that counts the memories that there are.
+func (m *Manager) deleteEverything(ctx context.Context, s backends.Scope) (int, error) {
+	_, p, err := m.keep.Resolve(ctx, s, Whom)
+	if err != nil {
+		return 0, err
+	}
+	all, err := m.keep.every(ctx, p, true)
+	if err != nil {
+		return 0, err
+	}
+	receipt, err := m.Forget(ctx, &backends.ForgetRequest{Scope: s})
+	n := len(all)
+	if receipt != nil {
+		for _, share := range receipt.Elsewhere {
+			n += share.Memories
+		}
+	}
+	return n, err
 }
 
 // Forget implements [backends.Forgetter]. Of a user it also erases, in the workspaces of the
