@@ -32,6 +32,21 @@
 // [Join] makes one backend of two: one that learns what people say and one that learns
 // from what agents do. [As] finds what either can do beyond [Backend].
 //
+// # Retention
+//
+// Nothing is erased by itself until a backend is told so. A [Retention] has rules by kind
+// (older than, ended for, unused for, at most so many) and an end for sessions:
+//
+//	Retention: &backends.Retention{
+//		Rules: []backends.RetentionRule{
+//			{Kinds: []backends.Kind{backends.KindEpisode}, OlderThan: 365 * 24 * time.Hour},
+//			{Kinds: []backends.Kind{backends.KindFact}, EndedFor: 90 * 24 * time.Hour, AtMost: 5000},
+//		},
+//		Sessions: 180 * 24 * time.Hour,
+//	}
+//
+// [Retainer].Retain applies it on demand, and reports beforehand, in a dry run, what would go.
+//
 // # Errors
 //
 // Sentinels such as [ErrNoScope] and [ErrUnavailable] are wrapped with what was

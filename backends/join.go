@@ -237,6 +237,15 @@ func (j *joined) Forget(ctx context.Context, r *ForgetRequest) (*Receipt, error)
 	return out, named(errs[0], errs[1])
 }
 
+// Used implements [UseCounter]: each half counts the kinds that are its own.
+func (j *joined) Used(ctx context.Context, s Scope, hits []Hit) {
+	for i, half := range []Backend{j.facts, j.experience} {
+		if counter, ok := half.(UseCounter); ok {
+			counter.Used(ctx, s, slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Kind.Traits().Experience != (i == 1) }))
+		}
+	}
+}
+
 // Close implements [Backend].
 func (j *joined) Close(ctx context.Context) error {
 	return errors.Join(j.facts.Close(ctx), j.experience.Close(ctx))

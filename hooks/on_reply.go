@@ -114,6 +114,9 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 		h.report(ctx, StageSearch, fmt.Errorf("search for the reply, answered in part: %w", resp.Degraded))
 	}
 	n := h.note(s, query, resp.Hits)
+	if c, ok := backends.As[backends.UseCounter](h.cfg.Backend); ok {
+		c.Used(ctx, s, n.Hits)
+	}
 	if h.cfg.OnNote != nil {
 		h.cfg.OnNote(ctx, n)
 	}

@@ -141,6 +141,39 @@ func TestAHalfThatIsDownForAWhileLosesNothing(t *testing.T) {
 	require.Equal(t, 1, p.extractor.Asked("remember"), "nothing is left to learn")
 }
 
+func TestWhatAModelIsShownCountsAsUsed(t *testing.T) {
+	db, counts := testkit.SQLite(t), &backends.Retention{CountUses: true}
+	facts, err := mem0.New(t.Context(), &mem0.Config{Store: db, FactsOnly: true, Retention: counts})
+	require.NoError(t, err)
+	experience, err := reme.New(t.Context(), &reme.Config{Store: db, NoPersonal: true, Retention: counts})
+	require.NoError(t, err)
+	both := backends.Join(facts, experience)
+	_, err = facts.Remember(t.Context(), lab, "ann sells tea in the market")
+	require.NoError(t, err)
+	_, err = facts.Remember(t.Context(), lab, "ann collects stamps")
+	require.NoError(t, err)
+	_, err = both.Add(t.Context(), &backends.AddRequest{Scope: lab, Kind: backends.KindTask, Verbatim: true, Messages: testkit.User("To sell tea in the market come early")})
+	require.NoError(t, err)
+	_, err = facts.Search(t.Context(), &backends.SearchRequest{Scope: lab, Query: "ann"}) // a program's own search
+	require.NoError(t, err)
+
+	mem := open(t, &middleware.Config{Backend: both})
+	_, m := ask(t, middleware.WithScope(t.Context(), lab), mem, "How does one sell tea in the market?", testkit.Call("1", "search_memory", `{"keywords":["tea"]}`), testkit.Text("ok"))
+	require.Contains(t, testkit.Note(m.Calls()[0]), "ann sells tea")
+	require.NoError(t, mem.Close(context.Background()))
+	require.NoError(t, both.Close(context.Background()))
+	uses := map[string]int{}
+	reader, err := reme.New(t.Context(), &reme.Config{Store: db}) // of both places
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, reader.Close(context.Background())) })
+	for _, held := range listed(t, reader, lab) {
+		uses[held.Text], _ = held.Uses()
+	}
+	require.Equal(t, 2, uses["ann sells tea in the market"], "in the note, and by the tool")
+	require.Zero(t, uses["ann collects stamps"])
+	require.Equal(t, 2, uses["To sell tea in the market come early"], "a half counts its own kinds once")
+}
+
 // A fact of a team says whose it is: "the user" would be the one who asks.
 func TestATeamFactNamesWhoSaidIt(t *testing.T) {
 	b, err := mem0.New(context.Background(), &mem0.Config{Store: testkit.SQLite(t), Shared: true})

@@ -54,7 +54,7 @@ func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArgumen
 		all[i] = k.searchFor(ctx, scope, keywords[i], limit) // a failure stays with its keyword
 		return nil
 	})
-	return k.showFound(ctx, all, len(a.Keywords)-len(keywords))
+	return k.showFound(ctx, scope, all, len(a.Keywords)-len(keywords))
 }
 
 // searchFor searches for one keyword, for no longer than ctx lasts even of a backend
@@ -76,7 +76,7 @@ func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword strin
 // showFound returns what the model reads of what all keywords found. It is an error
 // only if none of them brought an answer; a keyword that failed beside others is named
 // below their hits.
-func (k *kit) showFound(ctx context.Context, all []found, left int) (string, error) {
+func (k *kit) showFound(ctx context.Context, scope backends.Scope, all []found, left int) (string, error) {
 	var failed []error
 	for _, f := range all {
 		if f.err != nil {
@@ -87,7 +87,7 @@ func (k *kit) showFound(ctx context.Context, all []found, left int) (string, err
 	if len(failed) == len(all) {
 		return "", err
 	}
-	lines := k.bullets(distinct(all))
+	lines := k.bullets(ctx, scope, distinct(all))
 	if len(lines) == 0 {
 		lines = append(lines, k.text.noneFound)
 	}
@@ -117,16 +117,23 @@ func distinct(all []found) []backends.Hit {
 	return out
 }
 
-// bullets shows hits, a line each, while they fit, and says how many did not.
-func (k *kit) bullets(hits []backends.Hit) []string {
+// bullets shows hits, a line each, while they fit, and says how many did not. Those shown
+// count as used.
+func (k *kit) bullets(ctx context.Context, scope backends.Scope, hits []backends.Hit) []string {
 	var lines []string
 	size := 0
 	for i := range hits {
 		line := text.Truncate(note.Bullet(&hits[i], k.Language), maxMemoryRunes)
 		if size += utf8.RuneCountInString(line); size > maxResultRunes {
-			return append(lines, fmt.Sprintf(k.text.hitsLeft, len(hits)-i))
+			break
 		}
 		lines = append(lines, line)
+	}
+	if c, ok := backends.As[backends.UseCounter](k.Backend); ok {
+		c.Used(ctx, scope, hits[:len(lines)])
+	}
+	if left := len(hits) - len(lines); left > 0 {
+		lines = append(lines, fmt.Sprintf(k.text.hitsLeft, left))
 	}
 	return lines
 }

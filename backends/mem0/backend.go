@@ -5,6 +5,7 @@ package mem0
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cloudwego/eino/components"
@@ -38,14 +39,16 @@ type Backend struct {
 type manager = keeper.Manager
 
 var (
-	_ backends.Backend  = (*Backend)(nil)
-	_ backends.Manager  = (*Backend)(nil)
-	_ backends.Exporter = (*Backend)(nil)
+	_ backends.Backend    = (*Backend)(nil)
+	_ backends.Manager    = (*Backend)(nil)
+	_ backends.Exporter   = (*Backend)(nil)
+	_ backends.Retainer   = (*Backend)(nil)
+	_ backends.UseCounter = (*Backend)(nil)
 )
 
 // New returns a backend. It needs no network: the model and the embedder are
 // first called when there is something to learn or to find. A configuration that
-// cannot work is [backends.ErrInvalid].
+// cannot work is [backends.ErrInvalid]. Close it: a Retention works in the background.
 func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	c, err := cfg.normalize()
 	if err != nil {
@@ -70,6 +73,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	b := &Backend{config: c, keep: keep, engine: reconcile.New(&engine)}
 	b.manager = keep.NewManager(b.places)
 	b.traced = backends.Traced("Mem0", plain{b})
+	keep.Start()
 	return b, nil
 }
 
@@ -128,13 +132,14 @@ func (b *Backend) Remember(ctx context.Context, s backends.Scope, text string, c
 	return &resp.Items[0], resp.Items[0].Err
 }
 
-// Close implements [backends.Backend]. The store and the models stay open. Calls
+// Close implements [backends.Backend]. It ends the sweep of a Retention that is under way,
+// and stores the uses that were counted. The store and the models stay open. Calls
 // to Search and Add after it are ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
 	if err := b.calls.Close(ctx); err != nil {
 		return fmt.Errorf("mem0: %w", err)
 	}
-	return b.keep.Ranker().Close()
+	return errors.Join(b.keep.Stop(ctx), b.keep.Ranker().Close())
 }
 
 // Sessions returns the store's sessions: where a middleware keeps its log when

@@ -107,6 +107,10 @@ type Config struct {
 	// Optional. It must be safe for concurrent use.
 	Redact func(string) string
 
+	// Retention says what is erased when its time is over, and whether it is counted how
+	// often a memory is shown to a model. Optional. Defaults to nothing.
+	Retention *backends.Retention
+
 	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
 }
@@ -162,5 +166,6 @@ func (c *Config) newKeeper(ctx context.Context) (*keeper.Keeper, error) {
 	}
 	return keeper.New(&keeper.Config{
 		Name: "mem0", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Clock: c.Clock,
+		Retention: c.Retention,
 	})
 }

@@ -299,6 +299,31 @@ func BenchmarkAddVerbatim(b *testing.B) {
 	}
 }
 
+func TestAFactThatEndedLeavesWithTheWordsThatTaughtIt(t *testing.T) {
+	clock := testkit.NewClock()
+	b := open(t, with(resident(t)), func(c *mem0.Config) {
+		c.Clock, c.Store = clock.Now, testkit.SQLite(t, func(s *sqlitestore.Config) { s.Clock = clock.Now })
+		rule := backends.RetentionRule{Kinds: []backends.Kind{backends.KindFact}, EndedFor: 24 * time.Hour}
+		c.Retention = &backends.Retention{Rules: []backends.RetentionRule{rule}, Every: -1}
+	})
+	add(t, b, ann, user("I live in Beijing")...)
+	clock.Advance(time.Hour)
+	moved := user("I moved to Shanghai")
+	moved[0].ID = "m9"
+	add(t, b, ann, moved...)
+	where := backends.SearchRequest{Scope: ann, Query: "Where does the user live, in Beijing?"}
+	before := search(t, b, where)
+	clock.Advance(48 * time.Hour)
+	report, err := b.Retain(ctx, &backends.RetainRequest{})
+	require.NoError(t, err)
+	require.Equal(t, map[backends.RetainReason]map[backends.Kind]int{backends.RetainEnded: {backends.KindFact: 1}, backends.RetainSource: {backends.KindEpisode: 1}}, report.Erased)
+	require.Equal(t, before, search(t, b, where))
+	var dump strings.Builder
+	_, err = b.Dump(ctx, ann, &dump)
+	require.NoError(t, err)
+	require.NotContains(t, dump.String(), "Beijing")
+}
+
 // BenchmarkSearch finds among 10,000 memories, half of them facts that stand for
 // the other half, and folds.
 func BenchmarkSearch(b *testing.B) {

@@ -59,6 +59,8 @@ var (
 	_ backends.Backend       = (*Backend)(nil)
 	_ backends.Manager       = (*Backend)(nil)
 	_ backends.Exporter      = (*Backend)(nil)
+	_ backends.Retainer      = (*Backend)(nil)
+	_ backends.UseCounter    = (*Backend)(nil)
 	_ backends.AlwaysLearner = (*Backend)(nil)
 	_ backends.ToolRecorder  = (*Backend)(nil)
 	_ backends.ToolGuide     = (*Backend)(nil)
@@ -85,6 +87,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 		return at.all(), nil
 	})
 	b.traced = backends.Traced("ReMe", plain{b})
+	b.keeper.Start()
 	return b, nil
 }
 
@@ -137,13 +140,14 @@ func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backe
 }
 
 // Close implements [backends.Backend]. It waits for calls under way and for what is
-// being recorded. The store and the models stay open. Calls to Search, Add,
+// being recorded, ends the sweep of a Retention that is under way, and stores the uses that
+// were counted. The store and the models stay open. Calls to Search, Add,
 // RecordOutcome and RecordCalls after it are ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
 	waited := b.calls.Close(ctx)
 	err := errors.Join(waited, b.stop(ctx))
 	if waited == nil { // else the calls need the index, and Close may be called again
-		err = errors.Join(err, b.keeper.Ranker().Close())
+		err = errors.Join(err, b.keeper.Stop(ctx), b.keeper.Ranker().Close())
 	}
 	if err != nil {
 		return fmt.Errorf("reme: %w", err)

@@ -82,8 +82,13 @@ type Config struct {
 	// backends.ErrUnavailable says that it does not know.
 	Allow func(ctx context.Context, op backends.Op, s backends.Scope, m *backends.Memory) error
 	// OnError reports what goes wrong outside of a call: what could not be recorded of
-	// tools, or looked up for their descriptions. Optional.
+	// tools, or looked up for their descriptions, and what a Retention could not erase.
+	// Optional.
 	OnError func(ctx context.Context, err error)
+
+	// Retention says what is erased when its time is over, and whether it is counted how
+	// often a memory is shown to a model. Optional. Defaults to nothing.
+	Retention *backends.Retention
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Makes ids of calls. Defaults to backends.NewID.
@@ -140,6 +145,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	}
 	b.keeper, err = keeper.New(&keeper.Config{
 		Name: "reme", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Sharing: c.sharing(), Clock: c.Clock,
+		Retention: c.Retention, OnError: c.OnError,
 	})
 	if err != nil {
 		return nil, err

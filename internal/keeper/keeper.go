@@ -73,6 +73,11 @@ type Config struct {
 	Sharing *Sharing
 	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
+	// Retention says what is erased when its time is over, and whether uses are counted:
+	// in the background, from Start to Stop. Optional. Defaults to nothing.
+	Retention *backends.Retention
+	// OnError gets what fails in the background, which is logged as well. Optional.
+	OnError func(context.Context, error)
 }
 
 // Keeper keeps the memories of partitions in a store. It is safe for concurrent
@@ -83,10 +88,11 @@ type Keeper struct {
 	shared *Keeper // of workspaces, where Config.Sharing is set
 	mu     sync.Mutex
 	stamp  time.Time // the last instant given out: see Stamps
+	background
 }
 
-// New returns a keeper. A configuration without what is required is
-// [backends.ErrInvalid].
+// New returns a keeper. A configuration without what is required, or with a retention
+// that cannot be carried out, is [backends.ErrInvalid].
 func New(c *Config) (*Keeper, error) {
 	if c == nil || c.Name == "" || c.Store == nil || c.Ranker == nil {
 		return nil, fmt.Errorf("keeper: %w: Config needs a Name, a Store and a Ranker over it", backends.ErrInvalid)
@@ -98,6 +104,14 @@ func New(c *Config) (*Keeper, error) {
 		k.shared = &Keeper{config: k.config}
 		k.shared.config.Redact = c.Sharing.Redact
 	}
+	config.Default(&k.config.OnError, func(context.Context, error) {})
+	if c.Retention != nil {
+		var err error
+		if k.config.Retention, err = checkRetention(*c.Retention); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	k.prepare()
 	return k, nil
 }
 
