@@ -255,7 +255,7 @@ func TestHistoryAroundDeletedLinks(t *testing.T) {
 		from, to := open(t), open(t)
 		ids := from.chain(3)
 		dump, _ := from.whole(ann)
-		_, err := to.Load(ctx, ann, strings.NewReader(dump))
+		_, err := to.Load(ctx, backends.Scope{}, ann, strings.NewReader(dump))
 		require.NoError(t, err)
 		require.NoError(t, to.Delete(ctx, ann, &backends.DeleteRequest{ID: ids[deleted]}))
 		for _, id := range ids {
@@ -268,7 +268,7 @@ func TestHistoryAroundDeletedLinks(t *testing.T) {
 
 func TestHistoryOfACycleEnds(t *testing.T) {
 	w := open(t)
-	_, err := w.Load(ctx, ann, strings.NewReader(
+	_, err := w.Load(ctx, backends.Scope{}, ann, strings.NewReader(
 		`{"id":"1","kind":"fact","text":"A","supersedes":"2","superseded_by":"2"}`+"\n"+
 			`{"id":"2","kind":"fact","text":"B","supersedes":"1","superseded_by":"1"}`+"\n"+
 			`{"id":"3","kind":"fact","text":"C","supersedes":"3"}`))

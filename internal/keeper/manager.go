@@ -235,7 +235,7 @@ func (m *Manager) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int,
 	if err != nil {
 		return 0, err
 	}
-	return m.keep.dump(ctx, places[0].Caller, places[0].Partition, w)
+	return m.keep.Dump(ctx, places[0].Caller, places[0].Partition, w)
 }
 
 // Load implements [backends.Exporter] for the first place: see [Keeper.Load].
@@ -244,7 +244,7 @@ func (m *Manager) Load(ctx context.Context, s backends.Scope, r io.Reader) (int,
 	if err != nil {
 		return 0, err
 	}
-	return m.keep.load(ctx, places[0].Caller, places[0].Partition, r)
+	return m.keep.Load(ctx, places[0].Caller, places[0].Partition, r)
 }
 
 // ReembedAll gives every memory of a namespace, which "" is the default one, a vector of the

@@ -19,13 +19,8 @@ import (
 
 // Dump writes one memory a line as JSON, in the order stored, superseded and
 // expired ones and core blocks too, and returns how many. Vectors are left out;
-// [Keeper.Load] makes them anew.
-func (k *Keeper) Dump(ctx context.Context, p backends.Partition, w io.Writer) (int, error) {
-	return k.dump(ctx, backends.Scope{}, p, w)
-}
-
-// dump is Dump for a caller, who sees of a workspace what Shown shows.
-func (k *Keeper) dump(ctx context.Context, s backends.Scope, p backends.Partition, w io.Writer) (int, error) {
+// [Keeper.Load] makes them anew. s is the caller, as in [Keeper.Search].
+func (k *Keeper) Dump(ctx context.Context, s backends.Scope, p backends.Partition, w io.Writer) (int, error) {
 	all, err := k.every(ctx, p, true)
 	if err != nil {
 		return 0, err
@@ -53,13 +48,9 @@ const maxLine = 8 * store.MaxText
 // stay. So a core block becomes the one of that partition, unless it has been written
 // there. Ids that exist, or stand on a line
 // before, are left as they are. It returns how many were stored. A line
-// that is no memory is ErrInvalid with its number, and nothing is loaded.
-func (k *Keeper) Load(ctx context.Context, p backends.Partition, r io.Reader) (int, error) {
-	return k.load(ctx, backends.Scope{}, p, r)
-}
-
-// load is Load for a caller, whose the memories are then in a workspace.
-func (k *Keeper) load(ctx context.Context, s backends.Scope, p backends.Partition, r io.Reader) (int, error) {
+// that is no memory is ErrInvalid with its number, and nothing is loaded. s is the caller: see
+// [Keeper.Allow] and [Keeper.Adopt].
+func (k *Keeper) Load(ctx context.Context, s backends.Scope, p backends.Partition, r io.Reader) (int, error) {
 	records, err := k.readDump(s, p, r)
 	if err == nil {
 		err = k.Allow(ctx, backends.OpAdd, s, p, nil)

@@ -29,7 +29,7 @@ var errBroken = errors.New("broken pipe")
 // whole returns everything that a partition holds, but for the versions of the store.
 func (w *world) whole(p backends.Partition) (dump string, memories []backends.Memory) {
 	var b strings.Builder
-	n, err := w.Dump(ctx, p, &b)
+	n, err := w.Dump(ctx, backends.Scope{}, p, &b)
 	require.NoError(w.t, err)
 	lines := strings.SplitAfter(b.String(), "\n")
 	require.Len(w.t, lines, n+1)
@@ -77,16 +77,16 @@ func TestLoadOfADumpIsTheSame(t *testing.T) {
 		dump, want := from.whole(ann)
 		require.Len(rt, want, len(b.Mutations))
 
-		n, err := to.Load(ctx, ann, strings.NewReader(dump))
+		n, err := to.Load(ctx, backends.Scope{}, ann, strings.NewReader(dump))
 		require.NoError(rt, err)
 		require.Equal(rt, len(want), n)
 		_, got := to.whole(ann)
 		require.Equal(rt, want, got)
-		n, err = to.Load(ctx, ann, strings.NewReader(dump))
+		n, err = to.Load(ctx, backends.Scope{}, ann, strings.NewReader(dump))
 		require.NoError(rt, err)
 		require.Zero(rt, n, "ids that exist are left as they are")
 
-		n, err = other.Load(ctx, shop, strings.NewReader(dump))
+		n, err = other.Load(ctx, backends.Scope{}, shop, strings.NewReader(dump))
 		require.NoError(rt, err)
 		require.Equal(rt, len(want), n)
 		for i := range want {
@@ -105,7 +105,7 @@ func TestLoadedMemoriesAreThePartitions(t *testing.T) {
 		backends.PartitionWorkspace: {Namespace: "here", Workspace: "me", UserID: "eve", AgentID: "bot", SessionID: "s"},
 	} {
 		w, p := open(t), backends.Partition{Namespace: "here", Kind: kind, ID: "me"}
-		_, err := w.Load(ctx, p, strings.NewReader(line))
+		_, err := w.Load(ctx, backends.Scope{}, p, strings.NewReader(line))
 		require.NoError(t, err)
 		m := w.get(p, "1")
 		require.Equal(t, want, m.Scope)
@@ -123,7 +123,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t)
-			_, err := w.Load(ctx, ann, strings.NewReader(good+"\n\n"+bad+"\n"))
+			_, err := w.Load(ctx, backends.Scope{}, ann, strings.NewReader(good+"\n\n"+bad+"\n"))
 			require.ErrorIs(t, err, backends.ErrInvalid)
 			require.ErrorContains(t, err, "test: the dump: line 3")
 			require.Empty(t, w.texts(ann))
@@ -131,13 +131,13 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 	}
 	t.Run("the embedder is down", func(t *testing.T) {
 		w := open(t, embedded(&testkit.Embedder{Dim: 8, Err: errors.New("down")}))
-		_, err := w.Load(ctx, ann, strings.NewReader(good))
+		_, err := w.Load(ctx, backends.Scope{}, ann, strings.NewReader(good))
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		require.Empty(t, w.texts(ann))
 	})
 	t.Run("the stream breaks", func(t *testing.T) {
 		w := open(t)
-		_, err := w.Load(ctx, ann, io.MultiReader(strings.NewReader(good+"\n"), iotest.ErrReader(errBroken)))
+		_, err := w.Load(ctx, backends.Scope{}, ann, io.MultiReader(strings.NewReader(good+"\n"), iotest.ErrReader(errBroken)))
 		require.ErrorIs(t, err, errBroken)
 		require.Empty(t, w.texts(ann))
 	})
@@ -148,7 +148,7 @@ func TestDumpReportsAWriteError(t *testing.T) {
 	w.put(ann, fact("1", "tea"), fact("2", strings.Repeat("x", 10_000)))
 	r, closed := io.Pipe()
 	require.NoError(t, r.CloseWithError(errBroken))
-	_, err := w.Dump(ctx, ann, closed)
+	_, err := w.Dump(ctx, backends.Scope{}, ann, closed)
 	require.ErrorIs(t, err, errBroken)
 }
 
@@ -156,7 +156,7 @@ func TestLoadRedactsAndEmbeds(t *testing.T) {
 	w := open(t, embedded(&testkit.Embedder{Dim: 8}), func(c *keeper.Config, _ *recall.Config) {
 		c.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[password]") }
 	})
-	_, err := w.Load(ctx, ann, strings.NewReader(`{"id":"1","kind":"task","text":"it is hunter2","when_to_use":"asked for hunter2"}`))
+	_, err := w.Load(ctx, backends.Scope{}, ann, strings.NewReader(`{"id":"1","kind":"task","text":"it is hunter2","when_to_use":"asked for hunter2"}`))
 	require.NoError(t, err)
 	m := w.get(ann, "1")
 	require.Equal(t, "it is [password]", m.Text)
@@ -173,7 +173,7 @@ func TestLoadRacingAnother(t *testing.T) {
 	w := open(t, on(spy), embedded(&testkit.Embedder{Dim: 8}))
 	rival := open(t, on(st), embedded(&testkit.Embedder{Dim: 8}))
 	spy.Arm(before("Apply", func() { rival.put(ann, fact("1", "said first")) }))
-	n, err := w.Load(ctx, ann, strings.NewReader(`{"id":"1","kind":"fact","text":"late"}`+"\n"+`{"id":"2","kind":"fact","text":"new"}`))
+	n, err := w.Load(ctx, backends.Scope{}, ann, strings.NewReader(`{"id":"1","kind":"fact","text":"late"}`+"\n"+`{"id":"2","kind":"fact","text":"new"}`))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.ElementsMatch(t, []string{"said first", "new"}, w.texts(ann))
@@ -228,7 +228,7 @@ func TestPartitionsNeverMeet(t *testing.T) {
 			require.NoError(rt, err)
 			require.Empty(rt, linked)
 			var dump strings.Builder
-			_, err = w.Dump(ctx, p, &dump)
+			_, err = w.Dump(ctx, backends.Scope{}, p, &dump)
 			require.NoError(rt, err)
 			for other := range parts {
 				require.Equal(rt, other == n, strings.Contains(dump.String(), fmt.Sprintf("number %d\"", other)))
@@ -270,8 +270,10 @@ func TestEveryCall(t *testing.T) {
 			return only(w.DeleteAll(ctx, p, &backends.DeleteAllRequest{}))
 		}},
 		"History": {"Changes History", func(w *world, p backends.Partition) error { return only(w.History(ctx, p, "1")) }},
-		"Dump":    {"Changes", func(w *world, p backends.Partition) error { return only(w.Dump(ctx, p, io.Discard)) }},
-		"Load":    {"Changes Apply", func(w *world, p backends.Partition) error { return only(w.Load(ctx, p, strings.NewReader(line))) }},
+		"Dump":    {"Changes", func(w *world, p backends.Partition) error { return only(w.Dump(ctx, backends.Scope{}, p, io.Discard)) }},
+		"Load": {"Changes Apply", func(w *world, p backends.Partition) error {
+			return only(w.Load(ctx, backends.Scope{}, p, strings.NewReader(line)))
+		}},
 		"Commit": {"Apply", func(w *world, p backends.Partition) error {
 			return only(w.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(fact("2", "x"))}}, nil))
 		}},

@@ -91,26 +91,6 @@ func isSpanishID(s string) bool {
 	return s[8] == "TRWAGMYFPDXBNJZSQVHLCKE"[n%23]
 }
 
-// oddValues are the values of the characters A to Z at odd places; those of 0 to 9 are those
-// of A to J.
-var oddValues = []int{1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23}
-
-// isItalianID checks the last letter.
-func isItalianID(s string) bool {
-	sum := 0
-	for i, c := range []byte(s[:15]) {
-		n := int(c - 'A')
-		if isDigit(c) {
-			n = int(c - '0')
-		}
-		if i%2 == 0 {
-			n = oddValues[n]
-		}
-		sum += n
-	}
-	return int(s[15]-'A') == sum%26
-}
-
 // isCPF checks both digits; numbers of one digit are not given out.
 func isCPF(s string) bool {
 	for n := 9; n <= 10; n++ {

@@ -65,8 +65,9 @@ var personal = []datum{
 	{name: "national id", first: "123456789", form: shape(`[1-9]\d{16}[\dXx]`), check: isChineseID},
 	// Spain, Real Decreto 1553/2005: the letter follows from the number.
 	{name: "national id", first: numerals + "XYZ", form: shape(`(?:\d{8}|[XYZ]-?\d{7})-?[A-HJ-NP-TV-Z]`), check: isSpanishID},
-	// Italy, D.M. 23 December 1976: the last character follows from the others.
-	{name: "national id", first: letters, form: shape(`[A-Za-z]{6}\d{2}[A-Za-z]\d{2}[A-Za-z]\d{3}[A-Za-z]`), check: isItalianID},
+	// Italy, D.M. 23 December 1976: letters of names, year, one of twelve letters for the month,
+	// day, place. Nothing else looks so.
+	{name: "national id", first: letters, form: shape(`[A-Za-z]{6}\d\d[A-EHLMPRSTa-ehlmprst][0-7]\d[A-Za-z]\d{3}[A-Za-z]`)},
 	// Brazil: CPF, two digits modulo 11.
 	{name: "national id", first: numerals, form: shape(`\d{3}\.\d{3}\.\d{3}-\d{2}`), check: isCPF},
 	{name: "national id", first: numerals, word: named(`\bcpf`), form: shape(`\d{11}`), check: isCPF},
@@ -92,25 +93,26 @@ func personalData(cuts []span, s string) []span {
 }
 
 const (
-	maxDatum   = 48 // bytes, of the longest: an account with spaces
-	minDigits  = 7  // of the shortest: a local phone number
-	maxLetters = 6  // in a row: the national id of Italy begins with so many
+	maxDatum  = 48 // bytes, of the longest: an account with spaces
+	minDigits = 7  // of the shortest: a local phone number
 )
 
 // dataAt returns how long the personal data is that begins at i; 0 if none does.
 func dataAt(s string, i int) int {
-	ahead := s[i:min(len(s), i+maxDatum)]
-	if i > 0 && goesOn(s[:i]) || strings.IndexByte(numerals+letters+"+%(", s[i]) < 0 || !isDense(ahead) {
+	if i > 0 && (isDigit(s[i-1]) || isLetter(s[i-1])) || strings.IndexByte(numerals+letters+"+%(", s[i]) < 0 {
 		return 0
 	}
-	before := s[max(0, i-beforeNeedle):i]
+	before, ahead := s[max(0, i-beforeNeedle):i], s[i:min(len(s), i+maxDatum)]
+	if countDigits(ahead) < minDigits || inside.MatchString(before) {
+		return 0
+	}
 	for k := range personal {
 		d := &personal[k]
 		if strings.IndexByte(d.first, s[i]) < 0 {
 			continue
 		}
 		m := d.form.FindString(ahead)
-		if m == "" || continues(s[i+len(m):]) || d.check != nil && !d.check(plain(m)) {
+		if m == "" || more.MatchString(s[i+len(m):]) || d.check != nil && !d.check(plain(m)) {
 			continue
 		}
 		if (d.word == nil || d.word.MatchString(before)) && (d.not == nil || !d.not.MatchString(before) && !units.MatchString(s[i+len(m):])) {
@@ -120,48 +122,21 @@ func dataAt(s string, i int) int {
 	return 0
 }
 
-// isDense reports whether a text has minDigits digits before anything that personal data
-// does not have.
-func isDense(s string) bool {
-	found, inWord := 0, 0
-	for i := 0; i < len(s) && found < minDigits; i++ {
-		switch c := s[i]; {
-		case isDigit(c):
-			found, inWord = found+1, 0
-		case isLetter(c) && inWord < maxLetters:
-			inWord++
-		case strings.IndexByte(" -./()+%", c) >= 0:
-			inWord = 0
-		default:
-			return false
+// inside ends what goes on in a number or a word behind it: 3.14, $15, a-b, 12:30. more begins
+// what a number or a word goes on with.
+var (
+	inside = regexp.MustCompile(`(?:[\w$€]|[0-9][.,/:-]|[A-Za-z]-)$`)
+	more   = regexp.MustCompile(`^(?:[\w@]|[.,-][0-9]|-[A-Za-z])`)
+)
+
+// countDigits returns how many digits a text has.
+func countDigits(s string) (n int) {
+	for i := range len(s) {
+		if isDigit(s[i]) {
+			n++
 		}
 	}
-	return found == minDigits
-}
-
-// goesOn reports whether a number or a word goes on behind a text: 3.14, $15, a-b, 12:30.
-func goesOn(before string) bool {
-	last := before[len(before)-1]
-	if isDigit(last) || isLetter(last) || strings.IndexByte("_$€", last) >= 0 {
-		return true
-	}
-	if len(before) < 2 || strings.IndexByte(".,-/:", last) < 0 {
-		return false
-	}
-	former := before[len(before)-2]
-	return isDigit(former) || last == '-' && isLetter(former)
-}
-
-// continues reports whether what came before a text goes on in it.
-func continues(after string) bool {
-	if after == "" {
-		return false
-	}
-	c := after[0]
-	if isDigit(c) || isLetter(c) || c == '_' || c == '@' {
-		return true
-	}
-	return len(after) > 1 && (strings.IndexByte(".,-", c) >= 0 && isDigit(after[1]) || c == '-' && isLetter(after[1]))
+	return n
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -204,7 +204,7 @@ func TestForgettingDeletes(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, records)
 		var dump bytes.Buffer
-		_, err = w.keeper.Dump(ctx, inn, &dump)
+		_, err = w.keeper.Dump(ctx, backends.Scope{}, inn, &dump)
 		require.NoError(t, err)
 		assert.NotContains(t, dump.String(), "hint poor")
 		events, err := w.keeper.History(ctx, inn, "poor")

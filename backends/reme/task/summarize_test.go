@@ -525,7 +525,7 @@ func TestASecretIsNowhere(t *testing.T) {
 		assert.NotContains(t, q.user, secret, q.step)
 	}
 	var dump bytes.Buffer
-	_, err = w.keeper.Dump(ctx, inn, &dump)
+	_, err = w.keeper.Dump(ctx, backends.Scope{}, inn, &dump)
 	require.NoError(t, err)
 	assert.NotContains(t, dump.String(), secret)
 	all, err := w.keeper.All(ctx, inn)
