@@ -262,10 +262,12 @@ func TestTheUsersMessageIsNotStoredInAWorkspace(t *testing.T) {
 					return out, err
 				})
 			})
-			require.NoError(t, only(b.Add(t.Context(), &backends.AddRequest{Scope: cleo, Messages: turn("t1", schema.UserMessage(message), schema.AssistantMessage("LESSON refunding | check the payment first", nil))})))
+			const short = "My lupus keeps me from going to the shop"
+			lessons := "LESSON refunding | check the payment first\nLESSON somebody says: " + message + " | refund it\nLESSON " + short + " | send it"
+			require.NoError(t, only(b.Add(t.Context(), &backends.AddRequest{Scope: cleo, Messages: turn("t1", schema.UserMessage(message), schema.UserMessage(short), schema.AssistantMessage(lessons, nil))})))
 			all, err := b.List(t.Context(), &backends.ListRequest{Scope: lab})
 			require.NoError(t, err)
-			require.Len(t, all.Memories, 1)
+			require.Len(t, all.Memories, map[bool]int{false: 1, true: 3}[c.keep])
 			assert.Equal(t, c.want, all.Memories[0].Metadata["task_query"])
 			raw, err := json.Marshal(all.Memories)
 			require.NoError(t, err)

@@ -47,7 +47,7 @@ type Config struct {
 	Forget   *Rule // ForgetRequest.Rule. Defaults to DefaultRule.
 
 	// KeepQuery keeps as task_query what the task was in the words of the trajectory, as ReMe
-	// does, redacted: for workspaces whose users may read each other's questions. Optional.
+	// does, redacted, and experiences that quote what the user said: for workspaces whose users may read each other's questions. Optional.
 	KeepQuery bool
 
 	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".

@@ -54,8 +54,9 @@
 //
 // A workspace is read by others. What goes to it is redacted: see reme.Config.Redact. Of what
 // a user said nothing is stored: task_query is how the model names the task, and absent where
-// it does not, or repeats eight words of the user in a row. [Config].KeepQuery keeps the words of the
-// trajectory instead, as ReMe does. Each memory keeps the user and the session that it came
+// it does not, or repeats eight words of the user in a row; an experience that repeats sixteen,
+// or a whole message of eight, is dropped. [Config].KeepQuery allows both and keeps the words
+// of the trajectory, as ReMe does. Each memory keeps the user and the session that it came
 // from, and after a merge all users (Origin.Users); callers see their own, and the program, a
 // scope that names the workspace alone, sees all.
 //

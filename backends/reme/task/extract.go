@@ -143,10 +143,15 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) (out []back
 		fail(ctx, stage, err)
 		return nil, nil, fmt.Errorf("%s: %w", q.stage, err)
 	}
-	all := answer.Value.Experiences
-	kept := all[:min(len(all), q.most)]
+	all := len(answer.Value.Experiences)
+	lent := func(v any) bool { return !m.config.KeepQuery && q.attempts[0].quotes(fmt.Sprint(v), minLent) }
+	kept := slices.DeleteFunc(answer.Value.Experiences, func(e experience) bool {
+		maps.DeleteFunc(e.Rest, func(_ string, v any) bool { return lent(v) })
+		return lent([]any{e.WhenToUse, e.Experience, e.Tags})
+	})
+	kept = kept[:min(len(kept), q.most)]
 	stage.Out(len(kept))
-	stage.Drop(len(all) - len(kept) + len(answer.Bad))
+	stage.Drop(all - len(kept) + len(answer.Bad))
 	name := m.taskQuery(q.attempts[0], answer.Value.Task)
 	for i := range kept {
 		out = append(out, q.candidate(&kept[i], name))
@@ -163,9 +168,10 @@ func fail(ctx context.Context, stage *ask.Stage, err error) {
 }
 
 const (
-	maxQuery  = 1000 // tokens of the words of a task that a candidate keeps
-	maxTask   = 64   // tokens of the model's name for it
-	maxQuoted = 7    // words in a row that both that name and the user's message may have
+	maxQuery = 1000 // tokens of the words of a task that a candidate keeps
+	maxTask  = 64   // tokens of the model's name for it
+	minQuote = 8    // words in a row that make the name a quotation of what the user said
+	minLent  = 16   // the same of an experience, which may need the names of things
 )
 
 // taskQuery returns what is stored of a task's words: not those of the user, which others
@@ -174,30 +180,31 @@ func (m *Memory) taskQuery(of *attempt, name string) string {
 	if m.config.KeepQuery {
 		return text.Fit(of.task(), maxQuery, text.Tokens)
 	}
-	name = text.Fit(strings.TrimSpace(name), maxTask, text.Tokens)
-	said := []string{of.task()}
-	for _, s := range of.steps {
-		if s.message.Role == schema.User {
-			said = append(said, einox.Text(s.message))
-		}
-	}
-	if slices.ContainsFunc(said, func(s string) bool { return quotes(name, s) }) {
+	if name = text.Fit(strings.TrimSpace(name), maxTask, text.Tokens); of.quotes(name, minQuote) {
 		return ""
 	}
 	return name
 }
 
-// quotes reports whether a text has more than maxQuoted words in a row from another.
-func quotes(s, from string) bool {
+// quotes reports whether a text has so many words in a row of a message of the user, or a whole
+// message that has minQuote words.
+func (a *attempt) quotes(s string, most int) bool {
 	words := func(s string) []string { return word.FindAllString(text.Fold(s), -1) }
-	said := " " + strings.Join(words(from), " ") + " "
-	own := words(s)
-	for i := range max(0, len(own)-maxQuoted) {
-		if strings.Contains(said, " "+strings.Join(own[i:i+maxQuoted+1], " ")+" ") {
-			return true
+	own, said := words(s), [][]string{words(a.task())}
+	for _, s := range a.steps {
+		if s.message.Role == schema.User {
+			said = append(said, words(einox.Text(s.message)))
 		}
 	}
-	return false
+	return slices.ContainsFunc(said, func(message []string) bool {
+		n, all := min(most, max(len(message), minQuote)), " "+strings.Join(message, " ")+" "
+		for i := range max(0, len(own)-n+1) {
+			if strings.Contains(all, " "+strings.Join(own[i:i+n], " ")+" ") {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // candidate returns an experience as a memory, not redacted.
