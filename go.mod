@@ -22,6 +22,7 @@ require (
 	golang.org/x/sync v0.22.0
 	golang.org/x/text v0.30.0
 	gopkg.in/yaml.v3 v3.0.1 // indirect
+	modernc.org/libc v1.75.6
 	modernc.org/sqlite v1.58.0
 	pgregory.net/rapid v1.2.0
 )
@@ -69,7 +70,6 @@ require (
 	golang.org/x/crypto v0.39.0 // indirect
 	golang.org/x/exp v0.0.0-20250305212735-054e65f0b394 // indirect
 	golang.org/x/sys v0.47.0 // indirect
-	modernc.org/libc v1.75.6 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )

@@ -94,6 +94,8 @@ func (s *Store) lead(c *conn, leader *call) error {
 	_, err := c.exec("COMMIT")
 	if err != nil {
 		_, _ = c.exec("ROLLBACK") // as above
+	} else {
+		err = s.sameFile() // what went into a file that is gone is not on disk
 	}
 	for _, m := range group {
 		m.done <- cmp.Or(err, m.err)

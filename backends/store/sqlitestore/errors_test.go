@@ -169,6 +169,45 @@ func TestARowThatIsNotAsWrittenIsUnavailable(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsNotThereAnyMoreIsUnavailable(t *testing.T) {
+	ctx := t.Context()
+	for says, c := range map[string]func(t *testing.T, path string){
+		"removed": func(t *testing.T, path string) { require.NoError(t, os.Rename(path, path+".old")) },
+		"replaced": func(t *testing.T, path string) {
+			require.NoError(t, os.Rename(path, path+".old"))
+			other, err := sqlitestore.Open(ctx, path, nil)
+			require.NoError(t, err)
+			require.NoError(t, other.Close())
+		},
+		"emptied": func(t *testing.T, path string) {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path+".old", data, 0o600))
+			require.NoError(t, os.Truncate(path, 0))
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "mem.db")
+			s, err := sqlitestore.Open(ctx, path, nil)
+			require.NoError(t, err)
+			apply(t, s, put("a", "1"))
+			c(t, path)
+			_, err = s.Apply(ctx, ann, put("b", "2"))
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.ErrorContains(t, err, says)
+			require.ErrorContains(t, err, "open")
+			_, err = s.Get(ctx, ann, "a")
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			if says == "removed" { // the same file is back
+				require.NoError(t, os.Rename(path+".old", path))
+				apply(t, s, put("b", "2"))
+				require.Equal(t, []string{"a", "b"}, ids(t, s))
+			}
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
 func TestALockedFileIsUnavailable(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
 	s := open(t, path, &sqlitestore.Config{BusyTimeout: 60 * time.Millisecond})

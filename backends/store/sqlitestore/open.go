@@ -50,6 +50,12 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.path != Memory {
+		if s.vfs, err = newCheckedVFS(); err != nil {
+			return err
+		}
+		dsn += "?vfs=" + s.vfs.name
+	}
 	connector, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return err
@@ -67,6 +73,9 @@ func (s *Store) open(ctx context.Context) error {
 	if s.path == Memory { // the database is the connection's own
 		s.readers = s.writer
 		return nil
+	}
+	if s.file, err = statFile(s.path); err != nil {
+		return err
 	}
 	s.readers = make(pool, s.cfg.ReadConns)
 	for range s.cfg.ReadConns {
@@ -163,6 +172,40 @@ func checkPath(abs string) error {
 	}
 	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: %s is not a regular file", backends.ErrInvalid, abs)
+	}
+	return nil
+}
+
+// openedFile is the file that a store opened, as the operating system knows it.
+type openedFile struct {
+	path string // absolute
+	os.FileInfo
+}
+
+func statFile(path string) (*openedFile, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(abs)
+	return &openedFile{abs, info}, err
+}
+
+// check returns ErrUnavailable if another file or none is where it was: SQLite would go on
+// with the one that it has open, which nobody finds any more.
+func (f *openedFile) check() error {
+	now, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s was removed while it was open: put it back, or close the store and open it again to begin anew",
+			backends.ErrUnavailable, f.path)
+	case err != nil:
+		return fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
+	case !os.SameFile(f.FileInfo, now):
+		return fmt.Errorf("%w: %s was replaced while it was open: close the store and open it again to use the new one",
+			backends.ErrUnavailable, f.path)
+	case now.Size() == 0:
+		return fmt.Errorf("%w: %s was emptied while it was open: put a backup in its place, and open the store again", backends.ErrUnavailable, f.path)
 	}
 	return nil
 }

@@ -73,6 +73,8 @@ type Store struct {
 	id   string // of the file, see Life
 	cfg  Config
 
+	vfs     *checkedVFS // nil for Memory
+	file    *openedFile // nil for Memory
 	db      *sql.DB
 	conns   []*conn // every connection, in a pool or in use
 	writer  pool    // the one that writes
@@ -96,6 +98,9 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closeAll() error {
+	if s.vfs != nil {
+		defer s.vfs.close()
+	}
 	if s.db == nil {
 		return nil
 	}
@@ -163,14 +168,27 @@ func in[T any](c *conn, p backends.Partition, out *T, fn func(*conn, partition) 
 	return err
 }
 
-// enter keeps the store open until mu is unlocked for reading.
-func (s *Store) enter() error {
+// enter begins a call: unless it fails, the store stays open until mu is unlocked for
+// reading.
+func (s *Store) enter() (err error) {
 	s.mu.RLock()
 	if s.closed {
-		s.mu.RUnlock()
-		return fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
+		err = fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
+	} else {
+		err = s.sameFile()
 	}
-	return nil
+	if err != nil {
+		s.mu.RUnlock()
+	}
+	return err
+}
+
+// sameFile returns an error if the file is not the one that was opened.
+func (s *Store) sameFile() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.check()
 }
 
 func (s *Store) borrow(ctx context.Context, from pool, fn func(*conn) error) error {

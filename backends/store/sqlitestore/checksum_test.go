@@ -1,0 +1,127 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+)
+
+// fill writes what takes a few hundred pages, of every table, with text of every length.
+func fill(t testing.TB, path string) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := sqlitestore.Open(ctx, path, nil)
+	require.NoError(t, err)
+	for i := range 60 {
+		b := put(fmt.Sprint("r", i), fmt.Sprint(i, strings.Repeat(" text", i*i)))
+		b.Key, b.Mutations[0].Record.Vector = fmt.Sprint("k", i), []byte(strings.Repeat("v", 20*i))
+		apply(t, s, b)
+		_, err := s.Append(ctx, ann, fmt.Sprint("s", i%5), one(fmt.Sprint("m", i)))
+		require.NoError(t, err)
+		require.NoError(t, s.PutBlob(ctx, ann, "s1", fmt.Sprint("b", i), []byte(strings.Repeat("b", 300*i))))
+	}
+	require.NoError(t, s.Close())
+}
+
+// answers is what every read of the store answers, by its name; a read that fails has none.
+// The errors are those of the reads that failed.
+func answers(s *sqlitestore.Store) (map[string]string, []error) {
+	ctx, out, errs := context.Background(), map[string]string{}, []error(nil)
+	note := func(what string, v any, err error) {
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		out[what] = fmt.Sprintf("%+v", v)
+	}
+	for i := range 60 {
+		id := fmt.Sprint("r", i)
+		records, err := s.Get(ctx, ann, id)
+		note("get "+id, records, err)
+		events, err := s.History(ctx, ann, id)
+		note("history "+id, events, err)
+		data, err := s.GetBlob(ctx, ann, "s1", fmt.Sprint("b", i))
+		note(fmt.Sprint("blob ", i), data, err)
+	}
+	for i := range 5 {
+		id := fmt.Sprint("s", i)
+		state, err := s.Session(ctx, ann, id)
+		note("session "+id, state, err)
+		entries, err := s.Read(ctx, ann, id, store.Range{})
+		texts := []string{}
+		for _, e := range entries {
+			texts = append(texts, fmt.Sprint(e.Seq, e.ID, e.Content, e.Time))
+		}
+		note("read "+id, texts, err)
+	}
+	set, err := s.Changes(ctx, ann, "")
+	note("changes", set, err)
+	list, err := s.List(ctx, store.SessionQuery{})
+	note("list", list, err)
+	blobs, err := s.ListBlobs(ctx, ann, "s1", "", store.Page{})
+	note("blobs", blobs, err)
+	parts, err := s.Partitions(ctx, ann.Namespace, store.Page{})
+	note("partitions", parts, err)
+	return out, errs
+}
+
+func TestAFlippedByteIsNeverServedAsTruth(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mem.db")
+	fill(t, path)
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	s, err := sqlitestore.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	truth, errs := answers(s)
+	require.Empty(t, errs)
+	require.NoError(t, s.Close())
+
+	rounds := 40
+	if os.Getenv("SQLITESTORE_FLIPS") != "" {
+		_, err := fmt.Sscan(os.Getenv("SQLITESTORE_FLIPS"), &rounds)
+		require.NoError(t, err)
+	}
+	noticed, answered := 0, 0
+	for round := range rounds {
+		damaged := append([]byte(nil), whole...)
+		at := rand.IntN(len(damaged))
+		damaged[at] ^= byte(1 + rand.IntN(255))
+		broken := filepath.Join(t.TempDir(), fmt.Sprint(round, ".db"))
+		require.NoError(t, os.WriteFile(broken, damaged, 0o600))
+		s, err := sqlitestore.Open(t.Context(), broken, nil)
+		if err != nil { // the first page, or one of the schema
+			require.True(t, errors.Is(err, backends.ErrUnavailable) || errors.Is(err, backends.ErrInvalid), err)
+			noticed++
+			continue
+		}
+		got, errs := answers(s)
+		require.NoError(t, s.Close())
+		for what, answer := range got {
+			require.True(t, truth[what] == answer, "byte %d: %s", at, what)
+		}
+		for _, err := range errs {
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.ErrorContains(t, err, "damaged")
+		}
+		if len(errs) > 0 {
+			noticed++
+			answered += len(got)
+		}
+	}
+	t.Logf("%d bytes of %d flipped: %d noticed, the others in pages that no read needs; beside a damaged page %d answers", rounds, len(whole), noticed, answered)
+	require.Positive(t, answered, "the rest answers")
+}
