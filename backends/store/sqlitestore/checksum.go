@@ -60,6 +60,49 @@ func sealedPage(header []byte) int32 {
 	return size
 }
 
+// ambiguous is from how many pages on (137 GB) clearUnused cannot tell B-tree pages by
+// their first byte: pages of long values begin with a page's number.
+const ambiguous = 2 << 24
+
+// clearUnused overwrites the gap between the cells of a B-tree page and their pointers. What
+// SQLite moves to another page stays there, also with secure_delete, which clears what it
+// deletes. See sqlite.org/fileformat.html, "B-tree Pages".
+func clearUnused(page []byte, off int64) {
+	head := page
+	if off == 0 {
+		head = page[100:]
+	}
+	pointers := 8
+	switch kind := head[0]; {
+	case isPointerMap(len(page), off):
+		return
+	case kind == 2 || kind == 5: // inner pages, with the number of their last child
+		pointers = 12
+	case kind != 10 && kind != 13: // of a long value or of the list of free pages
+		return
+	}
+	begin := len(page) - len(head) + pointers + 2*int(binary.BigEndian.Uint16(head[3:]))
+	end := int(binary.BigEndian.Uint16(head[5:]))
+	if begin < end && end <= len(page)-trailer {
+		clear(page[begin:end])
+	}
+}
+
+// isPointerMap reports whether a file with auto_vacuum has a pointer map at off. See
+// sqlite.org/fileformat.html, "Pointer Map or Ptrmap Pages".
+func isPointerMap(page int, off int64) bool {
+	const lockByte = 1 << 30 // the page with it is not used
+	number, each := off/int64(page)+1, int64((page-trailer)/5+1)
+	if number < 2 {
+		return false
+	}
+	first := (number-2)/each*each + 2
+	if first == lockByte/int64(page)+1 {
+		first++
+	}
+	return number == first
+}
+
 // startNew makes SQLite begin an empty file with pages of 4 KB that have a trailer, and with
 // auto_vacuum = INCREMENTAL: it takes these from the header, as it does in a file that
 // exists. See sqlite.org/fileformat.html, "The Database Header".
@@ -83,7 +126,8 @@ type checkedVFS struct {
 type openFile struct {
 	methods sqlite3.Tsqlite3_io_methods // with ours
 	base    *sqlite3.Tsqlite3_io_methods
-	page    int32 // see sealedPage
+	page    int32  // see sealedPage
+	pages   uint32 // how many the file has, from its header: a checkpoint writes that first
 }
 
 // at returns the Go pointer for an address in SQLite's memory.
@@ -159,7 +203,7 @@ func readChecked(tls *libc.TLS, file, buf uintptr, size int32, off int64) int32 
 		if rc == sqlite3.SQLITE_IOERR_SHORT_READ && bytes.Equal(data, make([]byte, size)) {
 			startNew(data)
 		}
-		o.page = sealedPage(data)
+		o.page, o.pages = sealedPage(data), binary.BigEndian.Uint32(data[28:])
 	}
 	if rc == sqlite3.SQLITE_OK && size == o.page && !intact(data, off) {
 		return sqlite3.SQLITE_CORRUPT
@@ -187,9 +231,12 @@ func writeChecked(tls *libc.TLS, file, buf uintptr, size int32, off int64) int32
 	o := at[openFile](at[sqlite3.Tsqlite3_file](file).FpMethods)
 	data := unsafe.Slice(at[byte](buf), size)
 	if off == 0 && size >= 100 {
-		o.page = sealedPage(data)
+		o.page, o.pages = sealedPage(data), binary.BigEndian.Uint32(data[28:])
 	}
 	if size == o.page {
+		if o.pages < ambiguous {
+			clearUnused(data, off)
+		}
 		seal(data, off)
 		defer clear(data[size-trailer:])
 	}

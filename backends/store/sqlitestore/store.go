@@ -63,7 +63,10 @@ func (c *Config) validate() error {
 	return nil
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store     = (*Store)(nil)
+	_ store.Reclaimer = (*Store)(nil)
+)
 
 // Store keeps records and sessions in one SQLite file. Make one with [Open]. All
 // methods are safe for concurrent use; several Stores and processes may have the
@@ -239,36 +242,6 @@ func (c *conn) create(row *partition) (err error) {
 			[]any{row.Namespace, string(row.Kind), row.ID}, &row.pk)
 	}
 	return err
-}
-
-// Drop implements [store.Records].
-func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
-	return erase(ctx, s, "drop "+p.String(), p, "", func(c *conn, part partition) (out store.DropCount, err error) {
-		if err := c.purge(s.now(), -1); err != nil { // expired sessions do not count
-			return out, err
-		}
-		var other int
-		for _, step := range []struct {
-			query string
-			count *int
-		}{
-			{`DELETE FROM records WHERE part = ?`, &out.Records},
-			{`DELETE FROM tombstones WHERE part = ?`, &out.Records},
-			{`DELETE FROM messages WHERE session IN (SELECT pk FROM sessions WHERE part = ?)`, &out.Messages},
-			{`DELETE FROM sessions WHERE part = ?`, &out.Sessions},
-			{`DELETE FROM blobs WHERE part = ?`, &out.Blobs},
-			{`DELETE FROM events WHERE part = ?`, &other},
-			{`DELETE FROM batches WHERE part = ?`, &other},
-			{`DELETE FROM partitions WHERE pk = ?`, &other},
-		} {
-			n, err := c.exec(step.query, part.pk)
-			if err != nil {
-				return out, err
-			}
-			*step.count += int(n)
-		}
-		return out, c.newLife(p, s.now())
-	})
 }
 
 // Partitions implements [store.Records]. They come in the order in which they

@@ -1,0 +1,127 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
+)
+
+const secret = "Quetzalcoatlus"
+
+// saysMuch writes a marker in ids, texts, vectors, keys, messages, states and blobs of ann, of
+// every length, among the words of bob, in an order that moves what is stored from page to
+// page.
+func saysMuch(t testing.TB, s *sqlitestore.Store) {
+	t.Helper()
+	ctx := context.Background()
+	for i := range 150 {
+		p, word := ann, secret
+		if rand.IntN(2) == 0 {
+			p, word = backends.Partition{Namespace: "test", Kind: backends.PartitionUser, ID: "bob"}, "harmless"
+		}
+		b := put(fmt.Sprint(word, rand.IntN(80)), strings.Repeat(word+" ", 1+rand.IntN(60)))
+		b.Key, b.Mutations[0].Record.Vector = fmt.Sprint(word, "key", i), []byte(strings.Repeat(word, rand.IntN(300)))
+		_, err := s.Apply(ctx, p, b)
+		require.NoError(t, err)
+		session := fmt.Sprint(word, i%7)
+		_, err = s.Append(ctx, p, session, one(fmt.Sprint(word, i)))
+		require.NoError(t, err)
+		_, err = s.Update(ctx, p, &store.SessionUpdate{Session: session, Title: &word, Summary: &b.Mutations[0].Record.Text})
+		require.NoError(t, err)
+		require.NoError(t, s.PutBlob(ctx, p, session, fmt.Sprint(word, rand.IntN(20)), []byte(strings.Repeat(word, rand.IntN(2000)))))
+	}
+}
+
+// markers counts the marker in all files of a database.
+func markers(t testing.TB, path string) (n int) {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	require.NoError(t, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		n += bytes.Count(data, []byte(secret))
+	}
+	return n
+}
+
+func TestWhatWasDroppedIsInNoFileAfterReclaim(t *testing.T) {
+	ctx := t.Context()
+	for range 3 {
+		path := filepath.Join(t.TempDir(), "mem.db")
+		s := open(t, path, &sqlitestore.Config{BusyTimeout: time.Millisecond})
+		other := open(t, path, nil)
+		saysMuch(t, s)
+		require.NoError(t, s.Reclaim(ctx))
+		before, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Positive(t, markers(t, path), "the test finds what is there")
+
+		reader := raw(t, path, "BEGIN; SELECT count(*) FROM records") // another process, which reads the old state
+		_, err = s.Drop(ctx, ann)
+		require.NoError(t, err)
+		require.ErrorIs(t, s.Reclaim(ctx), backends.ErrUnavailable)
+		_, err = reader.Exec("COMMIT")
+		require.NoError(t, err)
+		require.NoError(t, s.Reclaim(ctx), "it can be repeated")
+		require.Zero(t, markers(t, path))
+
+		after, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Less(t, after.Size(), before.Size()*3/4, "its room is given back")
+		require.Equal(t, "ok", value(t, path, "PRAGMA integrity_check"))
+		list, err := other.List(ctx, store.SessionQuery{})
+		require.NoError(t, err)
+		require.Len(t, list.Sessions, 7, "bob's")
+	}
+}
+
+func TestWhatWasErasedIsInNoFileAfterReclaim(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
+	s := open(t, path, nil)
+	apply(t, s, put("a", secret))
+	_, err := s.Append(ctx, ann, "s", one("m"))
+	require.NoError(t, err)
+	long := one("m2")
+	long.Entries[0].Content = strings.Repeat(secret, 1000)
+	_, err = s.Append(ctx, ann, "s", long)
+	require.NoError(t, err)
+	require.NoError(t, s.PutBlob(ctx, ann, "s", "b", []byte(secret)))
+
+	apply(t, s, &store.Batch{Mutations: []store.Mutation{store.Erase("a")}})
+	_, err = s.EraseMessages(ctx, ann, "s", 2)
+	require.NoError(t, err)
+	require.NoError(t, s.PutBlob(ctx, ann, "s", "b", nil))
+	require.NoError(t, s.Reclaim(ctx))
+	require.Zero(t, markers(t, path))
+}
+
+func TestAFileWithoutChecksumsIsReclaimedToo(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
+	script, err := os.ReadFile("testdata/version1.sql")
+	require.NoError(t, err)
+	require.NoError(t, raw(t, path, string(script)).Close())
+	s := open(t, path, nil)
+	saysMuch(t, s)
+	_, err = s.Drop(ctx, ann)
+	require.NoError(t, err)
+	require.NoError(t, s.Reclaim(ctx))
+	require.Zero(t, markers(t, path))
+	require.Equal(t, "ok", value(t, path, "PRAGMA integrity_check"))
+	require.NoError(t, open(t, sqlitestore.Memory, nil).Reclaim(ctx))
+}
