@@ -116,29 +116,3 @@ func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToStri
 
 // Holds reports whether a name is in the range.
 func (r Names) Holds(name string) bool { return r.Low <= name && name < r.High }
-
-// Numbers are the entries of a listing that are still to come, by their numbers.
-type Numbers []int64
-
-// String returns the numbers as text for a cursor, empty if there are none.
-func (n Numbers) String() string {
-	if len(n) == 0 {
-		return ""
-	}
-	text, _ := json.Marshal([]int64(n)) // of numbers: it cannot fail
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-// ParseNumbers reads what String returned.
-func ParseNumbers(text string) (Numbers, error) {
-	if text == "" {
-		return nil, nil
-	}
-	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return nil, err
-	}
-	var out Numbers
-	err = json.Unmarshal(b, &out)
-	return out, err
-}

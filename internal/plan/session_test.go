@@ -240,32 +240,3 @@ func FuzzParseNames(f *testing.F) {
 		require.Equal(t, cursor == "", r.Holds(prefix), "the prefix itself is the first name there can be")
 	})
 }
-
-func TestNumbersSurviveText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := plan.Numbers(rapid.SliceOf(rapid.Int64()).Draw(t, "numbers"))
-		got, err := plan.ParseNumbers(want.String())
-		require.NoError(t, err)
-		require.ElementsMatch(t, want, got)
-	})
-}
-
-func TestParseNumbersRefusesBadText(t *testing.T) {
-	for _, text := range []string{"!", "gA", "____________________", "bnVtYmVycw"} {
-		_, err := plan.ParseNumbers(text)
-		require.Error(t, err, text)
-	}
-}
-
-func FuzzParseNumbers(f *testing.F) {
-	f.Add("")
-	f.Add(plan.Numbers{1, -2}.String())
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := plan.ParseNumbers(text)
-		if err == nil {
-			again, err := plan.ParseNumbers(n.String())
-			require.NoError(t, err)
-			require.ElementsMatch(t, n, again)
-		}
-	})
-}

@@ -26,7 +26,7 @@
 //	tombstones  part, id, version                              a memory that was deleted
 //	events      part, id, event                                the history of a memory, in the order of pk
 //	batches     part, key, created, version, results           an idempotency key and the results of its batch
-//	sessions    pk, part, id, changed, pending, expires, state a session; changed is its place in listings
+//	sessions    pk, part, id, pending, expires, state          a session; pk is its place in listings
 //	messages    session, seq, id, entry                        a message of a session
 //	blobs       part, session, name, data                      bytes beside a session
 //	identity    id                                             of the file, see store.Begin

@@ -213,12 +213,12 @@ func (f *openedFile) check() error {
 //go:embed schema.sql
 var schema string
 
-//go:embed lives.sql
-var lives string
+//go:embed version2.sql
+var version2 string
 
 // ladder holds one script for each step from one schema version to the next:
 // a file of version n is brought up to date by ladder[n:].
-var ladder = []string{schema, lives}
+var ladder = []string{schema, version2}
 
 // applicationID marks a file as one of ours ("eino" in ASCII), so that another
 // application's database is never written to.

@@ -219,19 +219,20 @@ func (c *conn) record(query string, part int64, id string) (*store.Record, error
 // it is rounded up to a whole batch.
 const changesPage = 1000
 
-// changesCursor is how far a reader has read: of which partition, by its key, which
-// a partition that is dropped and created again does not keep, up to which version.
-type changesCursor struct{ pk, version int64 }
+// place is how far a reader has read: in which partition, by its key, which a partition
+// that is dropped and created again does not keep, and up to which version or session there.
+type place struct{ part, at int64 }
 
-func (c changesCursor) String() string { return fmt.Sprintf("%d.%d", c.pk, c.version) }
+func (c place) String() string { return fmt.Sprintf("%d.%d", c.part, c.at) }
 
-func parseChangesCursor(text string) (changesCursor, error) {
-	var c changesCursor
-	if text == "" {
+// parsePlace reads a cursor. The empty one is the beginning.
+func parsePlace(cursor string) (place, error) {
+	var c place
+	if cursor == "" {
 		return c, nil
 	}
-	if _, err := fmt.Sscanf(text, "%d.%d", &c.pk, &c.version); err != nil || c.String() != text {
-		return c, fmt.Errorf("cursor %q: %w: not one of this store", text, backends.ErrInvalid)
+	if _, err := fmt.Sscanf(cursor, "%d.%d", &c.part, &c.at); err != nil || c.String() != cursor {
+		return c, fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
 	}
 	return c, nil
 }
@@ -239,11 +240,11 @@ func parseChangesCursor(text string) (changesCursor, error) {
 // Changes implements [store.Records].
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
 	return read(ctx, s, "changes of "+p.String(), p, "", func(c *conn, part partition) (out *store.ChangeSet, err error) {
-		since, err := parseChangesCursor(cursor)
+		since, err := parsePlace(cursor)
 		if err != nil {
 			return nil, err
 		}
-		if (changesCursor{part.pk, part.version}) == since {
+		if (place{part.pk, part.version}) == since {
 			return &store.ChangeSet{Version: part.version, Cursor: cursor, Embedding: part.embedding()}, nil
 		}
 		err = c.transaction(ctx, beginRead, func() error {
@@ -254,28 +255,28 @@ func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string
 }
 
 // changes reads one page. It runs in a read transaction.
-func (c *conn) changes(ctx context.Context, part partition, since changesCursor) (*store.ChangeSet, error) {
+func (c *conn) changes(ctx context.Context, part partition, since place) (*store.ChangeSet, error) {
 	out := &store.ChangeSet{Embedding: part.embedding()}
 	// A partition of another key was dropped; a version ahead was lost with a restored
 	// backup.
-	if since.pk != 0 && (since.pk != part.pk || since.version > part.version) {
-		since, out.Reset = changesCursor{}, true
+	if since.part != 0 && (since.part != part.pk || since.at > part.version) {
+		since, out.Reset = place{}, true
 	}
 	if part.pk == 0 {
 		return out, nil
 	}
 	var err error
-	if out.Version, err = c.pageEnd(part, since.version); err != nil {
+	if out.Version, err = c.pageEnd(part, since.at); err != nil {
 		return nil, err
 	}
-	out.Cursor = changesCursor{part.pk, out.Version}.String()
+	out.Cursor = place{part.pk, out.Version}.String()
 	out.More = out.Version < part.version
-	if out.Records, err = c.changed(ctx, part.pk, since.version, out.Version); err != nil {
+	if out.Records, err = c.changed(ctx, part.pk, since.at, out.Version); err != nil {
 		return nil, err
 	}
-	if since.version > 0 { // a reader who knows nothing need not remove anything
+	if since.at > 0 { // a reader who knows nothing need not remove anything
 		const query = `SELECT id FROM tombstones WHERE part = ? AND version > ? AND version <= ? ORDER BY version, id`
-		out.Removed, err = column[string](ctx, c, query, part.pk, since.version, out.Version)
+		out.Removed, err = column[string](ctx, c, query, part.pk, since.at, out.Version)
 	}
 	return out, err
 }

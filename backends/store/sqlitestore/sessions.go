@@ -5,6 +5,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -23,19 +24,14 @@ type sessionRow struct {
 // What a statement is about, of the table sessions.
 const (
 	byName  = `part = ? AND id = ?`
-	byKey   = `pk = ?`
 	expired = `pk IN (SELECT pk FROM sessions WHERE expires <= ? ORDER BY expires LIMIT ?)`
 )
 
 // session reads a session of the partition, nil if there is none or it is expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
-	return c.sessionBy(byName, now, part.pk, session)
-}
-
-func (c *conn) sessionBy(which string, now time.Time, args ...any) (*sessionRow, error) {
 	row := &sessionRow{}
 	var state string
-	found, err := c.row(`SELECT pk, state FROM sessions WHERE `+which, args, &row.pk, &state)
+	found, err := c.row(`SELECT pk, state FROM sessions WHERE part = ? AND id = ?`, []any{part.pk, session}, &row.pk, &state)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -60,7 +56,7 @@ func (c *conn) saveSession(row *sessionRow, now time.Time) error {
 	if !row.Expires.IsZero() {
 		expires = plan.Micros(row.Expires)
 	}
-	_, err = c.exec(`UPDATE sessions SET changed = (SELECT max(changed) FROM sessions) + 1, pending = ?, expires = ?, state = ? WHERE pk = ?`,
+	_, err = c.exec(`UPDATE sessions SET pending = ?, expires = ?, state = ? WHERE pk = ?`,
 		row.Pending(), expires, state, row.pk)
 	return err
 }
@@ -185,65 +181,54 @@ func (c *conn) purge(now time.Time, limit int) error {
 	return c.erase(expired, now.UnixMicro(), limit)
 }
 
-// List implements [store.Sessions].
-//
-// The first page decides which sessions the listing has and their order. Those not
-// returned yet are in the cursor, so that a session that changes during the listing,
-// and thereby its place, is still returned exactly once; the cursor takes a few
-// bytes for each.
+// List implements [store.Sessions]. A list of all partitions goes from one to the next.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
 	within := backends.Partition{Namespace: "any", Kind: backends.PartitionUser, ID: "any"} // its row is not used
 	if q.Partition != nil {
 		within = *q.Partition
 	}
 	return read(ctx, s, "list sessions", within, "", func(c *conn, part partition) (*store.SessionPage, error) {
-		rest, err := plan.ParseNumbers(q.Page.Cursor)
+		after, err := parsePlace(q.Page.Cursor)
 		if err != nil {
-			return nil, fmt.Errorf("cursor: %w: not one of this store: %w", backends.ErrInvalid, err)
+			return nil, err
 		}
-		out := &store.SessionPage{}
-		return out, c.transaction(ctx, beginRead, func() error {
-			now := s.now()
-			if q.Page.Cursor == "" {
-				if rest, err = c.listing(ctx, q, part, now); err != nil {
+		from := []string{theRest, theOthers}
+		if q.Partition != nil {
+			from, after.part = from[:1], part.pk
+		}
+		out, size, now := &store.SessionPage{}, q.Page.Size(), s.now().UnixMicro()
+		for i := 0; i < len(from) && out.Next == "" && err == nil; i++ {
+			err = c.each(ctx, listing(from[i], q.Pending), []any{after.part, after.at, now, size + 1}, func(rows *sql.Rows) error {
+				if len(out.Sessions) == size { // one more than asked for: there is a next page
+					out.Next = after.String()
+					return nil
+				}
+				var state string
+				var session store.Session
+				if err := rows.Scan(&after.part, &after.at, &state); err != nil {
 					return err
 				}
-			}
-			for len(rest) > 0 && len(out.Sessions) < q.Page.Size() {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := c.listed(rest[0], q, now, out); err != nil {
-					return err
-				}
-				rest = rest[1:]
-			}
-			out.Next = rest.String()
-			return nil
-		})
+				err := plan.Decode("session", state, &session)
+				out.Sessions = append(out.Sessions, session)
+				return err
+			})
+		}
+		return out, err
 	})
 }
 
-// listing reads the keys of the sessions that match, in the order in which they began.
-func (c *conn) listing(ctx context.Context, q store.SessionQuery, part partition, now time.Time) (plan.Numbers, error) {
-	query, args := `SELECT pk FROM sessions WHERE (expires IS NULL OR expires > ?)`, []any{now.UnixMicro()}
-	if q.Pending {
-		query += ` AND pending = 1`
-	}
-	if q.Partition != nil {
-		query, args = query+` AND part = ?`, append(args, part.pk)
-	}
-	return column[int64](ctx, c, query+` ORDER BY pk`, args...)
-}
+// What of a listing comes after a place: the rest of the partition, then the other ones. A
+// page needs two queries, because SQLite would search an index for the partition alone.
+const (
+	theRest   = `part = ?1 AND pk > ?2`
+	theOthers = `part > ?1`
+)
 
-// listed adds one session to the page, unless it is gone or does not match any more.
-func (c *conn) listed(pk int64, q store.SessionQuery, now time.Time, out *store.SessionPage) error {
-	row, err := c.sessionBy(byKey, now, pk)
-	if err != nil || row == nil || q.Pending && !row.Pending() || q.Partition != nil && row.Partition != *q.Partition {
-		return err
+func listing(from string, pending bool) string {
+	if pending {
+		from += ` AND pending = 1`
 	}
-	out.Sessions = append(out.Sessions, row.Session)
-	return nil
+	return `SELECT part, pk, state FROM sessions WHERE ` + from + ` AND (expires IS NULL OR expires > ?3) ORDER BY part, pk LIMIT ?4`
 }
 
 // Append implements [store.Sessions].
@@ -297,8 +282,7 @@ func (c *conn) ensureSession(part partition, session string, scope backends.Scop
 		return nil, false, err
 	}
 	row = &sessionRow{Session: store.Session{Partition: part.Partition, ID: session, Scope: scope, Created: now}}
-	_, err = c.row(`INSERT INTO sessions (part, id, changed, pending, state)
-		VALUES (?, ?, (SELECT ifnull(max(changed), 0) FROM sessions) + 1, 0, '') RETURNING pk`, []any{part.pk, session}, &row.pk)
+	_, err = c.row(`INSERT INTO sessions (part, id, pending, state) VALUES (?, ?, 0, '') RETURNING pk`, []any{part.pk, session}, &row.pk)
 	return row, true, err
 }
 

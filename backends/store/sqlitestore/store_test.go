@@ -280,3 +280,38 @@ func turn(i int64) *store.Append {
 		{Message: backends.Message{ID: fmt.Sprint(i, "-1"), Message: schema.AssistantMessage("Closer to the old apple tree.", nil)}, Done: true},
 	}}
 }
+
+// BenchmarkList reads the first and the last page of 20,000 sessions.
+func BenchmarkList(b *testing.B) {
+	const sessions = 20_000
+	s := open(b, filepath.Join(b.TempDir(), "bench.db"), &sqlitestore.Config{Relaxed: true})
+	var all sync.WaitGroup
+	for c := range 64 {
+		all.Go(func() {
+			for i := c; i < sessions; i += 64 {
+				_, err := s.Append(b.Context(), ann, fmt.Sprint("s", i), turn(0))
+				assert.NoError(b, err)
+			}
+		})
+	}
+	all.Wait()
+	last := ""
+	for _, q := range []store.SessionQuery{{}, {Partition: &ann}, {Partition: &ann, Pending: true}} {
+		for next := "start"; next != ""; {
+			page, err := s.List(b.Context(), q)
+			require.NoError(b, err)
+			last, next = q.Page.Cursor, page.Next
+			q.Page.Cursor = next
+		}
+		for name, cursor := range map[string]string{"first": "", "last": last} {
+			q.Page.Cursor = cursor
+			b.Run(fmt.Sprintf("%s page/of one partition=%t/pending=%t", name, q.Partition != nil, q.Pending), func(b *testing.B) {
+				for b.Loop() {
+					page, err := s.List(b.Context(), q)
+					require.NoError(b, err)
+					require.Len(b, page.Sessions, 100)
+				}
+			})
+		}
+	}
+}
