@@ -4,12 +4,14 @@
 package sqlitestore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -124,4 +126,54 @@ func TestAFlippedByteIsNeverServedAsTruth(t *testing.T) {
 	}
 	t.Logf("%d bytes of %d flipped: %d noticed, the others in pages that no read needs; beside a damaged page %d answers", rounds, len(whole), noticed, answered)
 	require.Positive(t, answered, "the rest answers")
+}
+
+func TestADamagedRecordIsNamedAndTheRestAnswers(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
+	fill(t, path)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	data[bytes.LastIndex(data, bytes.Repeat([]byte("v"), 1000))] ^= 1 // the vector of one of the longest
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+
+	s := open(t, path, nil)
+	damaged := []string{}
+	for i := range 60 {
+		id := fmt.Sprint("r", i)
+		if _, err := s.Get(ctx, ann, id); err != nil {
+			damaged = append(damaged, strconv.Quote(id))
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.ErrorContains(t, err, "damaged")
+			require.ErrorContains(t, err, "record "+strconv.Quote(id))
+			_, err := s.Apply(ctx, ann, put(id, "new"))
+			require.ErrorContains(t, err, "record "+strconv.Quote(id))
+		}
+	}
+	require.Len(t, damaged, 1, "a long one has pages of its own")
+	_, err = s.Changes(ctx, ann, "")
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorContains(t, err, "records "+damaged[0])
+	apply(t, s, put("another", "x"))
+	list, err := s.List(ctx, store.SessionQuery{})
+	require.NoError(t, err)
+	require.Len(t, list.Sessions, 5)
+}
+
+// Programs that know nothing of the checksums may read, copy and vacuum the file.
+func TestAFileThatAnotherProgramVacuumedIsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mem.db")
+	fill(t, path)
+	s, err := sqlitestore.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	truth, errs := answers(s)
+	require.Empty(t, errs)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	raw(t, path, fmt.Sprintf("VACUUM INTO '%s'", backup))
+	require.NoError(t, s.Close())
+	require.NoError(t, raw(t, path, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").Close())
+	for _, path := range []string{path, backup} {
+		got, errs := answers(open(t, path, nil))
+		require.Empty(t, errs)
+		require.Equal(t, truth, got)
+	}
 }

@@ -91,6 +91,13 @@ func (s *Store) open(ctx context.Context) error {
 // busySlice is how long SQLite itself waits for a lock; see conn.retry.
 const busySlice = 50 * time.Millisecond
 
+// A group of writes changes some hundred pages: they fit into the cache of a connection, and
+// a checkpoint writes those that many groups changed once.
+const (
+	walPages = 4000 // of 4 KB in the "-wal" file, from which on a commit brings them to the file
+	cacheKB  = 8000 // at most, in each connection
+)
+
 // connect opens one connection.
 func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) {
 	raw, err := s.db.Conn(ctx)
@@ -106,8 +113,8 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 		synchronous = "NORMAL"
 	}
 	return c, c.retry(ctx, c.deadline(), func() error {
-		return c.script(fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000",
-			busy.Milliseconds(), synchronous))
+		return c.script(fmt.Sprintf(`PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
+			PRAGMA wal_autocheckpoint = %d; PRAGMA cache_size = -%d`, busy.Milliseconds(), synchronous, walPages, cacheKB))
 	})
 }
 

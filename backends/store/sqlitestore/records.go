@@ -7,7 +7,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -191,7 +195,7 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				r, err := c.record(`SELECT memory, vector FROM records WHERE part = ? AND id = ?`, part.pk, id)
+				r, err := c.record(wholeRecord, part.pk, id)
 				if err != nil {
 					return err
 				}
@@ -205,12 +209,17 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 	})
 }
 
+const wholeRecord = `SELECT memory, vector FROM records WHERE part = ? AND id = ?`
+
 // record reads the memory and the vector of one record, nil if there is none.
 func (c *conn) record(query string, part int64, id string) (*store.Record, error) {
 	out, text := &store.Record{}, ""
 	found, err := c.row(query, []any{part, id}, &text, &out.Vector)
-	if err != nil || !found {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("record %q: %w", id, err)
+	}
+	if !found {
+		return nil, nil
 	}
 	return out, plan.Decode("record "+id, text, &out.Memory)
 }
@@ -315,9 +324,28 @@ func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Re
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, c.nameDamaged(ctx, part, err)
 	}
 	return out, plan.Each(len(out), func(i int) error { return plan.Decode("record", texts[i], &out[i].Memory) })
+}
+
+// nameDamaged adds to the error of reading many records which ones are damaged, a few at
+// most. Their ids stand in an index, which may be whole.
+func (c *conn) nameDamaged(ctx context.Context, part int64, err error) error {
+	if code, ok := primaryCode(err); !ok || code != sqlite3.SQLITE_CORRUPT {
+		return err
+	}
+	ids, failed := column[string](ctx, c, `SELECT id FROM records WHERE part = ? ORDER BY id`, part)
+	var damaged []string
+	for _, id := range ids {
+		if _, failed := c.record(wholeRecord, part, id); failed != nil && len(damaged) < 10 {
+			damaged = append(damaged, strconv.Quote(id))
+		}
+	}
+	if failed != nil || len(damaged) == 0 {
+		return err
+	}
+	return fmt.Errorf("records %s: %w", strings.Join(damaged, ", "), err)
 }
 
 // History implements [store.Records].
