@@ -150,17 +150,34 @@ func TestWhatIsPrivateIsNeitherLoggedNorLearnt(t *testing.T) {
 // before what is not learnt yet.
 func TestAnOrderThatStandsAloneIsAboutWhatWasSaidBefore(t *testing.T) {
 	for name, by := range doors {
-		t.Run(name, func(t *testing.T) {
-			files := newVault(t)
-			m := newMemory(t, func(s *setup) { s.db, s.tokens, s.AwaitWrite = files, 4000, false })
-			say := func(texts ...string) {
-				testkit.Drain(m.enter(by, testkit.New(testkit.Text("ok "+secret)), nil, false).Run(t.Context(), testkit.Say(texts...)))
+		for _, order := range []string{"Please don't remember that.", "刚才那句别记。"} {
+			for _, turns := range [][][]string{{{"My PIN is zebra77", order}}, {{"My PIN is zebra77"}, {order}}} {
+				t.Run(name, func(t *testing.T) {
+					files := newVault(t)
+					m := newMemory(t, windowed(4000, on(files)))
+					say := func(answer string, texts ...string) {
+						testkit.Drain(m.enter(by, testkit.New(testkit.Text(answer)), nil, false).Run(t.Context(), testkit.Say(texts...)))
+					}
+					say("Hello", "I am Ann")
+					for _, texts := range turns {
+						say("ok zebra77", texts...)
+					}
+					say("Noted", "I like tea")
+					require.NotContains(t, strings.Join(logLines(m), "\n"), secret)
+					require.NotContains(t, strings.Join(m.next(), "\n"), secret)
+					_, err := m.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "PIN"})
+					require.NoError(t, err)
+					told := learnt(m)
+					require.NotContains(t, told, secret)
+					require.NotContains(t, told, "[Private", "nor is a placeholder searched")
+					require.Contains(t, told, "user: I am Ann\nassistant: Hello")
+					require.Contains(t, told, "user: I like tea\nassistant: Noted")
+					say("ok", order)
+					require.Contains(t, logLines(m), "user: I like tea", "what is learnt from is not the rule's any more")
+					m.fine()
+				})
 			}
-			say("My PIN is zebra77", "Please don't remember that.")
-			require.False(t, files.holds(secret))
-			require.NotContains(t, learnt(m), secret)
-			m.fine()
-		})
+		}
 	}
 }
 
@@ -181,6 +198,22 @@ func TestAPrivateTurnStaysPrivateWhenItIsResumed(t *testing.T) {
 			other.fine()
 		})
 	}
+}
+
+// Another middleware may put a summary in the place of what made the turn private.
+func TestAPrivateTurnStaysPrivateBehindASummary(t *testing.T) {
+	m := newMemory(t, windowed(4000))
+	now := m.prepare([]*schema.Message{schema.SystemMessage("You read."), schema.UserMessage("Don't remember this: zebra77")})
+	now = m.prepare(append(now, testkit.PageRead(0, 10)...))
+	summary := schema.UserMessage("They said zebra77.")
+	summary.Extra = map[string]any{"_eino_summarization_content_type": "summary"}
+	now = m.prepare(append([]*schema.Message{now[0], summary}, testkit.PageRead(1, 10)...))
+	require.NoError(t, m.Finish(t.Context(), append(now, schema.AssistantMessage("zebra77 it is", nil))))
+	said := logLines(m)
+	require.Len(t, said, 6)
+	require.NotContains(t, strings.Join(said, "\n"), secret)
+	require.NotContains(t, strings.Join(said, "\n"), "page", "nothing of the turn")
+	m.fine()
 }
 
 // What leaves a context that is too large goes to archives and summaries without a private
@@ -240,6 +273,20 @@ func TestCallsOfToolsInAPrivateTurn(t *testing.T) {
 	}
 	require.Len(t, rec.seen(), 1)
 	require.Equal(t, "probe", rec.seen()[0].Tool)
+}
+
+// An agent of a tree is given other messages than the user's, such as a step of a plan: in a
+// wrapped run its tools know whose turn it is all the same.
+func TestAToolOfAWrappedRunKnowsTheTurn(t *testing.T) {
+	m, private := newMemory(t, nil), false
+	look := testkit.Tool(t, "look", func(ctx context.Context, _ struct{}) (string, error) {
+		private = m.IsPrivate(ctx)
+		return "seen", nil
+	})
+	step := before(func(_ context.Context, s *adk.ChatModelAgentState) { s.Messages = testkit.Say("Step 1 of the plan.") })
+	planned := testkit.Agent(t, "a", testkit.New(testkit.Call("c", "look", `{}`), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, step) }, look)
+	testkit.Drain(m.WrapRunner(testkit.Runner(planned, false, nil)).Query(t.Context(), "Don't remember this: zebra77"))
+	require.True(t, private)
 }
 
 // A Learn that panics keeps its message from being remembered, and the reply goes on.

@@ -190,8 +190,8 @@ func TestToolsWriteNothingDownInAPrivateTurn(t *testing.T) {
 		"a marked message":     {t.Context(), "", "not to be remembered"},
 		"not private":          {t.Context(), "Remember this: my PIN is 9911", ""},
 	} {
-		for _, wrapped := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
+		for _, by := range []string{"middleware", "middleware and runner", "runner"} {
+			t.Run(name+"/"+by, func(t *testing.T) {
 				mem, b := consenting(t, testkit.SQLite(t), &middleware.Config{}, supersedes)
 				m, err := b.Remember(t.Context(), ann, likesTea)
 				require.NoError(t, err)
@@ -201,10 +201,16 @@ func TestToolsWriteNothingDownInAPrivateTurn(t *testing.T) {
 				if c.question == "" {
 					input[0] = middleware.Private(schema.UserMessage("My PIN is 9911"))
 				}
-				if r := agent(t, mem, chat); wrapped {
-					testkit.Drain(mem.WrapRunner(r).Run(c.ctx, input))
-				} else {
+				switch r := agent(t, mem, chat); by {
+				case "middleware":
 					testkit.Drain(r.Run(c.ctx, input))
+				case "runner": // the agent has the tools alone
+					tools, err := mem.Tools(c.ctx)
+					require.NoError(t, err)
+					r = testkit.Runner(testkit.Agent(t, "a", chat, nil, tools...), false, nil)
+					fallthrough
+				default:
+					testkit.Drain(mem.WrapRunner(r).Run(c.ctx, input))
 				}
 				calls := chat.Calls()
 				require.Contains(t, calls[1][len(calls[1])-1].Content, likesTea, "what is known is found")

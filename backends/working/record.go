@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,7 +108,10 @@ func (m *Memory) appendRecorded(ctx context.Context, k session.Key, turns []*ent
 // write writes one turn to the log and schedules learning from it. It may be repeated.
 func (m *Memory) write(ctx context.Context, e *entries) error {
 	var s *store.Session
-	var err error
+	err := m.eraseBefore(ctx, e)
+	if err != nil {
+		return err
+	}
 	if len(e.log) > 0 {
 		if s, err = m.put(ctx, e, e.log); err != nil {
 			return err
@@ -120,6 +124,39 @@ func (m *Memory) write(ctx context.Context, e *entries) error {
 		m.appended(e, e.done && err == nil)
 	}
 	return err
+}
+
+// eraseBefore erases the turn before e from the log where a user asks in e that it is not
+// remembered, as far as it is not learnt from yet.
+func (m *Memory) eraseBefore(ctx context.Context, e *entries) error {
+	if !slices.ContainsFunc(e.log, func(x store.Entry) bool { return einox.IsPrivateBefore(x.Message.Message) }) {
+		return nil
+	}
+	s, err := m.cfg.Sessions.Session(ctx, e.key.Partition, e.key.ID)
+	if errors.Is(err, backends.ErrNotFound) {
+		return nil
+	}
+	var log []store.Entry
+	if err == nil {
+		log, err = m.read(ctx, e.key, store.Range{After: s.Watermark, Limit: mostEntries, Last: true})
+	}
+	if i := slices.IndexFunc(log, func(x store.Entry) bool { return x.Turn == e.turn }); i >= 0 {
+		log = log[:i]
+	}
+	var seqs []int64
+	for _, x := range slices.Backward(log) {
+		if x.Turn != log[len(log)-1].Turn {
+			break
+		}
+		seqs = append(seqs, x.Seq)
+	}
+	if err == nil && len(seqs) > 0 {
+		_, err = m.cfg.Sessions.EraseMessages(ctx, e.key.Partition, e.key.ID, seqs...)
+	}
+	if err != nil {
+		return fmt.Errorf("erasing the turn before: %w", err)
+	}
+	return nil
 }
 
 func (m *Memory) put(ctx context.Context, e *entries, log []store.Entry) (*store.Session, error) {
