@@ -76,12 +76,14 @@ var (
 		`|` + refuse + ` (?:put|add|commit|keep|write|leave|include)(?:ting|ding|ing)? (?:` + said + `) (?:in|into|to|on|down in) ` + memory + `\b` +
 		`|(?:keep|leave) (?:` + said + `) (?:out of ` + memory + `|off the record|unrecorded)\b` +
 		`|(?:` + said + `)(?:'s| is| stays?| was)? (?:strictly |just |totally |completely )?off the record\b` +
+		`|i(?:'m| am)? tell(?:ing)? you .*off the record$` +
+		`|(?:i|we) (?:don't|do not) want (?:` + said + `)(?: to be)? (?:remembered|memori[sz]ed|stored|saved|recorded|logged|kept)` + wherever + `$` +
 		`|(?:strictly |completely )?off the record(?: please| though| ok)?(?:$| (?:but|and|i|we|my|our|what|do|is|are|can|should)\b)` +
 		`|(?:` + said + `) (?:is not|isn't|are not|should not|shouldn't|must not|mustn't|may not|need not|needn't|cannot|can't)(?: to)? be (?:remembered|memori[sz]ed|stored|saved|recorded|logged|retained|kept|noted|written down)` + wherever + `$)`)
 
-	chineseOrder = regexp.MustCompile(`(?:别|不要|不用|不必|不需要|不许|不准|无需|毋需|请勿|切勿|甭|(?:不想|不希望|不愿意?)(?:让|要|叫)?)(?:你|您|再|去|给我|帮我|替我)*(?:把.{1,12}?)?(?:记(?:住|下|着|录|忆|进|到|入|在|$|了|这|那|它|我|任何)|(?:保存|储存|存储|存下|存进|存到|存|保留|收录|写进|写入|写到|留存)(?:$|下来|起来|这|那|它|我|任何|.{0,4}记忆))` +
+	chineseOrder = regexp.MustCompile(`(?:别|不要|不用|不必|不需要|不许|不准|无需|毋需|请勿|切勿|甭|勿|(?:不想|不希望|不愿意?)(?:让|要|叫|你|您))(?:你|您|再|去|给我|帮我|替我)*(?:把.{1,12}?)?(?:记(?:住|下|着|录|忆|进|到|入|在|$|了|这|那|它|我|任何|[ a-z0-9])|留底|(?:保存|储存|存储|存下|存进|存到|存|保留|收录|写进|写入|写到|留存)(?:$|下来|起来|这|那|它|我|任何|.{0,4}记忆))` +
 		`|(?:不作|不做|不留|别留|别做|不要留|不要做)(?:任何)?(?:记录|笔记|记忆)|(?:这|那|以下|以上|下面|接下来).{0,10}(?:别|不要|不用|不必|无需|请勿)(?:再|被)?(?:记|存|保存|记录|保留)`)
-	chineseOther = regexp.MustCompile(`要不要|用不用|是不是|如果|要是|假如|为什么|为何|(?:我们?|他们?|她们?|大家)(?:也|就|都|可|自己|现在)*(?:别|不要|不用|不必|不需要|无需|没)(?:记|存|保存|把)|(?:记|存|保存|记录)(?:错|恨|仇|挂|账|混|反)|忘|(?:这|那|这些|那些)[个张份段]?(?:文件|文档|图片|照片|视频|代码|表格|草稿|单词|公式)`)
+	chineseOther = regexp.MustCompile(`要不要|用不用|是不是|如果|要是|假如|为什么|为何|(?:我们?|他们?|她们?|大家)(?:也|就|都|可|自己|现在)*(?:别|不要|不用|不必|不需要|无需|没)(?:记|存|保存|把)|(?:记|存|保存|记录)(?:错|恨|仇|挂|账|混|反)|忘|[他她]们?说|(?:这|那|这些|那些)[个张份段]?(?:文件|文档|图片|照片|视频|表格|草稿|单词|公式)|代码|函数|字段|日志|数据库|接口|程序|缓存`)
 
 	// content tells an order that says something beside it.
 	content = regexp.MustCompile(`(?:` + keep + `)\b.* (?:my|our|i|i'm)\b|off the record [a-z]|我的`)
@@ -92,8 +94,8 @@ var (
 const (
 	refuse = `(?:(?:i|we)(?:'d)? (?:(?:don't|do not|would not|wouldn't) (?:want|like|need) you to|(?:would )?(?:rather|prefer)(?: that| if)? you (?:not|didn't|did not|don't|do not))|i(?:'d| would)? (?:ask|asked|told|tell|want|like|beg|need) you not to|do not|don't|dont|never|not to|not|stop|without|avoid|(?:there's |there is )?no need to|(?:you )?(?:needn't|don't need to|don't have to|do not need to|do not have to|shouldn't|should not|must not|mustn't)|don't bother(?: to)?|(?:do you|would you)? ?mind not)`
 	keep   = `remember(?:ing)?|memori[sz](?:e|ing)|stor(?:e|ing)|sav(?:e|ing)|record(?:ing)?|logg?(?:ing)?|retain(?:ing)?|not(?:e|ing)(?: down)?|writ(?:e|ing)(?: down)?|learn(?:ing)?(?: anything)?(?: from)?|archiv(?:e|ing)|(?:keep|keeping|make|making|take|taking) (?:a |any )?(?:record|note|memory)s?(?: of| on| about)?|keep(?:ing)? track of`
-	said   = `(?:any of |anything (?:of |in |from |about )|everything (?:in |about )|all of |all )?(?:this|that|it|these|those|the following|the above|(?:this|these|the following) (?:one|part|bit|conversation|chat|message|session|secret|details?|number|password|passcode|pin|code|address|info|information|data|facts?|thing|stuff|turn|request|question|text|sentence)s?)|that (?:i|i'm|my|we|our) .*|(?:what|anything|everything|whatever|things|a word|something) (?:that )?(?:i|i'm|i've|we)\b.*?|my (?:last|next|previous) (?:message|sentence|question)s?`
+	said   = `(?:any of |anything (?:of |in |from |about )|everything (?:in |about )|all of |all )?(?:this|that|it|these|those|the following|the above|(?:this|these|the following) (?:one|part|bit|conversation|chat|message|session|secret|details?|number|password|passcode|pin|code|address|info|information|data|facts?|thing|stuff|turn|request|question|text|sentence)s?)|that (?:i|i'm|my|we|our) .*|what (?:follows|comes next)|(?:what|anything|everything|whatever|things|a word|something) (?:that )?(?:i|i'm|i've|we)\b.*?|my (?:last|next|previous) (?:message|sentence|question)s?`
 	memory = `(?:the |your |my |our |long[- ]term |any )*(?:memory|memories|notes?|profile|history|file|records?|logs?)`
 	// wherever is what may follow such an order.
-	wherever = `(?: (?:please|at all|ok|okay|either|though|anywhere|again|thanks|now|ever|for (?:me|later|now|next time|the future|future .*)|about me|(?:in|to|into|on|for|from) ` + memory + `|when .*|after .*|once .*|and .*|but .*|because .*|as .*|since .*|it's .*|it is .*))*`
+	wherever = `(?: (?:please|at all|ok|okay|either|though|anywhere|again|thanks|now|ever|for (?:me|later|now|next time|the future|future .*)|about me|(?:in|to|into|on|for|from) ` + memory + `|when .*|after .*|once .*|and .*|but .*|because .*|as .*|since .*|it's .*|it is .*|(?:my|i|i'm|i've|we) .*))*`
 )
