@@ -109,8 +109,10 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 	var known *redis.StringCmd
 	var records []*redis.SliceCmd
 	var state *redis.MapStringStringCmd
-	var alive func() error
-	err := a.pipelined(ctx, func(pipe redis.Pipeliner) {
+	var alive, whole func() error
+	var logged *redis.IntCmd
+	err := a.atOnce(ctx, func(pipe redis.Pipeliner) {
+		whole = a.keys.whole(ctx, pipe, recordSizes, a.keys.ofRecords())
 		alive = a.begunIn(ctx, a.p).check(ctx, pipe, a.keys, a.now())
 		meta = pipe.HMGet(ctx, a.keys.meta(), "inc", "ver", "space")
 		for some := range slices.Chunk(ids, hmgetChunk) {
@@ -118,11 +120,14 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 		}
 		known = pipe.HGet(ctx, a.keys.known(), a.field())
 		if a.batch.Session != nil {
-			state = pipe.HGetAll(ctx, a.keys.session(a.batch.Session.Session).state())
+			k := a.keys.session(a.batch.Session.Session)
+			state, logged = pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log())
 		}
 	})
-	if err == nil {
-		err = alive()
+	for _, check := range []func() error{func() error { return alive() }, func() error { return whole() }} {
+		if err == nil {
+			err = check()
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +146,7 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 		}
 	}
 	if state != nil {
-		out.state, err = readSession(a.p, a.batch.Session.Session, state.Val())
+		out.state, err = a.readState(a.p, a.batch.Session.Session, state, logged)
 	}
 	return out, err
 }

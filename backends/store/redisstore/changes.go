@@ -56,7 +56,7 @@ type page struct {
 // reading of its records.
 func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor) (*store.ChangeSet, error) {
 	k := s.keys(p)
-	reply, err := changesScript.Run(ctx, s.client, []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.tips()},
+	reply, err := changesScript.Run(ctx, s.client, k.all()[:9],
 		from.Inc, from.Version, from.Seen, from.Tip, changesPage, changesAlong).Slice()
 	if err != nil {
 		return nil, err

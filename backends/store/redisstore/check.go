@@ -73,7 +73,7 @@ func (i *inspection) add(words []string) {
 
 func (i *inspection) records(ctx context.Context) error {
 	k := i.keys
-	keys := []string{k.meta(), k.records(), k.changed(), k.deleted(), k.tips()}
+	keys := k.all()[:9]
 	for _, scan := range []string{"HSCAN", "ZSCAN"} {
 		for cursor := "0"; ; {
 			args := []any{scan, cursor}
@@ -108,8 +108,12 @@ func (i *inspection) sessions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(ids, sessionsAtOnce) {
-		words, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.checkSessions(ctx, i.p, some, i.repair) })
+	what := ""
+	if i.repair {
+		what = "repair"
+	}
+	for some := range slices.Chunk(append(ids, ""), sessionsAtOnce) { // the lists, too, if there is no session
+		words, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.checkSessions(ctx, i.p, some, what) })
 		if err != nil {
 			return err
 		}
@@ -144,13 +148,10 @@ func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 	return slices.Compact(ids), scan.Err()
 }
 
-// checkSessions compares sessions with the lists of their partition, and takes those
-// that do not exist off the lists if repair is set. It returns keys, ids and texts.
-func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []string, repair bool) ([]string, error) {
-	k, what := s.keys(p), ""
-	if repair {
-		what = "repair"
-	}
+// checkSessions compares sessions with the lists of their partition, and repairs these for
+// "repair". For "tidy" it does so only if no list was lost. It returns keys, ids and texts.
+func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []string, what string) ([]string, error) {
+	k := s.keys(p)
 	keys, args := []string{k.meta(), k.pending(), k.born()}, []any{plan.Micros(s.now()), what}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)

@@ -42,6 +42,10 @@
 //
 // # Maintenance
 //
+// A partition that has lost a key, by an eviction or half a backup, is no partition that
+// holds less: calls that need the key return ErrUnavailable, name it, and say whether
+// [Store.Reindex] rebuilds it. A listing of all partitions logs it and goes on.
+//
 // [Store.Health] is for a health endpoint: it reports the ping. Where keys were lost or restored, [Store.Check] reports whether the lists and counters of a
 // partition agree with its records and sessions, and [Store.Reindex] rebuilds them.
 // [Store.Drop] erases a partition, and returns how much that was.
@@ -58,7 +62,7 @@
 //	+exists +del +unlink +persist +pexpire +pttl
 //	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
 //	+zadd +zrem +zcard +zcount +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
-//	+sadd +rpush +llen +lindex +lrange +lset +ltrim
+//	+sadd +scard +rpush +llen +lindex +lrange +lset +ltrim
 //
 // A Cluster needs +cluster and +command too, Deleted +hscan, Check and
 // Reindex +scan +hscan +zscan.
@@ -73,7 +77,8 @@
 //	T:meta          HASH  inc: a random number for this life of the partition; ver: its
 //	                      version; space: the embedding as JSON; floor: the version up to which
 //	                      tombstones were cut; born: counts sessions; listed, waiting: the
-//	                      generation of its entry in em:partitions and em:work, and since when
+//	                      generation of its entry in em:partitions and em:work, and since when;
+//	                      sizes, lists: how many entries the keys of memories and T:pend, T:born have
 //	T:rec           HASH  memory id → "<version> <memory as JSON>"
 //	T:vec           HASH  memory id → its encoded vector
 //	T:chg           ZSET  memory id by the version at which it last changed

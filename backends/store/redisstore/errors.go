@@ -99,8 +99,13 @@ func describe(doing string, err error, ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if redis.HasErrorPrefix(err, "FORGOTTEN") {
+	switch {
+	case redis.HasErrorPrefix(err, "FORGOTTEN"):
 		err = errForgotten
+	case redis.HasErrorPrefix(err, "INCOMPLETE"):
+		_, key, _ := strings.Cut(err.Error(), "INCOMPLETE ")
+		key, _, _ = strings.Cut(key, " ")
+		err = incomplete(key)
 	}
 	if r, ok := reasonOf(err); ok {
 		return fmt.Errorf("redisstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, r.text, err)

@@ -82,7 +82,7 @@ func TestAServerThatRefuses(t *testing.T) {
 			}
 			if answer[0] == '-' {
 				refusals.Store(2)
-				_, err := patient.History(t.Context(), ann, "a")
+				_, err := patient.Life(t.Context(), ann) // one command
 				require.Equal(t, want.transient, err == nil, "whether it is retried: %v", err)
 			}
 		})

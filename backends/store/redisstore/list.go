@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -143,8 +144,12 @@ func (l *lister) take(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	found, err := l.client.ZRangeByScoreWithScores(ctx, l.listKey(l.keys(p)),
-		&redis.ZRangeBy{Min: fmt.Sprint("(", l.at.After), Max: "+inf", Count: int64(n) + 1}).Result()
+	found, err := l.numbered(ctx, p, l.listKey(l.keys(p)), l.at.After, n+1)
+	if errors.Is(err, errIncomplete) && l.query.Partition == nil {
+		l.config.Logger.ErrorContext(ctx, "redisstore: a partition is left out from a list of all", "partition", p.String(), "error", err)
+		l.at.In = false
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -170,9 +175,24 @@ func (l *lister) take(ctx context.Context, n int) error {
 		}
 	}
 	if len(gone) > 0 { // if this fails the next listing meets them again
-		_, _ = l.checkSessions(ctx, p, gone, true)
+		_, _ = l.checkSessions(ctx, p, gone, "tidy")
 	}
 	return nil
+}
+
+// numbered reads sessions of a partition that come after a number, from one of its lists.
+func (s *Store) numbered(ctx context.Context, p backends.Partition, list string, after int64, n int) ([]redis.Z, error) {
+	k := s.keys(p)
+	var whole func() error
+	var found *redis.ZSliceCmd
+	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
+		whole = k.whole(ctx, pipe, sessionSizes, k.ofSessions())
+		found = pipe.ZRangeByScoreWithScores(ctx, list, &redis.ZRangeBy{Min: fmt.Sprint("(", after), Max: "+inf", Count: int64(n)})
+	})
+	if err == nil {
+		err = whole()
+	}
+	return found.Val(), err
 }
 
 func (l *lister) partition() (backends.Partition, error) {
@@ -187,10 +207,14 @@ func (l *lister) partition() (backends.Partition, error) {
 // is listed; in a list of all it is logged and left out, so that it does not keep
 // the others from being learnt from.
 func (l *lister) states(ctx context.Context, p backends.Partition, ids []string) ([]*session, error) {
-	answers := make([]*redis.MapStringStringCmd, len(ids))
-	err := l.pipelined(ctx, func(pipe redis.Pipeliner) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	answers, logged := make([]*redis.MapStringStringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
+	err := l.atOnce(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
-			answers[i] = pipe.HGetAll(ctx, l.keys(p).session(id).state())
+			k := l.keys(p).session(id)
+			answers[i], logged[i] = pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log())
 		}
 	})
 	if err != nil {
@@ -199,7 +223,7 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 	now := l.now()
 	out := make([]*session, len(ids))
 	for i, id := range ids {
-		found, err := readSession(p, id, answers[i].Val())
+		found, err := l.readState(p, id, answers[i], logged[i])
 		switch {
 		case err != nil && l.query.Partition != nil:
 			return nil, err
@@ -244,13 +268,13 @@ func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 // busy returns those of the partitions that have sessions to list. From the work queue it
 // removes dead entries, and partitions that have long been without work.
 func (l *lister) busy(ctx context.Context, entries []string) ([]string, error) {
-	counts, knowns := make([]*redis.IntCmd, len(entries)), make([]known, len(entries))
+	counts, lists, knowns := make([]*redis.IntCmd, len(entries)), make([]*redis.StringCmd, len(entries)), make([]known, len(entries))
 	err := l.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, entry := range entries {
 			name, _ := cutGeneration(entry)
 			k := l.named(name)
 			knowns[i] = readKnown(ctx, pipe, k)
-			counts[i] = pipe.ZCard(ctx, l.listKey(k))
+			counts[i], lists[i] = pipe.ZCard(ctx, l.listKey(k)), pipe.HGet(ctx, k.meta(), sessionSizes)
 		}
 	})
 	if err != nil {
@@ -259,10 +283,16 @@ func (l *lister) busy(ctx context.Context, entries []string) ([]string, error) {
 	var out []string
 	for i, entry := range entries {
 		name, gen := cutGeneration(entry)
+		size := counts[i].Val()
+		if pending, born := sessionsOf(lists[i].Val()); l.query.Pending {
+			size = max(size, pending) // one that lost its list is no partition without work
+		} else {
+			size = max(size, born)
+		}
 		switch {
-		case counts[i].Val() > 0 && !slices.Contains(out, name):
+		case size > 0 && !slices.Contains(out, name):
 			out = append(out, name)
-		case counts[i].Val() == 0 && l.query.Pending:
+		case size == 0 && l.query.Pending:
 			if err := l.tidy(ctx, name, gen, knowns[i]); err != nil {
 				return nil, err
 			}
@@ -275,7 +305,16 @@ func (l *lister) busy(ctx context.Context, entries []string) ([]string, error) {
 // sends along.
 func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
 	return s.idPage(ctx, "deleted memories", p, page, func(k keys, after uint64, size int) (*store.IDPage, error) {
-		found, next, err := s.client.HScan(ctx, k.history(), after, "", int64(size)).Result()
+		var scan *redis.ScanCmd
+		var whole func() error
+		err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
+			whole = k.whole(ctx, pipe, recordSizes, k.ofRecords())
+			scan = pipe.HScan(ctx, k.history(), after, "", int64(size))
+		})
+		if err == nil {
+			err = whole()
+		}
+		found, next := scan.Val()
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +343,7 @@ func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Pa
 // BlobSessions implements [store.Blobs]. Sessions come in the order of their creation.
 func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
 	return s.idPage(ctx, "sessions with blobs", p, page, func(k keys, after uint64, size int) (*store.IDPage, error) {
-		found, err := s.client.ZRangeByScoreWithScores(ctx, k.born(), &redis.ZRangeBy{Min: fmt.Sprint("(", after), Max: "+inf", Count: int64(size)}).Result()
+		found, err := s.numbered(ctx, p, k.born(), int64(after), size)
 		if err != nil {
 			return nil, err
 		}

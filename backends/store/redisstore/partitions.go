@@ -65,11 +65,12 @@ func (s *Store) partitionPage(ctx context.Context, namespace, after string, size
 // hold reports which partitions hold something: a memory or the history of one, a
 // session that is not expired, a blob without a session.
 func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, error) {
-	memories, born := make([]*redis.IntCmd, len(all)), make([]*redis.StringSliceCmd, len(all))
+	memories, born, lists := make([]*redis.IntCmd, len(all)), make([]*redis.StringSliceCmd, len(all)), make([]*redis.StringCmd, len(all))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, p := range all {
 			k := s.keys(p)
 			memories[i], born[i] = pipe.Exists(ctx, k.history(), k.changed()), pipe.ZRange(ctx, k.born(), 0, -1)
+			lists[i] = pipe.HGet(ctx, k.meta(), sessionSizes)
 		}
 	})
 	if err != nil {
@@ -82,7 +83,8 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 			if err != nil {
 				return nil, err
 			}
-			out[i] = slices.Contains(alive, true)
+			_, known := sessionsOf(lists[i].Val())
+			out[i] = slices.Contains(alive, true) || len(alive) == 0 && known > 0 // its list was lost
 		}
 	}
 	return out, nil

@@ -31,12 +31,21 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
 	return on(ctx, s, p, "", fmt.Sprintf("history of %q", id), func() ([]backends.Event, error) {
-		text, err := s.client.HGet(ctx, s.keys(p).history(), id).Result()
-		if err != nil && !isNil(err) {
+		var text *redis.StringCmd
+		var whole func() error
+		err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
+			k := s.keys(p)
+			whole = k.whole(ctx, pipe, recordSizes, k.ofRecords())
+			text = pipe.HGet(ctx, k.history(), id)
+		})
+		if err == nil {
+			err = whole()
+		}
+		if err != nil {
 			return nil, err
 		}
 		var out []backends.Event
-		for line := range strings.Lines(text) {
+		for line := range strings.Lines(text.Val()) {
 			var e backends.Event
 			if e.Version, err = decodeStamped("event", line, &e); err != nil {
 				return nil, err
@@ -77,13 +86,18 @@ func (s *Store) rawRecords(ctx context.Context, p backends.Partition, ids []stri
 	k := s.keys(p)
 	var inc *redis.StringCmd
 	var records, vectors []*redis.SliceCmd
+	var whole func() error
 	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
+		whole = k.whole(ctx, pipe, recordSizes, k.ofRecords())
 		inc = pipe.HGet(ctx, k.meta(), "inc")
 		for some := range slices.Chunk(ids, hmgetChunk) {
 			records = append(records, pipe.HMGet(ctx, k.records(), some...))
 			vectors = append(vectors, pipe.HMGet(ctx, k.vectors(), some...))
 		}
 	})
+	if err == nil {
+		err = whole()
+	}
 	if err != nil {
 		return rawRecords{}, err
 	}

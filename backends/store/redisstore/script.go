@@ -22,15 +22,15 @@ var sources embed.FS
 // Every write is one of these scripts. Each declares all its keys, which are of
 // one partition.
 var (
-	appendScript        = newScript("append", "lives", "registry")
-	blobScript          = newScript("blob", "lives", "registry")
-	changesScript       = newScript("changes")
-	checkRecordsScript  = newScript("check_records")
-	checkSessionsScript = newScript("check_sessions")
-	commitScript        = newScript("commit", "lives", "registry")
+	appendScript        = newScript("append", "lives", "registry", "whole")
+	blobScript          = newScript("blob", "lives", "registry", "whole")
+	changesScript       = newScript("changes", "whole")
+	checkRecordsScript  = newScript("check_records", "whole")
+	checkSessionsScript = newScript("check_sessions", "whole")
+	commitScript        = newScript("commit", "lives", "registry", "whole")
 	enterScript         = newScript("enter", "registry")
-	eraseScript         = newScript("erase", "lives")
-	eraseMessagesScript = newScript("erase_messages", "lives")
+	eraseScript         = newScript("erase", "lives", "whole")
+	eraseMessagesScript = newScript("erase_messages", "lives", "whole")
 	fenceScript         = newScript("fence", "lives")
 	idleScript          = newScript("idle")
 	probeScript         = newScript("probe")

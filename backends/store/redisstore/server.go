@@ -114,7 +114,7 @@ func (s *Store) judge() error {
 var scriptCommands = []any{
 	"EXISTS", "SADD x", "HGET x", "HMGET x", "HGETALL", "HEXISTS x", "HLEN", "HSET x 0", "HSETNX x 0", "HDEL x", "HINCRBY x 0",
 	"LINDEX 0", "LLEN", "LSET 0 x", "LTRIM 0 -1", "RPUSH x", "ZADD 0 x", "ZCARD", "ZCOUNT 0 1", "ZRANGE 0 -1", "ZRANGEBYSCORE 0 1", "ZREM x",
-	"ZREMRANGEBYRANK 0 -1", "ZSCORE x", "PTTL", "PERSIST", "PEXPIRE 1000", "DEL", "UNLINK",
+	"ZREMRANGEBYRANK 0 -1", "ZSCORE x", "SCARD", "LRANGE 0 -1", "PTTL", "PERSIST", "PEXPIRE 1000", "DEL", "UNLINK",
 }
 
 // tryScript makes sure that scripts may be run, with all commands that they call.

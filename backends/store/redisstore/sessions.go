@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -71,11 +72,14 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
 	return on(ctx, s, p, id, fmt.Sprintf("session %q", id), func() (*store.Session, error) {
-		fields, err := s.client.HGetAll(ctx, s.keys(p).session(id).state()).Result()
+		k := s.keys(p).session(id)
+		var state *redis.MapStringStringCmd
+		var logged *redis.IntCmd
+		err := s.atOnce(ctx, func(pipe redis.Pipeliner) { state, logged = pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log()) })
 		if err != nil {
 			return nil, err
 		}
-		found, err := readSession(p, id, fields)
+		found, err := s.readState(p, id, state, logged)
 		if err != nil {
 			return nil, err
 		}
@@ -84,6 +88,15 @@ func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*
 		}
 		return &found.Session, nil
 	})
+}
+
+// readState reads the hash of a session, nil when there is none. One that has a log was
+// lost.
+func (s *Store) readState(p backends.Partition, id string, state *redis.MapStringStringCmd, logged *redis.IntCmd) (*session, error) {
+	if len(state.Val()) == 0 && logged.Val() > 0 {
+		return nil, incomplete(s.keys(p).session(id).state())
+	}
+	return readSession(p, id, state.Val())
 }
 
 // Update implements [store.Sessions].
@@ -226,21 +239,27 @@ func (s *Store) window(ctx context.Context, k sessionKeys, r store.Range) (windo
 // expired session is empty.
 func (s *Store) slice(ctx context.Context, k sessionKeys, start, stop int64) (window, int64, error) {
 	var length *redis.IntCmd
-	var ends *redis.StringCmd
-	var texts *redis.StringSliceCmd
+	var state *redis.SliceCmd
+	var found *redis.StringSliceCmd
 	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-		ends = pipe.HGet(ctx, k.state(), "expires")
+		state = pipe.HMGet(ctx, k.state(), "expires", "seq")
 		length = pipe.LLen(ctx, k.log())
-		texts = pipe.LRange(ctx, k.log(), start, stop)
+		found = pipe.LRange(ctx, k.log(), start, stop)
 	})
 	if err != nil {
 		return window{}, 0, err
 	}
-	gone, err := past(ends.Val(), s.now())
-	if gone || err != nil {
+	fields := texts(state.Val())
+	gone, err := past(fields[0], s.now())
+	switch seq, n := fields[1], length.Val(); {
+	case gone || err != nil:
 		return window{}, 0, err
+	case seq == "" && n > 0:
+		return window{}, 0, incomplete(k.state())
+	case seq != "" && seq != strconv.FormatInt(n, 10):
+		return window{}, 0, incomplete(k.log())
 	}
-	return window{first: start + 1, texts: texts.Val()}, length.Val(), nil
+	return window{first: start + 1, texts: found.Val()}, length.Val(), nil
 }
 
 func (w window) entries(session string) ([]store.Entry, error) {
@@ -281,10 +300,11 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 	k, now := s.keys(p), s.now()
 	var alive func() error
 	var state *redis.MapStringStringCmd
+	var logged *redis.IntCmd
 	found := make([]*redis.StringCmd, len(seqs))
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
 		alive = s.begunIn(ctx, p).check(ctx, pipe, k, now)
-		state = pipe.HGetAll(ctx, k.session(id).state())
+		state, logged = pipe.HGetAll(ctx, k.session(id).state()), pipe.Exists(ctx, k.session(id).log())
 		for i, seq := range seqs {
 			found[i] = pipe.LIndex(ctx, k.session(id).log(), seq-1)
 		}
@@ -295,7 +315,7 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := readSession(p, id, state.Val())
+	before, err := s.readState(p, id, state, logged)
 	if err != nil || before == nil || plan.Expired(&before.Session, now) {
 		return nil, nil, err
 	}

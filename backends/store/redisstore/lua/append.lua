@@ -8,12 +8,15 @@ local meta, st, log, ids, blobs, pend, born, lives, enter = unpack(KEYS)
 local sid, now, life = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
 local function int(n) return string.format('%.0f', n) end
 local learnt = ARGV[10] ~= ''
-local refused = forgotten(lives, ARGV[8], now)
+local refused = forgotten(lives, ARGV[8], now) or lost(meta, 'lists', {pend, born})
+local ends = tonumber(redis.call('HGET', st, 'exp') or '')
+local expired = ends and ends <= now
+if not expired then refused = refused or lostOf(st, log, ids) end
+refused = refused
   or unregistered(meta, enter, ARGV[7], ARGV[6], ARGV[2], 'listed', not learnt and 'waiting' or nil)
 if refused then return refused end
 redis.call('HSETNX', meta, 'inc', ARGV[6])
-local ends = tonumber(redis.call('HGET', st, 'exp') or '')
-if ends and ends <= now then
+if expired then
   redis.call('DEL', st, log, ids, blobs)
   redis.call('ZREM', pend, sid)
 end
@@ -54,4 +57,5 @@ if created or added > 0 then
     redis.call('HINCRBY', st, 'upd', 1) -- an update that was planned before would write the old watermark
   end
 end
+note(meta, 'lists', {pend, born})
 return redis.call('HGETALL', st)

@@ -4,11 +4,11 @@
 -- entered in the registry first.
 local meta, st, log, ids, blobs, pend, born, lives, enter = unpack(KEYS)
 local sid = ARGV[1]
-local refused = forgotten(lives, ARGV[7], ARGV[2])
+local refused = forgotten(lives, ARGV[7], ARGV[2]) or lost(meta, 'lists', {pend, born})
 if refused then return refused end
 if ARGV[5] == 'remove' then
   redis.call('HDEL', blobs, ARGV[4])
-  if redis.call('EXISTS', st, blobs) == 0 then redis.call('ZREM', born, sid) end
+  if redis.call('EXISTS', st, blobs) == 0 and redis.call('ZREM', born, sid) == 1 then note(meta, 'lists', {pend, born}) end
   return 'ok'
 end
 refused = unregistered(meta, enter, ARGV[8], ARGV[3], ARGV[2], 'listed')
@@ -22,6 +22,7 @@ end
 if redis.call('EXISTS', st) == 0 and not redis.call('ZSCORE', born, sid) then
   redis.call('ZADD', born, redis.call('HINCRBY', meta, 'born', 1), sid)
 end
+note(meta, 'lists', {pend, born})
 redis.call('HSET', blobs, ARGV[4], ARGV[6])
 local left = redis.call('PTTL', st)
 if left > 0 then redis.call('PEXPIRE', blobs, left) end

@@ -1,10 +1,12 @@
 -- Compares a page of the records, or of the change log, with each other.
--- KEYS: T:meta, T:rec, T:chg, T:del, T:tips. ARGV: "HSCAN" for the records or "ZSCAN"
+-- KEYS: the first 9 of the partition. ARGV: "HSCAN" for the records or "ZSCAN"
 -- for the change log, a cursor, two nonces to rewrite what differs and begin a new
 -- life of the partition, or none. Returns the next cursor, and keys, ids and texts.
-local meta, rec, chg, del, tips = unpack(KEYS)
+local meta, rec, vec, chg, del, his, idem, idemt, tips = unpack(KEYS)
 local life, wrong = ARGV[3], {}
 local function report(...) for _, text in ipairs({...}) do wrong[#wrong + 1] = text end end
+local drift = lost(meta, 'sizes', {unpack(KEYS, 2, 9)})
+if drift then report(string.match(drift.err, 'INCOMPLETE (%S+)'), '', 'it is missing, or entries of it are') end
 local function compare(key, id, want)
   local has = tonumber(redis.call('ZSCORE', key, id) or '')
   if has == want then return end
@@ -29,5 +31,6 @@ if life then
   redis.call('HSET', meta, 'inc', life, 'ver', string.format('%.0f', top))
   redis.call('DEL', tips)
   if top > 0 then redis.call('RPUSH', tips, ARGV[4]) end
+  note(meta, 'sizes', {unpack(KEYS, 2, 9)})
 end
 return {page[1], wrong}

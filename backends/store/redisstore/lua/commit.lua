@@ -14,7 +14,8 @@ local function session() return st and redis.call('HGETALL', st) or {} end
 local now, nonce, fresh, made, seen, begun = arg(), arg(), arg(), arg(), arg(), arg()
 local field, forget, results = arg(), arg(), arg()
 local space, pin, newSpace, raise = arg(), arg(), arg(), arg()
-local refused = forgotten(lives, begun, now)
+local refused = forgotten(lives, begun, now) or lost(meta, 'sizes', {unpack(KEYS, 2, 9)})
+if st then refused = refused or lost(meta, 'lists', {pend, born}) end
 if refused then return refused end
 if field ~= '' then
   local known = redis.call('HGET', idem, field)
@@ -79,6 +80,7 @@ if field ~= '' then
     redis.call('ZREM', idemt, old)
   end
 end
+note(meta, 'sizes', {unpack(KEYS, 2, 9)})
 if update then
   redis.call('HSET', st, 'state', update.state, 'watermark', update.watermark, 'updated', update.now)
   redis.call('HINCRBY', st, 'upd', 1)
@@ -93,5 +95,6 @@ if update then
     for _, key in ipairs(all) do redis.call('PEXPIRE', key, left) end
   end
   if tonumber(redis.call('HGET', st, 'seq')) == tonumber(update.watermark) then redis.call('ZREM', pend, update.sid) end
+  note(meta, 'lists', {pend, born})
 end
 return {'ok', int(version), session()}

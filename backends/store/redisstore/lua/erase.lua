@@ -20,6 +20,7 @@ for i = 5, #ARGV do
   redis.call('UNLINK', KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3])
   for _, index in ipairs({pend, born}) do redis.call('ZREM', index, ARGV[i]) end
 end
+if redis.call('EXISTS', KEYS[1]) == 1 then note(KEYS[1], 'lists', {pend, born}) end
 if ARGV[2] ~= 'all' or redis.call('ZCARD', born) > 0 then return {'more', 0, sessions, messages, blobs} end
 local records = redis.call('ZCARD', chg) + redis.call('ZCARD', del)
 redis.call('UNLINK', unpack(KEYS, 1, 12))

@@ -3,7 +3,7 @@
 -- (text), its state (JSON), what its tokens change by, then the index and the text of each message.
 -- Returns "ok" or "stale".
 local meta, st, log, ids, blobs, pend, born, lives = unpack(KEYS)
-local refused = forgotten(lives, ARGV[3], ARGV[2])
+local refused = forgotten(lives, ARGV[3], ARGV[2]) or lostOf(st, log, ids)
 if refused then return refused end
 if redis.call('HGET', st, 'upd') ~= ARGV[4] then return 'stale' end
 redis.call('HDEL', st, '') -- a server that is full lets a script go on that has removed something
