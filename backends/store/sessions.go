@@ -185,6 +185,23 @@ type Lease struct {
 	Owner   string    `json:"owner,omitempty"` // empty: free
 	Token   int64     `json:"token"`
 	Expires time.Time `json:"expires,omitzero"`
+
+	For time.Duration `json:"for,omitzero"` // how long it was granted for
+	// Doubted is when another owner, by its own clock, first met an Expires that is
+	// not [Lease.Plausible].
+	Doubted time.Time `json:"doubted,omitzero"`
+}
+
+// longOver is how long ago a lease may have ended of which nothing is doubtful.
+const longOver = 12 * time.Hour
+
+// Plausible reports whether the end of the lease can be one by the clock that says now. One
+// that is further away than the lease is long, or over for more than twelve hours, comes
+// from a clock that jumped, this one or the owner's: whether the owner lives shows when For
+// has passed, in which it would have renewed the lease.
+func (l *Lease) Plausible(now time.Time) bool {
+	left := l.Expires.Sub(now)
+	return l.For == 0 || -longOver <= left && left <= l.For
 }
 
 // Retry says when a consolidation that failed is retried.
@@ -238,7 +255,9 @@ type SessionUpdate struct {
 }
 
 // Acquire asks for a session's lease: it is granted if it is free, expired, or the
-// owner's already (then the token stays), else the error is ErrConflict.
+// owner's already (then the token stays), else the error is ErrConflict. Another owner's
+// whose end is not [Lease.Plausible] is granted when it was doubted for its own length:
+// the first Acquire by an Update notes Doubted, the one thing that an ErrConflict changes.
 type Acquire struct {
 	Owner string
 	For   time.Duration

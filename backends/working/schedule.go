@@ -177,8 +177,8 @@ func (m *Memory) sweep(ctx context.Context) error {
 // it, its lease is free, no pause runs, and it is idle.
 func (m *Memory) left(s *store.Session) bool {
 	now := m.cfg.Clock()
-	leased := s.Lease.Owner != "" && s.Lease.Owner != m.owner && now.Before(s.Lease.Expires)
-	if leased || now.Before(s.Updated.Add(m.cfg.Idle)) || m.pausing(s) > 0 {
+	leased := s.Lease.Owner != "" && s.Lease.Owner != m.owner && now.Before(s.Lease.Expires) && s.Lease.Plausible(now)
+	if leased || now.Sub(s.Updated).Abs() < m.cfg.Idle || m.pausing(s) > 0 {
 		return false
 	}
 	m.mu.Lock()

@@ -237,6 +237,8 @@ func Expired(s *store.Session, now time.Time) bool {
 
 // Session returns the state of a session after u, which must be valid. st is the
 // state before, of a session that exists and is not expired; it is not changed.
+// With a state and an error the lease is doubted, see [store.Acquire]: an update stores
+// the state and returns the error.
 // Version and Updated stay as they are: the store sets them when it writes. The
 // error is ErrConflict if the version, the summary, the token or the lease is not
 // the one expected.
@@ -248,7 +250,11 @@ func Session(u *store.SessionUpdate, st *store.Session, now time.Time) (*store.S
 		err = acquire(u.Acquire, &out.Lease, now)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("session %q: %w", u.Session, err)
+		err = fmt.Errorf("session %q: %w", u.Session, err)
+		if out.Lease != st.Lease {
+			return &out, err
+		}
+		return nil, err
 	}
 	if u.Release {
 		out.Lease = store.Lease{Token: out.Lease.Token}
@@ -279,14 +285,35 @@ func holds(u *store.SessionUpdate, st *store.Session, now time.Time) error {
 
 // acquire grants the lease if it is free, expired, or the owner's already.
 func acquire(a *store.Acquire, l *store.Lease, now time.Time) error {
-	if l.Owner != "" && l.Owner != a.Owner && now.Before(l.Expires) {
-		return fmt.Errorf("%w: %s holds the lease until %s", backends.ErrConflict, l.Owner, l.Expires)
+	if l.Owner != "" && l.Owner != a.Owner {
+		if err := held(l, now); err != nil {
+			return err
+		}
 	}
 	if l.Owner != a.Owner {
 		l.Owner = a.Owner
 		l.Token = max(l.Token+1, now.UnixMicro())
 	}
-	l.Expires = now.Add(a.For)
+	l.Expires, l.For, l.Doubted = now.Add(a.For), a.For, time.Time{}
+	return nil
+}
+
+// held returns an error while another owner may hold the lease, and notes the first doubt
+// of its end.
+func held(l *store.Lease, now time.Time) error {
+	if l.Plausible(now) {
+		if now.Before(l.Expires) {
+			return fmt.Errorf("%w: %s holds the lease until %s", backends.ErrConflict, l.Owner, l.Expires)
+		}
+		return nil
+	}
+	if l.Doubted.IsZero() || now.Before(l.Doubted) {
+		l.Doubted = now
+	}
+	if over := l.Doubted.Add(l.For); now.Before(over) {
+		return fmt.Errorf("%w: %s has the lease until %s, by a clock that jumped: it is over at %s unless it is renewed",
+			backends.ErrConflict, l.Owner, l.Expires, over)
+	}
 	return nil
 }
 

@@ -23,7 +23,7 @@ func ptr[T any](v T) *T { return &v }
 func state() *store.Session {
 	return &store.Session{
 		ID: "s", Version: 7, LastSeq: 3, Watermark: 1, Title: "a talk", Summary: "before", SummaryUpto: 1, Created: early, Updated: early,
-		Lease: store.Lease{Owner: "w1", Token: 5, Expires: now.Add(time.Minute)}, Failures: []store.Failure{{From: 1, Upto: 1, Reason: "no"}},
+		Lease: store.Lease{Owner: "w1", Token: 5, Expires: now.Add(time.Minute), For: time.Minute}, Failures: []store.Failure{{From: 1, Upto: 1, Reason: "no"}},
 	}
 }
 
@@ -52,7 +52,7 @@ func TestSession(t *testing.T) {
 		"renewal":            {acquire("w1"), now.Add(1), func(s *store.Session) { s.Lease.Expires = later.Add(1) }},
 		"renewal after time": {acquire("w1"), later, func(s *store.Session) { s.Lease.Expires = later.Add(time.Minute) }},
 		"taken over": {acquire("w2"), later, func(s *store.Session) {
-			s.Lease = store.Lease{Owner: "w2", Token: later.UnixMicro(), Expires: later.Add(time.Minute)}
+			s.Lease = store.Lease{Owner: "w2", Token: later.UnixMicro(), Expires: later.Add(time.Minute), For: time.Minute}
 		}},
 		"renewed and release": {store.SessionUpdate{Token: 5, Release: true, Acquire: acquire("w1").Acquire}, now, func(s *store.Session) { s.Lease = store.Lease{Token: 5} }},
 	} {
@@ -77,7 +77,7 @@ func TestAReleasedLeaseIsFree(t *testing.T) {
 		u := acquire(owner)
 		got, err := plan.Session(&u, st, now)
 		require.NoError(t, err)
-		require.Equal(t, store.Lease{Owner: owner, Token: now.UnixMicro(), Expires: now.Add(time.Minute)}, got.Lease)
+		require.Equal(t, store.Lease{Owner: owner, Token: now.UnixMicro(), Expires: now.Add(time.Minute), For: time.Minute}, got.Lease)
 	}
 	st.Lease.Token = now.UnixMicro() + 7 // of a clock that was ahead
 	u := acquire("w1")

@@ -71,6 +71,9 @@ func (a *applier) try(ctx context.Context, made string) (*store.Applied, generat
 			return nil, nil, err
 		}
 		out, wanted, err := a.commit(ctx, c, made)
+		if out != nil && err == nil && c.refused != nil {
+			return nil, nil, c.refused
+		}
 		if out != nil || len(wanted) > 0 || err != nil {
 			return out, wanted, err
 		}
@@ -175,8 +178,11 @@ func (a *applier) plan(before *snapshot) (*commit, error) {
 	if current == nil {
 		return nil, fmt.Errorf("session %q: %w", a.batch.Session.Session, backends.ErrNotFound)
 	}
-	c.after, err = plan.Session(a.batch.Session, current, now)
-	return c, err
+	c.after, c.refused = plan.Session(a.batch.Session, current, now)
+	if c.after == nil || !a.update {
+		return c, c.refused
+	}
+	return c, nil
 }
 
 // field is where T:idem remembers the batch: by its key, or for some minutes by

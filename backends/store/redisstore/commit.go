@@ -21,6 +21,8 @@ type commit struct {
 	now   time.Time
 	plan  *plan.Plan
 	after *store.Session // the session after the batch; nil: no session
+
+	refused error // what an update returns when it is written: see plan.Session
 }
 
 // The first words of the answers of the commit script, besides "unregistered".

@@ -80,12 +80,20 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 	if err := u.Validate(); err != nil {
 		return nil, s.describe("update session", err)
 	}
-	return write(ctx, s, fmt.Sprintf("update session %q", u.Session), p, "", func(c *conn, part partition) (*store.Session, error) {
-		return c.updateSession(part, u, s.now())
+	var doubted error // see plan.Session
+	out, err := write(ctx, s, fmt.Sprintf("update session %q", u.Session), p, "", func(c *conn, part partition) (out *store.Session, err error) {
+		if out, doubted = c.updateSession(part, u, s.now()); out == nil {
+			return nil, doubted
+		}
+		return out, nil
 	})
+	if err == nil && doubted != nil {
+		return nil, s.describe("update session", doubted)
+	}
+	return out, err
 }
 
-// updateSession returns the session after u.
+// updateSession returns the session after u, with an error if its lease is doubted.
 func (c *conn) updateSession(part partition, u *store.SessionUpdate, now time.Time) (*store.Session, error) {
 	row, err := c.session(part, u.Session, now)
 	if err != nil {
@@ -94,12 +102,15 @@ func (c *conn) updateSession(part partition, u *store.SessionUpdate, now time.Ti
 	if row == nil {
 		return nil, fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound)
 	}
-	state, err := plan.Session(u, &row.Session, now)
-	if err != nil {
-		return nil, err
+	state, refused := plan.Session(u, &row.Session, now)
+	if state == nil {
+		return nil, refused
 	}
 	row.Session = *state
-	return &row.Session, c.saveSession(row, now)
+	if err := c.saveSession(row, now); err != nil {
+		return nil, err
+	}
+	return &row.Session, refused
 }
 
 // Delete implements [store.Sessions].

@@ -93,6 +93,38 @@ var sessionBehaviours = []behaviour{
 		require.Equal(e, int64(1), got.Session.Watermark)
 		e.update(&store.SessionUpdate{Session: "s", Version: got.Session.Version, Summary: ptr("no token, no lease needed")})
 	}},
+	{"a lease survives clocks that jump by a day in either direction", func(e *env) {
+		const day = 24 * time.Hour
+		refused := func(owner string) {
+			e.Helper()
+			require.ErrorIs(e, errOf(e.Update(e.ctx, e.p, lease(owner))), backends.ErrConflict)
+		}
+		for _, jump := range []time.Duration{-day, day} {
+			e.drop()
+			e.append("s", message("m1", "x"))
+			dead := e.acquire("dead")
+			e.clock.pass(jump)
+			refused("other")
+			refused("third")
+			e.clock.pass(time.Minute - time.Second)
+			refused("other")
+			e.clock.pass(time.Second)
+			require.Greater(e, e.acquire("other").Token, dead.Token, "a dead owner's is over after its own length")
+			e.updateFails(backends.ErrConflict, &store.SessionUpdate{Session: "s", Token: dead.Token, Title: ptr("x")})
+
+			e.clock.pass(time.Hour)
+			live := e.acquire("live") // by another clock than the other's
+			for range 5 {
+				e.clock.pass(jump)
+				refused("other")
+				e.clock.pass(40 * time.Second)
+				refused("other")
+				e.clock.pass(-jump)
+				require.Equal(e, live.Token, e.acquire("live").Token, "a live owner renews it")
+				e.update(&store.SessionUpdate{Session: "s", Token: live.Token, Title: ptr("x")})
+			}
+		}
+	}},
 	{"a session that ended is gone, and begins anew with nothing of the old one", func(e *env) {
 		for name, end := range map[string]func(){
 			"expired": func() { e.clock.pass(time.Microsecond) },
