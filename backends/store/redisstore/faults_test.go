@@ -159,6 +159,7 @@ func TestRefusedWritesLeaveNoTrace(t *testing.T) {
 				require.ErrorIs(t, err, backends.ErrUnavailable)
 				require.Equal(t, before, dump(t, server))
 				if c.option == "maxmemory" { // the way out that the error names
+					s := newStore(t, clientOf(t, server.Addr), nil)
 					n, err := s.Drop(t.Context(), bob)
 					require.NoError(t, err)
 					require.Equal(t, store.DropCount{Records: 1, Sessions: 1, Messages: 1}, n)

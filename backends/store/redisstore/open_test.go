@@ -221,11 +221,12 @@ func TestConfigIsCopied(t *testing.T) {
 func TestPrefixesAreSeparate(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := clientOf(t, server.Addr())
-	one, two := newStore(t, client, &redisstore.Config{Prefix: "one"}), newStore(t, client, &redisstore.Config{Prefix: "two"})
+	one := newStore(t, client, &redisstore.Config{Prefix: "one"})
 	begin(t, one, ann)
 	for _, key := range server.Keys() {
 		require.True(t, strings.HasPrefix(key, "one:") || strings.HasPrefix(key, "{one:"), key)
 	}
+	two := newStore(t, client, &redisstore.Config{Prefix: "two"})
 	_, err := two.Session(t.Context(), ann, "s")
 	require.ErrorIs(t, err, backends.ErrNotFound)
 	page, err := two.Partitions(t.Context(), ann.Namespace, store.Page{})

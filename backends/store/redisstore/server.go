@@ -60,12 +60,14 @@ func (s *Store) probe(ctx context.Context) error {
 // identify reads the id of the storage, which the first store on it chooses.
 func (s *Store) identify(ctx context.Context) error {
 	key := s.config.Prefix + ":store"
-	if err := s.client.HSetNX(ctx, key, "id", newNonce()).Err(); err != nil {
-		return describe("name the storage", err, ctx)
-	}
 	id, err := s.client.HGet(ctx, key, "id").Result()
+	if isNil(err) { // else a full server refuses it
+		if err = s.client.HSetNX(ctx, key, "id", newNonce()).Err(); err == nil {
+			id, err = s.client.HGet(ctx, key, "id").Result()
+		}
+	}
 	s.id = id
-	return describe("read the name of the storage", err, ctx)
+	return describe("name the storage", err, ctx)
 }
 
 // readInfo asks the server for its version and role. One that does not report them,
