@@ -52,11 +52,11 @@ type background struct {
 func (k *Keeper) prepare() {
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.due = work.NewList(2, func(what string) {
-		do, every := k.sweep, k.config.Retention.Every
-		if what == taskUses {
-			do, every = k.storeUses, usesEvery
+		do, every, ctx := k.sweep, k.config.Retention.Every, k.ctx
+		if what == taskUses { // Stop must not lose what is being stored
+			do, every, ctx = k.storeUses, usesEvery, context.WithoutCancel(k.ctx)
 		}
-		if err := work.Catch(what, func() error { return do(k.ctx) }); err != nil && k.ctx.Err() == nil {
+		if err := work.Catch(what, func() error { return do(ctx) }); err != nil && k.ctx.Err() == nil {
 			work.Report(k.ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
 		}
 		k.due.AddAfter(what, every)
