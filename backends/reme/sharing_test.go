@@ -177,7 +177,8 @@ func TestOnlyTheAuthorAndTheProgramChangeAWorkspace(t *testing.T) {
 	inWorkspace, _ := newBackend(t, open(t), func(c *reme.Config) { c.Personal.InWorkspace = true })
 	line := strings.NewReader(`{"memory_type":"personal","target":"bob","content":"bob drinks coffee"}`)
 	require.NoError(t, only(inWorkspace.Library().Load(t.Context(), &reme.LoadRequest{Scope: lab}, line)))
-	n, err := inWorkspace.DeleteAll(t.Context(), &backends.DeleteAllRequest{Scope: bob})
+	personal := backends.Eq("kind", "personal")
+	n, err := inWorkspace.DeleteAll(t.Context(), &backends.DeleteAllRequest{Scope: bob, Filter: &personal})
 	require.NoError(t, err, "of what is known about him anybody may be rid")
 	assert.Equal(t, 1, n)
 }
