@@ -255,7 +255,7 @@ type Event struct {
 	// took its place. So a chain is known from either end, whatever was deleted.
 	Supersedes string    `json:"supersedes,omitempty"`
 	Actor      string    `json:"actor,omitempty"`
-	UserID     string    `json:"user_id,omitempty"` // of the memory's Scope
+	Users      []string  `json:"users,omitempty"` // from whom the memory came, see [Memory.CameFrom]; others do not see them
 	Role       string    `json:"role,omitempty"`
 	Time       time.Time `json:"time"`
 	Version    int64     `json:"version"` // the partition's version after it

@@ -41,7 +41,7 @@ type Part struct {
 // Receipt says what a [Forgetter] erased.
 type Receipt struct {
 	Partition Partition `json:"partition"` // whose
-	Erased                                 // in that partition
+	Erased              // in that partition
 	// Elsewhere is what came from the user in workspaces and agents.
 	Elsewhere []Share `json:"elsewhere,omitempty"`
 	// Checked says what was read again afterwards, and held nothing of it.

@@ -91,6 +91,14 @@ func (m *Memory) CameFrom(user string) bool {
 	return user != "" && (m.Scope.UserID == user || slices.Contains(m.Origin.Users, user))
 }
 
+// From returns the users of whom [Memory.CameFrom] is true.
+func (m *Memory) From() []string {
+	if m.Scope.UserID == "" || slices.Contains(m.Origin.Users, m.Scope.UserID) {
+		return slices.Clone(m.Origin.Users)
+	}
+	return append([]string{m.Scope.UserID}, m.Origin.Users...)
+}
+
 // Since returns from when the memory holds: Valid, else when it was said, else when it was
 // stored.
 func (m *Memory) Since() time.Time {

@@ -51,7 +51,7 @@ func (t *turn) alive(ctx context.Context) context.Context {
 func aliveBy(ctx context.Context, s backends.Scope, messages []*schema.Message) context.Context {
 	p, err := s.Speaker()
 	user := lastUser(messages)
-	if err != nil || user < 0 || store.Began(ctx, p) {
+	if err != nil || user < 0 || store.Began(ctx, p) != "" {
 		return ctx
 	}
 	return store.WithLife(ctx, p, einox.LifeOf(messages[user]))
@@ -102,7 +102,7 @@ func (l *lives) note(t *turn, calls []schema.ToolCall) {
 // model called the tool.
 func (h *Hooks) BeginTool(ctx context.Context, s backends.Scope) context.Context {
 	p, err := s.Speaker()
-	if err != nil || store.Began(ctx, p) {
+	if err != nil || store.Began(ctx, p) != "" {
 		return ctx
 	}
 	h.lives.mu.Lock()

@@ -47,7 +47,7 @@ type holdings struct {
 
 // owns reports whether a memory came from the user, or is in the partition itself.
 func (h *holdings) owns(p backends.Partition, m *backends.Memory) bool {
-	return p == h.p || m.Scope.UserID == h.p.ID
+	return p == h.p || m.CameFrom(h.p.ID)
 }
 
 // forgetting is a call of Forget.
@@ -222,7 +222,7 @@ func (h *holdings) deleted(p backends.Partition, do func(id string, events []bac
 		}
 		seen[id] = true
 		events, err := h.s.History(h.ctx, p, id)
-		own := p == h.p || slices.ContainsFunc(events, func(e backends.Event) bool { return e.UserID == h.p.ID })
+		own := p == h.p || slices.ContainsFunc(events, func(e backends.Event) bool { return slices.Contains(e.Users, h.p.ID) })
 		if err != nil || len(events) == 0 || !own {
 			return err
 		}

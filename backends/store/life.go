@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,8 @@ func Begin(ctx context.Context, s Sessions, p backends.Partition) (context.Conte
 	return WithLife(ctx, p, life), nil
 }
 
-// WithLife returns a context whose calls began in a life of p: see [Begin]. An empty life is
-// an unknown one, and changes nothing.
+// WithLife returns a context whose calls began in a life of p, or in those that [Began]
+// returned: see [Begin]. An empty life is an unknown one, and changes nothing.
 func WithLife(ctx context.Context, p backends.Partition, life string) context.Context {
 	if life == "" {
 		return ctx
@@ -40,7 +41,9 @@ func WithLife(ctx context.Context, p backends.Partition, life string) context.Co
 	if all == nil {
 		all = map[lifeOf]string{}
 	}
-	all[lifeOf{p, storeOf(life)}] = life
+	for one := range strings.SplitSeq(life, ",") {
+		all[lifeOf{p, storeOf(one)}] = one
+	}
 	return context.WithValue(ctx, livesKey{}, all)
 }
 
@@ -51,14 +54,16 @@ func Alive(ctx context.Context, p backends.Partition, life string) bool {
 	return !known || began == life
 }
 
-// Began reports whether ctx holds a life of p, in whatever store.
-func Began(ctx context.Context, p backends.Partition) bool {
-	for of := range lives(ctx) {
+// Began returns the life of p that ctx holds, of several stores those of each, or "".
+func Began(ctx context.Context, p backends.Partition) string {
+	var all []string
+	for of, life := range lives(ctx) {
 		if of.Partition == p {
-			return true
+			all = append(all, life)
 		}
 	}
-	return false
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }
 
 // Lives returns the lives in which the operation of ctx began, as far as the store with that

@@ -141,7 +141,13 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 // does not choose the partition: p does. It is the caller: if they may not delete one of the
 // memories, that is ErrDenied, and all stay.
 func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backends.DeleteAllRequest) (int, error) {
-	matches, err := k.Visible(r.Scope, p, r.Filter).Compile()
+	allowed := func(m *backends.Memory) error { return k.Allow(ctx, backends.OpDelete, r.Scope, p, m) }
+	return k.remove(ctx, p, k.Visible(r.Scope, p, r.Filter), store.Delete, allowed)
+}
+
+// remove removes what matches a filter, all of which must be allowed, and returns how many.
+func (k *Keeper) remove(ctx context.Context, p backends.Partition, f *backends.Filter, by func(id string) store.Mutation, allowed ...func(*backends.Memory) error) (int, error) {
+	matches, err := f.Compile()
 	if err != nil {
 		return 0, k.errorf("%w", err)
 	}
@@ -151,14 +157,17 @@ func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backend
 	}
 	var deletes []store.Mutation
 	for _, m := range all {
-		if matches(m) {
-			if err := k.Allow(ctx, backends.OpDelete, r.Scope, p, m); err != nil {
+		if !matches(m) {
+			continue
+		}
+		for _, allows := range allowed {
+			if err := allows(m); err != nil {
 				return 0, err
 			}
-			d := store.Delete(m.ID)
-			d.Actor = actorCaller
-			deletes = append(deletes, d)
 		}
+		d := by(m.ID)
+		d.Actor = actorCaller
+		deletes = append(deletes, d)
 	}
 	done := 0
 	for part := range slices.Chunk(deletes, deleteBatch) {

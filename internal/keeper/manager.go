@@ -117,7 +117,15 @@ func (m *Manager) History(ctx context.Context, r *backends.HistoryRequest) ([]ba
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
-	return inPlace(ctx, m, r.Scope, r.ID, func(p Place) ([]backends.Event, error) { return m.keep.History(ctx, p.Partition, r.ID) })
+	return inPlace(ctx, m, r.Scope, r.ID, func(p Place) ([]backends.Event, error) {
+		events, err := m.keep.History(ctx, p.Partition, r.ID)
+		if m.keep.hides(p.Caller, p.Partition) {
+			for i := range events {
+				events[i].Users = nil
+			}
+		}
+		return events, err
+	})
 }
 
 // List implements [backends.Manager]: place after place, without empty pages between them.
@@ -205,7 +213,8 @@ func (m *Manager) Forget(ctx context.Context, r *backends.ForgetRequest) (*backe
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
-	if _, err := m.places(ctx, r.Scope); err != nil {
+	places, err := m.places(ctx, r.Scope)
+	if err != nil {
 		return nil, err
 	}
 	_, p, err := m.keep.Resolve(ctx, r.Scope, Whom)
@@ -213,6 +222,14 @@ func (m *Manager) Forget(ctx context.Context, r *backends.ForgetRequest) (*backe
 		return nil, err
 	}
 	receipt, err := store.Forget(ctx, m.keep.Store(), p, r.Part)
+	for _, about := range places {
+		if err == nil && about.Forgets != nil && r.Part == nil { // what others said about them
+			share := backends.Share{Partition: about.Partition}
+			if share.Memories, err = m.keep.remove(ctx, about.Partition, about.Forgets, store.Erase); share.Memories > 0 {
+				receipt.Join(&backends.Receipt{Partition: p, Elsewhere: []backends.Share{share}})
+			}
+		}
+	}
 	_, _ = m.keep.every(ctx, p, true) // the index lets go of what is gone; one that fails does with the next search
 	if err != nil {
 		err = m.keep.errorf("%w", err)

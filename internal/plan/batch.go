@@ -224,7 +224,7 @@ func (p *planner) edit(d *draft) *backends.Memory {
 // event adds an event to the history of a record.
 func (p *planner) event(m *store.Mutation, id string, e backends.Event) {
 	if d := p.drafts[id]; d != nil && d.record != nil {
-		e.UserID = d.record.Scope.UserID
+		e.Users = d.record.From()
 	}
 	e.MemoryID, e.Actor, e.Role, e.Time, e.Version = id, m.Actor, m.Role, p.in.Now, p.out.Version
 	p.out.Events = append(p.out.Events, e)

@@ -92,6 +92,9 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if err != nil {
 		return nil, err
 	}
+	if ctx, err = m.keeper.Begin(ctx, s.scope); err != nil {
+		return nil, err
+	}
 	resp, err := s.replayed(ctx)
 	if err == nil && resp == nil && s.learns {
 		err = s.probe(ctx)

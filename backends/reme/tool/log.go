@@ -65,7 +65,7 @@ func (m *Memory) appendCalls(ctx context.Context, s backends.Scope, p backends.P
 			return 0, fmt.Errorf("tool: call %s of tool %q: %w: %w", c.ID, c.Tool, backends.ErrInvalid, err)
 		}
 		message := &schema.Message{Role: schema.Tool, ToolName: c.Tool, Content: string(content)}
-		entries[i] = store.Entry{Message: backends.Message{ID: c.ID, Turn: c.ID, Time: c.Time, Message: message}, AgentID: s.AgentID, Done: true, Tokens: max(c.Tokens, 0)}
+		entries[i] = store.Entry{Message: backends.Message{ID: c.ID, Turn: c.ID, Time: c.Time, Message: message}, AgentID: s.AgentID, UserID: c.UserID, Done: true, Tokens: max(c.Tokens, 0)}
 	}
 	tool := calls[0].Tool
 	name := logName(tool, monthOf(calls[0].Time))

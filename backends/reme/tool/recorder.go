@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -35,7 +36,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 type recorder struct {
 	memory *Memory
 	taking work.Calls // RecordCalls under way
-	calls  *work.Queue[backends.Scope, taken]
+	calls  *work.Queue[calledBy, taken]
 	due    *work.Queue[dueTool, struct{}]
 
 	mu      sync.Mutex
@@ -46,8 +47,14 @@ type recorder struct {
 
 // taken is a call in the queue.
 type taken struct {
-	scope backends.Scope // the workspace, and the agent that made the call
-	call  Call
+	by   calledBy
+	call Call
+}
+
+// calledBy is whose calls are written together.
+type calledBy struct {
+	scope backends.Scope // the workspace, the agent that made the calls, and the user
+	life  string         // in which the user's turn began, see store.Begin
 }
 
 // dueTool is a guideline to write anew.
@@ -82,7 +89,7 @@ const (
 func (m *Memory) NewRecorder(ctx context.Context) (_ backends.ToolRecorder, closing func(ctx context.Context) error) {
 	r := &recorder{memory: m, resting: map[dueTool]time.Time{}}
 	pause := func(failures int) time.Duration { return min(m.cfg.Backoff<<min(failures-1, 16), maxBackoff) }
-	r.calls = work.NewQueue(ctx, work.QueueConfig[backends.Scope, taken]{
+	r.calls = work.NewQueue(ctx, work.QueueConfig[calledBy, taken]{
 		Size: m.cfg.Queue, Workers: 4, Batch: batchSize, Handle: r.write, Pause: pause,
 	})
 	r.due = work.NewQueue(ctx, work.QueueConfig[dueTool, struct{}]{
@@ -112,11 +119,15 @@ func (r *recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 		c.UserID = scope.UserID
 		calls[i] = c
 	}
-	scope = backends.Scope{Namespace: scope.Namespace, Workspace: scope.Workspace, AgentID: scope.AgentID} // calls of many users are one write
+	scope.SessionID = "" // calls of several are one write
+	by := calledBy{scope: scope}
+	if p, err := scope.Speaker(); err == nil {
+		by.life = store.Began(ctx, p)
+	}
 	limited, cancel := context.WithTimeout(ctx, fullWait)
 	defer cancel()
 	for i, c := range calls {
-		if err := r.take(limited, taken{scope, c}); err != nil {
+		if err := r.take(limited, taken{by, c}); err != nil {
 			return r.lose(ctx, scope, calls[i:], fmt.Errorf("%w: %w", err, backends.ErrUnavailable))
 		}
 	}
@@ -128,7 +139,7 @@ func (r *recorder) take(ctx context.Context, t taken) error {
 		return errors.New("the recorder is closed")
 	}
 	defer r.taking.Leave()
-	return r.calls.Push(ctx, t.scope, t)
+	return r.calls.Push(ctx, t.by, t)
 }
 
 // lose reports calls that are not recorded, and returns the report.
@@ -138,9 +149,13 @@ func (r *recorder) lose(ctx context.Context, scope backends.Scope, calls []Call,
 	return lost
 }
 
-// write stores calls of one workspace and agent. While it returns an error they stay in
-// the queue.
-func (r *recorder) write(ctx context.Context, scope backends.Scope, batch []taken, failures int) error {
+// write stores calls of one workspace, agent and user. While it returns an error they stay
+// in the queue.
+func (r *recorder) write(ctx context.Context, by calledBy, batch []taken, failures int) error {
+	scope := by.scope
+	if p, err := scope.Speaker(); err == nil {
+		ctx = store.WithLife(ctx, p, by.life)
+	}
 	calls := make([]Call, len(batch))
 	for i := range batch {
 		calls[i] = batch[i].call
@@ -155,7 +170,7 @@ func (r *recorder) write(ctx context.Context, scope backends.Scope, batch []take
 	if unavailable && failures == 0 && ctx.Err() == nil {
 		r.memory.notify(ctx, fmt.Errorf("tool: %d calls wait for the store, and are tried again: %w", len(calls), err))
 	}
-	again := unavailable || ctx.Err() != nil || failures+1 < maxTries && resp != nil && !errors.Is(err, backends.ErrInvalid)
+	again := unavailable || ctx.Err() != nil || failures+1 < maxTries && resp != nil && !errors.Is(err, backends.ErrInvalid) && !errors.Is(err, backends.ErrForgotten)
 	if err != nil && again {
 		return err
 	}
@@ -244,7 +259,7 @@ func (r *recorder) close(ctx context.Context) error {
 	r.closed.Do(func() {
 		lost := map[backends.Scope][]Call{}
 		for _, t := range r.calls.Waiting() {
-			lost[t.scope] = append(lost[t.scope], t.call)
+			lost[t.by.scope] = append(lost[t.by.scope], t.call)
 		}
 		for scope, calls := range lost {
 			err = errors.Join(err, r.lose(ctx, scope, calls, fmt.Errorf("the recorder was closed before the store took them: %w", backends.ErrUnavailable)))

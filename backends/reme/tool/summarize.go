@@ -145,9 +145,31 @@ func (m *Memory) languageOf(calls []Call) backends.Language {
 	return m.cfg.Language.For(texts...)
 }
 
+// begin returns the context for a guideline that is written from the calls of several users:
+// see [store.Begin].
+func (m *Memory) begin(ctx context.Context, p backends.Partition, st *state) (_ context.Context, err error) {
+	begun := map[string]bool{"": true}
+	for i := range st.calls {
+		user := st.calls[i].UserID
+		if begun[user] || err != nil {
+			continue
+		}
+		begun[user] = true
+		ctx, err = store.Begin(ctx, m.keeper.Store(), backends.Partition{Namespace: p.Namespace, Kind: backends.PartitionUser, ID: user})
+	}
+	return ctx, err
+}
+
 // summarize writes one guideline. A tool without calls has no outcome.
 func (m *Memory) summarize(ctx context.Context, run *ask.Run, p backends.Partition, st *state, force bool) error {
 	if err := m.read(ctx, p, st, m.cfg.Window); err != nil || len(st.calls) == 0 {
+		return err
+	}
+	ctx, err := m.begin(ctx, p, st)
+	if err == nil {
+		err = m.read(ctx, p, st, m.cfg.Window) // without those whose users were forgotten meanwhile
+	}
+	if err != nil || len(st.calls) == 0 {
 		return err
 	}
 	st.Outcome = backends.OutcomeUnchanged

@@ -90,7 +90,7 @@ type Store struct {
 	config Config
 	server serverInfo
 	id     string // of the storage, see Life
-	owned  bool // the client is closed with the store
+	owned  bool   // the client is closed with the store
 	closed atomic.Bool
 
 	healing healing
