@@ -157,6 +157,8 @@ func TestADamagedRecordIsNamedAndTheRestAnswers(t *testing.T) {
 	list, err := s.List(ctx, store.SessionQuery{})
 	require.NoError(t, err)
 	require.Len(t, list.Sessions, 5)
+	found, err := s.Check(ctx)
+	require.True(t, len(found) > 0 || errors.Is(err, backends.ErrUnavailable), err)
 }
 
 // Programs that know nothing of the checksums may read, copy and vacuum the file.
@@ -172,8 +174,12 @@ func TestAFileThatAnotherProgramVacuumedIsWhole(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.NoError(t, raw(t, path, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").Close())
 	for _, path := range []string{path, backup} {
-		got, errs := answers(open(t, path, nil))
+		s := open(t, path, nil)
+		got, errs := answers(s)
 		require.Empty(t, errs)
+		found, err := s.Check(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, found)
 		require.Equal(t, truth, got)
 	}
 }
