@@ -95,8 +95,8 @@ type DumpRequest struct {
 
 // DumpResponse says what a dump wrote.
 type DumpResponse struct {
-	Memories int
-	LeftOut  int // those that were superseded, retracted or expired
+	Memories int `json:"memories"`
+	LeftOut  int `json:"left_out"` // those that were superseded, retracted or expired
 }
 
 // Dump writes the memories that hold, as they are at one moment, in the order in which they

@@ -32,9 +32,9 @@ type LoadRequest struct {
 
 // LoadResponse says what a load changed.
 type LoadResponse struct {
-	Loaded  int // memories that were stored
-	Removed int // memories that were there before and are not among those loaded
-	Usage   backends.Usage
+	Loaded  int            `json:"loaded"`  // memories that were stored
+	Removed int            `json:"removed"` // memories that were there before and are not among those loaded
+	Usage   backends.Usage `json:"usage"`
 }
 
 // Load reads memories, one a line, and stores all of them in one write, with vectors from the

@@ -24,12 +24,12 @@ type TransferOptions struct {
 // TransferCount counts what a [Transfer] wrote. What the target held already does not
 // count.
 type TransferCount struct {
-	Partitions int // those that are complete in the target now
-	Records    int // memories, with their vectors and histories
-	Deleted    int // deleted memories whose histories were copied
-	Sessions   int
-	Messages   int
-	Blobs      int
+	Partitions int `json:"partitions"` // those that are complete in the target now
+	Records    int `json:"records"`    // memories, with their vectors and histories
+	Deleted    int `json:"deleted"`    // deleted memories whose histories were copied
+	Sessions   int `json:"sessions"`
+	Messages   int `json:"messages"`
+	Blobs      int `json:"blobs"`
 }
 
 // Transfer copies partitions from one store to another, of any kind: memories with

@@ -13,15 +13,15 @@ import (
 
 // Health is how learning goes in all sessions of a store, whichever process learns.
 type Health struct {
-	Sessions int       // with messages that were not learnt from
-	Messages int64     // how many those are
-	Oldest   time.Time // when the oldest of them was said; zero: there is none
+	Sessions int       `json:"sessions"`        // with messages that were not learnt from
+	Messages int64     `json:"messages"`        // how many those are
+	Oldest   time.Time `json:"oldest,omitzero"` // when the oldest of them was said; zero: there is none
 
-	Failing   int       // sessions whose last try failed and is repeated
-	Since     time.Time // when the first of those began to fail; zero: there is none
-	LastError string    // why its last try failed
+	Failing   int       `json:"failing"`              // sessions whose last try failed and is repeated
+	Since     time.Time `json:"since,omitzero"`       // when the first of those began to fail; zero: there is none
+	LastError string    `json:"last_error,omitempty"` // why its last try failed
 
-	Parked int // ranges of messages among the failures, see RetryFailures
+	Parked int `json:"parked"` // ranges of messages among the failures, see RetryFailures
 }
 
 // Health is [ReadHealth] of Config.Sessions. It also works on a closed Memory.
