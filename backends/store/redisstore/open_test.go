@@ -120,9 +120,13 @@ func TestNewOnWhatItCannotUse(t *testing.T) {
 		change func(*redis.Options)
 		says   string
 	}{
-		"an HTTP server":          {addr: web(false), says: "is it a Redis?"},
-		"a TLS server":            {addr: web(true), says: "rediss://"},
-		"a server without TLS":    {addr: web(false), change: withTLS, says: "does it speak TLS?"},
+		"an HTTP server":       {addr: web(false), says: "is it a Redis?"},
+		"a TLS server":         {addr: web(true), says: "rediss://"},
+		"a server without TLS": {addr: web(false), change: withTLS, says: "does it speak TLS?"},
+		"one that is silent to TLS": {addr: silent.Addr().String(), says: "does it speak TLS?", change: func(o *redis.Options) {
+			withTLS(o)
+			o.DialTimeout = 20 * time.Millisecond
+		}},
 		"one that closes at once": {addr: web(false), change: func(o *redis.Options) { o.Dialer = refusing.Dial }, says: "cannot be reached or does not answer"},
 		"one that is silent":      {addr: silent.Addr().String(), change: func(o *redis.Options) { o.ReadTimeout = 20 * time.Millisecond }, says: "does not answer"},
 		"none":                    {addr: "127.0.0.1:1", says: "cannot be reached"},

@@ -5,6 +5,7 @@ package redisstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,6 +46,9 @@ func (s *Store) probe(ctx context.Context) error {
 		return fmt.Errorf("%w: a Ring spreads keys without moving them: use a Cluster", backends.ErrInvalid)
 	}
 	if err := s.client.Ping(ctx).Err(); err != nil {
+		if encrypts(s.client) && !errors.As(err, new(redis.Error)) && !errors.As(err, new(tls.RecordHeaderError)) {
+			err = fmt.Errorf("%w: does it speak TLS? rediss:// is for servers that do, and others may not answer: %w", backends.ErrUnavailable, err)
+		}
 		return describe("ping", err, ctx)
 	}
 	err := errors.Join(s.readInfo(ctx), s.judge(), s.tryScript(ctx))
@@ -162,6 +166,17 @@ func heedsDeadlines(client redis.UniversalClient) bool {
 		return c.Options().ContextTimeoutEnabled
 	}
 	return true
+}
+
+// encrypts reports whether the client speaks TLS.
+func encrypts(client redis.UniversalClient) bool {
+	switch c := client.(type) {
+	case *redis.Client:
+		return c.Options().TLSConfig != nil
+	case *redis.ClusterClient:
+		return c.Options().TLSConfig != nil
+	}
+	return false
 }
 
 // Health is the state of the server. What waits to be learnt from reads
