@@ -47,6 +47,25 @@ func TestADeadOwnersLeaseIsTakenOver(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrConflict, "the dead owner, should it wake up, is refused")
 }
 
+func TestADeadOwnersLeaseIsTakenOverAfterTheClockJumps(t *testing.T) {
+	for _, jump := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		e := newEnv(t)
+		e.append(said("a", ann))
+		p, _ := ann.Speaker()
+		_, err := e.db.Update(t.Context(), p, &store.SessionUpdate{Session: "s1", Acquire: &store.Acquire{Owner: "dead", For: 30 * time.Second}})
+		require.NoError(t, err)
+		e = e.restart(func(e *env) { e.cfg.Idle = 1 })
+		e.clock.Advance(jump)
+		e.sweep()
+		e.clock.Advance(30*time.Second - 1)
+		e.sweep()
+		assert.Empty(t, e.back.stored(), "the owner may live")
+		e.clock.Advance(1)
+		e.sweep()
+		assert.Len(t, e.back.stored(), 1)
+	}
+}
+
 func TestABackgroundWorkerComesBackToASessionThatIsBusy(t *testing.T) {
 	e := newEnv(t)
 	e.append(said("a", ann))
