@@ -82,8 +82,11 @@ func (c *call) named() (*backends.Partition, error) {
 			continue
 		}
 		p, err := scopeOf(backends.Partition{Namespace: c.String("namespace"), Kind: kind, ID: c.String(string(kind))}).Partition(kind)
-		if err != nil || found != nil {
-			return nil, usage("name one of -user, -agent and -workspace: %v", err)
+		if err != nil {
+			return nil, usage("-%s: %v", kind, err)
+		}
+		if found != nil {
+			return nil, usage("name one of -user, -agent and -workspace")
 		}
 		found = &p
 	}

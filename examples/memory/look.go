@@ -52,13 +52,16 @@ func stats(ctx context.Context, c *call) error {
 			h.Memories[state(m, backends.SystemClock())]++
 		}
 		sessions, err := c.sessions(ctx, p)
+		if err != nil {
+			return err
+		}
 		for _, s := range sessions {
 			h.Messages, h.Unlearnt = h.Messages+s.LastSeq, h.Unlearnt+s.LastSeq-s.Watermark
 		}
 		h.Sessions = len(sessions)
 		n := h.Memories
 		c.row(h, where(p), n["holds"], n["superseded"], n["retracted"], n["expired"], h.Sessions, h.Messages, h.Unlearnt)
-		return err
+		return nil
 	})
 }
 

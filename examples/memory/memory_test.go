@@ -227,7 +227,7 @@ func TestWrongCommandLines(t *testing.T) {
 		for args, says := range map[string]string{
 			"": "is no command", "frobnicate": `"frobnicate" is no command`, "library": "is no command", "library frob": `"frob" is no command`,
 			"list -nonsense": "-nonsense", "show -user ann": "0 arguments: use memory show ID", "show a b -user ann": "2 arguments", "stats x": "1 arguments",
-			"list -user a*b": "'*'", "list -user ann -agent b": "name one of", "show a": "name one by", "list -sessions": "name one by", "import -user ann": "about nobody",
+			"list -user a*b": "'*'", "list -user ann -agent b": "-workspace\n", "show a": "name one by", "list -sessions": "name one by", "import -user ann": "about nobody",
 			"forget -user ann -message m -yes": "-session", "forget -agent b -session s -yes": "-user alone", "forget -user ann -from yesterday": "yesterday",
 			"search -user ann -limit x q": "-limit",
 		} {
