@@ -60,7 +60,14 @@
 // # Whose memory
 //
 // The scope is looked up at every call, see [Hooks.ResolveScope]. One [Hooks]
-// value serves all users.
+// value serves all users. An agent has a memory of its own only with Config.AgentMemory.
+//
+// # What is not remembered
+//
+// Messages are private that [Private] marks, that Config.Learn refuses, that a user asks not
+// to remember, and all that is said under [backends.Incognito]; and in a turn what an agent
+// or a tool says behind one of them. Each carries a mark, by which the log, open turns and
+// archives keep a placeholder of it, summaries and learning nothing.
 //
 // # Failures
 //

@@ -49,8 +49,22 @@
 // A [Scope] says whose memory a run has. Its parts come from the context
 // ([WithScope]), else from the session values of the run ("user_id" and so on,
 // see adk.WithSessionValues), else from Config.Scope. What a user says belongs to
-// that user alone. A run without a scope has no memory; it never gets a shared
-// one, and no text or tool argument of a model chooses one.
+// that user alone. A run that names no user has no memory; it never gets a shared
+// one, and no text or tool argument of a model chooses one. With a workspace it finds
+// the experience shared there; an agent's own memory is asked for by Config.AgentMemory.
+//
+// # What is not remembered
+//
+// A user who says "Don't remember this: …" or "别记住…" is obeyed: nothing of that turn is
+// logged or learnt, since the answer may repeat it, and the memory tools write nothing down.
+// Where that is all that they say, it is about what was said before, too, as far as it is not
+// learnt yet. The log has placeholders, which say nothing. Programs have the same by
+// [Private] for a message, Config.Learn for those that it names, such as the results of a
+// tool, and [Incognito] for a whole run, of which not even placeholders are kept.
+//
+// Config.Confirm is asked before the agent's tools change or delete what is known, and
+// before learning retracts anything. By a tool it may interrupt the run: see
+// [backends.Confirm].
 //
 // Middlewares serve any number of agents, users and goroutines. In Eino 0.7 one
 // agent must not be run by two goroutines at once: build one for each, with the
