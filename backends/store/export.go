@@ -5,12 +5,10 @@ package store
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -61,16 +59,7 @@ func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (Tr
 	out := bufio.NewWriter(w)
 	x := &export{holdings: holdings{ctx, s, p}, out: json.NewEncoder(out)}
 	x.out.SetEscapeHTML(false)
-	err := p.Validate()
-	if err == nil {
-		err = x.partition(p)
-	}
-	if err == nil {
-		err = x.others(x.partition)
-	}
-	if err == nil {
-		err = x.out.Encode(&line{End: &x.done})
-	}
+	err := x.whole(x.others)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -85,7 +74,25 @@ type export struct {
 	holdings
 	out  *json.Encoder
 	head *line // of the partition, until something of it is written
+	bare bool  // without what a transfer leaves behind
 	done TransferCount
+}
+
+// whole writes the partition, then what is more, and the end.
+func (x *export) whole(more ...func(do func(backends.Partition) error) error) error {
+	err := x.p.Validate()
+	if err == nil {
+		err = x.partition(x.p)
+	}
+	for _, others := range more {
+		if err == nil {
+			err = others(x.partition)
+		}
+	}
+	if err == nil {
+		err = x.out.Encode(&line{End: &x.done})
+	}
+	return err
 }
 
 func (x *export) write(count *int, l *line) error {
@@ -97,27 +104,16 @@ func (x *export) write(count *int, l *line) error {
 			return err
 		}
 	}
+	if x.bare {
+		l.bare()
+	}
 	return x.out.Encode(l)
 }
 
 func (x *export) partition(p backends.Partition) error {
 	x.head = &line{Partition: &p, Share: p != x.p, Version: exportVersion}
-	c, err := x.chains(p)
-	if err != nil {
+	if err := x.memories(p); err != nil {
 		return err
-	}
-	x.head.Embedding = c.space
-	for _, r := range c.ordered() {
-		if !x.owns(p, &r.Memory) {
-			continue
-		}
-		events, err := x.s.History(x.ctx, p, r.ID)
-		if err == nil {
-			err = x.write(&x.done.Records, &line{Memory: &r.Memory, Vector: r.Vector, Events: events})
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if err := x.deleted(p, func(id string, events []backends.Event) error {
 		return x.write(&x.done.Deleted, &line{Deleted: id, Events: events})
@@ -138,16 +134,36 @@ func (x *export) partition(p backends.Partition) error {
 	})
 }
 
-// ordered returns the memories in the order of their changes.
-func (c *chains) ordered() []*Record {
-	out := make([]*Record, 0, len(c.records))
-	for _, r := range c.records {
-		out = append(out, r)
+// memories writes the memories of a partition page by page.
+func (x *export) memories(p backends.Partition) error {
+	for cursor := ""; ; {
+		set, err := x.s.Changes(x.ctx, p, cursor)
+		if err != nil {
+			return err
+		}
+		if cursor != "" && (set.Reset || len(set.Removed) > 0) {
+			return fmt.Errorf("%w: %s changes while it is read: stop all writers and repeat", backends.ErrConflict, p)
+		}
+		if x.head != nil {
+			x.head.Embedding = set.Embedding
+		}
+		for i := range set.Records {
+			r := &set.Records[i]
+			if !x.owns(p, &r.Memory) {
+				continue
+			}
+			events, err := x.s.History(x.ctx, p, r.ID)
+			if err == nil {
+				err = x.write(&x.done.Records, &line{Memory: &r.Memory, Vector: r.Vector, Events: events})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if cursor = set.Cursor; !set.More {
+			return nil
+		}
 	}
-	slices.SortFunc(out, func(a, b *Record) int {
-		return cmp.Or(cmp.Compare(a.Version, b.Version), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
-	return out
 }
 
 func (x *export) sessions(p backends.Partition) error {

@@ -5,6 +5,7 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,7 @@ import (
 // ErrInvalid too, with what came before it imported. After an error repeat the call: it
 // writes what is missing.
 func Import(ctx context.Context, s Store, r io.Reader) (TransferCount, error) {
-	i := &importer{transfer: transfer{ctx: ctx, to: s}, events: map[string][]backends.Event{}}
-	i.history = func(id string) ([]backends.Event, error) { return i.events[id], nil }
+	i := &importer{ctx: ctx, to: s, events: map[string][]backends.Event{}}
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		text, err := in.ReadBytes('\n')
@@ -45,7 +45,10 @@ func Import(ctx context.Context, s Store, r io.Reader) (TransferCount, error) {
 
 // importer is a call of Import. Memories and messages are written by the page.
 type importer struct {
-	transfer
+	ctx  context.Context
+	to   Store
+	p    backends.Partition
+	done TransferCount // what was written
 
 	found   TransferCount               // what the lines held
 	space   *Embedding                  // of the vectors
@@ -80,18 +83,14 @@ func (i *importer) read(text []byte) error {
 	switch {
 	case l.Deleted != "":
 		i.found.Deleted++
-		b := &Batch{}
-		if err := i.restoreDeleted(b, l.Deleted, l.Events); err != nil {
-			return err
-		}
-		return i.apply("history of memory", b, &i.done.Deleted)
+		return i.deleted(l.Deleted, l.Events)
 	case l.Session != nil:
 		i.found.Sessions++
 		i.session, i.whole = l.Session, !l.Share
 		return nil
 	case l.Blob != nil:
 		i.found.Blobs++
-		return i.blob(l.Blob.Session, l.Blob.Name, l.Blob.Data)
+		return i.blob(l.Blob)
 	case l.End != nil:
 		if i.end = l.End; i.found != *l.End {
 			return fmt.Errorf("%w: it says %+v, and the lines before it hold %+v", backends.ErrInvalid, *l.End, i.found)
@@ -186,10 +185,91 @@ func (i *importer) flush() error {
 		return err
 	}
 	if have.LastSeq != s.LastSeq || have.Watermark != s.Watermark {
-		return i.differs("session", s.ID)
+		return differs("session", s.ID)
 	}
 	if u := settings(s); !same(settings(have), u) {
 		_, err = i.to.Update(i.ctx, i.p, u)
 	}
 	return err
+}
+
+// restore copies the records that the other store does not hold. Those that it does
+// must be the same but for their versions.
+func (i *importer) restore(records []Record, space *Embedding) error {
+	ids := make([]string, len(records))
+	for n := range records {
+		ids[n] = records[n].ID
+	}
+	have, err := i.to.Get(i.ctx, i.p, ids...)
+	if err != nil {
+		return err
+	}
+	b := &Batch{Embedding: space}
+	for n := range records {
+		r := &records[n]
+		if len(have) > 0 && have[0].ID == r.ID {
+			have[0].Version = r.Version
+			if !same(have[0], r) {
+				return differs("memory", r.ID)
+			}
+			have = have[1:]
+			continue
+		}
+		b.Mutations = append(b.Mutations, Restore(r.ID, r, i.events[r.ID]))
+	}
+	return i.apply(b, &i.done.Records)
+}
+
+// apply restores what is missing.
+func (i *importer) apply(b *Batch, count *int) error {
+	if len(b.Mutations) == 0 {
+		return nil
+	}
+	_, err := i.to.Apply(i.ctx, i.p, b)
+	if err == nil {
+		*count += len(b.Mutations)
+	}
+	return err
+}
+
+// deleted restores the history of a deleted memory that the store does not hold.
+func (i *importer) deleted(id string, events []backends.Event) error {
+	have, err := i.to.History(i.ctx, i.p, id)
+	switch {
+	case err != nil:
+		return err
+	case len(have) == 0:
+		return i.apply(&Batch{Mutations: []Mutation{Restore(id, nil, events)}}, &i.done.Deleted)
+	case !same(have, events):
+		return differs("history of memory", id)
+	}
+	return nil
+}
+
+func (i *importer) blob(b *blobLine) error {
+	have, err := i.to.GetBlob(i.ctx, i.p, b.Session, b.Name)
+	switch {
+	case errors.Is(err, backends.ErrNotFound):
+		i.done.Blobs++
+		return i.to.PutBlob(i.ctx, i.p, b.Session, b.Name, b.Data)
+	case err == nil && !bytes.Equal(b.Data, have):
+		return differs("blob", b.Name)
+	}
+	return err
+}
+
+// differs is the error for something that the store holds in another form.
+func differs(what, name string) error { return fmt.Errorf("%s %q: %w", what, name, errDiffers) }
+
+// settings are what updates set of a session.
+func settings(s *Session) *SessionUpdate {
+	return &SessionUpdate{Session: s.ID, Title: &s.Title, Summary: &s.Summary, SummaryUpto: &s.SummaryUpto,
+		Retry: &s.Retry, Failures: &s.Failures, Expires: &s.Expires}
+}
+
+// same compares two values as stores write them.
+func same(a, b any) bool {
+	textA, errA := json.Marshal(a)
+	textB, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(textA, textB)
 }
