@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -74,7 +75,6 @@ type export struct {
 	holdings
 	out  *json.Encoder
 	head *line // of the partition, until something of it is written
-	bare bool  // without what a transfer leaves behind
 	done TransferCount
 }
 
@@ -97,23 +97,30 @@ func (x *export) whole(more ...func(do func(backends.Partition) error) error) er
 
 func (x *export) write(count *int, l *line) error {
 	*count++
-	if x.head != nil {
-		head := x.head
-		x.head = nil
-		if err := x.write(&x.done.Partitions, head); err != nil {
-			return err
-		}
-	}
-	if x.bare {
-		l.bare()
+	if err := x.begin(); err != nil {
+		return err
 	}
 	return x.out.Encode(l)
+}
+
+// begin writes the head of the partition, once.
+func (x *export) begin() error {
+	head := x.head
+	if x.head = nil; head == nil {
+		return nil
+	}
+	return x.write(&x.done.Partitions, head)
 }
 
 func (x *export) partition(p backends.Partition) error {
 	x.head = &line{Partition: &p, Share: p != x.p, Version: exportVersion}
 	if err := x.memories(p); err != nil {
 		return err
+	}
+	if p == x.p { // it is named even if it holds nothing
+		if err := x.begin(); err != nil {
+			return err
+		}
 	}
 	if err := x.deleted(p, func(id string, events []backends.Event) error {
 		return x.write(&x.done.Deleted, &line{Deleted: id, Events: events})
@@ -136,12 +143,14 @@ func (x *export) partition(p backends.Partition) error {
 
 // memories writes the memories of a partition page by page.
 func (x *export) memories(p backends.Partition) error {
+	seen := map[string]bool{}
+	again := func(id string) bool { return seen[id] }
 	for cursor := ""; ; {
 		set, err := x.s.Changes(x.ctx, p, cursor)
 		if err != nil {
 			return err
 		}
-		if cursor != "" && (set.Reset || len(set.Removed) > 0) {
+		if set.Reset || slices.ContainsFunc(set.Removed, again) || slices.ContainsFunc(set.Records, func(r Record) bool { return seen[r.ID] }) {
 			return fmt.Errorf("%w: %s changes while it is read: stop all writers and repeat", backends.ErrConflict, p)
 		}
 		if x.head != nil {
@@ -149,7 +158,7 @@ func (x *export) memories(p backends.Partition) error {
 		}
 		for i := range set.Records {
 			r := &set.Records[i]
-			if !x.owns(p, &r.Memory) {
+			if seen[r.ID] = true; !x.owns(p, &r.Memory) {
 				continue
 			}
 			events, err := x.s.History(x.ctx, p, r.ID)

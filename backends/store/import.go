@@ -24,21 +24,28 @@ import (
 // ErrInvalid too, with what came before it imported. After an error repeat the call: it
 // writes what is missing.
 func Import(ctx context.Context, s Store, r io.Reader) (TransferCount, error) {
-	i := &importer{ctx: ctx, to: s, events: map[string][]backends.Event{}}
+	i := &importer{to: s}
+	err := i.all(ctx, r)
+	return i.done, err
+}
+
+// all reads an export.
+func (i *importer) all(ctx context.Context, r io.Reader) error {
+	i.ctx, i.events = ctx, map[string][]backends.Event{}
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		text, err := in.ReadBytes('\n')
 		if len(text) == 0 && errors.Is(err, io.EOF) {
 			if i.end == nil {
-				return i.done, fmt.Errorf("import, line %d: %w: the last line is missing: the export was cut off", n, backends.ErrInvalid)
+				return fmt.Errorf("import, line %d: %w: the last line is missing: the export was cut off", n, backends.ErrInvalid)
 			}
-			return i.done, nil
+			return nil
 		}
 		if err == nil || errors.Is(err, io.EOF) {
 			err = i.read(text)
 		}
 		if err != nil {
-			return i.done, fmt.Errorf("import, line %d: %w", n, err)
+			return fmt.Errorf("import, line %d: %w", n, err)
 		}
 	}
 }
@@ -47,6 +54,7 @@ func Import(ctx context.Context, s Store, r io.Reader) (TransferCount, error) {
 type importer struct {
 	ctx  context.Context
 	to   Store
+	dry  bool // write nothing: what is missing differs
 	p    backends.Partition
 	done TransferCount // what was written
 
@@ -139,24 +147,39 @@ func (i *importer) message(e *Entry) error {
 // learnt reports whether a message was learnt from. Of a share nothing is to be learnt.
 func (i *importer) learnt(e *Entry) bool { return !i.whole || e.Seq <= i.session.Watermark }
 
-// append writes the messages that are pending.
+// append writes the messages that are pending, but for those that the store has: they must
+// be the same.
 func (i *importer) append() error {
-	s := i.session
-	a := &Append{Entries: i.pending, Scope: s.Scope, Learnt: len(i.pending) == 0 || i.learnt(&i.pending[0])}
-	before, err := i.to.Session(i.ctx, i.p, s.ID)
-	if errors.Is(err, backends.ErrNotFound) {
-		before, err = &Session{}, nil
+	s, entries := i.session, i.pending
+	i.pending = nil
+	have, err := i.to.Session(i.ctx, i.p, s.ID)
+	none := errors.Is(err, backends.ErrNotFound)
+	if none {
+		have, err = &Session{}, nil
+	}
+	if err == nil && i.whole && len(entries) > 0 {
+		var there []Entry
+		there, err = i.to.Read(i.ctx, i.p, s.ID, Range{After: entries[0].Seq - 1, Upto: entries[len(entries)-1].Seq})
+		if len(there) > 0 && !same(there, entries[:len(there)]) {
+			return differs("log of session", s.ID)
+		}
+		entries = entries[len(there):]
+	}
+	switch {
+	case err != nil, len(entries) == 0 && !none:
+		return err
+	case i.dry:
+		return differs("session", s.ID)
+	}
+	learnt := len(entries) == 0 || i.learnt(&entries[0])
+	after, err := i.to.Append(i.ctx, i.p, s.ID, &Append{Entries: entries, Scope: s.Scope, Learnt: learnt})
+	if err != nil {
+		return err
+	}
+	i.done.Messages += int(after.LastSeq - have.LastSeq)
+	if none {
 		i.done.Sessions++
 	}
-	if err != nil {
-		return err
-	}
-	after, err := i.to.Append(i.ctx, i.p, s.ID, a)
-	if err != nil {
-		return err
-	}
-	i.done.Messages += int(after.LastSeq - before.LastSeq)
-	i.pending = i.pending[:0]
 	return nil
 }
 
@@ -173,23 +196,30 @@ func (i *importer) flush() error {
 	if s == nil {
 		return nil
 	}
-	if err := i.append(); err != nil { // also of a session without messages
-		return err
-	}
+	err := i.append() // also of a session without messages
 	i.session = nil
-	if !i.whole {
-		return nil
+	if err != nil || !i.whole {
+		return err
 	}
 	have, err := i.to.Session(i.ctx, i.p, s.ID)
 	if err != nil {
 		return err
 	}
-	if have.LastSeq != s.LastSeq || have.Watermark != s.Watermark {
+	source, target := s, have
+	if i.dry {
+		source, target = have, s
+	}
+	if target.Watermark != min(target.LastSeq, source.Watermark) || !i.dry && target.LastSeq != source.LastSeq {
 		return differs("session", s.ID)
 	}
-	if u := settings(s); !same(settings(have), u) {
-		_, err = i.to.Update(i.ctx, i.p, u)
+	u := settings(source)
+	switch {
+	case same(settings(target), u), i.dry && same(settings(target), settings(&Session{ID: s.ID})): // the settings are written last
+		return nil
+	case i.dry:
+		return differs("session", s.ID)
 	}
+	_, err = i.to.Update(i.ctx, i.p, u)
 	return err
 }
 
@@ -225,6 +255,9 @@ func (i *importer) apply(b *Batch, count *int) error {
 	if len(b.Mutations) == 0 {
 		return nil
 	}
+	if i.dry {
+		return differs("memory", b.Mutations[0].ID)
+	}
 	_, err := i.to.Apply(i.ctx, i.p, b)
 	if err == nil {
 		*count += len(b.Mutations)
@@ -249,10 +282,10 @@ func (i *importer) deleted(id string, events []backends.Event) error {
 func (i *importer) blob(b *blobLine) error {
 	have, err := i.to.GetBlob(i.ctx, i.p, b.Session, b.Name)
 	switch {
-	case errors.Is(err, backends.ErrNotFound):
+	case errors.Is(err, backends.ErrNotFound) && !i.dry:
 		i.done.Blobs++
 		return i.to.PutBlob(i.ctx, i.p, b.Session, b.Name, b.Data)
-	case err == nil && !bytes.Equal(b.Data, have):
+	case errors.Is(err, backends.ErrNotFound), err == nil && !bytes.Equal(b.Data, have):
 		return differs("blob", b.Name)
 	}
 	return err

@@ -6,11 +6,9 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -73,51 +71,29 @@ func Transfer(ctx context.Context, from, to Store, o *TransferOptions) (done Tra
 	return done, err
 }
 
-// transfer copies a partition, and compares what source and target hold then.
+// transfer copies a partition, if the target holds nothing that the source does not.
 func transfer(ctx context.Context, from, to Store, p backends.Partition) (TransferCount, error) {
+	if _, err := pipe(ctx, to, &importer{to: from, dry: true}, p); err != nil {
+		return TransferCount{}, err
+	}
+	return pipe(ctx, from, &importer{to: to}, p)
+}
+
+// pipe reads what a store holds of a partition into another.
+func pipe(ctx context.Context, from Store, i *importer, p backends.Partition) (TransferCount, error) {
 	out, in := io.Pipe()
 	go func() {
 		x := &export{holdings: holdings{ctx, from, p}, out: json.NewEncoder(in)}
 		_ = in.CloseWithError(x.whole())
 	}()
-	done, err := Import(ctx, to, out)
+	err := i.all(ctx, out)
 	_ = out.CloseWithError(err)
-	if err != nil {
-		return done, err
-	}
-	source, err := digest(ctx, from, p)
-	if err != nil {
-		return done, err
-	}
-	target, err := digest(ctx, to, p)
-	if err == nil && source != target {
-		err = fmt.Errorf("partition %w", errDiffers)
-		done.Partitions = 0
-	}
-	return done, err
+	return i.done, err
 }
 
 // errDiffers is returned for what source and target do not have in common.
 var errDiffers = fmt.Errorf("%w: source and target are not the same: stop all writers and repeat; "+
 	"if nothing in the target is needed, drop the partition there first", backends.ErrConflict)
-
-// digest returns a hash of what a partition holds, without what a transfer leaves behind.
-func digest(ctx context.Context, s Store, p backends.Partition) ([sha256.Size]byte, error) {
-	h := sha256.New()
-	x := &export{holdings: holdings{ctx, s, p}, out: json.NewEncoder(h), bare: true}
-	err := x.whole()
-	return [sha256.Size]byte(h.Sum(nil)), err
-}
-
-// bare removes from a line what a transfer leaves behind.
-func (l *line) bare() {
-	if l.Memory != nil {
-		l.Memory.Version = 0
-	}
-	if s := l.Session; s != nil {
-		s.Version, s.Lease, s.Created, s.Updated = 0, Lease{}, time.Time{}, time.Time{}
-	}
-}
 
 func (n *TransferCount) add(more TransferCount) {
 	n.Partitions, n.Records, n.Deleted = n.Partitions+more.Partitions, n.Records+more.Records, n.Deleted+more.Deleted
