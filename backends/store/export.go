@@ -46,7 +46,7 @@ type blobLine struct {
 
 // Export writes all that a store holds of a user, an agent or a workspace: one JSON object a
 // line, which [Import] reads into any store. Of a user that is their partition and, of every
-// workspace and agent of the namespace, what came from them.
+// workspace and agent of the namespace, what came from them and from no other user.
 //
 // The first line of a partition is {"partition", "export_version", "embedding"}; "share" says
 // that it is a part. Then come {"memory", "vector", "events"} in the order of their
@@ -103,6 +103,11 @@ func (x *export) write(count *int, l *line) error {
 	return x.out.Encode(l)
 }
 
+// alone reports whether what is in a partition came from the person and from no other.
+func (x *export) alone(p backends.Partition, users []string) bool {
+	return p == x.p || slices.Equal(users, []string{x.p.ID})
+}
+
 // begin writes the head of the partition, once.
 func (x *export) begin() error {
 	head := x.head
@@ -123,6 +128,9 @@ func (x *export) partition(p backends.Partition) error {
 		}
 	}
 	if err := x.deleted(p, func(id string, events []backends.Event) error {
+		if slices.ContainsFunc(events, func(e backends.Event) bool { return !x.alone(p, e.Users) }) {
+			return nil
+		}
 		return x.write(&x.done.Deleted, &line{Deleted: id, Events: events})
 	}); err != nil {
 		return err
@@ -158,7 +166,7 @@ func (x *export) memories(p backends.Partition) error {
 		}
 		for i := range set.Records {
 			r := &set.Records[i]
-			if seen[r.ID] = true; !x.owns(p, &r.Memory) {
+			if seen[r.ID] = true; !x.alone(p, r.From()) {
 				continue
 			}
 			events, err := x.s.History(x.ctx, p, r.ID)

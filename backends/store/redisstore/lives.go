@@ -106,3 +106,13 @@ func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time
 // errForgotten is returned for a write that began in a life that has ended, for which
 // scripts fail with the code FORGOTTEN.
 var errForgotten = fmt.Errorf("%w: whose words these are was dropped since this began", backends.ErrForgotten)
+
+// Outside says what keeps erased data that no command to the server reaches: see
+// [backends.Receipt].
+func (s *Store) Outside() []string {
+	return []string{
+		"Redis, append-only file: run BGREWRITEAOF on each node, which writes it anew without what was erased",
+		"Redis, snapshot: run BGSAVE on each node, which overwrites the RDB file",
+		"backups and copies of these files",
+	}
+}

@@ -1,0 +1,167 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/middleware"
+)
+
+// office is memory in two processes, on one storage, for people who share a workspace.
+type office struct {
+	testing.TB
+	raw func() string // all bytes of the storage
+	of  [2]struct {
+		db  store.Store
+		b   backends.Backend
+		mem *middleware.MemoryMiddleware
+	}
+}
+
+func newOffice(t testing.TB, raw func() string, open func() store.Store) *office {
+	o := &office{TB: t, raw: raw}
+	for i := range o.of {
+		of := &o.of[i]
+		of.db = open()
+		facts, err := mem0.New(t.Context(), &mem0.Config{Store: of.db, Model: testkit.New(testkit.Learn)})
+		require.NoError(t, err)
+		experience, err := reme.New(t.Context(), &reme.Config{Store: of.db, Model: testkit.New(testkit.Learn), Verdict: reme.VerdictOf("saw", "passed")})
+		require.NoError(t, err)
+		of.b = backends.Join(facts, experience)
+		of.mem, err = middleware.New(t.Context(), windowed(8000, of.b, of.db))
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			require.NoError(t, of.mem.Close(context.Background()))
+			require.NoError(t, of.b.Close(context.Background()))
+		})
+	}
+	return o
+}
+
+// offices are on SQLite, where each process opens the file, and on an imitation of Redis.
+func offices(t *testing.T, test func(t *testing.T, o *office)) {
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		test(t, newOffice(t, func() string {
+			var all []byte
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				text, err := os.ReadFile(path + suffix)
+				require.NoError(t, err)
+				all = append(all, text...)
+			}
+			return string(all)
+		}, func() store.Store { return testkit.File(t, path) }))
+	})
+	t.Run("redis", func(t *testing.T) {
+		m := miniredis.RunT(t)
+		test(t, newOffice(t, m.Dump, func() store.Store {
+			c := redis.NewClient(&redis.Options{Addr: m.Addr(), ContextTimeoutEnabled: true})
+			t.Cleanup(func() { _ = c.Close() })
+			return testkit.Redis(t, c, func(cfg *redisstore.Config) { cfg.Retry = time.Second })
+		}))
+	})
+}
+
+// as is the context of a user's run.
+func (o *office) as(user string) context.Context {
+	return middleware.WithScope(o.Context(), middleware.Scope{UserID: user, Workspace: "lab", SessionID: "s of " + user})
+}
+
+// says has a user say words to an agent, which notes them down, saws, and repeats them.
+// begun is called when the model is first asked.
+func (o *office) says(process int, user, words string, begun func()) []string {
+	script := []testkit.Reply{
+		testkit.Call("c1", "add_memory", fmt.Sprintf(`{"thinking":"t","content":["FACT %s noted"]}`, words)),
+		testkit.Call("c2", "saw", `{"n":1}`),
+		testkit.Text("LESSON " + words + " | " + words + " needs a fine saw"),
+	}
+	first := script[0]
+	script[0] = func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+		begun()
+		return first(ctx, in, opts)
+	}
+	mem := o.of[process].mem
+	w := &workshop{t: o, mem: mem, ran: map[string]int{}}
+	return testkit.Drain(agent(o, mem, testkit.New(script...), w.saw()).Query(o.as(user), "FACT "+words+" said"))
+}
+
+// quiet waits until both processes have nothing to do.
+func (o *office) quiet() {
+	for i := range o.of {
+		_ = o.of[i].mem.Flush(context.Background()) // what is refused is an error
+	}
+}
+
+func (o *office) exported(user string) string {
+	var out bytes.Buffer
+	_, err := store.Export(o.Context(), o.of[0].db, backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: user}, &out)
+	require.NoError(o, err)
+	return out.String()
+}
+
+// Whoever is forgotten while they talk, while it is learnt and while another process forgets
+// them, too, leaves nothing, and what they say afterwards is kept.
+func TestNothingOfSomebodyForgottenComesBack(t *testing.T) {
+	rounds := 12
+	if os.Getenv("EINOMEM_LONG") == "1" {
+		rounds = 500
+	}
+	offices(t, func(t *testing.T, o *office) {
+		o.says(0, "bob", "bobsword", func() {})
+		o.quiet()
+		bob := o.exported("bob")
+		for round := range rounds {
+			user, mark := fmt.Sprint("user", round), fmt.Sprintf("mark%04dend", round)
+			o.says(round%2, user, mark, func() {})
+			if round%3 == 0 {
+				o.quiet() // else it is learnt while it is forgotten
+			}
+			begun := make(chan struct{})
+			var both sync.WaitGroup
+			both.Go(func() { o.says(0, user, mark, sync.OnceFunc(func() { close(begun) })) })
+			<-begun
+			for process := range 1 + round%2 {
+				both.Go(func() {
+					time.Sleep(rand.N(20 * time.Millisecond))
+					_, err := o.of[process].mem.Forget(o.Context(), middleware.Scope{UserID: user})
+					require.NoError(o, err)
+				})
+			}
+			both.Wait()
+			o.quiet()
+			for name, text := range map[string]string{"storage": o.raw(), "export": o.exported(user), "another's export": o.exported("bob")} {
+				if at := strings.Index(text, mark); at >= 0 {
+					t.Fatalf("round %d: %s: …%s…", round, name, text[max(0, at-300):min(len(text), at+300)])
+				}
+			}
+			fresh := fmt.Sprintf("fresh%04dend", round)
+			o.says(1, user, fresh, func() {})
+			o.quiet()
+			require.Contains(t, o.exported(user), fresh, "round %d: what is said afterwards is kept", round)
+		}
+		require.Equal(t, bob, o.exported("bob"))
+	})
+}
