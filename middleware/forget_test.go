@@ -61,9 +61,15 @@ func newOffice(t testing.TB, raw func() string, open func() store.Store) *office
 	return o
 }
 
-// offices are on SQLite, where each process opens the file, and on an imitation of Redis.
-func offices(t *testing.T, test func(t *testing.T, o *office)) {
-	t.Run("sqlite", func(t *testing.T) {
+// offices are on SQLite, where each process opens the file, and on an imitation of Redis; a
+// number of each.
+func offices(t *testing.T, times int, test func(t *testing.T, o *office)) {
+	repeat := func(name string, test func(t *testing.T)) {
+		for range times {
+			t.Run(name, test)
+		}
+	}
+	repeat("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "memory.db")
 		test(t, newOffice(t, func() string {
 			var all []byte
@@ -75,7 +81,7 @@ func offices(t *testing.T, test func(t *testing.T, o *office)) {
 			return string(all)
 		}, func() store.Store { return testkit.File(t, path) }))
 	})
-	t.Run("redis", func(t *testing.T) {
+	repeat("redis", func(t *testing.T) {
 		m := miniredis.RunT(t)
 		test(t, newOffice(t, m.Dump, func() store.Store {
 			c := redis.NewClient(&redis.Options{Addr: m.Addr(), ContextTimeoutEnabled: true})
@@ -125,11 +131,12 @@ func (o *office) exported(user string) string {
 // Whoever is forgotten while they talk, while it is learnt and while another process forgets
 // them, too, leaves nothing, and what they say afterwards is kept.
 func TestNothingOfSomebodyForgottenComesBack(t *testing.T) {
-	rounds := 12
+	const rounds = 20
+	times := 1
 	if os.Getenv("EINOMEM_LONG") == "1" {
-		rounds = 500
+		times = 25
 	}
-	offices(t, func(t *testing.T, o *office) {
+	offices(t, times, func(t *testing.T, o *office) {
 		o.says(0, "bob", "bobsword", func() {})
 		o.quiet()
 		bob := o.exported("bob")

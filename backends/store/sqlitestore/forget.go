@@ -133,3 +133,9 @@ func (c *conn) newLife(p backends.Partition, now time.Time) error {
 		p.Namespace, string(p.Kind), p.ID, now.UnixMicro())
 	return err
 }
+
+// Outside says what keeps erased data that the store does not reach: see
+// [backends.Receipt].
+func (s *Store) Outside() []string {
+	return []string{"backups and copies of " + s.path, "what the file system and the disk keep of blocks that were overwritten"}
+}
