@@ -385,7 +385,7 @@ func TestLibrariesThatReMeShips(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			require.NoError(t, err)
-			b, _ := newBackend(t, open(t), nil)
+			b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Redact = func(s string) string { return s } }) // they have numbers of cards
 			require.Equal(t, &reme.LoadResponse{Loaded: want}, load(t, b, market, string(text)))
 			again := dump(t, b, &reme.DumpRequest{Scope: market})
 			if name != "older_experience_20.jsonl" { // which is written in the format of 0.2
