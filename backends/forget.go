@@ -34,7 +34,7 @@ type ForgetRequest struct {
 // again. Sessions and messages that are not there are no error.
 type Part struct {
 	Session  *string   // Optional. Only this session. Alone it is the whole session, which is deleted.
-	Messages []string  // Optional. Only these messages of Session, by their ids in the log.
+	Messages []string  // Optional. Only these messages of Session, or turns, by their ids in the log.
 	From, To time.Time // Optional. Only what was said from From on, and before To; zero is open.
 }
 

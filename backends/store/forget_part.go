@@ -128,7 +128,7 @@ func (s *selection) whole() bool {
 func (s *selection) add(session string, e *Entry) bool {
 	turn := source{session, e.Turn}
 	rounds := (len(e.ToolCalls) > 0 || e.ToolCallID != "") && s.turns[turn]
-	if !rounds && (len(s.part.Messages) > 0 && !slices.Contains(s.part.Messages, e.ID) || !s.in(e.Time)) {
+	if !rounds && (!s.names(e) || !s.in(e.Time)) {
 		return false
 	}
 	s.messages[source{session, e.ID}] = true
@@ -142,6 +142,12 @@ func (s *selection) add(session string, e *Entry) bool {
 		s.to = e.Time
 	}
 	return true
+}
+
+// names reports whether the part has a message, or its turn, as far as it names any.
+func (s *selection) names(e *Entry) bool {
+	named := s.part.Messages
+	return len(named) == 0 || slices.Contains(named, e.ID) || e.Turn != "" && slices.Contains(named, e.Turn)
 }
 
 // in reports whether a time is in the range of the part.

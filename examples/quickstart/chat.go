@@ -179,30 +179,21 @@ func (c *chat) forget(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	of := backends.Eq("id", id)
-	if m.Origin.Turn != "" {
-		of = backends.Eq("turn", m.Origin.Turn)
-	}
-	n, err := c.backend.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: c.scope, Filter: &of})
+	of := &backends.Part{Session: &m.Origin.Session, Messages: []string{m.Origin.Turn}}
+	receipt, err := c.memory.ForgetPart(ctx, c.scope, of)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "forgot %d memories of the turn of: %s\n", n, m.Text)
+	fmt.Fprintf(c.out, "forgot %d memories of the turn of: %s\n", receipt.Memories, m.Text)
 	return c.begin(c.scope.UserID)
 }
 
-// forgetAll erases a user: the memories, their history, and the log, so that nothing is
-// learnt from it again.
+// forgetAll erases a user.
 func (c *chat) forgetAll(ctx context.Context) error {
-	_ = c.memory.Flush(ctx) // what cannot be learnt stays in the log, which is erased, too
-	user, err := c.scope.Partition(backends.PartitionUser)
+	receipt, err := c.memory.Forget(ctx, c.scope)
 	if err != nil {
 		return err
 	}
-	n, err := c.file.Drop(ctx, user)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.out, "forgot %s: memories %d, sessions %d, messages %d\n", c.scope.UserID, n.Records, n.Sessions, n.Messages)
+	fmt.Fprintf(c.out, "forgot %s: memories %d, sessions %d, messages %d\n", c.scope.UserID, receipt.Memories, receipt.Sessions, receipt.Messages)
 	return c.begin(c.scope.UserID)
 }

@@ -36,6 +36,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/examples/demomodel"
@@ -132,11 +133,11 @@ func forget(ctx context.Context, server *redisstore.Store, scope middleware.Scop
 	if err != nil {
 		return err
 	}
-	n, err := server.Drop(ctx, user)
+	n, err := store.Forget(ctx, server, user, nil)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "forgot %s: memories %d, sessions %d, messages %d\n", scope.UserID, n.Records, n.Sessions, n.Messages)
+	_, err = fmt.Fprintf(stdout, "forgot %s: memories %d, sessions %d, messages %d\n", scope.UserID, n.Memories, n.Sessions, n.Messages)
 	return err
 }
 

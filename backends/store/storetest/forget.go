@@ -255,6 +255,8 @@ var forgetBehaviours = []behaviour{
 		forget(backends.Part{Session: ptr("s"), Messages: []string{"m2", "unknown"}})
 		require.Equal(e, []string{"m1", "", "m3", "of m1", "of m3"}, left())
 		e.noBlob("s", "archive")
+		forget(backends.Part{Session: ptr("s"), Messages: []string{"t m3"}})
+		require.Equal(e, []string{"m1", "", "", "of m1"}, left(), "a turn")
 		forget(backends.Part{From: now.Add(time.Minute)})
 		require.Equal(e, []string{"m1", "", "", "of m1"}, left())
 		forget(backends.Part{To: now})
