@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,11 +24,17 @@ import (
 // call of a store checks it, before and while it works.
 type countdown struct {
 	context.Context
-	left int
+	left atomic.Int64
+}
+
+func counted(ctx context.Context, checks int) *countdown {
+	c := &countdown{Context: ctx}
+	c.left.Store(int64(checks))
+	return c
 }
 
 func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
+	if c.left.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
@@ -189,20 +196,24 @@ func TestTransfer(t *testing.T) {
 		fill(from, ann)
 		_, err := move(t.Context(), from, complete)
 		require.NoError(t, err)
-		for checks := 0; ; checks++ {
+		step := 1
+		if testing.Short() {
+			step = 7
+		}
+		for checks := 0; ; checks += step {
 			to := open(t)
-			_, err := move(&countdown{t.Context(), checks}, from, to)
+			_, err := move(counted(t.Context(), checks), from, to)
 			if err == nil {
 				require.Greater(t, checks, 50)
 				break
 			}
 			require.ErrorIs(t, err, context.Canceled)
-			_, err = move(&countdown{t.Context(), checks}, from, to) // and once more, further on
+			_, err = move(counted(t.Context(), checks), from, to) // and once more, further on
 			require.True(t, err == nil || errors.Is(err, context.Canceled), "%v", err)
 			_, err = move(t.Context(), from, to)
 			require.NoError(t, err, "after %d checks", checks)
 			same(t, from, to)
-			_, err = move(&countdown{t.Context(), 2 * checks}, from, complete)
+			_, err = move(counted(t.Context(), 2*checks), from, complete)
 			require.True(t, err == nil || errors.Is(err, context.Canceled), "%v", err)
 		}
 	})

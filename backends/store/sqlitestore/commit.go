@@ -15,8 +15,8 @@ import (
 )
 
 // A group is the calls that share one transaction. It ends when no call waits, and at the
-// latest with so many calls, or when they have taken so long: a call behind a long one
-// waits for one commit more, and an error of COMMIT concerns few.
+// latest with so many calls, or when they have taken so long (Store.groupTime): a call behind
+// a long one waits for one commit more, and an error of COMMIT concerns few.
 const (
 	groupCalls = 256
 	groupTime  = 10 * time.Millisecond
@@ -76,7 +76,7 @@ func (s *Store) lead(c *conn, leader *call) error {
 		return err
 	}
 	var group []*call
-	for end := backends.SystemClock().Add(groupTime); len(group) < groupCalls && backends.SystemClock().Before(end); {
+	for end := backends.SystemClock().Add(s.groupTime); len(group) < groupCalls && backends.SystemClock().Before(end); {
 		next := s.waiting.first()
 		if next == nil {
 			break

@@ -6,6 +6,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // LimitPages makes the disk full: the file may grow by n pages more. Negative
@@ -23,9 +24,11 @@ func (s *Store) LimitPages(n int) error {
 	})
 }
 
-// HoldWriter takes the connection that writes, until release is called.
+// HoldWriter takes the connection that writes, until release is called. Those that wait then
+// are one group, however long they take.
 func (s *Store) HoldWriter() (release func()) {
 	c := <-s.writer
+	s.groupTime = time.Hour
 	return func() { s.writer.put(c) }
 }
 

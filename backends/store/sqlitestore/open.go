@@ -34,7 +34,7 @@ const Memory = ":memory:"
 // in the way: a missing folder, a file that is damaged, locked, read-only, no
 // database, or written by a newer version of this package.
 func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
-	s := &Store{path: path, cfg: cfg.withDefaults()}
+	s := &Store{path: path, cfg: cfg.withDefaults(), groupTime: groupTime}
 	if err := s.open(ctx); err != nil {
 		_ = s.closeAll() // the first error is the one to report
 		return nil, s.describe("open "+path, err)

@@ -84,6 +84,8 @@ type Store struct {
 	waiting queue   // the calls that wait for it
 	readers pool    // those that read; for Memory the writer
 
+	groupTime time.Duration // see lead
+
 	mu     sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
 }
