@@ -53,7 +53,7 @@ type Receipt struct {
 // Join adds what another store erased of the same person.
 func (r *Receipt) Join(other *Receipt) {
 	r.Partition = other.Partition
-	r.Erased.add(other.Erased)
+	r.add(other.Erased)
 	for _, share := range other.Elsewhere {
 		at := slices.IndexFunc(r.Elsewhere, func(s Share) bool { return s.Partition == share.Partition })
 		if at < 0 {

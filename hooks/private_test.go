@@ -77,7 +77,7 @@ func learnt(m *memory) string {
 // logLines is what ann's session says.
 func logLines(m *memory) (out []string) {
 	for _, e := range testkit.Entries(m.t, m.db, ann) {
-		if e.Content != "" || len(e.Message.ToolCalls) > 0 {
+		if e.Content != "" || len(e.ToolCalls) > 0 {
 			out = append(out, testkit.Line(e.Message.Message))
 		}
 	}
