@@ -116,11 +116,15 @@ const dropChunk = 1000
 // Drop implements [store.Records]. A partition of more than a thousand sessions is
 // dropped in steps; its memories go with the last. When the answer to a step was
 // lost and the step is repeated, the count lacks what went with it; the partition
-// is gone all the same.
+// is gone all the same. One that lost the list of its sessions is ErrUnavailable until
+// Reindex found them.
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	var out store.DropCount
 	life := newNonce() // the first step begins it: what writes between two steps began before
 	_, err := on(ctx, s, p, "", "drop "+p.String(), func() (any, error) {
+		if _, err := s.numbered(ctx, p, s.keys(p).born(), 0, 1); err != nil { // a session that is not listed would stay
+			return nil, err
+		}
 		for done := false; !done; {
 			ids, err := s.client.ZRange(ctx, s.keys(p).born(), 0, dropChunk-1).Result()
 			if err != nil {

@@ -114,13 +114,13 @@ type known struct {
 // readKnown adds it to a pipeline. T:enter comes first: a generation goes from there to
 // T:meta.
 func readKnown(ctx context.Context, pipe redis.Pipeliner, k keys) known {
-	return known{pipe.HGet(ctx, k.enter(), "gen"), pipe.HMGet(ctx, k.meta(), listed, waiting)}
+	return known{pipe.HGet(ctx, k.enter(), "gen"), pipe.HMGet(ctx, k.meta(), listed, waiting, "inc")}
 }
 
 // generations returns those that T:meta has.
 func (k known) generations() generations {
 	out := generations{}
-	for i, text := range texts(k.meta.Val()) {
+	for i, text := range texts(k.meta.Val())[:2] {
 		if gen, _, ok := strings.Cut(text, " "); ok {
 			out[[]string{listed, waiting}[i]] = gen
 		}
@@ -128,9 +128,14 @@ func (k known) generations() generations {
 	return out
 }
 
-// dead reports whether the partition will never know an entry of a list.
+// dead reports whether the partition will never know an entry of a list. Those of earlier
+// builds count until the partition has one of its own, or is gone.
 func (k known) dead(list, gen string) bool {
-	return gen != k.drawn.Val() && gen != k.generations()[list]
+	own := k.generations()[list]
+	if gen == "" {
+		return own != "" || texts(k.meta.Val())[2] == ""
+	}
+	return gen != k.drawn.Val() && gen != own
 }
 
 // prune removes the dead entries of a partition.
@@ -258,6 +263,53 @@ func (s *Store) tidy(ctx context.Context, name, gen string, now known) error {
 		return s.retire(ctx, p, own)
 	}
 	return nil
+}
+
+// upgrade gives the entries of earlier builds, which had no generation, an empty one, once.
+// What those builds kept of the order of changes goes.
+func (s *Store) upgrade(ctx context.Context) error {
+	const field, version = "registry", "2"
+	key := s.config.Prefix + ":store"
+	if have, err := s.client.HGet(ctx, key, field).Result(); have == version || err != nil && !isNil(err) {
+		return err
+	}
+	spaces, err := s.client.ZRange(ctx, s.namespacesKey(), 0, -1).Result()
+	if err != nil {
+		return err
+	}
+	if err := s.upgradeList(ctx, s.workKey(), 2, ""); err != nil {
+		return err
+	}
+	for _, space := range spaces {
+		if err := s.upgradeList(ctx, s.config.Prefix+":partitions:"+space, 1, space+":"); err != nil {
+			return err
+		}
+	}
+	return s.client.HSet(ctx, key, field, version).Err()
+}
+
+// upgradeList does so with a list, whose entries of earlier builds have so many colons.
+// prefix makes them names of partitions.
+func (s *Store) upgradeList(ctx context.Context, key string, colons int, prefix string) error {
+	for after := ""; ; {
+		entries, err := s.lex(ctx, key, after, 1000)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		after = entries[len(entries)-1]
+		err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+			for _, e := range entries {
+				if strings.Count(e, ":") == colons {
+					pipe.ZAdd(ctx, key, redis.Z{Member: e + ":"})
+					pipe.ZRem(ctx, key, e)
+					pipe.Unlink(ctx, s.named(prefix+e).tag+":sess")
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // cutGeneration splits an entry of a list of the registry.

@@ -16,7 +16,8 @@ import (
 // A server can lose one key of a partition and keep the others: it evicts, a part of a
 // backup is restored, somebody deletes. T:meta has how many entries the other keys have,
 // and a session's state how many messages its log and ids have; scripts write these with
-// the entries. Calls compare them, in the round trip that they take anyway.
+// the entries. Calls compare them, in the round trip that they take anyway. A partition that
+// an earlier build wrote has none until the next write.
 
 const (
 	recordSizes  = "sizes" // the field of T:meta for the keys of memories
@@ -32,12 +33,16 @@ func (k keys) ofSessions() []string { return []string{k.pending(), k.born()} }
 // whole adds to a pipeline what the function that it returns looks at: whether keys have
 // the sizes that T:meta has in a field. All must be read at once.
 func (k keys) whole(ctx context.Context, pipe redis.Pipeliner, field string, counted []string) func() error {
-	known, sizes := pipe.HGet(ctx, k.meta(), field), make([]*redis.Cmd, len(counted))
+	known, sizes := pipe.HMGet(ctx, k.meta(), field, "inc"), make([]*redis.Cmd, len(counted))
 	for i, key := range counted {
 		sizes[i] = pipe.Do(ctx, counting[key[strings.LastIndexByte(key, ':')+1:]], key)
 	}
 	return func() error {
-		want := strings.Fields(known.Val())
+		meta := texts(known.Val())
+		want := strings.Fields(meta[0])
+		if len(want) == 0 && meta[1] != "" { // an earlier build wrote it last
+			return nil
+		}
 		for i, size := range sizes {
 			n, _ := size.Int64()
 			switch {

@@ -14,6 +14,7 @@ end
 -- lost returns an error if one of the keys has not the size that T:meta has in a field.
 local function lost(meta, field, keys)
   local known, at = redis.call('HGET', meta, field), {}
+  if not known and redis.call('HEXISTS', meta, 'inc') == 1 then return end -- an earlier build wrote it last
   for n in string.gmatch(known or '', '%d+') do at[#at + 1] = tonumber(n) end
   for i, n in ipairs(sizes(keys)) do
     if n ~= (at[i] or 0) then return incomplete(known and keys[i] or meta) end
