@@ -71,15 +71,7 @@ func offices(t *testing.T, times int, test func(t *testing.T, o *office)) {
 	}
 	repeat("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "memory.db")
-		test(t, newOffice(t, func() string {
-			var all []byte
-			for _, suffix := range []string{"", "-wal", "-shm"} {
-				text, err := os.ReadFile(path + suffix)
-				require.NoError(t, err)
-				all = append(all, text...)
-			}
-			return string(all)
-		}, func() store.Store { return testkit.File(t, path) }))
+		test(t, newOffice(t, bytesOf(t, path), func() store.Store { return testkit.File(t, path) }))
 	})
 	repeat("redis", func(t *testing.T) {
 		m := miniredis.RunT(t)
@@ -89,6 +81,34 @@ func offices(t *testing.T, times int, test func(t *testing.T, o *office)) {
 			return testkit.Redis(t, c, func(cfg *redisstore.Config) { cfg.Retry = time.Second })
 		}))
 	})
+}
+
+// bytesOf reads the files of an SQLite store.
+func bytesOf(t testing.TB, path string) func() string {
+	return func() string {
+		var all []byte
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			text, err := os.ReadFile(path + suffix)
+			require.NoError(t, err)
+			all = append(all, text...)
+		}
+		return string(all)
+	}
+}
+
+// leftNothing requires that no words of a forgotten user are left, and that what they say
+// afterwards is kept.
+func (o *office) leftNothing(round int, user, words string) {
+	o.Helper()
+	for name, text := range map[string]string{"storage": o.raw(), "export": o.exported(user), "another's export": o.exported("bob")} {
+		if at := strings.Index(text, words); at >= 0 {
+			o.Fatalf("round %d: %s: …%s…", round, name, text[max(0, at-300):min(len(text), at+300)])
+		}
+	}
+	fresh := fmt.Sprintf("fresh%04dend", round)
+	o.says(1, user, fresh, func() {})
+	o.quiet()
+	require.Contains(o, o.exported(user), fresh, "round %d: what is said afterwards is kept", round)
 }
 
 // as is the context of a user's run.
@@ -159,15 +179,7 @@ func TestNothingOfSomebodyForgottenComesBack(t *testing.T) {
 			}
 			both.Wait()
 			o.quiet()
-			for name, text := range map[string]string{"storage": o.raw(), "export": o.exported(user), "another's export": o.exported("bob")} {
-				if at := strings.Index(text, mark); at >= 0 {
-					t.Fatalf("round %d: %s: …%s…", round, name, text[max(0, at-300):min(len(text), at+300)])
-				}
-			}
-			fresh := fmt.Sprintf("fresh%04dend", round)
-			o.says(1, user, fresh, func() {})
-			o.quiet()
-			require.Contains(t, o.exported(user), fresh, "round %d: what is said afterwards is kept", round)
+			o.leftNothing(round, user, mark)
 		}
 		require.Equal(t, bob, o.exported("bob"))
 	})

@@ -41,7 +41,7 @@ import (
 type life struct {
 	Store string // a file, or the URL of a server
 	User  string
-	Role  string // "interrupt", "read", "talk", "summarise" or "refund", and how
+	Role  string // "interrupt", "read", "talk", "summarise", "refund" or "forget", and how
 	Pages int    // that it reads; the first turn that it talks of; the orders that it refunds
 	Step  int    // at which it is killed; 0: at none
 	till
@@ -56,7 +56,7 @@ func child(spec string) error {
 	t, l := testkit.InChild(), &life{}
 	require.NoError(t, json.Unmarshal([]byte(spec), l))
 	role, _, _ := strings.Cut(l.Role, ",")
-	map[string]func(testing.TB){"interrupt": l.interrupt, "read": l.read, "talk": l.talk, "summarise": l.summarise, "refund": l.refund}[role](t)
+	map[string]func(testing.TB){"interrupt": l.interrupt, "read": l.read, "talk": l.talk, "summarise": l.summarise, "refund": l.refund, "forget": l.forget}[role](t)
 	fmt.Println("steps", l.steps.Load())
 	return nil
 }
