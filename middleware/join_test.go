@@ -120,6 +120,26 @@ func TestEachHalfOfAJoinedBackendLearnsWhatIsIts(t *testing.T) {
 	require.Empty(t, listed(t, manager, lab), "and what the workspace has from them")
 }
 
+func TestAUserIsForgottenInTheStoresOfBothHalves(t *testing.T) {
+	p := newPair(t, false)
+	w := &workshop{t: t, b: p.experience, mem: open(t, &middleware.Config{Backend: p.Backend}), ran: map[string]int{}}
+	testkit.Drain(agent(t, w.mem, sawing("oak"), w.saw()).Query(inLab, "Saw oak. FACT ann sells tea"))
+	require.NoError(t, w.mem.Flush(t.Context()))
+	manager := p.Backend.(backends.Manager)
+	require.Len(t, listed(t, manager, lab), 4)
+	require.Len(t, listed(t, p.experience, lab), 1)
+
+	receipt, err := w.mem.Forget(t.Context(), middleware.Scope{UserID: lab.UserID})
+	require.NoError(t, err)
+	require.Equal(t, 3, receipt.Memories, "%+v", receipt)
+	require.Len(t, receipt.Elsewhere, 1)
+	require.Equal(t, 1, receipt.Elsewhere[0].Memories, "%+v", receipt)
+	require.Empty(t, listed(t, manager, lab))
+	require.Empty(t, listed(t, p.experience, lab))
+	_, m := ask(t, inLab, w.mem, "How to saw oak for tea?")
+	require.NotContains(t, fmt.Sprint(testkit.Lines(m.Calls()[0])), "oak needs")
+}
+
 // The log repeats what one half could not learn. The other half does nothing then.
 func TestAHalfThatIsDownForAWhileLosesNothing(t *testing.T) {
 	p := newPair(t, true)
