@@ -346,7 +346,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	require.NoError(t, only(b.Personal().Summarize(ctx, &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: ann, Verbatim: true, Messages: said("ann drinks tea")}})))
 	require.NoError(t, only(b.Tools().Record(ctx, &tool.RecordRequest{Scope: ann, Calls: calls(4, "c")})))
 	require.NoError(t, only(b.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: ann, Force: true})))
-	require.NoError(t, only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MaxUtility: 1}})))
+	require.NoError(t, only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: task.Rule{MaxUtility: 1}})))
 	var file bytes.Buffer
 	require.NoError(t, only(b.Library().Dump(ctx, &reme.DumpRequest{Scope: ann}, &file)))
 	require.NoError(t, only(b.Library().Load(ctx, &reme.LoadRequest{Scope: backends.Scope{Workspace: ann.Workspace}}, &file)))

@@ -22,7 +22,7 @@ import (
 	"github.com/einomem/einomem/internal/keeper"
 )
 
-// Config configures a [Backend]. It is copied by [New]. Task, Personal, Tools and Library
+// Config configures a [Backend]. It is copied by [New]. Task, Personal and Tools
 // configure the kinds of memory; of their fields ids are filled from here, and the language
 // and OnError where they are not set.
 type Config struct {
@@ -49,7 +49,6 @@ type Config struct {
 	Task     task.Config    // Optional. How trajectories are learnt from.
 	Personal PersonalConfig // Optional.
 	Tools    tool.Config    // Optional. Also how calls are recorded while agents work.
-	Library  LibraryConfig  // Optional.
 
 	// NoPersonal learns nothing about users from turns: for agents that are to learn
 	// from their work alone. It saves a model call a turn. What is asked for
@@ -184,6 +183,6 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 		return err
 	}
 	b.recorder, b.stop = b.tools.NewRecorder(ctx)
-	b.library = newLibrary(c.Library, b.keeper, c.Personal.InWorkspace)
+	b.library = &Library{zone: b.personal.config.Location, keep: b.keeper, inWorkspace: p.InWorkspace}
 	return nil
 }

@@ -14,16 +14,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
 )
-
-// LibraryConfig configures a [Library].
-type LibraryConfig struct {
-	// Location is the zone of times, which ReMe writes without one. Optional. Defaults to
-	// UTC.
-	Location *time.Location
-}
 
 // Library reads and writes ReMe's libraries, files of one memory a line, and copies,
 // lists and deletes workspaces. See the package comment for the format. It is safe for
@@ -34,14 +26,9 @@ type LibraryConfig struct {
 // memories of its user, else of its agent. Memories of other kinds, such as core blocks
 // and mem0's facts, are neither read nor changed, except by Delete.
 type Library struct {
-	config      LibraryConfig
+	zone        *time.Location
 	keep        *keeper.Keeper
 	inWorkspace bool // personal memories live in the workspace
-}
-
-func newLibrary(c LibraryConfig, keep *keeper.Keeper, inWorkspace bool) *Library {
-	config.Default(&c.Location, time.UTC)
-	return &Library{config: c, keep: keep, inWorkspace: inWorkspace}
 }
 
 // collection is what a call of a library reads and writes: the memories of some kinds in
@@ -122,7 +109,7 @@ func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpR
 			out.LeftOut++
 		default:
 			out.Memories++
-			err = errors.Join(ctx.Err(), writeLine(lines, m, c.partition.ID, l.config.Location))
+			err = errors.Join(ctx.Err(), writeLine(lines, m, c.partition.ID, l.zone))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reme: dumping %s: memory %s: %w", c.partition, m.ID, err)

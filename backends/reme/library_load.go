@@ -114,7 +114,7 @@ const embeddedAtOnce = 100
 // read reads all lines.
 func (ld *load) read(ctx context.Context, in io.Reader) error {
 	return keeper.EachLine(in, func(line int, text []byte) error {
-		m, err := parseLine(text, ld.config.Location)
+		m, err := parseLine(text, ld.zone)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

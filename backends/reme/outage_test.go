@@ -140,7 +140,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 			return only(b.Task().Record(ctx, &task.RecordRequest{Scope: ann, IDs: []string{held.Memories[0].ID}, AllUseful: true, IdempotencyKey: "k"}))
 		}},
 		"Task.Forget": {call: func(ctx context.Context, b *reme.Backend) error {
-			return only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: &task.Rule{MinUses: 1, MaxUtility: 0.5}}))
+			return only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: ann, Rule: task.Rule{MinUses: 1, MaxUtility: 0.5}}))
 		}},
 		"Task.Retry": {halves: true, call: func(ctx context.Context, b *reme.Backend) error {
 			return only(b.Task().Retry(ctx, &task.RetryRequest{Scope: ann, Query: "refunding an order", IdempotencyKey: "k",

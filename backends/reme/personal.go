@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"time"
 	"unicode/utf8"
 
@@ -40,17 +39,10 @@ type PersonalConfig struct {
 	// target's name distinguishes them. Optional. Defaults to the partition of the user,
 	// else of the agent.
 	InWorkspace bool
-	// Location is the zone in which "yesterday" is meant and days begin. Optional.
-	// Defaults to UTC.
+	// Location is the zone in which "yesterday" is meant and days begin, and of the times in
+	// ReMe's libraries, which have none. Optional. Defaults to UTC.
 	Location *time.Location
 
-	// TypeWeights weigh memories by Metadata["observation_type"], else
-	// Metadata["memory_type"]; types that it does not name have 1. Optional. Defaults to
-	// those of ReMe 0.2: conversation 0.5, observation 1, obs_customized 1.2, insight 2.
-	TypeWeights map[string]float64
-	// TimeWeight weighs memories of the time that a query names; at least 1.
-	// Optional. Defaults to 2.
-	TimeWeight float64
 	// MaxKnown is how many known memories the model is shown. Optional. Defaults to 50.
 	MaxKnown int
 	// TopK is how many memories a retrieval returns that does not say. Optional. Defaults
@@ -67,34 +59,12 @@ type PersonalConfig struct {
 	Confirm backends.Confirm
 }
 
-// defaultTypeWeights returns the weights of ReMe 0.2.
-func defaultTypeWeights() map[string]float64 {
-	return map[string]float64{"conversation": 0.5, "observation": 1, "obs_customized": 1.2, "insight": 2}
-}
-
 func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 	config.Default(&c.Location, time.UTC)
-	config.Default(&c.TypeWeights, defaultTypeWeights())
-	c.TypeWeights = maps.Clone(c.TypeWeights)
-	c.TimeWeight, c.TopK = cmp.Or(c.TimeWeight, 2), cmp.Or(c.TopK, 5)
-	c.MaxKnown, c.MinScore = cmp.Or(c.MaxKnown, 50), cmp.Or(c.MinScore, 2)
-	invalid := func(format string, args ...any) (PersonalConfig, error) {
-		return c, fmt.Errorf("Personal: %w: "+format, append([]any{backends.ErrInvalid}, args...)...)
-	}
-	switch {
-	case !(c.TimeWeight >= 1) || math.IsInf(c.TimeWeight, 0):
-		return invalid("TimeWeight %v: at least 1, which is none", c.TimeWeight)
-	case c.TopK < 0 || c.TopK > maxTopK:
-		return invalid("TopK %d: 1 to %d, or 0 for 5", c.TopK, maxTopK)
-	case c.MaxKnown < 0:
-		return invalid("MaxKnown %d: above 0, or 0 for 50", c.MaxKnown)
-	case c.MinScore < 1 || c.MinScore > 3:
-		return invalid("MinScore %d: 1 to 3, or 0 for 2", c.MinScore)
-	}
-	for name, w := range c.TypeWeights {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return invalid("the weight %v of type %q: a number of at least 0", w, name)
-		}
+	c.TopK, c.MaxKnown, c.MinScore = cmp.Or(c.TopK, 5), cmp.Or(c.MaxKnown, 50), cmp.Or(c.MinScore, 2)
+	if c.TopK < 0 || c.TopK > maxTopK || c.MaxKnown < 0 || c.MinScore < 1 || c.MinScore > 3 {
+		return c, fmt.Errorf("Personal: %w: TopK %d is from 1 to %d, MaxKnown %d above 0, MinScore %d from 1 to 3, or 0 for the defaults",
+			backends.ErrInvalid, c.TopK, maxTopK, c.MaxKnown, c.MinScore)
 	}
 	return c, c.Language.Validate()
 }

@@ -27,7 +27,7 @@ type PersonalRetrieveRequest struct {
 // PersonalRetrieveResponse is the answer to a [PersonalRetrieveRequest].
 type PersonalRetrieveResponse struct {
 	// SearchResponse has the memories, best first. Score is how like the query they are,
-	// and nothing else: type and time decide the order alone.
+	// and nothing else: the time decides the order alone.
 	backends.SearchResponse
 	// Answer has a line for each hit: its text with the day on which it was said, the
 	// time that it is about, and its id.
@@ -37,12 +37,11 @@ type PersonalRetrieveResponse struct {
 
 // Retrieve finds what is known about a person, best first. The order is that of
 //
-//	similarity × type weight × time weight
+//	similarity × time weight
 //
 // where similarity is the highest Score of a hit or of those that recall placed
 // behind it (so that without weights the order is recall's), and the time weight is
-// PersonalConfig.TimeWeight for memories that were said in, or are about, a time that the
-// query names. Where fewer than TopK memories are like the query, those of the time
+// 2 for memories that were said in, or are about, a time that the query names. Where fewer than TopK memories are like the query, those of the time
 // that it names fill the places, newest first, with a Score of 0: "what did I do
 // yesterday" need not share a word with what was done. With a Threshold, or AsOf, they
 // do not.
@@ -114,16 +113,19 @@ func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*pers
 	return q, nil
 }
 
-// rank orders the pool by similarity, type and time, and cuts it to what was asked for.
+// timeWeight is ReMe's, of memories of the time that a query names.
+const timeWeight = 2
+
+// rank orders the pool by similarity and time, and cuts it to what was asked for.
 func (p *Personal) rank(pool []backends.Hit, q *personalQuery) []backends.Hit {
 	value := make(map[string]float64, len(pool))
 	similarity := 0.0
 	for i := len(pool) - 1; i >= 0; i-- {
 		m := &pool[i].Memory
 		similarity = max(similarity, pool[i].Score)
-		value[m.ID] = similarity * p.weight(m)
+		value[m.ID] = similarity
 		if p.inTime(m, q.periods) {
-			value[m.ID] *= p.config.TimeWeight
+			value[m.ID] *= timeWeight
 		}
 	}
 	slices.SortStableFunc(pool, func(a, b backends.Hit) int { return cmp.Compare(value[b.ID], value[a.ID]) })
@@ -158,17 +160,6 @@ func (p *Personal) ofTheTime(ctx context.Context, hits []backends.Hit, q *person
 		out = append(out, backends.Hit{Memory: p.keep.Shown(q.Scope, q.partition, m.Clone())})
 	}
 	return out, nil
-}
-
-// weight is that of a memory's type.
-func (p *Personal) weight(m *backends.Memory) float64 {
-	for _, key := range []string{metaType, "memory_type"} {
-		name, _ := m.Metadata[key].(string)
-		if w, ok := p.config.TypeWeights[name]; ok {
-			return w
-		}
-	}
-	return 1
 }
 
 // inTime reports whether a memory was said in one of the periods, or is about one.

@@ -477,7 +477,7 @@ func TestPersonalRequestsThatAreNotLegal(t *testing.T) {
 	_, err = p.Personal().Retrieve(t.Context(), query(backends.Scope{}, "tea"))
 	require.ErrorIs(t, err, backends.ErrNoScope)
 	for name, c := range map[string]reme.PersonalConfig{
-		"language": {Language: "fr"}, "time": {TimeWeight: 0.5}, "known": {MaxKnown: -1}, "score": {MinScore: 4}, "types": {TypeWeights: map[string]float64{"x": -1}},
+		"language": {Language: "fr"}, "known": {MaxKnown: -1}, "score": {MinScore: 4},
 	} {
 		_, err := reme.New(t.Context(), &reme.Config{Store: p.db, Personal: c})
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
@@ -577,15 +577,6 @@ func ids(hits []backends.Hit) []string {
 		out[i] = hits[i].ID
 	}
 	return out
-}
-
-func TestTypesAreWeighed(t *testing.T) {
-	p := learnPersons(t, &person{}, func(c *reme.Config) { c.Personal.TypeWeights = map[string]float64{"rumour": 0.1, "insight": 3} })
-	p.put(t, eve, personal("rumour", "user likes green tea", 0, "observation_type", "rumour"), personal("plain", "user likes green tea a little", 0),
-		personal("insight", "user likes green tea more than other people do", 0, "memory_type", "insight"))
-	got := p.retrieve(t, query(eve, "green tea"))
-	assert.Equal(t, []string{"insight", "plain", "rumour"}, ids(got.Hits))
-	assert.Greater(t, got.Hits[2].Score, got.Hits[0].Score, "the score is the likeness, whatever the weights")
 }
 
 func TestWithoutWeightsTheOrderIsThatOfRecall(t *testing.T) {

@@ -125,10 +125,7 @@ func TestNoSecretIsStoredOrShown(t *testing.T) {
 					}}}))
 				},
 				"Task.Retrieve": func(ctx context.Context, b *reme.Backend) error {
-					return only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "refunding an order for " + secret, Rerank: true, Rewrite: true, Messages: []*schema.Message{schema.UserMessage(secret)}}))
-				},
-				"Task.Retrieve by messages": func(ctx context.Context, b *reme.Backend) error {
-					return only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Messages: []*schema.Message{schema.UserMessage("refunding " + secret)}}))
+					return only(b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: ann, Query: "refunding an order for " + secret, Rerank: true, Rewrite: true}))
 				},
 				"Personal.Retrieve": func(ctx context.Context, b *reme.Backend) error {
 					return only(b.Personal().Retrieve(ctx, &reme.PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: ann, Query: "who is " + secret}}))

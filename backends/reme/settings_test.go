@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,25 +42,23 @@ func TestFilesThenOverridesWinKeyByKey(t *testing.T) {
 	first := settingsFile(t, "first.yaml", `
 language: zh
 task: {top_k: 7, success_threshold: 0.8, rerank: true, forget_share: 0}
+personal:
 limits: {calls: 3, timeout: 90s}
 tool: {keep: 720h}
-personal: {type_weights: {personal_info: 1, insight: 2.5}}
 `)
-	second := settingsFile(t, "second.json", `{"task": {"top_k": 8, "rerank": null}, "limits": {"timeout": "1.5s"}, "personal": {"type_weights": {"insight": 3}}}`)
-	weights := map[string]float64{"own": 1}
-	c := Config{Personal: PersonalConfig{TypeWeights: weights}, Task: task.Config{Prompts: &task.Prompts{Judge: "own"}}}
-	require.NoError(t, c.LoadSettings([]string{first, second}, "task.top_k=9", "tool.judge=true", `limits={"tokens": 1000}`, "language=en",
-		"personal.type_weights.a.b=2", "prompts.task.rewrite=5", `prompts.task.rerank="a\nb"`, "prompts.tool.judge=[1]", "prompts.personal.summarize=a=b", "task=null", "prompts={}"))
+	second := settingsFile(t, "second.json", `{"task": {"top_k": 8, "rerank": null}, "limits": {"timeout": "1.5s"}}`)
+	c := Config{Task: task.Config{Prompts: task.Prompts{Judge: "own"}}}
+	require.NoError(t, c.LoadSettings([]string{first, second}, "task.top_k=9", "tool.judge=true", "limits.tokens=1000", "language=en",
+		"prompts.task.rewrite=5", "prompts.tool.judge=[1]: x", "prompts.personal.summarize=a=b", "task.attempts="))
 	assert.Equal(t, backends.English, c.Language)
 	assert.Equal(t, Limits{Calls: 3, Tokens: 1000, Timeout: 1500 * time.Millisecond}, c.Limits)
-	assert.Equal(t, task.Config{TopK: 9, Threshold: 0.8, Rerank: true, Forget: &task.Rule{MinUses: 5}, Prompts: &task.Prompts{Judge: "own", Rewrite: "5", Rerank: "a\nb"}}, c.Task)
-	assert.Equal(t, tool.Config{Keep: 720 * time.Hour, Judge: true, Prompts: &tool.Prompts{Judge: "[1]"}}, c.Tools)
-	assert.Equal(t, PersonalConfig{TypeWeights: map[string]float64{"own": 1, "personal_info": 1, "insight": 3, "a.b": 2}, Prompt: "a=b"}, c.Personal)
-	assert.Len(t, weights, 1, "what was configured is not changed")
+	assert.Equal(t, task.Config{TopK: 9, Threshold: 0.8, Rerank: true, Forget: task.Rule{MinUses: 5}, Prompts: task.Prompts{Judge: "own", Rewrite: "5"}}, c.Task)
+	assert.Equal(t, tool.Config{Keep: 720 * time.Hour, Judge: true, Prompts: tool.Prompts{Judge: "[1]: x"}}, c.Tools)
+	assert.Equal(t, PersonalConfig{Prompt: "a=b"}, c.Personal)
 
 	none := Config{}
 	require.NoError(t, none.LoadSettings([]string{settingsFile(t, "empty.yaml", "# nothing\n"), settingsFile(t, "null.json", "null")}))
-	assert.Equal(t, map[string]float64{"conversation": 0.5, "observation": 1, "obs_customized": 1.2, "insight": 2}, none.Personal.TypeWeights)
+	assert.Equal(t, Config{Task: task.Config{Forget: task.DefaultRule()}}, none)
 }
 
 // Each key sets its field and no other, from a file and from an override, and refuses a value
@@ -71,8 +68,8 @@ func TestEveryKeySetsItsField(t *testing.T) {
 		right, wrong := "x", "[1]"
 		switch field.(type) {
 		case *backends.Language:
-			right, wrong = "zh", "fr"
-		case *bool, **bool:
+			right = "zh"
+		case *bool:
 			right, wrong = "true", "7"
 		case *int:
 			right, wrong = "77", "1.5"
@@ -80,8 +77,6 @@ func TestEveryKeySetsItsField(t *testing.T) {
 			right, wrong = "0.123", "x"
 		case *time.Duration:
 			right, wrong = "90s", "90"
-		case *map[string]float64:
-			right, wrong = "{x: 0.5}", "{x: y}"
 		}
 		var fromFile, override, before Config
 		require.NoError(t, fromFile.LoadSettings([]string{settingsFile(t, "x.yaml", nested(key, right))}), key)
@@ -93,8 +88,7 @@ func TestEveryKeySetsItsField(t *testing.T) {
 				changed = append(changed, other)
 			}
 		}
-		want := strings.Replace(key, similarKey, "task.similar", 1) // which it switches on
-		require.Equal(t, []string{want}, changed)
+		require.Equal(t, []string{key}, changed)
 		err := before.LoadSettings([]string{settingsFile(t, "x.yaml", nested(key, wrong))})
 		require.ErrorIs(t, err, backends.ErrInvalid, key)
 		require.ErrorContains(t, err, key)
@@ -123,19 +117,14 @@ language: zh
 thread_pool_max_workers: 8
 op:
   memory_deduplication_op: {params: {similarity_threshold: 0.6}}
-  comparative_extraction_op: {params: {similarity_threshold: 0.4, enable_similarity_comparison: true}}
   delete_memory_op: {freq_threshold: 6}
 flow:
   retrieve_task_memory: {params: {top_k: 3}}
 `)}, "utility_threshold=0.25", "recent_call_count=30", "op.rerank_memory_op.params.enable_llm_rerank=true"))
 	assert.Equal(t, 8, c.Limits.Concurrency)
 	assert.Equal(t, 30, c.Tools.Window)
-	c.Task.Prompts = nil
-	assert.Equal(t, task.Config{Duplicate: 0.6, Similar: 0.4, TopK: 3, Rerank: true, Forget: &task.Rule{MinUses: 6, MaxUtility: 0.25}}, c.Task)
-	require.NoError(t, c.LoadSettings(nil, "enable_similarity_comparison=false"))
-	assert.Zero(t, c.Task.Similar)
-	require.NoError(t, c.LoadSettings(nil, "enable_similarity_comparison=true"))
-	assert.Equal(t, 0.3, c.Task.Similar, "that of ReMe")
+	assert.Equal(t, task.Config{Duplicate: 0.6, TopK: 3, Rerank: true, Forget: task.Rule{MinUses: 6, MaxUtility: 0.25}}, c.Task)
+	require.ErrorIs(t, c.LoadSettings(nil, "op.comparative_extraction_op.params.similarity_threshold=0.4"), backends.ErrInvalid, "of tasks, not of duplicates")
 
 	s := newSettings(&Config{})
 	for name, key := range formerNames {
@@ -162,17 +151,15 @@ func TestUnknownKeysAndSecrets(t *testing.T) {
 		"lenguage=" + mark:                    "language",
 		"limit.calls=" + mark:                 "limits",
 		"prompts.extract.judge=" + mark:       "task",
-		"limits=" + mark:                      "a section",
-		"api_key=" + mark:                     "not a setting",
-		"llm.default.api_key=" + mark:         "not a setting",
-		"http.port=8002":                      "servers are the program's",
-		"limits.calls=" + mark:                "a whole number",
-		"task.rerank=" + mark:                 "true or false",
-		"personal.min_score=[\"" + mark + "]": "neither JSON nor YAML",
+		"limits=" + mark:                      "limits.calls",
+		"api_key=" + mark:                     "values of Config",
+		"llm.default.api_key=" + mark:         "values of Config",
+		"limits.calls=" + mark:                "no int",
+		"task.rerank=" + mark:                 "no bool",
+		"personal.min_score=[\"" + mark + "]": "no int",
 		"no value":                            "write key=value",
 		"=1":                                  "write key=value",
 		"task.top_k=0":                        "stands for the default",
-		"prompts.task.rewrite= ":              "says something",
 	} {
 		var c Config
 		err := c.LoadSettings(nil, override)
@@ -186,7 +173,7 @@ func TestUnknownKeysAndSecrets(t *testing.T) {
 func TestSettingsThatCannotBeRead(t *testing.T) {
 	for name, content := range map[string]string{
 		"not YAML": "a: [", "not JSON": "{", "a list": "- a", "a key twice": "task: {top_k: 3}\ntop_k: 4\n", "a key in two ways": "task: {top_k: 3}\ntask.top_k: 3\n",
-		"a number that is none": "task: {duplicate: .nan}", "a cycle": "task: &a\n  op: *a", "a huge number": `{"task": {"top_k": 1e999}}`,
+		"a cycle": "task: &a\n  op: *a", "a huge number": `{"task": {"top_k": 1e999}}`,
 	} {
 		var c Config
 		err := c.LoadSettings([]string{settingsFile(t, "x.yaml", content)})
@@ -200,16 +187,16 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 func TestPromptsAreTexts(t *testing.T) {
 	var c Config
 	require.NoError(t, c.LoadSettings([]string{settingsFile(t, "memory.yaml", "prompts: {task: {judge: \"成功了吗?\"}}")}, "prompts.task.success=成功?"))
-	assert.Equal(t, &task.Prompts{Judge: "成功了吗?", Success: "成功?"}, c.Task.Prompts)
-	for _, wrong := range []string{"{file: judge.txt}", "[a]", `" "`} {
+	assert.Equal(t, task.Prompts{Judge: "成功了吗?", Success: "成功?"}, c.Task.Prompts)
+	for _, wrong := range []string{"{file: judge.txt}", "[a]", `""`} {
 		require.ErrorIs(t, c.LoadSettings([]string{settingsFile(t, "x.yaml", "prompts: {task: {judge: "+wrong+"}}")}), backends.ErrInvalid, wrong)
 	}
 }
 
 func TestNewChecksTheRangesOfSettings(t *testing.T) {
 	for _, wrong := range []string{
-		"task.validation_threshold=1.1", "task.duplicate=2", "task.forget_share=-0.1", "task.forget_after=-1", "task.attempts=-1", "task.similar=2", "task.top_k=1001",
-		"tool.history=10001", "tool.max_result=-1", "tool.keep=-1s", "personal.min_score=4", "personal.time_weight=0.5", "personal.type_weights.a=-1", "personal.top_k=1001",
+		"task.validation_threshold=1.1", "task.duplicate=2", "task.forget_share=-0.1", "task.forget_after=-1", "task.attempts=-1", "task.duplicate=.nan", "language=fr", "task.top_k=1001",
+		"tool.history=10001", "tool.max_result=-1", "tool.keep=-1s", "personal.min_score=4", "personal.top_k=1001",
 		"limits.timeout=-1s", "limits.calls=-1", "limits.prompt=511",
 	} {
 		c := Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn)}

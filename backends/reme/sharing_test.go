@@ -150,7 +150,7 @@ func TestOnlyTheAuthorAndTheProgramChangeAWorkspace(t *testing.T) {
 			return only(b.Library().Load(ctx, &reme.LoadRequest{Scope: s, Merge: true}, strings.NewReader(line)))
 		},
 		"Task.Forget": func(ctx context.Context, b *reme.Backend, s backends.Scope, _ string) error {
-			return only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: s, Rule: &task.Rule{MaxUtility: 1}}))
+			return only(b.Task().Forget(ctx, &task.ForgetRequest{Scope: s, Rule: task.Rule{MaxUtility: 1}}))
 		},
 	}
 	for name, change := range changes {

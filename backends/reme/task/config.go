@@ -25,11 +25,6 @@ type Config struct {
 	SimpleThreshold float64 // The same for SummaryRequest.Simple. Optional. Defaults to 0.9.
 	MinQuality      float64 // The judge's score from which on a candidate is kept, above 0 to 1. Optional. Defaults to 0.5.
 
-	// Similar is the similarity, above 0 to 1, above which a success and a failure at
-	// different tasks are compared, too: the three pairs that are most similar. ReMe's is
-	// 0.3. Optional. 0 compares attempts at the same task only.
-	Similar float64
-
 	// Duplicate is the cosine, above 0 to 1, from which on the model decides whether an
 	// experience duplicates a known one. Both are embedded alike, situation and content
 	// together. Optional. Defaults to 0.9.
@@ -40,11 +35,11 @@ type Config struct {
 	DuplicateWords float64
 
 	// What requests ask for that do not say. Optional.
-	TopK     int   // RetrieveRequest.TopK. Defaults to 5.
-	Rerank   bool  // RetrieveRequest.Rerank is set for every request.
-	Rewrite  bool  // RetrieveRequest.Rewrite is set for every request.
-	Attempts int   // RetryRequest.Attempts. Defaults to 3.
-	Forget   *Rule // ForgetRequest.Rule. Defaults to DefaultRule.
+	TopK     int  // RetrieveRequest.TopK. Defaults to 5.
+	Rerank   bool // RetrieveRequest.Rerank is set for every request.
+	Rewrite  bool // RetrieveRequest.Rewrite is set for every request.
+	Attempts int  // RetryRequest.Attempts. Defaults to 3.
+	Forget   Rule // ForgetRequest.Rule. Defaults to DefaultRule.
 
 	// KeepQuery keeps as task_query what the task was in the words of the trajectory, as ReMe
 	// does, redacted, and experiences that quote what the user said: for workspaces whose users may read each other's questions. Optional.
@@ -52,7 +47,7 @@ type Config struct {
 
 	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".
 	Language backends.Language // Of prompts and answers. Optional. Defaults to that of the material.
-	Prompts  *Prompts          // Optional. Empty fields have the defaults.
+	Prompts  Prompts           // Optional. Empty fields have the defaults.
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -61,15 +56,7 @@ func (c Config) withDefaults() (Config, error) {
 	out.MinQuality = cmp.Or(c.MinQuality, 0.5)
 	out.Duplicate, out.DuplicateWords = cmp.Or(c.Duplicate, 0.9), cmp.Or(c.DuplicateWords, 0.55)
 	out.TopK, out.Attempts = cmp.Or(c.TopK, defaultTopK), cmp.Or(c.Attempts, 3)
-	forget := DefaultRule()
-	if c.Forget != nil {
-		forget = *c.Forget
-	}
-	out.Forget, out.Author = &forget, cmp.Or(c.Author, "model")
-	if c.Prompts != nil {
-		own := *c.Prompts
-		out.Prompts = &own
-	}
+	out.Forget, out.Author = cmp.Or(c.Forget, DefaultRule()), cmp.Or(c.Author, "model")
 	if err := out.validate(); err != nil {
 		return Config{}, fmt.Errorf("task: %w: Config.%w", backends.ErrInvalid, err)
 	}
@@ -79,8 +66,8 @@ func (c Config) withDefaults() (Config, error) {
 func (c *Config) validate() error {
 	isShare := func(x float64) bool { return x > 0 && x <= 1 }
 	switch {
-	case !isShare(c.MinQuality) || !isShare(c.Duplicate) || !isShare(c.DuplicateWords) || c.Similar != 0 && !isShare(c.Similar):
-		return errors.New("MinQuality, Duplicate, DuplicateWords and Similar must be above 0, at most 1")
+	case !isShare(c.MinQuality) || !isShare(c.Duplicate) || !isShare(c.DuplicateWords):
+		return errors.New("MinQuality, Duplicate and DuplicateWords must be above 0, at most 1")
 	case c.Threshold != c.Threshold || c.SimpleThreshold != c.SimpleThreshold:
 		return errors.New("fields Threshold and SimpleThreshold must be numbers")
 	case c.TopK < 0 || c.TopK > maxTopK || c.Attempts < 0:
@@ -126,7 +113,6 @@ const (
 	stageJudge       = "validate"            // candidates in, those worth keeping out, the others dropped
 	stageDuplicates  = "deduplicate"         // candidates in, those to be stored out; duplicates dropped, others merged
 	stageStore       = "store"               // candidates in, memories stored out
-	stageQuery       = "query"               // messages in, a query out
 	stageRecall      = "recall"              // queries in, memories out
 	stageRerank      = "rerank"              // memories in, those that help out
 	stageRewrite     = "rewrite"             // memories in, an answer out

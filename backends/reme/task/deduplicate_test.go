@@ -163,9 +163,9 @@ func TestOneQuestionAndOneEmbeddingCallForAllPairs(t *testing.T) {
 	require.Len(t, w.of("Duplicates"), 1)
 	assert.Equal(t, 2, strings.Count(w.of("Duplicates")[0].user, "\npair "))
 	assert.Equal(t, "added added", outcomes(resp), "the model says distinct")
-	// A probe; two searches; of the two new and the two known each once, to compare; two stored.
-	assert.EqualValues(t, 1+2+4+2, e.Texts.Load()-before)
-	assert.EqualValues(t, 9, resp.Report.Usage.EmbeddedTexts)
+	// Two to try it; two searches; of the two new and the two known each once, to compare; two stored.
+	assert.EqualValues(t, 2+2+4+2, e.Texts.Load()-before)
+	assert.EqualValues(t, 10, resp.Report.Usage.EmbeddedTexts)
 }
 
 // Situation and content count together: a shared situation, which is all that vectors are

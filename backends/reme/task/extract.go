@@ -4,7 +4,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,20 +74,13 @@ type question struct {
 // trajectories. Simple asks one question a trajectory, and no judge. The first failure ends
 // the other questions.
 func (s *summary) extract(ctx context.Context, ts []Trajectory, simple bool) ([]backends.Memory, error) {
-	m, run := s.m, s.run
+	m := s.m
 	var questions []question
 	if simple {
 		questions = m.ofEach(m.attempts(ts, m.config.SimpleThreshold))
 	} else {
 		attempts := m.attempts(ts, m.config.Threshold)
-		similar, err := m.similarPairs(ctx, run, attempts)
-		if err != nil {
-			run.Stage(stageComparative).Fail(err)
-			return nil, err
-		}
-		questions = slices.Concat(m.ofAttempts(attempts, true), m.ofAttempts(attempts, false),
-			m.ofPairs(pairsOf(attempts), func(p *Prompts) string { return p.Comparative }),
-			m.ofPairs(similar, func(p *Prompts) string { return p.Similar }))
+		questions = slices.Concat(m.ofAttempts(attempts, true), m.ofAttempts(attempts, false), m.ofPairs(pairsOf(attempts)))
 	}
 	for i := range questions {
 		questions[i].found, questions[i].answered = s.answers[questions[i].key()]
@@ -261,40 +253,14 @@ func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
 }
 
 // ofPairs asks what sets the better of two attempts apart from the worse.
-func (m *Memory) ofPairs(pairs [][2]*attempt, prompt func(*Prompts) string) []question {
-	half := m.prompt / 2
+func (m *Memory) ofPairs(pairs [][2]*attempt) []question {
+	prompt, half := func(p *Prompts) string { return p.Comparative }, m.prompt/2
 	out := make([]question, len(pairs))
 	for i, p := range pairs {
 		material := []fenced{{"better", p[0].shortened(p[0].steps, half)}, {"worse", p[1].shortened(p[1].steps, half)}}
 		out[i] = question{stage: stageComparative, prompt: prompt, most: 2, source: "comparative", attempts: p[:], material: material}
 	}
 	return out
-}
-
-// similarPairs returns the three pairs of a success and a failure at different tasks that
-// are most similar, if Config.Similar asks for them.
-func (m *Memory) similarPairs(ctx context.Context, run *ask.Run, attempts []*attempt) ([][2]*attempt, error) {
-	if m.config.Similar == 0 {
-		return nil, nil
-	}
-	var tasks []string
-	var pairs [][2]*attempt
-	for _, a := range attempts {
-		for _, b := range attempts {
-			if a.success && !b.success && a.key != b.key && a.task() != "" && b.task() != "" {
-				pairs = append(pairs, [2]*attempt{a, b})
-				tasks = append(tasks, a.task(), b.task())
-			}
-		}
-	}
-	similarity, err := m.similarity(ctx, run, tasks)
-	if err != nil {
-		return nil, err
-	}
-	near := func(p [2]*attempt) float64 { return similarity(p[0].task(), p[1].task()) }
-	pairs = slices.DeleteFunc(pairs, func(p [2]*attempt) bool { return near(p) <= m.config.Similar })
-	slices.SortStableFunc(pairs, func(a, b [2]*attempt) int { return cmp.Compare(near(b), near(a)) })
-	return pairs[:min(len(pairs), 3)], nil
 }
 
 // summary is what the task was and how it went. Of limit tokens the words of the task

@@ -30,7 +30,7 @@ import (
 // extracts has a world whose model answers each step with n experiences.
 func extracts(t testing.TB, n int, change ...func(*setup)) *world {
 	w := open(t, change...)
-	for _, step := range []string{"Success", "Failure", "Comparative", "Similar", "Simple"} {
+	for _, step := range []string{"Success", "Failure", "Comparative", "Simple"} {
 		w.says[step] = func(asked) string {
 			out := []object{}
 			for i := range n {
@@ -222,41 +222,6 @@ func TestDifferentTasksAreNotCompared(t *testing.T) {
 	assert.Len(t, w.of("Comparative"), 1)
 }
 
-func TestSimilarAttemptsAreComparedOnDemand(t *testing.T) {
-	ts := []Trajectory{doing("open the door", 1, "look for the key and turn it"), doing("open the gate", 0, "look for the lever and turn it"), doing("sing", 0, "la")}
-	e := &testkit.Embedder{Vector: func(s string) []float64 { return []float64{1, float64(strings.Count(s, "sing")) * 9} }}
-	for name, c := range map[string]struct {
-		change []func(*setup)
-		asked  int
-	}{
-		"not asked for": {nil, 0},
-		"by words":      {[]func(*setup){func(s *setup) { s.Similar = 0.6 }}, 1},
-		"by vectors":    {[]func(*setup){func(s *setup) { s.Similar = 0.6 }, embedded(e)}, 1},
-	} {
-		w := extracts(t, 3, c.change...)
-		got, report := w.extracted(false, ts...)
-		require.Len(t, w.of("Similar"), c.asked, name)
-		if c.asked > 0 {
-			assert.Contains(t, w.of("Similar")[0].user, "lever", name)
-			assert.Equal(t, []string{"Similar 1", "Similar 2"}, textsOf(got)[len(got)-2:])
-			assert.Equal(t, 1, report.Stage(stageComparative).Dropped)
-		}
-	}
-	assert.EqualValues(t, 3, e.Texts.Load(), "with one call for all")
-	e.Err = errDown
-	w := extracts(t, 1, func(s *setup) { s.Similar = 0.3 }, embedded(e))
-	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.ErrorIs(t, resp.Report.Err(), errDown)
-	w = extracts(t, 1, func(s *setup) { s.Similar = 0.1 })
-	var many []Trajectory
-	for i := range 6 {
-		many = append(many, doing(fmt.Sprint("task ", i), float64(i%2), "walk"))
-	}
-	w.extracted(false, many...)
-	assert.Len(t, w.of("Similar"), 3, "the three most similar pairs")
-}
-
 func TestTheSimpleVariantAsksOnceATrajectory(t *testing.T) {
 	w := extracts(t, 3, room(600))
 	got, report := w.extracted(true, doing("a", 0.9, "x"), doing("b", 0.89, strings.Repeat("on and on ", 2000)))
@@ -319,7 +284,7 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 			}
 		}
 		most := rapid.IntRange(512, 3000).Draw(rt, "room")
-		w := extracts(t, 1, room(most), func(s *setup) { s.Similar = 0.1 })
+		w := extracts(t, 1, room(most))
 		got, _ := w.extracted(false, ts...)
 		var all strings.Builder
 		for _, q := range w.of("") {
@@ -352,11 +317,11 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 	b := &brain{says: map[string]func(asked) string{}}
 	taught := says("好的，结果如下：\n```json\n{\"experiences\":[{\"when_to_use\":\"门打不开时\",\"experience\":\"先在门垫下面找钥匙。\",\"tags\":[\"门\",\"钥匙\"]}]}\n```")
-	for _, step := range []string{"Success", "Failure", "Comparative", "Similar", "Simple"} {
+	for _, step := range []string{"Success", "Failure", "Comparative", "Simple"} {
 		b.says[step] = taught
 	}
-	b.says["Query"], b.says["Rewrite"], b.says["Rerank"] = says("大门锁着"), says("先按铃。"), says(`{"ranked_indices":[1]}`)
-	w := open(t, func(s *setup) { s.model, s.Similar = noTools{testkit.New(b.reply)}, 0.1 })
+	b.says["Rewrite"], b.says["Rerank"] = says("先按铃。"), says(`{"ranked_indices":[1]}`)
+	w := open(t, func(s *setup) { s.model = noTools{testkit.New(b.reply)} })
 	var ts []Trajectory
 	for i, name := range []string{"大门", "大门", "小门"} {
 		tr := Trajectory{TaskID: name, Query: "请打开" + name, Score: float64(1 - min(i, 1))}
@@ -371,10 +336,10 @@ func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 	b.decide = merging
 	w.learn(SummaryRequest{Candidates: given("大门打不开时 | 先在门垫下面找钥匙。")})
 	w.put(backends.Memory{ID: "2", WhenToUse: "大门打不开", Text: "找看守人"})
-	found := w.retrieve(RetrieveRequest{Messages: []*schema.Message{schema.UserMessage("打开大门")}, Rerank: true, Rewrite: true})
+	found := w.retrieve(RetrieveRequest{Query: "打开大门", Rerank: true, Rewrite: true})
 	require.NoError(t, found.Degraded)
-	assert.Equal(t, []string{"大门锁着", "先按铃。"}, []string{found.Query, found.Answer})
-	for step := range map[string]bool{"Success": true, "Failure": true, "Comparative": true, "Similar": true, "Simple": true, "Judge": true, "Duplicates": true, "Query": true, "Rerank": true, "Rewrite": true} {
+	assert.Equal(t, "先按铃。", found.Answer)
+	for step := range map[string]bool{"Success": true, "Failure": true, "Comparative": true, "Simple": true, "Judge": true, "Duplicates": true, "Rerank": true, "Rewrite": true} {
 		require.NotEmpty(t, b.of(step), step)
 		for _, q := range b.of(step) {
 			assert.Equal(t, backends.Chinese, backends.LanguageAuto.For(q.system[:600]), step)
@@ -386,9 +351,8 @@ func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 }
 
 func TestPromptsAreReplacedOneByOne(t *testing.T) {
-	own := &Prompts{Success: "My own words, {braces} and %d included.", Failure: " \n", Header: "Known:"}
+	own := Prompts{Success: "My own words, {braces} and %d included.", Failure: " \n", Header: "Known:"}
 	w := open(t, func(s *setup) { s.Prompts = own })
-	own.Success = "changed later"
 	w.extracted(false, doing("a", 1, "x"), doing("b", 0, "y"))
 	assert.Len(t, w.of("Failure"), 1)
 	require.Len(t, w.of(""), 2)
@@ -404,7 +368,7 @@ func TestPromptsAreReplacedOneByOne(t *testing.T) {
 	assert.Contains(t, resp.Answer, "leave the rest aside", "what is not replaced stays")
 	for l, han := range map[backends.Language]bool{backends.English: false, backends.Chinese: true, backends.LanguageAuto: false} {
 		var all map[string]string
-		require.NoError(t, json.Unmarshal([]byte(encoded(DefaultPrompts(l))), &all))
+		require.NoError(t, json.Unmarshal([]byte(encoded(promptsIn(l.For(), Prompts{}))), &all))
 		for name, prompt := range all {
 			assert.NotEmpty(t, prompt, name)
 			assert.Equal(t, han, backends.LanguageAuto.For(prompt) == backends.Chinese, name)

@@ -4,6 +4,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,7 +19,6 @@ import (
 type Rule struct {
 	MinUses    int     // Memories that were used less often stay; at least 0.
 	MaxUtility float64 // Of the others those leave that helped in at most this share of their uses, 0 to 1.
-	Strict     bool    // Less than this share, as ReMe's code has it, instead of at most, as its paper does.
 }
 
 // DefaultRule is that of ReMe's paper: five uses, helpful in at most half of them.
@@ -37,21 +37,15 @@ func (r Rule) validate() error {
 // forgets reports whether the rule forgets a memory with these counts. One that was
 // never used stays, whatever the rule: nothing speaks against it.
 func (r Rule) forgets(freq, utility float64) bool {
-	if freq <= 0 || freq < float64(r.MinUses) {
-		return false
-	}
-	if r.Strict {
-		return utility/freq < r.MaxUtility
-	}
-	return utility/freq <= r.MaxUtility
+	return freq > 0 && freq >= float64(r.MinUses) && utility/freq <= r.MaxUtility
 }
 
 // ForgetRequest asks to delete the memories that did not prove themselves.
 type ForgetRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
-	Rule   *Rule // Optional. Defaults to Config.Forget.
-	DryRun bool  // Report what would be deleted, and delete nothing. Optional.
+	Rule   Rule // Optional. Defaults to Config.Forget.
+	DryRun bool // Report what would be deleted, and delete nothing. Optional.
 }
 
 // ForgetResponse is the answer to a [ForgetRequest].
@@ -73,10 +67,7 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 	if err != nil {
 		return nil, err
 	}
-	rule := *m.config.Forget
-	if r.Rule != nil {
-		rule = *r.Rule
-	}
+	rule := cmp.Or(r.Rule, m.config.Forget)
 	if err := rule.validate(); err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ var (
 func (b *brain) reply(_ context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 	q := asked{system: in[0].Content, user: in[1].Content}
 	for _, l := range []backends.Language{backends.English, backends.Chinese} {
-		p := reflect.ValueOf(DefaultPrompts(l))
+		p := reflect.ValueOf(defaultPrompts[l])
 		for i := range p.NumField() {
 			if strings.HasPrefix(q.system, p.Field(i).String()) {
 				q.step = p.Type().Field(i).Name

@@ -10,7 +10,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Prompts are the texts of task memory. The first ten instruct a model: how to
+// Prompts are the texts of task memory. The first eight instruct a model: how to
 // write, that the material is data, and the form of the answer follow them. The others
 // stand around memories that are given to an agent. All are plain texts without
 // templates; in a [Config] empty ones have the defaults.
@@ -18,11 +18,9 @@ type Prompts struct {
 	Success     string // what made an attempt, or a part of one, succeed
 	Failure     string // what made an attempt, or a part of one, fail
 	Comparative string // what sets the best attempt at a task apart from the worst
-	Similar     string // what sets a success apart from a failure at another task that is similar
 	Simple      string // what an attempt teaches, in one pass
 	Judge       string // whether candidates are worth keeping
 	Duplicates  string // when two experiences are the same, are better merged, or are two
-	Query       string // how messages become a query
 	Rerank      string // by what memories are put in order
 	Rewrite     string // how memories become advice for the task
 
@@ -34,16 +32,10 @@ type Prompts struct {
 	Learnt    string // above what earlier attempts at the same task taught
 }
 
-// DefaultPrompts returns the prompts in a language; English for LanguageAuto.
-func DefaultPrompts(l backends.Language) Prompts { return defaultPrompts[l.For()] }
-
 // promptsIn returns the prompts in a language, with the caller's own in their place.
-func promptsIn(l backends.Language, own *Prompts) Prompts {
-	out := DefaultPrompts(l)
-	if own == nil {
-		return out
-	}
-	from, to := reflect.ValueOf(own).Elem(), reflect.ValueOf(&out).Elem()
+func promptsIn(l backends.Language, own Prompts) Prompts {
+	out := defaultPrompts[l]
+	from, to := reflect.ValueOf(own), reflect.ValueOf(&out).Elem()
 	for i := range from.NumField() {
 		if strings.TrimSpace(from.Field(i).String()) != "" {
 			to.Field(i).Set(from.Field(i))
@@ -70,7 +62,6 @@ var defaultPrompts = map[backends.Language]Prompts{
 		Success:     `An agent did a task well. You review its steps, or a part of them, so that others can do as well. Find the decisions on which the success hung: what was found out first, which order or check paid off, which way of calling a tool worked, and how a doubt was settled. Say why it worked, and keep only what helps with other tasks of this sort.`,
 		Failure:     `An agent failed at a task. You review its steps, or a part of them, so that others do not fail in the same way. Find the step at which things began to go wrong, and what lay behind it: a wrong assumption, a skipped check, a misread result, a wrong call, giving up too early. Say by which signs the trap is recognised and what to do instead, in terms that hold for other tasks of this sort.`,
 		Comparative: `You are shown two attempts at the same task, a better one and a worse one, with their scores. Find the first place at which they part and the few differences that account for the scores; leave out differences that did not matter. Say for each difference what to prefer, and in which situation.`,
-		Similar:     `You are shown an attempt that succeeded and one that failed. Their tasks differ but are similar. Find what the first did, at the point at which they are comparable, that the second did not, or the reverse, and that explains how they ended. Say what to prefer in such situations; say nothing of what only comes from the tasks being different.`,
 		Simple:      `You look back at an agent's attempt at a task, and at how it ended. Ask what went well, what went badly, and what you would tell an agent that begins a task of this sort: a rule, a warning, or a piece of code that works.`,
 		Judge: `You decide which experiences enter the memory of an agent. Before the candidates stand the task, how it ended, and those steps that the candidates were drawn from, shortened; the other steps are not shown. Look hard at each of them on its own:
 - Is it true to what is shown: does what it claims follow from what happened there?
@@ -83,9 +74,8 @@ score runs from 0 to 1: 0.8 and above for experiences that are true, usable and 
 - merge: they are about the same situation and the same advice, but each says something that the other lacks. Write when_to_use and content of one experience that says all that both say, no longer than it must be, in the language of the known one.
 - distinct: the situations or the advice differ, or one says the opposite of the other. Both are kept.
 When in doubt, distinct. Decide every pair.`,
-		Query:     `An agent is at work, and its newest messages are below. Write what to look for in a memory of experience, so that what it holds about situations like the present one is found. Describe the situation the agent is in now and what it has to do next, not the whole conversation: the kind of task, the tools and data involved, the obstacle if there is one. One or two sentences, in the language of the messages, without names and numbers that are this task's alone, and nothing else.`,
 		Rerank:    `An agent is about to work on a task. Below are the task and numbered experiences from earlier tasks. Put the numbers of those that will help in order, the most helpful first. Weigh, in this order: whether the experience bears on what has to be done; whether its situation is that of the task; whether it says what to do; how well it is founded. Leave out those that do not help at all.`,
-		Rewrite:   `An agent is about to work on a task. Below are the task, what was said last, and numbered experiences from earlier tasks. Write the advice that the agent should have in mind for this task: combine what belongs together, fit it to the task at hand, put what matters most first, leave out what does not bear on it. Keep names of tools, parameters, numbers and warnings exactly as they are. Add nothing that the experiences do not say, and do not solve the task. Short paragraphs or bullets, in the language of the task, and nothing else.`,
+		Rewrite:   `An agent is about to work on a task. Below are the task and numbered experiences from earlier tasks. Write the advice that the agent should have in mind for this task: combine what belongs together, fit it to the task at hand, put what matters most first, leave out what does not bear on it. Keep names of tools, parameters, numbers and warnings exactly as they are. Add nothing that the experiences do not say, and do not solve the task. Short paragraphs or bullets, in the language of the task, and nothing else.`,
 		Memory:    `Memory`,
 		WhenToUse: `When to use: `,
 		Content:   `Experience: `,
@@ -97,7 +87,6 @@ When in doubt, distinct. Decide every pair.`,
 		Success:     `一个智能体很好地完成了任务。请复盘它的步骤（或其中一段），让别人也能做好。找出成功所依赖的关键决定：先弄清了什么，哪种顺序或检查起了作用，哪种工具调用方式有效，疑问是怎样解决的。说明为什么有效，只保留对同类任务有帮助的内容。`,
 		Failure:     `一个智能体没有完成任务。请复盘它的步骤（或其中一段），让别人不再以同样的方式失败。找出从哪一步开始出错以及背后的原因：错误的假设、省略的检查、误读的结果、错误的调用、过早放弃。说明凭什么迹象可以认出这个陷阱、应当改做什么，写法要适用于同类任务。`,
 		Comparative: `下面是对同一任务的两次尝试，一次较好，一次较差，并附得分。找出两者最先分开的地方，以及造成得分差别的少数几点不同；无关紧要的不同不要写。对每点不同说明在什么情况下应当选择哪种做法。`,
-		Similar:     `下面是一次成功的尝试和一次失败的尝试。两者任务不同但相似。在可以比较的地方，找出前者做了而后者没有做（或相反）、并且能解释结果的事情。说明在这类情况下应当怎样选择；仅仅由任务不同造成的差别不要写。`,
 		Simple:      `请回顾智能体对一个任务的尝试和它的结果。想一想哪些做得好，哪些做得不好，你会对即将开始同类任务的人说些什么：一条规则、一个提醒，或一段可用的代码。`,
 		Judge: `你决定哪些经验可以进入智能体的记忆。候选经验前面是任务、结果，以及得出这些经验的步骤（有删减；其他步骤没有展示）。请逐条严格审查：
 - 是否忠于所示内容：它的说法能否从其中发生的事情得出？
@@ -110,9 +99,8 @@ score 取 0 到 1：真实、可用、并非显而易见的为 0.8 以上，有�
 - merge：两条讲的是同一情境、同一建议，但各有对方没有的内容。请写出一条包含两者全部内容的经验的 when_to_use 和 content，不要冗长，使用已有那条的语言。
 - distinct：情境或建议不同，或者两者意思相反。两条都保留。
 拿不准时选 distinct。每一对都要判断。`,
-		Query:     `一个智能体正在工作，下面是它最新的消息。请写出应当在经验记忆中查找的内容，以便找到与当前处境相似的经验。描述智能体现在所处的情境和接下来要做的事，而不是整段对话：任务的类型、涉及的工具和数据、遇到的障碍（如果有）。一到两句话，使用消息所用的语言，不要写只属于这一次任务的名称和数字，也不要写别的。`,
 		Rerank:    `一个智能体即将处理一个任务。下面是这个任务和带编号的以往经验。请把有帮助的经验的编号按顺序排列，最有帮助的在前。依次考虑：经验是否与要做的事有关；它的情境是否与任务相符；它是否说明了该怎么做；它的依据是否可靠。完全没有帮助的不要列出。`,
-		Rewrite:   `一个智能体即将处理一个任务。下面是这个任务、最近的对话，以及带编号的以往经验。请写出智能体处理这个任务时应当记住的建议：把相关的内容合在一起，结合当前任务，最重要的放在前面，无关的略去。工具名、参数、数字和警告要原样保留。不要添加经验中没有的内容，也不要替它完成任务。用简短的段落或条目，使用任务所用的语言，不要写别的。`,
+		Rewrite:   `一个智能体即将处理一个任务。下面是这个任务和带编号的以往经验。请写出智能体处理这个任务时应当记住的建议：把相关的内容合在一起，结合当前任务，最重要的放在前面，无关的略去。工具名、参数、数字和警告要原样保留。不要添加经验中没有的内容，也不要替它完成任务。用简短的段落或条目，使用任务所用的语言，不要写别的。`,
 		Memory:    `记忆`,
 		WhenToUse: `适用情境：`,
 		Content:   `经验：`,

@@ -121,7 +121,7 @@ func TestUseFollowsTheChain(t *testing.T) {
 	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{old.ID, next.ID}, AllUseful: true})
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []Recorded{{ID: next.ID, Freq: 2, Utility: 1}}, got.Recorded)
-	gone, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: &Rule{MaxUtility: 1}, DryRun: true})
+	gone, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: Rule{MaxUtility: 1}, DryRun: true})
 	require.NoError(t, err)
 	require.Len(t, gone.Deleted, 1, "the link of the chain that holds, and no other")
 	assert.Equal(t, next.ID, gone.Deleted[0].ID)
@@ -138,31 +138,27 @@ func TestNumbersOfMetadataInWhateverType(t *testing.T) {
 	assert.Empty(t, union("a", nil))
 }
 
-// At a ratio of exactly MaxUtility the paper deletes and ReMe's code keeps; the default is
-// the paper's, and Strict the code's.
+// At a ratio of exactly MaxUtility ReMe's paper deletes.
 func TestTheRuleOfForgetting(t *testing.T) {
 	for _, c := range []struct {
 		freq, utility float64
-		paper, code   bool
-	}{{4, 0, false, false}, {5, 2, true, true}, {5, 3, false, false}, {10, 5, true, false}, {5, 0, true, true}, {0, 0, false, false}, {100, 100, false, false}} {
-		rule := DefaultRule()
-		assert.Equal(t, c.paper, rule.forgets(c.freq, c.utility), "paper: %+v", c)
-		rule.Strict = true
-		assert.Equal(t, c.code, rule.forgets(c.freq, c.utility), "code: %+v", c)
+		goes          bool
+	}{{4, 0, false}, {5, 2, true}, {5, 3, false}, {10, 5, true}, {5, 0, true}, {0, 0, false}, {100, 100, false}} {
+		assert.Equal(t, c.goes, DefaultRule().forgets(c.freq, c.utility), "%+v", c)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		rule := Rule{MinUses: rapid.IntRange(0, 9).Draw(t, "uses"), MaxUtility: rapid.Float64Range(0, 1).Draw(t, "utility"), Strict: rapid.Bool().Draw(t, "strict")}
+		rule := Rule{MinUses: rapid.IntRange(0, 9).Draw(t, "uses"), MaxUtility: rapid.Float64Range(0, 1).Draw(t, "utility")}
 		require.NoError(t, rule.validate())
 		require.False(t, rule.forgets(0, rapid.Float64Range(0, 9).Draw(t, "helped")), "nothing is forgotten unused")
 		freq := float64(rapid.IntRange(1, 50).Draw(t, "freq"))
 		helped := float64(rapid.IntRange(0, int(freq)).Draw(t, "useful"))
 		if rule.forgets(freq, helped) {
 			require.GreaterOrEqual(t, freq, float64(rule.MinUses))
-			require.True(t, rule.forgets(freq, 0) || rule.Strict && rule.MaxUtility == 0, "what helps less goes as well")
+			require.True(t, rule.forgets(freq, 0), "what helps less goes as well")
 			require.True(t, rule.forgets(freq+1, helped), "and what helps more seldom")
 		}
 	})
-	for _, r := range []*ForgetRequest{nil, {Scope: shop, Rule: &Rule{MinUses: -1}}, {Scope: shop, Rule: &Rule{MaxUtility: -0.1}}, {Scope: shop, Rule: &Rule{MaxUtility: 1.1}}, {Scope: shop, Rule: &Rule{MaxUtility: math.NaN()}}} {
+	for _, r := range []*ForgetRequest{nil, {Scope: shop, Rule: Rule{MinUses: -1}}, {Scope: shop, Rule: Rule{MaxUtility: -0.1}}, {Scope: shop, Rule: Rule{MaxUtility: 1.1}}, {Scope: shop, Rule: Rule{MaxUtility: math.NaN()}}} {
 		_, err := open(t).Forget(ctx, r)
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
@@ -273,7 +269,7 @@ func TestForgettingTakesManyWrites(t *testing.T) {
 		all = append(all, counted(fmt.Sprint(i), 7, i%2*7))
 	}
 	w.put(all...)
-	resp, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: &Rule{}})
+	resp, err := w.Forget(ctx, &ForgetRequest{Scope: shop})
 	require.NoError(t, err)
 	assert.Len(t, resp.Deleted, 550)
 	assert.Len(t, w.active(), 550)

@@ -11,11 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -30,11 +27,7 @@ const (
 type RetrieveRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
-	Query string // What the task is, or what to look for. Required without Messages.
-	// Messages are what was said so far. Without a Query it is made of them: by the model
-	// if there is one, else of the last three. With one they show the model that rewrites
-	// how far the task is.
-	Messages []*schema.Message
+	Query string // What the task is, or what to look for. Required.
 
 	// TopK is how many memories are wanted: 1 to 1,000. Exactly so many come if so many
 	// match, with and without Rerank. Optional. Defaults to Config.TopK.
@@ -65,9 +58,8 @@ type RetrieveResponse struct {
 	Query     string // what was looked for
 	Rewritten bool   // Answer is the model's advice
 	// Degraded names what failed while there is still an answer: the embedder (the ranking
-	// is lexical only), or the model that makes a query (it is the last messages), reranks
-	// (the order is that of the search) or rewrites (the answer is the memories). Nil when
-	// nothing failed.
+	// is lexical only), or the model that reranks (the order is that of the search) or
+	// rewrites (the answer is the memories). Nil when nothing failed.
 	Degraded error
 	Report   backends.Report
 }
@@ -97,15 +89,13 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 	asked := *r
 	r = &asked
 	r.TopK, r.Rerank, r.Rewrite = cmp.Or(r.TopK, m.config.TopK), r.Rerank || m.config.Rerank, r.Rewrite || m.config.Rewrite
-	resp := &RetrieveResponse{}
+	resp := &RetrieveResponse{Query: m.redact(r.Query)}
 	degrade := func(stage string, err error) {
 		if err != nil {
 			run.Stage(stage).Fail(err)
 			resp.Degraded = errors.Join(resp.Degraded, err)
 		}
 	}
-	resp.Query, err = m.query(ctx, run, r)
-	degrade(stageQuery, err)
 	found, err := m.recall(ctx, run, p, scope, r, resp.Query)
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
@@ -122,7 +112,7 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 	resp.Hits = resp.Hits[:min(r.TopK, len(resp.Hits))]
 	resp.Answer = m.answer(r, resp)
 	if r.Rewrite && asks && len(resp.Hits) > 0 {
-		degrade(stageRewrite, m.rewrite(ctx, run, r, resp))
+		degrade(stageRewrite, m.rewrite(ctx, run, resp))
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("task: %w", context.Cause(ctx))
@@ -141,8 +131,8 @@ func (m *Memory) retrieval(ctx context.Context, r *RetrieveRequest) (backends.Sc
 	case err != nil:
 	case r.TopK < 0 || r.TopK > maxTopK:
 		err = fmt.Errorf("task: TopK %d: %w: 1 to %d, or 0 for %d", r.TopK, backends.ErrInvalid, maxTopK, defaultTopK)
-	case strings.TrimSpace(r.Query) == "" && len(r.Messages) == 0:
-		err = fmt.Errorf("task: %w: nothing to look for; give Query or Messages", backends.ErrInvalid)
+	case strings.TrimSpace(r.Query) == "":
+		err = fmt.Errorf("task: %w: nothing to look for; give Query", backends.ErrInvalid)
 	}
 	return scope, p, err
 }
@@ -211,58 +201,7 @@ func (p *Prompts) list(hits []backends.Hit) string {
 const (
 	maxExperienceShown = 3000
 	maxQueryShown      = 4000
-	maxMessageShown    = 2000
 )
-
-const (
-	queryMessages   = 6 // newest messages that the model makes a query of
-	plainMessages   = 3 // newest messages that are a query themselves
-	rewriteMessages = 3 // newest messages that the model is shown when it rewrites
-)
-
-// newest returns the last n messages that are part of the conversation, redacted, as
-// texts and as a model is shown them: no system prompts, no notes of memory, nothing
-// empty.
-func (m *Memory) newest(messages []*schema.Message, n int) (texts []string, shown fenced) {
-	var blocks []string
-	for _, msg := range slices.Backward(messages) {
-		if msg == nil || msg.Role == schema.System || einox.IsNote(msg) || len(texts) == n {
-			continue
-		}
-		s := einox.Text(msg)
-		for _, c := range msg.ToolCalls {
-			s += "\n" + c.Function.Name + " " + c.Function.Arguments
-		}
-		if s = text.Middle(m.redact(s), maxMessageShown); s != "" {
-			texts, blocks = append(texts, s), append(blocks, string(msg.Role)+"\n"+indent(s))
-		}
-	}
-	slices.Reverse(texts)
-	slices.Reverse(blocks)
-	return texts, fenced{"messages", strings.Join(blocks, "")}
-}
-
-// query returns what to look for: the request's query, else one that the model makes of
-// its messages, else the last of these. With an error it is the last messages.
-func (m *Memory) query(ctx context.Context, run *ask.Run, r *RetrieveRequest) (string, error) {
-	if q := m.redact(r.Query); q != "" {
-		return q, nil
-	}
-	texts, shown := m.newest(r.Messages, queryMessages)
-	plain := strings.Join(texts[max(0, len(texts)-plainMessages):], "\n")
-	if r.Simple || m.model == nil || len(texts) == 0 {
-		return plain, nil
-	}
-	stage := run.Stage(stageQuery)
-	stage.In(len(texts))
-	q := m.question(m.config.Language.For(texts...), func(p *Prompts) string { return p.Query }, shown)
-	query, err := ask.Text(ctx, run, q, nil)
-	if err != nil {
-		return plain, fmt.Errorf("task: the query is the last messages: %w", err)
-	}
-	stage.Out(1)
-	return m.redact(query), nil
-}
 
 // shown is an experience as a model is shown it, under a heading. It is redacted as a
 // whole before it is shortened, so that no half of a secret is left.
@@ -321,12 +260,11 @@ func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []
 }
 
 // rewrite makes one piece of advice of the hits.
-func (m *Memory) rewrite(ctx context.Context, run *ask.Run, r *RetrieveRequest, resp *RetrieveResponse) error {
+func (m *Memory) rewrite(ctx context.Context, run *ask.Run, resp *RetrieveResponse) error {
 	stage := run.Stage(stageRewrite)
 	stage.In(len(resp.Hits))
 	l := m.config.Language.For(resp.Query)
-	_, said := m.newest(r.Messages, rewriteMessages)
-	q := m.question(l, func(p *Prompts) string { return p.Rewrite }, fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, said, m.shownHits(resp.Hits))
+	q := m.question(l, func(p *Prompts) string { return p.Rewrite }, fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, m.shownHits(resp.Hits))
 	advice, err := ask.Text(ctx, run, q, func(s string) error {
 		if !text.HasWords(s) {
 			return errors.New("the advice is blank")

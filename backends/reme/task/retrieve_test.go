@@ -102,50 +102,6 @@ func TestOnlyTaskMemoriesOfTheWorkspaceAreFound(t *testing.T) {
 	assert.Len(t, inContext.Hits, 2)
 }
 
-func conversationAtTheGate() []*schema.Message {
-	return []*schema.Message{
-		schema.SystemMessage("You are a porter."), schema.UserMessage("open the harbour gate"), nil, schema.UserMessage(" "),
-		schema.AssistantMessage("", []schema.ToolCall{call("1", "turn_key", `{"gate":"harbour"}`)}), schema.ToolMessage("refused: it is locked", "1"),
-	}
-}
-
-// ReMe's query by messages cannot be reached over HTTP.
-func TestMessagesAreAQuery(t *testing.T) {
-	gate := backends.Memory{ID: "1", WhenToUse: "the harbour gate is locked", Text: "ring the bell"}
-	const plain = "open the harbour gate\nturn_key {\"gate\":\"harbour\"}\nrefused: it is locked"
-	t.Run("by the model", func(t *testing.T) {
-		w := open(t)
-		w.put(gate)
-		w.says["Query"] = says("a locked gate")
-		resp := w.retrieve(RetrieveRequest{Messages: conversationAtTheGate()})
-		assert.Equal(t, "a locked gate", resp.Query)
-		assert.Len(t, resp.Hits, 1)
-		assert.Equal(t, "<data-messages>\nuser\n  open the harbour gate\nassistant\n  turn_key {\"gate\":\"harbour\"}\ntool\n  refused: it is locked\n</data-messages>", w.of("Query")[0].user)
-	})
-	t.Run("without a model", func(t *testing.T) {
-		w := open(t, noModel)
-		w.put(gate)
-		resp := w.retrieve(RetrieveRequest{Messages: append([]*schema.Message{schema.UserMessage("hello")}, conversationAtTheGate()...)})
-		assert.Equal(t, plain, resp.Query, "the last three")
-		assert.Len(t, resp.Hits, 1)
-		require.NoError(t, resp.Degraded)
-	})
-	t.Run("the model fails", func(t *testing.T) {
-		w := open(t)
-		w.put(gate)
-		w.failAt = 1
-		resp := w.retrieve(RetrieveRequest{Messages: conversationAtTheGate()})
-		require.ErrorIs(t, resp.Degraded, backends.ErrUnavailable)
-		assert.Equal(t, plain, resp.Query)
-		assert.Len(t, resp.Hits, 1)
-	})
-	t.Run("a query comes first", func(t *testing.T) {
-		w := open(t)
-		assert.Equal(t, "sell", w.retrieve(RetrieveRequest{Query: " sell ", Messages: conversationAtTheGate()}).Query)
-		assert.Empty(t, w.of(""))
-	})
-}
-
 func TestRecallThenRerankThenRewrite(t *testing.T) {
 	w := open(t)
 	w.put(pool(6)...)
@@ -167,11 +123,10 @@ func TestRecallThenRerankThenRewrite(t *testing.T) {
 	assert.Equal(t, backends.StageReport{Name: stageRerank, In: 6, Out: 2, Dropped: 4}, resp.Report.Stage(stageRerank))
 
 	w.says["Rewrite"] = says("Polish it, then ask a fair price.")
-	resp = w.retrieve(RetrieveRequest{Query: "sell kettles", TopK: 3, Rewrite: true, Messages: conversationAtTheGate()})
+	resp = w.retrieve(RetrieveRequest{Query: "sell kettles", TopK: 3, Rewrite: true})
 	assert.True(t, resp.Rewritten)
 	assert.Equal(t, "Polish it, then ask a fair price.", resp.Answer)
 	assert.Len(t, resp.Hits, 3, "beside the memories")
-	assert.Contains(t, w.of("Rewrite")[0].user, "it is locked", "and the last messages")
 }
 
 // What the model cannot do leaves the answer as it was before, and is reported.

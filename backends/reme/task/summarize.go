@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // SummaryRequest asks task memory to learn.
@@ -96,13 +95,13 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 		return nil, err
 	}
 	resp, err := s.replayed(ctx)
-	if err == nil && resp == nil && s.learns {
-		err = s.probe(ctx)
+	if err == nil && resp == nil && s.learns { // without the embedder nothing is stored: the model would be paid for nothing
+		_, err = s.m.similarity(ctx, s.run, []string{"trying", "the embedder"})
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		s.run.Stage(stageStore).Fail(err)
-	}
-	if err == nil && resp == nil {
+	case resp == nil:
 		resp, err = s.learn(ctx, r)
 	}
 	resp = s.shown(cmp.Or(resp, &SummaryResponse{}))
@@ -136,23 +135,6 @@ func (s *summary) learn(ctx context.Context, r *SummaryRequest) (resp *SummaryRe
 		s.m.answers.Store(s.workspace, s.answers)
 	}
 	return resp, err
-}
-
-// probe asks the embedder for one vector: without it nothing can be stored, and the model
-// would be paid for nothing.
-func (s *summary) probe(ctx context.Context) error {
-	if !s.m.keeper.Embeds() {
-		return nil
-	}
-	err := work.Catch("task", func() error {
-		_, _, err := s.m.keeper.Ranker().Embed(ctx, []string{"probe"})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("task: trying the embedder before the model is asked: %w", err)
-	}
-	s.run.Embedded(1)
-	return nil
 }
 
 // summary checks a request.
@@ -200,7 +182,7 @@ func (m *Memory) requestKey(r *SummaryRequest) string {
 	c := &m.config
 	raw, err := json.Marshal(m.keeper.RedactJSON([]any{
 		r.Trajectories, r.Candidates, r.Simple, r.Metadata, r.Expires,
-		c.Prompts, c.Language, c.Threshold, c.SimpleThreshold, c.MinQuality, c.Similar, c.KeepQuery,
+		c.Prompts, c.Language, c.Threshold, c.SimpleThreshold, c.MinQuality, c.KeepQuery,
 	}))
 	if err != nil {
 		return ""

@@ -177,7 +177,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	k := open(t).keeper
 	for name, change := range map[string]func(*Config){
 		"duplicate": func(c *Config) { c.Duplicate = 1.5 }, "words": func(c *Config) { c.DuplicateWords = -1 },
-		"language": func(c *Config) { c.Language = "fr" }, "quality": func(c *Config) { c.MinQuality = 1.1 }, "similar": func(c *Config) { c.Similar = 2 },
+		"language": func(c *Config) { c.Language = "fr" }, "quality": func(c *Config) { c.MinQuality = 1.1 },
 		"threshold": func(c *Config) { c.Threshold = math.NaN() }, "simple threshold": func(c *Config) { c.SimpleThreshold = math.NaN() },
 	} {
 		var c Config
@@ -241,7 +241,7 @@ func TestAnOutageOfTheStoreAtEachCall(t *testing.T) {
 			return err
 		},
 		"forget": func(w *world, _ string) error {
-			_, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: &Rule{MaxUtility: 1}})
+			_, err := w.Forget(ctx, &ForgetRequest{Scope: shop, Rule: Rule{MaxUtility: 1}})
 			return err
 		},
 		"retrieve": func(w *world, _ string) error {
@@ -512,13 +512,13 @@ func TestASecretIsNowhere(t *testing.T) {
 	})
 	require.NoError(t, err)
 	w.put(backends.Memory{ID: "old", WhenToUse: "asking for *** in ***", Text: strings.Repeat("x", 1990) + secret + strings.Repeat("y", 2000)}) // from before there was redaction
-	found := w.retrieve(RetrieveRequest{Rerank: true, Rewrite: true, Messages: []*schema.Message{schema.UserMessage("what is " + secret)}})
+	found := w.retrieve(RetrieveRequest{Rerank: true, Rewrite: true, TopK: 1, Query: "asking for a login with " + secret})
 	assert.NotContains(t, found.Query, secret)
 	require.NotEmpty(t, w.of("Rerank"))
 	require.Contains(t, w.of("Rerank")[0].user, "xxx***", "what is shortened is redacted first")
 	require.NoError(t, w.keeper.Delete(ctx, inn, &backends.DeleteRequest{ID: "old"}))
 
-	for _, step := range []string{"Success", "Failure", "Comparative", "Simple", "Judge", "Duplicates", "Rerank", "Rewrite", "Query"} {
+	for _, step := range []string{"Success", "Failure", "Comparative", "Simple", "Judge", "Duplicates", "Rerank", "Rewrite"} {
 		require.NotEmpty(t, w.of(step), step)
 	}
 	for _, q := range w.of("") {

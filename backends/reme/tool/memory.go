@@ -75,7 +75,7 @@ type Config struct {
 	MaxDescription int
 
 	Language backends.Language // Of prompts and statistics. Optional. Defaults to that of the calls.
-	Prompts  *Prompts          // Optional. Empty fields have the defaults of the language.
+	Prompts  Prompts           // Optional. Empty fields have the defaults of the language.
 	IDs      backends.IDSource // Of calls that come without one. Optional. Defaults to backends.NewID.
 
 	Queue     int           // Calls that may wait in a recorder. Optional. Defaults to 1,024.

@@ -58,7 +58,7 @@ type rig struct {
 // newRig returns a memory whose model is m, if that is not nil.
 func newRig(t testing.TB, m model.BaseChatModel, options ...func(*rig, *Config)) *rig {
 	t.Helper()
-	r, c := &rig{clock: testkit.NewClock(), prompt: 12_000}, &Config{Prompts: &Prompts{}}
+	r, c := &rig{clock: testkit.NewClock(), prompt: 12_000}, &Config{}
 	for _, o := range options {
 		o(r, c)
 	}

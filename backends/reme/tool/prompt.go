@@ -23,11 +23,8 @@ type Prompts struct {
 
 // prompts returns the prompts in a language.
 func (m *Memory) prompts(l backends.Language) Prompts {
-	p := defaultPrompts[l]
-	if own := m.cfg.Prompts; own != nil {
-		p = Prompts{Judge: cmp.Or(own.Judge, p.Judge), Guideline: cmp.Or(own.Guideline, p.Guideline), Note: cmp.Or(own.Note, p.Note)}
-	}
-	return p
+	p, own := defaultPrompts[l], m.cfg.Prompts
+	return Prompts{Judge: cmp.Or(own.Judge, p.Judge), Guideline: cmp.Or(own.Guideline, p.Guideline), Note: cmp.Or(own.Note, p.Note)}
 }
 
 var defaultPrompts = map[backends.Language]Prompts{
