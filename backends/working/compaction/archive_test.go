@@ -250,22 +250,6 @@ func TestDropDerivedDropsNotesOfFormerTurns(t *testing.T) {
 	require.Equal(t, "s u a u u* u", shapeOf(out.Messages), "the older of one name is a former turn's")
 }
 
-func TestDropDerivedDropsNoNoteInVain(t *testing.T) {
-	cfg := &compaction.Config{Budget: window(600), Steps: []compaction.Step{compaction.DropDerived{}}}
-	cfg.Budget.Memories = 500
-	in := []*schema.Message{user("a"), marked(long(100), einox.MarkNote), user(long(60)), reply(long(60)), user("c")}
-	out, err := compactedWith(t, cfg, in, newShelf(t))
-	require.ErrorAs(t, err, new(*compaction.OverError))
-	require.Equal(t, "u u* u a u", shapeOf(out.Messages), "notes have room of their own")
-	require.Zero(t, out.Steps[0].Replaced)
-
-	cfg.Budget.Memories, cfg.Budget.Window = 150, 250
-	in = append(in, marked(long(100), einox.MarkNote), user("d"), reply("e"), user("f"))
-	out, err = compactedWith(t, cfg, in, newShelf(t))
-	require.ErrorAs(t, err, new(*compaction.OverError))
-	require.Equal(t, "u u a u u* u a u", shapeOf(out.Messages), "what is left of them has")
-}
-
 func TestDropDerivedArchivesReasoning(t *testing.T) {
 	running, first := thinks(calls("y"), long(100)), einox.MarkTurn(thinks(reply("first"), long(100)), "t1")
 	first.Extra["reasoning-content"] = long(100) // what providers keep of it elsewhere

@@ -40,9 +40,9 @@ type Budget struct {
 	// Eino shows. Count them with [CountTools]. Optional. Defaults to a sixteenth of
 	// Window, at most 4096; negative reserves nothing.
 	Tools int
-	// Memories is reserved for what memory puts in: the note of a search and the core
-	// blocks. What these take beyond it counts. Optional. Defaults to a sixteenth of
-	// Window, at most 2048; negative reserves nothing.
+	// Memories is how much of the conversation's share a prompt of package window may
+	// give to what a search found. Optional. Defaults to a sixteenth of Window, at most
+	// 2048; negative gives nothing.
 	Memories int
 	// Counter counts tokens. Optional. Defaults to [Estimate].
 	Counter Counter
@@ -77,14 +77,11 @@ func reserve(given, share, limit int) int {
 }
 
 // Limit is how many tokens the conversation may have.
-func (b Budget) Limit() int { return b.Window - max(b.Answer, 0) - max(b.Tools, 0) - b.room() }
-
-// room is how many tokens memory may put in without being counted.
-func (b Budget) room() int { return max(b.Memories, 0) }
+func (b Budget) Limit() int { return b.Window - max(b.Answer, 0) - max(b.Tools, 0) }
 
 // Usage is how full a context is.
 type Usage struct {
-	Tokens int // of the conversation, and of memories beyond what is reserved for them
+	Tokens int // of the conversation, and of what memory put in
 	Limit  int // what it may have, see [Budget.Limit]
 }
 
@@ -97,19 +94,11 @@ func (u Usage) Over() int { return u.Tokens - u.Limit }
 // Usage counts a context. Nil messages count nothing.
 func (b Budget) Usage(messages []*schema.Message) Usage {
 	config.Default(&b.Counter, Estimate)
-	said, memories := 0, 0
+	u := Usage{Limit: b.Limit()}
 	for _, m := range messages {
-		if isMemory(m) {
-			memories += b.Counter.Message(m)
-		} else {
-			said += b.Counter.Message(m)
-		}
+		u.Tokens += b.Counter.Message(m)
 	}
-	return b.usage(said, memories)
-}
-
-func (b Budget) usage(said, memories int) Usage {
-	return Usage{Tokens: said + max(memories-b.room(), 0), Limit: b.Limit()}
+	return u
 }
 
 // isMemory reports whether m is what memory put in: a note of a search or the core

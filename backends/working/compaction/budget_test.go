@@ -26,11 +26,11 @@ func TestWithDefaults(t *testing.T) {
 		in                             compaction.Budget
 		answer, tools, memories, limit int
 	}{
-		"shares":         {compaction.Budget{Window: 16_000}, 2000, 1000, 1000, 12_000},
-		"at most":        {compaction.Budget{Window: 1_000_000}, 8192, 4096, 2048, 985_664},
-		"given":          {compaction.Budget{Window: 1000, Answer: 1, Tools: 2, Memories: 3}, 1, 2, 3, 994},
+		"shares":         {compaction.Budget{Window: 16_000}, 2000, 1000, 1000, 13_000},
+		"at most":        {compaction.Budget{Window: 1_000_000}, 8192, 4096, 2048, 987_712},
+		"given":          {compaction.Budget{Window: 1000, Answer: 1, Tools: 2, Memories: 3}, 1, 2, 3, 997},
 		"nothing kept":   {compaction.Budget{Window: 1000, Answer: -1, Tools: -1, Memories: math.MinInt}, -1, -1, -1, 1000},
-		"all but one":    {compaction.Budget{Window: 100, Answer: 97, Tools: 1, Memories: 1}, 97, 1, 1, 1},
+		"all but one":    {compaction.Budget{Window: 100, Answer: 97, Tools: 1, Memories: 1}, 97, 1, 1, 2},
 		"one":            {compaction.Budget{Window: 1}, 0, 0, 0, 1},
 		"a small window": {compaction.Budget{Window: 15}, 1, 0, 0, 14},
 	} {
@@ -81,20 +81,16 @@ func TestUsage(t *testing.T) {
 	core := marked("1234567890123456", einox.MarkCore) // 20
 	summary := marked("123456", einox.MarkSummary)     // 10: it stands in for what was said
 	for name, tc := range map[string]struct {
-		memories int
-		in       []*schema.Message
-		want     int
+		in   []*schema.Message
+		want int
 	}{
-		"nothing":                      {30, nil, 0},
-		"nil messages":                 {30, []*schema.Message{nil, said, nil}, 10},
-		"memories that fit":            {30, []*schema.Message{said, note}, 10},
-		"memories that fit exactly":    {40, []*schema.Message{said, note, core}, 10},
-		"what memories take beyond it": {30, []*schema.Message{core, said, note}, 20},
-		"nothing kept for them":        {-1, []*schema.Message{core, said, note}, 50},
-		"a summary is no memory":       {30, []*schema.Message{summary, said}, 20},
+		"nothing":              {nil, 0},
+		"nil messages":         {[]*schema.Message{nil, said, nil}, 10},
+		"memories count, too":  {[]*schema.Message{core, said, note}, 50},
+		"a summary, and words": {[]*schema.Message{summary, said}, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := compaction.Budget{Window: 150, Answer: 10, Tools: 10, Memories: tc.memories, Counter: bytes}.WithDefaults()
+			b, err := compaction.Budget{Window: 150, Answer: 10, Tools: 10, Counter: bytes}.WithDefaults()
 			require.NoError(t, err)
 			u := b.Usage(tc.in)
 			assert.Equal(t, tc.want, u.Tokens)
@@ -131,28 +127,26 @@ func TestUsageReportsByHowMuch(t *testing.T) {
 	}
 }
 
-// What memory may take counts nothing, and what it takes beyond counts as it is;
-// the whole of the context, with what is kept free, is within the window if and
-// only if the usage says so.
+// The whole of the context, with what is kept free, is within the window if and only if
+// the usage says so.
 func TestWhatFitsIsWithinTheWindow(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b, err := compaction.Budget{
 			Window: rapid.IntRange(20, 200).Draw(rt, "window"), Answer: rapid.IntRange(-1, 6).Draw(rt, "answer"),
-			Tools: rapid.IntRange(-1, 6).Draw(rt, "tools"), Memories: rapid.IntRange(-1, 6).Draw(rt, "memories"), Counter: bytes,
+			Tools: rapid.IntRange(-1, 6).Draw(rt, "tools"), Counter: bytes,
 		}.WithDefaults()
 		require.NoError(rt, err)
-		all, memories := 0, 0
+		all := 0
 		var messages []*schema.Message
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 60), 0, 6).Draw(rt, "messages") {
 			m := &schema.Message{Role: schema.User, Content: string(make([]byte, n))}
 			if n%3 == 0 {
 				einox.MarkNote(m)
-				memories += n + 4
 			}
 			all += n + 4
 			messages = append(messages, m)
 		}
-		taken := all + max(b.Memories-memories, 0) + max(b.Answer, 0) + max(b.Tools, 0)
+		taken := all + max(b.Answer, 0) + max(b.Tools, 0)
 		require.Equal(rt, taken <= b.Window, b.Usage(messages).Over() <= 0)
 	})
 }
@@ -195,7 +189,7 @@ func TestCountTools(t *testing.T) {
 }
 
 func ExampleBudget() {
-	b, err := compaction.Budget{Window: 1000, Answer: 300, Tools: 100, Memories: 100}.WithDefaults()
+	b, err := compaction.Budget{Window: 1000, Answer: 300, Tools: 200}.WithDefaults()
 	if err != nil {
 		panic(err)
 	}

@@ -293,20 +293,6 @@ func TestCompactStopsAtTheFirstStepThatSuffices(t *testing.T) {
 	require.Equal(t, []compaction.Report{{Step: "drop_derived", Replaced: 2, Saved: out.Before.Tokens - out.After.Tokens}}, out.Steps)
 }
 
-// What memory put in has room of its own.
-func TestCompactCountsMemoriesApart(t *testing.T) {
-	cfg := &compaction.Config{Budget: window(200)}
-	cfg.Budget.Memories = 100
-	in := []*schema.Message{marked("old", einox.MarkNote), user("a"), reply("b"), marked(long(40), einox.MarkCore), marked(long(40), einox.MarkNote), user(long(80))}
-	out, err := compactedWith(t, cfg, in, newShelf(t))
-	require.NoError(t, err)
-	require.Equal(t, in, out.Messages)
-	in[4] = marked(long(60), einox.MarkNote)
-	out, err = compactedWith(t, cfg, in, newShelf(t))
-	require.ErrorAs(t, err, new(*compaction.OverError))
-	require.Equal(t, "u a u* u* u", shapeOf(out.Messages))
-}
-
 // nowhere is an archive that gives a reference without keeping anything.
 type nowhere string
 
@@ -413,7 +399,7 @@ func Example() {
 	}
 	fmt.Println(len(original[2].Content), "bytes are kept")
 	// Output:
-	// 90024 tokens, now 184 of 6000
+	// 90024 tokens, now 184 of 6500
 	// [Moved to the archive: the result of read_log({"day":"monday"}), about 90004 tok
 	// 360000 bytes are kept
 }

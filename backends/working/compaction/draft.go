@@ -25,9 +25,8 @@ type draft struct {
 
 	messages []*schema.Message
 	tokens   []int // of messages
-	said     int   // tokens of the conversation
-	memories int   // tokens of what memory put in
-	initial  int   // tokens before any step
+	total    int   // of tokens
+	initial  int   // total before any step
 
 	replaced int // by the step that runs
 	spent    backends.Usage
@@ -41,9 +40,9 @@ func newDraft(cfg *Config, r *Request) *draft {
 	c.tokens = make([]int, len(c.messages))
 	for i, m := range c.messages {
 		c.tokens[i] = c.count(m)
-		c.add(m, c.tokens[i])
+		c.total += c.tokens[i]
 	}
-	c.initial = c.total()
+	c.initial = c.total
 	return c
 }
 
@@ -60,31 +59,19 @@ func languageOf(configured backends.Language, messages []*schema.Message) backen
 
 // apply runs a step and reports on it.
 func (c *draft) apply(ctx context.Context, s *step) Report {
-	before := c.usage().Tokens
+	before := c.total
 	c.replaced = 0
 	err := s.run(ctx, c)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.name, err)
 	}
-	return Report{Step: s.name, Replaced: c.replaced, Saved: before - c.usage().Tokens, Err: err}
+	return Report{Step: s.name, Replaced: c.replaced, Saved: before - c.total, Err: err}
 }
 
 func (c *draft) count(m *schema.Message) int { return c.config.Budget.Counter.Message(m) }
 
 // countText counts a text alone.
 func (c *draft) countText(s string) int { return c.config.Budget.Counter(s) }
-
-// add counts tokens where [Budget.Usage] does.
-func (c *draft) add(m *schema.Message, tokens int) {
-	if isMemory(m) {
-		c.memories += tokens
-	} else {
-		c.said += tokens
-	}
-}
-
-// total counts all messages, memory's included.
-func (c *draft) total() int { return c.said + c.memories }
 
 // sum counts the messages of a span.
 func (c *draft) sum(s einox.Span) int {
@@ -95,11 +82,11 @@ func (c *draft) sum(s einox.Span) int {
 	return n
 }
 
-func (c *draft) usage() Usage { return c.config.Budget.usage(c.said, c.memories) }
+func (c *draft) usage() Usage { return Usage{Tokens: c.total, Limit: c.config.Budget.Limit()} }
 
 // over returns by how many tokens the context is larger than what the steps go down to:
 // the limit times [Config].Trigger.
-func (c *draft) over() int { return c.usage().Tokens - c.config.target() }
+func (c *draft) over() int { return c.total - c.config.target() }
 
 // overLimit returns by how many tokens the context is larger than what fits at all.
 func (c *draft) overLimit() int { return c.usage().Over() }
@@ -208,13 +195,13 @@ func indices(s einox.Span) []int {
 // before; calls of tools and their results leave together.
 func (c *draft) replace(indices []int, m *schema.Message) {
 	for _, i := range indices {
-		c.add(c.messages[i], -c.tokens[i])
+		c.total -= c.tokens[i]
 		c.messages[i] = nil
 	}
 	if m != nil && len(indices) > 0 {
 		first := indices[0]
 		c.messages[first], c.tokens[first] = m, c.count(m)
-		c.add(m, c.tokens[first])
+		c.total += c.tokens[first]
 	}
 	n := 0
 	for i, m := range c.messages {
@@ -252,7 +239,7 @@ func (c *draft) substitute(ctx context.Context, swaps []swap, over func() int) e
 			var err error
 			if ref, err = c.put(ctx, m); err != nil {
 				errs = errors.Join(errs, err)
-				if failures++; failures == 2 || errors.Is(err, errNoArchive) {
+				if failures++; failures == 2 {
 					return errs
 				}
 				continue

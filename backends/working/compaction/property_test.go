@@ -40,8 +40,8 @@ type plan struct {
 // draw draws a plan for a context of so many tokens: often one that halves it, at times one
 // that it fits, at times one that nothing fits.
 func (p *plan) draw(t *rapid.T, tokens int) {
-	limit, memories := max(1, tokens*rapid.IntRange(1, 110).Draw(t, "percent")/100), rapid.SampledFrom([]int{-1, 30}).Draw(t, "memories")
-	b := compaction.Budget{Window: limit + max(memories, 0), Answer: -1, Tools: -1, Memories: memories}
+	limit := max(1, tokens*rapid.IntRange(1, 110).Draw(t, "percent")/100)
+	b := compaction.Budget{Window: limit, Answer: -1, Tools: -1}
 	p.fails = rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "fails")
 	p.model = rapid.SampledFrom([]string{"good", "long", "chatty", "empty", "broken", "moody"}).Draw(t, "model")
 	m := p.chat()

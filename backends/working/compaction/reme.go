@@ -149,7 +149,7 @@ func (p *Params) steps() []Step {
 		KeepRecent: cmp.Or(p.KeepRecentCount, -1), all: true,
 	}
 	left := func(c *draft) bool {
-		return old(c) && (p.WorkingSummaryMode == ModeCompress || float64(c.total()) > p.CompactRatioThreshold*float64(c.initial))
+		return old(c) && (p.WorkingSummaryMode == ModeCompress || float64(c.total) > p.CompactRatioThreshold*float64(c.initial))
 	}
 	full := func(c *draft) bool { return c.overLimit() > 0 }
 	compress := []Step{

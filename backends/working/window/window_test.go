@@ -219,7 +219,7 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	w, err := window.New(cfg)
 	require.NoError(t, err)
 	require.Equal(t, &window.Config{Sessions: db, Budget: budget}, cfg, "the caller's is left as it is")
-	require.Equal(t, 8000-1000-500-500, w.Usage(nil).Limit)
+	require.Equal(t, 8000-1000-500, w.Usage(nil).Limit)
 	require.Nil(t, w.Core())
 }
 
@@ -423,6 +423,6 @@ func Example() {
 	fmt.Println("restored, word for word:", full[2].Content == page)
 	// Output:
 	// loaded 4 messages, too large: true
-	// shown 5 messages, 751 tokens at most: true
+	// shown 5 messages, 813 tokens at most: true
 	// restored, word for word: true
 }

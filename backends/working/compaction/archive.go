@@ -5,8 +5,11 @@ package compaction
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // slack is the share of what a context may have that the steps which archive rounds free
@@ -35,6 +38,24 @@ func (ArchiveRounds) build(*Config) (*step, error) {
 	}}, nil
 }
 
+// ArchiveCurrent moves the older steps of the running round to the archive, and puts one
+// message in their place, behind the user's, that lists the calls and says where all of
+// it is kept. It calls no model. The newest exchange stays; where that alone is too
+// large, the results in it are offloaded, whatever their size, and the placeholders of
+// older rounds are made as short as they can be.
+type ArchiveCurrent struct{}
+
+func (ArchiveCurrent) build(*Config) (*step, error) {
+	return &step{name: "archive_current", run: func(ctx context.Context, c *draft) error {
+		g, s, _ := c.smallest(c.runningGroups(), c.shapes(true))
+		var err error
+		if g.fresh {
+			err = c.fold(ctx, g, s)
+		}
+		return errors.Join(err, c.offloadNewest(ctx), c.tighten(ctx))
+	}}, nil
+}
+
 // pastGroups returns what of the past may leave, a round each. What stands before the
 // first round goes with it.
 func (c *draft) pastGroups() [][]int {
@@ -57,6 +78,20 @@ func (c *draft) pastGroups() [][]int {
 	return out
 }
 
+// runningGroups returns what of the running round may leave, an exchange each: all but
+// what the user said, and the newest exchange.
+func (c *draft) runningGroups() [][]int {
+	l := c.layout()
+	exchanges := einox.Exchanges(c.messages, l.running)
+	var out [][]int
+	for _, e := range exchanges[:max(0, len(exchanges)-1)] {
+		if !l.keeps(c.messages, e.From) && !einox.Asks(c.messages[e.From]) {
+			out = append(out, indices(e))
+		}
+	}
+	return out
+}
+
 // shapes are those that are tried in turn: each says less.
 func (c *draft) shapes(running bool) [3]shape {
 	target := c.config.target()
@@ -69,32 +104,26 @@ func (c *draft) shapes(running bool) [3]shape {
 
 // leaving is what leaves together for one placeholder.
 type leaving struct {
-	indices  []int // ascending
-	said     int   // tokens of the conversation
-	memories int   // tokens of what memory put in
-	digest   digest
-	fresh    bool // it has messages that are no placeholders of many
+	indices []int // ascending
+	tokens  int
+	digest  digest
+	fresh   bool // it has messages that are no placeholders of many
 }
 
 // grow adds messages to what leaves.
 func (c *draft) grow(g *leaving, indices []int) {
 	for _, i := range indices {
-		m := c.messages[i]
-		g.digest.add(m, c.tokens[i])
-		g.fresh = g.fresh || !isDigest(m)
-		if isMemory(m) {
-			g.memories += c.tokens[i]
-		} else {
-			g.said += c.tokens[i]
-		}
+		g.digest.add(c.messages[i], c.tokens[i])
+		g.fresh = g.fresh || !isDigest(c.messages[i])
+		g.tokens += c.tokens[i]
 	}
 	g.indices = append(g.indices, indices...)
 }
 
-// gain returns how many tokens the context loses when p takes the place of what leaves.
-func (c *draft) gain(g *leaving, p *schema.Message) int {
-	room := c.config.Budget.room()
-	return g.said + max(c.memories-room, 0) - max(c.memories-g.memories-room, 0) - c.count(p)
+// standIn returns the placeholder of what leaves, and how many tokens the context loses by it.
+func (c *draft) standIn(g *leaving, s shape, ref string) (p *schema.Message, gain int) {
+	p = c.placeholder(&g.digest, s, ref)
+	return p, g.tokens - c.count(p)
 }
 
 // smallest returns as many groups, from the oldest on, as make the context fit with some
@@ -105,12 +134,15 @@ func (c *draft) smallest(groups [][]int, shapes [3]shape) (g *leaving, s shape, 
 	need := c.over() + int(slack*float64(c.config.target()))
 	for _, indices := range groups {
 		c.grow(g, indices)
-		if g.fresh && g.said+g.memories > need && c.gain(g, c.placeholder(&g.digest, shapes[0], draftRef)) >= need {
+		if !g.fresh || g.tokens <= need {
+			continue
+		}
+		if _, gain := c.standIn(g, shapes[0], draftRef); gain >= need {
 			return g, shapes[0], true
 		}
 	}
 	for _, s = range shapes {
-		if c.gain(g, c.placeholder(&g.digest, s, draftRef)) >= c.over() {
+		if _, gain := c.standIn(g, s, draftRef); gain >= c.over() {
 			return g, s, true
 		}
 	}
@@ -120,7 +152,7 @@ func (c *draft) smallest(groups [][]int, shapes [3]shape) (g *leaving, s shape, 
 // fold puts one placeholder in the place of what leaves, once that is stored. It does
 // nothing where the placeholder would not be smaller.
 func (c *draft) fold(ctx context.Context, g *leaving, s shape) error {
-	if len(g.indices) == 0 || c.gain(g, c.placeholder(&g.digest, s, draftRef)) <= 0 {
+	if _, gain := c.standIn(g, s, draftRef); len(g.indices) == 0 || gain <= 0 {
 		return nil
 	}
 	messages := make([]*schema.Message, len(g.indices))
@@ -131,8 +163,36 @@ func (c *draft) fold(ctx context.Context, g *leaving, s shape) error {
 	if err != nil {
 		return err
 	}
-	if p := c.placeholder(&g.digest, s, ref); c.gain(g, p) > 0 {
+	if p, gain := c.standIn(g, s, ref); gain > 0 {
 		c.replace(g.indices, p)
 	}
 	return nil
+}
+
+// offloadNewest offloads the results that are left, oldest first, if the context still
+// does not fit.
+func (c *draft) offloadNewest(ctx context.Context) error {
+	var swaps []swap
+	for i := c.layout().running.From; i < len(c.messages); i++ {
+		if isResult(c.messages[i]) {
+			swaps = append(swaps, c.offloadResult(i, 0))
+		}
+	}
+	return c.substitute(ctx, swaps, c.overLimit)
+}
+
+// tighten makes what stands for past rounds shorter, if the context still does not fit:
+// a long summary must not be what a turn fails for.
+func (c *draft) tighten(ctx context.Context) error {
+	if c.overLimit() <= 0 {
+		return nil
+	}
+	g := &leaving{}
+	for _, indices := range c.pastGroups() {
+		c.grow(g, indices)
+	}
+	if g.fresh { // another step's work
+		return nil
+	}
+	return c.fold(ctx, g, c.shapes(false)[2])
 }
