@@ -28,7 +28,6 @@ require (
 )
 
 require (
-	github.com/mattn/go-runewidth v0.0.16
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/urfave/cli/v3 v3.10.0
 	go.yaml.in/yaml/v3 v3.0.4

@@ -4,15 +4,21 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -25,18 +31,22 @@ import (
 // call is one run of a command.
 type call struct {
 	*cli.Command // its flags and arguments
-	*streams
-	answer // what it prints
+
+	scope backends.Scope      // names whose alone
+	whose *backends.Partition // nil: the whole namespace
 
 	db     store.Store
-	ranker *recall.Ranker      // finds memories of all kinds, by words
-	reme   *reme.Backend       // manages them, and has ReMe's libraries
-	whose  *backends.Partition // nil: the whole namespace
+	ranker *recall.Ranker // finds memories of all kinds, by words
+	reme   *reme.Backend  // has their histories, and ReMe's libraries
+
+	out   *bufio.Writer // keeps the error of a write until it is flushed
+	table *tabwriter.Writer
+	rows  int // of the table
 }
 
-// carryOut runs a command and prints its answer, which after an error is what there is of it.
+// carryOut runs a command on the store that the command line names.
 func (c command) carryOut(ctx context.Context, x *call) (err error) {
-	if x.whose, err = x.named(); err != nil {
+	if err := x.name(); err != nil {
 		return err
 	}
 	if c.whose == someone && x.whose == nil {
@@ -60,7 +70,28 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.reme.Close(ctx)) }()
-	return errors.Join(c.run(ctx, x), x.print())
+	x.out = bufio.NewWriter(x.Root().Writer)
+	x.table = tabwriter.NewWriter(x.out, 0, 0, 2, ' ', 0)
+	return errors.Join(c.run(ctx, x), x.table.Flush(), x.out.Flush())
+}
+
+// name reads from the flags whom the command is about, if it is one.
+func (c *call) name() (err error) {
+	c.scope = backends.Scope{Namespace: c.String("namespace"), UserID: c.String("user"), AgentID: c.String("agent"), Workspace: c.String("workspace")}
+	for _, kind := range []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace} {
+		if !c.IsSet(string(kind)) {
+			continue
+		}
+		if c.whose != nil {
+			return usage("name one of -user, -agent and -workspace")
+		}
+		p, err := c.scope.Partition(kind)
+		if err != nil {
+			return usage("-%s: %v", kind, err)
+		}
+		c.whose = &p
+	}
+	return nil
 }
 
 // open opens a store. A file that does not exist is an error, unless it may be created.
@@ -74,36 +105,6 @@ func open(ctx context.Context, at string, create bool) (store.Store, error) {
 	return sqlitestore.Open(ctx, at, nil)
 }
 
-// named returns the partition that the flags name, nil for none.
-func (c *call) named() (*backends.Partition, error) {
-	var found *backends.Partition
-	for _, kind := range []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace} {
-		if !c.IsSet(string(kind)) {
-			continue
-		}
-		p, err := scopeOf(backends.Partition{Namespace: c.String("namespace"), Kind: kind, ID: c.String(string(kind))}).Partition(kind)
-		if err != nil {
-			return nil, usage("-%s: %v", kind, err)
-		}
-		if found != nil {
-			return nil, usage("name one of -user, -agent and -workspace")
-		}
-		found = &p
-	}
-	return found, nil
-}
-
-// scopeOf returns the scope that names a partition alone.
-func scopeOf(p backends.Partition) backends.Scope {
-	switch p.Kind {
-	case backends.PartitionUser:
-		return backends.Scope{Namespace: p.Namespace, UserID: p.ID}
-	case backends.PartitionAgent:
-		return backends.Scope{Namespace: p.Namespace, AgentID: p.ID}
-	}
-	return backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
-}
-
 // kinds are those that were asked for; none means all.
 func (c *call) kinds() (out []backends.Kind) {
 	for _, k := range c.StringSlice("kind") {
@@ -112,62 +113,72 @@ func (c *call) kinds() (out []backends.Kind) {
 	return out
 }
 
-// paged returns all that list returns, page by page.
-func paged[T any](list func(store.Page) ([]T, string, error)) (all []T, err error) {
-	for page := (store.Page{Limit: 1000}); ; {
-		some, next, err := list(page)
-		if all = append(all, some...); err != nil || next == "" {
-			return all, err
-		}
-		page.Cursor = next
-	}
-}
-
-// partitions returns the partition that is named, else all of the namespace.
-func (c *call) partitions(ctx context.Context) ([]backends.Partition, error) {
+// each calls do for the partition that is named, else for all of the namespace.
+func (c *call) each(ctx context.Context, do func(backends.Partition) error) error {
+	all := []backends.Partition{}
 	if c.whose != nil {
-		return []backends.Partition{*c.whose}, nil
+		all = append(all, *c.whose)
 	}
-	return paged(func(page store.Page) ([]backends.Partition, string, error) {
+	for page, more := (store.Page{Limit: 1000}), c.whose == nil; more; more = page.Cursor != "" {
 		found, err := c.db.Partitions(ctx, c.String("namespace"), page)
 		if err != nil {
-			return nil, "", err
+			return err
 		}
-		return found.Partitions, found.Next, nil
-	})
-}
-
-// each calls do for those partitions.
-func (c *call) each(ctx context.Context, do func(backends.Partition) error) error {
-	all, err := c.partitions(ctx)
+		all, page.Cursor = append(all, found.Partitions...), found.Next
+	}
 	bar := c.bar(len(all))
 	defer func() { _ = bar.Exit() }()
 	for _, p := range all {
-		if err = errors.Join(do(p), ctx.Err()); err != nil {
-			break
+		if err := errors.Join(do(p), ctx.Err()); err != nil {
+			return err
 		}
 		_ = bar.Add(1)
 	}
-	return err
+	return nil
 }
 
-// sessions returns the sessions of a partition.
-func (c *call) sessions(ctx context.Context, p backends.Partition) ([]store.Session, error) {
-	return paged(func(page store.Page) ([]store.Session, string, error) {
-		found, err := c.db.List(ctx, store.SessionQuery{Partition: &p, Page: page})
-		if err != nil {
-			return nil, "", err
-		}
-		return found.Sessions, found.Next, nil
-	})
+// bar shows on a terminal how far long work is; total is -1 where that is not known.
+func (c *call) bar(total int) *progressbar.ProgressBar {
+	f, ok := c.Root().ErrWriter.(*os.File)
+	return progressbar.NewOptions(total, progressbar.OptionSetWriter(c.Root().ErrWriter), progressbar.OptionSetDescription(c.Name),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSetVisibility(ok && term.IsTerminal(int(f.Fd()))))
 }
 
-// messages returns the log of a session.
-func (c *call) messages(ctx context.Context, p backends.Partition, session string) (all []store.Entry, err error) {
-	for after := int64(0); ; after = all[len(all)-1].Seq {
-		some, err := c.db.Read(ctx, p, session, store.Range{After: after})
-		if all = slices.Concat(all, some); err != nil || len(some) == 0 {
-			return all, err
-		}
+// print prints one value as JSON.
+func (c *call) print(value any, err error) error {
+	if err != nil {
+		return err
 	}
+	e := json.NewEncoder(c.out)
+	if e.SetEscapeHTML(false); !c.Bool("json") {
+		e.SetIndent("", "  ")
+	}
+	return e.Encode(value)
 }
+
+// row prints a line of a table: the value where JSON is wanted, else the cells, below the heads.
+func (c *call) row(heads string, value any, cells ...any) {
+	if c.Bool("json") {
+		_ = c.print(value, nil) // out keeps the error
+		return
+	}
+	if c.rows++; c.rows == 1 {
+		fmt.Fprintln(c.table, strings.ReplaceAll(heads, " ", "\t"))
+	}
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		if t, ok := cell.(time.Time); ok {
+			cell = t.UTC().Format(time.RFC3339)
+		}
+		texts[i] = line(fmt.Sprint(cell))
+	}
+	fmt.Fprintln(c.table, strings.Join(texts, "\t"))
+}
+
+// line is a text on one line, without what a terminal would carry out instead of showing it.
+func line(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// where is a partition in a table.
+func where(p backends.Partition) string { return string(p.Kind) + " " + p.ID }

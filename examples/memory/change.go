@@ -6,68 +6,55 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
-// forget erases what is held of one, or a part of it.
+// forget erases what is held of one, or the part of it that the flags name.
 func forget(ctx context.Context, c *call) error {
-	part, err := c.part()
+	if !c.Bool("yes") {
+		return usage("nothing was forgotten of %s: see stats, and repeat the command with -yes", where(*c.whose))
+	}
+	part := &backends.Part{Messages: c.StringSlice("message"), From: c.Timestamp("from"), To: c.Timestamp("to")}
+	if c.IsSet("session") {
+		id := c.String("session")
+		part.Session = &id
+	}
+	if part.Session == nil && len(part.Messages) == 0 && part.From.IsZero() && part.To.IsZero() {
+		part = nil // everything
+	}
+	return c.print(store.Forget(ctx, c.db, *c.whose, part))
+}
+
+// newFile is how a file is opened to be written: one that is there stays.
+const newFile = os.O_CREATE | os.O_EXCL | os.O_WRONLY
+
+// file opens the file that an argument names, which its owner alone can read if it is new, and
+// prints what use returns.
+func (c *call) file(argument, mode int, use func(*os.File) (any, error)) error {
+	f, err := os.OpenFile(c.Args().Get(argument), mode, 0o600)
 	if err != nil {
 		return err
 	}
-	if !c.Bool("yes") {
-		n, err := store.Export(ctx, c.db, *c.whose, io.Discard)
-		if err != nil {
-			return err
-		}
-		return usage("nothing was forgotten. In all there are %d memories and %d messages of %s; repeat the command with -yes to erase them, or the part that it names",
-			n.Records, n.Messages, where(*c.whose))
-	}
-	receipt, err := store.Forget(ctx, c.db, *c.whose, part)
-	return set(&c.answer, receipt, err)
+	done, err := use(f)
+	return c.print(done, errors.Join(err, f.Close()))
 }
 
-// part returns the part that the flags name, nil for everything.
-func (c *call) part() (*backends.Part, error) {
-	p := &backends.Part{Messages: c.StringSlice("message"), From: c.Timestamp("from"), To: c.Timestamp("to")}
-	if c.IsSet("session") {
-		id := c.String("session")
-		p.Session = &id
-	}
-	some := c.IsSet("message") || c.IsSet("from") || c.IsSet("to")
-	switch {
-	case c.IsSet("message") && p.Session == nil:
-		return nil, usage("-message: name its -session")
-	case p.Session == nil && !some:
-		return nil, nil
-	case c.whose.Kind != backends.PartitionUser:
-		return nil, usage("a part can be forgotten of a -user alone")
-	}
-	return p, nil
-}
-
-// export writes what is held of one; what goes to the output ends with its counts.
+// export writes what is held of one.
 func export(ctx context.Context, c *call) error {
-	return c.write(c.Args().First(), func(w io.Writer) error {
-		n, err := store.Export(ctx, c.db, *c.whose, w)
-		if w != c.out {
-			c.value = n
-		}
-		return err
-	})
+	return c.file(0, newFile, func(f *os.File) (any, error) { return store.Export(ctx, c.db, *c.whose, f) })
 }
 
 // importFile reads what export wrote.
 func importFile(ctx context.Context, c *call) error {
-	return c.read(c.Args().First(), func(r io.Reader) error {
-		n, err := store.Import(ctx, c.db, r)
-		return set(&c.answer, &n, err)
-	})
+	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, f) })
 }
 
 // transfer copies partitions to another store.
@@ -77,11 +64,11 @@ func transfer(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	c.head = []string{"WHOSE", "MEMORIES", "SESSIONS", "MESSAGES", "BLOBS"}
 	return c.each(ctx, func(p backends.Partition) error {
 		n, err := store.Transfer(ctx, c.db, to, &store.TransferOptions{Partitions: []backends.Partition{p}})
 		if err == nil {
-			c.row(map[string]any{"partition": p, "copied": n}, where(p), n.Records, n.Sessions, n.Messages, n.Blobs)
+			c.row("WHOSE MEMORIES SESSIONS MESSAGES BLOBS", map[string]any{"partition": p, "copied": n},
+				where(p), n.Records, n.Sessions, n.Messages, n.Blobs)
 		}
 		return err
 	})
@@ -94,25 +81,106 @@ func retain(ctx context.Context, c *call) error {
 	}
 	days := func(flag string) time.Duration { return time.Duration(c.Int(flag)) * 24 * time.Hour }
 	rules := &backends.Retention{Sessions: days("sessions"), Every: -1}
-	if c.IsSet("older-than") || c.IsSet("ended-for") || c.IsSet("unused-for") || c.IsSet("at-most") {
+	if c.Int("older-than")+c.Int("ended-for")+c.Int("unused-for")+c.Int("at-most") > 0 {
 		rules.Rules = []backends.RetentionRule{{
 			Kinds: c.kinds(), OlderThan: days("older-than"), EndedFor: days("ended-for"), UnusedFor: days("unused-for"), AtMost: c.Int("at-most"),
 		}}
-	} else if !c.IsSet("sessions") {
+	} else if c.Int("sessions") == 0 {
 		return usage("retain: name a rule by -older-than, -ended-for, -unused-for, -at-most or -sessions")
-	}
-	all, err := c.partitions(ctx)
-	if err != nil {
-		return err
 	}
 	b, err := reme.New(ctx, &reme.Config{Store: c.db, Retention: rules})
 	if err != nil {
 		return err
 	}
-	bar := c.bar(len(all))
+	bar := c.bar(-1)
 	defer func() { _ = bar.Exit() }()
 	report, err := b.Retain(ctx, &backends.RetainRequest{
 		Namespace: c.String("namespace"), DryRun: c.Bool("dry-run"), Progress: func(backends.Partition, *backends.RetainReport) { _ = bar.Add(1) },
 	})
-	return errors.Join(set(&c.answer, report, err), b.Close(ctx))
+	return c.print(report, errors.Join(err, b.Close(ctx)))
+}
+
+// check reads everything, prints what is damaged or missing, and fails if there is any.
+func check(ctx context.Context, c *call) error {
+	findings := 0
+	note := func(p backends.Partition, found []string, err error) error {
+		if err != nil {
+			found = append(found, err.Error())
+		}
+		findings += len(found)
+		c.findings("WHOSE FINDING", p, found)
+		return nil
+	}
+	if file, ok := c.db.(*sqlitestore.Store); ok {
+		found, err := file.Check(ctx)
+		_ = note(backends.Partition{Kind: "file"}, found, err)
+	}
+	err := c.each(ctx, func(p backends.Partition) error {
+		found, err := inspect(ctx, c, p)
+		return note(p, found, err)
+	})
+	if err == nil && findings > 0 {
+		err = fmt.Errorf("%d findings: reindex rebuilds what a Redis server derives; what is lost comes back from a backup or an export", findings)
+	}
+	return c.print(map[string]int{"findings": 0}, err)
+}
+
+// findings prints what was found in a partition.
+func (c *call) findings(heads string, p backends.Partition, found []string) {
+	for _, f := range found {
+		c.row(heads, finding{p, "", f}, where(p), f)
+	}
+}
+
+// inspect reads what a partition holds, and has a Redis server check what it derives.
+func inspect(ctx context.Context, c *call, p backends.Partition) (found []string, err error) {
+	if db, ok := c.db.(*redisstore.Store); ok {
+		if found, err = db.Check(ctx, p); err != nil {
+			return found, err
+		}
+	}
+	if _, err := c.ranker.All(ctx, p); err != nil {
+		return found, err
+	}
+	sessions, err := c.sessions(ctx, p)
+	for _, s := range sessions {
+		messages, failed := c.messages(ctx, p, s.ID)
+		if failed == nil && int64(len(messages)) < s.LastSeq {
+			failed = fmt.Errorf("session %q: %d of %d messages are there", s.ID, len(messages), s.LastSeq)
+		}
+		err = errors.Join(err, failed)
+	}
+	return found, err
+}
+
+// reindex has a Redis server rebuild what it derives, and prints what was wrong.
+func reindex(ctx context.Context, c *call) error {
+	db, ok := c.db.(*redisstore.Store)
+	if !ok {
+		return fmt.Errorf("%w: an SQLite file derives nothing that could be rebuilt: see check", backends.ErrInvalid)
+	}
+	return c.each(ctx, func(p backends.Partition) error {
+		found, err := db.Reindex(ctx, p)
+		c.findings("WHOSE REPAIRED", p, found)
+		return err
+	})
+}
+
+// workspace returns the scope of the workspace that an argument names.
+func (c *call) workspace(argument int) backends.Scope {
+	return backends.Scope{Namespace: c.String("namespace"), Workspace: c.Args().Get(argument)}
+}
+
+func loadLibrary(ctx context.Context, c *call) error {
+	r := &reme.LoadRequest{Scope: c.workspace(0), Merge: c.Bool("merge")}
+	return c.file(1, os.O_RDONLY, func(f *os.File) (any, error) { return c.reme.Library().Load(ctx, r, f) })
+}
+
+func dumpLibrary(ctx context.Context, c *call) error {
+	r := &reme.DumpRequest{Scope: c.workspace(0)}
+	return c.file(1, newFile, func(f *os.File) (any, error) { return c.reme.Library().Dump(ctx, r, f) })
+}
+
+func copyLibrary(ctx context.Context, c *call) error {
+	return c.print(c.reme.Library().Copy(ctx, &reme.CopyRequest{From: c.workspace(0), To: c.workspace(1), Merge: c.Bool("merge")}))
 }

@@ -9,34 +9,33 @@
 // Whose memories a command is about say -user, -agent or -workspace, in a -namespace.
 //
 //	stats             how much is held of whom
-//	health            how learning goes
 //	list              users, agents and workspaces; of one of them the memories, its
 //	                  -sessions, or the messages of a -session
 //	show ID           a memory with all its fields
 //	search QUERY      the memories that answer a query, best first
 //	history ID        what became of a memory, and of those that it replaced
-//	audit             duplicates, junk and facts without a source
+//	audit             duplicates, memories without words, and facts without a source
 //	forget            erases a user, agent or workspace; of a user also a -session, a
 //	                  -message, or what was said between -from and -to
-//	export [FILE]     writes all that is held of one, a JSON object a line
-//	import [FILE]     reads what export wrote, into any store
+//	export FILE       writes all that is held of one, a JSON object a line, into a new file
+//	import FILE       reads what export wrote, into any store
 //	retain            erases what a rule does not keep, such as -older-than 90 days;
 //	                  -dry-run says what would go
 //	check             reads everything, and says what is damaged or missing
 //	reindex           rebuilds what a Redis server derives
 //	transfer FROM TO  copies a namespace, or one partition of it, to another store
-//	library ...       ReMe's libraries: load, dump, copy, delete, list
+//	library ...       ReMe's libraries: load, dump, copy; forget -workspace erases one
 //
 // Flags stand before or after the command; "go run ./examples/memory forget -help" lists them.
 // What erases asks for -yes. Answers are tables, or one JSON object; with -json all are JSON,
-// one object a line. The exit code is 1 for what failed, and 2 for a wrong command line. What
-// was found before an error is printed all the same. Progress is shown on a terminal alone.
+// one object a line. The exit code is 1 for what failed, and 2 for a wrong command line. The
+// lines found before an error are printed all the same. Progress is shown on a terminal alone.
 //
 //	$ export EINOMEM_STORE=memory.db
 //	$ go run ./examples/quickstart -db memory.db -user ann -say "I am allergic to peanuts."
 //	$ go run ./examples/memory stats
-//	WHOSE     HOLD  SUPERSEDED  RETRACTED  EXPIRED  SESSIONS  MESSAGES  UNLEARNT
-//	user ann  2     0           0          0        1         2         0
+//	WHOSE     HOLD  ENDED  SESSIONS  MESSAGES  UNLEARNT
+//	user ann  2     0      1         2         0
 //	$ go run ./examples/memory search -user ann peanuts
 //	SCORE  ID                                    SINCE                 KIND     TEXT
 //	0.57   14ce0718-237b-8163-98f0-84885ef3eebd  2026-03-07T09:05:59Z  episode  I am allergic to peanuts.
@@ -46,7 +45,7 @@
 //	{"partition":{"namespace":"default","kind":"user","id":"ann"},"memories":2,"sessions":1,"messages":2, ...}
 //	$ go run ./examples/memory -store redis://localhost:6379 import ann.jsonl
 //
-// Where to look: commands has all of them; a call is one run of one.
+// Where to look: commands has all of them, and call.go what they share.
 package main
 
 import (
@@ -66,20 +65,19 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
 // run is the program. It returns the exit code.
-func run(ctx context.Context, args []string, in io.Reader, out, errout io.Writer) int {
-	err := root(&streams{in, out, errout}).Run(ctx, append([]string{"memory"}, args...))
+func run(ctx context.Context, args []string, out, errout io.Writer) int {
+	err := root(out, errout).Run(ctx, append([]string{"memory"}, args...))
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintf(errout, "memory: %v\n", err)
-	var wrong cli.ExitCoder
-	if errors.As(err, &wrong) {
+	if wrong := cli.ExitCoder(nil); errors.As(err, &wrong) {
 		return wrong.ExitCode()
 	}
 	return 1
@@ -87,6 +85,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errout io.Writer
 
 // usage is an error of the command line.
 func usage(format string, args ...any) error { return cli.Exit(fmt.Sprintf(format, args...), 2) }
+
+// command is a command of the program.
+type command struct {
+	name, args, usage string
+	whose             whom
+	run               func(context.Context, *call) error
+	flags             []cli.Flag
+}
 
 // whom says whether a command is about one user, agent or workspace.
 type whom int
@@ -96,14 +102,6 @@ const (
 	anyone              // the namespace, or the one that is named
 	someone             // the one that is named
 )
-
-// command is a command of the program.
-type command struct {
-	name, args, usage string
-	whose             whom
-	run               func(context.Context, *call) error
-	flags             []cli.Flag
-}
 
 // commands are those of the program, in the order of its help.
 func commands() []command {
@@ -118,19 +116,18 @@ func commands() []command {
 	}
 	return []command{
 		{"stats", "", "how much is held of whom", anyone, stats, nil},
-		{"health", "", "how learning goes, in all namespaces", all, health, nil},
 		{"list", "", "users, agents and workspaces, or the memories of one", anyone, list, []cli.Flag{
 			ended, kinds, session, &cli.BoolFlag{Name: "sessions", Usage: "sessions instead of memories"}}},
 		{"show", "ID", "a memory with all its fields", someone, show, nil},
 		{"search", "QUERY", "the memories that answer a query, best first", someone, search, []cli.Flag{
 			ended, kinds, &cli.IntFlag{Name: "limit", Value: 10, Usage: "at most `N`"}}},
 		{"history", "ID", "what became of a memory", someone, history, nil},
-		{"audit", "", "duplicates, junk and facts without a source", anyone, audit, nil},
+		{"audit", "", "duplicates, memories without words, and facts without a source", anyone, audit, nil},
 		{"forget", "", "erase a person, or a part of what was said", someone, forget, []cli.Flag{
 			yes, session, &cli.StringSliceFlag{Name: "message", Usage: "of the session, the message with this `ID`; may be repeated"},
 			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`")}},
-		{"export", "[FILE]", "write all that is held of a person", someone, export, nil},
-		{"import", "[FILE]", "read what export wrote", all, importFile, nil},
+		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
+		{"import", "FILE", "read what export wrote", all, importFile, nil},
 		{"retain", "", "erase what a rule does not keep", all, retain, []cli.Flag{
 			yes, kinds, &cli.BoolFlag{Name: "dry-run", Usage: "say what would go, and erase nothing"},
 			count("older-than", "what was stored so many `DAYS` ago"), count("ended-for", "what holds no more since so many `DAYS`"),
@@ -147,21 +144,20 @@ func libraryCommands() []command {
 	merge := []cli.Flag{&cli.BoolFlag{Name: "merge", Usage: "keep what is there"}}
 	return []command{
 		{"load", "WORKSPACE FILE", "replace the memories of a workspace by a file's", all, loadLibrary, merge},
-		{"dump", "WORKSPACE FILE", "write the memories that hold", all, dumpLibrary, nil},
+		{"dump", "WORKSPACE FILE", "write the memories that hold into a new file", all, dumpLibrary, nil},
 		{"copy", "FROM TO", "copy a workspace", all, copyLibrary, merge},
-		{"delete", "WORKSPACE", "erase a workspace", all, deleteLibrary, []cli.Flag{&cli.BoolFlag{Name: "yes", Usage: "erase it"}}},
-		{"list", "", "the names of all workspaces", all, listLibraries, nil},
 	}
 }
 
 // root returns the command line.
-func root(s *streams) *cli.Command {
-	r := group(s, "memory", "operate what agents remember", commands())
-	r.Commands = append(r.Commands, group(s, "library", "ReMe's libraries of experience", libraryCommands()))
-	r.Writer, r.ErrWriter, r.HideVersion, r.DisableSliceFlagSeparator = s.out, s.errout, true, true
+func root(out, errout io.Writer) *cli.Command {
+	r := group("memory", "operate what agents remember", commands())
+	r.Commands = append(r.Commands, group("library", "ReMe's libraries of experience", libraryCommands()))
+	r.Writer, r.ErrWriter, r.HideVersion, r.DisableSliceFlagSeparator = out, errout, true, true
 	r.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run does it
 	r.Flags = []cli.Flag{
-		&cli.StringFlag{Name: "store", Value: "memory.db", Sources: cli.EnvVars("EINOMEM_STORE"), Usage: "the `FILE` of SQLite or the URL of Redis that keeps the memories"},
+		&cli.StringFlag{Name: "store", Value: "memory.db", Sources: cli.EnvVars("EINOMEM_STORE"),
+			Usage: "the `FILE` of SQLite or the URL of Redis that keeps the memories"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON: one object, or one a line"},
 		&cli.StringFlag{Name: "namespace", Value: backends.DefaultNamespace, Usage: "the `NAME` of the application or tenant"},
 		&cli.StringFlag{Name: "user", Usage: "whose memories: the user's `ID`"},
@@ -172,31 +168,24 @@ func root(s *streams) *cli.Command {
 }
 
 // group returns a command with others below it.
-func group(s *streams, name, about string, below []command) *cli.Command {
-	g := &cli.Command{Name: name, Usage: about, HideHelpCommand: true, OnUsageError: badFlag}
+func group(name, about string, below []command) *cli.Command {
+	wrong := func(_ context.Context, line *cli.Command, err error, _ bool) error {
+		return usage("%v: see %s -help", err, line.FullName())
+	}
+	g := &cli.Command{Name: name, Usage: about, HideHelpCommand: true, OnUsageError: wrong}
 	g.Action = func(_ context.Context, line *cli.Command) error {
 		return usage("%q is no command: see %s -help", line.Args().First(), line.FullName())
 	}
 	for _, c := range below {
-		g.Commands = append(g.Commands, c.build(s))
+		action := func(ctx context.Context, line *cli.Command) error {
+			if want := strings.Fields(c.args); line.NArg() != len(want) {
+				return usage("%d arguments: use %s %s, and see %[2]s -help", line.NArg(), line.FullName(), c.args)
+			}
+			return c.carryOut(ctx, &call{Command: line})
+		}
+		g.Commands = append(g.Commands, &cli.Command{
+			Name: c.name, Usage: c.usage, ArgsUsage: c.args, Flags: c.flags, Action: action, HideHelpCommand: true, OnUsageError: wrong,
+		})
 	}
 	return g
-}
-
-func badFlag(_ context.Context, line *cli.Command, err error, _ bool) error {
-	return usage("%v: see %s -help", err, line.FullName())
-}
-
-// build returns a command of the command line.
-func (c command) build(s *streams) *cli.Command {
-	return &cli.Command{
-		Name: c.name, Usage: c.usage, ArgsUsage: c.args, Flags: c.flags, HideHelpCommand: true, OnUsageError: badFlag,
-		Action: func(ctx context.Context, line *cli.Command) error {
-			most := len(strings.Fields(c.args))
-			if n := line.NArg(); n > most || n < most-strings.Count(c.args, "[") {
-				return usage("%d arguments: use %s %s, and see %[2]s -help", n, line.FullName(), c.args)
-			}
-			return c.carryOut(ctx, &call{Command: line, streams: s})
-		},
-	}
 }

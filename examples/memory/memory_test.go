@@ -16,7 +16,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/schema"
-	"github.com/mattn/go-runewidth"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
@@ -61,7 +60,7 @@ func talked(t *testing.T, at string) string {
 func calls(t *testing.T, code int, db string, args ...string) string {
 	t.Helper()
 	var out, errout bytes.Buffer
-	got := run(t.Context(), append([]string{"-store", db}, args...), strings.NewReader("no export\n"), &out, &errout)
+	got := run(t.Context(), append([]string{"-store", db}, args...), &out, &errout)
 	require.Equal(t, code, got, "%v: %s%s", args, out.String(), errout.String())
 	if code == 0 {
 		require.Empty(t, errout.String(), "and no progress where there is no terminal")
@@ -96,12 +95,9 @@ func TestAPersonGoesRound(t *testing.T) {
 		info, err := os.Stat(file)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "for its owner alone")
-		piped := calls(t, 0, db, "export", "-user", "ann")
-		written, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, string(written), piped)
+		require.Contains(t, calls(t, 1, db, "export", "-user", "ann", file), "file exists", "an export of before stays")
 
-		require.Contains(t, calls(t, 2, db, "forget", "-user", "ann"), "3 memories and 3 messages of user ann; repeat the command with -yes")
+		require.Contains(t, calls(t, 2, db, "forget", "-user", "ann"), "of user ann: see stats, and repeat the command with -yes")
 		require.Equal(t, listed, calls(t, 0, db, before...), "without -yes nothing is erased")
 		require.Contains(t, calls(t, 0, db, "-user", "ann", "forget", "-yes"), `"sessions": 2`)
 		require.Empty(t, calls(t, 0, db, "search", "peanuts", "-user", "ann"))
@@ -173,7 +169,7 @@ func TestARetentionSaysWhatWouldGo(t *testing.T) {
 func TestDamageIsFound(t *testing.T) {
 	server := miniredis.RunT(t)
 	db := talked(t, "redis://"+server.Addr())
-	require.Contains(t, calls(t, 0, db, "check"), `"partitions": 2`)
+	require.Contains(t, calls(t, 0, db, "check"), `"findings": 0`)
 	server.Del("{em:default:user:ann}:chg")
 	require.Regexp(t, `user ann +.*:chg`, calls(t, 1, db, "check"))
 	require.Contains(t, calls(t, 0, db, "reindex"), "user ann")
@@ -205,20 +201,16 @@ func TestALibraryGoesRound(t *testing.T) {
 		require.Contains(t, calls(t, 0, db, "search", "-workspace", "app/世界", "转账"), "转账之前: 先核对余额")
 		require.Empty(t, calls(t, 0, db, "search", "-workspace", "trial", "转账"), "another workspace")
 		require.Contains(t, calls(t, 0, db, "library", "copy", "app/世界", "trial", "-json"), `"loaded":2`)
-		require.Equal(t, "WORKSPACE\napp/世界\ntrial\n", calls(t, 0, db, "library", "list"))
+		require.Contains(t, calls(t, 0, db, "list"), "workspace  trial")
 		require.Contains(t, calls(t, 0, db, "library", "dump", "trial", copied), `"memories": 2`)
 		require.Contains(t, calls(t, 0, db, "history", "-workspace", "trial", "a1"), "added  library")
-		require.Contains(t, calls(t, 2, db, "library", "delete", "trial"), "-yes")
-		require.Contains(t, calls(t, 0, db, "library", "delete", "trial", "-yes"), `"memories": 2`)
-		require.Equal(t, "{\"workspace\":\"app/世界\"}\n", calls(t, 0, db, "library", "list", "-json"))
+		require.Contains(t, calls(t, 2, db, "forget", "-workspace", "trial"), "-yes")
+		require.Contains(t, calls(t, 0, db, "forget", "-workspace", "trial", "-yes"), `"memories": 2`)
+		require.NotContains(t, calls(t, 0, db, "list"), "trial")
 		require.Contains(t, calls(t, 0, db, "library", "load", "-merge", "app/世界", copied), `"removed": 0`)
 
-		require.Contains(t, calls(t, 1, db, "library", "dump", "none", filepath.Join(dir, "none.jsonl")), "no memory to write")
 		require.NoError(t, os.WriteFile(file, []byte(lines+"no memory\n"), 0o600))
 		require.Contains(t, calls(t, 1, db, "library", "load", "app/世界", file), "line 3")
-		left, err := filepath.Glob(filepath.Join(dir, "*"))
-		require.NoError(t, err)
-		require.Equal(t, []string{file, copied}, left, "and no piece of a file")
 	})
 }
 
@@ -226,15 +218,15 @@ func TestWrongCommandLines(t *testing.T) {
 	on(t, func(t *testing.T, db string) {
 		for args, says := range map[string]string{
 			"": "is no command", "frobnicate": `"frobnicate" is no command`, "library": "is no command", "library frob": `"frob" is no command`,
-			"list -nonsense": "-nonsense", "show -user ann": "0 arguments: use memory show ID", "show a b -user ann": "2 arguments", "stats x": "1 arguments",
-			"list -user a*b": "'*'", "list -user ann -agent b": "-workspace\n", "show a": "name one by", "list -sessions": "name one by", "import -user ann": "about nobody",
-			"forget -user ann -message m -yes": "-session", "forget -agent b -session s -yes": "-user alone", "forget -user ann -from yesterday": "yesterday",
-			"search -user ann -limit x q": "-limit",
+			"list -nonsense": "-nonsense", "show -user ann": "0 arguments: use memory show ID", "import": "use memory import FILE", "show a b -user ann": "2 arguments", "stats x": "1 arguments",
+			"list -user a*b": "'*'", "list -user ann -agent b": "-workspace\n", "show a": "name one by", "list -sessions": "name one by", "import f -user ann": "about nobody",
+			"forget -user ann -from yesterday": "yesterday",
+			"search -user ann -limit x q":      "-limit",
 		} {
 			require.Contains(t, calls(t, 2, db, strings.Fields(args)...), says, args)
 		}
 		for args, says := range map[string]string{
-			"import": "line 1", "import none.jsonl": "no such file", "list -user ann -session none": "not found", "list -namespace *": "'*'",
+			"forget -user ann -message m -yes": "name their session", "forget -agent b -session s -yes": "of users alone", "import none.jsonl": "no such file", "list -user ann -session none": "not found", "list -namespace *": "'*'",
 			"search -user ann -limit 5000 q": "1000", "export -user ann none/out.jsonl": "no such file", "history -user ann none": "not found",
 		} {
 			require.Contains(t, calls(t, 1, db, strings.Fields(args)...), says, args)
@@ -252,8 +244,8 @@ func TestEveryAnswerIsJSON(t *testing.T) {
 	on(t, func(t *testing.T, db string) {
 		id := idOf(t, db, "ann", "peanuts")
 		for args, least := range map[string]int{
-			"stats": 2, "health": 1, "list": 2, "list -user ann": 3, "list -user ann -sessions": 2, "list -user ann -session s1": 2, "show -user ann " + id: 1,
-			"search -user ann peanuts": 1, "history -user ann " + id: 1, "check": 1, "export -user ann": 5, "retain -dry-run -sessions 1": 1,
+			"stats": 2, "list": 2, "list -user ann": 3, "list -user ann -sessions": 2, "list -user ann -session s1": 2, "show -user ann " + id: 1,
+			"search -user ann peanuts": 1, "history -user ann " + id: 1, "check": 1, "retain -dry-run -sessions 1": 1,
 		} {
 			got := slices.Collect(strings.Lines(calls(t, 0, db, append(strings.Fields(args), "-json")...)))
 			require.GreaterOrEqual(t, len(got), least, args)
@@ -266,14 +258,8 @@ func TestEveryAnswerIsJSON(t *testing.T) {
 	})
 }
 
-func TestTablesAreAlignedAndHarmless(t *testing.T) {
+func TestTablesAreHarmless(t *testing.T) {
 	on(t, func(t *testing.T, db string) {
-		out := calls(t, 0, db, "stats")
-		column := runewidth.StringWidth("user 李雷  ")
-		for line := range strings.Lines(out) {
-			require.NotEqual(t, " ", runewidth.TruncateLeft(line, column, "")[:1], out)
-			require.Equal(t, "  ", runewidth.TruncateLeft(runewidth.Truncate(line, column, ""), column-2, ""), out)
-		}
 		require.NotContains(t, calls(t, 0, db, "list", "-user", "ann"), "\x1b")
 		require.NotContains(t, calls(t, 0, db, "show", "-user", "ann", idOf(t, db, "ann", "Rex")), "\x1b")
 	})
@@ -293,7 +279,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	for _, b := range [][]store.Mutation{{
 		put("1", "Likes green tea.", backends.KindFact, taught), put("2", "likes Green Tea", backends.KindFact, taught),
 		put("3", "likes green tea", backends.KindEpisode, taught), // a turn does not repeat a fact
-		put("4", "…!", backends.KindEpisode, taught), put("5", "For context: [planner] said: step one.", backends.KindEpisode, taught),
+		put("4", "…!", backends.KindEpisode, taught),
 		put("6", "lives in Rome", backends.KindFact, backends.Origin{}), put("8", "住在北京", backends.KindFact, taught), expired,
 		put("9", "wrong", backends.KindFact, taught), store.Retract("9", said),
 	}, {store.Supersede("8", put("10", "住在上海", backends.KindFact, taught).Record)}} {
@@ -304,11 +290,10 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	require.Equal(t, `WHOSE      FINDING    ID  TEXT
 agent bot  duplicate  2   likes Green Tea
 agent bot  junk       4   …!
-agent bot  junk       5   For context: [planner] said: step one.
 agent bot  unsourced  6   lives in Rome
 `, calls(t, 0, path, "audit", "-agent", "bot"))
-	require.Contains(t, calls(t, 0, path, "stats"), "agent bot  7     1           1          1        0")
-	require.Contains(t, calls(t, 0, path, "list", "-agent", "bot", "-all", "-kind", "fact"), "superseded  住在北京")
+	require.Contains(t, calls(t, 0, path, "stats"), "agent bot  6     3      0")
+	require.Contains(t, calls(t, 0, path, "list", "-agent", "bot", "-all", "-kind", "fact"), "false  住在北京")
 	require.Contains(t, calls(t, 0, path, "audit", "-json"), `"memory":"2","finding":"duplicate"`)
 	require.Empty(t, calls(t, 0, path, "audit", "-namespace", "other"))
 }
