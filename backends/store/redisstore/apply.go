@@ -4,6 +4,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -40,7 +41,7 @@ type applier struct {
 // run plans and commits until the outcome is certain.
 func (a *applier) run(ctx context.Context, doing string) (*store.Applied, error) {
 	return on(ctx, a.Store, a.p, "", doing, func() (out *store.Applied, err error) {
-		err = a.registered(ctx, a.p, func(made string) (wanted generations, err error) {
+		err = a.registered(ctx, a.p, func(made string) (wanted []string, err error) {
 			out, wanted, err = a.try(ctx, made)
 			return wanted, err
 		})
@@ -53,7 +54,7 @@ const longestWait = 8 * time.Millisecond
 
 // try reads, plans and commits, again whenever another commit came in between.
 // Or it returns what must be entered in the registry first.
-func (a *applier) try(ctx context.Context, made string) (*store.Applied, generations, error) {
+func (a *applier) try(ctx context.Context, made string) (*store.Applied, []string, error) {
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, longestWait) {
 		before, err := a.read(ctx)
 		if err != nil {
@@ -68,7 +69,7 @@ func (a *applier) try(ctx context.Context, made string) (*store.Applied, generat
 		}
 		c, err := a.plan(before)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, cmp.Or(a.entire(ctx), err)
 		}
 		out, wanted, err := a.commit(ctx, c, made)
 		if out != nil && err == nil && c.refused != nil {
@@ -81,6 +82,17 @@ func (a *applier) try(ctx context.Context, made string) (*store.Applied, generat
 			return nil, nil, ctx.Err()
 		}
 	}
+}
+
+// entire reports whether the records were lost that a plan did not find. What is planned
+// the script looks at.
+func (a *applier) entire(ctx context.Context) error {
+	var whole func() error
+	err := a.atOnce(ctx, func(pipe redis.Pipeliner) { whole = a.whole(ctx, pipe, a.keys, haveRecords, a.keys.ofRecords()) })
+	if err != nil {
+		return err
+	}
+	return whole()
 }
 
 // snapshot is what a plan is made from. Its parts may have been read at different
@@ -112,10 +124,9 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 	var known *redis.StringCmd
 	var records []*redis.SliceCmd
 	var state *redis.MapStringStringCmd
-	var alive, whole func() error
+	var alive func() error
 	var logged *redis.IntCmd
 	err := a.atOnce(ctx, func(pipe redis.Pipeliner) {
-		whole = a.keys.whole(ctx, pipe, recordSizes, a.keys.ofRecords())
 		alive = a.begunIn(ctx, a.p).check(ctx, pipe, a.keys, a.now())
 		meta = pipe.HMGet(ctx, a.keys.meta(), "inc", "ver", "space")
 		for some := range slices.Chunk(ids, hmgetChunk) {
@@ -127,10 +138,8 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 			state, logged = pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log())
 		}
 	})
-	for _, check := range []func() error{func() error { return alive() }, func() error { return whole() }} {
-		if err == nil {
-			err = check()
-		}
+	if err == nil {
+		err = alive()
 	}
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, id, name stri
 		what = "remove"
 	}
 	_, err := on(ctx, s, p, id, fmt.Sprintf("put blob %q of session %q", name, id), func() (any, error) {
-		return nil, s.registered(ctx, p, func(made string) (generations, error) {
+		return nil, s.registered(ctx, p, func(made string) ([]string, error) {
 			reply, err := s.write(ctx, blobScript, s.keys(p).withSession(id), id, plan.Micros(s.now()), newNonce(), name, what, data, assignments(s.begunIn(ctx, p)), made)
 			wanted := unregistered(reply)
 			if err == nil && len(wanted) == 0 && reply != "ok" {

@@ -160,49 +160,34 @@ func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []s
 	return texts(reply), err
 }
 
+// registry looks for the entries that the partition must have.
 func (i *inspection) registry(ctx context.Context) error {
 	_, err := retry(ctx, i.Store, i.doing, func() (any, error) {
 		var exists, pending *redis.IntCmd
-		var now known
 		err := i.pipelined(ctx, func(pipe redis.Pipeliner) {
 			exists, pending = pipe.Exists(ctx, i.keys.all()...), pipe.Exists(ctx, i.keys.pending())
-			now = readKnown(ctx, pipe, i.keys)
 		})
-		if err != nil {
+		lists := []string{listed}
+		switch {
+		case err != nil || exists.Val() == 0 && !i.repair:
 			return nil, err
+		case exists.Val() == 0:
+			return nil, i.unregister(ctx, i.p)
+		case pending.Val() > 0:
+			lists = append(lists, waiting)
 		}
-		if exists.Val() == 0 && i.repair {
-			return nil, i.prune(ctx, i.p)
-		} else if exists.Val() == 0 {
-			return nil, nil
-		}
-		lists := []string{listed, waiting}
-		if pending.Val() == 0 {
-			lists = lists[:1]
-		}
-		for _, list := range lists {
-			if err := i.entry(ctx, list, now.generations()[list]); err != nil {
+		for _, e := range i.entries(i.p, lists...) {
+			err := i.client.ZScore(ctx, e.key, e.member).Err()
+			if isNil(err) {
+				i.add([]string{e.key, e.member, "the partition is missing: no listing finds it"})
+			} else if err != nil {
 				return nil, err
 			}
 		}
 		if i.repair {
-			err = i.announce(ctx, i.p, lists...)
+			err = i.register(ctx, i.p, lists...)
 		}
 		return nil, err
 	})
 	return err
-}
-
-// entry looks for what the partition knows to be its entry in a list.
-func (i *inspection) entry(ctx context.Context, list, gen string) error {
-	for _, e := range i.entries(i.p, generations{list: gen}) {
-		err := i.client.ZScore(ctx, e.key, e.member).Err()
-		if err != nil && !isNil(err) {
-			return err
-		}
-		if name := strings.TrimSuffix(e.member, ":"+gen); err != nil || gen == "" {
-			i.add([]string{e.key, name, "the partition is missing: no listing finds it"})
-		}
-	}
-	return nil
 }

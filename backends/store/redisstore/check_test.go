@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -174,7 +175,7 @@ func TestALostKeyIsNamed(t *testing.T) {
 	rebuilt := []string{"meta", "chg", "tips", "pend", "born", "s:s:ids"}
 	goesOn := []string{"rec", "vec", "del", "his", "idem", "idemt"}
 	missed := map[string]string{ // a call that must not answer
-		"meta": "changes", "rec": "get", "vec": "changes", "chg": "changes", "del": "changes", "his": "history", "idem": "apply", "idemt": "apply", "tips": "changes",
+		"meta": "changes", "rec": "get", "vec": "changes", "chg": "changes", "del": "changes", "his": "history", "idem": "apply", "idemt": "changes", "tips": "changes",
 		"pend": "pending", "born": "list", "s:s:st": "session", "s:s:log": "read", "s:s:ids": "append",
 	}
 	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
@@ -218,7 +219,7 @@ func TestALostKeyIsNamed(t *testing.T) {
 					}
 				}
 				require.Error(t, errs[call])
-				require.Subset(t, append(left, keyOf(p, "enter")), c.Keys(ctx, keyOf(p, "*")).Val(), "nothing begins anew")
+				require.Subset(t, left, c.Keys(ctx, keyOf(p, "*")).Val(), "nothing begins anew")
 
 				found, err := s.Check(ctx, p)
 				require.NoError(t, err)
@@ -244,6 +245,61 @@ func TestALostKeyIsNamed(t *testing.T) {
 				require.EqualValues(t, c.LLen(ctx, keyOf(p, "s:s:log")).Val(), after.LastSeq)
 			})
 		}
+	})
+}
+
+// What the builds before forgetting wrote, whose T:meta does not have its keys and since when
+// it is in the lists, and which kept another list of sessions, is read and written as it is.
+func TestDataOfEarlierBuilds(t *testing.T) {
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		c, p, ctx := open(t), user(backends.NewID()), t.Context()
+		old := newStore(t, c, nil)
+		fill(t, old, p)
+		want, history := contents(t, old, p), follow(t, old, p, &reader{})
+		damage(t, c, p, "DEL em:store", "HDEL T:meta records sessions listed waiting", "HSET T:meta work 1 moved 9",
+			"ZADD T:sess 1 ttl 2 s", "ZADD T:pend 8 s")
+		s := newStore(t, c, nil)
+		require.Equal(t, want, contents(t, s, p))
+		require.Equal(t, history.records, follow(t, s, p, history).records, "a cursor of before goes on")
+		health, err := working.ReadHealth(ctx, s)
+		require.NoError(t, err)
+		require.Equal(t, 2, health.Sessions)
+		partitions, err := s.Partitions(ctx, p.Namespace, store.Page{})
+		require.NoError(t, err)
+		require.Contains(t, partitions.Partitions, p)
+		for what, err := range everything(ctx, s, p) {
+			if what != "get" { // there is no such memory
+				require.NoError(t, err, what)
+			}
+		}
+		found, err := s.Check(ctx, p)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		require.NoError(t, s.Delete(ctx, p, "s"))
+		_, err = s.Drop(ctx, p)
+		require.NoError(t, err)
+		require.Equal(t, []string{keyOf(p, "lives")}, c.Keys(ctx, keyOf(p, "*")).Val())
+		require.Error(t, c.ZScore(ctx, "em:work", redisstore.MemberOf(p)).Err())
+	})
+}
+
+// Without the list of its sessions a partition is not dropped: their logs would stay.
+func TestADropThatWouldMissSessionsIsRefused(t *testing.T) {
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		c, p, ctx := open(t), user(backends.NewID()), t.Context()
+		s := newStore(t, c, nil)
+		fill(t, s, p)
+		damage(t, c, p, "DEL T:born")
+		before := c.Keys(ctx, keyOf(p, "*")).Val()
+		_, err := s.Drop(ctx, p)
+		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.ErrorContains(t, err, "incomplete: the server lost "+keyOf(p, "born"))
+		require.ElementsMatch(t, before, c.Keys(ctx, keyOf(p, "*")).Val())
+		_, err = s.Reindex(ctx, p)
+		require.NoError(t, err)
+		_, err = s.Drop(ctx, p)
+		require.NoError(t, err)
+		require.Equal(t, []string{keyOf(p, "lives")}, c.Keys(ctx, keyOf(p, "*")).Val())
 	})
 }
 
@@ -367,7 +423,7 @@ func TestReindexOverABadConnection(t *testing.T) {
 func TestCheckAndReindexOfWhatIsNotThere(t *testing.T) {
 	c := clientOf(t, miniredis.RunT(t).Addr())
 	s, none := newStore(t, c, nil), user("none")
-	damage(t, c, none, "ZADD em:partitions:n 0 user:none:x", "ZADD em:work 0 n:user:none:x")
+	damage(t, c, none, "ZADD em:partitions:n 0 user:none", "ZADD em:work 0 n:user:none")
 	for _, call := range []func(context.Context, backends.Partition) ([]string, error){s.Check, s.Reindex} {
 		found, err := call(t.Context(), none)
 		require.NoError(t, err)
@@ -394,7 +450,7 @@ func TestDropLeavesNoTrace(t *testing.T) {
 			member := redisstore.MemberOf(p)
 			for _, list := range registry {
 				for _, entry := range c.ZRange(t.Context(), list, 0, -1).Val() {
-					if strings.HasPrefix(entry, member+":") || strings.HasPrefix("n:"+entry, member+":") {
+					if entry == member || "n:"+entry == member {
 						out = append(out, list+" "+entry)
 					}
 				}

@@ -38,8 +38,8 @@ const keepNonces = 10 * time.Minute
 
 // commit runs the script. It returns nil if what the plan rests on has changed, or what
 // must be entered in the registry first.
-func (a *applier) commit(ctx context.Context, c *commit, made string) (*store.Applied, generations, error) {
-	keys := append(a.keys.all()[:9:9], a.keys.lives(), a.keys.enter())
+func (a *applier) commit(ctx context.Context, c *commit, made string) (*store.Applied, []string, error) {
+	keys := append(a.keys.all()[:9:9], a.keys.lives())
 	if c.after != nil {
 		keys = append(append(keys, a.keys.session(c.after.ID).all()...), a.keys.pending(), a.keys.born())
 	}

@@ -61,7 +61,7 @@
 //	+eval +evalsha +script|load
 //	+exists +del +unlink +persist +pexpire +pttl
 //	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
-//	+zadd +zrem +zcard +zcount +zscore +zmscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
+//	+zadd +zrem +zcard +zcount +zscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
 //	+sadd +scard +rpush +llen +lindex +lrange +lset +ltrim
 //
 // A Cluster needs +cluster and +command too, Deleted +hscan, Check and
@@ -76,9 +76,9 @@
 //
 //	T:meta          HASH  inc: a random number for this life of the partition; ver: its
 //	                      version; space: the embedding as JSON; floor: the version up to which
-//	                      tombstones were cut; born: counts sessions; listed, waiting: the
-//	                      generation of its entry in em:partitions and em:work, and since when;
-//	                      sizes, lists: how many entries the keys of memories and T:pend, T:born have
+//	                      tombstones were cut; born: counts sessions; listed, waiting: since
+//	                      when it is in em:partitions and em:work; records, sessions: a 1 for each
+//	                      of T:rec to T:tips, and of T:pend and T:born, that there is, else a 0
 //	T:rec           HASH  memory id → "<version> <memory as JSON>"
 //	T:vec           HASH  memory id → its encoded vector
 //	T:chg           ZSET  memory id by the version at which it last changed
@@ -94,19 +94,19 @@
 //	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
 //	T:born          ZSET  session id by its number, in the order of creation
 //	T:pend          ZSET  the same, of those with messages not learnt from
-//	T:enter         HASH  gen: the generation of an entry that is being made; it ends by itself
 //	T:s:<id>:st     HASH  a session: ver, seq, tokens, watermark, updated, expires, exp, upd, and
 //	                      state: everything else as JSON
 //	T:s:<id>:log    LIST  its messages as JSON; the message with the number n has the index n-1
 //	T:s:<id>:ids    SET   the ids of its messages
 //	T:s:<id>:blobs  HASH  name → bytes
+//	T:sess          ZSET  of earlier builds; it goes with the next session that is deleted
 //
 // What is not of one partition has slots of its own:
 //
 //	em:store            HASH  id: of the storage, chosen once
 //	em:namespaces       ZSET  the namespaces
-//	em:partitions:<ns>  ZSET  <kind>:<id>:<generation> of the partitions of a namespace
-//	em:work             ZSET  <ns>:<kind>:<id>:<generation> of partitions with messages not learnt from
+//	em:partitions:<ns>  ZSET  <kind>:<id> of the partitions of a namespace
+//	em:work             ZSET  <ns>:<kind>:<id> of partitions with messages not learnt from
 //
 // To look at what is remembered of the user ann:
 //
@@ -128,8 +128,8 @@
 // thing twice: appends know their message ids, batches their key or a nonce.
 //
 // The registry keys are written before what they point to, so that nothing is ever stored
-// where no listing finds it. Each entry has a generation, a random number that T:enter and
-// then T:meta know: one that neither knows is dead, and removing it can hit no other. An
-// entry that the server lost is made again by a write to its partition within a minute, and
-// those of em:work by the listing of what is pending.
+// where no listing finds it, and once more after: another process may have dropped the
+// partition in between. One that removes an entry looks afterwards whether the partition is
+// back. An entry that is lost nevertheless is made again by the next write to its partition
+// a minute later, and one of em:work by the listing of what is pending, too.
 package redisstore

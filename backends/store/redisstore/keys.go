@@ -34,10 +34,10 @@ func (k keys) tips() string    { return k.tag + ":tips" }
 func (k keys) pending() string { return k.tag + ":pend" }
 func (k keys) born() string    { return k.tag + ":born" }
 func (k keys) lives() string   { return k.tag + ":lives" }
-func (k keys) enter() string   { return k.tag + ":enter" }
+func (k keys) changes() string { return k.tag + ":sess" } // of earlier builds
 
-// all names every key of the partition but those of its sessions, and those that may
-// be there without it: T:lives and T:enter.
+// all names every key of the partition but those of its sessions, and T:lives, which may
+// be there without it.
 func (k keys) all() []string {
 	return []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.history(),
 		k.known(), k.knownAt(), k.tips(), k.pending(), k.born()}
@@ -57,7 +57,7 @@ func (k sessionKeys) all() []string { return []string{k.state(), k.log(), k.ids(
 
 // withSession names what scripts need that write to one session.
 func (k keys) withSession(id string) []string {
-	return append(append([]string{k.meta()}, k.session(id).all()...), k.pending(), k.born(), k.lives(), k.enter())
+	return append(append([]string{k.meta()}, k.session(id).all()...), k.pending(), k.born(), k.lives())
 }
 
 // The keys of the registry.

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -119,10 +118,15 @@ func (l *lister) next(ctx context.Context) (bool, error) {
 		if len(names) == 0 || err != nil {
 			return false, err
 		}
-		if l.ahead, err = l.busy(ctx, names); err != nil {
+		var idle []string
+		l.ahead, idle, err = l.holding(ctx, names, l.query.Pending)
+		if err == nil && l.query.Pending {
+			err = l.retire(ctx, idle)
+		}
+		if err != nil {
 			return false, err
 		}
-		l.at.Member, _ = cutGeneration(names[len(names)-1])
+		l.at.Member = names[len(names)-1]
 	}
 	l.at.Member, l.at.In, l.at.After = l.ahead[0], true, 0
 	l.ahead = l.ahead[1:]
@@ -186,7 +190,7 @@ func (s *Store) numbered(ctx context.Context, p backends.Partition, list string,
 	var whole func() error
 	var found *redis.ZSliceCmd
 	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-		whole = k.whole(ctx, pipe, sessionSizes, k.ofSessions())
+		whole = s.whole(ctx, pipe, k, haveSessions, k.ofSessions())
 		found = pipe.ZRangeByScoreWithScores(ctx, list, &redis.ZRangeBy{Min: fmt.Sprint("(", after), Max: "+inf", Count: int64(n)})
 	})
 	if err == nil {
@@ -244,12 +248,12 @@ const listAhead = 128
 // by namespace, in all lists.
 func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 	if l.query.Pending {
-		return l.names(ctx, l.workKey(), l.at.Member, listAhead)
+		return l.lex(ctx, l.workKey(), l.at.Member, listAhead)
 	}
 	for {
 		if l.at.Namespace != "" {
 			_, after, _ := strings.Cut(l.at.Member, ":")
-			names, err := l.names(ctx, l.partitionsKey(l.at.Namespace), after, listAhead)
+			names, err := l.lex(ctx, l.partitionsKey(l.at.Namespace), after, listAhead)
 			for i := range names {
 				names[i] = l.at.Namespace + ":" + names[i]
 			}
@@ -265,42 +269,6 @@ func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 	}
 }
 
-// busy returns those of the partitions that have sessions to list. From the work queue it
-// removes dead entries, and partitions that have long been without work.
-func (l *lister) busy(ctx context.Context, entries []string) ([]string, error) {
-	counts, lists, knowns := make([]*redis.IntCmd, len(entries)), make([]*redis.StringCmd, len(entries)), make([]known, len(entries))
-	err := l.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for i, entry := range entries {
-			name, _ := cutGeneration(entry)
-			k := l.named(name)
-			knowns[i] = readKnown(ctx, pipe, k)
-			counts[i], lists[i] = pipe.ZCard(ctx, l.listKey(k)), pipe.HGet(ctx, k.meta(), sessionSizes)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for i, entry := range entries {
-		name, gen := cutGeneration(entry)
-		size := counts[i].Val()
-		if pending, born := sessionsOf(lists[i].Val()); l.query.Pending {
-			size = max(size, pending) // one that lost its list is no partition without work
-		} else {
-			size = max(size, born)
-		}
-		switch {
-		case size > 0 && !slices.Contains(out, name):
-			out = append(out, name)
-		case size == 0 && l.query.Pending:
-			if err := l.tidy(ctx, name, gen, knowns[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out, nil
-}
-
 // Deleted implements [store.Records]. It scans the histories, whose texts the server
 // sends along.
 func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
@@ -308,7 +276,7 @@ func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Pa
 		var scan *redis.ScanCmd
 		var whole func() error
 		err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-			whole = k.whole(ctx, pipe, recordSizes, k.ofRecords())
+			whole = s.whole(ctx, pipe, k, haveRecords, k.ofRecords())
 			scan = pipe.HScan(ctx, k.history(), after, "", int64(size))
 		})
 		if err == nil {

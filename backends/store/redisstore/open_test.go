@@ -281,7 +281,7 @@ func TestTheSmallestPermissionsSuffice(t *testing.T) {
 	permissions := strings.Fields(strings.ReplaceAll(rules, "\n//", " "))
 	require.Greater(t, len(permissions), 40)
 	called := map[string]bool{} // by scripts that write
-	for _, name := range []string{"lives", "registry", "whole", "append", "blob", "commit", "erase", "erase_messages", "idle", "check_sessions"} {
+	for _, name := range []string{"lives", "registry", "whole", "append", "blob", "commit", "erase", "erase_messages", "check_sessions"} {
 		source, err := os.ReadFile("lua/" + name + ".lua")
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`redis\.call\('([A-Z]+)'`).FindAllSubmatch(source, -1) {

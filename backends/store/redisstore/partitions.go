@@ -29,34 +29,23 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 }
 
 func (s *Store) partitionPage(ctx context.Context, namespace, after string, size int) (*store.PartitionPage, error) {
-	entries, err := s.names(ctx, s.partitionsKey(escape(namespace)), after, size)
+	names, err := s.lex(ctx, s.partitionsKey(escape(namespace)), after, size)
 	if err != nil {
 		return nil, err
 	}
-	out, all, last := &store.PartitionPage{}, []backends.Partition{}, ""
-	for _, entry := range entries {
-		name, _ := cutGeneration(entry)
-		if name == last {
-			continue
-		}
-		p, err := parseLocal(namespace, name)
-		if err != nil {
+	out, all := &store.PartitionPage{}, make([]backends.Partition, len(names))
+	for i, name := range names {
+		if all[i], err = parseLocal(namespace, name); err != nil {
 			return nil, err
 		}
-		all, last = append(all, p), name
 	}
-	if len(entries) == size {
-		out.Next = base64.RawURLEncoding.EncodeToString([]byte(last))
+	if len(names) == size {
+		out.Next = base64.RawURLEncoding.EncodeToString([]byte(names[size-1]))
 	}
 	holds, err := s.hold(ctx, all)
 	for i, p := range all {
-		switch {
-		case err != nil:
-			return nil, err
-		case holds[i]:
+		if err == nil && holds[i] {
 			out.Partitions = append(out.Partitions, p)
-		default:
-			err = s.prune(ctx, p)
 		}
 	}
 	return out, err
@@ -70,7 +59,7 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 		for i, p := range all {
 			k := s.keys(p)
 			memories[i], born[i] = pipe.Exists(ctx, k.history(), k.changed()), pipe.ZRange(ctx, k.born(), 0, -1)
-			lists[i] = pipe.HGet(ctx, k.meta(), sessionSizes)
+			lists[i] = pipe.HGet(ctx, k.meta(), haveSessions)
 		}
 	})
 	if err != nil {
@@ -83,8 +72,7 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 			if err != nil {
 				return nil, err
 			}
-			_, known := sessionsOf(lists[i].Val())
-			out[i] = slices.Contains(alive, true) || len(alive) == 0 && known > 0 // its list was lost
+			out[i] = slices.Contains(alive, true) || len(alive) == 0 && has(lists[i].Val(), bornAt) // its list was lost
 		}
 	}
 	return out, nil
@@ -137,7 +125,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 			out.Records, out.Sessions = out.Records+n.Records, out.Sessions+n.Sessions
 			out.Messages, out.Blobs = out.Messages+n.Messages, out.Blobs+n.Blobs
 		}
-		return nil, s.prune(ctx, p)
+		return nil, s.unregister(ctx, p)
 	})
 	return out, err
 }
@@ -146,7 +134,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 // "all" it erases the partition too if they were the last, and reports whether they were.
 func (s *Store) erase(ctx context.Context, p backends.Partition, what, life string, ids ...string) (n store.DropCount, last bool, err error) {
 	k, now := s.keys(p), s.now()
-	keys, args := append(k.all(), k.enter(), k.lives()), []any{plan.Micros(now), what, life, plan.Micros(now.Add(store.KeepLives))}
+	keys, args := append(k.all(), k.changes(), k.lives()), []any{plan.Micros(now), what, life, plan.Micros(now.Add(store.KeepLives))}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}

@@ -35,7 +35,7 @@ func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([
 		var whole func() error
 		err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
 			k := s.keys(p)
-			whole = k.whole(ctx, pipe, recordSizes, k.ofRecords())
+			whole = s.whole(ctx, pipe, k, haveRecords, k.ofRecords())
 			text = pipe.HGet(ctx, k.history(), id)
 		})
 		if err == nil {
@@ -88,7 +88,7 @@ func (s *Store) rawRecords(ctx context.Context, p backends.Partition, ids []stri
 	var records, vectors []*redis.SliceCmd
 	var whole func() error
 	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-		whole = k.whole(ctx, pipe, recordSizes, k.ofRecords())
+		whole = s.whole(ctx, pipe, k, haveRecords, k.ofRecords())
 		inc = pipe.HGet(ctx, k.meta(), "inc")
 		for some := range slices.Chunk(ids, hmgetChunk) {
 			records = append(records, pipe.HMGet(ctx, k.records(), some...))

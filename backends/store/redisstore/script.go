@@ -28,11 +28,9 @@ var (
 	checkRecordsScript  = newScript("check_records", "whole")
 	checkSessionsScript = newScript("check_sessions", "whole")
 	commitScript        = newScript("commit", "lives", "registry", "whole")
-	enterScript         = newScript("enter", "registry")
 	eraseScript         = newScript("erase", "lives", "whole")
 	eraseMessagesScript = newScript("erase_messages", "lives", "whole")
 	fenceScript         = newScript("fence", "lives")
-	idleScript          = newScript("idle")
 	probeScript         = newScript("probe")
 )
 

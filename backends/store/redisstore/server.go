@@ -61,8 +61,7 @@ func (s *Store) probe(ctx context.Context) error {
 	return err
 }
 
-// identify reads the id of the storage, which the first store on it chooses, and upgrades
-// what earlier builds stored.
+// identify reads the id of the storage, which the first store on it chooses.
 func (s *Store) identify(ctx context.Context) error {
 	key := s.config.Prefix + ":store"
 	id, err := s.client.HGet(ctx, key, "id").Result()
@@ -72,9 +71,6 @@ func (s *Store) identify(ctx context.Context) error {
 		}
 	}
 	s.id = id
-	if err == nil {
-		err = s.upgrade(ctx)
-	}
 	return describe("name the storage", err, ctx)
 }
 

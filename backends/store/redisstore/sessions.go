@@ -133,7 +133,7 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 		return nil, fmt.Errorf("redisstore: append: %w", err)
 	}
 	return on(ctx, s, p, id, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), func() (out *store.Session, err error) {
-		err = s.registered(ctx, p, func(made string) (wanted generations, err error) {
+		err = s.registered(ctx, p, func(made string) (wanted []string, err error) {
 			out, wanted, err = s.tryAppend(ctx, p, id, a, made)
 			return wanted, err
 		})
@@ -154,7 +154,7 @@ func lifeMicros(ttl time.Duration) int64 {
 }
 
 // tryAppend runs the script, or returns what must be entered in the registry first.
-func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, made string) (*store.Session, generations, error) {
+func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, made string) (*store.Session, []string, error) {
 	now := s.now()
 	args := &arguments{}
 	args.add(id, plan.Micros(now), timeText(now), lifeMicros(a.TTL), timeText(now.Add(a.TTL)), newNonce(), made, assignments(s.begunIn(ctx, p)))

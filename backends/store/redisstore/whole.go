@@ -14,62 +14,69 @@ import (
 )
 
 // A server can lose one key of a partition and keep the others: it evicts, a part of a
-// backup is restored, somebody deletes. T:meta has how many entries the other keys have,
-// and a session's state how many messages its log and ids have; scripts write these with
-// the entries. Calls compare them, in the round trip that they take anyway. A partition that
-// an earlier build wrote has none until the next write.
+// backup is restored, a key is deleted by hand. T:meta has which of the other keys there
+// are, and a session's state how many messages its log and ids have; scripts write these
+// with the entries. Calls compare them, in the round trip that they take anyway. A
+// partition that an earlier build wrote has none until the next write.
 
+// The fields of T:meta that have a 1 or a 0 for each of some keys.
 const (
-	recordSizes  = "sizes" // the field of T:meta for the keys of memories
-	sessionSizes = "lists" // that for the lists of sessions
+	haveRecords  = "records"  // those of memories, see ofRecords
+	haveSessions = "sessions" // the lists of sessions, see ofSessions
 )
 
-// ofRecords are the keys that the field sizes counts, in its order.
 func (k keys) ofRecords() []string { return k.all()[1:9] }
 
-// ofSessions are those that the field lists counts.
 func (k keys) ofSessions() []string { return []string{k.pending(), k.born()} }
 
-// whole adds to a pipeline what the function that it returns looks at: whether keys have
-// the sizes that T:meta has in a field. All must be read at once.
-func (k keys) whole(ctx context.Context, pipe redis.Pipeliner, field string, counted []string) func() error {
-	known, sizes := pipe.HMGet(ctx, k.meta(), field, "inc"), make([]*redis.Cmd, len(counted))
-	for i, key := range counted {
-		sizes[i] = pipe.Do(ctx, counting[key[strings.LastIndexByte(key, ':')+1:]], key)
-	}
+// The places of T:pend and T:born in ofSessions.
+const (
+	pendingAt = iota
+	bornAt
+)
+
+// has reports whether a field of T:meta has a key.
+func has(field string, at int) bool { return at < len(field) && field[at] == '1' }
+
+// whole adds to a pipeline what the function that it returns looks at: whether those keys
+// are there that T:meta has in a field. All must be read at once.
+func (s *Store) whole(ctx context.Context, pipe redis.Pipeliner, k keys, field string, these []string) func() error {
+	known, found := pipe.HMGet(ctx, k.meta(), field, "inc"), pipe.Exists(ctx, these...)
 	return func() error {
 		meta := texts(known.Val())
-		want := strings.Fields(meta[0])
-		if len(want) == 0 && meta[1] != "" { // an earlier build wrote it last
-			return nil
-		}
-		for i, size := range sizes {
-			n, _ := size.Int64()
-			switch {
-			case len(want) == 0 && n > 0:
-				return incomplete(k.meta())
-			case len(want) > 0 && (i >= len(want) || fmt.Sprint(n) != want[i]):
-				return incomplete(counted[i])
-			}
+		switch n := found.Val(); {
+		case meta[0] == "" && n > 0 && meta[1] == "":
+			return incomplete(k.meta())
+		case meta[0] != "" && n != int64(strings.Count(meta[0], "1")):
+			return s.missing(ctx, k, meta[0], these)
 		}
 		return nil
 	}
 }
 
-// counting are the commands that return the sizes of keys.
-var counting = map[string]string{"rec": "HLEN", "vec": "HLEN", "chg": "ZCARD", "del": "ZCARD", "his": "HLEN", "idem": "HLEN",
-	"idemt": "ZCARD", "tips": "LLEN", "pend": "ZCARD", "born": "ZCARD"}
-
-// sessionsOf reads the field lists: how many sessions are pending, and how many there are.
-func sessionsOf(lists string) (pending, born int64) {
-	_, _ = fmt.Sscan(lists, &pending, &born) // none where there is no such field
-	return pending, born
+// missing finds out which of the keys is lost.
+func (s *Store) missing(ctx context.Context, k keys, field string, these []string) error {
+	exist := make([]*redis.IntCmd, len(these))
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for i, key := range these {
+			exist[i] = pipe.Exists(ctx, key)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, key := range these {
+		if has(field, i) != (exist[i].Val() > 0) {
+			return incomplete(key)
+		}
+	}
+	return incomplete(k.meta())
 }
 
 var errIncomplete = fmt.Errorf("%w: incomplete", backends.ErrUnavailable)
 
-// incomplete is the error for a partition that has lost a key, or entries of it. Scripts
-// fail with the code INCOMPLETE and the key.
+// incomplete is the error for a partition that has lost a key, or a session that has lost
+// messages. Scripts fail with the code INCOMPLETE and the key.
 func incomplete(key string) error {
 	way := "Reindex rebuilds it"
 	switch key[strings.LastIndexByte(key, ':')+1:] {

@@ -1,19 +1,19 @@
 -- Appends messages to a session, each once, and creates the session if need be.
 -- ARGV: session id, now (microseconds), now (text), time to live (microseconds, 0: no
--- change), its end (text), a nonce, the entries just made in the registry, the lives that
+-- change), its end (text), a nonce, the lists of the registry it was just entered in, the lives that
 -- it began in, the state of a new session (JSON), "1" if there is nothing to learn from the
 -- messages or "", then for each message: id, tokens, JSON.
 -- Returns the session's fields, or what must be entered in the registry first.
-local meta, st, log, ids, blobs, pend, born, lives, enter = unpack(KEYS)
+local meta, st, log, ids, blobs, pend, born, lives = unpack(KEYS)
 local sid, now, life = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
 local function int(n) return string.format('%.0f', n) end
 local learnt = ARGV[10] ~= ''
-local refused = forgotten(lives, ARGV[8], now) or lost(meta, 'lists', {pend, born})
+local refused = forgotten(lives, ARGV[8], now) or lost(meta, 'sessions', {pend, born})
 local ends = tonumber(redis.call('HGET', st, 'exp') or '')
 local expired = ends and ends <= now
 if not expired then refused = refused or lostOf(st, log, ids) end
 refused = refused
-  or unregistered(meta, enter, ARGV[7], ARGV[6], ARGV[2], 'listed', not learnt and 'waiting' or nil)
+  or unregistered(meta, ARGV[7], ARGV[2], 'listed', not learnt and 'waiting' or nil)
 if refused then return refused end
 redis.call('HSETNX', meta, 'inc', ARGV[6])
 if expired then
@@ -57,5 +57,5 @@ if created or added > 0 then
     redis.call('HINCRBY', st, 'upd', 1) -- an update that was planned before would write the old watermark
   end
 end
-note(meta, 'lists', {pend, born})
+note(meta, 'sessions', {pend, born})
 return redis.call('HGETALL', st)

@@ -5,7 +5,7 @@
 -- ids, ids, their versions, records, vectors}; the last two are empty when the page
 -- has too many records: they are read by other commands.
 local meta, rec, vec, chg, del, his, idem, idemt, tips = unpack(KEYS)
-local refused = lost(meta, 'sizes', {unpack(KEYS, 2, 9)})
+local refused = lost(meta, 'records', {unpack(KEYS, 2, 9)})
 if refused then return refused end
 local inc, ver, space, floor = unpack(redis.call('HMGET', meta, 'inc', 'ver', 'space', 'floor'))
 if not inc then return {} end

@@ -5,7 +5,7 @@
 local meta, rec, vec, chg, del, his, idem, idemt, tips = unpack(KEYS)
 local life, wrong = ARGV[3], {}
 local function report(...) for _, text in ipairs({...}) do wrong[#wrong + 1] = text end end
-local drift = lost(meta, 'sizes', {unpack(KEYS, 2, 9)})
+local drift = lost(meta, 'records', {unpack(KEYS, 2, 9)})
 if drift then report(string.match(drift.err, 'INCOMPLETE (%S+)'), '', 'it is missing, or entries of it are') end
 local function compare(key, id, want)
   local has = tonumber(redis.call('ZSCORE', key, id) or '')
@@ -31,6 +31,6 @@ if life then
   redis.call('HSET', meta, 'inc', life, 'ver', string.format('%.0f', top))
   redis.call('DEL', tips)
   if top > 0 then redis.call('RPUSH', tips, ARGV[4]) end
-  note(meta, 'sizes', {unpack(KEYS, 2, 9)})
+  note(meta, 'records', {unpack(KEYS, 2, 9)})
 end
 return {page[1], wrong}

@@ -3,7 +3,7 @@
 -- what differs, "tidy" to do so unless a list was lost, or "", the session ids. Returns keys, ids and texts.
 local meta, pend, born = unpack(KEYS, 1, 3)
 local repair, wrong, sid = ARGV[2] ~= '', {}
-local drift = lost(meta, 'lists', {pend, born})
+local drift = lost(meta, 'sessions', {pend, born})
 if drift and ARGV[2] == 'tidy' then return wrong end
 local function report(...) for _, word in ipairs({...}) do wrong[#wrong + 1] = word end end
 if drift then report(string.match(drift.err, 'INCOMPLETE (%S+)'), '', 'it is missing, or entries of it are') end
@@ -53,5 +53,5 @@ for i = 3, #ARGV do
     if repair then redis.call('ZREM', pend, sid) end
   end
 end
-if repair and redis.call('EXISTS', meta, pend, born) > 0 then note(meta, 'lists', {pend, born}) end
+if repair and redis.call('EXISTS', meta, pend, born) > 0 then note(meta, 'sessions', {pend, born}) end
 return wrong

@@ -5,8 +5,8 @@
 --   {"known", what T:idem holds, fields of the session}: the batch was committed before
 --   {"stale"}: read again and plan again
 --   {"unregistered", ...}: what must be entered in the registry first
-local meta, rec, vec, chg, del, his, idem, idemt, tips, lives, enter = unpack(KEYS, 1, 11)
-local st, log, ids, blobs, pend, born = unpack(KEYS, 12)
+local meta, rec, vec, chg, del, his, idem, idemt, tips, lives = unpack(KEYS, 1, 10)
+local st, log, ids, blobs, pend, born = unpack(KEYS, 11)
 local at = 0
 local function arg() at = at + 1; return ARGV[at] end
 local function int(n) return string.format('%.0f', n) end
@@ -14,8 +14,8 @@ local function session() return st and redis.call('HGETALL', st) or {} end
 local now, nonce, fresh, made, seen, begun = arg(), arg(), arg(), arg(), arg(), arg()
 local field, forget, results = arg(), arg(), arg()
 local space, pin, newSpace, raise = arg(), arg(), arg(), arg()
-local refused = forgotten(lives, begun, now) or lost(meta, 'sizes', {unpack(KEYS, 2, 9)})
-if st then refused = refused or lost(meta, 'lists', {pend, born}) end
+local refused = forgotten(lives, begun, now) or lost(meta, 'records', {unpack(KEYS, 2, 9)})
+if st then refused = refused or lost(meta, 'sessions', {pend, born}) end
 if refused then return refused end
 if field ~= '' then
   local known = redis.call('HGET', idem, field)
@@ -34,7 +34,7 @@ if st then
   local upd, ver = unpack(redis.call('HMGET', st, 'upd', 'ver'))
   if not upd or upd ~= update.upd or (update.ver ~= '' and update.ver ~= ver) then return {'stale'} end
 end
-refused = unregistered(meta, enter, made, fresh, now, 'listed')
+refused = unregistered(meta, made, now, 'listed')
 if refused then return refused end
 -- From here on everything is written.
 if seen == '' then redis.call('HSET', meta, 'inc', fresh) end
@@ -80,7 +80,7 @@ if field ~= '' then
     redis.call('ZREM', idemt, old)
   end
 end
-note(meta, 'sizes', {unpack(KEYS, 2, 9)})
+note(meta, 'records', {unpack(KEYS, 2, 9)})
 if update then
   redis.call('HSET', st, 'state', update.state, 'watermark', update.watermark, 'updated', update.now)
   redis.call('HINCRBY', st, 'upd', 1)
@@ -95,6 +95,6 @@ if update then
     for _, key in ipairs(all) do redis.call('PEXPIRE', key, left) end
   end
   if tonumber(redis.call('HGET', st, 'seq')) == tonumber(update.watermark) then redis.call('ZREM', pend, update.sid) end
-  note(meta, 'lists', {pend, born})
+  note(meta, 'sessions', {pend, born})
 end
 return {'ok', int(version), session()}

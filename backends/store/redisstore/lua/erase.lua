@@ -1,5 +1,5 @@
 -- Erases sessions and, if asked to and no other session is left, the partition.
--- KEYS: the 11 of the partition, T:enter, T:lives, then 4 of each session. ARGV: now (microseconds),
+-- KEYS: the 11 of the partition, T:sess of earlier builds, T:lives, then 4 of each session. ARGV: now (microseconds),
 -- "all" to erase the partition or "", a life that begins or "", its end (microseconds), the
 -- session ids. Returns {"ok" or "more",
 -- records, sessions, messages, blobs}: "more" when other sessions are left.
@@ -20,8 +20,9 @@ for i = 5, #ARGV do
   redis.call('UNLINK', KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3])
   for _, index in ipairs({pend, born}) do redis.call('ZREM', index, ARGV[i]) end
 end
-if redis.call('EXISTS', KEYS[1]) == 1 then note(KEYS[1], 'lists', {pend, born}) end
+redis.call('UNLINK', KEYS[12])
+if redis.call('EXISTS', KEYS[1]) == 1 then note(KEYS[1], 'sessions', {pend, born}) end
 if ARGV[2] ~= 'all' or redis.call('ZCARD', born) > 0 then return {'more', 0, sessions, messages, blobs} end
 local records = redis.call('ZCARD', chg) + redis.call('ZCARD', del)
-redis.call('UNLINK', unpack(KEYS, 1, 12))
+redis.call('UNLINK', unpack(KEYS, 1, 11))
 return {'ok', records, sessions, messages, blobs}
