@@ -5,6 +5,7 @@ package redisstore_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -69,6 +70,10 @@ func TestMain(m *testing.M) {
 		}))
 		return makeSteps(s, f[2], 0, func(i int) { fmt.Println(i) })
 	})
+	flag.Parse()
+	if err := flag.Set("rapid.checks", strconv.Itoa(several(40, 100))); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

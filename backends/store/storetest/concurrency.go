@@ -43,7 +43,7 @@ func (e *env) tryAppend(a *store.Append) error { return errOf(e.Append(e.ctx, e.
 
 var concurrencyBehaviours = []behaviour{
 	{"writers leave no gap and lose nothing", func(e *env) {
-		const writers, turns = 16, 20
+		const writers, turns = 16, 8
 		e.apply(put("count", "x"))
 		e.allTogether(writers, func(w int, e *env) error {
 			for i := range turns {
