@@ -48,12 +48,12 @@ tool: {keep: 720h}
 `)
 	second := settingsFile(t, "second.json", `{"task": {"top_k": 8, "rerank": null}, "limits": {"timeout": "1.5s"}}`)
 	c := Config{Task: task.Config{Prompts: task.Prompts{Judge: "own"}}}
-	require.NoError(t, c.LoadSettings([]string{first, second}, "task.top_k=9", "tool.judge=true", "limits.tokens=1000", "language=en",
-		"prompts.task.rewrite=5", "prompts.tool.judge=[1]: x", "prompts.personal.summarize=a=b", "task.attempts="))
+	require.NoError(t, c.LoadSettings([]string{first, second}, "task.top_k=9", "tool.no_refresh=true", "limits.tokens=1000", "language=en",
+		"prompts.task.rewrite=5", "prompts.tool.note=[1]: x", "prompts.personal.summarize=a=b", "task.attempts="))
 	assert.Equal(t, backends.English, c.Language)
 	assert.Equal(t, Limits{Calls: 3, Tokens: 1000, Timeout: 1500 * time.Millisecond}, c.Limits)
 	assert.Equal(t, task.Config{TopK: 9, Threshold: 0.8, Rerank: true, Forget: task.Rule{MinUses: 5}, Prompts: task.Prompts{Judge: "own", Rewrite: "5"}}, c.Task)
-	assert.Equal(t, tool.Config{Keep: 720 * time.Hour, Judge: true, Prompts: tool.Prompts{Judge: "[1]: x"}}, c.Tools)
+	assert.Equal(t, tool.Config{Keep: 720 * time.Hour, NoRefresh: true, Prompts: tool.Prompts{Note: "[1]: x"}}, c.Tools)
 	assert.Equal(t, PersonalConfig{Prompt: "a=b"}, c.Personal)
 
 	none := Config{}

@@ -43,13 +43,12 @@ type Call struct {
 	Took   time.Duration `json:"-"`
 	Tokens int           `json:"-"` // Of input and output; -1 is unknown. Optional. Defaults to an estimate.
 
-	// Score is 1 for a useful result, 0 for a useless one; nil has it judged, and stays
-	// where the judging model failed. Judge is who gave it: "rules", "model", or a name of
-	// the caller's.
+	// Score is 1 for a useful result, 0 for a useless one; nil has it judged by rules. Judge is
+	// who gave it: "rules", or a name of the caller's.
 	Score      *float64 `json:"score,omitempty"`
 	Judge      string   `json:"judged_by,omitempty"`
-	Summary    string   `json:"summary"`    // what happened, in a sentence; of a judging model
-	Evaluation string   `json:"evaluation"` // how useful it was, and why; of a judging model
+	Summary    string   `json:"summary"`    // what happened, in a sentence; of a judge
+	Evaluation string   `json:"evaluation"` // how useful it was, and why; of a judge
 
 	Summarized bool           `json:"is_summarized"` // ReMe's mark of calls that a guideline covers. Stored, and not used.
 	Hash       string         `json:"call_hash"`     // Equal for repeats. Optional. Defaults to one that follows from input and output.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -226,81 +225,8 @@ const (
 	byModel = "model"
 )
 
-// judgedAtOnce is how many calls one question to the model shows.
-const judgedAtOnce = 8
-
-// judge gives calls without a score one, by the model or by rules. Calls that the model
-// could not judge stay without a score: the stage says why.
-func (m *Memory) judge(ctx context.Context, run *ask.Run, calls []*Call, withModel bool) {
-	var open []*Call
-	for _, c := range calls {
-		switch {
-		case c.Score != nil:
-		case withModel:
-			open = append(open, c)
-		default:
-			c.judgeByRules()
-		}
-	}
-	stage := run.Stage(stageJudge)
-	stage.In(len(calls))
-	stage.Out(len(calls) - len(open))
-	batches := slices.Collect(slices.Chunk(open, judgedAtOnce))
-	errs := each(len(batches), func(i int) error { return m.judgeByModel(ctx, run, batches[i]) })
-	for i, err := range errs {
-		if err != nil {
-			stage.Fail(fmt.Errorf("%d calls stay without a score: %w", len(batches[i]), err))
-			continue
-		}
-		stage.Out(len(batches[i]))
-	}
-}
-
-// judgements are what a model answers by the tool tool_judge.
-type judgements struct {
-	List []judgement `json:"judgements" alias:"results" jsonschema:"required" jsonschema_description:"one for each call"`
-}
-
-type judgement struct {
-	N          *int     `json:"n" jsonschema:"required" jsonschema_description:"of the call"`
-	Score      *float64 `json:"score" jsonschema:"required" jsonschema_description:"1: the result is useful; 0: it is not"`
-	Summary    string   `json:"summary" jsonschema_description:"one sentence"`
-	Evaluation string   `json:"evaluation" jsonschema_description:"two or three sentences"`
-}
-
-// Check refuses judgements that cannot be used.
-func (j *judgement) Check() error {
-	switch {
-	case j.N == nil:
-		return errors.New("n of the call is missing")
-	case j.Score == nil || *j.Score < 0 || *j.Score > 1:
-		return errors.New("the score must be 0 or 1")
-	}
-	return nil
-}
-
-func (m *Memory) judgeByModel(ctx context.Context, run *ask.Run, calls []*Call) error {
-	lines, material := make([]any, len(calls)), make([]Call, len(calls))
-	for i, c := range calls {
-		lines[i], material[i] = shown(i, c, m.prompt/len(calls)), *c
-	}
-	l := m.languageOf(material)
-	q := &ask.Question{System: m.prompts(l).Judge, User: ask.Section("calls", lines), Tool: "tool_judge", Purpose: "Gives the judgements of calls.", Language: l}
-	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
-		return ask.EachOnce("call", 0, len(calls), j.List, func(j judgement) int { return *j.N })
-	})
-	if err != nil {
-		return err
-	}
-	for _, j := range answer.Value.List {
-		c, score := calls[*j.N], binary(*j.Score)
-		c.Summary, c.Evaluation = text.Middle(m.redact(j.Summary), m.cfg.MaxResult), text.Middle(m.redact(j.Evaluation), m.cfg.MaxResult)
-		c.Score, c.Judge = &score, byModel
-	}
-	return nil
-}
-
-// judgeByRules scores a call by how it ended.
+// judgeByRules scores a call by how it ended: 0 for an error, also one that the result reports
+// in words, and for an empty result, 1 for any other.
 func (c *Call) judgeByRules() {
 	score := 1.0
 	if c.problem() != "" || reportsNothing(c.Output) {

@@ -172,7 +172,6 @@ func (m *Memory) tools(ctx context.Context, p backends.Partition) ([]string, err
 
 // The stages of the reports.
 const (
-	stageJudge     = "judge calls"      // calls in, those with a score out; each question to the model that failed is a failure
 	stageStore     = "store calls"      // calls in, those stored out; the others are failures
 	stageDue       = "find due"         // fails where it is unknown whether a guideline is due
 	stageGuideline = "write guidelines" // tools in, guidelines out, those that are not due dropped
@@ -204,27 +203,15 @@ type RecordedCall struct {
 	Err error `json:"-"`
 }
 
-// Record stores calls: checked, without secrets, bounded, judged. The calls of a tool that
+// Record stores calls: checked, without secrets, bounded, and scored by rules where they have
+// no score. The calls of a tool that
 // began in one month are one atomic write. A call whose ID is known is not stored again;
 // repeats of a call under other IDs are.
 //
 // The response says what became of each call; the error joins the errors of the store, or
 // is ErrInvalid if no call at all can be stored. A scope without a workspace is ErrNoScope,
-// without a response. A judging model that fails is no error: its calls are stored without
-// a score, and the report says so.
+// without a response.
 func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse, error) {
-	return m.record(ctx, r, m.cfg.Judge)
-}
-
-// batch are calls of one log.
-type batch struct {
-	calls []*Call
-	items []*RecordedCall
-	due   bool // the guideline of the tool is due
-}
-
-// record does so, with a model that judges or without.
-func (m *Memory) record(ctx context.Context, r *RecordRequest, withModel bool) (*RecordResponse, error) {
 	if r == nil {
 		return nil, errNoRequest
 	}
@@ -240,7 +227,6 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, withModel bool) (
 	stage.In(len(r.Calls))
 	resp := &RecordResponse{Calls: make([]RecordedCall, len(r.Calls))}
 	batches := map[string]*batch{} // by log
-	var valid []*Call
 	for i := range r.Calls {
 		c := r.Calls[i]
 		c.UserID = cmp.Or(s.UserID, c.UserID)
@@ -251,14 +237,15 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, withModel bool) (
 			item.fail(stage, fmt.Errorf("%w: %w", backends.ErrInvalid, err))
 			continue
 		}
+		if c.Score == nil {
+			c.judgeByRules()
+		}
 		log := logName(c.Tool, monthOf(c.Time))
 		if batches[log] == nil {
 			batches[log] = &batch{}
 		}
 		batches[log].calls, batches[log].items = append(batches[log].calls, &c), append(batches[log].items, item)
-		valid = append(valid, &c)
 	}
-	m.judge(ctx, run, valid, withModel)
 	logs := slices.Sorted(maps.Keys(batches))
 	errs := each(len(logs), func(i int) error { return m.recordBatch(ctx, run, s, p, batches[logs[i]]) })
 	for i, log := range logs {
@@ -271,10 +258,17 @@ func (m *Memory) record(ctx context.Context, r *RecordRequest, withModel bool) (
 		}
 	}
 	resp.Report = run.Report()
-	if err = errors.Join(errs...); len(valid) == 0 && len(r.Calls) > 0 {
+	if err = errors.Join(errs...); len(batches) == 0 && len(r.Calls) > 0 {
 		err = fmt.Errorf("tool: none of %d calls can be stored: %w", len(r.Calls), resp.Calls[0].Err)
 	}
 	return resp, err
+}
+
+// batch are calls of one log.
+type batch struct {
+	calls []*Call
+	items []*RecordedCall
+	due   bool // the guideline of the tool is due
 }
 
 // fail notes why a call is not stored; without an error it is.

@@ -33,8 +33,7 @@
 // # Models
 //
 // A model writes guidelines from inputs, outputs, errors, statistics and the former
-// guideline, and judges calls if [Config].Judge is set. Without a model both follow from
-// rules. Results of tools are untrusted data: prompts fence them, and descriptions present
+// guideline; without a model they follow from rules, as scores of calls do. Results of tools are untrusted data: prompts fence them, and descriptions present
 // what was learnt from them as observations, not as instructions.
 package tool
 
@@ -56,11 +55,6 @@ import (
 
 // Config configures a [Memory] and its recorders. It is copied by [New].
 type Config struct {
-	// Judge has the model judge calls as they are recorded. Optional. Defaults to rules: 0
-	// for an error, also one that the result reports in words, and for an empty result, 1
-	// for any other.
-	Judge bool
-
 	RefreshAfter int           // New calls after which a guideline is written anew, or first. Optional. Defaults to 10.
 	Window       int           // The newest calls that statistics and guidelines cover. Optional. Defaults to 20.
 	History      int           // The newest calls that are read. Optional. Defaults to 100; at most 10,000.
@@ -140,14 +134,11 @@ type Memory struct {
 
 // New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store
 // the calls; its Redact runs on every text before the table of internal/redact does. The model
-// writes guidelines, and judges calls if Config.Judge is set; it may be nil. limits bound what
+// writes guidelines; it may be nil. limits bound what
 // one request may cost, prompt how many tokens of calls one prompt shows. A configuration that
 // cannot work is ErrInvalid.
 func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Memory, error) {
 	c, err := c.withDefaults()
-	if err == nil && c.Judge && model == nil {
-		err = fmt.Errorf("tool: Config.Judge: %w: it needs a model: reme.Config.Model", backends.ErrInvalid)
-	}
 	if err != nil {
 		return nil, err
 	}

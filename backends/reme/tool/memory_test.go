@@ -405,7 +405,7 @@ func TestAWorkspaceAndARequestAreRequired(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
 	for _, c := range []Config{
-		{Window: -1}, {MaxResult: 65 << 10}, {Keep: -1}, {History: 10_001}, {Judge: true}, {Language: "fr"}, {Keep: 20 * 366 * 24 * time.Hour}, {Backoff: -1},
+		{Window: -1}, {MaxResult: 65 << 10}, {Keep: -1}, {History: 10_001}, {Language: "fr"}, {Keep: 20 * 366 * 24 * time.Hour}, {Backoff: -1},
 	} {
 		_, err := New(c, r.keeper, nil, ask.Limits{}, 12_000)
 		require.ErrorIs(t, err, backends.ErrInvalid)
@@ -417,14 +417,11 @@ func TestAWorkspaceAndARequestAreRequired(t *testing.T) {
 }
 
 func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {
-	m := answering(func(tool, user string) string {
+	m := answering(func(_, user string) string {
 		assert.NotContains(t, user, secret)
-		if tool == "tool_judge" {
-			return `{"judgements":[{"n":0,"score":0,"summary":"password: ` + secret + `","evaluation":"the password=` + secret + ` failed"}]}`
-		}
 		return `{"guideline":"use password: ` + secret + ` for it"}`
 	})
-	r := newRig(t, m, func(_ *rig, c *Config) { c.Judge = true })
+	r := newRig(t, m)
 	for _, text := range []string{`{"password": "` + secret + `"}`, `Authorization: Bearer ` + secret, `postgres://ann:` + secret + `@db.example/x`, `密码是` + secret + `，请登录`} {
 		c := Call{Tool: "login", Input: object{"q": text, "credentials": object{"user": "ann", "pin": 47110815}}, Output: text, Error: text, Metadata: object{"note": text, "secret": secret}, Judge: text}
 		r.record(t, c)
@@ -452,24 +449,16 @@ func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {
 
 func TestARedactorThatPanicsIsAnError(t *testing.T) {
 	on := ""
-	m := answering(func(tool, _ string) string {
-		if tool == "tool_judge" {
-			return `{"judgements":[{"n":0,"score":1,"summary":"verdict","evaluation":"verdict"}]}`
-		}
-		return `{"guideline":"a text"}`
-	})
-	r := newRig(t, m, func(r *rig, c *Config) {
-		c.Judge, r.redactor = true, func(s string) string {
+	m := answering(func(string, string) string { return `{"guideline":"a text"}` })
+	r := newRig(t, m, func(r *rig, _ *Config) {
+		r.redactor = func(s string) string {
 			if on != "" && strings.Contains(s, on) {
 				panic("boo")
 			}
 			return s
 		}
 	})
-	on = "verdict"
-	resp := r.record(t, call("a", 1))
-	assert.Equal(t, backends.OutcomeAdded, resp.Calls[0].Outcome, "no call is lost by it")
-	require.ErrorContains(t, resp.Report.Err(), "boo")
+	r.record(t, call("a", 1))
 	on = "a text"
 	summary, err := r.Summarize(ctx, &SummaryRequest{Scope: team, Tools: []string{"a"}, Force: true})
 	require.ErrorContains(t, err, "boo")

@@ -162,8 +162,7 @@ func (r *recorder) write(ctx context.Context, by calledBy, batch []taken, failur
 	}
 	var resp *RecordResponse
 	err := work.Catch("tool", func() (err error) {
-		withModel := r.memory.cfg.Judge && failures == 0 // a model is not paid again and again while the store is unavailable
-		resp, err = r.memory.record(ctx, &RecordRequest{Scope: scope, Calls: calls}, withModel)
+		resp, err = r.memory.Record(ctx, &RecordRequest{Scope: scope, Calls: calls})
 		return err
 	})
 	unavailable := errors.Is(err, backends.ErrUnavailable)

@@ -153,8 +153,7 @@ func TestCloseReportsWhatItCannotStore(t *testing.T) {
 }
 
 func TestCallsWaitForAStoreThatIsDown(t *testing.T) {
-	m := strict(t)
-	r := newRig(t, m, fast, judging)
+	r := newRig(t, nil, fast)
 	rec := r.recorder()
 	up := make(chan struct{})
 	r.store.Arm(func(c *testkit.StoreCall) error {
@@ -174,7 +173,6 @@ func TestCallsWaitForAStoreThatIsDown(t *testing.T) {
 	assert.Empty(t, lost)
 	require.Len(t, others, 1, "reported once")
 	require.ErrorContains(t, others[0], "calls wait for the store, and are tried again")
-	assert.LessOrEqual(t, len(m.Calls()), 2, "the model is not paid for each try")
 
 	r.store.FailOn(errDown, "Append")
 	take(t, rec, toolCalls("a", 2, 3)...)
