@@ -30,7 +30,6 @@ import (
 type till struct {
 	Await  bool // each turn waits until it is learnt from
 	Pieces bool // its turns are learnt from in pieces
-	Shared bool // ReMe's layout: what is known of users is in the workspace, too
 	NoUser bool // its scope names no user: the agent's own memory
 	// After is the kind of a partition: the child is killed when its first batch of
 	// memories is stored there, before that is acknowledged.
@@ -65,7 +64,7 @@ func (l *life) atDesk() middleware.Scope {
 func (l *life) clerk(t testing.TB, db store.Store, heir bool) (*reme.Backend, *middleware.MemoryMiddleware) {
 	t.Helper()
 	cfg := &reme.Config{Store: db, Model: testkit.New(testkit.Rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
-	cfg.Tools.RefreshAfter, cfg.Personal.InWorkspace = 2, l.Shared
+	cfg.Tools.RefreshAfter = 2
 	b, err := reme.New(context.Background(), cfg)
 	require.NoError(t, err)
 	w := &working.Config{Sweep: -1, Lease: 300 * time.Millisecond, Idle: time.Millisecond, MaxTurns: 2}
@@ -245,8 +244,8 @@ func TestReMeIsKilled(t *testing.T) {
 			require.Greater(t, dead, alive)
 		})
 		for n := range deaths {
-			// One in four is an agent without a user, one in four has ReMe's layout.
-			l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: orders, till: till{NoUser: n%4 == 1, Shared: n%4 == 2, Await: n%2 == 0, Pieces: n%4 > 1}}
+			// One in four is an agent without a user.
+			l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: orders, till: till{NoUser: n%4 == 1, Await: n%2 == 0, Pieces: n%4 > 1}}
 			c := l.start(t)
 			killed := make(chan struct{})
 			go func() {
@@ -264,13 +263,13 @@ func TestReMeIsKilled(t *testing.T) {
 	// the user with the log's checkpoint. A process is killed right behind each.
 	t.Run("between its batches", func(t *testing.T) {
 		for after, tills := range map[backends.PartitionKind][]till{
-			backends.PartitionWorkspace: {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}, {Shared: true}, {Await: true, Shared: true}, {NoUser: true}},
+			backends.PartitionWorkspace: {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}, {NoUser: true}},
 			backends.PartitionUser:      {{}, {Await: true}, {Pieces: true}, {Await: true, Pieces: true}},
 			backends.PartitionAgent:     {{NoUser: true}, {Await: true, NoUser: true}},
 		} {
 			for _, d := range tills {
 				d.After = after
-				t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v, shared %v, no user %v", after, d.Await, d.Pieces, d.Shared, d.NoUser), func(t *testing.T) {
+				t.Run(fmt.Sprintf("behind the %s, await %v, pieces %v, no user %v", after, d.Await, d.Pieces, d.NoUser), func(t *testing.T) {
 					t.Parallel()
 					l := &life{User: "ann", Role: "refund", Store: filepath.Join(t.TempDir(), "memory.db"), Pages: 3, till: d}
 					lines, _, killed := l.run(t)

@@ -55,7 +55,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 	}
 	var said *reconcile.Call
 	if at.personal != nil && r.Kind != backends.KindTask && !b.config.NoPersonal {
-		if said, err = b.personal.draft(ctx, b.personalRequest(at, r)); err != nil {
+		if said, err = b.personal.draft(ctx, personalRequest(at, r)); err != nil {
 			return nil, err
 		}
 		defer said.Release()
@@ -124,12 +124,9 @@ func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddReque
 	return out, nil
 }
 
-func (b *Backend) personalRequest(at *places, r *backends.AddRequest) *PersonalSummaryRequest {
-	out := &PersonalSummaryRequest{AddRequest: *r, Target: at.target}
+func personalRequest(at *places, r *backends.AddRequest) *PersonalSummaryRequest {
+	out := &PersonalSummaryRequest{AddRequest: *r}
 	out.Scope = at.scope
-	if b.config.Personal.InWorkspace { // where a session of that name is none of the user's log
-		out.Checkpoint = nil
-	}
 	return out
 }
 
@@ -138,7 +135,7 @@ func (b *Backend) addVerbatim(ctx context.Context, at *places, r *backends.AddRe
 	if at.personal == nil {
 		return nil, fmt.Errorf("reme: %w: what was said belongs to a user or an agent: name one, or ask for kind task to share it in the workspace", backends.ErrNoScope)
 	}
-	request := b.personalRequest(at, r)
+	request := personalRequest(at, r)
 	request.Verbatim = true
 	resp, err := b.personal.Summarize(ctx, request)
 	if err != nil {

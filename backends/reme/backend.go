@@ -26,9 +26,7 @@ import (
 // workspace, as far as the scope names them. DeleteAll, and Dump and Load of
 // [backends.Exporter], reach one partition as a whole: that of the user, else the agent's own,
 // else the workspace's. Who forgets a user does not erase what a workspace shares; name the
-// workspace alone for that. With Personal.InWorkspace DeleteAll erases what the workspace
-// knows about the user, and nothing else; Dump has what is known of all users. Workspaces in
-// ReMe's format are the work of [Backend.Library].
+// workspace alone for that. Workspaces in ReMe's format are the work of [Backend.Library].
 //
 // Reembed(ctx, scope) computes the vectors of every partition that the scope names anew after
 // the embedding model changed ([backends.ErrDimension]), ReembedAll(ctx, namespace, progress)
@@ -123,20 +121,6 @@ func (b *Backend) Flush(ctx context.Context) error { return b.recorder.Flush(ctx
 // GuideTools implements [backends.ToolGuide].
 func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
 	return b.tools.GuideTools(m, scope)
-}
-
-// Update implements [backends.Manager]. With Personal.InWorkspace it is ErrInvalid to change
-// whom a memory is about in the name of a user.
-func (b *Backend) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
-	if r == nil {
-		return nil, errNoRequest
-	}
-	if _, moves := r.Metadata[metaTarget]; moves {
-		if at, err := b.places(ctx, r.Scope); err == nil && at.own() != nil {
-			return nil, fmt.Errorf("reme: memory %s: %w: its target is whom it is about, and not for a user to change", r.ID, backends.ErrInvalid)
-		}
-	}
-	return b.manager.Update(ctx, r)
 }
 
 // Close implements [backends.Backend]. It waits for calls under way and for what is

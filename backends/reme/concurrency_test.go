@@ -469,23 +469,3 @@ func TestAHalfThatCannotBeStoredLeavesTheStretchInDoubt(t *testing.T) {
 	require.NoError(t, only(b.Add(t.Context(), r)))
 	assert.ElementsMatch(t, []string{"check the payment first", "ann sells tea"}, find(t, b, ann, "refunding tea"))
 }
-
-// In ReMe's layout personal memory lives in the workspace, and the log stays the
-// user's: a session of the workspace that has the same name is not taken for it.
-func TestInReMesLayoutTheLogStaysTheUsers(t *testing.T) {
-	db := open(t)
-	b, _ := newBackend(t, db, func(c *reme.Config) { quiet(c); c.Personal.InWorkspace = true })
-	require.NoError(t, only(b.Tools().Record(t.Context(), &tool.RecordRequest{Scope: ann, Calls: calls(1, "c")})))
-	s := ann
-	s.SessionID = "tool/search/2026-05"
-	p := backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "lab"}
-	before, err := db.Session(t.Context(), p, s.SessionID)
-	require.NoError(t, err, "the calls of the tool in that month")
-	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: s, Messages: said("FACT ann drinks tea"), IdempotencyKey: "k",
-		Checkpoint: &backends.Checkpoint{Session: s.SessionID, Upto: 1, Token: 7}})
-	require.NoError(t, err)
-	assert.False(t, resp.Checkpointed)
-	after, err := db.Session(t.Context(), p, s.SessionID)
-	require.NoError(t, err)
-	assert.Equal(t, before.Version, after.Version)
-}

@@ -167,11 +167,7 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 	}
 	p := c.Personal
 	p.Language = cmp.Or(p.Language, c.Language)
-	own := b.keeper
-	if p.InWorkspace {
-		own = shared
-	}
-	if b.personal, err = newPersonal(p, own, b.model, limits, c.Limits.Prompt); err != nil {
+	if b.personal, err = newPersonal(p, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
 		return err
 	}
 	o := c.Tools
@@ -183,6 +179,6 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 		return err
 	}
 	b.recorder, b.stop = b.tools.NewRecorder(ctx)
-	b.library = &Library{zone: b.personal.config.Location, keep: b.keeper, inWorkspace: p.InWorkspace}
+	b.library = &Library{zone: b.personal.config.Location, keep: b.keeper}
 	return nil
 }

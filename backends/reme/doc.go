@@ -27,9 +27,8 @@
 //
 // A workspace is a partition: task and tool memory is in the one that Scope.Workspace
 // names, and shared by all who name it. Personal memory is in the partition of the
-// user, else of the agent, and in no other; Config.Personal.InWorkspace has ReMe's
-// layout instead, one workspace for everything. A scope that names both reaches both:
-// a search asks each and joins the answers, and an id is looked for in each. What
+// user, else of the agent, and in no other. A scope that names both reaches both: a search
+// asks each and joins the answers, and an id is looked for in each. What
 // reaches a partition as a whole (DeleteAll, Dump, Load) reaches the user's then.
 //
 // # What a workspace shares

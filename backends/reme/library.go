@@ -21,14 +21,12 @@ import (
 // lists and deletes workspaces. See the package comment for the format. It is safe for
 // concurrent use, also by processes that share a store.
 //
-// A scope with a Workspace names the task and tool memories of the workspace, and with
-// PersonalConfig.InWorkspace its personal memories. Any other scope names the personal
-// memories of its user, else of its agent. Memories of other kinds, such as core blocks
+// A scope with a Workspace names the task and tool memories of the workspace. Any other scope
+// names the personal memories of its user, else of its agent. Memories of other kinds, such as core blocks
 // and mem0's facts, are neither read nor changed, except by Delete.
 type Library struct {
-	zone        *time.Location
-	keep        *keeper.Keeper
-	inWorkspace bool // personal memories live in the workspace
+	zone *time.Location
+	keep *keeper.Keeper
 }
 
 // collection is what a call of a library reads and writes: the memories of some kinds in
@@ -42,20 +40,17 @@ type collection struct {
 // collection returns the collection that a scope names. A zero scope is that of the
 // context.
 func (l *Library) collection(ctx context.Context, s backends.Scope) (*collection, error) {
-	s, p, err := l.keep.Resolve(ctx, s, l.partitionOf)
+	s, p, err := l.keep.Resolve(ctx, s, partitionOf)
 	c := &collection{caller: s, partition: p, kinds: []backends.Kind{backends.KindPersonal}}
 	if p.Kind == backends.PartitionWorkspace {
 		c.kinds = []backends.Kind{backends.KindTask, backends.KindTool}
-		if l.inWorkspace {
-			c.kinds = append(c.kinds, backends.KindPersonal)
-		}
 	}
 	return c, err
 }
 
 // partitionOf returns the partition that a scope names: see [Library].
-func (l *Library) partitionOf(s backends.Scope) (backends.Partition, error) {
-	if s.Workspace == "" && s.UserID+s.AgentID != "" && !l.inWorkspace {
+func partitionOf(s backends.Scope) (backends.Partition, error) {
+	if s.Workspace == "" && s.UserID+s.AgentID != "" {
 		return s.Speaker()
 	}
 	return keeper.Workspace(s)
@@ -67,7 +62,7 @@ func (c *collection) accepts(kind backends.Kind) error {
 	case slices.Contains(c.kinds, kind):
 		return nil
 	case kind == backends.KindPersonal:
-		return errors.New("a personal memory, which nothing finds in a workspace: load it with a Scope of its user and no Workspace, or set Config.Personal.InWorkspace to keep personal memories in workspaces as ReMe does")
+		return errors.New("a personal memory, which nothing finds in a workspace: load it with a Scope of its user and no Workspace")
 	case kind == backends.KindTask, kind == backends.KindTool:
 		return fmt.Errorf("a %s memory, which nothing finds outside of a workspace: load it with a Scope that has a Workspace", kind)
 	}

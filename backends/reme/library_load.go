@@ -157,9 +157,6 @@ func (ld *load) adopt(user backends.Scope, m *backends.Memory) {
 	if m.Updated.IsZero() {
 		m.Updated = m.Created
 	}
-	if m.Kind == backends.KindPersonal && ld.inWorkspace && m.Metadata[metaTarget] == nil { // else nothing would find it
-		setMetadata(m, metaTarget, defaultTarget)
-	}
 }
 
 // identify gives a memory the id by which it is stored. Tool memory finds the memory of a

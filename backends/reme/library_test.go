@@ -179,11 +179,6 @@ func TestPersonalMemoriesAreLoadedWhereTheyAreFound(t *testing.T) {
 	assert.Equal(t, []string{"小王早上喝龙井"}, find(t, b, ann, "早上喝什么茶", backends.KindPersonal))
 	assert.Equal(t, "习惯", parsed(t, dump(t, b, &reme.DumpRequest{Scope: user}))["p"]["reflection_subject"])
 
-	together, _ := newBackend(t, open(t), func(c *reme.Config) { c.Personal.InWorkspace = true })
-	load(t, together, ann, lines("a", 2)+personal)
-	assert.Equal(t, []string{"小王早上喝龙井"}, find(t, together, ann, "早上喝什么茶", backends.KindPersonal))
-	load(t, together, market, strings.Replace(personal, `"target":"ann"`, `"target":""`, 1))
-	assert.Len(t, find(t, together, market, "早上喝什么茶", backends.KindPersonal), 1, "a memory without a target gets the default target")
 }
 
 func TestScopesOfLibraries(t *testing.T) {

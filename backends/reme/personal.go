@@ -35,10 +35,6 @@ type PersonalConfig struct {
 	Language backends.Language // Optional. Of the prompts and of answers. Defaults to that of the material.
 	Prompt   string            // Optional. By which the model learns, instead of the one in the code. How to answer is added behind it.
 
-	// InWorkspace keeps personal memories in the workspace, as ReMe does, where the
-	// target's name distinguishes them. Optional. Defaults to the partition of the user,
-	// else of the agent.
-	InWorkspace bool
 	// Location is the zone in which "yesterday" is meant and days begin, and of the times in
 	// ReMe's libraries, which have none. Optional. Defaults to UTC.
 	Location *time.Location
@@ -93,9 +89,8 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 //
 // # Whose memory it is
 //
-// Memories live in the partition of the user, else of the agent. With
-// PersonalConfig.InWorkspace they live in the workspace, distinguished by Metadata["target"],
-// which every call then stays within.
+// Memories live in the partition of the user, else of the agent. Metadata["target"] is the
+// name by which the user is spoken of.
 type Personal struct {
 	config PersonalConfig
 	keep   *keeper.Keeper
@@ -196,23 +191,14 @@ func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*recon
 // maxTarget is the longest name of a target, in bytes.
 const maxTarget = 512
 
-// place returns a request with the place that it names. In a workspace it is about the
-// target alone; outside of one the partition is one person's, whatever the name.
+// place returns a request with the place that it names: the partition is one person's,
+// whatever the name.
 func (p *Personal) place(ctx context.Context, r *backends.AddRequest, target string) (reconcile.Request, error) {
 	if len(target) > maxTarget || !utf8.ValidString(target) {
 		return reconcile.Request{}, fmt.Errorf("reme: %w: the target's name is UTF-8 of at most %d bytes", backends.ErrInvalid, maxTarget)
 	}
-	of := backends.Scope.Speaker
-	if p.config.InWorkspace {
-		of = keeper.Workspace
-	}
-	scope, partition, err := p.keep.Resolve(ctx, r.Scope, of)
-	out := reconcile.Request{AddRequest: r, Scope: scope, Partition: partition}
-	if p.config.InWorkspace {
-		about := backends.Eq("metadata."+metaTarget, target)
-		out.Subject, out.About = target, &about
-	}
-	return out, err
+	scope, partition, err := p.keep.Resolve(ctx, r.Scope, backends.Scope.Speaker)
+	return reconcile.Request{AddRequest: r, Scope: scope, Partition: partition}, err
 }
 
 // The keys of Metadata.

@@ -18,10 +18,8 @@ import (
 
 // PersonalRetrieveRequest asks what is known about a person.
 type PersonalRetrieveRequest struct {
-	backends.SearchRequest // Kinds is not used.
-	// Target is the name of whom it is about. Optional. Defaults to "user"
-	// in a workspace, and to all users elsewhere.
-	Target string
+	backends.SearchRequest        // Kinds is not used.
+	Target                 string // Optional. The name of whom it is about. Defaults to any.
 }
 
 // PersonalRetrieveResponse is the answer to a [PersonalRetrieveRequest].
@@ -87,11 +85,7 @@ type personalQuery struct {
 }
 
 func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*personalQuery, error) {
-	target := r.Target
-	if target == "" && p.config.InWorkspace {
-		target = defaultTarget
-	}
-	at, err := p.place(ctx, &backends.AddRequest{Scope: r.Scope}, target)
+	at, err := p.place(ctx, &backends.AddRequest{Scope: r.Scope}, r.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +98,8 @@ func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*pers
 	case q.TopK == 0:
 		q.TopK = p.config.TopK
 	}
-	if target != "" {
-		about := backends.Eq("metadata."+metaTarget, target)
+	if r.Target != "" {
+		about := backends.Eq("metadata."+metaTarget, r.Target)
 		q.Filter = keeper.Both(&about, r.Filter)
 	}
 	q.Scope, q.Kinds = at.Scope, []backends.Kind{backends.KindPersonal}

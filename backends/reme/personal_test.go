@@ -509,31 +509,6 @@ func TestPersonalMaterialIsRedactedAndFenced(t *testing.T) {
 	}
 }
 
-func TestPersonalMemoriesOfAWorkspaceAreDistinguishedByTarget(t *testing.T) {
-	p := learnPersons(t, &person{}, func(c *reme.Config) { c.Personal.InWorkspace = true })
-	task := personal("task", "user likes tea", 0)
-	task.Kind = backends.KindTask
-	p.put(t, shop, task)
-	learn := func(target string, days int, text string) *reme.PersonalSummaryResponse {
-		resp, err := p.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{Target: target, AddRequest: backends.AddRequest{Scope: shop, Verbatim: text == "Likes tea", Messages: []backends.Message{uttered(days, text)}}})
-		require.NoError(t, err)
-		return resp
-	}
-	for _, target := range []string{"", "Ann", "Bob"} {
-		learn(target, 0, "I live in Beijing")
-		assert.Equal(t, []backends.Outcome{backends.OutcomeAdded}, what(learn(target, 0, "Likes tea")), "the same words about several are several memories")
-	}
-	learn("Ann", 1, "I moved to Shanghai")
-	for target, want := range map[string]string{"": "user lives in Beijing.", "Ann": "Ann lives in Shanghai.", "Bob": "Bob lives in Beijing.", "Eve": ""} {
-		r := query(shop, "lives in")
-		r.Target = target
-		got := strings.Join(texts(p.retrieve(t, r).Hits), "|")
-		assert.Equal(t, want, got, target)
-	}
-	_, err := p.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: eve}})
-	require.ErrorIs(t, err, backends.ErrNoScope)
-}
-
 func TestMemoriesOfTheTimeAskedAboutMoveUp(t *testing.T) {
 	p := learnPersons(t, &person{})
 	p.put(t, eve,

@@ -4,7 +4,6 @@
 package reme
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,49 +44,48 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	}
 	var about, said, learnt backends.SearchResponse
 	var both errgroup.Group
-	if at.personal != nil && len(q.Kinds) == 0 {
+	ask := func(what string, into *backends.SearchResponse, search func() (*backends.SearchResponse, error)) {
 		both.Go(func() error {
-			return work.Catch("reme: what is not learnt yet", func() error {
-				s := b.statements(&q)
-				if len(s.Beside) == 0 {
-					return nil
-				}
-				resp, err := b.keeper.Search(ctx, *at.personal, s)
-				if err == nil { // of episodes that are stored, ids and all, reme knows nothing
-					said.Hits = slices.DeleteFunc(resp.Hits, func(h backends.Hit) bool { return h.ID != "" })
+			return work.Catch("reme: "+what, func() error {
+				resp, err := search()
+				if err == nil {
+					*into = *resp
 				}
 				return err
 			})
+		})
+	}
+	if at.personal != nil && len(q.Kinds) == 0 {
+		ask("what is not learnt yet", &said, func() (*backends.SearchResponse, error) {
+			s := b.statements(&q)
+			if len(s.Beside) == 0 {
+				return &backends.SearchResponse{}, nil
+			}
+			return b.keeper.Search(ctx, *at.personal, s)
 		})
 	}
 	if at.personal != nil && asksFor(q.Kinds, backends.KindPersonal) {
-		both.Go(func() error {
-			return work.Catch("reme: personal memory", func() error {
-				resp, err := b.personal.Retrieve(ctx, &PersonalRetrieveRequest{SearchRequest: q, Target: at.target})
-				if err == nil {
-					about = resp.SearchResponse
-				}
-				return err
-			})
+		ask("personal memory", &about, func() (*backends.SearchResponse, error) {
+			resp, err := b.personal.Retrieve(ctx, &PersonalRetrieveRequest{SearchRequest: q})
+			if err != nil {
+				return nil, err
+			}
+			return &resp.SearchResponse, nil
 		})
 	}
 	if at.workspace != nil && asksFor(q.Kinds, experience...) {
-		both.Go(func() error {
-			return work.Catch("reme: the workspace", func() error {
-				asked := q
-				asked.Filter = q.Filter.Without("agent_id") // a workspace is shared between agents on purpose
-				asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
-				resp, err := b.keeper.Search(ctx, *at.workspace, &asked)
-				if err == nil {
-					learnt = *resp
-				}
-				return err
-			})
+		ask("the workspace", &learnt, func() (*backends.SearchResponse, error) {
+			asked := q
+			asked.Filter = q.Filter.Without("agent_id") // a workspace is shared between agents on purpose
+			asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
+			return b.keeper.Search(ctx, *at.workspace, &asked)
 		})
 	}
 	if err := both.Wait(); err != nil {
 		return nil, err
 	}
+	// Of episodes that are stored, ids and all, reme knows nothing.
+	said.Hits = slices.DeleteFunc(said.Hits, func(h backends.Hit) bool { return h.ID != "" })
 	hits := backends.MergeHits(backends.MergeHits(about.Hits, said.Hits), learnt.Hits)
 	return &backends.SearchResponse{
 		Hits:     hits[:min(len(hits), q.TopK)],
@@ -119,7 +117,6 @@ type places struct {
 	scope     backends.Scope
 	personal  *backends.Partition // the user's, else the agent's own
 	workspace *backends.Partition
-	target    string // with Personal.InWorkspace: the name by which the user's memories are known there
 }
 
 // places returns where a call may go. A zero scope is that of the context.
@@ -137,9 +134,6 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) (*places, error)
 	}
 	if out.workspace, err = named(s.Partition(backends.PartitionWorkspace)); err != nil {
 		return nil, fmt.Errorf("reme: %w", err)
-	}
-	if b.config.Personal.InWorkspace {
-		out.personal, out.target = out.workspace, cmp.Or(s.UserID, defaultTarget)
 	}
 	if out.personal == nil && out.workspace == nil {
 		return nil, fmt.Errorf("reme: %w: name a user or an agent for personal memory, a workspace for task and tool memory", backends.ErrNoScope)
@@ -160,29 +154,9 @@ func named(p backends.Partition, err error) (*backends.Partition, error) {
 func (p *places) all() []keeper.Place {
 	var out []keeper.Place
 	for _, of := range []*backends.Partition{p.personal, p.workspace} {
-		if of != nil && (len(out) == 0 || out[0].Partition != *of) {
-			out = append(out, keeper.Place{Partition: *of, Caller: p.scope, Within: p.own()})
+		if of != nil {
+			out = append(out, keeper.Place{Partition: *of, Caller: p.scope})
 		}
 	}
-	if p.target != "" && p.scope.UserID+p.scope.AgentID != "" {
-		about := p.about()
-		out[0].Forgets = &about
-	}
 	return out
-}
-
-// own are the conditions on what a call that names a user or an agent may reach in a partition. In
-// a workspace that holds what is known about several users it is what is about the one
-// that is named, and what is about no user; nil is everything.
-func (p *places) own() *backends.Filter {
-	if p.target == "" || p.scope.UserID+p.scope.AgentID == "" {
-		return nil
-	}
-	f := backends.Or(backends.Ne("kind", string(backends.KindPersonal)), p.about())
-	return &f
-}
-
-// about is the condition on what is known about the user.
-func (p *places) about() backends.Filter {
-	return backends.And(backends.Eq("kind", string(backends.KindPersonal)), backends.Eq("metadata.target", p.target))
 }

@@ -209,7 +209,7 @@ func TestNewChecksTheRangesOfSettings(t *testing.T) {
 func TestSettingsConfigureTheBackend(t *testing.T) {
 	c := Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn)}
 	file := settingsFile(t, "memory.yaml", "language: zh\ntask: {success_threshold: 0.8, top_k: 1, forget_after: 1}\nprompts: {task: {memory: 第}}\n")
-	require.NoError(t, c.LoadSettings([]string{file}, "limits.calls=2", "personal.in_workspace=true", "personal.top_k=1"))
+	require.NoError(t, c.LoadSettings([]string{file}, "limits.calls=2", "personal.top_k=1"))
 	b, err := New(t.Context(), &c)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(t.Context())) }()
@@ -232,12 +232,12 @@ func TestSettingsConfigureTheBackend(t *testing.T) {
 	_, err = b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: lab, Trajectories: make([]task.Trajectory, 3)})
 	require.Error(t, err)
 	for _, text := range []string{"FACT ann lives in Hangzhou", "FACT ann works in Hangzhou"} {
-		_, err = b.Add(t.Context(), &backends.AddRequest{Scope: lab, Messages: testkit.User(text)})
+		_, err = b.Add(t.Context(), &backends.AddRequest{Scope: backends.Scope{UserID: "ann"}, Messages: testkit.User(text)})
 		require.NoError(t, err)
 	}
-	known, err := b.Personal().Retrieve(t.Context(), &PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: lab, Query: "Hangzhou"}})
+	known, err := b.Personal().Retrieve(t.Context(), &PersonalRetrieveRequest{SearchRequest: backends.SearchRequest{Scope: backends.Scope{UserID: "ann"}, Query: "Hangzhou"}})
 	require.NoError(t, err)
-	assert.Len(t, known.Hits, 1, "in the workspace, as ReMe does")
+	assert.Len(t, known.Hits, 1)
 }
 
 func FuzzSettings(f *testing.F) {

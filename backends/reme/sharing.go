@@ -25,19 +25,10 @@ func (c *Config) sharing() *keeper.Sharing {
 // allowAuthors is the default of Config.Allow.
 func allowAuthors(_ context.Context, op backends.Op, s backends.Scope, m *backends.Memory) error {
 	switch {
-	case op == backends.OpAdd, s.UserID == "", m != nil && wrote(s.UserID, m):
+	case op == backends.OpAdd, s.UserID == "", m != nil && m.Scope.UserID == s.UserID && len(m.Origin.Users) == 0:
 		return nil
 	case m == nil:
 		return fmt.Errorf("%w: a workspace as a whole is the program's: use a scope that names it and no user", backends.ErrDenied)
 	}
 	return fmt.Errorf("%w: another user, or several, wrote it: its author may, and a scope that names the workspace and no user", backends.ErrDenied)
-}
-
-// wrote reports whether a memory is a user's alone: from their words, or about them.
-func wrote(user string, m *backends.Memory) bool {
-	about, _ := m.Metadata[metaTarget].(string)
-	if m.Kind == backends.KindPersonal && about == user {
-		return true
-	}
-	return m.Scope.UserID == user && len(m.Origin.Users) == 0
 }

@@ -94,17 +94,6 @@ func TestWhoseAMemoryIsIsShownToThemAndTheProgramAlone(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(dump.String(), `"users":["cleo-7731"]`), "the guideline")
 }
 
-func TestADumpOfAWorkspaceForAUserHidesTheOthers(t *testing.T) {
-	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Personal.InWorkspace = true })
-	learntFrom(t, b)
-	for s, seen := range map[backends.Scope]bool{bob: false, cleo: true, lab: true} {
-		var dump bytes.Buffer
-		require.NoError(t, only(b.Dump(t.Context(), s, &dump)))
-		assert.Equal(t, seen, strings.Contains(dump.String(), cleo.UserID))
-		assert.Equal(t, seen, strings.Contains(dump.String(), cleo.SessionID))
-	}
-}
-
 // Of what is hidden a filter finds out nothing: the field is absent, for ne and not, too.
 func TestNoFilterFindsOutWhoseAMemoryIs(t *testing.T) {
 	b, _ := newBackend(t, open(t), nil)
@@ -174,13 +163,6 @@ func TestOnlyTheAuthorAndTheProgramChangeAWorkspace(t *testing.T) {
 	require.ErrorIs(t, only(b.Library().Load(t.Context(), &reme.LoadRequest{Scope: bob}, strings.NewReader(`{"memory_type":"task","when_to_use":"w","content":"c"}`))), backends.ErrDenied, "it removes the others")
 	require.ErrorIs(t, only(b.Library().Delete(t.Context(), cleo)), backends.ErrDenied)
 	require.NoError(t, only(b.Library().Delete(t.Context(), lab)))
-	inWorkspace, _ := newBackend(t, open(t), func(c *reme.Config) { c.Personal.InWorkspace = true })
-	line := strings.NewReader(`{"memory_type":"personal","target":"bob","content":"bob drinks coffee"}`)
-	require.NoError(t, only(inWorkspace.Library().Load(t.Context(), &reme.LoadRequest{Scope: lab}, line)))
-	personal := backends.Eq("kind", "personal")
-	n, err := inWorkspace.DeleteAll(t.Context(), &backends.DeleteAllRequest{Scope: bob, Filter: &personal})
-	require.NoError(t, err, "of what is known about him anybody may be rid")
-	assert.Equal(t, 1, n)
 }
 
 func TestAProgramDecidesWhoMayChangeAWorkspace(t *testing.T) {

@@ -149,7 +149,7 @@ func (b *batch) holder(m *backends.Memory) *node {
 	return n
 }
 
-// lookup finds the memories about the subject that say what is to be written.
+// lookup finds the memories that say what is to be written.
 func (b *batch) lookup(ctx context.Context) error {
 	var keys []string
 	for _, n := range b.nodes {
@@ -164,10 +164,8 @@ func (b *batch) lookup(ctx context.Context) error {
 	}
 	found, err := b.call.engine.Keeper.Lookup(ctx, b.call.Partition, keys...)
 	for _, m := range found {
-		if b.call.about(m) {
-			k := identityOf(m)
-			b.found[k] = append(b.found[k], m)
-		}
+		k := identityOf(m)
+		b.found[k] = append(b.found[k], m)
 	}
 	return err
 }
@@ -320,7 +318,7 @@ func (b *batch) identify(ctx context.Context) error {
 	for more := 0; len(open) > 0; more++ {
 		ids := make([]string, len(open))
 		for i, n := range open {
-			ids[i] = keeper.ContentID(c.Partition, n.memory.Kind, c.Subject, n.id.role, n.id.key, strconv.Itoa(len(b.found[n.id])+more))
+			ids[i] = keeper.ContentID(c.Partition, n.memory.Kind, "", n.id.role, n.id.key, strconv.Itoa(len(b.found[n.id])+more))
 		}
 		held, err := c.engine.Keeper.Held(ctx, c.Partition, ids...)
 		if err != nil {

@@ -91,7 +91,7 @@ type Config struct {
 // Engine learns statements. It is safe for concurrent use.
 type Engine struct {
 	Config
-	learning work.Locks[string] // by partition and subject; held from what the model is shown to what is stored
+	learning work.Locks[backends.Partition] // held from what the model is shown to what is stored
 }
 
 // New returns an engine.
@@ -113,10 +113,6 @@ type Request struct {
 	*backends.AddRequest
 	Scope     backends.Scope // normalised; instead of that of the AddRequest
 	Partition backends.Partition
-	// Subject names whom statements are about in a partition that holds what is known
-	// about several, and About is the condition on memories about it. Optional.
-	Subject string
-	About   *backends.Filter
 }
 
 // Call is one request. It is for one goroutine.
@@ -131,7 +127,6 @@ type Call struct {
 	metadata map[string]any // of the request, redacted
 	said     []*Utterance
 	context  []*Utterance
-	about    func(*backends.Memory) bool
 	session  *store.SessionUpdate
 	key      string // by which the batch is idempotent; empty for none
 
@@ -168,9 +163,6 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	}
 	c.metadata, _ = e.Keeper.RedactJSON(r.Metadata).(map[string]any)
 	var err error
-	if c.about, err = r.About.Compile(); err != nil {
-		return nil, e.errorf("%w", err)
-	}
 	if c.said, err = c.gate(ctx, r.Messages, true); err != nil {
 		return nil, err
 	}
@@ -263,7 +255,7 @@ func (c *Call) Learn(ctx context.Context, decide func(context.Context) error) (*
 // finds that its decisions do not hold any more. A call whose key is known decides
 // nothing. Until Store or Release no other call learns for the partition.
 func (c *Call) Draft(ctx context.Context, decide func(context.Context) error) error {
-	unlock, err := c.engine.learning.Lock(ctx, c.Partition.String()+"\n"+c.Subject)
+	unlock, err := c.engine.learning.Lock(ctx, c.Partition)
 	if err != nil {
 		return c.engine.errorf("waiting to learn: %w", err)
 	}

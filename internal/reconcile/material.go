@@ -186,7 +186,7 @@ const (
 	queryBytes     = 600 // of a message that are searched with
 )
 
-// statements returns what holds about the subject, of the engine's kind. The memories
+// statements returns what holds, of the engine's kind. The memories
 // belong to the ranker.
 func (c *Call) statements(ctx context.Context) ([]*backends.Memory, error) {
 	all, err := c.engine.Keeper.All(ctx, c.Partition)
@@ -202,9 +202,9 @@ func (c *Call) statements(ctx context.Context) ([]*backends.Memory, error) {
 	return out, nil
 }
 
-// states reports whether a memory is a statement about the subject that holds now.
+// states reports whether a memory is a statement that holds now.
 func (c *Call) states(m *backends.Memory) bool {
-	return m.Kind == c.engine.Kind && m.Active() && !m.Expired(c.Now) && c.about(m)
+	return m.Kind == c.engine.Kind && m.Active() && !m.Expired(c.Now)
 }
 
 // Candidates returns the statements that the texts may be about, at most n: in turn the
@@ -259,7 +259,7 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 	lists := make([][]*backends.Memory, len(queries))
 	for i, q := range queries {
 		resp, err := c.engine.Keeper.Search(ctx, c.Partition, &backends.SearchRequest{
-			Query: q, TopK: n, Kinds: []backends.Kind{c.engine.Kind}, Filter: c.About,
+			Query: q, TopK: n, Kinds: []backends.Kind{c.engine.Kind},
 		})
 		if err != nil {
 			return nil, err

@@ -45,8 +45,6 @@ func Learn(_ context.Context, in []*schema.Message, opts *model.Options) (*schem
 		answer = object{"statements": statements(material)}
 	case "tool_guideline":
 		answer = object{"guideline": "Use it with care."}
-	case "tool_judge":
-		answer = object{"judgements": []object{}}
 	default:
 		return nil, fmt.Errorf("the model has no answer for %q", name)
 	}
