@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,27 @@ func (f Flavour) Start(t testing.TB, args ...string) *Server {
 	return nil
 }
 
+// dieWithUs has Linux kill what it executes when the thread that started it ends.
+var dieWithUs = []string{"setpriv", "--pdeathsig", "KILL"}
+
+const (
+	patience = 30 * time.Second // for what a server does by itself, on a busy machine
+	glance   = 10 * time.Millisecond
+)
+
+// await calls check until it returns nil, and returns its last error when the patience ends.
+func await(check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		err := check(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(glance)
+	}
+}
+
 // run starts the program and waits until it answers.
 func (s *Server) run() error {
 	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -71,12 +93,20 @@ func (s *Server) run() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(context.Background(), s.flavour.Program, s.args...)
+	words := append([]string{s.flavour.Program}, s.args...)
+	if _, err := exec.LookPath(dieWithUs[0]); err == nil { // else it outlives a test that is killed
+		words = slices.Concat(dieWithUs, words)
+	}
+	cmd := exec.CommandContext(context.Background(), words[0], words[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
-	if s.done, err = launch(cmd); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.proc = cmd.Process
+	s.proc, s.done = cmd.Process, make(chan struct{})
+	go func(done chan struct{}) {
+		_ = cmd.Wait() // its log has how it ended
+		close(done)
+	}(s.done)
 	err = await(func(ctx context.Context) error {
 		if s.ended() {
 			return nil

@@ -87,12 +87,7 @@ func (a *applier) try(ctx context.Context, made string) (*store.Applied, []strin
 // entire reports whether the records were lost that a plan did not find. What is planned
 // the script looks at.
 func (a *applier) entire(ctx context.Context) error {
-	var whole func() error
-	err := a.atOnce(ctx, func(pipe redis.Pipeliner) { whole = a.whole(ctx, pipe, a.keys, haveRecords, a.keys.ofRecords()) })
-	if err != nil {
-		return err
-	}
-	return whole()
+	return a.readRecords(ctx, a.keys, func(redis.Pipeliner) {})
 }
 
 // snapshot is what a plan is made from. Its parts may have been read at different
@@ -123,9 +118,8 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 	var meta *redis.SliceCmd
 	var known *redis.StringCmd
 	var records []*redis.SliceCmd
-	var state *redis.MapStringStringCmd
+	var state stateOnServer
 	var alive func() error
-	var logged *redis.IntCmd
 	err := a.atOnce(ctx, func(pipe redis.Pipeliner) {
 		alive = a.begunIn(ctx, a.p).check(ctx, pipe, a.keys, a.now())
 		meta = pipe.HMGet(ctx, a.keys.meta(), "inc", "ver", "space")
@@ -134,8 +128,7 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 		}
 		known = pipe.HGet(ctx, a.keys.known(), a.field())
 		if a.batch.Session != nil {
-			k := a.keys.session(a.batch.Session.Session)
-			state, logged = pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log())
+			state = readState(ctx, pipe, a.keys.session(a.batch.Session.Session))
 		}
 	})
 	if err == nil {
@@ -157,8 +150,8 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 			out.records[ids[i]] = r
 		}
 	}
-	if state != nil {
-		out.state, err = a.readState(a.p, a.batch.Session.Session, state, logged)
+	if a.batch.Session != nil {
+		out.state, err = state.session(a.p, a.batch.Session.Session)
 	}
 	return out, err
 }

@@ -161,10 +161,7 @@ func (l *lister) take(ctx context.Context, n int) error {
 		found = found[:n]
 		l.at.After = int64(found[n-1].Score)
 	}
-	ids := make([]string, len(found))
-	for i, z := range found {
-		ids[i] = fmt.Sprint(z.Member)
-	}
+	ids := idsOf(found)
 	states, err := l.states(ctx, p, ids)
 	if err != nil {
 		return err
@@ -187,16 +184,19 @@ func (l *lister) take(ctx context.Context, n int) error {
 // numbered reads sessions of a partition that come after a number, from one of its lists.
 func (s *Store) numbered(ctx context.Context, p backends.Partition, list string, after int64, n int) ([]redis.Z, error) {
 	k := s.keys(p)
-	var whole func() error
 	var found *redis.ZSliceCmd
-	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-		whole = s.whole(ctx, pipe, k, haveSessions, k.ofSessions())
+	err := s.readWhole(ctx, k, haveSessions, k.ofSessions(), func(pipe redis.Pipeliner) {
 		found = pipe.ZRangeByScoreWithScores(ctx, list, &redis.ZRangeBy{Min: fmt.Sprint("(", after), Max: "+inf", Count: int64(n)})
 	})
-	if err == nil {
-		err = whole()
-	}
 	return found.Val(), err
+}
+
+func idsOf(found []redis.Z) []string {
+	ids := make([]string, len(found))
+	for i, z := range found {
+		ids[i], _ = z.Member.(string)
+	}
+	return ids
 }
 
 func (l *lister) partition() (backends.Partition, error) {
@@ -214,11 +214,10 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	answers, logged := make([]*redis.MapStringStringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
+	answers := make([]stateOnServer, len(ids))
 	err := l.atOnce(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
-			k := l.keys(p).session(id)
-			answers[i], logged[i] = pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log())
+			answers[i] = readState(ctx, pipe, l.keys(p).session(id))
 		}
 	})
 	if err != nil {
@@ -227,7 +226,7 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 	now := l.now()
 	out := make([]*session, len(ids))
 	for i, id := range ids {
-		found, err := l.readState(p, id, answers[i], logged[i])
+		found, err := answers[i].session(p, id)
 		switch {
 		case err != nil && l.query.Partition != nil:
 			return nil, err
@@ -274,18 +273,11 @@ func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
 	return s.idPage(ctx, "deleted memories", p, page, func(k keys, after uint64, size int) (*store.IDPage, error) {
 		var scan *redis.ScanCmd
-		var whole func() error
-		err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-			whole = s.whole(ctx, pipe, k, haveRecords, k.ofRecords())
-			scan = pipe.HScan(ctx, k.history(), after, "", int64(size))
-		})
-		if err == nil {
-			err = whole()
-		}
-		found, next := scan.Val()
+		err := s.readRecords(ctx, k, func(pipe redis.Pipeliner) { scan = pipe.HScan(ctx, k.history(), after, "", int64(size)) })
 		if err != nil {
 			return nil, err
 		}
+		found, next := scan.Val()
 		versions := make([]*redis.FloatCmd, len(found)/2)
 		err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
 			for i := range versions {
@@ -315,10 +307,7 @@ func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page sto
 		if err != nil {
 			return nil, err
 		}
-		ids := make([]string, len(found))
-		for i, z := range found {
-			ids[i] = fmt.Sprint(z.Member)
-		}
+		ids := idsOf(found)
 		alive, err := s.living(ctx, k, ids, func(k sessionKeys) []string { return []string{k.blobs()} })
 		if err != nil {
 			return nil, err

@@ -32,15 +32,8 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
 	return on(ctx, s, p, "", fmt.Sprintf("history of %q", id), func() ([]backends.Event, error) {
 		var text *redis.StringCmd
-		var whole func() error
-		err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-			k := s.keys(p)
-			whole = s.whole(ctx, pipe, k, haveRecords, k.ofRecords())
-			text = pipe.HGet(ctx, k.history(), id)
-		})
-		if err == nil {
-			err = whole()
-		}
+		k := s.keys(p)
+		err := s.readRecords(ctx, k, func(pipe redis.Pipeliner) { text = pipe.HGet(ctx, k.history(), id) })
 		if err != nil {
 			return nil, err
 		}
@@ -86,18 +79,13 @@ func (s *Store) rawRecords(ctx context.Context, p backends.Partition, ids []stri
 	k := s.keys(p)
 	var inc *redis.StringCmd
 	var records, vectors []*redis.SliceCmd
-	var whole func() error
-	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-		whole = s.whole(ctx, pipe, k, haveRecords, k.ofRecords())
+	err := s.readRecords(ctx, k, func(pipe redis.Pipeliner) {
 		inc = pipe.HGet(ctx, k.meta(), "inc")
 		for some := range slices.Chunk(ids, hmgetChunk) {
 			records = append(records, pipe.HMGet(ctx, k.records(), some...))
 			vectors = append(vectors, pipe.HMGet(ctx, k.vectors(), some...))
 		}
 	})
-	if err == nil {
-		err = whole()
-	}
 	if err != nil {
 		return rawRecords{}, err
 	}

@@ -46,7 +46,7 @@ func (s *Store) probe(ctx context.Context) error {
 		return fmt.Errorf("%w: a Ring spreads keys without moving them: use a Cluster", backends.ErrInvalid)
 	}
 	if err := s.client.Ping(ctx).Err(); err != nil {
-		if encrypts(s.client) && !errors.As(err, new(redis.Error)) && !errors.As(err, new(tls.RecordHeaderError)) {
+		if _, encrypts := options(s.client); encrypts && !errors.As(err, new(redis.Error)) && !errors.As(err, new(tls.RecordHeaderError)) {
 			err = fmt.Errorf("%w: does it speak TLS? rediss:// is for servers that do, and others may not answer: %w", backends.ErrUnavailable, err)
 		}
 		return describe("ping", err, ctx)
@@ -150,33 +150,22 @@ func (s *Store) warn(ctx context.Context) {
 		log.WarnContext(ctx, "redisstore: the server evicts sessions that have a time to live when its memory is full: "+
 			"set maxmemory-policy to noeviction", "maxmemory-policy", policy)
 	}
-	if !heedsDeadlines(s.client) {
+	if heeds, _ := options(s.client); !heeds {
 		log.WarnContext(ctx, "redisstore: while the server does not answer, a call outlasts the deadline of its context: "+
 			"set ContextTimeoutEnabled in the client's options, as Open does")
 	}
 }
 
-// heedsDeadlines reports whether the client ends a command with its context; a client
-// of another kind is taken to.
-func heedsDeadlines(client redis.UniversalClient) bool {
+// options reports whether the client ends a command with its context, which one of another
+// kind is taken to do, and whether it speaks TLS.
+func options(client redis.UniversalClient) (heedsDeadlines, encrypts bool) {
 	switch c := client.(type) {
 	case *redis.Client:
-		return c.Options().ContextTimeoutEnabled
+		return c.Options().ContextTimeoutEnabled, c.Options().TLSConfig != nil
 	case *redis.ClusterClient:
-		return c.Options().ContextTimeoutEnabled
+		return c.Options().ContextTimeoutEnabled, c.Options().TLSConfig != nil
 	}
-	return true
-}
-
-// encrypts reports whether the client speaks TLS.
-func encrypts(client redis.UniversalClient) bool {
-	switch c := client.(type) {
-	case *redis.Client:
-		return c.Options().TLSConfig != nil
-	case *redis.ClusterClient:
-		return c.Options().TLSConfig != nil
-	}
-	return false
+	return true, false
 }
 
 // Health is the state of the server. What waits to be learnt from reads

@@ -24,7 +24,8 @@ type session struct {
 	fields map[string]string
 }
 
-// sessionState is what updates change: scripts do not look into it.
+// sessionState are those fields of [store.Session] that updates change, as JSON: scripts do
+// not look into it.
 type sessionState struct {
 	Scope       backends.Scope  `json:"scope"`
 	Title       string          `json:"title,omitempty"`
@@ -47,13 +48,11 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 		return nil, nil
 	}
 	what := fmt.Sprintf("session %q", id)
-	var st sessionState
-	if err := plan.Decode(what, fields["state"], &st); err != nil {
+	out := &session{fields: fields}
+	if err := plan.Decode(what, fields["state"], &out.Session); err != nil {
 		return nil, err
 	}
-	out := &session{fields: fields, Session: store.Session{Partition: p, ID: id,
-		Scope: st.Scope, Title: st.Title, Summary: st.Summary, SummaryUpto: st.SummaryUpto,
-		Lease: st.Lease, Retry: st.Retry, Failures: st.Failures, Created: st.Created}}
+	out.Partition, out.ID = p, id
 	for field, to := range map[string]*int64{"ver": &out.Version, "seq": &out.LastSeq, "tokens": &out.Tokens, "watermark": &out.Watermark} {
 		n, err := number(fields[field])
 		if err != nil {
@@ -73,13 +72,12 @@ func readSession(p backends.Partition, id string, fields map[string]string) (*se
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
 	return on(ctx, s, p, id, fmt.Sprintf("session %q", id), func() (*store.Session, error) {
 		k := s.keys(p).session(id)
-		var state *redis.MapStringStringCmd
-		var logged *redis.IntCmd
-		err := s.atOnce(ctx, func(pipe redis.Pipeliner) { state, logged = pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log()) })
+		var state stateOnServer
+		err := s.atOnce(ctx, func(pipe redis.Pipeliner) { state = readState(ctx, pipe, k) })
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.readState(p, id, state, logged)
+		found, err := state.session(p, id)
 		if err != nil {
 			return nil, err
 		}
@@ -90,13 +88,24 @@ func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*
 	})
 }
 
-// readState reads the hash of a session, nil when there is none. One that has a log was
-// lost.
-func (s *Store) readState(p backends.Partition, id string, state *redis.MapStringStringCmd, logged *redis.IntCmd) (*session, error) {
-	if len(state.Val()) == 0 && logged.Val() > 0 {
-		return nil, incomplete(s.keys(p).session(id).state())
+// stateOnServer is the reading of the hash of a session.
+type stateOnServer struct {
+	keys   sessionKeys
+	fields *redis.MapStringStringCmd
+	logged *redis.IntCmd
+}
+
+// readState adds it to a pipeline.
+func readState(ctx context.Context, pipe redis.Pipeliner, k sessionKeys) stateOnServer {
+	return stateOnServer{k, pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log())}
+}
+
+// session returns nil when there is none. One that has a log was lost.
+func (s *stateOnServer) session(p backends.Partition, id string) (*session, error) {
+	if len(s.fields.Val()) == 0 && s.logged.Val() > 0 {
+		return nil, incomplete(s.keys.state())
 	}
-	return readSession(p, id, state.Val())
+	return readSession(p, id, s.fields.Val())
 }
 
 // Update implements [store.Sessions].
@@ -299,12 +308,11 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id stri
 func (s *Store) readContent(ctx context.Context, p backends.Partition, id string, seqs []int64) (*session, []store.Entry, error) {
 	k, now := s.keys(p), s.now()
 	var alive func() error
-	var state *redis.MapStringStringCmd
-	var logged *redis.IntCmd
+	var state stateOnServer
 	found := make([]*redis.StringCmd, len(seqs))
 	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
 		alive = s.begunIn(ctx, p).check(ctx, pipe, k, now)
-		state, logged = pipe.HGetAll(ctx, k.session(id).state()), pipe.Exists(ctx, k.session(id).log())
+		state = readState(ctx, pipe, k.session(id))
 		for i, seq := range seqs {
 			found[i] = pipe.LIndex(ctx, k.session(id).log(), seq-1)
 		}
@@ -315,7 +323,7 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := s.readState(p, id, state, logged)
+	before, err := state.session(p, id)
 	if err != nil || before == nil || plan.Expired(&before.Session, now) {
 		return nil, nil, err
 	}

@@ -38,20 +38,30 @@ const (
 // has reports whether a field of T:meta has a key.
 func has(field string, at int) bool { return at < len(field) && field[at] == '1' }
 
-// whole adds to a pipeline what the function that it returns looks at: whether those keys
-// are there that T:meta has in a field. All must be read at once.
-func (s *Store) whole(ctx context.Context, pipe redis.Pipeliner, k keys, field string, these []string) func() error {
-	known, found := pipe.HMGet(ctx, k.meta(), field, "inc"), pipe.Exists(ctx, these...)
-	return func() error {
-		meta := texts(known.Val())
-		switch n := found.Val(); {
-		case meta[0] == "" && n > 0 && meta[1] == "":
-			return incomplete(k.meta())
-		case meta[0] != "" && n != int64(strings.Count(meta[0], "1")):
-			return s.missing(ctx, k, meta[0], these)
-		}
-		return nil
+// readRecords sends commands at once, and fails if a key of memories was lost.
+func (s *Store) readRecords(ctx context.Context, k keys, fill func(redis.Pipeliner)) error {
+	return s.readWhole(ctx, k, haveRecords, k.ofRecords(), fill)
+}
+
+// readWhole fails if not those keys are there that T:meta has in a field.
+func (s *Store) readWhole(ctx context.Context, k keys, field string, these []string, fill func(redis.Pipeliner)) error {
+	var known *redis.SliceCmd
+	var found *redis.IntCmd
+	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
+		known, found = pipe.HMGet(ctx, k.meta(), field, "inc"), pipe.Exists(ctx, these...)
+		fill(pipe)
+	})
+	if err != nil {
+		return err
 	}
+	meta := texts(known.Val())
+	switch n := found.Val(); {
+	case meta[0] == "" && n > 0 && meta[1] == "":
+		return incomplete(k.meta())
+	case meta[0] != "" && n != int64(strings.Count(meta[0], "1")):
+		return s.missing(ctx, k, meta[0], these)
+	}
+	return nil
 }
 
 // missing finds out which of the keys is lost.
