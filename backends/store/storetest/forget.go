@@ -125,16 +125,10 @@ var forgetBehaviours = []behaviour{
 		require.NotEqual(e, never, life())
 		e.clock.pass(store.KeepLives - time.Minute)
 		require.NotEqual(e, never, life())
-		e.clock.pass(2 * time.Minute)
-		require.Equal(e, never, life())
-		e.begin().writes("m1")
-	}},
-	{"what began in the life after a drop is accepted when the drop is not known any more", func(e *env) {
-		e.drop()
-		e.clock.pass(store.KeepLives - time.Minute)
 		late := e.begin()
 		e.clock.pass(2 * time.Minute)
-		late.writes("m1")
+		require.Equal(e, never, life())
+		late.writes("of the life after the drop")
 	}},
 	{"a life of another store says nothing here", func(e *env) {
 		other := *e

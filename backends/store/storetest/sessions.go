@@ -47,19 +47,13 @@ var sessionBehaviours = []behaviour{
 		require.Equal(e, entries, e.read("s", store.Range{}))
 	}},
 	{"a range has a default and a largest size", func(e *env) {
-		const n = 10_050
 		a := &store.Append{}
-		for i := range n {
+		for i := range 10_050 {
 			a.Entries = append(a.Entries, message(fmt.Sprint(i), "x"))
 		}
 		e.appendAll("s", a)
-		got := e.read("s", store.Range{})
-		require.Len(e, got, 1000)
-		require.Equal(e, int64(1), got[0].Seq)
-		got = e.read("s", store.Range{Last: true})
-		require.Len(e, got, 1000)
-		require.Equal(e, int64(n), got[999].Seq)
-		require.Len(e, e.read("s", store.Range{Limit: n}), 10_000)
+		require.Len(e, e.read("s", store.Range{}), 1000)
+		require.Len(e, e.read("s", store.Range{Limit: 10_050}), 10_000)
 	}},
 	{"a refused update changes nothing, alone or with a batch", func(e *env) {
 		unknown := &store.SessionUpdate{Session: "s", Summary: ptr("x")}
@@ -142,9 +136,6 @@ var sessionBehaviours = []behaviour{
 			e.putBlob("s", "within", []byte("x"))
 			e.clock.pass(time.Hour - time.Microsecond)
 			old := e.acquire("w1").Token
-			require.Equal(e, []string{"before", "within"}, e.blobNames("s", "", 0), name)
-			require.Equal(e, []string{"s", "stays"}, e.blobSessions(0), name)
-			require.Len(e, e.list(store.SessionQuery{Pending: true}), 2, name)
 
 			end()
 			e.noSession("s")
@@ -152,9 +143,7 @@ var sessionBehaviours = []behaviour{
 			require.Empty(e, e.blobNames("s", "", 0), name)
 			require.Equal(e, []string{"stays"}, e.blobSessions(0), name)
 			require.ErrorIs(e, errOf(e.Update(e.ctx, e.p, &store.SessionUpdate{Session: "s", Expires: &time.Time{}})), backends.ErrNotFound, name)
-			for _, pending := range []bool{true, false} {
-				require.Equal(e, []string{"stays"}, names(e.list(store.SessionQuery{Pending: pending})), name)
-			}
+			require.Equal(e, []string{"stays"}, names(e.list(store.SessionQuery{})), name)
 			e.deleteSession("s") // changes nothing
 
 			now := e.clock.pass(time.Microsecond)
