@@ -22,7 +22,7 @@ require (
 	golang.org/x/sync v0.22.0
 	golang.org/x/text v0.30.0
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	modernc.org/libc v1.75.6
+	modernc.org/libc v1.75.6 // indirect
 	modernc.org/sqlite v1.58.0
 	pgregory.net/rapid v1.2.0
 )

@@ -15,46 +15,50 @@ import (
 
 // PutBlob implements [store.Blobs].
 func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error {
-	_, err := write(ctx, s, fmt.Sprintf("put blob %q of session %q", name, session), p, session, func(c *conn, part partition) (int64, error) {
+	doing := fmt.Sprintf("put blob %q of session %q", name, session)
+	_, err := call(ctx, s, s.write, doing, p, session, func(c *conn, part partition) (any, error) {
 		if err := store.ValidateID("blob", name); err != nil {
-			return 0, err
+			return nil, err
 		}
 		if data == nil {
-			return c.exec(`DELETE FROM blobs WHERE part = ? AND session = ? AND name = ?`, part.pk, session, name)
+			return nil, c.exec(`DELETE FROM blobs WHERE part = ? AND session = ? AND name = ?`, part.pk, session, name)
 		}
 		if err := c.create(&part); err != nil {
-			return 0, err
+			return nil, err
 		}
 		row, err := c.session(part, session, s.now())
 		if err == nil && row == nil {
 			err = c.erase(byName, part.pk, session) // it is expired, if it is there
 		}
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		return c.exec(`INSERT INTO blobs (part, session, name, data) VALUES (?, ?, ?, ?)
-			ON CONFLICT (part, session, name) DO UPDATE SET data = excluded.data`, part.pk, session, name, data)
+		r := sealed{owner: part.pk, key: session, text: name, data: data}
+		return nil, c.exec(`INSERT INTO blobs (part, session, name, data, sum) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (part, session, name) DO UPDATE SET data = excluded.data, sum = excluded.sum`, r.owner, r.key, r.text, r.data, r.checksum())
 	})
 	return err
 }
 
 // GetBlob implements [store.Blobs].
 func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error) {
-	return read(ctx, s, fmt.Sprintf("get blob %q of session %q", name, session), p, session, func(c *conn, part partition) ([]byte, error) {
+	const query = `SELECT b.part, b.session, b.name, b.data, b.sum FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
+		WHERE b.part = ? AND b.session = ? AND b.name = ? AND (s.expires IS NULL OR s.expires > ?)`
+	return call(ctx, s, s.read, fmt.Sprintf("get blob %q of session %q", name, session), p, session, func(c *conn, part partition) ([]byte, error) {
 		if err := store.ValidateID("blob", name); err != nil {
 			return nil, err
 		}
-		const query = `SELECT b.data FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
-			WHERE b.part = ? AND b.session = ? AND b.name = ? AND (s.expires IS NULL OR s.expires > ?)`
-		var data []byte
-		found, err := c.row(query, []any{part.pk, session, name, s.now().UnixMicro()}, &data)
-		if err == nil && !found {
+		rows, err := c.rows(ctx, query, part.pk, session, name, s.now().UnixMicro())
+		if err == nil && len(rows) == 0 {
 			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
 		}
-		if data == nil { // so the driver returns an empty one
-			data = []byte{}
+		if err != nil {
+			return nil, err
 		}
-		return data, err
+		if rows[0].data == nil { // so the driver returns an empty one
+			rows[0].data = []byte{}
+		}
+		return rows[0].data, rows[0].check("blob of session")
 	})
 }
 
@@ -67,7 +71,7 @@ const blobsQuery = `SELECT b.name, length(b.data) FROM blobs b LEFT JOIN session
 // ListBlobs implements [store.Blobs]. A page costs what it returns, however many
 // blobs the session has.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
-	return read(ctx, s, fmt.Sprintf("list blobs of session %q", session), p, session, func(c *conn, part partition) (*store.BlobPage, error) {
+	return call(ctx, s, s.read, fmt.Sprintf("list blobs of session %q", session), p, session, func(c *conn, part partition) (*store.BlobPage, error) {
 		within, err := plan.ParseNames("blob", prefix, page.Cursor)
 		if err != nil {
 			return nil, err

@@ -17,11 +17,6 @@ import (
 	"github.com/einomem/einomem/internal/plan"
 )
 
-const (
-	beginImmediate = "BEGIN IMMEDIATE"
-	beginRead      = "BEGIN"
-)
-
 // conn is one connection with its prepared statements. It is used by one goroutine
 // at a time, which took it out of a pool.
 //
@@ -30,7 +25,6 @@ const (
 type conn struct {
 	raw   *sql.Conn
 	stmts map[string]*sql.Stmt
-	busy  time.Duration // how long to retry while other processes hold locks
 }
 
 // prepared returns the statement for a query, prepared at its first use. Queries
@@ -47,8 +41,14 @@ func (c *conn) prepared(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// exec runs a statement and returns how many rows it changed.
-func (c *conn) exec(query string, args ...any) (int64, error) {
+// exec runs a statement.
+func (c *conn) exec(query string, args ...any) error {
+	_, err := c.count(query, args...)
+	return err
+}
+
+// count runs a statement and returns how many rows it changed.
+func (c *conn) count(query string, args ...any) (int64, error) {
 	st, err := c.prepared(query)
 	if err != nil {
 		return 0, err
@@ -107,28 +107,15 @@ func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T
 	return out, err
 }
 
-// decoded returns the values of the one column of JSON that a query selects.
-func decoded[T any](ctx context.Context, c *conn, what, query string, args ...any) ([]T, error) {
-	texts, err := column[string](ctx, c, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]T, len(texts))
-	return out, plan.Each(len(out), func(i int) error { return plan.Decode(what, texts[i], &out[i]) })
-}
-
 // script runs statements that are not worth preparing.
 func (c *conn) script(text string) error {
 	_, err := c.raw.ExecContext(context.Background(), text)
 	return err
 }
 
-// errUnchanged ends a transaction that has nothing to keep.
-var errUnchanged = errors.New("nothing changed")
-
 // transaction runs fn between begin and COMMIT, and rolls back if it fails.
 func (c *conn) transaction(ctx context.Context, begin string, fn func() error) error {
-	err := c.begin(ctx, begin, c.deadline())
+	err := c.exec(begin)
 	if err != nil {
 		return err
 	}
@@ -136,65 +123,33 @@ func (c *conn) transaction(ctx context.Context, begin string, fn func() error) e
 		err = ctx.Err()
 	}
 	if err == nil {
-		if _, err = c.exec("COMMIT"); err == nil {
-			return nil
-		}
+		err = c.exec("COMMIT")
 	}
-	// The error that led here is the one to report. If the rollback fails as well,
-	// SQLite has already rolled back itself.
-	_, _ = c.exec("ROLLBACK")
-	if errors.Is(err, errUnchanged) {
-		return nil
+	if err != nil {
+		_ = c.exec("ROLLBACK") // if it fails, SQLite has rolled back itself
 	}
 	return err
 }
 
-// begin opens a transaction; see retry.
-func (c *conn) begin(ctx context.Context, begin string, until time.Time) error {
-	return c.retry(ctx, until, func() error {
-		_, err := c.exec(begin)
-		return err
-	})
-}
-
 // deadline is when what begins now stops waiting for the locks of other processes.
-func (c *conn) deadline() time.Time { return backends.SystemClock().Add(c.busy) }
+func (s *Store) deadline() time.Time { return backends.SystemClock().Add(s.cfg.BusyTimeout) }
 
-// retry calls fn until it finds the file unlocked, ctx ends, or the time until is reached. SQLite itself waits for other processes for a short while only; the
-// waiting continues here, so that it ends with ctx.
-func (c *conn) retry(ctx context.Context, until time.Time, fn func() error) error {
-	wait, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
+// retry calls fn until it finds the file unlocked, ctx ends, or the time until is reached.
+// SQLite itself waits for other processes for a short while only; the waiting continues here,
+// so that it ends with ctx.
+func retry(ctx context.Context, until time.Time, fn func() error) error {
 	for {
 		err := fn()
-		if err == nil || !isBusy(err) {
+		switch {
+		case err == nil || !isBusy(err):
 			return err
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if wait.Err() != nil {
+		case !backends.SystemClock().Before(until):
 			return err
 		}
 	}
 }
-
-// pool hands out connections, each to one goroutine at a time.
-type pool chan *conn
-
-func (p pool) take(ctx context.Context) (*conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case c := <-p:
-		return c, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (p pool) put(c *conn) { p <- c }
 
 // reasons say, by SQLite's primary result code, what went wrong and the way out.
 var reasons = map[int]string{
@@ -220,10 +175,13 @@ func primaryCode(err error) (int, bool) {
 	return e.Code() & 0xff, true
 }
 
+// errRead is the error of a checkpoint that a reader is in the way of.
+var errRead = fmt.Errorf("%w: a transaction of another process still reads or writes: repeat it, or end that process", backends.ErrUnavailable)
+
 // isBusy reports whether another process holds a lock.
 func isBusy(err error) bool {
 	code, ok := primaryCode(err)
-	return ok && code == sqlite3.SQLITE_BUSY
+	return ok && code == sqlite3.SQLITE_BUSY || errors.Is(err, errRead)
 }
 
 // describe wraps an error with what was being done, and those of SQLite and of

@@ -17,32 +17,34 @@
 //
 // # Damage
 //
-// The last eight bytes of each page of the file are a CRC-32C of the page and its place,
-// checked whenever the page is read. A damaged page is ErrUnavailable, with the record's id
-// where there is one; what stands in other pages answers. [Store.Changes] of a partition
-// with a damaged record fails and names it, because an index without it would pass for the
-// whole: put a backup in the file's place, or begin a new file from the shell's ".recover".
-// Other programs may read, back up and vacuum the file; what they write otherwise looks like
-// damage. The "-wal" file has SQLite's own checksums. A file that an older version began has
-// none: copy it into a new one with store.Transfer.
+// Each row has a CRC-32C of its key and of what it holds (column sum), which is checked when
+// the row is read. A damaged row is ErrUnavailable with its name; the others answer.
+// [Store.Changes] of a partition with a damaged record, or with fewer records than its row in
+// partitions counts, fails: an index without them would pass for the whole. So does
+// [Store.Read] where a message is missing. Put a backup in the file's place, or begin a new
+// file from the shell's ".recover". A row of an earlier version has no checksum until it is
+// written again. What other programs write to rows looks like damage, unless they set sum to
+// NULL; they may read, back up and vacuum the file. An index that is damaged may hide a single
+// row, which then is not found: [Store.Check] compares all indexes with their tables. The
+// "-wal" file has SQLite's own checksums.
 //
 // Every call makes sure that the file is where it was when the store was opened. One that
 // was removed, replaced or emptied is ErrUnavailable until the store is opened again.
 //
 // # What is deleted
 //
-// Deleted bytes are overwritten (secure_delete), also the copies that SQLite leaves where it
-// moved something. Until the next checkpoint old bytes may stand in the file and in "-wal":
-// [Store.Reclaim] ends that at once and gives room back. Backups, snapshots and what a disk
-// keeps of overwritten blocks are the program's to erase.
+// Deleted bytes are overwritten (secure_delete), but SQLite may leave copies where it moved
+// something, and until the next checkpoint old bytes stand in the file and in "-wal".
+// [Store.Reclaim] writes the whole file anew without them and empties "-wal". Backups,
+// snapshots and what a disk keeps of overwritten blocks are the program's to erase.
 //
 // # Tables
 //
 // All are readable with the sqlite3 shell; states, memories, messages and events
-// are JSON as in packages backends and store. The number of a partition stands
-// first in every key.
+// are JSON as in packages backends and store (the number of a message is in column seq). The
+// number of a partition stands first in every key. Those with content have a column sum.
 //
-//	partitions  pk, namespace, kind, id, version, model, dim   a partition; model and dim name its embedding
+//	partitions  pk, namespace, kind, id, version, records, model, dim   a partition; model and dim name its embedding
 //	records     part, id, version, memory, vector              a memory and the version at which it last changed
 //	tombstones  part, id, version                              a memory that was deleted
 //	events      part, id, event                                the history of a memory, in the order of pk
@@ -67,7 +69,7 @@
 //
 // One connection writes. Calls that wait for it at the same time share one BEGIN IMMEDIATE
 // transaction, each in a savepoint of its own, and so one wait for the disk: 64 clients
-// append about four times as many turns as one, and none is answered before the commit.
+// append about eight times as many turns as one, and none is answered before the commit.
 // [Config].ReadConns other connections read and are never blocked by writing. The
 // benchmarks measure appends of 1 and of 64 clients, a durable batch, a check for changes
 // that finds none, loading 10,000 vectors, and pages of lists.
@@ -77,6 +79,6 @@
 //
 // Idempotency keys are kept for 31 days, tombstones and history until the
 // partition is dropped. An expired session is gone at once for every call; its
-// rows are purged by later appends, a few at a time. What a page of [Store.List] or
+// rows are purged by later writes, a few at a time. What a page of [Store.List] or
 // [Store.ListBlobs] costs does not depend on how many sessions or blobs there are.
 package sqlitestore

@@ -282,7 +282,7 @@ func TestTheFileCanBeReadWithTheShell(t *testing.T) {
 	for query, want := range map[string]string{
 		`SELECT memory ->> 'text' FROM records JOIN partitions ON part = partitions.pk
 			WHERE kind = 'user' AND partitions.id = 'ann' AND memory ->> 'superseded_by' IS NULL`: "lives <in> Oslo",
-		"PRAGMA journal_mode": "wal", "PRAGMA user_version": "2", "PRAGMA application_id": fmt.Sprint(0x65696e6f),
+		"PRAGMA journal_mode": "wal", "PRAGMA user_version": "3", "PRAGMA application_id": fmt.Sprint(0x65696e6f),
 	} {
 		require.Equal(t, want, value(t, path, query))
 	}

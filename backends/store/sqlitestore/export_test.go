@@ -6,7 +6,6 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // LimitPages makes the disk full: the file may grow by n pages more. Negative
@@ -24,19 +23,10 @@ func (s *Store) LimitPages(n int) error {
 	})
 }
 
-// HoldWriter takes the connection that writes, until release is called. Those that wait then
-// are one group, however long they take.
+// HoldWriter takes the connection that writes, until release is called.
 func (s *Store) HoldWriter() (release func()) {
 	c := <-s.writer
-	s.groupTime = time.Hour
-	return func() { s.writer.put(c) }
-}
-
-// Waiting is how many calls wait for a transaction.
-func (s *Store) Waiting() int {
-	s.waiting.mu.Lock()
-	defer s.waiting.mu.Unlock()
-	return len(s.waiting.calls)
+	return func() { s.writer <- c }
 }
 
 // Script runs statements on the connection that writes.

@@ -6,6 +6,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,40 +16,38 @@ import (
 
 // Drop implements [store.Records].
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
-	return erase(ctx, s, "drop "+p.String(), p, "", func(c *conn, part partition) (out store.DropCount, err error) {
+	return call(ctx, s, s.erase, "drop "+p.String(), p, "", func(c *conn, part partition) (out store.DropCount, err error) {
 		if err := c.purge(s.now(), -1); err != nil { // expired sessions do not count
 			return out, err
 		}
 		var other int
-		for _, step := range []struct {
-			query string
+		for _, from := range []struct {
+			where string
 			count *int
 		}{
-			{`DELETE FROM records WHERE part = ?`, &out.Records},
-			{`DELETE FROM tombstones WHERE part = ?`, &out.Records},
-			{`DELETE FROM messages WHERE session IN (SELECT pk FROM sessions WHERE part = ?)`, &out.Messages},
-			{`DELETE FROM sessions WHERE part = ?`, &out.Sessions},
-			{`DELETE FROM blobs WHERE part = ?`, &out.Blobs},
-			{`DELETE FROM events WHERE part = ?`, &other},
-			{`DELETE FROM batches WHERE part = ?`, &other},
-			{`DELETE FROM partitions WHERE pk = ?`, &other},
+			{`records WHERE part = ?`, &out.Records},
+			{`tombstones WHERE part = ?`, &out.Records},
+			{`messages WHERE session IN (SELECT pk FROM sessions WHERE part = ?)`, &out.Messages},
+			{`sessions WHERE part = ?`, &out.Sessions},
+			{`blobs WHERE part = ?`, &out.Blobs},
+			{`events WHERE part = ?`, &other},
+			{`batches WHERE part = ?`, &other},
+			{`partitions WHERE pk = ?`, &other},
 		} {
-			n, err := c.exec(step.query, part.pk)
+			n, err := c.count(`DELETE FROM `+from.where, part.pk)
 			if err != nil {
 				return out, err
 			}
-			*step.count += int(n)
+			*from.count += int(n)
 		}
 		return out, c.newLife(p, s.now())
 	})
 }
 
-// Reclaim implements [store.Reclaimer]. What is deleted is overwritten with zeros at once
-// (secure_delete), in the "-wal" file; Reclaim brings that to the file itself, empties
-// "-wal" and gives free pages back to the operating system. It costs what was written and
-// freed since the last one. A file that a version without checksums began is written anew
-// instead (VACUUM), which costs all of it and meanwhile as much room again. What disks and
-// file systems keep of bytes that were overwritten is beyond SQLite.
+// Reclaim implements [store.Reclaimer]. It writes the file anew without what was deleted
+// (VACUUM), and empties the "-wal" file. This costs as much as writing the whole file, whose
+// room is needed twice more meanwhile, and other writers wait for it. What disks and file
+// systems keep of bytes that were overwritten is beyond SQLite.
 //
 // A transaction of another process or call that still reads the old state is waited for up
 // to [Config].BusyTimeout, then the error is ErrUnavailable.
@@ -57,46 +56,47 @@ func (s *Store) Reclaim(ctx context.Context) error {
 		return nil
 	}
 	return s.describe("reclaim", s.borrow(ctx, s.writer, func(c *conn) error {
-		if err := c.checkpoint(ctx); err != nil {
-			return err
+		// The file may not fit into memory. The copy has nothing of what was deleted.
+		vacuum := func() error { return c.script("PRAGMA temp_store = FILE; VACUUM") }
+		defer func() { _ = c.script("PRAGMA temp_store = MEMORY") }()
+		for _, step := range []func() error{c.checkpoint, vacuum, c.checkpoint} {
+			if err := retry(ctx, s.deadline(), step); err != nil {
+				return err
+			}
 		}
-		var incremental int
-		if _, err := c.row("SELECT auto_vacuum = 2 FROM pragma_auto_vacuum", nil, &incremental); err != nil {
-			return err
-		}
-		shrink := "PRAGMA incremental_vacuum"
-		if incremental == 0 {
-			shrink = "VACUUM"
-		}
-		err := c.retry(ctx, c.deadline(), func() error { return c.script(shrink) })
-		if err != nil {
-			return err
-		}
-		return c.checkpoint(ctx)
+		return nil
 	}))
 }
 
 // checkpoint writes what is in the "-wal" file to the database file, and empties it.
-func (c *conn) checkpoint(ctx context.Context) error {
-	for until := c.deadline(); ; {
-		var busy, pages, done int
-		if _, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &pages, &done); err != nil {
-			return err
-		}
-		switch {
-		case busy == 0:
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !backends.SystemClock().Before(until):
-			return fmt.Errorf("%w: a transaction of another process still reads or writes: repeat it, or end that process", backends.ErrUnavailable)
-		}
+func (c *conn) checkpoint() error {
+	var busy, pages, done int
+	_, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &pages, &done)
+	if err == nil && busy != 0 {
+		err = errRead
 	}
+	return err
+}
+
+// Check reads the whole file, and compares its tables with their indexes, as SQLite's
+// integrity_check does. It returns a line for each thing that is damaged, at most 100, and
+// nothing for a file that is whole. It changes nothing, may run while others write, and takes
+// as long as reading the file. It does not compare what rows hold with their checksums, as
+// whoever reads them does.
+func (s *Store) Check(ctx context.Context) (found []string, err error) {
+	err = s.borrow(ctx, s.readers, func(c *conn) error {
+		found, err = column[string](ctx, c, "PRAGMA integrity_check")
+		return err
+	})
+	if slices.Equal(found, []string{"ok"}) {
+		found = nil
+	}
+	return found, s.describe("check "+s.path, err)
 }
 
 // Life implements [store.Records].
 func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) {
-	return read(ctx, s, "life of "+p.String(), p, "", func(c *conn, _ partition) (string, error) { return s.life(c, p) })
+	return call(ctx, s, s.read, "life of "+p.String(), p, "", func(c *conn, _ partition) (string, error) { return s.life(c, p) })
 }
 
 // Fence implements [store.Records]. Every write looks at the lives of all partitions that
@@ -126,12 +126,11 @@ func (s *Store) alive(ctx context.Context, c *conn) error {
 
 // newLife ends the life of a partition, and forgets those that ended long ago.
 func (c *conn) newLife(p backends.Partition, now time.Time) error {
-	if _, err := c.exec(`DELETE FROM lives WHERE began <= ?`, now.Add(-store.KeepLives).UnixMicro()); err != nil {
+	if err := c.exec(`DELETE FROM lives WHERE began <= ?`, now.Add(-store.KeepLives).UnixMicro()); err != nil {
 		return err
 	}
-	_, err := c.exec(`INSERT OR REPLACE INTO lives (namespace, kind, id, began) VALUES (?, ?, ?, ?)`,
+	return c.exec(`INSERT OR REPLACE INTO lives (namespace, kind, id, began) VALUES (?, ?, ?, ?)`,
 		p.Namespace, string(p.Kind), p.ID, now.UnixMicro())
-	return err
 }
 
 // Outside says what keeps erased data that the store does not reach: see

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ const Memory = ":memory:"
 // in the way: a missing folder, a file that is damaged, locked, read-only, no
 // database, or written by a newer version of this package.
 func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
-	s := &Store{path: path, cfg: cfg.withDefaults(), groupTime: groupTime}
+	s := &Store{path: path, cfg: cfg.withDefaults(), writer: make(chan *conn, 1), members: make(chan *member)}
 	if err := s.open(ctx); err != nil {
 		_ = s.closeAll() // the first error is the one to report
 		return nil, s.describe("open "+path, err)
@@ -46,15 +45,9 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.cfg.validate(); err != nil {
 		return err
 	}
-	dsn, err := dataSource(s.path)
+	dsn, err := s.dataSource()
 	if err != nil {
 		return err
-	}
-	if s.path != Memory {
-		if s.vfs, err = newCheckedVFS(); err != nil {
-			return err
-		}
-		dsn += "?vfs=" + s.vfs.name
 	}
 	connector, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -65,30 +58,29 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.writer = make(pool, 1)
-	s.writer.put(writer)
-	if err := s.prepareFile(ctx, writer); err != nil {
+	s.writer <- writer
+	if err := retry(ctx, s.deadline(), func() error { return s.prepareFile(ctx, writer) }); err != nil {
 		return err
 	}
 	if s.path == Memory { // the database is the connection's own
 		s.readers = s.writer
 		return nil
 	}
-	if s.file, err = statFile(s.path); err != nil {
+	if s.file, err = os.Stat(s.abs); err != nil {
 		return err
 	}
-	s.readers = make(pool, s.cfg.ReadConns)
+	s.readers = make(chan *conn, s.cfg.ReadConns)
 	for range s.cfg.ReadConns {
 		c, err := s.connect(ctx, s.cfg.BusyTimeout)
 		if err != nil {
 			return err
 		}
-		s.readers.put(c)
+		s.readers <- c
 	}
 	return nil
 }
 
-// busySlice is how long SQLite itself waits for a lock; see conn.retry.
+// busySlice is how long SQLite itself waits for a lock; see retry.
 const busySlice = 50 * time.Millisecond
 
 // A group of writes changes some hundred pages: they fit into the cache of a connection, and
@@ -104,117 +96,89 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}, busy: s.cfg.BusyTimeout}
+	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}}
 	s.conns = append(s.conns, c)
-	// Another process that closes the file as its last user locks it for a moment, and
-	// SQLite does not wait for that.
 	synchronous := "FULL"
 	if s.cfg.Relaxed {
 		synchronous = "NORMAL"
 	}
-	return c, c.retry(ctx, c.deadline(), func() error {
+	// Another process that closes the file as its last user locks it for a moment, and
+	// SQLite does not wait for that.
+	return c, retry(ctx, s.deadline(), func() error {
 		return c.script(fmt.Sprintf(`PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
-			PRAGMA wal_autocheckpoint = %d; PRAGMA cache_size = -%d`, busy.Milliseconds(), synchronous, walPages, cacheKB))
+			PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = %d; PRAGMA cache_size = -%d`, busy.Milliseconds(), synchronous, walPages, cacheKB))
 	})
 }
 
 // prepareFile sets what is kept in the file itself.
 func (s *Store) prepareFile(ctx context.Context, c *conn) error {
-	return c.retry(ctx, c.deadline(), func() error {
-		if err := inspect(c, s.path); err != nil {
-			return err
-		}
-		var mode string
-		if _, err := c.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
-			return err
-		}
-		if mode != "wal" && s.path != Memory {
-			return fmt.Errorf("%w: %s: journal mode is %s, not wal: use a local disk", backends.ErrUnavailable, s.path, mode)
-		}
-		if err := migrate(ctx, c); err != nil {
-			return err
-		}
-		if _, err := c.row(`SELECT id FROM identity`, nil, &s.id); err != nil {
-			return err
-		}
-		// SQLite opens a file that it may not write to: report that now, not at the first
-		// turn.
-		return c.transaction(ctx, beginImmediate, func() error { return errUnchanged })
-	})
+	if err := inspect(c, s.path); err != nil {
+		return err
+	}
+	var mode string
+	if _, err := c.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+		return err
+	}
+	if mode != "wal" && s.path != Memory {
+		return fmt.Errorf("%w: %s: journal mode is %s, not wal: use a local disk", backends.ErrUnavailable, s.path, mode)
+	}
+	// SQLite opens a file that it may not write to: this reports it now, not at the first
+	// turn.
+	err := c.transaction(ctx, "BEGIN IMMEDIATE", func() error { return migrate(c) })
+	if err == nil {
+		_, err = c.row(`SELECT id FROM identity`, nil, &s.id)
+	}
+	return err
 }
 
-// dataSource returns the URI of a path for the driver. It checks the folder first,
+// dataSource returns the URI of the path for the driver. It checks the folder first,
 // because SQLite's own errors do not say what is missing.
-func dataSource(path string) (string, error) {
+func (s *Store) dataSource() (dsn string, err error) {
 	switch {
-	case path == Memory:
-		return path, nil
-	case path == "" || strings.ContainsRune(path, 0):
-		return "", fmt.Errorf("%w: path %q is no file name", backends.ErrInvalid, path)
+	case s.path == Memory:
+		return s.path, nil
+	case s.path == "" || strings.ContainsRune(s.path, 0):
+		return "", fmt.Errorf("%w: path %q is no file name", backends.ErrInvalid, s.path)
 	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
+	if s.abs, err = filepath.Abs(s.path); err != nil {
 		return "", err
 	}
-	if err := checkPath(abs); err != nil {
+	dir := filepath.Dir(s.abs)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%w: the folder %s does not exist: create it", backends.ErrUnavailable, dir)
+	case err != nil:
 		return "", err
+	case !info.IsDir():
+		return "", fmt.Errorf("%w: %s is a file, not a folder", backends.ErrInvalid, dir)
 	}
-	slashed := filepath.ToSlash(abs)
-	if runtime.GOOS == "windows" {
+	if info, err := os.Stat(s.abs); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%w: %s is not a regular file", backends.ErrInvalid, s.abs)
+	}
+	slashed := filepath.ToSlash(s.abs)
+	if !strings.HasPrefix(slashed, "/") { // of Windows
 		slashed = "/" + slashed
 	}
 	return (&url.URL{Scheme: "file", Path: slashed, OmitHost: true}).String(), nil
 }
 
-func checkPath(abs string) error {
-	dir := filepath.Dir(abs)
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: the folder %s does not exist: create it", backends.ErrUnavailable, dir)
-	case err == nil && !info.IsDir():
-		return fmt.Errorf("%w: %s is a file, not a folder", backends.ErrInvalid, dir)
-	case err != nil:
-		return fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
+// sameFile returns ErrUnavailable if another file or none is where the opened one was:
+// SQLite would go on with the one that it has open, which nobody finds any more.
+func (s *Store) sameFile() error {
+	if s.file == nil {
+		return nil
 	}
-	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is not a regular file", backends.ErrInvalid, abs)
-	}
-	return nil
-}
-
-// openedFile is the file that a store opened, as the operating system knows it.
-type openedFile struct {
-	path string // absolute
-	os.FileInfo
-}
-
-func statFile(path string) (*openedFile, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(abs)
-	return &openedFile{abs, info}, err
-}
-
-// check returns ErrUnavailable if another file or none is where it was: SQLite would go on
-// with the one that it has open, which nobody finds any more.
-func (f *openedFile) check() error {
-	now, err := os.Stat(f.path)
+	now, err := os.Stat(s.abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s was removed while it was open: put it back, or close the store and open it again to begin anew",
-			backends.ErrUnavailable, f.path)
-	case err != nil:
-		return fmt.Errorf("%w: %w", backends.ErrUnavailable, err)
-	case !os.SameFile(f.FileInfo, now):
-		return fmt.Errorf("%w: %s was replaced while it was open: close the store and open it again to use the new one",
-			backends.ErrUnavailable, f.path)
-	case now.Size() == 0:
-		return fmt.Errorf("%w: %s was emptied while it was open: put a backup in its place, and open the store again", backends.ErrUnavailable, f.path)
+			backends.ErrUnavailable, s.abs)
+	case err == nil && (now.Size() == 0 || !os.SameFile(s.file, now)):
+		return fmt.Errorf("%w: %s was replaced or emptied while it was open: close the store and open it again to use what is there now, or a backup",
+			backends.ErrUnavailable, s.abs)
 	}
-	return nil
+	return err
 }
 
 //go:embed schema.sql
@@ -223,9 +187,12 @@ var schema string
 //go:embed version2.sql
 var version2 string
 
+//go:embed version3.sql
+var version3 string
+
 // ladder holds one script for each step from one schema version to the next:
 // a file of version n is brought up to date by ladder[n:].
-var ladder = []string{schema, version2}
+var ladder = []string{schema, version2, version3}
 
 // applicationID marks a file as one of ours ("eino" in ASCII), so that another
 // application's database is never written to.
@@ -257,22 +224,17 @@ func inspect(c *conn, path string) error {
 	return nil
 }
 
-// migrate brings the file up to the schema of this code, in one transaction.
-func migrate(ctx context.Context, c *conn) error {
+// migrate brings the file up to the schema of this code, inside a transaction: another
+// process may have done so meanwhile.
+func migrate(c *conn) error {
 	h, err := readHeader(c)
 	if err != nil || h.version >= len(ladder) {
 		return err
 	}
-	return c.transaction(ctx, beginImmediate, func() error {
-		// Another process may have migrated it while this one waited.
-		if h, err = readHeader(c); err != nil {
-			return err
+	for v := h.version; v < len(ladder); v++ {
+		if err := c.script(ladder[v]); err != nil {
+			return fmt.Errorf("schema version %d: %w", v+1, err)
 		}
-		for v := h.version; v < len(ladder); v++ {
-			if err := c.script(ladder[v]); err != nil {
-				return fmt.Errorf("schema version %d: %w", v+1, err)
-			}
-		}
-		return c.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, max(h.version, len(ladder))))
-	})
+	}
+	return c.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(ladder)))
 }

@@ -5,13 +5,9 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
-
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -23,7 +19,8 @@ func (s *Store) Apply(ctx context.Context, p backends.Partition, b *store.Batch)
 	if err := b.Validate(); err != nil {
 		return nil, s.describe("apply to "+p.String(), err)
 	}
-	return write(ctx, s, fmt.Sprintf("apply %d mutations to %s", len(b.Mutations), p), p, "", func(c *conn, part partition) (*store.Applied, error) {
+	doing := fmt.Sprintf("apply %d mutations to %s", len(b.Mutations), p)
+	return call(ctx, s, s.write, doing, p, "", func(c *conn, part partition) (*store.Applied, error) {
 		a := &applier{conn: c, ctx: ctx, part: part, now: s.now()}
 		return a.apply(b)
 	})
@@ -38,9 +35,6 @@ type applier struct {
 }
 
 func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
-	if err := a.create(&a.part); err != nil {
-		return nil, err
-	}
 	if b.Key != "" {
 		replayed, err := a.replay(b)
 		if replayed != nil || err != nil {
@@ -57,38 +51,27 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 			return nil, err
 		}
 	}
-	changed := todo.Changed || b.Session != nil
-	if changed {
+	if todo.Changed || b.Session != nil {
 		out.Version = todo.Version
-		if err := a.carryOut(todo); err != nil {
-			return nil, err
-		}
+		err = a.carryOut(todo)
 	}
-	switch {
-	case b.Key != "":
-		return out, a.remember(b.Key, out)
-	case !changed:
-		return out, errUnchanged
+	if err == nil && b.Key != "" {
+		err = a.remember(b.Key, out)
 	}
-	return out, nil
+	return out, err
 }
 
-// memory reads a record without its vector, which no plan depends on.
+// memory reads a record for a plan.
 func (a *applier) memory(id string) (*store.Record, error) {
 	if err := a.ctx.Err(); err != nil {
 		return nil, err
 	}
-	return a.record(`SELECT memory, NULL FROM records WHERE part = ? AND id = ?`, a.part.pk, id)
+	return a.record(a.part.pk, id)
 }
 
 // carryOut writes the plan and the partition's new version.
 func (a *applier) carryOut(todo *plan.Plan) error {
-	space := a.part.space
-	if todo.Embedding != nil {
-		space = *todo.Embedding
-	}
-	_, err := a.exec(`UPDATE partitions SET version = ?, model = ?, dim = ? WHERE pk = ?`, todo.Version, space.Model, space.Dim, a.part.pk)
-	if err != nil {
+	if err := a.create(&a.part); err != nil {
 		return err
 	}
 	for i := range todo.Writes {
@@ -100,7 +83,7 @@ func (a *applier) carryOut(todo *plan.Plan) error {
 		}
 	}
 	for _, id := range todo.Erased {
-		if _, err := a.exec(`DELETE FROM events WHERE part = ? AND id = ?`, a.part.pk, id); err != nil {
+		if err := a.exec(`DELETE FROM events WHERE part = ? AND id = ?`, a.part.pk, id); err != nil {
 			return err
 		}
 	}
@@ -110,67 +93,68 @@ func (a *applier) carryOut(todo *plan.Plan) error {
 		if err != nil {
 			return err
 		}
-		if _, err := a.exec(`INSERT INTO events (part, id, event) VALUES (?, ?, ?)`, a.part.pk, e.MemoryID, text); err != nil {
+		row := sealed{owner: a.part.pk, key: e.MemoryID, text: text}
+		err = a.exec(`INSERT INTO events (part, id, event, sum) VALUES (?, ?, ?, ?)`, row.owner, row.key, row.text, row.checksum())
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if a.part.version = todo.Version; todo.Embedding != nil {
+		a.part.space = *todo.Embedding
+	}
+	return a.exec(`UPDATE partitions SET version = ?, records = ?, model = ?, dim = ?, sum = ? WHERE pk = ?`,
+		a.part.version, a.part.records, a.part.space.Model, a.part.space.Dim, a.part.sealed().checksum(), a.part.pk)
 }
 
 // save writes one record. A deleted one leaves a tombstone, so that indexes see that
 // it is gone.
 func (a *applier) save(w *plan.Write, version int64) error {
+	row := sealed{owner: a.part.pk, key: w.ID}
 	if w.Record == nil {
-		if _, err := a.exec(`DELETE FROM records WHERE part = ? AND id = ?`, a.part.pk, w.ID); err != nil {
+		a.part.records--
+		if err := a.exec(`DELETE FROM records WHERE part = ? AND id = ?`, row.owner, row.key); err != nil {
 			return err
 		}
-		_, err := a.exec(`INSERT INTO tombstones (part, id, version) VALUES (?, ?, ?)`, a.part.pk, w.ID, version)
-		return err
+		row.text = strconv.FormatInt(version, 10)
+		return a.exec(`INSERT INTO tombstones (part, id, version, sum) VALUES (?, ?, ?, ?)`, row.owner, row.key, version, row.checksum())
 	}
 	text, err := plan.Encode("record "+w.ID, &w.Record.Memory)
 	if err != nil {
 		return err
 	}
-	if w.SameVector {
-		_, err = a.exec(`UPDATE records SET version = ?, memory = ? WHERE part = ? AND id = ?`, w.Record.Version, text, a.part.pk, w.ID)
-		return err
+	row.text = text
+	if len(w.Record.Vector) > 0 { // NULL if there is none
+		row.data = w.Record.Vector
 	}
-	var vector any // NULL if there is none
-	if len(w.Record.Vector) > 0 {
-		vector = w.Record.Vector
-	}
-	_, err = a.exec(`INSERT INTO records (part, id, version, memory, vector) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (part, id) DO UPDATE SET version = excluded.version, memory = excluded.memory, vector = excluded.vector`,
-		a.part.pk, w.ID, w.Record.Version, text, vector)
+	err = a.exec(`INSERT INTO records (part, id, version, memory, vector, sum) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (part, id)
+		DO UPDATE SET version = excluded.version, memory = excluded.memory, vector = excluded.vector, sum = excluded.sum`,
+		row.owner, row.key, w.Record.Version, row.text, row.data, row.checksum())
 	if err != nil || w.Old != 0 {
 		return err
 	}
-	_, err = a.exec(`DELETE FROM tombstones WHERE part = ? AND id = ?`, a.part.pk, w.ID)
-	return err
+	a.part.records++
+	return a.exec(`DELETE FROM tombstones WHERE part = ? AND id = ?`, row.owner, row.key)
 }
 
 // replay returns the results of the batch that had the key before, nil if there was
 // none. The session is returned as it is now.
 func (a *applier) replay(b *store.Batch) (*store.Applied, error) {
+	rows, err := a.rows(a.ctx, `SELECT part, key, results, version, sum FROM batches WHERE part = ? AND key = ?`, a.part.pk, b.Key)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
 	out := &store.Applied{Replayed: true}
-	var results string
-	found, err := a.row(`SELECT version, results FROM batches WHERE part = ? AND key = ?`, []any{a.part.pk, b.Key}, &out.Version, &results)
-	if err != nil || !found {
+	if err := rows[0].decode("results of batch", &out.Results); err != nil {
 		return nil, err
 	}
-	if err := plan.Decode("results of batch "+b.Key, results, &out.Results); err != nil {
-		return nil, err
+	if out.Version, err = strconv.ParseInt(string(rows[0].data), 10, 64); err != nil || b.Session == nil {
+		return out, err
 	}
-	if b.Session != nil {
-		row, err := a.session(a.part, b.Session.Session, a.now)
-		if err != nil {
-			return nil, err
-		}
-		if row != nil {
-			out.Session = &row.Session
-		}
+	row, err := a.session(a.part, b.Session.Session, a.now)
+	if row != nil {
+		out.Session = &row.Session
 	}
-	return out, nil
+	return out, err
 }
 
 // remember keeps the key with its results, and deletes keys that are too old.
@@ -179,49 +163,61 @@ func (a *applier) remember(key string, out *store.Applied) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.exec(`DELETE FROM batches WHERE created < ?`, plan.Micros(a.now.Add(-plan.KeepKeys))); err != nil {
+	if err := a.create(&a.part); err != nil {
 		return err
 	}
-	_, err = a.exec(`INSERT INTO batches (part, key, created, version, results) VALUES (?, ?, ?, ?, ?)`,
-		a.part.pk, key, plan.Micros(a.now), out.Version, results)
-	return err
+	if err := a.exec(`DELETE FROM batches WHERE created < ?`, plan.Micros(a.now.Add(-plan.KeepKeys))); err != nil {
+		return err
+	}
+	row := sealed{owner: a.part.pk, key: key, text: results, data: strconv.AppendInt(nil, out.Version, 10)}
+	return a.exec(`INSERT INTO batches (part, key, created, version, results, sum) VALUES (?, ?, ?, ?, ?, ?)`,
+		row.owner, row.key, plan.Micros(a.now), out.Version, row.text, row.checksum())
 }
 
 // Get implements [store.Records].
 func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
-	return read(ctx, s, fmt.Sprintf("get %d records of %s", len(ids), p), p, "", func(c *conn, part partition) (out []store.Record, err error) {
-		err = c.transaction(ctx, beginRead, func() error {
-			for _, id := range ids {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				r, err := c.record(wholeRecord, part.pk, id)
-				if err != nil {
-					return err
-				}
-				if r != nil {
-					out = append(out, *r)
-				}
+	doing := fmt.Sprintf("get %d records of %s", len(ids), p)
+	return call(ctx, s, s.read, doing, p, "", func(c *conn, part partition) (out []store.Record, err error) {
+		for _, id := range ids {
+			if err := ctx.Err(); err != nil {
+				return nil, err
 			}
-			return nil
-		})
-		return out, err
+			r, err := c.record(part.pk, id)
+			if err != nil {
+				return nil, err
+			}
+			if r != nil {
+				out = append(out, *r)
+			}
+		}
+		return out, nil
 	})
 }
 
-const wholeRecord = `SELECT memory, vector FROM records WHERE part = ? AND id = ?`
-
-// record reads the memory and the vector of one record, nil if there is none.
-func (c *conn) record(query string, part int64, id string) (*store.Record, error) {
-	out, text := &store.Record{}, ""
-	found, err := c.row(query, []any{part, id}, &text, &out.Vector)
+// record reads one record, nil if there is none.
+func (c *conn) record(part int64, id string) (*store.Record, error) {
+	found, err := c.records(context.Background(), `part = ? AND id = ?`, part, id)
 	if err != nil {
 		return nil, fmt.Errorf("record %q: %w", id, err)
 	}
-	if !found {
+	if len(found) == 0 {
 		return nil, nil
 	}
-	return out, plan.Decode("record "+id, text, &out.Memory)
+	return &found[0], nil
+}
+
+// records reads records. Most of the time of many goes into the JSON, so that the rows are
+// read first and decoded on all processors.
+func (c *conn) records(ctx context.Context, which string, args ...any) ([]store.Record, error) {
+	rows, err := c.rows(ctx, `SELECT part, id, memory, vector, sum FROM records WHERE `+which, args...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]store.Record, len(rows))
+	return out, plan.Each(len(out), func(i int) error {
+		out[i].Vector = rows[i].data
+		return rows[i].decode("record", &out[i].Memory)
+	})
 }
 
 // changesPage is how many records (and tombstones) a page of changes has, before
@@ -248,7 +244,7 @@ func parsePlace(cursor string) (place, error) {
 
 // Changes implements [store.Records].
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
-	return read(ctx, s, "changes of "+p.String(), p, "", func(c *conn, part partition) (out *store.ChangeSet, err error) {
+	return call(ctx, s, s.read, "changes of "+p.String(), p, "", func(c *conn, part partition) (*store.ChangeSet, error) {
 		since, err := parsePlace(cursor)
 		if err != nil {
 			return nil, err
@@ -256,10 +252,7 @@ func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string
 		if (place{part.pk, part.version}) == since {
 			return &store.ChangeSet{Version: part.version, Cursor: cursor, Embedding: part.embedding()}, nil
 		}
-		err = c.transaction(ctx, beginRead, func() error {
-			return in(c, p, &out, func(c *conn, part partition) (*store.ChangeSet, error) { return c.changes(ctx, part, since) })
-		})
-		return out, err
+		return c.changes(ctx, part, since)
 	})
 }
 
@@ -274,20 +267,39 @@ func (c *conn) changes(ctx context.Context, part partition, since place) (*store
 	if part.pk == 0 {
 		return out, nil
 	}
+	if err := c.complete(part); err != nil {
+		return nil, err
+	}
 	var err error
 	if out.Version, err = c.pageEnd(part, since.at); err != nil {
 		return nil, err
 	}
 	out.Cursor = place{part.pk, out.Version}.String()
 	out.More = out.Version < part.version
-	if out.Records, err = c.changed(ctx, part.pk, since.at, out.Version); err != nil {
-		return nil, err
+	out.Records, err = c.records(ctx, `part = ? AND version > ? AND version <= ? ORDER BY version, pk`, part.pk, since.at, out.Version)
+	if err != nil || since.at == 0 { // a reader who knows nothing need not remove anything
+		return out, err
 	}
-	if since.at > 0 { // a reader who knows nothing need not remove anything
-		const query = `SELECT id FROM tombstones WHERE part = ? AND version > ? AND version <= ? ORDER BY version, id`
-		out.Removed, err = column[string](ctx, c, query, part.pk, since.at, out.Version)
+	const query = `SELECT part, id, version, NULL, sum FROM tombstones WHERE part = ? AND version > ? AND version <= ? ORDER BY version, id`
+	gone, err := c.rows(ctx, query, part.pk, since.at, out.Version)
+	for i := range gone {
+		if err == nil {
+			err = gone[i].check("tombstone")
+		}
+		out.Removed = append(out.Removed, gone[i].key)
 	}
 	return out, err
+}
+
+// complete returns ErrUnavailable if the index that Changes reads has not all records: what
+// is made from it would pass for the whole.
+func (c *conn) complete(part partition) error {
+	var found int64
+	_, err := c.row(`SELECT count(*) FROM records WHERE part = ? AND version > 0 AND version <= ?`, []any{part.pk, part.version}, &found)
+	if err == nil && found != part.records {
+		err = errDamaged(fmt.Sprintf("%d of %d records are in the index", found, part.records))
+	}
+	return err
 }
 
 // pageEnd returns the version at which a page that begins after since ends, so
@@ -310,48 +322,11 @@ func (c *conn) pageEnd(part partition, since int64) (int64, error) {
 	return end, nil
 }
 
-// changed reads the records that changed after since. Most of the time goes into
-// the JSON, so that the rows are read first and decoded on all processors.
-func (c *conn) changed(ctx context.Context, part, since, upto int64) ([]store.Record, error) {
-	var out []store.Record
-	var texts []string
-	const query = `SELECT memory, vector FROM records WHERE part = ? AND version > ? AND version <= ? ORDER BY version, pk`
-	err := c.each(ctx, query, []any{part, since, upto}, func(rows *sql.Rows) error {
-		var text string
-		var r store.Record
-		err := rows.Scan(&text, &r.Vector)
-		out, texts = append(out, r), append(texts, text)
-		return err
-	})
-	if err != nil {
-		return nil, c.nameDamaged(ctx, part, err)
-	}
-	return out, plan.Each(len(out), func(i int) error { return plan.Decode("record", texts[i], &out[i].Memory) })
-}
-
-// nameDamaged adds to the error of reading many records which ones are damaged, a few at
-// most. Their ids stand in an index, which may be whole.
-func (c *conn) nameDamaged(ctx context.Context, part int64, err error) error {
-	if code, ok := primaryCode(err); !ok || code != sqlite3.SQLITE_CORRUPT {
-		return err
-	}
-	ids, failed := column[string](ctx, c, `SELECT id FROM records WHERE part = ? ORDER BY id`, part)
-	var damaged []string
-	for _, id := range ids {
-		if _, failed := c.record(wholeRecord, part, id); failed != nil && len(damaged) < 10 {
-			damaged = append(damaged, strconv.Quote(id))
-		}
-	}
-	if failed != nil || len(damaged) == 0 {
-		return err
-	}
-	return fmt.Errorf("records %s: %w", strings.Join(damaged, ", "), err)
-}
-
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
-	return read(ctx, s, fmt.Sprintf("history of %q", id), p, "", func(c *conn, part partition) ([]backends.Event, error) {
-		return decoded[backends.Event](ctx, c, "event", `SELECT event FROM events WHERE part = ? AND id = ? ORDER BY pk`, part.pk, id)
+	const query = `SELECT part, id, event, NULL, sum FROM events WHERE part = ? AND id = ? ORDER BY pk`
+	return call(ctx, s, s.read, fmt.Sprintf("history of %q", id), p, "", func(c *conn, part partition) ([]backends.Event, error) {
+		return decoded[backends.Event](ctx, c, "event of", query, part.pk, id)
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -17,7 +17,7 @@ import (
 
 // sessionRow is a row of the table sessions.
 type sessionRow struct {
-	pk int64
+	pk, part int64
 	store.Session
 }
 
@@ -29,17 +29,14 @@ const (
 
 // session reads a session of the partition, nil if there is none or it is expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
-	row := &sessionRow{}
-	var state string
-	found, err := c.row(`SELECT pk, state FROM sessions WHERE part = ? AND id = ?`, []any{part.pk, session}, &row.pk, &state)
+	row, r := &sessionRow{part: part.pk}, sealed{}
+	found, err := c.row(`SELECT pk, part, id, state, NULL, sum FROM sessions WHERE part = ? AND id = ?`,
+		[]any{part.pk, session}, append([]any{&row.pk}, r.columns()...)...)
 	if err != nil || !found {
 		return nil, err
 	}
-	if err := plan.Decode("session", state, &row.Session); err != nil {
+	if err := r.decode("session", &row.Session); err != nil || plan.Expired(&row.Session, now) {
 		return nil, err
-	}
-	if plan.Expired(&row.Session, now) {
-		return nil, nil
 	}
 	return row, nil
 }
@@ -56,14 +53,14 @@ func (c *conn) saveSession(row *sessionRow, now time.Time) error {
 	if !row.Expires.IsZero() {
 		expires = plan.Micros(row.Expires)
 	}
-	_, err = c.exec(`UPDATE sessions SET pending = ?, expires = ?, state = ? WHERE pk = ?`,
-		row.Pending(), expires, state, row.pk)
-	return err
+	r := sealed{owner: row.part, key: row.ID, text: state}
+	return c.exec(`UPDATE sessions SET pending = ?, expires = ?, state = ?, sum = ? WHERE pk = ?`,
+		row.Pending(), expires, r.text, r.checksum(), row.pk)
 }
 
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, session string) (*store.Session, error) {
-	return read(ctx, s, fmt.Sprintf("session %q", session), p, session, func(c *conn, part partition) (*store.Session, error) {
+	return call(ctx, s, s.read, fmt.Sprintf("session %q", session), p, session, func(c *conn, part partition) (*store.Session, error) {
 		row, err := c.session(part, session, s.now())
 		if err == nil && row == nil {
 			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
@@ -81,7 +78,7 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 		return nil, s.describe("update session", err)
 	}
 	var doubted error // see plan.Session
-	out, err := write(ctx, s, fmt.Sprintf("update session %q", u.Session), p, "", func(c *conn, part partition) (out *store.Session, err error) {
+	out, err := call(ctx, s, s.write, fmt.Sprintf("update session %q", u.Session), p, "", func(c *conn, part partition) (out *store.Session, err error) {
 		if out, doubted = c.updateSession(part, u, s.now()); out == nil {
 			return nil, doubted
 		}
@@ -115,19 +112,20 @@ func (c *conn) updateSession(part partition, u *store.SessionUpdate, now time.Ti
 
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, session string) error {
-	_, err := erase(ctx, s, fmt.Sprintf("delete session %q", session), p, session, func(c *conn, part partition) (int64, error) {
+	_, err := call(ctx, s, s.erase, fmt.Sprintf("delete session %q", session), p, session, func(c *conn, part partition) (any, error) {
 		if err := c.erase(byName, part.pk, session); err != nil {
-			return 0, err
+			return nil, err
 		}
 		// Those that were put before a session's first message.
-		return c.exec(`DELETE FROM blobs WHERE part = ? AND session = ?`, part.pk, session)
+		return nil, c.exec(`DELETE FROM blobs WHERE part = ? AND session = ?`, part.pk, session)
 	})
 	return err
 }
 
 // EraseMessages implements [store.Sessions].
 func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session string, seqs ...int64) (int, error) {
-	return write(ctx, s, fmt.Sprintf("erase %d messages of session %q", len(seqs), session), p, session, func(c *conn, part partition) (n int, err error) {
+	doing := fmt.Sprintf("erase %d messages of session %q", len(seqs), session)
+	return call(ctx, s, s.write, doing, p, session, func(c *conn, part partition) (n int, err error) {
 		row, err := c.session(part, session, s.now())
 		if err != nil || row == nil {
 			return 0, err
@@ -142,7 +140,7 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session
 			}
 		}
 		if n == 0 {
-			return 0, errUnchanged
+			return 0, nil
 		}
 		row.Title, row.Summary, row.SummaryUpto = "", "", 0
 		return n, c.saveSession(row, s.now())
@@ -151,7 +149,7 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session
 
 // eraseMessage reports whether there was a message to erase.
 func (c *conn) eraseMessage(ctx context.Context, row *sessionRow, seq int64) (bool, error) {
-	found, err := decoded[store.Entry](ctx, c, "message", `SELECT entry FROM messages WHERE session = ? AND seq = ?`, row.pk, seq)
+	found, err := decoded[store.Entry](ctx, c, "message", selectMessages+`seq = ?`, row.pk, seq)
 	if err != nil || len(found) == 0 || found[0].Erased {
 		return false, err
 	}
@@ -161,8 +159,16 @@ func (c *conn) eraseMessage(ctx context.Context, row *sessionRow, seq int64) (bo
 	if err != nil {
 		return false, err
 	}
-	_, err = c.exec(`UPDATE messages SET entry = ? WHERE session = ? AND seq = ?`, text, row.pk, seq)
-	return true, err
+	r := message(row, seq, text)
+	return true, c.exec(`UPDATE messages SET entry = ?, sum = ? WHERE session = ? AND seq = ?`, r.text, r.checksum(), row.pk, seq)
+}
+
+// selectMessages begins a query for messages of a session.
+const selectMessages = `SELECT session, seq, entry, NULL, sum FROM messages WHERE session = ? AND `
+
+// message is the row of a message.
+func message(row *sessionRow, seq int64, text string) *sealed {
+	return &sealed{owner: row.pk, key: strconv.FormatInt(seq, 10), text: text}
 }
 
 // erase removes sessions with their messages and blobs. Blobs without a session stay.
@@ -172,14 +178,14 @@ func (c *conn) erase(which string, args ...any) error {
 		`DELETE FROM blobs WHERE (part, session) IN (SELECT part, id FROM sessions WHERE ` + which + `)`,
 		`DELETE FROM sessions WHERE ` + which,
 	} {
-		if _, err := c.exec(query, args...); err != nil {
+		if err := c.exec(query, args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// purgeBatch is how many expired sessions one append erases besides its own work.
+// purgeBatch is how many expired sessions a group of writes erases besides its own work.
 const purgeBatch = 4
 
 // purge erases expired sessions of all partitions, at most limit of them.
@@ -198,7 +204,7 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 	if q.Partition != nil {
 		within = *q.Partition
 	}
-	return read(ctx, s, "list sessions", within, "", func(c *conn, part partition) (*store.SessionPage, error) {
+	return call(ctx, s, s.read, "list sessions", within, "", func(c *conn, part partition) (*store.SessionPage, error) {
 		after, err := parsePlace(q.Page.Cursor)
 		if err != nil {
 			return nil, err
@@ -214,12 +220,13 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 					out.Next = after.String()
 					return nil
 				}
-				var state string
+				var r sealed
 				var session store.Session
-				if err := rows.Scan(&after.part, &after.at, &state); err != nil {
+				if err := rows.Scan(append([]any{&after.at}, r.columns()...)...); err != nil {
 					return err
 				}
-				err := plan.Decode("session", state, &session)
+				after.part = r.owner
+				err := r.decode("session", &session)
 				out.Sessions = append(out.Sessions, session)
 				return err
 			})
@@ -239,7 +246,7 @@ func listing(from string, pending bool) string {
 	if pending {
 		from += ` AND pending = 1`
 	}
-	return `SELECT part, pk, state FROM sessions WHERE ` + from + ` AND (expires IS NULL OR expires > ?3) ORDER BY part, pk LIMIT ?4`
+	return `SELECT pk, part, id, state, NULL, sum FROM sessions WHERE ` + from + ` AND (expires IS NULL OR expires > ?3) ORDER BY part, pk LIMIT ?4`
 }
 
 // Append implements [store.Sessions].
@@ -252,11 +259,8 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 	if err != nil {
 		return nil, s.describe(doing, err)
 	}
-	return write(ctx, s, doing, p, session, func(c *conn, part partition) (*store.Session, error) {
+	return call(ctx, s, s.write, doing, p, session, func(c *conn, part partition) (*store.Session, error) {
 		now := s.now()
-		if err := c.purge(now, purgeBatch); err != nil {
-			return nil, err
-		}
 		row, created, err := c.ensureSession(part, session, a.Scope, now)
 		if err != nil {
 			return nil, err
@@ -267,7 +271,7 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 			return nil, err
 		}
 		if added == 0 && !created {
-			return &row.Session, errUnchanged
+			return &row.Session, nil
 		}
 		if a.Learnt && !pending {
 			row.Watermark = row.LastSeq
@@ -292,15 +296,12 @@ func (c *conn) ensureSession(part partition, session string, scope backends.Scop
 	if err := c.erase(byName, part.pk, session); err != nil { // it is expired, if it is there
 		return nil, false, err
 	}
-	row = &sessionRow{Session: store.Session{Partition: part.Partition, ID: session, Scope: scope, Created: now}}
+	row = &sessionRow{part: part.pk, Session: store.Session{Partition: part.Partition, ID: session, Scope: scope, Created: now}}
 	_, err = c.row(`INSERT INTO sessions (part, id, pending, state) VALUES (?, ?, 0, '') RETURNING pk`, []any{part.pk, session}, &row.pk)
 	return row, true, err
 }
 
-// noSeq is how an entry without its sequence number begins as text.
-const noSeq = `{"seq":0,`
-
-// encodeEntries returns the entries as text without their sequence numbers, which only the
+// encodeEntries returns the entries as text, without their sequence numbers, which only the
 // transaction knows: this part need not wait for it.
 func encodeEntries(entries []store.Entry, now time.Time) ([]string, error) {
 	out := make([]string, len(entries))
@@ -313,7 +314,7 @@ func encodeEntries(entries []store.Entry, now time.Time) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = strings.TrimPrefix(text, noSeq)
+		out[i] = text
 	}
 	return out, nil
 }
@@ -323,8 +324,8 @@ func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, texts []str
 	added := 0
 	for i, e := range entries {
 		seq := row.LastSeq + 1
-		n, err := c.exec(`INSERT INTO messages (session, seq, id, entry) VALUES (?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
-			row.pk, seq, e.ID, fmt.Sprintf(`{"seq":%d,%s`, seq, texts[i]))
+		n, err := c.count(`INSERT INTO messages (session, seq, id, entry, sum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
+			row.pk, seq, e.ID, texts[i], message(row, seq, texts[i]).checksum())
 		if err != nil {
 			return 0, err
 		}
@@ -340,8 +341,7 @@ func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, texts []str
 
 // Read implements [store.Sessions].
 func (s *Store) Read(ctx context.Context, p backends.Partition, session string, r store.Range) ([]store.Entry, error) {
-	const query = `SELECT entry FROM messages WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	return read(ctx, s, fmt.Sprintf("read session %q", session), p, session, func(c *conn, part partition) ([]store.Entry, error) {
+	return call(ctx, s, s.read, fmt.Sprintf("read session %q", session), p, session, func(c *conn, part partition) ([]store.Entry, error) {
 		row, err := c.session(part, session, s.now())
 		if err != nil || row == nil {
 			return nil, err
@@ -349,9 +349,18 @@ func (s *Store) Read(ctx context.Context, p backends.Partition, session string, 
 		if r.Upto <= 0 || r.Upto > row.LastSeq {
 			r.Upto = row.LastSeq
 		}
+		r.After = max(r.After, 0)
 		if oldest := r.Upto - int64(r.Size()); r.Last && r.After < oldest {
-			r.After = oldest // sequence numbers have no gaps
+			r.After = oldest
 		}
-		return decoded[store.Entry](ctx, c, "message", query, row.pk, r.After, r.Upto, r.Size())
+		const query = selectMessages + `seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
+		out, err := decoded[store.Entry](ctx, c, "message", query, row.pk, r.After, r.Upto, r.Size())
+		if want := min(int64(r.Size()), max(r.Upto-r.After, 0)); err == nil && int64(len(out)) != want {
+			err = errDamaged(fmt.Sprintf("%d of %d messages are there", len(out), want)) // sequence numbers have no gaps
+		}
+		for i := range out {
+			out[i].Seq = r.After + 1 + int64(i)
+		}
+		return out, err
 	})
 }

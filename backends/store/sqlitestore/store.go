@@ -9,7 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
+	"os"
 	"sync"
 	"time"
 
@@ -76,15 +76,13 @@ type Store struct {
 	id   string // of the file, see Life
 	cfg  Config
 
-	vfs     *checkedVFS // nil for Memory
-	file    *openedFile // nil for Memory
+	abs     string      // path, absolute
+	file    os.FileInfo // of the file that was opened; nil for Memory
 	db      *sql.DB
-	conns   []*conn // every connection, in a pool or in use
-	writer  pool    // the one that writes
-	waiting queue   // the calls that wait for it
-	readers pool    // those that read; for Memory the writer
-
-	groupTime time.Duration // see lead
+	conns   []*conn      // every connection, whoever has it
+	writer  chan *conn   // the one that writes, if nobody has it
+	members chan *member // the calls that wait for it
+	readers chan *conn   // those that read; for Memory the writer
 
 	mu     sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool
@@ -103,9 +101,6 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closeAll() error {
-	if s.vfs != nil {
-		defer s.vfs.close()
-	}
 	if s.db == nil {
 		return nil
 	}
@@ -119,44 +114,21 @@ func (s *Store) closeAll() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// read runs fn on a connection for reading, with the row of p, and returns its result.
-// The statements of fn may see different states of the file, unless fn opens a
-// transaction; keys of rows are never reused, so that none finds rows of another
-// partition or session.
-func read[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
-	return named(s, doing, p, session, func(out *T) error {
-		return s.borrow(ctx, s.readers, func(c *conn) error { return in(c, p, out, fn) })
-	})
-}
-
-// write is erase for an operation that is refused if it began before a drop.
-func write[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
-	return erase(ctx, s, doing, p, session, func(c *conn, part partition) (out T, err error) {
-		if err := s.alive(ctx, c); err != nil {
-			return out, err
-		}
-		return fn(c, part)
-	})
-}
-
-// erase runs fn in the one write transaction that there is at a time, with the row of
-// p, and returns its result when it is on disk: see commit. It may run fn more than once.
-func erase[T any](ctx context.Context, s *Store, doing string, p backends.Partition, session string, fn func(*conn, partition) (T, error)) (T, error) {
-	return named(s, doing, p, session, func(out *T) error {
-		return s.commit(ctx, func(c *conn) error { return in(c, p, out, fn) })
-	})
-}
-
-// named carries out a call if the names in it are legal. The result of a call that
-// fails is the zero value.
-func named[T any](s *Store, doing string, p backends.Partition, session string, call func(out *T) error) (T, error) {
+// call runs fn by way of s.read, s.write or s.erase with the row of p, if the names are
+// legal, and returns its result. That of a call that fails is the zero value.
+func call[T any](ctx context.Context, s *Store, way func(context.Context, func(*conn) error) error, doing string,
+	p backends.Partition, session string, fn func(*conn, partition) (T, error),
+) (T, error) {
 	var out, none T
-	err := p.Validate()
+	err := cmp.Or(p.Validate(), store.ValidateSession(session))
 	if err == nil {
-		err = store.ValidateSession(session)
-	}
-	if err == nil {
-		err = call(&out)
+		err = way(ctx, func(c *conn) error {
+			part, err := c.partition(p)
+			if err == nil {
+				out, err = fn(c, part)
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return none, s.describe(doing, err)
@@ -164,13 +136,19 @@ func named[T any](s *Store, doing string, p backends.Partition, session string, 
 	return out, nil
 }
 
-// in sets out to the result of fn with the row of p.
-func in[T any](c *conn, p backends.Partition, out *T, fn func(*conn, partition) (T, error)) error {
-	part, err := c.partition(p)
-	if err == nil {
-		*out, err = fn(c, part)
-	}
-	return err
+// read runs fn in a transaction that sees one state of the file.
+func (s *Store) read(ctx context.Context, fn func(*conn) error) error {
+	return s.borrow(ctx, s.readers, func(c *conn) error { return c.transaction(ctx, "BEGIN", func() error { return fn(c) }) })
+}
+
+// write is erase for an operation that is refused if it began before a drop.
+func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
+	return s.erase(ctx, func(c *conn) error {
+		if err := s.alive(ctx, c); err != nil {
+			return err
+		}
+		return fn(c)
+	})
 }
 
 // enter begins a call: unless it fails, the store stays open until mu is unlocked for
@@ -188,25 +166,21 @@ func (s *Store) enter() (err error) {
 	return err
 }
 
-// sameFile returns an error if the file is not the one that was opened.
-func (s *Store) sameFile() error {
-	if s.file == nil {
-		return nil
-	}
-	return s.file.check()
-}
-
-func (s *Store) borrow(ctx context.Context, from pool, fn func(*conn) error) error {
+func (s *Store) borrow(ctx context.Context, from chan *conn, fn func(*conn) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.mu.RUnlock()
-	c, err := from.take(ctx)
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	defer from.put(c)
-	return fn(c)
+	select {
+	case c := <-from:
+		defer func() { from <- c }()
+		return fn(c)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // now returns the clock's time in UTC, as it is stored.
@@ -217,6 +191,7 @@ type partition struct {
 	backends.Partition
 	pk      int64
 	version int64
+	records int64           // how many it has
 	space   store.Embedding // zero until the first vector
 }
 
@@ -229,11 +204,21 @@ func (p *partition) embedding() *store.Embedding {
 	return &e
 }
 
+// sealed returns what the row's checksum is of.
+func (p *partition) sealed() *sealed {
+	return &sealed{owner: p.pk, key: p.String(), text: fmt.Sprintf("%d %d %q %d", p.version, p.records, p.space.Model, p.space.Dim)}
+}
+
 // partition reads the row of p.
 func (c *conn) partition(p backends.Partition) (partition, error) {
-	row := partition{Partition: p}
-	_, err := c.row(`SELECT pk, version, model, dim FROM partitions WHERE namespace = ? AND kind = ? AND id = ?`,
-		[]any{p.Namespace, string(p.Kind), p.ID}, &row.pk, &row.version, &row.space.Model, &row.space.Dim)
+	row, sum := partition{Partition: p}, sql.NullInt64{}
+	found, err := c.row(`SELECT pk, version, records, model, dim, sum FROM partitions WHERE namespace = ? AND kind = ? AND id = ?`,
+		[]any{p.Namespace, string(p.Kind), p.ID}, &row.pk, &row.version, &row.records, &row.space.Model, &row.space.Dim, &sum)
+	if err == nil && found {
+		r := row.sealed()
+		r.sum = sum
+		err = r.check("partition")
+	}
 	return row, err
 }
 
@@ -258,21 +243,19 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 		OR EXISTS (SELECT 1 FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
 			WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > ?4))) ORDER BY pk LIMIT ?3`
 	some := backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"} // its row is not used
-	return read(ctx, s, "partitions of "+namespace, some, "", func(c *conn, _ partition) (*store.PartitionPage, error) {
-		out, after := &store.PartitionPage{}, int64(0)
-		if page.Cursor != "" {
-			var err error
-			if after, err = strconv.ParseInt(page.Cursor, 10, 64); err != nil {
-				return nil, fmt.Errorf("cursor %q: %w: not one of this store", page.Cursor, backends.ErrInvalid)
-			}
+	return call(ctx, s, s.read, "partitions of "+namespace, some, "", func(c *conn, _ partition) (*store.PartitionPage, error) {
+		after, err := parsePlace(page.Cursor)
+		if err != nil {
+			return nil, err
 		}
-		return out, c.each(ctx, query, []any{namespace, after, page.Size() + 1, s.now().UnixMicro()}, func(rows *sql.Rows) error {
+		out := &store.PartitionPage{}
+		return out, c.each(ctx, query, []any{namespace, after.part, page.Size() + 1, s.now().UnixMicro()}, func(rows *sql.Rows) error {
 			if len(out.Partitions) == page.Size() { // one more than asked for: there is a next page
-				out.Next = strconv.FormatInt(after, 10)
+				out.Next = after.String()
 				return nil
 			}
 			p := backends.Partition{Namespace: namespace}
-			err := rows.Scan(&after, &p.Kind, &p.ID)
+			err := rows.Scan(&after.part, &p.Kind, &p.ID)
 			out.Partitions = append(out.Partitions, p)
 			return err
 		})
@@ -282,7 +265,7 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 // ids reads a page of the ids that a query selects in the order of their bytes. Its
 // arguments are the partition's key, the least id, how many, and the time.
 func (s *Store) ids(ctx context.Context, doing string, p backends.Partition, page store.Page, query string) (*store.IDPage, error) {
-	return read(ctx, s, doing+" of "+p.String(), p, "", func(c *conn, part partition) (*store.IDPage, error) {
+	return call(ctx, s, s.read, doing+" of "+p.String(), p, "", func(c *conn, part partition) (*store.IDPage, error) {
 		within, err := plan.ParseNames("id", "", page.Cursor)
 		if err != nil {
 			return nil, err
