@@ -69,9 +69,6 @@ func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) 
 			return
 		}
 		t := h.record(ctx, s.Messages, len(last.ToolCalls) == 0, false)
-		if t != nil {
-			h.lives.note(t, last.ToolCalls)
-		}
 		if t != nil && h.window != nil && systemAt(t.messages) >= 0 {
 			s.Messages = t.messages
 		}

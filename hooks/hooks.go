@@ -32,7 +32,6 @@ type Hooks struct {
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
 	words     *recall.Words
-	lives     lives
 }
 
 // New returns hooks for a configuration, and for what package middleware builds of it:

@@ -83,7 +83,9 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 		return
 	}
 	note := h.search(ctx, t.scope, query, t)
-	t.messages[t.user] = einox.MarkSearch(t.messages[t.user], h.cfg.NoteName, note != nil)
+	if t.id != "" { // else each call is looked at alone
+		t.messages[t.user] = einox.MarkSearch(t.messages[t.user], h.cfg.NoteName, note != nil)
+	}
 	if note != nil {
 		t.note = einox.MarkTurn(note, t.id)
 		t.insert(h.notePlace(t.messages, t.user), t.note)

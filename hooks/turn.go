@@ -362,26 +362,18 @@ func (h *Hooks) modifier(next func(context.Context, []*schema.Message) []*schema
 	}
 }
 
-// show returns messages with the note for the last thing that the user said,
-// answered or not, and without any mark.
+// show returns messages with the note for the last thing that the user said, answered or
+// not.
 func (h *Hooks) show(ctx context.Context, messages []*schema.Message) []*schema.Message {
-	t := &turn{messages: messages, user: lastUser(messages)}
-	if !h.plan.Search || t.user < 0 || h.hasNote(messages) {
+	t := h.find(messages)
+	if !h.plan.Search || t.user < 0 {
 		return messages
 	}
-	t.start = turnStart(messages, t.user)
-	query := t.query()
-	if query == "" {
-		return messages
-	}
-	scope, err := h.ResolveScope(ctx)
-	if err != nil {
+	var err error
+	if t.scope, err = h.ResolveScope(ctx); err != nil {
 		h.report(ctx, StageScope, err)
 		return messages
 	}
-	note := h.search(ctx, scope, query, t)
-	if note == nil {
-		return messages
-	}
-	return h.withNote(messages, t.user, note)
+	h.inject(ctx, t)
+	return t.messages
 }

@@ -47,7 +47,7 @@ func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Me
 	if s.IsZero() { // a turn goes on, and nothing was searched for
 		s = h.quietScope(ctx)
 	}
-	ctx = aliveBy(ctx, s, messages)
+	ctx = h.aliveBy(ctx, s, messages)
 	out = messages
 	err := work.Catch("fit", func() error {
 		res, err := h.window.Fit(ctx, s, messages)
