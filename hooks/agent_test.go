@@ -259,7 +259,7 @@ func TestT01_BracesNeverReachTheInstruction(t *testing.T) {
 	}
 	chat := testkit.New()
 	query(chat, adk.AgentMiddleware{AdditionalInstruction: "remember: {secret}"})
-	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "S3CRET"), "")
+	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "S3CRET"))
 
 	for _, l := range []backends.Language{backends.English, backends.Chinese} {
 		m := newMemory(t, func(s *setup) { s.Mode, s.Language = modes.Both, l })
@@ -283,7 +283,7 @@ func TestT02_OneSearchAndOneNoteATurn(t *testing.T) {
 		s.Messages = append(s.Messages, schema.SystemMessage(fmt.Sprint("note ", n)))
 	}))
 	last := text(chat.Calls()[2])
-	testkit.Trap(t, strings.Contains(last, "note 1") && strings.Contains(last, "note 3"), "")
+	testkit.Trap(t, strings.Contains(last, "note 1") && strings.Contains(last, "note 3"))
 
 	for _, found := range []int{1, 0} {
 		m, chat := newMemory(t, nil), threeCalls()
@@ -338,7 +338,7 @@ func TestT04_HooksLeaveTheAgentsStateAlone(t *testing.T) {
 		for range 100 {
 			runtime.Gosched()
 		}
-		testkit.Trap(t, !entered.Load(), "v0.8.0")
+		testkit.Trap(t, !entered.Load())
 	}))
 	<-got
 
@@ -382,7 +382,7 @@ func TestT09_AnEditAfterTheModelIsNotSeen(t *testing.T) {
 	out := run(t, testkit.New(testkit.Text("said")), nil, after(func(_ context.Context, s *adk.ChatModelAgentState) {
 		s.Messages[len(s.Messages)-1] = schema.AssistantMessage("changed", nil)
 	}))
-	testkit.Trap(t, testkit.Last(out) == "assistant: said", "")
+	testkit.Trap(t, testkit.Last(out) == "assistant: said")
 	requireReadOnly(t, schema.AssistantMessage("said", nil), 1)
 }
 
@@ -391,7 +391,7 @@ func TestT10_NothingIsAppendedBehindAToolCall(t *testing.T) {
 	out := run(t, threeCalls(), []tool.BaseTool{testkit.Echo(t)}, after(func(_ context.Context, s *adk.ChatModelAgentState) {
 		s.Messages = append(s.Messages, schema.SystemMessage("note"))
 	}))
-	testkit.Trap(t, !slices.Contains(out, "assistant: done"), "")
+	testkit.Trap(t, !slices.Contains(out, "assistant: done"))
 	requireReadOnly(t, calling("echo"), 0)
 }
 
@@ -401,7 +401,7 @@ func TestT12_ToolsComeInASliceOfTheirOwn(t *testing.T) {
 	testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) {
 		cfg.Middlewares = []adk.AgentMiddleware{{AdditionalTools: []tool.BaseTool{testkit.Approval(t)}}}
 	}, spare...)
-	testkit.Trap(t, spare[:2][1] != nil, "v0.8.0")
+	testkit.Trap(t, spare[:2][1] != nil)
 	spare[:2][1] = nil
 
 	m := newMemory(t, func(s *setup) { s.tools = spare })
@@ -430,7 +430,7 @@ func TestT16_TransfersAreNotWhatTheUserSaid(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	testkit.Drain(testkit.Runner(seq, false, nil).Query(t.Context(), "any news"))
-	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "For context: [first] said: one."), "")
+	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "For context: [first] said: one."))
 	require.Equal(t, []string{"any news"}, m.backend.Queries())
 	require.Equal(t, []string{"user: any news", "assistant: two"}, m.logged(ann))
 }
@@ -442,7 +442,7 @@ func TestT18_ABlankSystemMessageIsDropped(t *testing.T) {
 		testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "any news"))
 		return testkit.Lines(chat.Calls()[0])
 	}
-	testkit.Trap(t, len(bare(testkit.New(), adk.AgentMiddleware{})) == 2, "v0.8.0")
+	testkit.Trap(t, len(bare(testkit.New(), adk.AgentMiddleware{})) == 2)
 	m := newMemory(t, func(s *setup) { s.backend.Found = nil })
 	require.Equal(t, []string{"user: any news"}, bare(testkit.New(), adk.AgentMiddleware{}, m.AgentMiddleware()))
 }
@@ -450,7 +450,7 @@ func TestT18_ABlankSystemMessageIsDropped(t *testing.T) {
 // An error of a hook fails the run, even when the answer was given.
 func TestT19_HooksReturnNoErrors(t *testing.T) {
 	out := run(t, testkit.New(), nil, adk.AgentMiddleware{AfterChatModel: func(context.Context, *adk.ChatModelAgentState) error { return errors.New("down") }})
-	testkit.Trap(t, strings.HasPrefix(testkit.Last(out), "error: "), "")
+	testkit.Trap(t, strings.HasPrefix(testkit.Last(out), "error: "))
 
 	for _, scope := range []backends.Scope{ann, {}, {Namespace: "n"}} {
 		m := newMemory(t, func(s *setup) { s.Scope = scope })

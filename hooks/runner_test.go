@@ -254,7 +254,7 @@ func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 					})}
 				}, testkit.Echo(t))
 				testkit.Drain(m.WrapRunner(testkit.Runner(a, streaming, nil)).Query(t.Context(), "any news"))
-				testkit.Trap(t, finals == 0, "")
+				testkit.Trap(t, finals == 0)
 				require.Equal(t, c.want, m.logged(ann))
 				require.Equal(t, [2]int{1, c.done}, m.turns())
 				m.fine()

@@ -76,7 +76,7 @@ func (k *kit) appendToBlock(ctx context.Context, scope backends.Scope, a *append
 	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryAppend, r.Block, r.Text)
 	v, err := k.Blocks.Append(ctx, r)
 	if err != nil {
-		return "", k.refused(CoreMemoryAppend, err)
+		return "", err
 	}
 	return k.showEdit(k.text.appended, v), nil
 }
@@ -94,7 +94,7 @@ func (k *kit) replaceInBlock(ctx context.Context, scope backends.Scope, a *repla
 	case errors.As(err, &match):
 		return "", refusal(k.failure(CoreMemoryReplace, err) + k.heldText(match.Shown))
 	case err != nil:
-		return "", k.refused(CoreMemoryReplace, err)
+		return "", err
 	}
 	return k.showEdit(k.text.replaced, v), nil
 }

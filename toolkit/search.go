@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -37,57 +38,45 @@ func (k *kit) memoryTools() {
 	}
 }
 
-// found is what one keyword brought.
-type found struct {
-	hits []backends.Hit
-	err  error
-}
-
 func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArguments) (string, error) {
 	limit := k.Limit
 	if a.Limit > 0 {
 		limit = min(int(a.Limit), MaxLimit)
 	}
 	keywords := a.Keywords[:min(len(a.Keywords), maxKeywords)]
-	all := make([]found, len(keywords))
-	work.Each(len(keywords), parallelSearches, "search", func(i int) error {
-		all[i] = k.searchFor(ctx, scope, keywords[i], limit) // a failure stays with its keyword
-		return nil
+	found := make([][]backends.Hit, len(keywords))
+	errs := work.Each(len(keywords), parallelSearches, "search", func(i int) (err error) {
+		found[i], err = k.searchFor(ctx, scope, keywords[i], limit)
+		return err
 	})
-	return k.showFound(ctx, scope, all, len(a.Keywords)-len(keywords))
+	return k.showFound(ctx, scope, slices.Concat(found...), errs, len(a.Keywords)-len(keywords))
 }
 
 // searchFor searches for one keyword, for no longer than ctx lasts even of a backend
 // that does not heed it.
-func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword string, limit int) found {
+func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword string, limit int) ([]backends.Hit, error) {
 	r := &backends.SearchRequest{Scope: scope, Query: keyword, TopK: limit}
 	resp, err := work.Await(ctx, "backend", func() (*backends.SearchResponse, error) { return k.Search(ctx, r) })
 	switch {
 	case err != nil:
-		return found{err: fmt.Errorf("searching for %q: %w", text.Truncate(keyword, 60), err)}
+		return nil, fmt.Errorf("searching for %q: %w", text.Truncate(keyword, 60), err)
 	case resp == nil:
-		return found{}
+		return nil, nil
 	case resp.Degraded != nil:
 		k.report(ctx, SearchMemory, fmt.Errorf("searching for %q, answered in part: %w", text.Truncate(keyword, 60), resp.Degraded))
 	}
-	return found{hits: resp.Hits}
+	return resp.Hits, nil
 }
 
 // showFound returns what the model reads of what all keywords found. It is an error
 // only if none of them brought an answer; a keyword that failed beside others is named
 // below their hits.
-func (k *kit) showFound(ctx context.Context, scope backends.Scope, all []found, left int) (string, error) {
-	var failed []error
-	for _, f := range all {
-		if f.err != nil {
-			failed = append(failed, f.err)
-		}
-	}
-	err := errors.Join(failed...)
-	if len(failed) == len(all) {
+func (k *kit) showFound(ctx context.Context, scope backends.Scope, hits []backends.Hit, errs []error, left int) (string, error) {
+	err := errors.Join(errs...)
+	if !slices.Contains(errs, nil) {
 		return "", err
 	}
-	lines := k.bullets(ctx, scope, distinct(all))
+	lines := k.bullets(ctx, scope, distinct(hits))
 	if len(lines) == 0 {
 		lines = append(lines, k.text.noneFound)
 	}
@@ -101,20 +90,14 @@ func (k *kit) showFound(ctx context.Context, scope backends.Scope, all []found, 
 	return strings.Join(lines, "\n"), nil
 }
 
-// distinct returns the hits in the order of the keywords, each id and each text once.
-func distinct(all []found) []backends.Hit {
-	var out []backends.Hit
+// distinct returns the hits, each id and each text once.
+func distinct(hits []backends.Hit) []backends.Hit {
 	ids, texts := map[string]bool{}, map[string]bool{}
-	for _, f := range all {
-		for _, h := range f.hits {
-			if ids[h.ID] && h.ID != "" || texts[h.Text] {
-				continue
-			}
-			ids[h.ID], texts[h.Text] = true, true
-			out = append(out, h)
-		}
-	}
-	return out
+	return slices.DeleteFunc(hits, func(h backends.Hit) bool {
+		known := h.ID != "" && ids[h.ID] || texts[h.Text]
+		ids[h.ID], texts[h.Text] = true, true
+		return known
+	})
 }
 
 // bullets shows hits, a line each, while they fit, and says how many did not. Those shown

@@ -20,6 +20,7 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // What a result may hold, so that one call never fills a context: in characters.
@@ -29,11 +30,12 @@ const (
 	maxErrorRunes  = 600
 )
 
-// call is one tool: its description, and what it does with the arguments that a model
-// wrote.
+// call is one tool: its description, what it does with the arguments that a model wrote, and
+// what it says of an error.
 type call struct {
-	info *schema.ToolInfo
-	run  func(ctx context.Context, arguments string) (string, error)
+	info   *schema.ToolInfo
+	run    func(ctx context.Context, arguments string) (string, error)
+	failed func(ctx context.Context, err error) string
 }
 
 var _ tool.InvokableTool = (*call)(nil)
@@ -43,9 +45,24 @@ func (c *call) Info(context.Context) (*schema.ToolInfo, error) { return c.info, 
 
 // InvokableRun implements tool.InvokableTool. The handlers of the agent's run are
 // dropped: they would take a model call of the backend's own for an answer of the
-// agent (trap T3).
-func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
-	return c.run(einox.Detach(ctx, "Memory", backends.ComponentOfMemory), arguments)
+// agent (trap T3). Errors and panics become text, since in Eino an error of a tool ends the
+// run (trap T11): only the end of the run goes through, and what makes it wait.
+func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (out string, err error) {
+	ctx = einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
+	err = work.Catch("tool", func() (err error) {
+		out, err = c.run(ctx, arguments)
+		return err
+	})
+	_, waits := compose.IsInterruptRerunError(err)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case waits:
+		return "", err
+	case err != nil:
+		return c.failed(ctx, err), nil
+	}
+	return out, nil
 }
 
 // define adds the tool with that name to the kit. Its arguments are an Arguments, whose
@@ -75,7 +92,8 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		}
 		scope, err := k.scope(ctx)
 		if err != nil {
-			return "", err
+			k.report(ctx, name, err)
+			return "", refusal(k.failure(name, err))
 		}
 		if k.Begin != nil {
 			ctx = k.Begin(ctx, scope)
@@ -88,32 +106,12 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		}
 		return run(ctx, scope, a)
 	}
-	onErr := func(ctx context.Context, err error) string {
-		var r refusal
-		switch {
-		case errors.As(err, &r):
-			return string(r)
-		case errors.Is(err, backends.ErrDeclined):
-			return k.text.declined
-		}
-		madeUp := errors.Is(err, backends.ErrNotFound) // an id that does not exist is the model's own
-		if !madeUp && ctx.Err() == nil {
-			k.report(ctx, name, err)
-		}
-		return k.failure(name, err)
-	}
-	k.tools = append(k.tools, einox.SafeTool(&call{info: info, run: handler}, onErr, interrupts))
+	k.tools = append(k.tools, &call{info: info, run: handler, failed: func(ctx context.Context, err error) string { return k.failed(ctx, name, err) }})
 	return info
 }
 
 // writing are the tools that write down what a model says.
 var writing = []string{AddMemory, UpdateMemory, CoreMemoryAppend, CoreMemoryReplace}
-
-// interrupts reports whether an error makes the run wait.
-func interrupts(err error) bool {
-	_, ok := compose.IsInterruptRerunError(err)
-	return ok
-}
 
 // confirm returns Config.Confirm for a call of a tool, nil where there is none.
 func (k *kit) confirm(tool string) backends.Confirm {
@@ -153,13 +151,21 @@ func refusef(format string, args ...any) error {
 	return refusal(strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"))
 }
 
-// refused makes a refusal of an error of a call that the model got wrong, and leaves
-// what failed.
-func (k *kit) refused(name string, err error) error {
-	if errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound) {
-		return refusal(k.failure(name, err))
+// failed returns what the model reads of an error, and reports it, unless the model made it: by
+// an id that there is not, or by what is invalid where no backend has a say.
+func (k *kit) failed(ctx context.Context, name string, err error) string {
+	var r refusal
+	switch {
+	case errors.As(err, &r):
+		return string(r)
+	case errors.Is(err, backends.ErrDeclined):
+		return k.text.declined
 	}
-	return err
+	own := errors.Is(err, backends.ErrNotFound) || errors.Is(err, backends.ErrInvalid) && !slices.Contains(longTerm, name)
+	if !own && ctx.Err() == nil {
+		k.report(ctx, name, err)
+	}
+	return k.failure(name, err)
 }
 
 // failure returns what the model reads of an error of a tool: what happened, and what to do now.

@@ -91,6 +91,9 @@ const (
 	CoreMemoryReplace = "core_memory_replace"
 )
 
+// longTerm are the tools of long-term memory.
+var longTerm = []string{SearchMemory, AddMemory, UpdateMemory, DeleteMemory}
+
 // MaxLimit is the most memories that one keyword of search_memory can bring.
 const MaxLimit = 50
 
@@ -223,10 +226,9 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkNames checks Config.ToolNames.
 func (k *kit) checkNames() error {
-	own := []string{SearchMemory, AddMemory, UpdateMemory, DeleteMemory}
 	for name, other := range k.ToolNames {
-		if !slices.Contains(own, name) {
-			return fmt.Errorf("%q: %w: there is no such tool; there are %s", name, backends.ErrInvalid, strings.Join(own, ", "))
+		if !slices.Contains(longTerm, name) {
+			return fmt.Errorf("%q: %w: there is no such tool; there are %s", name, backends.ErrInvalid, strings.Join(longTerm, ", "))
 		}
 		if !toolName.MatchString(other) {
 			return fmt.Errorf("%q: %w: a name is of 1 to 64 letters, digits, \"_\" and \"-\"", other, backends.ErrInvalid)

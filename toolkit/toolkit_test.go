@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -428,4 +429,28 @@ func FuzzArguments(f *testing.F) {
 			require.ErrorIs(t, err, backends.ErrNoScope, "a block of a workspace that ann has none of")
 		}
 	})
+}
+
+// An error of a tool, or arguments that do not parse, end an agent's run: none of these tools'
+// does.
+func TestT11_AToolErrorEndsTheRunUnlessItBecomesText(t *testing.T) {
+	down := errors.New("redis is down")
+	k := newKit(t, finding(func(keyword string) (*backends.SearchResponse, error) {
+		if keyword == "panic" {
+			panic("boom")
+		}
+		return nil, down
+	}))
+	type query struct {
+		Keywords []string `json:"keywords"`
+	}
+	bare := testkit.Tool(t, "search_memory", func(context.Context, query) (string, error) { return "", down })
+	for _, arguments := range []string{`{"keywords":["tea"]}`, `{"keywords":["panic"]}`, `{"keywords":`, `{"keywords":{"a":1}}`} {
+		run := func(search tool.BaseTool) []string {
+			m := testkit.New(testkit.Call("c", "search_memory", arguments), testkit.Text("went on"))
+			return testkit.Drain(testkit.Runner(testkit.Agent(t, "a", m, nil, search), false, nil).Query(t.Context(), "hi"))
+		}
+		testkit.Trap(t, !slices.Contains(run(bare), "assistant: went on"))
+		require.Equal(t, "assistant: went on", testkit.Last(run(k.tools()["search_memory"])), arguments)
+	}
 }

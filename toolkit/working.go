@@ -46,7 +46,7 @@ func (k *kit) grep(ctx context.Context, scope backends.Scope, a *grepArguments) 
 		Skip: []string{GrepWorkingMemory, ReadWorkingMemory},
 	})
 	if err != nil {
-		return "", k.refused(GrepWorkingMemory, err)
+		return "", err
 	}
 	return k.showMatches(a.Pattern, resp), nil
 }
@@ -75,15 +75,7 @@ func (k *kit) showMatches(pattern string, resp *archive.GrepResponse) string {
 	if len(resp.Matches) == 0 {
 		lines[0] = fmt.Sprintf(k.text.noMatch, text.Truncate(pattern, 100), resp.Searched)
 	}
-	for rest := resp.Matches; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].Ref == rest[0].Ref {
-			n++
-		}
-		lines = append(lines, "["+rest[0].Ref+"]")
-		lines = append(lines, k.snippet(rest[:n])...)
-		rest = rest[n:]
-	}
+	lines = append(lines, k.snippets(resp.Matches)...)
 	if len(resp.Unreadable) > 0 {
 		lines = append(lines, fmt.Sprintf(k.text.unreadables, text.Truncate(strings.Join(resp.Unreadable, ", "), maxErrorRunes)))
 	}
@@ -99,9 +91,9 @@ func (k *kit) showMatches(pattern string, resp *archive.GrepResponse) string {
 	return strings.ToValidUTF8(strings.Join(lines, "\n"), "\uFFFD")
 }
 
-// snippet shows the matches in one message with what is around them, each line once, as
-// "12: a match" and "13- a line beside it".
-func (k *kit) snippet(matches []archive.Match) []string {
+// snippets shows matches with what is around them, each line once, as "12: a match" and "13- a
+// line beside it", under the id of their message.
+func (k *kit) snippets(matches []archive.Match) []string {
 	var lines []string
 	last := 0 // the line that was shown last
 	show := func(n int, sign, s string) {
@@ -109,18 +101,20 @@ func (k *kit) snippet(matches []archive.Match) []string {
 		last = n
 	}
 	for i, m := range matches {
+		if i == 0 || m.Ref != matches[i-1].Ref {
+			lines, last = append(lines, "["+m.Ref+"]"), 0
+		}
 		for j, s := range m.Before {
 			if n := m.Line - len(m.Before) + j; n > last {
 				show(n, "- ", s)
 			}
 		}
-		s := m.Text
 		if m.Truncated {
-			s = fmt.Sprintf(k.text.atByte, m.Byte) + s
+			m.Text = fmt.Sprintf(k.text.atByte, m.Byte) + m.Text
 		}
-		show(m.Line, ": ", s)
+		show(m.Line, ": ", m.Text)
 		for j, s := range m.After {
-			if n := m.Line + 1 + j; i+1 == len(matches) || n < matches[i+1].Line {
+			if n := m.Line + 1 + j; i+1 == len(matches) || m.Ref != matches[i+1].Ref || n < matches[i+1].Line {
 				show(n, "- ", s)
 			}
 		}
@@ -135,7 +129,7 @@ func (k *kit) read(ctx context.Context, scope backends.Scope, a *readArguments) 
 	}
 	page, err := x.Read(ctx, a.request())
 	if err != nil {
-		return "", k.refused(ReadWorkingMemory, err)
+		return "", err
 	}
 	return k.showPage(page), nil
 }

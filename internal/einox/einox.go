@@ -19,7 +19,7 @@
 //	T8  concurrent runs of one agent race                hooks: nothing of a run in the value
 //	T9  edits after the model do not reach the event     hooks: only read
 //	T10 a message behind a tool call ends the run        hooks: only read
-//	T11 an error of a tool ends the run                  SafeTool
+//	T11 an error of a tool ends the run                  toolkit: errors become text
 //	T12 tools are appended to the caller's slice         hooks: slices of their own, no user in a tool
 //	T13 messages are shared with the caller              marks are set on copies
 //	T14 some turns end without a last answer             hooks.Runner
@@ -33,13 +33,9 @@ package einox
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
-	"github.com/cloudwego/eino/components/tool"
-
-	"github.com/einomem/einomem/internal/work"
 )
 
 // Detach returns a context for a model or embedder call that memory makes on its
@@ -49,34 +45,4 @@ import (
 // implementation ("OpenAI"), comp the component.
 func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
 	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
-}
-
-// SafeTool returns t with its errors turned into text for the model, which onErr returns: in
-// Eino an error of a tool, even arguments that do not parse, ends the run (trap T11). A panic
-// of t counts as an error. Only the end of the run itself goes through, when ctx is
-// cancelled, and what one of passes reports, such as an interrupt.
-func SafeTool(t tool.InvokableTool, onErr func(ctx context.Context, err error) string, passes ...func(error) bool) tool.InvokableTool {
-	return &safeTool{InvokableTool: t, onErr: onErr, passes: passes}
-}
-
-type safeTool struct {
-	tool.InvokableTool
-	onErr  func(ctx context.Context, err error) string
-	passes []func(error) bool
-}
-
-func (s *safeTool) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (out string, err error) {
-	err = work.Catch("tool", func() (err error) {
-		out, err = s.InvokableTool.InvokableRun(ctx, arguments, opts...)
-		return err
-	})
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case slices.ContainsFunc(s.passes, func(passes func(error) bool) bool { return passes(err) }):
-		return "", err
-	case err != nil:
-		return s.onErr(ctx, err), nil
-	}
-	return out, nil
 }
