@@ -17,17 +17,6 @@ func hasDigits(least, most int) func(string) bool {
 	}
 }
 
-// weighted accepts digits whose sum, each times its weight, is a multiple of m.
-func weighted(m int, weights ...int) func(string) bool {
-	return func(s string) bool {
-		sum := 0
-		for i := range min(len(s), len(weights)) {
-			sum += weights[i] * int(s[i]-'0')
-		}
-		return len(s) == len(weights) && sum%m == 0
-	}
-}
-
 // issuers are the first digits of the cards of Visa, Mastercard, American Express, Diners,
 // Discover, JCB, UnionPay, Maestro and Mir, with how many digits these have.
 var issuers = regexp.MustCompile(`^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3[0689]\d{12}|(?:6011|64[4-9]\d|65\d\d|35[2-8]\d)\d{12}|(?:62|81)\d{14,17}|(?:50|5[6-9]|6[37])\d{14})$`)
