@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -19,10 +20,27 @@ type Backend struct {
 	OnSearch func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
 	OnAdd    func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error)
 
-	mu       sync.Mutex
-	searches []backends.SearchRequest
-	adds     []backends.AddRequest
-	closed   int
+	searches list[backends.SearchRequest]
+	adds     list[backends.AddRequest]
+	closed   atomic.Int64
+}
+
+// list is what several goroutines append to.
+type list[T any] struct {
+	mu  sync.Mutex
+	all []T
+}
+
+func (l *list[T]) add(v T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, v)
+}
+
+func (l *list[T]) get() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -41,9 +59,7 @@ func Hits(texts ...string) []backends.Hit {
 
 // Search implements backends.Backend.
 func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	b.mu.Lock()
-	b.searches = append(b.searches, *r)
-	b.mu.Unlock()
+	b.searches.add(*r)
 	if b.OnSearch != nil {
 		return b.OnSearch(ctx, r)
 	}
@@ -52,9 +68,7 @@ func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backe
 
 // Add implements backends.Backend.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	b.mu.Lock()
-	b.adds = append(b.adds, *r)
-	b.mu.Unlock()
+	b.adds.add(*r)
 	if b.OnAdd != nil {
 		return b.OnAdd(ctx, r)
 	}
@@ -72,18 +86,12 @@ func Added(texts ...string) *backends.AddResponse {
 
 // Close implements backends.Backend.
 func (b *Backend) Close(context.Context) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed++
+	b.closed.Add(1)
 	return nil
 }
 
 // Searches returns the searches so far.
-func (b *Backend) Searches() []backends.SearchRequest {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.searches)
-}
+func (b *Backend) Searches() []backends.SearchRequest { return b.searches.get() }
 
 // Queries returns what was searched for so far.
 func (b *Backend) Queries() []string {
@@ -95,57 +103,46 @@ func (b *Backend) Queries() []string {
 }
 
 // Adds returns what it was to learn from so far.
-func (b *Backend) Adds() []backends.AddRequest {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.adds)
-}
+func (b *Backend) Adds() []backends.AddRequest { return b.adds.get() }
 
 // Closed returns how often it was closed.
-func (b *Backend) Closed() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.closed
-}
+func (b *Backend) Closed() int { return int(b.closed.Load()) }
 
 // Failures collects what an OnError is called with. Its zero value is ready, and it is
 // safe for concurrent use.
-type Failures struct {
-	mu     sync.Mutex
-	stages []string
-	errs   []error
+type Failures struct{ all list[failure] }
+
+type failure struct {
+	stage string
+	err   error
 }
 
 // Add is an OnError.
-func (f *Failures) Add(_ context.Context, stage string, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stages, f.errs = append(f.stages, stage), append(f.errs, err)
-}
+func (f *Failures) Add(_ context.Context, stage string, err error) { f.all.add(failure{stage, err}) }
 
 // Stages returns the stages so far, in order.
-func (f *Failures) Stages() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.stages)
+func (f *Failures) Stages() (stages []string) {
+	for _, one := range f.all.get() {
+		stages = append(stages, one.stage)
+	}
+	return stages
 }
 
 // Err returns all errors so far, joined; nil for none.
 func (f *Failures) Err() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return errors.Join(f.errs...)
+	var errs []error
+	for _, one := range f.all.get() {
+		errs = append(errs, one.err)
+	}
+	return errors.Join(errs...)
 }
 
 // At returns the errors of a stage.
-func (f *Failures) At(stage string) []error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []error
-	for i, s := range f.stages {
-		if s == stage {
-			out = append(out, f.errs[i])
+func (f *Failures) At(stage string) (errs []error) {
+	for _, one := range f.all.get() {
+		if one.stage == stage {
+			errs = append(errs, one.err)
 		}
 	}
-	return out
+	return errs
 }

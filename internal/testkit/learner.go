@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,8 +49,12 @@ func Learn(_ context.Context, in []*schema.Message, opts *model.Options) (*schem
 	default:
 		return nil, fmt.Errorf("the model has no answer for %q", name)
 	}
+	return answerBy(name, answer)
+}
+
+func answerBy(tool string, answer object) (*schema.Message, error) {
 	arguments, err := json.Marshal(answer)
-	return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: name, Arguments: string(arguments)}}}), err
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: tool, Arguments: string(arguments)}}}), err
 }
 
 var experienceMark = regexp.MustCompile(`LESSON (.+?) \| (.+)`)
@@ -67,10 +72,8 @@ func numbered(material, noun string, same object) []object {
 	out := []object{}
 	for line := range strings.Lines(material) {
 		if n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, noun+" "))); err == nil && strings.HasPrefix(line, noun) {
-			one := object{noun: n}
-			for key, value := range same {
-				one[key] = value
-			}
+			one := maps.Clone(same)
+			one[noun] = n
 			out = append(out, one)
 		}
 	}
@@ -79,17 +82,28 @@ func numbered(material, noun string, same object) []object {
 
 var factMark = regexp.MustCompile(`FACT (.+)$`)
 
-// statements reads the messages of the material, each a line of JSON.
-func statements(material string) []object {
+// material is a line that a model is shown: a fact that has an index, or a message that, if
+// it is new, has a number.
+type material struct {
+	N, Index   *int
+	Role, Text string
+}
+
+// materials reads the lines of JSON among those that a model is shown.
+func materials(text string) (out []material) {
+	for line := range strings.Lines(text) {
+		var m material
+		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &m) == nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// statements are the facts of the new messages.
+func statements(text string) []object {
 	out := []object{}
-	for text := range strings.Lines(material) {
-		var line struct {
-			N    *int
-			Text string
-		}
-		if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &line) != nil {
-			continue
-		}
+	for _, line := range materials(text) {
 		if m := factMark.FindStringSubmatch(line.Text); line.N != nil && m != nil {
 			out = append(out, object{"op": "add", "text": m[1], "keywords": strings.Join(strings.Fields(m[1]), ", "), "score": 3, "messages": []int{*line.N}})
 		}
@@ -101,24 +115,13 @@ func statements(material string) []object {
 // old one it is new; without a new one the old one ends.
 type Lesson struct{ Old, Now string }
 
-// material is a line that a model of package mem0 is shown: a fact that has an index, or a
-// message that, if it is new, has a number.
-type material struct {
-	N, Index   *int
-	Role, Text string
-}
-
 // Taught is the [Reply] of a model that learns for package mem0, in mode Reconcile, what
 // taughtBy returns for each new message, and fails where it is not shown a fact that ends.
 func Taught(taughtBy func(text string) ([]Lesson, error)) Reply {
 	return func(_ context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 		known := map[string]int{}
 		operations := []object{}
-		for text := range strings.Lines(in[len(in)-1].Content) {
-			var line material
-			if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &line) != nil {
-				continue
-			}
+		for _, line := range materials(in[len(in)-1].Content) {
 			if line.Index != nil {
 				known[line.Text] = *line.Index
 			}
@@ -144,8 +147,7 @@ func Taught(taughtBy func(text string) ([]Lesson, error)) Reply {
 				operations = append(operations, op)
 			}
 		}
-		arguments, err := json.Marshal(object{"operations": operations})
-		return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: opts.Tools[0].Name, Arguments: string(arguments)}}}), err
+		return answerBy(opts.Tools[0].Name, object{"operations": operations})
 	}
 }
 

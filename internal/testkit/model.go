@@ -104,10 +104,10 @@ func (c *Chat) Asked(tool string) (calls int) {
 func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (*schema.Message, error) {
 	options := model.GetCommonOptions(&model.Options{Tools: c.tools}, opts...)
 	c.log.mu.Lock()
-	copied := make([]*schema.Message, len(in))
-	for i, m := range in {
+	var copied []*schema.Message
+	for _, m := range in {
 		clone := *m
-		copied[i] = &clone
+		copied = append(copied, &clone)
 	}
 	c.log.calls, c.log.offered = append(c.log.calls, copied), append(c.log.offered, options.Tools)
 	reply := c.script[min(c.log.next, len(c.script)-1)]
@@ -123,13 +123,13 @@ func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Op
 // Generate implements model.BaseChatModel.
 func (c *Chat) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
-	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
+	ctx = callbacks.OnStart(ctx, in)
 	out, err := c.answer(ctx, in, opts)
 	if err != nil {
 		callbacks.OnError(ctx, err)
 		return nil, err
 	}
-	callbacks.OnEnd(ctx, &model.CallbackOutput{Message: out})
+	callbacks.OnEnd(ctx, out)
 	return out, nil
 }
 
@@ -137,7 +137,7 @@ func (c *Chat) Generate(ctx context.Context, in []*schema.Message, opts ...model
 // one piece.
 func (c *Chat) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
 	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
-	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
+	ctx = callbacks.OnStart(ctx, in)
 	out, err := c.answer(ctx, in, opts)
 	if err != nil {
 		callbacks.OnError(ctx, err)
@@ -150,13 +150,8 @@ func (c *Chat) Stream(ctx context.Context, in []*schema.Message, opts ...model.O
 			chunks = append(chunks, schema.AssistantMessage(string(r), nil))
 		}
 	}
-	events := schema.StreamReaderWithConvert(schema.StreamReaderFromArray(chunks), func(m *schema.Message) (callbacks.CallbackOutput, error) {
-		return &model.CallbackOutput{Message: m}, nil
-	})
-	_, events = callbacks.OnEndWithStreamOutput(ctx, events)
-	return schema.StreamReaderWithConvert(events, func(o callbacks.CallbackOutput) (*schema.Message, error) {
-		return o.(*model.CallbackOutput).Message, nil
-	}), nil
+	_, stream := callbacks.OnEndWithStreamOutput(ctx, schema.StreamReaderFromArray(chunks))
+	return stream, nil
 }
 
 // WithTools implements model.ToolCallingChatModel.

@@ -5,6 +5,7 @@ package testkit
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/einomem/einomem/backends"
@@ -48,10 +49,8 @@ func (s *Store) Arm(fails func(*StoreCall) error) {
 // FailOn has every call of the methods fail with err.
 func (s *Store) FailOn(err error, methods ...string) {
 	s.Arm(func(c *StoreCall) error {
-		for _, m := range methods {
-			if c.Method == m {
-				return err
-			}
+		if slices.Contains(methods, c.Method) {
+			return err
 		}
 		return nil
 	})
@@ -61,7 +60,7 @@ func (s *Store) FailOn(err error, methods ...string) {
 func (s *Store) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string(nil), s.calls...)
+	return slices.Clone(s.calls)
 }
 
 func (s *Store) called(method string, arg any) (c *StoreCall, err error) {
@@ -118,16 +117,6 @@ func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string
 // History implements store.Records.
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
 	return through(s, "History", nil, func() ([]backends.Event, error) { return s.Store.History(ctx, p, id) })
-}
-
-// Drop implements store.Records.
-func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
-	return through(s, "Drop", nil, func() (store.DropCount, error) { return s.Store.Drop(ctx, p) })
-}
-
-// Partitions implements store.Records.
-func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
-	return through(s, "Partitions", nil, func() (*store.PartitionPage, error) { return s.Store.Partitions(ctx, namespace, page) })
 }
 
 // Append implements store.Sessions.
