@@ -150,11 +150,11 @@ func (o *office) exported(user string) string {
 
 // Whoever is forgotten while they talk, while it is learnt and while another process forgets
 // them, too, leaves nothing, and what they say afterwards is kept.
-func TestNothingOfSomebodyForgottenComesBack(t *testing.T) {
+func TestForgottenUserLeavesNoTrace(t *testing.T) {
 	const rounds = 20
 	times := 1
-	if os.Getenv("EINOMEM_LONG") == "1" {
-		times = 5 // with -count=5 a thousand people
+	if testkit.Long() {
+		times = 2 // with -count=13 a thousand people
 	}
 	offices(t, times, func(t *testing.T, o *office) {
 		o.says(0, "bob", "bobsword", func() {})

@@ -66,8 +66,10 @@ var isolationSeed = flag.Uint64("isolation.seed", 0, "seed of TestIsolation; 0 t
 // Many users do everything that a backend, a manager and the tools can do, each time with
 // an eye on what is not theirs.
 func TestIsolation(t *testing.T) {
-	operations := 100_000
-	if testing.Short() || testkit.Raced() {
+	operations := 30_000
+	if testkit.Raced() {
+		operations = 3_000
+	} else if testing.Short() {
 		operations = 10_000
 	}
 	seed := *isolationSeed

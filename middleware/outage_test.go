@@ -371,7 +371,7 @@ func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
 func TestAProcessOfManyUsersHoldsItsBudget(t *testing.T) {
 	users, bytes := 1000, int64(2<<20)
 	if testkit.Long() {
-		users, bytes = 10_000, 16<<20
+		users, bytes = 4000, 6<<20
 	}
 	const each, workers = 20, 8
 	client := testredis.Need(t).Start(t).Client(t, func(o *redis.Options) { o.ContextTimeoutEnabled, o.PoolSize = true, workers })

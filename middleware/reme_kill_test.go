@@ -214,7 +214,7 @@ func TestReMeIsKilled(t *testing.T) {
 	t.Run("at any time", func(t *testing.T) {
 		orders, deaths := 4, 4
 		if testkit.Long() {
-			orders, deaths = 12, 30
+			orders, deaths = 8, 12
 		} else if testkit.Raced() || testing.Short() {
 			orders, deaths = 3, 2
 		}

@@ -48,6 +48,9 @@ func TestStories(t *testing.T) {
 	require.GreaterOrEqual(t, len(stories), 64)
 	for _, mode := range []modes.Mode{modes.StaticControl, modes.Both} {
 		for _, arm := range []string{"with a model", "without a model"} {
+			if mode == modes.Both && arm == "without a model" || mode != modes.Both && testkit.Raced() {
+				continue // what the note shows is no matter of the mode
+			}
 			t.Run(string(mode)+", "+arm, func(t *testing.T) {
 				right := map[string]int{}
 				for _, s := range stories {

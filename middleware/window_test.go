@@ -307,9 +307,9 @@ func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
 
 // Many sessions talk at once, and each of their turns compacts the context.
 func TestManySessionsCompactAtOnce(t *testing.T) {
-	sessions, turns := 32, 10
+	sessions, turns := 16, 10
 	if testkit.Long() {
-		sessions, turns = 64, 50
+		sessions, turns = 32, 20
 	} else if testkit.Raced() || testing.Short() {
 		sessions, turns = 8, 8
 	}
@@ -384,7 +384,7 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 	scopes := []middleware.Scope{{Namespace: "a", UserID: "b", SessionID: "c"}, {UserID: "a", SessionID: ""}, {AgentID: "a", SessionID: "a"}, {AgentID: "a:b", SessionID: "a"}}
 	for i, user := range ids {
 		for j, session := range ids {
-			if testkit.Long() || i == j || i < 2 && !testkit.Raced() {
+			if i == j || i < 2 && !testkit.Raced() || i < 4 && testkit.Long() {
 				scopes = append(scopes, middleware.Scope{UserID: user, SessionID: session})
 			}
 		}
