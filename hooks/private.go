@@ -57,16 +57,15 @@ func (h *Hooks) withhold(ctx context.Context, messages []*schema.Message) []*sch
 			wish = speech.WishOf(einox.Text(m))
 		}
 		switch {
-		case wish == speech.ForgetThat && len(round) == 0:
-			for _, j := range before {
-				mark(j, einox.MarkPrivate)
-			}
-			mark(i, einox.MarkPrivateBefore)
 		case wish == speech.ForgetThat:
-			for _, j := range round {
+			that, how := round, einox.MarkPrivate
+			if len(round) == 0 {
+				that, how = before, einox.MarkPrivateBefore
+			}
+			for _, j := range that {
 				mark(j, einox.MarkPrivate)
 			}
-			mark(i, einox.MarkPrivate)
+			mark(i, how)
 		case wish == speech.ForgetThis, hidden && m.Role != schema.User, !h.learns(ctx, m):
 			mark(i, einox.MarkPrivate)
 		}

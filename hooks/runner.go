@@ -125,7 +125,7 @@ type run struct {
 
 // output is one message of a run's events.
 type output struct {
-	path    []string        // the agents from the root to the one that spoke
+	path    []adk.RunStep   // the agents from the root to the one that spoke
 	message *schema.Message // nil when it failed
 }
 
@@ -178,10 +178,7 @@ func (r *run) collect(ctx context.Context, e *adk.AgentEvent) {
 	r.failed = r.failed || e.Err != nil
 	if e.Output != nil && e.Output.MessageOutput != nil {
 		v := e.Output.MessageOutput
-		o := &output{path: make([]string, len(e.RunPath)), message: v.Message}
-		for i := range e.RunPath {
-			o.path[i] = e.RunPath[i].String()
-		}
+		o := &output{path: slices.Clone(e.RunPath), message: v.Message}
 		r.outputs = append(r.outputs, o)
 		if v.IsStreaming && v.MessageStream != nil {
 			copies := v.MessageStream.Copy(2)

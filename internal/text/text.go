@@ -237,24 +237,18 @@ func TruncateBytes(s string, n int) string {
 // two thirds of what is kept are from the beginning, one third from the end. Between
 // them stands how many characters are missing.
 func Middle(s string, runes int) string {
-	if _, whole := runeEnd(s, runes); whole {
+	count := utf8.RuneCountInString(s)
+	if count <= runes {
 		return s
 	}
-	r := []rune(s)
-	head, tail := runes-runes/3, runes/3
-	for i := head; i > max(head-maxWord, 0); i-- {
-		if unicode.IsSpace(r[i]) {
-			head = i
-			break
-		}
+	end, _ := runeEnd(s, runes-runes/3)
+	from, _ := runeEnd(s, count-runes/3)
+	head, tail := s[:wordEnd(s, end)], s[from:]
+	if i := strings.IndexFunc(tail, unicode.IsSpace); i >= 0 && i <= maxWord && !unicode.IsSpace(rune(s[from-1])) {
+		tail = tail[i+1:]
 	}
-	for i := len(r) - tail; i < min(len(r)-tail+maxWord, len(r)); i++ {
-		if unicode.IsSpace(r[i-1]) {
-			tail = len(r) - i
-			break
-		}
-	}
-	return fmt.Sprintf("%s […%d…] %s", strings.TrimRightFunc(string(r[:head]), unicode.IsSpace), len(r)-head-tail, string(r[len(r)-tail:]))
+	missing := count - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
+	return fmt.Sprintf("%s […%d…] %s", strings.TrimRightFunc(head, unicode.IsSpace), missing, tail)
 }
 
 // Fit returns s with its middle left out, as by [Middle], so that count(s) is at most
@@ -276,16 +270,8 @@ func Fit(s string, limit int, count func(string) int) string {
 // Line returns s on one line: runs of white space and control characters are one
 // space, and what is more than runes characters is truncated.
 func Line(s string, runes int) string {
-	end, whole := runeEnd(s, 4*runes) // more is never shown
-	if !whole {
-		s = s[:end]
-	}
 	fields := strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-	line := strings.Join(fields, " ")
-	if whole {
-		return Truncate(line, runes)
-	}
-	return Truncate(line+" ", min(runes, utf8.RuneCountInString(line)))
+	return Truncate(strings.Join(fields, " "), runes)
 }
 
 // lineEnds are the characters at which a reader sees a new line.
