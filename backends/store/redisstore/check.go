@@ -4,13 +4,12 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/plan"
@@ -163,18 +162,9 @@ func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []s
 // registry looks for the entries that the partition must have.
 func (i *inspection) registry(ctx context.Context) error {
 	_, err := retry(ctx, i.Store, i.doing, func() (any, error) {
-		var exists, pending *redis.IntCmd
-		err := i.pipelined(ctx, func(pipe redis.Pipeliner) {
-			exists, pending = pipe.Exists(ctx, i.keys.all()...), pipe.Exists(ctx, i.keys.pending())
-		})
-		lists := []string{listed}
-		switch {
-		case err != nil || exists.Val() == 0 && !i.repair:
+		lists, err := i.belongs(ctx, i.p)
+		if err != nil {
 			return nil, err
-		case exists.Val() == 0:
-			return nil, i.unregister(ctx, i.p)
-		case pending.Val() > 0:
-			lists = append(lists, waiting)
 		}
 		for _, e := range i.entries(i.p, lists...) {
 			err := i.client.ZScore(ctx, e.key, e.member).Err()
@@ -185,9 +175,9 @@ func (i *inspection) registry(ctx context.Context) error {
 			}
 		}
 		if i.repair {
-			err = i.register(ctx, i.p, lists...)
+			return nil, cmp.Or(i.register(ctx, i.p, lists...), i.unregister(ctx, i.p))
 		}
-		return nil, err
+		return nil, nil
 	})
 	return err
 }

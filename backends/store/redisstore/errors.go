@@ -100,7 +100,7 @@ func describe(doing string, err error, ctx context.Context) error {
 		return nil
 	}
 	switch {
-	case redis.HasErrorPrefix(err, forgotten):
+	case redis.HasErrorPrefix(err, "FORGOTTEN"):
 		err = errForgotten
 	case redis.HasErrorPrefix(err, "INCOMPLETE"):
 		_, key, _ := strings.Cut(err.Error(), "INCOMPLETE ")

@@ -526,3 +526,38 @@ func TestLostEntriesOfTheWorkQueueAreMadeAgain(t *testing.T) {
 		requireQueued(t, c, p)
 	})
 }
+
+// A write that is refused leaves no entry of a partition that does not exist, and takes away
+// none of one that does.
+func TestRefusedWritesLeaveTheListsAsTheyAre(t *testing.T) {
+	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
+		c, there, none := open(t), user(backends.NewID()), user(backends.NewID())
+		now := backends.SystemClock()
+		s := newStore(t, open(t), &redisstore.Config{Clock: func() time.Time { return now }})
+		begin(t, s, there)
+		now = now.Add(time.Hour) // a write looks after its entries again
+		for _, p := range []backends.Partition{there, none} {
+			began, err := store.Begin(t.Context(), s, p)
+			require.NoError(t, err)
+			refused := open(t)
+			asked := newStore(t, refused, &redisstore.Config{Clock: func() time.Time { return now }, Retry: -1})
+			scripts := 0
+			refused.AddHook(testredis.Hook(func(cmds []redis.Cmder, send func() error) error {
+				if cmds[0].Name() == "evalsha" {
+					if scripts++; scripts == 2 { // between the entries and the write
+						require.NoError(t, c.HSet(t.Context(), keyOf(p, "lives"), "", fmt.Sprint("another ", now.Add(time.Hour).UnixMicro())).Err())
+					}
+				}
+				return send()
+			}))
+			_, err = asked.Append(began, p, "s", messages("late"))
+			require.ErrorIs(t, err, backends.ErrForgotten)
+			require.Equal(t, 2, scripts)
+		}
+		require.NoError(t, c.ZScore(t.Context(), "em:work", redisstore.MemberOf(there)).Err())
+		require.Error(t, c.ZScore(t.Context(), "em:work", redisstore.MemberOf(none)).Err())
+		listed := c.ZRange(t.Context(), "em:partitions:n", 0, -1).Val()
+		require.Contains(t, listed, "user:"+there.ID)
+		require.NotContains(t, listed, "user:"+none.ID)
+	})
+}

@@ -103,10 +103,8 @@ func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time
 	}
 }
 
-// forgotten is the code with which scripts fail for a write that began in a life that has
-// ended, and errForgotten what it returns.
-const forgotten = "FORGOTTEN"
-
+// errForgotten is returned for a write that began in a life that has ended, for which
+// scripts fail with the code FORGOTTEN.
 var errForgotten = fmt.Errorf("%w: whose words these are was dropped since this began", backends.ErrForgotten)
 
 // Outside says what keeps erased data that no command to the server reaches: see

@@ -6,6 +6,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -44,7 +45,7 @@ func (s *Store) registered(ctx context.Context, p backends.Partition, write func
 	for {
 		wanted, err := write(strings.Join(made, " "))
 		switch {
-		case err != nil && len(made) > 0 && redis.HasErrorPrefix(err, forgotten):
+		case errors.As(err, new(redis.Error)) && len(made) > 0: // it was refused
 			return cmp.Or(s.unregister(ctx, p), err)
 		case err != nil || len(wanted)+len(made) == 0:
 			return err
@@ -94,31 +95,44 @@ func (s *Store) enter(ctx context.Context, entries ...entry) error {
 	return nil
 }
 
-// unregister takes a dropped partition off the lists, unless it is back.
+// unregister takes a partition off the lists in which there is nothing of it to find, and
+// puts it back if there is by then.
 func (s *Store) unregister(ctx context.Context, p backends.Partition) error {
-	k := s.keys(p)
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		pipe.ZRem(ctx, s.partitionsKey(escape(p.Namespace)), local(p))
-		pipe.ZRem(ctx, s.workKey(), member(p))
+	before, err := s.belongs(ctx, p)
+	if err != nil {
+		return err
+	}
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		for _, e := range s.entries(p, listed, waiting) {
+			if e.key != s.namespacesKey() && !slices.Contains(s.entries(p, before...), e) {
+				pipe.ZRem(ctx, e.key, e.member)
+			}
+		}
 	})
 	if err != nil {
 		return err
 	}
-	var exists, pending *redis.IntCmd
-	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		exists, pending = pipe.Exists(ctx, k.meta()), pipe.Exists(ctx, k.pending())
-	})
-	var back []string
-	if exists.Val() > 0 {
-		back = append(back, listed)
-	}
-	if pending.Val() > 0 {
-		back = append(back, waiting)
-	}
-	if err != nil || len(back) == 0 {
+	after, err := s.belongs(ctx, p)
+	if err != nil || len(after) == len(before) {
 		return err
 	}
-	return s.register(ctx, p, back...)
+	return s.register(ctx, p, after...)
+}
+
+// belongs returns the lists in which a partition must be.
+func (s *Store) belongs(ctx context.Context, p backends.Partition) (lists []string, err error) {
+	var exists, pending *redis.IntCmd
+	k := s.keys(p)
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		exists, pending = pipe.Exists(ctx, k.all()...), pipe.Exists(ctx, k.pending())
+	})
+	if exists.Val() > 0 {
+		lists = append(lists, listed)
+	}
+	if pending.Val() > 0 {
+		lists = append(lists, waiting)
+	}
+	return lists, err
 }
 
 // idle is how long a partition without pending messages stays in the work queue.
