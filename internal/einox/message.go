@@ -75,19 +75,20 @@ func Stored(m *schema.Message, text func(string) string) *schema.Message {
 		c.ToolCalls[i].Extra = nil
 		c.ToolCalls[i].Function.Arguments = text(c.ToolCalls[i].Function.Arguments)
 	}
-	c.MultiContent = slices.Clone(c.MultiContent)
-	for i := range c.MultiContent {
-		c.MultiContent[i].Text = text(c.MultiContent[i].Text)
-	}
-	c.UserInputMultiContent = slices.Clone(c.UserInputMultiContent)
-	for i := range c.UserInputMultiContent {
-		c.UserInputMultiContent[i].Text = text(c.UserInputMultiContent[i].Text)
-	}
-	c.AssistantGenMultiContent = slices.Clone(c.AssistantGenMultiContent)
-	for i := range c.AssistantGenMultiContent {
-		c.AssistantGenMultiContent[i].Text = text(c.AssistantGenMultiContent[i].Text)
-	}
+	c.MultiContent = told(c.MultiContent, func(p *schema.ChatMessagePart) *string { return &p.Text }, text)
+	c.UserInputMultiContent = told(c.UserInputMultiContent, func(p *schema.MessageInputPart) *string { return &p.Text }, text)
+	c.AssistantGenMultiContent = told(c.AssistantGenMultiContent, func(p *schema.MessageOutputPart) *string { return &p.Text }, text)
 	return &c
+}
+
+// told returns a copy of the parts of a message, to whose texts text has been applied.
+func told[P any](parts []P, of func(*P) *string, text func(string) string) []P {
+	parts = slices.Clone(parts)
+	for i := range parts {
+		said := of(&parts[i])
+		*said = text(*said)
+	}
+	return parts
 }
 
 // Portable removes from what was loaded what Eino's checkpoints cannot hold: they are

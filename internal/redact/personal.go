@@ -139,15 +139,10 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
+var between = regexp.MustCompile(`[^0-9A-Z]+`)
+
 // plain returns the letters and digits of a text, in upper case.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r > 0x7f || !isDigit(byte(r)) && !isLetter(byte(r)) {
-			return -1
-		}
-		return r
-	}, strings.ToUpper(s))
-}
+func plain(s string) string { return between.ReplaceAllString(strings.ToUpper(s), "") }
 
 // mail is an e-mail address, RFC 5321, as people have them; file and remote are what else has an
 // @ in it.

@@ -74,19 +74,17 @@ func (q *Queue[K, V]) Push(ctx context.Context, k K, v V) error {
 	}
 	select {
 	case q.slots <- struct{}{}: // even if ctx is done
-		q.add(k, v)
-		return nil
 	default:
+		select {
+		case q.slots <- struct{}{}:
+		case <-q.closing:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("the queue of %d is full: %w", cap(q.slots), context.Cause(ctx))
+		}
 	}
-	select {
-	case q.slots <- struct{}{}:
-		q.add(k, v)
-		return nil
-	case <-q.closing:
-		return ErrClosed
-	case <-ctx.Done():
-		return fmt.Errorf("the queue of %d is full: %w", cap(q.slots), context.Cause(ctx))
-	}
+	q.add(k, v)
+	return nil
 }
 
 // Do handles what waits under k, and then calls f, with no handler of k beside it. An
