@@ -68,43 +68,32 @@ func (k *kit) block(p string) (string, error) {
 }
 
 func (k *kit) appendToBlock(ctx context.Context, scope backends.Scope, a *appendArguments) (string, error) {
-	name, err := k.block(a.Block)
-	if err != nil {
-		return "", err
-	}
-	r := &core.Edit{Scope: scope, Block: name, Text: a.Text, Confirm: k.confirm(CoreMemoryAppend)}
-	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryAppend, r.Block, r.Text)
-	v, err := k.Blocks.Append(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	return k.showEdit(k.text.appended, v), nil
+	return k.edit(ctx, CoreMemoryAppend, k.Blocks.Append, &core.Edit{Scope: scope, Block: a.Block, Text: a.Text}, k.text.appended)
 }
 
 func (k *kit) replaceInBlock(ctx context.Context, scope backends.Scope, a *replaceArguments) (string, error) {
-	name, err := k.block(a.Block)
-	if err != nil {
+	return k.edit(ctx, CoreMemoryReplace, k.Blocks.Replace, &core.Edit{Scope: scope, Block: a.Block, Old: a.OldText, Text: *a.NewText}, k.text.replaced)
+}
+
+// edit makes one edit, and returns what the model reads of it, which begins with done.
+func (k *kit) edit(ctx context.Context, tool string, do func(context.Context, *core.Edit) (*core.Value, error), r *core.Edit, done string) (string, error) {
+	var err error
+	if r.Block, err = k.block(r.Block); err != nil {
 		return "", err
 	}
-	r := &core.Edit{Scope: scope, Block: name, Old: a.OldText, Text: *a.NewText, Confirm: k.confirm(CoreMemoryReplace)}
-	r.IdempotencyKey = callKey(ctx, scope, CoreMemoryReplace, r.Block, r.Old, r.Text)
-	v, err := k.Blocks.Replace(ctx, r)
+	r.Confirm = k.confirm(tool)
+	r.IdempotencyKey = callKey(ctx, r.Scope, tool, r.Block, r.Old, r.Text)
+	v, err := do(ctx, r)
 	var match *core.MatchError
 	switch {
 	case errors.As(err, &match):
-		return "", refusal(k.failure(CoreMemoryReplace, err) + k.heldText(match.Shown))
+		return "", refusal(k.failure(tool, err) + k.heldText(match.Shown))
 	case err != nil:
 		return "", err
-	}
-	return k.showEdit(k.text.replaced, v), nil
-}
-
-// showEdit returns what the model reads of an edit.
-func (k *kit) showEdit(done string, v *core.Value) string {
-	if v.Replayed {
+	case v.Replayed:
 		done = k.text.replayed
 	}
-	return fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.text.holds, v.Size, v.Block.Limit, max(0, v.Block.Limit-v.Size)) + k.heldText(v.Shown)
+	return fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.text.holds, v.Size, v.Block.Limit, max(0, v.Block.Limit-v.Size)) + k.heldText(v.Shown), nil
 }
 
 // heldText shows what a block holds, on lines of its own.

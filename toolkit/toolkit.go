@@ -171,7 +171,7 @@ func New(_ context.Context, cfg *Config) ([]tool.BaseTool, error) {
 	if k.err != nil {
 		return nil, fmt.Errorf("toolkit: %w", k.err)
 	}
-	return k.tools[:len(k.tools):len(k.tools)], nil
+	return slices.Clip(k.tools), nil
 }
 
 // kit is what the tools of one New share. Once they are made it is immutable.
