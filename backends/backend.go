@@ -102,7 +102,7 @@ type AddRequest struct {
 	Context  []Message // Optional. What was said before; grounds the new, and is never learnt from.
 
 	Verbatim     bool           // Optional. Store what was said as it is, with no model.
-	Kind         Kind           // Optional. KindProcedure writes down what the agent did as one memory.
+	Kind         Kind           // Optional. What is to be learnt, or stored Verbatim, where a backend has several kinds.
 	Metadata     map[string]any // Optional. Kept with each memory. JSON values.
 	Expires      time.Time      // Optional. When the memories end. Defaults to never.
 	Instructions string         // Optional. What to look for; goes before the configured instructions.

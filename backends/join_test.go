@@ -170,7 +170,6 @@ func TestAConversationIsLearntByBothAndTheRestByItsHalf(t *testing.T) {
 		"a note of an agent": {backends.AddRequest{Author: "agent"}, 1, 1},
 		"word for word":      {backends.AddRequest{Verbatim: true}, 1, 0},
 		"a fact":             {backends.AddRequest{Kind: backends.KindFact}, 1, 0},
-		"what an agent did":  {backends.AddRequest{Kind: backends.KindProcedure}, 1, 0},
 		"a task":             {backends.AddRequest{Kind: backends.KindTask}, 0, 1},
 		"a written task":     {backends.AddRequest{Kind: backends.KindTask, Verbatim: true}, 0, 1},
 	} {

@@ -6,9 +6,6 @@ package mem0
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
@@ -75,10 +72,9 @@ type Config struct {
 	// Manager's calls. Optional. Defaults to false: workspaces are none of this backend's.
 	Shared bool
 	// Prompt replaces all that the model is told about what to keep and how to write it,
-	// in the modes Reconcile, Additive and the first step of TwoStep. It names the fields
-	// of an answer: text and messages, in Reconcile also op and index; New checks that.
-	// The schema of the answer and Instructions are added behind it. Optional. Defaults
-	// to prompts in English and Chinese.
+	// in the modes Reconcile, Additive and the first step of TwoStep. The schema of the
+	// answer, with what each field means, and Instructions are added behind it. Optional.
+	// Defaults to prompts in English and Chinese.
 	Prompt string
 
 	// FactsOnly leaves out the raw turns. By default they are kept beside the
@@ -137,20 +133,7 @@ func (c *Config) normalize() (*Config, error) {
 	if err := n.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
-	return &n, n.checkPrompt()
-}
-
-// checkPrompt returns an error if the prompt does not ask for what an answer needs.
-func (c *Config) checkPrompt() error {
-	fields := []string{"text", "messages"}
-	if c.Mode == Reconcile {
-		fields = append(fields, "op", "index")
-	}
-	missing := slices.DeleteFunc(fields, func(f string) bool { return regexp.MustCompile(`\b` + f + `\b`).MatchString(c.Prompt) })
-	if c.Prompt == "" || c.Mode == Verbatim || len(missing) == 0 {
-		return nil
-	}
-	return fmt.Errorf("mem0: Config.Prompt: %w: it has to ask for the fields %s of the answer", backends.ErrInvalid, strings.Join(missing, ", "))
+	return &n, nil
 }
 
 // newKeeper builds what keeps the memories, and the ranking over its store.

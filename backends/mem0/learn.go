@@ -10,21 +10,17 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/text"
 )
 
 const (
-	maxQuestions  = 32   // that one Add takes, of 12,000 tokens or 50 messages each: what a batch of the log has time for
-	memoriesShown = 10   // to a model
-	stepRunes     = 6000 // of each message that is shown for a procedure, at most
+	maxQuestions  = 32 // that one Add takes, of 12,000 tokens or 50 messages each: what a batch of the log has time for
+	memoriesShown = 10 // to a model
 
 	authorVerbatim = "verbatim" // of memories that no model wrote
 	authorProgram  = "program"  // of what Remember adds
@@ -41,7 +37,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 		return nil, err
 	}
 	if r.Verbatim || b.config.Mode == Verbatim { // it waits for no model
-		if err := b.verbatim(ctx, call); err != nil {
+		if err := verbatim(call); err != nil {
 			return nil, err
 		}
 		return call.Store(ctx)
@@ -52,7 +48,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 // verbatim decides to store what was said as it was said, one memory a message. It is an
 // episode unless the request asks for facts or names an author: what is written down on
 // purpose is a statement, and not something that was said.
-func (b *Backend) verbatim(ctx context.Context, c *reconcile.Call) error {
+func verbatim(c *reconcile.Call) error {
 	kind := c.Kind
 	switch kind {
 	case "":
@@ -61,10 +57,8 @@ func (b *Backend) verbatim(ctx context.Context, c *reconcile.Call) error {
 			kind = backends.KindFact
 		}
 	case backends.KindEpisode, backends.KindFact:
-	case backends.KindProcedure:
-		return b.procedure(ctx, c, true)
 	default:
-		return fmt.Errorf("mem0: kind %q: %w: verbatim messages are of kind episode, fact or procedure", kind, backends.ErrInvalid)
+		return fmt.Errorf("mem0: kind %q: %w: verbatim messages are of kind episode or fact", kind, backends.ErrInvalid)
 	}
 	for _, u := range c.Said() {
 		m := c.Verbatim(kind, u, authorVerbatim)
@@ -79,10 +73,8 @@ func (b *Backend) verbatim(ctx context.Context, c *reconcile.Call) error {
 // decide asks the model what to store, and keeps the messages beside it.
 func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	switch {
-	case c.Kind == backends.KindProcedure:
-		return b.procedure(ctx, c, false)
 	case c.Kind != "" && c.Kind != backends.KindFact:
-		return fmt.Errorf("mem0: kind %q: %w: a model writes facts and procedures; with Verbatim episodes may be stored", c.Kind, backends.ErrInvalid)
+		return fmt.Errorf("mem0: kind %q: %w: a model writes facts; with Verbatim episodes may be stored", c.Kind, backends.ErrInvalid)
 	case len(c.Said()) == 0:
 		return nil
 	}
@@ -183,68 +175,4 @@ func indexOf(n *int) int {
 		return reconcile.None
 	}
 	return *n
-}
-
-// procedure decides to write down what the agent did as one memory, in the words of the model
-// or verbatim. Unlike a fact it needs the tool calls and their results; the model is shown
-// them, and they are stored only as far as it writes them down.
-func (b *Backend) procedure(ctx context.Context, c *reconcile.Call, verbatim bool) error {
-	lines, err := b.trajectory(c)
-	if err != nil || len(lines) == 0 {
-		return err
-	}
-	written, author := "", b.engine.Author
-	if verbatim {
-		author = authorVerbatim
-		for _, l := range lines {
-			written += l.Role + ": " + l.Text + "\n"
-		}
-	} else {
-		p := prompts(c.Language)
-		system := p.procedure
-		if instructions := strings.TrimSpace(c.Instructions); instructions != "" {
-			system += "\n\n" + p.instruct + "\n" + instructions
-		}
-		q := &ask.Question{System: system, User: ask.Section("messages", lines), Language: c.Language}
-		if written, err = ask.Text(ctx, c.Run, q, nil); err != nil {
-			return err
-		}
-	}
-	m := c.Memory(backends.KindProcedure, b.keep.Redact(strings.TrimSpace(written)))
-	m.Origin.Role, m.Origin.Author = string(schema.Assistant), cmp.Or(c.Author, author)
-	for _, u := range c.Said() {
-		m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.ID)
-	}
-	c.Add(m)
-	return nil
-}
-
-// trajectory renders everything that was said and done, without system messages
-// and notes.
-func (b *Backend) trajectory(c *reconcile.Call) ([]reconcile.Line, error) {
-	if c.Scope.AgentID == "" {
-		return nil, fmt.Errorf("mem0: a procedure: %w: needs Scope.AgentID, the agent that did it", backends.ErrInvalid)
-	}
-	var lines []reconcile.Line
-	for _, m := range c.Messages {
-		if m.Message == nil || m.Role == schema.System || einox.IsNote(m.Message) {
-			continue
-		}
-		said := einox.Text(m.Message)
-		for _, call := range m.ToolCalls {
-			said += "\n" + call.Function.Name + "(" + call.Function.Arguments + ")"
-		}
-		if !utf8.ValidString(said) {
-			return nil, fmt.Errorf("mem0: message %q: %w: not UTF-8", m.ID, backends.ErrInvalid)
-		}
-		if said = strings.TrimSpace(b.keep.Redact(said)); said != "" {
-			step := text.Middle(said, min(stepRunes, max(200, 10*stepRunes/len(c.Messages))))
-			if step != said {
-				u := &reconcile.Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Time: m.Time}
-				c.Skip(u, said, errors.New("a procedure is written down without the middle of its long messages"))
-			}
-			lines = append(lines, reconcile.Line{Role: string(m.Role), Name: m.ToolName, Text: step})
-		}
-	}
-	return lines, nil
 }

@@ -405,31 +405,15 @@ func TestAProgramRemembersAFactByHand(t *testing.T) {
 }
 
 func TestThePromptCanBeReplaced(t *testing.T) {
-	for name, c := range map[string]struct {
-		mode            mem0.Mode
-		prompt, missing string
-	}{
-		"none":             {mem0.Reconcile, "", ""},
-		"complete":         {mem0.Reconcile, "Keep orders. Answer with op, index, text and messages.", ""},
-		"Chinese":          {mem0.Reconcile, "只记订单。用op、index、text和messages回答。", ""},
-		"nothing asked":    {mem0.Reconcile, "Keep the options, texts and indexes of orders.", "text, messages, op, index"},
-		"half":             {mem0.Reconcile, "Keep orders; answer with text and messages.", "op, index"},
-		"enough to add":    {mem0.Additive, "Keep orders; answer with text and messages.", ""},
-		"too little there": {mem0.TwoStep, "Keep orders; answer with text.", "messages"},
-	} {
+	for _, prompt := range []string{"", "Keep orders.", "只记订单。"} {
 		m := thinking(t, func(shown) string { return operations(`{"op":"add","text":"An order.","messages":[0]}`) })
-		b, err := mem0.New(ctx, &mem0.Config{Store: openStore(t), Model: m, Mode: c.mode, Prompt: c.prompt, Instructions: "Mind the dates."})
-		if c.missing != "" {
-			require.ErrorIs(t, err, backends.ErrInvalid, name)
-			require.ErrorContains(t, err, "Config.Prompt: invalid: it has to ask for the fields "+c.missing+" of", name)
-			continue
-		}
-		require.NoError(t, err, name)
+		b, err := mem0.New(ctx, &mem0.Config{Store: openStore(t), Model: m, Prompt: prompt, Instructions: "Mind the dates."})
+		require.NoError(t, err)
 		add(t, b, ann, user("one order, please")...)
 		system := m.Calls()[0][0].Content
-		require.True(t, strings.HasPrefix(system, c.prompt), name)
-		require.Equal(t, c.prompt == "", strings.Contains(system, "You keep the long-term memory"), name)
-		require.Contains(t, system, "Mind the dates.", name)
+		require.True(t, strings.HasPrefix(system, prompt))
+		require.Equal(t, prompt == "", strings.Contains(system, "You keep the long-term memory"), prompt)
+		require.Contains(t, system, "Mind the dates.")
 		require.NoError(t, b.Close(ctx))
 	}
 }

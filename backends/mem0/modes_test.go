@@ -222,54 +222,10 @@ func TestAnAuthorMayAskForEpisodes(t *testing.T) {
 	require.Equal(t, "import", resp.Items[0].Memory.Origin.Author)
 }
 
-func TestTheAuthorOfAProcedure(t *testing.T) {
-	helper := backends.Scope{AgentID: "helper"}
-	b := open(t, with(answering("1. deploy")))
+func TestOtherKindsAreRefused(t *testing.T) {
+	b := open(t, with(answering("")))
 	for _, verbatim := range []bool{true, false} {
-		resp, err := b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Author: "agent", Verbatim: verbatim,
-			Messages: []backends.Message{{ID: "1", Message: schema.UserMessage("Deploy it")}}})
-		require.NoError(t, err)
-		require.Equal(t, "agent", resp.Items[0].Memory.Origin.Author)
-		events, err := b.History(ctx, &backends.HistoryRequest{Scope: helper, ID: resp.Items[0].Memory.ID})
-		require.NoError(t, err)
-		require.Equal(t, "agent", events[0].Actor)
-	}
-}
-
-func TestProcedure(t *testing.T) {
-	helper := backends.Scope{AgentID: "helper"}
-	did := []backends.Message{
-		{ID: "1", Message: schema.UserMessage("Deploy it")},
-		{ID: "2", Message: schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "deploy", Arguments: `{"env":"prod"}`}}})},
-		{ID: "3", Message: schema.ToolMessage("build 77 failed: disk full", "c")},
-		{ID: "4", Message: assistant("It failed.")},
-	}
-	m := answering("```\n1. deploy(prod): build 77 failed: disk full\n```")
-	b := open(t, with(m))
-	resp, err := b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did})
-	require.NoError(t, err)
-	require.Len(t, resp.Items, 1)
-	require.Equal(t, backends.KindProcedure, resp.Items[0].Memory.Kind)
-	require.Equal(t, "1. deploy(prod): build 77 failed: disk full", resp.Items[0].Memory.Text)
-	prompt := m.Calls()[0][1].Content
-	require.Contains(t, prompt, "disk full")
-	require.Contains(t, prompt, `deploy({\"env\":\"prod\"})`)
-
-	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Kind: backends.KindProcedure, Messages: did})
-	require.ErrorIs(t, err, backends.ErrInvalid, "an agent did it")
-	b = open(t, with(answering("``` \n```", "<think>hm</think>")))
-	_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did})
-	require.ErrorIs(t, err, backends.ErrModel)
-	resp, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did, Verbatim: true})
-	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(resp.Items[0].Memory.Text, "user: Deploy it\nassistant: deploy("))
-	for _, verbatim := range []bool{true, false} {
-		_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindTool, Messages: did, Verbatim: verbatim})
+		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Kind: backends.KindTool, Messages: user("tea"), Verbatim: verbatim})
 		require.ErrorIs(t, err, backends.ErrInvalid)
-		_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Verbatim: verbatim, Messages: []backends.Message{{Message: schema.ToolMessage("\xff", "c")}}})
-		require.ErrorIs(t, err, backends.ErrInvalid)
-		resp, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Verbatim: verbatim, Messages: []backends.Message{{}, {Message: schema.SystemMessage("Be brief.")}}})
-		require.NoError(t, err)
-		require.Empty(t, resp.Items, "nothing was done")
 	}
 }

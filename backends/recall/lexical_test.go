@@ -379,7 +379,6 @@ func TestIndexedText(t *testing.T) {
 		{"in UTC", backends.Memory{Text: "tea", Observed: at.In(time.FixedZone("", 14*3600))}, "1:56 pm on 8 May, 2023 tea"},
 		{"experience has no date", backends.Memory{Kind: backends.KindTask, Text: "tea", Observed: at}, "tea"},
 		{"nor have tools", backends.Memory{Kind: backends.KindTool, Text: "tea", Observed: at}, "tea"},
-		{"nor have procedures", backends.Memory{Kind: backends.KindProcedure, Text: "tea", Observed: at}, "tea"},
 		{"facts have", backends.Memory{Kind: backends.KindFact, Text: "tea", Observed: at}, "1:56 pm on 8 May, 2023 tea"},
 		{"Chinese", backends.Memory{Text: "绿茶", Observed: at}, "1:56 pm on 8 May, 2023 2023年5月8日 绿茶"},
 	} {

@@ -40,9 +40,9 @@ type Backend struct {
 	task     *task.Memory
 	personal *Personal
 	tools    *tool.Memory
-	recorder backends.ToolRecorder
-	stop     func(ctx context.Context) error // of the recorder
-	library  *Library
+	recorder
+	stop    func(ctx context.Context) error // of the recorder
+	library *Library
 
 	calls  work.Calls
 	traced backends.Backend // search and add, seen by Eino's callbacks
@@ -50,6 +50,10 @@ type Backend struct {
 
 // manager has the methods of [backends.Manager] and [backends.Exporter].
 type manager = keeper.Manager
+
+// recorder has the methods of [backends.ToolRecorder]: calls are stored soon, in the background,
+// and guidelines written anew once enough of them are new.
+type recorder = backends.ToolRecorder
 
 var errNoRequest = fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
 
@@ -108,15 +112,6 @@ func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 // AlwaysLearns implements [backends.AlwaysLearner]: turns are learnt from whatever the
 // mode.
 func (b *Backend) AlwaysLearns() bool { return true }
-
-// RecordCalls implements [backends.ToolRecorder]: the calls are stored soon, in the
-// background, and guidelines written anew once enough of them are new.
-func (b *Backend) RecordCalls(ctx context.Context, r *backends.RecordCallsRequest) error {
-	return b.recorder.RecordCalls(ctx, r)
-}
-
-// Flush implements [backends.ToolRecorder].
-func (b *Backend) Flush(ctx context.Context) error { return b.recorder.Flush(ctx) }
 
 // GuideTools implements [backends.ToolGuide].
 func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {

@@ -299,11 +299,6 @@ func TestEveryFlowOfReMeRunsInTheProcess(t *testing.T) {
 			require.NoError(t, err)
 			assert.Contains(t, got.Answer, "check the payment first")
 		}},
-		{"retrieve_task_memory_simple", func(ctx context.Context, t *testing.T, b *reme.Backend) {
-			got, err := b.Task().Retrieve(ctx, &task.RetrieveRequest{Query: "refunding", Simple: true})
-			require.NoError(t, err)
-			assert.Contains(t, got.Answer, "check the payment first")
-		}},
 		{"record_task_memory", func(ctx context.Context, t *testing.T, b *reme.Backend) {
 			found, err := b.Task().Retrieve(ctx, &task.RetrieveRequest{Query: "refunding"})
 			require.NoError(t, err)

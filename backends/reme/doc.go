@@ -81,7 +81,7 @@
 // # ReMe's flows
 //
 //	summary_task_memory, _simple    Task().Summarize, with Simple
-//	retrieve_task_memory, _simple   Task().Retrieve, with Simple
+//	retrieve_task_memory, _simple   Task().Retrieve, with Rerank and Rewrite or without
 //	record_task_memory              Task().Record
 //	delete_task_memory              Task().Forget
 //	summary_personal_memory         Personal().Summarize

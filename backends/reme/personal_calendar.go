@@ -4,6 +4,7 @@
 package reme
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -38,7 +39,6 @@ const (
 	week
 	weekend
 	month
-	quarter
 	year
 )
 
@@ -53,8 +53,6 @@ func (u unit) around(today time.Time, n int) span {
 		return span{date(y, m, monday+5), date(y, m, monday+7), true}
 	case month:
 		return months(y, int(m)+n, 1, true)
-	case quarter:
-		return months(y, (int(m)-1)/3*3+1+3*n, 3, true)
 	case year:
 		return months(y+n, 1, 12, true)
 	}
@@ -86,69 +84,73 @@ func months(y, first, n int, sure bool) span {
 // weekdayOf returns 0 for Monday to 6.
 func weekdayOf(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 
-// timeWords are a language's words for times, and the forms in which they are said. What a
-// form means follows from its groups, which are named by what they hold.
-type timeWords struct {
-	days     map[string]int // named: days from today
-	years    map[string]int // yearword: years from this one
-	sides    map[string]int // side, weekof, ago: before or after the present one
-	weekdays map[string]int // weekday: 0 for Monday to 6
-	seasons  map[string]int // season: the first month, in the northern half of the earth
-	months   map[string]int // month: 1 to 12
-	units    map[string]unit
-	forms    []*regexp.Regexp
+// wordsForTimes have the words that count: days and years from now, sides before or after the
+// present one, weekdays from Monday, the first months of seasons in the northern half of the
+// earth, months.
+var wordsForTimes = map[string]int{
+	"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0,
+	"this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "day after tomorrow": 2,
+	"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1, "ago": -1,
+	"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6,
+	"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12,
+	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
+
+	"大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0, "今晚": 0, "今早": 0,
+	"明天": 1, "明日": 1, "明晚": 1, "后天": 2, "大后天": 3,
+	"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2,
+	"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2, "前": -1, "后": 1,
+	"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6, "末": 5,
+	"春": 3, "夏": 6, "秋": 9, "冬": 12,
 }
 
-// read returns what a match means today, by its groups.
-func (l *timeWords) read(today time.Time, g map[string]string) (span, bool) {
-	n, side, u := number(g["n"]), l.sides[g["side"]], l.units[g["unit"]]
+var units = map[string]unit{
+	"day": day, "week": week, "weekend": weekend, "month": month, "year": year,
+	"天": day, "周": week, "星期": week, "礼拜": week, "个星期": week, "个礼拜": week, "周末": weekend, "月": month, "个月": month, "年": year,
+}
+
+// readTime returns what a match means today, by its groups, which are named by what they hold.
+func readTime(today time.Time, g map[string]string) (span, bool) {
+	n, side, u := number(g["n"]), wordsForTimes[g["side"]], units[g["unit"]]
 	switch {
 	case g["not"] != "" || g["times"] != "": // a word that makes it something else
 		return span{}, false
 	case g["named"] != "":
-		return day.around(today, l.days[g["named"]]), true
-	case g["half"] == "半": // of a unit
-		u, n = map[unit]unit{year: month, month: day}[u], map[unit]int{year: 6, month: 15}[u]
+		return day.around(today, wordsForTimes[g["named"]]), true
 	}
 	switch {
 	case g["ago"] != "":
-		return u.around(today, n*l.sides[g["ago"]]), n > 0 || g["n"] == "0"
+		return u.around(today, n*wordsForTimes[g["ago"]]), n > 0 || g["n"] == "0"
 	case n > 0 && g["unit"] != "":
 		return u.past(today, n), true
 	case g["unit"] != "" && g["side"] != "":
 		return u.around(today, side), true
 	case g["weekof"] != "":
-		return day.around(week.around(today, l.sides[g["weekof"]]).from, l.weekdays[g["weekday"]]), true
+		return day.around(week.around(today, wordsForTimes[g["weekof"]]).from, wordsForTimes[g["weekday"]]), true
 	case g["weekday"] != "":
-		s := weekdayNear(today, l.weekdays[g["weekday"]], g["side"], side)
+		s := weekdayNear(today, wordsForTimes[g["weekday"]], g["side"], side)
 		if g["weekday"] == "末" {
 			s.until = s.until.AddDate(0, 0, 1)
 		}
 		return s, true
 	}
-	return l.readDate(today, g, side)
+	return readDate(today, g, side)
 }
 
 // readDate reads a date or a part of a year.
-func (l *timeWords) readDate(today time.Time, g map[string]string, side int) (span, bool) {
+func readDate(today time.Time, g map[string]string, side int) (span, bool) {
 	y := number(g["year"])
 	switch {
 	case g["yearword"] != "":
-		y = today.Year() + l.years[g["yearword"]]
+		y = today.Year() + wordsForTimes[g["yearword"]]
 	case len(g["year"]) == 2:
 		y += 2000
 	}
-	m := l.months[g["month"][:min(3, len(g["month"]))]]
-	if m == 0 {
-		m = number(g["month"])
-	}
+	m := cmp.Or(number(g["month"]), wordsForTimes[g["month"][:min(3, len(g["month"]))]])
 	switch {
 	case g["lastyear"] != "": // a range as machines write it
-		first, okA := l.readDate(today, map[string]string{"year": g["year"], "month": g["month"], "day": g["day"]}, 0)
-		last, okB := l.readDate(today, map[string]string{"year": g["lastyear"], "month": g["lastmonth"], "day": g["lastday"]}, 0)
+		first, okA := readDate(today, map[string]string{"year": g["year"], "month": g["month"], "day": g["day"]}, 0)
+		last, okB := readDate(today, map[string]string{"year": g["lastyear"], "month": g["lastmonth"], "day": g["lastday"]}, 0)
 		return span{first.from, last.until, true}, okA && okB
-	case g["sameday"] != "":
-		return dayOf(today, y, int(today.Month()), today.Day())
 	case g["day"] != "" && g["month"] == "":
 		of := month.around(today, side).from
 		return dayOf(today, of.Year(), int(of.Month()), number(g["day"]))
@@ -156,12 +158,8 @@ func (l *timeWords) readDate(today time.Time, g map[string]string, side int) (sp
 		return dayOf(today, y, m, number(g["day"]))
 	case g["month"] != "":
 		return ofMonths(today, y, m, 1, g["side"], side)
-	case g["half"] != "":
-		return ofMonths(today, y, map[string]int{"上": 1, "下": 7}[g["half"]], 6, "", 0)
-	case g["quarter"] != "":
-		return ofMonths(today, y, 3*number(g["quarter"])-2, 3, "", 0)
 	case g["season"] != "":
-		return ofMonths(today, y, l.seasons[g["season"]], 3, g["side"], side)
+		return ofMonths(today, y, wordsForTimes[g["season"]], 3, g["side"], side)
 	}
 	return ofMonths(today, y, 1, 12, "", 0)
 }

@@ -60,7 +60,7 @@ const maxTimeText = 16 << 10
 
 // findPeriods returns the stretches of time that a text names, in the order of the text, as
 // they are meant by who says it at now. It reads English and Chinese by rules, without a
-// model: years, quarters, months, weeks, days, weekdays and seasons, named or counted from
+// model: years, months, weeks, days, weekdays and seasons, named or counted from
 // now, and dates as machines write them. A month or a day without a year is the latest one
 // that began. It does not read dates such as 3/4/2024, which are ambiguous, times of day,
 // and feasts, and of a text of more than 16 KiB nothing behind that.
@@ -68,21 +68,19 @@ func findPeriods(s string, now time.Time) []Period {
 	s = norm.NFKC.String(strings.ToValidUTF8(s[:min(len(s), maxTimeText)], ""))
 	today := date(now.Date())
 	var all []found
-	for _, l := range []*timeWords{english, chinese} {
-		for _, form := range l.forms {
-			for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
-				g, start := map[string]string{}, at[0]
-				for i, name := range form.SubexpNames() {
-					if at[2*i] >= 0 {
-						g[name] = strings.ToLower(s[at[2*i]:at[2*i+1]])
-					}
-					if name == "core" { // the words before it only say that it is meant
-						start = at[2*i]
-					}
+	for _, form := range timeForms {
+		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
+			g, start := map[string]string{}, at[0]
+			for i, name := range form.SubexpNames() {
+				if at[2*i] >= 0 {
+					g[name] = strings.ToLower(s[at[2*i]:at[2*i+1]])
 				}
-				if in, ok := l.read(today, g); ok && apart(s, start, at[1]) {
-					all = append(all, found{start, at[1], in})
+				if name == "core" { // the words before it only say that it is meant
+					start = at[2*i]
 				}
+			}
+			if in, ok := readTime(today, g); ok && apart(s, start, at[1]) {
+				all = append(all, found{start, at[1], in})
 			}
 		}
 	}
@@ -182,18 +180,10 @@ func (s *span) turn(word string, tonight time.Time) {
 	}
 }
 
-// english are the words for times in English, and dates as machines write them.
-var english = &timeWords{
-	days: map[string]int{
-		"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0,
-		"this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "day after tomorrow": 2,
-	},
-	sides:    map[string]int{"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1, "ago": -1},
-	weekdays: map[string]int{"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6},
-	seasons:  map[string]int{"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12},
-	months:   map[string]int{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12},
-	units:    map[string]unit{"day": day, "week": week, "weekend": weekend, "month": month, "quarter": quarter, "year": year},
-	forms: forms(`(?i)\b`, []string{
+// timeForms are the forms in which times are said in English and Chinese, and in which machines
+// write dates. What a form means follows from its groups: see readTime.
+var timeForms = append(
+	forms(`(?i)\b`, []string{
 		"{year}", `(?P<year>(?:1[5-9]|2[01])\d\d)`,
 		"{month}", `(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`,
 		"{day}", `(?P<day>\d{1,2})(?:st|nd|rd|th)?`,
@@ -206,7 +196,7 @@ var english = &timeWords{
 		`(?P<named>day before yesterday|day after tomorrow|yesterday|today|tonight|tomorrow|last night|this morning|this afternoon|this evening)\b`,
 		`{n} {unit} (?P<ago>ago)\b`,
 		`(?:last|past|previous|recent) {n} {unit}\b`,
-		`{side} (?P<unit>week|weekend|month|quarter|year)\b`,
+		`{side} (?P<unit>week|weekend|month|year)\b`,
 		`(?:{side} )?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b`,
 		`{month}\.? {day}(?:,? {year})?\b`,
 		`{day} (?:of )?{month}\b\.?(?:,? {year})?`,
@@ -215,46 +205,28 @@ var english = &timeWords{
 		`(?:{side}|in|during|since|until|till|before|after|by|early|mid|late)[ -](?:early |mid |late )?(?P<core>{month}\b(?P<not> be\b)?)`,
 		`(?:{side}|in|during|since) (?:the )?(?P<core>{season}\b)`,
 		`{season}(?: of)? {year}\b`,
-		`q(?P<quarter>[1-4])(?:[ /-]?(?:of )?{year})?\b`,
 	),
-}
-
-// chinese are the words for times in Chinese.
-var chinese = &timeWords{
-	days: map[string]int{
-		"大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0, "今晚": 0, "今早": 0,
-		"明天": 1, "明日": 1, "明晚": 1, "后天": 2, "大后天": 3,
-	},
-	years:    map[string]int{"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2},
-	sides:    map[string]int{"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2, "前": -1, "后": 1},
-	weekdays: map[string]int{"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6, "末": 5},
-	seasons:  map[string]int{"春": 3, "夏": 6, "秋": 9, "冬": 12},
-	units: map[string]unit{
-		"天": day, "周": week, "星期": week, "礼拜": week, "个星期": week, "个礼拜": week, "周末": weekend, "月": month, "个月": month, "季度": quarter, "年": year,
-	},
-	forms: forms(``, []string{
+	forms(``, []string{
 		"{n}", `(?P<n>[0-9]{1,3}|[一二两三四五六七八九十]{1,3})`,
 		"{unit}", `(?P<unit>天|周|星期|礼拜|个星期|个礼拜|个月|年)`,
 		"{side}", `(?P<side>上上|上|这|本|下下|下)(?:个|一)?`,
 		"{month}", `(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月`,
 		"{day}", `(?:份|(?P<day>[0-3]?[0-9]|[一二三四五六七八九十]{1,3})[日号])?`,
-		"{quarter}", `第?(?P<quarter>[一二三四1-4])季度`,
 		"{season}", `(?P<season>[春夏秋冬])[天季]`,
 		"{weekday}", `(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])`,
-		"{part}", `(?:的?(?:{month}{day}|(?P<half>[上下])半年|{quarter}|{season}|(?P<sameday>今[天日])))?`,
+		"{part}", `(?:的?(?:{month}{day}|{season}))?`,
 	},
 		`(?P<named>大前天|前天|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|明天|明日|明晚|大后天|后天)`,
 		`(?P<yearword>大前年|前年|去年|今年|明年|后年){part}`,
 		`(?P<year>(?:1[5-9]|2[01])[0-9]{2}|[一二][零〇一二三四五六七八九]{3})年{part}`,
 		`(?P<year>[0-9]{2})年{month}{day}`,
 		`(?P<weekof>上上|上|这|本|下下|下)(?:个|一)?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])`,
-		`{side}(?P<unit>周末|周|星期|礼拜|季度)`,
+		`{side}(?P<unit>周末|周|星期|礼拜)`,
 		`{side}(?:月(?:份|(?P<day>[0-3]?[0-9]|[一二三四五六七八九十]{1,3})[日号])|(?P<unit>月))`,
 		`(?P<not>每|各|个|[一二两三四五六七八九十几半0-9])?{weekday}(?P<times>次)?`, // 每周一 is no day
 		`{month}{day}`,
-		`{quarter}`,
 		`{season}`,
-		`(?:{n}|(?P<half>半)){unit}(?:之|以)?(?P<ago>前|后)`,
-		`(?:最近|过去|近)的?这?(?:{n}|(?P<half>半)){unit}`,
-	),
-}
+		`{n}{unit}(?:之|以)?(?P<ago>前|后)`,
+		`(?:最近|过去|近)的?这?{n}{unit}`,
+	)...,
+)

@@ -100,7 +100,7 @@ func newSettings(c *Config) settings {
 	s.add("personal.", &c.Personal, "MinScore", "TopK", "MaxKnown")
 	s.add("tool.", &c.Tools, "History", "Window", "RefreshAfter", "Keep", "MaxArguments", "MaxResult", "MaxDescription", "NoRefresh")
 	s.add("prompts.task.", &c.Task.Prompts, "Success", "Failure", "Comparative", "Simple", "Judge", "Duplicates", "Rerank", "Rewrite",
-		"Memory", "WhenToUse", "Content", "Header", "Closing", "Learnt")
+		"Memory", "WhenToUse", "Content", "Learnt")
 	s.add("prompts.tool.", &c.Tools.Prompts, "Guideline", "Note")
 	return s
 }

@@ -210,9 +210,8 @@ func (c *Call) states(m *backends.Memory) bool {
 // Candidates returns the statements that the texts may be about, at most n: in turn the
 // newest that the agent noted down in this session, which the texts may say again, and the
 // best of each search with one of the texts or with all of them together, so that none is
-// drowned by many that are alike; ByTime also those that were said on the days of the
-// messages or stored today. The newest fill the places that are left, because what changes
-// a statement may share no word with it.
+// drowned by many that are alike. The newest fill the places that are left, because what
+// changes a statement may share no word with it.
 func (c *Call) Candidates(ctx context.Context, texts []string, n int) ([]*backends.Memory, error) {
 	known, err := c.statements(ctx)
 	if err != nil {
@@ -233,9 +232,6 @@ func (c *Call) Candidates(ctx context.Context, texts []string, n int) ([]*backen
 		lists = slices.Insert(lists, 0, slices.DeleteFunc(slices.Clone(known), func(m *backends.Memory) bool {
 			return m.Origin.Author != backends.AuthorAgent || m.Origin.Session != c.Scope.SessionID
 		}))
-		if c.engine.ByTime {
-			lists = append(lists, c.ofTheDays(known))
-		}
 	}
 	return inTurn(n, lists, known), nil
 }
@@ -269,23 +265,6 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 		}
 	}
 	return lists, nil
-}
-
-// ofTheDays returns the statements that were said on the days of the messages, or stored
-// today, in their order.
-func (c *Call) ofTheDays(known []*backends.Memory) []*backends.Memory {
-	day := func(t time.Time) string { return t.In(c.engine.Location).Format(time.DateOnly) }
-	days := map[string]bool{}
-	for _, u := range c.said {
-		days[day(u.Time)] = true
-	}
-	var out []*backends.Memory
-	for _, m := range known {
-		if days[day(m.Observed)] || day(m.Created) == day(c.Now) {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // inTurn returns the first n memories of the lists: the first of each, the second of each,

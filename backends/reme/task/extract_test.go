@@ -351,7 +351,7 @@ func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 }
 
 func TestPromptsAreReplacedOneByOne(t *testing.T) {
-	own := Prompts{Success: "My own words, {braces} and %d included.", Failure: " \n", Header: "Known:"}
+	own := Prompts{Success: "My own words, {braces} and %d included.", Failure: " \n", Memory: "Known"}
 	w := open(t, func(s *setup) { s.Prompts = own })
 	w.extracted(false, doing("a", 1, "x"), doing("b", 0, "y"))
 	assert.Len(t, w.of("Failure"), 1)
@@ -363,9 +363,9 @@ func TestPromptsAreReplacedOneByOne(t *testing.T) {
 		}
 	}
 	w.put(pool(2)...)
-	resp := w.retrieve(RetrieveRequest{Query: "kettle", Simple: true})
-	assert.True(t, strings.HasPrefix(resp.Answer, "Known:\n"))
-	assert.Contains(t, resp.Answer, "leave the rest aside", "what is not replaced stays")
+	resp := w.retrieve(RetrieveRequest{Query: "kettle"})
+	assert.True(t, strings.HasPrefix(resp.Answer, "Known 1\n"))
+	assert.Contains(t, resp.Answer, "When to use: ", "what is not replaced stays")
 	for l, han := range map[backends.Language]bool{backends.English: false, backends.Chinese: true, backends.LanguageAuto: false} {
 		var all map[string]string
 		require.NoError(t, json.Unmarshal([]byte(encoded(promptsIn(l.For(), Prompts{}))), &all))

@@ -27,8 +27,6 @@ type Prompts struct {
 	Memory    string // the heading of one memory, followed by its number
 	WhenToUse string // before the situation of a memory
 	Content   string // before its experience
-	Header    string // above the memories of a simple answer
-	Closing   string // below them
 	Learnt    string // above what earlier attempts at the same task taught
 }
 
@@ -79,8 +77,6 @@ When in doubt, distinct. Decide every pair.`,
 		Memory:    `Memory`,
 		WhenToUse: `When to use: `,
 		Content:   `Experience: `,
-		Header:    `Experience from earlier tasks that may help with this one:`,
-		Closing:   `Use what helps with the task at hand, and leave the rest aside.`,
 		Learnt:    `What the earlier attempts at this very task taught:`,
 	},
 	backends.Chinese: {
@@ -104,8 +100,6 @@ score 取 0 到 1：真实、可用、并非显而易见的为 0.8 以上，有�
 		Memory:    `记忆`,
 		WhenToUse: `适用情境：`,
 		Content:   `经验：`,
-		Header:    `以往任务中可能有帮助的经验：`,
-		Closing:   `请采用对当前任务有用的部分，其余的不必理会。`,
 		Learnt:    `之前对同一任务的尝试得到的教训：`,
 	},
 }

@@ -39,9 +39,6 @@ type RetrieveRequest struct {
 	// Rerank the memories share the prompt evenly: of very many each is shortened. Optional.
 	// Config.Rewrite also sets it.
 	Rewrite bool
-	// Simple asks no model for anything, and returns the memories as a list with a line
-	// above and one below. Optional.
-	Simple bool
 
 	MinScore float64          // Leave out what is less similar: see Hit.Score. Optional.
 	Filter   *backends.Filter // Conditions, such as on quality or metadata.tags. Optional.
@@ -102,16 +99,16 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 	}
 	resp.Hits = found.Hits
 	degrade(stageRecall, found.Degraded)
-	asks := !r.Simple && m.model != nil
 	switch {
-	case r.Rerank && asks:
+	case r.Rerank && m.model != nil:
 		degrade(stageRerank, m.rerank(ctx, run, resp.Query, resp.Hits))
 	case (r.Rerank || r.Rewrite) && m.model == nil:
 		degrade(stageRerank, fmt.Errorf("task: %w: reranking and rewriting need Config.Model", backends.ErrInvalid))
 	}
 	resp.Hits = resp.Hits[:min(r.TopK, len(resp.Hits))]
-	resp.Answer = m.answer(r, resp)
-	if r.Rewrite && asks && len(resp.Hits) > 0 {
+	prompts := promptsIn(m.config.Language.For(resp.Query), m.config.Prompts)
+	resp.Answer = prompts.numbered(resp.Hits)
+	if r.Rewrite && m.model != nil && len(resp.Hits) > 0 {
 		degrade(stageRewrite, m.rewrite(ctx, run, resp))
 	}
 	if ctx.Err() != nil {
@@ -143,7 +140,7 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 	stage := run.Stage(stageRecall)
 	stage.In(1)
 	wanted := r.TopK
-	if r.Rerank && !r.Simple {
+	if r.Rerank {
 		wanted = min(maxTopK, 4*wanted)
 	}
 	found, err := m.keeper.Search(ctx, p, &backends.SearchRequest{
@@ -159,18 +156,6 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 	return found, nil
 }
 
-// answer returns the hits as a text for an agent, in the language of the query.
-func (m *Memory) answer(r *RetrieveRequest, resp *RetrieveResponse) string {
-	if len(resp.Hits) == 0 {
-		return ""
-	}
-	prompts := promptsIn(m.config.Language.For(resp.Query), m.config.Prompts)
-	if r.Simple {
-		return prompts.list(resp.Hits)
-	}
-	return prompts.numbered(resp.Hits)
-}
-
 // numbered writes memory by memory, each under its number.
 func (p *Prompts) numbered(hits []backends.Hit) string {
 	parts := make([]string, len(hits))
@@ -183,18 +168,6 @@ func (p *Prompts) numbered(hits []backends.Hit) string {
 // one writes one memory. No line of it looks like the heading of another.
 func (p *Prompts) one(n int, when, content string) string {
 	return fmt.Sprintf("%s %d\n  %s%s\n  %s%s", p.Memory, n, p.WhenToUse, text.Indent(when, "  "), p.Content, text.Indent(content, "  "))
-}
-
-// list writes a bullet a memory, with a line above and one below.
-func (p *Prompts) list(hits []backends.Hit) string {
-	oneLine := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	var b strings.Builder
-	b.WriteString(p.Header + "\n")
-	for i := range hits {
-		fmt.Fprintf(&b, "- %s%s %s%s\n", p.WhenToUse, oneLine(hits[i].WhenToUse), p.Content, oneLine(hits[i].Text))
-	}
-	b.WriteString(p.Closing)
-	return b.String()
 }
 
 // How many characters of a text a model is shown.

@@ -50,7 +50,6 @@ func TestAsManyAsAskedForComeWithAndWithoutReranking(t *testing.T) {
 		for _, rerank := range []bool{false, true} {
 			assert.Len(t, w.retrieve(RetrieveRequest{Query: "sell a kettle", TopK: topK, Rerank: rerank}).Hits, want, "TopK %d, rerank %t", topK, rerank)
 		}
-		assert.Len(t, w.retrieve(RetrieveRequest{Query: "sell a kettle", TopK: topK, Simple: true}).Hits, want)
 	}
 	for name, r := range map[string]*RetrieveRequest{
 		"none": nil, "below": {Scope: shop, Query: "x", TopK: -1}, "above": {Scope: shop, Query: "x", TopK: 1001}, "no query": {Scope: shop, Query: " "},
@@ -209,18 +208,6 @@ func TestMemoriesStayInTheirFence(t *testing.T) {
 		w.put(backends.Memory{ID: "1", WhenToUse: "kettle", Text: "fine" + end + "Memory 2"})
 		assert.Contains(t, w.retrieve(RetrieveRequest{Query: "kettle"}).Answer, "fine\n  Memory 2", "%q", end)
 	}
-}
-
-// The simple variant: a header, a bullet a memory and a closing sentence, no model.
-func TestTheSimpleAnswer(t *testing.T) {
-	w := open(t)
-	w.put(backends.Memory{ID: "1", WhenToUse: "When selling\na kettle", Text: "Polish it.\n- And wait."})
-	resp := w.retrieve(RetrieveRequest{Query: "kettle", Simple: true, Rerank: true, Rewrite: true})
-	assert.Equal(t, "Experience from earlier tasks that may help with this one:\n- When to use: When selling a kettle Experience: Polish it. - And wait.\nUse what helps with the task at hand, and leave the rest aside.", resp.Answer)
-	assert.Empty(t, w.retrieve(RetrieveRequest{Query: "nothing", Simple: true}).Answer)
-	assert.Empty(t, w.of(""))
-	zh := w.retrieve(RetrieveRequest{Query: "怎样出售 kettle 才好", Simple: true})
-	assert.Contains(t, zh.Answer, "请采用对当前任务有用的部分")
 }
 
 func call(id, name, arguments string) schema.ToolCall {
