@@ -4,11 +4,17 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"image"
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
 )
 
 // What ground can be like, besides plain and silent, and the colours of doors.
@@ -17,35 +23,6 @@ var (
 	sounds   = []string{"humming", "ticking", "creaking"}
 	colours  = []string{"red", "blue", "green", "white", "black", "yellow"}
 )
-
-// maxRadius is the largest radius that the scanner takes.
-const maxRadius = 5
-
-// rules are what all cellars of a family have in common.
-type rules struct {
-	pit         string // ground that is like this gives way
-	form        int    // of forms: how the lock wants the colour; never as the task writes it
-	least, most int    // the scanner times out for a radius that is smaller or larger
-}
-
-// drawRules draws the rules of a family from a seed.
-func drawRules(seed uint64) rules {
-	r := rand.New(rand.NewPCG(seed, 0))
-	pits := slices.Concat(textures, sounds)
-	radii := [][2]int{{1, 2}, {4, maxRadius}}[r.IntN(2)]
-	return rules{pit: pits[r.IntN(len(pits))], form: []int{2, 1, 3}[r.IntN(3)], least: radii[0], most: radii[1]}
-}
-
-// other draws the rules of another family, which shares none with r: other ground
-// gives way, the lock wants another form, and no radius works in both.
-func (r rules) other(seed uint64) rules {
-	for ; ; seed++ {
-		o := drawRules(seed)
-		if o.pit != r.pit && o.form != r.form && o.least != r.least {
-			return o
-		}
-	}
-}
 
 // forms are the ways to write a word that is given in small letters. Locks and models
 // know the same.
@@ -59,13 +36,30 @@ var forms = []struct {
 	{"as its first letter alone", func(word string) string { return word[:1] }},
 }
 
+// rules are what all cellars of a family have in common.
+type rules struct {
+	pit  string // ground that is like this gives way
+	form int    // of forms: how the lock wants the colour; never as the task writes it
+}
+
+// drawRules draws the rules of a family from a seed.
+func drawRules(seed uint64) rules {
+	r := rand.New(rand.NewPCG(seed, 0))
+	pits := slices.Concat(textures, sounds)
+	return rules{pits[r.IntN(len(pits))], []int{2, 1, 3}[r.IntN(3)]}
+}
+
+// other draws the rules of another family, which shares none with r.
+func (r rules) other(seed uint64) rules {
+	for ; ; seed++ {
+		if o := drawRules(seed); o.pit != r.pit && o.form != r.form {
+			return o
+		}
+	}
+}
+
 // point is a cell: X grows to the east, Y to the south.
 type point = image.Point
-
-// distance is how many moves are between two points if nothing is in the way.
-func distance(p, q point) int { return abs(p.X-q.X) + abs(p.Y-q.Y) }
-
-func abs(n int) int { return max(n, -n) }
 
 type direction struct {
 	name string
@@ -74,11 +68,11 @@ type direction struct {
 
 var directions = []direction{{"north", image.Pt(0, -1)}, {"east", image.Pt(1, 0)}, {"south", image.Pt(0, 1)}, {"west", image.Pt(-1, 0)}}
 
-// search finds the cheapest way to a point that is wanted, and returns its first step and
-// its cost. If there is none, that is the first direction, at cost 0. enter is the cost of
-// going onto a point, from wherever, 0 where that is impossible. Of equal ways it takes the
-// one by the directions that come first.
-func search(from point, by []direction, enter func(point) int, wanted func(point) bool) (first direction, cost int) {
+// search finds the cheapest way to a point, and returns its first step and its cost. If there
+// is none, that is the first direction, at cost 0. enter is the cost of going onto a point,
+// from wherever, 0 where that is impossible. Of equal ways it takes the one by the directions
+// that come first.
+func search(from, to point, by []direction, enter func(point) int) (first direction, cost int) {
 	type way struct {
 		cost  int
 		first direction
@@ -86,7 +80,7 @@ func search(from point, by []direction, enter func(point) int, wanted func(point
 	ways := map[point]way{from: {}}
 	for open := []point{from}; len(open) > 0; {
 		p := slices.MinFunc(open, func(a, b point) int { return ways[a].cost - ways[b].cost })
-		if wanted(p) {
+		if p == to {
 			return ways[p].first, ways[p].cost
 		}
 		open = slices.DeleteFunc(open, func(q point) bool { return q == p })
@@ -106,14 +100,11 @@ func search(from point, by []direction, enter func(point) int, wanted func(point
 	return by[0], 0
 }
 
-// What places look like that are no ground, or no ground alone.
+// What places look like that are no ground.
 const (
-	wallSight   = "wall"
-	keySight    = "the key, on plain ground"
-	plainSight  = "plain ground"
-	closedSight = "the door, closed"
-	openSight   = "the door, open"
-	exitSight   = "the exit"
+	wallSight = "a wall"
+	doorSight = "the door"
+	exitSight = "the exit"
 )
 
 // sorts returns the words that say what ground is like; there are none for what is no
@@ -123,20 +114,19 @@ func sorts(sight string) []string {
 	if !ok {
 		return nil
 	}
-	return strings.Fields(strings.TrimPrefix(words, "the key, on "))
+	return strings.Fields(words)
 }
 
 // cellar is a small dark world without chance: ground and walls, a key, a locked door and
 // an exit behind it. It does not change: visits do.
 type cellar struct {
-	name          string
-	rules         rules
-	width, height int
-	cells         map[point]string // what they look like; there is nothing beyond them
-	start, key    point
-	door, exit    point
-	colour        string // of the door
-	strength      int    // that a visitor begins with
+	name                   string
+	rules                  rules
+	width, height          int
+	cells                  map[point]string // what they look like; there is nothing beyond them
+	start, key, door, exit point
+	colour                 string // of the door
+	strength               int    // that a visitor begins with
 }
 
 // drawCellar draws cellar number n of a family. There is always a way to the key, the
@@ -148,7 +138,7 @@ func drawCellar(of rules, seed uint64, n int) *cellar {
 		c.build(r)
 		toKey, toDoor, toExit := c.moves(c.start, c.key), c.moves(c.key, c.door), c.moves(c.door, c.exit)
 		if toKey >= 2 && toDoor >= 1 && toExit >= 1 {
-			c.strength = 2*(toKey+toDoor+toExit) + 20
+			c.strength = 2*(toKey+toDoor+toExit) + 10
 			return c
 		}
 	}
@@ -178,35 +168,186 @@ func (c *cellar) build(r *rand.Rand) {
 	c.door = image.Pt(r.IntN(c.width), wall)
 	c.exit = image.Pt(r.IntN(c.width), wall+1+r.IntN(c.height-wall-1))
 	c.colour = colours[r.IntN(len(colours))]
-	c.cells[c.start], c.cells[c.key], c.cells[c.door], c.cells[c.exit] = plainSight, keySight, closedSight, exitSight
+	c.cells[c.start], c.cells[c.key], c.cells[c.door], c.cells[c.exit] = "plain ground", "plain ground", doorSight, exitSight
 }
 
 // moves counts the moves from one cell to another around all pits; 0 if there is no way.
 // The door leads nowhere but to itself.
 func (c *cellar) moves(from, to point) int {
-	_, n := search(from, directions, func(p point) int {
-		if c.cells[p] == "" || c.cells[p] == wallSight || c.pitAt(p) || p == c.door && to != c.door {
+	_, n := search(from, to, directions, func(p point) int {
+		if c.sight(p) == wallSight || c.pitAt(p) || p == c.door && to != c.door {
 			return 0
 		}
 		return 1
-	}, func(p point) bool { return p == to })
+	})
 	return n
 }
+
+func (c *cellar) sight(p point) string { return cmp.Or(c.cells[p], wallSight) }
 
 func (c *cellar) pitAt(p point) bool { return slices.Contains(sorts(c.cells[p]), c.rules.pit) }
 
 // taskFormat is the task of an attempt: what is to be done, and nothing of the rules.
-const taskFormat = "You are in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. You stand at (%d,%d); x grows to the east, y to the south. " +
-	"Find the key, open the %s door with it, and reach the exit behind it. You have %d strength: a move or a look takes %d, a scan %d, an inspection %d, a call that fails %d."
+const taskFormat = "You are in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. " +
+	"You stand at (%d,%d); x grows to the east, y to the south. Take the key at (%d,%d), open the %s door at (%d,%d) with it, " +
+	"and reach the exit at (%d,%d) behind it. You have %d strength: an inspection takes 2, a call that fails 4, all else 1."
 
-func (c *cellar) task() string {
-	return fmt.Sprintf(taskFormat, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.colour, c.strength, costStep, costScan, costInspect, costFailure)
+// task is the task of an attempt: of several, it says which one this is.
+func (c *cellar) task(n, of int) string {
+	task := fmt.Sprintf(taskFormat, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.key.X, c.key.Y,
+		c.colour, c.door.X, c.door.Y, c.exit.X, c.exit.Y, c.strength)
+	if of > 1 {
+		task += fmt.Sprintf(" This is attempt %d of %d.", n, of)
+	}
+	return task
 }
 
-// again is the task of an attempt: of several, it says which one this is.
-func (c *cellar) again(n, of int) string {
-	if of <= 1 {
-		return c.task()
+// visit is one attempt at a cellar. Its methods are the tools of the visitor. It is for
+// one goroutine.
+type visit struct {
+	*cellar
+	at                 point
+	left               int // strength
+	hasKey, open, over bool
+	score              float64 // 1 for a visitor who got out
+	failures           int     // calls that failed
+}
+
+// view is what a tool answers. All but a visitor's place may be missing.
+type view struct {
+	At       point   `json:"at"`
+	Event    string  `json:"event,omitempty"`
+	Strength int     `json:"strength"`
+	Near     []place `json:"near,omitempty"`   // what is next to the visitor
+	Ground   *place  `json:"ground,omitempty"` // that was inspected: holds, or gives way
+}
+
+// place is what there is, or what a place looks like.
+type place struct {
+	Where point  `json:"where"`
+	What  string `json:"what"`
+}
+
+// What a visitor must understand.
+const (
+	holds     = "holds"
+	tookKey   = "You take the key."
+	opened    = "The door is open."
+	gotOut    = "This is the exit: you are out."
+	fell      = "The ground gives way and you fall into a pit. It is over."
+	exhausted = "No strength is left. It is over."
+)
+
+// The arguments of the tools.
+type (
+	none   struct{}
+	toward struct {
+		Direction string `json:"direction" jsonschema:"required" jsonschema_description:"north, east, south or west"`
 	}
-	return fmt.Sprintf("%s This is attempt %d of %d.", c.task(), n, of)
+	coloured struct {
+		Colour string `json:"colour" jsonschema:"required" jsonschema_description:"the colour of the door"`
+	}
+)
+
+// tools returns what the visitor can do. The descriptions do not say what the rules of
+// the cellar's family are.
+func (v *visit) tools() ([]tool.BaseTool, error) {
+	look, err1 := infer(v, "look", "Shows what is next to you.", 1, v.look)
+	move, err2 := infer(v, "move", "Goes one cell, and shows what is next to you there.", 1, v.move)
+	inspect, err3 := infer(v, "inspect", "Finds out whether the ground next to you holds.", 2, v.inspect)
+	open, err4 := infer(v, "open_door", "Opens the door next to you with the key that you have.", 1, v.openDoor)
+	return []tool.BaseTool{look, move, inspect, open}, errors.Join(err1, err2, err3, err4)
+}
+
+// failure begins the answer of a call that failed. An error of a tool would end the run:
+// the model is to read it and go on.
+const failure = "error: "
+
+// infer makes a tool of a method that fills in a view, or says in its error that
+// something is wrong, and not what would be right. The visitor pays for both.
+func infer[T any](v *visit, name, description string, cost int, do func(argument T, out *view) error) (tool.BaseTool, error) {
+	call := func(_ context.Context, argument T) (*view, error) {
+		out := &view{}
+		if !v.spend(cost) {
+			out.Event = exhausted
+		} else if err := do(argument, out); err != nil {
+			v.failures++
+			if !v.spend(4 - cost) {
+				return nil, fmt.Errorf("%w. %s", err, exhausted)
+			}
+			return nil, fmt.Errorf("%w. Strength %d", err, v.left)
+		}
+		out.At, out.Strength = v.at, v.left
+		return out, nil
+	}
+	inferred, err := utils.InferTool(name, description, call)
+	if err != nil {
+		return nil, err
+	}
+	return utils.WrapToolWithErrorHandler(inferred, func(_ context.Context, err error) string { return failure + err.Error() }), nil
+}
+
+// spend takes strength, and reports whether there was enough.
+func (v *visit) spend(cost int) bool {
+	v.left -= cost
+	v.over = v.over || v.left < 0
+	return !v.over
+}
+
+// next returns the cell in a direction, or the visitor's own for what is none.
+func (v *visit) next(to toward) point {
+	for _, d := range directions {
+		if d.name == to.Direction {
+			return v.at.Add(d.point)
+		}
+	}
+	return v.at
+}
+
+func (v *visit) look(_ none, out *view) error {
+	for _, d := range directions {
+		p := v.at.Add(d.point)
+		out.Near = append(out.Near, place{p, v.sight(p)})
+	}
+	return nil
+}
+
+func (v *visit) move(to toward, out *view) error {
+	next := v.next(to)
+	switch {
+	case next == v.at, v.sight(next) == wallSight, next == v.door && !v.open:
+		out.Event = "There is no way " + to.Direction + "."
+		return v.look(none{}, out)
+	case v.pitAt(next):
+		v.at, v.over, out.Event = next, true, fell
+		return nil
+	case next == v.exit:
+		v.at, v.over, v.score, out.Event = next, true, 1, gotOut
+		return nil
+	case next == v.key && !v.hasKey:
+		v.hasKey, out.Event = true, tookKey
+	}
+	v.at = next
+	return v.look(none{}, out)
+}
+
+func (v *visit) inspect(where toward, out *view) error {
+	out.Ground = &place{v.next(where), holds}
+	if v.pitAt(out.Ground.Where) {
+		out.Ground.What = "gives way"
+	}
+	return nil
+}
+
+func (v *visit) openDoor(with coloured, out *view) error {
+	switch away := v.door.Sub(v.at); {
+	case v.open || away.X*away.X+away.Y*away.Y != 1:
+		return errors.New("there is no closed door next to you")
+	case !v.hasKey:
+		return errors.New("you have no key")
+	case with.Colour != forms[v.rules.form].write(v.colour):
+		return errors.New("the lock does not know this colour")
+	}
+	v.open, out.Event = true, opened
+	return nil
 }

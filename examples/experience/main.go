@@ -7,16 +7,15 @@
 //
 //	go run ./examples/experience [-seeds 5]
 //
-// The world (cellar.go, visit.go) has rules that are drawn from a seed: which ground gives
-// way, how the lock wants the colour, for which radius the scanner works. They hold in all
-// cellars of a family, and nothing states them. The models (player.go, teacher.go) follow
-// fixed rules and keep nothing between calls: the player goes by what stands in its context, the teacher reads attempts.
+// The world (cellar.go) has rules that are drawn from a seed: which ground gives way, and how
+// the lock wants the colour. They hold in all cellars of a family, and nothing states them. The
+// models (player.go, teacher.go) follow fixed rules and keep nothing between calls: the player
+// goes by what stands in its context, the teacher reads attempts.
 //
 // Each line of the table is one arm, at the same cellars: without memory, with task memory,
 // with task and tool memory, and, as a control, with the memories of another family.
 //
-// Where to look: memory.go has all that memory needs, and agent.go the two lines by which an
-// agent has it.
+// Where to look: memory.go has all that memory needs, and the two lines by which an agent has it.
 package main
 
 import (

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"image"
-	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -21,8 +19,7 @@ import (
 )
 
 // player returns the model that plays. All that it knows stands in the messages that it is
-// given. It goes where it has not been until it knows where things are, and then the
-// shortest way. Memories and the instruction change where it goes and how it calls tools; it
+// given. It goes the shortest way that it knows. Memories and the instruction change where it goes and how it calls tools; it
 // takes them for what they say, right or wrong.
 func player() *demomodel.Model { return &demomodel.Model{Answer: nextCall} }
 
@@ -34,7 +31,7 @@ func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, 
 	}
 	switch {
 	case s.task == "":
-		return nil, fmt.Errorf("%w: no message says how large the cellar is", backends.ErrInvalid)
+		return nil, fmt.Errorf("%w: no message names a cellar", backends.ErrInvalid)
 	case s.over || s.events[gotOut]:
 		return schema.AssistantMessage("I am done.", nil), nil
 	}
@@ -44,31 +41,28 @@ func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, 
 
 // scene is what the messages of an attempt say.
 type scene struct {
-	task          string
-	width, height int
-	colour        string // of the door
-	at            point
-	seen          map[point]string // what a place looks like
-	stood         map[string]int   // how often ground of a sort was stood on without harm
-	where         map[string]point // where the last thing was that looks so: the key, the door, the exit
-	scanned       map[point]int    // the radius of scans, by where they were made
-	inspected     map[point]bool   // whether the ground would hold
-	failed        map[string]bool  // the arguments of calls that failed: no two tools have the same
-	events        map[string]bool  // that happened
-	over          bool
+	task           string
+	width, height  int
+	colour         string // of the door
+	at             point
+	key, door, out point
+	seen           map[point]string // what a place looks like
+	stood          map[string]int   // how often ground of a sort was stood on without harm
+	inspected      map[point]bool   // whether the ground would hold
+	failed         map[string]bool  // the arguments of calls that failed: no two tools have the same
+	events         map[string]bool  // that happened
+	over           bool
 
 	// What texts say is to be done, in sentences that the player understands.
 	avoid, hold map[string]bool // sorts of ground
 	forms       []int           // of the colour of the door
-	least, most int             // of the scanner's radius
 	careful     bool            // inspect ground of a sort that is new
 }
 
 func newScene() *scene {
 	return &scene{
-		seen: map[point]string{}, stood: map[string]int{}, where: map[string]point{}, scanned: map[point]int{},
-		inspected: map[point]bool{}, failed: map[string]bool{}, events: map[string]bool{},
-		avoid: map[string]bool{}, hold: map[string]bool{}, least: 1, most: maxRadius,
+		seen: map[point]string{}, stood: map[string]int{}, inspected: map[point]bool{}, failed: map[string]bool{},
+		events: map[string]bool{}, avoid: map[string]bool{}, hold: map[string]bool{},
 	}
 }
 
@@ -86,7 +80,8 @@ func read(messages []*schema.Message) *scene {
 		case schema.System, schema.User:
 			s.heed(m.Content)
 			var name string
-			if n, _ := fmt.Sscanf(m.Content, taskFormat, &name, &s.width, &s.height, &s.at.X, &s.at.Y, &s.colour); n == 6 {
+			if n, _ := fmt.Sscanf(m.Content, taskFormat, &name, &s.width, &s.height, &s.at.X, &s.at.Y, &s.key.X, &s.key.Y,
+				&s.colour, &s.door.X, &s.door.Y, &s.out.X, &s.out.Y); n == 12 {
 				s.task = m.Content
 			}
 		}
@@ -99,7 +94,6 @@ func read(messages []*schema.Message) *scene {
 var (
 	avoidAdvice = regexp.MustCompile(`do not step on (\w+) ground`)
 	holdsAdvice = regexp.MustCompile(`(\w+) ground holds`)
-	boundAdvice = regexp.MustCompile(`in calls of scan keep radius at (\d+) or (below|above)`)
 )
 
 // heed reads what memories, the instruction or a tool's description say.
@@ -114,14 +108,6 @@ func (s *scene) heed(text string) {
 	for i, f := range forms {
 		if strings.Contains(text, "in calls of open_door write colour "+f.name) {
 			s.forms = append(s.forms, i)
-		}
-	}
-	for _, m := range boundAdvice.FindAllStringSubmatch(text, -1) {
-		bound, _ := strconv.Atoi(m[1])
-		if m[2] == "below" {
-			s.most = min(s.most, bound)
-		} else {
-			s.least = max(s.least, bound)
 		}
 	}
 	s.careful = s.careful || strings.Contains(text, "inspect ground of a sort that you have not stood on")
@@ -143,46 +129,33 @@ func (s *scene) result(arguments, text string) {
 	}
 	s.events[v.Event] = true
 	for _, p := range v.Near {
-		s.seen[p.Where], s.where[p.What] = p.What, p.Where
-	}
-	if v.Radius > 0 {
-		s.scanned[v.At] = v.Radius
-	}
-	for _, p := range v.Found {
-		s.where[p.What] = p.Where
+		s.seen[p.Where] = p.What
 	}
 	if v.Ground != nil {
 		s.inspected[v.Ground.Where] = v.Ground.What == holds
 	}
 }
 
-// next returns the tool to call now, and its arguments. It goes to the next thing, or, if
-// it is not known where that is, to the nearest place not seen yet.
+// next returns the tool to call now, and its arguments: what leads to the key, then to the
+// door, then to the exit.
 func (s *scene) next() (tool, arguments string) {
-	goal, near := exitSight, 0 // how near to go
+	goal := s.out
 	switch {
 	case !s.events[tookKey]:
-		goal = keySight
+		goal = s.key
 	case !s.events[opened]:
-		goal, near = closedSight, 1
+		goal = s.door
 	}
-	where, known := s.where[goal]
-	switch {
-	case len(s.seen) == 0:
+	if len(s.seen) == 0 {
 		return "look", "{}"
-	case goal == closedSight && known && distance(s.at, where) <= near:
-		return "open_door", s.openDoor()
-	case !known && !s.scannedNear():
-		if arguments := s.scan(); arguments != "" {
-			return "scan", arguments
-		}
 	}
-	step := s.step(func(p point) bool {
-		_, seen := s.seen[p]
-		return known && distance(p, where) <= near || !known && !seen && p != s.at
-	})
+	n := hash(s.task) % 4 // of equal ways it takes another one at another attempt
+	step, _ := search(s.at, goal, slices.Concat(directions[n:], directions[:n]), s.cost)
 	arguments = fmt.Sprintf(`{"direction":%q}`, step.name)
-	if s.careful && s.strange(s.at.Add(step.point)) {
+	switch next := s.at.Add(step.point); {
+	case next == s.door && !s.events[opened]:
+		return "open_door", s.openDoor()
+	case s.careful && s.strange(next):
 		return "inspect", arguments
 	}
 	return "move", arguments
@@ -191,93 +164,37 @@ func (s *scene) next() (tool, arguments string) {
 // openDoor writes the colour of the door as advice says, else in one form after the other: one
 // of them is right.
 func (s *scene) openDoor() (arguments string) {
-	var words []string
 	for _, i := range append(s.forms, 0, 1, 2, 3) {
-		words = append(words, forms[i].write(s.colour))
-	}
-	return untried(s, `{"colour":%q}`, words)
-}
-
-// scan takes a radius that worked, else the largest that advice allows, else the next
-// around the middle.
-func (s *scene) scan() (arguments string) {
-	tries := slices.Collect(maps.Values(s.scanned)) // equal ones: what worked is kept
-	if s.least > 1 || s.most < maxRadius {
-		for n := s.most; n >= s.least; n-- {
-			tries = append(tries, n)
+		if arguments = fmt.Sprintf(`{"colour":%q}`, forms[i].write(s.colour)); !s.failed[arguments] {
+			break
 		}
 	}
-	return untried(s, `{"radius":%d}`, append(tries, 3, 2, 4, 1, 5))
-}
-
-// untried returns the first arguments that have not failed, or "".
-func untried[T any](s *scene, format string, values []T) string {
-	for _, v := range values {
-		if arguments := fmt.Sprintf(format, v); !s.failed[arguments] {
-			return arguments
-		}
-	}
-	return ""
-}
-
-// scannedNear reports whether a scan from here would say nothing new.
-func (s *scene) scannedNear() bool {
-	for p, r := range s.scanned {
-		if distance(p, s.at) <= max(2, r) {
-			return true
-		}
-	}
-	return false
+	return arguments
 }
 
 // strange reports whether ground is of a sort that was neither stood on nor said to hold.
 func (s *scene) strange(p point) bool {
-	if _, inspected := s.inspected[p]; inspected {
-		return false
-	}
-	return slices.ContainsFunc(sorts(s.seen[p]), func(w string) bool { return s.stood[w] == 0 && !s.hold[w] })
+	_, inspected := s.inspected[p]
+	return !inspected && slices.ContainsFunc(sorts(s.seen[p]), func(w string) bool { return s.stood[w] == 0 && !s.hold[w] })
 }
 
-// The cost of going onto ground: a place not seen yet is a little dearer than what was
-// seen to be ground, and what advice warns of is the last resort.
-const (
-	costGround = 10
-	costUnseen = 11
-	costWarned = 1000
-)
-
-// cost is what it takes to go to a place, 0 where that is impossible. Ground that is known
-// to hold is not warned of: one step on it without harm says more than a suspicion.
+// cost is what it takes to go to a place, 0 where that is impossible. A place not seen yet is a
+// little dearer than what was seen to be ground, and what advice warns of is the last resort.
+// Ground that is known to hold is not warned of: one step on it without harm says more than a
+// suspicion.
 func (s *scene) cost(p point) int {
-	holds, inspected := s.inspected[p]
+	held, inspected := s.inspected[p]
 	sight, seen := s.seen[p]
+	warned := func(w string) bool { return s.avoid[w] && !s.hold[w] }
 	switch {
-	case !p.In(image.Rect(0, 0, s.width, s.height)):
+	case !p.In(image.Rect(0, 0, s.width, s.height)), inspected && !held, sight == wallSight:
 		return 0
-	case inspected && !holds, sight == wallSight, sight == closedSight && !s.events[opened]:
-		return 0
-	case !seen:
-		return costUnseen
-	case slices.ContainsFunc(sorts(sight), func(w string) bool { return s.avoid[w] && !s.hold[w] }):
-		return costWarned
+	case slices.ContainsFunc(sorts(sight), warned):
+		return 1000
+	case seen:
+		return 10
 	}
-	return costGround
-}
-
-// step returns the direction of the first step on the cheapest way to a place that is
-// wanted. Of equal ways it takes another one at another attempt: the order of directions
-// follows from the words of the task.
-func (s *scene) step(wanted func(point) bool) direction {
-	n, order := hash(s.task), slices.Clone(directions)
-	for i := range order {
-		left := uint64(len(order) - i)
-		chosen := i + int(n%left)
-		n /= left
-		d := order[chosen]
-		order = slices.Insert(slices.Delete(order, chosen, chosen+1), i, d)
-	}
-	first, _ := search(s.at, order, s.cost, wanted)
-	return first
+	return 11
 }
 
 func hash(text string) uint64 {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,7 +23,7 @@ import (
 //     is suspect, less what was stood on in the same attempt without harm.
 //   - What was stood on without harm holds.
 //   - When calls of a tool with some values of its argument worked and with others
-//     failed, it says what the former have in common: a range, a way to write.
+//     failed, it says how the former are written.
 //
 // It may be wrong: of two suspects one is innocent.
 func teacher() *demomodel.Model { return &demomodel.Model{Answer: teach} }
@@ -88,53 +87,29 @@ func judgements(prompt string) object {
 	return object{"judgements": out}
 }
 
-// guideline answers how a tool is best called: it says what the values of its argument
-// that worked have in common and those that failed have not. No tool here has two
-// arguments. Each call stands on a line, with the score that reme gave it.
+// guideline answers how a tool is best called: it says how the values of its argument that
+// worked are written and those that failed are not. No tool here has two arguments. Each call
+// stands on a line, with the score that reme gave it.
 func guideline(prompt string) object {
 	tool, argument := "", ""
-	numbers, words := map[bool][]float64{}, map[bool][]string{} // by whether the call worked
+	words := map[bool][]string{} // by whether the call worked
 	for line := range strings.SplitSeq(prompt, "\n") {
 		var c struct {
 			Tool  string
-			Input object
+			Input map[string]string
 			Score float64
 		}
 		_ = json.Unmarshal([]byte(line), &c) // a line that is no call has no input
-		for name, v := range c.Input {
+		for name, word := range c.Input {
 			tool, argument = c.Tool, name
-			switch v := v.(type) {
-			case float64:
-				numbers[c.Score == 1] = append(numbers[c.Score == 1], v)
-			case string:
-				words[c.Score == 1] = append(words[c.Score == 1], v)
-			}
+			words[c.Score == 1] = append(words[c.Score == 1], word)
 		}
 	}
-	text := bounds(fmt.Sprintf("In calls of %s keep %s", tool, argument), numbers[true], numbers[false])
+	text := "Nothing sets calls that work apart from others so far."
 	if form := formOf(words[true], words[false]); form != "" {
 		text = fmt.Sprintf("In calls of %s write %s %s: only such calls worked.", tool, argument, form)
 	}
-	return object{"guideline": cmp.Or(text, "Nothing sets calls that work apart from others so far.")}
-}
-
-// bounds says on which side of the numbers that failed are those that worked; if none
-// failed, what worked so far. It returns "" where neither can be said.
-func bounds(keep string, worked, failed []float64) string {
-	if len(worked) == 0 {
-		return ""
-	}
-	below := fmt.Sprintf("%s at %g or below", keep, slices.Max(worked))
-	above := fmt.Sprintf("%s at %g or above", keep, slices.Min(worked))
-	switch {
-	case len(failed) == 0:
-		return below + ". " + above + ": all such calls worked."
-	case slices.Min(failed) > slices.Max(worked):
-		return below + ": larger ones failed."
-	case slices.Max(failed) < slices.Min(worked):
-		return above + ": smaller ones failed."
-	}
-	return ""
+	return object{"guideline": text}
 }
 
 // formOf names the form of all words that worked and of none that failed, or returns "".
