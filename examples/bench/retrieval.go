@@ -39,15 +39,12 @@ func printLocomo(ctx context.Context, b *bench) error {
 
 // conversation returns a memory for each turn; every question is asked as it stands.
 func conversation(in *trial.Conversation) *collection {
-	c := &collection{top: depths[len(depths)-1]}
+	c := &collection{queries: in.Questions, top: depths[len(depths)-1]}
 	for _, t := range in.Turns {
 		c.memories = append(c.memories, backends.Memory{
 			ID: t.ID, Kind: backends.KindEpisode, Text: t.Text, Observed: t.Time,
 			Origin: backends.Origin{Session: t.Session, Turn: t.ID, Speaker: t.Speaker},
 		})
-	}
-	for _, q := range in.Questions {
-		c.queries = append(c.queries, query{q.Text, q.Evidence})
 	}
 	return c
 }
@@ -113,12 +110,12 @@ func loadPool(path string, content bool) (*collection, error) {
 		}
 		learnt, _ := time.Parse(time.DateTime, m.Created) // without one it is not known when
 		c.memories = append(c.memories, backends.Memory{ID: m.ID, Kind: backends.KindTask, WhenToUse: m.When, Text: m.Content, Observed: learnt})
-		at := slices.IndexFunc(c.queries, func(q query) bool { return q.text == m.Metadata.Query })
+		at := slices.IndexFunc(c.queries, func(q trial.Question) bool { return q.Text == m.Metadata.Query })
 		if at < 0 {
 			at = len(c.queries)
-			c.queries = append(c.queries, query{text: m.Metadata.Query})
+			c.queries = append(c.queries, trial.Question{Text: m.Metadata.Query})
 		}
-		c.queries[at].answers = append(c.queries[at].answers, m.ID)
+		c.queries[at].Evidence = append(c.queries[at].Evidence, m.ID)
 	}
 	c.top = len(c.memories)
 	return c, nil
@@ -127,14 +124,8 @@ func loadPool(path string, content bool) (*collection, error) {
 // collection is the memories of one partition, and queries for them.
 type collection struct {
 	memories []backends.Memory
-	queries  []query
-	top      int // how many memories a query finds at most
-}
-
-// query is a text, and the ids of the memories that answer it.
-type query struct {
-	text    string
-	answers []string
+	queries  []trial.Question // their evidence are the ids of the memories that answer
+	top      int              // how many memories a query finds at most
 }
 
 // search stores the memories, ranks them by package recall with its defaults, and counts
@@ -159,11 +150,11 @@ func (c *collection) search(ctx context.Context, open func(context.Context) (*op
 	defer func() { err = errors.Join(err, ranker.Close()) }()
 	m := &memories{ranker, s, c.top}
 	for _, q := range c.queries {
-		found, err := m.Search(ctx, 0, q.text)
+		found, err := m.Search(ctx, 0, q.Text)
 		if err != nil {
 			return err
 		}
-		total.add(found, q.answers)
+		total.add(found, q.Evidence)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@
 package trial
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Quantiles sum durations up, in milliseconds.
@@ -30,31 +27,6 @@ func QuantilesOf(times []time.Duration) Quantiles {
 		return float64(times[int(q*float64(len(times)-1))].Nanoseconds()) / 1e6
 	}
 	return Quantiles{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
-}
-
-// Load has clients that call do at the same time, ops times in all, each with its
-// own number and that of the call. It returns how long that took and how long
-// each call took.
-func Load(ctx context.Context, clients, ops int, do func(ctx context.Context, client, op int) error) (
-	whole time.Duration, each []time.Duration, err error,
-) {
-	each = make([]time.Duration, ops)
-	g, ctx := errgroup.WithContext(ctx)
-	begin := time.Now()
-	for client := range clients {
-		g.Go(func() error {
-			for op := client; op < ops; op += clients {
-				begin := time.Now()
-				if err := do(ctx, client, op); err != nil {
-					return err
-				}
-				each[op] = time.Since(begin)
-			}
-			return nil
-		})
-	}
-	err = g.Wait()
-	return time.Since(begin), each, err
 }
 
 // Machine describes what a benchmark runs on.

@@ -112,17 +112,6 @@ func TestComparison(t *testing.T) {
 	require.Equal(t, len(places), removed, "after a failure, too")
 }
 
-func TestClientsStopAtAFailure(t *testing.T) {
-	failed := errors.New("down")
-	_, _, err := Load(t.Context(), 3, 9, func(_ context.Context, _, op int) error {
-		if op == 7 {
-			return failed
-		}
-		return nil
-	})
-	require.ErrorIs(t, err, failed)
-}
-
 // The quirks of LoCoMo's file: an answer that is a number, a date without its session,
 // evidence that needs repair or does not exist.
 func TestConversations(t *testing.T) {
