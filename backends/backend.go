@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 )
 
@@ -49,16 +48,6 @@ type Manager interface {
 	// History returns what happened to a memory, oldest first, along the whole
 	// chain of those it superseded and those that superseded it.
 	History(ctx context.Context, r *HistoryRequest) ([]Event, error)
-}
-
-// Exporter is implemented by backends that can write their memories to a stream
-// and read them back, one JSON object a line.
-type Exporter interface {
-	// Dump writes every memory of the partition, with its chain, and returns how many.
-	Dump(ctx context.Context, s Scope, w io.Writer) (int, error)
-	// Load adds the memories of a dump to the partition in one atomic batch and
-	// returns how many. Ids that exist already are left as they are.
-	Load(ctx context.Context, s Scope, r io.Reader) (int, error)
 }
 
 // AlwaysLearner is implemented by backends that learn from every reply whatever

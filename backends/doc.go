@@ -35,17 +35,17 @@
 // # Retention
 //
 // Nothing is erased by itself until a backend is told so. A [Retention] has rules by kind
-// (older than, ended for, unused for, at most so many) and an end for sessions:
+// (older than, ended for, unused for, at most so many):
 //
 //	Retention: &backends.Retention{
 //		Rules: []backends.RetentionRule{
 //			{Kinds: []backends.Kind{backends.KindEpisode}, OlderThan: 365 * 24 * time.Hour},
 //			{Kinds: []backends.Kind{backends.KindFact}, EndedFor: 90 * 24 * time.Hour, AtMost: 5000},
 //		},
-//		Sessions: 180 * 24 * time.Hour,
 //	}
 //
-// [Retainer].Retain applies it on demand, and reports beforehand, in a dry run, what would go.
+// The backend's Retain applies it on demand, and reports beforehand, in a dry run, what would
+// go. Sessions end by the TTL of package working.
 //
 // # Errors
 //

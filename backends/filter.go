@@ -26,8 +26,9 @@ const (
 )
 
 // Filter is a condition on memories. It is evaluated in process by one piece of
-// code, so it means the same on every store. Build one with [Eq], [In], [And]
-// and their like, or from JSON-like values with [ParseFilter].
+// code, so it means the same on every store. Build one with [Eq], [Ne], [And], [Or] and
+// [Not], for the other operators as it stands, such as Filter{Op: "gte", Field: "age",
+// Value: 18}, or from JSON-like values with [ParseFilter].
 //
 // Field names: id, kind, namespace, workspace, user_id, agent_id, session_id,
 // turn, role, speaker, author, quality, observed, valid, created, updated,
@@ -51,27 +52,6 @@ func Eq(field string, value any) Filter { return Filter{Op: opEq, Field: field, 
 
 // Ne matches memories whose field differs from value or is absent.
 func Ne(field string, value any) Filter { return Filter{Op: opNe, Field: field, Value: value} }
-
-// In matches memories whose field equals one of values.
-func In(field string, values ...any) Filter { return Filter{Op: opIn, Field: field, Value: values} }
-
-// Gt matches memories whose field is greater than value.
-func Gt(field string, value any) Filter { return Filter{Op: opGt, Field: field, Value: value} }
-
-// Gte matches memories whose field is greater than value or equal to it.
-func Gte(field string, value any) Filter { return Filter{Op: opGte, Field: field, Value: value} }
-
-// Lt matches memories whose field is less than value.
-func Lt(field string, value any) Filter { return Filter{Op: opLt, Field: field, Value: value} }
-
-// Lte matches memories whose field is less than value or equal to it.
-func Lte(field string, value any) Filter { return Filter{Op: opLte, Field: field, Value: value} }
-
-// Contains matches memories whose field is a text with value in it, or a list
-// with value among its elements.
-func Contains(field string, value any) Filter {
-	return Filter{Op: opContains, Field: field, Value: value}
-}
 
 // And matches memories that match every one of args.
 func And(args ...Filter) Filter { return Filter{Op: opAnd, Args: args} }
@@ -114,8 +94,10 @@ func (f *Filter) Compile() (func(*Memory) bool, error) {
 	switch f.Op {
 	case opAnd, opOr, opNot:
 		return f.compileLogic()
-	case opEq, opNe, opIn, opNin, opGt, opGte, opLt, opLte, opContains:
-		return f.compileComparison()
+	case opIn, opNin:
+		return f.compileComparison(scalars)
+	case opContains, opEq, opNe, opGt, opGte, opLt, opLte:
+		return f.compileComparison(scalar)
 	}
 	return nil, fmt.Errorf("filter operator %q: %w: use eq, ne, in, nin, gt, gte, lt, lte, contains, and, or, not", f.Op, ErrInvalid)
 }
@@ -132,62 +114,46 @@ func (f *Filter) compileLogic() (func(*Memory) bool, error) {
 		}
 		preds[i] = p
 	}
-	switch f.Op {
-	case opAnd:
-		return func(m *Memory) bool {
-			return !slices.ContainsFunc(preds, func(p func(*Memory) bool) bool { return !p(m) })
-		}, nil
-	case opOr:
-		return func(m *Memory) bool {
-			return slices.ContainsFunc(preds, func(p func(*Memory) bool) bool { return p(m) })
-		}, nil
-	default:
-		return func(m *Memory) bool { return !preds[0](m) }, nil
-	}
+	some := f.Op == opOr // what one of the arguments decides
+	return func(m *Memory) bool {
+		decided := slices.ContainsFunc(preds, func(p func(*Memory) bool) bool { return p(m) == some })
+		return (decided == some) != (f.Op == opNot)
+	}, nil
 }
 
-func (f *Filter) compileComparison() (func(*Memory) bool, error) {
+// orders are the comparisons by the order of two values.
+var orders = map[string]func(int) bool{
+	opEq: func(c int) bool { return c == 0 },
+	opNe: func(c int) bool { return c == 0 }, // and then turned round
+	opGt: func(c int) bool { return c > 0 }, opGte: func(c int) bool { return c >= 0 },
+	opLt: func(c int) bool { return c < 0 }, opLte: func(c int) bool { return c <= 0 },
+}
+
+// compileComparison compiles a comparison with the value that normal makes of its own.
+func (f *Filter) compileComparison(normal func(any) (any, error)) (func(*Memory) bool, error) {
 	if strings.TrimPrefix(f.Field, "metadata.") == "" {
 		return nil, fmt.Errorf("filter %s: %w: no field", f.Op, ErrInvalid)
 	}
-	get := fieldOf(f.Field)
-	if f.Op == opIn || f.Op == opNin {
-		list, err := scalars(f.Value)
-		if err != nil {
-			return nil, fmt.Errorf("filter %s %s: %w", f.Field, f.Op, err)
-		}
-		want := f.Op == opIn
-		return func(m *Memory) bool {
-			v, ok := get(m)
-			return (ok && slices.ContainsFunc(list, func(x any) bool { return equal(v, x) })) == want
-		}, nil
+	value, err := normal(f.Value)
+	if _, isBool := value.(bool); isBool && slices.Contains([]string{opGt, opGte, opLt, opLte}, f.Op) {
+		err = fmt.Errorf("%w: booleans have no order", ErrInvalid)
 	}
-	value, err := scalar(f.Value)
 	if err != nil {
 		return nil, fmt.Errorf("filter %s %s: %w", f.Field, f.Op, err)
 	}
-	switch f.Op {
-	case opEq:
-		return func(m *Memory) bool { v, ok := get(m); return ok && equal(v, value) }, nil
-	case opNe:
-		return func(m *Memory) bool { v, ok := get(m); return !ok || !equal(v, value) }, nil
-	case opContains:
-		return func(m *Memory) bool { v, ok := get(m); return ok && contains(v, value) }, nil
-	}
-	if _, isBool := value.(bool); isBool {
-		return nil, fmt.Errorf("filter %s %s: %w: booleans have no order", f.Field, f.Op, ErrInvalid)
-	}
-	holds := map[string]func(int) bool{
-		opGt: func(c int) bool { return c > 0 }, opGte: func(c int) bool { return c >= 0 },
-		opLt: func(c int) bool { return c < 0 }, opLte: func(c int) bool { return c <= 0 },
-	}[f.Op]
+	get, holds, turned := fieldOf(f.Field), orders[f.Op], f.Op == opNe || f.Op == opNin
 	return func(m *Memory) bool {
 		v, ok := get(m)
-		if !ok {
-			return false
+		switch {
+		case !ok:
+			return turned
+		case f.Op == opContains:
+			return contains(v, value)
+		case holds == nil:
+			return slices.ContainsFunc(value.([]any), func(x any) bool { return equal(v, x) }) != turned
 		}
 		c, comparable := compare(v, value)
-		return comparable && holds(c)
+		return (comparable && holds(c)) != turned
 	}, nil
 }
 

@@ -33,7 +33,8 @@ func scalar(v any) (any, error) {
 	return nil, fmt.Errorf("value of type %T: %w: use a string, a number, a boolean or a time", v, ErrInvalid)
 }
 
-func scalars(v any) ([]any, error) {
+// scalars does so with a list of values.
+func scalars(v any) (any, error) {
 	rv := reflect.ValueOf(v)
 	if !rv.IsValid() || rv.Kind() != reflect.Slice {
 		return nil, fmt.Errorf("value of type %T: %w: use a list", v, ErrInvalid)
@@ -72,10 +73,6 @@ func number(v any) (float64, bool) {
 }
 
 func equal(v, want any) bool {
-	if w, ok := want.(bool); ok {
-		b, ok := v.(bool)
-		return ok && b == w
-	}
 	c, comparable := compare(v, want)
 	return comparable && c == 0
 }
@@ -97,9 +94,12 @@ func contains(v, want any) bool {
 	return false
 }
 
-// compare orders two values of one type: -1, 0 or 1, and whether they have an order.
+// compare orders two values of one type: -1, 0 or 1, and whether they have an order. Booleans
+// that differ have none.
 func compare(v, want any) (int, bool) {
 	switch w := want.(type) {
+	case bool:
+		return 0, v == want
 	case time.Time:
 		t, ok := instantOf(v)
 		return t.Compare(w), ok

@@ -31,7 +31,7 @@ import (
 //	Close    closes both halves.
 //
 // What else a half can do is found by [As]: ToolRecorder, ToolGuide and Judge of
-// experience, and where sessions are kept. Dump and load each half by itself.
+// experience, and where sessions are kept.
 //
 // A half whose partition the scope does not name takes no part; ErrNoScope means that
 // neither did. Each half gets an idempotency key of its own, so that a repeat after the
@@ -59,19 +59,26 @@ type joint interface {
 	halves() (facts, experience Backend)
 }
 
-// As returns b as a T, such as a [Judge]: b itself, or the half of a joined backend that
-// is one, experience before facts.
-func As[T any](b Backend) (T, bool) {
-	t, ok := b.(T)
-	j, isJoined := b.(joint)
-	if ok || !isJoined {
-		return t, ok
+// Parts returns the backends that b was joined from, experience before facts; of one that was
+// not joined itself.
+func Parts(b Backend) []Backend {
+	j, ok := b.(joint)
+	if !ok {
+		return []Backend{b}
 	}
 	facts, experience := j.halves()
-	if t, ok = As[T](experience); ok {
-		return t, true
+	return append(Parts(experience), Parts(facts)...)
+}
+
+// As returns b as a T, such as a [Judge]: b itself, or the first of its [Parts] that is one.
+func As[T any](b Backend) (T, bool) {
+	for _, part := range append([]Backend{b}, Parts(b)...) {
+		if t, ok := part.(T); ok {
+			return t, true
+		}
 	}
-	return As[T](facts)
+	var none T
+	return none, false
 }
 
 // AlwaysLearning returns the part of b that learns from every reply, and whether there is

@@ -15,24 +15,18 @@ import (
 // that no other looked at of late, and each memory is erased once. When a process is killed,
 // the others do what it had not come to; the partition that it was at waits for the next
 // sweep.
+//
+// Sessions end by the TTL of package working, not by rules.
 type Retention struct {
 	// Rules are applied in their order; a memory goes by the first that it meets. They
-	// hold for users, agents and workspaces. Optional.
+	// hold for users, agents and workspaces. Required. If one of them has UnusedFor or
+	// AtMost, it is counted how often each memory is shown to a model: see [Memory.Uses].
 	Rules []RetentionRule
-
-	// Sessions is how long a session outlives its last message, with its log and all that
-	// belongs to it. One that waits to be learnt from stays for twice as long. Optional.
-	// Defaults to forever. It reaches the sessions in the backend's own store.
-	Sessions time.Duration
-
-	// CountUses counts how often each memory is shown to a model: see [Memory.Uses].
-	// Optional. Defaults to true if a rule has UnusedFor or AtMost, else to false.
-	CountUses bool
 
 	// Namespaces are those that are swept. Optional. Defaults to [DefaultNamespace] alone.
 	Namespaces []string
 	// Every is how often a partition is looked at in the background. Optional. Defaults to
-	// 24 hours; below 0 never: then [Retainer].Retain does all. At least a minute.
+	// 24 hours; below 0 never: then the backend's Retain does all. At least a minute.
 	Every time.Duration
 	// OnSweep is called after each sweep of a namespace in the background with what this
 	// process erased. Failures are reported to the backend's OnError, or logged. Optional.
@@ -64,16 +58,6 @@ type RetentionRule struct {
 	AtMost int
 }
 
-// Retainer is implemented by backends that can apply their [Retention] on demand. Of a
-// joined backend, [As] finds one half: kinds, not backends, say what a rule reaches.
-type Retainer interface {
-	// Retain applies the configured Retention now, and reports what it erased, or in a dry
-	// run would erase. A report beside an error says what was done before it; repeat the
-	// call to go on. A partition that fails does not hold up the others, until ten failed.
-	// ErrInvalid without a Retention in the backend's configuration.
-	Retain(ctx context.Context, r *RetainRequest) (*RetainReport, error)
-}
-
 // UseCounter is implemented by backends that count uses: see [Retention].
 type UseCounter interface {
 	// Used reports that hits were shown to a model on behalf of the scope. It returns at
@@ -98,21 +82,18 @@ type RetainReason string
 // The reasons.
 const (
 	RetainOlder   RetainReason = "older"   // RetentionRule.OlderThan
-	RetainEnded   RetainReason = "ended"   // RetentionRule.EndedFor
+	RetainEnded   RetainReason = "ended"   // RetentionRule.EndedFor, with what taught it
 	RetainUnused  RetainReason = "unused"  // RetentionRule.UnusedFor
 	RetainSurplus RetainReason = "surplus" // RetentionRule.AtMost
-	RetainSource  RetainReason = "source"  // what was said, and taught only what went
-	RetainSession RetainReason = "session" // Retention.Sessions
 )
 
 // RetainReport counts what a [Retention] erased, or in a dry run would erase.
 type RetainReport struct {
-	Namespace  string `json:"namespace"`
-	DryRun     bool   `json:"dry_run,omitempty"`
-	Partitions int    `json:"partitions"` // looked at
-	Memories   int    `json:"memories"`   // looked at
-	// Erased counts what went by reason and kind; sessions have the kind "".
-	Erased map[RetainReason]map[Kind]int `json:"erased,omitempty"`
+	Namespace  string               `json:"namespace"`
+	DryRun     bool                 `json:"dry_run,omitempty"`
+	Partitions int                  `json:"partitions"` // looked at
+	Memories   int                  `json:"memories"`   // looked at
+	Erased     map[RetainReason]int `json:"erased,omitempty"`
 	// Items are the first [MaxRetainItems] of what a dry run found.
 	Items []RetainItem `json:"items,omitempty"`
 }
@@ -120,11 +101,11 @@ type RetainReport struct {
 // MaxRetainItems is how many [RetainReport].Items there are at most.
 const MaxRetainItems = 1000
 
-// RetainItem is a memory or a session that would go.
+// RetainItem is a memory that would go.
 type RetainItem struct {
 	Partition Partition    `json:"partition"`
-	ID        string       `json:"id"` // of the memory, or of the session
-	Kind      Kind         `json:"kind,omitempty"`
+	ID        string       `json:"id"`
+	Kind      Kind         `json:"kind"`
 	Reason    RetainReason `json:"reason"`
 }
 

@@ -6,10 +6,10 @@ package middleware_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -136,7 +137,8 @@ type crowd struct {
 	backend interface {
 		backends.Backend
 		backends.Manager
-		backends.Exporter
+		Export(context.Context, backends.Scope, io.Writer) (store.TransferCount, error)
+		Import(context.Context, backends.Scope, io.Reader) (store.TransferCount, error)
 	}
 	tools map[string]tool.InvokableTool // search_memory, add_memory, update_memory, delete_memory
 
@@ -165,7 +167,7 @@ func (w *crowd) act() {
 		do     func(context.Context, *person)
 	}{
 		{6, w.add}, {30, w.search}, {10, w.searchFiltered}, {10, w.list}, {10, w.get}, {4, w.update}, {4, w.remove}, {1, w.removeAll}, {8, w.history},
-		{8, w.searchTool}, {2, w.addTool}, {3, w.updateTool}, {3, w.deleteTool}, {1, w.dump},
+		{8, w.searchTool}, {2, w.addTool}, {3, w.updateTool}, {3, w.deleteTool}, {1, w.export},
 	} {
 		if n -= a.weight; n < 0 {
 			w.done++
@@ -264,8 +266,8 @@ func (w *crowd) searchFiltered(ctx context.Context, u *person) {
 		ids = append(ids, id)
 	}
 	filters := []backends.Filter{
-		backends.Eq("user_id", o.scope.UserID), backends.Ne("user_id", u.scope.UserID), backends.Eq("owner", o.mark), backends.Contains("user_id", ""),
-		backends.Or(backends.Eq("namespace", o.scope.Namespace), backends.Eq("agent_id", o.scope.AgentID)), backends.Not(backends.Eq("owner", u.mark)), backends.In("id", ids...),
+		backends.Eq("user_id", o.scope.UserID), backends.Ne("user_id", u.scope.UserID), backends.Eq("owner", o.mark), backends.Filter{Op: "contains", Field: "user_id", Value: ""},
+		backends.Or(backends.Eq("namespace", o.scope.Namespace), backends.Eq("agent_id", o.scope.AgentID)), backends.Not(backends.Eq("owner", u.mark)), backends.Filter{Op: "in", Field: "id", Value: ids},
 	}
 	f := filters[w.rand.IntN(len(filters))]
 	w.found(ctx, u, &backends.SearchRequest{Scope: u.scope, Query: "likes secret " + o.mark, TopK: 50, Filter: &f})
@@ -409,17 +411,13 @@ func (w *crowd) deleteTool(ctx context.Context, u *person) {
 	delete(u.holds, id)
 }
 
-func (w *crowd) dump(ctx context.Context, u *person) {
+func (w *crowd) export(ctx context.Context, u *person) {
 	var b bytes.Buffer
-	n, err := w.backend.Dump(ctx, u.scope, &b)
+	n, err := w.backend.Export(ctx, u.scope, &b)
 	require.NoError(w.t, err)
-	require.Equal(w.t, len(u.holds), n)
-	for line := range strings.Lines(b.String()) {
-		var m backends.Memory
-		require.NoError(w.t, json.Unmarshal([]byte(line), &m))
-		w.clean(u, m.Text)
-	}
-	n, err = w.backend.Load(ctx, u.scope, &b)
+	require.Equal(w.t, len(u.holds), n.Records)
+	w.clean(u, b.String())
+	n, err = w.backend.Import(ctx, u.scope, &b)
 	require.NoError(w.t, err)
-	require.Zero(w.t, n, "it holds all of it")
+	require.Equal(w.t, store.TransferCount{Partitions: 1}, n, "it holds all of it")
 }

@@ -162,7 +162,7 @@ func TestAHalfThatIsDownForAWhileLosesNothing(t *testing.T) {
 }
 
 func TestWhatAModelIsShownCountsAsUsed(t *testing.T) {
-	db, counts := testkit.SQLite(t), &backends.Retention{CountUses: true}
+	db, counts := testkit.SQLite(t), &backends.Retention{Rules: []backends.RetentionRule{{AtMost: 1000}}}
 	facts, err := mem0.New(t.Context(), &mem0.Config{Store: db, FactsOnly: true, Retention: counts})
 	require.NoError(t, err)
 	experience, err := reme.New(t.Context(), &reme.Config{Store: db, NoPersonal: true, Retention: counts})

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -177,6 +179,57 @@ func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backend
 		return &backends.Receipt{}, err
 	}
 	return store.Forget(ctx, log, p, part)
+}
+
+// Export writes all that is held of the person that the scope names, their log and what was
+// learnt from it: see [store.Export]. Turns that wait in this process are written to the log
+// first. ErrInvalid where log and memories are in several stores.
+func (m *MemoryMiddleware) Export(ctx context.Context, s Scope, w io.Writer) (store.TransferCount, error) {
+	if m.log != nil {
+		if err := m.log.Settle(ctx, s); err != nil {
+			return store.TransferCount{}, fmt.Errorf("memory middleware: exporting: what waits comes first: %w", err)
+		}
+	}
+	db, p, err := m.holding(s)
+	if err != nil {
+		return store.TransferCount{}, fmt.Errorf("memory middleware: exporting: %w", err)
+	}
+	return store.Export(ctx, db, p, w)
+}
+
+// Import reads what Export wrote of the person that the scope names, from whichever store: see
+// [store.Import]. Errors are also those of Export.
+func (m *MemoryMiddleware) Import(ctx context.Context, s Scope, r io.Reader) (store.TransferCount, error) {
+	db, p, err := m.holding(s)
+	if err != nil {
+		return store.TransferCount{}, fmt.Errorf("memory middleware: importing: %w", err)
+	}
+	return store.Import(ctx, db, p, r)
+}
+
+// holding returns the one store that holds all of a person, and their partition.
+func (m *MemoryMiddleware) holding(s Scope) (store.Store, backends.Partition, error) {
+	var all []any
+	if m.sessions != nil {
+		all = append(all, m.sessions)
+	}
+	for _, part := range backends.Parts(m.backend) {
+		if own, ok := part.(interface{ Sessions() store.Sessions }); !ok {
+			all = append(all, part)
+		} else if !slices.Contains(all, any(own.Sessions())) {
+			all = append(all, own.Sessions())
+		}
+	}
+	db, ok := all[0].(store.Store)
+	if !ok || len(all) > 1 {
+		return nil, backends.Partition{}, fmt.Errorf("%w: log and memories are not in one store.Store: call store.Export and Import for each", backends.ErrInvalid)
+	}
+	s, err := s.Normalize()
+	if err != nil {
+		return nil, backends.Partition{}, err
+	}
+	p, err := keeper.Whom(s)
+	return db, p, err
 }
 
 // Flush waits until every turn recorded so far is in the log and learnt from, and

@@ -22,8 +22,8 @@ import (
 // Backend is mem0-style memory. Search and Add report to Eino's callbacks as component
 // Memory of type "Mem0". It is safe for concurrent use.
 //
-// The calls of [backends.Manager] and [backends.Exporter] reach the partition of who speaks,
-// and with Config.Shared the facts of a workspace that is named alone. Reembed(ctx, scope)
+// The calls of [backends.Manager], Export and Import reach the partition of who speaks, and
+// with Config.Shared the facts of a workspace that is named alone. Reembed(ctx, scope)
 // computes the vectors of that partition anew after the embedding model changed
 // ([backends.ErrDimension]), ReembedAll(ctx, namespace, progress) those of all.
 type Backend struct {
@@ -35,14 +35,12 @@ type Backend struct {
 	calls  work.Calls
 }
 
-// manager has the methods of [backends.Manager] and [backends.Exporter].
+// manager has the methods of [backends.Manager], and Export, Import and Retain.
 type manager = keeper.Manager
 
 var (
 	_ backends.Backend    = (*Backend)(nil)
 	_ backends.Manager    = (*Backend)(nil)
-	_ backends.Exporter   = (*Backend)(nil)
-	_ backends.Retainer   = (*Backend)(nil)
 	_ backends.UseCounter = (*Backend)(nil)
 )
 

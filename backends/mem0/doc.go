@@ -85,8 +85,8 @@
 // The core blocks of package core, which are [backends.KindCore], may live in the
 // same partition. They are no memories to search, to compare with or to replace, and
 // Update and Delete refuse them, since their limits are not known here. Get and
-// History read them; List does where Kinds asks for them; Dump, Load and DeleteAll
-// take them with the rest.
+// History read them; List does where Kinds asks for them; Export, Import and
+// DeleteAll take them with the rest.
 //
 // # Duplicates
 //

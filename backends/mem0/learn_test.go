@@ -592,7 +592,7 @@ func TestAsOf(t *testing.T) {
 	require.Equal(t, []string{"The user lives in Beijing."}, search(t, b, q))
 	q.AsOf, q.IncludeSuperseded = time.Time{}, true
 	require.Len(t, search(t, b, q), 2)
-	since := backends.Gte("observed", "2026-03-01")
+	since := backends.Filter{Op: "gte", Field: "observed", Value: "2026-03-01"}
 	q.Filter = &since
 	require.Equal(t, []string{"The user lives in Shanghai."}, search(t, b, q))
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -183,7 +182,10 @@ func TestRepeatsStoreNothing(t *testing.T) {
 // the name that the question uses, and leaves the key to the call itself.
 func TestAskingForAKeyChangesNothing(t *testing.T) {
 	b := open(t, with(answering("no JSON", "no JSON", operations(`{"op":"add","text":"Ann likes tea."}`))), factsOnly)
-	_, err := b.Load(ctx, ann, strings.NewReader(`{"id":"never","kind":"fact","text":"Never say never"}`))
+	own, err := ann.Speaker()
+	require.NoError(t, err)
+	never := store.Put(&store.Record{Memory: backends.Memory{ID: "never", Kind: backends.KindFact, Text: "Never say never"}})
+	_, err = b.Sessions().(store.Store).Apply(ctx, own, &store.Batch{Mutations: []store.Mutation{never}})
 	require.NoError(t, err)
 	r := &backends.AddRequest{Scope: ann, Messages: user("I like tea"), IdempotencyKey: "turn"}
 	_, err = b.Add(ctx, r)

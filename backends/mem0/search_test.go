@@ -221,8 +221,8 @@ func TestEveryCallNeedsAScope(t *testing.T) {
 			_, err := b.History(ctx, &backends.HistoryRequest{Scope: s, ID: "x"})
 			return err
 		},
-		"Dump":    func(s backends.Scope) error { _, err := b.Dump(ctx, s, &strings.Builder{}); return err },
-		"Load":    func(s backends.Scope) error { _, err := b.Load(ctx, s, strings.NewReader("")); return err },
+		"Export":  func(s backends.Scope) error { _, err := b.Export(ctx, s, &strings.Builder{}); return err },
+		"Import":  func(s backends.Scope) error { _, err := b.Import(ctx, s, strings.NewReader("")); return err },
 		"Reembed": func(s backends.Scope) error { _, err := b.Reembed(ctx, s); return err },
 	}
 	for name, call := range calls {
@@ -469,21 +469,4 @@ func TestMemoriesAreTheCallersOwn(t *testing.T) {
 			m.Origin.MessageIDs[0] = "changed"
 		}
 	}
-}
-
-func TestDumpAndLoadMoveAUser(t *testing.T) {
-	b := open(t, with(resident(t)))
-	add(t, b, ann, user("I live in Beijing")...)
-	last := add(t, b, ann, user("I moved to Shanghai")...).Items[0].Memory
-	var dump strings.Builder
-	n, err := b.Dump(ctx, ann, &dump)
-	require.NoError(t, err)
-	bob := backends.Scope{UserID: "bob"}
-	loaded, err := b.Load(ctx, bob, strings.NewReader(dump.String()))
-	require.NoError(t, err)
-	require.Equal(t, n, loaded)
-	require.Equal(t, facts(t, b, ann), facts(t, b, bob))
-	events, err := b.History(ctx, &backends.HistoryRequest{Scope: bob, ID: last.ID})
-	require.NoError(t, err)
-	require.Len(t, events, 2, "both links of the chain")
 }

@@ -111,7 +111,7 @@ func BenchmarkSearchLexical(b *testing.B) {
 // BenchmarkSearchHybrid is a search with a filter and both parts.
 func BenchmarkSearchHybrid(b *testing.B) {
 	_, _, r, queries := benchRanker(b, benchMemories, true, false)
-	after := backends.Gte("observed", start.Add(5000*time.Minute))
+	after := backends.Filter{Op: "gte", Field: "observed", Value: start.Add(5000 * time.Minute)}
 	i := 0
 	for b.Loop() {
 		search(b, r, ann, backends.SearchRequest{Query: queries[i%len(queries)], Filter: &after, TopK: 20})

@@ -58,7 +58,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 			q.Kinds = []backends.Kind{backends.KindFact, backends.KindTask}
 		}
 		if rapid.Bool().Draw(t, "filter") {
-			f := backends.Or(backends.Gte("n", 2), backends.Eq("kind", backends.KindEpisode))
+			f := backends.Or(backends.Filter{Op: "gte", Field: "n", Value: 2}, backends.Eq("kind", backends.KindEpisode))
 			q.Filter = &f
 		}
 		return q

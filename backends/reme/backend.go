@@ -23,10 +23,9 @@ import (
 // Memory of type "ReMe". It is safe for concurrent use.
 //
 // The calls of [backends.Manager] look into the partition of who speaks, then into the
-// workspace, as far as the scope names them. DeleteAll, and Dump and Load of
-// [backends.Exporter], reach one partition as a whole: that of the user, else the agent's own,
-// else the workspace's. Who forgets a user does not erase what a workspace shares; name the
-// workspace alone for that. Workspaces in ReMe's format are the work of [Backend.Library].
+// workspace, as far as the scope names them. DeleteAll, Export and Import reach one partition
+// as a whole: that of the user, else the agent's own, else the workspace's. Workspaces in
+// ReMe's format are the work of [Backend.Library].
 //
 // Reembed(ctx, scope) computes the vectors of every partition that the scope names anew after
 // the embedding model changed ([backends.ErrDimension]), ReembedAll(ctx, namespace, progress)
@@ -48,7 +47,7 @@ type Backend struct {
 	traced backends.Backend // search and add, seen by Eino's callbacks
 }
 
-// manager has the methods of [backends.Manager] and [backends.Exporter].
+// manager has the methods of [backends.Manager], and Export, Import and Retain.
 type manager = keeper.Manager
 
 // recorder has the methods of [backends.ToolRecorder]: calls are stored soon, in the background,
@@ -60,8 +59,6 @@ var errNoRequest = fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
 var (
 	_ backends.Backend       = (*Backend)(nil)
 	_ backends.Manager       = (*Backend)(nil)
-	_ backends.Exporter      = (*Backend)(nil)
-	_ backends.Retainer      = (*Backend)(nil)
 	_ backends.UseCounter    = (*Backend)(nil)
 	_ backends.AlwaysLearner = (*Backend)(nil)
 	_ backends.ToolRecorder  = (*Backend)(nil)

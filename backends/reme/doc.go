@@ -29,7 +29,7 @@
 // names, and shared by all who name it. Personal memory is in the partition of the
 // user, else of the agent, and in no other. A scope that names both reaches both: a search
 // asks each and joins the answers, and an id is looked for in each. What
-// reaches a partition as a whole (DeleteAll, Dump, Load) reaches the user's then.
+// reaches a partition as a whole (DeleteAll) reaches the user's then.
 //
 // # What a workspace shares
 //
@@ -76,7 +76,7 @@
 //
 // one memory a line. A score of 0 means that the memory was not judged. Unknown members of a
 // line are kept in Metadata["extra_fields"], and written again. Vectors are made by the
-// embedder. [Backend.Dump] and Load have a format of their own, which keeps all of a memory.
+// embedder. [Backend.Export] and Import have a format of their own, which keeps everything.
 //
 // # ReMe's flows
 //

@@ -83,7 +83,7 @@ type DumpResponse struct {
 
 // Dump writes the memories that hold, as they are at one moment, in the order in which they
 // were stored, one a line, with what ReMe's format has. After an error w may hold a part of
-// them. [Backend.Dump] writes all that a memory has, of one partition.
+// them. [Backend.Export] writes all that a memory has.
 func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpResponse, error) {
 	if r == nil {
 		r = &DumpRequest{}

@@ -75,8 +75,8 @@ func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 		if kind := o["experience_type"]; kind == "text" || kind == nil {
 			delete(o, "experience_type")
 		}
-	case o.has("id") && o.has("kind"):
-		return nil, errors.New("written by Backend.Dump: Backend.Load reads it")
+	case o.has("export_version"):
+		return nil, errors.New("of an export: Backend.Import reads it")
 	case !o.has("memory_id", "memory_type", "content", "when_to_use"):
 		names := fmt.Sprintf("%.200q", slices.Sorted(maps.Keys(o)))
 		return nil, fmt.Errorf("none of ReMe's memory_id, when_to_use and content is among its members %s", names)

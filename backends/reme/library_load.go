@@ -4,6 +4,9 @@
 package reme
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,18 +114,38 @@ func (ld *load) run(ctx context.Context, read func(*load) error) error {
 // embeddedAtOnce is how many memories the embedder gets at once.
 const embeddedAtOnce = 100
 
-// read reads all lines.
-func (ld *load) read(ctx context.Context, in io.Reader) error {
-	return keeper.EachLine(in, func(line int, text []byte) error {
-		m, err := parseLine(text, ld.zone)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+// maxLine is the longest line that is read, in bytes: more than the longest text takes with
+// every byte of it escaped.
+const maxLine = 8 * store.MaxText
+
+// read reads all lines that are not blank.
+func (ld *load) read(ctx context.Context, r io.Reader) error {
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, maxLine)
+	line := 1
+	for ; in.Scan() && ctx.Err() == nil; line++ {
+		text := bytes.TrimSpace(bytes.TrimPrefix(in.Bytes(), []byte("\xef\xbb\xbf"))) // a byte order mark
+		if len(text) == 0 {
+			continue
 		}
-		return ld.add(ld.caller, m, line)
-	})
+		m, err := parseLine(text, ld.zone)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+		} else {
+			err = ld.add(ld.caller, m, line)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	err := cmp.Or(ctx.Err(), in.Err())
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("%w: longer than %d bytes", backends.ErrInvalid, maxLine)
+	}
+	if err != nil {
+		err = fmt.Errorf("line %d: %w", line, err)
+	}
+	return err
 }
 
 // add makes a memory one of the collection, and in a workspace the user's who is named.
@@ -148,9 +171,25 @@ func (ld *load) add(user backends.Scope, m *backends.Memory, line int) error {
 	return nil
 }
 
-// adopt makes a memory one of the partition.
+// adopt makes a memory one of the partition, which is new there, and redacts it. In a
+// workspace it is the user's who loads it, if the caller is one.
 func (ld *load) adopt(user backends.Scope, m *backends.Memory) {
-	ld.keep.Adopt(user, ld.partition, m)
+	keep, p := ld.keep.For(ld.partition.Kind), ld.partition
+	m.Version, m.Scope.Namespace = 0, p.Namespace
+	switch p.Kind {
+	case backends.PartitionUser:
+		m.Scope.UserID = p.ID
+	case backends.PartitionAgent:
+		m.Scope.UserID, m.Scope.AgentID = "", p.ID
+	default:
+		m.Scope.Workspace = p.ID
+		if user.UserID != "" {
+			m.Scope.UserID, m.Scope.SessionID = user.UserID, user.SessionID
+			m.Origin.Session, m.Origin.Users = user.SessionID, nil
+		}
+	}
+	m.Text, m.WhenToUse, m.Origin.Author = keep.Redact(m.Text), keep.Redact(m.WhenToUse), keep.Redact(m.Origin.Author)
+	m.Metadata, _ = keep.RedactJSON(m.Metadata).(map[string]any)
 	if m.Created.IsZero() {
 		m.Created = ld.keep.Stamps(1)
 	}

@@ -118,7 +118,7 @@ func TestWhatCannotBeLoadedChangesNothing(t *testing.T) {
 		"an id that is used twice": {good + lines("b", 1), "stands on line 1 already"},
 		"no known format":          {good + `{"x":1}`, "line 57"},
 		"an id that is too long":   {good + strings.Replace(lines("c", 1), "c0", strings.Repeat("i", 600), 1), "line 57"},
-		"a dump of the backend":    {good + `{"id":"x","kind":"fact","text":"y"}`, "Backend.Load reads it"},
+		"an export":                {good + `{"partition":{},"export_version":1}`, "Backend.Import reads it"},
 		"a line that says nothing": {good + `{"memory_id":"x","content":" "}`, "line 57: invalid: a memory that says nothing"},
 		"a line that is too long":  {good + `{"memory_id":"` + strings.Repeat("x", 8*store.MaxText) + `"}`, "line 57: invalid: longer than"},
 		"a line that is cut off":   {good + lines("c", 1)[:50], "line 57"},

@@ -89,7 +89,7 @@ func TestWhoseAMemoryIsIsShownToThemAndTheProgramAlone(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, fmt.Sprint(events), cleo.UserID)
 	var dump bytes.Buffer
-	require.NoError(t, only(b.Dump(ctx, lab, &dump)))
+	require.NoError(t, only(b.Export(ctx, lab, &dump)))
 	assert.Equal(t, 2, strings.Count(dump.String(), `"user_id":"cleo-7731"`), "what she taught, and what she loaded")
 	assert.Equal(t, 1, strings.Count(dump.String(), `"users":["cleo-7731"]`), "the guideline")
 }
@@ -111,8 +111,8 @@ func TestNoFilterFindsOutWhoseAMemoryIs(t *testing.T) {
 	}
 	hers := backends.Eq("user_id", cleo.UserID)
 	for name, f := range map[string]backends.Filter{
-		"user": hers, "session": backends.Eq("session_id", cleo.SessionID), "list": backends.In("user_id", "x", cleo.UserID), "part": backends.Contains("user_id", "7731"),
-		"order": backends.Gt("user_id", "a"), "not not": backends.Not(backends.Not(hers)), "not ne": backends.Not(backends.Ne("user_id", cleo.UserID)),
+		"user": hers, "session": backends.Eq("session_id", cleo.SessionID), "list": backends.Filter{Op: "in", Field: "user_id", Value: []any{"x", cleo.UserID}}, "part": backends.Filter{Op: "contains", Field: "user_id", Value: "7731"},
+		"order": backends.Filter{Op: "gt", Field: "user_id", Value: "a"}, "not not": backends.Not(backends.Not(hers)), "not ne": backends.Not(backends.Ne("user_id", cleo.UserID)),
 		"or": backends.Or(hers, backends.Eq("kind", "none")), "nin": backends.Not(backends.Filter{Op: "nin", Field: "session_id", Value: []string{cleo.SessionID}}),
 	} {
 		assert.Equal(t, 0, tea(bob, f), name)

@@ -5,10 +5,12 @@ package store
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -19,8 +21,8 @@ const exportVersion = 1
 
 // line is a line of an export: one of its fields.
 type line struct {
-	// Partition begins what a partition holds. Of others than the person's own it is what
-	// came from the person: Share.
+	// Partition begins what a partition holds. Of others than the user's own it is what
+	// came from the user: Share.
 	Partition *backends.Partition `json:"partition,omitempty"`
 	Share     bool                `json:"share,omitempty"`
 	Version   int                 `json:"export_version,omitempty"`
@@ -44,6 +46,25 @@ type blobLine struct {
 	Data    []byte `json:"data"`
 }
 
+// counter returns where a line is counted; nil for the end, and for what is no line.
+func (n *TransferCount) counter(l *line) *int {
+	switch {
+	case l.Partition != nil:
+		return &n.Partitions
+	case l.Memory != nil:
+		return &n.Records
+	case l.Deleted != "":
+		return &n.Deleted
+	case l.Session != nil:
+		return &n.Sessions
+	case l.Message != nil:
+		return &n.Messages
+	case l.Blob != nil:
+		return &n.Blobs
+	}
+	return nil
+}
+
 // Export writes all that a store holds of a user, an agent or a workspace: one JSON object a
 // line, which [Import] reads into any store. Of a user that is their partition and, of every
 // workspace and agent of the namespace, what came from them and from no other user.
@@ -57,10 +78,24 @@ type blobLine struct {
 //
 // Nothing should write meanwhile: each page is as it was when it was read.
 func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (TransferCount, error) {
+	return export(ctx, s, p, w, true)
+}
+
+// export writes a partition, and of a user the shares if they are asked for.
+func export(ctx context.Context, s Store, p backends.Partition, w io.Writer, shares bool) (TransferCount, error) {
 	out := bufio.NewWriter(w)
-	x := &export{holdings: holdings{ctx, s, p}, out: json.NewEncoder(out)}
+	x := &exporter{holdings: holdings{ctx, s, p}, out: json.NewEncoder(out)}
 	x.out.SetEscapeHTML(false)
-	err := x.whole(x.others)
+	err := p.Validate()
+	if err == nil {
+		err = x.partition(p)
+	}
+	if err == nil && shares {
+		err = x.others(x.partition)
+	}
+	if err == nil {
+		err = x.out.Encode(&line{End: &x.done})
+	}
 	if err == nil {
 		err = out.Flush()
 	}
@@ -70,142 +105,106 @@ func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (Tr
 	return x.done, err
 }
 
-// export is a call of Export. It writes what a Forget would erase.
-type export struct {
+// exporter is a call of Export. It writes what a Forget would erase.
+type exporter struct {
 	holdings
-	out  *json.Encoder
-	head *line // of the partition, until something of it is written
-	done TransferCount
+	out   *json.Encoder
+	heads []*line // of the partition and the session, until something of them is written
+	done  TransferCount
 }
 
-// whole writes the partition, then what is more, and the end.
-func (x *export) whole(more ...func(do func(backends.Partition) error) error) error {
-	err := x.p.Validate()
-	if err == nil {
-		err = x.partition(x.p)
-	}
-	for _, others := range more {
-		if err == nil {
-			err = others(x.partition)
+func (x *exporter) write(l *line) error {
+	lines := append(x.heads, l)
+	x.heads = nil
+	for _, l := range lines {
+		*x.done.counter(l)++
+		if err := x.out.Encode(l); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// alone reports whether what is in a partition came from the user and from no other.
+func (x *exporter) alone(p backends.Partition, users []string) bool {
+	return p == x.p || slices.Equal(users, []string{x.p.ID})
+}
+
+// partition writes what is the user's in a partition. Their own is named even if it is empty.
+func (x *exporter) partition(p backends.Partition) error {
+	all, space, err := All(x.ctx, x.s, p, nil)
+	if err != nil {
+		return err
+	}
+	x.heads = nil
+	if head := (&line{Partition: &p, Share: p != x.p, Version: exportVersion, Embedding: space}); p != x.p {
+		x.heads = []*line{head}
+	} else if err := x.write(head); err != nil {
+		return err
+	}
+	for _, r := range slices.SortedFunc(maps.Values(all), inOrder) {
+		if !x.alone(p, r.From()) {
+			continue
+		}
+		events, err := x.s.History(x.ctx, p, r.ID)
+		if err == nil {
+			err = x.write(&line{Memory: &r.Memory, Vector: r.Vector, Events: events})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	err = x.deleted(p, func(id string, events []backends.Event) error {
+		if slices.ContainsFunc(events, func(e backends.Event) bool { return !x.alone(p, e.Users) }) {
+			return nil
+		}
+		return x.write(&line{Deleted: id, Events: events})
+	})
 	if err == nil {
-		err = x.out.Encode(&line{End: &x.done})
+		err = x.eachSession(p, func(s Session) error { return x.session(p, s) })
+	}
+	if err != nil || p != x.p {
+		return err
+	}
+	return each(func(page Page) (*IDPage, error) { return x.s.BlobSessions(x.ctx, p, page) }, x.blobs)
+}
+
+// inOrder compares records by the order of their changes.
+func inOrder(a, b *Record) int {
+	return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.ID, b.ID))
+}
+
+// session writes a session: of one that several users share, the messages of the user.
+func (x *exporter) session(p backends.Partition, s Session) error {
+	if p == x.p || s.Scope.UserID == x.p.ID {
+		if err := x.write(&line{Session: &s}); err != nil {
+			return err
+		}
+		return x.eachEntry(p, s.ID, func(e *Entry) error { return x.write(&line{Message: e}) })
+	}
+	outer := x.heads
+	x.heads = append(outer, &line{Session: &Session{Partition: p, ID: s.ID, Scope: s.Scope}, Share: true})
+	err := x.eachEntry(p, s.ID, func(e *Entry) error {
+		if e.Erased || e.UserID != x.p.ID {
+			return nil
+		}
+		own := *e
+		own.Seq = 0 // what stands between them is others'
+		return x.write(&line{Message: &own})
+	})
+	if x.heads != nil { // there was none
+		x.heads = outer
 	}
 	return err
 }
 
-func (x *export) write(count *int, l *line) error {
-	*count++
-	if err := x.begin(); err != nil {
-		return err
-	}
-	return x.out.Encode(l)
-}
-
-// alone reports whether what is in a partition came from the person and from no other.
-func (x *export) alone(p backends.Partition, users []string) bool {
-	return p == x.p || slices.Equal(users, []string{x.p.ID})
-}
-
-// begin writes the head of the partition, once.
-func (x *export) begin() error {
-	head := x.head
-	if x.head = nil; head == nil {
-		return nil
-	}
-	return x.write(&x.done.Partitions, head)
-}
-
-func (x *export) partition(p backends.Partition) error {
-	x.head = &line{Partition: &p, Share: p != x.p, Version: exportVersion}
-	if err := x.memories(p); err != nil {
-		return err
-	}
-	if p == x.p { // it is named even if it holds nothing
-		if err := x.begin(); err != nil {
-			return err
-		}
-	}
-	if err := x.deleted(p, func(id string, events []backends.Event) error {
-		if slices.ContainsFunc(events, func(e backends.Event) bool { return !x.alone(p, e.Users) }) {
-			return nil
-		}
-		return x.write(&x.done.Deleted, &line{Deleted: id, Events: events})
-	}); err != nil {
-		return err
-	}
-	if err := x.sessions(p); err != nil || p != x.p {
-		return err
-	}
-	return x.eachBlobSession(p, func(session string) error {
-		return x.eachBlob(p, session, func(name string) error {
-			data, err := x.s.GetBlob(x.ctx, p, session, name)
-			if err != nil {
-				return err
-			}
-			return x.write(&x.done.Blobs, &line{Blob: &blobLine{session, name, data}})
-		})
-	})
-}
-
-// memories writes the memories of a partition page by page.
-func (x *export) memories(p backends.Partition) error {
-	seen := map[string]bool{}
-	again := func(id string) bool { return seen[id] }
-	for cursor := ""; ; {
-		set, err := x.s.Changes(x.ctx, p, cursor)
+// blobs writes the blobs of a session.
+func (x *exporter) blobs(session string) error {
+	return x.eachBlob(x.p, session, func(b BlobInfo) error {
+		data, err := x.s.GetBlob(x.ctx, x.p, session, b.Name)
 		if err != nil {
 			return err
 		}
-		if set.Reset || slices.ContainsFunc(set.Removed, again) || slices.ContainsFunc(set.Records, func(r Record) bool { return seen[r.ID] }) {
-			return fmt.Errorf("%w: %s changes while it is read: stop all writers and repeat", backends.ErrConflict, p)
-		}
-		if x.head != nil {
-			x.head.Embedding = set.Embedding
-		}
-		for i := range set.Records {
-			r := &set.Records[i]
-			if seen[r.ID] = true; !x.alone(p, r.From()) {
-				continue
-			}
-			events, err := x.s.History(x.ctx, p, r.ID)
-			if err == nil {
-				err = x.write(&x.done.Records, &line{Memory: &r.Memory, Vector: r.Vector, Events: events})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if cursor = set.Cursor; !set.More {
-			return nil
-		}
-	}
-}
-
-func (x *export) sessions(p backends.Partition) error {
-	return x.eachSession(p, func(s Session) error {
-		whole, begun := p == x.p || s.Scope.UserID == x.p.ID, false
-		if whole {
-			if err := x.write(&x.done.Sessions, &line{Session: &s}); err != nil {
-				return err
-			}
-		}
-		return x.eachEntry(p, s.ID, func(e *Entry) error {
-			if !whole && (e.Erased || e.UserID != x.p.ID) {
-				return nil
-			}
-			if !whole && !begun {
-				begun = true
-				if err := x.write(&x.done.Sessions, &line{Session: &Session{Partition: p, ID: s.ID, Scope: s.Scope}, Share: true}); err != nil {
-					return err
-				}
-			}
-			out := *e
-			if !whole {
-				out.Seq = 0 // what stands between them is others'
-			}
-			return x.write(&x.done.Messages, &line{Message: &out})
-		})
+		return x.write(&line{Blob: &blobLine{session, b.Name, data}})
 	})
 }

@@ -20,14 +20,18 @@ import (
 // A part is erased under the leases of its sessions: ErrConflict if a process that learns
 // from one of them does not end within a minute.
 func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.Part) (*backends.Receipt, error) {
-	f := &forgetting{holdings: holdings{ctx, s, p}, receipt: &backends.Receipt{Partition: p}}
+	f := &forgetting{
+		holdings: holdings{ctx, s, p}, receipt: &backends.Receipt{Partition: p},
+		said: selection{part: part, messages: map[source]bool{}, turns: map[source]bool{}},
+	}
 	err := p.Validate()
-	switch {
-	case err != nil:
-	case part != nil:
-		err = f.part(part)
-	default:
-		err = f.everything()
+	if err == nil && part == nil {
+		err = f.drop()
+	} else if err == nil {
+		err = f.part()
+	}
+	if err == nil {
+		err = f.others(f.elsewhere)
 	}
 	if err == nil {
 		err = f.reclaim()
@@ -42,15 +46,12 @@ func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.P
 type forgetting struct {
 	holdings
 	receipt *backends.Receipt
-
-	all   bool
-	said  selection
-	owner string // of the leases
+	said    selection
 }
 
-// everything ends the life of the partition. Nothing that began in it can come back, so
-// that what is elsewhere can be erased at leisure.
-func (f *forgetting) everything() error {
+// drop ends the life of the partition. Nothing that began in it can come back, so that what
+// is elsewhere can be erased at leisure.
+func (f *forgetting) drop() error {
 	n, err := f.s.Drop(f.ctx, f.p)
 	f.receipt.Erased = backends.Erased{Memories: n.Records, Sessions: n.Sessions, Messages: n.Messages, Blobs: n.Blobs}
 	if err != nil {
@@ -61,44 +62,63 @@ func (f *forgetting) everything() error {
 		return errors.Join(err, errors.New("no new life began"))
 	}
 	f.receipt.Checked = append(f.receipt.Checked, f.p.String()+": a new life began")
-	f.all = true
-	return f.elsewhere()
+	return nil
 }
 
-// elsewhere erases what came from the user in the workspaces and agents of the namespace.
-func (f *forgetting) elsewhere() error {
-	return f.others(func(p backends.Partition) error {
-		if f.all {
-			if err := f.s.Fence(f.ctx, p, f.p); err != nil {
-				return err
-			}
+// elsewhere erases what came from the user, and is selected, in another partition.
+func (f *forgetting) elsewhere(p backends.Partition) (err error) {
+	if f.said.part == nil {
+		if err := f.s.Fence(f.ctx, p, f.p); err != nil {
+			return err
 		}
-		n, err := f.in(p)
-		if n != (backends.Erased{}) {
-			f.receipt.Elsewhere = append(f.receipt.Elsewhere, backends.Share{Partition: p, Erased: n})
-		}
-		return err
-	})
-}
-
-// in erases in one partition what is selected there.
-func (f *forgetting) in(p backends.Partition) (n backends.Erased, err error) {
-	if n.Memories, err = f.memories(p); err != nil {
-		return n, err
 	}
-	err = f.sessions(p, &n)
-	return n, err
+	var n backends.Erased
+	n.Memories, err = f.memories(p)
+	if err == nil {
+		err = f.eachSession(p, func(s Session) error { return f.shared(p, s, &n) })
+	}
+	if n != (backends.Erased{}) {
+		f.receipt.Elsewhere = append(f.receipt.Elsewhere, backends.Share{Partition: p, Erased: n})
+	}
+	return err
 }
 
-// memories erases the memories that are selected and the histories of those that were
-// deleted, and looks again.
+// shared erases what is selected of a session elsewhere.
+func (f *forgetting) shared(p backends.Partition, s Session, n *backends.Erased) error {
+	if f.said.part == nil && s.Scope.UserID == f.p.ID {
+		n.Sessions, n.Messages = n.Sessions+1, n.Messages+int(s.LastSeq)
+		return f.s.Delete(f.ctx, p, s.ID)
+	}
+	return f.messages(p, s.ID, &n.Messages, func(e *Entry) bool { return e.UserID == f.p.ID && f.said.during(e.Time) })
+}
+
+// messages erases the messages of a session that choose reports. What it reports of those
+// that were erased before does not matter.
+func (f *forgetting) messages(p backends.Partition, session string, n *int, choose func(*Entry) bool) error {
+	var seqs []int64
+	err := f.eachEntry(p, session, func(e *Entry) error {
+		if choose(e) && !e.Erased {
+			seqs = append(seqs, e.Seq)
+		}
+		return nil
+	})
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	erased, err := f.s.EraseMessages(f.ctx, p, session, seqs...)
+	*n += erased
+	return err
+}
+
+// memories erases the memories of a partition that are selected and the histories of those
+// that were deleted, and looks again.
 func (f *forgetting) memories(p backends.Partition) (n int, err error) {
 	for try := 0; ; try++ {
-		c, err := f.chains(p)
+		all, space, err := All(f.ctx, f.s, p, nil)
 		if err != nil {
 			return n, err
 		}
-		erase, err := c.erasure(f)
+		erase, err := f.erasure(p, all)
 		if err != nil {
 			return n, err
 		}
@@ -109,11 +129,7 @@ func (f *forgetting) memories(p backends.Partition) (n int, err error) {
 			return n, nil
 		}
 		for some := range slices.Chunk(erase, transferPage) { // a chunk is one change and what it entails
-			b := &Batch{Embedding: c.space}
-			for _, change := range some {
-				b.Mutations = append(b.Mutations, change...)
-			}
-			_, err = f.s.Apply(f.ctx, p, b)
+			_, err = f.s.Apply(f.ctx, p, &Batch{Embedding: space, Mutations: slices.Concat(some...)})
 			if errors.Is(err, backends.ErrConflict) && try < 16 { // a memory beside a chain changed: read again
 				break
 			}
@@ -125,65 +141,38 @@ func (f *forgetting) memories(p backends.Partition) (n int, err error) {
 	}
 }
 
-// chains are the memories of a partition, with what they replaced.
-type chains struct {
-	p       backends.Partition
-	space   *Embedding
-	records map[string]*Record
-}
-
-func (h *holdings) chains(p backends.Partition) (*chains, error) {
-	c := &chains{p: p, records: map[string]*Record{}}
-	for cursor := ""; ; {
-		set, err := h.s.Changes(h.ctx, p, cursor)
-		if err != nil {
-			return nil, err
-		}
-		if set.Reset {
-			clear(c.records)
-		}
-		for i := range set.Records {
-			c.records[set.Records[i].ID] = &set.Records[i]
-		}
-		for _, id := range set.Removed {
-			delete(c.records, id)
-		}
-		c.space = set.Embedding
-		if cursor = set.Cursor; !set.More {
-			return c, nil
-		}
-	}
-}
-
 // erasure returns what erases the selected memories, each with what its going entails.
-func (c *chains) erasure(f *forgetting) ([][]Mutation, error) {
+func (f *forgetting) erasure(p backends.Partition, all map[string]*Record) ([][]Mutation, error) {
 	var out [][]Mutation
-	for _, r := range c.records {
-		if !f.selects(c.p, &r.Memory) {
+	for _, r := range all {
+		if !f.selects(p, &r.Memory) {
 			continue
 		}
-		change := []Mutation{Erase(r.ID)}
-		repair, err := c.unlink(f, r)
+		repair, err := f.unlink(p, r, all[r.Supersedes])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, append(change, repair...))
+		out = append(out, append([]Mutation{Erase(r.ID)}, repair...))
 	}
-	err := f.deleted(c.p, func(id string, _ []backends.Event) error {
+	err := f.deleted(p, func(id string, _ []backends.Event) error {
 		out = append(out, []Mutation{Erase(id)})
 		return nil
 	})
 	return out, err
 }
 
+// selects reports whether a memory is to be erased.
+func (f *forgetting) selects(p backends.Partition, m *backends.Memory) bool {
+	return (p == f.p || m.CameFrom(f.p.ID)) && f.said.taught(m)
+}
+
 // unlink returns what makes the predecessor of an erased memory the one of its successor,
 // or hold again, without the text of the erased one in its history.
-func (c *chains) unlink(f *forgetting, gone *Record) ([]Mutation, error) {
-	before := c.records[gone.Supersedes]
-	if before == nil || before.SupersededBy != gone.ID || f.selects(c.p, &before.Memory) {
+func (f *forgetting) unlink(p backends.Partition, gone, before *Record) ([]Mutation, error) {
+	if before == nil || before.SupersededBy != gone.ID || f.selects(p, &before.Memory) {
 		return nil, nil
 	}
-	events, err := f.s.History(f.ctx, c.p, before.ID)
+	events, err := f.s.History(f.ctx, p, before.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -196,34 +185,6 @@ func (c *chains) unlink(f *forgetting, gone *Record) ([]Mutation, error) {
 	erase.Expect = before.Version
 	events = slices.DeleteFunc(events, func(e backends.Event) bool { return e.By == gone.ID })
 	return []Mutation{erase, Restore(before.ID, &kept, events)}, nil
-}
-
-// sessions erases the selected sessions and messages of a partition.
-func (f *forgetting) sessions(p backends.Partition, n *backends.Erased) error {
-	return f.eachSession(p, func(s Session) error {
-		if f.all && s.Scope.UserID == f.p.ID {
-			n.Sessions, n.Messages = n.Sessions+1, n.Messages+int(s.LastSeq)
-			return f.s.Delete(f.ctx, p, s.ID)
-		}
-		seqs, err := f.selected(p, s.ID, func(e *Entry) bool { return e.UserID == f.p.ID && (f.all || f.said.during(e.Time)) })
-		if err != nil || len(seqs) == 0 {
-			return err
-		}
-		erased, err := f.s.EraseMessages(f.ctx, p, s.ID, seqs...)
-		n.Messages += erased
-		return err
-	})
-}
-
-// selected returns the sequence numbers of the messages of a session that choose reports.
-func (f *forgetting) selected(p backends.Partition, session string, choose func(*Entry) bool) (seqs []int64, err error) {
-	err = f.eachEntry(p, session, func(e *Entry) error {
-		if !e.Erased && choose(e) {
-			seqs = append(seqs, e.Seq)
-		}
-		return nil
-	})
-	return seqs, err
 }
 
 // reclaim gives back what a file keeps, and says what is left to do.

@@ -12,9 +12,10 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// selection is what a Forget of a part found in the log of its user.
+// selection is what a Forget erases: everything, or a part of what a user said, as it was
+// found in their log.
 type selection struct {
-	part     *backends.Part
+	part     *backends.Part // nil: everything
 	messages map[source]bool
 	turns    map[source]bool
 	from, to time.Time // of the messages
@@ -23,15 +24,18 @@ type selection struct {
 // source is a message or a turn of a session.
 type source struct{ session, id string }
 
-// learning is how long a Forget waits for a process that learns from a session, and afterLast
-// how long after a message a tool of its turn may have noted something down.
+// learning is how long a Forget waits for a process that learns from a session, pause how long
+// between two looks, and afterLast how long after a message a tool of its turn may have noted
+// something down.
 const (
 	learning  = time.Minute
+	pause     = 100 * time.Millisecond
 	afterLast = 10 * time.Minute
 )
 
 // part erases what was said, and what came of it.
-func (f *forgetting) part(part *backends.Part) error {
+func (f *forgetting) part() (err error) {
+	part := f.said.part
 	switch {
 	case f.p.Kind != backends.PartitionUser:
 		return fmt.Errorf("a part: %w: of users alone; forget a workspace or an agent as a whole, or delete its memories", backends.ErrInvalid)
@@ -39,24 +43,15 @@ func (f *forgetting) part(part *backends.Part) error {
 		return fmt.Errorf("messages: %w: name their session", backends.ErrInvalid)
 	case part.Session == nil && part.From.IsZero() && part.To.IsZero():
 		return fmt.Errorf("a part: %w: name a session or a time; without a part everything is forgotten", backends.ErrInvalid)
+	case part.Session != nil:
+		err = f.session(*part.Session)
+	default:
+		err = f.eachSession(f.p, func(s Session) error { return f.session(s.ID) })
 	}
-	f.said = selection{part: part, messages: map[source]bool{}, turns: map[source]bool{}}
-	f.owner = "forget-" + backends.NewID()
-	if part.Session != nil {
-		if err := f.session(*part.Session); err != nil {
-			return err
-		}
-	} else {
-		if err := f.eachSession(f.p, func(s Session) error { return f.session(s.ID) }); err != nil {
-			return err
-		}
+	if err == nil {
+		f.receipt.Memories, err = f.memories(f.p)
 	}
-	var err error
-	f.receipt.Memories, err = f.memories(f.p)
-	if err != nil {
-		return err
-	}
-	return f.elsewhere()
+	return err
 }
 
 // session erases the part that a session has, while nothing learns from it.
@@ -69,29 +64,28 @@ func (f *forgetting) session(id string) error {
 		return err
 	}
 	defer release()
-	seqs, err := f.selected(f.p, id, func(e *Entry) bool { return f.said.add(id, e) })
-	if err != nil {
+	before := len(f.said.messages)
+	err = f.messages(f.p, id, &f.receipt.Messages, func(e *Entry) bool { return f.said.add(id, e) })
+	switch {
+	case err != nil:
 		return err
-	}
-	if f.said.whole() {
-		f.receipt.Sessions, f.receipt.Messages = f.receipt.Sessions+1, f.receipt.Messages+len(seqs)
+	case f.said.whole():
+		f.receipt.Sessions++
 		return f.s.Delete(f.ctx, f.p, id)
-	}
-	if len(seqs) == 0 {
+	case len(f.said.messages) == before:
 		return nil
 	}
-	n, err := f.s.EraseMessages(f.ctx, f.p, id, seqs...)
-	f.receipt.Messages += n
-	if err != nil {
-		return err
-	}
-	return f.blobs(id)
+	return f.eachBlob(f.p, id, func(b BlobInfo) error { // what left the context may be what was erased
+		f.receipt.Blobs++
+		return f.s.PutBlob(f.ctx, f.p, id, b.Name, nil)
+	})
 }
 
 // acquire takes the lease of a session, once whoever learns from it is done.
 func (f *forgetting) acquire(id string) (release func(), err error) {
+	owner := "forget-" + backends.NewID()
 	for waited := time.Duration(0); ; waited += pause {
-		s, err := f.s.Update(f.ctx, f.p, &SessionUpdate{Session: id, Acquire: &Acquire{Owner: f.owner, For: learning}})
+		s, err := f.s.Update(f.ctx, f.p, &SessionUpdate{Session: id, Acquire: &Acquire{Owner: owner, For: learning}})
 		switch {
 		case err == nil:
 			return func() {
@@ -106,16 +100,6 @@ func (f *forgetting) acquire(id string) (release func(), err error) {
 		case <-time.After(pause):
 		}
 	}
-}
-
-const pause = 100 * time.Millisecond
-
-// blobs removes the blobs of a session: what left the context may be what was erased.
-func (f *forgetting) blobs(session string) error {
-	return f.eachBlob(f.p, session, func(name string) error {
-		f.receipt.Blobs++
-		return f.s.PutBlob(f.ctx, f.p, session, name, nil)
-	})
 }
 
 // whole reports whether sessions go as a whole.
@@ -157,31 +141,25 @@ func (s *selection) in(t time.Time) bool {
 
 // during reports whether something happened while the messages were said.
 func (s *selection) during(t time.Time) bool {
-	return len(s.messages) > 0 && !t.Before(s.from) && !t.After(s.to.Add(afterLast))
-}
-
-// selects reports whether a memory is to be erased.
-func (f *forgetting) selects(p backends.Partition, m *backends.Memory) bool {
-	return f.owns(p, m) && (f.all || f.said.taught(m))
+	return s.part == nil || len(s.messages) > 0 && !t.Before(s.from) && !t.After(s.to.Add(afterLast))
 }
 
 // taught reports whether a memory comes from what was selected.
 func (s *selection) taught(m *backends.Memory) bool {
 	from := m.Origin.Session
-	if s.part.Session != nil && from != *s.part.Session {
-		return false
-	}
-	for _, id := range m.Origin.MessageIDs {
-		if s.messages[source{from, id}] {
-			return true
-		}
-	}
-	noted := m.Origin.Author == backends.AuthorAgent && s.during(m.Created)
 	switch {
-	case s.whole() || noted:
+	case s.part == nil:
 		return true
+	case s.part.Session != nil && from != *s.part.Session:
+		return false
+	case slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return s.messages[source{from, id}] }):
+		return true
+	case s.whole(), m.Origin.Author == backends.AuthorAgent && s.during(m.Created):
+		return true
+	case len(m.Origin.MessageIDs) > 0:
+		return false
 	case m.Origin.Turn != "":
-		return len(m.Origin.MessageIDs) == 0 && s.turns[source{from, m.Origin.Turn}]
+		return s.turns[source{from, m.Origin.Turn}]
 	}
-	return s.part.Session == nil && len(m.Origin.MessageIDs) == 0 && s.in(m.Since())
+	return s.part.Session == nil && s.in(m.Since())
 }

@@ -10,16 +10,12 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// holdings are what a store holds of somebody, for a call that goes through it.
+// holdings are what a store holds of a user, an agent or a workspace, for a call that goes
+// through it.
 type holdings struct {
 	ctx context.Context
 	s   Store
 	p   backends.Partition // whose
-}
-
-// owns reports whether a memory came from the user, or is in the partition itself.
-func (h *holdings) owns(p backends.Partition, m *backends.Memory) bool {
-	return p == h.p || m.CameFrom(h.p.ID)
 }
 
 // others calls do with the workspaces and agents where something of a user may be.
@@ -27,12 +23,8 @@ func (h *holdings) others(do func(backends.Partition) error) error {
 	if h.p.Kind != backends.PartitionUser {
 		return nil
 	}
-	return each(func(page Page) ([]backends.Partition, string, error) {
-		out, err := h.s.Partitions(h.ctx, h.p.Namespace, page)
-		if err != nil {
-			return nil, "", err
-		}
-		return out.Partitions, out.Next, nil
+	return each(func(page Page) (*PartitionPage, error) {
+		return h.s.Partitions(h.ctx, h.p.Namespace, page)
 	}, func(p backends.Partition) error {
 		if p.Kind == backends.PartitionUser {
 			return nil
@@ -41,15 +33,11 @@ func (h *holdings) others(do func(backends.Partition) error) error {
 	})
 }
 
-// deleted calls do for the memories of the person that were deleted, and their histories.
+// deleted calls do for the memories of the user that were deleted, and their histories.
 func (h *holdings) deleted(p backends.Partition, do func(id string, events []backends.Event) error) error {
 	seen := map[string]bool{}
-	return each(func(page Page) ([]string, string, error) {
-		ids, err := h.s.Deleted(h.ctx, p, page)
-		if err != nil {
-			return nil, "", err
-		}
-		return ids.IDs, ids.Next, nil
+	return each(func(page Page) (*IDPage, error) {
+		return h.s.Deleted(h.ctx, p, page)
 	}, func(id string) error {
 		if seen[id] {
 			return nil
@@ -66,12 +54,8 @@ func (h *holdings) deleted(p backends.Partition, do func(id string, events []bac
 
 // eachSession calls do for the sessions of a partition.
 func (h *holdings) eachSession(p backends.Partition, do func(Session) error) error {
-	return each(func(page Page) ([]Session, string, error) {
-		out, err := h.s.List(h.ctx, SessionQuery{Partition: &p, Page: page})
-		if err != nil {
-			return nil, "", err
-		}
-		return out.Sessions, out.Next, nil
+	return each(func(page Page) (*SessionPage, error) {
+		return h.s.List(h.ctx, SessionQuery{Partition: &p, Page: page})
 	}, do)
 }
 
@@ -91,46 +75,67 @@ func (h *holdings) eachEntry(p backends.Partition, session string, do func(*Entr
 	}
 }
 
-// eachBlobSession calls do for the sessions that have blobs.
-func (h *holdings) eachBlobSession(p backends.Partition, do func(session string) error) error {
-	return each(func(page Page) ([]string, string, error) {
-		out, err := h.s.BlobSessions(h.ctx, p, page)
-		if err != nil {
-			return nil, "", err
-		}
-		return out.IDs, out.Next, nil
+// eachBlob calls do for the blobs of a session.
+func (h *holdings) eachBlob(p backends.Partition, session string, do func(BlobInfo) error) error {
+	return each(func(page Page) (*BlobPage, error) {
+		return h.s.ListBlobs(h.ctx, p, session, "", page)
 	}, do)
 }
 
-// eachBlob calls do for the names of a session's blobs.
-func (h *holdings) eachBlob(p backends.Partition, session string, do func(name string) error) error {
-	return each(func(page Page) ([]BlobInfo, string, error) {
-		out, err := h.s.ListBlobs(h.ctx, p, session, "", page)
+// All returns the records of a partition by their ids, and the space of their vectors. trim
+// is called with each record, to leave out what the caller does not need. Optional.
+func All(ctx context.Context, s Records, p backends.Partition, trim func(*Record)) (map[string]*Record, *Embedding, error) {
+	all := map[string]*Record{}
+	for cursor := ""; ; {
+		set, err := s.Changes(ctx, p, cursor)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
-		return out.Blobs, out.Next, nil
-	}, func(b BlobInfo) error { return do(b.Name) })
+		if set.Reset {
+			clear(all)
+		}
+		for i := range set.Records {
+			r := set.Records[i]
+			if trim != nil {
+				trim(&r)
+			}
+			all[r.ID] = &r
+		}
+		for _, id := range set.Removed {
+			delete(all, id)
+		}
+		if cursor = set.Cursor; !set.More {
+			return all, set.Embedding, nil
+		}
+	}
 }
 
 // transferPage is how many things are read and written together.
 const transferPage = 1000
 
-// each calls do for what list returns, page by page with the next cursor.
-func each[T any](list func(Page) ([]T, string, error), do func(T) error) error {
-	for page := (Page{Limit: transferPage}); ; {
-		all, next, err := list(page)
+// listing is a page of a listing, and the cursor of the next.
+type listing[T any] interface{ page() ([]T, string) }
+
+func (l *PartitionPage) page() ([]backends.Partition, string) { return l.Partitions, l.Next }
+func (l *IDPage) page() ([]string, string)                    { return l.IDs, l.Next }
+func (l *SessionPage) page() ([]Session, string)              { return l.Sessions, l.Next }
+func (l *BlobPage) page() ([]BlobInfo, string)                { return l.Blobs, l.Next }
+
+// each calls do for what list returns, page by page.
+func each[T any, L listing[T]](list func(Page) (L, error), do func(T) error) error {
+	for at := (Page{Limit: transferPage}); ; {
+		found, err := list(at)
 		if err != nil {
 			return err
 		}
+		all, next := found.page()
 		for i := range all {
 			if err := do(all[i]); err != nil {
 				return err
 			}
 		}
-		if next == "" {
+		if at.Cursor = next; next == "" {
 			return nil
 		}
-		page.Cursor = next
 	}
 }

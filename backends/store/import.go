@@ -20,28 +20,48 @@ import (
 // already stays as it is; it is ErrConflict if it differs. Leases, idempotency keys and
 // tombstones are not in an export: see [Transfer].
 //
-// ErrInvalid names the line that is no line of an export; an export that was cut off is
+// whose says whose export it must be; the zero partition takes anybody's. Besides their own
+// partition only parts of workspaces and agents of the namespace are written.
+//
+// ErrInvalid names the line that is no line of such an export; an export that was cut off is
 // ErrInvalid too, with what came before it imported. After an error repeat the call: it
 // writes what is missing.
-func Import(ctx context.Context, s Store, r io.Reader) (TransferCount, error) {
-	i := &importer{to: s}
+func Import(ctx context.Context, s Store, whose backends.Partition, r io.Reader) (TransferCount, error) {
+	i := &importer{to: s, whose: whose}
 	err := i.all(ctx, r)
 	return i.done, err
 }
 
+// importer is a call of Import. Memories and messages are written by the page.
+type importer struct {
+	ctx   context.Context
+	to    Store
+	whose backends.Partition
+	dry   bool // write nothing: what is missing differs
+	done  TransferCount
+
+	found   TransferCount // what the lines held
+	ended   bool
+	p       backends.Partition
+	space   *Embedding // of the vectors
+	records []Mutation // that are not written yet
+	session *Session   // whose log is read
+	whole   bool       // it is in the export as a whole
+	pending []Entry    // of its messages, that are not written yet
+}
+
 // all reads an export.
 func (i *importer) all(ctx context.Context, r io.Reader) error {
-	i.ctx, i.events = ctx, map[string][]backends.Event{}
+	i.ctx = ctx
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		text, err := in.ReadBytes('\n')
-		if len(text) == 0 && errors.Is(err, io.EOF) {
-			if i.end == nil {
-				return fmt.Errorf("import, line %d: %w: the last line is missing: the export was cut off", n, backends.ErrInvalid)
-			}
+		switch {
+		case len(text) == 0 && errors.Is(err, io.EOF) && i.ended:
 			return nil
-		}
-		if err == nil || errors.Is(err, io.EOF) {
+		case len(text) == 0 && errors.Is(err, io.EOF):
+			err = fmt.Errorf("%w: the last line is missing: the export was cut off", backends.ErrInvalid)
+		case err == nil, errors.Is(err, io.EOF):
 			err = i.read(text)
 		}
 		if err != nil {
@@ -50,88 +70,73 @@ func (i *importer) all(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// importer is a call of Import. Memories and messages are written by the page.
-type importer struct {
-	ctx  context.Context
-	to   Store
-	dry  bool // write nothing: what is missing differs
-	p    backends.Partition
-	done TransferCount // what was written
-
-	found   TransferCount               // what the lines held
-	space   *Embedding                  // of the vectors
-	records []Record                    // that are not written yet,
-	events  map[string][]backends.Event // and their histories
-	session *Session                    // whose log is read
-	whole   bool                        // it is in the export as a whole
-	pending []Entry                     // of its messages, that are not written yet
-	end     *TransferCount
-}
-
 func (i *importer) read(text []byte) error {
 	l := &line{}
 	if err := json.Unmarshal(text, l); err != nil {
 		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 	}
+	count := i.found.counter(l)
 	switch {
-	case i.end != nil:
+	case i.ended:
 		return fmt.Errorf("%w: it stands behind the end", backends.ErrInvalid)
+	case l.Partition == nil && i.found.Partitions == 0:
+		return fmt.Errorf("%w: the first line names no partition: it is no export", backends.ErrInvalid)
+	case count != nil:
+		*count++
+	case l.End == nil:
+		return fmt.Errorf("%w: it holds nothing of an export", backends.ErrInvalid)
+	}
+	if l.Memory == nil && l.Message == nil {
+		if err := i.flush(); err != nil {
+			return err
+		}
+	}
+	switch {
 	case l.Partition != nil:
 		return i.partition(l)
-	case i.p == (backends.Partition{}):
-		return fmt.Errorf("%w: the first line names no partition: it is no export", backends.ErrInvalid)
-	case l.Message != nil:
-		return i.message(l.Message)
 	case l.Memory != nil:
-		return i.memory(&Record{Memory: *l.Memory, Vector: l.Vector}, l.Events)
-	}
-	if err := i.flush(); err != nil {
-		return err
-	}
-	switch {
+		return i.memory(Restore(l.Memory.ID, &Record{Memory: *l.Memory, Vector: l.Vector}, l.Events))
 	case l.Deleted != "":
-		i.found.Deleted++
 		return i.deleted(l.Deleted, l.Events)
 	case l.Session != nil:
-		i.found.Sessions++
 		i.session, i.whole = l.Session, !l.Share
 		return nil
+	case l.Message != nil:
+		return i.message(l.Message)
 	case l.Blob != nil:
-		i.found.Blobs++
 		return i.blob(l.Blob)
-	case l.End != nil:
-		if i.end = l.End; i.found != *l.End {
-			return fmt.Errorf("%w: it says %+v, and the lines before it hold %+v", backends.ErrInvalid, *l.End, i.found)
-		}
-		return nil
+	case i.found != *l.End:
+		return fmt.Errorf("%w: it says %+v, and the lines before it hold %+v", backends.ErrInvalid, *l.End, i.found)
 	}
-	return fmt.Errorf("%w: it holds nothing of an export", backends.ErrInvalid)
+	i.ended = true
+	return nil
 }
 
+// partition begins the partition of the user, or a part of another one.
 func (i *importer) partition(l *line) error {
-	if l.Version != exportVersion {
-		return fmt.Errorf("%w: it is of version %d, and this code reads version %d", backends.ErrInvalid, l.Version, exportVersion)
-	}
-	if err := i.flush(); err != nil {
-		return err
-	}
+	first := i.found.Partitions == 1
 	i.p, i.space = *l.Partition, l.Embedding
-	i.found.Partitions++
+	if first && i.whose == (backends.Partition{}) {
+		i.whose = i.p
+	}
+	switch {
+	case l.Version != exportVersion:
+		return fmt.Errorf("%w: it is of version %d, and this code reads version %d", backends.ErrInvalid, l.Version, exportVersion)
+	case first && i.p != i.whose, !first && (!l.Share || i.p.Namespace != i.whose.Namespace || i.p.Kind == backends.PartitionUser):
+		return fmt.Errorf("%w: %s is not of the export of %s", backends.ErrInvalid, i.p, i.whose)
+	}
 	i.done.Partitions++
 	return i.p.Validate()
 }
 
-func (i *importer) memory(r *Record, events []backends.Event) error {
-	i.found.Records++
-	i.records = append(i.records, *r)
-	if i.events[r.ID] = events; len(i.records) < transferPage {
+func (i *importer) memory(m Mutation) error {
+	if i.records = append(i.records, m); len(i.records) < transferPage {
 		return nil
 	}
-	return i.flush()
+	return i.restore()
 }
 
 func (i *importer) message(e *Entry) error {
-	i.found.Messages++
 	if i.session == nil {
 		return fmt.Errorf("%w: a message before any session", backends.ErrInvalid)
 	}
@@ -185,17 +190,10 @@ func (i *importer) append() error {
 
 // flush writes what is pending, and ends the session that was read.
 func (i *importer) flush() error {
-	if len(i.records) > 0 {
-		if err := i.restore(i.records, i.space); err != nil {
-			return err
-		}
-		i.records = nil
-		clear(i.events)
+	if err := i.restore(); err != nil || i.session == nil {
+		return err
 	}
 	s := i.session
-	if s == nil {
-		return nil
-	}
 	err := i.append() // also of a session without messages
 	i.session = nil
 	if err != nil || !i.whole {
@@ -209,43 +207,44 @@ func (i *importer) flush() error {
 	if i.dry {
 		source, target = have, s
 	}
-	if target.Watermark != min(target.LastSeq, source.Watermark) || !i.dry && target.LastSeq != source.LastSeq {
-		return differs("session", s.ID)
-	}
-	u := settings(source)
+	missing := same(settings(target), settings(&Session{ID: s.ID})) // they are written last
 	switch {
-	case same(settings(target), u), i.dry && same(settings(target), settings(&Session{ID: s.ID})): // the settings are written last
+	case target.Watermark != min(target.LastSeq, source.Watermark) || !i.dry && target.LastSeq != source.LastSeq:
+		return differs("session", s.ID)
+	case same(settings(target), settings(source)), i.dry && missing:
 		return nil
-	case i.dry:
+	case !missing:
 		return differs("session", s.ID)
 	}
-	_, err = i.to.Update(i.ctx, i.p, u)
+	_, err = i.to.Update(i.ctx, i.p, settings(source))
 	return err
 }
 
-// restore copies the records that the other store does not hold. Those that it does
+// restore writes the records that are pending, but for those that the store holds: they
 // must be the same but for their versions.
-func (i *importer) restore(records []Record, space *Embedding) error {
-	ids := make([]string, len(records))
-	for n := range records {
-		ids[n] = records[n].ID
+func (i *importer) restore() error {
+	all := i.records
+	if i.records = nil; len(all) == 0 {
+		return nil
+	}
+	ids := make([]string, len(all))
+	for n := range all {
+		ids[n] = all[n].ID
 	}
 	have, err := i.to.Get(i.ctx, i.p, ids...)
 	if err != nil {
 		return err
 	}
-	b := &Batch{Embedding: space}
-	for n := range records {
-		r := &records[n]
-		if len(have) > 0 && have[0].ID == r.ID {
-			have[0].Version = r.Version
-			if !same(have[0], r) {
-				return differs("memory", r.ID)
-			}
-			have = have[1:]
+	b := &Batch{Embedding: i.space}
+	for _, m := range all {
+		if len(have) == 0 || have[0].ID != m.ID {
+			b.Mutations = append(b.Mutations, m)
 			continue
 		}
-		b.Mutations = append(b.Mutations, Restore(r.ID, r, i.events[r.ID]))
+		if have[0].Version = m.Record.Version; !same(have[0], m.Record) {
+			return differs("memory", m.ID)
+		}
+		have = have[1:]
 	}
 	return i.apply(b, &i.done.Records)
 }
@@ -292,7 +291,10 @@ func (i *importer) blob(b *blobLine) error {
 }
 
 // differs is the error for something that the store holds in another form.
-func differs(what, name string) error { return fmt.Errorf("%s %q: %w", what, name, errDiffers) }
+func differs(what, name string) error {
+	return fmt.Errorf("%s %q: %w: source and target are not the same: stop all writers and repeat; "+
+		"if nothing in the target is needed, drop the partition there first", what, name, backends.ErrConflict)
+}
 
 // settings are what updates set of a session.
 func settings(s *Session) *SessionUpdate {

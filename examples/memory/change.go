@@ -54,7 +54,7 @@ func export(ctx context.Context, c *call) error {
 
 // importFile reads what export wrote.
 func importFile(ctx context.Context, c *call) error {
-	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, f) })
+	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, backends.Partition{}, f) })
 }
 
 // transfer copies partitions to another store.
@@ -65,7 +65,7 @@ func transfer(ctx context.Context, c *call) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	return c.each(ctx, func(p backends.Partition) error {
-		n, err := store.Transfer(ctx, c.db, to, &store.TransferOptions{Partitions: []backends.Partition{p}})
+		n, err := store.Transfer(ctx, c.db, to, p)
 		if err == nil {
 			c.row("WHOSE MEMORIES SESSIONS MESSAGES BLOBS", map[string]any{"partition": p, "copied": n},
 				where(p), n.Records, n.Sessions, n.Messages, n.Blobs)
@@ -80,14 +80,12 @@ func retain(ctx context.Context, c *call) error {
 		return usage("retain: either -dry-run, or -yes to erase")
 	}
 	days := func(flag string) time.Duration { return time.Duration(c.Int(flag)) * 24 * time.Hour }
-	rules := &backends.Retention{Sessions: days("sessions"), Every: -1}
-	if c.Int("older-than")+c.Int("ended-for")+c.Int("unused-for")+c.Int("at-most") > 0 {
-		rules.Rules = []backends.RetentionRule{{
-			Kinds: c.kinds(), OlderThan: days("older-than"), EndedFor: days("ended-for"), UnusedFor: days("unused-for"), AtMost: c.Int("at-most"),
-		}}
-	} else if c.Int("sessions") == 0 {
-		return usage("retain: name a rule by -older-than, -ended-for, -unused-for, -at-most or -sessions")
+	if c.Int("older-than")+c.Int("ended-for")+c.Int("unused-for")+c.Int("at-most") == 0 {
+		return usage("retain: name a rule by -older-than, -ended-for, -unused-for or -at-most")
 	}
+	rules := &backends.Retention{Every: -1, Rules: []backends.RetentionRule{{
+		Kinds: c.kinds(), OlderThan: days("older-than"), EndedFor: days("ended-for"), UnusedFor: days("unused-for"), AtMost: c.Int("at-most"),
+	}}}
 	b, err := reme.New(ctx, &reme.Config{Store: c.db, Retention: rules})
 	if err != nil {
 		return err

@@ -131,8 +131,7 @@ func commands() []command {
 		{"retain", "", "erase what a rule does not keep", all, retain, []cli.Flag{
 			yes, kinds, &cli.BoolFlag{Name: "dry-run", Usage: "say what would go, and erase nothing"},
 			count("older-than", "what was stored so many `DAYS` ago"), count("ended-for", "what holds no more since so many `DAYS`"),
-			count("unused-for", "what no model was shown for so many `DAYS`"), count("at-most", "of each kind, the least used beyond `N`"),
-			count("sessions", "sessions whose last message is so many `DAYS` old")}},
+			count("unused-for", "what no model was shown for so many `DAYS`"), count("at-most", "of each kind, the least used beyond `N`")}},
 		{"check", "", "whether the store is whole", anyone, check, nil},
 		{"reindex", "", "rebuild what a Redis server derives", anyone, reindex, nil},
 		{"transfer", "FROM TO", "copy to another store", anyone, transfer, nil},

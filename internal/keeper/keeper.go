@@ -111,7 +111,8 @@ func New(c *Config) (*Keeper, error) {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}
-	k.prepare()
+	k.background.ctx, k.cancel = context.WithCancel(context.Background())
+	k.uses = map[backends.Partition]map[string]int{}
 	return k, nil
 }
 

@@ -189,7 +189,7 @@ func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 
 // deleteEverything is Forget that counts the memories that there are.
 func (m *Manager) deleteEverything(ctx context.Context, s backends.Scope) (int, error) {
-	_, p, err := m.keep.Resolve(ctx, s, Whom)
+	p, err := m.whom(ctx, s)
 	if err != nil {
 		return 0, err
 	}
@@ -237,6 +237,15 @@ func (m *Manager) Forget(ctx context.Context, r *backends.ForgetRequest) (*backe
 	return receipt, err
 }
 
+// whom returns the partition of whom a scope names that has a place.
+func (m *Manager) whom(ctx context.Context, s backends.Scope) (backends.Partition, error) {
+	if _, err := m.places(ctx, s); err != nil {
+		return backends.Partition{}, err
+	}
+	_, p, err := m.keep.Resolve(ctx, s, Whom)
+	return p, err
+}
+
 // Whom returns the partition of whom a scope names: the user, else the agent, else the
 // workspace.
 func Whom(s backends.Scope) (backends.Partition, error) {
@@ -246,22 +255,24 @@ func Whom(s backends.Scope) (backends.Partition, error) {
 	return s.Speaker()
 }
 
-// Dump implements [backends.Exporter] for the first place: see [Keeper.Dump].
-func (m *Manager) Dump(ctx context.Context, s backends.Scope, w io.Writer) (int, error) {
-	places, err := m.places(ctx, s)
+// Export writes all that the store holds of whom the scope names, a user, else an agent, else
+// a workspace: see [store.Export]. It is not redacted.
+func (m *Manager) Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error) {
+	p, err := m.whom(ctx, s)
 	if err != nil {
-		return 0, err
+		return store.TransferCount{}, err
 	}
-	return m.keep.Dump(ctx, places[0].Caller, places[0].Partition, w)
+	return store.Export(ctx, m.keep.Store(), p, w)
 }
 
-// Load implements [backends.Exporter] for the first place: see [Keeper.Load].
-func (m *Manager) Load(ctx context.Context, s backends.Scope, r io.Reader) (int, error) {
-	places, err := m.places(ctx, s)
+// Import reads what Export wrote of whom the scope names, from whichever store: see
+// [store.Import]. Everything is stored as it stands there.
+func (m *Manager) Import(ctx context.Context, s backends.Scope, r io.Reader) (store.TransferCount, error) {
+	p, err := m.whom(ctx, s)
 	if err != nil {
-		return 0, err
+		return store.TransferCount{}, err
 	}
-	return m.keep.Load(ctx, places[0].Caller, places[0].Partition, r)
+	return store.Import(ctx, m.keep.Store(), p, r)
 }
 
 // ReembedAll gives every memory of a namespace, which "" is the default one, a vector of the

@@ -6,30 +6,190 @@ package keeper
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
-	eraseBatch   = 1000 // memories that one write of a retention erases
-	mostFailures = 10   // partitions that may fail before a retention gives up
+	eraseBatch   = 1000                // memories that one write of a retention erases
+	mostFailures = 10                  // partitions that may fail before a retention gives up
+	usesEvery    = time.Minute         // how often uses are stored
+	hidden       = "einomem/retention" // the session of marks: no conversation has that id
 )
 
-// Retain implements [backends.Retainer].
+// checkRetention returns a copy with the defaults filled in.
+func checkRetention(r backends.Retention) (*backends.Retention, error) {
+	for i, rule := range r.Rules {
+		all := []time.Duration{rule.OlderThan, rule.EndedFor, rule.UnusedFor, time.Duration(rule.AtMost)}
+		if slices.Min(all) < 0 || slices.Max(all) == 0 || slices.Contains(rule.Kinds, backends.KindCore) {
+			return nil, fmt.Errorf("Config.Retention.Rules[%d]: %w: one of the times and AtMost is above 0, none below, and core blocks always stay", i, backends.ErrInvalid)
+		}
+	}
+	config.Default(&r.Every, 24*time.Hour)
+	config.Default(&r.Namespaces, []string{backends.DefaultNamespace})
+	if len(r.Rules) == 0 || r.Every > 0 && r.Every < time.Minute {
+		return nil, fmt.Errorf("Config.Retention: %w: it needs Rules, and an Every (%s) of at least a minute", backends.ErrInvalid, r.Every)
+	}
+	r.Rules, r.Namespaces = slices.Clone(r.Rules), slices.Clone(r.Namespaces)
+	return &r, nil
+}
+
+// counts reports whether a rule asks how often memories are used.
+func (k *Keeper) counts() bool {
+	return k.config.Retention != nil && slices.ContainsFunc(k.config.Retention.Rules, func(r backends.RetentionRule) bool {
+		return r.UnusedFor > 0 || r.AtMost > 0
+	})
+}
+
+// background is what a keeper does by itself: it sweeps, and it stores uses.
+type background struct {
+	ctx     context.Context // ends with Stop
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	mu      sync.Mutex
+	// uses are those that are not stored yet, by partition and memory. They are stored with
+	// the memories, and so filtered, exported and erased as these are.
+	uses map[backends.Partition]map[string]int
+}
+
+// Start begins what Config.Retention asks for in the background: it sweeps at once and then
+// in intervals, and stores uses. Stop ends it.
+func (k *Keeper) Start() {
+	if k.counts() { // Stop must not lose what is being stored
+		k.repeat("uses", usesEvery, func() error { return k.storeUses(context.WithoutCancel(k.background.ctx)) })
+	}
+	if r := k.config.Retention; r != nil && r.Every > 0 {
+		k.repeat("retention", r.Every, k.sweep)
+	}
+}
+
+// repeat does something now and then in intervals, until Stop.
+func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
+	k.running.Go(func() {
+		for k.background.ctx.Err() == nil {
+			if err := work.Catch(what, do); err != nil && k.background.ctx.Err() == nil {
+				work.Report(k.background.ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
+			}
+			select {
+			case <-k.background.ctx.Done():
+			case <-time.After(every):
+			}
+		}
+	})
+}
+
+// Stop ends the sweep under way and stores the uses that were counted. It waits no longer
+// than ctx, and may be called again. The ranker and the store stay open.
+func (k *Keeper) Stop(ctx context.Context) error {
+	k.cancel()
+	_, err := work.Await(ctx, "retention", func() (any, error) { k.running.Wait(); return nil, nil })
+	if err != nil {
+		return k.errorf("stopping what runs in the background: %w", err)
+	}
+	return k.storeUses(ctx)
+}
+
+// Used implements [backends.UseCounter] where a rule of Config.Retention asks for uses. A hit
+// counts in the partition of who speaks or in the workspace, whichever holds it.
+func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hit) {
+	k := m.keep
+	if !k.counts() {
+		return
+	}
+	k.background.mu.Lock()
+	defer k.background.mu.Unlock()
+	for _, of := range []func(backends.Scope) (backends.Partition, error){backends.Scope.Speaker, Workspace} {
+		_, p, err := k.Resolve(ctx, s, of)
+		if err != nil {
+			continue
+		}
+		if k.uses[p] == nil {
+			k.uses[p] = map[string]int{}
+		}
+		for i := range hits {
+			if hits[i].ID != "" { // else it is not stored yet
+				k.uses[p][hits[i].ID]++
+			}
+		}
+	}
+}
+
+// storeUses stores the uses counted so far. Those that cannot be stored are lost: they are
+// worth less than what they would hold up.
+func (k *Keeper) storeUses(ctx context.Context) error {
+	k.background.mu.Lock()
+	uses := k.uses
+	k.uses = map[backends.Partition]map[string]int{}
+	k.background.mu.Unlock()
+	var errs []error
+	for p, of := range uses {
+		if err := Retry(ctx, func() error { return k.addUses(ctx, p, of) }); err != nil {
+			errs = append(errs, k.errorf("counting uses in %s: %w", p, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// addUses adds to the counts of the memories of a partition that still exist.
+func (k *Keeper) addUses(ctx context.Context, p backends.Partition, uses map[string]int) error {
+	records, err := k.config.Store.Get(ctx, p, slices.Sorted(maps.Keys(uses))...)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	b := &store.Batch{}
+	for i := range records {
+		r := &records[i]
+		n, _ := r.Uses()
+		if r.Metadata == nil {
+			r.Metadata = map[string]any{}
+		}
+		r.Metadata[backends.MetaUses] = float64(n + uses[r.ID])
+		r.Metadata[backends.MetaLastUse] = k.Now().UTC().Format(time.RFC3339)
+		put := store.Put(r)
+		put.Expect = r.Version
+		b.Mutations = append(b.Mutations, put)
+	}
+	_, err = k.config.Store.Apply(ctx, p, b)
+	return err
+}
+
+// Retain applies Config.Retention now, and reports what it erased, or in a dry run would
+// erase. A report beside an error says what was done before it; repeat the call to go on. A
+// partition that fails does not hold up the others, until ten failed. ErrInvalid without a
+// Retention.
 func (m *Manager) Retain(ctx context.Context, q *backends.RetainRequest) (*backends.RetainReport, error) {
 	k := m.keep
 	if q == nil || k.config.Retention == nil {
 		return nil, k.errorf("%w: a retention needs a request, and Config.Retention to say what to erase", backends.ErrInvalid)
 	}
-	r := k.newRetention(cmp.Or(q.Namespace, backends.DefaultNamespace))
+	r := k.newRetention(q.Namespace)
 	r.report.DryRun, r.progress = q.DryRun, q.Progress
 	return r.report, r.run(ctx)
+}
+
+// sweep applies the retention to what is due of each namespace.
+func (k *Keeper) sweep() error {
+	var errs []error
+	for _, namespace := range k.config.Retention.Namespaces {
+		r := k.newRetention(namespace)
+		r.sweeps = true
+		errs = append(errs, r.run(k.background.ctx))
+		if r.OnSweep != nil {
+			r.OnSweep(k.background.ctx, r.report)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // retention is one run of a [backends.Retention] through a namespace.
@@ -42,7 +202,9 @@ type retention struct {
 }
 
 func (k *Keeper) newRetention(namespace string) *retention {
-	return &retention{Keeper: k, Retention: k.config.Retention, report: &backends.RetainReport{Namespace: namespace}}
+	return &retention{Keeper: k, Retention: k.config.Retention, report: &backends.RetainReport{
+		Namespace: cmp.Or(namespace, backends.DefaultNamespace), Erased: map[backends.RetainReason]int{},
+	}}
 }
 
 func (r *retention) run(ctx context.Context) error {
@@ -52,10 +214,9 @@ func (r *retention) run(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(append(failed, r.errorf("retention: listing partitions: %w", err))...)
 		}
-		for _, p := range found.Partitions {
-			if r.sweeps { // a sweep must not take all of a store, nor go in step with others
-				time.Sleep(rand.N(2 * sweepPause))
-			}
+		all := found.Partitions
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) // not in step with other processes
+		for _, p := range all {
 			if err := r.partition(ctx, p); err != nil && !errors.Is(err, backends.ErrForgotten) { // else nothing is left of it
 				failed = append(failed, r.errorf("retention in %s: %w", p, err))
 			}
@@ -64,58 +225,89 @@ func (r *retention) run(ctx context.Context) error {
 			}
 		}
 		if page.Cursor = found.Next; page.Cursor == "" {
-			return errors.Join(append(failed, r.reclaim(ctx))...)
+			break
 		}
 	}
-}
-
-// reclaim gives back the room of what was erased.
-func (r *retention) reclaim(ctx context.Context) error {
-	files, ok := r.Store().(store.Reclaimer)
-	if !ok || len(r.report.Erased) == 0 || r.report.DryRun {
-		return nil
+	if files, ok := r.Store().(store.Reclaimer); ok && len(r.report.Erased) > 0 && !r.report.DryRun {
+		failed = append(failed, files.Reclaim(ctx))
 	}
-	return files.Reclaim(ctx)
+	return errors.Join(failed...)
 }
 
-// partition goes through one partition, unless another process did, or does.
+// mark is what a partition knows of the sweeps of a backend. It is a blob, which searches
+// and listings do not meet, and which a Drop erases.
+type mark struct {
+	Since time.Time `json:"since"`          // when uses began to be counted
+	Swept time.Time `json:"swept,omitzero"` // when the last sweep began
+}
+
+// partition goes through one partition. In the background one is not due that any process
+// began with of late; one that dies in it leaves what it did not erase to the next sweep.
 func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	ctx, err := store.Begin(ctx, r.Store(), p)
 	if err != nil {
 		return err
 	}
-	since, due, err := r.enter(ctx, p)
-	if err != nil || !due {
+	m, now := &mark{Since: r.Now()}, r.Now()
+	data, err := r.Store().GetBlob(ctx, p, hidden, r.config.Name)
+	if err == nil {
+		err = json.Unmarshal(data, m)
+	}
+	if err != nil && !errors.Is(err, backends.ErrNotFound) {
 		return err
 	}
-	left, err := r.sessions(ctx, p)
-	if err == nil && (left == 0 || len(r.Rules) > 0) {
-		err = Retry(ctx, func() error {
-			memories, err := r.memories(ctx, p, since)
-			left += memories
-			return err
-		})
+	if ago := now.Sub(m.Swept); r.sweeps && ago >= 0 && ago < r.Every*9/10 { // timers are not exact, and clocks may have been wrong
+		return nil
 	}
+	if r.sweeps {
+		m.Swept = now
+	}
+	if err := r.putMark(ctx, p, m); err != nil {
+		return err
+	}
+	err = Retry(ctx, func() error {
+		left, err := r.memories(ctx, p, m.Since)
+		if err == nil && left == 0 { // the mark must not be what is left
+			err = r.putMark(ctx, p, nil)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if left == 0 && !r.report.DryRun { // the mark must not be what is left
-		err = r.Store().PutBlob(ctx, p, hidden, r.config.Name, nil)
-	}
-	r.report.Partitions++
-	if r.progress != nil {
+	if r.report.Partitions++; r.progress != nil {
 		r.progress(p, r.report)
+	}
+	return nil
+}
+
+// putMark writes the mark of a partition, or removes it.
+func (r *retention) putMark(ctx context.Context, p backends.Partition, m *mark) (err error) {
+	var data []byte
+	if m != nil {
+		data, err = json.Marshal(m)
+	}
+	if err == nil && !r.report.DryRun {
+		err = r.Store().PutBlob(ctx, p, hidden, r.config.Name, data)
 	}
 	return err
 }
 
 // memories erases those of a partition that a rule names, and returns how many stay. One that
-// changed since it was read is ErrConflict: it is to be looked at again.
+// changed since it was read is ErrConflict: it is to be looked at again. It reads the store:
+// the ranker's room is for those who are being talked to.
 func (r *retention) memories(ctx context.Context, p backends.Partition, since time.Time) (int, error) {
-	all, core, err := r.read(ctx, p)
+	held, _, err := store.All(ctx, r.Store(), p, func(m *store.Record) { m.Text, m.WhenToUse, m.Vector = "", "", nil })
 	if err != nil {
 		return 0, err
 	}
+	var all []*backends.Memory // in the order stored
+	for _, m := range held {
+		if !m.Kind.Traits().InPrompt {
+			all = append(all, &m.Memory)
+		}
+	}
+	slices.SortFunc(all, inOrder)
 	why := judge(r.Rules, all, r.Now(), since)
 	going := slices.DeleteFunc(slices.Clone(all), func(m *backends.Memory) bool { return why[m.ID] == "" })
 	for part := range slices.Chunk(going, eraseBatch) {
@@ -131,52 +323,14 @@ func (r *retention) memories(ctx context.Context, p backends.Partition, since ti
 			}
 		}
 		for _, m := range part {
-			r.add(backends.RetainItem{Partition: p, ID: m.ID, Kind: m.Kind, Reason: why[m.ID]})
+			r.report.Erased[why[m.ID]]++
+			if r.report.DryRun && len(r.report.Items) < backends.MaxRetainItems {
+				r.report.Items = append(r.report.Items, backends.RetainItem{Partition: p, ID: m.ID, Kind: m.Kind, Reason: why[m.ID]})
+			}
 		}
 	}
 	r.report.Memories += len(all)
-	return len(all) - len(going) + core, nil
-}
-
-// add reports one thing that goes.
-func (r *retention) add(item backends.RetainItem) {
-	out := r.report
-	if out.Erased == nil {
-		out.Erased = map[backends.RetainReason]map[backends.Kind]int{}
-	}
-	if out.Erased[item.Reason] == nil {
-		out.Erased[item.Reason] = map[backends.Kind]int{}
-	}
-	out.Erased[item.Reason][item.Kind]++
-	if out.DryRun && len(out.Items) < backends.MaxRetainItems {
-		out.Items = append(out.Items, item)
-	}
-}
-
-// read returns the memories of a partition without their texts, in the order stored, and how
-// many core blocks there are beside. It reads the store: the ranker's room is for those who
-// are being talked to.
-func (r *retention) read(ctx context.Context, p backends.Partition) (all []*backends.Memory, core int, err error) {
-	byID := map[string]*backends.Memory{}
-	for page := (&store.ChangeSet{More: true}); page.More; {
-		if page, err = r.Store().Changes(ctx, p, page.Cursor); err != nil {
-			return nil, 0, err
-		}
-		if page.Reset {
-			clear(byID)
-		}
-		for i := range page.Records {
-			m := page.Records[i].Memory
-			m.Text, m.WhenToUse = "", ""
-			byID[m.ID] = &m
-		}
-		for _, id := range page.Removed {
-			delete(byID, id)
-		}
-	}
-	all = slices.SortedFunc(maps.Values(byID), inOrder)
-	all = slices.DeleteFunc(all, func(m *backends.Memory) bool { return m.Kind.Traits().InPrompt })
-	return all, len(byID) - len(all), nil
+	return len(held) - len(going), nil
 }
 
 // judge says which memories go, and why. since is when uses began to be counted.
@@ -240,84 +394,22 @@ func ended(m *backends.Memory, now time.Time) time.Time {
 // stays: that memory kept them out of answers.
 func takeSources(all []*backends.Memory, why map[string]backends.RetainReason, now time.Time) {
 	type message struct{ session, id string }
-	end, stays := map[message]bool{}, map[message]bool{}
+	stays := map[message]bool{} // whether something that a message taught stays
 	for _, m := range all {
+		if m.Kind == backends.KindEpisode || why[m.ID] != "" && ended(m, now).IsZero() {
+			continue
+		}
 		for _, id := range m.Origin.MessageIDs {
 			at := message{m.Origin.Session, id}
-			switch {
-			case m.Kind == backends.KindEpisode:
-			case why[m.ID] == "":
-				stays[at] = true
-			case !ended(m, now).IsZero():
-				end[at] = true
-			}
+			stays[at] = stays[at] || why[m.ID] == ""
 		}
 	}
 	for _, m := range all {
 		for _, id := range m.Origin.MessageIDs {
-			at := message{m.Origin.Session, id}
-			if m.Kind == backends.KindEpisode && why[m.ID] == "" && end[at] && !stays[at] {
-				why[m.ID] = backends.RetainSource
+			stay, known := stays[message{m.Origin.Session, id}]
+			if m.Kind == backends.KindEpisode && why[m.ID] == "" && known && !stay {
+				why[m.ID] = backends.RetainEnded
 			}
 		}
 	}
-}
-
-// sessions ends those of a partition whose time is over, and returns how many stay.
-func (r *retention) sessions(ctx context.Context, p backends.Partition) (stay int, err error) {
-	for q := (store.SessionQuery{Partition: &p, Page: store.Page{Limit: 1000}}); ; {
-		page, err := r.Store().List(ctx, q)
-		if err != nil {
-			return 0, err
-		}
-		for i := range page.Sessions {
-			over, err := r.end(ctx, &page.Sessions[i])
-			if err != nil {
-				return 0, err
-			}
-			if over {
-				r.add(backends.RetainItem{Partition: p, ID: page.Sessions[i].ID, Reason: backends.RetainSession})
-			} else {
-				stay++
-			}
-		}
-		if q.Page.Cursor = page.Next; page.Next == "" {
-			return stay, nil
-		}
-	}
-}
-
-// over reports whether a session outlived its last message for too long.
-func (r *retention) over(ctx context.Context, s *store.Session) (bool, error) {
-	life := r.Sessions
-	if s.Pending() {
-		life *= 2
-	}
-	if life == 0 || r.Now().Sub(s.Created) < life { // the log need not be read
-		return false, nil
-	}
-	last, err := r.Store().Read(ctx, s.Partition, s.ID, store.Range{Limit: 1, Last: true})
-	return err == nil && (len(last) == 0 || r.Now().Sub(last[0].Time) >= life), err
-}
-
-// end ends a session whose time is over, and reports whether it is: one that goes on meanwhile
-// stays. It expires, since a message that comes now must not be deleted with it; a blob for
-// the next session of that id erases what the store still has of the one that expired.
-func (r *retention) end(ctx context.Context, s *store.Session) (bool, error) {
-	over, err := r.over(ctx, s)
-	if err != nil || !over || r.report.DryRun {
-		return over, err
-	}
-	now := r.Now()
-	_, err = r.Store().Update(ctx, s.Partition, &store.SessionUpdate{Session: s.ID, Version: s.Version, Expires: &now})
-	if errors.Is(err, backends.ErrConflict) || errors.Is(err, backends.ErrNotFound) {
-		return false, nil
-	}
-	if err == nil {
-		err = r.Store().PutBlob(ctx, s.Partition, s.ID, hidden, []byte{})
-	}
-	if err == nil {
-		err = r.Store().PutBlob(ctx, s.Partition, s.ID, hidden, nil)
-	}
-	return err == nil, err
 }

@@ -6,16 +6,12 @@ package keeper_test
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -23,8 +19,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/testkit"
 )
@@ -32,7 +26,7 @@ import (
 const day = 24 * time.Hour
 
 // counts are what a report counts.
-type counts = map[backends.RetainReason]map[backends.Kind]int
+type counts = map[backends.RetainReason]int
 
 // retaining gives a keeper a retention by hand alone, with the clock, and changes it.
 func retaining(clock *testkit.Clock, change func(*backends.Retention)) func(*keeper.Config, *recall.Config) {
@@ -162,7 +156,7 @@ func naive(all []*store.Record, rules []backends.RetentionRule, now, since time.
 			}
 		}
 		if taught && !stays && out[e.ID] == "" {
-			out[e.ID] = backends.RetainSource
+			out[e.ID] = backends.RetainEnded
 		}
 	}
 	return out
@@ -233,7 +227,7 @@ func TestTimeWithoutUsesCountsFromTheFirstRetentionOn(t *testing.T) {
 		w.manager().Used(ctx, backends.Scope{UserID: "ann"}, []backends.Hit{{Memory: backends.Memory{ID: "known"}}})
 		require.NoError(t, w.Stop(ctx))
 		clock.Advance(day)
-		require.Equal(t, counts{backends.RetainUnused: {backends.KindFact: 1}}, w.retain().Erased)
+		require.Equal(t, counts{backends.RetainUnused: 1}, w.retain().Erased)
 		require.Equal(t, []string{"known"}, held(t, db, ann))
 		clock.Advance(9 * day)
 		require.Len(t, w.retain().Erased, 1)
@@ -254,7 +248,7 @@ func TestUsesOfSeveralProcessesAddUpAndDisturbNobody(t *testing.T) {
 		writer.manager().Used(ctx, scope, shown) // it does not count
 		var all sync.WaitGroup
 		for range 4 {
-			w := open(t, on(db), retaining(clock, func(r *backends.Retention) { r.CountUses = true }))
+			w := open(t, on(db), retaining(clock, rules(backends.RetentionRule{AtMost: 1000})))
 			w.Start()
 			all.Go(func() {
 				for range 75 {
@@ -282,7 +276,7 @@ func TestUsesOfSeveralProcessesAddUpAndDisturbNobody(t *testing.T) {
 
 func TestUsesThatCannotBeStoredAreReported(t *testing.T) {
 	db := testkit.Spy(testkit.SQLite(t))
-	w := open(t, on(db), retaining(testkit.NewClock(), func(r *backends.Retention) { r.CountUses = true }))
+	w := open(t, on(db), retaining(testkit.NewClock(), rules(backends.RetentionRule{AtMost: 1000})))
 	w.put(ann, fact("a", "tea"))
 	db.FailOn(backends.ErrUnavailable, "Get")
 	w.manager().Used(ctx, backends.Scope{UserID: "ann"}, []backends.Hit{{Memory: backends.Memory{ID: "a"}}})
@@ -336,7 +330,7 @@ func TestProcessesShareASweep(t *testing.T) {
 		release()
 		own := <-first
 		require.Equal(t, 1, own.Partitions)
-		require.Equal(t, 12, own.Erased[backends.RetainOlder][backends.KindFact]+others.Erased[backends.RetainOlder][backends.KindFact])
+		require.Equal(t, 12, own.Erased[backends.RetainOlder]+others.Erased[backends.RetainOlder])
 		_, third := sweeping(t, db, clock)
 		require.Zero(t, (<-third).Partitions, "nothing is due")
 	})
@@ -352,7 +346,7 @@ func TestProcessesThatSweepAtOnceEraseEachMemoryOnce(t *testing.T) {
 		}
 		erased := 0
 		for _, r := range reports {
-			erased += (<-r).Erased[backends.RetainOlder][backends.KindFact]
+			erased += (<-r).Erased[backends.RetainOlder]
 		}
 		require.Equal(t, 16, erased)
 	})
@@ -374,12 +368,12 @@ func TestASweepThatDiedIsTakenOver(t *testing.T) {
 					return nil
 				})
 				_, reports := sweeping(t, dying, clock)
-				require.Equal(t, 2, (<-reports).Erased[backends.RetainOlder][backends.KindFact])
+				require.Equal(t, 2, (<-reports).Erased[backends.RetainOlder])
 				_, reports = sweeping(t, db, clock)
 				require.Equal(t, 1, (<-reports).Partitions, "the one that it had not come to")
 				clock.Advance(later)
 				_, reports = sweeping(t, db, clock)
-				require.Equal(t, counts{backends.RetainOlder: {backends.KindFact: 2}}, (<-reports).Erased)
+				require.Equal(t, counts{backends.RetainOlder: 2}, (<-reports).Erased)
 			})
 		})
 	}
@@ -402,7 +396,7 @@ func TestAMemoryThatIsUsedMeanwhileStays(t *testing.T) {
 		}
 		return nil
 	})
-	require.Equal(t, counts{backends.RetainUnused: {backends.KindFact: 1}}, w.retain().Erased)
+	require.Equal(t, counts{backends.RetainUnused: 1}, w.retain().Erased)
 	require.Equal(t, []string{"a"}, held(t, db, ann))
 }
 
@@ -420,7 +414,7 @@ func TestWhatIsKeptOfAChainAnswersWhenItsBeginningIsErased(t *testing.T) {
 	_, err := w.Commit(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Supersede("f1", said("f3", "lives in Shanghai", "m2"))}}, nil)
 	require.NoError(t, err)
 	clock.Advance(2 * day)
-	require.Equal(t, counts{backends.RetainSource: {backends.KindEpisode: 1}, backends.RetainEnded: {backends.KindFact: 1}}, w.retain().Erased)
+	require.Equal(t, counts{backends.RetainEnded: 2}, w.retain().Erased)
 	require.Equal(t, []string{"e2", "f2", "f3"}, held(t, w.Store(), ann))
 	require.Equal(t, "f1", w.get(ann, "f3").Supersedes)
 	events, err := w.History(ctx, ann, "f3")
@@ -428,80 +422,6 @@ func TestWhatIsKeptOfAChainAnswersWhenItsBeginningIsErased(t *testing.T) {
 	require.Len(t, events, 1)
 	require.NotContains(t, fmt.Sprint(events), "Beijing")
 	require.NotContains(t, pluck(w.found(ann, "Beijing").Hits), "e1")
-}
-
-func TestSessionsEndAfterTheirLastMessage(t *testing.T) {
-	testkit.EachStore(t, func(t *testing.T, inner store.Store, clock *testkit.Clock) {
-		db := testkit.Spy(inner)
-		said := func(id string, n int, learnt bool) {
-			e := store.Entry{Message: backends.Message{ID: fmt.Sprint("m", n), Message: testkit.User("hello")[0].Message, Time: clock.Now()}}
-			_, err := db.Append(ctx, ann, id, &store.Append{Entries: []store.Entry{e}, Learnt: learnt})
-			require.NoError(t, err)
-		}
-		w := open(t, on(db), retaining(clock, func(r *backends.Retention) { r.Sessions = 10 * day }))
-		ended := func() (ids []string) {
-			for _, item := range w.retain(dry).Items {
-				require.Equal(t, backends.RetainSession, item.Reason)
-				ids = append(ids, item.ID)
-			}
-			w.retain()
-			return ids
-		}
-		for _, id := range []string{"old", "goes on", "pending", "meanwhile"} {
-			said(id, 1, id != "pending")
-		}
-		clock.Advance(9 * day)
-		said("goes on", 2, true)
-		require.Empty(t, ended())
-		title := "touched, and nothing said"
-		_, err := db.Update(ctx, ann, &store.SessionUpdate{Session: "old", Title: &title})
-		require.NoError(t, err)
-		clock.Advance(day)
-		db.Arm(func(c *testkit.StoreCall) error {
-			if u, ok := c.Arg.(*store.SessionUpdate); ok && u.Session == "meanwhile" {
-				c.Before = func() { said("meanwhile", 2, true) }
-			}
-			return nil
-		})
-		require.Equal(t, []string{"meanwhile", "old"}, slices.Sorted(slices.Values(ended())))
-		db.Arm(nil)
-		page, err := db.List(ctx, store.SessionQuery{Partition: &ann})
-		require.NoError(t, err)
-		require.Len(t, page.Sessions, 3, "the one that was written to meanwhile stays")
-		said("old", 1, true)
-		entries, err := db.Read(ctx, ann, "old", store.Range{})
-		require.NoError(t, err)
-		require.EqualValues(t, 1, entries[0].Seq, "it begins anew")
-		clock.Advance(10 * day)
-		require.Equal(t, []string{"goes on", "meanwhile", "old", "pending"}, slices.Sorted(slices.Values(ended())))
-		left, err := db.Partitions(ctx, "default", store.Page{})
-		require.NoError(t, err)
-		require.Empty(t, left.Partitions)
-	})
-}
-
-func TestAnEndedSessionLeavesNoBytes(t *testing.T) {
-	server := miniredis.RunT(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	t.Cleanup(func() { _ = client.Close() })
-	path, clock := filepath.Join(t.TempDir(), "a.db"), testkit.NewClock()
-	for _, db := range []store.Store{
-		testkit.Redis(t, client, func(c *redisstore.Config) { c.Clock = clock.Now }), testkit.File(t, path, func(c *sqlitestore.Config) { c.Clock = clock.Now }),
-	} {
-		e := store.Entry{Message: backends.Message{ID: "m", Message: testkit.User("a secret marker")[0].Message}}
-		_, err := db.Append(ctx, ann, "s", &store.Append{Entries: []store.Entry{e}, Learnt: true})
-		require.NoError(t, err)
-		w := open(t, on(db), retaining(clock, func(r *backends.Retention) { r.Sessions = time.Hour }))
-		clock.Advance(day)
-		require.Len(t, w.retain().Erased, 1)
-	}
-	require.NotContains(t, server.Dump(), "secret marker")
-	raw, err := sql.Open("sqlite", path)
-	require.NoError(t, err)
-	defer func() { _ = raw.Close() }()
-	var rows int
-	require.NoError(t, raw.QueryRow(`SELECT (SELECT count(*) FROM messages) + (SELECT count(*) FROM sessions) + (SELECT count(*) FROM blobs)`).Scan(&rows))
-	require.Zero(t, rows)
 }
 
 func TestARetentionReachesItsNamespaceAlone(t *testing.T) {
@@ -549,12 +469,12 @@ func TestAPartitionThatFailsDoesNotHoldUpTheOthers(t *testing.T) {
 
 func TestARetentionThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	for name, r := range map[string]backends.Retention{
-		"core blocks":      {Rules: []backends.RetentionRule{{Kinds: []backends.Kind{backends.KindCore}, OlderThan: day}}},
-		"an empty rule":    {Rules: []backends.RetentionRule{{Kinds: []backends.Kind{backends.KindFact}}}},
-		"a negative age":   {Rules: []backends.RetentionRule{{OlderThan: -day, AtMost: 1}}},
-		"less than none":   {Rules: []backends.RetentionRule{{AtMost: -1, OlderThan: day}}},
-		"negative session": {Sessions: -day},
-		"all the time":     {Every: time.Second},
+		"core blocks":    {Rules: []backends.RetentionRule{{Kinds: []backends.Kind{backends.KindCore}, OlderThan: day}}},
+		"an empty rule":  {Rules: []backends.RetentionRule{{Kinds: []backends.Kind{backends.KindFact}}}},
+		"a negative age": {Rules: []backends.RetentionRule{{OlderThan: -day, AtMost: 1}}},
+		"less than none": {Rules: []backends.RetentionRule{{AtMost: -1, OlderThan: day}}},
+		"no rule":        {},
+		"all the time":   {Rules: []backends.RetentionRule{{AtMost: 1}}, Every: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t)

@@ -114,7 +114,7 @@ func (k *Keeper) Visible(s backends.Scope, p backends.Partition, f *backends.Fil
 	}
 	own := backends.Eq("user_id", s.UserID)
 	if s.UserID == "" {
-		own = backends.Not(backends.Gte("user_id", "")) // there is none
+		own = backends.Not(backends.Filter{Op: "gte", Field: "user_id", Value: ""}) // there is none
 	}
 	out := visible(*f, own)
 	return &out

@@ -4,7 +4,6 @@
 package task
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,10 +198,6 @@ func TestForgettingDeletes(t *testing.T) {
 		records, err := w.keeper.Records(ctx, inn, "poor", "even")
 		require.NoError(t, err)
 		assert.Empty(t, records)
-		var dump bytes.Buffer
-		_, err = w.keeper.Dump(ctx, backends.Scope{}, inn, &dump)
-		require.NoError(t, err)
-		assert.NotContains(t, dump.String(), "hint poor")
 		events, err := w.keeper.History(ctx, inn, "poor")
 		require.NoError(t, err)
 		assert.Equal(t, backends.OutcomeDeleted, events[len(events)-1].Type, "the history still answers")

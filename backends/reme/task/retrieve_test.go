@@ -87,7 +87,7 @@ func TestOnlyTaskMemoriesOfTheWorkspaceAreFound(t *testing.T) {
 		backends.Memory{ID: "good", WhenToUse: "login", Text: "ask twice", Quality: ptr(0.9)},
 	)
 	assert.ElementsMatch(t, []string{"task", "good"}, w.retrieve(RetrieveRequest{Query: "login"}).IDs())
-	tagged, good := backends.Contains("metadata.tags", "web"), backends.Gte("quality", 0.5)
+	tagged, good := backends.Filter{Op: "contains", Field: "metadata.tags", Value: "web"}, backends.Filter{Op: "gte", Field: "quality", Value: 0.5}
 	assert.Equal(t, []string{"task"}, w.retrieve(RetrieveRequest{Query: "login", Filter: &tagged}).IDs())
 	assert.Equal(t, []string{"good"}, w.retrieve(RetrieveRequest{Query: "login", Filter: &good}).IDs())
 	other, err := w.Retrieve(ctx, &RetrieveRequest{Scope: backends.Scope{Workspace: "inn"}, Query: "login"})

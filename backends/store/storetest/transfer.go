@@ -28,7 +28,7 @@ func (e *env) elsewhere() *env {
 
 func (e *env) transfer(to *env) store.TransferCount {
 	e.Helper()
-	return must(store.Transfer(e.ctx, e.Store, to.Store, &store.TransferOptions{Partitions: []backends.Partition{e.p}}))(e)
+	return must(store.Transfer(e.ctx, e.Store, to.Store, e.p))(e)
 }
 
 // live fills the partition with all that a store keeps of one.
@@ -64,9 +64,9 @@ var transferBehaviours = []behaviour{
 		must(e.EraseMessages(e.ctx, e.p, "learnt", 2))(e)
 		text := e.exported()
 		other, none := e.elsewhere(), store.TransferCount{Partitions: 1}
-		count := must(store.Import(e.ctx, other.Store, strings.NewReader(text)))(e)
+		count := must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text)))(e)
 		require.Equal(e, store.TransferCount{Partitions: 1, Records: 33, Deleted: 1, Sessions: 3, Messages: 5, Blobs: 2}, count)
-		require.Equal(e, none, must(store.Import(e.ctx, other.Store, strings.NewReader(text)))(e), "all is there")
+		require.Equal(e, none, must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text)))(e), "all is there")
 		require.Equal(e, none, e.transfer(other), "what differed would be an error")
 		e.drop()
 		e.clock.pass(time.Hour)
@@ -75,9 +75,9 @@ var transferBehaviours = []behaviour{
 
 		for _, cut := range []int{0, len(text) / 2, strings.LastIndex(text, "{\"end")} {
 			third := e.elsewhere()
-			_, err := store.Import(e.ctx, third.Store, strings.NewReader(text[:cut]))
+			_, err := store.Import(e.ctx, third.Store, e.p, strings.NewReader(text[:cut]))
 			require.ErrorIs(e, err, backends.ErrInvalid)
-			must(store.Import(e.ctx, third.Store, strings.NewReader(text)))(e)
+			must(store.Import(e.ctx, third.Store, e.p, strings.NewReader(text)))(e)
 			require.Equal(e, none, e.transfer(third), "an import that was cut off goes on")
 		}
 		require.Equal(e, []string{"s", ""}, names(e.list(store.SessionQuery{Pending: true})))
@@ -86,7 +86,7 @@ var transferBehaviours = []behaviour{
 		require.Greater(e, events[len(events)-1].Version, events[len(events)-2].Version)
 		require.Equal(e, "r3", e.index().page().Records[32].ID, "what changes next comes last")
 		other.apply(put("a", "changed"))
-		require.ErrorIs(e, errOf(store.Import(e.ctx, other.Store, strings.NewReader(text))), backends.ErrConflict)
+		require.ErrorIs(e, errOf(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text))), backends.ErrConflict)
 	}},
 	{"an export has what came from a user elsewhere, and nothing of others", func(e *env) {
 		bob, team := e.user("bob"), e.of(backends.PartitionWorkspace, "team")
@@ -98,7 +98,7 @@ var transferBehaviours = []behaviour{
 		text := e.exported()
 		require.NotContains(e, text, "of bob")
 		other := e.elsewhere()
-		must(store.Import(e.ctx, other.Store, strings.NewReader(text)))(e)
+		must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text)))(e)
 		require.Equal(e, text, other.exported())
 		there := other.in(team.p)
 		require.Equal(e, "of ann", there.one("kept of ann").Text)
