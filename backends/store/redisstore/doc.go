@@ -31,6 +31,11 @@
 // so that New warns. Use "noeviction" and a limit on memory: a full server then
 // refuses writes with ErrUnavailable, wholly, and nothing is lost.
 //
+// A server that is killed in the middle of writing a transaction to its file may cut off
+// only the last command of it, and carry out the rest at its second restart: a batch is
+// then there twice (valkey-io/valkey#4342). After such a kill let redis-check-aof look at
+// the file.
+//
 // # Costs
 //
 // Searching costs the server one short script, and a load the transfer of the
