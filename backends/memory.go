@@ -118,12 +118,13 @@ type Kind string
 
 // The kinds of memory.
 const (
-	KindFact     Kind = "fact"     // one statement that holds until superseded
-	KindEpisode  Kind = "episode"  // what was said, as it was said
-	KindTask     Kind = "task"     // experience from a task's trajectory
-	KindPersonal Kind = "personal" // an observation about a person
-	KindTool     Kind = "tool"     // how a tool behaves and is best used
-	KindCore     Kind = "core"     // a core block of package core
+	KindFact      Kind = "fact"      // one statement that holds until superseded
+	KindEpisode   Kind = "episode"   // what was said, as it was said
+	KindTask      Kind = "task"      // experience from a task's trajectory
+	KindPersonal  Kind = "personal"  // an observation about a person
+	KindTool      Kind = "tool"      // how a tool behaves and is best used
+	KindProcedure Kind = "procedure" // what an agent did, step by step
+	KindCore      Kind = "core"      // a core block of package core
 )
 
 // KindTraits says how memories of a kind are found. The zero value is that of a kind that
@@ -151,12 +152,13 @@ type KindTraits struct {
 // kinds is the one place that says how a kind is found. A new kind is a constant above and
 // a row here.
 var kinds = map[Kind]KindTraits{
-	KindFact:     {},
-	KindEpisode:  {},
-	KindTask:     {Timeless: true, Experience: true},
-	KindPersonal: {Keywords: true},
-	KindTool:     {Timeless: true, Named: true, Experience: true},
-	KindCore:     {InPrompt: true},
+	KindFact:      {},
+	KindEpisode:   {},
+	KindTask:      {Timeless: true, Experience: true},
+	KindPersonal:  {Keywords: true},
+	KindTool:      {Timeless: true, Named: true, Experience: true},
+	KindProcedure: {Timeless: true},
+	KindCore:      {InPrompt: true},
 }
 
 // Traits returns how memories of the kind are found.

@@ -73,8 +73,10 @@ func verbatim(c *reconcile.Call) error {
 // decide asks the model what to store, and keeps the messages beside it.
 func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	switch {
+	case c.Kind == backends.KindProcedure:
+		return b.procedure(ctx, c)
 	case c.Kind != "" && c.Kind != backends.KindFact:
-		return fmt.Errorf("mem0: kind %q: %w: a model writes facts; with Verbatim episodes may be stored", c.Kind, backends.ErrInvalid)
+		return fmt.Errorf("mem0: kind %q: %w: a model writes facts and procedures; with Verbatim episodes may be stored", c.Kind, backends.ErrInvalid)
 	case len(c.Said()) == 0:
 		return nil
 	}

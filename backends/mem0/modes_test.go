@@ -229,3 +229,35 @@ func TestOtherKindsAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
 }
+
+// What an agent did is written down by the model, with what its tools returned.
+func TestProcedure(t *testing.T) {
+	helper := backends.Scope{AgentID: "helper"}
+	did := []backends.Message{
+		{ID: "1", Message: schema.UserMessage("Deploy it")},
+		{ID: "2", Message: schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "deploy", Arguments: `{"env":"prod"}`}}})},
+		{ID: "3", Message: schema.ToolMessage("build 77 failed: disk full", "c")},
+		{ID: "4", Message: assistant("It failed.")},
+	}
+	m := answering("```\n1. deploy(prod): build 77 failed: disk full\n```")
+	b := open(t, with(m))
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did})
+	require.NoError(t, err)
+	require.Len(t, resp.Items, 1)
+	require.Equal(t, backends.KindProcedure, resp.Items[0].Memory.Kind)
+	require.Equal(t, "1. deploy(prod): build 77 failed: disk full", resp.Items[0].Memory.Text)
+	prompt := m.Calls()[0][1].Content
+	require.Contains(t, prompt, "disk full")
+	require.Contains(t, prompt, `deploy({\"env\":\"prod\"})`)
+
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: ann, Kind: backends.KindProcedure, Messages: did})
+	require.ErrorIs(t, err, backends.ErrInvalid, "an agent did it")
+	b = open(t, with(answering("``` \n```", "<think>hm</think>")))
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: did})
+	require.ErrorIs(t, err, backends.ErrModel)
+	_, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: []backends.Message{{Message: schema.ToolMessage("\xff", "c")}}})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	resp, err = b.Add(ctx, &backends.AddRequest{Scope: helper, Kind: backends.KindProcedure, Messages: []backends.Message{{}, {Message: schema.SystemMessage("Be brief.")}}})
+	require.NoError(t, err)
+	require.Empty(t, resp.Items, "nothing was done")
+}
