@@ -143,7 +143,7 @@ func (o *office) quiet() {
 
 func (o *office) exported(user string) string {
 	var out bytes.Buffer
-	_, err := store.Export(o.Context(), o.of[0].db, backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: user}, &out)
+	_, err := o.of[0].mem.Export(o.Context(), middleware.Scope{UserID: user}, &out)
 	require.NoError(o, err)
 	return out.String()
 }

@@ -6,6 +6,7 @@ package middleware_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -129,6 +130,8 @@ func TestAUserIsForgottenInTheStoresOfBothHalves(t *testing.T) {
 	require.Len(t, listed(t, manager, lab), 4)
 	require.Len(t, listed(t, p.experience, lab), 1)
 
+	_, err := w.mem.Export(t.Context(), middleware.Scope{UserID: lab.UserID}, io.Discard)
+	require.ErrorIs(t, err, backends.ErrInvalid, "an export of one store would not be whole")
 	receipt, err := w.mem.Forget(t.Context(), middleware.Scope{UserID: lab.UserID})
 	require.NoError(t, err)
 	require.Equal(t, 3, receipt.Memories, "%+v", receipt)

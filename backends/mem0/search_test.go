@@ -5,6 +5,7 @@ package mem0_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/testredis"
 )
 
 // TestFactsStandForTheirTurns: facts and episodes share a search.
@@ -467,6 +469,68 @@ func TestMemoriesAreTheCallersOwn(t *testing.T) {
 			require.Equal(t, want, m.Metadata)
 			m.Metadata["tags"].([]any)[0] = "changed"
 			m.Origin.MessageIDs[0] = "changed"
+		}
+	}
+}
+
+// exported returns an export of ann, and its lines but for what is a store's own: the versions
+// of memories, the versions and the times of sessions.
+func exported(t *testing.T, b *mem0.Backend) (text string, lines []map[string]any) {
+	t.Helper()
+	var out strings.Builder
+	_, err := b.Export(ctx, ann, &out)
+	require.NoError(t, err)
+	for line := range strings.Lines(out.String()) {
+		var l map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &l))
+		memory, _ := l["memory"].(map[string]any)
+		session, _ := l["session"].(map[string]any)
+		delete(memory, "version")
+		for _, own := range []string{"version", "created", "updated"} {
+			delete(session, own)
+		}
+		lines = append(lines, l)
+	}
+	return out.String(), lines
+}
+
+func TestAUserMovesFromSQLiteToRedisToAClusterAndBack(t *testing.T) {
+	flavour := testredis.Need(t)
+	said := []string{
+		"drinks green tea", "has a cat called Mimi", "moved to Shanghai in May", "works as a nurse", "plays the cello", "is allergic to peanuts",
+		"runs ten kilometres on Sundays", "has a sister in Oslo", "reads crime novels", "speaks Danish", "grows tomatoes", "drives an old van",
+	}
+	first := open(t, with(testkit.New(testkit.Learn)))
+	for i, text := range said {
+		s := backends.Scope{UserID: "ann", SessionID: fmt.Sprint("s", i%3)}
+		m := backends.Message{ID: fmt.Sprint("m", i), Turn: fmt.Sprint("t", i), Time: start, Message: schema.UserMessage("FACT ann " + text)}
+		add(t, first, s, m)
+		own, err := s.Speaker()
+		require.NoError(t, err)
+		_, err = first.Sessions().Append(ctx, own, s.SessionID, &store.Append{Scope: s, Entries: []store.Entry{{Message: m, Done: true}}, Learnt: i%2 == 0})
+		require.NoError(t, err)
+	}
+	page, err := first.List(ctx, &backends.ListRequest{Scope: ann, Kinds: []backends.Kind{backends.KindFact}})
+	require.NoError(t, err)
+	text, err := "ann drives a new van", first.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: page.Memories[10].ID})
+	require.NoError(t, err)
+	_, err = first.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: page.Memories[11].ID, Text: &text})
+	require.NoError(t, err)
+
+	carried, want := exported(t, first)
+	require.Len(t, want, 1+23+1+3+12+1, "the head, facts and words, one deleted, sessions, messages, the end")
+	for _, db := range []store.Store{testkit.Redis(t, flavour.Start(t).Client(t)), testkit.Redis(t, flavour.StartCluster(t, 3).Client(t)), openStore(t)} {
+		b := open(t, on(db))
+		_, err := b.Import(ctx, ann, strings.NewReader(carried))
+		require.NoError(t, err)
+		var got []map[string]any
+		carried, got = exported(t, b)
+		require.Equal(t, want, got)
+		for _, query := range append(said, "Where does her sister live?", "Who is a nurse in Shanghai?") {
+			r := backends.SearchRequest{Scope: ann, Query: query, TopK: 8}
+			ranking := search(t, first, r)
+			require.NotEmpty(t, ranking, query)
+			require.Equal(t, ranking, search(t, b, r), query)
 		}
 	}
 }
