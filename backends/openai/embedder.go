@@ -17,7 +17,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-const defaultBatchSize = 100
+// batchSize is how many texts go into one request at most; OpenAI accepts 2,048.
+const batchSize = 100
 
 // Embedder is an embedding model as an Eino component. It runs the callbacks
 // itself. It is safe for concurrent use.
@@ -25,27 +26,22 @@ type Embedder struct {
 	client     *client
 	model      string
 	dimensions int // 0: the model's own
-	batch      int
 }
 
 var _ embedding.Embedder = (*Embedder)(nil)
 
 // NewEmbedder returns an embedder; it makes no request yet. It returns
-// backends.ErrInvalid without Model, with a malformed BaseURL or with a negative
-// Dimensions or BatchSize.
+// backends.ErrInvalid without Model, with a malformed BaseURL or with negative Dimensions.
 func NewEmbedder(_ context.Context, c *Config) (*Embedder, error) {
 	connection, err := newClient(c)
 	if err != nil {
 		return nil, err
 	}
-	if c.Dimensions < 0 || c.BatchSize < 0 {
-		return nil, fmt.Errorf("openai: %w: Dimensions and BatchSize cannot be negative", backends.ErrInvalid)
+	if c.Dimensions < 0 {
+		return nil, fmt.Errorf("openai: %w: Dimensions cannot be negative", backends.ErrInvalid)
 	}
-	return &Embedder{client: connection, model: c.Model, dimensions: c.Dimensions, batch: cmp.Or(c.BatchSize, defaultBatchSize)}, nil
+	return &Embedder{client: connection, model: c.Model, dimensions: c.Dimensions}, nil
 }
-
-// Model returns the model's name, which backends call EmbeddingModel.
-func (e *Embedder) Model() string { return e.model }
 
 // GetType implements components.Typer.
 func (e *Embedder) GetType() string { return "OpenAI" }
@@ -65,7 +61,7 @@ func (e *Embedder) EmbedStrings(ctx context.Context, texts []string, opts ...emb
 	ctx = callbacks.OnStart(ctx, &embedding.CallbackInput{Texts: texts, Config: config})
 	out := make([][]float64, 0, len(texts))
 	used := &embedding.TokenUsage{}
-	for batch := range slices.Chunk(texts, e.batch) {
+	for batch := range slices.Chunk(texts, batchSize) {
 		vectors, usage, err := e.request(ctx, name, batch)
 		if err != nil {
 			callbacks.OnError(ctx, err)

@@ -95,9 +95,6 @@ type Config struct {
 	// text-embedding-3 and later models can shorten theirs. Optional. Defaults to
 	// the model's own.
 	Dimensions int
-	// BatchSize is how many texts an embedder puts into one request at most.
-	// Optional. Defaults to 100; OpenAI accepts 2,048.
-	BatchSize int
 }
 
 // FromEnv returns the configs of the chat model and the embedder that the
