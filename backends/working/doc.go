@@ -45,8 +45,8 @@
 // once, and what a model answers without sense (backends.ErrModel) after
 // Config.MaxAttempts: a part that fails is divided again, until the turn that cannot be
 // learnt from is alone. It joins the session's failures, and the other turns are learnt.
-// [Memory.Failures] lists the failures of a session, [Memory.RetryFailures] retries those of
-// all. Nothing is removed from the log.
+// [store.Session] has them, [Memory.RetryFailures] retries those of all sessions. Nothing is
+// removed from the log.
 //
 // Each part has its own idempotency key. So a range that may have been learnt from
 // already is never divided: where a process died during the try, or the backend's answer

@@ -112,7 +112,7 @@ func (m *Memory) report(ctx context.Context, stage string, err error) {
 // Flush returns once every turn that was recorded through this Memory before is appended,
 // and every complete one was learnt from. The error has what failed, session by session:
 // it stays in the queue or in the log and is retried. Turns that are still open stay in
-// the log, which is no error, as do [Memory.Failures] of before.
+// the log, which is no error, as do failures of before.
 func (m *Memory) Flush(ctx context.Context) error {
 	if err := m.enter(); err != nil {
 		return err

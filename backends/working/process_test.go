@@ -153,9 +153,8 @@ func TestAModelCallEndsWhenItsSessionIsErased(t *testing.T) {
 	assert.Empty(t, e.consolidate(ann).Items)
 	assert.Empty(t, e.learnt(), "a user who asked to be forgotten is")
 	assert.Zero(t, e.mem.Stats().Sessions)
-	failures, err := e.mem.Failures(t.Context(), ann)
-	require.NoError(t, err)
-	assert.Empty(t, failures)
+	_, err := e.db.Session(t.Context(), p, ann.SessionID)
+	assert.ErrorIs(t, err, backends.ErrNotFound, "no state of the attempt is left")
 }
 
 // A session is deleted and its id used again: its numbers start at 1 again, and its keys
@@ -278,11 +277,10 @@ func TestCloseTwiceAndUseAfter(t *testing.T) {
 	require.NoError(t, e.mem.Close(t.Context()))
 	require.NoError(t, e.mem.Close(t.Context()))
 	_, consolidate := e.mem.Consolidate(t.Context(), ann)
-	_, failures := e.mem.Failures(t.Context(), ann)
 	_, take := e.mem.TakeOpenTurn(t.Context(), ann, "c")
 	for name, err := range map[string]error{
 		"append": e.mem.Append(t.Context(), said("a", ann)), "record": e.mem.Record(t.Context(), said("a", ann)),
-		"consolidate": consolidate, "failures": failures, "take": take, "flush": e.mem.Flush(t.Context()),
+		"consolidate": consolidate, "take": take, "flush": e.mem.Flush(t.Context()),
 		"retry": e.mem.RetryFailures(t.Context()), "save": e.mem.SaveOpenTurn(t.Context(), ann, "c", said("a", ann)),
 	} {
 		assert.ErrorIs(t, err, working.ErrClosed, name)

@@ -40,6 +40,13 @@ const (
 // harmless. Turns of the session that were recorded before are appended first. Under
 // [backends.Incognito] it does nothing.
 func (m *Memory) Append(ctx context.Context, t *Turn) error {
+	return m.take(ctx, t, func(e *entries) error {
+		return m.queue.Do(ctx, e.key, func() error { return m.write(ctx, e) })
+	})
+}
+
+// take passes the entries of a turn to f, if it has any.
+func (m *Memory) take(ctx context.Context, t *Turn, f func(*entries) error) error {
 	if err := m.enter(); err != nil {
 		return err
 	}
@@ -48,7 +55,7 @@ func (m *Memory) Append(ctx context.Context, t *Turn) error {
 	if err != nil || e == nil {
 		return err
 	}
-	if err := m.queue.Do(ctx, e.key, func() error { return m.write(ctx, e) }); err != nil {
+	if err := f(e); err != nil {
 		return fmt.Errorf("turn %q of session %s: %w", e.turn, e.key, err)
 	}
 	return nil
@@ -65,22 +72,13 @@ func (m *Memory) Append(ctx context.Context, t *Turn) error {
 // without [Memory.Flush] or [Memory.Close] loses the turns that were not appended yet: use
 // Append where that matters more than time.
 func (m *Memory) Record(ctx context.Context, t *Turn) error {
-	if err := m.enter(); err != nil {
+	return m.take(ctx, t, func(e *entries) error {
+		err := m.queue.Push(ctx, e.key, e)
+		if errors.Is(err, work.ErrClosed) {
+			return ErrClosed
+		}
 		return err
-	}
-	defer m.calls.Leave()
-	e, err := m.entriesOf(ctx, t)
-	if err != nil || e == nil {
-		return err
-	}
-	err = m.queue.Push(ctx, e.key, e)
-	if errors.Is(err, work.ErrClosed) {
-		err = ErrClosed
-	}
-	if err != nil {
-		return fmt.Errorf("recording turn %q: %w", e.turn, err)
-	}
-	return nil
+	})
 }
 
 // appendRecorded appends a turn of the queue with the values of the context it was

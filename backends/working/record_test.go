@@ -348,7 +348,7 @@ func TestRecordWaitsOnlyWhileTheQueueIsFull(t *testing.T) {
 	cancel()
 	err := e.mem.Record(ctx, said("c", ann))
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, `turn "c": the queue of 2 is full`)
+	require.ErrorContains(t, err, `turn "c" of session default/user/ann "s1": the queue of 2 is full`)
 
 	waiting := make(chan error)
 	go func() { waiting <- e.mem.Record(t.Context(), said("d", ann)) }()

@@ -182,29 +182,11 @@ func (r *run) giveUp(ctx context.Context, b *batch, attempts int, err error) err
 // reason returns what a session keeps of an error.
 func reason(err error) string { return text.TruncateBytes(text.Clean(err.Error()), mostReason) }
 
-// Failures returns the ranges of a session's log that could not be learnt from, oldest
-// first, at most the newest 256. Their messages are in the log.
-func (m *Memory) Failures(ctx context.Context, s backends.Scope) ([]store.Failure, error) {
-	k, err := m.enterSession(s)
-	if err != nil {
-		return nil, fmt.Errorf("failures: %w", err)
-	}
-	defer m.calls.Leave()
-	kept, err := m.cfg.Sessions.Session(ctx, k.Partition, k.ID)
-	if errors.Is(err, backends.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("failures of session %s: %w", k, err)
-	}
-	return kept.Failures, nil
-}
-
 // RetryFailures offers the failures of sessions to the backend once more, oldest first,
 // Config.Workers sessions at a time. Without a scope it is those of all sessions, also of
 // other processes. What is learnt leaves the failures; what fails stays, and is part of the
 // error. They are learnt after what came later, so that a fact which changed since may come
-// back as it was: look at the failures first.
+// back as it was: look at the Failures of the [store.Session] first.
 func (m *Memory) RetryFailures(ctx context.Context, scopes ...backends.Scope) error {
 	if err := m.enter(); err != nil {
 		return fmt.Errorf("retrying failures: %w", err)

@@ -69,17 +69,16 @@ func TestAfterTheLastAttemptLaterTurnsAreLearnt(t *testing.T) {
 	}
 	assert.Equal(t, [][]string{{"good-0"}, {"later-0"}}, e.back.stored(), "the third attempt was the last")
 	assert.EqualValues(t, 3, e.session(ann).Watermark)
-	failures, err := e.mem.Failures(t.Context(), ann)
-	require.NoError(t, err)
+	failures := e.session(ann).Failures
 	assert.Equal(t, []store.Failure{{From: 2, Upto: 2, Attempts: 3, Reason: "garbage: model output not understood", Time: e.clock.Now()}}, failures)
 
 	require.ErrorIs(t, e.mem.RetryFailures(t.Context(), ann), backends.ErrModel)
-	failures, _ = e.mem.Failures(t.Context(), ann)
+	failures = e.session(ann).Failures
 	assert.Equal(t, 4, failures[0].Attempts)
 
 	e.back.err = nil
 	require.NoError(t, e.mem.RetryFailures(t.Context(), ann))
-	failures, _ = e.mem.Failures(t.Context(), ann)
+	failures = e.session(ann).Failures
 	assert.Empty(t, failures)
 	assert.Equal(t, []string{"bad-0"}, messageIDs(e.back.last().Messages))
 	assert.Equal(t, []string{"good-0"}, messageIDs(e.back.last().Context), "with what came before it as context")
@@ -165,8 +164,7 @@ func TestTheFailuresOfAllSessionsAreRetried(t *testing.T) {
 	}
 	assert.Equal(t, sessions, parked())
 	require.ErrorIs(t, e.mem.RetryFailures(t.Context()), backends.ErrUnavailable)
-	failures, err := e.mem.Failures(t.Context(), backends.Scope{UserID: "ann", SessionID: "7"})
-	require.NoError(t, err)
+	failures := e.session(backends.Scope{UserID: "ann", SessionID: "7"}).Failures
 	assert.Equal(t, backends.ErrInvalid.Error(), failures[0].Reason, "an outage leaves them as they are")
 	e.back.err = nil
 	require.NoError(t, e.mem.RetryFailures(t.Context(), backends.Scope{UserID: "ann", SessionID: "7"}))
@@ -265,8 +263,7 @@ func TestFailuresAreBoundedAndTheForgottenReported(t *testing.T) {
 	e = e.restart(func(e *env) { e.cfg.MaxTokens, e.back.err = 1, backends.ErrInvalid })
 	_, err := e.mem.Consolidate(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	failures, err := e.mem.Failures(t.Context(), ann)
-	require.NoError(t, err)
+	failures := e.session(ann).Failures
 	require.Len(t, failures, 256)
 	assert.EqualValues(t, 3, failures[0].From, "the newest stay")
 	assert.ErrorContains(t, <-e.errs, "messages 1 to 1 stay in its log")
@@ -279,7 +276,6 @@ func TestTheStoreFailingInTheMiddle(t *testing.T) {
 	for name, call := range map[string]func(e *env) error{
 		"consolidate":    func(e *env) error { _, err := e.mem.Consolidate(t.Context(), ann); return err },
 		"retry failures": func(e *env) error { return e.mem.RetryFailures(t.Context(), ann) },
-		"failures":       func(e *env) error { _, err := e.mem.Failures(t.Context(), ann); return err },
 	} {
 		for _, workspace := range []string{"", "team"} {
 			for n := 0; ; n++ { // this call of the log fails
