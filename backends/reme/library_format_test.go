@@ -129,7 +129,7 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 		`{"a":1,"b":2}`: `among its members ["a" "b"]`,
 		"{\"memory_id\":\"a\",\"content\":\"\xff\"}":                                          "not UTF-8",
 		`{"unique_id":"a","content":"when","metadata":{}}`:                                    "local vector store",
-		`{"id":"a","kind":"task","text":"x"}`:                                                 "Backend.Load reads it",
+		`{"export_version":1,"partition":{}}`:                                                 "Backend.Import reads it",
 		`{"memory_id":"a","content":"c","colour":1,"metadata":{"extra_fields":{"colour":2}}}`: `"extra_fields"`,
 	} {
 		_, err := parseLine([]byte(line), time.UTC)
