@@ -154,10 +154,8 @@ func retry(ctx context.Context, until time.Time, fn func() error) error {
 // reasons say, by SQLite's primary result code, what went wrong and the way out.
 var reasons = map[int]string{
 	sqlite3.SQLITE_BUSY:     "another process holds the file's lock: retry, raise Config.BusyTimeout, or end the other's long transaction",
-	sqlite3.SQLITE_LOCKED:   "a table is locked: retry",
 	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make both writable",
 	sqlite3.SQLITE_PERM:     "access is denied: make the file and its folder readable and writable",
-	sqlite3.SQLITE_AUTH:     "access is denied: make the file and its folder readable and writable",
 	sqlite3.SQLITE_IOERR:    "the disk cannot be read or written: look at the disk, its mount and the limit on file sizes",
 	sqlite3.SQLITE_CORRUPT:  `the file is damaged: put a backup in its place, or save what can be read with the shell's ".recover"`,
 	sqlite3.SQLITE_NOTADB:   "the file is not an SQLite database: choose another path",
@@ -203,9 +201,6 @@ func (s *Store) describe(doing string, err error) error {
 	}
 	if plan.IsSentinel(err) {
 		return fmt.Errorf("sqlitestore: %s: %w", doing, err)
-	}
-	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) {
-		return fmt.Errorf("sqlitestore: %s: %w: the store is closed: %w", doing, backends.ErrUnavailable, err)
 	}
 	return fmt.Errorf("sqlitestore: %s: %w: %s: %w", doing, backends.ErrUnavailable, s.path, err)
 }

@@ -20,26 +20,22 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 		if err := c.purge(s.now(), -1); err != nil { // expired sessions do not count
 			return out, err
 		}
-		var other int
-		for _, from := range []struct {
-			where string
-			count *int
-		}{
-			{`records WHERE part = ?`, &out.Records},
-			{`tombstones WHERE part = ?`, &out.Records},
-			{`messages WHERE session IN (SELECT pk FROM sessions WHERE part = ?)`, &out.Messages},
-			{`sessions WHERE part = ?`, &out.Sessions},
-			{`blobs WHERE part = ?`, &out.Blobs},
-			{`events WHERE part = ?`, &other},
-			{`batches WHERE part = ?`, &other},
-			{`partitions WHERE pk = ?`, &other},
+		var n [8]int64
+		for i, from := range [len(n)]string{
+			`records WHERE part = ?`,
+			`tombstones WHERE part = ?`,
+			`messages WHERE session IN (SELECT pk FROM sessions WHERE part = ?)`,
+			`sessions WHERE part = ?`,
+			`blobs WHERE part = ?`,
+			`events WHERE part = ?`,
+			`batches WHERE part = ?`,
+			`partitions WHERE pk = ?`,
 		} {
-			n, err := c.count(`DELETE FROM `+from.where, part.pk)
-			if err != nil {
+			if n[i], err = c.count(`DELETE FROM `+from, part.pk); err != nil {
 				return out, err
 			}
-			*from.count += int(n)
 		}
+		out = store.DropCount{Records: int(n[0] + n[1]), Messages: int(n[2]), Sessions: int(n[3]), Blobs: int(n[4])}
 		return out, c.newLife(p, s.now())
 	})
 }

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"github.com/einomem/einomem/backends"
 )
 
@@ -49,11 +47,9 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	connector, err := sqlite.NewConnector(dsn)
-	if err != nil {
+	if s.db, err = sql.Open("sqlite", dsn); err != nil {
 		return err
 	}
-	s.db = sql.OpenDB(connector)
 	writer, err := s.connect(ctx, min(s.cfg.BusyTimeout, busySlice))
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -32,6 +33,7 @@ type applier struct {
 	ctx  context.Context
 	part partition
 	now  time.Time
+	err  error // see do
 }
 
 func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
@@ -41,7 +43,8 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 			return replayed, err
 		}
 	}
-	todo, err := plan.Batch(b, &plan.Input{Now: a.now, Next: a.part.version + 1, Embedding: a.part.embedding(), Record: a.memory})
+	read := func(id string) (*store.Record, error) { return a.record(a.ctx, a.part.pk, id) }
+	todo, err := plan.Batch(b, &plan.Input{Now: a.now, Next: a.part.version + 1, Embedding: a.part.embedding(), Record: read})
 	if err != nil {
 		return nil, err
 	}
@@ -61,79 +64,63 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 	return out, err
 }
 
-// memory reads a record for a plan.
-func (a *applier) memory(id string) (*store.Record, error) {
-	if err := a.ctx.Err(); err != nil {
-		return nil, err
+// do runs a statement unless one before failed. The first error stays in err.
+func (a *applier) do(query string, args ...any) {
+	if a.err = cmp.Or(a.err, a.ctx.Err()); a.err == nil {
+		a.err = a.exec(query, args...)
 	}
-	return a.record(a.part.pk, id)
+}
+
+// encode returns v as JSON; see do.
+func (a *applier) encode(what string, v any) string {
+	text, err := plan.Encode(what, v)
+	a.err = cmp.Or(a.err, err)
+	return text
 }
 
 // carryOut writes the plan and the partition's new version.
 func (a *applier) carryOut(todo *plan.Plan) error {
-	if err := a.create(&a.part); err != nil {
-		return err
-	}
+	a.err = a.create(&a.part)
 	for i := range todo.Writes {
-		if err := a.ctx.Err(); err != nil {
-			return err
-		}
-		if err := a.save(&todo.Writes[i], todo.Version); err != nil {
-			return err
-		}
+		a.save(&todo.Writes[i], todo.Version)
 	}
 	for _, id := range todo.Erased {
-		if err := a.exec(`DELETE FROM events WHERE part = ? AND id = ?`, a.part.pk, id); err != nil {
-			return err
-		}
+		a.do(`DELETE FROM events WHERE part = ? AND id = ?`, a.part.pk, id)
 	}
 	for i := range todo.Events {
-		e := &todo.Events[i]
-		text, err := plan.Encode("event", e)
-		if err != nil {
-			return err
-		}
-		row := sealed{owner: a.part.pk, key: e.MemoryID, text: text}
-		err = a.exec(`INSERT INTO events (part, id, event, sum) VALUES (?, ?, ?, ?)`, row.owner, row.key, row.text, row.checksum())
-		if err != nil {
-			return err
-		}
+		row := sealed{owner: a.part.pk, key: todo.Events[i].MemoryID, text: a.encode("event", &todo.Events[i])}
+		a.do(`INSERT INTO events (part, id, event, sum) VALUES (?, ?, ?, ?)`, row.owner, row.key, row.text, row.checksum())
 	}
 	if a.part.version = todo.Version; todo.Embedding != nil {
 		a.part.space = *todo.Embedding
 	}
-	return a.exec(`UPDATE partitions SET version = ?, records = ?, model = ?, dim = ?, sum = ? WHERE pk = ?`,
+	a.do(`UPDATE partitions SET version = ?, records = ?, model = ?, dim = ?, sum = ? WHERE pk = ?`,
 		a.part.version, a.part.records, a.part.space.Model, a.part.space.Dim, a.part.sealed().checksum(), a.part.pk)
+	return a.err
 }
 
 // save writes one record. A deleted one leaves a tombstone, so that indexes see that
 // it is gone.
-func (a *applier) save(w *plan.Write, version int64) error {
+func (a *applier) save(w *plan.Write, version int64) {
 	row := sealed{owner: a.part.pk, key: w.ID}
 	if w.Record == nil {
 		a.part.records--
-		if err := a.exec(`DELETE FROM records WHERE part = ? AND id = ?`, row.owner, row.key); err != nil {
-			return err
-		}
 		row.text = strconv.FormatInt(version, 10)
-		return a.exec(`INSERT INTO tombstones (part, id, version, sum) VALUES (?, ?, ?, ?)`, row.owner, row.key, version, row.checksum())
+		a.do(`DELETE FROM records WHERE part = ? AND id = ?`, row.owner, row.key)
+		a.do(`INSERT INTO tombstones (part, id, version, sum) VALUES (?, ?, ?, ?)`, row.owner, row.key, version, row.checksum())
+		return
 	}
-	text, err := plan.Encode("record "+w.ID, &w.Record.Memory)
-	if err != nil {
-		return err
-	}
-	row.text = text
+	row.text = a.encode("record "+w.ID, &w.Record.Memory)
 	if len(w.Record.Vector) > 0 { // NULL if there is none
 		row.data = w.Record.Vector
 	}
-	err = a.exec(`INSERT INTO records (part, id, version, memory, vector, sum) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (part, id)
+	a.do(`INSERT INTO records (part, id, version, memory, vector, sum) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (part, id)
 		DO UPDATE SET version = excluded.version, memory = excluded.memory, vector = excluded.vector, sum = excluded.sum`,
 		row.owner, row.key, w.Record.Version, row.text, row.data, row.checksum())
-	if err != nil || w.Old != 0 {
-		return err
+	if w.Old == 0 {
+		a.part.records++
+		a.do(`DELETE FROM tombstones WHERE part = ? AND id = ?`, row.owner, row.key)
 	}
-	a.part.records++
-	return a.exec(`DELETE FROM tombstones WHERE part = ? AND id = ?`, row.owner, row.key)
 }
 
 // replay returns the results of the batch that had the key before, nil if there was
@@ -159,19 +146,12 @@ func (a *applier) replay(b *store.Batch) (*store.Applied, error) {
 
 // remember keeps the key with its results, and deletes keys that are too old.
 func (a *applier) remember(key string, out *store.Applied) error {
-	results, err := plan.Encode("results", out.Results)
-	if err != nil {
-		return err
-	}
-	if err := a.create(&a.part); err != nil {
-		return err
-	}
-	if err := a.exec(`DELETE FROM batches WHERE created < ?`, plan.Micros(a.now.Add(-plan.KeepKeys))); err != nil {
-		return err
-	}
-	row := sealed{owner: a.part.pk, key: key, text: results, data: strconv.AppendInt(nil, out.Version, 10)}
-	return a.exec(`INSERT INTO batches (part, key, created, version, results, sum) VALUES (?, ?, ?, ?, ?, ?)`,
+	a.err = a.create(&a.part)
+	row := sealed{owner: a.part.pk, key: key, text: a.encode("results", out.Results), data: strconv.AppendInt(nil, out.Version, 10)}
+	a.do(`DELETE FROM batches WHERE created < ?`, plan.Micros(a.now.Add(-plan.KeepKeys)))
+	a.do(`INSERT INTO batches (part, key, created, version, results, sum) VALUES (?, ?, ?, ?, ?, ?)`,
 		row.owner, row.key, plan.Micros(a.now), out.Version, row.text, row.checksum())
+	return a.err
 }
 
 // Get implements [store.Records].
@@ -179,10 +159,7 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 	doing := fmt.Sprintf("get %d records of %s", len(ids), p)
 	return call(ctx, s, s.read, doing, p, "", func(c *conn, part partition) (out []store.Record, err error) {
 		for _, id := range ids {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			r, err := c.record(part.pk, id)
+			r, err := c.record(ctx, part.pk, id)
 			if err != nil {
 				return nil, err
 			}
@@ -195,8 +172,8 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 }
 
 // record reads one record, nil if there is none.
-func (c *conn) record(part int64, id string) (*store.Record, error) {
-	found, err := c.records(context.Background(), `part = ? AND id = ?`, part, id)
+func (c *conn) record(ctx context.Context, part int64, id string) (*store.Record, error) {
+	found, err := c.records(ctx, `part = ? AND id = ?`, part, id)
 	if err != nil {
 		return nil, fmt.Errorf("record %q: %w", id, err)
 	}

@@ -301,12 +301,11 @@ func (c *conn) ensureSession(part partition, session string, scope backends.Scop
 	return row, true, err
 }
 
-// encodeEntries returns the entries as text, without their sequence numbers, which only the
-// transaction knows: this part need not wait for it.
+// encodeEntries returns the entries as text. Their sequence numbers, which only the
+// transaction knows, stand in a column of their own: this part need not wait for it.
 func encodeEntries(entries []store.Entry, now time.Time) ([]string, error) {
 	out := make([]string, len(entries))
 	for i, e := range entries {
-		e.Seq = 0
 		if e.Time.IsZero() {
 			e.Time = now
 		}

@@ -155,10 +155,8 @@ func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
 // reading.
 func (s *Store) enter() (err error) {
 	s.mu.RLock()
-	if s.closed {
+	if err = s.sameFile(); s.closed {
 		err = fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
-	} else {
-		err = s.sameFile()
 	}
 	if err != nil {
 		s.mu.RUnlock()
