@@ -69,7 +69,7 @@ func ExampleTransfer() {
 	// 1 partition, 0 memories, <nil>
 }
 
-// Package storetest compares all that a transfer moves, on every kind of store.
+// The tests of package storetest compare all that a transfer moves, on every store.
 func TestTransfer(t *testing.T) {
 	ann := backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: "ann"}
 	today := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)

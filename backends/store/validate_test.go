@@ -64,6 +64,8 @@ func TestValidateBatch(t *testing.T) {
 	badMeta.Metadata = map[string]any{"k": []any{map[string]any{"deep": "\xff"}}}
 	goodMeta.Metadata = map[string]any{"k": []any{"安", 1, true, nil, []string{"b"}}}
 	badScope.Scope = backends.Scope{UserID: "*"}
+	number := rec("a", "x")
+	number.Metadata = map[string]any{"f": math.NaN()}
 	nested := func(depth int) *store.Record {
 		r := rec("a", "x")
 		r.Metadata = map[string]any{}
@@ -85,6 +87,8 @@ func TestValidateBatch(t *testing.T) {
 		"text too long":          {mutations(store.Put(rec("a", long))), false},
 		"when too long":          {mutations(store.Put(when)), false},
 		"metadata no JSON":       {mutations(store.Put(meta)), false},
+		"metadata NaN":           {mutations(store.Put(number)), false},
+		"no operation":           {mutations(store.Mutation{}), false},
 		"text not UTF-8":         {mutations(store.Put(rec("a", "\xff"))), false},
 		"put of nothing":         {mutations(store.Put(nil)), false},
 		"put without an id":      {mutations(store.Put(rec("", "x"))), false},
@@ -266,4 +270,13 @@ func Example() {
 	// 1: lives in Beijing, active false
 	// 2: lives in Shanghai, active true
 	// <nil>
+}
+
+func TestAnErasedEntryKeepsItsPlaceAndLosesItsContent(t *testing.T) {
+	call := schema.AssistantMessage("secret", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "f", Arguments: "secret"}}})
+	call.Extra, call.ReasoningContent = map[string]any{"k": "secret"}, "secret"
+	e := store.Entry{Seq: 2, AgentID: "bot", Done: true, Tokens: 7, Message: backends.Message{ID: "m2", Turn: "t1", Message: call}}
+	want := store.Entry{Seq: 2, AgentID: "bot", Done: true, Erased: true, Message: backends.Message{ID: "m2", Turn: "t1",
+		Message: &schema.Message{Role: schema.Assistant}}}
+	require.Equal(t, want, e.Erase())
 }

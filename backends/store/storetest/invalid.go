@@ -81,17 +81,10 @@ var invalidBehaviours = []behaviour{
 		e.apply(put("there", "x"))
 		for name, m := range map[string]store.Mutation{
 			"no operation":      {},
-			"no record":         {Op: store.OpPut},
-			"id not UTF-8":      put("\xff", "x"),
 			"text not UTF-8":    put("a", "\xff"),
 			"metadata no JSON":  with(func(r *store.Record) { r.Metadata = map[string]any{"f": func() {}} }),
-			"metadata NaN":      with(func(r *store.Record) { r.Metadata = map[string]any{"f": math.NaN()} }),
 			"quality NaN":       with(func(r *store.Record) { r.Quality = ptr(math.NaN()) }),
 			"time out of range": with(func(r *store.Record) { r.Observed = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) }),
-			"supersede itself":  store.Supersede("there", record("there", "x")),
-			"retract no id":     store.Retract("", time.Time{}),
-			"delete no id":      store.Delete(""),
-			"increment by Inf":  store.Increment("there", "n", math.Inf(1)),
 			"restore nothing":   store.Restore("a", nil, nil),
 		} {
 			e.fails(backends.ErrInvalid, batch(put("b", "2"), m), name)

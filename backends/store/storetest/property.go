@@ -193,7 +193,7 @@ func (r *run) append() {
 func (r *run) change() *store.SessionUpdate {
 	u := &store.SessionUpdate{Session: r.sessionID()}
 	if rapid.Bool().Draw(r.rt, "under token") {
-		u.Token = r.token[u.Session]
+		u.Token = max(0, r.token[u.Session]+int64(r.number("off", -1, 1)))
 	}
 	s := r.model.living(u.Session, r.clock.Now())
 	if s != nil && r.number("expecting", 0, 3) == 0 {

@@ -57,37 +57,6 @@ var recordBehaviours = []behaviour{
 		e.apply(store.Supersede("old", successor))
 		require.Empty(e, successor.Supersedes)
 	}},
-	{"a failing mutation leaves nothing of its batch", func(e *env) {
-		text := record("a", "1")
-		text.Metadata = map[string]any{"text": "no number"}
-		e.apply(store.Put(text), put("b", "2"), put("c", "3"), store.Retract("c", time.Time{}))
-		e.append("s", message("m1", "hi"))
-		for name, bad := range map[string]store.Mutation{
-			"put what must not exist":      expecting(put("a", "x"), store.MustNotExist),
-			"put over another version":     expecting(put("a", "x"), 99),
-			"put over nothing":             expecting(put("unknown", "x"), 1),
-			"supersede nothing":            store.Supersede("unknown", record("x", "x")),
-			"supersede what was retracted": store.Supersede("c", record("x", "x")),
-			"supersede another version":    expecting(store.Supersede("a", record("x", "x")), 99),
-			"supersede twice":              store.Supersede("b", record("x", "x")),
-			"retract nothing":              store.Retract("unknown", time.Time{}),
-			"retract another version":      expecting(store.Retract("a", time.Time{}), 99),
-			"delete another version":       expecting(store.Delete("a"), 99),
-			"delete nothing":               expecting(store.Delete("unknown"), 1),
-			"increment nothing":            store.Increment("unknown", "n", 1),
-			"increment a text":             store.Increment("a", "text", 1),
-			"increment another version":    expecting(store.Increment("a", "n", 1), 99),
-			"restore what exists":          store.Restore("a", record("a", "x"), nil),
-		} {
-			b := keyed("k", put("new", "n"), put("a2", "1a"), store.Supersede("b", record("b2", "2b")), store.Increment("a", "n", 1),
-				bad, store.Delete("a"), store.Retract("b2", time.Time{}))
-			b.Embedding, b.Session = small(), &store.SessionUpdate{Session: "s", Summary: ptr("no")}
-			e.fails(backends.ErrConflict, b, name)
-			require.Empty(e, e.history("new"), name)
-			require.Empty(e, e.get("new", "b2", "x"), name)
-		}
-		require.False(e, e.applyBatch(keyed("k")).Replayed, "a batch that failed leaves its key unused")
-	}},
 	{"five thousand mutations are one batch", func(e *env) {
 		const n = 5000
 		b := batch()

@@ -55,38 +55,6 @@ var sessionBehaviours = []behaviour{
 		require.Len(e, e.read("s", store.Range{}), 1000)
 		require.Len(e, e.read("s", store.Range{Limit: 10_050}), 10_000)
 	}},
-	{"a refused update changes nothing, alone or with a batch", func(e *env) {
-		unknown := &store.SessionUpdate{Session: "s", Summary: ptr("x")}
-		e.updateFails(backends.ErrNotFound, unknown)
-		e.user("bob").append("s", message("m", "x"))
-		e.updateFails(backends.ErrNotFound, unknown, "the session is another user's")
-
-		old := e.append("s", message("m1", "hi")).Version
-		e.append("s", message("m2", "ho"))
-		refused := func(u *store.SessionUpdate, why string) {
-			e.Helper()
-			e.updateFails(backends.ErrConflict, u, why)
-		}
-		under := func(token int64) *store.SessionUpdate {
-			return &store.SessionUpdate{Session: "s", Token: token, Watermark: ptr(int64(1)), Summary: ptr("x")}
-		}
-		refused(&store.SessionUpdate{Session: "s", Version: old, Title: ptr("x")}, "the version is an older one")
-		refused(under(1), "never leased")
-		first := e.acquire("w1").Token
-		refused(lease("w2"), "the lease is held")
-		e.clock.pass(time.Minute)
-		refused(under(first), "the lease expired")
-		second := e.acquire("w2").Token
-		refused(under(first), "another owner has the lease")
-		refused(under(second+1), "a token of the future")
-
-		b := keyed("refused", put("learnt", "once"))
-		b.Session = under(second)
-		got := e.applyBatch(b)
-		require.False(e, got.Replayed, "a batch that failed leaves its key unused")
-		require.Equal(e, int64(1), got.Session.Watermark)
-		e.update(&store.SessionUpdate{Session: "s", Version: got.Session.Version, Summary: ptr("no token, no lease needed")})
-	}},
 	{"a lease survives clocks that jump by a day in either direction", func(e *env) {
 		const day = 24 * time.Hour
 		refused := func(owner string) {

@@ -51,15 +51,10 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 	}{
 		{"records", recordBehaviours}, {"changes", changesBehaviours}, {"sessions", sessionBehaviours}, {"lists", listBehaviours},
 		{"blobs", blobBehaviours}, {"partitions", partitionBehaviours}, {"forget", forgetBehaviours}, {"isolation", isolationBehaviours}, {"invalid", invalidBehaviours},
-		{"concurrency", concurrencyBehaviours}, {"property", propertyBehaviours}, {"transfer", transferBehaviours},
+		{"concurrency", concurrencyBehaviours}, {"property", propertyBehaviours},
 	} {
 		t.Run(group.name, func(t *testing.T) {
-			for _, b := range group.all {
-				t.Run(b.name, func(t *testing.T) {
-					clock := newClock()
-					b.test(newEnv(t, clock, open(t, Options{Clock: clock.Now})))
-				})
-			}
+			runAll(t, group.all, func(t *testing.T, o Options) []store.Store { return []store.Store{open(t, o)} })
 		})
 	}
 }
@@ -68,11 +63,18 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 // the other writes, and what they write at the same time is not lost. openTwo is called
 // once for each subtest.
 func RunShared(t *testing.T, openTwo func(t *testing.T, o Options) (a, b store.Store)) {
-	for _, b := range slices.Concat(concurrencyBehaviours, forgetBehaviours, propertyBehaviours) {
+	runAll(t, slices.Concat(concurrencyBehaviours, forgetBehaviours, propertyBehaviours), func(t *testing.T, o Options) []store.Store {
+		first, second := openTwo(t, o)
+		return []store.Store{first, second}
+	})
+}
+
+// runAll runs each test with handles of its own.
+func runAll(t *testing.T, all []behaviour, open func(t *testing.T, o Options) []store.Store) {
+	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			clock := newClock()
-			first, second := openTwo(t, Options{Clock: clock.Now})
-			b.test(newEnv(t, clock, first, second))
+			b.test(newEnv(t, clock, open(t, Options{Clock: clock.Now})...))
 		})
 	}
 }
