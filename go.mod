@@ -28,6 +28,7 @@ require (
 )
 
 require (
+	github.com/kaptinlin/jsonrepair v0.2.4
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/urfave/cli/v3 v3.10.0
 	go.yaml.in/yaml/v3 v3.0.4

@@ -142,16 +142,14 @@ func TestJSONIsReadAsModelsWriteIt(t *testing.T) {
 		`{"a":"x" "b":"y"}`:                         map[string]any{"a": "x", "b": "y"},
 		"{\"a\":\"x\ny\"}":                          map[string]any{"a": "x\ny"},
 		`{"a":"he said "hi" to me"}`:                map[string]any{"a": `he said "hi" to me`},
-		`{"a":"he said "hi", then left","b":1}`:     map[string]any{"a": `he said "hi", then left`, "b": 1.0},
 		`{"a":"it's","b":True}`:                     map[string]any{"a": "it's", "b": true},
 		`{"a":"\u4f4f\u5728 \ud83d\ude00 \ud800",}`: map[string]any{"a": "住在 😀 �"},
-		`{“a”：“住在上海”，“b”：2}`:                        map[string]any{"a": "住在上海", "b": 2.0},
-		`{"a":"他说"你好"就走了",}`:                        map[string]any{"a": `他说"你好"就走了`},
-		"[ // none\n \"http://x.y/z\", /* b */ ]":   []any{"http://x.y/z"},
-		`{"a":"C:\Users\x\new",}`:                   map[string]any{"a": "C:\\Users\\x\new"},
-		`[true, -1.5e3]`:                            []any{true, -1500.0},
-		`{"a":"",,"b":[],}`:                         map[string]any{"a": "", "b": []any{}},
-		`["a\u0000\u0000b", "\\u0000"]`:             []any{"ab", `\u0000`},
+		`{“a”：“住在上海，喜欢茶”，“b”：[2，3，4]}`:            map[string]any{"a": "住在上海，喜欢茶", "b": []any{2.0, 3.0, 4.0}},
+		`{"a":"他说"你好"就走了",}`:                      map[string]any{"a": `他说"你好"就走了`},
+		"[ // none\n \"http://x.y/z\", /* b */ ]": []any{"http://x.y/z"},
+		`{"a":"C:\Users\x\new",}`:                 map[string]any{"a": `C:\Users\x\new`},
+		`[true, -1.5e3]`:                          []any{true, -1500.0},
+		`["a\u0000\u0000b", "\\u0000"]`:           []any{"ab", `\u0000`},
 	} {
 		got, err := ask.JSON(in)
 		require.NoError(t, err, in)
@@ -160,11 +158,26 @@ func TestJSONIsReadAsModelsWriteIt(t *testing.T) {
 	for in, want := range map[string]error{
 		"": ask.ErrEmpty, "<think>hm</think>": ask.ErrEmpty, "I cannot do that.": ask.ErrNoJSON, strings.Repeat(" ", 1<<19+1): ask.ErrTooLarge,
 		`{"a":"I love trav`: ask.ErrTruncated, `[{"a":1},{"b"`: ask.ErrTruncated, `[{"a":1}`: ask.ErrTruncated, `{"a":tru`: ask.ErrTruncated, `{'a':`: ask.ErrTruncated, `{'a':'\`: ask.ErrTruncated,
-		`{a 1}`: ask.ErrMalformed, `[1}`: ask.ErrMalformed, `{[`: ask.ErrMalformed, `{=1}`: ask.ErrMalformed, `[:]`: ask.ErrMalformed, `[some words]`: ask.ErrMalformed,
-		strings.Repeat("[", 20_000): ask.ErrMalformed, strings.Repeat(`'"`, 1<<17) + "{": ask.ErrTruncated,
+		`{a 1}`: ask.ErrMalformed, `[1}`: ask.ErrTruncated, `{[`: ask.ErrTruncated, `{=1}`: ask.ErrMalformed, `[:]`: ask.ErrMalformed, `[some words]`: ask.ErrMalformed,
+		strings.Repeat("[", 1<<16) + "]": ask.ErrMalformed, `{"a":"he said "hi", then left","b":1}`: ask.ErrMalformed, strings.Repeat(`'"`, 1<<17) + "{": ask.ErrTruncated,
 	} {
 		_, err := ask.JSON(in)
 		require.ErrorIs(t, err, want, in)
+	}
+}
+
+// However little of an answer is missing, nothing of it counts.
+func TestNoBeginningOfAnAnswerIsRepaired(t *testing.T) {
+	for _, in := range []string{
+		`{'l':[{'op':'add','text':'one, two','n':[0,1]},{'op':'add','text':'three [x]', n: [2]},{'op':'none'}]}`, `[['a'],['b','c'],[]]`,
+		`{“l”：[{“t”：“住在上海”，“n”：[0，1，2，34]}，{“t”：“喜欢茶”}]}`, `{"l":[{"t":"x",},{"t":"y (z) {q}",}],}`, `{'a':{'b':{'c':[{'d':"e "f" g"}]}},'h':{}}`,
+	} {
+		_, err := ask.JSON(in)
+		require.NoError(t, err, in)
+		for i := range in {
+			_, err := ask.JSON(in[:i])
+			require.Error(t, err, in[:i])
+		}
 	}
 }
 

@@ -6,13 +6,13 @@ package ask
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+
 	"io"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/kaptinlin/jsonrepair"
 )
 
 // What makes an answer unusable. The texts are fit to be shown to the model.
@@ -75,7 +75,7 @@ func JSON(answer string) (any, error) {
 	s = nul.ReplaceAllString(s[start:], "${1}")
 	v, err := decode(s)
 	if errors.Is(err, ErrMalformed) {
-		return decode(repair(s))
+		return repair(s)
 	}
 	return v, err
 }
@@ -91,119 +91,41 @@ func decode(s string) (v any, err error) {
 	return v, nil
 }
 
-var (
-	// gap is what may stand between two tokens, comments among it. Commas are written anew.
-	gap  = regexp.MustCompile(`(?s)^(?:[\s\x{a0}\x{feff},，、;]|//[^\n]*|/\*.*?\*/)+`)
-	bare = regexp.MustCompile(`^[^\s,，:：{}\[\]"]+`) // what stands without quotes
-	// afterQuote is what may follow the quote that closes a text: a bracket, a colon,
-	// or the next entry, with its comma or without.
-	afterQuote = regexp.MustCompile(`^\s*([}\]:：]|//|/\*|$|[,，][,，\s]*([{\["'“}\]0-9-]|//|/\*|$|(true|false|null|None)\b|[\p{L}_]\w*\s*[:：])|\s["'“][^"'”]{0,40}["'”]\s*[:：]|\s*\{)`)
-	escape     = regexp.MustCompile(`^(?:["'\\/bfnrt]|u[0-9a-fA-F]{4})`)
-)
+// maxRepaired bounds what is repaired, in bytes: brackets that nothing closes take quadratic time.
+const maxRepaired = 1 << 15
 
-// repair rewrites as JSON what models write instead: quotes of other kinds, keys without
-// any, commas missing or too many, comments, line breaks and quotes inside texts, Python's
-// literals. It makes up no end: what is cut off stays cut off. (json-repair completes it,
-// garbles \u escapes, and on some inputs calls itself until the process dies.)
-func repair(s string) string {
-	var out strings.Builder
-	depth := 0
-	ended := false // the token before ends a value: another value needs a comma
-	value := func(token string, ends bool) {
-		if ended {
-			out.WriteByte(',')
-		}
-		out.WriteString(token)
-		ended = ends
-	}
-	for s != "" {
-		s = s[len(gap.FindString(s)):]
-		r, n := utf8.DecodeRuneInString(s)
-		rest := s[n:]
-		switch {
-		case r == '{', r == '[':
-			value(string(r), false)
-			depth++
-		case r == '}', r == ']':
-			out.WriteRune(r)
-			ended = true
-			if depth--; depth == 0 {
-				return out.String()
-			}
-		case r == ':', r == '：':
-			out.WriteByte(':')
-			ended = false
-		case closing(r) != 0:
-			var text string
-			text, rest = quoted(s)
-			value(text, true)
-		default:
-			if word := bare.FindString(s); word != "" {
-				rest = s[len(word):]
-				value(literal(word, strings.HasPrefix(strings.TrimLeft(rest, " "), ":")), true)
-			}
-		}
-		s = rest
-	}
-	return out.String()
-}
+// words is a list of what stands without quotes, which is a remark and no answer.
+var words = regexp.MustCompile(`^\[\s*(?:\p{Han}|[\p{L}_]+\s+[\p{L}_]|:)`)
 
-// literal returns a word without quotes as JSON writes it: as a text if it is a key, true for
-// Python's True. Of any other word JSON makes an error.
-func literal(word string, key bool) string {
-	lower := strings.ToLower(word)
+// fullWidth are the signs between two tokens that Chinese models write.
+var fullWidth = regexp.MustCompile(`["'”}\]\d]\s*[：，]\s*["'“{\[\d]`)
+
+// repair decodes what is nearly JSON, as models write it: quotes and commas of any kind or
+// none, comments, a text behind the last bracket. What its brackets do not close is
+// ErrTruncated: a mark behind them has to stay behind them.
+func repair(s string) (any, error) {
+	s = s[:strings.LastIndexAny(s, "}]")+1]
 	switch {
-	case key:
-		return `"` + word + `"`
-	case lower == "none", lower == "nil", lower == "undefined":
-		return "null"
+	case s == "":
+		return nil, ErrTruncated
+	case len(s) > maxRepaired, words.MatchString(s):
+		return nil, ErrMalformed
 	}
-	return lower
-}
-
-// closing returns the quote that closes one, or 0 when r is no quote.
-func closing(r rune) rune {
-	switch r {
-	case '"', '\'':
-		return r
-	case '“', '”':
-		return '”'
-	}
-	return 0
-}
-
-// quoted returns the text at the start of s as JSON, and what follows it. A quote inside it
-// is part of the text, unless what follows can only stand outside; an escape that JSON does
-// not know stands for itself, as in a Windows path.
-func quoted(s string) (text, rest string) {
-	open, i := utf8.DecodeRuneInString(s)
-	var out strings.Builder
-	out.WriteByte('"')
-	for i < len(s) {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		i += n
-		switch {
-		case r == '\\':
-			e := escape.FindString(s[i:])
-			i += len(e)
-			switch e {
-			case "":
-				out.WriteString(`\\`)
-			case "'":
-				out.WriteString(e)
-			default:
-				out.WriteString(`\` + e)
-			}
-		case r == closing(open) && afterQuote.MatchString(s[i:min(len(s), i+200)]):
-			out.WriteByte('"')
-			return out.String(), s[i:]
-		case r == '"':
-			out.WriteString(`\"`)
-		case r < ' ':
-			fmt.Fprintf(&out, `\u%04x`, r)
-		default:
-			out.WriteRune(r)
+	marked := `{"value":` + s + `,"end":true}`
+	fixed, err := jsonrepair.JSONRepair(marked)
+	if err != nil {
+		for range 2 { // two signs in a row share what stands between them
+			marked = fullWidth.ReplaceAllStringFunc(marked, strings.NewReplacer("：", ":", "，", ",").Replace)
 		}
+		fixed, err = jsonrepair.JSONRepair(marked)
 	}
-	return out.String(), ""
+	if err != nil {
+		return nil, ErrMalformed
+	}
+	v, err := decode(fixed)
+	whole, _ := v.(map[string]any)
+	if err == nil && whole["end"] != true {
+		err = ErrTruncated
+	}
+	return whole["value"], err
 }
