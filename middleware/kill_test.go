@@ -202,7 +202,7 @@ func (l *life) reader(t testing.TB, db store.Sessions) *middleware.MemoryMiddlew
 	// AwaitWrite waits.
 	cfg.AwaitWrite, cfg.Working = l.is("await"), &working.Config{Sweep: -1, Lease: time.Second}
 	if l.is("summaries") {
-		cfg.Window.Model = testkit.New(testkit.KeepNumbers(nil))
+		cfg.Window.Model = testkit.New(keepNumbers(nil))
 	}
 	return open(t, cfg)
 }
@@ -334,7 +334,7 @@ func TestWorkingMemoryIsKilled(t *testing.T) {
 
 // summariser returns a memory that summarises past rounds before it does anything else.
 func (l *life) summariser(t testing.TB, db store.Sessions, before func()) *middleware.MemoryMiddleware {
-	m := testkit.New(testkit.KeepNumbers(before))
+	m := testkit.New(keepNumbers(before))
 	cfg := windowed(2000, &testkit.Backend{}, db)
 	cfg.Working = &working.Config{Sweep: -1}
 	cfg.Window.Model, cfg.Window.HistoryTokens = m, 1<<30 // whatever is not summarised
@@ -343,7 +343,7 @@ func (l *life) summariser(t testing.TB, db store.Sessions, before func()) *middl
 }
 
 func (l *life) turn(n int) *working.Turn {
-	return &working.Turn{Scope: l.scope(), ID: fmt.Sprint("t", n), Done: true, Messages: testkit.NumberedTurn(n, 20)}
+	return &working.Turn{Scope: l.scope(), ID: fmt.Sprint("t", n), Done: true, Messages: numberedTurn(n, 20)}
 }
 
 // talk appends one turn after another until it is killed, and reports each.
@@ -393,7 +393,7 @@ func TestASummariserIsKilled(t *testing.T) {
 		require.NoError(t, err)
 		turns = int(st.LastSeq / 2)
 		require.GreaterOrEqual(t, turns, acknowledged)
-		covered, firstNamed := testkit.Numbers(st.Summary), turns
+		covered, firstNamed := numbersIn(st.Summary), turns
 		for _, m := range skipped.FindAllStringSubmatch(st.Summary, -1) {
 			from, _ := strconv.Atoi(m[1])
 			to, _ := strconv.Atoi(m[2])

@@ -320,7 +320,7 @@ func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
 		db, failures := onRedis(t, o.Network.Client(t, o.Server)), &testkit.Failures{}
 		var mu sync.Mutex
 		calls := map[string]bool{} // that are recorded, or reported as lost
-		cfg := &reme.Config{Store: db, Model: testkit.New(testkit.Rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
+		cfg := &reme.Config{Store: db, Model: testkit.New(rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
 		cfg.Tools.Backoff, cfg.Tools.NoRefresh = time.Millisecond, true
 		cfg.OnError = func(ctx context.Context, err error) {
 			failures.Add(ctx, "reme", err)

@@ -63,7 +63,7 @@ func (l *life) atDesk() middleware.Scope {
 // over from one that was killed, and waits for no turn of it.
 func (l *life) clerk(t testing.TB, db store.Store, heir bool) (*reme.Backend, *middleware.MemoryMiddleware) {
 	t.Helper()
-	cfg := &reme.Config{Store: db, Model: testkit.New(testkit.Rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
+	cfg := &reme.Config{Store: db, Model: testkit.New(rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
 	cfg.Tools.RefreshAfter = 2
 	b, err := reme.New(context.Background(), cfg)
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func (l *life) learntOnce(t *testing.T, b *reme.Backend, db store.Store) (turns 
 		}
 	}
 	for _, m := range listed(t, b, l.atDesk(), backends.KindTask, backends.KindPersonal) {
-		got[testkit.Reworded(m.Text)]++
+		got[reworded(m.Text)]++
 	}
 	require.Equal(t, want, got)
 	for text, n := range want {

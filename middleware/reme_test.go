@@ -174,7 +174,7 @@ func TestAnOutcomeThatManyReportIsLearntFromOnce(t *testing.T) {
 	var mems []*middleware.MemoryMiddleware
 	var backend *reme.Backend
 	for range 2 {
-		b, err := reme.New(t.Context(), &reme.Config{Store: db, Model: testkit.New(testkit.Rewording(testkit.Learn))})
+		b, err := reme.New(t.Context(), &reme.Config{Store: db, Model: testkit.New(rewording(testkit.Learn))})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 		mems, backend = append(mems, open(t, &middleware.Config{Backend: b})), b
@@ -199,7 +199,7 @@ func TestAnOutcomeThatManyReportIsLearntFromOnce(t *testing.T) {
 	}
 	var learnt []string
 	for _, m := range listed(t, backend, middleware.Scope{Workspace: "lab"}) {
-		learnt = append(learnt, testkit.Reworded(m.Text))
+		learnt = append(learnt, reworded(m.Text))
 	}
 	require.ElementsMatch(t, want, learnt)
 }

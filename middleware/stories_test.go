@@ -4,6 +4,8 @@
 package middleware_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,7 +91,7 @@ type story struct {
 // step is a message, or time that passes between two sessions.
 type step struct {
 	role, speaker, text string
-	teaches             []testkit.Lesson
+	teaches             []lesson
 	later               time.Duration
 }
 
@@ -134,7 +137,7 @@ func (s *story) read(line string) bool {
 	} else if last := &s.steps[len(s.steps)-1]; strings.HasPrefix(line, "> ") {
 		last.text += "\n" + line[2:]
 	} else if m := taught.FindStringSubmatch(line); m != nil {
-		last.teaches = append(last.teaches, testkit.Lesson{Old: m[2] + m[3], Now: m[1] + m[4]})
+		last.teaches = append(last.teaches, lesson{old: m[2] + m[3], now: m[1] + m[4]})
 	} else {
 		return false
 	}
@@ -146,7 +149,7 @@ func (s *story) read(line string) bool {
 func (s *story) tell(t *testing.T, db store.Store, clock *testkit.Clock, mode modes.Mode, learns bool) string {
 	cfg := &mem0.Config{Store: db, Clock: clock.Now}
 	if learns {
-		cfg.Model = testkit.New(testkit.Taught(s.taughtBy))
+		cfg.Model = testkit.New(s.learn)
 	}
 	b, err := mem0.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -180,17 +183,52 @@ func (s *story) tell(t *testing.T, db store.Store, clock *testkit.Clock, mode mo
 	return s.check(note, learns)
 }
 
-// taughtBy returns what a message of the story teaches.
-func (s *story) taughtBy(text string) ([]testkit.Lesson, error) {
-	if text == toTheQuestion {
-		return nil, nil
-	}
-	for _, step := range s.steps {
-		if step.text == text {
-			return step.teaches, nil
+// lesson is what a message teaches: a fact that takes the place of an old one. Without an
+// old one it is new; without a new one the old one ends.
+type lesson struct{ old, now string }
+
+// learn is a model that learns what each new message of the story teaches, and fails where
+// it is not shown a fact that ends.
+func (s *story) learn(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+	known, operations := map[string]int{}, []map[string]any{}
+	for line := range strings.Lines(in[len(in)-1].Content) {
+		var shown struct {
+			N, Index   *int
+			Role, Text string
+		}
+		if json.Unmarshal([]byte(line), &shown) != nil {
+			continue
+		}
+		if shown.Index != nil {
+			known[shown.Text] = *shown.Index
+		}
+		if shown.N == nil || shown.Text == toTheQuestion {
+			continue
+		}
+		at := slices.IndexFunc(s.steps, func(one step) bool { return one.text == shown.Text })
+		if at < 0 {
+			return nil, fmt.Errorf("the story has no message %q", shown.Text)
+		}
+		for _, l := range s.steps[at].teaches {
+			op := map[string]any{"op": "add", "text": l.now, "said_by": shown.Role, "messages": []int{*shown.N}}
+			index, isShown := known[l.old]
+			switch {
+			case l.old == "":
+			case !isShown:
+				return nil, fmt.Errorf("among the known facts that the model is shown is not %q", l.old)
+			case l.now == "":
+				op["op"], op["index"] = "retract", index
+			default:
+				op["op"], op["index"] = "supersede", index
+			}
+			operations = append(operations, op)
 		}
 	}
-	return nil, fmt.Errorf("the story has no message %q", text)
+	arguments, err := json.Marshal(map[string]any{"operations": operations})
+	if err != nil {
+		return nil, err
+	}
+	return testkit.Call("1", opts.Tools[0].Name, string(arguments))(ctx, in, opts)
 }
 
 // past matches what a bullet says of the fact that its own replaced, and a whole bullet that

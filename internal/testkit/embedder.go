@@ -5,18 +5,13 @@ package testkit
 
 import (
 	"context"
-	"fmt"
 	"hash/fnv"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"unicode"
 
 	"github.com/cloudwego/eino/components/embedding"
-	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 )
 
 // Embedder hashes the words of a text (and, of Chinese, the characters) into a
@@ -69,50 +64,4 @@ var han = regexp.MustCompile(`\p{Han}`)
 func words(text string) []string {
 	text = han.ReplaceAllString(strings.ToLower(text), " $0 ")
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-}
-
-// NumberedTurn is a turn that has a number of its own, of messages of so many words.
-func NumberedTurn(n, words int) []*schema.Message {
-	return Turn(fmt.Sprintf("turn%dend. %s", n, Page(n, words)), "Noted. "+Page(n, words))
-}
-
-var turnNumber = regexp.MustCompile(`turns?(\d+)(?:to(\d+))?end`)
-
-// Numbers returns the numbers of the turns in a text, ascending.
-func Numbers(text string) []int {
-	var out []int
-	for _, m := range turnNumber.FindAllStringSubmatch(text, -1) {
-		from, _ := strconv.Atoi(m[1])
-		upto, err := strconv.Atoi(m[2])
-		if err != nil {
-			upto = from
-		}
-		for n := from; n <= upto; n++ {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// KeepNumbers is the answer of a model that summarises: the summary has the numbers of
-// the turns that it was shown, in ranges. before, which may be nil, is called first.
-func KeepNumbers(before func()) Reply {
-	return func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
-		if before != nil {
-			before()
-		}
-		numbers := Numbers(in[len(in)-1].Content)
-		var ranges []string
-		for i := 0; i < len(numbers); {
-			j := i
-			for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
-				j++
-			}
-			ranges = append(ranges, fmt.Sprintf("turns%dto%dend", numbers[i], numbers[j]))
-			i = j + 1
-		}
-		arguments := fmt.Sprintf(`{"goal":"talk","directives":[],"facts":[%q],"failed":[],"open":[],"next":[]}`, strings.Join(ranges, " "))
-		return Call("k", "keep_summary", arguments)(ctx, in, opts)
-	}
 }
