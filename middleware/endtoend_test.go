@@ -40,7 +40,7 @@ func TestWhatWasSaidIsKnownInTheNextSessionToItsUserAlone(t *testing.T) {
 	} {
 		ask(t, as("ann", "monday"), mem, c.said, testkit.Text("Noted."))
 		_, m := ask(t, as("ann", "tuesday"), mem, c.asked)
-		require.Contains(t, testkit.Note(m.Calls()[0]), c.known)
+		require.Contains(t, noteIn(m.Calls()[0]), c.known)
 
 		for _, other := range []string{"bob", "Ann", "ann2", "an", "ann:tuesday", "ánn"} {
 			_, m := ask(t, as(other, "monday"), mem, c.asked, testkit.Call("1", "search_memory", fmt.Sprintf(`{"keywords":[%q]}`, c.known)), testkit.Text("ok"))
@@ -168,7 +168,7 @@ func TestManyUsersAtOnce(t *testing.T) {
 	for i, m := range models {
 		require.Equal(t, "assistant: bye", answers[i])
 		require.Len(t, m.Calls(), 4)
-		require.Contains(t, testkit.Note(m.Calls()[1]), secret(i))
+		require.Contains(t, noteIn(m.Calls()[1]), secret(i))
 		texts := memories(t, b, fmt.Sprint("user", i))
 		for _, call := range m.Calls() {
 			texts = append(texts, testkit.Lines(call)...)
@@ -414,8 +414,8 @@ func TestTheNoteLeavesOutWhatTheContextShows(t *testing.T) {
 	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true})
 	prepared, err := mem.Prepare(asAnn, append(testkit.Turn("My dog is called Rex.", "ok"), schema.UserMessage("What about my dog?")))
 	require.NoError(t, err)
-	require.NotContains(t, testkit.Note(prepared), "Rex")
-	require.Contains(t, testkit.Note(prepared), "beagle")
+	require.NotContains(t, noteIn(prepared), "Rex")
+	require.Contains(t, noteIn(prepared), "beagle")
 }
 
 func TestWhatWasLearntIsReported(t *testing.T) {

@@ -96,7 +96,7 @@ func TestNotesOfHostileScopes(t *testing.T) {
 		s := hostileScopes[i]
 		s.SessionID = "one: session {id} for % all?"
 		_, m := ask(t, middleware.WithScope(t.Context(), s), mem, text)
-		return testkit.Note(m.Calls()[0])
+		return noteIn(m.Calls()[0])
 	}
 	for i := range hostileScopes {
 		run(i, fmt.Sprintf("My code word is mark%03dend.", i))

@@ -182,7 +182,7 @@ func TestWhatAModelIsShownCountsAsUsed(t *testing.T) {
 
 	mem := open(t, &middleware.Config{Backend: both})
 	_, m := ask(t, middleware.WithScope(t.Context(), lab), mem, "How does one sell tea in the market?", testkit.Call("1", "search_memory", `{"keywords":["tea"]}`), testkit.Text("ok"))
-	require.Contains(t, testkit.Note(m.Calls()[0]), "ann sells tea")
+	require.Contains(t, noteIn(m.Calls()[0]), "ann sells tea")
 	require.NoError(t, mem.Close(context.Background()))
 	require.NoError(t, both.Close(context.Background()))
 	uses := map[string]int{}
@@ -210,7 +210,7 @@ func TestATeamFactNamesWhoSaidIt(t *testing.T) {
 	}
 	mem := open(t, &middleware.Config{Backend: b})
 	_, m := ask(t, middleware.WithScope(t.Context(), middleware.Scope{UserID: "bob", Workspace: "lab", SessionID: "s2"}), mem, "Who sells tea?")
-	note := testkit.Note(m.Calls()[0])
+	note := noteIn(m.Calls()[0])
 	require.Contains(t, note, "ann: The user sells tea")
 	require.Contains(t, note, "ann: The user sells teaagent")
 }

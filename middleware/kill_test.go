@@ -36,6 +36,19 @@ import (
 	"github.com/einomem/einomem/middleware"
 )
 
+// inChild is the testing.TB of a child: what fails ends the process, as an error of what
+// testkit.RunChild runs does. Cleanups are left to the end of the process.
+type inChild struct{ testing.TB }
+
+func (inChild) Helper()                  {}
+func (inChild) Cleanup(func())           {}
+func (inChild) Context() context.Context { return context.Background() }
+func (t inChild) Errorf(format string, a ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", a...)
+	t.FailNow()
+}
+func (inChild) FailNow() { os.Exit(1) }
+
 // life says what a child process does, and when it is killed: right before or after its
 // n-th step, which is a call of the store or a command to Redis.
 type life struct {
@@ -53,7 +66,7 @@ func (l *life) is(how string) bool { return strings.Contains(l.Role, how) }
 
 // child is what a child process does.
 func child(spec string) error {
-	t, l := testkit.InChild(), &life{}
+	t, l := inChild{}, &life{}
 	require.NoError(t, json.Unmarshal([]byte(spec), l))
 	role, _, _ := strings.Cut(l.Role, ",")
 	map[string]func(testing.TB){"interrupt": l.interrupt, "read": l.read, "talk": l.talk, "summarise": l.summarise, "refund": l.refund, "forget": l.forget}[role](t)

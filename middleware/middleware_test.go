@@ -240,7 +240,7 @@ func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 	in := m.Calls()[0]
 	require.Contains(t, in[0].Content, "## 长期记忆")
 	require.NotContains(t, in[0].Content, "{", "Eino formats instructions")
-	require.Contains(t, testkit.Note(in), "过往对话中的相关记忆")
+	require.Contains(t, noteIn(in), "过往对话中的相关记忆")
 	require.Contains(t, m.Offered()[0].Desc, "长期记忆")
 }
 
@@ -347,7 +347,7 @@ func TestWhatOfAnAnswerIsShown(t *testing.T) {
 		answer, m := ask(t, asAnn, open(t, &middleware.Config{Backend: b, Mode: modes.StaticControl}), "any news")
 		require.Equal(t, "assistant: ok", answer)
 		var bullets []string
-		for line := range strings.Lines(testkit.Note(m.Calls()[0])) {
+		for line := range strings.Lines(noteIn(m.Calls()[0])) {
 			if strings.HasPrefix(line, "- ") {
 				bullets = append(bullets, strings.TrimSpace(line))
 			}
@@ -456,14 +456,14 @@ func TestBothIsTheDefault(t *testing.T) {
 	require.Len(t, b.Adds(), 1)
 	in := m.Calls()[0]
 	require.Contains(t, in[0].Content, "## Long-term memory")
-	require.Contains(t, testkit.Note(in), "Ann lives in Oslo")
+	require.Contains(t, noteIn(in), "Ann lives in Oslo")
 	require.Equal(t, []string{"search_memory", "add_memory"}, names(m))
 }
 
 func TestAWrappedBackendIsAccepted(t *testing.T) {
 	b := testkit.Knowing("likes tea")
 	_, m := ask(t, asAnn, open(t, &middleware.Config{Backend: backends.Traced("Fake", b), AwaitWrite: true}), "any news")
-	require.Contains(t, testkit.Note(m.Calls()[0]), "likes tea")
+	require.Contains(t, noteIn(m.Calls()[0]), "likes tea")
 	require.Len(t, b.Adds(), 1)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -82,3 +83,24 @@ var rewordings = regexp.MustCompile(` \{[-0-9a-f]+\}`)
 
 // reworded returns a text without what rewording put into it.
 func reworded(text string) string { return rewordings.ReplaceAllString(text, "") }
+
+// several answers with a call of each of these tools, with the arguments {"n":1}.
+func several(tools ...string) testkit.Reply {
+	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
+		m := schema.AssistantMessage("", nil)
+		for i, name := range tools {
+			m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: fmt.Sprint("c", i), Type: "function", Function: schema.FunctionCall{Name: name, Arguments: `{"n":1}`}})
+		}
+		return m, nil
+	}
+}
+
+// noteIn is the text of the note of a search among messages, "" for none.
+func noteIn(messages []*schema.Message) string {
+	for _, m := range messages {
+		if einox.IsRecalled(m) {
+			return m.Content
+		}
+	}
+	return ""
+}

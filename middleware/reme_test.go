@@ -242,7 +242,7 @@ func TestEveryTreeRecordsEachCallOnce(t *testing.T) {
 	}{
 		"one agent": {func(w *workshop) adk.Agent { return w.agent("a", sawing("oak"), w.saw()) }, map[string]int{"saw": 1}},
 		"several calls at once": {func(w *workshop) adk.Agent {
-			m := testkit.New(testkit.Several("saw", "plane", "saw", "plane"), testkit.Several("saw"), testkit.Text("done"))
+			m := testkit.New(several("saw", "plane", "saw", "plane"), several("saw"), testkit.Text("done"))
 			return w.agent("a", m, w.saw(), w.plane())
 		}, map[string]int{"saw": 3, "plane": 2}},
 		"an agent as a tool": {func(w *workshop) adk.Agent {
@@ -291,7 +291,7 @@ func TestInterruptedCallsAreRecordedWhenTheyEnd(t *testing.T) {
 		streaming, nested := n%2 == 1, n > 1
 		t.Run(fmt.Sprintf("streaming %v, nested %v", streaming, nested), func(t *testing.T) {
 			w := newWorkshop(t, modes.Both)
-			a := w.agent("a", testkit.New(testkit.Several("saw", "ask", "plane"), testkit.Text("LESSON gluing | ask before")), w.saw(), testkit.Approval(t), w.plane())
+			a := w.agent("a", testkit.New(several("saw", "ask", "plane"), testkit.Text("LESSON gluing | ask before")), w.saw(), testkit.Approval(t), w.plane())
 			want := map[string]int{"saw": 1, "plane": 1, "ask": 1}
 			learnt := map[backends.Kind]int{backends.KindTask: 1, backends.KindPersonal: 1}
 			if nested { // how the inner agent fared is not part of the outer one's turn
@@ -316,14 +316,14 @@ func TestReactAgentsAndGraphsRecordTheirCalls(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		w := newWorkshop(t, modes.Both)
 		nodes := compose.ToolsNodeConfig{Tools: []tool.BaseTool{w.saw(), w.plane()}, ToolCallMiddlewares: []compose.ToolMiddleware{w.mem.ToolMiddleware()}}
-		m := testkit.New(testkit.Several("saw", "plane"), testkit.Text("LESSON sawing | mind the grain"))
+		m := testkit.New(several("saw", "plane"), testkit.Text("LESSON sawing | mind the grain"))
 		a, err := react.NewAgent(inLab, &react.AgentConfig{ToolCallingModel: w.mem.WrapModel(m), MessageModifier: w.mem.MessageModifier(nil), ToolsConfig: nodes})
 		require.NoError(t, err)
 		node, err := compose.NewToolNode(inLab, &nodes)
 		require.NoError(t, err)
 		graph, err := compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(inLab)
 		require.NoError(t, err)
-		call, err := testkit.Several("saw", "plane", "saw")(inLab, nil, nil)
+		call, err := several("saw", "plane", "saw")(inLab, nil, nil)
 		require.NoError(t, err)
 		want := map[string]int{"saw": 3, "plane": 2}
 		if streaming {
@@ -356,7 +356,7 @@ func TestReactAgentsAndGraphsRecordTheirCalls(t *testing.T) {
 func TestTheToolMiddlewareBesideTheAgents(t *testing.T) {
 	w := newWorkshop(t, modes.Both)
 	for _, streaming := range []bool{false, true} {
-		a := testkit.Agent(t, "a", testkit.New(testkit.Several("saw", "plane", "saw"), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) {
+		a := testkit.Agent(t, "a", testkit.New(several("saw", "plane", "saw"), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) {
 			w.enter(cfg)
 			cfg.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{w.mem.ToolMiddleware()}
 		}, w.saw(), w.plane())

@@ -174,7 +174,7 @@ func (s *story) tell(t *testing.T, db store.Store, clock *testkit.Clock, mode mo
 			session = append(session, &schema.Message{Role: schema.User, Name: step.speaker, Content: step.text})
 			testkit.Drain(agent(t, mem, m).Run(middleware.WithScope(t.Context(), scope), session))
 			session = append(session, schema.AssistantMessage(answer, nil))
-			note = testkit.Note(m.Calls()[0])
+			note = noteIn(m.Calls()[0])
 		}
 	}
 	if err := failed.Err(); err != nil { // what a pasted text wants is reported as skipped

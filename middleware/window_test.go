@@ -71,7 +71,7 @@ func TestASessionGoesOnInAnotherProcess(t *testing.T) {
 		_, m := ask(t, asAnn, mem, question, testkit.Text(answer))
 		in := m.Calls()[0]
 		require.Equal(t, append(slices.Clone(before), "user: "+question), testkit.Shown(in))
-		require.Contains(t, testkit.Note(in[len(in)-2:]), "Ann likes tea.", "the note stands in front of what is asked now")
+		require.Contains(t, noteIn(in[len(in)-2:]), "Ann likes tea.", "the note stands in front of what is asked now")
 		before = append(before, "user: "+question, "assistant: "+answer)
 		require.NoError(t, mem.Close(t.Context()))
 		require.Equal(t, before, testkit.Logged(t, file, ann))

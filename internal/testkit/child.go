@@ -5,7 +5,6 @@ package testkit
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -32,21 +31,6 @@ func RunChild(child func(spec string) error) {
 	}
 	os.Exit(0)
 }
-
-// InChild is the testing.TB of a child: what fails ends the process, as an error of
-// [RunChild]'s child does. Cleanups are left to the end of the process.
-func InChild() testing.TB { return inChild{} }
-
-type inChild struct{ testing.TB }
-
-func (inChild) Helper()                  {}
-func (inChild) Cleanup(func())           {}
-func (inChild) Context() context.Context { return context.Background() }
-func (t inChild) Errorf(format string, a ...any) {
-	fmt.Fprintf(os.Stderr, format+"\n", a...)
-	t.FailNow()
-}
-func (inChild) FailNow() { os.Exit(1) }
 
 // Die ends this process as kill -9 does: nothing is flushed or closed.
 func Die() {

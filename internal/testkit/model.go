@@ -56,17 +56,6 @@ func Call(id, tool, arguments string) Reply {
 	}
 }
 
-// Several answers with a call of each of these tools, with the arguments {"n":1}.
-func Several(tools ...string) Reply {
-	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) {
-		m := schema.AssistantMessage("", nil)
-		for i, name := range tools {
-			m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: fmt.Sprint("c", i), Type: "function", Function: schema.FunctionCall{Name: name, Arguments: `{"n":1}`}})
-		}
-		return m, nil
-	}
-}
-
 // Fail answers with an error.
 func Fail(err error) Reply {
 	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, err }
@@ -101,7 +90,11 @@ func (c *Chat) Asked(tool string) (calls int) {
 	return calls
 }
 
-func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (*schema.Message, error) {
+// answer reports the call, and its failure. What it returns is yet to be reported with the
+// context that it returns.
+func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (context.Context, *schema.Message, error) {
+	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
+	ctx = callbacks.OnStart(ctx, in)
 	options := model.GetCommonOptions(&model.Options{Tools: c.tools}, opts...)
 	c.log.mu.Lock()
 	var copied []*schema.Message
@@ -115,18 +108,16 @@ func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Op
 	c.log.mu.Unlock()
 	out, err := reply(ctx, in, options)
 	if err != nil {
-		return nil, fmt.Errorf("scripted model: %w", err)
+		err = fmt.Errorf("scripted model: %w", err)
+		callbacks.OnError(ctx, err)
 	}
-	return out, nil
+	return ctx, out, err
 }
 
 // Generate implements model.BaseChatModel.
 func (c *Chat) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
-	ctx = callbacks.OnStart(ctx, in)
-	out, err := c.answer(ctx, in, opts)
+	ctx, out, err := c.answer(ctx, in, opts)
 	if err != nil {
-		callbacks.OnError(ctx, err)
 		return nil, err
 	}
 	callbacks.OnEnd(ctx, out)
@@ -136,11 +127,8 @@ func (c *Chat) Generate(ctx context.Context, in []*schema.Message, opts ...model
 // Stream implements model.BaseChatModel: a text comes rune by rune, tool calls in
 // one piece.
 func (c *Chat) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
-	ctx = callbacks.OnStart(ctx, in)
-	out, err := c.answer(ctx, in, opts)
+	ctx, out, err := c.answer(ctx, in, opts)
 	if err != nil {
-		callbacks.OnError(ctx, err)
 		return nil, err
 	}
 	chunks := []*schema.Message{out}

@@ -270,7 +270,7 @@ func TestPropertyOfAHistory(t *testing.T) {
 		n++
 		x := newFixtureOn(t, db, testkit.NewClock(), 8000)
 		s := session(fmt.Sprint("s", n))
-		x.add(s, testkit.Interleaved(testkit.Drawn(t))...)
+		x.add(s, interleaved(testkit.Drawn(t))...)
 		log := x.entries(s)
 		r := &window.LoadRequest{Scope: s, Tokens: rapid.IntRange(0, 1500).Draw(t, "tokens"), Messages: rapid.IntRange(0, 60).Draw(t, "messages")}
 		if upto := rapid.Int64Range(0, int64(len(log))).Draw(t, "summary"); upto%2 == 1 {

@@ -217,7 +217,7 @@ func TestPropertyOfAPrompt(t *testing.T) {
 			s := session(fmt.Sprint("s", n))
 			memories := rapid.SampledFrom([]int{0, 40, 400}).Draw(t, "memories")
 			x := newFixtureOn(t, db, clock, rapid.IntRange(500, 20_000).Draw(t, "window"), withMemories(memories))
-			x.add(s, testkit.Interleaved(testkit.Drawn(t))...)
+			x.add(s, interleaved(testkit.Drawn(t))...)
 			r := &window.PromptRequest{
 				Scope: s, Question: schema.UserMessage("q" + rapid.StringN(0, 300, 900).Draw(t, "question")),
 				System:  rapid.SampledFrom([]string{"", "Be brief.", strings.Repeat("Be brief. ", 30)}).Draw(t, "system"),

@@ -91,7 +91,7 @@ func newFixtureOn(t require.TestingT, db *testkit.Store, clock *testkit.Clock, t
 }
 
 // say appends to the log of a session what testkit.Log writes.
-func (x *fixture) say(s backends.Scope, lines ...string) { x.add(s, testkit.Log(lines...)...) }
+func (x *fixture) say(s backends.Scope, lines ...string) { x.add(s, logOf(lines...)...) }
 
 func (x *fixture) add(s backends.Scope, entries ...store.Entry) {
 	for i := range entries {
