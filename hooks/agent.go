@@ -104,7 +104,7 @@ func (h *Hooks) restoreNote(ctx context.Context, r *run, messages []*schema.Mess
 		return messages
 	}
 	if r.turn.note != nil {
-		return h.withNote(messages, user, r.turn.note)
+		return slices.Insert(slices.Clone(messages), user, r.turn.note)
 	}
 	if _, found := einox.SearchOf(messages[user], h.cfg.NoteName); found {
 		return h.recall(ctx, messages, false).messages

@@ -58,11 +58,10 @@ type Config struct {
 	// background.
 	AwaitWrite bool
 
-	NoteHeader string          // Optional. The note's first line. Defaults to a heading in the Language.
-	NoteIntro  string          // Optional. The line below it. Defaults to: this is data, no instructions.
-	NoteTokens int             // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
-	NoteName   string          // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
-	NoteRole   schema.RoleType // Optional. User, system or assistant. Defaults to user. A note with the system role stands behind the leading system messages, others in front of the last user message: what precedes it stays cacheable.
+	NoteHeader string // Optional. The note's first line. Defaults to a heading in the Language.
+	NoteIntro  string // Optional. The line below it. Defaults to: this is data, no instructions.
+	NoteTokens int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
+	NoteName   string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
 
 	// ToolInstructions is what the system prompt says of the tools: constant text
 	// without braces. Optional. Defaults to a section that names both tools as ToolNames does.
@@ -173,7 +172,6 @@ func (c *Config) WithDefaults() (*Config, error) {
 	d.SearchTimeout = cmp.Or(c.SearchTimeout, 2*time.Second)
 	d.NoteTokens = cmp.Or(c.NoteTokens, 1000)
 	d.NoteName = cmp.Or(c.NoteName, "memory")
-	d.NoteRole = cmp.Or(c.NoteRole, schema.User)
 	d.ToolNames = maps.Clone(c.ToolNames)
 	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(instructions[c.Language.For()], c.ToolNames))
 	config.Default(&d.Clock, backends.SystemClock)
@@ -190,8 +188,6 @@ func (c *Config) validate() error {
 		return fmt.Errorf("Config.Threshold %v: %w: at most 1; 0 is the default, and below 0 nothing is left out", c.Threshold, backends.ErrInvalid)
 	case c.NoteTokens < 0:
 		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
-	case c.NoteRole != schema.User && c.NoteRole != schema.System && c.NoteRole != schema.Assistant:
-		return fmt.Errorf("Config.NoteRole %q: %w: use user, system or assistant", c.NoteRole, backends.ErrInvalid)
 	case strings.ContainsAny(c.ToolInstructions, "{}"):
 		return fmt.Errorf("Config.ToolInstructions has braces: %w: Eino would fill them in with session values, or fail the run", backends.ErrInvalid)
 	case c.Core != nil && c.Window == nil:

@@ -206,16 +206,15 @@ func text(messages []*schema.Message) string { return strings.Join(testkit.Lines
 
 func TestNewRefusesAndCopiesItsConfig(t *testing.T) {
 	for name, cfg := range map[string]*hooks.Config{
-		"no Config.Backend":      nil,
-		"mem0.New":               {},
-		"braces":                 {ToolInstructions: "use {this}"},
-		"'*'":                    {Scope: backends.Scope{UserID: "a*"}},
-		"Config.TopK -1":         {TopK: -1},
-		"Config.Threshold 2":     {Threshold: 2},
-		"Config.Language":        {Language: "fr"},
-		"Config.NoteTokens -1":   {NoteTokens: -1},
-		`Config.NoteRole "tool"`: {NoteRole: schema.Tool},
-		"static_control":         {Mode: "static"},
+		"no Config.Backend":    nil,
+		"mem0.New":             {},
+		"braces":               {ToolInstructions: "use {this}"},
+		"'*'":                  {Scope: backends.Scope{UserID: "a*"}},
+		"Config.TopK -1":       {TopK: -1},
+		"Config.Threshold 2":   {Threshold: 2},
+		"Config.Language":      {Language: "fr"},
+		"Config.NoteTokens -1": {NoteTokens: -1},
+		"static_control":       {Mode: "static"},
 	} {
 		if cfg != nil && name != "mem0.New" {
 			cfg.Backend = &testkit.Backend{}

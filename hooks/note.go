@@ -60,7 +60,7 @@ func (h *Hooks) message(n Note) *schema.Message {
 	if n.Text == "" {
 		return nil
 	}
-	m := &schema.Message{Role: h.cfg.NoteRole, Name: h.cfg.NoteName, Content: n.Text}
+	m := &schema.Message{Role: schema.User, Name: h.cfg.NoteName, Content: n.Text}
 	einox.MarkNote(m)
 	return m
 }
@@ -73,22 +73,4 @@ func (h *Hooks) ownsNote(m *schema.Message) bool {
 
 func (h *Hooks) hasNote(messages []*schema.Message) bool {
 	return slices.ContainsFunc(messages, h.ownsNote)
-}
-
-// notePlace returns where a note goes among messages, of which a user said the last at
-// user.
-func (h *Hooks) notePlace(messages []*schema.Message, user int) int {
-	if h.cfg.NoteRole != schema.System {
-		return user
-	}
-	at := 0
-	for at < len(messages) && messages[at] != nil && messages[at].Role == schema.System {
-		at++
-	}
-	return at
-}
-
-// withNote returns messages with the note in its place.
-func (h *Hooks) withNote(messages []*schema.Message, user int, note *schema.Message) []*schema.Message {
-	return slices.Insert(slices.Clone(messages), h.notePlace(messages, user), note)
 }

@@ -88,7 +88,7 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 	}
 	if note != nil {
 		t.note = einox.MarkTurn(note, t.id)
-		t.insert(h.notePlace(t.messages, t.user), t.note)
+		t.insert(t.user, t.note) // what precedes it stays cacheable
 	}
 }
 

@@ -415,10 +415,10 @@ Experience:
 </memories>`, n.Content)
 	require.Nil(t, noteOf(t, "any news", nil, backends.Memory{ID: "m", Text: "\u200b"}), "nothing to show is no note")
 	n = noteOf(t, "any news", func(s *setup) {
-		s.NoteName, s.NoteHeader, s.NoteIntro, s.NoteRole = "past", "HEAD", "INTRO", schema.System
+		s.NoteName, s.NoteHeader, s.NoteIntro = "past", "HEAD", "INTRO"
 	}, backends.Memory{ID: "m", Text: "x"})
 	require.Equal(t, "HEAD\nINTRO\n<memories>\nKnown facts:\n- [m] x\n</memories>", n.Content)
-	require.Equal(t, schema.System, n.Role)
+	require.Equal(t, schema.User, n.Role)
 	require.Equal(t, "past", n.Name)
 }
 
@@ -438,19 +438,15 @@ func TestTheLanguageOfTheNote(t *testing.T) {
 
 func TestThePositionOfTheNote(t *testing.T) {
 	in := []*schema.Message{schema.SystemMessage("base"), schema.UserMessage("a"), schema.AssistantMessage("b", nil), schema.UserMessage("c"), schema.UserMessage("For context: [x] said: y.")}
-	for want, change := range map[int]func(*setup){
-		3: func(*setup) {}, 1: func(s *setup) { s.NoteRole = schema.System },
-	} {
-		m := newMemory(t, change)
-		out, err := m.Prepare(t.Context(), in)
-		require.NoError(t, err)
-		for i, msg := range out {
-			require.Equal(t, i == want, einox.IsNote(msg), "%d of %d", i, want)
-		}
-		again, err := m.Prepare(t.Context(), out)
-		require.NoError(t, err)
-		require.Equal(t, out, again)
+	m := newMemory(t, func(*setup) {})
+	out, err := m.Prepare(t.Context(), in)
+	require.NoError(t, err)
+	for i, msg := range out {
+		require.Equal(t, i == 3, einox.IsNote(msg), i)
 	}
+	again, err := m.Prepare(t.Context(), out)
+	require.NoError(t, err)
+	require.Equal(t, out, again)
 }
 
 func TestTheNoteIsBounded(t *testing.T) {

@@ -147,7 +147,6 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		{func(c *middleware.Config) { c.Threshold = math.NaN() }, []string{"Config.Threshold NaN"}},
 		{func(c *middleware.Config) { c.Threshold = 1.5 }, []string{"Config.Threshold 1.5"}},
 		{func(c *middleware.Config) { c.NoteTokens = -1 }, []string{"Config.NoteTokens -1"}},
-		{func(c *middleware.Config) { c.NoteRole = "tool" }, []string{`Role "tool"`}},
 		{func(c *middleware.Config) { c.Language = "fr" }, []string{"Language", `"fr"`}},
 		{func(c *middleware.Config) { c.ToolInstructions = "call {tool}" }, []string{"braces"}},
 		{func(c *middleware.Config) { c.Working = &working.Config{MaxTurns: -1} }, []string{"Config.MaxTurns is -1"}},
