@@ -90,7 +90,7 @@ func newFixtureOn(t require.TestingT, db *testkit.Store, clock *testkit.Clock, t
 	return x
 }
 
-// say appends to the log of a session what testkit.Log writes.
+// say appends to the log of a session what logOf makes.
 func (x *fixture) say(s backends.Scope, lines ...string) { x.add(s, logOf(lines...)...) }
 
 func (x *fixture) add(s backends.Scope, entries ...store.Entry) {
