@@ -11,6 +11,9 @@
 //	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
 //	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
 //
+// With -db redis://localhost:6379/0, of Redis 6.2 or later or of Valkey, any number of such
+// servers share the memory; examples/memory forgets users and says what is stored.
+//
 // The answer is streamed as plain text. OPENAI_API_KEY (and OPENAI_BASE_URL,
 // OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) choose a real model.
 package main
@@ -26,11 +29,14 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/hooks"
@@ -56,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("multiuser", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "localhost:8080", "the `address` to listen on")
-	db := flags.String("db", "multiuser.db", "the `file` that keeps the memory")
+	db := flags.String("db", "multiuser.db", "the `file` of SQLite, or the URL of Redis, that keeps the memory")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil || flags.NArg() > 0 || *db == "" {
@@ -70,12 +76,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err error) {
 	ending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	file, err := sqlitestore.Open(ctx, db, nil)
+	memories, err := open(ctx, db)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	config := &mem0.Config{Store: file}
+	defer func() { err = errors.Join(err, memories.Close()) }()
+	config := &mem0.Config{Store: memories}
 	chat, err := demomodel.Choose(ctx, &demomodel.Model{}, config, stderr)
 	if err != nil {
 		return err
@@ -114,4 +120,12 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	}
 	time.AfterFunc(grace, cancel)
 	return errors.Join(err, srv.Shutdown(ending))
+}
+
+// open opens a file of SQLite, or a server.
+func open(ctx context.Context, at string) (store.Store, error) {
+	if strings.Contains(at, "://") {
+		return redisstore.Open(ctx, at, nil)
+	}
+	return sqlitestore.Open(ctx, at, nil)
 }
