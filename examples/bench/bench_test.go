@@ -15,7 +15,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/testredis"
 )
@@ -29,10 +28,10 @@ func program(t *testing.T, code int, args ...string) string {
 }
 
 func TestInvalidCommandLines(t *testing.T) {
-	for _, line := range []string{"", "nothing", "locomo -nope", "transcript x"} {
+	for _, line := range []string{"", "nothing", "locomo -nope", "locomo x"} {
 		program(t, 2, strings.Fields(line)...)
 	}
-	program(t, 0, "transcript", "-help")
+	program(t, 0, "locomo", "-help")
 	gone := miniredis.RunT(t)
 	url := "redis://" + gone.Addr()
 	gone.Close()
@@ -186,25 +185,4 @@ func TestRedis(t *testing.T) {
 	left, err := srv.Client(t).DBSize(t.Context()).Result()
 	require.NoError(t, err)
 	require.Zero(t, left, "nothing is left on the server")
-}
-
-func TestTranscriptComparesCompaction(t *testing.T) {
-	got, err := replayAll(t.Context(), 25, compaction.Budget{Window: 8000})
-	require.NoError(t, err)
-	require.Len(t, got, 5)
-	none, summaries := got[0], 0
-	require.Equal(t, "none", none.compaction)
-	require.Positive(t, none.over, "the window is too small for all of it")
-	for _, row := range got[1:] {
-		require.Zero(t, row.over, row.compaction)
-		require.Len(t, row.turns, 25)
-		require.Less(t, row.sent+row.summaries.tokens, none.sent/2, row.compaction)
-		require.Equal(t, row.summaries.calls > 0, row.summaries.tokens > 0)
-		summaries += row.summaries.calls
-	}
-	require.Positive(t, summaries, "some ask a model")
-	_, err = replayAll(t.Context(), 1, compaction.Budget{})
-	require.Error(t, err)
-	require.Equal(t, []string{"short"}, snippets("short", 20))
-	require.Len(t, snippets(strings.Repeat("one two three ", 200), 600), 25)
 }

@@ -48,7 +48,6 @@ var measurements = []struct {
 	{"notes", "-data FILE: for what a reply is shown a note, and whether the answer is in it, in LoCoMo's conversations", printNotes},
 	{"reme", "-data FOLDER [-redis URL]: how many of a task's memories its query finds, in ReMe's libraries", printReme},
 	{"redis", "[-redis URL]: searches and writes in Redis, beside a SQLite file", printRedis},
-	{"transcript", "the tokens that an agent's model is sent, with and without compaction", printTranscript},
 }
 
 func main() {
