@@ -203,11 +203,14 @@ type Hit struct {
 	Ended  time.Time `json:"ended,omitzero"`   // since when what it says holds no more; zero: it holds
 }
 
-// ScoreParts are the parts that a hit's place was decided by, each 0 to 1.
+// ScoreParts are the parts that a hit's place was decided by.
 type ScoreParts struct {
 	Lexical float64 `json:"lexical"`          // share of the lexical score that the query could attain
 	Vector  float64 `json:"vector"`           // cosine of query and memory, not below 0
 	Rerank  float64 `json:"rerank,omitempty"` // the reranker's score, when one ran
+	// Signals are what each signal added to Lexical, on its scale, below 0 for what it took
+	// off: see package recall for their names.
+	Signals map[string]float64 `json:"signals,omitempty"`
 }
 
 // MergeHits merges two answers, each in its own order, which need not be that of the

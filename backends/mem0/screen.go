@@ -53,14 +53,8 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	s.past = q.IncludeSuperseded || !q.AsOf.IsZero()
 	for _, h := range hits {
 		if s.past || h.Kind != backends.KindEpisode || states(&h.Memory) {
-			s.hits = append(s.hits, &screened{Hit: h, words: s.words.Of(speech.Content(h.Text))})
-			continue
+			s.hits = append(s.hits, &screened{Hit: h, words: s.words.Of(speech.Content(h.Text)), answer: h.Parts.Signals[recall.Answer] > 0})
 		}
-		answers, err := s.answers(ctx, &h)
-		if err != nil {
-			return nil, err
-		}
-		s.hits = append(s.hits, answers...)
 	}
 	steps := []func(context.Context) error{s.leaveOutTaught}
 	if !s.past {
@@ -82,24 +76,6 @@ func states(m *backends.Memory) bool {
 		return speech.ClassifyAnswer(m.Text) == speech.Statement
 	}
 	return speech.Classify(m.Text) == speech.Statement
-}
-
-// answers returns what the assistant stated in answer to a question of the user: it is found
-// by the question.
-func (s *screening) answers(ctx context.Context, question *backends.Hit) ([]*screened, error) {
-	if question.Origin.Turn == "" || question.Origin.Role != string(schema.User) {
-		return nil, nil
-	}
-	said, err := s.backend.keep.Lookup(ctx, s.partition, turnKey(&question.Memory))
-	wanted, _ := s.request.Filter.Compile() // the search accepted it
-	var out []*screened
-	for _, m := range said {
-		if m.Origin.Role == string(schema.Assistant) && wanted(m) && !m.Expired(s.backend.keep.Now()) && states(m) {
-			hit := backends.Hit{Memory: m.Clone(), Score: question.Score, Parts: question.Parts}
-			out = append(out, &screened{Hit: hit, words: s.words.Of(m.Text), answer: true})
-		}
-	}
-	return out, err
 }
 
 // episodes returns the turns that are not left out yet.

@@ -80,7 +80,7 @@ func TestWhatStatesNothingIsNotShown(t *testing.T) {
 	require.Equal(t, []string{"I live in Oslo"}, found(t, b, "Where do I live?"))
 	require.Equal(t, []string{"Try the salmon soup of the harbour."}, found(t, b, "What did you tell me to cook?"), "an answer is found by its question")
 	require.Empty(t, found(t, b, "Thanks a lot!"))
-	require.Len(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "Oslo", Kinds: []backends.Kind{backends.KindEpisode}, TopK: 10}), 5)
+	require.Contains(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "Oslo", Kinds: []backends.Kind{backends.KindEpisode}, TopK: 10}), "Where do I live?")
 }
 
 func TestWhatSaysTheSameIsShownOnce(t *testing.T) {
@@ -135,5 +135,5 @@ func TestAShortAnswerIsFoundByItsQuestion(t *testing.T) {
 	add(t, b, ann, conversation("What goes into the soup?", "Use garlic.", "哪家餐厅好？", "推荐松鹤楼。", "I got a cat", "Cute name!")...)
 	require.Equal(t, []string{"Use garlic."}, found(t, b, "What goes into the soup?"))
 	require.Equal(t, []string{"推荐松鹤楼。"}, found(t, b, "哪家餐厅好？"))
-	require.Empty(t, found(t, b, "a cute name"))
+	require.Equal(t, []string{"I got a cat"}, found(t, b, "a cute name"), "what a remark is about")
 }

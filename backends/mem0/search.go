@@ -8,8 +8,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/keeper"
 )
@@ -82,16 +80,10 @@ func sourcesOf(m *backends.Memory) []source {
 	return sources
 }
 
-// turnKey is the key of the turns' messages.
-func turnKey(m *backends.Memory) string { return keeper.Key("turn", m.Origin.Session, m.Origin.Turn) }
-
 // keysOf returns the keys by which the ranking finds a memory: those of the keeper, for a
-// fact the messages that it stands for, for an answer of the assistant its turn.
+// fact the messages that it stands for.
 func keysOf(m *backends.Memory) []string {
 	keys := keeper.Keys(m)
-	if m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.Assistant) && m.Origin.Turn != "" {
-		keys = append(keys, turnKey(m))
-	}
 	for _, s := range sourcesOf(m) {
 		keys = append(keys, s.key())
 	}

@@ -24,12 +24,14 @@ type index struct {
 	keysOf   func(*backends.Memory) []string // nil: no keys
 	embeds   bool                            // whether vectors are kept
 
-	slots   map[string]int32 // id → slot
-	docs    []doc            // by slot
-	free    []int32          // slots without a memory
-	lexicon *lexicon
-	keys    map[string][]int32          // key → slots
-	core    map[string]*backends.Memory // the core blocks, by id: no other part knows them
+	slots    map[string]int32 // id → slot
+	docs     []doc            // by slot
+	free     []int32          // slots without a memory
+	lexicon  *lexicon
+	sessions sessions
+	talk     talk
+	keys     map[string][]int32          // key → slots
+	core     map[string]*backends.Memory // the core blocks, by id: no other part knows them
 
 	embedding *store.Embedding // nil until the first vector
 	vectors   int              // memories with a vector
@@ -43,7 +45,8 @@ type doc struct {
 	text    bag
 	keys    []string
 	vector  []float32 // of length 1; nil without one
-	broken  bool      // the stored vector cannot be decoded
+	asks    asking
+	broken  bool // the stored vector cannot be decoded
 	active  bool
 	expires int64 // Unix nanoseconds; math.MaxInt64: never
 	time    int64 // when it was observed, else stored: newer comes first in a tie
@@ -53,7 +56,8 @@ func (r *Ranker) newIndex() *index {
 	return &index{
 		analyzer: r.analyzer, keysOf: r.config.Keys, embeds: r.config.Embedder != nil,
 		slots: map[string]int32{}, core: map[string]*backends.Memory{},
-		lexicon: newLexicon(), keys: map[string][]int32{},
+		lexicon: newLexicon(), sessions: sessions{numbers: map[string]int32{}}, talk: talk{speakers: map[string]*speaker{}},
+		keys: map[string][]int32{},
 	}
 }
 
@@ -96,6 +100,7 @@ func (x *index) put(d *doc) {
 	}
 	x.docs[slot], x.slots[m.ID] = *d, slot
 	x.lexicon.add(slot, d.text)
+	x.sessions.add(x.docs, slot)
 	for _, key := range d.keys {
 		x.keys[key] = append(x.keys[key], slot)
 	}
@@ -105,6 +110,7 @@ func (x *index) put(d *doc) {
 // describe fills in what a search asks of a memory beside its text.
 func (d *doc) describe(m *backends.Memory) {
 	d.memory, d.active, d.expires, d.time = m, m.Active(), math.MaxInt64, nanos(m.Observed)
+	d.asks = askingOf(m.Text)
 	if !m.Expires.IsZero() {
 		d.expires = nanos(m.Expires)
 	}
@@ -125,6 +131,7 @@ func (x *index) remove(id string) {
 	}
 	d := &x.docs[slot]
 	x.lexicon.remove(slot, d.text.terms)
+	x.sessions.remove(x.docs, slot)
 	for _, key := range d.keys {
 		if x.keys[key] = slices.DeleteFunc(x.keys[key], func(s int32) bool { return s == slot }); len(x.keys[key]) == 0 {
 			delete(x.keys, key)
@@ -140,6 +147,7 @@ func (x *index) remove(id string) {
 func (x *index) count(d *doc, n int) {
 	const perKey = 96 // map entry, headers of strings and slices, a slot
 	x.memories += int64(n) * sizeOf(d.memory)
+	x.talk.count(x.analyzer, d.memory, d.text.length, n)
 	for _, key := range d.keys {
 		x.memories += int64(n * (perKey + len(key)))
 	}
@@ -174,7 +182,7 @@ func (x *index) checkVectors(model string, dim int) error {
 
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
-	const perDoc = 192 // doc, map entry, list slack
+	const perDoc = 208 // doc, map entry, place in a session, list slack
 	n := x.memories + x.lexicon.bytes() + int64(len(x.docs))*perDoc
 	if x.embedding != nil {
 		n += int64(x.vectors) * int64(x.embedding.Dim) * 4

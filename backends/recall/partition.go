@@ -153,6 +153,7 @@ func (r *refresh) finish() {
 	if r.aside || r.index.lexicon.hasEmptied() {
 		if r.aside {
 			r.index.lexicon.build(r.index.docs)
+			r.index.sessions.build(r.index.docs)
 		}
 		p.mu.Lock()
 		r.index.lexicon.release()

@@ -19,17 +19,27 @@ import (
 // candidate is a memory that may be a hit, and what the parts found.
 type candidate struct {
 	doc     *doc
-	lexical float64 // BM25 score
+	slot    int32   // notIndexed beside the index
+	words   float64 // BM25 score
+	own     float64
+	lexical float64 // the same with what signals add to Score
+	session float64 // what its session adds to the order
 	cosine  float64 // 0 to 1; noVector where query or memory have none
 }
 
-const noVector = -1
+const noVector, notIndexed = -1, -1
 
 // scratch is memory that one search needs and the next one uses again.
 type scratch struct {
-	scores     []float64 // lexical, by slot; all zero between searches
+	scores     []float64 // BM25, by slot; all zero between searches
 	matched    []int32   // slots with a score
+	own        []float64 // with what ownSignals add; all zero between searches
+	values     []float64 // with what handedSignals add, too; all zero between searches
+	found      []int32   // slots with a value
 	candidates []candidate
+
+	sessions, counts []float64 // by number
+	touched          []int32
 }
 
 func (r *Ranker) borrow(slots int) *scratch {
@@ -37,14 +47,19 @@ func (r *Ranker) borrow(slots int) *scratch {
 	if s == nil {
 		s = &scratch{}
 	}
-	s.scores = slices.Grow(s.scores[:0], slots)[:slots]
-	s.matched, s.candidates = s.matched[:0], s.candidates[:0]
+	for _, scores := range []*[]float64{&s.scores, &s.own, &s.values} {
+		*scores = slices.Grow((*scores)[:0], slots)[:slots]
+	}
+	s.matched, s.found, s.candidates = s.matched[:0], s.found[:0], s.candidates[:0]
 	return s
 }
 
 func (r *Ranker) release(s *scratch) {
 	for _, slot := range s.matched {
-		s.scores[slot] = 0
+		s.scores[slot], s.own[slot] = 0, 0
+	}
+	for _, slot := range s.found {
+		s.values[slot] = 0
 	}
 	r.scratch.Put(s)
 }
@@ -63,48 +78,59 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	defer r.release(s)
 	terms, attainable := x.lexicon.weigh(q.terms, r.analyzer.groups)
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
+	f := x.field(q, s, terms)
 	if q.vector == nil {
-		x.choose(q, s)
+		f.choose()
 	} else {
-		x.scan(q, s)
+		f.scan(q)
 	}
 	for i := range q.beside {
 		if b := &q.beside[i]; q.eligible.admits(&b.doc) {
-			s.candidates = append(s.candidates, candidate{doc: &b.doc, lexical: x.lexicon.scoreOf(terms, b), cosine: noVector})
+			words := x.lexicon.scoreOf(terms, b)
+			s.candidates = append(s.candidates, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
 		}
 	}
-	return hits(q.fuse(s.candidates, attainable, r.pool(q.topK)), attainable), nil
+	return f.hits(q.fuse(s.candidates, attainable, r.pool(q.topK)), attainable), nil
 }
 
-// choose lists the eligible memories that hold a term of the query.
-func (x *index) choose(q *query, s *scratch) {
-	for _, slot := range s.matched {
-		if d := &x.docs[slot]; q.eligible.admits(d) {
-			s.candidates = append(s.candidates, candidate{doc: d, lexical: s.scores[slot], cosine: noVector})
-		}
+// choose lists the memories that have a score.
+func (f *field) choose() {
+	for _, slot := range f.s.found {
+		f.s.candidates = append(f.s.candidates, f.candidate(slot))
 	}
 }
 
-// scan lists the eligible memories that hold a term of the query or have a vector.
-func (x *index) scan(q *query, s *scratch) {
-	for slot := range x.docs {
-		d := &x.docs[slot]
-		if d.vector == nil && s.scores[slot] == 0 || !q.eligible.admits(d) {
+// scan lists the eligible memories that have a score or a vector.
+func (f *field) scan(q *query) {
+	for slot := range f.x.docs {
+		d := &f.x.docs[slot]
+		if d.vector == nil && f.s.values[slot] == 0 || !q.eligible.admits(d) {
 			continue
 		}
-		c := candidate{doc: d, lexical: s.scores[slot], cosine: noVector}
+		c := f.candidate(int32(slot))
 		if d.vector != nil {
 			c.cosine = max(0, min(1, float64(vek32.Dot(q.vector, d.vector))))
 		}
-		s.candidates = append(s.candidates, c)
+		f.s.candidates = append(f.s.candidates, c)
 	}
 }
 
+func (f *field) candidate(slot int32) candidate {
+	c := candidate{doc: &f.x.docs[slot], slot: slot, words: f.s.scores[slot], own: f.s.own[slot], lexical: f.s.values[slot], cosine: noVector}
+	if c.lexical > 0 {
+		c.session = f.session(slot)
+	}
+	return c
+}
+
 // hits copies the chosen memories out of the index.
-func hits(best []ranked, attainable float64) []backends.Hit {
+func (f *field) hits(best []ranked, attainable float64) []backends.Hit {
 	hits := make([]backends.Hit, len(best))
 	for i, b := range best {
-		parts := backends.ScoreParts{Lexical: b.shareOf(attainable), Vector: max(0, b.cosine)}
+		parts := backends.ScoreParts{Lexical: min(1, share(b.words, attainable)), Vector: max(0, b.cosine)}
+		if b.slot != notIndexed {
+			parts.Signals = f.explain(b.slot, attainable)
+		}
 		hits[i] = backends.Hit{Memory: b.doc.memory.Clone(), Score: b.score, Parts: parts}
 	}
 	return hits
@@ -156,11 +182,11 @@ type ranked struct {
 func (q *query) fuse(candidates []candidate, attainable float64, pool int) []ranked {
 	var topLexical, topVector float64
 	for _, c := range candidates {
-		topLexical, topVector = max(topLexical, c.lexical), max(topVector, above(q.scale.usual, c.cosine))
+		topLexical, topVector = max(topLexical, c.lexical+c.session), max(topVector, above(q.scale.usual, c.cosine))
 	}
 	best := topK{size: pool}
 	for _, c := range candidates {
-		value := c.mean(share(c.lexical, topLexical), share(above(q.scale.usual, c.cosine), topVector))
+		value := c.mean(share(c.lexical+c.session, topLexical), share(above(q.scale.usual, c.cosine), topVector))
 		if value <= 0 || !best.admits(value) {
 			continue
 		}
@@ -172,7 +198,9 @@ func (q *query) fuse(candidates []candidate, attainable float64, pool int) []ran
 }
 
 // shareOf returns how much of the score that the query could attain a candidate has.
-func (c *candidate) shareOf(attainable float64) float64 { return min(1, share(c.lexical, attainable)) }
+func (c *candidate) shareOf(attainable float64) float64 {
+	return min(1, share((c.own+c.lexical)/2, attainable))
+}
 
 // mean returns that of a lexical and a vector value, and the lexical one of a candidate
 // without a vector.

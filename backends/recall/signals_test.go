@@ -1,0 +1,190 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// said returns what was said in a session, a minute apart.
+func said(session string, at time.Time, role, speaker string, texts ...string) []store.Mutation {
+	var out []store.Mutation
+	for i, text := range texts {
+		out = append(out, put(backends.Memory{
+			ID: fmt.Sprintf("%s:%d", session, i+1), Kind: backends.KindEpisode, Text: text, Observed: at.Add(time.Duration(i) * time.Minute),
+			Origin: backends.Origin{Session: session, Role: role, Speaker: speaker},
+		}))
+	}
+	return out
+}
+
+func signalsOf(hits []backends.Hit, id string) map[string]float64 {
+	for _, h := range hits {
+		if h.ID == id {
+			return h.Parts.Signals
+		}
+	}
+	return nil
+}
+
+func TestAnAnswerIsFoundByItsQuestion(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	apply(t, s, ann, said("a", start, "", "", "Which instrument do you play?", "The cello, since I was six.", "Lovely.", "Bye.", "See you.")...)
+	apply(t, s, ann, said("b", start, "", "", "It rained.", "An instrument broke.")...)
+	hits := search(t, r, ann, backends.SearchRequest{Query: "Which instrument does she play?"})
+	require.Equal(t, "a:1", hits[0].ID)
+	require.Equal(t, "a:2", hits[1].ID)
+	require.Positive(t, hits[1].Score)
+	require.Zero(t, hits[1].Parts.Lexical, "it has no word of the query")
+	answer := hits[1].Parts.Signals
+	require.Greater(t, answer["answer"], answer["neighbours"])
+	require.Positive(t, answer["session"])
+	require.Negative(t, hits[0].Parts.Signals["question"])
+	require.NotContains(t, ids(hits), "a:5", "nothing near it was found")
+}
+
+func TestWhatIsSaidLaterIsNoAnswer(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	apply(t, s, ann, said("a", start, "", "", "Which instrument do you play?")...)
+	apply(t, s, ann, put(backends.Memory{ID: "a:2", Kind: backends.KindEpisode, Text: "Good morning.", Observed: start.Add(2 * time.Hour), Origin: backends.Origin{Session: "a"}}))
+	require.Equal(t, []string{"a:1"}, find(t, r, "instrument"))
+}
+
+func TestWhatMayNotBeReturnedHandsNothingOn(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	all := said("a", start, "", "", "Which instrument do you play?", "The cello.")
+	all[0].Record.Expires = start.Add(time.Hour)
+	apply(t, s, ann, all...)
+	require.Empty(t, find(t, r, "instrument"))
+}
+
+func TestThePersonNamedCountsMore(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	apply(t, s, ann, said("a", start, "", "Melanie", "A race for charity was fun.")...)
+	apply(t, s, ann, said("b", start, "", "Caroline", "A race for charity was fun.")...)
+	for _, name := range []string{"Caroline", "Melanie"} {
+		hits := search(t, r, ann, backends.SearchRequest{Query: "What race did " + name + " run?"})
+		require.Equal(t, name, hits[0].Origin.Speaker)
+		require.Positive(t, hits[0].Parts.Signals["speaker"])
+	}
+	both := search(t, r, ann, backends.SearchRequest{Query: "What race did Caroline and Melanie run?"})
+	require.Zero(t, both[0].Parts.Signals["speaker"], "two are named")
+}
+
+// Where an assistant answers at length its words count half, and the question that it answers
+// gets some of what they score; people who write to each other are all alike.
+func TestLongAnswersOfAnAssistant(t *testing.T) {
+	long := "Herons fish at dawn in shallow water, where frogs and small fish gather, and stand on one leg for hours without a move or a sound."
+	for role, want := range map[string]bool{"assistant": true, "user": false} {
+		s := newStore(1)
+		r := newRanker(t, s)
+		talk := append(said("a", start, "user", "", "What about birds?"), said("b", start, "user", "", "I saw a heron.")...)
+		answer := said("a", start.Add(time.Minute), role, "", long)
+		answer[0].Record.ID = "a:2"
+		apply(t, s, ann, append(talk, answer...)...)
+		hits := search(t, r, ann, backends.SearchRequest{Query: "heron frogs"})
+		require.Equal(t, want, signalsOf(hits, "a:2")["assistant"] < 0, role)
+		require.Equal(t, want, signalsOf(hits, "a:1")["question"] > 0, role)
+	}
+}
+
+func TestTheSessionOfAQuestionComesFirst(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s)
+	apply(t, s, ann, said("wedding", start, "", "", "The wedding was in June.", "Aunt Rose danced.", "We ate outside.", "The cake had four layers.")...)
+	apply(t, s, ann, said("bakery", start, "", "", "The cake had four layers.")...)
+	hits := search(t, r, ann, backends.SearchRequest{Query: "How many layers had the cake of the wedding in June?"})
+	require.Less(t, slices.Index(ids(hits), "wedding:4"), slices.Index(ids(hits), "bakery:1"))
+}
+
+// However sessions come in and change, each memory knows who stands beside it.
+func TestSessionsAreInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStore(rapid.Int64Range(1, 3).Draw(t, "page"))
+		r := newRanker(t, s)
+		held := map[string]backends.Memory{}
+		for range rapid.IntRange(1, 6).Draw(t, "batches") {
+			var batch []store.Mutation
+			used := map[string]bool{}
+			for range rapid.IntRange(1, 8).Draw(t, "mutations") {
+				m := backends.Memory{
+					ID: fmt.Sprintf("m%d", rapid.IntRange(1, 12).Draw(t, "id")), Text: "tea?", Observed: start.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "minute")) * time.Minute),
+					Kind:   rapid.SampledFrom([]backends.Kind{backends.KindEpisode, backends.KindFact, backends.KindTask}).Draw(t, "kind"),
+					Origin: backends.Origin{Session: rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "session")},
+				}
+				if used[m.ID] {
+					continue
+				}
+				used[m.ID] = true
+				if _, ok := held[m.ID]; ok && rapid.Bool().Draw(t, "delete") {
+					batch = append(batch, store.Delete(m.ID))
+					delete(held, m.ID)
+					continue
+				}
+				batch = append(batch, put(m))
+				held[m.ID] = m
+			}
+			apply(t, s, ann, batch...)
+			find(t, r, "tea")
+			checkSessions(t, r.indexOf(ann), held)
+		}
+	})
+}
+
+func checkSessions(t *rapid.T, x *index, held map[string]backends.Memory) {
+	sessions := map[string][]string{}
+	terms := int64(0)
+	for id, m := range held {
+		if m.Origin.Session != "" && m.Kind != backends.KindTask {
+			terms += int64(x.docs[x.slots[id]].text.length)
+		}
+		if m.Origin.Session != "" && m.Kind == backends.KindEpisode {
+			sessions[m.Origin.Session] = append(sessions[m.Origin.Session], id)
+		}
+	}
+	require.Equal(t, terms, x.sessions.terms)
+	for _, all := range sessions {
+		slices.SortFunc(all, func(a, b string) int {
+			return cmp.Or(held[a].Observed.Compare(held[b].Observed), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+		})
+		for i, id := range all {
+			for steps := range 2 {
+				want := ""
+				if i+steps+1 < len(all) {
+					want = all[i+steps+1]
+				}
+				got := ""
+				if next := x.sessions.beside(x.docs, x.slots[id], int32(steps+1)); next >= 0 {
+					got = x.docs[next].memory.ID
+				}
+				require.Equal(t, want, got)
+			}
+		}
+	}
+}
+
+func TestNumbersInIDsCountByTheirValue(t *testing.T) {
+	sorted := []string{"", "D1:2", "D1:10", "D2:1", "D10:1", "a", "a01", "a1b", "a2"}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			if i != j && !(i == 6 && j == 7) && !(i == 7 && j == 6) {
+				require.Equal(t, cmp.Compare(i, j), compareNatural(a, b), "%s, %s", a, b)
+			}
+		}
+	}
+}
