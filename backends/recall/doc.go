@@ -33,8 +33,12 @@
 //  2. Every memory that is left gets its lexical score and, where query and memory have
 //     vectors, its cosine. Both are exact: there is no list of candidates that one of them
 //     alone fills.
-//  3. Each part is divided by its highest value in the query, of a cosine what lies above
-//     the usual one; the mean of the two is the rank value. The best TopK are the hits, or a
+//  3. Six times the share that a memory has of the lexical score that the query could attain,
+//     and 0.4 of each standard deviation that its cosine lies above the mean of the
+//     partition, make the rank value: a good embedder leads where words find little, a weak one
+//     does no harm, and one whose cosines are all alike counts like any other. To the cosine
+//     come 0.4 of what the vectors before and after it in its session have above the mean. What
+//     has no word and no cosine above the usual one is no hit. The best TopK are the hits, or a
 //     pool of max(4·TopK, 60) that a [Reranker] orders anew. Ties go to the newer memory, then
 //     to the lower id.
 //
@@ -76,7 +80,7 @@
 //
 // # What Score means
 //
-// The order is by values that are relative to the best hit of the query. Score is absolute,
+// The order is by values that depend on the partition. Score is absolute,
 // so that a Threshold means the same for every query:
 //
 //	Parts.Lexical = score / Σ idf(t)·(k1+1)     the share of what the query could attain

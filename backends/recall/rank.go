@@ -36,6 +36,7 @@ type scratch struct {
 	own        []float64 // with what ownSignals add; all zero between searches
 	values     []float64 // with what handedSignals add, too; all zero between searches
 	found      []int32   // slots with a value
+	cosines    []float64 // by slot, of the last search with a vector
 	candidates []candidate
 
 	sessions, counts []float64 // by number
@@ -90,7 +91,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 			s.candidates = append(s.candidates, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
 		}
 	}
-	return f.hits(q.fuse(s.candidates, attainable, r.pool(q.topK)), attainable), nil
+	return f.hits(f.fuse(q, attainable, r.pool(q.topK)), attainable), nil
 }
 
 // choose lists the memories that have a score.
@@ -102,14 +103,17 @@ func (f *field) choose() {
 
 // scan lists the eligible memories that have a score or a vector.
 func (f *field) scan(q *query) {
+	f.s.cosines = slices.Grow(f.s.cosines[:0], len(f.x.docs))[:len(f.x.docs)]
 	for slot := range f.x.docs {
 		d := &f.x.docs[slot]
+		f.s.cosines[slot] = noVector
 		if d.vector == nil && f.s.values[slot] == 0 || !q.eligible.admits(d) {
 			continue
 		}
 		c := f.candidate(int32(slot))
 		if d.vector != nil {
 			c.cosine = max(0, min(1, float64(vek32.Dot(q.vector, d.vector))))
+			f.s.cosines[slot] = c.cosine
 		}
 		f.s.candidates = append(f.s.candidates, c)
 	}
@@ -177,17 +181,27 @@ type ranked struct {
 	score float64
 }
 
-// fuse makes one order of the parts, each divided by its highest value among the candidates.
-// It returns as many as were asked for, or as a reranker chooses among.
-func (q *query) fuse(candidates []candidate, attainable float64, pool int) []ranked {
-	var topLexical, topVector float64
-	for _, c := range candidates {
-		topLexical, topVector = max(topLexical, c.lexical+c.session), max(topVector, above(q.scale.usual, c.cosine))
-	}
-	best := topK{size: pool}
-	for _, c := range candidates {
-		value := c.mean(share(c.lexical+c.session, topLexical), share(above(q.scale.usual, c.cosine), topVector))
-		if value <= 0 || !best.admits(value) {
+// How words and vectors make one order: see the package comment.
+const (
+	wordsWeight  = 6.0 // of the share of what the query could attain
+	vectorWeight = 0.4 // of a standard deviation of the cosine
+	besideWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
+)
+
+// fuse makes one order of the parts. It returns as many as were asked for, or as a reranker
+// chooses among.
+func (f *field) fuse(q *query, attainable float64, pool int) []ranked {
+	cosines := q.standard(f.s.candidates)
+	best := topK{size: pool, floor: math.Inf(-1)}
+	for _, c := range f.s.candidates {
+		if c.lexical == 0 && c.cosine <= q.scale.usual {
+			continue
+		}
+		value := wordsWeight * share(c.lexical+c.session, attainable)
+		if c.cosine != noVector {
+			value += vectorWeight * (cosines.of(c.cosine) + besideWeight*(f.vectorAt(cosines, c.slot, -1)+f.vectorAt(cosines, c.slot, 1)))
+		}
+		if !best.admits(value) {
 			continue
 		}
 		if score := c.mean(c.shareOf(attainable), above(q.scale.related, c.cosine)); score >= q.threshold {
@@ -195,6 +209,35 @@ func (q *query) fuse(candidates []candidate, attainable float64, pool int) []ran
 		}
 	}
 	return best.best()
+}
+
+// vectorAt returns what the cosine beside a memory has above the mean.
+func (f *field) vectorAt(cosines standard, slot, steps int32) float64 {
+	if near := f.beside(slot, steps); near >= 0 && f.s.cosines[near] != noVector {
+		return max(0, cosines.of(f.s.cosines[near]))
+	}
+	return 0
+}
+
+// standard says how usual a cosine is in a partition, for a query.
+type standard struct{ mean, deviation float64 }
+
+// of returns how many standard deviations a cosine lies above the mean.
+func (s standard) of(cosine float64) float64 { return (cosine - s.mean) / s.deviation }
+
+// standard takes the cosines of the candidates. A few may all be high, and so those of as
+// many pairs of unrelated sentences as made the scale count with them.
+func (q *query) standard(candidates []candidate) standard {
+	const pairs = 28 // of eight sentences
+	usual, deviation := q.scale.usual, (q.scale.related-q.scale.usual)/3
+	n, sum, squares := float64(pairs), pairs*usual, pairs*(usual*usual+deviation*deviation)
+	for i := range candidates {
+		if c := candidates[i].cosine; c != noVector {
+			n, sum, squares = n+1, sum+c, squares+c*c
+		}
+	}
+	mean := sum / n
+	return standard{mean, max(1e-6, math.Sqrt(max(0, squares/n-mean*mean)))} // else all are the same
 }
 
 // shareOf returns how much of the score that the query could attain a candidate has.
