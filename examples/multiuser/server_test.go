@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -23,7 +24,9 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
@@ -195,4 +198,21 @@ func TestCommandLines(t *testing.T) {
 	var stderr bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-h"}, io.Discard, &stderr))
 	assert.Contains(t, stderr.String(), "-addr")
+}
+
+func TestServersShareARedis(t *testing.T) {
+	at := "redis://" + miniredis.RunT(t).Addr()
+	p := backends.Partition{Namespace: "n", Kind: backends.PartitionUser, ID: "ann"}
+	for i := range 2 {
+		db, err := open(t.Context(), at)
+		require.NoError(t, err)
+		found, err := db.Get(t.Context(), p, "m")
+		require.NoError(t, err)
+		require.Len(t, found, i)
+		_, err = db.Apply(t.Context(), p, &store.Batch{Mutations: []store.Mutation{store.Put(&store.Record{Memory: backends.Memory{ID: "m", Kind: backends.KindFact, Text: "tea"}})}})
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+	}
+	_, err := open(t.Context(), "ftp://nowhere")
+	require.Error(t, err)
 }
