@@ -266,8 +266,8 @@ func (w *crowd) searchFiltered(ctx context.Context, u *person) {
 		ids = append(ids, id)
 	}
 	filters := []backends.Filter{
-		backends.Eq("user_id", o.scope.UserID), backends.Ne("user_id", u.scope.UserID), backends.Eq("owner", o.mark), backends.Filter{Op: "contains", Field: "user_id", Value: ""},
-		backends.Or(backends.Eq("namespace", o.scope.Namespace), backends.Eq("agent_id", o.scope.AgentID)), backends.Not(backends.Eq("owner", u.mark)), backends.Filter{Op: "in", Field: "id", Value: ids},
+		backends.Eq("user_id", o.scope.UserID), backends.Ne("user_id", u.scope.UserID), backends.Eq("owner", o.mark), {Op: "contains", Field: "user_id", Value: ""},
+		backends.Or(backends.Eq("namespace", o.scope.Namespace), backends.Eq("agent_id", o.scope.AgentID)), backends.Not(backends.Eq("owner", u.mark)), {Op: "in", Field: "id", Value: ids},
 	}
 	f := filters[w.rand.IntN(len(filters))]
 	w.found(ctx, u, &backends.SearchRequest{Scope: u.scope, Query: "likes secret " + o.mark, TopK: 50, Filter: &f})

@@ -179,10 +179,10 @@ func checkSessions(t *rapid.T, x *index, held map[string]backends.Memory) {
 }
 
 func TestNumbersInIDsCountByTheirValue(t *testing.T) {
-	sorted := []string{"", "D1:2", "D1:10", "D2:1", "D10:1", "a", "a01", "a1b", "a2"}
+	sorted := []string{"", "D1:2", "D1:10", "D2:1", "D10:1", "a", "a1b", "a2"}
 	for i, a := range sorted {
 		for j, b := range sorted {
-			if i != j && !(i == 6 && j == 7) && !(i == 7 && j == 6) {
+			if i != j {
 				require.Equal(t, cmp.Compare(i, j), compareNatural(a, b), "%s, %s", a, b)
 			}
 		}

@@ -112,8 +112,8 @@ func TestNoFilterFindsOutWhoseAMemoryIs(t *testing.T) {
 	}
 	hers := backends.Eq("user_id", cleo.UserID)
 	for name, f := range map[string]backends.Filter{
-		"user": hers, "session": backends.Eq("session_id", cleo.SessionID), "list": backends.Filter{Op: "in", Field: "user_id", Value: []any{"x", cleo.UserID}}, "part": backends.Filter{Op: "contains", Field: "user_id", Value: "7731"},
-		"order": backends.Filter{Op: "gt", Field: "user_id", Value: "a"}, "not not": backends.Not(backends.Not(hers)), "not ne": backends.Not(backends.Ne("user_id", cleo.UserID)),
+		"user": hers, "session": backends.Eq("session_id", cleo.SessionID), "list": {Op: "in", Field: "user_id", Value: []any{"x", cleo.UserID}}, "part": {Op: "contains", Field: "user_id", Value: "7731"},
+		"order": {Op: "gt", Field: "user_id", Value: "a"}, "not not": backends.Not(backends.Not(hers)), "not ne": backends.Not(backends.Ne("user_id", cleo.UserID)),
 		"or": backends.Or(hers, backends.Eq("kind", "none")), "nin": backends.Not(backends.Filter{Op: "nin", Field: "session_id", Value: []string{cleo.SessionID}}),
 	} {
 		assert.Equal(t, 0, tea(bob, f), name)

@@ -113,13 +113,14 @@ func All(ctx context.Context, s Records, p backends.Partition, trim func(*Record
 // transferPage is how many things are read and written together.
 const transferPage = 1000
 
-// listing is a page of a listing, and the cursor of the next.
+// listing is a page of a listing, and the cursor of the next. (The linter does not see that
+// each uses it.)
 type listing[T any] interface{ page() ([]T, string) }
 
-func (l *PartitionPage) page() ([]backends.Partition, string) { return l.Partitions, l.Next }
-func (l *IDPage) page() ([]string, string)                    { return l.IDs, l.Next }
-func (l *SessionPage) page() ([]Session, string)              { return l.Sessions, l.Next }
-func (l *BlobPage) page() ([]BlobInfo, string)                { return l.Blobs, l.Next }
+func (l *PartitionPage) page() ([]backends.Partition, string) { return l.Partitions, l.Next } //nolint:unused // see listing
+func (l *IDPage) page() ([]string, string)                    { return l.IDs, l.Next }        //nolint:unused // see listing
+func (l *SessionPage) page() ([]Session, string)              { return l.Sessions, l.Next }   //nolint:unused // see listing
+func (l *BlobPage) page() ([]BlobInfo, string)                { return l.Blobs, l.Next }      //nolint:unused // see listing
 
 // each calls do for what list returns, page by page.
 func each[T any, L listing[T]](list func(Page) (L, error), do func(T) error) error {

@@ -111,7 +111,7 @@ func New(c *Config) (*Keeper, error) {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}
-	k.background.ctx, k.cancel = context.WithCancel(context.Background())
+	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.uses = map[backends.Partition]map[string]int{}
 	return k, nil
 }

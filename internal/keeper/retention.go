@@ -67,7 +67,7 @@ type background struct {
 // in intervals, and stores uses. Stop ends it.
 func (k *Keeper) Start() {
 	if k.counts() { // Stop must not lose what is being stored
-		k.repeat("uses", usesEvery, func() error { return k.storeUses(context.WithoutCancel(k.background.ctx)) })
+		k.repeat("uses", usesEvery, func() error { return k.storeUses(context.WithoutCancel(k.ctx)) })
 	}
 	if r := k.config.Retention; r != nil && r.Every > 0 {
 		k.repeat("retention", r.Every, k.sweep)
@@ -77,12 +77,12 @@ func (k *Keeper) Start() {
 // repeat does something now and then in intervals, until Stop.
 func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
 	k.running.Go(func() {
-		for k.background.ctx.Err() == nil {
-			if err := work.Catch(what, do); err != nil && k.background.ctx.Err() == nil {
-				work.Report(k.background.ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
+		for k.ctx.Err() == nil {
+			if err := work.Catch(what, do); err != nil && k.ctx.Err() == nil {
+				work.Report(k.ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
 			}
 			select {
-			case <-k.background.ctx.Done():
+			case <-k.ctx.Done():
 			case <-time.After(every):
 			}
 		}
@@ -184,9 +184,9 @@ func (k *Keeper) sweep() error {
 	for _, namespace := range k.config.Retention.Namespaces {
 		r := k.newRetention(namespace)
 		r.sweeps = true
-		errs = append(errs, r.run(k.background.ctx))
+		errs = append(errs, r.run(k.ctx))
 		if r.OnSweep != nil {
-			r.OnSweep(k.background.ctx, r.report)
+			r.OnSweep(k.ctx, r.report)
 		}
 	}
 	return errors.Join(errs...)

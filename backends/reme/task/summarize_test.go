@@ -308,7 +308,7 @@ func TestAnEmbedderThatFailsAtTheEndCostsNoCallTwice(t *testing.T) {
 	w := open(t, embedded(e))
 	w.says["Success"] = func(q asked) string {
 		e.Err = errDown
-		return w.brain.answer(asked{user: q.user})
+		return w.answer(asked{user: q.user})
 	}
 	ts := []Trajectory{doing("a", 1, "TEACHES "+pages), doing("b", 1, "TEACHES "+login)}
 	_, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})

@@ -146,8 +146,6 @@ func answering(think func(tool, user string) string) *testkit.Chat {
 	})
 }
 
-type textual struct{ model.BaseChatModel }
-
 // inside returns what stands between the marks of a prompt.
 func inside(t testing.TB, user, mark string) string {
 	t.Helper()

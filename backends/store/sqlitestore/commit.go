@@ -103,7 +103,7 @@ func (s *Store) join(group []*member) []*member {
 // the transaction ended with it: SQLite rolls back all if the disk is full.
 func (c *conn) nested(m *member) error {
 	if m.err = m.ctx.Err(); m.err != nil {
-		return nil
+		return nil //nolint:nilerr // the member has it
 	}
 	if m.err = c.exec("SAVEPOINT member"); m.err != nil {
 		return errLost

@@ -60,7 +60,7 @@ func TestWhatCompactionSaves(t *testing.T) {
 	params.Budget, params.Model = b, summariser
 	auto, err := compaction.ReMe(params)
 	require.NoError(t, err)
-	sent, none := 0, 0
+	none := 0
 	for _, way := range []struct {
 		name   string
 		config *compaction.Config
@@ -74,7 +74,8 @@ func TestWhatCompactionSaves(t *testing.T) {
 		compactor, err := compaction.New(way.config)
 		require.NoError(t, err)
 		keep, messages, over := newShelf(t), []*schema.Message(nil), 0
-		sent, summaries, asked = 0, 0, 0
+		sent := 0
+		summaries, asked = 0, 0
 		for _, turn := range transcript.Task(transcript.Seed(1), turns) {
 			fits := true
 			for _, m := range turn {
