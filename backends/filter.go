@@ -11,18 +11,20 @@ import (
 )
 
 const (
-	opEq       = "eq"
-	opNe       = "ne"
-	opIn       = "in"
-	opNin      = "nin"
-	opGt       = "gt"
-	opGte      = "gte"
-	opLt       = "lt"
-	opLte      = "lte"
-	opContains = "contains" // a substring of a text, or an element of a list
-	opAnd      = "and"
-	opOr       = "or"
-	opNot      = "not"
+	opEq        = "eq"
+	opNe        = "ne"
+	opIn        = "in"
+	opNin       = "nin"
+	opGt        = "gt"
+	opGte       = "gte"
+	opLt        = "lt"
+	opLte       = "lte"
+	opContains  = "contains"  // a substring of a text, or an element of a list
+	opIContains = "icontains" // the same, whatever the case
+	opExists    = "exists"    // whether the memory has the field
+	opAnd       = "and"
+	opOr        = "or"
+	opNot       = "not"
 )
 
 // Filter is a condition on memories. It is evaluated in process by one piece of
@@ -38,12 +40,17 @@ const (
 // Numbers compare as float64, times as instants (a [time.Time] or an RFC 3339
 // text on either side), texts byte by byte, booleans by eq and ne alone.
 //
-// The operators are eq, ne, in, nin, gt, gte, lt, lte, contains, and, or, not. A field that a
-// memory does not have matches only ne, nin and what not negates.
+// The operators are eq, ne, in, nin, gt, gte, lt, lte, contains, icontains, exists, and, or,
+// not. contains finds a part of a text, or an element of a list; icontains does so whatever the
+// case. exists takes true or false. Of a field with a list eq, ne, in and nin ask for an element.
+// A field that a memory does not have matches only ne, nin, exists with false, and what not
+// negates. The type of a memory's own field is known: a value or an operator of another one is
+// ErrInvalid. A key of Metadata may have another type in each memory; one that the operator does
+// not take does not match.
 type Filter struct {
 	Op    string
 	Field string   // for comparisons
-	Value any      // for comparisons: string, bool, a number, time.Time; a slice of those for in and nin
+	Value any      // for comparisons: string, bool, a number, time.Time; a slice of those for in and nin; a bool for exists
 	Args  []Filter // for and, or, not
 }
 
@@ -96,10 +103,10 @@ func (f *Filter) Compile() (func(*Memory) bool, error) {
 		return f.compileLogic()
 	case opIn, opNin:
 		return f.compileComparison(scalars)
-	case opContains, opEq, opNe, opGt, opGte, opLt, opLte:
+	case opContains, opIContains, opExists, opEq, opNe, opGt, opGte, opLt, opLte:
 		return f.compileComparison(scalar)
 	}
-	return nil, fmt.Errorf("filter operator %q: %w: use eq, ne, in, nin, gt, gte, lt, lte, contains, and, or, not", f.Op, ErrInvalid)
+	return nil, fmt.Errorf("filter operator %q: %w: use eq, ne, in, nin, gt, gte, lt, lte, contains, icontains, exists, and, or, not", f.Op, ErrInvalid)
 }
 
 func (f *Filter) compileLogic() (func(*Memory) bool, error) {
@@ -123,8 +130,7 @@ func (f *Filter) compileLogic() (func(*Memory) bool, error) {
 
 // orders are the comparisons by the order of two values.
 var orders = map[string]func(int) bool{
-	opEq: func(c int) bool { return c == 0 },
-	opNe: func(c int) bool { return c == 0 }, // and then turned round
+	opEq: func(c int) bool { return c == 0 }, opNe: func(c int) bool { return c != 0 },
 	opGt: func(c int) bool { return c > 0 }, opGte: func(c int) bool { return c >= 0 },
 	opLt: func(c int) bool { return c < 0 }, opLte: func(c int) bool { return c <= 0 },
 }
@@ -135,8 +141,8 @@ func (f *Filter) compileComparison(normal func(any) (any, error)) (func(*Memory)
 		return nil, fmt.Errorf("filter %s: %w: no field", f.Op, ErrInvalid)
 	}
 	value, err := normal(f.Value)
-	if _, isBool := value.(bool); isBool && slices.Contains([]string{opGt, opGte, opLt, opLte}, f.Op) {
-		err = fmt.Errorf("%w: booleans have no order", ErrInvalid)
+	if err == nil {
+		err = f.check(value)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("filter %s %s: %w", f.Field, f.Op, err)
@@ -145,16 +151,78 @@ func (f *Filter) compileComparison(normal func(any) (any, error)) (func(*Memory)
 	return func(m *Memory) bool {
 		v, ok := get(m)
 		switch {
+		case f.Op == opExists:
+			return ok == value
 		case !ok:
 			return turned
-		case f.Op == opContains:
-			return contains(v, value)
+		case f.Op == opContains, f.Op == opIContains:
+			return contains(v, value, f.Op == opIContains)
 		case holds == nil:
 			return slices.ContainsFunc(value.([]any), func(x any) bool { return equal(v, x) }) != turned
+		case f.Op == opEq, f.Op == opNe:
+			return equal(v, value) != turned
 		}
 		c, comparable := compare(v, value)
-		return (comparable && holds(c)) != turned
+		return comparable && holds(c)
 	}, nil
+}
+
+// check returns an error if the field or the operator never takes the value.
+func (f *Filter) check(value any) error {
+	_, isBool := value.(bool)
+	_, isText := value.(string)
+	switch {
+	case f.Op == opExists && !isBool:
+		return fmt.Errorf("value %v: %w: use true or false", value, ErrInvalid)
+	case f.Op == opExists:
+		return nil
+	case f.Op == opIContains && !isText:
+		return fmt.Errorf("value %v: %w: use a text", value, ErrInvalid)
+	case isBool && slices.Contains([]string{opGt, opGte, opLt, opLte}, f.Op):
+		return fmt.Errorf("%w: booleans have no order", ErrInvalid)
+	}
+	read, own := fields[f.Field]
+	if !own {
+		return nil
+	}
+	kind := read(&Memory{})
+	if _, text := kind.(string); !text && (f.Op == opContains || f.Op == opIContains) {
+		return fmt.Errorf("%w: the field is no text: use gte and lt", ErrInvalid)
+	}
+	values, list := value.([]any)
+	if !list {
+		values = []any{value}
+	}
+	for _, v := range values {
+		if !fits(kind, v) {
+			return fmt.Errorf("value %v of type %T: %w: the field is a %s", v, v, ErrInvalid, nameOf(kind))
+		}
+	}
+	return nil
+}
+
+// fits reports whether a value can be compared with a field of a memory's own.
+func fits(field, value any) bool {
+	ok := false
+	switch field.(type) {
+	case string:
+		_, ok = value.(string)
+	case time.Time:
+		_, ok = instantOf(value)
+	case *float64:
+		_, ok = value.(float64)
+	}
+	return ok
+}
+
+func nameOf(field any) string {
+	switch field.(type) {
+	case time.Time:
+		return "time, such as 2026-03-07 or 2026-03-07T12:00:00Z"
+	case *float64:
+		return "number"
+	}
+	return "text"
 }
 
 // fieldOf returns how to read a field. A zero value of a memory's own fields counts as

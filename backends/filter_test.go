@@ -75,6 +75,19 @@ func TestFilterOperators(t *testing.T) {
 		"text against time":           {backends.Filter{Op: "lte", Field: "day", Value: day}, true},
 		"unset time is absent":        {backends.Filter{Op: "lt", Field: "expires", Value: day}, false},
 		"contains substring":          {backends.Filter{Op: "contains", Field: "city", Value: "ang"}, true},
+		"icontains substring":         {backends.Filter{Op: "icontains", Field: "city", Value: "hANG"}, true},
+		"icontains own field":         {backends.Filter{Op: "icontains", Field: "user_id", Value: "ANN"}, true},
+		"icontains element":           {backends.Filter{Op: "icontains", Field: "tags", Value: "B"}, true},
+		"icontains no part of one":    {backends.Filter{Op: "icontains", Field: "tags", Value: ""}, false},
+		"exists":                      {backends.Filter{Op: "exists", Field: "city", Value: true}, true},
+		"exists not":                  {backends.Filter{Op: "exists", Field: "none", Value: false}, true},
+		"exists own field":            {backends.Filter{Op: "exists", Field: "expires", Value: true}, false},
+		"null does not exist":         {backends.Filter{Op: "exists", Field: "gone", Value: true}, false},
+		"eq element":                  {backends.Eq("tags", "b"), true},
+		"eq no element":               {backends.Eq("tags", "c"), false},
+		"ne element":                  {backends.Ne("tags", "b"), false},
+		"in element":                  {backends.Filter{Op: "in", Field: "tags", Value: []string{"x", "a"}}, true},
+		"nin element":                 {backends.Filter{Op: "nin", Field: "tags", Value: []string{"x", "a"}}, false},
 		"contains element":            {backends.Filter{Op: "contains", Field: "tags", Value: "b"}, true},
 		"contains no part of element": {backends.Filter{Op: "contains", Field: "tags", Value: ""}, false},
 		"reserved name wins":          {backends.Eq("role", "user"), true},
@@ -108,6 +121,13 @@ func TestFilterRefusesWhatHasNoMeaning(t *testing.T) {
 		"not with two":         {Op: "not", Args: []backends.Filter{backends.Eq("a", 1), backends.Eq("b", 1)}},
 		"unknown inside":       backends.And(backends.Eq("a", 1), backends.Filter{Op: "x", Field: "b"}),
 		"eq with a list value": backends.Eq("tags", []string{"a"}),
+		"a number for a text":  backends.Eq("user_id", 7),
+		"a text for a number":  {Op: "gt", Field: "quality", Value: "high"},
+		"a word for a time":    {Op: "gt", Field: "observed", Value: "yesterday"},
+		"a part of a time":     {Op: "contains", Field: "observed", Value: "2026"},
+		"in with another type": {Op: "in", Field: "role", Value: []any{"user", true}},
+		"exists without bool":  {Op: "exists", Field: "city", Value: "yes"},
+		"icontains a number":   {Op: "icontains", Field: "city", Value: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := f.Compile()
@@ -133,6 +153,9 @@ func TestParseFilterGrammar(t *testing.T) {
 		`{"NOT": [{"age": 1}, {"vip": true}]}`:  false,
 		`{"NOT": {"age": 1}}`:                   true,
 		`{"observed": {"gte": "2026-01-01"}}`:   true,
+		`{"city": {"icontains": "HANG"}}`:       true,
+		`{"city": {"exists": false}}`:           false,
+		`{"tags": "a"}`:                         true,
 	} {
 		t.Run(text, func(t *testing.T) {
 			var m map[string]any
@@ -162,14 +185,15 @@ func TestParseFilterRefuses(t *testing.T) {
 
 func TestNotIsTheComplement(t *testing.T) {
 	fields := rapid.SampledFrom([]string{"city", "age", "vip", "tags", "observed", "none", "quality", "role"})
-	ops := rapid.SampledFrom([]string{"eq", "ne", "gt", "gte", "lt", "lte", "contains"})
+	ops := rapid.SampledFrom([]string{"eq", "ne", "gt", "gte", "lt", "lte", "contains", "icontains", "exists"})
 	values := rapid.SampledFrom([]any{"Hangzhou", "a", "", 41, 0.5, day, "2026-03-07"})
 	rapid.Check(t, func(t *rapid.T) {
 		f := backends.Filter{Op: ops.Draw(t, "op"), Field: fields.Draw(t, "field"), Value: values.Draw(t, "value")}
 		not := backends.Not(f)
 		match, err := f.Compile()
 		if err != nil {
-			t.Fatal(err)
+			require.ErrorIs(t, err, backends.ErrInvalid)
+			return
 		}
 		opposite, err := not.Compile()
 		if err != nil {

@@ -72,22 +72,34 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
+// equal reports whether a value, or an element of a list, is the one wanted.
 func equal(v, want any) bool {
-	c, comparable := compare(v, want)
-	return comparable && c == 0
+	return has(v, func(v any) bool { c, comparable := compare(v, want); return comparable && c == 0 })
 }
 
-func contains(v, want any) bool {
+// contains reports whether a text has a part, or a list an element; fold is for any case.
+func contains(v, want any, fold bool) bool {
 	if s, ok := v.(string); ok {
-		w, ok := want.(string)
-		return ok && strings.Contains(s, w)
+		part, ok := want.(string)
+		if fold {
+			s, part = strings.ToLower(s), strings.ToLower(part)
+		}
+		return ok && strings.Contains(s, part)
 	}
-	rv := reflect.ValueOf(v)
-	if rv.Kind() != reflect.Slice {
+	if reflect.ValueOf(v).Kind() != reflect.Slice {
 		return false
 	}
+	return equal(v, want) || fold && has(v, func(v any) bool { s, ok := v.(string); return ok && strings.EqualFold(s, want.(string)) })
+}
+
+// has reports whether a value, or an element of a list, is as asked for.
+func has(v any, is func(any) bool) bool {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Slice {
+		return is(v)
+	}
 	for i := range rv.Len() {
-		if equal(rv.Index(i).Interface(), want) {
+		if is(rv.Index(i).Interface()) {
 			return true
 		}
 	}

@@ -114,7 +114,9 @@ func TestNoFilterFindsOutWhoseAMemoryIs(t *testing.T) {
 	for name, f := range map[string]backends.Filter{
 		"user": hers, "session": backends.Eq("session_id", cleo.SessionID), "list": {Op: "in", Field: "user_id", Value: []any{"x", cleo.UserID}}, "part": {Op: "contains", Field: "user_id", Value: "7731"},
 		"order": {Op: "gt", Field: "user_id", Value: "a"}, "not not": backends.Not(backends.Not(hers)), "not ne": backends.Not(backends.Ne("user_id", cleo.UserID)),
-		"or": backends.Or(hers, backends.Eq("kind", "none")), "nin": backends.Not(backends.Filter{Op: "nin", Field: "session_id", Value: []string{cleo.SessionID}}),
+		"any case": {Op: "icontains", Field: "user_id", Value: "CLEO"}, "exists": {Op: "exists", Field: "user_id", Value: true},
+		"not missing": backends.Not(backends.Filter{Op: "exists", Field: "user_id", Value: false}),
+		"or":          backends.Or(hers, backends.Eq("kind", "none")), "nin": backends.Not(backends.Filter{Op: "nin", Field: "session_id", Value: []string{cleo.SessionID}}),
 	} {
 		assert.Equal(t, 0, tea(bob, f), name)
 		assert.Equal(t, 2, tea(bob, backends.Not(f)), name)

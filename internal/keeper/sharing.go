@@ -114,7 +114,7 @@ func (k *Keeper) Visible(s backends.Scope, p backends.Partition, f *backends.Fil
 	}
 	own := backends.Eq("user_id", s.UserID)
 	if s.UserID == "" {
-		own = backends.Not(backends.Filter{Op: "gte", Field: "user_id", Value: ""}) // there is none
+		own = backends.Filter{Op: "exists", Field: "user_id", Value: false}
 	}
 	out := visible(*f, own)
 	return &out
@@ -129,7 +129,7 @@ func visible(f, own backends.Filter) backends.Filter {
 		f.Args = args
 		return f
 	}
-	if f.Op == "ne" || f.Op == "nin" { // which match what is absent
+	if f.Op == "ne" || f.Op == "nin" || f.Op == "exists" && f.Value == false { // which match what is absent
 		return backends.Or(backends.Not(own), f)
 	}
 	return backends.And(own, f)
