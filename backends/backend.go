@@ -64,10 +64,14 @@ type SearchRequest struct {
 	Kinds     []Kind  // Optional. Defaults to all kinds.
 	Filter    *Filter // Optional. Further conditions.
 
-	AsOf              time.Time // Optional. What held at that time, instead of what holds now.
-	IncludeSuperseded bool      // Optional. Also what holds no more.
-	IncludeExpired    bool      // Optional. Also what expired and was not swept yet.
-	WithSources       bool      // Optional. Fill Hit.Sources.
+	AsOf time.Time // Optional. What held at that time, instead of what holds now.
+	// KnownAt is what was believed at that time: without what was stored later, and with what
+	// was superseded or retracted later. With AsOf, what was believed then of what held at AsOf.
+	// A text that was edited since is the present one. Optional. Defaults to now.
+	KnownAt           time.Time
+	IncludeSuperseded bool // Optional. Also what holds no more.
+	IncludeExpired    bool // Optional. Also what expired and was not swept yet.
+	WithSources       bool // Optional. Fill Hit.Sources.
 
 	// Beside are memories that the partition does not hold, ranked by words among those
 	// that it holds: what was said and is not learnt yet. Optional.

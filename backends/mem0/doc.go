@@ -55,7 +55,7 @@
 // Such a search shows what is true now, once: no questions, greetings and repetitions, the
 // fact that replaced what a turn says in the place of that turn, and the later of two
 // statements first. Hit.Before is what a fact replaced, Hit.Ended since when a turn holds no
-// more. With AsOf, IncludeSuperseded or Kinds everything is found.
+// more. With AsOf, KnownAt, IncludeSuperseded or Kinds everything is found.
 //
 // What a request with an Author brings was not said but written down on purpose,
 // as an agent does with its add_memory tool: it leaves facts and no episodes, and

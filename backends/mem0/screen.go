@@ -25,7 +25,7 @@ import (
 //     replaced it. Where none did, Hit.Ended says since when.
 //   - Of two hits that say the same, one is left out.
 //
-// A search for the past, by AsOf or IncludeSuperseded, finds all but the turns for which
+// A search for the past, by AsOf, KnownAt or IncludeSuperseded, finds all but the turns for which
 // facts among the hits stand.
 type screening struct {
 	backend   *Backend
@@ -50,7 +50,7 @@ type screened struct {
 
 func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.SearchRequest, hits []backends.Hit) ([]backends.Hit, error) {
 	s := &screening{backend: b, partition: p, request: q, words: b.keep.Ranker().Words()}
-	s.past = q.IncludeSuperseded || !q.AsOf.IsZero()
+	s.past = q.IncludeSuperseded || !q.AsOf.IsZero() || !q.KnownAt.IsZero()
 	for _, h := range hits {
 		if s.past || h.Kind != backends.KindEpisode || states(&h.Memory) {
 			s.hits = append(s.hits, &screened{Hit: h, words: s.words.Of(speech.Content(h.Text)), answer: h.Parts.Signals[recall.Answer] > 0})

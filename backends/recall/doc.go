@@ -29,7 +29,8 @@
 //  1. What may not be returned leaves: superseded and retracted memories, expired ones,
 //     those of other kinds, those that the filter excludes. They take no place and set no
 //     scale. With AsOf those stay that held at that time: from Valid (else Observed, else
-//     Created) on, until Invalidated.
+//     Created) on, until Invalidated. With KnownAt those stay that were stored by then, and
+//     what ended later counts as not ended.
 //  2. Every memory that is left gets its lexical score and, where query and memory have
 //     vectors, its cosine. Both are exact: there is no list of candidates that one of them
 //     alone fills.

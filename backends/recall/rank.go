@@ -157,7 +157,9 @@ func (e *eligibility) admits(d *doc) bool {
 	switch q := e.request; {
 	case d.memory == nil, e.expired(d):
 		return false
-	case q.AsOf.IsZero() && !d.active && !q.IncludeSuperseded, !q.AsOf.IsZero() && !e.held(d.memory):
+	case !q.KnownAt.IsZero() && d.memory.Created.After(q.KnownAt):
+		return false
+	case q.AsOf.IsZero() && !q.IncludeSuperseded && e.ended(d), !q.AsOf.IsZero() && !e.held(d):
 		return false
 	case len(q.Kinds) > 0 && !slices.Contains(q.Kinds, d.memory.Kind):
 		return false
@@ -167,11 +169,18 @@ func (e *eligibility) admits(d *doc) bool {
 
 func (e *eligibility) expired(d *doc) bool { return !e.request.IncludeExpired && e.now >= d.expires }
 
+// ended reports whether a memory was known to hold no more, which is stored when it is
+// superseded or retracted.
+func (e *eligibility) ended(d *doc) bool {
+	at := e.request.KnownAt
+	return !d.active && (at.IsZero() || !d.memory.Updated.After(at))
+}
+
 // held reports whether a memory had begun to hold at the time that is asked for, and had not
 // ended.
-func (e *eligibility) held(m *backends.Memory) bool {
+func (e *eligibility) held(d *doc) bool {
 	at := e.request.AsOf
-	return !m.Since().After(at) && (e.request.IncludeSuperseded || m.Active() || at.Before(m.Invalidated))
+	return !d.memory.Since().After(at) && (e.request.IncludeSuperseded || !e.ended(d) || at.Before(d.memory.Invalidated))
 }
 
 // ranked is a memory on its way to becoming a hit.

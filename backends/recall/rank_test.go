@@ -37,7 +37,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 			}
 			return time.Time{}
 		}
-		m := backends.Memory{ID: id, Text: drawText(t, "text"), Created: day(6),
+		m := backends.Memory{ID: id, Text: drawText(t, "text"), Created: day(rapid.IntRange(6, 10).Draw(t, "created")), Updated: day(rapid.IntRange(10, 12).Draw(t, "updated")),
 			Kind:     rapid.SampledFrom([]backends.Kind{backends.KindFact, backends.KindEpisode, backends.KindTask}).Draw(t, "kind"),
 			Observed: drawDay("observed"), Valid: drawDay("valid"), Invalidated: drawDay("invalidated"), Expires: drawDay("expires"),
 			Metadata: map[string]any{"n": float64(rapid.IntRange(0, 3).Draw(t, "n"))}}
@@ -54,6 +54,9 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		if rapid.Bool().Draw(t, "as of") {
 			q.AsOf = day(rapid.IntRange(5, 13).Draw(t, "day"))
 		}
+		if rapid.Bool().Draw(t, "known at") {
+			q.KnownAt = day(rapid.IntRange(5, 13).Draw(t, "known"))
+		}
 		if rapid.Bool().Draw(t, "kinds") {
 			q.Kinds = []backends.Kind{backends.KindFact, backends.KindTask}
 		}
@@ -67,8 +70,15 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		if !q.IncludeExpired && !m.Expires.IsZero() && !m.Expires.After(now) {
 			return false
 		}
+		ended := m.SupersededBy != "" || !m.Invalidated.IsZero()
+		if !q.KnownAt.IsZero() {
+			if m.Created.After(q.KnownAt) {
+				return false
+			}
+			ended = ended && !m.Updated.After(q.KnownAt)
+		}
 		if q.AsOf.IsZero() {
-			if !q.IncludeSuperseded && (m.SupersededBy != "" || !m.Invalidated.IsZero()) {
+			if !q.IncludeSuperseded && ended {
 				return false
 			}
 		} else {
@@ -79,7 +89,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 			if !m.Valid.IsZero() {
 				since = m.Valid
 			}
-			over := !m.Invalidated.IsZero() && !m.Invalidated.After(q.AsOf)
+			over := ended && !m.Invalidated.After(q.AsOf)
 			if since.After(q.AsOf) || over && !q.IncludeSuperseded {
 				return false
 			}

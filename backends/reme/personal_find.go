@@ -41,7 +41,7 @@ type PersonalRetrieveResponse struct {
 // behind it (so that without weights the order is recall's), and the time weight is
 // 2 for memories that were said in, or are about, a time that the query names. Where fewer than TopK memories are like the query, those of the time
 // that it names fill the places, newest first, with a Score of 0: "what did I do
-// yesterday" need not share a word with what was done. With a Threshold, or AsOf, they
+// yesterday" need not share a word with what was done. With a Threshold, AsOf or KnownAt they
 // do not.
 //
 // Times in the query are found by rules, without a model, in English and Chinese.
@@ -129,7 +129,7 @@ func (p *Personal) rank(pool []backends.Hit, q *personalQuery) []backends.Hit {
 // ofTheTime returns memories of the periods that are not among the hits, for the
 // places that are left.
 func (p *Personal) ofTheTime(ctx context.Context, hits []backends.Hit, q *personalQuery) ([]backends.Hit, error) {
-	if len(hits) >= q.TopK || len(q.periods) == 0 || q.Threshold > 0 || !q.AsOf.IsZero() {
+	if len(hits) >= q.TopK || len(q.periods) == 0 || q.Threshold > 0 || !q.AsOf.IsZero() || !q.KnownAt.IsZero() {
 		return nil, nil
 	}
 	match, err := p.keep.Visible(q.Scope, q.partition, q.Filter).Compile()
