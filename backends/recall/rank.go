@@ -79,7 +79,7 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 	defer r.release(s)
 	terms, attainable := x.lexicon.weigh(q.terms, r.analyzer.groups)
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
-	f := x.field(q, s, terms)
+	f := r.field(x, q, s, terms)
 	if q.vector == nil {
 		f.choose()
 	} else {
@@ -122,7 +122,7 @@ func (f *field) scan(q *query) {
 func (f *field) candidate(slot int32) candidate {
 	c := candidate{doc: &f.x.docs[slot], slot: slot, words: f.s.scores[slot], own: f.s.own[slot], lexical: f.s.values[slot], cosine: noVector}
 	if c.lexical > 0 {
-		c.session = f.session(slot)
+		c.session = f.ofSession(slot)
 	}
 	return c
 }

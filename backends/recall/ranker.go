@@ -29,6 +29,7 @@ import (
 type Ranker struct {
 	config   Config
 	analyzer *analyzer
+	signals  *signals
 	cache    *cache
 	scratch  sync.Pool              // of *scratch
 	scales   atomic.Pointer[scales] // of the embedder; nil until it made a vector for a query
@@ -55,7 +56,11 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
+	s, err := newSignals(c.Without)
+	if err != nil {
+		return nil, err
+	}
+	r := &Ranker{config: c, analyzer: a, signals: s, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.RerankTimeout, openForSearches, r)
@@ -217,6 +222,9 @@ type Config struct {
 	Int8 bool
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
+
+	// Without names signals that are left out: see [Signals]. Optional. Defaults to none.
+	Without []string
 
 	Reranker Reranker // Optional. Defaults to none.
 	// RerankTimeout is how long a search waits for the Reranker, at most; it never takes

@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ const Answer = "answer"
 // BM25 scores.
 var ownSignals = []signal{
 	{"speaker", 0.5, (*field).saidByNamed},    // "What did Ann buy?": what Ann says counts more
-	{"question", -0.15, (*field).asksAtEnd},   // what ends in a question rather asks than tells
+	{"asks", -0.15, (*field).asksAtEnd},       // what ends in a question rather asks than tells
 	{"assistant", -0.5, (*field).longAnswers}, // long answers hold every word, and say little of the user
 }
 
@@ -46,12 +47,46 @@ var handedSignals = []signal{
 // It moves hits, and leaves their Score.
 const sessionSignal = 0.6
 
+const sessionName = "session"
+
+// signals are those that a ranker has.
+type signals struct {
+	own, handed []signal
+	session     float64
+}
+
+// newSignals returns all signals but those with some names.
+func newSignals(without []string) (*signals, error) {
+	s, known := &signals{session: sessionSignal}, Signals()
+	for _, name := range without {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("recall: Config.Without: %q: %w: the signals are %s", name, backends.ErrInvalid, strings.Join(known, ", "))
+		}
+	}
+	left := func(s signal) bool { return slices.Contains(without, s.name) }
+	s.own, s.handed = slices.DeleteFunc(slices.Clone(ownSignals), left), slices.DeleteFunc(slices.Clone(handedSignals), left)
+	if slices.Contains(without, sessionName) {
+		s.session = 0
+	}
+	return s, nil
+}
+
+// Signals returns the names of all signals, which are the keys of [backends.ScoreParts] Signals.
+func Signals() []string {
+	var names []string
+	for _, s := range slices.Concat(ownSignals, handedSignals) {
+		names = append(names, s.name)
+	}
+	return append(names, sessionName)
+}
+
 // reach is how far handedSignals look.
 const reach = 2
 
 // field is the lexical scores of one query on their way through the signals. All slices of
 // scores are by slot, and the zero of scratch between searches.
 type field struct {
+	*signals
 	x        *index
 	s        *scratch
 	speaker  string    // the only one whom the query names
@@ -60,14 +95,14 @@ type field struct {
 }
 
 // field lists the eligible memories that have a score, by their words or by a signal.
-func (x *index) field(q *query, s *scratch, terms []weighedTerm) *field {
-	f := &field{x: x, s: s, speaker: x.namedIn(q)}
+func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *field {
+	f := &field{signals: r.signals, x: x, s: s, speaker: x.namedIn(q)}
 	for _, slot := range s.matched {
 		if !q.eligible.admits(&x.docs[slot]) {
 			s.scores[slot] = 0
 			continue
 		}
-		s.own[slot] = max(0, f.add(ownSignals, s.scores[slot], slot))
+		s.own[slot] = max(0, f.add(f.own, s.scores[slot], slot))
 	}
 	for _, slot := range s.matched {
 		if s.own[slot] == 0 {
@@ -78,7 +113,7 @@ func (x *index) field(q *query, s *scratch, terms []weighedTerm) *field {
 			if near < 0 || s.values[near] != 0 || s.own[near] == 0 && !q.eligible.admits(&x.docs[near]) {
 				continue
 			}
-			s.values[near] = f.add(handedSignals, s.own[near], near)
+			s.values[near] = f.add(f.handed, s.own[near], near)
 			s.found = append(s.found, near)
 			f.best = max(f.best, s.values[near])
 		}
@@ -95,10 +130,10 @@ func (f *field) add(signals []signal, score float64, slot int32) float64 {
 	return score
 }
 
-// session returns what the session of a memory adds to it.
-func (f *field) session(slot int32) float64 {
+// ofSession returns what the session of a memory adds to it.
+func (f *field) ofSession(slot int32) float64 {
 	if n := f.x.sessions.places[slot].session; n > 0 {
-		return sessionSignal * f.best * f.sessions[n-1]
+		return f.session * f.best * f.sessions[n-1]
 	}
 	return 0
 }
@@ -115,13 +150,13 @@ func (f *field) beside(slot, steps int32) int32 {
 // explain returns what each signal added, as a share of what the query could attain.
 func (f *field) explain(slot int32, attainable float64) map[string]float64 {
 	out := map[string]float64{}
-	for _, s := range slices.Concat(ownSignals, handedSignals) {
+	for _, s := range slices.Concat(f.own, f.handed) {
 		if added := s.weight * s.of(f, slot); added != 0 {
 			out[s.name] += share(added, attainable)
 		}
 	}
-	if added := f.session(slot); added != 0 {
-		out["session"] = share(added, attainable)
+	if added := f.ofSession(slot); added != 0 {
+		out[sessionName] = share(added, attainable)
 	}
 	return out
 }

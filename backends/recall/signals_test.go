@@ -51,8 +51,24 @@ func TestAnAnswerIsFoundByItsQuestion(t *testing.T) {
 	answer := hits[1].Parts.Signals
 	require.Greater(t, answer["answer"], answer["neighbours"])
 	require.Positive(t, answer["session"])
-	require.Negative(t, hits[0].Parts.Signals["question"])
+	require.Negative(t, hits[0].Parts.Signals["asks"])
 	require.NotContains(t, ids(hits), "a:5", "nothing near it was found")
+}
+
+func TestSignalsCanBeLeftOut(t *testing.T) {
+	s := newStore(1)
+	apply(t, s, ann, said("a", start, "", "", "Which instrument do you play?", "The cello.")...)
+	for _, name := range Signals() {
+		r := newRanker(t, s, func(c *Config) { c.Without = []string{name} })
+		for _, h := range search(t, r, ann, backends.SearchRequest{Query: "instrument"}) {
+			require.NotContains(t, h.Parts.Signals, name)
+		}
+	}
+	r := newRanker(t, s, func(c *Config) { c.Without = Signals() })
+	require.Equal(t, []string{"a:1"}, find(t, r, "instrument"))
+	_, err := New(t.Context(), &Config{Records: s, Without: []string{"luck"}})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.ErrorContains(t, err, "neighbours")
 }
 
 func TestWhatIsSaidLaterIsNoAnswer(t *testing.T) {

@@ -81,7 +81,7 @@ func (f *forgetting) session(id string) error {
 	})
 }
 
-// acquire takes the lease of a session, once whoever learns from it is done.
+// acquire takes the lease of a session, once the process that learns from it is done.
 func (f *forgetting) acquire(id string) (release func(), err error) {
 	owner := "forget-" + backends.NewID()
 	for waited := time.Duration(0); ; waited += pause {

@@ -58,7 +58,9 @@ func TestLocomo(t *testing.T) {
   {"question": "What does Bob play, and what took him?", "evidence": ["D1:2", "D2:2"]},
   {"question": "Zebras?", "evidence": ["D2:1"]}]}]`), 0o600))
 	printed := program(t, 0, "locomo", "-data", path)
-	require.Regexp(t, `\n\| 3 \| [0-9.]+ / 66\.7 / .* \| 0\.667 \|\n$`, printed, "two of three questions share words with their evidence")
+	require.Regexp(t, `\n\| all signals \| 3 \| [0-9.]+ / 66\.7 / .* \| 0\.667 \|\n`, printed, "two of three questions share words with their evidence")
+	require.Contains(t, printed, "| session alone | 3 |")
+	require.Contains(t, printed, "| all, conv-1 | 3 |")
 }
 
 func TestNotes(t *testing.T) {
@@ -94,7 +96,7 @@ func TestLocomoAnchors(t *testing.T) {
 	if path == "" {
 		t.Skip("set EINOMEM_LOCOMO to a file with the first five conversations of LoCoMo to check the anchors")
 	}
-	require.Contains(t, program(t, 0, "locomo", "-data", path), "| 997 | 43.7 / 72.3 / 80.6 / 86.0 / 89.6 | 0.611 |\n")
+	require.Contains(t, program(t, 0, "locomo", "-data", path), "| all signals | 997 | 43.7 / 72.3 / 80.6 / 86.0 / 89.6 | 0.611 |\n")
 }
 
 func TestScores(t *testing.T) {

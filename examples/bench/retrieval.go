@@ -26,21 +26,39 @@ func printLocomo(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	total := &scores{}
-	for _, c := range conversations {
-		if err := conversation(&c).search(ctx, openSQLite, total); err != nil {
-			return fmt.Errorf("%s: %w", c.ID, err)
+	row := func(name string, of []trial.Conversation, names bool, without ...string) error {
+		total := &scores{}
+		for _, c := range of {
+			all := conversation(&c, names)
+			all.without = without
+			if err := all.search(ctx, openSQLite, total); err != nil {
+				return fmt.Errorf("%s: %w", c.ID, err)
+			}
 		}
+		trial.Row(b.out, append([]any{name}, total.cells()...)...)
+		return nil
 	}
-	trial.Head(b.out, scoresHeader...)
-	trial.Row(b.out, total.cells()...)
-	return nil
+	trial.Head(b.out, append([]string{"arm"}, scoresHeader...)...)
+	err = errors.Join(row("all signals", conversations, true), row("all, no names", conversations, false),
+		row("none", conversations, true, recall.Signals()...), row("none, no names", conversations, false, recall.Signals()...))
+	for _, s := range recall.Signals() {
+		others := slices.DeleteFunc(recall.Signals(), func(name string) bool { return name == s })
+		err = errors.Join(err, row(s+" alone", conversations, true, others...), row("without "+s, conversations, true, s))
+	}
+	for i, c := range conversations {
+		err = errors.Join(err, row("all, "+c.ID, conversations[i:i+1], true))
+	}
+	return err
 }
 
-// conversation returns a memory for each turn; every question is asked as it stands.
-func conversation(in *trial.Conversation) *collection {
+// conversation returns a memory for each turn, with or without the names of who speaks; every
+// question is asked as it stands.
+func conversation(in *trial.Conversation, names bool) *collection {
 	c := &collection{queries: in.Questions, top: depths[len(depths)-1]}
 	for _, t := range in.Turns {
+		if !names {
+			t.Speaker = ""
+		}
 		c.memories = append(c.memories, backends.Memory{
 			ID: t.ID, Kind: backends.KindEpisode, Text: t.Text, Observed: t.Time,
 			Origin: backends.Origin{Session: t.Session, Turn: t.ID, Speaker: t.Speaker},
@@ -126,6 +144,7 @@ type collection struct {
 	memories []backends.Memory
 	queries  []trial.Question // their evidence are the ids of the memories that answer
 	top      int              // how many memories a query finds at most
+	without  []string         // signals of the ranking
 }
 
 // search stores the memories, ranks them by package recall with its defaults, and counts
@@ -143,7 +162,7 @@ func (c *collection) search(ctx context.Context, open func(context.Context) (*op
 	if _, err := s.Apply(ctx, userOf(0), batch); err != nil {
 		return err
 	}
-	ranker, err := recall.New(ctx, &recall.Config{Records: s})
+	ranker, err := recall.New(ctx, &recall.Config{Records: s, Without: c.without})
 	if err != nil {
 		return err
 	}

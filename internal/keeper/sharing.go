@@ -63,7 +63,7 @@ func Credit(m *backends.Memory, users ...string) {
 }
 
 // hides reports whether a caller may not see whose the memories of a partition are. The
-// program, which names a workspace and nobody, sees it.
+// program, which names a workspace and no user, sees it.
 func (k *Keeper) hides(s backends.Scope, p backends.Partition) bool {
 	return k.config.Sharing != nil && p.Kind == backends.PartitionWorkspace && s.UserID+s.AgentID != ""
 }

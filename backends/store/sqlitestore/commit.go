@@ -34,7 +34,7 @@ var errLost = errors.New("the transaction was lost")
 // erase runs fn in a transaction and returns when that is on disk; it may run fn more than
 // once. Calls that wait at the same time share the transaction: the one that gets the
 // connection, the leader, runs all, each in a savepoint of its own, so that one that fails is
-// rolled back alone. Nobody is answered before the COMMIT, whose error is everybody's: also a
+// rolled back alone. No caller is answered before the COMMIT, whose error all of them get: also a
 // call that was refused has seen what the others wrote.
 func (s *Store) erase(ctx context.Context, fn func(*conn) error) error {
 	if err := s.enter(); err != nil {

@@ -160,7 +160,7 @@ func (s *Store) dataSource() (dsn string, err error) {
 }
 
 // sameFile returns ErrUnavailable if another file or none is where the opened one was:
-// SQLite would go on with the one that it has open, which nobody finds any more.
+// SQLite would go on with the one that it has open, which no process finds any more.
 func (s *Store) sameFile() error {
 	if s.file == nil {
 		return nil

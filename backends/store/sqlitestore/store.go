@@ -79,8 +79,8 @@ type Store struct {
 	abs     string      // path, absolute
 	file    os.FileInfo // of the file that was opened; nil for Memory
 	db      *sql.DB
-	conns   []*conn      // every connection, whoever has it
-	writer  chan *conn   // the one that writes, if nobody has it
+	conns   []*conn      // every connection, also those in use
+	writer  chan *conn   // the one that writes, if it is free
 	members chan *member // the calls that wait for it
 	readers chan *conn   // those that read; for Memory the writer
 
