@@ -6,7 +6,6 @@ package ask
 import (
 	"encoding/json"
 	"errors"
-
 	"io"
 	"regexp"
 	"strings"
@@ -97,6 +96,11 @@ const maxRepaired = 1 << 15
 // words is a list of what stands without quotes, which is a remark and no answer.
 var words = regexp.MustCompile(`^\[\s*(?:\p{Han}|[\p{L}_]+\s+[\p{L}_]|:)`)
 
+// apostrophe is one within a word, which ends no text; held takes its place during a repair.
+var apostrophe = regexp.MustCompile(`(\p{L})'(\p{L})`)
+
+const held = "\uE000" // for private use: no text has it
+
 // fullWidth are the signs between two tokens that Chinese models write.
 var fullWidth = regexp.MustCompile(`["'”}\]\d]\s*[：，]\s*["'“{\[\d]`)
 
@@ -111,6 +115,9 @@ func repair(s string) (any, error) {
 	case len(s) > maxRepaired, words.MatchString(s):
 		return nil, ErrMalformed
 	}
+	for range 2 { // two in a row share the letter between them
+		s = apostrophe.ReplaceAllString(s, "${1}"+held+"${2}")
+	}
 	marked := `{"value":` + s + `,"end":true}`
 	fixed, err := jsonrepair.JSONRepair(marked)
 	if err != nil {
@@ -122,7 +129,7 @@ func repair(s string) (any, error) {
 	if err != nil {
 		return nil, ErrMalformed
 	}
-	v, err := decode(fixed)
+	v, err := decode(strings.ReplaceAll(fixed, held, "'"))
 	whole, _ := v.(map[string]any)
 	if err == nil && whole["end"] != true {
 		err = ErrTruncated

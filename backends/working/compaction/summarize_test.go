@@ -397,7 +397,7 @@ func TestAnswers(t *testing.T) {
 		err     error  // or why there is none
 		says    string
 	}{
-		"garbage":           {[]testkit.Reply{testkit.Text("\xff\x00 ]]}{ ```")}, "", backends.ErrModel, "malformed"},
+		"garbage":           {[]testkit.Reply{testkit.Text("\xff\x00 ]]}{ ```")}, "", backends.ErrModel, "cut off"},
 		"empty":             {[]testkit.Reply{testkit.Text("")}, "", backends.ErrModel, "was empty"},
 		"NONE in parts":     {[]testkit.Reply{answer{Goal: "None.", Facts: []string{"n/a", "-", "无"}}.reply()}, "", backends.ErrModel, "summarises nothing"},
 		"nothing":           {[]testkit.Reply{testkit.Call("c", "keep_summary", "{}")}, "", backends.ErrModel, "summarises nothing"},
