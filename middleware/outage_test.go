@@ -60,11 +60,69 @@ func requireUnavailable(t testing.TB, errs []error) {
 	}
 }
 
+// outage is one way in which a Redis fails.
+type outage struct {
+	Name    string
+	Server  *testredis.Server  // which keeps all that it acknowledges
+	Network *testredis.Network // by which its clients reach it
+
+	Begin, End func()
+	Reads      bool // what was stored can be read meanwhile
+	Logs       bool // logs can, which are read without scripts
+	Works      bool // it is slow, or fails now and then
+	Hangs      bool // calls end when their contexts do
+
+	// Timeout is what calls are given: a second if the Redis hangs, else so long that no
+	// time limit is near.
+	Timeout time.Duration
+}
+
+// eachOutage runs subtests in parallel, one for each way in which a Redis can fail, each
+// with a server of its own.
+func eachOutage(t *testing.T, test func(t *testing.T, o *outage)) {
+	flavour := testredis.Need(t)
+	for i, way := range outages(t, nil, nil, nil) {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s, n := flavour.Start(t, "--appendonly", "yes", "--appendfsync", "always"), &testredis.Network{}
+			o := outages(t, s, n, s.Client(t))[i]
+			o.Server, o.Network, o.Timeout = s, n, time.Hour
+			if o.Hangs {
+				o.Timeout = time.Second
+			}
+			test(t, &o)
+		})
+	}
+}
+
+func outages(t *testing.T, s *testredis.Server, n *testredis.Network, admin *redis.Client) []outage {
+	// do has the server carry out a command.
+	do := func(words ...any) func() {
+		return func() {
+			t.Helper()
+			require.NoError(t, admin.Do(context.Background(), words...).Err())
+		}
+	}
+	return []outage{
+		{Name: "refuses connections", Begin: func() { n.Refuse(true) }, End: func() { n.Refuse(false) }},
+		{Name: "hangs", Begin: func() { s.Freeze() }, End: func() { s.Thaw() }, Hangs: true},
+		{Name: "is killed", Begin: func() { s.Kill() }, End: func() { s.Restart() }},
+		{Name: "is slow", Begin: func() { n.Delay(2 * time.Millisecond) }, End: func() { n.Delay(0) }, Reads: true, Works: true},
+		{Name: "is out of memory", Begin: do("config", "set", "maxmemory", 1), End: do("config", "set", "maxmemory", 0), Reads: true},
+		{Name: "is read-only", Begin: do("replicaof", "127.0.0.1", 1), End: do("replicaof", "no", "one"), Reads: true},
+		{Name: "lacks replicas", Begin: do("config", "set", "min-replicas-to-write", 1), End: do("config", "set", "min-replicas-to-write", 0), Reads: true},
+		{Name: "forbids scripts", Begin: do("acl", "setuser", "default", "-evalsha", "-eval"), End: do("acl", "setuser", "default", "+@all"), Logs: true},
+		{Name: "changes its password", Begin: func() { do("config", "set", "requirepass", "new")(); n.CutAll() }, End: do("config", "set", "requirepass", "")},
+		{Name: "loses replies", Begin: func() { n.LoseReplies(1<<30, "evalsha", "eval") }, End: func() { n.LoseReplies(0) }, Logs: true},
+		{Name: "cuts connections", Begin: func() { n.CutRandomly(7, 6000) }, End: func() { n.CutRandomly(7, 0) }, Reads: true, Works: true},
+	}
+}
+
 // However Redis fails, the agent answers; OnError is called with what is unavailable;
 // neither the note nor a tool claims that there is no memory; and what was said meanwhile
 // is learnt, once, when Redis is back.
 func TestRedisFails(t *testing.T) {
-	testredis.EachOutage(t, func(t *testing.T, o *testredis.Outage) {
+	eachOutage(t, func(t *testing.T, o *outage) {
 		failures := &testkit.Failures{}
 		b := verbatim(t, onRedis(t, o.Network.Client(t, o.Server)))
 		ask(t, as("ann", "monday"), open(t, &middleware.Config{Backend: b, AwaitWrite: true, SearchTimeout: time.Hour}), "I live in Bergen.", testkit.Text("Noted."))
@@ -245,7 +303,7 @@ func (s *puts) PutBlob(ctx context.Context, p backends.Partition, id, name strin
 // each wait has an end, and the log has everything when Redis is back.
 func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 	const pages, words, tokens = 24, 60, 2500
-	testredis.EachOutage(t, func(t *testing.T, o *testredis.Outage) {
+	eachOutage(t, func(t *testing.T, o *outage) {
 		for _, returns := range []bool{true, false} {
 			wrapped := (len(o.Name)%2 == 0) == returns
 			failures, s := &testkit.Failures{}, ann
@@ -313,7 +371,7 @@ func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
 // and once Redis is back every turn is learnt from once and every call is there or was
 // reported as lost.
 func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
-	testredis.EachOutage(t, func(t *testing.T, o *testredis.Outage) {
+	eachOutage(t, func(t *testing.T, o *outage) {
 		if o.Hangs { // for a minute: what is stored has no other end
 			t.Skip("see TestRedisFails")
 		}

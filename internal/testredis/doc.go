@@ -39,8 +39,7 @@
 //	client := redis.NewClient(&redis.Options{Addr: server.Addr, Dialer: network.Dial})
 //	network.LoseReplies(1) // the next command runs, and its client learns nothing
 //
-// A server that hangs is a [Server.Freeze]. [EachOutage] runs a test on each way in which a
-// Redis fails.
+// A server that hangs is a [Server.Freeze].
 //
 // [Hook] fails the commands of one client, before they are sent or after they were answered.
 package testredis

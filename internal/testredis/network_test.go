@@ -4,7 +4,6 @@
 package testredis_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -173,20 +172,4 @@ func TestNetworkLosesReplies(t *testing.T) {
 	list, err := m.List("l")
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
-}
-
-func TestARedisWorksAfterEachOutage(t *testing.T) {
-	testredis.EachOutage(t, func(t *testing.T, o *testredis.Outage) {
-		c := o.Network.Client(t, o.Server)
-		require.NoError(t, c.Set(t.Context(), "before", "v", 0).Err())
-		o.Begin()
-		if !o.Works {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			require.Error(t, c.Eval(ctx, "return redis.call('set', KEYS[1], 'v')", []string{"meanwhile"}).Err())
-			cancel()
-		}
-		o.End()
-		require.Eventually(t, func() bool { return c.Set(t.Context(), "after", "v", 0).Err() == nil }, time.Minute, time.Millisecond)
-		require.NoError(t, c.Eval(t.Context(), "return 1", nil).Err())
-	})
 }
