@@ -35,8 +35,8 @@ var benchContents = []struct {
 	int8    bool
 }{{"lexical", false, false}, {"int8", true, true}, {"float32", true, false}}
 
-// benchRanker returns a store with n made-up memories of about 20 words in batches of
-// 1,000, a function that returns rankers, one that has loaded the store, and queries.
+// benchRanker returns a store with n made-up messages of about 20 words, in sessions of 30, in
+// batches of 1,000, a function that returns rankers, one that has loaded the store, and queries.
 func benchRanker(b *testing.B, n int, vectors, rounded bool) (s *memStore, open func(store.Records) *Ranker, r *Ranker, queries []string) {
 	b.Helper()
 	s = newStore(1)
@@ -52,7 +52,10 @@ func benchRanker(b *testing.B, n int, vectors, rounded bool) (s *memStore, open 
 	for from := 0; from < n; from += 1000 {
 		var ms []backends.Memory
 		for i := from; i < min(n, from+1000); i++ {
-			ms = append(ms, backends.Memory{ID: fmt.Sprintf("m%06d", i), Text: sentence(rnd, 10+rnd.IntN(20)), Observed: start.Add(time.Duration(i) * time.Minute)})
+			ms = append(ms, backends.Memory{
+				ID: fmt.Sprintf("m%06d", i), Kind: backends.KindEpisode, Text: sentence(rnd, 10+rnd.IntN(20)), Observed: start.Add(time.Duration(i) * time.Minute),
+				Origin: backends.Origin{Session: fmt.Sprint("s", i/30)},
+			})
 		}
 		embed(b, s, r, ann, nil, ms...)
 	}
