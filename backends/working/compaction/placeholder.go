@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -108,19 +109,20 @@ type digest struct {
 	Messages int            `json:"messages,omitempty"`
 	Tokens   int            `json:"tokens,omitempty"`
 	Summary  string         `json:"summary,omitempty"` // by a model, or of a placeholder that was not made here
-	Asked    []string       `json:"asked,omitempty"`   // what users said: the newest lines
-	Calls    []string       `json:"calls,omitempty"`   // the newest calls
-	Tools    map[string]int `json:"tools,omitempty"`   // how often each was called
+	ByModel  bool           `json:"by_model,omitempty"`
+	Unread   []string       `json:"unread,omitempty"` // what of it no model has summarised
+	Asked    []string       `json:"asked,omitempty"`  // what users said: the newest lines
+	Calls    []string       `json:"calls,omitempty"`  // the newest calls
+	Tools    map[string]int `json:"tools,omitempty"`  // how often each was called
 }
 
-// digestOf returns the digest of a placeholder. One that a session kept has no mark: all it
-// says is a summary.
-func digestOf(m *schema.Message) digest {
+// digestOf returns the digest of a placeholder that this package made, or nil.
+func digestOf(m *schema.Message) *digest {
 	var d digest
-	if json.Unmarshal([]byte(einox.Marks(m)[placeholderKey]), &d) != nil {
-		return digest{Summary: bodyOf(m)}
+	if mark := einox.Marks(m)[placeholderKey]; mark == ofOne || mark == "" || json.Unmarshal([]byte(mark), &d) != nil {
+		return nil
 	}
-	return d
+	return &d
 }
 
 // add adds one more message, in order.
@@ -144,10 +146,14 @@ func (d *digest) add(m *schema.Message, tokens int) {
 // merge adds what a former placeholder said.
 func (d *digest) merge(m *schema.Message) {
 	f := digestOf(m)
+	if f == nil {
+		f = readDigest(bodyOf(m))
+	}
 	d.Rounds += f.Rounds
 	d.Messages += f.Messages
 	d.Tokens += f.Tokens
 	d.Summary = strings.TrimSpace(d.Summary + "\n" + f.Summary)
+	d.Unread = append(d.Unread, f.Unread...)
 	d.Asked = newest(append(d.Asked, f.Asked...))
 	d.Calls = newest(append(d.Calls, f.Calls...))
 	for tool, n := range f.Tools {
@@ -160,6 +166,17 @@ func (d *digest) called(tool string, times int) {
 		d.Tools = make(map[string]int)
 	}
 	d.Tools[text.Line(tool, nameRunes)] += times
+}
+
+// readDigest returns what a text says that a session kept, which has no mark.
+func readDigest(body string) *digest {
+	for _, l := range []backends.Language{backends.English, backends.Chinese} {
+		t := phrasesIn[l]
+		if summary, unread, ok := strings.Cut(body, "## "+t.unread+"\n- "); ok {
+			return &digest{Summary: summary, Unread: strings.Split(unread, "\n- ")}
+		}
+	}
+	return &digest{Summary: body}
 }
 
 // newest returns the last lines, which may be shared.
@@ -197,6 +214,12 @@ func (c *draft) placeholder(d *digest, s shape, ref string) *schema.Message {
 		out = append(out, c.texts.summary, d.Summary)
 	} else if d.Summary != "" {
 		out = append(out, c.texts.before, quote(d.Summary))
+	}
+	if n := len(d.Unread); n > 0 {
+		if n > maxLines {
+			d.Unread = append([]string{c.texts.older}, d.Unread[n-maxLines+1:]...)
+		}
+		out = append(out, section(c.texts.unread, d.Unread))
 	}
 	if len(lines) > 0 {
 		out = append(out, title)

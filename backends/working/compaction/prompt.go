@@ -30,6 +30,8 @@ type phrases struct {
 	calls   string    // in front of calls
 	more    string    // %d: lines that are not shown
 	tools   string    // %s: tools and how often they were called
+	unread  string    // heading of what no model has summarised
+	older   string    // stands there for what is too much to name
 	parts   [6]string // headings of an answer
 
 	// The question to the summarising model. Its fixed part stays below 600 tokens.
@@ -60,6 +62,8 @@ var phrasesIn = map[backends.Language]*phrases{
 		calls:   "The calls, shortened, oldest first; they were answered, do not repeat them:",
 		more:    "(%d earlier ones are not shown)",
 		tools:   "Tools called: %s",
+		unread:  "Not summarised",
+		older:   "older messages, which the archive above holds too",
 		parts:   [...]string{"Goal", "User directives", "Facts and decisions", "What failed", "Open items", "Next steps"},
 
 		askRounds:  "You write the summary that takes the place of the older part of a conversation between a user and an assistant. The assistant goes on with the summary alone, so it must hold everything that is still needed.",
@@ -96,6 +100,8 @@ Write in the language of the conversation; do not translate. Invent nothing. Wri
 		calls:   "已完成的调用（节选，由旧到新，不要重复）：",
 		more:    "（更早的 %d 条未列出）",
 		tools:   "调用过的工具：%s",
+		unread:  "未作摘要",
+		older:   "更早的内容，同样在上面的归档里",
 		parts:   [...]string{"目标", "用户的要求", "事实与决定", "失败的尝试", "未完成的事", "下一步"},
 
 		askRounds:  "你负责写一份摘要，用来代替用户与助手之间一段较早的对话。助手接下来只能看到这份摘要，所以仍然需要的内容必须全部保留。",

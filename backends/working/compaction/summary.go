@@ -154,16 +154,34 @@ func (s *summarizer) summarise(ctx context.Context, c *draft, g *group) (*digest
 	return d, err
 }
 
-// digestOf returns the digest of a group as far as code writes it.
+// digestOf returns the digest of a group as far as code writes it. Placeholders that no
+// model has summarised are named: the summary knows of them what they say, and no more.
 func (s *summarizer) digestOf(c *draft, g *group) *digest {
 	d := &digest{}
 	for _, m := range g.messages(c) {
 		d.add(m, c.count(m))
 	}
+	for _, m := range g.former {
+		d.Unread = append(d.Unread, unreadIn(m)...)
+	}
+	d.ByModel = true
 	if !s.running {
 		d.Asked, d.Calls, d.Tools = nil, nil, nil
 	}
 	return d
+}
+
+// unreadIn returns how a placeholder is named that was made without a model: one of ours by
+// its reference. Of what the session loads, a summary has several lines, a notice one.
+func unreadIn(m *schema.Message) []string {
+	d := digestOf(m)
+	switch {
+	case d != nil && !d.ByModel:
+		return []string{einox.RefOf(m)}
+	case d == nil && !strings.Contains(m.Content, "\n"):
+		return []string{text.Line(m.Content, 3*lineRunes)}
+	}
+	return nil
 }
 
 // ask asks the model, or returns what it answered before. What it could not answer is not
