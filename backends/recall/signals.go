@@ -83,6 +83,10 @@ func Signals() []string {
 // reach is how far handedSignals look.
 const reach = 2
 
+// strong is the share of the best score from which on a memory hands something on: among ten
+// thousand memories thousands have a common word of a query.
+const strong = 0.2
+
 // field is the lexical scores of one query on their way through the signals. All slices of
 // scores are by slot, and the zero of scratch between searches.
 type field struct {
@@ -90,38 +94,51 @@ type field struct {
 	x        *index
 	s        *scratch
 	speaker  string    // the only one whom the query names
+	long     bool      // an assistant answers at length
 	sessions []float64 // what each is for the query, 0 to 1, by number
+	hands    float64   // the score from which on a memory hands something on
 	best     float64   // before sessionSignal
 }
 
 // field lists the eligible memories that have a score, by their words or by a signal.
 func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *field {
-	f := &field{signals: r.signals, x: x, s: s, speaker: x.namedIn(q)}
+	f := &field{signals: r.signals, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
 	for _, slot := range s.matched {
 		if !q.eligible.admits(&x.docs[slot]) {
 			s.scores[slot] = 0
 			continue
 		}
 		s.own[slot] = max(0, f.add(f.own, s.scores[slot], slot))
+		s.values[slot] = s.own[slot]
+		s.found = append(s.found, slot)
+		f.best = max(f.best, s.own[slot])
 	}
+	f.hands = strong * f.best
 	for _, slot := range s.matched {
-		if s.own[slot] == 0 {
-			continue
-		}
-		for steps := int32(-reach); steps <= reach; steps++ {
-			near := f.beside(slot, steps)
-			if near < 0 || s.values[near] != 0 || s.own[near] == 0 && !q.eligible.admits(&x.docs[near]) {
-				continue
-			}
-			if value := f.add(f.handed, s.own[near], near); value > 0 {
-				s.values[near] = value
-				s.found = append(s.found, near)
-				f.best = max(f.best, value)
-			}
+		if s.own[slot] > 0 && s.own[slot] >= f.hands {
+			f.handOn(q, slot)
 		}
 	}
 	f.sessions = x.sessionScores(s, terms)
 	return f
+}
+
+// handOn gives the memories around one their shares of its score, and of what else is near
+// them.
+func (f *field) handOn(q *query, slot int32) {
+	s := f.s
+	for steps := int32(-reach); steps <= reach; steps++ {
+		near := f.beside(slot, steps)
+		if near < 0 || s.values[near] > s.own[near] || s.own[near] == 0 && !q.eligible.admits(&f.x.docs[near]) {
+			continue
+		}
+		value := f.add(f.handed, s.own[near], near)
+		if s.values[near] == 0 && value > 0 {
+			s.found = append(s.found, near)
+		}
+		s.values[near] = value
+		f.best = max(f.best, value)
+	}
 }
 
 // add returns a score with what signals add to it.
@@ -178,7 +195,10 @@ func (f *field) asksAtEnd(slot int32) float64 {
 }
 
 func (f *field) longAnswers(slot int32) float64 {
-	if m := f.x.docs[slot].memory; m.Kind == backends.KindEpisode && m.Origin.Role == "assistant" && f.x.talk.longAnswers() {
+	if !f.long {
+		return 0
+	}
+	if m := f.x.docs[slot].memory; m.Kind == backends.KindEpisode && m.Origin.Role == "assistant" {
 		return f.s.scores[slot]
 	}
 	return 0
@@ -199,7 +219,7 @@ func (f *field) afterQuestion(slot int32) bool {
 }
 
 func (f *field) ownAt(slot, steps int32) float64 {
-	if near := f.beside(slot, steps); near >= 0 {
+	if near := f.beside(slot, steps); near >= 0 && f.s.own[near] >= f.hands {
 		return f.s.own[near]
 	}
 	return 0
@@ -213,11 +233,13 @@ func (f *field) answers(slot int32) float64 {
 }
 
 func (f *field) answered(slot int32) float64 {
-	next := f.beside(slot, 1)
-	if next >= 0 && f.x.docs[slot].memory.Origin.Role == "user" && f.x.docs[next].memory.Origin.Role == "assistant" && f.x.talk.longAnswers() {
-		return f.s.own[next]
+	if !f.long || f.x.docs[slot].memory.Origin.Role != "user" {
+		return 0
 	}
-	return 0
+	if next := f.beside(slot, 1); next < 0 || f.x.docs[next].memory.Origin.Role != "assistant" {
+		return 0
+	}
+	return f.ownAt(slot, 1)
 }
 
 // sessionScores returns the BM25 scores of sessions as shares of the highest.
