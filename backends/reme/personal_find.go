@@ -14,7 +14,12 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/period"
 )
+
+// Period is a stretch of time that a text names: Text is how, From and Until its ends, Sure
+// says that the calendar alone decides.
+type Period = period.Period
 
 // PersonalRetrieveRequest asks what is known about a person.
 type PersonalRetrieveRequest struct {
@@ -24,8 +29,8 @@ type PersonalRetrieveRequest struct {
 
 // PersonalRetrieveResponse is the answer to a [PersonalRetrieveRequest].
 type PersonalRetrieveResponse struct {
-	// SearchResponse has the memories, best first. Score is how like the query they are,
-	// and nothing else: the time decides the order alone.
+	// SearchResponse has the memories, best first. Score is that of the search: see package
+	// recall.
 	backends.SearchResponse
 	// Answer has a line for each hit: its text with the day on which it was said, the
 	// time that it is about, and its id.
@@ -39,10 +44,9 @@ type PersonalRetrieveResponse struct {
 //
 // where similarity is the highest Score of a hit or of those that recall placed
 // behind it (so that without weights the order is recall's), and the time weight is
-// 2 for memories that were said in, or are about, a time that the query names. Where fewer than TopK memories are like the query, those of the time
-// that it names fill the places, newest first, with a Score of 0: "what did I do
-// yesterday" need not share a word with what was done. With a Threshold, AsOf or KnownAt they
-// do not.
+// 2 for memories that were said in, or are about, a time that the query names. Where the
+// search finds fewer than TopK memories, others that are about that time fill the places,
+// newest first, with a Score of 0. With a Threshold, AsOf or KnownAt they do not.
 //
 // Times in the query are found by rules, without a model, in English and Chinese.
 //
@@ -103,7 +107,7 @@ func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*pers
 		q.Filter = keeper.Both(&about, r.Filter)
 	}
 	q.Scope, q.Kinds = at.Scope, []backends.Kind{backends.KindPersonal}
-	q.periods = findPeriods(q.Query, p.keep.Now().In(p.config.Location))
+	q.periods = period.Find(q.Query, p.keep.Now().In(p.config.Location))
 	return q, nil
 }
 
@@ -162,7 +166,7 @@ func (p *Personal) inTime(m *backends.Memory, periods []Period) bool {
 		return false
 	}
 	event, timed := p.event(m)
-	return slices.ContainsFunc(periods, func(in Period) bool { return in.contains(m.Observed) || timed && in.overlaps(event) })
+	return slices.ContainsFunc(periods, func(in Period) bool { return in.Contains(m.Observed) || timed && in.Overlaps(event) })
 }
 
 // event returns the time that a memory is about, where it says one. In ReMe's own libraries
@@ -170,7 +174,7 @@ func (p *Personal) inTime(m *backends.Memory, periods []Period) bool {
 func (p *Personal) event(m *backends.Memory) (Period, bool) {
 	for _, key := range []string{metaEvent, metaTimeInfo} {
 		said, _ := m.Metadata[key].(string)
-		if found := findPeriods(said, m.Observed.In(p.config.Location)); len(found) > 0 {
+		if found := period.Find(said, m.Observed.In(p.config.Location)); len(found) > 0 {
 			return found[0], true
 		}
 	}

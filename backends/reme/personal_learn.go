@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -115,7 +116,7 @@ func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) {
 		return
 	}
 	m.Metadata[metaType], m.Metadata[metaTimeInfo] = typeTimed, p.keep.Redact(text.TruncateBytes(op.When, 200))
-	if found := findPeriods(op.When, m.Observed.In(p.config.Location)); len(found) > 0 {
+	if found := period.Find(op.When, m.Observed.In(p.config.Location)); len(found) > 0 {
 		m.Metadata[metaEvent] = found[0].String()
 		if !found[0].From.After(m.Observed) {
 			m.Valid = found[0].From.UTC()
@@ -127,7 +128,7 @@ func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) {
 // said. Only those that the calendar decides are there.
 func knownDates(message string, said time.Time) []string {
 	var out []string
-	for _, p := range findPeriods(message, said) {
+	for _, p := range period.Find(message, said) {
 		if day := p.String(); p.Sure && day != p.Text && len(out) < 8 {
 			out = append(out, p.Text+" = "+day)
 		}

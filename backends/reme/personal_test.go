@@ -534,7 +534,7 @@ func TestMemoriesOfTheTimeAskedAboutMoveUp(t *testing.T) {
 
 func TestTheTimeAloneFillsThePlaces(t *testing.T) {
 	p := learnPersons(t, &person{})
-	p.put(t, eve, personal("a", "Tomatoes were planted", -1), personal("b", "Ann met Bob", -1), personal("c", "Carrots were planted", -9))
+	p.put(t, eve, personal("a", "Tomatoes were planted", -9, "event_time", "2026-03-01"), personal("b", "Ann met Bob", -9, "event_time", "2026-03-01"), personal("c", "Carrots were planted", -9))
 	r := query(eve, "我昨天做了什么")
 	got := p.retrieve(t, r)
 	assert.ElementsMatch(t, []string{"a", "b"}, ids(got.Hits))

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reme
+package period
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ func TestTimesInQueries(t *testing.T) {
 		"过去两个月": "2024-01-13/2024-03-13", "去年以来": "2023-01-01/2024-03-13", "2023年之前": "../2022-12-31", "从去年三月到今年一月": "2023-03-01/2024-01-31",
 		"冬天": "2023-12-01/2024-02-29", "2月30日": "", "": "",
 	} {
-		got := findPeriods(text, asked)
+		got := Find(text, asked)
 		if want == "" {
 			assert.Empty(t, got, text)
 			continue
@@ -60,7 +60,7 @@ func TestTimesInQueries(t *testing.T) {
 
 func TestATextMayNameSeveralTimes(t *testing.T) {
 	var got []string
-	for _, p := range findPeriods("Yesterday, on 2024-01-02 and 去年 in the last week", asked) {
+	for _, p := range Find("Yesterday, on 2024-01-02 and 去年 in the last week", asked) {
 		got = append(got, p.Text+"="+p.String())
 	}
 	assert.Equal(t, []string{"Yesterday=2024-03-12", "2024-01-02=2024-01-02", "去年=2023", "last week=2024-03-04/2024-03-10"}, got)
@@ -69,10 +69,10 @@ func TestATextMayNameSeveralTimes(t *testing.T) {
 func TestDaysBeginInTheZoneOfTheQuestion(t *testing.T) {
 	shanghai := time.FixedZone("CST", 8*3600)
 	late := time.Date(2024, 3, 12, 20, 0, 0, 0, time.UTC) // the 13th in Shanghai
-	p := findPeriods("昨天", late.In(shanghai))[0]
+	p := Find("昨天", late.In(shanghai))[0]
 	assert.Equal(t, "2024-03-12", p.String())
-	assert.True(t, p.contains(time.Date(2024, 3, 11, 16, 0, 0, 0, time.UTC)))
-	assert.False(t, p.contains(late))
+	assert.True(t, p.Contains(time.Date(2024, 3, 11, 16, 0, 0, 0, time.UTC)))
+	assert.False(t, p.Contains(late))
 }
 
 // In some zones clocks are put forward at midnight: the day begins at one.
@@ -85,18 +85,18 @@ func TestADayWithoutMidnightIsADay(t *testing.T) {
 	for text, want := range map[string]string{
 		"today": "2018-11-04", "yesterday": "2018-11-03", "tomorrow": "2018-11-05", "2018-11-04": "2018-11-04", "on November 4": "2018-11-04", "11月4日": "2018-11-04", "今天": "2018-11-04",
 	} {
-		got := findPeriods(text, now)
+		got := Find(text, now)
 		if assert.Len(t, got, 1, text) {
 			assert.Equal(t, want, got[0].String(), text)
-			read := findPeriods(want, now)[0]
+			read := Find(want, now)[0]
 			assert.Equal(t, want, read.String())
 			assert.True(t, read.From.Before(read.Until), text)
 		}
 	}
-	day := findPeriods("2018-11-04", now)[0]
+	day := Find("2018-11-04", now)[0]
 	assert.Equal(t, 23*time.Hour, day.Until.Sub(day.From))
 	if zone, err = time.LoadLocation("Pacific/Apia"); err == nil { // crossed the date line
-		assert.Empty(t, findPeriods("2011-12-30", now.In(zone)))
+		assert.Empty(t, Find("2011-12-30", now.In(zone)))
 	}
 }
 
@@ -110,7 +110,7 @@ func TestMonthsBackFromTheEndOfOneAreWhole(t *testing.T) {
 		at, err := time.Parse(time.DateOnly, now)
 		require.NoError(t, err)
 		for text, period := range want {
-			got := findPeriods(text, at)
+			got := Find(text, at)
 			if assert.Len(t, got, 1, text) {
 				assert.Equal(t, period, got[0].String(), text)
 			}
@@ -120,8 +120,8 @@ func TestMonthsBackFromTheEndOfOneAreWhole(t *testing.T) {
 
 func TestOnlyWhatTheCalendarDecidesIsSure(t *testing.T) {
 	for text, want := range map[string]bool{"yesterday": true, "2 weeks ago": true, "上周三": true, "去年三月": true, "in March": false, "last Monday": false, "周三": false, "since 2020": false} {
-		require.Len(t, findPeriods(text, asked), 1, text)
-		assert.Equal(t, want, findPeriods(text, asked)[0].Sure, text)
+		require.Len(t, Find(text, asked), 1, text)
+		assert.Equal(t, want, Find(text, asked)[0].Sure, text)
 	}
 }
 
@@ -143,11 +143,11 @@ func TestAPeriodContainsTheDayThatItNames(t *testing.T) {
 			day.Format(time.DateOnly), day.Format("2006/1/2"), day.Format("January 2, 2006"), day.Format("2 Jan 2006"), day.Format("2006年1月2日"), day.Format("in January 2006"),
 			day.Format("January 2"), day.Format("1月2号"), day.Format("in 2006"), day.Format("2006年"), fmt.Sprintf("%d days ago", n), fmt.Sprintf("the last %d days", n), fmt.Sprintf("最近%d天", n),
 		} {
-			got := findPeriods("Where was I "+text+"?", now)
-			if len(got) != 1 || !got[0].contains(noon(day)) || !got[0].From.Before(got[0].Until) {
+			got := Find("Where was I "+text+"?", now)
+			if len(got) != 1 || !got[0].Contains(noon(day)) || !got[0].From.Before(got[0].Until) {
 				t.Fatalf("%q at %v: %v does not hold %v", text, now, got, day)
 			}
-			again := findPeriods(got[0].String(), now)[0]
+			again := Find(got[0].String(), now)[0]
 			if !again.From.Equal(got[0].From) || !again.Until.Equal(got[0].Until) {
 				t.Fatalf("%q: %q is read as %v", text, got[0].String(), again)
 			}
@@ -161,7 +161,7 @@ func TestAWeekdayIsThatDayOfTheWeek(t *testing.T) {
 		now := moments(t, "now")
 		day := time.Weekday(rapid.IntRange(0, 6).Draw(t, "day"))
 		for _, text := range []string{day.String(), "last " + day.String(), "next " + day.String(), "this " + day.String(), "上周" + zh[day], "周" + zh[day], "下星期" + zh[day]} {
-			got := findPeriods(text, now)
+			got := Find(text, now)
 			if len(got) != 1 || got[0].From.Weekday() != day || got[0].Until.Sub(got[0].From) != 24*time.Hour {
 				t.Fatalf("%q at %v: %v", text, now, got)
 			}
@@ -179,7 +179,7 @@ func TestAWeekdayIsThatDayOfTheWeek(t *testing.T) {
 	})
 }
 
-func FuzzFindPeriods(f *testing.F) {
+func FuzzFind(f *testing.F) {
 	for _, s := range []string{
 		"", "last week", "三天前", "from 2020 to 2023", "since March 5th, 2024", "去年三月五号之前", "9999年12月31日", "99999999 years ago", "Q4 1500", "1500-01-01 \xff", "十十十天前", "next winter 2999", "每周一 第十年前", "0000-00-00",
 		"9999 days ago in 9999 years 9999年后",
@@ -190,7 +190,7 @@ func FuzzFindPeriods(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, at int64) {
 		now := time.Unix(at%300_000_000_000, 0).UTC()
-		for _, p := range findPeriods(s, now) {
+		for _, p := range Find(s, now) {
 			if !p.From.Before(p.Until) || p.Text == "" {
 				t.Fatalf("%q: %+v", s, p)
 			}

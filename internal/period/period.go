@@ -1,7 +1,9 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reme
+// Package period reads the stretches of time that a text names, in English and Chinese, by
+// rules: "last week", "in May 2023", 三天前.
+package period
 
 import (
 	"cmp"
@@ -26,9 +28,11 @@ type Period struct {
 	Sure bool
 }
 
-func (p Period) contains(t time.Time) bool { return !t.Before(p.From) && t.Before(p.Until) }
+// Contains reports whether an instant lies in the period.
+func (p Period) Contains(t time.Time) bool { return !t.Before(p.From) && t.Before(p.Until) }
 
-func (p Period) overlaps(q Period) bool { return p.From.Before(q.Until) && q.From.Before(p.Until) }
+// Overlaps reports whether two periods have an instant in common.
+func (p Period) Overlaps(q Period) bool { return p.From.Before(q.Until) && q.From.Before(p.Until) }
 
 // String returns the period in whole days, as machines write it: 2024-03-05, 2024-03, 2024,
 // 2024-03-05/2024-03-07, or ../2024-03-07 for whatever was before.
@@ -58,14 +62,17 @@ type found struct {
 // maxTimeText is how many bytes of a text are looked through for times.
 const maxTimeText = 16 << 10
 
-// findPeriods returns the stretches of time that a text names, in the order of the text, as
-// they are meant by who says it at now. It reads English and Chinese by rules, without a
-// model: years, months, weeks, days, weekdays and seasons, named or counted from
-// now, and dates as machines write them. A month or a day without a year is the latest one
-// that began. It does not read dates such as 3/4/2024, which are ambiguous, times of day,
-// and feasts, and of a text of more than 16 KiB nothing behind that.
-func findPeriods(s string, now time.Time) []Period {
+// Find returns the stretches of time that a text names, in the order of the text, as
+// they are meant by who says it at now. Days begin in the zone of now. It reads years,
+// months, weeks, days, weekdays and seasons, named or counted from now, and dates as machines
+// write them. A month or a day without a year is the latest one that began. It does not read
+// dates such as 3/4/2024, which are ambiguous, times of day, and feasts, and of a text of
+// more than 16 KiB nothing behind that.
+func Find(s string, now time.Time) []Period {
 	s = norm.NFKC.String(strings.ToValidUTF8(s[:min(len(s), maxTimeText)], ""))
+	if !mayNameTimes(s) {
+		return nil
+	}
 	today := date(now.Date())
 	var all []found
 	for _, form := range timeForms {
@@ -85,6 +92,30 @@ func findPeriods(s string, now time.Time) []Period {
 		}
 	}
 	return direct(s, longest(all), now)
+}
+
+// hints are what a text without digits has that names a time.
+var hints = strings.Fields(`day week month year night morning noon evening tomorrow jan feb mar apr may jun jul aug sep
+	oct nov dec spring summer autumn fall winter 年 月 周 星期 礼拜 日 天 昨 今 明 春 夏 秋 冬`)
+
+// mayNameTimes is a first look, at a hundredth of what the forms cost.
+func mayNameTimes(s string) bool {
+	s = strings.ToLower(s)
+	return beginsNumber(s) || slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) })
+}
+
+// beginsNumber reports whether a number stands in s that is no part of a word, as that of w12 is.
+func beginsNumber(s string) bool {
+	within := false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case '0' <= c && c <= '9' && !within:
+			return true
+		default:
+			within = 'a' <= c && c <= 'z' || within && '0' <= c && c <= '9'
+		}
+	}
+	return false
 }
 
 // apart reports whether a match is no piece of a longer number, date or name.
