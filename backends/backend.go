@@ -73,6 +73,14 @@ type SearchRequest struct {
 	IncludeExpired    bool // Optional. Also what expired and was not swept yet.
 	WithSources       bool // Optional. Fill Hit.Sources.
 
+	// Diversity, from 0 to 1, puts hits back that say the same as those before them: a hit counts
+	// 1-Diversity of how well it answers, less Diversity of how like it is to the most similar
+	// one before it. The first hit stays. Optional. Defaults to 0: by the answers alone.
+	Diversity float64
+	// NoModel asks neither the Rewriter nor the Reranker of the ranking: for a search that may
+	// not wait or cost. Optional. Defaults to false.
+	NoModel bool
+
 	// Beside are memories that the partition does not hold, ranked by words among those
 	// that it holds: what was said and is not learnt yet. Optional.
 	Beside []Memory
@@ -82,9 +90,9 @@ type SearchRequest struct {
 type SearchResponse struct {
 	Hits []Hit // best first
 	// Degraded names what failed, took too long or is left alone while the search still
-	// answered: the embedder (the ranking is lexical alone) or the reranker (the order is as
-	// before it). ErrDimension: the stored vectors are of another model until Reembed or
-	// ReembedAll was called. Nil when nothing failed.
+	// answered: the embedder (the ranking is lexical alone), the rewriter (the query is as it
+	// was asked) or the reranker (the order is as before it). ErrDimension: the stored vectors
+	// are of another model until Reembed or ReembedAll was called. Nil when nothing failed.
 	Degraded error
 }
 

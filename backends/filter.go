@@ -34,11 +34,12 @@ const (
 //
 // Field names: id, kind, namespace, workspace, user_id, agent_id, session_id,
 // turn, role, speaker, author, quality, observed, valid, created, updated,
-// expires. Every other name is a key of Metadata; write "metadata.role" to reach
-// a key with one of those names.
+// expires, entity. Every other name is a key of Metadata; write "metadata.role" to reach
+// a key with one of those names. entity is the list of [Memory.Entities].
 //
 // Numbers compare as float64, times as instants (a [time.Time] or an RFC 3339
-// text on either side), texts byte by byte, booleans by eq and ne alone.
+// text on either side), texts byte by byte, those of entity whatever their case and width
+// (NFKC), booleans by eq and ne alone.
 //
 // The operators are eq, ne, in, nin, gt, gte, lt, lte, contains, icontains, exists, and, or,
 // not. contains finds a part of a text, or an element of a list; icontains does so whatever the
@@ -130,7 +131,6 @@ func (f *Filter) compileLogic() (func(*Memory) bool, error) {
 
 // orders are the comparisons by the order of two values.
 var orders = map[string]func(int) bool{
-	opEq: func(c int) bool { return c == 0 }, opNe: func(c int) bool { return c != 0 },
 	opGt: func(c int) bool { return c > 0 }, opGte: func(c int) bool { return c >= 0 },
 	opLt: func(c int) bool { return c < 0 }, opLte: func(c int) bool { return c <= 0 },
 }
@@ -147,6 +147,9 @@ func (f *Filter) compileComparison(normal func(any) (any, error)) (func(*Memory)
 	if err != nil {
 		return nil, fmt.Errorf("filter %s %s: %w", f.Field, f.Op, err)
 	}
+	if f.Field == fieldEntity {
+		value = foldNames(value)
+	}
 	get, holds, turned := fieldOf(f.Field), orders[f.Op], f.Op == opNe || f.Op == opNin
 	return func(m *Memory) bool {
 		v, ok := get(m)
@@ -157,10 +160,10 @@ func (f *Filter) compileComparison(normal func(any) (any, error)) (func(*Memory)
 			return turned
 		case f.Op == opContains, f.Op == opIContains:
 			return contains(v, value, f.Op == opIContains)
-		case holds == nil:
-			return slices.ContainsFunc(value.([]any), func(x any) bool { return equal(v, x) }) != turned
 		case f.Op == opEq, f.Op == opNe:
 			return equal(v, value) != turned
+		case holds == nil:
+			return slices.ContainsFunc(value.([]any), func(x any) bool { return equal(v, x) }) != turned
 		}
 		c, comparable := compare(v, value)
 		return comparable && holds(c)
@@ -178,7 +181,7 @@ func (f *Filter) check(value any) error {
 		return nil
 	case f.Op == opIContains && !isText:
 		return fmt.Errorf("value %v: %w: use a text", value, ErrInvalid)
-	case isBool && slices.Contains([]string{opGt, opGte, opLt, opLte}, f.Op):
+	case isBool && orders[f.Op] != nil:
 		return fmt.Errorf("%w: booleans have no order", ErrInvalid)
 	}
 	read, own := fields[f.Field]
@@ -186,8 +189,12 @@ func (f *Filter) check(value any) error {
 		return nil
 	}
 	kind := read(&Memory{})
-	if _, text := kind.(string); !text && (f.Op == opContains || f.Op == opIContains) {
+	_, names := kind.([]string)
+	if _, text := kind.(string); !text && !names && (f.Op == opContains || f.Op == opIContains) {
 		return fmt.Errorf("%w: the field is no text: use gte and lt", ErrInvalid)
+	}
+	if names && orders[f.Op] != nil {
+		return fmt.Errorf("%w: names have no order: use eq or in", ErrInvalid)
 	}
 	values, list := value.([]any)
 	if !list {
@@ -205,7 +212,7 @@ func (f *Filter) check(value any) error {
 func fits(field, value any) bool {
 	ok := false
 	switch field.(type) {
-	case string:
+	case string, []string:
 		_, ok = value.(string)
 	case time.Time:
 		_, ok = instantOf(value)
@@ -239,6 +246,8 @@ func fieldOf(name string) func(*Memory) (any, bool) {
 				if v != nil {
 					return *v, true
 				}
+			case []string:
+				return v, len(v) > 0
 			}
 			return nil, false
 		}
@@ -246,6 +255,9 @@ func fieldOf(name string) func(*Memory) (any, bool) {
 	key := strings.TrimPrefix(name, "metadata.")
 	return func(m *Memory) (any, bool) { v, ok := m.Metadata[key]; return v, ok && v != nil }
 }
+
+// fieldEntity is the field whose value is a list, and compared by foldNames.
+const fieldEntity = "entity"
 
 // fields are the names of a memory's own fields, as [Filter] has them.
 var fields = map[string]func(*Memory) any{
@@ -266,4 +278,5 @@ var fields = map[string]func(*Memory) any{
 	"created":    func(m *Memory) any { return m.Created },
 	"updated":    func(m *Memory) any { return m.Updated },
 	"expires":    func(m *Memory) any { return m.Expires },
+	fieldEntity:  func(m *Memory) any { return m.names(foldName) },
 }

@@ -22,9 +22,10 @@ func sample() *backends.Memory {
 	quality := 0.5
 	return &backends.Memory{
 		ID: "m1", Kind: backends.KindFact, Text: "likes tea", Quality: &quality, Observed: day, Created: day,
-		Scope:    backends.Scope{UserID: "ann", AgentID: "bot", SessionID: "s1"},
-		Metadata: map[string]any{"city": "Hangzhou", "age": 41, "score": json.Number("2.5"), "vip": true, "tags": []any{"a", "b"}, "day": "2026-03-07", "role": "meta", "gone": nil},
-		Origin:   backends.Origin{Role: "user", Author: "model"},
+		Scope: backends.Scope{UserID: "ann", AgentID: "bot", SessionID: "s1"},
+		Metadata: map[string]any{"city": "Hangzhou", "age": 41, "score": json.Number("2.5"), "vip": true, "tags": []any{"a", "b"}, "day": "2026-03-07", "role": "meta", "gone": nil,
+			backends.MetaEntities: []any{"Bob Dylan", "上海", "ＩＢＭ"}},
+		Origin: backends.Origin{Role: "user", Author: "model"},
 	}
 }
 
@@ -90,6 +91,19 @@ func TestFilterOperators(t *testing.T) {
 		"nin element":                 {backends.Filter{Op: "nin", Field: "tags", Value: []string{"x", "a"}}, false},
 		"contains element":            {backends.Filter{Op: "contains", Field: "tags", Value: "b"}, true},
 		"contains no part of element": {backends.Filter{Op: "contains", Field: "tags", Value: ""}, false},
+		"entity":                      {backends.Eq("entity", "Bob Dylan"), true},
+		"entity of any case, width":   {backends.Eq("entity", " BOB\u3000Ｄylan"), true},
+		"entity of any case in both":  {backends.Eq("entity", "ibm"), true},
+		"entity, Chinese":             {backends.Eq("entity", "上海"), true},
+		"no part of an entity":        {backends.Eq("entity", "Bob"), false},
+		"no blank entity":             {backends.Eq("entity", " "), false},
+		"another entity":              {backends.Ne("entity", "Carl"), true},
+		"entity in":                   {backends.Filter{Op: "in", Field: "entity", Value: []string{"Carl", "BOB DYLAN"}}, true},
+		"entity nin":                  {backends.Filter{Op: "nin", Field: "entity", Value: []string{"Carl", "BOB DYLAN"}}, false},
+		"entity contains an element":  {backends.Filter{Op: "contains", Field: "entity", Value: "bob dylan"}, true},
+		"entity icontains no part":    {backends.Filter{Op: "icontains", Field: "entity", Value: "bob"}, false},
+		"entity exists":               {backends.Filter{Op: "exists", Field: "entity", Value: true}, true},
+		"the key of metadata is raw":  {backends.Eq("entities", "ibm"), false},
 		"reserved name wins":          {backends.Eq("role", "user"), true},
 		"metadata prefix":             {backends.Eq("metadata.role", "meta"), true},
 		"scope attribute":             {backends.Eq("agent_id", "bot"), true},
@@ -126,6 +140,9 @@ func TestFilterRefusesWhatHasNoMeaning(t *testing.T) {
 		"a word for a time":    {Op: "gt", Field: "observed", Value: "yesterday"},
 		"a part of a time":     {Op: "contains", Field: "observed", Value: "2026"},
 		"in with another type": {Op: "in", Field: "role", Value: []any{"user", true}},
+		"order of entities":    {Op: "gt", Field: "entity", Value: "Bob"},
+		"entity of a number":   backends.Eq("entity", 7),
+		"entities of numbers":  {Op: "in", Field: "entity", Value: []any{"Bob", 7}},
 		"exists without bool":  {Op: "exists", Field: "city", Value: "yes"},
 		"icontains a number":   {Op: "icontains", Field: "city", Value: 1},
 	} {
@@ -184,7 +201,7 @@ func TestParseFilterRefuses(t *testing.T) {
 }
 
 func TestNotIsTheComplement(t *testing.T) {
-	fields := rapid.SampledFrom([]string{"city", "age", "vip", "tags", "observed", "none", "quality", "role"})
+	fields := rapid.SampledFrom([]string{"city", "age", "vip", "tags", "observed", "none", "quality", "role", "entity"})
 	ops := rapid.SampledFrom([]string{"eq", "ne", "gt", "gte", "lt", "lte", "contains", "icontains", "exists"})
 	values := rapid.SampledFrom([]any{"Hangzhou", "a", "", 41, 0.5, day, "2026-03-07"})
 	rapid.Check(t, func(t *rapid.T) {

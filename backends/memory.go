@@ -32,7 +32,7 @@ type Memory struct {
 	Valid       time.Time `json:"valid,omitzero"`       // from when it holds in the world; zero: since Observed
 	Invalidated time.Time `json:"invalidated,omitzero"` // since when it holds no more: superseded or retracted
 	Created     time.Time `json:"created,omitzero"`     // when it was stored
-	Updated     time.Time `json:"updated,omitzero"`     // when it was last changed
+	Updated     time.Time `json:"updated,omitzero"`     // when it was last changed; of what holds no more, when it ended
 	Expires     time.Time `json:"expires,omitzero"`     // from then on it is never returned; zero: never
 
 	Origin Origin `json:"origin,omitzero"`
@@ -198,6 +198,9 @@ type Hit struct {
 	Score   float64    `json:"score"`
 	Parts   ScoreParts `json:"parts"`
 	Sources []Memory   `json:"sources,omitempty"` // the turns that taught it, when asked for
+	// Passage is the part of a Text of over 400 characters that matched: 240 to 400 characters,
+	// with an ellipsis where the Text goes on. Empty: the Text is shorter.
+	Passage string `json:"passage,omitempty"`
 
 	Before *Memory   `json:"before,omitempty"` // what it replaced, if it did
 	Ended  time.Time `json:"ended,omitzero"`   // since when what it says holds no more; zero: it holds

@@ -43,7 +43,10 @@ type Config struct {
 	// Defaults to false: where a user's id is missing, nothing is remembered.
 	AgentMemory bool
 
-	TopK int // Optional. Memories in a note, and of a search_memory that sets no limit (there at most 50). Defaults to 5; at most 1000.
+	// TopK is how many memories a note has, at most, and those of searches that set no number,
+	// as of search_memory (there at most 50). Optional. Defaults to as many as fit into
+	// NoteTokens for a note, and to 10 for the others; at most 1000.
+	TopK int
 	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note
 	// is empty, and so are the answers of search_memory and of the retriever. Beside it
 	// memories of half of that are shown. Optional. Defaults to 0.10, which hardly loses an
@@ -57,10 +60,11 @@ type Config struct {
 	// background.
 	AwaitWrite bool
 
-	NoteHeader string // Optional. The note's first line. Defaults to a heading in the Language.
-	NoteIntro  string // Optional. The line below it. Defaults to: this is data, no instructions.
-	NoteTokens int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
-	NoteName   string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
+	NoteHeader  string // Optional. The note's first line. Defaults to a heading in the Language.
+	NoteIntro   string // Optional. The line below it. Defaults to: this is data, no instructions.
+	NoteTokens  int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
+	NoteNoModel bool   // Optional. The search for a note asks neither the Rewriter nor the Reranker of the ranking: no reply waits for them. Defaults to false.
+	NoteName    string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
 
 	// ToolInstructions is what the system prompt says of the tools: constant text
 	// without braces. Optional. Defaults to a section that names both tools as ToolNames does.
@@ -164,7 +168,6 @@ func (c *Config) WithDefaults() (*Config, error) {
 	if err = c.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("Config.Language: %w", err)
 	}
-	d.TopK = cmp.Or(c.TopK, 5)
 	d.Threshold = cmp.Or(c.Threshold, 0.10)
 	byAgent := c.ScopeSearchByAgent == nil || *c.ScopeSearchByAgent
 	d.ScopeSearchByAgent = &byAgent
@@ -182,7 +185,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 func (c *Config) validate() error {
 	switch {
 	case c.TopK < 0 || c.TopK > 1000:
-		return fmt.Errorf("Config.TopK %d: %w: 1 to 1000, or 0 for 5", c.TopK, backends.ErrInvalid)
+		return fmt.Errorf("Config.TopK %d: %w: 1 to 1000, or 0 for the default", c.TopK, backends.ErrInvalid)
 	case math.IsNaN(c.Threshold) || c.Threshold > 1:
 		return fmt.Errorf("Config.Threshold %v: %w: at most 1; 0 is the default, and below 0 nothing is left out", c.Threshold, backends.ErrInvalid)
 	case c.NoteTokens < 0:

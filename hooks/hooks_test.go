@@ -284,14 +284,16 @@ func TestTheRetriever(t *testing.T) {
 	m.backend.Found = []backends.Hit{{Score: 0.7, Memory: backends.Memory{
 		ID: "m1", Kind: backends.KindFact, Text: tea, WhenToUse: "ordering", Observed: day(2), Valid: day(1), Scope: ann,
 		Metadata: map[string]any{"source": "chat"}, Origin: backends.Origin{Speaker: "Ann"},
-	}}}
+	}}, {Passage: "… of it", Memory: backends.Memory{ID: "m2", Text: "all of it"}}}
 	r := m.AsRetriever()
 	name, ok := components.GetType(r)
 	require.True(t, ok)
 	require.Equal(t, "Memory", name)
 	docs, err := r.Retrieve(t.Context(), "drinks", retriever.WithTopK(9), retriever.WithScoreThreshold(0.4), retriever.WithDSLInfo(map[string]any{"source": "chat"}))
 	require.NoError(t, err)
-	require.Len(t, docs, 1)
+	require.Len(t, docs, 2)
+	require.Equal(t, "… of it", docs[1].Content)
+	require.Equal(t, true, docs[1].MetaData["passage"])
 	require.Equal(t, "m1", docs[0].ID)
 	require.Equal(t, tea, docs[0].Content)
 	require.InDelta(t, 0.7, docs[0].Score(), 0)
@@ -310,9 +312,11 @@ func TestTheRetriever(t *testing.T) {
 	require.True(t, match(&backends.Memory{Scope: ann, Metadata: map[string]any{"source": "chat"}}))
 	require.False(t, match(&backends.Memory{Scope: ann}))
 	require.False(t, match(&backends.Memory{Metadata: map[string]any{"source": "chat"}}))
-	_, err = r.Retrieve(t.Context(), "drinks")
+	require.False(t, req.NoModel)
+	_, err = r.Retrieve(t.Context(), "drinks", hooks.WithoutModel())
 	require.NoError(t, err)
-	require.Equal(t, 5, m.backend.Searches()[1].TopK)
+	require.True(t, m.backend.Searches()[1].NoModel)
+	require.Equal(t, 10, m.backend.Searches()[1].TopK)
 	require.InDelta(t, 0.05, m.backend.Searches()[1].Threshold, 0, "half of it beside a memory that reaches it")
 }
 

@@ -103,7 +103,7 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 		if speech.Classify(query) == speech.Filler {
 			return &backends.SearchResponse{}, nil
 		}
-		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query}, shown)
+		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), NoModel: h.cfg.NoteNoModel}, shown)
 	})
 	switch {
 	case err != nil && within.Err() != nil:
@@ -138,7 +138,8 @@ func (h *Hooks) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 // lookUp is Search less what a context shows.
 func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v *visible) (*backends.SearchResponse, error) {
 	q := *r
-	q.TopK = cmp.Or(q.TopK, h.cfg.TopK)
+	q.TopK = cmp.Or(q.TopK, h.cfg.TopK, defaultTopK)
+	topK := q.TopK
 	least := q.Threshold
 	if least == 0 {
 		least = max(0, h.cfg.Threshold)
@@ -173,7 +174,7 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v *visibl
 		}
 		out := *resp
 		out.Hits = v.fitting(resp.Hits, least)
-		if out.Hits = out.Hits[:min(len(out.Hits), cmp.Or(r.TopK, h.cfg.TopK))]; len(out.Hits) > 0 {
+		if out.Hits = out.Hits[:min(len(out.Hits), topK)]; len(out.Hits) > 0 {
 			return &out, nil
 		}
 		if q.Query = speech.Asked(q.Query); q.Query == "" { // what stands beside a question may be about anything
@@ -195,6 +196,13 @@ func (v *visible) fitting(hits []backends.Hit, least float64) []backends.Hit {
 	}
 	return hits
 }
+
+// defaultTopK is how many memories a search for something else than a note finds.
+const defaultTopK = 10
+
+// bullets is how many memories may fit into a note: a short one with its date and speaker
+// takes 20 tokens.
+func (h *Hooks) bullets() int { return min(maxTopK, max(1, h.cfg.NoteTokens/20)) }
 
 // maxTopK is the most that a search gives: see [backends.SearchRequest].
 const maxTopK = 1000

@@ -213,10 +213,11 @@ func TestAFailingSearchDoesNotBreakTheReply(t *testing.T) {
 
 func TestSearchByAgentNarrowsTheSearchAndNotTheRecording(t *testing.T) {
 	for _, by := range []bool{true, false} {
-		m := newMemory(t, func(s *setup) { s.ScopeSearchByAgent, s.TopK, s.Threshold = &by, 3, 0.2 })
+		m := newMemory(t, func(s *setup) { s.ScopeSearchByAgent, s.TopK, s.Threshold, s.NoteNoModel = &by, 3, 0.2, by })
 		require.NoError(t, m.Finish(t.Context(), append(m.prepare(testkit.Say("any news")), schema.AssistantMessage("ok", nil))))
 		req := m.backend.Searches()[0]
 		require.Equal(t, 3, req.TopK)
+		require.Equal(t, by, req.NoModel)
 		require.InDelta(t, 0.1, req.Threshold, 0, "half of it, beside a memory that reaches it")
 		require.Equal(t, by, req.Filter != nil)
 		require.Equal(t, "bot", m.backend.Adds()[0].Scope.AgentID)
@@ -460,6 +461,16 @@ func TestTheNoteIsBounded(t *testing.T) {
 	require.Contains(t, n.Content, "…", "the best is shortened rather than left out")
 	require.Less(t, utf8.RuneCountInString(n.Content), 300)
 	require.Nil(t, noteOf(t, "any news", func(s *setup) { s.NoteTokens = 5 }, backends.Memory{ID: "m1", Text: "x"}))
+}
+
+func TestTheNoteShowsPassagesUnderShortIDs(t *testing.T) {
+	const id = "0198c2d4-5b1a-7c3e-9f00-1a2b6c5d4e00"
+	m := newMemory(t, nil)
+	m.backend.Found = []backends.Hit{{Score: 1, Passage: "… she likes tea …", Memory: backends.Memory{ID: id, Text: "A long story."}}}
+	out, err := m.Prepare(t.Context(), []*schema.Message{schema.UserMessage("any news")})
+	require.NoError(t, err)
+	require.Contains(t, out[0].Content, "- [5d4e00] … she likes tea …\n")
+	require.Equal(t, 50, m.backend.Searches()[0].TopK, "as many as may fit into 1,000 tokens")
 }
 
 // requireIntact shows the text in all the fields of a memory and checks that the

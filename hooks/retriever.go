@@ -4,6 +4,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -17,13 +18,20 @@ import (
 )
 
 // AsRetriever returns the memory as an Eino retriever, for graphs
-// (AddRetrieverNode): one document a memory, best first, with its score. The
-// scope is that of the call's context. Of the options it takes WithTopK,
-// WithScoreThreshold, and WithDSLInfo as a filter in the form of
-// [backends.ParseFilter].
+// (AddRetrieverNode): one document a memory, best first, with its score. Of a
+// long text it is the passage that matched, and its metadata say so ("passage": true); Get
+// returns the whole by the document's id. The scope is that of the call's context. Of the
+// options it takes WithTopK, WithScoreThreshold, WithDSLInfo as a filter in the form of [backends.ParseFilter], and
+// [WithoutModel].
 //
 // Unlike the hooks it returns errors: a retriever is called for its answer.
 func (h *Hooks) AsRetriever() retriever.Retriever { return &memoryRetriever{hooks: h} }
+
+// WithoutModel has a retriever of [Hooks.AsRetriever] ask neither the Rewriter nor the Reranker
+// of the ranking: see [backends.SearchRequest] NoModel.
+func WithoutModel() retriever.Option {
+	return retriever.WrapImplSpecificOptFn(func(r *backends.SearchRequest) { r.NoModel = true })
+}
 
 type memoryRetriever struct{ hooks *Hooks }
 
@@ -48,7 +56,7 @@ func (r *memoryRetriever) retrieve(ctx context.Context, query string, opts []ret
 	if err != nil {
 		return nil, err
 	}
-	req := &backends.SearchRequest{Scope: scope, Query: query, TopK: *o.TopK, Threshold: *o.ScoreThreshold}
+	req := retriever.GetImplSpecificOptions(&backends.SearchRequest{Scope: scope, Query: query, TopK: *o.TopK, Threshold: *o.ScoreThreshold}, opts...)
 	if len(o.DSLInfo) > 0 {
 		if req.Filter, err = backends.ParseFilter(o.DSLInfo); err != nil {
 			return nil, err
@@ -78,7 +86,10 @@ func document(hit *backends.Hit) *schema.Document {
 			meta[key] = value
 		}
 	}
-	d := &schema.Document{ID: hit.ID, Content: hit.Text, MetaData: meta}
+	if hit.Passage != "" {
+		meta["passage"] = true
+	}
+	d := &schema.Document{ID: hit.ID, Content: cmp.Or(hit.Passage, hit.Text), MetaData: meta}
 	return d.WithScore(hit.Score)
 }
 

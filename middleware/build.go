@@ -157,7 +157,7 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 		},
 		Private:   func(ctx context.Context) bool { return m.IsPrivate(ctx) },
 		Confirm:   c.Confirm,
-		Limit:     min(c.TopK, toolkit.MaxLimit),
+		Limit:     min(c.TopK, toolkit.MaxLimit), // 0 here and there: 10
 		Language:  c.Language,
 		ToolNames: c.ToolNames,
 		OnError:   c.OnError,

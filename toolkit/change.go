@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/note"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -83,7 +84,7 @@ func (k *kit) showItems(ctx context.Context, items []backends.Item) (string, err
 func (k *kit) showItem(it *backends.Item) string {
 	line := "- " + cmp.Or(k.text.outcomes[it.Outcome], string(it.Outcome)) + ": "
 	if it.Memory.ID != "" && it.Outcome != backends.OutcomeFailed {
-		line += "[" + it.Memory.ID + "] "
+		line += "[" + note.IDs([]backends.Hit{{Memory: it.Memory}})[0] + "] "
 	}
 	line += text.Truncate(it.Memory.Text, maxMemoryRunes)
 	if it.Previous != nil && it.Previous.Text != it.Memory.Text {
@@ -102,15 +103,15 @@ type updateArguments struct {
 
 func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArguments) (string, error) {
 	content := strings.TrimSpace(a.Content)
-	version, err := k.allowed(ctx, UpdateMemory, scope, bare(a.ID), &content)
+	id, version, err := k.allowed(ctx, UpdateMemory, scope, a.ID, &content)
 	if err != nil {
 		return "", err
 	}
-	m, err := k.manager.Update(ctx, &backends.UpdateRequest{Scope: scope, ID: bare(a.ID), Text: &content, Version: version})
+	m, err := k.manager.Update(ctx, &backends.UpdateRequest{Scope: scope, ID: id, Text: &content, Version: version})
 	if err != nil {
 		return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(a.ID), 60), err)
 	}
-	return fmt.Sprintf(k.text.updated, m.ID, text.Indent(text.Truncate(m.Text, maxMemoryRunes), "  ")), nil
+	return fmt.Sprintf(k.text.updated, bare(a.ID), text.Indent(text.Truncate(m.Text, maxMemoryRunes), "  ")), nil
 }
 
 type deleteArguments struct {
@@ -118,26 +119,27 @@ type deleteArguments struct {
 }
 
 func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArguments) (string, error) {
-	id := text.Truncate(bare(a.ID), 60)
-	version, err := k.allowed(ctx, DeleteMemory, scope, bare(a.ID), nil)
+	id, version, err := k.allowed(ctx, DeleteMemory, scope, a.ID, nil)
 	if err != nil {
 		return "", err
 	}
-	if err := k.manager.Delete(ctx, &backends.DeleteRequest{Scope: scope, ID: bare(a.ID), Version: version}); err != nil {
-		return "", fmt.Errorf("memory %q: %w", id, err)
+	shown := text.Truncate(bare(a.ID), 60)
+	if err := k.manager.Delete(ctx, &backends.DeleteRequest{Scope: scope, ID: id, Version: version}); err != nil {
+		return "", fmt.Errorf("memory %q: %w", shown, err)
 	}
-	return fmt.Sprintf(k.text.deleted, id), nil
+	return fmt.Sprintf(k.text.deleted, shown), nil
 }
 
-// allowed asks Config.Confirm, if there is one, whether a tool may give a memory another text,
-// or delete it if there is none. It returns the version of the memory that it asked about.
-func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, id string, content *string) (int64, error) {
-	if k.Confirm == nil {
-		return 0, nil
+// allowed returns the id of the memory that is shown under one. It asks Config.Confirm, if there
+// is one, whether a tool may give it another text, or delete it if there is none, and returns the
+// version that it asked about, else 0.
+func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, shown string, content *string) (id string, version int64, err error) {
+	if id, err = k.idOf(ctx, scope, bare(shown)); err != nil || k.Confirm == nil {
+		return id, 0, err
 	}
 	m, err := k.manager.Get(ctx, &backends.GetRequest{Scope: scope, ID: id})
 	if err != nil {
-		return 0, fmt.Errorf("memory %q: %w", text.Truncate(id, 60), err)
+		return "", 0, fmt.Errorf("memory %q: %w", text.Truncate(id, 60), err)
 	}
 	c := backends.Change{Scope: scope, Delete: []backends.Memory{*m}}
 	if content != nil {
@@ -146,9 +148,35 @@ func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, id
 		c.Update, c.Delete = []backends.Edit{{Old: *m, New: after}}, nil
 	}
 	if err := k.confirm(tool).Ask(ctx, c); err != nil {
-		return 0, fmt.Errorf("confirming %s: %w", k.name(tool), err)
+		return "", 0, fmt.Errorf("confirming %s: %w", k.name(tool), err)
 	}
-	return m.Version, nil
+	return id, m.Version, nil
+}
+
+// idOf returns the whole id of the memory for which bullets show a part of it. Where several
+// memories have it, the error names them; where none has, it is taken as it is.
+func (k *kit) idOf(ctx context.Context, scope backends.Scope, shown string) (string, error) {
+	if !note.IsShort(shown) {
+		return shown, nil
+	}
+	within := backends.Filter{Op: "icontains", Field: "id", Value: shown}
+	page, err := k.manager.List(ctx, &backends.ListRequest{Scope: scope, Filter: &within, Limit: 1000})
+	if err != nil || page == nil {
+		return shown, err
+	}
+	var ids []string
+	for i := range page.Memories {
+		if m := &page.Memories[i]; note.Shows(shown, m.ID) {
+			ids = append(ids, m.ID)
+		}
+	}
+	switch {
+	case len(ids) == 0 || slices.Contains(ids, shown):
+		return shown, nil
+	case len(ids) > 1:
+		return "", fmt.Errorf("memory %q: %w: several memories are shown so, such as %s and %s", shown, backends.ErrInvalid, ids[0], ids[1])
+	}
+	return ids[0], nil
 }
 
 // bare returns an id without the brackets that were copied from a bullet with it.

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +30,7 @@ type managed struct {
 	testkit.Backend
 	backends.Manager // what these tests do not call
 	memories         map[string]string
+	ended, expires   time.Time // of all
 }
 
 func (m *managed) own(s backends.Scope, id string) error {
@@ -56,6 +59,24 @@ func (m *managed) Delete(_ context.Context, r *backends.DeleteRequest) error {
 	return nil
 }
 
+func (m *managed) Get(_ context.Context, r *backends.GetRequest) (*backends.Memory, error) {
+	if err := m.own(r.Scope, r.ID); err != nil {
+		return nil, err
+	}
+	return &backends.Memory{ID: r.ID, Text: m.memories[r.ID], Invalidated: m.ended, Expires: m.expires}, nil
+}
+
+func (m *managed) List(_ context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
+	match, err := r.Filter.Compile()
+	out := &backends.ListResponse{}
+	for _, id := range slices.Sorted(maps.Keys(m.memories)) {
+		if x := (backends.Memory{ID: id}); err == nil && match(&x) && m.own(r.Scope, id) == nil {
+			out.Memories = append(out.Memories, x)
+		}
+	}
+	return out, err
+}
+
 // finding answers searches by their keyword.
 func finding(find func(keyword string) (*backends.SearchResponse, error)) *testkit.Backend {
 	return &testkit.Backend{OnSearch: func(_ context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
@@ -75,7 +96,7 @@ func TestSearchRunsOneSearchForEachKeyword(t *testing.T) {
 		require.Equal(t, 3, s.TopK)
 	}
 	k.call("search_memory", `{"keywords":["tea"]}`)
-	require.Equal(t, 5, b.Searches()[2].TopK)
+	require.Equal(t, 10, b.Searches()[2].TopK)
 }
 
 func TestSearchShowsEachMemoryOnceInTheOrderOfTheKeywords(t *testing.T) {
@@ -120,7 +141,7 @@ func TestSearchIsBounded(t *testing.T) {
 func TestALimitAndKeywordsInAnyShape(t *testing.T) {
 	for limit, want := range map[string]int{
 		`3`: 3, `"3"`: 3, `" 7 "`: 7, `3.9`: 3, `"2.5"`: 2, `1e1`: 10, `51`: 50, `9223372036854775808`: 50, `"inf"`: 50,
-		`0`: 5, `-4`: 5, `null`: 5,
+		`0`: 10, `-4`: 10, `null`: 10,
 	} {
 		b := &testkit.Backend{}
 		newKit(t, b).call("search_memory", `{"keywords":["a"],"limit":`+limit+`}`)
@@ -330,6 +351,31 @@ func TestUpdateAndDelete(t *testing.T) {
 	require.Contains(t, k.call("delete_memory", `{"id":"1","scope":{"user_id":"ann"}}`), "not found")
 	require.Equal(t, map[string]string{"1": "likes coffee"}, b.memories)
 	require.Empty(t, k.failures.Stages(), "an id that does not exist is no failure of memory")
+}
+
+// Bullets show the end of a long id: see package note.
+func TestAMemoryIsNamedByTheIDThatIsShown(t *testing.T) {
+	const first, second, third = "0198c2d4-5b1a-7c3e-9f00-1a2b6c5d4e00", "0198c2d4-5b1a-7c3e-9f00-1a2b6c5d4e01", "0198c2d4-5b1a-7c3e-9f00-1a2c6c5d4e01"
+	long := strings.Repeat("The whole of a long text. ", 200)
+	b := &managed{memories: map[string]string{first: long, second: "two", third: "three"}}
+	k := newKit(t, b)
+	whole := k.call("search_memory", `{"keywords":["[5d4e00]"]}`)
+	require.Equal(t, "- [5d4e00] "+strings.TrimSpace(long), whole)
+	b.ended = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	require.Contains(t, k.call("search_memory", `{"keywords":["[5d4e00]"]}`), "(no longer holds since 2026-03-01)")
+	b.expires = b.ended
+	require.Equal(t, "(no relevant memories found)", k.call("search_memory", `{"keywords":["[5d4e00]"]}`))
+	require.Equal(t, "Updated memory [5d4e00]: short", k.call("update_memory", `{"id":"[5d4e00]","content":"short"}`))
+	require.Equal(t, "short", b.memories[first])
+	for _, ambiguous := range []string{"5d4e01", "6c5d4e01"} {
+		require.Contains(t, k.call("delete_memory", `{"id":"`+ambiguous+`"}`), "several memories are shown so, such as "+second+" and "+third)
+	}
+	require.Equal(t, "Deleted memory [c6c5d4e01].", k.call("delete_memory", `{"id":"c6c5d4e01"}`))
+	require.Equal(t, "Deleted memory ["+second+"].", k.call("delete_memory", `{"id":"`+second+`"}`))
+	require.Equal(t, map[string]string{first: "short"}, b.memories)
+	require.Equal(t, "(no relevant memories found)", k.call("search_memory", `{"keywords":["[5d4e77]"]}`))
+	k.Scope = func(context.Context) (backends.Scope, error) { return backends.Scope{UserID: "bob"}, nil }
+	require.Contains(t, k.call("delete_memory", `{"id":"5d4e00"}`), "not found")
 }
 
 func TestTheToolsAreSafeForGoroutines(t *testing.T) {

@@ -64,7 +64,7 @@ unavailable: Core memory is not available now. Continue without it, and do not c
 var english = phrases{
 	tools: map[string]toolText{
 		SearchMemory: `Search long-term memory for what is known from earlier conversations: facts, preferences, plans, past events. Use it before you answer anything that may depend on them. Each result is "- [id] date: text".
-keywords: Short and specific search texts, such as a name, a place or a topic. Each is searched for on its own; the results are joined.
+keywords: Short and specific search texts, such as a name, a place or a topic. Each is searched for on its own; the results are joined. An id in brackets, as results show it, brings that memory whole.
 limit: The most memories to return for each keyword, 1 to 50.
 error: Error retrieving memory`,
 		AddMemory: `Record something in long-term memory for later conversations: a lasting fact, a preference, a decision, a plan. Do not record small talk, secrets such as passwords, or what memory holds already.
@@ -171,7 +171,7 @@ unavailable: 核心记忆暂时不可用。请在没有它的情况下继续，�
 var chinese = phrases{
 	tools: map[string]toolText{
 		SearchMemory: `在长期记忆中检索以往对话里的已知内容：事实、偏好、计划和经历。回答可能与之相关的问题之前，请先使用它。每条结果的格式为“- [id] 日期: 内容”。
-keywords: 简短而具体的检索词，例如人名、地点或主题。每个检索词单独检索，结果合并返回。
+keywords: 简短而具体的检索词，例如人名、地点或主题。每个检索词单独检索，结果合并返回。填写带方括号的 id（如结果所示），则返回该条记忆的全文。
 limit: 每个检索词最多返回的记忆条数，1 到 50。
 error: 检索记忆时出错`,
 		AddMemory: `把以后的对话用得上的内容写入长期记忆：长期有效的事实、偏好、决定或计划。不要记录寒暄、密码等机密，也不要重复记录已有的内容。

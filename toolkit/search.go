@@ -4,6 +4,7 @@
 package toolkit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,8 +54,13 @@ func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArgumen
 }
 
 // searchFor searches for one keyword, for no longer than ctx lasts even of a backend
-// that does not heed it.
+// that does not heed it. An id in brackets finds that memory, whole.
 func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword string, limit int) ([]backends.Hit, error) {
+	if id := bare(keyword); k.manager != nil && id != strings.TrimSpace(keyword) {
+		if m, err := k.whole(ctx, scope, id); !errors.Is(err, backends.ErrNotFound) {
+			return m, err
+		}
+	}
 	r := &backends.SearchRequest{Scope: scope, Query: keyword, TopK: limit}
 	resp, err := work.Await(ctx, "backend", func() (*backends.SearchResponse, error) { return k.Search(ctx, r) })
 	switch {
@@ -66,6 +72,19 @@ func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword strin
 		k.report(ctx, SearchMemory, fmt.Errorf("searching for %q, answered in part: %w", text.Truncate(keyword, 60), resp.Degraded))
 	}
 	return resp.Hits, nil
+}
+
+// whole returns the memory that is shown under an id, which may hold no more since it was.
+func (k *kit) whole(ctx context.Context, scope backends.Scope, shown string) ([]backends.Hit, error) {
+	id, err := k.idOf(ctx, scope, shown)
+	if err != nil {
+		return nil, err
+	}
+	m, err := k.manager.Get(ctx, &backends.GetRequest{Scope: scope, ID: id})
+	if err != nil || m == nil || m.Expired(k.Clock()) {
+		return nil, cmp.Or(err, backends.ErrNotFound)
+	}
+	return []backends.Hit{{Memory: *m, Ended: m.Invalidated}}, nil
 }
 
 // showFound returns what the model reads of what all keywords found. It is an error
@@ -104,9 +123,12 @@ func distinct(hits []backends.Hit) []backends.Hit {
 // count as used.
 func (k *kit) bullets(ctx context.Context, scope backends.Scope, hits []backends.Hit) []string {
 	var lines []string
-	size := 0
-	for i := range hits {
-		line := text.Truncate(note.Bullet(&hits[i], k.Language), maxMemoryRunes)
+	size, limit := 0, maxMemoryRunes
+	if len(hits) == 1 { // such as one that is asked for by its id
+		limit = maxResultRunes
+	}
+	for i, id := range note.IDs(hits) {
+		line := text.Truncate(note.Bullet(&hits[i], id, k.Language), limit)
 		if size += utf8.RuneCountInString(line); size > maxResultRunes {
 			break
 		}

@@ -114,7 +114,7 @@ type Config struct {
 	// its own, which knows what is not learnt yet, and leaves out what does not fit.
 	Search func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
 
-	Limit  int  // Optional. The limit of search_memory when the model gives none. Defaults to 5; 1 to MaxLimit.
+	Limit  int  // Optional. The limit of search_memory when the model gives none. Defaults to 10; 1 to MaxLimit.
 	Update bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
 	Delete bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
 
@@ -205,7 +205,7 @@ func newKit(cfg *Config) (*kit, error) {
 	if err := k.checkNames(); err != nil {
 		return nil, fmt.Errorf("Config.ToolNames: %w", err)
 	}
-	config.Default(&k.Limit, 5)
+	config.Default(&k.Limit, 10)
 	if k.Search == nil && k.Backend != nil {
 		k.Search = k.Backend.Search
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/schema"
@@ -39,9 +40,10 @@ type Backend struct {
 type manager = keeper.Manager
 
 var (
-	_ backends.Backend    = (*Backend)(nil)
-	_ backends.Manager    = (*Backend)(nil)
-	_ backends.UseCounter = (*Backend)(nil)
+	_ backends.Backend      = (*Backend)(nil)
+	_ backends.Manager      = (*Backend)(nil)
+	_ backends.UseCounter   = (*Backend)(nil)
+	_ backends.EntityLister = (*Backend)(nil)
 )
 
 // New returns a backend. It needs no network: the model and the embedder are
@@ -128,6 +130,21 @@ func (b *Backend) Remember(ctx context.Context, s backends.Scope, text string, c
 		return nil, fmt.Errorf("mem0: a fact to remember: %w: it has no text", backends.ErrInvalid)
 	}
 	return &resp.Items[0], resp.Items[0].Err
+}
+
+// Entities implements [backends.EntityLister]: of the partition that the calls of
+// [backends.Manager] reach. The model that extracts facts names what each is about.
+func (b *Backend) Entities(ctx context.Context, s backends.Scope) ([]backends.Entity, error) {
+	_, p, err := b.reach(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.keep.All(ctx, p)
+	now := b.keep.Now()
+	all = slices.DeleteFunc(all, func(m *backends.Memory) bool {
+		return !m.Active() || m.Expired(now) || p.Kind == backends.PartitionWorkspace && m.Kind != backends.KindFact // others' there
+	})
+	return backends.CountEntities(slices.Values(all)), err
 }
 
 // Close implements [backends.Backend]. It ends the sweep of a Retention that is under way,

@@ -57,6 +57,11 @@
 // statements first. Hit.Before is what a fact replaced, Hit.Ended since when a turn holds no
 // more. With AsOf, KnownAt, IncludeSuperseded or Kinds everything is found.
 //
+// The same call names the people, places, organisations and things that a fact is about.
+// [Backend.Entities] lists them, and a search keeps to one by the filter
+// backends.Eq("entity", "Bob"). A program names them in the metadata, of turns, too: see
+// [backends.MetaEntities].
+//
 // What a request with an Author brings was not said but written down on purpose,
 // as an agent does with its add_memory tool: it leaves facts and no episodes, and
 // Verbatim stores it as a fact. The author stands in Origin.Author and in the

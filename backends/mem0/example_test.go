@@ -124,3 +124,47 @@ func ExampleBackend_History() {
 	// added: "" -> "Ann lives in Shanghai."
 	// superseded: "Ann lives in Beijing." -> "Ann lives in Shanghai."
 }
+
+// The model that extracts facts names whom and what they are about; a program may, too.
+func ExampleBackend_Entities() {
+	ctx := context.Background()
+	st, err := sqlitestore.Open(ctx, ":memory:", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	b, err := mem0.New(ctx, &mem0.Config{Store: st})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = b.Close(ctx) }()
+
+	ann := backends.Scope{UserID: "ann"}
+	for text, names := range map[string][]string{"Eva keeps bees in Bergen.": {"Eva", "Bergen"}, "Eva plays the cello.": {"EVA"}} {
+		_, err := b.Remember(ctx, ann, text, func(r *backends.AddRequest) {
+			r.Metadata = map[string]any{backends.MetaEntities: names}
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	all, err := b.Entities(ctx, ann)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range all {
+		fmt.Println(strings.ToLower(e.Name), e.Memories)
+	}
+	of := backends.Eq("entity", "bergen")
+	found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "What does Eva do?", Filter: &of})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range found.Hits {
+		fmt.Println(h.Text)
+	}
+	// Output:
+	// eva 2
+	// bergen 1
+	// Eva keeps bees in Bergen.
+}

@@ -144,8 +144,27 @@ type operation struct {
 	SaidBy   string `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
 	Since    string `json:"since,omitempty" alias:"valid_from,valid,date" jsonschema_description:"YYYY-MM-DD, if it matters from when it holds"`
 	Messages []int  `json:"messages" jsonschema_description:"n of the new messages that say it"`
+	Entities names  `json:"entities,omitempty" alias:"entity" jsonschema_description:"names of the people, places, organisations and things it is about"`
 
 	Rest map[string]any `json:"-"`
+}
+
+// names are what a fact is about. They are extra: what is no name is left out, and is no
+// reason to refuse the fact.
+type names []string
+
+// Decode implements the decoding of package ask: of names, and of objects with a name.
+func (n *names) Decode(v any) {
+	switch x := v.(type) {
+	case string:
+		*n = append(*n, text.Clean(x))
+	case []any:
+		for _, e := range x {
+			n.Decode(e)
+		}
+	case map[string]any:
+		n.Decode(x["name"])
+	}
 }
 
 // Check implements the check of entries of package ask.
@@ -167,6 +186,7 @@ func (o *operations) Decoded() []reconcile.Operation {
 		verb, _ := reconcile.VerbOf(e.Op)
 		out[i] = reconcile.Operation{
 			Verb: verb, Index: indexOf(e.Index), Text: e.Text, SaidBy: reconcile.RoleOf(e.SaidBy), Since: text.Time(e.Since, time.UTC), Messages: e.Messages,
+			Entities: e.Entities,
 		}
 	}
 	return out

@@ -21,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -581,6 +582,70 @@ func TestSeveralOperationsInOneAnswer(t *testing.T) {
 	require.Equal(t, []string{"added Ann has a cat.", "retracted Ann has a cat."}, changes(t, b, first.Items[0].Memory.ID))
 }
 
+// Of twenty things each changes ten times, mixed, and the words of all turns are kept beside the
+// facts. After each change the new fact comes first, nothing that it replaced is shown, and what
+// was before is one request away.
+func TestTwoHundredUpdates(t *testing.T) {
+	subjects := []string{
+		"dentist", "gym", "favourite tea", "bank", "landlord", "phone model", "bus line", "hairdresser", "doctor", "car",
+		"favourite restaurant", "project at work", "desk neighbour", "gardener", "language teacher", "holiday place", "bakery", "vet", "editor", "piano tutor",
+	}
+	const changes = 10
+	value := func(subject, change int) string {
+		return []string{"Al", "Be", "Cor", "Dan", "El", "Far", "Gil", "Hol", "Il", "Jun", "Kal"}[change] +
+			[]string{"bor", "cast", "dine", "fort", "grim", "hana", "jick", "kova", "lund", "mere", "nov", "pont", "quist", "rond", "stad", "tora", "ulm", "vane", "wick", "zorn"}[subject]
+	}
+	fact := func(subject, change int) string {
+		return fmt.Sprintf("The user's %s is %s.", subjects[subject], value(subject, change))
+	}
+	learner := thinking(t, func(s shown) string {
+		_, said, _ := strings.Cut(s.said(), "my ")
+		said, _, _ = strings.Cut(said, ",")
+		subject, _, _ := strings.Cut(said, " is ")
+		op, old := "add", s.indexOf("The user's "+subject+" is")
+		if old >= 0 {
+			op = "supersede"
+		}
+		return operations(fmt.Sprintf(`{"op":%q,"index":%d,"text":%q,"said_by":"user","messages":[0]}`, op, old, "The user's "+said+"."))
+	})
+	clock := testkit.NewClock()
+	b := open(t, with(learner), func(c *mem0.Config) { c.Clock = clock.Now })
+	newFirst, oldFound, superseded := 0, 0, 0
+	for change := range changes + 1 {
+		for subject, name := range subjects {
+			before := clock.Now()
+			clock.Advance(time.Hour)
+			turn := fmt.Sprint(change, " ", name)
+			said := schema.UserMessage(fmt.Sprintf("From today on my %s is %s, please note that.", name, value(subject, change)))
+			scope := backends.Scope{UserID: "ann", SessionID: fmt.Sprint("s", change)}
+			resp := add(t, b, scope, backends.Message{ID: turn, Turn: turn, Time: clock.Now(), Message: said})
+			if change == 0 {
+				continue
+			}
+			require.Equal(t, []backends.Outcome{backends.OutcomeSuperseded}, outcomes(resp, backends.KindFact))
+			q := backends.SearchRequest{Scope: ann, Query: fmt.Sprintf("Who or what is my %s?", name), TopK: 10}
+			hits := search(t, b, q)
+			if len(hits) > 0 && hits[0] == fact(subject, change) {
+				newFirst++
+			}
+			for old := range change {
+				if slices.ContainsFunc(hits, func(text string) bool { return strings.Contains(text, value(subject, old)) }) {
+					superseded++
+				}
+			}
+			past := backends.SearchRequest{Scope: ann, Query: q.Query, AsOf: before, Kinds: []backends.Kind{backends.KindFact}}
+			all := backends.SearchRequest{Scope: ann, Query: q.Query, IncludeSuperseded: true, TopK: 50}
+			chain := historyOf(t, b, resp.Items[0].Memory.ID)
+			known := slices.ContainsFunc(chain, func(e backends.Event) bool { return e.New == fact(subject, 0) })
+			if search(t, b, past)[0] == fact(subject, change-1) && slices.Contains(search(t, b, all), fact(subject, change-1)) && known {
+				oldFound++
+			}
+		}
+	}
+	require.Equal(t, map[string]int{"new first": 200, "old found": 200, "superseded shown": 0},
+		map[string]int{"new first": newFirst, "old found": oldFound, "superseded shown": superseded})
+}
+
 func TestAsOf(t *testing.T) {
 	b := open(t, with(resident(t)))
 	add(t, b, ann, backends.Message{ID: "1", Time: start.AddDate(0, -6, 0), Message: schema.UserMessage("I live in Beijing")})
@@ -595,6 +660,119 @@ func TestAsOf(t *testing.T) {
 	since := backends.Filter{Op: "gte", Field: "observed", Value: "2026-03-01"}
 	q.Filter = &since
 	require.Equal(t, []string{"The user lives in Shanghai."}, search(t, b, q))
+}
+
+// What was said when, learnt when and changed when: a search finds what a list of all that was
+// ever believed says.
+func TestWhatWasBelievedWhenAndWhatHeldWhen(t *testing.T) {
+	clock := testkit.NewClock()
+	st := testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = clock.Now })
+	run := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		run++
+		scope := backends.Scope{UserID: fmt.Sprint("user ", run)}
+		answer, target := "", ""
+		m := thinking(t, func(s shown) string { return strings.ReplaceAll(answer, "%d", fmt.Sprint(s.indexOf(target))) })
+		b, err := mem0.New(ctx, &mem0.Config{Store: st, Clock: clock.Now, Model: m, FactsOnly: true})
+		require.NoError(rt, err)
+		type fact struct {
+			text                  string
+			since, until          time.Time // in the world
+			learnt, ended, expiry time.Time // here
+		}
+		var ids []string // in the order learnt
+		facts := map[string]*fact{}
+		near := func(label string) time.Time {
+			return clock.Now().Add(time.Duration(rapid.IntRange(-9, 9).Draw(rt, label)) * time.Hour)
+		}
+		pick := func(may func(*fact) bool) string {
+			some := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return facts[id] == nil || !may(facts[id]) })
+			if len(some) == 0 {
+				return ""
+			}
+			return rapid.SampledFrom(some).Draw(rt, "which")
+		}
+		holds := func(f *fact) bool { return f.ended.IsZero() && (f.expiry.IsZero() || clock.Now().Before(f.expiry)) }
+		for i := range rapid.IntRange(1, 10).Draw(rt, "changes") {
+			clock.Advance(time.Duration(rapid.IntRange(1, 5).Draw(rt, "hours")) * time.Hour)
+			said := near("said")
+			message := user("x")
+			message[0].Time = said
+			op, id := rapid.SampledFrom([]string{"add", "supersede", "retract", "update", "expire", "delete"}).Draw(rt, "op"), ""
+			switch op {
+			case "supersede", "retract":
+				id = pick(holds)
+			case "update", "expire", "delete":
+				id = pick(func(*fact) bool { return true })
+			}
+			if id == "" {
+				op = "add"
+			}
+			learn := func(text string) *fact {
+				answer = operations(fmt.Sprintf(`{"op":%q,"index":%%d,"text":%q,"messages":[0]}`, op, text))
+				r := &backends.AddRequest{Scope: scope, Messages: message}
+				if rapid.Bool().Draw(rt, "ends") {
+					r.Expires = clock.Now().Add(time.Duration(rapid.IntRange(1, 30).Draw(rt, "expires")) * time.Hour)
+				}
+				resp, err := b.Add(ctx, r)
+				require.NoError(rt, err)
+				require.Len(rt, resp.Items, 1)
+				got := resp.Items[0].Memory
+				ids = append(ids, got.ID)
+				facts[got.ID] = &fact{text: got.Text, since: said, learnt: clock.Now(), expiry: r.Expires}
+				return facts[got.ID]
+			}
+			change := func(r backends.UpdateRequest) {
+				r.Scope, r.ID = scope, id
+				_, err := b.Update(ctx, &r)
+				require.NoError(rt, err)
+			}
+			if id != "" {
+				target = facts[id].text
+			}
+			switch text := fmt.Sprintf("tea, fact %d of %d", i, run); op {
+			case "add":
+				learn(text)
+			case "supersede":
+				learn(text)
+				facts[id].until, facts[id].ended = said, clock.Now()
+			case "retract":
+				answer = operations(`{"op":"retract","index":%d,"messages":[0]}`)
+				_, err := b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: message})
+				require.NoError(rt, err)
+				facts[id].until, facts[id].ended = said, clock.Now()
+			case "update":
+				facts[id].text = text
+				change(backends.UpdateRequest{Text: &text})
+			case "expire":
+				facts[id].expiry = near("expiry")
+				change(backends.UpdateRequest{Expires: &facts[id].expiry})
+			case "delete":
+				require.NoError(rt, b.Delete(ctx, &backends.DeleteRequest{Scope: scope, ID: id}))
+				delete(facts, id)
+			}
+		}
+		for range 10 {
+			times := []time.Time{{}, near("time")}
+			for _, id := range ids {
+				if f := facts[id]; f != nil {
+					times = append(times, f.learnt, f.learnt.Add(-1), f.ended, f.ended.Add(-1), f.since, f.until)
+				}
+			}
+			known, at := rapid.SampledFrom(times).Draw(rt, "known at"), rapid.SampledFrom(times).Draw(rt, "as of")
+			want := []string{}
+			for _, f := range facts {
+				over := !f.ended.IsZero() && (known.IsZero() || !f.ended.After(known))
+				held := at.IsZero() && !over || !at.IsZero() && !f.since.After(at) && (!over || at.Before(f.until))
+				if held && (known.IsZero() || !f.learnt.After(known)) && (f.expiry.IsZero() || clock.Now().Before(f.expiry)) {
+					want = append(want, f.text)
+				}
+			}
+			require.ElementsMatch(rt, want, search(t, b, backends.SearchRequest{Scope: scope, Query: "tea", TopK: 1000,
+				Kinds: []backends.Kind{backends.KindFact}, KnownAt: known, AsOf: at}))
+		}
+		require.NoError(rt, b.Close(ctx))
+	})
 }
 
 func TestTheLanguageOfTheSpeakerIsKept(t *testing.T) {

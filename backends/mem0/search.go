@@ -28,10 +28,15 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	for i := range q.Beside { // what is stored was redacted before
 		q.Beside[i].Text = b.keep.Redact(q.Beside[i].Text)
 	}
+	search := b.searchOne
 	if b.config.Shared {
-		return b.searchShared(ctx, p, &q)
+		search = b.searchShared
 	}
-	return b.searchOne(ctx, p, &q)
+	resp, err := search(ctx, p, &q)
+	if err == nil {
+		b.keep.Ranker().Passages(q.Query, resp.Hits)
+	}
+	return resp, err
 }
 
 // searchOne searches one partition.

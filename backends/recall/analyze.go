@@ -81,17 +81,18 @@ func indexed(m *backends.Memory) []string {
 	return []string{m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text}
 }
 
-// spokenDate returns when a memory was observed, in UTC and as a question would name
-// it, in Chinese order too where the text holds Han characters. It is empty where the
+// spokenDate returns the month in which a memory was observed, in UTC and as a question would
+// name it, in Chinese order too where the text holds Han characters. The day has no part in it:
+// "17 times 23" would find what was said on a 23rd; days are the dates signal's. It is empty where the
 // time is not known, and for kinds without a day: see [backends.KindTraits].
 func spokenDate(m *backends.Memory) string {
 	if m.Kind.Traits().Timeless || m.Observed.IsZero() {
 		return ""
 	}
 	at := m.Observed.UTC()
-	date := at.Format("3:04 pm on 2 January, 2006")
+	date := at.Format("January 2006")
 	if !isASCII(m.Text) && strings.ContainsFunc(m.Text, func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
-		date += "\n" + at.Format("2006年1月2日")
+		date += "\n" + at.Format("2006年1月")
 	}
 	return date
 }

@@ -63,18 +63,22 @@ func newScales(vectors [][]float32) *scales {
 	return &s
 }
 
-// embedScaled sets the vector of a query and its scale, which the first query of a process
+// embedScaled sets the vectors of a query and of what a Rewriter made of it, and their scale, which the first query of a process
 // asks for in the same request. For an embedder that is too slow for so many texts the
 // scales are asked for beside the searches, with the time that storing has.
 func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
-	known, texts := r.scales.Load(), []string{q.text}
+	known, texts := r.scales.Load(), []string(nil)
+	for _, question := range q.questions {
+		texts = append(texts, question.text)
+	}
+	n := len(texts)
 	if known == nil {
 		texts = slices.Concat(texts, unrelated[0], unrelated[1])
 	}
 	vectors, err := r.vectors(ctx, s, texts)
 	switch {
 	case err == nil && known == nil:
-		known = newScales(vectors[1:])
+		known = newScales(vectors[n:])
 		r.scales.Store(known)
 	case errors.Is(err, context.DeadlineExceeded) && known == nil && r.scaling.CompareAndSwap(false, true):
 		beside, finish, closed := r.background(ctx)
@@ -84,7 +88,7 @@ func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 		go func() {
 			defer finish()
 			defer r.scaling.Store(false)
-			if vectors, err := r.vectors(beside, r.storing, texts[1:]); err == nil {
+			if vectors, err := r.vectors(beside, r.storing, texts[n:]); err == nil {
 				r.scales.Store(newScales(vectors))
 			}
 		}()
@@ -92,7 +96,9 @@ func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 	if err != nil {
 		return err
 	}
-	q.vector, q.scale = vectors[0], known.of(q.text)
+	for i, question := range q.questions {
+		question.vector, question.scale = vectors[i], known.of(question.text)
+	}
 	return nil
 }
 

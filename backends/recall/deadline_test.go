@@ -38,6 +38,15 @@ func eachDeaf(t *testing.T, test func(t *testing.T, d *deaf, r *Ranker, search f
 				return [][]float64{{1, 2}}, nil
 			})
 		},
+		"rewriter": func(c *Config, d *deaf) {
+			c.RewriteTimeout = time.Second
+			var days atomic.Int64 // an answer is remembered for the day
+			c.Clock = func() time.Time { return day(int(days.Add(1))) }
+			c.Rewriter = rewriter(func(string) (*Rewriting, error) {
+				d.answer()
+				return &Rewriting{}, nil
+			})
+		},
 		"reranker": func(c *Config, d *deaf) {
 			c.RerankTimeout = time.Second
 			c.Reranker = reranker(func(hits []backends.Hit) ([]float64, error) {

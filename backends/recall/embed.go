@@ -324,7 +324,7 @@ const (
 	openForStoring  = 5
 )
 
-// service is an embedder or a reranker as the ranker calls it: with a deadline also where it
+// service is an embedder, a reranker or a rewriter as the ranker calls it: with a deadline also where it
 // does not heed its context, and left alone while it fails.
 type service struct {
 	timeout time.Duration

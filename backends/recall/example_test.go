@@ -48,7 +48,7 @@ func Example() {
 	for _, hit := range found.Hits {
 		fmt.Printf("%s (%.2f)\n", hit.Text, hit.Score)
 	}
-	// Output: Ann likes green tea (0.43)
+	// Output: Ann likes green tea (0.44)
 }
 
 // Vectors join in once an embedder is configured: a program that writes memories

@@ -129,6 +129,17 @@ func (p *memPart) mutate(m store.Mutation) {
 	}
 }
 
+func (s *memStore) Get(_ context.Context, p backends.Partition, ids ...string) (out []store.Record, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		if r, ok := s.part(p).records[id]; ok {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
 func (s *memStore) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
 	if s.before != nil {
 		if err := s.before(ctx, cursor); err != nil {

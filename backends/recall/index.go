@@ -34,22 +34,25 @@ type index struct {
 	core     map[string]*backends.Memory // the core blocks, by id: no other part knows them
 
 	embedding *store.Embedding // nil until the first vector
+	coder     *coder           // of the vectors, once there are many; else nil
 	vectors   int              // memories with a vector
 	broken    int              // memories whose vector cannot be decoded
 	memories  int64            // bytes of all memories and their keys, estimated
 }
 
-// doc is what a slot holds. The memory never changes once it is here.
+// doc is what a slot holds. The memory never changes once it is here. What is asked of each
+// memory stands first, side by side.
 type doc struct {
 	memory  *backends.Memory // a copy, since the record also holds the encoded vector; nil: the slot is free
+	expires int64            // Unix nanoseconds; math.MaxInt64: never
+	active  bool
+	broken  bool // the stored vector cannot be decoded
+	asks    asking
+	code    *code     // of a vector that is compressed
+	vector  []float32 // of length 1; nil without one, and where there is a code
+	time    int64     // when it was observed, else stored: newer comes first in a tie
 	text    bag
 	keys    []string
-	vector  []float32 // of length 1; nil without one
-	asks    asking
-	broken  bool // the stored vector cannot be decoded
-	active  bool
-	expires int64 // Unix nanoseconds; math.MaxInt64: never
-	time    int64 // when it was observed, else stored: newer comes first in a tie
 }
 
 func (r *Ranker) newIndex() *index {
@@ -74,12 +77,25 @@ func (x *index) apply(c *store.ChangeSet, prepared []doc) {
 	for _, id := range c.Removed {
 		x.remove(id)
 	}
+	if x.coder == nil && x.vectors > compressFrom && x.embedding.Dim >= compressDim && x.embedding.Dim%mixed == 0 {
+		x.compress()
+	}
 }
 
 func (x *index) dropVectors() {
-	x.vectors, x.broken = 0, 0
+	x.vectors, x.broken, x.coder = 0, 0, nil
 	for i := range x.docs {
-		x.docs[i].vector, x.docs[i].broken = nil, false
+		x.docs[i].vector, x.docs[i].code, x.docs[i].broken = nil, nil, false
+	}
+}
+
+// compress puts codes in the place of all vectors.
+func (x *index) compress() {
+	x.coder = newCoder(x.docs, x.embedding.Dim)
+	for i := range x.docs {
+		if d := &x.docs[i]; d.vector != nil {
+			d.code, d.vector = x.coder.encode(d.vector), nil
+		}
 	}
 }
 
@@ -151,13 +167,16 @@ func (x *index) count(d *doc, n int) {
 	for _, key := range d.keys {
 		x.memories += int64(n * (perKey + len(key)))
 	}
-	if d.vector != nil {
+	if d.embedded() {
 		x.vectors += n
 	}
 	if d.broken {
 		x.broken += n
 	}
 }
+
+// embedded reports whether a memory has a vector.
+func (d *doc) embedded() bool { return d.vector != nil || d.code != nil }
 
 // comparable reports whether there are vectors to compare a query with.
 func (x *index) comparable() bool { return x.embedding != nil && x.vectors+x.broken > 0 }
@@ -182,9 +201,12 @@ func (x *index) checkVectors(model string, dim int) error {
 
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
-	const perDoc = 208 // doc, map entry, place in a session, list slack
+	const perDoc = 216 // doc, map entry, place in a session, list slack
 	n := x.memories + x.lexicon.bytes() + int64(len(x.docs))*perDoc
-	if x.embedding != nil {
+	switch {
+	case x.coder != nil: // five bits a component
+		n += int64(x.vectors) * (int64(x.embedding.Dim)*5/8 + 64)
+	case x.embedding != nil:
 		n += int64(x.vectors) * int64(x.embedding.Dim) * 4
 	}
 	return n
@@ -251,10 +273,11 @@ func (x *index) moreReaders(readers []*reader, records int) []*reader {
 
 // copy takes memories, keys and vectors out of records.
 func (x *index) copy(docs []doc, c *store.ChangeSet) {
-	rows := rows{left: len(docs)}
+	rows := rows[float32]{left: len(docs)}
 	if c.Embedding != nil {
 		rows.dim = max(0, c.Embedding.Dim)
 	}
+	codes := x.coder != nil && c.Embedding != nil && *c.Embedding == *x.embedding
 	var memories []backends.Memory
 	for i := range docs {
 		if i%perBlock == 0 {
@@ -271,6 +294,9 @@ func (x *index) copy(docs []doc, c *store.ChangeSet) {
 		if encoded := c.Records[i].Vector; x.embeds && c.Embedding != nil && len(encoded) > 0 {
 			v := rows.next()
 			switch err := decodeVector(v, encoded, c.Embedding.Model); {
+			case err == nil && codes:
+				d.code = x.coder.encode(v)
+				rows.block = v // for the next one
 			case err == nil:
 				d.vector = v
 			case errors.Is(err, errBrokenVector):
@@ -284,16 +310,16 @@ func (x *index) copy(docs []doc, c *store.ChangeSet) {
 // is free when all of them are.
 const perBlock = 32
 
-// rows hands out memory for vectors. Those of one load lie side by side, so that a scan
-// reads memory from end to end: that halves its time.
-type rows struct {
+// rows hands out memory for vectors and codes. Those of one load lie side by side, so that a
+// scan reads memory from end to end: that halves its time.
+type rows[T any] struct {
 	dim, left int // left is how many may be asked for yet
-	block     []float32
+	block     []T
 }
 
-func (r *rows) next() []float32 {
+func (r *rows[T]) next() []T {
 	if len(r.block) < r.dim || r.dim == 0 {
-		r.block = make([]float32, r.dim*min(perBlock, r.left))
+		r.block = make([]T, r.dim*min(perBlock, r.left))
 	}
 	v := r.block[:r.dim:r.dim]
 	r.block = r.block[r.dim:]

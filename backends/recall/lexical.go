@@ -150,8 +150,8 @@ type weighedTerm struct {
 
 // The parameters of BM25, see the package comment.
 const (
-	bm25K1 = 1.2  // how soon repeats of a term stop counting
-	bm25B  = 0.75 // how much long texts are held back
+	bm25K1 = 1.2 // how soon repeats of a term stop counting
+	bm25B  = 0.4 // how much long texts are held back
 )
 
 // variantWeight is what a variant counts against the word itself.

@@ -71,10 +71,13 @@ func (r *Ranker) collect(ctx context.Context, p backends.Partition, pick func(*i
 	part.mu.RLock()
 	found := pick(part.index)
 	part.mu.RUnlock()
-	slices.SortFunc(found, func(a, b *backends.Memory) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(found, compareStored)
 	return slices.Compact(found), nil
+}
+
+// compareStored orders memories as they were stored.
+func compareStored(a, b *backends.Memory) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
 // fillSources gives each hit the episodes of the partition that it was learnt from, in the

@@ -6,10 +6,8 @@ package recall
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/viterin/vek/vek32"
 
@@ -36,6 +34,8 @@ type scratch struct {
 	own        []float64 // with what ownSignals add; all zero between searches
 	values     []float64 // with what handedSignals add, too; all zero between searches
 	found      []int32   // slots with a value
+	top        []float64 // the highest of own
+	spans      []span    // the times of the query of which there are memories
 	cosines    []float64 // by slot, of the last search with a vector
 	candidates []candidate
 
@@ -65,8 +65,8 @@ func (r *Ranker) release(s *scratch) {
 	r.scratch.Put(s)
 }
 
-// rank returns the pool of hits of a query, best first.
-func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
+// rank returns the pool of hits of a query and of the questions in it, best first.
+func (r *Ranker) rank(ctx context.Context, p *partition, q *query) ([]found, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	x := p.index
@@ -75,14 +75,31 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 			return nil, err
 		}
 	}
+	pool, err := r.answer(ctx, p, q, q.pool())
+	var others []found
+	for i := 1; err == nil && i < len(q.questions); i++ {
+		var more []found
+		more, err = r.answer(ctx, p, q.questions[i], q.pool())
+		others = append(others, more...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pool = join(pool, others)
+	return pool[:min(len(pool), q.pool())], nil
+}
+
+// answer returns so many hits of one question, best first.
+func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) ([]found, error) {
+	x := p.index
 	s := r.borrow(len(x.docs))
 	defer r.release(s)
-	terms, attainable := x.lexicon.weigh(q.terms, r.analyzer.groups)
+	terms, attainable := x.lexicon.weigh(x.date(q, s), r.analyzer.groups)
+	keywords, _ := x.lexicon.weigh(q.keywords, nil)
+	terms = append(terms, keywords...)
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
 	f := r.field(x, q, s, terms)
-	if q.vector == nil {
-		f.choose()
-	} else {
+	if q.vector != nil {
 		f.scan(q)
 	}
 	for i := range q.beside {
@@ -91,32 +108,43 @@ func (r *Ranker) rank(p *partition, q *query) ([]backends.Hit, error) {
 			s.candidates = append(s.candidates, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
 		}
 	}
-	return f.hits(f.fuse(q, attainable, r.pool(q.topK)), attainable), nil
-}
-
-// choose lists the memories that have a score.
-func (f *field) choose() {
-	for _, slot := range f.s.found {
-		f.s.candidates = append(f.s.candidates, f.candidate(slot))
+	f.cosines = f.standard(q)
+	if err := r.narrow(ctx, p.key, f, q, attainable, pool); err != nil {
+		return nil, err
 	}
+	return f.hits(f.fuse(q, attainable, topK{size: pool}, 0), attainable), nil
 }
 
-// scan lists the eligible memories that have a score or a vector.
+// scan lists the eligible memories that have a score or a vector. Cosines with codes are
+// estimates.
 func (f *field) scan(q *query) {
+	if f.x.coder != nil {
+		f.probe = f.x.coder.probe(q.vector)
+	}
 	f.s.cosines = slices.Grow(f.s.cosines[:0], len(f.x.docs))[:len(f.x.docs)]
 	for slot := range f.x.docs {
 		d := &f.x.docs[slot]
 		f.s.cosines[slot] = noVector
-		if d.vector == nil && f.s.values[slot] == 0 || !q.eligible.admits(d) {
+		if !d.embedded() && f.s.values[slot] == 0 || !q.eligible.admits(d) {
 			continue
 		}
 		c := f.candidate(int32(slot))
-		if d.vector != nil {
-			c.cosine = max(0, min(1, float64(vek32.Dot(q.vector, d.vector))))
-			f.s.cosines[slot] = c.cosine
+		switch {
+		case d.vector != nil:
+			c.cosine = q.cosine(d.vector)
+		case d.code != nil:
+			c.cosine = f.probe.rough(d.code)
+			if d.sampled(f.x.vectors) {
+				f.sample.add(c.cosine, f.probe.fine(d.code))
+			}
 		}
+		f.s.cosines[slot] = c.cosine
 		f.s.candidates = append(f.s.candidates, c)
 	}
+}
+
+func (q *query) cosine(vector []float32) float64 {
+	return max(0, min(1, float64(vek32.Dot(q.vector, vector))))
 }
 
 func (f *field) candidate(slot int32) candidate {
@@ -128,59 +156,25 @@ func (f *field) candidate(slot int32) candidate {
 }
 
 // hits copies the chosen memories out of the index.
-func (f *field) hits(best []ranked, attainable float64) []backends.Hit {
-	hits := make([]backends.Hit, len(best))
+func (f *field) hits(best []ranked, attainable float64) []found {
+	hits := make([]found, len(best))
 	for i, b := range best {
 		parts := backends.ScoreParts{Lexical: min(1, share(b.words, attainable)), Vector: max(0, b.cosine)}
 		if b.slot != notIndexed {
 			parts.Signals = f.explain(b.slot, attainable)
 		}
-		hits[i] = backends.Hit{Memory: b.doc.memory.Clone(), Score: b.score, Parts: parts}
+		hit := backends.Hit{Memory: b.doc.memory.Clone(), Score: b.score, Parts: parts}
+		hits[i] = found{Hit: hit, of: b.doc.memory, value: b.value, vector: f.vectorOf(b)}
 	}
 	return hits
 }
 
-// eligibility decides which memories a search may return at all. It is asked before anything
-// is ranked: what it excludes takes no place and sets no scale.
-type eligibility struct {
-	request *backends.SearchRequest
-	match   func(*backends.Memory) bool
-	now     int64
-}
-
-func newEligibility(q *backends.SearchRequest, now time.Time) (eligibility, error) {
-	match, err := q.Filter.Compile()
-	return eligibility{request: q, match: match, now: nanos(now)}, err
-}
-
-func (e *eligibility) admits(d *doc) bool {
-	switch q := e.request; {
-	case d.memory == nil, e.expired(d):
-		return false
-	case !q.KnownAt.IsZero() && d.memory.Created.After(q.KnownAt):
-		return false
-	case q.AsOf.IsZero() && !q.IncludeSuperseded && e.ended(d), !q.AsOf.IsZero() && !e.held(d):
-		return false
-	case len(q.Kinds) > 0 && !slices.Contains(q.Kinds, d.memory.Kind):
-		return false
+// vectorOf returns the vector of a hit, or nil.
+func (f *field) vectorOf(b ranked) []float32 {
+	if b.doc.code != nil {
+		return f.exact[b.slot]
 	}
-	return e.match(d.memory)
-}
-
-func (e *eligibility) expired(d *doc) bool { return !e.request.IncludeExpired && e.now >= d.expires }
-
-// ended reports whether a memory was known to hold no more, which is stored when it is
-// superseded or retracted.
-func (e *eligibility) ended(d *doc) bool {
-	at := e.request.KnownAt
-	return !d.active && (at.IsZero() || !d.memory.Updated.After(at))
-}
-
-// held reports whether a memory had begun to hold at the time that is asked for, and had not
-// ended.
-func (e *eligibility) held(d *doc) bool {
-	at := e.request.AsOf
-	return !d.memory.Since().After(at) && (e.request.IncludeSuperseded || !e.ended(d) || at.Before(d.memory.Invalidated))
+	return b.doc.vector
 }
 
 // ranked is a memory on its way to becoming a hit.
@@ -197,56 +191,74 @@ const (
 	besideWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
 )
 
-// fuse makes one order of the parts. It returns as many as were asked for, or as a reranker
-// chooses among.
-func (f *field) fuse(q *query, attainable float64, pool int) []ranked {
-	cosines := q.standard(f.s.candidates)
-	best := topK{size: pool, floor: math.Inf(-1)}
-	for _, c := range f.s.candidates {
-		if c.lexical == 0 && c.cosine <= q.scale.usual {
-			continue
+// fuse makes one order of the parts, of which best takes what it can. Cosines may be higher by
+// a doubt.
+func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
+	best.floor = math.Inf(-1)
+	consider := func(c *candidate, value float64) {
+		if c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(value) {
+			return
 		}
-		value := wordsWeight * share(c.lexical+c.session, attainable)
+		if score := c.mean(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
+			best.offer(ranked{*c, value, score})
+		}
+	}
+	if q.vector == nil { // scan has listed the others
+		for _, slot := range f.s.found {
+			if value := wordsValue(f.s.values[slot]+f.ofSession(slot), attainable); best.admits(value) {
+				c := f.candidate(slot)
+				consider(&c, value)
+			}
+		}
+	}
+	beside := 2 * max(0, f.cosines.of(f.cosines.highest)) // at most
+	for i := range f.s.candidates {
+		c := &f.s.candidates[i]
+		value := wordsValue(c.lexical+c.session, attainable)
 		if c.cosine != noVector {
-			value += vectorWeight * (cosines.of(c.cosine) + besideWeight*(f.vectorAt(cosines, c.slot, -1)+f.vectorAt(cosines, c.slot, 1)))
+			c.cosine = f.s.cosines[c.slot] // it may be known better now
+			own := f.cosines.of(c.cosine)
+			if !best.admits(value + vectorWeight*(own+besideWeight*beside)) {
+				continue
+			}
+			value += vectorWeight * (own + besideWeight*(f.vectorAt(c.slot, -1)+f.vectorAt(c.slot, 1)))
 		}
-		if !best.admits(value) {
-			continue
-		}
-		if score := c.mean(c.shareOf(attainable), above(q.scale.related, c.cosine)); score >= q.threshold {
-			best.offer(ranked{c, value, score})
-		}
+		consider(c, value)
 	}
 	return best.best()
 }
 
+func wordsValue(lexical, attainable float64) float64 { return wordsWeight * share(lexical, attainable) }
+
 // vectorAt returns what the cosine beside a memory has above the mean.
-func (f *field) vectorAt(cosines standard, slot, steps int32) float64 {
-	if near := f.beside(slot, steps); near >= 0 && f.s.cosines[near] != noVector {
-		return max(0, cosines.of(f.s.cosines[near]))
+func (f *field) vectorAt(slot int32, steps int) float64 {
+	if m := f.x.sessions.beside(slot, steps); m != nil && f.s.cosines[m.slot] != noVector {
+		return max(0, f.cosines.of(f.s.cosines[m.slot]))
 	}
 	return 0
 }
 
 // standard says how usual a cosine is in a partition, for a query.
-type standard struct{ mean, deviation float64 }
+type standard struct{ mean, deviation, highest float64 }
 
 // of returns how many standard deviations a cosine lies above the mean.
 func (s standard) of(cosine float64) float64 { return (cosine - s.mean) / s.deviation }
 
 // standard takes the cosines of the candidates. A few may all be high, and so those of as
-// many pairs of unrelated sentences as made the scale count with them.
-func (q *query) standard(candidates []candidate) standard {
+// many pairs of unrelated sentences as made the scale count with them. Estimates spread more
+// than what they estimate: by as much as those of a sample do.
+func (f *field) standard(q *query) standard {
 	const pairs = 28 // of eight sentences
 	usual, deviation := q.scale.usual, (q.scale.related-q.scale.usual)/3
-	n, sum, squares := float64(pairs), pairs*usual, pairs*(usual*usual+deviation*deviation)
-	for i := range candidates {
-		if c := candidates[i].cosine; c != noVector {
-			n, sum, squares = n+1, sum+c, squares+c*c
+	n, sum, squares, highest := float64(pairs), pairs*usual, pairs*(usual*usual+deviation*deviation), 0.0
+	for i := range f.s.candidates {
+		if c := f.s.candidates[i].cosine; c != noVector {
+			n, sum, squares, highest = n+1, sum+c, squares+c*c, max(highest, c)
 		}
 	}
-	mean := sum / n
-	return standard{mean, max(1e-6, math.Sqrt(max(0, squares/n-mean*mean)))} // else all are the same
+	each := (n - pairs) / max(1, f.sample.n)
+	mean := (sum - each*f.sample.excess) / n
+	return standard{mean, max(1e-6, math.Sqrt(max(0, (squares-each*f.sample.squares)/n-mean*mean))), highest} // else all are the same
 }
 
 // shareOf returns how much of the score that the query could attain a candidate has.
@@ -277,11 +289,13 @@ func compareRanked(a, b ranked) int {
 	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.doc.time, a.doc.time), cmp.Compare(a.doc.memory.ID, b.doc.memory.ID))
 }
 
-// topK keeps the best of what is offered.
+// topK keeps the best of what is offered, and what is little worse.
 type topK struct {
-	size  int
-	items []ranked // the best so far, and what was offered since they were picked
-	floor float64  // value of the last of the best when they were picked
+	size, more int
+	beyond     float64  // how far below the last of size values may be: so many more stay at most
+	items      []ranked // the best so far, and what was offered since they were picked
+	picked     int
+	floor      float64 // what values had to reach when they were picked
 }
 
 // admits reports whether an item of the given value may be among the best.
@@ -289,73 +303,22 @@ func (t *topK) admits(value float64) bool { return value >= t.floor }
 
 func (t *topK) offer(r ranked) {
 	t.items = append(t.items, r)
-	if len(t.items) >= 2*t.size {
-		t.floor = t.best()[t.size-1].value
+	if len(t.items) >= 2*max(t.size, t.picked) {
+		t.best()
 	}
 }
 
 // best returns the best, best first.
 func (t *topK) best() []ranked {
 	slices.SortFunc(t.items, compareRanked)
-	t.items = t.items[:min(len(t.items), t.size)]
-	return t.items
-}
-
-// Reranker orders a pool of hits by a closer look, as a cross-encoder or a model does. It
-// must be safe for concurrent use.
-type Reranker interface {
-	// Rerank returns one score from 0 to 1 for each hit. The hits are the whole pool, more
-	// than were asked for, best first; they must not be changed. An error leaves the order
-	// as it was and is reported as Degraded.
-	Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error)
-}
-
-// pool is how many hits leave the ranking: those asked for, or more where a reranker
-// chooses among them.
-func (r *Ranker) pool(topK int) int {
-	if r.config.Reranker == nil {
-		return topK
-	}
-	return max(4*topK, 60)
-}
-
-// rerank orders the pool by the reranker's scores and returns as many as were asked for.
-// On a failure the order stays as it was, and the error is for Degraded.
-func (r *Ranker) rerank(ctx context.Context, q *query, pool []backends.Hit) ([]backends.Hit, error) {
-	n := min(len(pool), q.topK)
-	if r.config.Reranker == nil || n == 0 {
-		return pool[:n:n], nil
-	}
-	shown := slices.Clone(pool) // also a reranker that answers too late has hits of its own
-	for i := range shown {
-		shown[i].Memory = pool[i].Clone()
-	}
-	scores, err := call(ctx, r.reranking, func(ctx context.Context) ([]float64, error) {
-		return r.config.Reranker.Rerank(ctx, q.text, shown)
-	})
-	if err == nil {
-		err = checkScores(scores, len(pool))
-	}
-	if err != nil {
-		return pool[:n:n], fmt.Errorf("the order is as before the reranker: %w", err)
-	}
-	for i := range pool {
-		pool[i].Parts.Rerank = scores[i]
-	}
-	slices.SortStableFunc(pool, func(a, b backends.Hit) int { return cmp.Compare(b.Parts.Rerank, a.Parts.Rerank) })
-	return pool[:n:n], nil
-}
-
-func checkScores(scores []float64, n int) error {
-	if len(scores) != n {
-		return fmt.Errorf("%d scores for %d hits: %w", len(scores), n, backends.ErrModel)
-	}
-	for i, s := range scores {
-		if math.IsNaN(s) || s < 0 || s > 1 {
-			return fmt.Errorf("score %v of hit %d: %w: not from 0 to 1", s, i, backends.ErrModel)
+	if t.picked = min(len(t.items), t.size); t.picked == t.size {
+		t.floor = t.items[t.size-1].value - t.beyond
+		for t.picked < min(len(t.items), t.size+t.more) && t.admits(t.items[t.picked].value) {
+			t.picked++
 		}
 	}
-	return nil
+	t.items = t.items[:t.picked]
+	return t.items
 }
 
 // besideDoc is a memory that is ranked without being in the index.

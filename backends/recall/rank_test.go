@@ -121,7 +121,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 			weights[term] += idf
 			for id, c := range counts {
 				if tf := c[term]; tf > 0 {
-					scores[id] += idf * tf * (1.2 + 1) / (tf + 1.2*(1-0.75+0.75*lengths[id]/(total/n)))
+					scores[id] += idf * tf * (1.2 + 1) / (tf + 1.2*(1-0.4+0.4*lengths[id]/(total/n)))
 				}
 			}
 		}
@@ -228,7 +228,7 @@ func TestFusionAndReranking(t *testing.T) {
 		// N = 4 texts of 2, 3, 2 and 1 terms; df(green) = 1, df(tea) = 2.
 		idf := func(n float64) float64 { return math.Log(1 + (100-n+0.5)/(n+0.5)) }
 		green, tea := idf(1), idf(2)
-		weight := func(length float64) float64 { return 2.2 / (1 + 1.2*(0.25+0.75*length/2)) }
+		weight := func(length float64) float64 { return 2.2 / (1 + 1.2*(0.6+0.4*length/2)) }
 		attainable := 2.2 * (green + tea)
 		both, words := tea*weight(2)/attainable, (green+tea)*weight(3)/attainable
 		require.Equal(t, []string{"both", "words", "near"}, ids(hits))
@@ -320,6 +320,120 @@ func TestWhatMayBeReturned(t *testing.T) {
 			require.ElementsMatch(t, c.want, ids(search(t, r, ann, c.q)))
 		})
 	}
+}
+
+// A memory as it is known at one time: from when to when it holds in the world.
+type belief struct{ since, until time.Time }
+
+// KnownAt and AsOf find what a list of all that was ever believed says: each change of the
+// store, at a random time, adds a copy of the beliefs that it leaves.
+func TestWhatWasKnownAndWhatHeld(t *testing.T) {
+	clock := testkit.NewClock()
+	s := testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = clock.Now })
+	r := newRanker(t, s, func(c *Config) { c.Clock = clock.Now })
+	run := 0
+	rapid.Check(t, func(t *rapid.T) {
+		run++
+		p := user(fmt.Sprint("run ", run))
+		type moment struct {
+			at       time.Time
+			believed map[string]belief
+		}
+		history, expires := []moment{{believed: map[string]belief{}}}, map[string]time.Time{}
+		near := func(label string) time.Time {
+			return clock.Now().Add(time.Duration(rapid.IntRange(-9, 9).Draw(t, label)) * time.Hour)
+		}
+		draw := func() *store.Record {
+			rec := &store.Record{Memory: backends.Memory{ID: fmt.Sprint(len(expires)), Kind: backends.KindFact, Text: "tea"}}
+			for _, at := range []*time.Time{&rec.Observed, &rec.Valid, &rec.Expires} {
+				if rapid.IntRange(0, 2).Draw(t, "has a time") > 0 {
+					*at = near("said, valid or expires")
+				}
+			}
+			expires[rec.ID] = rec.Expires
+			return rec
+		}
+		from := func(m *backends.Memory) time.Time {
+			m.Created = clock.Now()
+			return m.Since()
+		}
+		for range rapid.IntRange(1, 15).Draw(t, "changes") {
+			clock.Advance(time.Duration(rapid.IntRange(0, 3).Draw(t, "hours")) * time.Hour)
+			believed := maps.Clone(history[len(history)-1].believed)
+			var active []string
+			for id, b := range believed {
+				if b.until.IsZero() {
+					active = append(active, id)
+				}
+			}
+			slices.Sort(active)
+			op := "add"
+			if len(active) > 0 {
+				op = rapid.SampledFrom([]string{"add", "supersede", "retract", "update", "expire", "delete"}).Draw(t, "op")
+			}
+			var change store.Mutation
+			if op == "add" {
+				rec := draw()
+				change, believed[rec.ID] = store.Put(rec), belief{since: from(&rec.Memory)}
+				apply(t, s, p, change)
+				history = append(history, moment{clock.Now(), believed})
+				continue
+			}
+			id := rapid.SampledFrom(active).Draw(t, "id")
+			held, err := s.Get(t.Context(), p, id)
+			require.NoError(t, err)
+			old := &held[0]
+			switch op {
+			case "supersede":
+				rec := draw()
+				since := from(&rec.Memory)
+				change, believed[rec.ID] = store.Supersede(id, rec), belief{since: since}
+				believed[id] = belief{since: believed[id].since, until: since}
+			case "retract":
+				at := near("at")
+				change, believed[id] = store.Retract(id, at), belief{since: believed[id].since, until: at}
+			case "update":
+				old.Text, old.Updated = "green tea", time.Time{}
+				change = store.Put(old)
+			case "expire":
+				old.Expires, old.Updated = near("new expiry"), time.Time{}
+				change, expires[id] = store.Put(old), old.Expires
+			case "delete": // nothing of it is known any more, at whatever time
+				change = store.Delete(id)
+				delete(believed, id)
+				for _, m := range history {
+					delete(m.believed, id)
+				}
+			}
+			apply(t, s, p, change)
+			history = append(history, moment{clock.Now(), believed})
+		}
+		for range 10 {
+			q := backends.SearchRequest{Query: "tea", TopK: 1000, IncludeExpired: rapid.Bool().Draw(t, "with expired")}
+			times := []time.Time{{}, near("time")}
+			for _, m := range history {
+				times = append(times, m.at, m.at.Add(-1))
+				for _, b := range m.believed {
+					times = append(times, b.since, b.until)
+				}
+			}
+			slices.SortFunc(times, time.Time.Compare)
+			q.KnownAt, q.AsOf = rapid.SampledFrom(times).Draw(t, "known at"), rapid.SampledFrom(times).Draw(t, "as of")
+			then := history[len(history)-1]
+			for i := len(history) - 1; i > 0 && !q.KnownAt.IsZero() && then.at.After(q.KnownAt); i-- {
+				then = history[i-1]
+			}
+			want := []string{}
+			for id, b := range then.believed {
+				end := expires[id]
+				held := q.AsOf.IsZero() && b.until.IsZero() || !q.AsOf.IsZero() && !b.since.After(q.AsOf) && (b.until.IsZero() || q.AsOf.Before(b.until))
+				if held && (q.IncludeExpired || end.IsZero() || clock.Now().Before(end)) {
+					want = append(want, id)
+				}
+			}
+			require.ElementsMatch(t, want, ids(search(t, r, p, q)))
+		}
+	})
 }
 
 // What is not eligible takes no place among the hits, however well it matches.
@@ -437,6 +551,81 @@ func TestRankingIsTheSameOnEveryStore(t *testing.T) {
 			}
 		}
 		require.Equal(t, found[0], found[1])
+	}
+}
+
+// The ranking follows from what is stored, to the last bit and the last tie: not from the store,
+// the order in which it was written, what was there meanwhile, or whether an index followed it.
+func TestRankingDoesNotDependOnTheHistoryOfWrites(t *testing.T) {
+	stores := map[string]store.Records{"SQLite": testkit.SQLite(t), "Redis": testkit.Redis(t, nil)}
+	at := func(rnd *rand.Rand, hours int) time.Time {
+		return start.Add(time.Duration(rnd.IntN(hours)) * time.Hour)
+	}
+	draw := func(rnd *rand.Rand, id string) backends.Memory {
+		said := []string{sentence(rnd, 1+rnd.IntN(8)), "绿茶好喝", sentence(rnd, 3) + "?"}
+		m := backends.Memory{ID: id, Kind: backends.KindFact, Text: said[rnd.IntN(len(said))], Observed: at(rnd, 4), Created: start}
+		m.Origin.Session = fmt.Sprint("s", rnd.IntN(4))
+		if rnd.IntN(3) > 0 {
+			m.Kind, m.Origin.Role = backends.KindEpisode, []string{"user", "assistant"}[rnd.IntN(2)]
+			m.Origin.Speaker = []string{"", "", "Ann", "Bob"}[rnd.IntN(4)]
+		}
+		return m
+	}
+	run := 0
+	for seed := range uint64(2) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		var final []backends.Memory
+		for i := range 45 { // m7, m07 and m007 are numbers of one value
+			final = append(final, draw(rnd, fmt.Sprint("m", strings.Repeat("0", i%3), i/3)))
+		}
+		queries := []string{"绿茶", "绿茶 Ann?"}
+		for range 6 {
+			queries = append(queries, sentence(rnd, 4))
+		}
+		for _, with := range []func(*Config){func(*Config) {}, withEmbedder("hashed", hashed(16))} {
+			ask := func(r *Ranker, p backends.Partition) (all [][]backends.Hit) {
+				for _, q := range queries {
+					hits := search(t, r, p, backends.SearchRequest{Query: q, TopK: 100})
+					for i := range hits { // what stores count and stamp in their own way
+						hits[i].Version, hits[i].Updated = 0, time.Time{}
+					}
+					all = append(all, hits)
+				}
+				return all
+			}
+			var want [][]backends.Hit
+			for name, s := range stores {
+				for history := range 4 {
+					run++
+					p := user(fmt.Sprint("run ", run))
+					live := newRanker(t, s, with)
+					for _, n := range rnd.Perm(len(final)) {
+						m := final[n]
+						switch {
+						case history == 1 && rnd.IntN(2) == 0: // it said something else before
+							embed(t, s, live, p, nil, draw(rnd, m.ID))
+						case history == 2: // it was there, and so was something else
+							embed(t, s, live, p, nil, m, draw(rnd, "other "+m.ID))
+							search(t, live, p, backends.SearchRequest{Query: queries[0]})
+							apply(t, s, p, store.Delete(m.ID), store.Delete("other "+m.ID))
+						case history == 3:
+							search(t, live, p, backends.SearchRequest{Query: queries[0]})
+						}
+						embed(t, s, live, p, nil, m)
+					}
+					for how, r := range map[string]*Ranker{"followed": live, "loaded": newRanker(t, s, with)} {
+						got := ask(r, p)
+						if want == nil {
+							want = got
+						}
+						for q := range queries {
+							require.Equal(t, ids(want[q]), ids(got[q]), "%s, history %d, %s: %s", name, history, how, queries[q])
+						}
+						require.Equal(t, want, got, "%s, history %d, %s", name, history, how)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/components/embedding"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -35,8 +37,10 @@ type Ranker struct {
 	scales   atomic.Pointer[scales] // of the embedder; nil until it made a vector for a query
 	scaling  atomic.Bool            // the scales are asked for beside searches
 
-	querying, storing *service // the embedder: a slow one still makes the vectors that are stored
-	reranking         *service
+	querying, storing    *service // the embedder: a slow one still makes the vectors that are stored
+	reranking, rewriting *service
+	rewrites             singleflight.Group // of the searches that wait for one
+	rewritten            *lru.Cache[string, *Rewriting]
 
 	life      context.Context // ends with Close
 	end       context.CancelFunc
@@ -64,8 +68,10 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.RerankTimeout, openForSearches, r)
+	r.rewriting = newService("rewriter", c.RewriteTimeout, openForSearches, r)
 	r.life, r.end = context.WithCancel(context.Background())
-	return r, nil
+	r.rewritten, err = lru.New[string, *Rewriting](maxRewritings)
+	return r, err
 }
 
 // Stats returns what the Ranker holds now.
@@ -87,9 +93,9 @@ func (r *Ranker) Close() error {
 // query, and one without a match, find nothing.
 //
 // Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is no number, a
-// query that is not UTF-8, a filter that does not compile; ErrUnavailable when the store
-// does not answer. An embedder or a reranker that fails, takes too long or is left alone is no
-// error, nor are stored vectors of another model (ErrDimension, see [Ranker.Reembed]): they
+// diversity that is not from 0 to 1, a query that is not UTF-8, a filter that does not
+// compile; ErrUnavailable when the store does not answer. An embedder, a rewriter or a
+// reranker that fails, takes too long or is left alone is no error, nor are stored vectors of another model (ErrDimension, see [Ranker.Reembed]): they
 // are the Degraded of the [backends.SearchResponse].
 func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
 	query, err := r.parse(q)
@@ -101,20 +107,26 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 		return &backends.SearchResponse{}, err
 	}
 	var resp backends.SearchResponse
+	asIs := r.rewrite(ctx, query)
 	if resp.Degraded, err = r.embedQuery(ctx, part, query); err != nil {
 		return nil, err
 	}
-	hits, err := r.rank(part, query)
+	pool, err := r.rank(ctx, part, query)
 	if errors.Is(err, backends.ErrDimension) {
-		resp.Degraded, query.vector = lexicalAlone(err), nil
-		hits, err = r.rank(part, query)
+		resp.Degraded = lexicalAlone(err)
+		for _, question := range query.questions {
+			question.vector = nil
+		}
+		pool, err = r.rank(ctx, part, query)
 	}
 	if err != nil {
 		return nil, err
 	}
-	resp.Hits, err = r.rerank(ctx, query, hits)
-	if err != nil {
-		resp.Degraded = errors.Join(resp.Degraded, err)
+	resp.Degraded = errors.Join(asIs, resp.Degraded, r.rerank(ctx, query, pool))
+	r.diversify(query, pool)
+	resp.Hits = make([]backends.Hit, min(len(pool), query.topK))
+	for i := range resp.Hits {
+		resp.Hits[i] = pool[i].Hit
 	}
 	if q.WithSources {
 		part.fillSources(resp.Hits, query)
@@ -138,6 +150,13 @@ type query struct {
 	threshold float64
 	eligible  eligibility
 	beside    []besideDoc
+	spans     []span // times that it names
+	diversity float64
+	rewriter  Rewriter // nil: the query stays as it is
+	reranker  Reranker // nil: the order stays as it is
+
+	keywords  []queryTerm // of a Rewriter
+	questions []*query    // itself, and those of a Rewriter
 }
 
 func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
@@ -150,20 +169,31 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 		return nil, fmt.Errorf("%w: TopK %d is not from 0 to %d", backends.ErrInvalid, q.TopK, maxTopK)
 	case math.IsNaN(q.Threshold) || math.IsInf(q.Threshold, 0):
 		return nil, fmt.Errorf("%w: threshold %v", backends.ErrInvalid, q.Threshold)
+	case !(0 <= q.Diversity && q.Diversity <= 1):
+		return nil, fmt.Errorf("%w: diversity %v is not from 0 to 1", backends.ErrInvalid, q.Diversity)
 	}
 	eligible, err := newEligibility(q, r.config.Clock())
 	if err != nil {
 		return nil, err
 	}
-	out := &query{topK: cmp.Or(q.TopK, defaultTopK), threshold: q.Threshold, eligible: eligible, text: strings.TrimSpace(shorten(q.Query, maxQuery))}
-	out.terms = r.terms(idle.ReplaceAllString(out.text, " "))
-	if len(out.terms) == 0 {
-		out.terms = r.terms(out.text)
+	out := &query{topK: cmp.Or(q.TopK, defaultTopK), threshold: q.Threshold, eligible: eligible, diversity: q.Diversity}
+	out.questions = []*query{out}
+	if !q.NoModel {
+		out.rewriter, out.reranker = r.config.Rewriter, r.config.Reranker
 	}
+	r.read(out, strings.TrimSpace(shorten(q.Query, maxQuery)))
 	for i := range q.Beside {
 		out.beside = append(out.beside, r.besideDoc(&q.Beside[i]))
 	}
 	return out, nil
+}
+
+// read sets what a query asks for.
+func (r *Ranker) read(q *query, text string) {
+	q.text, q.spans = text, r.spans(text)
+	if q.terms = r.terms(idle.ReplaceAllString(text, " ")); len(q.terms) == 0 {
+		q.terms = r.terms(text)
+	}
 }
 
 // terms returns what to look for of a query: without function characters, unless it has
@@ -218,13 +248,20 @@ type Config struct {
 	// Defaults to 1 s.
 	EmbedTimeout time.Duration
 	// Int8 stores a vector with one byte a component, and one scale, in place of four bytes
-	// a component. In memory vectors are float32 always. Optional.
+	// a component. In memory that makes no difference. Optional.
 	Int8 bool
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
 
 	// Without names signals that are left out: see [Signals]. Optional. Defaults to none.
 	Without []string
+
+	// Rewriter adds to what a search looks for. Optional. Defaults to none.
+	Rewriter Rewriter
+	// RewriteTimeout is how long a search waits for the Rewriter, at most; it never takes more
+	// than half of the time that is left. After it the query stays as it was asked. Optional.
+	// Defaults to 2 s.
+	RewriteTimeout time.Duration
 
 	Reranker Reranker // Optional. Defaults to none.
 	// RerankTimeout is how long a search waits for the Reranker, at most; it never takes
@@ -251,6 +288,7 @@ func (c *Config) withDefaults() (Config, error) {
 	config.Default(&out.MaxBytes, defaultMaxBytes)
 	config.Default(&out.EmbedTimeout, time.Second)
 	config.Default(&out.RerankTimeout, 2*time.Second)
+	config.Default(&out.RewriteTimeout, 2*time.Second)
 	config.Default(&out.Clock, backends.SystemClock)
 	return out, out.validate()
 }
@@ -266,8 +304,8 @@ func (c *Config) validate() error {
 		return invalid("Config.EmbeddingModel is required with an Embedder: it is kept with the vectors")
 	case c.MaxBytes < 0:
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
-	case min(c.EmbedTimeout, c.RerankTimeout) < 0:
-		return invalid("EmbedTimeout %v, RerankTimeout %v: neither is negative", c.EmbedTimeout, c.RerankTimeout)
+	case min(c.EmbedTimeout, c.RerankTimeout, c.RewriteTimeout) < 0:
+		return invalid("EmbedTimeout %v, RerankTimeout %v, RewriteTimeout %v: none is negative", c.EmbedTimeout, c.RerankTimeout, c.RewriteTimeout)
 	}
 	return nil
 }

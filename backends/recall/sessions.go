@@ -25,10 +25,25 @@ type sessions struct {
 
 // session is what was said in one, and what was learnt from it.
 type session struct {
-	slots    []int32 // of what was said, in order
+	said     []utterance // in order
 	memories int
 	terms    int64 // of all memories, repeats included
 }
+
+// utterance is what signals ask of something that was said. It stands beside its neighbours in
+// memory: a search looks at thousands.
+type utterance struct {
+	slot      int32
+	asks      asking
+	user      bool  // it has that role
+	assistant bool  // it has that role, and no name
+	long      bool  // it is longer than a passage
+	time      int64 // as in doc
+}
+
+// repeats reports whether an utterance is a long answer of an assistant, which has the words of
+// what it was asked, and of much else.
+func (u *utterance) repeats() bool { return u.assistant && u.long }
 
 // place is where a slot stands. The zero place is in no session.
 type place struct{ session, at int32 } // session is its number + 1; at is notSaid for what was learnt
@@ -46,7 +61,7 @@ func (s *sessions) add(docs []doc, slot int32) {
 		s.places = append(s.places, make([]place, n)...)
 	}
 	d := &docs[slot]
-	belongs, said := inSession(d.memory)
+	belongs, spoken := inSession(d.memory)
 	if !belongs {
 		return
 	}
@@ -54,15 +69,17 @@ func (s *sessions) add(docs []doc, slot int32) {
 	in := &s.list[n]
 	in.memories++
 	in.terms, s.terms = in.terms+int64(d.text.length), s.terms+int64(d.text.length)
-	if !said {
+	if !spoken {
 		s.places[slot] = place{n + 1, notSaid}
 		return
 	}
-	at := len(in.slots)
+	o := &d.memory.Origin
+	m := utterance{slot, d.asks, o.Role == "user", o.Role == "assistant" && o.Speaker == "", len(d.memory.Text) > passageUpto, d.time}
+	at := len(in.said)
 	if s.built {
-		at, _ = slices.BinarySearchFunc(in.slots, slot, func(a, b int32) int { return inOrder(&docs[a], &docs[b]) })
+		at, _ = slices.BinarySearchFunc(in.said, m, inOrder(docs))
 	}
-	in.slots = slices.Insert(in.slots, at, slot)
+	in.said = slices.Insert(in.said, at, m)
 	s.number(n, at)
 }
 
@@ -83,8 +100,8 @@ func (s *sessions) open(name string) int32 {
 
 // number records the places in a session from one on.
 func (s *sessions) number(n int32, from int) {
-	for at, slot := range s.list[n].slots[from:] {
-		s.places[slot] = place{n + 1, int32(from + at)}
+	for at, m := range s.list[n].said[from:] {
+		s.places[m.slot] = place{n + 1, int32(from + at)}
 	}
 }
 
@@ -92,7 +109,7 @@ func (s *sessions) number(n int32, from int) {
 func (s *sessions) build(docs []doc) {
 	s.built = true
 	for n := range s.list {
-		slices.SortFunc(s.list[n].slots, func(a, b int32) int { return inOrder(&docs[a], &docs[b]) })
+		slices.SortFunc(s.list[n].said, inOrder(docs))
 		s.number(int32(n), 0)
 	}
 }
@@ -107,7 +124,7 @@ func (s *sessions) remove(docs []doc, slot int32) {
 	in.terms, s.terms = in.terms-int64(d.text.length), s.terms-int64(d.text.length)
 	s.places[slot] = place{}
 	if p.at != notSaid {
-		in.slots = slices.Delete(in.slots, int(p.at), int(p.at)+1)
+		in.said = slices.Delete(in.said, int(p.at), int(p.at)+1)
 		s.number(p.session-1, int(p.at))
 	}
 	if in.memories == 0 {
@@ -119,26 +136,40 @@ func (s *sessions) remove(docs []doc, slot int32) {
 // together is how far apart in time two messages are at most of which one may answer the other.
 const together = int64(time.Hour)
 
-// beside returns the slot that stands so many places behind one in its session, or -1.
-func (s *sessions) beside(docs []doc, slot, steps int32) int32 {
-	p := s.places[slot]
-	if p.session == 0 || p.at == notSaid {
-		return -1
-	}
-	slots := s.list[p.session-1].slots
-	at := p.at + steps
-	if at < 0 || int(at) >= len(slots) {
-		return -1
-	}
-	if apart := docs[slots[at]].time - docs[slot].time; apart > together || apart < -together {
-		return -1
-	}
-	return slots[at]
+func near(a, b *utterance) bool {
+	apart := a.time - b.time
+	return apart <= together && apart >= -together
 }
 
-// inOrder orders by time, then by the ids, numbers in them by their value.
-func inOrder(a, b *doc) int {
-	return cmp.Or(cmp.Compare(a.time, b.time), a.memory.Created.Compare(b.memory.Created), compareNatural(a.memory.ID, b.memory.ID))
+// around returns what was said in the session of a slot, and where it stands there: nil if it
+// was not said.
+func (s *sessions) around(slot int32) ([]utterance, int) {
+	p := s.places[slot]
+	if p.session == 0 || p.at == notSaid {
+		return nil, 0
+	}
+	return s.list[p.session-1].said, int(p.at)
+}
+
+// beside returns what stands so many places behind a slot in its session, or nil.
+func (s *sessions) beside(slot int32, steps int) *utterance {
+	said, at := s.around(slot)
+	if to := at + steps; to >= 0 && to < len(said) && near(&said[to], &said[at]) {
+		return &said[to]
+	}
+	return nil
+}
+
+// inOrder orders by time, then by the ids, numbers in them by their value; 7 comes before 07,
+// whichever was stored first.
+func inOrder(docs []doc) func(a, b utterance) int {
+	return func(a, b utterance) int {
+		if c := cmp.Compare(a.time, b.time); c != 0 { // mostly
+			return c
+		}
+		x, y := docs[a.slot].memory, docs[b.slot].memory
+		return cmp.Or(x.Created.Compare(y.Created), compareNatural(x.ID, y.ID), -strings.Compare(x.ID, y.ID))
+	}
 }
 
 // compareNatural orders texts such as D1:9 and D1:10 as people do.

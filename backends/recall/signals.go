@@ -13,11 +13,19 @@ import (
 )
 
 // signal is a reason, beside its own words, for which a memory answers a query.
-type signal struct {
+type signal[Of any] struct {
 	name   string // in [backends.ScoreParts] Signals
 	weight float64
-	of     func(f *field, slot int32) float64 // times weight: what it adds to the memory's BM25 score
+	of     Of                  // times weight: what it adds
+	when   func(f *field) bool // whether it adds anything for this query at all; nil: it may
 }
+
+// ownSignal is a share of a memory's BM25 score, handedSignal one of the score of an utterance
+// that is handed to another one of its session.
+type (
+	ownSignal    = signal[func(f *field, d *doc) float64]
+	handedSignal = signal[func(f *field, said []utterance, from, to int) float64]
+)
 
 // Answer is the name of the signal that finds an answer by the question before it.
 const Answer = "answer"
@@ -28,18 +36,19 @@ const Answer = "answer"
 
 // ownSignals change what the words of a memory count by who says them and how. They read
 // BM25 scores.
-var ownSignals = []signal{
-	{"speaker", 0.5, (*field).saidByNamed},    // "What did Ann buy?": what Ann says counts more
-	{"asks", -0.15, (*field).asksAtEnd},       // what ends in a question rather asks than tells
-	{"assistant", -0.5, (*field).longAnswers}, // long answers hold every word, and say little of the user
+var ownSignals = []ownSignal{
+	{"speaker", 0.5, (*field).saidByNamed, (*field).namesSpeaker},      // "What did Ann buy?": what Ann says counts more
+	{"asks", -0.15, (*field).asksAtEnd, nil},                           // what ends in a question rather asks than tells
+	{"assistant", -0.5, (*field).longAnswers, (*field).hasLongAnswers}, // long answers hold every word, and say little of the user
+	{datesName, 1, (*field).ofTheTime, (*field).namesTime},             // "yesterday": what was said or happened then
 }
 
 // handedSignals give a memory a share of what is said around it: an answer is understood by
 // its question, and has few of its words. They read what ownSignals made.
-var handedSignals = []signal{
-	{"neighbours", 0.25, (*field).around},
-	{Answer, 0.6, (*field).answers},      // what follows a question
-	{"question", 0.3, (*field).answered}, // what a long answer follows
+var handedSignals = []handedSignal{
+	{"neighbours", 0.25, (*field).isNear, nil},
+	{Answer, 0.6, (*field).isAnswer, nil},                              // what follows a question
+	{"question", 0.3, (*field).hasLongAnswer, (*field).hasLongAnswers}, // what a long answer follows
 }
 
 // sessionSignal is the weight of BM25 over whole sessions, in which each is a document.
@@ -51,20 +60,22 @@ const sessionName = "session"
 
 // signals are those that a ranker has.
 type signals struct {
-	own, handed []signal
-	session     float64
+	own     []ownSignal
+	handed  []handedSignal
+	session float64
+	dates   bool
 }
 
 // newSignals returns all signals but those with some names.
 func newSignals(without []string) (*signals, error) {
-	s, known := &signals{session: sessionSignal}, Signals()
+	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName)}, Signals()
 	for _, name := range without {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("recall: Config.Without: %q: %w: the signals are %s", name, backends.ErrInvalid, strings.Join(known, ", "))
 		}
 	}
-	left := func(s signal) bool { return slices.Contains(without, s.name) }
-	s.own, s.handed = slices.DeleteFunc(slices.Clone(ownSignals), left), slices.DeleteFunc(slices.Clone(handedSignals), left)
+	s.own = slices.DeleteFunc(slices.Clone(ownSignals), func(s ownSignal) bool { return slices.Contains(without, s.name) })
+	s.handed = slices.DeleteFunc(slices.Clone(handedSignals), func(s handedSignal) bool { return slices.Contains(without, s.name) })
 	if slices.Contains(without, sessionName) {
 		s.session = 0
 	}
@@ -74,7 +85,10 @@ func newSignals(without []string) (*signals, error) {
 // Signals returns the names of all signals, which are the keys of [backends.ScoreParts] Signals.
 func Signals() []string {
 	var names []string
-	for _, s := range slices.Concat(ownSignals, handedSignals) {
+	for _, s := range ownSignals {
+		names = append(names, s.name)
+	}
+	for _, s := range handedSignals {
 		names = append(names, s.name)
 	}
 	return append(names, sessionName)
@@ -83,14 +97,17 @@ func Signals() []string {
 // reach is how far handedSignals look.
 const reach = 2
 
-// strong is the share of the best score from which on a memory hands something on: among ten
-// thousand memories thousands have a common word of a query.
-const strong = 0.2
+// Only the best memories hand something on: those that have a share of the best score, and
+// are among the first. Of ten thousand memories thousands have a common word of a query.
+const (
+	strong = 0.2
+	givers = 128
+)
 
 // field is the lexical scores of one query on their way through the signals. All slices of
 // scores are by slot, and the zero of scratch between searches.
 type field struct {
-	*signals
+	signals  // those that may add something
 	x        *index
 	s        *scratch
 	speaker  string    // the only one whom the query names
@@ -98,23 +115,37 @@ type field struct {
 	sessions []float64 // what each is for the query, 0 to 1, by number
 	hands    float64   // the score from which on a memory hands something on
 	best     float64   // before sessionSignal
+
+	cosines standard
+	probe   *probe // nil where vectors are not compressed
+	sample  sample
+	exact   map[int32][]float32 // vectors that were read from the store, by slot
 }
 
 // field lists the eligible memories that have a score, by their words or by a signal.
 func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *field {
-	f := &field{signals: r.signals, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
+	f := &field{x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
+	f.signals = signals{own: active(f, r.signals.own), handed: active(f, r.signals.handed), session: r.signals.session, dates: r.signals.dates}
+	top := topScores{size: givers, scores: s.top[:0]}
 	for _, slot := range s.matched {
-		if !q.eligible.admits(&x.docs[slot]) {
+		d := &x.docs[slot]
+		if !q.eligible.admits(d) {
 			s.scores[slot] = 0
 			continue
 		}
-		s.own[slot] = max(0, f.add(f.own, s.scores[slot], slot))
-		s.values[slot] = s.own[slot]
+		score := s.scores[slot]
+		for i := range f.own {
+			score += f.own[i].weight * f.own[i].of(f, d) * s.scores[slot]
+		}
+		score = max(0, score)
+		s.own[slot], s.values[slot] = score, score
 		s.found = append(s.found, slot)
-		f.best = max(f.best, s.own[slot])
+		top.offer(score)
+		f.best = max(f.best, score)
 	}
-	f.hands = strong * f.best
-	for _, slot := range s.matched {
+	f.hands = max(strong*f.best, top.last())
+	s.top = top.scores
+	for _, slot := range s.found[:len(s.found):len(s.found)] {
 		if s.own[slot] > 0 && s.own[slot] >= f.hands {
 			f.handOn(q, slot)
 		}
@@ -123,30 +154,45 @@ func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *fie
 	return f
 }
 
-// handOn gives the memories around one their shares of its score, and of what else is near
-// them.
+// active returns the signals that may add something for the query.
+func active[Of any](f *field, all []signal[Of]) []signal[Of] {
+	return slices.DeleteFunc(slices.Clone(all), func(s signal[Of]) bool { return s.when != nil && !s.when(f) })
+}
+
+// handOn gives the memories around one what they get of it, and of what else is near them.
 func (f *field) handOn(q *query, slot int32) {
 	s := f.s
-	for steps := int32(-reach); steps <= reach; steps++ {
-		near := f.beside(slot, steps)
-		if near < 0 || s.values[near] > s.own[near] || s.own[near] == 0 && !q.eligible.admits(&f.x.docs[near]) {
+	said, from := f.x.sessions.around(slot)
+	for to := max(0, from-reach); to < min(len(said), from+reach+1); to++ {
+		at := said[to].slot
+		if s.values[at] != s.own[at] { // it got its share before
 			continue
 		}
-		value := f.add(f.handed, s.own[near], near)
-		if s.values[near] == 0 && value > 0 {
-			s.found = append(s.found, near)
+		if s.own[at] == 0 && !q.eligible.admits(&f.x.docs[at]) {
+			continue
 		}
-		s.values[near] = value
+		value := s.own[at]
+		for i := range f.handed {
+			value += f.handed[i].weight * f.handedTo(&f.handed[i], said, to)
+		}
+		if s.values[at] == 0 && value > 0 {
+			s.found = append(s.found, at)
+		}
+		s.values[at] = value
 		f.best = max(f.best, value)
 	}
 }
 
-// add returns a score with what signals add to it.
-func (f *field) add(signals []signal, score float64, slot int32) float64 {
-	for i := range signals {
-		score += signals[i].weight * signals[i].of(f, slot)
+// handedTo returns what a signal hands to an utterance from those around it, the same in any
+// order of the slots.
+func (f *field) handedTo(signal *handedSignal, said []utterance, to int) float64 {
+	sum := 0.0
+	for from := max(0, to-reach); from < min(len(said), to+reach+1); from++ {
+		if own := f.s.own[said[from].slot]; own > 0 && own >= f.hands && from != to && near(&said[from], &said[to]) {
+			sum += own * signal.of(f, said, from, to)
+		}
 	}
-	return score
+	return sum
 }
 
 // ofSession returns what the session of a memory adds to it.
@@ -157,89 +203,98 @@ func (f *field) ofSession(slot int32) float64 {
 	return 0
 }
 
-// beside returns the slot that stands so many places behind one in a session, -1 if none
-// does, and the slot itself for no steps.
-func (f *field) beside(slot, steps int32) int32 {
-	if steps == 0 {
-		return slot
-	}
-	return f.x.sessions.beside(f.x.docs, slot, steps)
-}
-
 // explain returns what each signal added, as a share of what the query could attain.
 func (f *field) explain(slot int32, attainable float64) map[string]float64 {
 	out := map[string]float64{}
-	for _, s := range slices.Concat(f.own, f.handed) {
-		if added := s.weight * s.of(f, slot); added != 0 {
-			out[s.name] += share(added, attainable)
+	set := func(name string, added float64) {
+		if added != 0 {
+			out[name] = share(added, attainable)
 		}
 	}
-	if added := f.ofSession(slot); added != 0 {
-		out[sessionName] = share(added, attainable)
+	for _, s := range f.own {
+		set(s.name, s.weight*s.of(f, &f.x.docs[slot])*f.s.scores[slot])
 	}
+	if said, at := f.x.sessions.around(slot); said != nil {
+		for i := range f.handed {
+			set(f.handed[i].name, f.handed[i].weight*f.handedTo(&f.handed[i], said, at))
+		}
+	}
+	set(sessionName, f.ofSession(slot))
 	return out
 }
 
-func (f *field) saidByNamed(slot int32) float64 {
-	if f.speaker != "" && f.x.docs[slot].memory.Origin.Speaker == f.speaker {
-		return f.s.scores[slot]
-	}
-	return 0
+func (f *field) namesSpeaker() bool { return f.speaker != "" }
+
+func (f *field) saidByNamed(d *doc) float64 { return oneIf(d.memory.Origin.Speaker == f.speaker) }
+
+func (f *field) asksAtEnd(d *doc) float64 { return oneIf(d.asks == asksAtEnd) }
+
+func (f *field) hasLongAnswers() bool { return f.long }
+
+func (f *field) longAnswers(d *doc) float64 {
+	return oneIf(d.memory.Kind == backends.KindEpisode && d.memory.Origin.Role == "assistant")
 }
 
-func (f *field) asksAtEnd(slot int32) float64 {
-	if f.x.docs[slot].asks == asksAtEnd {
-		return f.s.scores[slot]
-	}
-	return 0
-}
-
-func (f *field) longAnswers(slot int32) float64 {
-	if !f.long {
+// isNear gives the second ones 0.8. What an assistant says to a statement only confirms it, and one
+// that answers at length repeats what it was asked.
+func (f *field) isNear(said []utterance, from, to int) float64 {
+	switch {
+	case said[from].repeats() || said[to].repeats(), said[to].assistant && !followsQuestion(said, to):
 		return 0
+	case from-to > 1 || to-from > 1:
+		return 0.8 * oneIf(!f.long) // what users say to an assistant next may be about anything
 	}
-	if m := f.x.docs[slot].memory; m.Kind == backends.KindEpisode && m.Origin.Role == "assistant" {
-		return f.s.scores[slot]
+	return 1
+}
+
+// isAnswer leaves out long answers of an assistant: they have the words of the question.
+func (f *field) isAnswer(said []utterance, from, to int) float64 {
+	return oneIf(from == to-1 && said[from].asks != asksNothing && !said[to].repeats())
+}
+
+func (f *field) hasLongAnswer(said []utterance, from, to int) float64 {
+	return oneIf(from == to+1 && said[from].assistant && said[to].user)
+}
+
+func followsQuestion(said []utterance, at int) bool {
+	return at > 0 && said[at-1].asks != asksNothing && near(&said[at-1], &said[at])
+}
+
+func oneIf(holds bool) float64 {
+	if holds {
+		return 1
 	}
 	return 0
 }
 
-// around returns what stands near a memory, the second ones at 0.8. What an assistant says
-// to a statement only confirms it.
-func (f *field) around(slot int32) float64 {
-	if o := &f.x.docs[slot].memory.Origin; o.Role == "assistant" && o.Speaker == "" && !f.afterQuestion(slot) {
-		return 0
-	}
-	return f.ownAt(slot, -1) + f.ownAt(slot, 1) + 0.8*(f.ownAt(slot, -2)+f.ownAt(slot, 2))
+// topScores keeps the highest of many scores.
+type topScores struct {
+	size   int
+	scores []float64 // twice the size at most: the highest so far, and what came since
+	floor  float64
 }
 
-func (f *field) afterQuestion(slot int32) bool {
-	before := f.beside(slot, -1)
-	return before >= 0 && f.x.docs[before].asks != asksNothing
+func (h *topScores) offer(score float64) {
+	if score <= h.floor {
+		return
+	}
+	if h.scores = append(h.scores, score); len(h.scores) == 2*h.size {
+		h.cut()
+	}
 }
 
-func (f *field) ownAt(slot, steps int32) float64 {
-	if near := f.beside(slot, steps); near >= 0 && f.s.own[near] >= f.hands {
-		return f.s.own[near]
+func (h *topScores) cut() {
+	slices.Sort(h.scores)
+	if over := len(h.scores) - h.size; over >= 0 {
+		h.scores = h.scores[:copy(h.scores, h.scores[over:])]
+		h.floor = h.scores[0]
 	}
-	return 0
 }
 
-func (f *field) answers(slot int32) float64 {
-	if f.afterQuestion(slot) {
-		return f.ownAt(slot, -1)
-	}
-	return 0
-}
-
-func (f *field) answered(slot int32) float64 {
-	if !f.long || f.x.docs[slot].memory.Origin.Role != "user" {
-		return 0
-	}
-	if next := f.beside(slot, 1); next < 0 || f.x.docs[next].memory.Origin.Role != "assistant" {
-		return 0
-	}
-	return f.ownAt(slot, 1)
+// last returns the lowest of the highest, or 0 if there were fewer.
+func (h *topScores) last() float64 {
+	h.cut()
+	return h.floor
 }
 
 // sessionScores returns the BM25 scores of sessions as shares of the highest.
@@ -275,82 +330,4 @@ func (x *index) sessionScores(s *scratch, terms []weighedTerm) []float64 {
 		}
 	}
 	return s.sessions
-}
-
-// asking says whether a memory asks something.
-type asking byte
-
-const (
-	asksNothing asking = iota
-	asksWithin
-	asksAtEnd
-)
-
-func askingOf(text string) asking {
-	const marks = "?？"
-	switch at := strings.LastIndexAny(text, marks); {
-	case at < 0:
-		return asksNothing
-	case strings.Trim(text[at:], marks+" \t\r\n\"'”’)）") == "":
-		return asksAtEnd
-	}
-	return asksWithin
-}
-
-// talk counts who speaks in a partition.
-type talk struct {
-	speakers map[string]*speaker // by name
-	users    spoken              // what has the role of users, and no name
-	answers  spoken              // what has that of assistants, and no name
-}
-
-type speaker struct {
-	terms    []string // of the name
-	memories int
-}
-
-type spoken struct{ memories, terms int64 }
-
-// longer is how many times longer than what users say answers are on average, where they
-// are those of an assistant. People who write to each other write much the same.
-const longer = 2
-
-func (t *talk) longAnswers() bool {
-	a, u := t.answers, t.users
-	return u.memories > 0 && a.memories > 0 && float64(a.terms)/float64(a.memories) > longer*float64(u.terms)/float64(u.memories)
-}
-
-// count adds n times a memory.
-func (t *talk) count(a *analyzer, m *backends.Memory, length int32, n int) {
-	name := m.Origin.Speaker
-	switch {
-	case m.Kind != backends.KindEpisode:
-	case name == "" && m.Origin.Role == "user":
-		t.users.memories, t.users.terms = t.users.memories+int64(n), t.users.terms+int64(n)*int64(length)
-	case name == "" && m.Origin.Role == "assistant":
-		t.answers.memories, t.answers.terms = t.answers.memories+int64(n), t.answers.terms+int64(n)*int64(length)
-	case name != "":
-		s := t.speakers[name]
-		if s == nil {
-			s = &speaker{terms: a.terms(strings.ToLower(name))}
-			t.speakers[strings.Clone(name)] = s
-		}
-		if s.memories += n; s.memories == 0 {
-			delete(t.speakers, name)
-		}
-	}
-}
-
-// namedIn returns the speaker whom a query names, or "" if it names none or several.
-func (x *index) namedIn(q *query) string {
-	found := ""
-	for name, s := range x.talk.speakers {
-		if slices.ContainsFunc(q.terms, func(t queryTerm) bool { return slices.Contains(s.terms, t.text) }) {
-			if found != "" {
-				return ""
-			}
-			found = name
-		}
-	}
-	return found
 }

@@ -185,8 +185,8 @@ func checkSessions(t *rapid.T, x *index, held map[string]backends.Memory) {
 					want = all[i+steps+1]
 				}
 				got := ""
-				if next := x.sessions.beside(x.docs, x.slots[id], int32(steps+1)); next >= 0 {
-					got = x.docs[next].memory.ID
+				if next := x.sessions.beside(x.slots[id], steps+1); next != nil {
+					got = x.docs[next.slot].memory.ID
 				}
 				require.Equal(t, want, got)
 			}
@@ -203,4 +203,75 @@ func TestNumbersInIDsCountByTheirValue(t *testing.T) {
 			}
 		}
 	}
+}
+
+// onDays returns statements with the same words, each observed at noon of a day of 2023.
+func onDays(text string, days ...string) []store.Mutation {
+	var out []store.Mutation
+	for _, d := range days {
+		noon, _ := time.Parse("2006-01-02 15", d+" 12")
+		out = append(out, put(backends.Memory{ID: d, Kind: backends.KindFact, Text: text, Observed: noon}))
+	}
+	return out
+}
+
+// atNoon sets the clock to the 31st of May 2023, a Wednesday.
+func atNoon(c *Config) {
+	c.Clock = func() time.Time { return time.Date(2023, 5, 31, 12, 0, 0, 0, time.UTC) }
+}
+
+func TestAQueryThatNamesATimePrefersWhatWasSaidThen(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s, atNoon)
+	days := []string{"2022-05-07", "2023-03-01", "2023-05-07", "2023-05-23", "2023-05-29", "2023-05-30", "2023-05-31"}
+	apply(t, s, ann, onDays("Ann baked a cake for 小红, who 做了一个蛋糕", days...)...)
+	for query, want := range map[string]string{
+		"What cake did Ann bake yesterday?": "2023-05-30", "which cake was baked last week": "2023-05-23", "the cake of two days ago": "2023-05-29",
+		"Which cake did Ann bake in May 2022?": "2022-05-07", "Which cake did Ann bake in March?": "2023-03-01", "the cake on 7 May": "2023-05-07",
+		"昨天的蛋糕": "2023-05-30", "上周做了什么蛋糕": "2023-05-23", "两天前的蛋糕": "2023-05-29", "2022年5月的蛋糕": "2022-05-07", "5月7号的蛋糕": "2023-05-07",
+		"the cake": "2023-05-31", "蛋糕": "2023-05-31", // the newest
+	} {
+		hits := search(t, r, ann, backends.SearchRequest{Query: query, TopK: len(days)})
+		require.Len(t, hits, len(days), "others stay: %s", query)
+		require.Equal(t, want, hits[0].ID, query)
+		require.Equal(t, query != "the cake" && query != "蛋糕", hits[0].Parts.Signals["dates"] > 0, query)
+	}
+}
+
+func TestWhatHappenedThenOrIsToldSoonAfterCounts(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s, atNoon)
+	apply(t, s, ann, onDays("A cake was baked", "2023-04-03", "2023-05-02", "2023-05-20")...)
+	move := put(backends.Memory{ID: "valid", Kind: backends.KindFact, Text: "A cake was baked", Observed: start, Valid: time.Date(2023, 4, 9, 0, 0, 0, 0, time.UTC)})
+	apply(t, s, ann, move)
+	require.Equal(t, []string{"valid", "2023-04-03", "2023-05-02", "2023-05-20"}, find(t, r, "the cake baked last month"))
+}
+
+func TestATimeAloneFindsWhatIsOfIt(t *testing.T) {
+	s := newStore(1)
+	r := newRanker(t, s, atNoon)
+	apply(t, s, ann, onDays("Tomatoes were planted", "2023-05-30", "2023-04-02")...)
+	apply(t, s, ann, put(backends.Memory{ID: "task", Kind: backends.KindTask, Text: "Ask first", Observed: time.Date(2023, 5, 30, 0, 0, 0, 0, time.UTC)}))
+	for _, query := range []string{"What did I do yesterday?", "昨天我做了什么"} {
+		hits := search(t, r, ann, backends.SearchRequest{Query: query})
+		require.Equal(t, []string{"2023-05-30"}, ids(hits), "tasks have no day")
+		require.Greater(t, hits[0].Score, 0.1)
+	}
+	var many []store.Mutation
+	for i := range 100 {
+		many = append(many, put(backends.Memory{ID: fmt.Sprint(i), Kind: backends.KindFact, Text: "It rained", Observed: time.Date(2023, 5, 30, 1, i, 0, 0, time.UTC)}))
+	}
+	apply(t, s, ann, many...)
+	require.Equal(t, []string{"2023-05-30", "2023-04-02"}, find(t, r, "What was planted yesterday?"), "what nearly all are of finds nothing by itself")
+}
+
+func TestATimeThatNoMemoryIsOfIsWords(t *testing.T) {
+	s := newStore(1)
+	with, without := newRanker(t, s, atNoon), newRanker(t, s, atNoon, func(c *Config) { c.Without = []string{"dates"} })
+	apply(t, s, ann, onDays("Ann read 1984", "2023-05-30")...)
+	apply(t, s, ann, onDays("Bob ran 1000 steps", "2023-05-02")...)
+	q := backends.SearchRequest{Query: "Who read 1984?"}
+	require.Equal(t, search(t, without, ann, q), search(t, with, ann, q))
+	q.Query = "What did Ann read yesterday?"
+	require.Greater(t, search(t, with, ann, q)[0].Score, search(t, without, ann, q)[0].Score)
 }

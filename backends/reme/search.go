@@ -87,10 +87,9 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	// Of episodes that are stored, ids and all, reme knows nothing.
 	said.Hits = slices.DeleteFunc(said.Hits, func(h backends.Hit) bool { return h.ID != "" })
 	hits := backends.MergeHits(backends.MergeHits(about.Hits, said.Hits), learnt.Hits)
-	return &backends.SearchResponse{
-		Hits:     hits[:min(len(hits), q.TopK)],
-		Degraded: errors.Join(about.Degraded, learnt.Degraded),
-	}, nil
+	hits = hits[:min(len(hits), q.TopK)]
+	b.keeper.Ranker().Passages(q.Query, hits)
+	return &backends.SearchResponse{Hits: hits, Degraded: errors.Join(about.Degraded, learnt.Degraded)}, nil
 }
 
 // statements returns the search for what users stated and is not learnt yet.

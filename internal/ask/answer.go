@@ -64,13 +64,18 @@ func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
 
 // decoder decodes JSON values into Go values as models mean them: numbers in quotes, an
 // entry where a list of one is asked for, a list where it belongs into the one list of
-// an object, JSON inside a text, other names of keys.
+// an object, JSON inside a text, other names of keys. A type with a method Decode(any)
+// decodes itself, and refuses nothing.
 type decoder struct {
 	good int // entries of lists
 	bad  []Bad
 }
 
 func (d *decoder) decode(v any, to reflect.Value) error {
+	if own, ok := to.Addr().Interface().(interface{ Decode(v any) }); ok {
+		own.Decode(v)
+		return nil
+	}
 	switch to.Kind() {
 	case reflect.Struct:
 		return d.object(v, to)

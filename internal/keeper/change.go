@@ -25,8 +25,9 @@ const (
 // Update changes one memory in place, as [backends.Manager] says. The memory keeps
 // its id, its scope and its place in the chain whatever the metadata says; metadata
 // keys such as user_id are the caller's own and name nothing. A new text is redacted
-// and embedded anew. A core block is ErrInvalid. The request's scope does not choose
-// the partition: p does. It is the caller: see [Keeper.Allow].
+// and embedded anew. Of what holds no more Updated stays when it ended. A core block is
+// ErrInvalid. The request's scope does not choose the partition: p does. It is the caller:
+// see [Keeper.Allow].
 func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
 	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil {
 		return nil, k.errorf("memory %s: %w: nothing to change", r.ID, backends.ErrInvalid)
@@ -86,7 +87,9 @@ func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.Upda
 		}
 		rec.Quality = &q
 	}
-	rec.Updated = k.config.Clock()
+	if rec.Active() {
+		rec.Updated = k.config.Clock()
+	}
 	if r.Text == nil {
 		return batch, nil
 	}

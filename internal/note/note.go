@@ -6,6 +6,7 @@
 package note
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -60,11 +61,11 @@ func partOf(k backends.Kind) int {
 // heading, and in their order within it. One that does not fit makes room for a smaller
 // one; the best is shortened rather than left out. shown are the hits of the lines.
 func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, shown []backends.Hit) {
-	p := of(l)
+	p, ids := of(l), IDs(hits)
 	var parts [3][]string
 	var in [3][]backends.Hit
 	for i := range hits {
-		line, part := Bullet(&hits[i], l), partOf(hits[i].Kind)
+		line, part := Bullet(&hits[i], ids[i], l), partOf(hits[i].Kind)
 		if line == "" {
 			continue
 		}
@@ -91,11 +92,46 @@ func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, 
 
 func (p *phrases) heading(part int) string { return [...]string{p.facts, p.said, p.experience}[part] }
 
-// Bullet returns the line that shows a hit, "- [id] date speaker: text", with what it
-// replaced, or since when it holds no more; "" where nothing is said. See [text.Bullet].
-func Bullet(h *backends.Hit, l backends.Language) string {
+// IDs returns the ids under which hits are shown beside each other: of a long one the last
+// six characters, or as many more as tell it from the others. See [Shows].
+func IDs(hits []backends.Hit) []string {
+	ids := make([]string, len(hits))
+	for i := range hits {
+		n := shortID
+		for slices.ContainsFunc(hits, func(h backends.Hit) bool { return h.ID != hits[i].ID && ending(h.ID, n) == ending(hits[i].ID, n) }) {
+			n++
+		}
+		ids[i] = ending(hits[i].ID, n)
+	}
+	return ids
+}
+
+// IsShort reports whether an id may be a part of one.
+func IsShort(shown string) bool { return len(shown) >= shortID && len(shown) <= longID }
+
+// Shows reports whether an id may be shown as another one.
+func Shows(shown, id string) bool { return ending(id, len(shown)) == shown }
+
+// An id of up to longID characters is shown whole, as is one that is not of letters, digits and
+// hyphens, as a UUID is.
+const shortID, longID = 6, 12
+
+func ending(id string, n int) string {
+	other := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-'
+	}
+	if len(id) <= max(n, longID) || strings.ContainsFunc(id, other) {
+		return id
+	}
+	return id[len(id)-n:]
+}
+
+// Bullet returns the line that shows a hit under an id, "- [id] date speaker: text", or the
+// passage of a long text that matched, with what it replaced, or since when it holds no more;
+// "" where nothing is said. See [text.Bullet].
+func Bullet(h *backends.Hit, id string, l backends.Language) string {
 	p := of(l)
-	line := text.Bullet(h.ID, h.Since(), p.speaker(h), h.Text, h.WhenToUse)
+	line := text.Bullet(id, h.Since(), p.speaker(h), cmp.Or(h.Passage, h.Text), h.WhenToUse)
 	switch {
 	case line == "":
 	case !h.Ended.IsZero():

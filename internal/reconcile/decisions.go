@@ -6,9 +6,13 @@ package reconcile
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // node is what is decided about one memory, or a known memory that decisions are about.
@@ -195,11 +199,11 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 		n.wanted, n.memory = backends.OutcomeUnchanged, c.statement(op)
 	case planted(op.Text, op.from):
 		n.wanted, n.memory, n.err = backends.OutcomeSkipped, c.statement(op), c.engine.errorf("%q: %w", op.Text, errPlanted)
+	case op.Verb == Supersede && on != nil:
+		op.Entities = slices.Concat(op.Entities, stillNamed(on, op.Text))
+		n.wanted, n.target, n.memory = backends.OutcomeSuperseded, t, c.statement(op)
 	default:
 		n.memory = c.statement(op)
-		if op.Verb == Supersede && on != nil {
-			n.wanted, n.target = backends.OutcomeSuperseded, t
-		}
 	}
 	c.decisions = append(c.decisions, n)
 	return n
@@ -265,7 +269,40 @@ func (c *Call) statement(op *Operation) backends.Memory {
 	speakers := slices.DeleteFunc(slices.Clone(op.from), func(u *Utterance) bool { return u.Role != m.Origin.Role })
 	m.Origin.Speaker = shared(speakers, func(u *Utterance) string { return u.Speaker })
 	c.engine.Complete(&m, op)
+	c.name(&m, op.Entities)
 	return m
+}
+
+const (
+	maxEntities = 16  // that a model may name in one statement
+	maxName     = 200 // bytes of each of them
+)
+
+// name notes whom and what a statement is about, beside those that the request names. What
+// the request keeps there of another type stays as it is.
+func (c *Call) name(m *backends.Memory, entities []string) {
+	given, list, seen := m.Entities(), []any{}, map[string]bool{}
+	for _, name := range append(given, entities[:min(len(entities), maxEntities)]...) {
+		name = strings.TrimSpace(c.engine.Keeper.Redact(name))
+		key, role := text.Fold(name), RoleOf(strings.TrimPrefix(strings.ToLower(name), "the "))
+		if text.HasWords(name) && len(name) <= maxName && role != string(schema.User) && !seen[key] {
+			seen[key] = true
+			list = append(list, name)
+		}
+	}
+	if len(list) == 0 || len(given) == 0 && m.Metadata[backends.MetaEntities] != nil {
+		return
+	}
+	if m.Metadata == nil {
+		m.Metadata = map[string]any{}
+	}
+	m.Metadata[backends.MetaEntities] = list
+}
+
+// stillNamed returns the names of a memory that a text has which takes its place.
+func stillNamed(m *backends.Memory, by string) []string {
+	by = text.Fold(by)
+	return slices.DeleteFunc(m.Entities(), func(name string) bool { return !strings.Contains(by, text.Fold(name)) })
 }
 
 // shared returns what all messages have in common; empty where they differ.

@@ -68,6 +68,8 @@ type Operation struct {
 	Since    time.Time // from when it holds; zero if the answer does not say
 	Messages []int     // the numbers of the messages that say it
 
+	Entities []string // names of whom and what it is about
+
 	Keywords string // by which it is looked for, for Config.Complete
 	When     string // the time that it is about, as the model wrote it, for Config.Complete
 	Score    int    // how much it is worth, for Config.Complete

@@ -144,9 +144,9 @@ func (w *Window) note(language backends.Language, p *Prompt, others []*schema.Me
 	}
 	var lines []string
 	var fits *schema.Message
-	for i := range p.Hits {
+	for i, id := range note.IDs(p.Hits) {
 		m := &p.Hits[i].Memory
-		line := note.Bullet(&p.Hits[i], language)
+		line := note.Bullet(&p.Hits[i], id, language)
 		if line == "" || strings.Contains(said, " "+text.Fold(m.Text)) {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -293,8 +294,9 @@ func ExampleWindow_Prompt() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	shown := regexp.MustCompile(`\[[0-9a-f]+\]`)
 	for _, m := range p.Messages {
-		fmt.Printf("%s: %s\n", m.Role, strings.ReplaceAll(m.Content, p.Shown[0], "m1")) // ids are random
+		fmt.Printf("%s: %s\n", m.Role, shown.ReplaceAllString(m.Content, "[m1]")) // ids are random
 	}
 	// Output:
 	// system: Answer in one sentence.

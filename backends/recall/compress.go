@@ -1,0 +1,252 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/viterin/vek/vek32"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// With more than compressFrom vectors of at least compressDim components a partition keeps
+// codes in their place: what a vector has beside the centre of the partition, in numbers from
+// 0 to 15. A search estimates all cosines by the highest bits, those of the best by the
+// numbers, and reads the vectors of what is left from the store. The estimates are those of
+// RaBitQ (Gao and Long, 2024): the product of a query with a code is to that with the vector as
+// the product of the vector with its code is to its square.
+const (
+	compressFrom = 20_000 // below it vectors take at most 120 MB, of 1,536 components
+	compressDim  = 256    // shorter ones are small, and their signs say little
+	// codeStep is the step of the quantiser with 16 levels that loses least of a normal
+	// variable, in standard deviations (Max, Quantizing for Minimum Distortion, 1960).
+	codeStep, middle = 0.335, 7.5
+	// centreOf is how many memories, the oldest, make the centre: it stays while newer ones
+	// come and go, and is the same on every store.
+	centreOf = 1024
+	// mixed is how many components mix takes at a time. Its root is 4.
+	mixed = 16
+)
+
+// Estimates are off by roughError and fineError, of the deviation of the products of vectors
+// that are not related: √(π/2 - 1) for the signs of normal variables, and 0.107 for the
+// quantiser. doubts such errors are reckoned with.
+const (
+	roughError, fineError, doubts = 0.76, 0.11, 4.5
+	mostFine                      = 8192 // candidates that are estimated by numbers, at most
+	mostRead                      = 512  // vectors that are read beside those of the pool, at most
+)
+
+// code is what is kept of a vector.
+type code struct {
+	signs   []uint64 // a bit a component: whether it is above the centre
+	numbers []byte   // two components each
+	rough   float32  // times the product with the signs: the product with the vector
+	fine    float32  // the same of the numbers
+	base    float32  // product with the centre
+}
+
+// coder makes codes of the vectors of a partition. What encode uses is for one goroutine.
+type coder struct {
+	centre   []float32
+	distance float64   // of vectors from the centre, root mean square
+	turn     []float32 // a matrix of mix
+	places   []int     // of mix: where components come from
+
+	beside, buffer []float32
+	signs          rows[uint64]
+}
+
+// newCoder returns the coder of a partition with the vectors of docs.
+func newCoder(docs []doc, dim int) *coder {
+	c := &coder{centre: make([]float32, dim), beside: make([]float32, dim), buffer: make([]float32, dim)}
+	c.signs = rows[uint64]{dim: (dim + 63) / 64, left: math.MaxInt}
+	oldest := slices.DeleteFunc(slices.Clone(docs), func(d doc) bool { return d.vector == nil })
+	slices.SortFunc(oldest, func(a, b doc) int { return compareStored(a.memory, b.memory) })
+	oldest = oldest[:min(len(oldest), centreOf)]
+	for i := range oldest {
+		vek32.Add_Inplace(c.centre, oldest[i].vector)
+	}
+	vek32.DivNumber_Inplace(c.centre, float32(len(oldest)))
+	c.distance = math.Sqrt(max(0, 1-float64(vek32.Dot(c.centre, c.centre)))) // vectors have length 1
+	c.places = rand.New(rand.NewPCG(0, 0)).Perm(dim)                         // always the same
+	for i := range mixed * mixed {                                           // a Hadamard matrix
+		c.turn = append(c.turn, 0.25-0.5*float32(bits.OnesCount(uint(i/mixed&i%mixed))&1))
+	}
+	return c
+}
+
+// mix turns a vector so that each component says a little of all: a sign says little of a
+// component that few vectors have. Products of vectors stay as they are. One round mixes 16
+// components, the second one 16 of the results, as in a randomized Hadamard transform (Ailon
+// and Chazelle, 2006), and the third one makes up for components that the first two left alone.
+func (c *coder) mix(v, buffer []float32) []float32 {
+	for range 2 {
+		vek32.MatMul_Into(buffer, c.turn, v, mixed)
+		for i, place := range c.places {
+			v[i] = buffer[place]
+		}
+	}
+	return vek32.MatMul_Into(buffer, c.turn, v, mixed)
+}
+
+// encode returns the code of a vector.
+func (c *coder) encode(vector []float32) *code {
+	out := &code{signs: c.signs.next(), numbers: make([]byte, len(vector)/2)}
+	beside := vek32.Sub_Into(c.beside, vector, c.centre)
+	square := vek32.Dot(beside, beside)
+	out.base = vek32.Dot(beside, c.centre)
+	if square == 0 { // it is the centre
+		return out
+	}
+	v := c.mix(beside, c.buffer)
+	levels := vek32.MulNumber_Into(beside, v, float32(math.Sqrt(float64(len(v))/float64(square))/codeStep))
+	vek32.AddNumber_Inplace(levels, middle)
+	vek32.Round_Inplace(levels)
+	out.rough, out.fine = square/vek32.ManhattanNorm(v), square/(vek32.Dot(v, levels)-middle*vek32.Sum(v))
+	for i, x := range levels {
+		n := max(0, min(15, int32(x)))
+		out.signs[i/64] |= uint64(n>>3) << (i & 63)
+		out.numbers[i/2] |= byte(n << (i & 1 * 4))
+	}
+	return out
+}
+
+// probe is a query as codes are compared with it.
+type probe struct {
+	offset float64     // product with the centre
+	spread float64     // deviation of the products with vectors that are not related
+	beside []float32   // what it has beside the centre
+	sum    float32     // of that
+	bits   [][4]uint64 // the same in numbers from -7 to 7, in two's complement, lowest bits first
+	step   float64     // what 1 stands for there
+	steps  int         // sum of these numbers
+}
+
+func (c *coder) probe(query []float32) *probe {
+	v := c.mix(vek32.Sub(query, c.centre), make([]float32, len(query)))
+	p := &probe{offset: float64(vek32.Dot(c.centre, query)), beside: v, sum: vek32.Sum(v), bits: make([][4]uint64, c.signs.dim)}
+	p.spread = c.distance * math.Sqrt(float64(vek32.Dot(v, v))/float64(len(v)))
+	p.step = max(1e-9, float64(vek32.Max(v)), -float64(vek32.Min(v))) / 7
+	for i := range v {
+		n := int(math.RoundToEven(float64(v[i]) / p.step))
+		p.steps += n
+		for bit := range 4 {
+			p.bits[i/64][bit] |= uint64(n>>bit) & 1 << (i & 63)
+		}
+	}
+	return p
+}
+
+// rough estimates the cosine of the query with a vector by its signs.
+func (p *probe) rough(c *code) float64 {
+	numbers, product := p.bits[:len(c.signs)], 0
+	for i, word := range c.signs {
+		n := &numbers[i]
+		product += bits.OnesCount64(word&n[0]) + 2*bits.OnesCount64(word&n[1]) + 4*bits.OnesCount64(word&n[2]) - 8*bits.OnesCount64(word&n[3])
+	}
+	return p.cosine(c, float64(c.rough)*p.step*float64(2*product-p.steps))
+}
+
+// fine estimates it by the numbers.
+func (p *probe) fine(c *code) float64 {
+	var even, odd float32
+	for i, two := range c.numbers {
+		even += float32(two&15) * p.beside[2*i]
+		odd += float32(two>>4) * p.beside[2*i+1]
+	}
+	return p.cosine(c, float64(c.fine*(even+odd-middle*p.sum)))
+}
+
+// sampled reports whether a memory is one of about so many by which estimates are judged. It
+// depends on what is stored alone.
+func (d *doc) sampled(of int) bool {
+	const many, golden = 1024, 0x9E3779B97F4A7C15 // Knuth, The Art of Computer Programming, 6.4
+	return (d.code.signs[0]^uint64(d.time))*golden>>(64-bits.Len(uint(of/many))) == 0
+}
+
+// sample is what rough estimates have above fine ones.
+type sample struct{ n, excess, squares float64 }
+
+func (s *sample) add(rough, fine float64) {
+	s.n, s.excess, s.squares = s.n+1, s.excess+rough-fine, s.squares+rough*rough-fine*fine
+}
+
+func (p *probe) cosine(c *code, beside float64) float64 {
+	return max(0, p.offset+float64(c.base)+beside)
+}
+
+// narrow leaves the candidates that may be among the best of the size of a pool. Their cosines
+// and those beside them are exact then.
+func (r *Ranker) narrow(ctx context.Context, p backends.Partition, f *field, q *query, attainable float64, pool int) error {
+	if f.probe == nil {
+		return nil
+	}
+	f.keep(q, attainable, pool, mostFine, doubts*roughError*f.probe.spread)
+	f.cosines.highest = 1 // others may be higher than their estimates
+	for _, slot := range f.involved() {
+		f.s.cosines[slot] = f.probe.fine(f.x.docs[slot].code)
+	}
+	f.keep(q, attainable, pool, mostRead, doubts*fineError*f.probe.spread)
+	return r.measure(ctx, p, q, f)
+}
+
+// involved returns the slots of the candidates that have a vector, and of those beside them.
+func (f *field) involved() []int32 {
+	var slots []int32
+	for i := range f.s.candidates {
+		slot := f.s.candidates[i].slot
+		if f.s.candidates[i].cosine == noVector {
+			continue
+		}
+		slots = append(slots, slot)
+		for _, steps := range []int{-1, 1} {
+			if m := f.x.sessions.beside(slot, steps); m != nil && f.s.cosines[m.slot] != noVector {
+				slots = append(slots, m.slot)
+			}
+		}
+	}
+	slices.Sort(slots)
+	return slices.Compact(slots)
+}
+
+// keep leaves the candidates that may be among the best of a number where cosines may be
+// off by a doubt, and so many more at most.
+func (f *field) keep(q *query, attainable float64, size, more int, doubt float64) {
+	kept := f.fuse(q, attainable, topK{size: size, more: more, beyond: vectorWeight * doubt / f.cosines.deviation}, doubt)
+	f.s.candidates = f.s.candidates[:0]
+	for i := range kept {
+		f.s.candidates = append(f.s.candidates, kept[i].candidate)
+	}
+}
+
+// measure replaces the estimates by the cosines with the vectors that are stored. What changed
+// there since the index was refreshed keeps its estimate.
+func (r *Ranker) measure(ctx context.Context, p backends.Partition, q *query, f *field) error {
+	slots, ids := f.involved(), []string{}
+	for _, slot := range slots {
+		ids = append(ids, f.x.docs[slot].memory.ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	records, err := r.config.Records.Get(ctx, p, ids...)
+	if err != nil {
+		return fmt.Errorf("reading the vectors of the best in partition %s: %w", p, err)
+	}
+	f.exact = map[int32][]float32{}
+	for i := range records {
+		vector, slot := make([]float32, len(q.vector)), f.x.slots[records[i].ID]
+		if records[i].Version == f.x.docs[slot].memory.Version && decodeVector(vector, records[i].Vector, r.config.EmbeddingModel) == nil {
+			f.s.cosines[slot], f.exact[slot] = q.cosine(vector), vector
+		}
+	}
+	return nil
+}

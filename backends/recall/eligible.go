@@ -1,0 +1,59 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"slices"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// eligibility decides which memories a search may return at all. It is asked before anything
+// is ranked: what it excludes takes no place and sets no scale.
+type eligibility struct {
+	request *backends.SearchRequest
+	match   func(*backends.Memory) bool
+	now     int64
+	plain   bool // only what holds now is asked for, and nothing else
+}
+
+func newEligibility(q *backends.SearchRequest, now time.Time) (eligibility, error) {
+	match, err := q.Filter.Compile()
+	plain := len(q.Kinds) == 0 && q.Filter == nil && q.AsOf.IsZero() && q.KnownAt.IsZero() && !q.IncludeSuperseded && !q.IncludeExpired
+	return eligibility{request: q, match: match, now: nanos(now), plain: plain}, err
+}
+
+func (e *eligibility) admits(d *doc) bool {
+	if e.plain { // as most searches are, and they ask thousands of times
+		return d.memory != nil && d.active && e.now < d.expires
+	}
+	switch q := e.request; {
+	case d.memory == nil, e.expired(d):
+		return false
+	case !q.KnownAt.IsZero() && d.memory.Created.After(q.KnownAt):
+		return false
+	case q.AsOf.IsZero() && !q.IncludeSuperseded && e.ended(d), !q.AsOf.IsZero() && !e.held(d):
+		return false
+	case len(q.Kinds) > 0 && !slices.Contains(q.Kinds, d.memory.Kind):
+		return false
+	}
+	return e.match(d.memory)
+}
+
+func (e *eligibility) expired(d *doc) bool { return !e.request.IncludeExpired && e.now >= d.expires }
+
+// ended reports whether a memory was known to hold no more, which is stored when it is
+// superseded or retracted.
+func (e *eligibility) ended(d *doc) bool {
+	at := e.request.KnownAt
+	return !d.active && (at.IsZero() || !d.memory.Updated.After(at))
+}
+
+// held reports whether a memory had begun to hold at the time that is asked for, and had not
+// ended.
+func (e *eligibility) held(d *doc) bool {
+	at := e.request.AsOf
+	return !d.memory.Since().After(at) && (e.request.IncludeSuperseded || !e.ended(d) || at.Before(d.memory.Invalidated))
+}
