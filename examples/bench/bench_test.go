@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,9 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/examples/internal/trial"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/testredis"
 )
 
@@ -28,23 +31,24 @@ func program(t *testing.T, code int, args ...string) string {
 }
 
 func TestInvalidCommandLines(t *testing.T) {
-	for _, line := range []string{"", "nothing", "locomo -nope", "locomo x"} {
+	for _, line := range []string{"", "nothing", "retrieval -nope", "retrieval x"} {
 		program(t, 2, strings.Fields(line)...)
 	}
-	program(t, 0, "locomo", "-help")
+	program(t, 0, "retrieval", "-help")
 	gone := miniredis.RunT(t)
 	url := "redis://" + gone.Addr()
 	gone.Close()
 	for _, line := range []string{
-		"locomo", "locomo -data missing.json", "notes -data missing.json", "reme -data missing",
-		"redis -redis http://localhost", "redis -redis " + url, "reme -redis " + url,
+		"retrieval", "retrieval -format none", "retrieval -data missing.json", "notes -data missing.json", "retrieval -format reme -data missing",
+		"redis -redis http://localhost", "redis -redis " + url, "retrieval -format long-answers -redis " + url,
 	} {
 		program(t, 1, strings.Fields(line)...)
 	}
 }
 
-func TestLocomo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "small.json")
+func TestRetrieval(t *testing.T) {
+	path, plots := filepath.Join(t.TempDir(), "small.json"), filepath.Join(t.TempDir(), "new", "plots")
+	// Two questions share words with their evidence, and one shares none.
 	require.NoError(t, os.WriteFile(path, []byte(`[{"sample_id": "conv-1", "conversation": {
   "session_1": [
     {"speaker": "Ann", "dia_id": "D1:1", "text": "I adopted a cat called Tom."},
@@ -54,13 +58,32 @@ func TestLocomo(t *testing.T) {
     {"speaker": "Ann", "dia_id": "D2:1", "text": "Tom has broken a vase."},
     {"speaker": "Bob", "dia_id": "D2:2", "text": "The orchestra took me!"}]},
  "qa": [
-  {"question": "Which pet did Ann adopt?", "evidence": ["D1:1"]},
-  {"question": "What does Bob play, and what took him?", "evidence": ["D1:2", "D2:2"]},
-  {"question": "Zebras?", "evidence": ["D2:1"]}]}]`), 0o600))
-	printed := program(t, 0, "locomo", "-data", path)
-	require.Regexp(t, `\n\| all signals \| 3 \| [0-9.]+ / 66\.7 / .* \| 0\.667 \|\n`, printed, "two of three questions share words with their evidence")
-	require.Contains(t, printed, "| session alone | 3 |")
-	require.Contains(t, printed, "| all, conv-1 | 3 |")
+  {"question": "Which pet did Ann adopt?", "evidence": ["D1:1"], "category": 4},
+  {"question": "What does Bob play, and what took him?", "evidence": ["D1:2", "D2:2"], "category": 1},
+  {"question": "Zebras?", "evidence": ["D2:1"], "category": 4}]}]`), 0o600))
+	printed := program(t, 0, "retrieval", "-data", path, "-plots", plots)
+	require.Regexp(t, `\n\| all signals \| 3 \| [0-9.]+ / 66\.7 / .* \| 0\.667 \| 0\.0–100\.0 \| 0\.0–100\.0 \| 0\.000–1\.000 \|\n`, printed)
+	for _, row := range []string{"all signals, single-hop | 2 |", "none | 3 |", "session alone | 3 |", "without session | 3 |", "all signals, conv-1 | 3 |", "none, no names | 3 |"} {
+		require.Contains(t, printed, "\n| "+row)
+	}
+	require.Regexp(t, `\n\| 250 tokens \| 3 \| 66\.7 \| 0\.0–100\.0 \| \d+ \| \d`, printed, "what is found is in the note")
+	require.Contains(t, printed, "\n| 1000 tokens, multi-hop, no names | 1 | 100.0 |")
+	for _, name := range []string{"recall.svg", "evidence.svg"} {
+		picture, err := os.ReadFile(filepath.Join(plots, name))
+		require.NoError(t, err)
+		require.Contains(t, string(picture), ", no names</text>")
+	}
+	require.NoError(t, os.WriteFile(path, []byte("[]"), 0o600))
+	program(t, 1, "retrieval", "-data", path)
+}
+
+// A long answer is evidence only where a note shows the sentence that was asked for.
+func TestANoteShowsEvidence(t *testing.T) {
+	q := trial.Question{Evidence: []string{"1", "2"}, Shows: "Okafor"}
+	hits := []backends.Hit{{Memory: backends.Memory{Origin: backends.Origin{Turn: "2"}}}}
+	require.InDelta(t, 0.5, shown(&hooks.Note{Text: "the Okafor method", Hits: hits}, &q), 1e-9)
+	require.Zero(t, shown(&hooks.Note{Text: "the method", Hits: hits}, &q))
+	require.Zero(t, shown(&hooks.Note{Text: "the Okafor method"}, &q))
 }
 
 func TestNotes(t *testing.T) {
@@ -84,52 +107,101 @@ func TestNotes(t *testing.T) {
 	require.Equal(t, 2+len(thresholds), strings.Count(printed, "\n|"), "a row for each threshold")
 	require.NoError(t, os.WriteFile(path, []byte(`[{"sample_id": "conv-1"}]`), 0o600))
 	program(t, 1, "notes", "-data", path)
-	many := slices.Repeat([]trial.Question{{Category: 1}, {Category: trial.Adversarial}}, 100)
+	many := slices.Repeat([]trial.Question{{Category: "temporal"}, {Category: trial.Adversarial}}, 100)
 	require.Len(t, spread(many, true), perConversation)
 	require.Len(t, spread(many[:6], false), 3)
 }
 
-// The ranking on the first five conversations of LoCoMo. BM25 with Porter's stemmer and a full
-// stop list, without signals, is known to reach 58.6, 64.9, 72.3 and 77.3 %.
+// The ranking on the first five conversations of LoCoMo with names and without, and what notes
+// of 1,000 tokens show, do not fall. BM25 with Porter's stemmer and a full stop list, without
+// signals, is known to reach 58.6, 64.9, 72.3 and 77.3 %.
 func TestLocomoAnchors(t *testing.T) {
 	path := os.Getenv("EINOMEM_LOCOMO")
 	if path == "" {
 		t.Skip("set EINOMEM_LOCOMO to a file with the first five conversations of LoCoMo to check the anchors")
 	}
-	require.Contains(t, program(t, 0, "locomo", "-data", path), "| all signals | 997 | 44.2 / 72.4 / 80.7 / 86.4 / 89.9 | 0.615 |\n")
+	conversations, err := trial.Conversations("locomo", path)
+	require.NoError(t, err)
+	unnamed := changed(conversations, func(turn *trial.Turn) { turn.Speaker = "" })
+	for _, tt := range []struct {
+		arm
+		least []float64 // recall@5, 10, 25 and 50, and 100 × MRR
+	}{
+		{arm{"names", conversations}, []float64{72, 80, 86, 89.5, 60}},
+		{arm{"no names", unnamed}, []float64{70, 77, 84, 88, 57}},
+	} {
+		s, err := openSQLite(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, tt.store(t.Context(), s))
+		found, err := tt.rank(t.Context(), s)
+		require.NoError(t, err)
+		require.NoError(t, s.remove())
+		t.Log(found.foundCells()...)
+		require.Len(t, found, 997)
+		for i, least := range tt.least[:4] {
+			require.GreaterOrEqual(t, found.mean(1+i), least, "%s, recall@%d", tt.name, depths[1+i])
+		}
+		require.GreaterOrEqual(t, 100*found.mean(len(depths)), tt.least[4], "%s, MRR", tt.name)
+	}
+	require.Greater(t, evidenceAt(t, conversations, 1000), 80.0)
+}
+
+// evidenceAt returns the percent of the evidence that notes of so many tokens show.
+func evidenceAt(t *testing.T, conversations []trial.Conversation, budget int) float64 {
+	var shown scores
+	require.NoError(t, remember(t.Context(), conversations, func(backend backends.Backend) (err error) {
+		shown, err = (&arm{"", conversations}).notes(t.Context(), backend, budget)
+		return err
+	}))
+	return shown.mean(0)
+}
+
+// Answers of hundreds of words leave room in a note for what the user said.
+func TestNotesOfChatsWithLongAnswers(t *testing.T) {
+	conversations, err := trial.Conversations("long-answers", "")
+	require.NoError(t, err)
+	conversations[0].Questions = conversations[0].Questions[:50]
+	require.Greater(t, evidenceAt(t, conversations[:1], 1000), 45.0)
 }
 
 func TestScores(t *testing.T) {
-	var s scores
-	require.Equal(t, []any{0, "0.0 / 0.0 / 0.0 / 0.0 / 0.0", "0.000"}, s.cells(), "no division by zero")
-	s.add([]string{"x", "a", "y", "b"}, []string{"a", "b", "c"}) // two of three, the first at place 2
-	s.add(nil, []string{"a"})
-	s.add(append(make([]string, 5), "a"), []string{"a"}) // at place 6
-	require.Equal(t, []any{3, "0.0 / 22.2 / 55.6 / 55.6 / 55.6", "0.222"}, s.cells(), "(1/2 + 0 + 1/6) / 3")
+	require.Equal(t, []any{0, "0.0 / 0.0 / 0.0 / 0.0 / 0.0", "0.000", "0.0–0.0", "0.0–0.0", "0.000–0.000"}, scores{}.foundCells(), "no division by zero")
+	all := scores{
+		{"c", "x", found([]string{"x", "a", "y", "b"}, []string{"a", "b", "c"})}, // two of three, the first at place 2
+		{"c", "y", found(nil, []string{"a"})},
+		{"c", "x", found(append(make([]string, 5), "a"), []string{"a"})}, // at place 6
+	}
+	require.Equal(t, []any{3, "0.0 / 22.2 / 55.6 / 55.6 / 55.6", "0.222"}, all.foundCells()[:3], "(1/2 + 0 + 1/6) / 3")
+	var names []string
+	all.byCategory(func(name string, of scores) { names = append(names, fmt.Sprint(name, len(of))) })
+	require.Equal(t, []string{"x2", "y1"}, names)
+	all[:1].byCategory(func(string, scores) { t.Error("one category is all") })
+}
+
+// The mean of a hundred values with deviation 1/2 has one of 1/20: 95 % are within 1.96 of that.
+func TestBootstrap(t *testing.T) {
+	values := slices.Concat(make([]float64, 50), slices.Repeat([]float64{1}, 50))
+	low, high := bootstrap(values)
+	require.InDelta(t, 0.5-1.96/20, low, 0.02)
+	require.InDelta(t, 0.5+1.96/20, high, 0.02)
+	again, _ := bootstrap(values)
+	require.Equal(t, low, again)
+	low, high = bootstrap(slices.Repeat([]float64{0.7}, 9))
+	require.InDelta(t, 0.7, low, 1e-9)
+	require.InDelta(t, 0.7, high, 1e-9)
 }
 
 func TestReme(t *testing.T) {
-	dir := t.TempDir()
-	write := func(content string) {
-		require.NoError(t, os.MkdirAll(filepath.Join(dir, "paper"), 0o700))
-		for _, name := range remePools {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "paper", name+".jsonl"), []byte(content), 0o600))
-		}
-	}
-	write(`{"memory_id": "a", "when_to_use": "When rating songs", "content": "First list all songs.", "metadata": {"task_query": "Rate all my songs"}}
+	path := filepath.Join(t.TempDir(), "pool.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"memory_id": "a", "when_to_use": "When rating songs", "content": "First list all songs.", "metadata": {"task_query": "Rate all my songs"}}
 {"memory_id": "b", "when_to_use": "When tokens are refused", "content": "Log in again.", "metadata": {"task_query": "Rate all my songs"}}
 {"memory_id": "c", "when_to_use": "When booking", "content": "Compare flights.", "metadata": {"task_query": "Find the cheapest flight to Lisbon"}}
-`)
-	printed := program(t, 0, "reme", "-data", dir, "-redis", "redis://"+miniredis.RunT(t).Addr())
-	for _, pool := range remePools {
-		for _, where := range []string{"sqlite", "redis"} {
-			require.Contains(t, printed, "| "+pool+" | 3 | when_to_use | "+where+" | 2 | 25.0 / 25.0 /", "half of one task's memories")
-			require.Contains(t, printed, "| "+pool+" | 3 | with content | "+where+" | 2 | 75.0 / 75.0 /", "and all of the other's")
-		}
-	}
-	for _, content := range []string{"{", `{"memory_id": "a"}`} {
-		write(content)
-		program(t, 1, "reme", "-data", dir)
+`), 0o600))
+	for _, where := range [][]string{nil, {"-redis", "redis://" + miniredis.RunT(t).Addr()}} {
+		printed := program(t, 0, append([]string{"retrieval", "-format", "reme", "-data", path}, where...)...)
+		require.Contains(t, printed, "| all signals | 2 | 75.0 / 75.0 /", "half of one task's memories, and all of the other's")
+		require.Contains(t, printed, "| all signals, when_to_use alone | 2 | 25.0 / 25.0 /")
+		require.NotContains(t, printed, "tokens", "the default backend keeps no lessons")
 	}
 }
 
@@ -141,13 +213,13 @@ func TestRemeAnchors(t *testing.T) {
 	if folder == "" {
 		t.Skip("set EINOMEM_REME to a folder with ReMe's libraries, paper/ among them, to check the anchors")
 	}
-	printed := program(t, 0, "reme", "-data", folder, "-redis", "redis://"+miniredis.RunT(t).Addr())
-	for _, where := range []string{"sqlite", "redis"} {
+	for _, where := range [][]string{nil, {"-redis", "redis://" + miniredis.RunT(t).Addr()}} {
+		printed := program(t, 0, append([]string{"retrieval", "-format", "reme", "-data", filepath.Join(folder, "paper")}, where...)...)
 		for _, row := range []string{
-			"| appworld_qwen3_8b | 207 | when_to_use | " + where + " | 120 | 9.9 / 25.0 / 35.1 / 47.1 / 52.6 | 0.267 |",
-			"| appworld_qwen3_8b | 207 | with content | " + where + " | 120 | 12.7 / 31.9 / 38.9 / 51.1 / 60.9 | 0.342 |",
-			"| bfcl_qwen3_8b | 96 | when_to_use | " + where + " | 96 | 33.3 / 61.5 / 71.9 / 78.1 / 80.2 | 0.459 |",
-			"| bfcl_qwen3_8b | 96 | with content | " + where + " | 96 | 37.5 / 67.7 / 79.2 / 89.6 / 90.6 | 0.515 |",
+			"| all signals, appworld_qwen3_8b, when_to_use alone | 120 | 9.5 / 25.9 / 36.4 / 47.1 / 52.6 | 0.267 |",
+			"| all signals, appworld_qwen3_8b | 120 | 13.2 / 30.1 / 38.9 / 51.4 / 60.9 | 0.342 |",
+			"| all signals, bfcl_qwen3_8b, when_to_use alone | 96 | 31.2 / 61.5 / 71.9 / 78.1 / 80.2 | 0.447 |",
+			"| all signals, bfcl_qwen3_8b | 96 | 36.5 / 67.7 / 78.1 / 89.6 / 90.6 | 0.504 |",
 		} {
 			require.Contains(t, printed, row)
 		}

@@ -4,12 +4,10 @@
 // Bench measures how well memories are found and how long everything takes, and prints
 // tables in Markdown. README.md has the measured tables, and the command of each:
 //
-//	go run ./examples/bench MEASUREMENT [-data PATH] [-redis URL]
+//	go run ./examples/bench MEASUREMENT [-data PATH] [-format NAME] [-redis URL] [-plots FOLDER]
 //
-// Some read data that are not part of this project: conversations and questions in the
-// format of LoCoMo (Maharana et al., ACL 2024; its licence forbids commercial use), and
-// the folder of ReMe 0.2 with its published libraries. Everything else is made up, the
-// same in each run.
+// Some read data that are not part of this project, in one of several public formats:
+// README.md says where each comes from. Everything else is made up, the same in each run.
 //
 // A measurement writes to Redis under a prefix of its own and deletes it in the end; still,
 // give it a server without other users and without persistence, with 3 GB free for redis:
@@ -17,7 +15,7 @@
 //	redis-server --port 7777 --save '' &
 //	go run ./examples/bench redis -redis redis://localhost:7777
 //
-// The folder peers, a module of its own, has other projects do the same.
+// The folder peers, a module of its own, has other libraries hold and find the same messages.
 package main
 
 import (
@@ -27,6 +25,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/redis/go-redis/v9/logging"
 
@@ -35,19 +35,39 @@ import (
 
 // bench is what a measurement gets.
 type bench struct {
-	data string // a file or folder that is not part of this project
-	url  string // of a Redis server without other users; empty: SQLite alone
-	out  io.Writer
+	data   string // a file or folder that is not part of this project
+	format string // of the data
+	url    string // of a Redis server without other users; empty: SQLite alone
+	plots  string // a folder for plots; empty: none are drawn
+	out    io.Writer
+
+	answers answersConfig
+}
+
+// open opens a store with nothing in it: on the server, if there is one.
+func (b *bench) open(ctx context.Context) (*opened, error) {
+	if b.url != "" {
+		return openRedis(ctx, b.url)
+	}
+	return openSQLite(ctx)
+}
+
+// draw writes a chart into the folder for plots, if there is one.
+func (b *bench) draw(name string, c *trial.Chart) error {
+	if b.plots == "" {
+		return nil
+	}
+	return errors.Join(os.MkdirAll(b.plots, 0o755), os.WriteFile(filepath.Join(b.plots, name+".svg"), c.SVG(), 0o644))
 }
 
 var measurements = []struct {
 	name, about string
 	print       func(context.Context, *bench) error
 }{
-	{"locomo", "-data FILE: how many of the turns that answer a question are found, in LoCoMo's conversations", printLocomo},
-	{"notes", "-data FILE: for what a reply is shown a note, and whether the answer is in it, in LoCoMo's conversations", printNotes},
-	{"reme", "-data FOLDER [-redis URL]: how many of a task's memories its query finds, in ReMe's libraries", printReme},
-	{"redis", "[-redis URL]: searches and writes in Redis, beside a SQLite file", printRedis},
+	{"retrieval", "-data PATH [-format NAME] [-redis URL] [-plots FOLDER]: how much of what answers a question is found, and shown in a note", printRetrieval},
+	{"notes", "-data PATH [-format NAME]: for what a reply is shown a note, and whether the answer is in it", printNotes},
+	{"answers", "-data PATH [-format NAME] …: how many questions a model answers from what each memory knows; -help lists the flags", printAnswers},
+	{"redis", "[-redis URL] [-plots FOLDER]: searches and writes in Redis, beside a SQLite file", printRedis},
 }
 
 func main() {
@@ -65,7 +85,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		flags := flag.NewFlagSet(m.name, flag.ContinueOnError)
 		flags.SetOutput(errs)
 		flags.StringVar(&b.data, "data", "", "the `path` of data that are not part of this project")
+		flags.StringVar(&b.format, "format", "locomo", "the `name` of the format of the data: "+strings.Join(trial.Formats(), ", "))
+		flags.StringVar(&b.plots, "plots", "", "the `folder` to draw plots into, as SVG")
 		flags.StringVar(&b.url, "redis", "", "the `URL` of a server without other users")
+		b.answers.register(flags)
 		if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 			return 0
 		} else if err != nil || flags.NArg() > 0 {

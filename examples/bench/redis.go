@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/cloudwego/eino/components/embedding"
@@ -22,7 +23,8 @@ func printRedis(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	return trial.Full().Print(ctx, b.out, all)
+	full := trial.Full()
+	return errors.Join(full.Print(ctx, b.out, all), b.draw("latency", &full.Latency))
 }
 
 // systems returns einomem in each place, with and without vectors.

@@ -4,16 +4,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -21,202 +15,134 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-func printLocomo(ctx context.Context, b *bench) error {
-	conversations, err := trial.Conversations(b.data)
+// printRetrieval counts what the questions of a data set find: by words and all signals, by
+// words alone, with each signal alone and without it, and what notes show of it.
+func printRetrieval(ctx context.Context, b *bench) error {
+	conversations, err := trial.Conversations(b.format, b.data)
 	if err != nil {
 		return err
 	}
-	row := func(name string, of []trial.Conversation, names bool, without ...string) error {
-		total := &scores{}
-		for _, c := range of {
-			all := conversation(&c, names)
-			all.without = without
-			if err := all.search(ctx, openSQLite, total); err != nil {
-				return fmt.Errorf("%s: %w", c.ID, err)
-			}
+	arms := []arm{{"", conversations}}
+	switch b.format {
+	case "locomo", "realtalk":
+		arms = append(arms, arm{", no names", changed(conversations, func(t *trial.Turn) { t.Speaker = "" })})
+	case "reme":
+		arms = append(arms, arm{", when_to_use alone", changed(conversations, func(t *trial.Turn) { t.Text = "" })})
+	}
+	trial.Head(b.out, append([]string{"arm"}, foundHeader...)...)
+	chart := trial.Chart{Title: "Recall on " + b.format, X: "memories found", Y: "% of the evidence"}
+	for _, a := range arms {
+		if err := a.printFound(ctx, b, &chart); err != nil {
+			return err
 		}
-		trial.Row(b.out, append([]any{name}, total.cells()...)...)
-		return nil
 	}
-	trial.Head(b.out, append([]string{"arm"}, scoresHeader...)...)
-	err = errors.Join(row("all signals", conversations, true), row("all, no names", conversations, false),
-		row("none", conversations, true, recall.Signals()...), row("none, no names", conversations, false, recall.Signals()...))
-	for _, s := range recall.Signals() {
-		others := slices.DeleteFunc(recall.Signals(), func(name string) bool { return name == s })
-		err = errors.Join(err, row(s+" alone", conversations, true, others...), row("without "+s, conversations, true, s))
-	}
-	for i, c := range conversations {
-		err = errors.Join(err, row("all, "+c.ID, conversations[i:i+1], true))
-	}
-	return err
-}
-
-// conversation returns a memory for each turn, with or without the names of who speaks; every
-// question is asked as it stands.
-func conversation(in *trial.Conversation, names bool) *collection {
-	c := &collection{queries: in.Questions, top: depths[len(depths)-1]}
-	for _, t := range in.Turns {
-		if !names {
-			t.Speaker = ""
-		}
-		c.memories = append(c.memories, backends.Memory{
-			ID: t.ID, Kind: backends.KindEpisode, Text: t.Text, Observed: t.Time,
-			Origin: backends.Origin{Session: t.Session, Turn: t.ID, Speaker: t.Speaker},
-		})
-	}
-	return c
-}
-
-// remePools are the files in the folder paper, of those that ReMe publishes: their
-// memories bear the query of the task that taught them.
-var remePools = []string{"appworld_qwen3_8b", "bfcl_qwen3_8b"}
-
-// printReme counts how many of a task's memories its query finds, with WhenToUse alone and
-// with the content.
-func printReme(ctx context.Context, b *bench) error {
-	stores, err := places(ctx, b.url)
-	if err != nil {
+	if err := b.draw("recall", &chart); err != nil || b.format == "reme" { // the default backend keeps none
 		return err
 	}
-	trial.Head(b.out, append([]string{"pool", "memories", "searched", "where"}, scoresHeader...)...)
-	for _, name := range remePools {
-		for _, content := range []bool{false, true} {
-			pool, err := loadPool(filepath.Join(b.data, "paper", name+".jsonl"), content)
-			if err != nil {
-				return err
-			}
-			for _, p := range stores {
-				total := &scores{}
-				if err := pool.search(ctx, p.open, total); err != nil {
-					return fmt.Errorf("%s in %s: %w", name, p.name, err)
-				}
-				searched := map[bool]string{false: "when_to_use", true: "with content"}[content]
-				trial.Row(b.out, append([]any{name, len(pool.memories), searched, p.name}, total.cells()...)...)
-			}
-		}
-	}
-	return nil
+	fmt.Fprintln(b.out)
+	return printEvidence(ctx, b, arms)
 }
 
-// loadPool reads a file of ReMe 0.2, one memory a line, with or without the content. The
-// memories of a task answer its query.
-func loadPool(path string, content bool) (*collection, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	c := &collection{}
-	for line := range bytes.Lines(data) {
-		var m struct {
-			ID       string `json:"memory_id"`
-			When     string `json:"when_to_use"`
-			Content  string `json:"content"`
-			Created  string `json:"time_created"`
-			Metadata struct {
-				Query string `json:"task_query"`
-			} `json:"metadata"`
-		}
-		err := json.Unmarshal(line, &m)
-		if err == nil && m.Metadata.Query == "" {
-			err = errors.New("no metadata.task_query")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: line %d: %w", path, len(c.memories)+1, err)
-		}
-		if !content {
-			m.Content = ""
-		}
-		learnt, _ := time.Parse(time.DateTime, m.Created) // without one it is not known when
-		c.memories = append(c.memories, backends.Memory{ID: m.ID, Kind: backends.KindTask, WhenToUse: m.When, Text: m.Content, Observed: learnt})
-		at := slices.IndexFunc(c.queries, func(q trial.Question) bool { return q.Text == m.Metadata.Query })
-		if at < 0 {
-			at = len(c.queries)
-			c.queries = append(c.queries, trial.Question{Text: m.Metadata.Query})
-		}
-		c.queries[at].Evidence = append(c.queries[at].Evidence, m.ID)
-	}
-	c.top = len(c.memories)
-	return c, nil
+// arm is conversations of which all or only a part is stored.
+type arm struct {
+	name          string // behind those of its rows
+	conversations []trial.Conversation
 }
 
-// collection is the memories of one partition, and queries for them.
-type collection struct {
-	memories []backends.Memory
-	queries  []trial.Question // their evidence are the ids of the memories that answer
-	top      int              // how many memories a query finds at most
-	without  []string         // signals of the ranking
-}
-
-// search stores the memories, ranks them by package recall with its defaults, and counts
-// what each query finds.
-func (c *collection) search(ctx context.Context, open func(context.Context) (*opened, error), total *scores) (err error) {
-	s, err := open(ctx)
+// printFound prints the rows of one arm; those of single signals for the first arm alone.
+func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err error) {
+	s, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
-	batch := &store.Batch{}
-	for _, m := range c.memories {
-		batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: m}))
-	}
-	if _, err := s.Apply(ctx, userOf(0), batch); err != nil {
+	if err := a.store(ctx, s); err != nil {
 		return err
 	}
-	ranker, err := recall.New(ctx, &recall.Config{Records: s, Without: c.without})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, ranker.Close()) }()
-	m := &memories{ranker, s, c.top}
-	for _, q := range c.queries {
-		found, err := m.Search(ctx, 0, q.Text)
+	row := func(label string, of scores) { trial.Row(b.out, append([]any{label + a.name}, of.foundCells()...)...) }
+	rank := func(label string, without ...string) (all scores) {
 		if err != nil {
-			return err
+			return nil
 		}
-		total.add(found, q.Evidence)
+		if all, err = a.rank(ctx, s, without...); err == nil {
+			row(label, all)
+		}
+		return all
+	}
+	all := rank("all signals")
+	all.byCategory(func(name string, of scores) { row("all signals, "+name, of) })
+	none := rank("none", recall.Signals()...)
+	for i, k := range depths {
+		chart.Add("all signals"+a.name, float64(k), all.mean(i))
+		chart.Add("words alone"+a.name, float64(k), none.mean(i))
+	}
+	for _, c := range a.conversations[:min(20, len(a.conversations))] { // MemDaily has thousands
+		row("all signals, "+c.ID, all.of(func(s *score) bool { return s.conversation == c.ID }))
+	}
+	if a.name != "" || b.format == "reme" { // lessons have no signals
+		return err
+	}
+	for _, signal := range recall.Signals() {
+		rank(signal+" alone", slices.DeleteFunc(recall.Signals(), func(other string) bool { return other == signal })...)
+		rank("without "+signal, signal)
+	}
+	return err
+}
+
+// changed returns a copy with something done to each turn.
+func changed(all []trial.Conversation, do func(*trial.Turn)) []trial.Conversation {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Turns = slices.Clone(out[i].Turns)
+		for n := range out[i].Turns {
+			do(&out[i].Turns[n])
+		}
+	}
+	return out
+}
+
+// store stores each conversation in a partition of its own, a thousand turns at a time.
+func (a *arm) store(ctx context.Context, records store.Records) error {
+	for user, c := range a.conversations {
+		for turns := range slices.Chunk(c.Turns, 1000) {
+			batch := &store.Batch{}
+			for i := range turns {
+				batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: memoryOf(&turns[i])}))
+			}
+			if _, err := records.Apply(ctx, userOf(user), batch); err != nil {
+				return fmt.Errorf("%s: %w", c.ID, err)
+			}
+		}
 	}
 	return nil
 }
 
-// depths are the numbers of first results among which is counted.
-var depths = [...]int{1, 5, 10, 25, 50}
-
-// scores are sums over queries.
-type scores struct {
-	queries int
-	recall  [len(depths)]float64 // share of what answers a query among the first
-	mrr     float64              // 1 / rank of the first that answers
+func memoryOf(t *trial.Turn) backends.Memory {
+	kind := backends.KindEpisode
+	if t.Use != "" {
+		kind = backends.KindTask
+	}
+	origin := backends.Origin{Session: t.Session, Turn: t.ID, Speaker: t.Speaker, Role: t.Role}
+	return backends.Memory{ID: t.ID, Kind: kind, Text: t.Text, WhenToUse: t.Use, Observed: t.Time, Origin: origin}
 }
 
-// add counts what one query found, best first, of what answers it.
-func (s *scores) add(found, answers []string) {
-	s.queries++
-	first := true
-	for rank, id := range found {
-		if !slices.Contains(answers, id) {
-			continue
-		}
-		for i, k := range depths {
-			if rank < k {
-				s.recall[i] += 1 / float64(len(answers))
+// rank has package recall rank what is stored for each question, with its defaults but for some
+// signals.
+func (a *arm) rank(ctx context.Context, records store.Records, without ...string) (out scores, err error) {
+	ranker, err := recall.New(ctx, &recall.Config{Records: records, Without: without})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ranker.Close()) }()
+	m := &memories{ranker, records, depths[len(depths)-1]}
+	for user, c := range a.conversations {
+		for _, q := range c.Questions {
+			results, err := m.Search(ctx, user, q.Text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.ID, err)
 			}
+			out = append(out, score{c.ID, q.Category, found(results, q.Evidence)})
 		}
-		if first {
-			s.mrr += 1 / float64(rank+1)
-		}
-		first = false
 	}
-}
-
-// scoresHeader is the head of the columns of [scores].
-var scoresHeader = []string{"queries", "recall@1 / 5 / 10 / 25 / 50 %", "MRR"}
-
-// cells are the last of a row: means over queries.
-func (s *scores) cells() []any {
-	n := float64(max(1, s.queries))
-	var at []string
-	for _, sum := range s.recall {
-		at = append(at, fmt.Sprintf("%.1f", 100*sum/n))
-	}
-	return []any{s.queries, strings.Join(at, " / "), fmt.Sprintf("%.3f", s.mrr/n)}
+	return out, nil
 }

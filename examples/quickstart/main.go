@@ -83,7 +83,6 @@ func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, con
 	a := &assistant{file: file, backend: backend, extracts: config.Model != nil}
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, Mode: mode,
-		TopK:   20, // without a model memories are single messages: short, and many
 		OnNote: func(_ context.Context, n hooks.Note) { a.shown = n.Text },
 		OnLearned: func(_ context.Context, learnt *backends.AddResponse) { // in the background
 			a.mu.Lock()

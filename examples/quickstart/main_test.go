@@ -274,7 +274,7 @@ func chatting(t *testing.T, db, user string, lines ...string) string {
 
 // bullets are the ids and texts of the memories that a chat printed.
 func bullets(out string) [][]string {
-	return regexp.MustCompile(`(?m)\[([-0-9a-f]{36})\] \d{4}-\d\d-\d\d[^:\n]*?(?: \d\d:\d\d)?[^:\n]*: (.*)$`).FindAllStringSubmatch(out, -1)
+	return regexp.MustCompile(`(?m)\[([-0-9a-f]{6,36})\] \d{4}-\d\d-\d\d[^:\n]*?(?: \d\d:\d\d)?[^:\n]*: (.*)$`).FindAllStringSubmatch(out, -1)
 }
 
 func TestAChatKnowsWhatWasSaidInAnEarlierOne(t *testing.T) {

@@ -1,30 +1,37 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Peers gives other memories for Go agents what the bench's measurement redis gives
-// einomem: the same memories to search and to write, and the same columns. It is a
-// module of its own, so that einomem does not depend on them:
+// Peers has other libraries that keep and find memories in a Go program hold the same messages
+// as einomem and answer the same questions, each with its defaults, and prints a table in
+// Markdown. It is a module of its own, so that einomem does not depend on them:
 //
 //	cd examples/bench/peers
-//	go run .
+//	go run .               # 10,000 made-up messages, three rounds
+//	go run . -data FILE    # the conversations of LoCoMo: what is found, too
 //
-// The peers are those that the module proxy has, that need no further server and whose
-// memories outlive the process: chromem-go v0.7.0, with vectors, in files that are read
-// when it starts.
+// With OPENAI_BASE_URL, the base URL of a server that embeds texts as OpenAI's does, LoCoMo is
+// searched by vectors, too; OPENAI_API_KEY is its key.
 //
-// Not here, as of November 2026: what keeps memories in the process alone and does not
-// rank them (memory/inmemory of trpc-agent-go, memory.InMemoryService of adk-go), what has
-// no module in the proxy (trpc-agent-go's memory/redis, whose host cannot be reached;
-// Protocol-Lattice/go-agent; the retriever and the indexer for Redis of eino-ext), and what
-// needs a server with the module RediSearch (langchaingo's vectorstores/redisvector; in
-// Python agent-memory-server, redisvl and mem0's store for Redis).
+// The peers are modules that need no further server: chromem-go (vectors), bleve (a search
+// engine), and the memories in the process of trpc-agent-go and of adk-go.
+//
+// Not here, as of November 2026: trpc-agent-go's memory/sqlite v1.10.0, which the public
+// database of checksums does not have; what has no module in the proxy (Protocol-Lattice/go-agent;
+// the retriever and the indexer for Redis of eino-ext); and what needs a server with the module
+// RediSearch (langchaingo's vectorstores/redisvector).
 package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/philippgille/chromem-go"
 
@@ -32,64 +39,140 @@ import (
 )
 
 func main() {
-	if err := trial.Full().Print(context.Background(), os.Stdout, peers); err != nil {
+	data := flag.String("data", "", "a `file` of LoCoMo, instead of made-up messages")
+	flag.Parse()
+	fmt.Print(trial.Machine())
+	if err := run(context.Background(), *data); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-var peers = []*trial.System{{Name: "chromem-go", How: "vector", Vectors: true, New: newChromem}}
+func run(ctx context.Context, data string) error {
+	if data == "" {
+		chat, embed := made(trial.NewCorpus(10_000, 100, 1536))
+		chats := []trial.Conversation{chat, chat, chat}
+		return errors.Join(compare(ctx, os.Stdout, chats, byWords, nil), compare(ctx, os.Stdout, chats, byVectors, embed))
+	}
+	chats, err := trial.Conversations("locomo", data)
+	if err == nil {
+		err = compare(ctx, os.Stdout, chats, byWords, nil)
+	}
+	if url := os.Getenv("OPENAI_BASE_URL"); err == nil && url != "" {
+		key := os.Getenv("OPENAI_API_KEY")
+		embed := chromem.NewEmbeddingFuncOpenAICompat(url, key, string(chromem.EmbeddingModelOpenAI3Small), nil)
+		err = compare(ctx, os.Stdout, chats, byVectors, embed)
+	}
+	return err
+}
 
-func newChromem(_ context.Context, c *trial.Corpus) (*trial.Place, error) {
+// made makes a conversation of a corpus, with sessions of 50 messages and questions that nothing
+// answers, and what makes vectors, each in a small part of a millisecond.
+func made(c *trial.Corpus) (trial.Conversation, chromem.EmbeddingFunc) {
+	var out trial.Conversation
+	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+	for i, text := range c.Texts {
+		turn := trial.Turn{ID: c.IDs[i], Speaker: "Ann", Text: text, Session: strconv.Itoa(i / 50), Time: at}
+		out.Turns = append(out.Turns, turn)
+	}
+	for _, query := range c.Queries {
+		out.Questions = append(out.Questions, trial.Question{Text: query})
+	}
+	return out, func(_ context.Context, text string) ([]float32, error) { return c.Vector(text), nil }
+}
+
+// compare has each system in turn hold a conversation and answer its questions. It prints the
+// medians of the times over conversations, with the medians of their ratios to the first system's
+// in the same conversation, and what all questions find, if evidence is known.
+func compare(
+	ctx context.Context, out io.Writer, chats []trial.Conversation, systems []system, embed chromem.EmbeddingFunc,
+) error {
+	all, questions := make([]measured, len(systems)), 0.0
+	for c := range chats {
+		questions += float64(len(chats[c].Questions))
+		for i := range systems {
+			if err := all[i].ask(ctx, &systems[i], &chats[c], embed); err != nil {
+				return fmt.Errorf("%s, conversation %d: %w", systems[i].name, c, err)
+			}
+		}
+	}
+	trial.Head(out, "where", "finds by", "adding one, ms (×)", "search p50, ms (×)", "p95, ms (×)", "recall@5 / 10 %, MRR")
+	for i, s := range systems {
+		m, found := &all[i], ""
+		if m.at10 > 0 && !s.unranked {
+			found = fmt.Sprintf("%.1f / %.1f, %.3f", 100*m.at5/questions, 100*m.at10/questions, m.reciprocal/questions)
+		}
+		trial.Row(out, s.name, s.finds, m.cell(&all[0], 0), m.cell(&all[0], 1), m.cell(&all[0], 2), found)
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// measured is what conversations measure of a system.
+type measured struct {
+	times [][3]float64 // ms, a conversation: to add a message, the mean; p50 and p95 of a search
+	// Sums over questions: the part of the evidence among the first; 1 / rank of the best.
+	at5, at10, reciprocal float64
+}
+
+// ask adds a conversation to a new memory and asks its questions.
+func (m *measured) ask(ctx context.Context, s *system, c *trial.Conversation, embed chromem.EmbeddingFunc) (err error) {
 	dir, err := os.MkdirTemp("", "einomem-peers-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	open := func(context.Context) (trial.Memories, error) {
-		db, err := chromem.NewPersistentDB(dir, false)
-		return &memories{db, c}, err
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	runtime.GC() // what the system before left
+	mem, err := s.open(ctx, dir, embed)
+	if err != nil {
+		return err
 	}
-	return &trial.Place{
-		Open:   open,
-		Bytes:  func() (int64, error) { return trial.SizeOf(dir) },
-		Remove: func() error { return os.RemoveAll(dir) },
-	}, nil
-}
-
-// memories are a collection for each user, a file for each memory.
-type memories struct {
-	db     *chromem.DB
-	corpus *trial.Corpus
-}
-
-func (m *memories) embed(_ context.Context, text string) ([]float32, error) {
-	return m.corpus.Vector(text), nil
-}
-
-// Prepare implements trial.Memories.
-func (m *memories) Prepare(_ context.Context, ids, texts []string) (trial.Put, error) {
-	var documents []chromem.Document
-	for i, text := range texts {
-		documents = append(documents, chromem.Document{ID: ids[i], Content: text, Embedding: m.corpus.Vector(text)})
+	defer func() { err = errors.Join(err, mem.close()) }()
+	begin := time.Now()
+	for i := range c.Turns {
+		if err := mem.add(&c.Turns[i]); err != nil {
+			return err
+		}
 	}
-	return func(ctx context.Context, user, begin, end int) error {
-		c, err := m.db.GetOrCreateCollection(strconv.Itoa(user), nil, m.embed)
+	added := 1000 * time.Since(begin).Seconds() / float64(len(c.Turns))
+	took := make([]time.Duration, len(c.Questions))
+	for i, q := range c.Questions {
+		begin := time.Now()
+		ids, err := mem.find(q.Text)
 		if err != nil {
 			return err
 		}
-		return c.AddDocuments(ctx, documents[begin:end], 1)
-	}, nil
-}
-
-// Search implements trial.Memories.
-func (m *memories) Search(ctx context.Context, user int, query string) (ids []string, err error) {
-	c := m.db.GetCollection(strconv.Itoa(user), m.embed)
-	found, err := c.Query(ctx, query, min(10, c.Count()), nil, nil)
-	for _, f := range found {
-		ids = append(ids, f.ID)
+		took[i] = time.Since(begin)
+		m.count(ids, q.Evidence)
 	}
-	return ids, err
+	q := trial.QuantilesOf(took)
+	m.times = append(m.times, [3]float64{added, q.P50, q.P95})
+	return nil
 }
 
-// Close implements trial.Memories.
-func (m *memories) Close() error { return nil }
+// count adds what one question found.
+func (m *measured) count(ids, evidence []string) {
+	best := 0.0
+	for i, id := range ids[:min(top, len(ids))] {
+		if !slices.Contains(evidence, id) {
+			continue
+		}
+		best = max(best, 1/float64(i+1))
+		m.at10 += 1 / float64(len(evidence))
+		if i < 5 {
+			m.at5 += 1 / float64(len(evidence))
+		}
+	}
+	m.reciprocal += best
+}
+
+// cell is the median of one of the times, and of its ratios to those of another system.
+func (m *measured) cell(other *measured, n int) string {
+	var took, ratios []float64
+	for i, t := range m.times {
+		took, ratios = append(took, t[n]), append(ratios, t[n]/other.times[i][n])
+	}
+	slices.Sort(took)
+	slices.Sort(ratios)
+	return fmt.Sprintf("%.2g (%.2g)", took[len(took)/2], ratios[len(ratios)/2])
+}

@@ -5,24 +5,93 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-func TestPeers(t *testing.T) {
-	m := &trial.Comparison{Sizes: [][2]int{{60, 1}, {20, 5}}, Clients: []int{1, 4}, Dim: 96, Queries: 20, Writes: 40}
-	var out bytes.Buffer
-	if err := m.Print(t.Context(), &out, peers); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range peers {
-		if n := strings.Count(out.String(), "| "+p.Name+" |"); n != 2+2 {
-			t.Errorf("%d rows of %s, not two of searches and two of writes", n, p.Name)
+func TestEachSystemAddsAndIsSearched(t *testing.T) {
+	chat, embed := made(trial.NewCorpus(60, 20, 96))
+	for _, systems := range [][]system{byWords, byVectors} {
+		var out bytes.Buffer
+		if err := compare(t.Context(), &out, []trial.Conversation{chat, chat, chat}, systems, embed); err != nil {
+			t.Fatal(err)
+		}
+		rows := strings.Split(strings.TrimSpace(out.String()), "\n")[2:]
+		if len(rows) != len(systems) || strings.Count(rows[0], "(1)") != 3 {
+			t.Errorf("not one row a system, compared with the first:\n%s", &out)
+		}
+		for i, s := range systems {
+			if !strings.HasPrefix(rows[i], "| "+s.name+" | "+s.finds+" |") || !strings.HasSuffix(rows[i], ") |  |") {
+				t.Errorf("times alone are known of %s: %s", s.name, rows[i])
+			}
 		}
 	}
-	if !strings.Contains(out.String(), "| 1.000 |") {
-		t.Errorf("all vectors are compared, but not all of the nearest are found:\n%s", out.String())
+}
+
+func TestEachSystemFindsWhatAnswersAQuestion(t *testing.T) {
+	chat := trial.Conversation{ID: "fruits"}
+	fruits := "apricots bananas cherries dates figs grapes kiwis lemons mangos nectarines oranges papayas"
+	for i, fruit := range strings.Fields(fruits) {
+		id, day := fmt.Sprint("D", i/4+1, ":", i%4+1), time.Date(2026, 3, 1+i/4, 9, 0, 0, 0, time.UTC)
+		turn := trial.Turn{ID: id, Speaker: "Ann", Text: "I planted " + fruit + " yesterday", Session: fmt.Sprint(i / 4), Time: day}
+		chat.Turns = append(chat.Turns, turn)
+		chat.Questions = append(chat.Questions, trial.Question{Text: fruit, Evidence: []string{id}})
+	}
+	words := func(_ context.Context, text string) ([]float32, error) { // texts that share words are near
+		v := make([]float32, 4093)
+		for word := range strings.FieldsSeq(strings.Trim(text, "?")) {
+			h := fnv.New32a()
+			_, _ = h.Write([]byte(word))
+			v[h.Sum32()%4093]++
+		}
+		return v, nil
+	}
+	for _, s := range slices.Concat(byWords, byVectors) {
+		var m measured
+		if err := m.ask(t.Context(), &s, &chat, words); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		if m.reciprocal != 12 || m.at5 != 12 || m.at10 != 12 {
+			t.Errorf("%s, %s: %+v, not the one message with the word first", s.name, s.finds, m)
+		}
+	}
+}
+
+func TestEvidenceIsCountedByItsRank(t *testing.T) {
+	var m measured
+	m.count([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}, []string{"b", "f", "k", "x"})
+	m.count(nil, []string{"a"})
+	if m.at5 != 0.25 || m.at10 != 0.5 || m.reciprocal != 0.5 {
+		t.Errorf("%+v, not a quarter among five, a half among ten, and rank 2", m)
+	}
+}
+
+func TestRatiosAreTakenRoundByRound(t *testing.T) {
+	slow := &measured{times: [][3]float64{{10}, {20}, {300}}}
+	quick := &measured{times: [][3]float64{{1}, {10}, {100}}}
+	if got := slow.cell(quick, 0); got != "20 (3)" {
+		t.Errorf("%s, not the medians of 10, 20, 300 and of 10, 2, 3", got)
+	}
+}
+
+func TestOnlyWhatRanksHasARecall(t *testing.T) {
+	chat, _ := made(trial.NewCorpus(20, 1, 8))
+	chat.Questions[0] = trial.Question{Text: chat.Turns[0].Text, Evidence: []string{chat.Turns[0].ID}}
+	var out bytes.Buffer
+	if err := compare(t.Context(), &out, []trial.Conversation{chat, chat}, byWords, nil); err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Split(strings.TrimSpace(out.String()), "\n")[2:]
+	for i, s := range byWords {
+		if strings.HasSuffix(rows[i], "| 100.0 / 100.0, 1.000 |") == s.unranked {
+			t.Errorf("%s does not rank: %v; %s", s.name, s.unranked, rows[i])
+		}
 	}
 }

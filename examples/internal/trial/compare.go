@@ -50,6 +50,8 @@ type Comparison struct {
 	Clients         []int    // that write at the same time, each for a user of its own
 	Dim             int      // components of a vector
 	Queries, Writes int
+	// Latency gets a point for each search of one user: the p50, in ms, over the memories.
+	Latency Chart
 }
 
 // Full is the comparison of which the tables are published.
@@ -57,6 +59,7 @@ func Full() *Comparison {
 	return &Comparison{
 		Sizes: [][2]int{{1000, 1}, {10_000, 1}, {100_000, 1}, {100, 1000}}, Clients: []int{1, 8, 64},
 		Dim: 1536, Queries: 200, Writes: 2000,
+		Latency: Chart{Title: "A search of one user, warm", X: "memories", Y: "p50, ms"},
 	}
 }
 
@@ -93,6 +96,9 @@ func (c *Comparison) printSearches(ctx context.Context, out io.Writer, systems [
 		r, err := s.search(ctx, corpus, users)
 		if err != nil {
 			return fmt.Errorf("%s, %s, %d memories: %w", s.Name, s.How, len(corpus.Texts), err)
+		}
+		if users == 1 {
+			c.Latency.Add(s.Name+", "+s.How, float64(memories), r.warm.P50)
 		}
 		Row(out, s.Name, fmt.Sprintf("%d × %d", memories, users), s.How,
 			fmt.Sprintf("%.2f / %.2f / %.2f", r.warm.P50, r.warm.P95, r.warm.P99),

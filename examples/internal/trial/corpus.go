@@ -3,8 +3,8 @@
 
 // Package trial is what benchmarks of einomem and of its peers share, so that they
 // store and search the same memories and print the same columns: made-up texts and
-// vectors, the exact answer to each query, one [Comparison] of all systems, the
-// conversations of LoCoMo, timing, and tables.
+// vectors, the exact answer to each query, one [Comparison] of all systems, the conversations
+// and questions of public data sets, timing, tables and charts.
 package trial
 
 import (

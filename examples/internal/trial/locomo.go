@@ -4,80 +4,76 @@
 package trial
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// Conversation is a long chat with questions about it.
-type Conversation struct {
-	ID        string     `json:"sample_id"`
-	Turns     []Turn     `json:"-"`
-	Questions []Question `json:"qa"`
-}
+// locomoCategories are those of LoCoMo and REALTALK, by number.
+var locomoCategories = map[int]string{1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: Adversarial}
 
-// Turn is one message of a conversation.
-type Turn struct {
-	ID      string `json:"dia_id"`
-	Speaker string `json:"speaker"`
-	Text    string `json:"text"`
-
-	Session string    `json:"-"`
-	Time    time.Time `json:"-"` // of its session; zero when unknown
-}
-
-// Question is asked about a conversation. Evidence are the ids of the turns that answer it.
-type Question struct {
-	Text     string   `json:"question"`
-	Evidence []string `json:"evidence"`
-	Category int      `json:"category"` // 1 to 4 can be answered; see Adversarial
-}
-
-// Adversarial is the category of questions that ask one person for what the evidence says
-// of the other: nothing that was said answers them.
-const Adversarial = 5
-
-// Conversations reads a file in the format of LoCoMo (Maharana et al., ACL 2024). Questions
-// without evidence that exists are left out. Answers are not read: retrieval does not need
-// them.
-func Conversations(path string) ([]Conversation, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
+// locomo reads a file of LoCoMo (Maharana et al., ACL 2024): a list of conversations.
+func locomo(path string) ([]Conversation, error) {
+	var raw []struct {
+		ID        string                     `json:"sample_id"`
+		Questions []locomoQuestion           `json:"qa"`
+		Sessions  map[string]json.RawMessage `json:"conversation"`
+	}
+	if err := readJSON(path, &raw); err != nil {
 		return nil, err
 	}
-	var raw []struct {
-		Conversation
-		Sessions map[string]json.RawMessage `json:"conversation"`
-	}
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
 	var out []Conversation
-	for _, r := range raw {
-		c := Conversation{ID: r.ID}
-		if c.Turns, err = turnsOf(r.Sessions); err != nil {
-			return nil, fmt.Errorf("reading %s: conversation %s: %w", path, r.ID, err)
+	for i, r := range raw {
+		turns, err := turnsOf(r.Sessions, "3:04 pm on 2 January, 2006")
+		if err != nil {
+			return nil, fmt.Errorf("conversation %s: %w", r.ID, err)
 		}
-		for _, q := range r.Questions {
-			if q.Evidence = repairEvidence(q.Evidence, c.Turns); len(q.Evidence) > 0 {
-				c.Questions = append(c.Questions, q)
-			}
-		}
-		out = append(out, c)
+		out = append(out, Conversation{ID: r.ID, Turns: turns, Questions: questionsOf(r.Questions, fmt.Sprint("locomo_", i))})
 	}
 	return out, nil
 }
 
-// dateLayout is how the file writes "1:56 pm on 8 May, 2023", quotes and all.
-const dateLayout = `"3:04 pm on 2 January, 2006"`
+// realtalk reads a file of REALTALK (Lee et al., 2025), which is one conversation, or a folder
+// of them. It is LoCoMo's format with other dates.
+func realtalk(path string) ([]Conversation, error) {
+	chats, err := files(path, "*.json")
+	var out []Conversation
+	for _, file := range chats {
+		var raw map[string]json.RawMessage
+		if err := readJSON(file, &raw); err != nil {
+			return nil, err
+		}
+		turns, err := turnsOf(raw, "02.01.2006, 15:04:05")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
+		}
+		var questions []locomoQuestion
+		if err := json.Unmarshal(raw["qa"], &questions); err != nil {
+			return nil, fmt.Errorf("%s: qa: %w", filepath.Base(file), err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		out = append(out, Conversation{ID: name, Turns: turns, Questions: questionsOf(questions, "realtalk_"+name)})
+	}
+	return out, err
+}
+
+type locomoTurn struct {
+	ID      string `json:"dia_id"`
+	Speaker string `json:"speaker"`
+	Text    string `json:"text"`
+	Clean   string `json:"clean_text"` // REALTALK's text
+	Caption string `json:"blip_caption"`
+	Date    string `json:"date_time"` // REALTALK's
+}
 
 // turnsOf returns the turns of all sessions, which are numbered from 1 on, in their order.
-// A number may have a date alone.
-func turnsOf(conversation map[string]json.RawMessage) ([]Turn, error) {
+// A number may have a date alone. A picture without a word has its caption as text.
+func turnsOf(conversation map[string]json.RawMessage, layout string) ([]Turn, error) {
 	var out []Turn
 	for n := range len(conversation) {
 		name := fmt.Sprint("session_", n+1)
@@ -85,41 +81,64 @@ func turnsOf(conversation map[string]json.RawMessage) ([]Turn, error) {
 		if !ok {
 			continue
 		}
-		var turns []Turn
+		var turns []locomoTurn
 		if err := json.Unmarshal(session, &turns); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		var at time.Time
+		var begin string
 		if date, ok := conversation[name+"_date_time"]; ok {
-			var err error
-			if at, err = time.Parse(dateLayout, string(date)); err != nil {
+			if err := json.Unmarshal(date, &begin); err != nil {
 				return nil, fmt.Errorf("%s_date_time: %w", name, err)
 			}
 		}
 		for _, t := range turns {
-			t.Session, t.Time = name, at
-			out = append(out, t)
+			date := cmp.Or(t.Date, begin)
+			at, err := time.Parse(layout, date)
+			if err != nil && date != "" {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if text := cmp.Or(t.Clean, t.Text, t.Caption); text != "" {
+				out = append(out, Turn{ID: t.ID, Speaker: t.Speaker, Text: text, Session: name, Time: at})
+			}
 		}
 	}
 	return out, nil
 }
 
+type locomoQuestion struct {
+	Text     string   `json:"question"`
+	Answer   Answer   `json:"answer"`
+	Evidence []string `json:"evidence"`
+	Category int      `json:"category"`
+}
+
+// Answer is the right answer to a question. Files have numbers among the texts.
+type Answer string
+
+// UnmarshalJSON reads a text, and everything else as it is written.
+func (a *Answer) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) != nil {
+		s = string(data)
+	}
+	*a = Answer(s)
+	return nil
+}
+
 var turnID = regexp.MustCompile(`D:?(\d+):(\d+)`)
 
-// repairEvidence returns the ids of turns that exist, each once. In the file several
-// stand in one text ("D8:6; D9:17"), some with a colon too many ("D:11:26") or a leading
-// zero ("D30:05").
-func repairEvidence(evidence []string, turns []Turn) []string {
-	var out []string
-	for _, e := range evidence {
-		for _, m := range turnID.FindAllStringSubmatch(e, -1) {
+// questionsOf names questions and repairs evidence: in the file several turns stand in one text ("D8:6; D9:17"),
+// some with a colon too many ("D:11:26") or a leading zero ("D30:05").
+func questionsOf(raw []locomoQuestion, conversation string) []Question {
+	var out []Question
+	for i, r := range raw {
+		q := Question{ID: fmt.Sprint(conversation, "_qa", i), Text: r.Text, Answer: r.Answer, Category: locomoCategories[r.Category]}
+		for _, m := range turnID.FindAllStringSubmatch(strings.Join(r.Evidence, " "), -1) {
 			session, _ := strconv.Atoi(m[1])
 			number, _ := strconv.Atoi(m[2])
-			id := fmt.Sprintf("D%d:%d", session, number)
-			if !slices.Contains(out, id) && slices.ContainsFunc(turns, func(t Turn) bool { return t.ID == id }) {
-				out = append(out, id)
-			}
+			q.Evidence = append(q.Evidence, fmt.Sprintf("D%d:%d", session, number))
 		}
+		out = append(out, q)
 	}
 	return out
 }

@@ -1,0 +1,273 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/examples/internal/trial"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// serve starts a server of models, which the environment names, that say what reply returns for
+// the system's and the user's message. What is to be learnt is JSON. It refuses to reply "".
+func serve(t *testing.T, reply func(model, rules, said string, learns bool) string) {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Model    string
+			Messages []struct{ Content string }
+			Tools    []any
+		}
+		body, _ := io.ReadAll(r.Body)
+		if json.Unmarshal(body, &in) != nil || len(in.Messages) != 2 {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		counted := 1
+		if in.Model == "uncounted" {
+			counted = 0
+		}
+		said := reply(in.Model, in.Messages[0].Content, in.Messages[1].Content, in.Tools != nil)
+		message := map[string]any{"role": "assistant", "content": said}
+		if in.Tools != nil {
+			call := map[string]string{"name": "remember", "arguments": said}
+			message = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"id": "1", "type": "function", "function": call}}}
+		}
+		if said == "" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": message, "finish_reason": "stop"}},
+			"usage":   map[string]int{"prompt_tokens": counted * len(body) / 4, "completion_tokens": 10},
+		})
+	}))
+	t.Cleanup(srv.Close)
+	t.Setenv("OPENAI_BASE_URL", srv.URL+"/v1")
+	t.Setenv("OPENAI_API_KEY", "made-up")
+	t.Setenv("OPENAI_MODEL", "made-up")
+}
+
+// Twenty questions about made-up conversations are answered by all arms without a key and a
+// network. Every question names both people, so that every search finds all that they said, in
+// whatever order. When a prompt was changed, or what a search leaves out, make the record again,
+// look at what changed, and commit it:
+//
+//	EINOMEM_RECORD=1 go test ./examples/bench -run TestTwentyQuestionsAreReplayed
+func TestTwentyQuestionsAreReplayed(t *testing.T) {
+	const data, record = "testdata/answers.json", "testdata/answers.jsonl"
+	all, err := trial.All("locomo", data)
+	require.NoError(t, err)
+	if os.Getenv("EINOMEM_RECORD") != "" {
+		serve(t, func(model, _, said string, learns bool) string {
+			if learns { // the first thing that somebody says of themselves
+				m := regexp.MustCompile(`(?m)^\{"n":(\d+),.*"name":"(\w+)".*"text":"I (.*)"\}$`).FindStringSubmatch(said)
+				return fmt.Sprintf(`{"operations":[{"op":"add","text":"%s: I %s","messages":[%s]}]}`, m[2], m[3], m[1])
+			}
+			if question, given, judged := strings.Cut(said, "\nAnswer: "); judged {
+				require.Equal(t, "made-up judge", model)
+				switch {
+				case strings.HasSuffix(question, "\nRight answer: Kit and Ada"):
+					return "Perhaps."
+				case strings.HasSuffix(question, "\nRight answer: "+given):
+					return "Yes."
+				}
+				return "no"
+			}
+			known, question, _ := strings.Cut(said, "</memory>")
+			for _, c := range all {
+				for _, q := range c.Questions {
+					if strings.Contains(question, q.Text) && strings.Contains(known, string(q.Answer)) {
+						return "<think>That is easy.</think>\n" + string(q.Answer)
+					}
+				}
+			}
+			return "I do not know."
+		})
+		require.NoError(t, os.RemoveAll(record))
+		program(t, 0, "answers", "-data", data, "-record", record, "-judge", "made-up judge", "-budget", "1000000")
+	}
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1") // nobody is there
+	wrong := filepath.Join(t.TempDir(), "wrong.txt")
+	require.NoError(t, os.WriteFile(wrong, []byte("locomo_0_qa4\nlocomo_9_qa1\n"), 0o600)) // the second one belongs to other data
+	flags := []string{"answers", "-data", data, "-replay", record, "-model", "made-up", "-judge", "made-up judge"}
+	printed := program(t, 0, append(flags, "-wrong", wrong, "-price-in", "2.5", "-price-out", "10")...)
+	const again = "see how to make the record again"
+	for _, row := range []string{ // in each the verdict on one answer is not usable, and not right
+		`none \| 20 \| 0\.0 \| 0\.0–16\.1 \| 1 \| multi-hop 0\.0 \(3\), open-domain 0\.0 \(1\), single-hop 0\.0 \(12\), temporal 0\.0 \(4\) \| \d+ \| 40 \| 0\.\d\d`,
+		`none, without wrong answers \| 19 \| .*`,
+		`full \| 20 \| 75\.0 \| 53\.1–88\.8 \| 1 \| multi-hop 33\.3 \(3\), open-domain 0\.0 \(1\), single-hop 100\.0 \(12\), temporal 50\.0 \(4\) \| \d+ \| 40 \| .*`,
+		`full, without wrong answers \| 19 \| 78\.9 \| .*`,
+		`oracle \| 20 \| 75\.0 \| 53\.1–88\.8 \| 1 \| .*`,
+		`bm25 \| 20 \| 75\.0 \| .* \| 40 \| .*`,
+		`facts \| 20 \| 30\.0 \| .* \| 48 \| .*`, // also eight sessions to learn from
+		`facts\+turns \| 20 \| 75\.0 \| .* \| 48 \| .*`,
+	} {
+		require.Regexp(t, `\n\| `+row+` \|\n`, printed, again)
+	}
+	require.Contains(t, printed, "Asked now: 0 calls, 0 tokens, for 0.00\n")
+	require.NotContains(t, printed, "partial")
+
+	var out, errs bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), append(flags, "-every", "7", "-model", "another"), &out, &errs))
+	require.Contains(t, errs.String(), "a call is not in the file")
+	require.Contains(t, out.String(), "| none | 0 |")
+	require.Contains(t, out.String(), "The table is partial.")
+	printed = program(t, 0, append(flags, "-every", "7", "-arms", "none,full")...)
+	require.Contains(t, printed, "| full | 3 |")
+}
+
+func TestAnswersKeepToTheBudgetAndGoOnWhereTheyStopped(t *testing.T) {
+	dir := t.TempDir()
+	data, record := filepath.Join(dir, "small.json"), filepath.Join(dir, "record.jsonl")
+	require.NoError(t, os.WriteFile(data, []byte(`[{"sample_id": "conv-1", "conversation": {
+  "session_1_date_time": "9:05 am on 3 June, 2023", "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I adopted a cat called Tom."}]},
+ "qa": [
+  {"question": "Which pet?", "answer": "a cat", "evidence": ["D1:1"], "category": 4},
+  {"question": "Called how?", "answer": "Tom", "evidence": ["D1:1"], "category": 4},
+  {"question": "Which dog?", "evidence": ["D1:1"], "category": 5}]}]`), 0o600))
+	asked := map[string]int{}
+	long := strings.Repeat("very ", 500)
+	serve(t, func(model, rules, said string, _ bool) string {
+		asked[said]++
+		if rules == judgeRules && model == "stern" {
+			return "yes"
+		}
+		return "a " + long + "nice cat" // longer than the estimate
+	})
+	answers := func(code int, flags ...string) string {
+		return program(t, code, append([]string{"answers", "-data", data, "-record", record, "-arms", "full,oracle", "-judge", "stern"}, flags...)...)
+	}
+	printed := answers(1)
+	estimated := regexp.MustCompile(`Estimated: 8 calls, (\d+) tokens`).FindStringSubmatch(printed)
+	require.NotNil(t, estimated, printed)
+	require.Regexp(t, `Estimated: 5 calls, [2-9]\d{3} tokens`, answers(1, "-arms", "facts"), "two questions with as many memories as are shown, and what is learnt")
+	require.Empty(t, asked, "nothing is asked without a budget")
+
+	printed = answers(1, "-budget", estimated[1])
+	require.Contains(t, printed, "| full | 1 | 100.0 | 20.7–100.0 | 0 |", "the second verdict is over the budget")
+	require.Contains(t, printed, "Asked now: 3 calls")
+	require.Contains(t, printed, "The table is partial.")
+	made, err := os.ReadFile(record)
+	require.NoError(t, err)
+	require.Equal(t, 3, bytes.Count(made, []byte("\n")))
+	require.Contains(t, string(made), `"prompt_tokens":`)
+
+	printed = answers(0, "-budget", "100000")
+	require.Contains(t, printed, "Estimated: 2 calls", "what is recorded costs nothing")
+	require.Contains(t, printed, "Asked now: 1 calls")
+	require.Contains(t, printed, "| oracle | 2 | 100.0 |", "it is shown what the other arm is, and asks nothing more")
+	require.Len(t, asked, 4)
+	for said, times := range asked {
+		require.Equal(t, 1, times, said)
+	}
+
+	require.NoError(t, os.WriteFile(record, made[:len(made)-9], 0o600))
+	answers(1, "-budget", "100000") // half a line
+	require.NoError(t, os.WriteFile(record, nil, 0o600))
+	serve(t, func(_, rules, said string, _ bool) string {
+		switch {
+		case strings.Contains(said, "Which pet?"):
+			return "" // is refused
+		case rules == judgeRules:
+			return "yes and no"
+		}
+		return "Tom"
+	})
+	printed = answers(0, "-budget", "100000")
+	require.Contains(t, printed, "| full | 2 | 0.0 | 0.0–65.8 | 2 |", "neither a refusal nor another word than yes is right")
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	t.Setenv("OPENAI_BASE_URL", gone.URL+"/v1")
+	require.NoError(t, os.WriteFile(record, nil, 0o600))
+	for _, flags := range [][]string{{"-arms", "full,nobody"}, {"-replay", "missing"}, {"-record", dir}, {"-format", "nothing"}, {"-data", record}} {
+		answers(1, append(flags, "-budget", "100000")...)
+	}
+}
+
+func TestOptionsAreChosenFromWhatWasSaidUntilThen(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "questions_32k.csv")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "shared_contexts_32k.jsonl"), []byte(`{"c1": [{"role": "system", "content": "The user is a baker who likes rye."}, {"role": "user", "content": "I bake rye bread."}, {"role": "assistant", "content": "Rye is healthy."}, {"role": "system", "content": "The user is a baker who likes rye."}, {"role": "user", "content": "Now I bake spelt bread."}]}`+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(data, []byte(`question_id,question_type,user_question_or_message,correct_answer,all_options,shared_context_id,end_index_in_shared_context
+q2,recall,Which bread?,(b),"['(a) Rye.', ""(b) Now it's spelt, with a longer text.""]",c1,5
+q1,recall,Which bread today?,(a),"['(a) Rye.', '(b) Spelt, with a longer text.']",c1,3
+`), 0o600))
+	var shown []string
+	serve(t, func(_, _, said string, learns bool) string {
+		if learns {
+			return `{"operations":[{"op":"add","text":"Bakes bread.","messages":[0]}]}`
+		}
+		known, question, _ := strings.Cut(said, "</memory>")
+		shown = append(shown, known)
+		switch {
+		case strings.Contains(question, "today"):
+			return "(A) Rye."
+		case strings.Contains(known, "spelt"):
+			return "b"
+		}
+		return "(a) or (b)"
+	})
+	printed := program(t, 0, "answers", "-format", "personamem", "-data", data, "-arms", "longest,none,full,bm25,facts", "-budget", "100000")
+	require.Contains(t, printed, "| longest | 2 | 50.0 | 9.5–90.5 | 0 |  | 0 | 0 | 0.00 |")
+	require.Contains(t, printed, "| none | 2 | 50.0 | 9.5–90.5 | 1 |", "two letters are no answer")
+	require.Contains(t, printed, "| full | 2 | 100.0 | 34.2–100.0 | 0 |")
+	require.Contains(t, printed, "| bm25 | 2 | 100.0 |")
+	all := strings.Join(shown, "\n")
+	require.NotContains(t, all, "baker", "what describes the user is shown to nobody")
+	require.Contains(t, all, "<memory>\n- user: I bake rye bread.\n- assistant: Rye is healthy.\n")
+	require.Contains(t, all, ": Bakes bread.\n")
+	require.NotContains(t, shown[2], "spelt", "the first question is asked before that was said")
+	require.Equal(t, "<memory>\n- user: I bake rye bread.\n", shown[4], "BM25 hands nothing to what stands beside it")
+}
+
+func TestHistoriesHaveDays(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "longmemeval_s.json")
+	var long strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&long, `,{"role": "user", "content": "About lamps, part %d:%s"}`, i, strings.Repeat(" they shine", 30))
+	}
+	require.NoError(t, os.WriteFile(data, []byte(`[{"question_id": "q1_abs", "question_type": "multi-session", "question": "How many lamps did I buy?", "answer": 2,
+ "question_date": "2023/05/30 (Tue) 23:40", "haystack_dates": ["2023/05/21 (Sun) 02:21", "2023/05/20 (Sat) 10:00"], "haystack_session_ids": ["b", "a"],
+ "haystack_sessions": [
+  [{"role": "user", "content": "I bought a second lamp.\nIt is red.", "has_answer": true}, {"role": "assistant", "content": ""}`+long.String()+`],
+  [{"role": "user", "content": "I bought a lamp.", "has_answer": true}, {"role": "assistant", "content": "And "}]]}]`), 0o600))
+	var shown []string
+	serve(t, func(_, rules, said string, _ bool) string {
+		if rules == judgeRules {
+			require.Contains(t, said, "\nRight answer: 2\n")
+			return "yes"
+		}
+		require.Contains(t, said, "Today is 2023-05-30 (Tue).")
+		shown = append(shown, said)
+		return "two"
+	})
+	printed := program(t, 0, "answers", "-format", "longmemeval", "-data", data, "-arms", "oracle,bm25", "-model", "uncounted", "-budget", "100000")
+	require.Regexp(t, `\n\| oracle \| 1 \| 100\.0 \| 20\.7–100\.0 \| 0 \|  \| [1-9]\d+ \| 2 \|`, printed)
+	require.Contains(t, shown[0], "<memory>\n- 2023-05-20 (Sat) user: I bought a lamp.\n- 2023-05-21 (Sun) user: I bought a second lamp.\n  It is red.\n</memory>")
+	known, _, _ := strings.Cut(shown[1], "</memory>")
+	require.Contains(t, known, "I bought a lamp.")
+	require.InDelta(t, shownTokens, text.Tokens(known), 150, "as many of forty long turns as fit")
+}
+
+func TestLettersOfOptions(t *testing.T) {
+	for said, want := range map[string]string{
+		"(c)": "c", " B ": "b", "d.": "d", "(a) Rye bread.": "a", "A good idea": "", "(a) or (b)": "", "Rye": "", "": "", "(aa)": "",
+	} {
+		require.Equal(t, want, letterOf(said), said)
+	}
+}
