@@ -26,8 +26,9 @@ const (
 	compressFrom = 20_000 // below it vectors take at most 120 MB, of 1,536 components
 	compressDim  = 256    // shorter ones are small, and their signs say little
 	// codeStep is the step of the quantiser with 16 levels that loses least of a normal
-	// variable, in standard deviations (Max, Quantizing for Minimum Distortion, 1960).
-	codeStep, middle = 0.335, 7.5
+	// variable, in standard deviations, probeStep that of the one with 7 (Max, Quantizing for
+	// Minimum Distortion, 1960).
+	codeStep, middle, probeStep = 0.335, 7.5, 0.651
 	// centreOf is how many memories, the oldest, make the centre: it stays while newer ones
 	// come and go, and is the same on every store.
 	centreOf = 1024
@@ -36,10 +37,10 @@ const (
 )
 
 // Estimates are off by roughError and fineError, of the deviation of the products of vectors
-// that are not related: √(π/2 - 1) for the signs of normal variables, and 0.107 for the
-// quantiser. doubts such errors are reckoned with.
+// that are not related: √(π/2 - 1) for the signs of normal variables, with 0.21 for a probe,
+// and 0.107 for the quantiser. doubts such errors are reckoned with.
 const (
-	roughError, fineError, doubts = 0.76, 0.11, 4.5
+	roughError, fineError, doubts = 0.79, 0.11, 4.5
 	mostFine                      = 8192 // candidates that are estimated by numbers, at most
 	mostRead                      = 512  // vectors that are read beside those of the pool, at most
 )
@@ -125,23 +126,25 @@ type probe struct {
 	spread float64     // deviation of the products with vectors that are not related
 	beside []float32   // what it has beside the centre
 	sum    float32     // of that
-	bits   [][4]uint64 // the same in numbers from -7 to 7, in two's complement, lowest bits first
+	bits   [][3]uint64 // the same in numbers from -3 to 3, in two's complement, lowest bits first
 	step   float64     // what 1 stands for there
 	steps  int         // sum of these numbers
 }
 
 func (c *coder) probe(query []float32) *probe {
 	v := c.mix(vek32.Sub(query, c.centre), make([]float32, len(query)))
-	p := &probe{offset: float64(vek32.Dot(c.centre, query)), beside: v, sum: vek32.Sum(v), bits: make([][4]uint64, c.signs.dim)}
-	p.spread = c.distance * math.Sqrt(float64(vek32.Dot(v, v))/float64(len(v)))
-	p.step = max(1e-9, float64(vek32.Max(v)), -float64(vek32.Min(v))) / 7
+	p := &probe{offset: float64(vek32.Dot(c.centre, query)), beside: v, sum: vek32.Sum(v), bits: make([][3]uint64, c.signs.dim)}
+	square, product := float64(vek32.Dot(v, v)), 1e-9
+	deviation := math.Sqrt(square / float64(len(v)))
+	p.spread = c.distance * deviation
 	for i := range v {
-		n := int(math.RoundToEven(float64(v[i]) / p.step))
-		p.steps += n
-		for bit := range 4 {
+		n := int(max(-3, min(3, math.RoundToEven(float64(v[i])/max(1e-9, probeStep*deviation)))))
+		p.steps, product = p.steps+n, product+float64(v[i])*float64(n)
+		for bit := range 3 {
 			p.bits[i/64][bit] |= uint64(n>>bit) & 1 << (i & 63)
 		}
 	}
+	p.step = square / product
 	return p
 }
 
@@ -150,7 +153,7 @@ func (p *probe) rough(c *code) float64 {
 	numbers, product := p.bits[:len(c.signs)], 0
 	for i, word := range c.signs {
 		n := &numbers[i]
-		product += bits.OnesCount64(word&n[0]) + 2*bits.OnesCount64(word&n[1]) + 4*bits.OnesCount64(word&n[2]) - 8*bits.OnesCount64(word&n[3])
+		product += bits.OnesCount64(word&n[0]) + 2*bits.OnesCount64(word&n[1]) - 4*bits.OnesCount64(word&n[2])
 	}
 	return p.cosine(c, float64(c.rough)*p.step*float64(2*product-p.steps))
 }
@@ -168,7 +171,7 @@ func (p *probe) fine(c *code) float64 {
 // sampled reports whether a memory is one of about so many by which estimates are judged. It
 // depends on what is stored alone.
 func (d *doc) sampled(of int) bool {
-	const many, golden = 1024, 0x9E3779B97F4A7C15 // Knuth, The Art of Computer Programming, 6.4
+	const many, golden = 512, 0x9E3779B97F4A7C15 // Knuth, The Art of Computer Programming, 6.4
 	return (d.code.signs[0]^uint64(d.time))*golden>>(64-bits.Len(uint(of/many))) == 0
 }
 
@@ -201,15 +204,14 @@ func (r *Ranker) narrow(ctx context.Context, p backends.Partition, f *field, q *
 // involved returns the slots of the candidates that have a vector, and of those beside them.
 func (f *field) involved() []int32 {
 	var slots []int32
-	for i := range f.s.candidates {
-		slot := f.s.candidates[i].slot
-		if f.s.candidates[i].cosine == noVector {
+	for _, slot := range f.slots {
+		if f.s.cosines[slot] == noVector {
 			continue
 		}
 		slots = append(slots, slot)
-		for _, steps := range []int{-1, 1} {
-			if m := f.x.sessions.beside(slot, steps); m != nil && f.s.cosines[m.slot] != noVector {
-				slots = append(slots, m.slot)
+		for _, beside := range []int32{f.x.sessions.places[slot].before, f.x.sessions.places[slot].after} {
+			if beside > 0 && f.s.cosines[beside-1] != noVector {
+				slots = append(slots, beside-1)
 			}
 		}
 	}
@@ -221,9 +223,11 @@ func (f *field) involved() []int32 {
 // off by a doubt, and so many more at most.
 func (f *field) keep(q *query, attainable float64, size, more int, doubt float64) {
 	kept := f.fuse(q, attainable, topK{size: size, more: more, beyond: vectorWeight * doubt / f.cosines.deviation}, doubt)
-	f.s.candidates = f.s.candidates[:0]
+	f.slots = f.slots[:0]
 	for i := range kept {
-		f.s.candidates = append(f.s.candidates, kept[i].candidate)
+		if kept[i].slot != notIndexed {
+			f.slots = append(f.slots, kept[i].slot)
+		}
 	}
 }
 

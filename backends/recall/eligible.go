@@ -25,10 +25,15 @@ func newEligibility(q *backends.SearchRequest, now time.Time) (eligibility, erro
 	return eligibility{request: q, match: match, now: nanos(now), plain: plain}, err
 }
 
-func (e *eligibility) admits(d *doc) bool {
-	if e.plain { // as most searches are, and they ask thousands of times
-		return d.memory != nil && d.active && e.now < d.expires
+// admits asks for the memory in a slot.
+func (x *index) admits(e *eligibility, slot int32) bool {
+	if e.plain {
+		return e.now < x.glances[slot].until
 	}
+	return e.admits(&x.docs[slot])
+}
+
+func (e *eligibility) admits(d *doc) bool {
 	switch q := e.request; {
 	case d.memory == nil, e.expired(d):
 		return false

@@ -26,6 +26,7 @@ type index struct {
 
 	slots    map[string]int32 // id → slot
 	docs     []doc            // by slot
+	glances  []glance         // by slot
 	free     []int32          // slots without a memory
 	lexicon  *lexicon
 	sessions sessions
@@ -53,6 +54,12 @@ type doc struct {
 	time    int64     // when it was observed, else stored: newer comes first in a tie
 	text    bag
 	keys    []string
+}
+
+// glance is what most searches ask of thousands of memories.
+type glance struct {
+	until int64 // from when on a memory is no hit of a plain search
+	asks  asking
 }
 
 func (r *Ranker) newIndex() *index {
@@ -112,9 +119,13 @@ func (x *index) put(d *doc) {
 	if last := len(x.free) - 1; last >= 0 {
 		slot, x.free = x.free[last], x.free[:last]
 	} else {
-		x.docs = append(x.docs, doc{})
+		x.docs, x.glances = append(x.docs, doc{}), append(x.glances, glance{})
 	}
 	x.docs[slot], x.slots[m.ID] = *d, slot
+	x.glances[slot] = glance{math.MinInt64, d.asks}
+	if d.active {
+		x.glances[slot].until = d.expires
+	}
 	x.lexicon.add(slot, d.text)
 	x.sessions.add(x.docs, slot)
 	for _, key := range d.keys {
@@ -154,7 +165,7 @@ func (x *index) remove(id string) {
 		}
 	}
 	x.count(d, -1)
-	*d = doc{}
+	*d, x.glances[slot] = doc{}, glance{until: math.MinInt64}
 	delete(x.slots, id)
 	x.free = append(x.free, slot)
 }

@@ -21,7 +21,6 @@ type candidate struct {
 	words   float64 // BM25 score
 	own     float64
 	lexical float64 // the same with what signals add to Score
-	session float64 // what its session adds to the order
 	cosine  float64 // 0 to 1; noVector where query or memory have none
 }
 
@@ -29,15 +28,15 @@ const noVector, notIndexed = -1, -1
 
 // scratch is memory that one search needs and the next one uses again.
 type scratch struct {
-	scores     []float64 // BM25, by slot; all zero between searches
-	matched    []int32   // slots with a score
-	own        []float64 // with what ownSignals add; all zero between searches
-	values     []float64 // with what handedSignals add, too; all zero between searches
-	found      []int32   // slots with a value
-	top        []float64 // the highest of own
-	spans      []span    // the times of the query of which there are memories
-	cosines    []float64 // by slot, of the last search with a vector
-	candidates []candidate
+	scores  []float64 // BM25, by slot; all zero between searches
+	matched []int32   // slots with a score
+	own     []float64 // with what ownSignals add; all zero between searches
+	values  []float64 // with what handedSignals add, too; all zero between searches
+	found   []int32   // slots with a value
+	top     []float64 // the highest of own
+	spans   []span    // the times of the query of which there are memories
+	cosines []float64 // by slot, of the last search with a vector
+	scanned []int32   // slots of it
 
 	sessions, counts []float64 // by number
 	touched          []int32
@@ -51,7 +50,7 @@ func (r *Ranker) borrow(slots int) *scratch {
 	for _, scores := range []*[]float64{&s.scores, &s.own, &s.values} {
 		*scores = slices.Grow((*scores)[:0], slots)[:slots]
 	}
-	s.matched, s.found, s.candidates = s.matched[:0], s.found[:0], s.candidates[:0]
+	s.matched, s.found = s.matched[:0], s.found[:0]
 	return s
 }
 
@@ -99,60 +98,51 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	terms = append(terms, keywords...)
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
 	f := r.field(x, q, s, terms)
-	if q.vector != nil {
+	if f.slots = s.found; q.vector != nil {
 		f.scan(q)
+		f.cosines = f.standard(q)
 	}
 	for i := range q.beside {
 		if b := &q.beside[i]; q.eligible.admits(&b.doc) {
 			words := x.lexicon.scoreOf(terms, b)
-			s.candidates = append(s.candidates, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
+			f.beside = append(f.beside, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
 		}
 	}
-	f.cosines = f.standard(q)
 	if err := r.narrow(ctx, p.key, f, q, attainable, pool); err != nil {
 		return nil, err
 	}
 	return f.hits(f.fuse(q, attainable, topK{size: pool}, 0), attainable), nil
 }
 
-// scan lists the eligible memories that have a score or a vector. Cosines with codes are
-// estimates.
+// scan compares the query with all vectors, and lists the eligible memories that have a score
+// or a vector. Cosines with codes are estimates.
 func (f *field) scan(q *query) {
 	if f.x.coder != nil {
 		f.probe = f.x.coder.probe(q.vector)
 	}
-	f.s.cosines = slices.Grow(f.s.cosines[:0], len(f.x.docs))[:len(f.x.docs)]
+	f.s.cosines, f.slots = slices.Grow(f.s.cosines[:0], len(f.x.docs))[:len(f.x.docs)], f.s.scanned[:0]
 	for slot := range f.x.docs {
 		d := &f.x.docs[slot]
 		f.s.cosines[slot] = noVector
-		if !d.embedded() && f.s.values[slot] == 0 || !q.eligible.admits(d) {
+		if !d.embedded() && f.s.values[slot] == 0 || !f.x.admits(&q.eligible, int32(slot)) {
 			continue
 		}
-		c := f.candidate(int32(slot))
+		f.slots = append(f.slots, int32(slot))
 		switch {
 		case d.vector != nil:
-			c.cosine = q.cosine(d.vector)
+			f.s.cosines[slot] = q.cosine(d.vector)
 		case d.code != nil:
-			c.cosine = f.probe.rough(d.code)
+			f.s.cosines[slot] = f.probe.rough(d.code)
 			if d.sampled(f.x.vectors) {
-				f.sample.add(c.cosine, f.probe.fine(d.code))
+				f.sample.add(f.s.cosines[slot], f.probe.fine(d.code))
 			}
 		}
-		f.s.cosines[slot] = c.cosine
-		f.s.candidates = append(f.s.candidates, c)
 	}
+	f.s.scanned = f.slots
 }
 
 func (q *query) cosine(vector []float32) float64 {
 	return max(0, min(1, float64(vek32.Dot(q.vector, vector))))
-}
-
-func (f *field) candidate(slot int32) candidate {
-	c := candidate{doc: &f.x.docs[slot], slot: slot, words: f.s.scores[slot], own: f.s.own[slot], lexical: f.s.values[slot], cosine: noVector}
-	if c.lexical > 0 {
-		c.session = f.ofSession(slot)
-	}
-	return c
 }
 
 // hits copies the chosen memories out of the index.
@@ -203,39 +193,39 @@ func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []r
 			best.offer(ranked{*c, value, score})
 		}
 	}
-	if q.vector == nil { // scan has listed the others
-		for _, slot := range f.s.found {
-			if value := wordsValue(f.s.values[slot]+f.ofSession(slot), attainable); best.admits(value) {
-				c := f.candidate(slot)
-				consider(&c, value)
-			}
-		}
-	}
 	beside := 2 * max(0, f.cosines.of(f.cosines.highest)) // at most
-	for i := range f.s.candidates {
-		c := &f.s.candidates[i]
-		value := wordsValue(c.lexical+c.session, attainable)
-		if c.cosine != noVector {
-			c.cosine = f.s.cosines[c.slot] // it may be known better now
-			own := f.cosines.of(c.cosine)
+	for _, slot := range f.slots {
+		value, cosine := 0.0, float64(noVector)
+		if words := f.s.values[slot]; words > 0 {
+			value = wordsValue(words+f.ofSession(slot), attainable)
+		}
+		if q.vector != nil && f.s.cosines[slot] != noVector {
+			cosine = f.s.cosines[slot]
+			own := f.cosines.of(cosine)
 			if !best.admits(value + vectorWeight*(own+besideWeight*beside)) {
 				continue
 			}
-			value += vectorWeight * (own + besideWeight*(f.vectorAt(c.slot, -1)+f.vectorAt(c.slot, 1)))
+			place := &f.x.sessions.places[slot]
+			value += vectorWeight * (own + besideWeight*(f.vectorAt(place.before)+f.vectorAt(place.after)))
 		}
-		consider(c, value)
+		if best.admits(value) {
+			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, value)
+		}
+	}
+	for i := range f.beside {
+		consider(&f.beside[i], wordsValue(f.beside[i].lexical, attainable))
 	}
 	return best.best()
 }
 
 func wordsValue(lexical, attainable float64) float64 { return wordsWeight * share(lexical, attainable) }
 
-// vectorAt returns what the cosine beside a memory has above the mean.
-func (f *field) vectorAt(slot int32, steps int) float64 {
-	if m := f.x.sessions.beside(slot, steps); m != nil && f.s.cosines[m.slot] != noVector {
-		return max(0, f.cosines.of(f.s.cosines[m.slot]))
+// vectorAt returns what a cosine beside a memory has above the mean.
+func (f *field) vectorAt(beside int32) float64 {
+	if beside == 0 || f.s.cosines[beside-1] == noVector {
+		return 0
 	}
-	return 0
+	return max(0, f.cosines.of(f.s.cosines[beside-1]))
 }
 
 // standard says how usual a cosine is in a partition, for a query.
@@ -251,8 +241,8 @@ func (f *field) standard(q *query) standard {
 	const pairs = 28 // of eight sentences
 	usual, deviation := q.scale.usual, (q.scale.related-q.scale.usual)/3
 	n, sum, squares, highest := float64(pairs), pairs*usual, pairs*(usual*usual+deviation*deviation), 0.0
-	for i := range f.s.candidates {
-		if c := f.s.candidates[i].cosine; c != noVector {
+	for _, slot := range f.slots {
+		if c := f.s.cosines[slot]; c != noVector {
 			n, sum, squares, highest = n+1, sum+c, squares+c*c, max(highest, c)
 		}
 	}

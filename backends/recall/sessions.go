@@ -45,8 +45,13 @@ type utterance struct {
 // what it was asked, and of much else.
 func (u *utterance) repeats() bool { return u.assistant && u.long }
 
-// place is where a slot stands. The zero place is in no session.
-type place struct{ session, at int32 } // session is its number + 1; at is notSaid for what was learnt
+// place is where a slot stands. The zero place is in no session. Numbers and slots are one
+// higher here.
+type place struct {
+	session       int32
+	at            int32 // notSaid for what was learnt
+	before, after int32 // slots of what was said together with it
+}
 
 const notSaid = -1
 
@@ -70,7 +75,7 @@ func (s *sessions) add(docs []doc, slot int32) {
 	in.memories++
 	in.terms, s.terms = in.terms+int64(d.text.length), s.terms+int64(d.text.length)
 	if !spoken {
-		s.places[slot] = place{n + 1, notSaid}
+		s.places[slot] = place{session: n + 1, at: notSaid}
 		return
 	}
 	o := &d.memory.Origin
@@ -98,10 +103,18 @@ func (s *sessions) open(name string) int32 {
 	return n
 }
 
-// number records the places in a session from one on.
+// number records the places in a session from the one before one on.
 func (s *sessions) number(n int32, from int) {
-	for at, m := range s.list[n].said[from:] {
-		s.places[m.slot] = place{n + 1, int32(from + at)}
+	said := s.list[n].said
+	for at := max(0, from-1); at < len(said); at++ {
+		p := place{session: n + 1, at: int32(at)}
+		if at > 0 && near(&said[at-1], &said[at]) {
+			p.before = said[at-1].slot + 1
+		}
+		if at+1 < len(said) && near(&said[at], &said[at+1]) {
+			p.after = said[at+1].slot + 1
+		}
+		s.places[said[at].slot] = p
 	}
 }
 
@@ -149,15 +162,6 @@ func (s *sessions) around(slot int32) ([]utterance, int) {
 		return nil, 0
 	}
 	return s.list[p.session-1].said, int(p.at)
-}
-
-// beside returns what stands so many places behind a slot in its session, or nil.
-func (s *sessions) beside(slot int32, steps int) *utterance {
-	said, at := s.around(slot)
-	if to := at + steps; to >= 0 && to < len(said) && near(&said[to], &said[at]) {
-		return &said[to]
-	}
-	return nil
 }
 
 // inOrder orders by time, then by the ids, numbers in them by their value; 7 comes before 07,

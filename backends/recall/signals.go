@@ -23,7 +23,7 @@ type signal[Of any] struct {
 // ownSignal is a share of a memory's BM25 score, handedSignal one of the score of an utterance
 // that is handed to another one of its session.
 type (
-	ownSignal    = signal[func(f *field, d *doc) float64]
+	ownSignal    = signal[func(f *field, slot int32) float64]
 	handedSignal = signal[func(f *field, said []utterance, from, to int) float64]
 )
 
@@ -116,6 +116,8 @@ type field struct {
 	hands    float64   // the score from which on a memory hands something on
 	best     float64   // before sessionSignal
 
+	slots   []int32     // of the candidates
+	beside  []candidate // that are not in the index
 	cosines standard
 	probe   *probe // nil where vectors are not compressed
 	sample  sample
@@ -128,14 +130,13 @@ func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *fie
 	f.signals = signals{own: active(f, r.signals.own), handed: active(f, r.signals.handed), session: r.signals.session, dates: r.signals.dates}
 	top := topScores{size: givers, scores: s.top[:0]}
 	for _, slot := range s.matched {
-		d := &x.docs[slot]
-		if !q.eligible.admits(d) {
+		if !x.admits(&q.eligible, slot) {
 			s.scores[slot] = 0
 			continue
 		}
 		score := s.scores[slot]
 		for i := range f.own {
-			score += f.own[i].weight * f.own[i].of(f, d) * s.scores[slot]
+			score += f.own[i].weight * f.own[i].of(f, slot) * s.scores[slot]
 		}
 		score = max(0, score)
 		s.own[slot], s.values[slot] = score, score
@@ -168,7 +169,7 @@ func (f *field) handOn(q *query, slot int32) {
 		if s.values[at] != s.own[at] { // it got its share before
 			continue
 		}
-		if s.own[at] == 0 && !q.eligible.admits(&f.x.docs[at]) {
+		if s.own[at] == 0 && !f.x.admits(&q.eligible, at) {
 			continue
 		}
 		value := s.own[at]
@@ -212,7 +213,7 @@ func (f *field) explain(slot int32, attainable float64) map[string]float64 {
 		}
 	}
 	for _, s := range f.own {
-		set(s.name, s.weight*s.of(f, &f.x.docs[slot])*f.s.scores[slot])
+		set(s.name, s.weight*s.of(f, slot)*f.s.scores[slot])
 	}
 	if said, at := f.x.sessions.around(slot); said != nil {
 		for i := range f.handed {
@@ -225,14 +226,17 @@ func (f *field) explain(slot int32, attainable float64) map[string]float64 {
 
 func (f *field) namesSpeaker() bool { return f.speaker != "" }
 
-func (f *field) saidByNamed(d *doc) float64 { return oneIf(d.memory.Origin.Speaker == f.speaker) }
+func (f *field) saidByNamed(slot int32) float64 {
+	return oneIf(f.x.docs[slot].memory.Origin.Speaker == f.speaker)
+}
 
-func (f *field) asksAtEnd(d *doc) float64 { return oneIf(d.asks == asksAtEnd) }
+func (f *field) asksAtEnd(slot int32) float64 { return oneIf(f.x.glances[slot].asks == asksAtEnd) }
 
 func (f *field) hasLongAnswers() bool { return f.long }
 
-func (f *field) longAnswers(d *doc) float64 {
-	return oneIf(d.memory.Kind == backends.KindEpisode && d.memory.Origin.Role == "assistant")
+func (f *field) longAnswers(slot int32) float64 {
+	m := f.x.docs[slot].memory
+	return oneIf(m.Kind == backends.KindEpisode && m.Origin.Role == "assistant")
 }
 
 // isNear gives the second ones 0.8. What an assistant says to a statement only confirms it, and one
