@@ -46,7 +46,7 @@ var ownSignals = []ownSignal{
 // handedSignals give a memory a share of what is said around it: an answer is understood by
 // its question, and has few of its words. They read what ownSignals made.
 var handedSignals = []handedSignal{
-	{"neighbours", 0.25, (*field).isNear, nil},
+	{"neighbours", 0.3, (*field).isNear, nil},
 	{Answer, 0.6, (*field).isAnswer, nil},                              // what follows a question
 	{"question", 0.3, (*field).hasLongAnswer, (*field).hasLongAnswers}, // what a long answer follows
 }
@@ -54,7 +54,7 @@ var handedSignals = []handedSignal{
 // sessionSignal is the weight of BM25 over whole sessions, in which each is a document.
 // What is said in the session that the query is about comes before the same words elsewhere.
 // It moves hits, and leaves their Score.
-const sessionSignal = 0.6
+const sessionSignal = 0.4
 
 const sessionName = "session"
 
@@ -239,16 +239,12 @@ func (f *field) longAnswers(slot int32) float64 {
 	return oneIf(m.Kind == backends.KindEpisode && m.Origin.Role == "assistant")
 }
 
-// isNear gives the second ones 0.8. What an assistant says to a statement only confirms it, and one
-// that answers at length repeats what it was asked.
+// isNear reaches the second ones, too, but where an assistant answers at length: what users say
+// next to it may be about anything. What an assistant says to a statement only confirms it, and
+// a long answer repeats what it was asked.
 func (f *field) isNear(said []utterance, from, to int) float64 {
-	switch {
-	case said[from].repeats() || said[to].repeats(), said[to].assistant && !followsQuestion(said, to):
-		return 0
-	case from-to > 1 || to-from > 1:
-		return 0.8 * oneIf(!f.long) // what users say to an assistant next may be about anything
-	}
-	return 1
+	second := from-to > 1 || to-from > 1
+	return oneIf(!(f.long && second || said[from].repeats() || said[to].repeats() || said[to].assistant && !followsQuestion(said, to)))
 }
 
 // isAnswer leaves out long answers of an assistant: they have the words of the question.
