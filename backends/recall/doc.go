@@ -35,7 +35,7 @@
 //     vectors, its cosine. Both are exact, but for the cosines of large partitions (see
 //     Vectors): there is no list of candidates that one of them alone fills.
 //  3. Six times the share that a memory has of the lexical score that the query could attain,
-//     and 0.4 of each standard deviation that its cosine lies above the mean of the
+//     and 0.3 of each standard deviation that its cosine lies above the mean of the
 //     partition, make the rank value: a good embedder leads where words find little, a weak one
 //     does no harm, and one whose cosines are all alike counts like any other. To the cosine
 //     come 0.4 of what the vectors before and after it in its session have above the mean. What

@@ -177,7 +177,7 @@ type ranked struct {
 // How words and vectors make one order: see the package comment.
 const (
 	wordsWeight  = 6.0 // of the share of what the query could attain
-	vectorWeight = 0.4 // of a standard deviation of the cosine
+	vectorWeight = 0.3 // of a standard deviation of the cosine
 	besideWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
 )
 

@@ -172,7 +172,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 			v := 6 * s
 			cos, ok := cosines[m.ID]
 			if ok {
-				v, s = v+0.4*(cos-sum/n)/deviation, (s+cos)/2
+				v, s = v+0.3*(cos-sum/n)/deviation, (s+cos)/2
 			}
 			if (lexical[m.ID] > 0 || cos > 0) && s >= q.Threshold {
 				value[m.ID], score[m.ID] = v, s
@@ -210,7 +210,7 @@ func TestFusionAndReranking(t *testing.T) {
 	greenTea := func(t *testing.T, options ...func(*Config)) *Ranker {
 		s := newStore(100)
 		r := newRanker(t, s, append(options, withEmbedder("m", looked(map[string][]float64{
-			"green tea": {1, 0}, "tea house": {0.6, 0.8}, "green tea leaves": {0, 1}, "matcha bowl": {0.8, 0.6}, "opposite": {-1, 0},
+			"green tea": {1, 0}, "tea house": {0.8, 0.6}, "green tea leaves": {0, 1}, "matcha bowl": {0.8, 0.6}, "opposite": {-1, 0},
 		})))...)
 		embed(t, s, r, ann, nil, backends.Memory{ID: "both", Text: "tea house"}, backends.Memory{ID: "words", Text: "green tea leaves"},
 			backends.Memory{ID: "near", Text: "matcha bowl"}, backends.Memory{ID: "opposite", Text: "opposite"})
@@ -233,8 +233,8 @@ func TestFusionAndReranking(t *testing.T) {
 		both, words := tea*weight(2)/attainable, (green+tea)*weight(3)/attainable
 		require.Equal(t, []string{"both", "words", "near"}, ids(hits))
 		require.InDelta(t, both, hits[0].Parts.Lexical, 1e-9)
-		require.InDelta(t, 0.6, hits[0].Parts.Vector, 1e-6)
-		require.InDelta(t, (both+0.6)/2, hits[0].Score, 1e-6)
+		require.InDelta(t, 0.8, hits[0].Parts.Vector, 1e-6)
+		require.InDelta(t, (both+0.8)/2, hits[0].Score, 1e-6)
 		require.InDelta(t, words/2, hits[1].Score, 1e-6)
 		require.InDelta(t, 0.4, hits[2].Score, 1e-6)
 	})
