@@ -113,6 +113,21 @@ func BenchmarkSearchLexical(b *testing.B) {
 	}
 }
 
+// BenchmarkSearchAtOnce is for -cpu 1,2: with as many goroutines as processors the time of a
+// search is divided by their number.
+func BenchmarkSearchAtOnce(b *testing.B) {
+	for _, vectors := range []bool{false, true} {
+		b.Run(fmt.Sprintf("vectors=%v", vectors), func(b *testing.B) {
+			_, _, r, queries := benchRanker(b, benchMemories, vectors, false)
+			b.RunParallel(func(pb *testing.PB) {
+				for i := 0; pb.Next(); i++ {
+					search(b, r, ann, backends.SearchRequest{Query: queries[i%len(queries)]})
+				}
+			})
+		})
+	}
+}
+
 // BenchmarkSearchHybrid is a search with a filter and both parts.
 func BenchmarkSearchHybrid(b *testing.B) {
 	_, _, r, queries := benchRanker(b, benchMemories, true, false)
