@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -46,13 +47,20 @@ type reader struct {
 	cells    []int32     // hash table of count: 1 + where in counted a term is; 0: empty
 }
 
+// mostRemembered is how many terms a reader of single texts remembers before it begins anew.
+const mostRemembered = 4096
+
 // count returns the distinct terms of texts in order of first appearance, and how many there
 // are with repeats.
 func (a *analyzer) count(texts ...string) (terms []queryTerm, length int) {
-	v := newVocabulary()
-	read := newReader(a, v).read(texts...)
+	r, _ := a.readers.Get().(*reader)
+	if r == nil || len(r.vocabulary.terms) > mostRemembered {
+		r = newReader(a, newVocabulary())
+	}
+	defer a.readers.Put(r)
+	read := r.read(texts...)
 	for _, t := range read.terms {
-		terms = append(terms, queryTerm{v.terms[t.term], float64(t.count)})
+		terms = append(terms, queryTerm{r.vocabulary.terms[t.term], float64(t.count)})
 	}
 	return terms, int(read.length)
 }
@@ -195,7 +203,7 @@ func (r *reader) add(text string, isWord bool) {
 		}
 	} else if n, known = r.long[text]; !known {
 		n = r.number(text, isWord)
-		r.long[text] = n
+		r.long[strings.Clone(text)] = n // it may be a part of a long text
 	}
 	if n != noTerm {
 		r.sequence = append(r.sequence, n)
@@ -292,6 +300,7 @@ const maxTerm = 256
 type analyzer struct {
 	languages []language
 	groups    map[string][]string // see related
+	readers   sync.Pool           // of *reader, for count
 }
 
 // language says which words of one script are stop words and how its words are

@@ -77,8 +77,12 @@ func Asked(text string) string {
 	return strings.Join(asked, " ")
 }
 
-// Content returns a text without fillers and without "you told me that": what "Noted, you live in Oslo." says.
+// Content returns a text without fillers and without "you told me that": what "Noted, you live in
+// Oslo." says. One of more than 600 bytes stays as it is.
 func Content(text string) string {
+	if len(text) > maxQuestion {
+		return text
+	}
 	var out []string
 	for _, s := range sentence.FindAllString(reported.ReplaceAllString(text, ""), -1) {
 		for _, clause := range strings.FieldsFunc(s, isComma) {
@@ -154,11 +158,12 @@ func isFiller(s string) bool {
 	return strings.Trim(s, " ,，") == ""
 }
 
+// Each has its ^ in front of all: one that stands in every alternative is looked for everywhere.
 var (
-	fillers = regexp.MustCompile(`^(?:` + fillerWords + `)(?:$|[ ,，]|\b)` + `|^(?:` + chineseFillers + `)`)
+	fillers = regexp.MustCompile(`^(?:(?:` + fillerWords + `)(?:$|[ ,，]|\b)|` + chineseFillers + `)`)
 	opener  = regexp.MustCompile(`^(?:hi|hey|hello|ok|okay|so|and|but|well|thanks|please|now|actually|oh|by the way|你好|您好|好的|请问|请|那么?|对了|谢谢)(?:[ ,，]|\b|$)`)
 	// fact matches questions that state or suggest something: "did you know that I moved?"
-	fact     = regexp.MustCompile(`^(?:how|what) about (?:an?|some|trying|making|having|[a-z]+ing)\b|^why (?:not|don't (?:you|we))\b|^have you (?:tried|considered)\b|^(?:did you know|did i (?:tell|mention)|do you know what|guess what|you know what)\b.*\b(?:i|my|we|our)\b|^你知道吗.+我`)
+	fact     = regexp.MustCompile(`^(?:(?:how|what) about (?:an?|some|trying|making|having|[a-z]+ing)\b|why (?:not|don't (?:you|we))\b|have you (?:tried|considered)\b|(?:did you know|did i (?:tell|mention)|do you know what|guess what|you know what)\b.*\b(?:i|my|we|our)\b|你知道吗.+我)`)
 	question = regexp.MustCompile(`^(?:(?:in |at |on |to |for |from |with |about |by )?(?:what|where|when|which|who|whom|whose|how|why)\b|what's|where's|who's|how's|(?:do|does|did|is|are|am|was|were|can|could|would|will|shall|should|may|might|have|has|had) (?:i|you|we|they|he|she|it|there|my|your|our|this|that|the|any|anyone|anybody)\b|remind me (?:again )?(?:what|where|when|who|which|how|of|about)\b|any (?:idea|suggestion|recommendation)s?\b|(?:哪|谁|什么|怎么|怎样|为什么|几点|多少|是不是|有没有|能不能|可不可以|你(?:还)?(?:记得|知道)))`)
 	ending   = regexp.MustCompile(`(?:吗|呢|么|什么|哪里|哪儿|几点|多少|谁|怎么办|怎么样)[ 啊呀]*$|^.{0,8}(?:什么|哪[里儿个家天位年些]|几[点号岁个]|多少|多大|谁|怎么).{0,6}$`)
 	// condition opens a clause that belongs to the question behind it.
@@ -180,8 +185,8 @@ const chineseFillers = `(?:抱歉|对不起)?(?:我)?(?:还)?不(?:太)?(?:知�
 
 var (
 	negation = regexp.MustCompile(`(?i)\b(?:not|no|never|none|nothing|neither|nor|without|cannot|stopped|quit|cancell?ed|[a-z]+n['’]t)\b|不|没|别|戒|取消|无法`)
-	relative = regexp.MustCompile(`(?i)^\W*(?:(?:and|but|also|oh|well|actually|by the way)\W+)*(?:my|our|the user's|[a-z]+'s)\s+(?:(?:little|older|younger|big|elder|best|late|new|ex)\W)*(mother|mom|mum|father|dad|parents|sister|brother|wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|son|daughter|kids?|children|uncle|aunt|cousin|niece|nephew|grand(?:mother|father|ma|pa)|friend|boss|manager|colleague|neighbou?r|roommate|teacher|dog|cat)\b` +
-		`|^(?:我|用户)(?:的|家)*(妈妈|母亲|爸爸|父亲|父母|姐姐|妹妹|哥哥|弟弟|妻子|老婆|太太|丈夫|老公|爱人|女朋友|男朋友|儿子|女儿|孩子|叔叔|阿姨|表哥|表姐|奶奶|爷爷|外婆|外公|朋友|老板|经理|同事|邻居|室友|老师|狗|猫)`)
+	relative = regexp.MustCompile(`(?i)^(?:\W*(?:(?:and|but|also|oh|well|actually|by the way)\W+)*(?:my|our|the user's|[a-z]+'s)\s+(?:(?:little|older|younger|big|elder|best|late|new|ex)\W)*(mother|mom|mum|father|dad|parents|sister|brother|wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|son|daughter|kids?|children|uncle|aunt|cousin|niece|nephew|grand(?:mother|father|ma|pa)|friend|boss|manager|colleague|neighbou?r|roommate|teacher|dog|cat)\b` +
+		`|(?:我|用户)(?:的|家)*(妈妈|母亲|爸爸|父亲|父母|姐姐|妹妹|哥哥|弟弟|妻子|老婆|太太|丈夫|老公|爱人|女朋友|男朋友|儿子|女儿|孩子|叔叔|阿姨|表哥|表姐|奶奶|爷爷|外婆|外公|朋友|老板|经理|同事|邻居|室友|老师|狗|猫))`)
 )
 
 // revision are words by which people say that something is different from before.
