@@ -25,9 +25,9 @@ import (
 
 // answersConfig is what the flags say.
 type answersConfig struct {
-	wrong, arms, model, judge, record, replay string
-	every, budget                             int
-	priceIn, priceOut                         float64
+	wrong, arms, model, judge, record, replay, mem0 string
+	every, budget                                   int
+	priceIn, priceOut                               float64
 
 	wrongIDs []string
 }
@@ -35,7 +35,8 @@ type answersConfig struct {
 func (c *answersConfig) register(flags *flag.FlagSet) {
 	flags.StringVar(&c.wrong, "wrong", "", "a `file` with the ids of questions whose answers are wrong, one a line: the table has rows without them, too")
 	flags.IntVar(&c.every, "every", 1, "ask every so `many`th question alone")
-	flags.StringVar(&c.arms, "arms", "none,full,oracle,bm25,facts,facts+turns", "the `arms` that answer, also longest: the longest option")
+	flags.StringVar(&c.arms, "arms", "none,full,oracle,bm25,facts,facts+turns", "the `arms` that answer, also longest: the longest option, and mem0: see -mem0")
+	flags.StringVar(&c.mem0, "mem0", "", "the `URL` of a mem0 server for the arm mem0, without other users; MEM0_API_KEY is its key")
 	flags.StringVar(&c.model, "model", "", "the `model` that answers and learns (default OPENAI_MODEL, or gpt-4o-mini)")
 	flags.StringVar(&c.judge, "judge", "", "the `model` that judges (default the one that answers)")
 	flags.Float64Var(&c.priceIn, "price-in", 0, "the `price` of a million tokens of prompts")
@@ -157,7 +158,7 @@ func (e *exam) ask(ctx context.Context, c *trial.Conversation, a *answerArm) (er
 		if m, err = a.open(ctx, c, e); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, m.Close(ctx), m.store.remove()) }()
+		defer func() { err = errors.Join(err, m.close()) }()
 	}
 	for _, q := range c.Questions {
 		var learning, cost backends.Usage

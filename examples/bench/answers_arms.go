@@ -40,6 +40,7 @@ var answerArms = []answerArm{
 	{name: "bm25", memory: true, kinds: []backends.Kind{backends.KindEpisode}},
 	{name: "facts", memory: true, learns: true, kinds: []backends.Kind{backends.KindFact}},
 	{name: "facts+turns", memory: true, learns: true},
+	{name: "mem0", memory: true, learns: true},
 }
 
 const (
@@ -67,31 +68,40 @@ func line(at time.Time, speaker, said string) string {
 	return "- " + day + speaker + ": " + text.Indent(said, "  ") + "\n"
 }
 
-// memory learns one conversation, in a file of its own.
+// memory learns one conversation, in a file of its own or on a server.
 type memory struct {
-	*mem0.Backend
+	backend interface {
+		Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error)
+		Search(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error)
+	}
 	*trial.Conversation
 	*exam
 	arm   *answerArm
-	store *opened
+	close func() error
 	now   time.Time
 	heard int // turns
 }
 
 // open returns a memory that learns with the model, or finds turns by words alone.
 func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam) (*memory, error) {
+	if a.name == "mem0" {
+		calls := &recorded{ToolCallingChatModel: &server{url: with.mem0}, exam: with, name: "mem0"}
+		return &memory{Conversation: c, exam: with, arm: a, backend: &remote{calls}, close: func() error { return nil }}, nil
+	}
 	s, err := openSQLite(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{Conversation: c, exam: with, arm: a, store: s}
+	m := &memory{Conversation: c, exam: with, arm: a}
 	cfg := &mem0.Config{Store: s, Clock: func() time.Time { return m.now }, Recall: &recall.Config{Without: recall.Signals()}}
 	if a.learns {
 		cfg.Model, cfg.ModelTimeout, cfg.Recall = with.reader, answerTimeout, nil
 	}
-	if m.Backend, err = mem0.New(ctx, cfg); err != nil {
+	backend, err := mem0.New(ctx, cfg)
+	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
+	m.backend, m.close = backend, func() error { return errors.Join(backend.Close(ctx), s.remove()) }
 	return m, nil
 }
 
@@ -103,7 +113,7 @@ func (m *memory) know(ctx context.Context, q *trial.Question, cost *backends.Usa
 		turns := nextTurns(m.Conversation, m.heard, until)
 		m.heard += len(turns.Messages)
 		m.now = m.Turns[m.heard-1].Time
-		learnt, err := m.Add(ctx, turns)
+		learnt, err := m.backend.Add(ctx, turns)
 		if err := m.fatal(err); err != nil {
 			return "", err
 		} else if learnt != nil {
@@ -114,7 +124,7 @@ func (m *memory) know(ctx context.Context, q *trial.Question, cost *backends.Usa
 		return strings.Repeat("word ", shownTokens), nil
 	}
 	m.now = cmp.Or(q.Time, m.now)
-	found, err := m.Search(ctx, &backends.SearchRequest{Scope: backends.Scope{UserID: m.ID}, Query: q.Text, TopK: shownTokens / 20, Kinds: m.arm.kinds})
+	found, err := m.backend.Search(ctx, &backends.SearchRequest{Scope: backends.Scope{UserID: m.ID}, Query: q.Text, TopK: shownTokens / 20, Kinds: m.arm.kinds})
 	if err != nil {
 		return "", err
 	}

@@ -271,3 +271,51 @@ func TestLettersOfOptions(t *testing.T) {
 		require.Equal(t, want, letterOf(said), said)
 	}
 }
+
+// What a mem0 server answers is in the record, so that a replay needs none.
+func TestAMem0ServerIsAskedOnceAndReplayed(t *testing.T) {
+	told, asked := map[string]string{}, 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		var in struct {
+			User     string `json:"user_id"`
+			Messages []struct{ Content string }
+			Filters  map[string]string
+		}
+		switch err := json.NewDecoder(r.Body).Decode(&in); {
+		case err != nil || r.Header.Get("X-API-Key") != "made-up key":
+			w.WriteHeader(http.StatusBadRequest)
+		case r.URL.Path == "/memories":
+			for _, m := range in.Messages {
+				told[in.User] += m.Content + "\n"
+			}
+			fmt.Fprint(w, `{"results":[]}`)
+		case r.URL.Path == "/search":
+			_ = json.NewEncoder(w).Encode(map[string]any{"results": []any{map[string]any{"id": "1", "memory": told[in.Filters["user_id"]], "score": 0.9}}})
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Setenv("MEM0_API_KEY", "made-up key")
+	serve(t, func(_, rules, said string, _ bool) string {
+		if strings.Contains(rules, "You compare") {
+			return "yes"
+		}
+		require.Contains(t, said, "- fact: 20", "the day of what was said")
+		return "whatever"
+	})
+	record := filepath.Join(t.TempDir(), "record.jsonl")
+	flags := []string{"answers", "-data", "testdata/answers.json", "-every", "5", "-arms", "mem0"}
+	table := regexp.MustCompile(`(?m)^\| mem0 \| 4 \| 100\.0 .*$`)
+	first := table.FindString(program(t, 0, append(flags, "-mem0", srv.URL, "-record", record, "-budget", "1000000")...))
+	require.NotEmpty(t, first)
+	need := asked
+	require.Positive(t, need)
+	require.Equal(t, first, table.FindString(program(t, 0, append(flags, "-replay", record)...)))
+	require.Equal(t, need, asked)
+
+	var out, errs bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), append(flags, "-mem0", srv.URL+"/nowhere", "-budget", "1000000"), &out, &errs))
+	require.Contains(t, errs.String(), "404")
+}

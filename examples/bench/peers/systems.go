@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
@@ -79,7 +81,7 @@ func openEinomem(ctx context.Context, dir string, embed chromem.EmbeddingFunc) (
 	if err != nil {
 		return nil, err
 	}
-	cfg := &mem0.Config{Store: s}
+	cfg := &mem0.Config{Store: s, Recall: &recall.Config{EmbedTimeout: time.Minute}} // for a model on the same machine
 	if embed != nil {
 		cfg.Embedder, cfg.EmbeddingModel = embedder(embed), "the same for all"
 	}
