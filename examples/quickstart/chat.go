@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,31 +155,44 @@ func (c *chat) tells(m *backends.Memory) bool {
 // list prints what is known of the user, in the order in which it was stored.
 func (c *chat) list(ctx context.Context) error {
 	known := ""
+	all, err := c.memories(ctx)
+	for _, m := range all {
+		if c.tells(&m) {
+			who := cmp.Or(m.Origin.Speaker, m.Origin.Role)
+			known += fmt.Sprintf("[%s] %s %s: %s\n", m.ID, m.Since().Format(time.DateOnly), who, m.Text)
+		}
+	}
+	if err == nil {
+		fmt.Fprint(c.out, cmp.Or(known, "nothing is known of "+c.scope.UserID+"\n"))
+	}
+	return err
+}
+
+// memories returns all that is stored of the user.
+func (c *chat) memories(ctx context.Context) (all []backends.Memory, err error) {
 	request := &backends.ListRequest{Scope: c.scope, Limit: 1000}
 	for more := true; more; more = request.Cursor != "" {
 		page, err := c.backend.List(ctx, request)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, m := range page.Memories {
-			if c.tells(&m) {
-				who := cmp.Or(m.Origin.Speaker, m.Origin.Role)
-				known += fmt.Sprintf("[%s] %s %s: %s\n", m.ID, m.Since().Format(time.DateOnly), who, m.Text)
-			}
-		}
-		request.Cursor = page.Next
+		all, request.Cursor = append(all, page.Memories...), page.Next
 	}
-	fmt.Fprint(c.out, cmp.Or(known, "nothing is known of "+c.scope.UserID+"\n"))
-	return nil
+	return all, nil
 }
 
 // forget erases the turn that a memory is from: else it would be found again by what was
-// said. A new session begins, since this one shows it.
+// said. A new session begins, since this one shows it. A note shows how an id ends.
 func (c *chat) forget(ctx context.Context, id string) error {
-	m, err := c.backend.Get(ctx, &backends.GetRequest{Scope: c.scope, ID: id})
+	all, err := c.memories(ctx)
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(m backends.Memory) bool { return !strings.HasSuffix(m.ID, id) })
+	if len(all) != 1 {
+		return fmt.Errorf("the ids of %d memories end in %s: /memory shows them", len(all), id)
+	}
+	m := &all[0]
 	of := &backends.Part{Session: &m.Origin.Session, Messages: []string{m.Origin.Turn}}
 	receipt, err := c.memory.ForgetPart(ctx, c.scope, of)
 	if err != nil {
