@@ -131,9 +131,9 @@ type Config struct {
 	// case.
 	OnError func(ctx context.Context, stage string, err error)
 
-	// OnNote is called with what each reply was shown of memory, also where that is
-	// nothing, before the model is; a search that failed goes to OnError alone. OnLearned is called with what was learnt from turns, in
-	// this process. They must be quick, and safe for concurrent use. Optional.
+	// OnNote is called with what each reply was shown of memory, also where that is nothing, before
+	// the model is; a search that failed goes to OnError alone. OnLearned is called with what was
+	// learnt from turns, in this process. They must be quick, and safe for concurrent use. Optional.
 	OnNote    func(ctx context.Context, n Note)
 	OnLearned func(ctx context.Context, learnt *backends.AddResponse)
 

@@ -63,9 +63,9 @@ func newScales(vectors [][]float32) *scales {
 	return &s
 }
 
-// embedScaled sets the vectors of a query and of what a Rewriter made of it, and their scale, which the first query of a process
-// asks for in the same request. For an embedder that is too slow for so many texts the
-// scales are asked for beside the searches, with the time that storing has.
+// embedScaled sets the vectors of a query and of what a Rewriter made of it, and their scale, which
+// the first query of a process asks for in the same request. For an embedder that is too slow for so
+// many texts the scales are asked for beside the searches, with the time that storing has.
 func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 	known, texts := r.scales.Load(), []string(nil)
 	for _, question := range q.questions {

@@ -68,14 +68,14 @@
 // # Signals
 //
 // Most of what is said makes sense only beside what was said before it: an answer has few words of
-// its question. So signals change lexical scores (signals.go, each with its weight). Who is
-// named in the query and speaks counts more, what ends in a question less. Then each memory gets
-// shares of what stands around it in its session, within an hour: of its neighbours, and of
-// the question that it follows. Where an assistant answers at length, recognised by the
-// lengths of what both sides say, its words count half, and an answer hands some of its score to its
-// question; one of over 400 characters gets and hands on nothing else: it repeats what it was asked. At last the session: BM25 over sessions, in which each is a document, moves
-// the hits of the session that the query is about to the front. What a search may not return
-// hands nothing on. Parts.Signals says what each added.
+// its question. So signals change lexical scores (signals.go, each with its weight). Who is named in
+// the query and speaks counts more, what ends in a question less. Then each memory gets shares of
+// what stands around it in its session, within an hour: of its neighbours, and of the question that
+// it follows. Where an assistant answers at length, recognised by the lengths of what both sides
+// say, its words count half, and an answer hands some of its score to its question; one of over 400
+// characters gets and hands on nothing else: it repeats what it was asked. At last the session: BM25
+// over sessions, in which each is a document, moves the hits of the session that the query is about
+// to the front. What a search may not return hands nothing on. Parts.Signals says what each added.
 //
 // A query that names a time ("yesterday", "in May 2023", 上周) is about what was said or happened
 // then, by the Clock and its zone (dates.go; rules, no model): what is of it counts twice, what
@@ -112,10 +112,11 @@
 // # A model for queries, and one for the order
 //
 // A [Rewriter] says, before the search, which other words an answer may have, which questions a
-// query consists of, and of which time it asks. The words of the user never lose by it: its
-// keywords count half, and Score is a share of what the words of the user could attain. Each
-// question is ranked by itself: half of what a memory is worth for the one that it answers best
-// is added to what it is worth for the query, and Score is the highest. A [Reranker] orders the pool of hits. [Chat] is both, by a chat model:
+// query consists of, and of which time it asks. The words of the user never lose by it: its keywords
+// count half, and Score is a share of what the words of the user could attain. Each question is
+// ranked by itself: half of what a memory is worth for the one that it answers best is added to what
+// it is worth for the query, and Score is the highest. A [Reranker] orders the pool of hits. [Chat]
+// is both, by a chat model:
 //
 //	chat, err := recall.NewChat(chatModel)
 //	ranker, err := recall.New(ctx, &recall.Config{Records: db, Rewriter: chat, Reranker: chat})

@@ -92,11 +92,11 @@ func (r *Ranker) Close() error {
 // package comment describes. The Scope of q is not read: p is what is searched. A blank
 // query, and one without a match, find nothing.
 //
-// Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is no number, a
-// diversity that is not from 0 to 1, a query that is not UTF-8, a filter that does not
-// compile; ErrUnavailable when the store does not answer. An embedder, a rewriter or a
-// reranker that fails, takes too long or is left alone is no error, nor are stored vectors of another model (ErrDimension, see [Ranker.Reembed]): they
-// are the Degraded of the [backends.SearchResponse].
+// Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is no number, a diversity
+// that is not from 0 to 1, a query that is not UTF-8, a filter that does not compile; ErrUnavailable
+// when the store does not answer. An embedder, a rewriter or a reranker that fails, takes too long
+// or is left alone is no error, nor are stored vectors of another model (ErrDimension, see
+// [Ranker.Reembed]): they are the Degraded of the [backends.SearchResponse].
 func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
 	query, err := r.parse(q)
 	if err != nil {
