@@ -54,21 +54,29 @@ type code struct {
 	base    float32  // product with the centre
 }
 
-// coder makes codes of the vectors of a partition. What encode uses is for one goroutine.
+// coder makes codes of the vectors of a partition.
 type coder struct {
 	centre   []float32
 	distance float64   // of vectors from the centre, root mean square
 	turn     []float32 // a matrix of mix
 	places   []int     // of mix: where components come from
+}
 
+// encoder is a coder with the memory that one goroutine needs.
+type encoder struct {
+	*coder
 	beside, buffer []float32
 	signs          rows[uint64]
 }
 
+func (c *coder) encoder() *encoder {
+	dim := len(c.centre)
+	return &encoder{c, make([]float32, dim), make([]float32, dim), rows[uint64]{dim: (dim + 63) / 64, left: math.MaxInt}}
+}
+
 // newCoder returns the coder of a partition with the vectors of docs.
 func newCoder(docs []doc, dim int) *coder {
-	c := &coder{centre: make([]float32, dim), beside: make([]float32, dim), buffer: make([]float32, dim)}
-	c.signs = rows[uint64]{dim: (dim + 63) / 64, left: math.MaxInt}
+	c := &coder{centre: make([]float32, dim)}
 	oldest := slices.DeleteFunc(slices.Clone(docs), func(d doc) bool { return d.vector == nil })
 	slices.SortFunc(oldest, func(a, b doc) int { return compareStored(a.memory, b.memory) })
 	oldest = oldest[:min(len(oldest), centreOf)]
@@ -99,7 +107,7 @@ func (c *coder) mix(v, buffer []float32) []float32 {
 }
 
 // encode returns the code of a vector.
-func (c *coder) encode(vector []float32) *code {
+func (c *encoder) encode(vector []float32) *code {
 	out := &code{signs: c.signs.next(), numbers: make([]byte, len(vector)/2)}
 	beside := vek32.Sub_Into(c.beside, vector, c.centre)
 	square := vek32.Dot(beside, beside)
@@ -133,7 +141,7 @@ type probe struct {
 
 func (c *coder) probe(query []float32) *probe {
 	v := c.mix(vek32.Sub(query, c.centre), make([]float32, len(query)))
-	p := &probe{offset: float64(vek32.Dot(c.centre, query)), beside: v, sum: vek32.Sum(v), bits: make([][3]uint64, c.signs.dim)}
+	p := &probe{offset: float64(vek32.Dot(c.centre, query)), beside: v, sum: vek32.Sum(v), bits: make([][3]uint64, (len(v)+63)/64)}
 	square, product := float64(vek32.Dot(v, v)), 1e-9
 	deviation := math.Sqrt(square / float64(len(v)))
 	p.spread = c.distance * deviation

@@ -243,10 +243,10 @@ func TestEstimatesOfCosines(t *testing.T) {
 			docs[i] = doc{vector: vectors[i], memory: &backends.Memory{ID: fmt.Sprint(i)}}
 		}
 		c := newCoder(docs, dim)
-		p := c.probe(vectors[200])
+		p, encoder := c.probe(vectors[200]), c.encoder()
 		var rough, fine float64
 		for i := range docs {
-			exact, code := float64(vek32.Dot(vectors[i], vectors[200])), c.encode(vectors[i])
+			exact, code := float64(vek32.Dot(vectors[i], vectors[200])), encoder.encode(vectors[i])
 			require.InDelta(t, exact, p.rough(code), 6*roughError*p.spread)
 			require.InDelta(t, exact, p.fine(code), 6*fineError*p.spread)
 			rough, fine = rough+p.rough(code)-exact, fine+p.fine(code)-exact
@@ -257,5 +257,5 @@ func TestEstimatesOfCosines(t *testing.T) {
 	same := []doc{{vector: make([]float32, 256), memory: &backends.Memory{}}}
 	same[0].vector[3] = 1
 	c := newCoder(same, 256)
-	require.InDelta(t, 1, c.probe(same[0].vector).fine(c.encode(same[0].vector)), 1e-6, "a vector that is the centre")
+	require.InDelta(t, 1, c.probe(same[0].vector).fine(c.encoder().encode(same[0].vector)), 1e-6, "a vector that is the centre")
 }

@@ -99,9 +99,10 @@ func (x *index) dropVectors() {
 // compress puts codes in the place of all vectors.
 func (x *index) compress() {
 	x.coder = newCoder(x.docs, x.embedding.Dim)
+	encoder := x.coder.encoder()
 	for i := range x.docs {
 		if d := &x.docs[i]; d.vector != nil {
-			d.code, d.vector = x.coder.encode(d.vector), nil
+			d.code, d.vector = encoder.encode(d.vector), nil
 		}
 	}
 }
@@ -256,7 +257,6 @@ func (x *index) prepare(c *store.ChangeSet, readers []*reader) []doc {
 	if len(c.Records) <= alone {
 		run = func(f func()) { f() }
 	}
-	run(func() { x.copy(docs, c) })
 	share := (len(c.Records) + len(readers) - 1) / len(readers)
 	for n, r := range readers {
 		from, to := min(n*share, len(c.Records)), min((n+1)*share, len(c.Records))
@@ -267,6 +267,9 @@ func (x *index) prepare(c *store.ChangeSet, readers []*reader) []doc {
 				}
 			}
 		})
+		middle := (from + to) / 2 // copying and encoding take longer than reading
+		run(func() { x.copy(docs[from:middle], c.Records[from:middle], c.Embedding) })
+		run(func() { x.copy(docs[middle:to], c.Records[middle:to], c.Embedding) })
 	}
 	all.Wait()
 	return docs
@@ -283,30 +286,33 @@ func (x *index) moreReaders(readers []*reader, records int) []*reader {
 }
 
 // copy takes memories, keys and vectors out of records.
-func (x *index) copy(docs []doc, c *store.ChangeSet) {
+func (x *index) copy(docs []doc, records []store.Record, space *store.Embedding) {
 	rows := rows[float32]{left: len(docs)}
-	if c.Embedding != nil {
-		rows.dim = max(0, c.Embedding.Dim)
+	if space != nil {
+		rows.dim = max(0, space.Dim)
 	}
-	codes := x.coder != nil && c.Embedding != nil && *c.Embedding == *x.embedding
+	var codes *encoder
+	if x.coder != nil && space != nil && *space == *x.embedding {
+		codes = x.coder.encoder()
+	}
 	var memories []backends.Memory
 	for i := range docs {
 		if i%perBlock == 0 {
 			memories = make([]backends.Memory, min(perBlock, len(docs)-i))
 		}
 		d, m := &docs[i], &memories[i%perBlock]
-		*m = c.Records[i].Memory
+		*m = records[i].Memory
 		if d.describe(m); m.Kind.Traits().InPrompt {
 			continue
 		}
 		if x.keysOf != nil {
 			d.keys = slices.Compact(slices.Sorted(slices.Values(x.keysOf(m)))) // each once
 		}
-		if encoded := c.Records[i].Vector; x.embeds && c.Embedding != nil && len(encoded) > 0 {
+		if encoded := records[i].Vector; x.embeds && space != nil && len(encoded) > 0 {
 			v := rows.next()
-			switch err := decodeVector(v, encoded, c.Embedding.Model); {
-			case err == nil && codes:
-				d.code = x.coder.encode(v)
+			switch err := decodeVector(v, encoded, space.Model); {
+			case err == nil && codes != nil:
+				d.code = codes.encode(v)
 				rows.block = v // for the next one
 			case err == nil:
 				d.vector = v

@@ -243,8 +243,11 @@ func (f *field) longAnswers(slot int32) float64 {
 // next to it may be about anything. What an assistant says to a statement only confirms it, and
 // a long answer repeats what it was asked.
 func (f *field) isNear(said []utterance, from, to int) float64 {
-	second := from-to > 1 || to-from > 1
-	return oneIf(!(f.long && second || said[from].repeats() || said[to].repeats() || said[to].assistant && !followsQuestion(said, to)))
+	if second := from-to > 1 || to-from > 1; f.long && second {
+		return 0
+	}
+	confirms := said[to].assistant && !followsQuestion(said, to)
+	return oneIf(!said[from].repeats() && !said[to].repeats() && !confirms)
 }
 
 // isAnswer leaves out long answers of an assistant: they have the words of the question.
