@@ -31,8 +31,8 @@ func (r *remote) Add(ctx context.Context, req *backends.AddRequest) (*backends.A
 	}
 	var said []message
 	for _, m := range req.Messages {
-		day := m.Time.Format(dayLayout) + ", " + cmp.Or(m.Message.Name, string(m.Message.Role))
-		said = append(said, message{cmp.Or(string(m.Message.Role), "user"), day + ": " + m.Message.Content})
+		day := m.Time.Format(dayLayout) + ", " + cmp.Or(m.Name, string(m.Role))
+		said = append(said, message{cmp.Or(string(m.Role), "user"), day + ": " + m.Content})
 	}
 	return nil, r.post(ctx, "/memories", map[string]any{"user_id": req.Scope.UserID, "messages": said}, nil)
 }
