@@ -120,13 +120,20 @@ func (c *encoder) encode(vector []float32) *code {
 	vek32.AddNumber_Inplace(levels, middle)
 	vek32.Round_Inplace(levels)
 	out.rough, out.fine = square/vek32.ManhattanNorm(v), square/(vek32.Dot(v, levels)-middle*vek32.Sum(v))
-	for i, x := range levels {
-		n := max(0, min(15, int32(x)))
-		out.signs[i/64] |= uint64(n>>3) << (i & 63)
-		out.numbers[i/2] |= byte(n << (i & 1 * 4))
+	for part := range out.signs {
+		levels, numbers := levels[64*part:], out.numbers[32*part:]
+		var signs uint64
+		for i := range min(32, len(levels)/2) {
+			low, high := level(levels[2*i]), level(levels[2*i+1])
+			numbers[i] = byte(low | high<<4)
+			signs |= uint64(low>>3|high>>3<<1) << (2 * i)
+		}
+		out.signs[part] = signs
 	}
 	return out
 }
+
+func level(x float32) int32 { return max(0, min(15, int32(x))) }
 
 // probe is a query as codes are compared with it.
 type probe struct {

@@ -99,12 +99,18 @@ func (x *index) dropVectors() {
 // compress puts codes in the place of all vectors.
 func (x *index) compress() {
 	x.coder = newCoder(x.docs, x.embedding.Dim)
-	encoder := x.coder.encoder()
-	for i := range x.docs {
-		if d := &x.docs[i]; d.vector != nil {
-			d.code, d.vector = encoder.encode(d.vector), nil
-		}
+	var all sync.WaitGroup
+	for docs := range slices.Chunk(x.docs, len(x.docs)/runtime.GOMAXPROCS(0)+1) {
+		all.Go(func() {
+			encoder := x.coder.encoder()
+			for i := range docs {
+				if d := &docs[i]; d.vector != nil {
+					d.code, d.vector = encoder.encode(d.vector), nil
+				}
+			}
+		})
 	}
+	all.Wait()
 }
 
 // put adds a memory, in the place of the one with its id.
