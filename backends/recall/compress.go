@@ -32,7 +32,7 @@ const (
 	// centreOf is how many memories, the oldest, make the centre: it stays while newer ones
 	// come and go, and is the same on every store.
 	centreOf = 1024
-	// mixed is how many components mix takes at a time. Its root is 4.
+	// mixed is how many components mix takes at a time: a power of 4, as turn needs. Its root is 4.
 	mixed = 16
 )
 
@@ -57,9 +57,8 @@ type code struct {
 // coder makes codes of the vectors of a partition.
 type coder struct {
 	centre   []float32
-	distance float64   // of vectors from the centre, root mean square
-	turn     []float32 // a matrix of mix
-	places   []int     // of mix: where components come from
+	distance float64 // of vectors from the centre, root mean square
+	places   []int   // of mix: where components come from
 }
 
 // encoder is a coder with the memory that one goroutine needs.
@@ -86,9 +85,6 @@ func newCoder(docs []doc, dim int) *coder {
 	vek32.DivNumber_Inplace(c.centre, float32(len(oldest)))
 	c.distance = math.Sqrt(max(0, 1-float64(vek32.Dot(c.centre, c.centre)))) // vectors have length 1
 	c.places = rand.New(rand.NewPCG(0, 0)).Perm(dim)                         // always the same
-	for i := range mixed * mixed {                                           // a Hadamard matrix
-		c.turn = append(c.turn, 0.25-0.5*float32(bits.OnesCount(uint(i/mixed&i%mixed))&1))
-	}
 	return c
 }
 
@@ -97,13 +93,28 @@ func newCoder(docs []doc, dim int) *coder {
 // components, the second one 16 of the results, as in a randomized Hadamard transform (Ailon
 // and Chazelle, 2006), and the third one makes up for components that the first two left alone.
 func (c *coder) mix(v, buffer []float32) []float32 {
+	turn(v, buffer)
 	for range 2 {
-		vek32.MatMul_Into(buffer, c.turn, v, mixed)
 		for i, place := range c.places {
-			v[i] = buffer[place]
+			buffer[i] = v[place]
 		}
+		v, buffer = buffer, v
+		turn(v, buffer)
 	}
-	return vek32.MatMul_Into(buffer, c.turn, v, mixed)
+	vek32.MulNumber_Inplace(v, 1./mixed/4) // each of three turns multiplies lengths by the root
+	return v
+}
+
+// turn multiplies each mixed components of v with a Hadamard matrix.
+func turn(v, buffer []float32) {
+	for half := len(v) / 2; half >= len(v)/mixed; half /= 2 {
+		for from := 0; from < len(v); from += 2 * half {
+			a, b := v[from:from+half], v[from+half:from+2*half]
+			vek32.Add_Into(buffer[from:], a, b)
+			vek32.Sub_Into(buffer[from+half:], a, b)
+		}
+		v, buffer = buffer, v
+	}
 }
 
 // encode returns the code of a vector.
@@ -116,7 +127,7 @@ func (c *encoder) encode(vector []float32) *code {
 		return out
 	}
 	v := c.mix(beside, c.buffer)
-	levels := vek32.MulNumber_Into(beside, v, float32(math.Sqrt(float64(len(v))/float64(square))/codeStep))
+	levels := vek32.MulNumber_Into(c.buffer, v, float32(math.Sqrt(float64(len(v))/float64(square))/codeStep))
 	vek32.AddNumber_Inplace(levels, middle)
 	vek32.Round_Inplace(levels)
 	out.rough, out.fine = square/vek32.ManhattanNorm(v), square/(vek32.Dot(v, levels)-middle*vek32.Sum(v))
