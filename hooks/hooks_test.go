@@ -312,10 +312,8 @@ func TestTheRetriever(t *testing.T) {
 	require.True(t, match(&backends.Memory{Scope: ann, Metadata: map[string]any{"source": "chat"}}))
 	require.False(t, match(&backends.Memory{Scope: ann}))
 	require.False(t, match(&backends.Memory{Metadata: map[string]any{"source": "chat"}}))
-	require.False(t, req.NoModel)
-	_, err = r.Retrieve(t.Context(), "drinks", hooks.WithoutModel())
+	_, err = r.Retrieve(t.Context(), "drinks")
 	require.NoError(t, err)
-	require.True(t, m.backend.Searches()[1].NoModel)
 	require.Equal(t, 10, m.backend.Searches()[1].TopK)
 	require.InDelta(t, 0.05, m.backend.Searches()[1].Threshold, 0, "half of it beside a memory that reaches it")
 }

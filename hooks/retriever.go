@@ -21,17 +21,11 @@ import (
 // (AddRetrieverNode): one document a memory, best first, with its score. Of a
 // long text it is the passage that matched, and its metadata say so ("passage": true); Get
 // returns the whole by the document's id. The scope is that of the call's context. Of the
-// options it takes WithTopK, WithScoreThreshold, WithDSLInfo as a filter in the form of [backends.ParseFilter], and
-// [WithoutModel].
+// options it takes WithTopK, WithScoreThreshold, and WithDSLInfo as a filter in the form of
+// [backends.ParseFilter].
 //
 // Unlike the hooks it returns errors: a retriever is called for its answer.
 func (h *Hooks) AsRetriever() retriever.Retriever { return &memoryRetriever{hooks: h} }
-
-// WithoutModel has a retriever of [Hooks.AsRetriever] ask neither the Rewriter nor the Reranker
-// of the ranking: see [backends.SearchRequest] NoModel.
-func WithoutModel() retriever.Option {
-	return retriever.WrapImplSpecificOptFn(func(r *backends.SearchRequest) { r.NoModel = true })
-}
 
 type memoryRetriever struct{ hooks *Hooks }
 
@@ -56,7 +50,7 @@ func (r *memoryRetriever) retrieve(ctx context.Context, query string, opts []ret
 	if err != nil {
 		return nil, err
 	}
-	req := retriever.GetImplSpecificOptions(&backends.SearchRequest{Scope: scope, Query: query, TopK: *o.TopK, Threshold: *o.ScoreThreshold}, opts...)
+	req := &backends.SearchRequest{Scope: scope, Query: query, TopK: *o.TopK, Threshold: *o.ScoreThreshold}
 	if len(o.DSLInfo) > 0 {
 		if req.Filter, err = backends.ParseFilter(o.DSLInfo); err != nil {
 			return nil, err

@@ -103,7 +103,7 @@ func (c *Chat) Rerank(ctx context.Context, query string, hits []backends.Hit) ([
 
 type chatPrompt struct{ rewrite, rerank string }
 
-// chatPrompts are what the model is told. The data follow in the user's message, between tags
+// chatPrompts are the system prompts. The data follow in the user's message, between tags
 // which nothing inside can close.
 var chatPrompts = map[backends.Language]chatPrompt{
 	backends.English: {

@@ -17,7 +17,7 @@ import (
 const (
 	timeTerm  = 0.5 // a time against a word that as many memories have
 	timeWords = 0.3 // the words by which the query names a time, where memories are of it
-	toldLater = 0.5 // a memory of the week after: what happened is told some days later
+	weekAfter = 0.5 // a memory of the week after: what happened is reported some days later
 )
 
 const (
@@ -48,12 +48,12 @@ func newSpan(from, until time.Time, words []queryTerm) span {
 	return span{max(nanos(from), math.MinInt64+1), nanos(until), words} // no memory is of no time
 }
 
-// holds returns 1 if a memory was said or happened in the span, [toldLater] if it was said
+// holds returns 1 if a memory was said or happened in the span, [weekAfter] if it was said
 // in the week after, and else 0.
 func (s *span) holds(d *doc) float64 {
 	how := 0.0
 	if since := d.time - s.until; 0 <= since && since < aWeek {
-		how = toldLater
+		how = weekAfter
 	}
 	if d.memory != nil && (s.in(d.time) || s.in(nanos(d.memory.Valid))) {
 		how = 1

@@ -46,7 +46,7 @@ const (
 )
 
 // rewrite adds to the query what the Rewriter says. The error is for Degraded. What learns
-// searches with whole messages, which nobody asked. Searches that ask the same at the same time
+// searches with whole messages, which no user asked. Searches that ask the same at the same time
 // share the answer.
 func (r *Ranker) rewrite(ctx context.Context, q *query) error {
 	if q.rewriter == nil || learns(ctx) {

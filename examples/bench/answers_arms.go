@@ -59,7 +59,7 @@ func (a *answerArm) said(c *trial.Conversation, q *trial.Question) string {
 	return out.String()
 }
 
-// line returns what somebody said, or what that taught.
+// line returns a turn, or a fact.
 func line(at time.Time, speaker, said string) string {
 	day := ""
 	if !at.IsZero() {
@@ -79,7 +79,7 @@ type memory struct {
 	arm   *answerArm
 	close func() error
 	now   time.Time
-	heard int // turns
+	read  int // turns
 }
 
 // open returns a memory that learns with the model, or finds turns by words alone.
@@ -109,10 +109,10 @@ func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam)
 // which it was said. Before it learns what was said until then, a session at a time; what the
 // model refuses is not learnt.
 func (m *memory) know(ctx context.Context, q *trial.Question, cost *backends.Usage) (string, error) {
-	for until := cmp.Or(q.After, len(m.Turns)); m.heard < until; {
-		turns := nextTurns(m.Conversation, m.heard, until)
-		m.heard += len(turns.Messages)
-		m.now = m.Turns[m.heard-1].Time
+	for until := cmp.Or(q.After, len(m.Turns)); m.read < until; {
+		turns := nextTurns(m.Conversation, m.read, until)
+		m.read += len(turns.Messages)
+		m.now = m.Turns[m.read-1].Time
 		learnt, err := m.backend.Add(ctx, turns)
 		if err := m.fatal(err); err != nil {
 			return "", err

@@ -23,7 +23,7 @@ import (
 // remote is a mem0 server. What it answers is recorded, so that who replays needs none.
 type remote struct{ calls *recorded }
 
-// Add has the server learn what was said. It is not told when, so each message says it.
+// Add has the server learn what was said. It has no field for the day, so each message begins with it.
 func (r *remote) Add(ctx context.Context, req *backends.AddRequest) (*backends.AddResponse, error) {
 	type message struct {
 		Role    string `json:"role"`

@@ -98,12 +98,12 @@ func remember(ctx context.Context, conversations []trial.Conversation, do func(b
 	}
 	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
 	for _, c := range conversations {
-		for heard := 0; heard < len(c.Turns); {
-			req := nextTurns(&c, heard, len(c.Turns))
+		for stored := 0; stored < len(c.Turns); {
+			req := nextTurns(&c, stored, len(c.Turns))
 			if _, err := backend.Add(ctx, req); err != nil {
 				return fmt.Errorf("%s: %w", c.ID, err)
 			}
-			heard += len(req.Messages)
+			stored += len(req.Messages)
 		}
 	}
 	return do(backend)

@@ -79,7 +79,7 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 	for _, c := range a.conversations[:min(20, len(a.conversations))] { // MemDaily has thousands
 		row("all signals, "+c.ID, all.of(func(s *score) bool { return s.conversation == c.ID }))
 	}
-	if a.name != "" || b.format == "reme" { // lessons have no signals
+	if a.name != "" || b.format == "reme" { // experience has no signals
 		return err
 	}
 	for _, signal := range recall.Signals() {

@@ -30,7 +30,7 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// top is how many messages a question finds at most, where a library can be told so.
+// top is how many messages a question finds at most, where a library has a setting for it.
 const top = 10
 
 // memory holds the messages of one user.

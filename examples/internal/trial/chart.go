@@ -28,7 +28,7 @@ type Line struct {
 // The plane in the picture, in pixels, and how many marks the axis Y has above 0.
 const left, right, chartTop, chartEnd, chartSteps = 70, 700, 50, 330, 5
 
-// lineColours can be told apart by those who see no difference of red and green (Okabe and
+// lineColours differ also for those who see no difference of red and green (Okabe and
 // Ito 2008).
 var lineColours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// Conversation is a long chat with questions about it, or lessons with the tasks they are for.
+// Conversation is a long chat with questions about it, or a library of experience with the tasks it is for.
 type Conversation struct {
 	ID        string
 	Turns     []Turn // in the order in which they were said
 	Questions []Question
 }
 
-// Turn is one message of a conversation, or a lesson.
+// Turn is one message of a conversation, or a memory of a library.
 type Turn struct {
 	ID      string
 	Speaker string // the name of who says it; empty in chats with an assistant
 	Role    string // "user" or "assistant" in these; empty among people
 	Text    string
-	Use     string // when a lesson is to be used; empty for what was said
+	Use     string // when a memory of a library is to be used; empty for what was said
 	Session string
 	Time    time.Time // zero when unknown
 }

@@ -32,7 +32,7 @@ type aspect struct {
 	Name     string
 	Fact     string // what the user says of it
 	Direct   string // a question with the name of the aspect
-	Indirect string // the same question in words that nobody said
+	Indirect string // the same question in other words than those said
 	Values   []string
 }
 
