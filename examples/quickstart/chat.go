@@ -188,17 +188,22 @@ func (c *chat) forget(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(m backends.Memory) bool { return !strings.HasSuffix(m.ID, id) })
-	if len(all) != 1 {
-		return fmt.Errorf("the ids of %d memories end in %s: /memory shows them", len(all), id)
+	named := slices.DeleteFunc(slices.Clone(all), func(m backends.Memory) bool { return !strings.HasSuffix(m.ID, id) })
+	if len(named) != 1 {
+		return fmt.Errorf("the ids of %d memories end in %s: /memory shows them", len(named), id)
 	}
-	m := &all[0]
+	m := &named[0]
 	of := &backends.Part{Session: &m.Origin.Session, Messages: []string{m.Origin.Turn}}
 	receipt, err := c.memory.ForgetPart(ctx, c.scope, of)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(c.out, "forgot %d memories of the turn of: %s\n", receipt.Memories, m.Text)
+	for _, other := range all {
+		if other.Origin.Turn != m.Origin.Turn && strings.Contains(other.Text, m.Text) {
+			fmt.Fprintf(c.out, "another turn repeats it: [%s] %s: %s\n", other.ID, other.Origin.Role, other.Text)
+		}
+	}
 	return c.begin(c.scope.UserID)
 }
 
