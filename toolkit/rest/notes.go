@@ -1,0 +1,86 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/hooks"
+)
+
+const (
+	notesOf      = 20   // notes kept of each person
+	notesPersons = 1000 // persons whose notes are kept
+)
+
+// Notes keeps what the last replies of this process were shown of memory, 20 for each of the
+// 1000 persons who came last. Give its Record to the middleware:
+//
+//	notes := rest.NewNotes(nil)
+//	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend, OnNote: notes.Record})
+//	handler, err := rest.New(&rest.Config{Memory: mem, Notes: notes})
+//
+// It is safe for concurrent use.
+type Notes struct {
+	clock backends.Clock
+	mu    sync.Mutex
+	last  *lru.Cache[backends.Partition, []Note]
+}
+
+// Note is what a reply was shown.
+type Note struct {
+	Time    time.Time      `json:"time"`
+	Session string         `json:"session,omitempty"`
+	Query   string         `json:"query"`
+	Text    string         `json:"text"` // as the model reads it; empty: nothing fitted
+	Hits    []backends.Hit `json:"hits"` // those of Text, with their scores
+}
+
+// NewNotes returns empty notes. A nil clock is backends.SystemClock.
+func NewNotes(clock backends.Clock) *Notes {
+	if clock == nil {
+		clock = backends.SystemClock
+	}
+	last, err := lru.New[backends.Partition, []Note](notesPersons)
+	if err != nil {
+		panic(err) // the size is ours
+	}
+	return &Notes{clock: clock, last: last}
+}
+
+// Record keeps a note. It is for the field OnNote of the middleware's configuration.
+func (n *Notes) Record(_ context.Context, note hooks.Note) {
+	p, err := note.Scope.Speaker()
+	if err != nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old, _ := n.last.Get(p)
+	old = append(slices.Clone(old), Note{n.clock(), note.Scope.SessionID, note.Query, note.Text, orEmpty(note.Hits)})
+	n.last.Add(p, old[max(0, len(old)-notesOf):])
+}
+
+// of returns the notes of a partition, the newest first. Forget them when the person is.
+func (n *Notes) of(p backends.Partition) []Note {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	notes, _ := n.last.Get(p)
+	notes = slices.Clone(notes)
+	slices.Reverse(notes)
+	return orEmpty(notes)
+}
+
+// forget drops the notes of a person.
+func (n *Notes) forget(p backends.Partition) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.last.Remove(p)
+}

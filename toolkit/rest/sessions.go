@@ -1,0 +1,219 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working"
+)
+
+// Session is the state of a conversation.
+type Session struct {
+	ID          string          `json:"id"`
+	Title       string          `json:"title,omitempty"`
+	Messages    int64           `json:"messages"`
+	Tokens      int64           `json:"tokens"`
+	Learnt      int64           `json:"learnt"` // up to this message
+	Summary     string          `json:"summary,omitempty"`
+	SummaryUpto int64           `json:"summary_upto,omitempty"` // the messages that left the window, replaced by Summary
+	Failures    []store.Failure `json:"failures,omitempty"`
+	Created     time.Time       `json:"created"`
+	Updated     time.Time       `json:"updated"`
+}
+
+func sessionOf(s *store.Session) Session {
+	return Session{ID: s.ID, Title: s.Title, Messages: s.LastSeq, Tokens: s.Tokens, Learnt: s.Watermark, Summary: s.Summary,
+		SummaryUpto: s.SummaryUpto, Failures: s.Failures, Created: s.Created, Updated: s.Updated}
+}
+
+// Entry is a message of a session's log.
+type Entry struct {
+	Seq int64 `json:"seq"`
+	Message
+	Tools  []string `json:"tools,omitempty"` // that the message calls, with their arguments
+	Erased bool     `json:"erased,omitempty"`
+}
+
+// TurnRequest is a turn of a conversation, to be logged and learnt from. Repeating it with the
+// same id is harmless.
+type TurnRequest struct {
+	Scope    backends.Scope `json:"scope"`
+	ID       string         `json:"id,omitempty"`
+	Messages []Message      `json:"messages"`
+	Time     time.Time      `json:"time,omitzero"`
+	Open     bool           `json:"open,omitempty"` // more of the turn follows
+}
+
+type (
+	pageQuery struct {
+		scopeQuery
+		Limit  int    `json:"-" query:"limit"`
+		Cursor string `json:"-" query:"cursor"`
+	}
+	rangeQuery struct {
+		scopeQuery
+		After int64 `json:"-" query:"after" jsonschema:"the sequence number before the first message"`
+		Upto  int64 `json:"-" query:"upto" jsonschema:"the sequence number of the last message; 0: the newest"`
+		Limit int   `json:"-" query:"limit"`
+		Last  bool  `json:"-" query:"last" jsonschema:"the newest messages of the range instead of the oldest"`
+	}
+	sessionsResponse struct {
+		Sessions []Session `json:"sessions"`
+		Next     string    `json:"next,omitempty"`
+	}
+	messagesResponse struct {
+		Session  *Session `json:"session"`
+		Messages []Entry  `json:"messages"`
+	}
+)
+
+// sessions are the endpoints of conversations.
+func (h *Handler) sessions() {
+	read := traits{}
+	add(h, own, "GET /api/v1/sessions", "The sessions of a user or an agent, in the order in which they began.", read, func(c *call, in *pageQuery) (*sessionsResponse, error) {
+		p, _, err := c.speaker(in.scope(), false)
+		if err != nil {
+			return nil, err
+		}
+		page, err := c.cfg.Store.List(c, store.SessionQuery{Partition: &p, Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}})
+		if err != nil {
+			return nil, err
+		}
+		out := &sessionsResponse{Sessions: []Session{}, Next: page.Next}
+		for i := range page.Sessions {
+			out.Sessions = append(out.Sessions, sessionOf(&page.Sessions[i]))
+		}
+		return out, nil
+	})
+	add(h, own, "GET /api/v1/messages", "Messages of the session that session_id names.", read, func(c *call, in *rangeQuery) (*messagesResponse, error) {
+		p, s, err := c.speaker(in.scope(), false)
+		if err != nil {
+			return nil, err
+		}
+		state, err := c.cfg.Store.Session(c, p, s.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := c.cfg.Store.Read(c, p, s.SessionID, store.Range{After: in.After, Upto: in.Upto, Limit: in.Limit, Last: in.Last})
+		if err != nil {
+			return nil, err
+		}
+		is := sessionOf(state)
+		out := &messagesResponse{Session: &is, Messages: []Entry{}}
+		for _, e := range entries {
+			out.Messages = append(out.Messages, entryOf(e))
+		}
+		return out, nil
+	})
+	add(h, own, "DELETE /api/v1/sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true}, func(c *call, in *scopeQuery) (*countResponse, error) {
+		p, s, err := c.speaker(in.scope(), true)
+		if err != nil {
+			return nil, err
+		}
+		if w := c.cfg.Memory.Window(); w != nil {
+			return &countResponse{1}, w.DeleteSession(c, s)
+		}
+		return &countResponse{1}, c.cfg.Store.Delete(c, p, s.SessionID)
+	})
+	add(h, own, "POST /api/v1/turns", "Log a turn of a conversation; it is learnt from in the background.", traits{write: true, status: http.StatusAccepted}, func(c *call, in *TurnRequest) (*countResponse, error) {
+		s, err := c.open(in.Scope, true)
+		if err != nil {
+			return nil, err
+		}
+		log := c.cfg.Memory.Working()
+		if log == nil {
+			return nil, notOffered("a log of turns")
+		}
+		t := &working.Turn{Scope: s, ID: in.ID, Time: in.Time, Done: !in.Open}
+		for _, m := range in.Messages {
+			t.Messages = append(t.Messages, m.message().Message)
+		}
+		return &countResponse{len(t.Messages)}, log.Append(c, t)
+	})
+}
+
+func entryOf(e store.Entry) Entry {
+	out := Entry{Seq: e.Seq, Erased: e.Erased, Message: Message{ID: e.ID, Turn: e.Turn, Time: e.Time}}
+	if m := e.Message.Message; m != nil {
+		out.Role, out.Name, out.Content = string(m.Role), m.Name, textOf(m)
+		for _, call := range m.ToolCalls {
+			out.Tools = append(out.Tools, call.Function.Name+call.Function.Arguments)
+		}
+	}
+	return out
+}
+
+// textOf returns the text of a message, whichever of its fields has it.
+func textOf(m *schema.Message) string {
+	text := m.Content
+	for _, p := range m.UserInputMultiContent {
+		text += p.Text
+	}
+	for _, p := range m.AssistantGenMultiContent {
+		text += p.Text
+	}
+	return text
+}
+
+// speaker opens the scope, and returns the partition that its sessions are in.
+func (c *call) speaker(s backends.Scope, write bool) (backends.Partition, backends.Scope, error) {
+	s, err := c.open(s, write)
+	if err != nil {
+		return backends.Partition{}, s, err
+	}
+	if c.cfg.Store == nil {
+		return backends.Partition{}, s, notOffered("sessions")
+	}
+	p, err := s.Speaker()
+	return p, s, err
+}
+
+// notOffered is the error for what this configuration does not have.
+func notOffered(what string) error {
+	return fmt.Errorf("%w: this server does not offer %s", backends.ErrNotFound, what)
+}
+
+var errEmptyFilter = fmt.Errorf("%w: the filter is empty; to erase all there is /api/v1/forget", backends.ErrInvalid)
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// counted counts what is written of a stream.
+type counted struct {
+	http.ResponseWriter
+	n int64
+}
+
+func (w *counted) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	w.n += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *counted) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// streamed writes an answer piece by piece. A failure after the first piece cuts the
+// connection, so that no caller takes a part for the whole.
+func (c *call) streamed(write func(w io.Writer) error) error {
+	w := &counted{ResponseWriter: c.w}
+	err := write(w)
+	if err != nil && w.n > 0 {
+		c.cfg.Log.ErrorContext(c, "rest: stream failed", "endpoint", c.route.pattern, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
