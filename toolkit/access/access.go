@@ -72,7 +72,7 @@ type Key struct {
 }
 
 // NewSecret returns a new secret of 160 random bits.
-func NewSecret() string { return "mem_" + strings.ToLower(rand.Text()+rand.Text())[:32] }
+func NewSecret() string { return "mem_" + strings.ToLower(rand.Text() + rand.Text())[:32] }
 
 // Hash returns the SHA-256 of a secret in hex: what a configuration keeps. Secrets are random,
 // so that they need no slow hash.
@@ -149,7 +149,9 @@ func (k *Key) Scope(h http.Header) (backends.Scope, error) {
 	return s, k.Allow(s, false)
 }
 
-func opens(ids []string, id string) bool { return slices.Contains(ids, Any) || slices.Contains(ids, id) }
+func opens(ids []string, id string) bool {
+	return slices.Contains(ids, Any) || slices.Contains(ids, id)
+}
 
 // Config configures a [Guard]. It is copied by New.
 type Config struct {

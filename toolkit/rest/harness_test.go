@@ -102,5 +102,26 @@ func (s *server) call(secret, method, path string, body any, header ...string) (
 	if json.Unmarshal(b, &out) != nil {
 		out = map[string]any{"raw": string(b)}
 	}
+	s.checkDocument(r, res.StatusCode, out)
 	return res.StatusCode, out
+}
+
+// checkDocument fails the test if a successful answer is not what the document promises.
+func (s *server) checkDocument(r *http.Request, status int, out map[string]any) {
+	s.t.Helper()
+	_, pattern := s.mux.Handler(r)
+	for _, rt := range s.routes {
+		if rt.pattern != pattern || rt.status != status || rt.stream {
+			continue
+		}
+		resolved, err := schemaOf(rt.out).Resolve(nil)
+		require.NoError(s.t, err)
+		if list, ok := out["raw"]; ok && len(out) == 1 { // an array
+			var v any
+			require.NoError(s.t, json.Unmarshal([]byte(list.(string)), &v), list)
+			require.NoError(s.t, resolved.Validate(v), pattern)
+			continue
+		}
+		require.NoError(s.t, resolved.Validate(out), "%s: %v", pattern, out)
+	}
 }
