@@ -42,6 +42,7 @@ type bench struct {
 	out    io.Writer
 
 	answers answersConfig
+	server  serverConfig
 }
 
 // open opens a store with nothing in it: on the server, if there is one.
@@ -68,6 +69,7 @@ var measurements = []struct {
 	{"notes", "-data PATH [-format NAME]: for what a reply is shown a note, and whether the answer is in it", printNotes},
 	{"answers", "-data PATH [-format NAME] …: how many questions a model answers from what each memory knows; -help lists the flags", printAnswers},
 	{"redis", "[-redis URL] [-plots FOLDER]: searches and writes in Redis, beside a SQLite file", printRedis},
+	{"server", "[-redis URL] [-clients N] [-slow N] [-for TIME]: memory over HTTP, asked by many clients at once", printServer},
 }
 
 func main() {
@@ -89,6 +91,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		flags.StringVar(&b.plots, "plots", "", "the `folder` to draw plots into, as SVG")
 		flags.StringVar(&b.url, "redis", "", "the `URL` of a server without other users")
 		b.answers.register(flags)
+		b.server.register(flags)
 		if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 			return 0
 		} else if err != nil || flags.NArg() > 0 {
