@@ -197,6 +197,21 @@ func setMetadata(m *backends.Memory, name string, v any) {
 	m.Metadata[name] = v
 }
 
+// Encode returns a memory as a line of ReMe 0.2, without the newline at its end: what a dump
+// writes for it, and what ReMe's HTTP answers have in a memory_list. The workspace is what
+// stands in workspace_id.
+func (l *Library) Encode(m *backends.Memory, workspace string) (json.RawMessage, error) {
+	var b bytes.Buffer
+	err := writeLine(&b, m, workspace, l.zone)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// lineOrder is the order in which ReMe writes the members of a line; others follow by name.
+var lineOrder = []string{
+	"workspace_id", "memory_id", "memory_type", "when_to_use", "content", "score", "time_created", "time_modified", "author", "metadata",
+	metaTarget, "reflection_subject", "tool_call_results",
+}
+
 // writeLine writes a memory as a line of ReMe 0.2.
 func writeLine(w io.Writer, m *backends.Memory, workspace string, in *time.Location) error {
 	metadata := maps.Clone(m.Metadata)
@@ -225,7 +240,34 @@ func writeLine(w io.Writer, m *backends.Memory, workspace string, in *time.Locat
 	if m.Quality != nil {
 		line["score"] = *m.Quality
 	}
-	e := json.NewEncoder(w)
+	names := lineOrder
+	for _, name := range slices.Sorted(maps.Keys(line)) {
+		if !slices.Contains(lineOrder, name) {
+			names = append(slices.Clip(names), name)
+		}
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	return e.Encode(line)
+	before := byte('{')
+	for _, name := range names {
+		v, ok := line[name]
+		if !ok {
+			continue
+		}
+		out.WriteByte(before)
+		before = ','
+		if err := e.Encode(name); err != nil {
+			return err
+		}
+		out.Truncate(out.Len() - 1) // the encoder ends with a newline
+		out.WriteByte(':')
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+		out.Truncate(out.Len() - 1)
+	}
+	out.WriteString("}\n")
+	_, err := w.Write(out.Bytes())
+	return err
 }

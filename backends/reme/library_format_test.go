@@ -74,7 +74,7 @@ func TestLinesOfALibrary(t *testing.T) {
 		})
 	}
 	// A memory with nothing but what ReMe has is written with nothing but ReMe's members.
-	line := `{"author":"m","content":"什么","memory_id":"a","memory_type":"task","metadata":{},"score":0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:18","when_to_use":"when <b> & 何时","workspace_id":"工作区"}` + "\n"
+	line := `{"workspace_id":"工作区","memory_id":"a","memory_type":"task","when_to_use":"when <b> & 何时","content":"什么","score":0,"time_created":"2025-07-24 21:15:17","time_modified":"2025-07-24 21:15:18","author":"m","metadata":{}}` + "\n"
 	m, err := parseLine([]byte(line), time.UTC)
 	require.NoError(t, err)
 	var again strings.Builder
