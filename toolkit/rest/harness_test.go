@@ -26,6 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/flows"
 )
 
 // server is a handler on SQLite, without a model, and its parts.
@@ -58,7 +59,9 @@ func newServer(t *testing.T, keys []access.Key, change func(c *Config)) *server 
 	require.NoError(t, err)
 	guard, err := access.New(&access.Config{Keys: keys, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	require.NoError(t, err)
-	cfg := &Config{Memory: mem, Store: db, Guard: guard, Notes: notes, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	reMe, err := flows.New(&flows.Config{Backend: mem.Backend()})
+	require.NoError(t, err)
+	cfg := &Config{Flows: reMe, Memory: mem, Store: db, Guard: guard, Notes: notes, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	if change != nil {
 		change(cfg)
 	}

@@ -80,7 +80,7 @@ func (h *Handler) people() {
 		out.Opens.Namespaces, out.Opens.Users = orEmpty(c.key.Namespaces), orEmpty(c.key.Users)
 		out.Opens.Agents, out.Opens.Workspaces = orEmpty(c.key.Agents), orEmpty(c.key.Workspaces)
 		_, isReme := backends.As[*reme.Backend](m.Backend())
-		for name, has := range map[string]bool{"sessions": h.cfg.Store != nil, "blocks": h.cfg.Core != nil, "notes": h.cfg.Notes != nil, "tools": isReme} {
+		for name, has := range map[string]bool{"sessions": h.cfg.Store != nil, "blocks": h.cfg.Core != nil, "notes": h.cfg.Notes != nil, "tools": isReme, "flows": h.cfg.Flows != nil} {
 			if has {
 				out.Features = append(out.Features, name)
 			}

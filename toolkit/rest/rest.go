@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/flows"
 )
 
 // Config configures a [Handler]. It is copied by New.
@@ -30,6 +31,11 @@ type Config struct {
 	Store store.Store
 	Core  *core.Blocks // Shown and written to. Optional. Defaults to those of Memory's window.
 	Notes *Notes       // Shows what replies were shown. Optional.
+	// Flows are ReMe's endpoints. Optional. Without them they answer 404.
+	Flows *flows.Flows
+	// AlwaysOK answers a failure of ReMe's endpoints with 200 and success false, as ReMe
+	// does, where nothing is wrong with key, body and rate. Optional. Defaults to status codes.
+	AlwaysOK bool
 
 	MaxBody    int64         // Optional. Of a request, in bytes; imports may have any size. Defaults to 4 MiB.
 	Timeout    time.Duration // Optional. Of one request. Defaults to 30 s.
@@ -75,6 +81,9 @@ func New(cfg *Config) (*Handler, error) {
 	h.memories()
 	h.sessions()
 	h.people()
+	if c.Flows != nil {
+		h.remeRoutes()
+	}
 	h.mem0Routes()
 	h.amsRoutes()
 	h.jobRoutes()
