@@ -84,6 +84,7 @@ type AddRequest struct {
 	Metadata       map[string]any `json:"metadata,omitempty"`
 	Expires        time.Time      `json:"expires,omitzero"`
 	Instructions   string         `json:"instructions,omitempty"`
+	Author         string         `json:"author,omitempty"`
 	IdempotencyKey string         `json:"idempotency_key,omitempty"`
 }
 
@@ -190,7 +191,7 @@ func (h *Handler) memories() {
 		}
 		out, err := m.Backend().Add(c, &backends.AddRequest{Scope: s, Messages: messagesOf(in.Messages), Context: messagesOf(in.Context),
 			Verbatim: in.Verbatim, Kind: in.Kind, Metadata: in.Metadata, Expires: in.Expires, Instructions: in.Instructions,
-			Author: c.key.Name, IdempotencyKey: in.IdempotencyKey})
+			Author: in.Author, IdempotencyKey: in.IdempotencyKey})
 		if err != nil {
 			return nil, err
 		}
