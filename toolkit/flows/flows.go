@@ -24,20 +24,19 @@ type Config struct {
 	// Backend is a *reme.Backend, or one that was joined from one. Required. It stays the
 	// caller's to close.
 	Backend backends.Backend
-	// Model summarises working memory, and is the agent of agentic_retrieve and react, which
-	// need a model.ToolCallingChatModel. Optional: without one these two fail, and working
-	// memory is compacted alone.
-	Model model.BaseChatModel
+	// Model summarises working memory, and is the agent of agentic_retrieve and react.
+	// Optional: without one these two fail, and working memory is compacted alone.
+	Model model.ToolCallingChatModel
 
 	// Folder confines the files of dump and load and those of working memory. Optional:
-	// without it dump, load, grep and read are refused, and what working memory offloads is
-	// in the answer alone. It stays the caller's to close.
+	// without it flows that need files are refused, and what summary_working_memory offloads
+	// is in its answer alone. It stays the caller's to close.
 	Folder *os.Root
 	// Namespace is the one whose workspaces are dumped to Folder and loaded from it: their
 	// files have the name of the workspace. Optional. Defaults to backends.DefaultNamespace.
 	Namespace string
-	// Workspace takes the place of a workspace_id that is absent or empty, as ReMe's MCP clients
-	// leave it. Optional. By default Open is asked for a scope without a workspace.
+	// Workspace takes the place of a workspace_id that is absent or empty: clients of ReMe may
+	// leave it out. Optional. By default Open is asked for a scope without a workspace.
 	Workspace string
 
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
@@ -78,10 +77,9 @@ func (e *MissingError) Unwrap() error { return backends.ErrInvalid }
 
 // Flows are ReMe's flows over a backend. They are safe for concurrent use.
 type Flows struct {
-	cfg     Config
-	memory  *reme.Backend
-	manager backends.Manager
-	flows   []Flow
+	cfg    Config
+	memory *reme.Backend
+	flows  []Flow
 }
 
 // New returns the flows, or backends.ErrInvalid for a configuration that cannot work.
@@ -89,12 +87,11 @@ func New(cfg *Config) (*Flows, error) {
 	if cfg == nil || cfg.Backend == nil {
 		return nil, fmt.Errorf("flows: %w: Config.Backend is required", backends.ErrInvalid)
 	}
-	f := &Flows{cfg: *cfg}
-	var ok bool
-	if f.memory, ok = backends.As[*reme.Backend](cfg.Backend); !ok {
+	memory, ok := backends.As[*reme.Backend](cfg.Backend)
+	if !ok {
 		return nil, fmt.Errorf("flows: %w: Config.Backend is %T, and holds no *reme.Backend", backends.ErrInvalid, cfg.Backend)
 	}
-	f.manager, _ = backends.As[backends.Manager](f.memory)
+	f := &Flows{cfg: *cfg, memory: memory}
 	if f.cfg.Namespace == "" {
 		f.cfg.Namespace = backends.DefaultNamespace
 	}
@@ -104,14 +101,18 @@ func New(cfg *Config) (*Flows, error) {
 	f.taskFlows()
 	f.personalFlows()
 	f.toolFlows()
+	f.libraryFlows()
+	f.workingFlows()
+	f.agentFlows()
 	return f, nil
 }
 
-// List returns the flows in the order of ReMe's documents.
+// List returns the flows.
 func (f *Flows) List() []Flow { return slices.Clone(f.flows) }
 
 // Call runs a flow. The body is the request as JSON; nil is an empty one. Members that a flow
-// does not know are ignored, as ReMe does. The namespace is that of every scope that open is asked for.
+// does not know are ignored, as ReMe does. The namespace is that of every scope that open is
+// asked for.
 //
 // Errors: backends.ErrNotFound for an unknown flow, a [*MissingError], backends.ErrInvalid for
 // a body that cannot be read, those of open and of the backend. No Response comes with an
@@ -128,12 +129,6 @@ func (f *Flows) Call(ctx context.Context, name string, open Open, namespace stri
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if r.Answer == nil {
-		r.Answer = ""
-	}
-	if r.Metadata == nil {
-		r.Metadata = map[string]any{}
-	}
 	return r, nil
 }
 
@@ -143,22 +138,36 @@ type call struct {
 	*Flows
 	open      Open
 	namespace string
+	scope     backends.Scope // of the request, opened
 }
 
-// workspace opens the workspace of a request.
-func (c *call) workspace(id string, write bool) (backends.Scope, error) {
-	if id == "" {
-		id = c.cfg.Workspace
+// request is what all requests are: they name a scope.
+type request interface{ scope(f *Flows) backends.Scope }
+
+// workspace is the part of a request that names a workspace.
+type workspace struct {
+	WorkspaceID string `json:"workspace_id,omitempty"`
+}
+
+func (w workspace) scope(f *Flows) backends.Scope {
+	if w.WorkspaceID == "" {
+		w.WorkspaceID = f.cfg.Workspace
 	}
-	return c.open(backends.Scope{Namespace: c.namespace, Workspace: id}, write)
+	return backends.Scope{Workspace: w.WorkspaceID}
 }
 
-// define adds a flow whose request is an In.
-func define[In any](f *Flows, flow Flow, serve func(c *call, in *In) (*Response, error)) {
+// define adds a flow whose request is an In. Its scope is open when serve is called.
+func define[In request](f *Flows, flow Flow, serve func(c *call, in In) (*Response, error)) {
 	flow.Request = reflect.TypeFor[In]()
 	flow.call = func(c *call, body json.RawMessage) (*Response, error) {
-		in := new(In)
-		if err := decode(body, in, flow.Request); err != nil {
+		var in In
+		err := decode(body, reflect.ValueOf(&in))
+		if err == nil {
+			s := in.scope(f)
+			s.Namespace = c.namespace
+			c.scope, err = c.open(s, flow.Write)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return serve(c, in)
@@ -166,8 +175,11 @@ func define[In any](f *Flows, flow Flow, serve func(c *call, in *In) (*Response,
 	f.flows = append(f.flows, flow)
 }
 
+// most is how many elements a list of a request may have.
+const most = 10_000
+
 // decode reads a request. Numbers in values of any type stay as they were written.
-func decode(body json.RawMessage, in any, t reflect.Type) error {
+func decode(body json.RawMessage, in reflect.Value) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = json.RawMessage("{}")
 	}
@@ -175,51 +187,36 @@ func decode(body json.RawMessage, in any, t reflect.Type) error {
 	if err := json.Unmarshal(body, &members); err != nil {
 		return fmt.Errorf("%w: the request is no JSON object: %w", backends.ErrInvalid, err)
 	}
-	var missing []string
-	for _, field := range reflect.VisibleFields(t) {
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if _, ok := members[name]; !ok && name != "" && options != "omitempty" {
-			missing = append(missing, name)
-		}
-	}
-	if missing != nil {
-		return &MissingError{missing}
-	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
-	if err := d.Decode(in); err != nil {
-		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+	wrong := d.Decode(in.Interface())
+	missing := &MissingError{}
+	for _, field := range reflect.VisibleFields(in.Elem().Type()) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if _, ok := members[name]; !ok && name != "" && options == "" {
+			missing.Fields = append(missing.Fields, name)
+		}
+		if v := in.Elem().FieldByIndex(field.Index); v.Kind() == reflect.Slice && v.Len() > most {
+			wrong = fmt.Errorf("%d %s, at most %d in a request", v.Len(), name, most)
+		}
+	}
+	if len(missing.Fields) > 0 {
+		return missing
+	}
+	if wrong != nil {
+		return fmt.Errorf("%w: %w", backends.ErrInvalid, wrong)
 	}
 	return nil
 }
 
-// most is how many trajectories, tools, calls, ids or memories a request may have, and
-// mostMessages how many messages.
-const (
-	most         = 1000
-	mostMessages = 10_000
-)
-
-// bounded returns an error for a request with more than limit of something.
-func bounded(what string, n, limit int) error {
-	if n > limit {
-		return fmt.Errorf("%w: %d %s: at most %d in a request", backends.ErrInvalid, n, what, limit)
-	}
-	return nil
+// reply returns the response of a flow that did what was asked for.
+func reply(answer any, metadata map[string]any) (*Response, error) {
+	return &Response{Answer: answer, Success: true, Metadata: metadata}, nil
 }
 
-// topK returns how many memories are wanted: 3 by default, as in ReMe.
-func topK(n int) (int, error) {
-	switch {
-	case n == 0:
-		return 3, nil
-	case n < 0 || n > most:
-		return 0, fmt.Errorf("%w: top_k %d: 1 to %d", backends.ErrInvalid, n, most)
-	}
-	return n, nil
-}
-
-// updated is what ReMe says of its writes.
-func updated(deleted, inserted int) map[string]any {
-	return map[string]any{"deleted_count": deleted, "inserted_count": inserted}
+// refuse returns the response of a flow that found nothing to do it with.
+func refuse(answer string, metadata map[string]any) (*Response, error) {
+	r, err := reply(answer, metadata)
+	r.Success = false
+	return r, err
 }

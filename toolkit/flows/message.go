@@ -9,100 +9,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/backends/reme"
 )
-
-// message is a message in OpenAI's protocol, with what ReMe adds.
-type message struct {
-	Role             string            `json:"role,omitempty"`    // defaults to user
-	Content          any               `json:"content,omitempty"` // a text, or a list of blocks
-	ReasoningContent string            `json:"reasoning_content,omitempty"`
-	ToolCalls        []schema.ToolCall `json:"tool_calls,omitempty"`
-	ToolCallID       string            `json:"tool_call_id,omitempty"`
-	Name             *string           `json:"name,omitempty"`
-	TimeCreated      string            `json:"time_created,omitempty"`
-
-	raw json.RawMessage
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (m *message) UnmarshalJSON(b []byte) error {
-	type plain message
-	m.raw = bytes.Clone(b)
-	return json.Unmarshal(b, (*plain)(m))
-}
-
-// text returns what a message says: blocks of text joined by newlines. Media have no text.
-func (m *message) text() string {
-	if s, ok := m.Content.(string); ok {
-		return s
-	}
-	var lines []string
-	blocks, _ := m.Content.([]any)
-	for _, b := range blocks {
-		block, _ := b.(map[string]any)
-		for _, name := range []string{"text", "content"} {
-			if s, ok := block[name].(string); ok {
-				lines = append(lines, s)
-				break
-			}
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// messagesOf returns messages of Eino. Results of tools without the id of their call, as in
-// ReMe's own examples, get those of the calls before them, in order.
-func messagesOf(in []message) ([]*schema.Message, error) {
-	if err := bounded("messages", len(in), mostMessages); err != nil {
-		return nil, err
-	}
-	out := make([]*schema.Message, len(in))
-	var open []string
-	for i := range in {
-		m := &in[i]
-		o := &schema.Message{
-			Role: schema.RoleType(m.Role), Content: m.text(), ReasoningContent: m.ReasoningContent, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID,
-		}
-		if m.Name != nil {
-			o.Name = *m.Name
-		}
-		switch o.Role {
-		case "":
-			o.Role = schema.User
-		case schema.User, schema.System:
-		case schema.Assistant:
-			open = nil
-			for _, call := range o.ToolCalls {
-				open = append(open, call.ID)
-			}
-		case schema.Tool:
-			if o.ToolCallID == "" && len(open) > 0 {
-				o.ToolCallID = open[0]
-			}
-			open = slices.DeleteFunc(open, func(id string) bool { return id == o.ToolCallID })
-		default:
-			return nil, fmt.Errorf("%w: message %d: role %.40q: write system, user, assistant or tool", backends.ErrInvalid, i, m.Role)
-		}
-		out[i] = o
-	}
-	return out, nil
-}
-
-// said returns messages with their times.
-func said(in []message) ([]backends.Message, error) {
-	messages, err := messagesOf(in)
-	out := make([]backends.Message, len(messages))
-	for i, m := range messages {
-		out[i] = backends.Message{Message: m, Time: text.Time(in[i].TimeCreated, time.UTC)}
-	}
-	return out, err
-}
 
 // trajectory is an attempt at a task.
 type trajectory struct {
@@ -110,4 +22,137 @@ type trajectory struct {
 	Messages []message      `json:"messages,omitempty"`
 	Score    float64        `json:"score,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// message is a message in OpenAI's protocol, with what ReMe adds.
+type message map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *message) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	err := d.Decode((*map[string]any)(m))
+	if err == nil {
+		_, err = m.eino()
+	}
+	return err
+}
+
+// eino returns a message of Eino. A list of content blocks becomes the text in it; media are
+// left out.
+func (m *message) eino() (*schema.Message, error) {
+	var plain struct {
+		Role             schema.RoleType   `json:"role"`
+		ReasoningContent string            `json:"reasoning_content"`
+		ToolCalls        []schema.ToolCall `json:"tool_calls"`
+		ToolCallID       string            `json:"tool_call_id"`
+		Name             string            `json:"name"`
+	}
+	raw, err := json.Marshal(*m)
+	if err == nil {
+		err = json.Unmarshal(raw, &plain)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if plain.Role == "" {
+		plain.Role = schema.User
+	}
+	if !slices.Contains([]schema.RoleType{schema.User, schema.System, schema.Assistant, schema.Tool}, plain.Role) {
+		return nil, fmt.Errorf("role %.40q: write system, user, assistant or tool", plain.Role)
+	}
+	return &schema.Message{
+		Role: plain.Role, Content: textOf((*m)["content"]), ReasoningContent: plain.ReasoningContent, ToolCalls: plain.ToolCalls, ToolCallID: plain.ToolCallID, Name: plain.Name,
+	}, nil
+}
+
+func textOf(content any) string {
+	switch c := content.(type) {
+	case string:
+		return c
+	case []any:
+		var lines []string
+		for _, block := range c {
+			b, _ := block.(map[string]any)
+			for _, name := range []string{"text", "content"} {
+				if s, ok := b[name].(string); ok {
+					lines = append(lines, s)
+				}
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	return ""
+}
+
+// messagesOf returns messages of Eino. Results of tools without the id of their call, as in
+// ReMe's own examples, get those of the calls before them, in order.
+func messagesOf(in []message) []*schema.Message {
+	var out []*schema.Message
+	var open []schema.ToolCall
+	for _, m := range in {
+		o, _ := m.eino() // UnmarshalJSON has checked it
+		if out = append(out, o); o.Role == schema.Assistant {
+			open = o.ToolCalls
+		}
+		if o.Role == schema.Tool && o.ToolCallID == "" && len(open) > 0 {
+			o.ToolCallID, open = open[0].ID, open[1:]
+		}
+	}
+	return out
+}
+
+// wire is a message as ReMe returns it.
+type wire struct {
+	Role             schema.RoleType   `json:"role"`
+	Content          any               `json:"content"`
+	ReasoningContent string            `json:"reasoning_content"`
+	ToolCalls        []schema.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID       string            `json:"tool_call_id,omitempty"`
+}
+
+func wires(messages []*schema.Message) []wire {
+	out := make([]wire, len(messages))
+	for i, m := range messages {
+		out[i] = wire{Role: m.Role, Content: m.Content, ReasoningContent: m.ReasoningContent, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
+	}
+	return out
+}
+
+// memory is a memory as ReMe writes it.
+type memory struct {
+	backends.Memory
+	workspace string
+	library   *reme.Library
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m memory) MarshalJSON() ([]byte, error) { return m.library.Encode(&m.Memory, m.workspace) }
+
+// memories returns memories as ReMe writes them.
+func (c *call) memories(in []backends.Memory) []memory {
+	out := make([]memory, len(in))
+	for i := range in {
+		name := c.scope.Workspace
+		if c.scope.UserID != "" && in[i].Kind == backends.KindPersonal {
+			name = c.scope.UserID
+		}
+		out[i] = memory{Memory: in[i], workspace: name, library: c.memory.Library()}
+	}
+	return out
+}
+
+// found returns the memories of hits. Their score is the similarity, as in ReMe.
+func (c *call) found(hits []backends.Hit) []memory {
+	out := make([]backends.Memory, len(hits))
+	for i := range hits {
+		out[i] = hits[i].Memory
+		out[i].Quality = &hits[i].Score
+	}
+	return c.memories(out)
+}
+
+// updated is what ReMe says of its writes.
+func updated(deleted, inserted int) map[string]int {
+	return map[string]int{"deleted_count": deleted, "inserted_count": inserted}
 }

@@ -5,10 +5,13 @@ package flows
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // person names whose personal memory it is: the user, else the one whose id is the
@@ -19,13 +22,17 @@ type person struct {
 	UserName    string `json:"user_name,omitempty"` // by which the user is spoken of
 }
 
-type retrievePersonalRequest struct {
+func (p person) scope(*Flows) backends.Scope {
+	return backends.Scope{UserID: cmp.Or(p.UserID, p.WorkspaceID)}
+}
+
+type retrievePersonal struct {
 	person
 	Query string `json:"query"`
 	TopK  int    `json:"top_k,omitempty"` // 1 to 1,000. Defaults to 3.
 }
 
-type summaryPersonalRequest struct {
+type summaryPersonal struct {
 	person
 	Trajectories []trajectory `json:"trajectories,omitempty"`
 }
@@ -35,72 +42,48 @@ func (f *Flows) personalFlows() {
 	define(f, Flow{Name: "summary_personal_memory", Write: true, Long: true, Description: "Learns about a user from what they said."}, (*call).summaryPersonal)
 }
 
-func (c *call) person(p person, write bool) (s backends.Scope, shown string, err error) {
-	s, err = c.open(backends.Scope{Namespace: c.namespace, UserID: cmp.Or(p.UserID, p.WorkspaceID)}, write)
-	return s, cmp.Or(p.WorkspaceID, s.UserID), err
+func (c *call) retrievePersonal(in retrievePersonal) (*Response, error) {
+	search := backends.SearchRequest{Scope: c.scope, Query: in.Query, TopK: cmp.Or(in.TopK, 3)}
+	resp, err := c.memory.Personal().Retrieve(c, &reme.PersonalRetrieveRequest{SearchRequest: search, Target: in.UserName})
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, h := range resp.Hits {
+		texts = append(texts, h.Text)
+	}
+	return reply(strings.Join(texts, "\n"), map[string]any{"memory_list": c.found(resp.Hits)})
 }
 
-func (c *call) retrievePersonal(in *retrievePersonalRequest) (*Response, error) {
-	scope, workspace, err := c.person(in.person, false)
-	if err != nil {
-		return nil, err
-	}
-	k, err := topK(in.TopK)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.memory.Personal().Retrieve(c, &reme.PersonalRetrieveRequest{
-		SearchRequest: backends.SearchRequest{Scope: scope, Query: in.Query, TopK: k}, Target: in.UserName,
-	})
-	if err != nil {
-		return nil, err
-	}
-	memories := found(resp.Hits)
-	texts := make([]string, len(memories))
-	for i, m := range memories {
-		texts[i] = m.Text
-	}
-	list, err := c.memoryList(workspace, memories)
-	return &Response{Answer: strings.Join(texts, "\n"), Success: true, Metadata: map[string]any{"memory_list": list}}, err
-}
-
-func (c *call) summaryPersonal(in *summaryPersonalRequest) (*Response, error) {
-	scope, workspace, err := c.person(in.person, true)
-	if err != nil {
-		return nil, err
-	}
-	var all []message
+func (c *call) summaryPersonal(in summaryPersonal) (*Response, error) {
+	r := &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: c.scope}, Target: in.UserName}
 	for _, t := range in.Trajectories {
-		all = append(all, t.Messages...)
+		for i, m := range messagesOf(t.Messages) {
+			at := text.Time(fmt.Sprint(t.Messages[i]["time_created"]), time.UTC)
+			r.Messages = append(r.Messages, backends.Message{Message: m, Time: at})
+		}
 	}
-	messages, err := said(all)
-	if err != nil {
-		return nil, err
-	}
-	out := &Response{Success: true}
-	stored, gone := []backends.Memory{}, []string{}
-	if len(messages) > 0 {
-		resp, err := c.memory.Personal().Summarize(c, &reme.PersonalSummaryRequest{
-			AddRequest: backends.AddRequest{Scope: scope, Messages: messages}, Target: in.UserName,
-		})
-		if err != nil {
+	resp, stored, gone, success := &reme.PersonalSummaryResponse{}, []backends.Memory{}, []string{}, true
+	if len(r.Messages) > 0 {
+		var err error
+		if resp, err = c.memory.Personal().Summarize(c, r); err != nil {
 			return nil, err
 		}
-		for _, item := range resp.Items {
-			switch item.Outcome {
-			case backends.OutcomeAdded, backends.OutcomeUpdated, backends.OutcomeSuperseded:
-				stored = append(stored, item.Memory)
-				if item.Outcome == backends.OutcomeSuperseded && item.Previous != nil {
-					gone = append(gone, item.Previous.ID)
-				}
-			case backends.OutcomeRetracted:
-				gone = append(gone, item.Memory.ID)
-			case backends.OutcomeFailed:
-				out.Success = false
-			}
+	}
+	for _, item := range resp.Items {
+		switch item.Outcome {
+		case backends.OutcomeSuperseded:
+			gone = append(gone, item.Previous.ID)
+			stored = append(stored, item.Memory)
+		case backends.OutcomeAdded, backends.OutcomeUpdated:
+			stored = append(stored, item.Memory)
+		case backends.OutcomeRetracted:
+			gone = append(gone, item.Memory.ID)
+		case backends.OutcomeFailed:
+			success = false
 		}
 	}
-	list, err := c.memoryList(workspace, stored)
-	out.Metadata = map[string]any{"memory_list": list, "deleted_memory_ids": gone, "update_result": updated(len(gone), len(stored))}
-	return out, err
+	return &Response{Answer: "", Success: success, Metadata: map[string]any{
+		"memory_list": c.memories(stored), "deleted_memory_ids": gone, "update_result": updated(len(gone), len(stored)),
+	}}, nil
 }

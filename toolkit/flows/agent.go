@@ -1,0 +1,141 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme"
+)
+
+type react struct {
+	workspace
+	Query    string    `json:"query,omitempty"`
+	Messages []message `json:"messages,omitempty"`
+}
+
+func (f *Flows) agentFlows() {
+	define(f, Flow{Name: "agentic_retrieve", Write: true, Long: true, Description: "An agent that answers over a long context: large results of tools go to files, which it searches and reads."}, (*call).agentic)
+	define(f, Flow{Name: "react", Long: true, Description: "An agent that answers with what was learnt from earlier tasks."}, (*call).react)
+}
+
+// maxSteps is how often an agent may ask its model.
+const maxSteps = 20
+
+// toolOf returns a flow as a tool for a model. Its scope is no parameter: models choose none.
+func (f *Flows) toolOf(name string) *schema.ToolInfo {
+	flow := f.flows[slices.IndexFunc(f.flows, func(w Flow) bool { return w.Name == name })]
+	parameters := map[string]*schema.ParameterInfo{}
+	for _, field := range reflect.VisibleFields(flow.Request) {
+		tag, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if tag == "" || options != "" {
+			continue
+		}
+		parameters[tag] = &schema.ParameterInfo{Type: schema.String, Required: true}
+		if field.Type.Kind() == reflect.Float64 {
+			parameters[tag].Type = schema.Integer
+		}
+	}
+	return &schema.ToolInfo{Name: name, Desc: flow.Description, ParamsOneOf: schema.NewParamsOneOfByParams(parameters)}
+}
+
+// agent answers messages by ReAct, with flows as its tools, in the scope of the call. before
+// makes the context of each step. The last message that it returns is the answer.
+func (c *call) agent(messages []*schema.Message, tools []string, before func([]*schema.Message) ([]*schema.Message, error)) ([]*schema.Message, error) {
+	if c.cfg.Model == nil {
+		return nil, reme.ErrNoModel
+	}
+	var infos []*schema.ToolInfo
+	for _, name := range tools {
+		infos = append(infos, c.toolOf(name))
+	}
+	model, err := c.cfg.Model.WithTools(infos)
+	here := func(backends.Scope, bool) (backends.Scope, error) { return c.scope, nil }
+	for range maxSteps {
+		var answer *schema.Message
+		if err == nil {
+			messages, err = before(messages)
+		}
+		if err == nil {
+			if answer, err = model.Generate(c, messages); err != nil {
+				err = fmt.Errorf("%w: %w", backends.ErrModel, err)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, answer)
+		for _, t := range answer.ToolCalls {
+			result := fmt.Sprintf("no tool is named %.40q", t.Function.Name)
+			if slices.Contains(tools, t.Function.Name) {
+				r, err := c.Call(c, t.Function.Name, here, c.scope.Namespace, json.RawMessage(t.Function.Arguments))
+				if err != nil {
+					r = &Response{Answer: "error: " + err.Error()}
+				}
+				result = fmt.Sprint(r.Answer)
+			}
+			messages = append(messages, schema.ToolMessage(result, t.ID, schema.WithToolName(t.Function.Name)))
+		}
+		if len(answer.ToolCalls) == 0 {
+			break
+		}
+	}
+	return messages, nil
+}
+
+// ended returns the response of an agent.
+func ended(messages []*schema.Message, shown any) (*Response, error) {
+	metadata := map[string]any{"messages": shown}
+	if last := messages[len(messages)-1]; last.Role == schema.Assistant {
+		return reply(last.Content, metadata)
+	}
+	return refuse(fmt.Sprintf("no answer after %d steps", maxSteps), metadata)
+}
+
+func (c *call) agentic(in working) (*Response, error) {
+	if c.cfg.Folder == nil {
+		return nil, errNoFolder
+	}
+	with, f, err := c.compactor(&in, true)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	messages, err := c.agent(messagesOf(in.Messages), []string{"grep_working_memory", "read_working_memory"}, func(now []*schema.Message) ([]*schema.Message, error) {
+		smaller, _, err := c.compact(with, f, now, or(in.PreviewCharLength, 0))
+		return smaller, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ended(messages, wires(messages))
+}
+
+func (c *call) react(in react) (*Response, error) {
+	now := c.cfg.Clock().UTC().Format(time.DateTime)
+	messages := append([]*schema.Message{schema.SystemMessage("You are a helpful assistant. The current time is " + now + ".\n")}, messagesOf(in.Messages)...)
+	if in.Query != "" {
+		messages = append(messages, schema.UserMessage(in.Query))
+	}
+	messages, err := c.agent(messages, []string{"retrieve_task_memory"}, func(now []*schema.Message) ([]*schema.Message, error) { return now, nil })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]map[string]any, len(messages))
+	for i, m := range messages {
+		shown[i] = map[string]any{
+			"name": nil, "role": m.Role, "content": m.Content, "reasoning_content": m.ReasoningContent,
+			"tool_calls": append([]schema.ToolCall{}, m.ToolCalls...), "tool_call_id": m.ToolCallID, "time_created": now, "metadata": map[string]any{},
+		}
+	}
+	return ended(messages, shown)
+}
