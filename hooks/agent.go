@@ -29,7 +29,7 @@ import (
 // that share the name of a tool or of the note, fails its first run with ErrInvalid.
 func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 	m := adk.AgentMiddleware{
-		AdditionalInstruction: h.systemPrompt(),
+		AdditionalInstruction: h.Instruction(),
 		AdditionalTools:       slices.Clip(slices.Clone(h.tools)), // Eino appends to it (trap T12)
 		BeforeChatModel:       h.attach(),
 		WrapToolCall:          h.ToolMiddleware(),

@@ -37,19 +37,19 @@ func threeCalls() *testkit.Chat {
 
 var threeCallsLogged = []string{"user: any news", "assistant:  calls echo", "tool: echo:1", "assistant:  calls echo", "tool: echo:2", "assistant: done"}
 
-// run runs an agent with middlewares once, for "any news".
-func run(t *testing.T, chat *testkit.Chat, tools []tool.BaseTool, middlewares ...adk.AgentMiddleware) []string {
+// run runs an agent with memories once, for "any news".
+func run(t *testing.T, chat *testkit.Chat, tools []tool.BaseTool, memories ...testkit.Memory) []string {
 	t.Helper()
-	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = middlewares }, tools...)
+	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, memories...) }, tools...)
 	return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "any news"))
 }
 
-func before(f func(ctx context.Context, s *adk.ChatModelAgentState)) adk.AgentMiddleware {
-	return adk.AgentMiddleware{BeforeChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { f(ctx, s); return nil }}
+func before(f func(ctx context.Context, s *adk.ChatModelAgentState)) testkit.Other {
+	return testkit.Other{BeforeChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { f(ctx, s); return nil }}
 }
 
-func after(f func(ctx context.Context, s *adk.ChatModelAgentState)) adk.AgentMiddleware {
-	return adk.AgentMiddleware{AfterChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { f(ctx, s); return nil }}
+func after(f func(ctx context.Context, s *adk.ChatModelAgentState)) testkit.Other {
+	return testkit.Other{AfterChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { f(ctx, s); return nil }}
 }
 
 // Each answer is written as it comes, the whole turn at its end.
@@ -58,7 +58,7 @@ func TestTheMiddlewareRecordsATurnAsItGrows(t *testing.T) {
 		m := newMemory(t, nil)
 		var logged [][]string
 		spy := after(func(context.Context, *adk.ChatModelAgentState) { logged = append(logged, m.logged(ann)) })
-		a := testkit.Agent(t, "a", threeCalls(), func(cfg *adk.ChatModelAgentConfig) { m.with(cfg); cfg.Middlewares = append(cfg.Middlewares, spy) }, testkit.Echo(t))
+		a := testkit.Agent(t, "a", threeCalls(), func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, m, spy) }, testkit.Echo(t))
 		testkit.Drain(testkit.Runner(a, streaming, nil).Query(t.Context(), "any news"))
 		require.Equal(t, [][]string{threeCallsLogged[:2], threeCallsLogged[:4], threeCallsLogged}, logged)
 		require.Equal(t, [2]int{1, 1}, m.turns())
@@ -109,7 +109,7 @@ func TestAQuestionWaitsForNoRoomInTheQueue(t *testing.T) {
 		close(room)
 		return schema.AssistantMessage("ok", nil), nil
 	})
-	require.Equal(t, []string{"assistant: ok"}, run(t, chat, nil, h.AgentMiddleware()))
+	require.Equal(t, []string{"assistant: ok"}, run(t, chat, nil, h))
 	require.Equal(t, []string{hooks.StageRecord}, failures.Stages())
 	require.ErrorContains(t, failures.Err(), "record the question")
 	require.NoError(t, log.Flush(t.Context()))
@@ -143,7 +143,7 @@ func TestTheScopeOfARunStays(t *testing.T) {
 	bot := backends.Scope{AgentID: "bot", SessionID: "s1"}
 	m := newMemory(t, func(s *setup) { s.Scope, s.AgentMemory = bot, true })
 	eve := before(func(ctx context.Context, _ *adk.ChatModelAgentState) { adk.AddSessionValue(ctx, "user_id", "eve") })
-	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, eve); m.with(cfg) })
+	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, eve, m) })
 	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	require.Len(t, m.logged(bot), 2)
 	require.Equal(t, bot, m.backend.Searches()[0].Scope)
@@ -167,7 +167,7 @@ func TestTheMiddlewareTakesAnything(t *testing.T) {
 func TestTwoMemoriesOnOneAgent(t *testing.T) {
 	one, two := newMemory(t, nil), newMemory(t, func(s *setup) { s.NoteName = "experience"; s.backend.Found = testkit.Hits("try again after an hour") })
 	chat := threeCalls()
-	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { one.with(cfg); two.with(cfg) }, testkit.Echo(t))
+	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, one, two) }, testkit.Echo(t))
 	testkit.Drain(one.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	for _, call := range chat.Calls() {
 		require.Equal(t, 2, testkit.Notes(call))
@@ -184,30 +184,30 @@ func TestMemoriesThatShareANameFailTheFirstRun(t *testing.T) {
 	both := func(s *setup) { s.Mode, s.tools = modes.Both, []tool.BaseTool{testkit.Echo(t)} }
 	quiet := func(s *setup) { both(s); s.Mode = modes.AgentControl }
 	for name, c := range map[string]struct {
-		list func() []adk.AgentMiddleware
+		list func() []testkit.Memory
 		want string
 	}{
-		"one value twice": {func() []adk.AgentMiddleware {
-			m := newMemory(t, nil).AgentMiddleware()
-			return []adk.AgentMiddleware{m, m}
+		"one value twice": {func() []testkit.Memory {
+			m := testkit.Other(newMemory(t, nil).AgentMiddleware())
+			return []testkit.Memory{m, m}
 		}, "one memory middleware twice"},
-		"one memory twice": {func() []adk.AgentMiddleware {
+		"one memory twice": {func() []testkit.Memory {
 			m := newMemory(t, both)
-			return []adk.AgentMiddleware{m.AgentMiddleware(), m.AgentMiddleware()}
+			return []testkit.Memory{m, m}
 		}, "with echo"},
-		"the same note": {func() []adk.AgentMiddleware {
-			return []adk.AgentMiddleware{newMemory(t, nil).AgentMiddleware(), newMemory(t, nil).AgentMiddleware()}
+		"the same note": {func() []testkit.Memory {
+			return []testkit.Memory{newMemory(t, nil), newMemory(t, nil)}
 		}, "with the note memory"},
-		"the same tool": {func() []adk.AgentMiddleware {
-			return []adk.AgentMiddleware{newMemory(t, quiet).AgentMiddleware(), newMemory(t, quiet).AgentMiddleware()}
+		"the same tool": {func() []testkit.Memory {
+			return []testkit.Memory{newMemory(t, quiet), newMemory(t, quiet)}
 		}, "with echo"},
-		"nothing in common": {func() []adk.AgentMiddleware {
-			return []adk.AgentMiddleware{newMemory(t, quiet).AgentMiddleware(), newMemory(t, nil).AgentMiddleware()}
+		"nothing in common": {func() []testkit.Memory {
+			return []testkit.Memory{newMemory(t, quiet), newMemory(t, nil)}
 		}, ""},
 	} {
 		for _, wrapped := range []bool{false, true} {
 			chat := threeCalls()
-			a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = c.list() }, testkit.Echo(t))
+			a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, c.list()...) }, testkit.Echo(t))
 			var runner testkit.Run = testkit.Runner(a, false, nil)
 			if wrapped {
 				runner = newMemory(t, nil).WrapRunner(testkit.Runner(a, false, nil))
@@ -233,8 +233,7 @@ func TestOneMemoryInManyPlacesFailsNoRun(t *testing.T) {
 	var kept []*schema.Message
 	keep := before(func(_ context.Context, s *adk.ChatModelAgentState) { kept = s.Messages })
 	outer := testkit.Agent(t, "outer", testkit.New(testkit.Call("c1", "inner", `{"request":"go"}`), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) {
-		m.with(cfg)
-		cfg.Middlewares = append(cfg.Middlewares, keep)
+		testkit.Attach(cfg, m, keep)
 	}, adk.NewAgentTool(t.Context(), inner, adk.WithFullChatHistoryAsInput()))
 	require.Equal(t, "assistant: done", testkit.Last(testkit.Drain(testkit.Runner(outer, false, nil).Query(t.Context(), "hi"))))
 	prepared, err := m.Prepare(t.Context(), testkit.Say("hi"))
@@ -253,20 +252,20 @@ func TestOneMemoryInManyPlacesFailsNoRun(t *testing.T) {
 // memories go into messages, which are never formatted.
 func TestT01_BracesNeverReachTheInstruction(t *testing.T) {
 	values := adk.WithSessionValues(map[string]any{"secret": "S3CRET"})
-	query := func(chat *testkit.Chat, mw adk.AgentMiddleware) []string {
-		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = []adk.AgentMiddleware{mw} })
+	query := func(chat *testkit.Chat, m testkit.Memory) []string {
+		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, m) })
 		return testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "any news", values))
 	}
 	chat := testkit.New()
-	query(chat, adk.AgentMiddleware{AdditionalInstruction: "remember: {secret}"})
+	query(chat, testkit.Other{AdditionalInstruction: "remember: {secret}"})
 	testkit.Trap(t, strings.Contains(text(chat.Calls()[0]), "S3CRET"))
 
 	for _, l := range []backends.Language{backends.English, backends.Chinese} {
 		m := newMemory(t, func(s *setup) { s.Mode, s.Language = modes.Both, l })
-		require.NotContains(t, m.AgentMiddleware().AdditionalInstruction, "{")
+		require.NotContains(t, m.Instruction(), "{")
 		m.backend.Found = testkit.Hits(`likes {"tea": 1} and {secret}`)
 		chat := testkit.New()
-		require.Equal(t, []string{"assistant: ok"}, query(chat, m.AgentMiddleware()))
+		require.Equal(t, []string{"assistant: ok"}, query(chat, m))
 		in := text(chat.Calls()[0])
 		require.Contains(t, in, `likes {"tea": 1} and {secret}`)
 		require.Contains(t, in, "search_memory")
@@ -288,7 +287,7 @@ func TestT02_OneSearchAndOneNoteATurn(t *testing.T) {
 	for _, found := range []int{1, 0} {
 		m, chat := newMemory(t, nil), threeCalls()
 		m.backend.Found = m.backend.Found[:found]
-		run(t, chat, []tool.BaseTool{testkit.Echo(t)}, m.AgentMiddleware())
+		run(t, chat, []tool.BaseTool{testkit.Echo(t)}, m)
 		require.Equal(t, []string{"any news"}, m.backend.Queries())
 		for _, call := range chat.Calls() {
 			require.Equal(t, found, testkit.Notes(call))
@@ -298,7 +297,7 @@ func TestT02_OneSearchAndOneNoteATurn(t *testing.T) {
 	m, chat := newMemory(t, nil), threeCalls()
 	run(t, chat, []tool.BaseTool{testkit.Echo(t)}, before(func(_ context.Context, s *adk.ChatModelAgentState) {
 		s.Messages = slices.DeleteFunc(slices.Clone(s.Messages), func(msg *schema.Message) bool { return strings.Contains(msg.Content, tea) })
-	}), m.AgentMiddleware())
+	}), m)
 	for _, call := range chat.Calls() {
 		require.Equal(t, 1, testkit.Notes(call), "a note that vanished is injected again")
 	}
@@ -318,7 +317,7 @@ func TestT03_ABackendsModelCallsStayOutOfTheEvents(t *testing.T) {
 		return &backends.AddResponse{}, err
 	}
 	for _, tools := range [][]tool.BaseTool{nil, {testkit.Echo(t)}} {
-		require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), tools, m.AgentMiddleware()))
+		require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), tools, m))
 	}
 	require.Len(t, inner.Calls(), 4)
 	m.fine()
@@ -354,7 +353,7 @@ func TestT06_NoSessionValueIsWritten(t *testing.T) {
 	m := newMemory(t, func(s *setup) { s.Mode = modes.Both })
 	var seen map[string]any
 	look := after(func(ctx context.Context, _ *adk.ChatModelAgentState) { seen = adk.GetSessionValues(ctx) })
-	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { m.with(cfg); cfg.Middlewares = append(cfg.Middlewares, look) })
+	a := testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, m, look) })
 	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	require.NotNil(t, seen)
 	require.Empty(t, seen)
@@ -399,9 +398,9 @@ func TestT10_NothingIsAppendedBehindAToolCall(t *testing.T) {
 func TestT12_ToolsComeInASliceOfTheirOwn(t *testing.T) {
 	spare := append(make([]tool.BaseTool, 0, 4), testkit.Echo(t))
 	testkit.Agent(t, "a", testkit.New(), func(cfg *adk.ChatModelAgentConfig) {
-		cfg.Middlewares = []adk.AgentMiddleware{{AdditionalTools: []tool.BaseTool{testkit.Approval(t)}}}
+		testkit.Attach(cfg, testkit.Other{AdditionalTools: []tool.BaseTool{testkit.Approval(t)}})
 	}, spare...)
-	testkit.Trap(t, spare[:2][1] != nil)
+	testkit.OldTrap(t, spare[:2][1] != nil)
 	spare[:2][1] = nil
 
 	m := newMemory(t, func(s *setup) { s.tools = spare })
@@ -437,26 +436,29 @@ func TestT16_TransfersAreNotWhatTheUserSaid(t *testing.T) {
 
 // A middleware without an instruction makes a system message of a line break.
 func TestT18_ABlankSystemMessageIsDropped(t *testing.T) {
-	bare := func(chat *testkit.Chat, middlewares ...adk.AgentMiddleware) []string {
-		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Instruction, cfg.Middlewares = "", middlewares })
+	bare := func(chat *testkit.Chat, memories ...testkit.Memory) []string {
+		a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) {
+			cfg.Instruction = ""
+			testkit.Attach(cfg, memories...)
+		})
 		testkit.Drain(testkit.Runner(a, false, nil).Query(t.Context(), "any news"))
 		return testkit.Lines(chat.Calls()[0])
 	}
-	testkit.Trap(t, len(bare(testkit.New(), adk.AgentMiddleware{})) == 2)
+	testkit.OldTrap(t, len(bare(testkit.New(), testkit.Other{})) == 2)
 	m := newMemory(t, func(s *setup) { s.backend.Found = nil })
-	require.Equal(t, []string{"user: any news"}, bare(testkit.New(), adk.AgentMiddleware{}, m.AgentMiddleware()))
+	require.Equal(t, []string{"user: any news"}, bare(testkit.New(), testkit.Other{}, m))
 }
 
 // An error of a hook fails the run, even when the answer was given.
 func TestT19_HooksReturnNoErrors(t *testing.T) {
-	out := run(t, testkit.New(), nil, adk.AgentMiddleware{AfterChatModel: func(context.Context, *adk.ChatModelAgentState) error { return errors.New("down") }})
+	out := run(t, testkit.New(), nil, testkit.Other{AfterChatModel: func(context.Context, *adk.ChatModelAgentState) error { return errors.New("down") }})
 	testkit.Trap(t, strings.HasPrefix(testkit.Last(out), "error: "))
 
 	for _, scope := range []backends.Scope{ann, {}, {Namespace: "n"}} {
 		m := newMemory(t, func(s *setup) { s.Scope = scope })
 		m.backend.OnSearch = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("down") }
 		m.db.FailOn(backends.ErrUnavailable, "Append")
-		require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), nil, m.AgentMiddleware()))
+		require.Equal(t, []string{"assistant: ok"}, run(t, testkit.New(), nil, m))
 		require.NotEmpty(t, m.failures.Stages())
 		m.db.Arm(nil)
 	}

@@ -134,7 +134,7 @@ var doors = map[string]door{"middleware": {true, false}, "runner": {false, true}
 
 // with puts the middleware into an agent.
 func (m *memory) with(cfg *adk.ChatModelAgentConfig) {
-	cfg.Middlewares = append(cfg.Middlewares, m.AgentMiddleware())
+	testkit.Attach(cfg, m)
 }
 
 // enter returns how a new agent is run and resumed through a door.
@@ -237,7 +237,8 @@ func TestTheModeDecidesWhichHooksAct(t *testing.T) {
 		testkit.Drain(m.enter(doors["both"], testkit.New(), nil, false).Query(t.Context(), "any news"))
 		require.Equal(t, acts.searches, len(m.backend.Queries()) == 1, mode)
 		require.Equal(t, acts.records, len(testkit.Entries(t, m.db.Store, ann)) > 0, mode)
-		require.Equal(t, acts.instructs, m.AgentMiddleware().AdditionalInstruction != "", mode)
+		require.Equal(t, acts.instructs, m.Instruction() != "", mode)
+		require.Equal(t, m.Instruction(), m.AgentMiddleware().AdditionalInstruction)
 		require.Len(t, m.AgentMiddleware().AdditionalTools, 1, "those that New was given")
 		m.fine()
 	}

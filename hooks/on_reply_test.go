@@ -315,13 +315,13 @@ func TestPrepareAndFinishLeaveAWrappedRunAlone(t *testing.T) {
 	m := newMemory(t, nil)
 	chat := testkit.New()
 	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) {
-		cfg.Middlewares = []adk.AgentMiddleware{{
+		testkit.Attach(cfg, testkit.Other{
 			BeforeChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) (err error) {
 				s.Messages, err = m.Prepare(ctx, s.Messages)
 				return err
 			},
 			AfterChatModel: func(ctx context.Context, s *adk.ChatModelAgentState) error { return m.Finish(ctx, s.Messages) },
-		}}
+		})
 	})
 	testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "any news"))
 	require.Equal(t, 1, testkit.Notes(chat.Calls()[0]))

@@ -284,7 +284,7 @@ func TestAToolOfAWrappedRunKnowsTheTurn(t *testing.T) {
 		return "seen", nil
 	})
 	step := before(func(_ context.Context, s *adk.ChatModelAgentState) { s.Messages = testkit.Say("Step 1 of the plan.") })
-	planned := testkit.Agent(t, "a", testkit.New(testkit.Call("c", "look", `{}`), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, step) }, look)
+	planned := testkit.Agent(t, "a", testkit.New(testkit.Call("c", "look", `{}`), testkit.Text("done")), func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, step) }, look)
 	testkit.Drain(m.WrapRunner(testkit.Runner(planned, false, nil)).Query(t.Context(), "Don't remember this: zebra77"))
 	require.True(t, private)
 }

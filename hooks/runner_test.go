@@ -247,11 +247,11 @@ func TestT14_TurnsThatEndWithoutAnAnswer(t *testing.T) {
 				m, finals := newMemory(t, nil), 0
 				a := testkit.Agent(t, "a", testkit.New(c.script...), func(cfg *adk.ChatModelAgentConfig) {
 					c.change(cfg)
-					cfg.Middlewares = []adk.AgentMiddleware{after(func(_ context.Context, s *adk.ChatModelAgentState) {
+					testkit.Attach(cfg, after(func(_ context.Context, s *adk.ChatModelAgentState) {
 						if len(s.Messages[len(s.Messages)-1].ToolCalls) == 0 {
 							finals++
 						}
-					})}
+					}))
 				}, testkit.Echo(t))
 				testkit.Drain(m.WrapRunner(testkit.Runner(a, streaming, nil)).Query(t.Context(), "any news"))
 				testkit.Trap(t, finals == 0)
@@ -333,7 +333,9 @@ func TestT15_RunsInsideToolsAreNotRecorded(t *testing.T) {
 		require.Equal(t, []string{"user: a task"}, testkit.Shown(inner.Calls()[0]))
 
 		chat := testkit.New(testkit.Call("c1", "task", `{"subagent_type":"general-purpose","description":"do it"}`), testkit.Text("sub"), testkit.Text("done"))
-		a, err := deep.New(t.Context(), &deep.Config{Name: "deep", Description: "d", ChatModel: chat, Middlewares: []adk.AgentMiddleware{m.AgentMiddleware()}})
+		cfg := &deep.Config{Name: "deep", Description: "d", ChatModel: chat}
+		testkit.AttachDeep(cfg, m)
+		a, err := deep.New(t.Context(), cfg)
 		require.NoError(t, err)
 		testkit.Drain(m.WrapRunner(testkit.Runner(a, false, nil)).Query(t.Context(), "and now?"))
 		require.Equal(t, append(want, "user: and now?", "assistant:  calls task", "tool: sub", "assistant: done"), m.logged(ann))
@@ -514,7 +516,7 @@ func TestANoteThatVanishedWhileTheRunWaitedIsRestored(t *testing.T) {
 	compact := before(func(_ context.Context, s *adk.ChatModelAgentState) {
 		s.Messages = slices.DeleteFunc(slices.Clone(s.Messages), func(msg *schema.Message) bool { return len(chat.Calls()) > 0 && einox.IsNote(msg) })
 	})
-	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, compact); m.with(cfg) }, testkit.Approval(t))
+	a := testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, compact, m) }, testkit.Approval(t))
 	r := m.WrapRunner(testkit.Runner(a, false, testkit.Checkpoints(t.TempDir())))
 	testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), r, "cp")

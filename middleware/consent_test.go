@@ -105,7 +105,7 @@ func TestToolsAskBeforeTheyChangeAnything(t *testing.T) {
 				chat := testkit.New(testkit.Call("c", name, arguments), testkit.Text("done"))
 				run := func(mem *middleware.MemoryMiddleware) *adk.Runner {
 					return testkit.Runner(testkit.Agent(t, "a", chat, func(cfg *adk.ChatModelAgentConfig) {
-						cfg.Middlewares = append(cfg.Middlewares, mem.AgentMiddleware())
+						testkit.Attach(cfg, mem)
 					}), false, points)
 				}
 				var question *adk.InterruptCtx

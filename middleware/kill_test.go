@@ -144,7 +144,7 @@ func (l *life) traveller(t testing.TB, script ...testkit.Reply) (testkit.Run, *m
 	mem := open(t, &middleware.Config{Backend: b})
 	inner := testkit.Runner(testkit.Agent(t, "assistant", testkit.New(script...), func(cfg *adk.ChatModelAgentConfig) {
 		if !l.is("runner") {
-			cfg.Middlewares = []adk.AgentMiddleware{mem.AgentMiddleware()}
+			testkit.Attach(cfg, mem)
 		}
 	}, testkit.Approval(t)), l.is("streaming"), testkit.Checkpoints(l.Store))
 	if l.is("middleware") {

@@ -72,7 +72,7 @@ func verbatim(t testing.TB, s store.Store) *mem0.Backend {
 func agent(t testing.TB, mem *middleware.MemoryMiddleware, m model.ToolCallingChatModel, tools ...tool.BaseTool) *adk.Runner {
 	t.Helper()
 	return testkit.Runner(testkit.Agent(t, "assistant", m, func(cfg *adk.ChatModelAgentConfig) {
-		cfg.Middlewares = append(cfg.Middlewares, mem.AgentMiddleware())
+		testkit.Attach(cfg, mem)
 	}, tools...), false, nil)
 }
 
@@ -267,7 +267,7 @@ func TestTwoMemoriesOnOneAgentWithNamesOfTheirOwn(t *testing.T) {
 		first, second := open(t, &middleware.Config{Backend: one}), open(t, cfg)
 		m := testkit.New(calls...)
 		a := testkit.Agent(t, "assistant", m, func(c *adk.ChatModelAgentConfig) {
-			c.Middlewares = []adk.AgentMiddleware{first.AgentMiddleware(), second.AgentMiddleware()}
+			testkit.Attach(c, first, second)
 		})
 		said := testkit.Drain(testkit.Runner(a, false, nil).Query(asAnn, "What tea?"))
 		if !named {

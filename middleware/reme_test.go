@@ -77,7 +77,7 @@ func (w *workshop) plane() tool.BaseTool {
 }
 
 func (w *workshop) enter(cfg *adk.ChatModelAgentConfig) {
-	cfg.Middlewares = append(cfg.Middlewares, w.mem.AgentMiddleware())
+	testkit.Attach(cfg, w.mem)
 }
 
 func (w *workshop) agent(name string, m model.ToolCallingChatModel, tools ...tool.BaseTool) *adk.ChatModelAgent {

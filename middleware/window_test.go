@@ -249,12 +249,13 @@ func (nowhere) Write(context.Context, *filesystem.WriteRequest) error {
 // is valid and fits, and the log has every message once, as it was said.
 func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
 	const pages, words = 12, 200
-	clearing, err := reduction.NewToolResultMiddleware(t.Context(), &reduction.ToolResultConfig{ClearingTokenThreshold: 100, KeepRecentTokens: 1200, Backend: nowhere{}})
+	reducing, err := reduction.NewToolResultMiddleware(t.Context(), &reduction.ToolResultConfig{ClearingTokenThreshold: 100, KeepRecentTokens: 1200, Backend: nowhere{}})
 	require.NoError(t, err)
+	clearing := testkit.Other(reducing)
 	// What Eino's summarization of newer releases does: one message in the role of the user
 	// stands in the place of all but the system's. With marked it is recognisable.
-	summarizing := func(marked bool) adk.AgentMiddleware {
-		return adk.AgentMiddleware{BeforeChatModel: func(_ context.Context, s *adk.ChatModelAgentState) error {
+	summarizing := func(marked bool) testkit.Memory {
+		return testkit.Other{BeforeChatModel: func(_ context.Context, s *adk.ChatModelAgentState) error {
 			if len(s.Messages) <= 8 {
 				return nil
 			}
@@ -266,7 +267,7 @@ func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
 			return nil
 		}}
 	}
-	type chain = []adk.AgentMiddleware
+	type chain = []testkit.Memory
 	for name, around := range map[string][2]chain{
 		"reduction before":             {{clearing}, nil},
 		"reduction after":              {nil, {clearing}},
@@ -283,7 +284,7 @@ func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
 				script, want := testkit.ReadPages(0, pages, words, testkit.Text("I have read everything."))
 				m := testkit.New(script...)
 				a := testkit.Agent(t, "reader", m, func(cfg *adk.ChatModelAgentConfig) {
-					cfg.Middlewares = slices.Concat(around[0], chain{mem.AgentMiddleware()}, around[1])
+					testkit.Attach(cfg, slices.Concat(around[0], chain{mem}, around[1])...)
 				}, testkit.Reader(t, words))
 				var runner testkit.Run = testkit.Runner(a, false, nil)
 				if wrapped {

@@ -42,7 +42,7 @@ func TestT03_AModelCallInAHookLeaksUnlessDetached(t *testing.T) {
 			said := testkit.Drain(runner(t, testkit.New(testkit.Text("answer")), adk.AgentMiddleware{AfterChatModel: hook}, tools...).Query(t.Context(), "hi"))
 			require.Len(t, inner.Calls(), 1)
 			if !detach {
-				testkit.Trap(t, slices.Contains(said, "assistant: EXTRACTED"))
+				testkit.OldTrap(t, slices.Contains(said, "assistant: EXTRACTED"))
 				continue
 			}
 			require.Equal(t, []string{"assistant: answer"}, said)
@@ -70,7 +70,7 @@ func TestT03_AModelCallAfterTheRunPanicsUnlessDetached(t *testing.T) {
 		if p := <-result; detach {
 			require.Nil(t, p)
 		} else {
-			testkit.Trap(t, p != nil)
+			testkit.OldTrap(t, p != nil)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -123,6 +124,14 @@ func Say(texts ...string) []*schema.Message {
 func Trap(t testing.TB, there bool) {
 	t.Helper()
 	require.True(t, there, "the trap is gone from Eino: its workaround may go as well")
+}
+
+// OldTrap is Trap for one that newer releases of Eino do not have: it is there in 0.7, and
+// only there.
+func OldTrap(t testing.TB, there bool) {
+	t.Helper()
+	_, newer := reflect.TypeFor[adk.ChatModelAgentConfig]().FieldByName("Handlers") // since 0.8
+	require.Equal(t, !newer, there)
 }
 
 // Checkpoints is an adk.CheckPointStore in a folder, which processes may share.

@@ -1,0 +1,45 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/prebuilt/deep"
+	"github.com/cloudwego/eino/schema"
+)
+
+// What is here has a second version beside the handler of Eino 0.9, in testdata of package
+// handler: it puts memory on agents by that, so that the tests of agents run with both.
+
+// SeesReturns says that memory is called once a tool has returned directly.
+const SeesReturns = false
+
+// Memory is what agents are given: hooks.Hooks, or a middleware.MemoryMiddleware.
+type Memory interface {
+	AgentMiddleware() adk.AgentMiddleware
+	Finish(ctx context.Context, messages []*schema.Message) error
+}
+
+// Other is another middleware, which has a place among memories.
+type Other adk.AgentMiddleware
+
+// AgentMiddleware implements Memory.
+func (o Other) AgentMiddleware() adk.AgentMiddleware { return adk.AgentMiddleware(o) }
+
+// Finish implements Memory.
+func (Other) Finish(context.Context, []*schema.Message) error { return nil }
+
+// Attach puts memories on an agent, behind those that it has.
+func Attach(cfg *adk.ChatModelAgentConfig, memories ...Memory) {
+	for _, m := range memories {
+		cfg.Middlewares = append(cfg.Middlewares, m.AgentMiddleware())
+	}
+}
+
+// AttachDeep puts a memory on Eino's deep agent.
+func AttachDeep(cfg *deep.Config, m Memory) {
+	cfg.Middlewares = append(cfg.Middlewares, m.AgentMiddleware())
+}
