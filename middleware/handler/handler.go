@@ -19,10 +19,14 @@
 //
 // # Its place among handlers
 //
-// Put memory first. In front of a handler that summarises the history or clears results of
-// tools, it writes what was said to the log before they replace it. Behind one, the log
-// gets what that leaves. A result that a handler truncates when the tool returns is
-// truncated for all: for the model, the log and what is learnt from calls.
+// Put memory first: what was said is in the log before a handler behind it replaces that.
+// Behind one that summarises, the log lacks the results of tools that memory has not seen.
+// Beside one, set Config.Window or wrap the runner: a summary takes away the user's message,
+// by which a turn is known, so that without them the turn ends in the log where the summary
+// begins.
+//
+// A result that a handler truncates as the tool returns is truncated in the log, too. What is
+// learnt from the call is the truncated result where memory is first, else the whole.
 //
 // # Caveats
 //
