@@ -12,13 +12,14 @@
 //	what you have                       use                     on_reply              on_system_prompt, list_tools
 //	one ChatModelAgent                  [Hooks.AgentMiddleware] before and after each AdditionalInstruction,
 //	                                                            call of the model     AdditionalTools
+//	one of Eino 0.9, with handlers      middleware/handler      the same              the same
 //	any agent tree: workflow,           [Hooks.WrapRunner]      around the whole run  -
 //	supervisor, deep, plan-execute,
 //	interrupts and resume
 //	both                                both                    done once             AgentMiddleware
 //	flow/agent/react                    [Hooks.MessageRewriter] before each call, kept -
 //	                                    [Hooks.MessageModifier] the note, at each call -
-//	a graph, a newer handler interface  [Hooks.Prepare],        where you call them   -
+//	a graph, a handler of your own      [Hooks.Prepare],        where you call them   -
 //	                                    [Hooks.Finish]
 //	a graph with a retriever node       [Hooks.AsRetriever]     documents             -
 //	a model without a place for hooks   [Hooks.WrapModel]       fits each context     -

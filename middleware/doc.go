@@ -94,9 +94,10 @@
 //
 // [hooks.Hooks.WrapRunner] is for trees of agents and for runs that are
 // interrupted and resumed; [hooks.Hooks.MessageModifier] for flow/agent/react;
-// [hooks.Hooks.Prepare] and [hooks.Hooks.Finish] for graphs and for the
-// handlers of newer Eino releases; [hooks.Hooks.AsRetriever] for a retriever
-// node; [MemoryMiddleware.Tools] for agents that take no middleware. With a window,
+// [hooks.Hooks.Prepare] and [hooks.Hooks.Finish] for graphs; the module
+// middleware/handler for agents with handlers, as Eino 0.9 has them; [hooks.Hooks.AsRetriever]
+// for a retriever node; [MemoryMiddleware.Tools] for agents that take no middleware, and
+// [hooks.Hooks.Instruction] for their prompts. With a window,
 // [hooks.Hooks.MessageRewriter] is for flow/agent/react, and
 // [MemoryMiddleware.WrapModel] fits whatever a model gets, anywhere. Used together
 // for one run they do the work once.

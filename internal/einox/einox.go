@@ -7,7 +7,8 @@
 //
 // The traps of Eino v0.7.36, and where each is dealt with. A test is named by its
 // trap, TestT01 to TestT20; most fail when the trap is gone, so that the
-// workaround may go as well.
+// workaround may go as well. Eino 0.8 has T3, T4, T12 and T18 no more: see
+// testkit.OldTrap.
 //
 //	T1  braces of an instruction become templates        hooks: constant texts, checked by New
 //	T2  BeforeChatModel runs at every call and persists  MarkSearch, hooks
