@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -31,21 +30,20 @@ func (f *Flows) agentFlows() {
 // maxSteps is how often an agent may ask its model.
 const maxSteps = 20
 
-// toolOf returns a flow as a tool for a model. Its scope is no parameter: models choose none.
-func (f *Flows) toolOf(name string) *schema.ToolInfo {
-	flow := f.flows[slices.IndexFunc(f.flows, func(w Flow) bool { return w.Name == name })]
-	parameters := map[string]*schema.ParameterInfo{}
-	for _, field := range reflect.VisibleFields(flow.Request) {
-		tag, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if tag == "" || options != "" {
+// toolsOf returns flows as tools for a model, with the parameters that they require. Their
+// scope is none of these: models choose no scopes.
+func (f *Flows) toolsOf(names []string) (out []*schema.ToolInfo) {
+	for _, flow := range f.flows {
+		if !slices.Contains(names, flow.Name) {
 			continue
 		}
-		parameters[tag] = &schema.ParameterInfo{Type: schema.String, Required: true}
-		if field.Type.Kind() == reflect.Float64 {
-			parameters[tag].Type = schema.Integer
+		parameters := map[string]*schema.ParameterInfo{}
+		for name, kind := range required(flow.Request) {
+			parameters[name] = &schema.ParameterInfo{Type: map[bool]schema.DataType{true: schema.Integer, false: schema.String}[kind == reflect.Float64], Required: true}
 		}
+		out = append(out, &schema.ToolInfo{Name: flow.Name, Desc: flow.Description, ParamsOneOf: schema.NewParamsOneOfByParams(parameters)})
 	}
-	return &schema.ToolInfo{Name: name, Desc: flow.Description, ParamsOneOf: schema.NewParamsOneOfByParams(parameters)}
+	return out
 }
 
 // agent answers messages by ReAct, with flows as its tools, in the scope of the call. before
@@ -54,11 +52,7 @@ func (c *call) agent(messages []*schema.Message, tools []string, before func([]*
 	if c.cfg.Model == nil {
 		return nil, reme.ErrNoModel
 	}
-	var infos []*schema.ToolInfo
-	for _, name := range tools {
-		infos = append(infos, c.toolOf(name))
-	}
-	model, err := c.cfg.Model.WithTools(infos)
+	model, err := c.cfg.Model.WithTools(c.toolsOf(tools))
 	here := func(backends.Scope, bool) (backends.Scope, error) { return c.scope, nil }
 	for range maxSteps {
 		var answer *schema.Message
@@ -93,8 +87,8 @@ func (c *call) agent(messages []*schema.Message, tools []string, before func([]*
 }
 
 // ended returns the response of an agent.
-func ended(messages []*schema.Message, shown any) (*Response, error) {
-	metadata := map[string]any{"messages": shown}
+func ended(messages []*schema.Message) (*Response, error) {
+	metadata := map[string]any{"messages": wires(messages)}
 	if last := messages[len(messages)-1]; last.Role == schema.Assistant {
 		return reply(last.Content, metadata)
 	}
@@ -117,7 +111,7 @@ func (c *call) agentic(in working) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ended(messages, wires(messages))
+	return ended(messages)
 }
 
 func (c *call) react(in react) (*Response, error) {
@@ -130,12 +124,5 @@ func (c *call) react(in react) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := make([]map[string]any, len(messages))
-	for i, m := range messages {
-		shown[i] = map[string]any{
-			"name": nil, "role": m.Role, "content": m.Content, "reasoning_content": m.ReasoningContent,
-			"tool_calls": append([]schema.ToolCall{}, m.ToolCalls...), "tool_call_id": m.ToolCallID, "time_created": now, "metadata": map[string]any{},
-		}
-	}
-	return ended(messages, shown)
+	return ended(messages)
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -54,18 +53,18 @@ func readFile(root *os.Root, p string) (string, error) {
 	return string(raw), nil
 }
 
-// writeFile writes a file that is not there yet, with the folders above it.
-func writeFile(root *os.Root, p string, write func(io.Writer) error) error {
+// writeFile writes a file, with the folders above it.
+func writeFile(root *os.Root, p, content string) error {
 	err := root.MkdirAll(path.Dir(p), 0o700)
-	var file *os.File
+	part := p + "." + backends.NewID()
 	if err == nil {
-		file, err = root.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		err = root.WriteFile(part, []byte(content), 0o600)
+	}
+	if err == nil {
+		err = root.Rename(part, p) // it is whole, or not there
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
-	}
-	if err = errors.Join(write(file), file.Close()); err != nil {
-		err = errors.Join(err, root.Remove(p))
+		err = fmt.Errorf("%w: %w", backends.ErrUnavailable, errors.Join(err, root.Remove(part)))
 	}
 	return err
 }
@@ -121,7 +120,7 @@ func (f *files) Put(_ context.Context, messages []*schema.Message) (string, erro
 		if errors.Is(err, backends.ErrNotFound) {
 			held, err = content, nil
 			if f.root != nil {
-				err = writeFile(f.root, p, func(w io.Writer) error { _, err := io.WriteString(w, content); return err })
+				err = writeFile(f.root, p, content)
 			}
 		}
 		if err != nil {

@@ -189,24 +189,36 @@ func decode(body json.RawMessage, in reflect.Value) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
-	wrong := d.Decode(in.Interface())
-	missing := &MissingError{}
-	for _, field := range reflect.VisibleFields(in.Elem().Type()) {
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if _, ok := members[name]; !ok && name != "" && options == "" {
+	wrong, missing := d.Decode(in.Interface()), &MissingError{}
+	for name := range required(in.Elem().Type()) {
+		if _, ok := members[name]; !ok {
 			missing.Fields = append(missing.Fields, name)
 		}
+	}
+	for _, field := range reflect.VisibleFields(in.Elem().Type()) {
 		if v := in.Elem().FieldByIndex(field.Index); v.Kind() == reflect.Slice && v.Len() > most {
-			wrong = fmt.Errorf("%d %s, at most %d in a request", v.Len(), name, most)
+			wrong = fmt.Errorf("%s has %d elements, at most %d are allowed", field.Name, v.Len(), most)
 		}
 	}
 	if len(missing.Fields) > 0 {
+		slices.Sort(missing.Fields)
 		return missing
 	}
 	if wrong != nil {
 		return fmt.Errorf("%w: %w", backends.ErrInvalid, wrong)
 	}
 	return nil
+}
+
+// required returns the required fields of a request.
+func required(t reflect.Type) map[string]reflect.Kind {
+	out := map[string]reflect.Kind{}
+	for _, field := range reflect.VisibleFields(t) {
+		if name := field.Tag.Get("json"); name != "" && !strings.Contains(name, ",") {
+			out[name] = field.Type.Kind()
+		}
+	}
+	return out
 }
 
 // reply returns the response of a flow that did what was asked for.

@@ -23,9 +23,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func everything(s backends.Scope, _ bool) (backends.Scope, error) { return s.Normalize() }
 
 // newFlows returns flows over a backend whose model learns by marks.
-func newFlows(t testing.TB, change func(*flows.Config)) *flows.Flows {
+func newFlows(t testing.TB, change func(*flows.Config), script ...testkit.Reply) *flows.Flows {
 	t.Helper()
-	model := testkit.New(testkit.Learn)
+	if len(script) == 0 {
+		script = []testkit.Reply{testkit.Learn}
+	}
+	model := testkit.New(script...)
 	b, err := reme.New(t.Context(), &reme.Config{Store: testkit.SQLite(t), Model: model})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 
@@ -123,25 +122,19 @@ func (c *call) libraryPath(dir string) (string, error) {
 	return path.Join(dir, name+".jsonl"), nil
 }
 
-// dump takes the place of an earlier dump only when it is complete.
+// dump leaves an earlier dump as it is where there is nothing to dump, or it fails.
 func (c *call) dump(dir string) (*Response, error) {
 	p, err := c.libraryPath(dir)
 	if err != nil {
 		return nil, err
 	}
-	whole := &reme.LoadResponse{}
-	part := p + "." + backends.NewID()
-	err = writeFile(c.cfg.Folder, part, func(w io.Writer) error {
-		resp, err := c.memory.Library().Dump(c, &reme.DumpRequest{Scope: c.scope}, w)
-		if err == nil {
-			whole.Loaded = resp.Memories
-		}
-		return err
-	})
-	if err == nil && whole.Loaded > 0 {
-		err = c.cfg.Folder.Rename(part, p)
-	} else if err == nil {
-		err = c.cfg.Folder.Remove(part)
+	var all strings.Builder
+	resp, err := c.memory.Library().Dump(c, &reme.DumpRequest{Scope: c.scope}, &all)
+	if err != nil {
+		return nil, err
 	}
-	return sized(whole, err)
+	if resp.Memories > 0 {
+		err = writeFile(c.cfg.Folder, p, all.String())
+	}
+	return sized(&reme.LoadResponse{Loaded: resp.Memories}, err)
 }

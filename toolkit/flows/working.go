@@ -113,7 +113,10 @@ func (c *call) compact(with *compaction.Compactor, f *files, messages []*schema.
 		p := einox.RefOf(m)
 		if content, ok := f.made[p]; ok && m.Role == schema.Tool {
 			short := *m
-			short.Content = strings.TrimSpace("tool call=" + m.ToolCallID + " result is stored in file path=`" + p + "`\n" + text.Truncate(content, preview))
+			short.Content = "tool call=" + m.ToolCallID + " result is stored in file path=`" + p + "`"
+			if preview > 0 {
+				short.Content += "\n" + text.Truncate(content, preview)
+			}
 			result.Messages[i] = &short
 		}
 	}
