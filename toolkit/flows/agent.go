@@ -120,6 +120,9 @@ func (c *call) react(in react) (*Response, error) {
 	if in.Query != "" {
 		messages = append(messages, schema.UserMessage(in.Query))
 	}
+	if len(messages) == 1 {
+		return nil, fmt.Errorf("%w: give a query or messages", backends.ErrInvalid)
+	}
 	messages, err := c.agent(messages, []string{"retrieve_task_memory"}, func(now []*schema.Message) ([]*schema.Message, error) { return now, nil })
 	if err != nil {
 		return nil, err
