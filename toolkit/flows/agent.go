@@ -5,11 +5,13 @@ package flows
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"time"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
@@ -39,7 +41,10 @@ func (f *Flows) toolsOf(names []string) (out []*schema.ToolInfo) {
 		}
 		parameters := map[string]*schema.ParameterInfo{}
 		for name, kind := range required(flow.Request) {
-			parameters[name] = &schema.ParameterInfo{Type: map[bool]schema.DataType{true: schema.Integer, false: schema.String}[kind == reflect.Float64], Required: true}
+			parameters[name] = &schema.ParameterInfo{Type: schema.String, Required: true}
+			if kind == reflect.Float64 {
+				parameters[name].Type = schema.Integer
+			}
 		}
 		out = append(out, &schema.ToolInfo{Name: flow.Name, Desc: flow.Description, ParamsOneOf: schema.NewParamsOneOfByParams(parameters)})
 	}
@@ -49,10 +54,11 @@ func (f *Flows) toolsOf(names []string) (out []*schema.ToolInfo) {
 // agent answers messages by ReAct, with flows as its tools, in the scope of the call. before
 // makes the context of each step. The last message that it returns is the answer.
 func (c *call) agent(messages []*schema.Message, tools []string, before func([]*schema.Message) ([]*schema.Message, error)) ([]*schema.Message, error) {
-	if c.cfg.Model == nil {
-		return nil, reme.ErrNoModel
+	calling, ok := c.cfg.Model.(model.ToolCallingChatModel)
+	if !ok {
+		return nil, fmt.Errorf("%w: a model.ToolCallingChatModel", reme.ErrNoModel)
 	}
-	model, err := c.cfg.Model.WithTools(c.toolsOf(tools))
+	bound, err := calling.WithTools(c.toolsOf(tools))
 	here := func(backends.Scope, bool) (backends.Scope, error) { return c.scope, nil }
 	for range maxSteps {
 		var answer *schema.Message
@@ -60,7 +66,7 @@ func (c *call) agent(messages []*schema.Message, tools []string, before func([]*
 			messages, err = before(messages)
 		}
 		if err == nil {
-			if answer, err = model.Generate(c, messages); err != nil {
+			if answer, err = bound.Generate(c, messages); err != nil {
 				err = fmt.Errorf("%w: %w", backends.ErrModel, err)
 			}
 		}
@@ -72,8 +78,11 @@ func (c *call) agent(messages []*schema.Message, tools []string, before func([]*
 			result := fmt.Sprintf("no tool is named %.40q", t.Function.Name)
 			if slices.Contains(tools, t.Function.Name) {
 				r, err := c.Call(c, t.Function.Name, here, c.scope.Namespace, json.RawMessage(t.Function.Arguments))
+				if errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound) {
+					r, err = &Response{Answer: "error: " + err.Error()}, nil
+				}
 				if err != nil {
-					r = &Response{Answer: "error: " + err.Error()}
+					return nil, err
 				}
 				result = fmt.Sprint(r.Answer)
 			}

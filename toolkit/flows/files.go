@@ -26,8 +26,8 @@ var errNoFolder = fmt.Errorf("%w: this server keeps no files: it has no Config.F
 // local returns a path of a request, cleaned; one that leaves its folder is ErrInvalid.
 func local(p string) (string, error) {
 	p = path.Clean(p) // "" is "."
-	if !filepath.IsLocal(filepath.FromSlash(p)) || strings.ContainsAny(p, "\\\x00") {
-		return "", fmt.Errorf("%w: path %.200q: give a relative one without \"..\"", backends.ErrInvalid, p)
+	if !filepath.IsLocal(filepath.FromSlash(p)) || strings.ContainsAny(p, "\\\x00") || len(p) > 500 {
+		return "", fmt.Errorf("%w: path %.200q: give a short relative one, without \"..\" and backslashes", backends.ErrInvalid, p)
 	}
 	return p, nil
 }

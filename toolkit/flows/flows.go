@@ -24,9 +24,10 @@ type Config struct {
 	// Backend is a *reme.Backend, or one that was joined from one. Required. It stays the
 	// caller's to close.
 	Backend backends.Backend
-	// Model summarises working memory, and is the agent of agentic_retrieve and react.
-	// Optional: without one these two fail, and working memory is compacted alone.
-	Model model.ToolCallingChatModel
+	// Model summarises working memory, and is the agent of agentic_retrieve and react, for
+	// which it must be a model.ToolCallingChatModel. Optional: without one these two fail, and
+	// working memory is compacted alone.
+	Model model.BaseChatModel
 
 	// Folder confines the files of dump and load and those of working memory. Optional:
 	// without it flows that need files are refused, and what summary_working_memory offloads

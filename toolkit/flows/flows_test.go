@@ -294,6 +294,54 @@ func TestToolCallsOfAnyTimeAreKept(t *testing.T) {
 	require.Equal(t, false, call(t, f, "add_tool_call_result", `{"workspace_id":"w","tool_call_results":[{"tool_name":" "}]}`)["success"])
 }
 
+func TestPersonalMemoryIsThatOfTheUser(t *testing.T) {
+	f := newFlows(t, func(c *flows.Config) { c.Folder = folder(t) })
+	body := `{"user_id":"ann","workspace_id":"w","user_name":"Ann","trajectories":[{"messages":[
+		{"role":"user","content":[{"type":"text","text":"FACT Ann lives in Bern"}],"name":null,"time_created":"2025-03-01 10:00:00"}]}]}`
+	list := call(t, f, "summary_personal_memory", body)["metadata"].(map[string]any)["memory_list"].([]any)
+	require.Len(t, list, 1)
+	require.Equal(t, "Ann", list[0].(map[string]any)["target"])
+	require.Equal(t, "ann", list[0].(map[string]any)["workspace_id"])
+	ask := `,"query":"where does Ann live"}`
+	require.Equal(t, "Ann lives in Bern", call(t, f, "retrieve_personal_memory", `{"user_id":"ann"`+ask)["answer"])
+	require.Equal(t, "Ann lives in Bern", call(t, f, "retrieve_personal_memory", `{"workspace_id":"ann"`+ask)["answer"], "a workspace for each user")
+	require.Equal(t, "", call(t, f, "retrieve_personal_memory", `{"workspace_id":"w"`+ask)["answer"])
+	require.Equal(t, "", call(t, f, "retrieve_task_memory", `{"workspace_id":"ann"`+ask)["answer"])
+
+	store := func(action string) map[string]any {
+		return call(t, f, "vector_store", `{"user_id":"ann","action":"`+action+`"}`)["metadata"].(map[string]any)
+	}
+	require.Equal(t, "{'size': 1}", store("dump")["action_result"])
+	store("delete")
+	require.Equal(t, "{'size': 0}", store("list")["action_result"])
+	require.Equal(t, "{'size': 1}", store("load")["action_result"])
+	require.Equal(t, "Ann lives in Bern", call(t, f, "retrieve_personal_memory", `{"user_id":"ann"`+ask)["answer"])
+	require.Equal(t, []any{}, call(t, f, "summary_personal_memory", `{"user_id":"ann"}`)["metadata"].(map[string]any)["memory_list"])
+}
+
+func TestAContextThatStaysTooLargeIsNoSuccess(t *testing.T) {
+	said := strings.Repeat("word ", 3000)
+	body := `{"max_total_tokens":1000,"keep_recent_count":1,"working_summary_mode":"MODE","messages":[{"role":"user","content":"` + said + `"},{"role":"assistant","content":"` + said + `"},{"role":"user","content":"go on"}]}`
+	f := newFlows(t, nil, testkit.Fail(errors.New("dial 10.1.2.3")))
+	got := call(t, f, "summary_working_memory", strings.Replace(body, "MODE", "compact", 1))
+	require.Equal(t, false, got["success"])
+	require.Len(t, got["answer"], 3)
+	require.Contains(t, got["metadata"].(map[string]any)["error"], "tokens")
+	got = call(t, f, "summary_working_memory", strings.Replace(body, "MODE", "compress", 1))
+	require.Equal(t, false, got["success"])
+	require.Contains(t, fmt.Sprint(got["metadata"]), "failed")
+	require.NotContains(t, fmt.Sprint(got), "10.1.2.3")
+	_, err := f.Call(t.Context(), "agentic_retrieve", everything, "", json.RawMessage(`{"messages":[{"content":"x"}]}`))
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	_, err = f.Call(t.Context(), "react", everything, "", json.RawMessage(`{"query":"x"}`))
+	require.ErrorIs(t, err, backends.ErrModel)
+
+	f = newFlows(t, func(c *flows.Config) { c.Model = nil })
+	require.Equal(t, false, call(t, f, "summary_working_memory", strings.Replace(body, "MODE", "auto", 1))["success"], "auto is compact without a model")
+	_, err = f.Call(t.Context(), "summary_working_memory", everything, "", json.RawMessage(strings.Replace(body, "MODE", "compress", 1)))
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
+
 func TestUsesAreCountedInTheStore(t *testing.T) {
 	f := newFlows(t, nil)
 	call(t, f, "summary_task_memory", `{"workspace_id":"w","trajectories":[{"messages":[{"role":"user","content":"LESSON planning | list goals"}],"score":0}]}`)

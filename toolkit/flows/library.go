@@ -41,7 +41,8 @@ func (c *call) vectorStore(in vectorStore) (*Response, error) {
 	case "delete":
 		var err error
 		if c.scope.Workspace == "" {
-			_, err = c.memory.DeleteAll(c, &backends.DeleteAllRequest{Scope: c.scope})
+			personal := backends.Eq("kind", string(backends.KindPersonal))
+			_, err = c.memory.DeleteAll(c, &backends.DeleteAllRequest{Scope: c.scope, Filter: &personal})
 		} else {
 			_, err = c.memory.Library().Delete(c, c.scope)
 		}

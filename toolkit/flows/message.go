@@ -41,29 +41,21 @@ func (m *message) UnmarshalJSON(b []byte) error {
 // eino returns a message of Eino. A list of content blocks becomes the text in it; media are
 // left out.
 func (m *message) eino() (*schema.Message, error) {
-	var plain struct {
-		Role             schema.RoleType   `json:"role"`
-		ReasoningContent string            `json:"reasoning_content"`
-		ToolCalls        []schema.ToolCall `json:"tool_calls"`
-		ToolCallID       string            `json:"tool_call_id"`
-		Name             string            `json:"name"`
+	known := map[string]any{"role": schema.User} // and nothing else: Eino's messages carry marks
+	for _, name := range []string{"role", "reasoning_content", "tool_calls", "tool_call_id", "name"} {
+		if v := (*m)[name]; v != nil && v != "" {
+			known[name] = v
+		}
 	}
-	raw, err := json.Marshal(*m)
+	raw, err := json.Marshal(known)
+	out := &schema.Message{Content: textOf((*m)["content"])}
 	if err == nil {
-		err = json.Unmarshal(raw, &plain)
+		err = json.Unmarshal(raw, out)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil && !slices.Contains([]schema.RoleType{schema.User, schema.System, schema.Assistant, schema.Tool}, out.Role) {
+		err = fmt.Errorf("role %.40q: write system, user, assistant or tool", out.Role)
 	}
-	if plain.Role == "" {
-		plain.Role = schema.User
-	}
-	if !slices.Contains([]schema.RoleType{schema.User, schema.System, schema.Assistant, schema.Tool}, plain.Role) {
-		return nil, fmt.Errorf("role %.40q: write system, user, assistant or tool", plain.Role)
-	}
-	return &schema.Message{
-		Role: plain.Role, Content: textOf((*m)["content"]), ReasoningContent: plain.ReasoningContent, ToolCalls: plain.ToolCalls, ToolCallID: plain.ToolCallID, Name: plain.Name,
-	}, nil
+	return out, err
 }
 
 func textOf(content any) string {

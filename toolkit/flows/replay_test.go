@@ -88,7 +88,8 @@ func scripted(n *int) testkit.Reply {
 		if len(opts.Tools) == 0 || strings.HasSuffix(opts.Tools[0].Name, "_memory") {
 			return schema.AssistantMessage("OK.", nil), nil
 		}
-		name, answer := opts.Tools[0].Name, ""
+		var answer string
+		name := opts.Tools[0].Name
 		switch name {
 		case "extract_experiences":
 			*n++

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme/tool"
@@ -29,6 +30,10 @@ type toolNames struct {
 	ToolNames string `json:"tool_names"` // separated by commas
 }
 
+func (t toolNames) names() []string {
+	return strings.FieldsFunc(t.ToolNames, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
 func (f *Flows) toolFlows() {
 	define(f, Flow{Name: "add_tool_call_result", Write: true, Description: "Records calls of tools and how they went."}, (*call).addTool)
 	define(f, Flow{Name: "summary_tool_memory", Write: true, Long: true, Description: "Writes the guidelines of tools from their recent calls."}, (*call).summaryTool)
@@ -37,6 +42,9 @@ func (f *Flows) toolFlows() {
 
 // tools returns what is known about tools; nothing for nothing.
 func (c *call) tools(names []string) ([]tool.Tool, error) {
+	if len(names) == 0 { // would be all
+		return nil, nil
+	}
 	resp, err := c.memory.Tools().Retrieve(c, &tool.RetrieveRequest{Scope: c.scope, Tools: names, WithCalls: true})
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil, nil
@@ -45,18 +53,6 @@ func (c *call) tools(names []string) ([]tool.Tool, error) {
 		return nil, err
 	}
 	return resp.Tools, nil
-}
-
-func (c *call) toolsNamed(in toolNames) (names []string, tools []tool.Tool, err error) {
-	for name := range strings.SplitSeq(in.ToolNames, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 { // none would be all
-		tools, err = c.tools(names)
-	}
-	return names, tools, err
 }
 
 // content is what ReMe's tool memory says: the guideline, with statistics as of now.
@@ -145,14 +141,14 @@ func (c *call) addTool(in addTool) (*Response, error) {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		return refuse("No valid tool call results: each needs a tool_name, and an input or an output", map[string]any{})
-	}
 	before, err := c.tools(names)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := c.memory.Tools().Record(c, &tool.RecordRequest{Scope: c.scope, Calls: calls})
+	if errors.Is(err, backends.ErrInvalid) {
+		return refuse("No valid tool call results: each needs a tool_name, and an input or an output", map[string]any{})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +210,7 @@ func describe(head string, tools []tool.Tool) string {
 }
 
 func (c *call) retrieveTool(in toolNames) (*Response, error) {
-	_, tools, err := c.toolsNamed(in)
+	tools, err := c.tools(in.names())
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +223,7 @@ func (c *call) retrieveTool(in toolNames) (*Response, error) {
 // summaryTool writes the guidelines of all tools with a new call, as ReMe does, however few
 // these are.
 func (c *call) summaryTool(in toolNames) (*Response, error) {
-	names, tools, err := c.toolsNamed(in)
+	tools, err := c.tools(in.names())
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +238,7 @@ func (c *call) summaryTool(in toolNames) (*Response, error) {
 	}
 	if len(due) > 0 {
 		if _, err = c.memory.Tools().Summarize(c, &tool.SummaryRequest{Scope: c.scope, Tools: due, Force: true}); err == nil {
-			tools, err = c.tools(names)
+			tools, err = c.tools(in.names())
 		}
 	}
 	if err != nil {

@@ -71,11 +71,9 @@ func (c *call) compactor(in *working, write bool) (*compaction.Compactor, *files
 		WorkingSummaryMode: or(in.WorkingSummaryMode, d.WorkingSummaryMode), CompactRatioThreshold: or(in.CompactRatioThreshold, d.CompactRatioThreshold),
 		MaxTotalTokens: or(in.MaxTotalTokens, d.MaxTotalTokens), MaxToolMessageTokens: or(in.MaxToolMessageTokens, d.MaxToolMessageTokens),
 		GroupTokenThreshold: or(in.GroupTokenThreshold, d.GroupTokenThreshold), KeepRecentCount: or(in.KeepRecentCount, d.KeepRecentCount),
-		PreviewCharLength: or(in.PreviewCharLength, d.PreviewCharLength),
+		PreviewCharLength: or(in.PreviewCharLength, d.PreviewCharLength), Model: c.cfg.Model,
 	}
-	if c.cfg.Model != nil {
-		p.Model = c.cfg.Model
-	} else if p.WorkingSummaryMode == compaction.ModeAuto {
+	if p.Model == nil && p.WorkingSummaryMode == compaction.ModeAuto {
 		p.WorkingSummaryMode = compaction.ModeCompact
 	}
 	cfg, err := compaction.ReMe(p)
@@ -107,7 +105,9 @@ func (c *call) compact(with *compaction.Compactor, f *files, messages []*schema.
 		return nil, nil, err
 	}
 	for _, step := range result.Steps {
-		err = errors.Join(err, step.Err)
+		if step.Err != nil { // the caller does not see why: it may name addresses
+			err = errors.Join(err, fmt.Errorf("the step %s failed", step.Step))
+		}
 	}
 	for i, m := range result.Messages {
 		p := einox.RefOf(m)
