@@ -15,12 +15,12 @@ import (
 )
 
 type vectorStore struct {
-	Action         string   `json:"action"` // list, delete, delete_ids, copy, dump or load
+	Action         string   `json:"action" jsonschema:"list, delete, delete_ids, copy, dump or load"`
 	WorkspaceID    string   `json:"workspace_id,omitempty"`
-	UserID         string   `json:"user_id,omitempty"`          // instead: whose personal memories
-	SrcWorkspaceID string   `json:"src_workspace_id,omitempty"` // of copy
-	MemoryIDs      []string `json:"memory_ids,omitempty"`       // of delete_ids
-	Path           string   `json:"path,omitempty"`             // of dump and load: a folder below Config.Folder
+	UserID         string   `json:"user_id,omitempty" jsonschema:"whose personal memories; instead of a workspace"`
+	SrcWorkspaceID string   `json:"src_workspace_id,omitempty" jsonschema:"of copy: from where"`
+	MemoryIDs      []string `json:"memory_ids,omitempty" jsonschema:"of delete_ids: which"`
+	Path           string   `json:"path,omitempty" jsonschema:"of dump and load: a folder of the server, relative"`
 }
 
 func (v vectorStore) scope(f *Flows) backends.Scope {

@@ -19,7 +19,7 @@ import (
 type person struct {
 	WorkspaceID string `json:"workspace_id,omitempty"`
 	UserID      string `json:"user_id,omitempty"`
-	UserName    string `json:"user_name,omitempty"` // by which the user is spoken of
+	UserName    string `json:"user_name,omitempty" jsonschema:"by which the user is spoken of"`
 }
 
 func (p person) scope(*Flows) backends.Scope {
@@ -29,7 +29,7 @@ func (p person) scope(*Flows) backends.Scope {
 type retrievePersonal struct {
 	person
 	Query string `json:"query"`
-	TopK  int    `json:"top_k,omitempty"` // 1 to 1,000. Defaults to 3.
+	TopK  int    `json:"top_k,omitempty" jsonschema:"1 to 1,000. Defaults to 3"`
 }
 
 type summaryPersonal struct {

@@ -16,7 +16,7 @@ import (
 type retrieveTask struct {
 	workspace
 	Query string `json:"query"`
-	TopK  int    `json:"top_k,omitempty"` // 1 to 1,000. Defaults to 3.
+	TopK  int    `json:"top_k,omitempty" jsonschema:"1 to 1,000. Defaults to 3"`
 }
 
 type summaryTask struct {
@@ -32,7 +32,7 @@ func (n named) scope(f *Flows) backends.Scope { return workspace(n).scope(f) }
 
 type recordTask struct {
 	named
-	MemoryDicts   []map[string]any `json:"memory_dicts"` // as a retrieval returned them; memory_id counts
+	MemoryDicts   []map[string]any `json:"memory_dicts" jsonschema:"as a retrieval returned them; memory_id counts"`
 	UpdateUtility bool             `json:"update_utility"`
 }
 

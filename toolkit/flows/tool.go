@@ -27,7 +27,7 @@ type addTool struct {
 
 type toolNames struct {
 	workspace
-	ToolNames string `json:"tool_names"` // separated by commas
+	ToolNames string `json:"tool_names" jsonschema:"separated by commas"`
 }
 
 func (t toolNames) names() []string {

@@ -21,29 +21,29 @@ import (
 type working struct {
 	workspace
 	Messages              []message        `json:"messages"`
-	WorkingSummaryMode    *compaction.Mode `json:"working_summary_mode,omitempty"`
-	CompactRatioThreshold *float64         `json:"compact_ratio_threshold,omitempty"`
-	MaxTotalTokens        *int             `json:"max_total_tokens,omitempty"`
-	MaxToolMessageTokens  *int             `json:"max_tool_message_tokens,omitempty"`
-	GroupTokenThreshold   *int             `json:"group_token_threshold,omitempty"`
-	KeepRecentCount       *int             `json:"keep_recent_count,omitempty"`
-	PreviewCharLength     *int             `json:"preview_char_length,omitempty"`
-	StoreDir              *string          `json:"store_dir,omitempty"` // below Config.Folder
-	ChatID                *string          `json:"chat_id,omitempty"`
+	WorkingSummaryMode    *compaction.Mode `json:"working_summary_mode,omitempty" jsonschema:"auto, compact or compress. Defaults to auto"`
+	CompactRatioThreshold *float64         `json:"compact_ratio_threshold,omitempty" jsonschema:"of auto: the share of tokens that may stay without a summary. Defaults to 0.75"`
+	MaxTotalTokens        *int             `json:"max_total_tokens,omitempty" jsonschema:"up to which nothing is done. Defaults to 20000"`
+	MaxToolMessageTokens  *int             `json:"max_tool_message_tokens,omitempty" jsonschema:"above which a result is offloaded. Defaults to 2000"`
+	GroupTokenThreshold   *int             `json:"group_token_threshold,omitempty" jsonschema:"of one summary. Defaults to one for all"`
+	KeepRecentCount       *int             `json:"keep_recent_count,omitempty" jsonschema:"how many of the newest messages stay. Defaults to 10"`
+	PreviewCharLength     *int             `json:"preview_char_length,omitempty" jsonschema:"characters of an offloaded result that stay. Defaults to 0"`
+	StoreDir              *string          `json:"store_dir,omitempty" jsonschema:"a folder for what leaves the context, relative"`
+	ChatID                *string          `json:"chat_id,omitempty" jsonschema:"what the names of files with former messages begin with"`
 }
 
 type grepWorking struct {
 	workspace
 	FilePath string   `json:"file_path"`
-	Pattern  string   `json:"pattern"`         // a part of a line, whatever its case
-	Limit    *float64 `json:"limit,omitempty"` // of lines. Defaults to 50.
+	Pattern  string   `json:"pattern" jsonschema:"a part of a line, whatever its case"`
+	Limit    *float64 `json:"limit,omitempty" jsonschema:"how many lines. Defaults to 50"`
 }
 
 type readWorking struct {
 	workspace
 	FilePath string  `json:"file_path"`
-	Offset   float64 `json:"offset"` // of the first line, from 0
-	Limit    float64 `json:"limit"`  // of lines; 0 is all
+	Offset   float64 `json:"offset" jsonschema:"of the first line, from 0"`
+	Limit    float64 `json:"limit" jsonschema:"of lines; 0 is all"`
 }
 
 func (f *Flows) workingFlows() {
