@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cloudwego/eino/components/model"
@@ -83,7 +84,7 @@ var differences = []struct{ pair, difference, reason string }{
 
 // scripted is a model that answers as the one did with which the pairs were recorded; each
 // experience has a number of its own, as equal ones would be duplicates.
-func scripted(n *int) testkit.Reply {
+func scripted(n *atomic.Int64) testkit.Reply {
 	return func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 		if len(opts.Tools) == 0 || strings.HasSuffix(opts.Tools[0].Name, "_memory") {
 			return schema.AssistantMessage("OK.", nil), nil
@@ -92,8 +93,8 @@ func scripted(n *int) testkit.Reply {
 		name := opts.Tools[0].Name
 		switch name {
 		case "extract_experiences":
-			*n++
-			answer = fmt.Sprintf(`{"experiences":[{"when_to_use":%q,"experience":%q,"tags":["t"],"confidence":0.8,"step_type":"action","tools_used":[],"steps":[0]}]}`, whenTo(*n), whatTo(*n))
+			i := n.Add(1)
+			answer = fmt.Sprintf(`{"experiences":[{"when_to_use":%q,"experience":%q,"tags":["t"],"confidence":0.8,"step_type":"action","tools_used":[],"steps":[0]}]}`, whenTo(i), whatTo(i))
 		case "personal_statements":
 			answer = `{"statements":[{"op":"add","text":"user likes to drink coffee while working in the morning","keywords":"while, working, morning","score":3,"messages":[0]}]}`
 		case "tool_guideline":
@@ -107,8 +108,8 @@ func scripted(n *int) testkit.Reply {
 	}
 }
 
-func whenTo(n int) string { return fmt.Sprintf("When asked: manage project progress, variant %d", n) }
-func whatTo(n int) string {
+func whenTo(n int64) string { return fmt.Sprintf("When asked: manage project progress, variant %d", n) }
+func whatTo(n int64) string {
 	return fmt.Sprintf("Begin by listing the goal, the steps and the owner of each, since that made it work %d times.", n)
 }
 
@@ -129,7 +130,7 @@ func TestRecordedAnswersOfReMeAreOurs(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	n := 0
+	var n atomic.Int64
 	f := newFlows(t, func(c *flows.Config) { c.Folder = root }, scripted(&n))
 	ids, used := map[string]string{}, map[int]bool{}
 	for _, name := range replayed {
@@ -146,7 +147,7 @@ func TestRecordedAnswersOfReMeAreOurs(t *testing.T) {
 	}
 }
 
-func replay(t *testing.T, f *flows.Flows, name string, p *pair, ids map[string]string, n *int, used map[int]bool) {
+func replay(t *testing.T, f *flows.Flows, name string, p *pair, ids map[string]string, n *atomic.Int64, used map[int]bool) {
 	flow, body := strings.TrimPrefix(p.Request.Path, "/"), string(p.Request.Body)
 	for theirs, ours := range ids {
 		body = strings.ReplaceAll(body, theirs, ours)
@@ -174,8 +175,8 @@ func replay(t *testing.T, f *flows.Flows, name string, p *pair, ids map[string]s
 		require.NoError(t, json.Unmarshal(raw, &got))
 	}
 	recorded := strings.ReplaceAll(string(p.Response.Body), "/srv/", "test_working_memory/")
-	recorded = strings.ReplaceAll(recorded, "When asked: content=", whenTo(*n))
-	recorded = strings.ReplaceAll(recorded, "Begin by listing the goal, the steps and the owner of each, since that made it work.", whatTo(*n))
+	recorded = strings.ReplaceAll(recorded, "When asked: content=", whenTo(n.Load()))
+	recorded = strings.ReplaceAll(recorded, "Begin by listing the goal, the steps and the owner of each, since that made it work.", whatTo(n.Load()))
 	require.NoError(t, json.Unmarshal([]byte(recorded), &want))
 	list := func(v any) []any {
 		metadata, _ := v.(map[string]any)["metadata"].(map[string]any)
