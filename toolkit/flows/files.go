@@ -4,10 +4,12 @@
 package flows
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -73,18 +75,24 @@ func writeFile(root *os.Root, p, content string) error {
 // scope, so that none reads what another stored.
 const workingFolder = "working_memory"
 
-// area opens the folder of the scope.
-func (c *call) area() (*os.Root, error) {
+// area opens the folder of the scope, and where write is set makes it. It is ErrNotFound if
+// there is none.
+func (c *call) area(write bool) (*os.Root, error) {
 	if c.cfg.Folder == nil {
 		return nil, errNoFolder
 	}
-	s, _ := c.scope.Normalize() // it is open
-	place := path.Join(workingFolder, keeper.HashID(s.Namespace, s.Workspace, s.UserID, s.AgentID))
-	err := c.cfg.Folder.MkdirAll(place, 0o700)
+	s, err := c.scope, error(nil)
+	place := path.Join(workingFolder, keeper.HashID(cmp.Or(s.Namespace, backends.DefaultNamespace), s.Workspace, s.UserID, s.AgentID))
+	if write {
+		err = c.cfg.Folder.MkdirAll(place, 0o700)
+	}
 	if err == nil {
 		var root *os.Root
 		if root, err = c.cfg.Folder.OpenRoot(place); err == nil {
 			return root, nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: no files are stored", backends.ErrNotFound)
 		}
 	}
 	return nil, fmt.Errorf("%w: the folder of working memory: %w", backends.ErrUnavailable, err)

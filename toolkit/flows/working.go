@@ -85,7 +85,7 @@ func (c *call) compactor(in *working, write bool) (*compaction.Compactor, *files
 	f := &files{dir: path.Clean(or(in.StoreDir, "")), chat: or(in.ChatID, "history"), made: map[string]string{}}
 	if err == nil && write && c.cfg.Folder != nil {
 		if f.dir, err = local(f.dir); err == nil {
-			f.root, err = c.area()
+			f.root, err = c.area(true)
 		}
 	}
 	return with, f, err
@@ -156,7 +156,7 @@ func (c *call) summaryWorking(in working, write bool) (*Response, error) {
 
 // lines returns the lines of a file of working memory.
 func (c *call) lines(p string) ([]string, error) {
-	root, err := c.area()
+	root, err := c.area(false)
 	if err != nil {
 		return nil, err
 	}
