@@ -28,9 +28,8 @@
 //	vector_store                        list, delete, delete_ids, copy, dump, load
 //	summary_working_memory, _for_as     makes a context smaller
 //	grep_, read_working_memory          the files of what left it
-//	agentic_retrieve, react             small agents with these flows as tools
 //
-// use_mock_search, a part of one of ReMe's benchmarks, is left out.
+// ReMe's demonstrations are left out: agentic_retrieve, react and use_mock_search.
 //
 // # What differs from ReMe
 //

@@ -24,9 +24,7 @@ type Config struct {
 	// Backend is a *reme.Backend, or one that was joined from one. Required. It stays the
 	// caller's to close.
 	Backend backends.Backend
-	// Model summarises working memory, and is the agent of agentic_retrieve and react, for
-	// which it must be a model.ToolCallingChatModel. Optional: without one these two fail, and
-	// working memory is compacted alone.
+	// Model summarises working memory. Optional: without one it is compacted alone.
 	Model model.BaseChatModel
 
 	// Folder confines the files of dump and load and those of working memory. Optional:
@@ -36,9 +34,6 @@ type Config struct {
 	// Namespace is the one whose workspaces are dumped to Folder and loaded from it: their
 	// files have the name of the workspace. Optional. Defaults to backends.DefaultNamespace.
 	Namespace string
-	// Workspace takes the place of a workspace_id that is absent or empty: clients of ReMe may
-	// leave it out. Optional. By default Open is asked for a scope without a workspace.
-	Workspace string
 
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
 }
@@ -104,7 +99,6 @@ func New(cfg *Config) (*Flows, error) {
 	f.toolFlows()
 	f.libraryFlows()
 	f.workingFlows()
-	f.agentFlows()
 	return f, nil
 }
 
@@ -143,19 +137,14 @@ type call struct {
 }
 
 // request is what all requests are: they name a scope.
-type request interface{ scope(f *Flows) backends.Scope }
+type request interface{ scope() backends.Scope }
 
 // workspace is the part of a request that names a workspace.
 type workspace struct {
 	WorkspaceID string `json:"workspace_id,omitempty"`
 }
 
-func (w workspace) scope(f *Flows) backends.Scope {
-	if w.WorkspaceID == "" {
-		w.WorkspaceID = f.cfg.Workspace
-	}
-	return backends.Scope{Workspace: w.WorkspaceID}
-}
+func (w workspace) scope() backends.Scope { return backends.Scope{Workspace: w.WorkspaceID} }
 
 // define adds a flow whose request is an In. Its scope is open when serve is called.
 func define[In request](f *Flows, flow Flow, serve func(c *call, in In) (*Response, error)) {
@@ -164,7 +153,7 @@ func define[In request](f *Flows, flow Flow, serve func(c *call, in In) (*Respon
 		var in In
 		err := decode(body, reflect.ValueOf(&in))
 		if err == nil {
-			s := in.scope(f)
+			s := in.scope()
 			s.Namespace = c.namespace
 			c.scope, err = c.open(s, flow.Write)
 		}

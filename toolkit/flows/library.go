@@ -23,11 +23,11 @@ type vectorStore struct {
 	Path           string   `json:"path,omitempty" jsonschema:"of dump and load: a folder of the server, relative"`
 }
 
-func (v vectorStore) scope(f *Flows) backends.Scope {
+func (v vectorStore) scope() backends.Scope {
 	if v.UserID != "" {
 		return backends.Scope{UserID: v.UserID}
 	}
-	return workspace{v.WorkspaceID}.scope(f)
+	return workspace{v.WorkspaceID}.scope()
 }
 
 func (f *Flows) libraryFlows() {

@@ -22,7 +22,7 @@ type person struct {
 	UserName    string `json:"user_name,omitempty" jsonschema:"by which the user is spoken of"`
 }
 
-func (p person) scope(*Flows) backends.Scope {
+func (p person) scope() backends.Scope {
 	return backends.Scope{UserID: cmp.Or(p.UserID, p.WorkspaceID)}
 }
 

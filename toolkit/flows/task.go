@@ -28,7 +28,7 @@ type named struct {
 	WorkspaceID string `json:"workspace_id"`
 }
 
-func (n named) scope(f *Flows) backends.Scope { return workspace(n).scope(f) }
+func (n named) scope() backends.Scope { return workspace(n).scope() }
 
 type recordTask struct {
 	named

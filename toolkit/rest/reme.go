@@ -9,16 +9,29 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
 // remeRoutes serves ReMe's flows under their names, with their envelope.
 func (h *Handler) remeRoutes() {
 	f := &family{tag: "reme", fail: remeFailure}
+	// Clients of ReMe may leave the workspace out.
+	open := func(c *call) flows.Open {
+		return func(s backends.Scope, write bool) (backends.Scope, error) {
+			if s.UserID == "" && s.Workspace == "" && s.AgentID == "" {
+				if s.Workspace = "default"; len(c.key.Workspaces) == 1 && c.key.Workspaces[0] != access.Any {
+					s.Workspace = c.key.Workspaces[0]
+				}
+			}
+			return c.open(s, write)
+		}
+	}
 	for _, flow := range h.cfg.Flows.List() {
 		h.register(f, "POST /"+flow.Name, flow.Description, traits{write: flow.Write, long: flow.Long}, flow.Request, reflect.TypeFor[flows.Response](),
 			func(c *call) (any, error) {
-				out, err := h.cfg.Flows.Call(c, flow.Name, c.open, c.key.Namespace(), c.body)
+				out, err := h.cfg.Flows.Call(c, flow.Name, open(c), c.key.Namespace(), c.body)
 				if err != nil {
 					return nil, err
 				}
