@@ -56,72 +56,72 @@ type AlwaysLearner interface{ AlwaysLearns() bool }
 
 // SearchRequest asks for memories.
 type SearchRequest struct {
-	Scope Scope  // Required. Names the partition.
-	Query string // Required. Natural language; blank finds nothing.
+	Scope Scope  `json:"scope"` // Required. Names the partition.
+	Query string `json:"query"` // Required. Natural language; blank finds nothing.
 
-	TopK      int     // Optional. Defaults to 5; at most 1000.
-	Threshold float64 // Optional. Hits with a lower Score are left out. Defaults to 0: none.
-	Kinds     []Kind  // Optional. Defaults to all kinds.
-	Filter    *Filter // Optional. Further conditions.
+	TopK      int     `json:"top_k,omitempty"`     // Optional. Defaults to 5; at most 1000.
+	Threshold float64 `json:"threshold,omitempty"` // Optional. Hits with a lower Score are left out. Defaults to 0: none.
+	Kinds     []Kind  `json:"kinds,omitempty"`     // Optional. Defaults to all kinds.
+	Filter    *Filter `json:"filter,omitempty"`    // Optional. Further conditions.
 
-	AsOf time.Time // Optional. What held at that time, instead of what holds now.
+	AsOf time.Time `json:"as_of,omitzero"` // Optional. What held at that time, instead of what holds now.
 	// KnownAt is what was believed at that time: without what was stored later, and with what
 	// was superseded or retracted later. With AsOf, what was believed then of what held at AsOf.
 	// A text that was edited since is the present one. Optional. Defaults to now.
-	KnownAt           time.Time
-	IncludeSuperseded bool // Optional. Also what holds no more.
-	IncludeExpired    bool // Optional. Also what expired and was not swept yet.
-	WithSources       bool // Optional. Fill Hit.Sources.
+	KnownAt           time.Time `json:"known_at,omitzero"`
+	IncludeSuperseded bool      `json:"include_superseded,omitempty"` // Optional. Also what holds no more.
+	IncludeExpired    bool      `json:"include_expired,omitempty"`    // Optional. Also what expired and was not swept yet.
+	WithSources       bool      `json:"with_sources,omitempty"`       // Optional. Fill Hit.Sources.
 
 	// Diversity, from 0 to 1, puts hits back that say the same as those before them: a hit counts
 	// 1-Diversity of how well it answers, less Diversity of how like it is to the most similar
 	// one before it. The first hit stays. Optional. Defaults to 0: by the answers alone.
-	Diversity float64
+	Diversity float64 `json:"diversity,omitempty"`
 	// NoModel asks neither the Rewriter nor the Reranker of the ranking: for a search that may
 	// not wait or cost. Optional. Defaults to false.
-	NoModel bool
+	NoModel bool `json:"no_model,omitempty"`
 
 	// Beside are memories that the partition does not hold, ranked by words among those
 	// that it holds: what was said and is not learnt yet. Optional.
-	Beside []Memory
+	Beside []Memory `json:"beside,omitempty"`
 }
 
 // SearchResponse is the answer to a [SearchRequest].
 type SearchResponse struct {
-	Hits []Hit // best first
+	Hits []Hit `json:"hits"` // best first
 	// Degraded names what failed, took too long or is left alone while the search still
 	// answered: the embedder (the ranking is lexical alone), the rewriter (the query is as it
 	// was asked) or the reranker (the order is as before it). ErrDimension: the stored vectors
 	// are of another model until Reembed or ReembedAll was called. Nil when nothing failed.
-	Degraded error
+	Degraded error `json:"-"`
 }
 
 // AddRequest asks a backend to learn.
 type AddRequest struct {
-	Scope    Scope     // Required. Names the partition.
-	Messages []Message // Required. What was said, oldest first.
-	Context  []Message // Optional. What was said before; grounds the new, and is never learnt from.
+	Scope    Scope     `json:"scope"`             // Required. Names the partition.
+	Messages []Message `json:"messages"`          // Required. What was said, oldest first.
+	Context  []Message `json:"context,omitempty"` // Optional. What was said before; grounds the new, and is never learnt from.
 
-	Verbatim     bool           // Optional. Store what was said as it is, with no model.
-	Kind         Kind           // Optional. What is to be learnt, or stored Verbatim, where a backend has several kinds.
-	Metadata     map[string]any // Optional. Kept with each memory. JSON values.
-	Expires      time.Time      // Optional. When the memories end. Defaults to never.
-	Instructions string         // Optional. What to look for; goes before the configured instructions.
-	Author       string         // Optional. Who writes it down: the Origin.Author. Defaults to the model's name, or "verbatim".
+	Verbatim     bool           `json:"verbatim,omitempty"`     // Optional. Store what was said as it is, with no model.
+	Kind         Kind           `json:"kind,omitempty"`         // Optional. What is to be learnt, or stored Verbatim, where a backend has several kinds.
+	Metadata     map[string]any `json:"metadata,omitempty"`     // Optional. Kept with each memory. JSON values.
+	Expires      time.Time      `json:"expires,omitzero"`       // Optional. When the memories end. Defaults to never.
+	Instructions string         `json:"instructions,omitempty"` // Optional. What to look for; goes before the configured instructions.
+	Author       string         `json:"author,omitempty"`       // Optional. Who writes it down: the Origin.Author. Defaults to the model's name, or "verbatim".
 
 	// IdempotencyKey makes a repeated call harmless: the first response is given
 	// again and nothing is stored. Optional. Defaults to none; equal memories are
 	// recognised without it.
-	IdempotencyKey string
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
 
 	// Confirm is asked before anything known is retracted, and before what an AuthorAgent
 	// writes down supersedes anything; there, its no fails the call with ErrDeclined.
 	// Optional. Defaults to the backend's own.
-	Confirm Confirm
+	Confirm Confirm `json:"-"`
 
 	// Checkpoint is written in the same atomic batch as the memories, when they
 	// live in the partition of the session it names. Optional.
-	Checkpoint *Checkpoint
+	Checkpoint *Checkpoint `json:"-"`
 }
 
 // Checkpoint marks how far a session's log was learnt from.
@@ -133,13 +133,13 @@ type Checkpoint struct {
 
 // AddResponse reports what became of an [AddRequest].
 type AddResponse struct {
-	Items []Item
-	Usage Usage
+	Items []Item `json:"items"`
+	Usage Usage  `json:"usage"`
 	// Checkpointed reports whether the request's Checkpoint was written with the
 	// memories. If not, the caller writes it itself.
-	Checkpointed bool
+	Checkpointed bool `json:"-"`
 	// Replayed says that the idempotency key was known and nothing was done.
-	Replayed bool
+	Replayed bool `json:"replayed,omitempty"`
 }
 
 // Outcome says what became of a memory, in an [Item] or an [Event].
@@ -159,10 +159,10 @@ const (
 
 // Item is one memory of an [AddResponse].
 type Item struct {
-	Outcome  Outcome
-	Memory   Memory  // as stored; for OutcomeFailed and OutcomeSkipped what was to be stored or changed
-	Previous *Memory // what was there before, for updated and superseded
-	Err      error   // for OutcomeFailed and OutcomeSkipped
+	Outcome  Outcome `json:"outcome"`
+	Memory   Memory  `json:"memory"`             // as stored; for OutcomeFailed and OutcomeSkipped what was to be stored or changed
+	Previous *Memory `json:"previous,omitempty"` // what was there before, for updated and superseded
+	Err      error   `json:"-"`                  // for OutcomeFailed and OutcomeSkipped
 }
 
 // Op is what a call does to the memories of a workspace.
@@ -193,56 +193,56 @@ func (u *Usage) Add(more Usage) {
 
 // GetRequest asks for one memory.
 type GetRequest struct {
-	Scope Scope
-	ID    string
+	Scope Scope  `json:"scope"`
+	ID    string `json:"id"`
 }
 
 // ListRequest asks for a page of memories.
 type ListRequest struct {
-	Scope             Scope
-	Kinds             []Kind  // Optional. Defaults to all kinds.
-	Filter            *Filter // Optional.
-	IncludeSuperseded bool    // Optional.
-	IncludeExpired    bool    // Optional.
-	Limit             int     // Optional. Defaults to 100; at most 1000.
-	Cursor            string  // Optional. Next of the page before.
+	Scope             Scope   `json:"scope"`
+	Kinds             []Kind  `json:"kinds,omitempty"`              // Optional. Defaults to all kinds.
+	Filter            *Filter `json:"filter,omitempty"`             // Optional.
+	IncludeSuperseded bool    `json:"include_superseded,omitempty"` // Optional.
+	IncludeExpired    bool    `json:"include_expired,omitempty"`    // Optional.
+	Limit             int     `json:"limit,omitempty"`              // Optional. Defaults to 100; at most 1000.
+	Cursor            string  `json:"cursor,omitempty"`             // Optional. Next of the page before.
 }
 
 // ListResponse is a page of memories.
 type ListResponse struct {
-	Memories []Memory
-	Next     string // the cursor of the next page; empty on the last
+	Memories []Memory `json:"memories"`
+	Next     string   `json:"next,omitempty"` // the cursor of the next page; empty on the last
 }
 
 // UpdateRequest changes one memory. Nil fields stay as they are.
 type UpdateRequest struct {
-	Scope    Scope
-	ID       string
-	Text     *string
-	Metadata map[string]any // merged into what is there; a nil value removes its key
-	Expires  *time.Time     // the zero time clears it
-	Quality  *float64
-	Version  int64 // Optional. The version expected; another is ErrConflict. Defaults to any.
+	Scope    Scope          `json:"scope,omitzero"`
+	ID       string         `json:"id,omitempty"`
+	Text     *string        `json:"text,omitempty"`
+	Metadata map[string]any `json:"metadata,omitempty"` // merged into what is there; a nil value removes its key
+	Expires  *time.Time     `json:"expires,omitempty"`  // the zero time clears it
+	Quality  *float64       `json:"quality,omitempty"`
+	Version  int64          `json:"version,omitempty"` // Optional. The version expected; another is ErrConflict. Defaults to any.
 }
 
 // DeleteRequest removes one memory.
 type DeleteRequest struct {
-	Scope   Scope
-	ID      string
-	Version int64 // Optional. The version expected; another is ErrConflict. Defaults to any.
+	Scope   Scope  `json:"scope"`
+	ID      string `json:"id"`
+	Version int64  `json:"version,omitempty"` // Optional. The version expected; another is ErrConflict. Defaults to any.
 }
 
 // DeleteAllRequest removes every memory of a partition that matches; without a Filter all
 // that is held of whom the scope names.
 type DeleteAllRequest struct {
-	Scope  Scope
-	Filter *Filter // Optional. Defaults to everything.
+	Scope  Scope   `json:"scope"`
+	Filter *Filter `json:"filter,omitempty"` // Optional. Defaults to everything.
 }
 
 // HistoryRequest asks what happened to a memory.
 type HistoryRequest struct {
-	Scope Scope
-	ID    string
+	Scope Scope  `json:"scope"`
+	ID    string `json:"id"`
 }
 
 // Event is one entry of a memory's history.

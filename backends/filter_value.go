@@ -172,6 +172,31 @@ func ParseFilter(m map[string]any) (*Filter, error) {
 	return &f, nil
 }
 
+// MarshalJSON writes the filter in the grammar of [ParseFilter].
+func (f Filter) MarshalJSON() ([]byte, error) {
+	switch f.Op {
+	case opAnd, opOr, opNot:
+		return json.Marshal(map[string][]Filter{strings.ToUpper(f.Op): f.Args})
+	}
+	return json.Marshal(map[string]map[string]any{f.Field: {f.Op: f.Value}})
+}
+
+// UnmarshalJSON reads the grammar of [ParseFilter]. What is no filter is [ErrInvalid].
+func (f *Filter) UnmarshalJSON(b []byte) error {
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		return err
+	}
+	parsed, err := ParseFilter(m)
+	if err == nil && parsed == nil {
+		err = fmt.Errorf("filter: %w: it is empty; leave it out", ErrInvalid)
+	}
+	if err == nil {
+		*f = *parsed
+	}
+	return err
+}
+
 func parseEntry(key string, value any) ([]Filter, error) {
 	switch key {
 	case "AND", "OR", "NOT": // a metadata key may be called "and"

@@ -24,8 +24,8 @@ type Forgetter interface {
 
 // ForgetRequest says whom to forget, and which part.
 type ForgetRequest struct {
-	Scope Scope // Required. Its SessionID does not count: see Part.
-	Part  *Part // Optional. Defaults to everything.
+	Scope Scope `json:"scope"`          // Required. Its SessionID does not count: see Part.
+	Part  *Part `json:"part,omitempty"` // Optional. Defaults to everything.
 }
 
 // Part is a part of what a user said, of one session or of all: with what was learnt from
@@ -33,9 +33,10 @@ type ForgetRequest struct {
 // histories of memories that were deleted. A fact that a forgotten one had replaced holds
 // again. Sessions and messages that are not there are no error.
 type Part struct {
-	Session  *string   // Optional. Only this session. Alone it is the whole session, which is deleted.
-	Messages []string  // Optional. Only these messages of Session, or turns, by their ids in the log.
-	From, To time.Time // Optional. Only what was said from From on, and before To; zero is open.
+	Session  *string   `json:"session,omitempty"`  // Optional. Only this session. Alone it is the whole session, which is deleted.
+	Messages []string  `json:"messages,omitempty"` // Optional. Only these messages of Session, or turns, by their ids in the log.
+	From     time.Time `json:"from,omitzero"`      // Optional. Only what was said from then on.
+	To       time.Time `json:"to,omitzero"`        // Optional. Only what was said before.
 }
 
 // Receipt says what a [Forgetter] erased.

@@ -114,6 +114,11 @@ func (k *Key) AllowAll(namespace string, write bool) error {
 	return k.Allow(backends.Scope{Namespace: namespace, UserID: "any"}, write)
 }
 
+// Opens reports whether the key opens anything in a namespace.
+func (k *Key) Opens(namespace string) bool {
+	return opens(k.Namespaces, namespace) && len(k.Users)+len(k.Agents)+len(k.Workspaces) > 0
+}
+
 // Namespace returns the namespace that the key has where a request names none: its only one,
 // else backends.DefaultNamespace.
 func (k *Key) Namespace() string {

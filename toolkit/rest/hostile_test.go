@@ -41,10 +41,10 @@ func tenants() []access.Key {
 func bodyFor(s *jsonschema.Schema, id string) map[string]any {
 	out := map[string]any{}
 	for name, p := range s.Properties {
-		switch {
-		case name == "scope":
+		switch name {
+		case "scope":
 			out[name] = map[string]any{"user_id": id, "session_id": "s1"}
-		case name == "user_id", name == "workspace_id", name == "agent_id", name == "workspace", name == "src_workspace_id":
+		case "user_id", "workspace_id", "agent_id", "workspace", "src_workspace_id":
 			if p.Type == "string" || len(p.Types) > 0 {
 				out[name] = id
 			}
@@ -59,6 +59,9 @@ func bodyFor(s *jsonschema.Schema, id string) map[string]any {
 }
 
 func valueFor(s *jsonschema.Schema, id string) any {
+	if len(s.Enum) > 0 {
+		return s.Enum[0]
+	}
 	kind := s.Type
 	for _, t := range s.Types {
 		if t != "null" {
@@ -281,7 +284,7 @@ func TestExportAndImportStreamAPerson(t *testing.T) {
 	res, err := http.Get(from.url + "/api/v1/export?user_id=ann")
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
-	r, err := http.NewRequestWithContext(context.Background(), "POST", to.url+"/api/v1/import?user_id=ann", res.Body)
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, to.url+"/api/v1/import?user_id=ann", res.Body)
 	require.NoError(t, err)
 	answer, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)

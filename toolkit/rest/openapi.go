@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 )
 
 type object = map[string]any
@@ -93,10 +96,22 @@ func parameters(t reflect.Type) (out []object) {
 	return out
 }
 
+// messageSchema is the part of a message of Eino that everybody needs.
+var messageSchema = &jsonschema.Schema{
+	Type: "object", Required: []string{"role"}, Description: "a message of Eino, with an identity and a time",
+	Properties: map[string]*jsonschema.Schema{
+		"id": {Type: "string"}, "turn": {Type: "string"}, "time": {Type: "string", Format: "date-time"},
+		"role": {Type: "string", Enum: []any{"user", "assistant", "system", "tool"}}, "name": {Type: "string"}, "content": {Type: "string"},
+	},
+}
+
 // schemaOf returns the JSON Schema of a type of ours.
 func schemaOf(t reflect.Type) *jsonschema.Schema {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage](): {},
+		reflect.TypeFor[json.RawMessage]():  {},
+		reflect.TypeFor[backends.Filter]():  {Type: "object", Description: `such as {"kind": "fact", "AND": [{"created": {"gte": "2026-01-01T00:00:00Z"}}]}`},
+		reflect.TypeFor[backends.Message](): messageSchema,
+		reflect.TypeFor[store.Entry]():      messageSchema,
 	}})
 	if err != nil {
 		panic(fmt.Sprintf("rest: %s: %v", t, err)) // the types are ours, and tests build every one

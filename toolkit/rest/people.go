@@ -4,6 +4,7 @@
 package rest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -96,17 +97,14 @@ func (h *Handler) people() {
 		if namespace == "" {
 			namespace = c.key.Namespace()
 		}
-		out := &peopleResponse{Partitions: []backends.Partition{}}
-		if c.key.Allow(backends.Scope{Namespace: namespace, UserID: firstOr(c.key.Users)}, false) != nil &&
-			c.key.Allow(backends.Scope{Namespace: namespace, Workspace: firstOr(c.key.Workspaces)}, false) != nil &&
-			c.key.Allow(backends.Scope{Namespace: namespace, AgentID: firstOr(c.key.Agents)}, false) != nil {
-			return out, nil
+		if !c.key.Opens(namespace) {
+			return nil, fmt.Errorf("%w: this key does not open that namespace", backends.ErrDenied)
 		}
 		page, err := h.cfg.Store.Partitions(c, namespace, store.Page{Limit: in.Limit, Cursor: in.Cursor})
 		if err != nil {
 			return nil, err
 		}
-		out.Next = page.Next
+		out := &peopleResponse{Partitions: []backends.Partition{}, Next: page.Next}
 		for _, p := range page.Partitions {
 			if c.key.Allow(ScopeOf(p), false) == nil {
 				out.Partitions = append(out.Partitions, p)
@@ -162,7 +160,7 @@ func (h *Handler) people() {
 		}
 		return &notesResponse{h.cfg.Notes.of(p)}, nil
 	})
-	add(h, own, "GET /api/v1/health", "How learning goes in all sessions: the backlog and what failed.", read, func(c *call, in *namespaceQuery) (*healthResponse, error) {
+	add(h, own, "GET /api/v1/health", "How learning goes in all sessions: the backlog and what failed.", read, func(c *call, _ *struct{}) (*healthResponse, error) {
 		if err := c.everything(false); err != nil {
 			return nil, err
 		}
@@ -235,13 +233,6 @@ func ScopeOf(p backends.Partition) backends.Scope {
 		s.Workspace = p.ID
 	}
 	return s
-}
-
-func firstOr(ids []string) string {
-	if len(ids) > 0 {
-		return ids[0]
-	}
-	return ""
 }
 
 func blockOf(v *core.Value) Block {

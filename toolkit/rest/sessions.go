@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
@@ -35,22 +33,14 @@ func sessionOf(s *store.Session) Session {
 		SummaryUpto: s.SummaryUpto, Failures: s.Failures, Created: s.Created, Updated: s.Updated}
 }
 
-// Entry is a message of a session's log.
-type Entry struct {
-	Seq int64 `json:"seq"`
-	Message
-	Tools  []string `json:"tools,omitempty"` // that the message calls, with their arguments
-	Erased bool     `json:"erased,omitempty"`
-}
-
-// TurnRequest is a turn of a conversation, to be logged and learnt from. Repeating it with the
+// turnRequest is a turn of a conversation, to be logged and learnt from. Repeating it with the
 // same id is harmless.
-type TurnRequest struct {
-	Scope    backends.Scope `json:"scope"`
-	ID       string         `json:"id,omitempty"`
-	Messages []Message      `json:"messages"`
-	Time     time.Time      `json:"time,omitzero"`
-	Open     bool           `json:"open,omitempty"` // more of the turn follows
+type turnRequest struct {
+	Scope    backends.Scope     `json:"scope"`
+	ID       string             `json:"id,omitempty"`
+	Messages []backends.Message `json:"messages"`
+	Time     time.Time          `json:"time,omitzero"`
+	Open     bool               `json:"open,omitempty"` // more of the turn follows
 }
 
 type (
@@ -71,8 +61,8 @@ type (
 		Next     string    `json:"next,omitempty"`
 	}
 	messagesResponse struct {
-		Session  *Session `json:"session"`
-		Messages []Entry  `json:"messages"`
+		Session  Session       `json:"session"`
+		Messages []store.Entry `json:"messages"`
 	}
 )
 
@@ -107,12 +97,7 @@ func (h *Handler) sessions() {
 		if err != nil {
 			return nil, err
 		}
-		is := sessionOf(state)
-		out := &messagesResponse{Session: &is, Messages: []Entry{}}
-		for _, e := range entries {
-			out.Messages = append(out.Messages, entryOf(e))
-		}
-		return out, nil
+		return &messagesResponse{sessionOf(state), orEmpty(entries)}, nil
 	})
 	add(h, own, "DELETE /api/v1/sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true}, func(c *call, in *scopeQuery) (*countResponse, error) {
 		p, s, err := c.speaker(in.scope(), true)
@@ -124,7 +109,7 @@ func (h *Handler) sessions() {
 		}
 		return &countResponse{1}, c.cfg.Store.Delete(c, p, s.SessionID)
 	})
-	add(h, own, "POST /api/v1/turns", "Log a turn of a conversation; it is learnt from in the background.", traits{write: true, status: http.StatusAccepted}, func(c *call, in *TurnRequest) (*countResponse, error) {
+	add(h, own, "POST /api/v1/turns", "Log a turn of a conversation; it is learnt from in the background.", traits{write: true, status: http.StatusAccepted}, func(c *call, in *turnRequest) (*countResponse, error) {
 		s, err := c.open(in.Scope, true)
 		if err != nil {
 			return nil, err
@@ -135,33 +120,10 @@ func (h *Handler) sessions() {
 		}
 		t := &working.Turn{Scope: s, ID: in.ID, Time: in.Time, Done: !in.Open}
 		for _, m := range in.Messages {
-			t.Messages = append(t.Messages, m.message().Message)
+			t.Messages = append(t.Messages, m.Message)
 		}
 		return &countResponse{len(t.Messages)}, log.Append(c, t)
 	})
-}
-
-func entryOf(e store.Entry) Entry {
-	out := Entry{Seq: e.Seq, Erased: e.Erased, Message: Message{ID: e.ID, Turn: e.Turn, Time: e.Time}}
-	if m := e.Message.Message; m != nil {
-		out.Role, out.Name, out.Content = string(m.Role), m.Name, textOf(m)
-		for _, call := range m.ToolCalls {
-			out.Tools = append(out.Tools, call.Function.Name+call.Function.Arguments)
-		}
-	}
-	return out
-}
-
-// textOf returns the text of a message, whichever of its fields has it.
-func textOf(m *schema.Message) string {
-	text := m.Content
-	for _, p := range m.UserInputMultiContent {
-		text += p.Text
-	}
-	for _, p := range m.AssistantGenMultiContent {
-		text += p.Text
-	}
-	return text
 }
 
 // speaker opens the scope, and returns the partition that its sessions are in.
@@ -182,7 +144,7 @@ func notOffered(what string) error {
 	return fmt.Errorf("%w: this server does not offer %s", backends.ErrNotFound, what)
 }
 
-var errEmptyFilter = fmt.Errorf("%w: the filter is empty; to erase all there is /api/v1/forget", backends.ErrInvalid)
+var errNoFilter = fmt.Errorf("%w: there is no filter; to erase all there is /api/v1/forget", backends.ErrInvalid)
 
 func orEmpty[T any](s []T) []T {
 	if s == nil {
