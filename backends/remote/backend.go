@@ -1,0 +1,329 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/redact"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// Config says where a server is, and how to ask it. It is copied.
+type Config struct {
+	BaseURL string // Required. Such as "http://localhost:8000".
+	APIKey  string // Optional. Sent to the host of BaseURL alone, in the header that the server reads.
+
+	// HTTPClient sends the requests. Redirects to other hosts are not followed, whatever it
+	// says. Optional. Defaults to one on http.DefaultTransport.
+	HTTPClient *http.Client
+	// Timeout bounds a call with its retries, as the context does. Optional. Defaults to 30 s.
+	Timeout time.Duration
+	// LearnTimeout is Timeout for calls in which the server's model works. With one that is too
+	// short the server learns what the client gave up, and then learns it again. Optional.
+	// Defaults to 5 minutes.
+	LearnTimeout time.Duration
+	// MaxRetries is how often a request is retried that may be. Optional. Defaults to 3; below
+	// 0 it is never retried.
+	MaxRetries int
+
+	// Name returns what the server calls a partition, for data that is there already: for
+	// mem0 a user_id or agent_id, for ReMe a workspace_id, for agent-memory-server a user_id.
+	// Two partitions must never have one name. Optional. See the package comment for the
+	// default.
+	Name func(p backends.Partition) string
+	// OnError gets what no caller gets: rows of others in an answer, calls of tools that are
+	// lost. It must be safe for concurrent use. Optional; log/slog's default logger gets it too.
+	OnError func(ctx context.Context, err error)
+	Clock   backends.Clock // Optional. Defaults to backends.SystemClock.
+
+	Platform bool // For mem0. BaseURL is the platform, such as "https://api.mem0.ai".
+
+	// Sessions has the log from which ReMe's RecordOutcome reads a turn: the middleware's.
+	// Optional; required for RecordOutcome.
+	Sessions store.Sessions
+	// Redact is applied to what goes to a workspace of ReMe. Optional. By default keys,
+	// passwords and personal data are removed. It must be safe for concurrent use.
+	Redact func(string) string
+}
+
+// partitionName returns what a server calls a partition: plain if every server, and every store below
+// one, keeps it apart from others, else a hash. Names that differ in case alone, or have a
+// comma or a space, meet in some.
+func (c *Config) partitionName(p backends.Partition, plain string) string {
+	switch {
+	case c.Name != nil:
+		return c.Name(p)
+	case safe.MatchString(plain) && !strings.HasPrefix(plain, hashPrefix):
+		return plain
+	}
+	return hashPrefix + keeper.HashID("remote", p.Namespace, string(p.Kind), p.ID)
+}
+
+var safe = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
+
+const (
+	hashPrefix = "einomem-"
+	maxTopK    = 1000
+)
+
+// server is what the backends differ in. Scopes are normalised, requests checked.
+type server interface {
+	// search returns the hits of a partition, best first.
+	search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) ([]backends.Hit, error)
+	// add stores what was said, or learns from it. There is something.
+	add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error)
+}
+
+// frame is what the contract asks of every backend: it checks requests, filters hits, and
+// ranks what is not learnt yet. It implements backends.Backend.
+type frame struct {
+	name   string // in errors
+	cfg    Config
+	server server
+	whose  func(backends.Scope) (backends.Partition, error)
+	// agentless says that the server does not keep which agent learnt a memory: that condition
+	// of a filter is left out.
+	agentless bool
+
+	http           http.Client
+	header, prefix string // of the key
+	calls          work.Calls
+	beside         *recall.Ranker // of a partition without memories
+}
+
+func newFrame(name string, cfg *Config, s server) (*frame, error) {
+	f := &frame{name: name, server: s, whose: backends.Scope.Speaker}
+	if cfg != nil {
+		f.cfg = *cfg
+	}
+	c := &f.cfg
+	c.Timeout, c.LearnTimeout, c.MaxRetries = cmp.Or(c.Timeout, 30*time.Second), cmp.Or(c.LearnTimeout, 5*time.Minute), cmp.Or(c.MaxRetries, 3)
+	config.Default(&c.Clock, backends.SystemClock)
+	config.Default(&c.Redact, redact.Shared)
+	config.Default(&c.OnError, func(context.Context, error) {})
+	var err error
+	f.beside, err = recall.New(context.Background(), &recall.Config{Records: nothing{}, Clock: c.Clock})
+	return f, err
+}
+
+// nothing is a store without memories.
+type nothing struct{ store.Records }
+
+func (nothing) Changes(context.Context, backends.Partition, string) (*store.ChangeSet, error) {
+	return &store.ChangeSet{}, nil
+}
+
+// Close implements backends.Backend: it waits for calls under way.
+func (f *frame) Close(ctx context.Context) error {
+	return errors.Join(f.calls.Close(ctx), f.beside.Close())
+}
+
+// errorf returns an error with a sentinel, and without the key.
+func (f *frame) errorf(doing string, sentinel error, format string, args ...any) error {
+	said := fmt.Sprintf(format, args...)
+	if f.cfg.APIKey != "" {
+		said = strings.ReplaceAll(said, f.cfg.APIKey, "[API key]")
+	}
+	return fmt.Errorf("%s: %s: %w: %s", f.name, doing, sentinel, said)
+}
+
+// enter begins a call, which calls.Leave ends, and returns its scope and partition.
+func (f *frame) enter(s backends.Scope) (backends.Scope, backends.Partition, error) {
+	s, err := s.Normalize()
+	var p backends.Partition
+	if err == nil {
+		p, err = f.whose(s)
+	}
+	if err == nil && !f.calls.Enter() {
+		err = fmt.Errorf("%w: the backend is closed", backends.ErrUnavailable)
+	}
+	if err != nil {
+		return s, p, fmt.Errorf("%s: %w", f.name, err)
+	}
+	return s, p, nil
+}
+
+// Search implements backends.Backend.
+func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	if r == nil || r.TopK < 0 || r.TopK > maxTopK || math.IsNaN(r.Threshold) || !r.AsOf.IsZero() || !r.KnownAt.IsZero() {
+		return nil, f.errorf("searching", backends.ErrInvalid, "no request, TopK above %d, or AsOf or KnownAt: the server does not know what held when", maxTopK)
+	}
+	s, p, err := f.enter(r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	defer f.calls.Leave()
+	q, top := *r, cmp.Or(r.TopK, 5)
+	q.Scope, q.TopK = s, top
+	if f.agentless {
+		q.Filter = r.Filter.Without("agent_id")
+	}
+	if q.Filter != nil || len(r.Kinds) > 0 { // the server knows neither
+		q.TopK = min(4*top, maxTopK)
+	}
+	fits, err := q.Filter.Compile()
+	if err != nil || strings.TrimSpace(r.Query) == "" {
+		return &backends.SearchResponse{}, err
+	}
+	hits, err := f.server.search(ctx, p, &q)
+	if err != nil {
+		return nil, err
+	}
+	hits = slices.DeleteFunc(hits, func(h backends.Hit) bool {
+		return len(r.Kinds) > 0 && !slices.Contains(r.Kinds, h.Kind) || h.Score < r.Threshold || !fits(&h.Memory) || !r.IncludeExpired && h.Expired(f.cfg.Clock())
+	})
+	if len(r.Beside) > 0 {
+		if found, err := f.beside.Search(ctx, p, &q); err == nil { // else what is learnt answers alone
+			hits = backends.MergeHits(hits, found.Hits)
+		}
+	}
+	return &backends.SearchResponse{Hits: hits[:min(len(hits), top)]}, nil
+}
+
+// Add implements backends.Backend.
+func (f *frame) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if r == nil {
+		return nil, f.errorf("learning", backends.ErrInvalid, "no request")
+	}
+	s, p, err := f.enter(r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	defer f.calls.Leave()
+	q := *r
+	q.Scope = s
+	said := f.said(&q)
+	if _, err := json.Marshal(r.Metadata); err != nil || len(said) == 0 {
+		return &backends.AddResponse{}, err
+	}
+	items, err := f.server.add(ctx, p, &q, said)
+	if err != nil {
+		return nil, err
+	}
+	return &backends.AddResponse{Items: items}, nil
+}
+
+// message is what was said, as servers take it.
+type message struct {
+	Role    string           `json:"role"`
+	Content string           `json:"content"`
+	of      backends.Message // where it is from
+}
+
+// said returns the messages of users and assistants that have a text, without notes. What an
+// agent writes down is the user's to servers that learn from users alone.
+func (f *frame) said(r *backends.AddRequest) []message {
+	var out []message
+	for _, m := range r.Messages {
+		if m.Message == nil || einox.IsNote(m.Message) || einox.IsPrivate(m.Message) || m.Role != schema.User && m.Role != schema.Assistant {
+			continue
+		}
+		line := message{Role: string(m.Role), Content: strings.TrimSpace(einox.Text(m.Message)), of: m}
+		if r.Author != "" {
+			line.Role = string(schema.User)
+		}
+		config.Default(&line.of.Time, f.cfg.Clock())
+		if line.Content != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// drafts returns what is to be stored of messages as they were said, each text once, and an
+// item for each message.
+func (f *frame) drafts(p backends.Partition, r *backends.AddRequest, said []message) (out []backends.Memory, items []backends.Item) {
+	kind := cmp.Or(r.Kind, backends.KindEpisode)
+	if r.Kind == "" && r.Author != "" { // what is written down on purpose is a statement
+		kind = backends.KindFact
+	}
+	for _, m := range said {
+		item := backends.Item{Outcome: backends.OutcomeAdded, Memory: backends.Memory{
+			ID: idOf(p, m.Content), Kind: kind, Text: m.Content, Scope: held(p, r.Scope), Metadata: r.Metadata, Observed: m.of.Time, Created: f.cfg.Clock(), Expires: r.Expires,
+			Origin: backends.Origin{Session: r.Scope.SessionID, Turn: m.of.Turn, Role: string(m.of.Role), Author: r.Author},
+		}}
+		if slices.ContainsFunc(out, func(known backends.Memory) bool { return known.ID == item.Memory.ID }) {
+			item.Outcome = backends.OutcomeUnchanged
+		} else {
+			out = append(out, item.Memory)
+		}
+		items = append(items, item)
+	}
+	return out, items
+}
+
+// idOf returns the id of a text in a partition, a UUID that follows from both: a repeat
+// stores nothing twice. Its first half names the partition.
+func idOf(p backends.Partition, text string) string {
+	return keeper.HashID("remote", p.String())[:half] + keeper.HashID("remote", p.String(), text)[half:]
+}
+
+const half = len("01234567-0123-8123-")
+
+// decode returns a memory that was kept as JSON beside a text; of other clients there is none.
+func decode(kept any, p backends.Partition) (m backends.Memory) {
+	data, _ := kept.(string)
+	_ = json.Unmarshal([]byte(data), &m)
+	m.Scope, m.Kind = held(p, m.Scope), cmp.Or(m.Kind, backends.KindFact)
+	return m
+}
+
+// held returns the scope of a memory that a partition holds.
+func held(p backends.Partition, s backends.Scope) backends.Scope {
+	s.Namespace = p.Namespace
+	switch p.Kind {
+	case backends.PartitionUser:
+		s.UserID = p.ID
+	case backends.PartitionAgent:
+		s.AgentID = p.ID
+	default:
+		s.Workspace = p.ID
+	}
+	return s
+}
+
+// own returns the rows that belong to the partition that a call was for. Others, which a
+// server must not have answered with, are reported, and nothing of what they say.
+func own[T any](ctx context.Context, f *frame, rows []T, belongs func(*T) bool) []T {
+	all := len(rows)
+	if rows = slices.DeleteFunc(rows, func(row T) bool { return !belongs(&row) }); len(rows) < all {
+		f.report(ctx, f.errorf("checking an answer", backends.ErrDenied, "%d of %d rows of an answer do not belong to the partition that was asked for, and are left out", all-len(rows), all))
+	}
+	return rows
+}
+
+// report logs an error that no caller gets, and passes it to OnError.
+func (f *frame) report(ctx context.Context, err error) {
+	work.Report(ctx, func(ctx context.Context, _ string, err error) { f.cfg.OnError(ctx, err) }, "remote", err)
+}
+
+// timeOf reads a time as servers write it; without a zone it is in loc. What is no time is
+// the zero time.
+func timeOf(s string, loc *time.Location) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime} {
+		if t, err := time.ParseInLocation(layout, s, loc); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
