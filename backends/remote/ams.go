@@ -20,32 +20,24 @@ const (
 // AgentMemoryServer is a backend on redis/agent-memory-server. It is safe for concurrent use.
 type AgentMemoryServer struct{ *frame }
 
-var _ backends.Backend = (*AgentMemoryServer)(nil)
-
 // NewAgentMemoryServer returns a backend on the server of cfg.BaseURL. It makes no request
 // yet. A malformed config is ErrInvalid.
 func NewAgentMemoryServer(cfg *Config) (*AgentMemoryServer, error) {
-	a := &AgentMemoryServer{}
-	var err error
-	if a.frame, err = newFrame("agent-memory-server", cfg, a); err != nil {
-		return nil, err
-	}
-	a.agentless = true
+	a := &AgentMemoryServer{newFrame("agent-memory-server", cfg)}
+	a.server, a.agentless = a, true
 	return a, a.connect("Authorization", "Bearer ")
 }
 
 // amsRecord is a record of long-term memory.
 type amsRecord struct {
-	ID        string  `json:"id"`
-	Text      string  `json:"text"`
-	Session   string  `json:"session_id,omitempty"`
-	User      string  `json:"user_id"`
-	Namespace string  `json:"namespace"`
-	Type      string  `json:"memory_type"`
-	Created   string  `json:"created_at,omitempty"`
-	Updated   string  `json:"updated_at,omitempty"`
-	Event     string  `json:"event_date,omitempty"`
-	Score     float64 `json:"score,omitempty"`
+	ID, Text, Namespace string
+	Session             string `json:"session_id"`
+	User                string `json:"user_id"`
+	Type                string `json:"memory_type"`
+	Created             string `json:"created_at"`
+	Updated             string `json:"updated_at"`
+	Event               string `json:"event_date"`
+	Score               float64
 }
 
 // identity returns the names by which the server keeps a partition apart.
@@ -79,27 +71,15 @@ func (a *AgentMemoryServer) search(ctx context.Context, p backends.Partition, r 
 }
 
 func (a *AgentMemoryServer) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error) {
-	if len(r.Metadata) > 0 || !r.Expires.IsZero() || r.Instructions != "" {
-		return nil, a.errorf("learning", backends.ErrInvalid, "Metadata, Expires and Instructions: the server has none of them")
+	if r.Verbatim || len(r.Metadata) > 0 || !r.Expires.IsZero() || r.Instructions != "" {
+		return nil, a.errorf("learning", backends.ErrInvalid, "Verbatim, Metadata, Expires and Instructions: the server has none of them for conversations")
 	}
 	namespace, user := a.identity(p)
-	if r.Verbatim {
-		memories, items := a.drafts(p, r, said)
-		rows := make([]amsRecord, len(memories))
-		for i, m := range memories {
-			rows[i] = amsRecord{ID: m.ID, Text: m.Text, Session: m.Scope.SessionID, User: user, Namespace: namespace, Type: "semantic", Created: m.Observed.UTC().Format(time.RFC3339Nano)}
-			if m.Kind == backends.KindEpisode {
-				rows[i].Type = "message"
-			}
-		}
-		// Without deduplicate the server's model does not merge what is to be stored as it is.
-		return items, a.do(ctx, call{doing: "storing", method: http.MethodPost, path: "/v1/long-term-memory/", body: map[string]any{"memories": rows, "deduplicate": false}})
-	}
 	// A session of its own for each batch: the server replaces sessions whole, and one that
 	// several share would lose messages. A repeat replaces the same session.
 	batch, messages := []string{"batch", p.String(), r.Scope.SessionID, r.IdempotencyKey}, make([]map[string]any, len(said))
 	for i, m := range said {
-		messages[i] = map[string]any{"role": m.Role, "content": m.Content, "created_at": m.of.Time.UTC().Format(time.RFC3339Nano)}
+		messages[i] = map[string]any{"role": m.Role, "content": m.Content, "created_at": m.of.Time.UTC()}
 		batch = append(batch, m.of.ID, m.Content)
 	}
 	return nil, a.do(ctx, call{doing: "learning", method: http.MethodPut, path: "/v1/working-memory/" + hashPrefix + keeper.HashID(batch...),

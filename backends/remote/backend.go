@@ -9,20 +9,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/redact"
 	"github.com/einomem/einomem/internal/work"
@@ -58,9 +61,10 @@ type Config struct {
 
 	Platform bool // For mem0. BaseURL is the platform, such as "https://api.mem0.ai".
 
-	// Sessions has the log from which ReMe's RecordOutcome reads a turn: the middleware's.
-	// Optional; required for RecordOutcome.
-	Sessions store.Sessions
+	// Outcome says how a turn went, by its id, for ReMe's task memory to learn from it: 1 is full success,
+	// 0 failure; known is false where it does not know. Optional: without it the workspace is
+	// searched, and learns nothing. It must be safe for concurrent use.
+	Outcome func(ctx context.Context, s backends.Scope, turn string) (score float64, known bool, err error)
 	// Redact is applied to what goes to a workspace of ReMe. Optional. By default keys,
 	// passwords and personal data are removed. It must be safe for concurrent use.
 	Redact func(string) string
@@ -70,10 +74,10 @@ type Config struct {
 // one, keeps it apart from others, else a hash. Names that differ in case alone, or have a
 // comma or a space, meet in some.
 func (c *Config) partitionName(p backends.Partition, plain string) string {
-	switch {
-	case c.Name != nil:
+	if c.Name != nil {
 		return c.Name(p)
-	case safe.MatchString(plain) && !strings.HasPrefix(plain, hashPrefix):
+	}
+	if safe.MatchString(plain) && !strings.HasPrefix(plain, hashPrefix) {
 		return plain
 	}
 	return hashPrefix + keeper.HashID("remote", p.Namespace, string(p.Kind), p.ID)
@@ -81,10 +85,7 @@ func (c *Config) partitionName(p backends.Partition, plain string) string {
 
 var safe = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 
-const (
-	hashPrefix = "einomem-"
-	maxTopK    = 1000
-)
+const hashPrefix, maxTopK = "einomem-", 1000
 
 // server is what the backends differ in. Scopes are normalised, requests checked.
 type server interface {
@@ -94,73 +95,49 @@ type server interface {
 	add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error)
 }
 
-// frame is what the contract asks of every backend: it checks requests, filters hits, and
-// ranks what is not learnt yet. It implements backends.Backend.
+// frame is what the contract asks of every backend: it checks requests, and
+// filters hits. It implements backends.Backend.
 type frame struct {
-	name   string // in errors
-	cfg    Config
-	server server
-	whose  func(backends.Scope) (backends.Partition, error)
+	name, header, prefix string // header and prefix are those of the key
+	server               server
+	cfg                  Config
+	http                 http.Client
+	whose                func(backends.Scope) (backends.Partition, error)
 	// agentless says that the server does not keep which agent learnt a memory: that condition
 	// of a filter is left out.
 	agentless bool
-
-	http           http.Client
-	header, prefix string // of the key
-	calls          work.Calls
-	beside         *recall.Ranker // of a partition without memories
 }
 
-func newFrame(name string, cfg *Config, s server) (*frame, error) {
-	f := &frame{name: name, server: s, whose: backends.Scope.Speaker}
-	if cfg != nil {
-		f.cfg = *cfg
-	}
+func newFrame(name string, cfg *Config) *frame {
+	f := &frame{name: name, cfg: *cmp.Or(cfg, &Config{}), whose: backends.Scope.Speaker}
 	c := &f.cfg
 	c.Timeout, c.LearnTimeout, c.MaxRetries = cmp.Or(c.Timeout, 30*time.Second), cmp.Or(c.LearnTimeout, 5*time.Minute), cmp.Or(c.MaxRetries, 3)
 	config.Default(&c.Clock, backends.SystemClock)
 	config.Default(&c.Redact, redact.Shared)
 	config.Default(&c.OnError, func(context.Context, error) {})
-	var err error
-	f.beside, err = recall.New(context.Background(), &recall.Config{Records: nothing{}, Clock: c.Clock})
-	return f, err
+	return f
 }
 
-// nothing is a store without memories.
-type nothing struct{ store.Records }
-
-func (nothing) Changes(context.Context, backends.Partition, string) (*store.ChangeSet, error) {
-	return &store.ChangeSet{}, nil
-}
-
-// Close implements backends.Backend: it waits for calls under way.
-func (f *frame) Close(ctx context.Context) error {
-	return errors.Join(f.calls.Close(ctx), f.beside.Close())
+// Close implements backends.Backend. Nothing is under way but the calls of callers.
+func (f *frame) Close(context.Context) error {
+	return nil
 }
 
 // errorf returns an error with a sentinel, and without the key.
 func (f *frame) errorf(doing string, sentinel error, format string, args ...any) error {
 	said := fmt.Sprintf(format, args...)
-	if f.cfg.APIKey != "" {
-		said = strings.ReplaceAll(said, f.cfg.APIKey, "[API key]")
-	}
+	said = strings.ReplaceAll(said, cmp.Or(f.cfg.APIKey, "\x00"), "[API key]")
 	return fmt.Errorf("%s: %s: %w: %s", f.name, doing, sentinel, said)
 }
 
-// enter begins a call, which calls.Leave ends, and returns its scope and partition.
-func (f *frame) enter(s backends.Scope) (backends.Scope, backends.Partition, error) {
-	s, err := s.Normalize()
-	var p backends.Partition
-	if err == nil {
-		p, err = f.whose(s)
-	}
-	if err == nil && !f.calls.Enter() {
-		err = fmt.Errorf("%w: the backend is closed", backends.ErrUnavailable)
-	}
+// at returns the scope normalised, and the partition that it names.
+func (f *frame) at(s backends.Scope) (backends.Scope, backends.Partition, error) {
+	p, err := f.whose(s)
 	if err != nil {
 		return s, p, fmt.Errorf("%s: %w", f.name, err)
 	}
-	return s, p, nil
+	s, err = s.Normalize()
+	return s, p, err
 }
 
 // Search implements backends.Backend.
@@ -168,11 +145,10 @@ func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	if r == nil || r.TopK < 0 || r.TopK > maxTopK || math.IsNaN(r.Threshold) || !r.AsOf.IsZero() || !r.KnownAt.IsZero() {
 		return nil, f.errorf("searching", backends.ErrInvalid, "no request, TopK above %d, or AsOf or KnownAt: the server does not know what held when", maxTopK)
 	}
-	s, p, err := f.enter(r.Scope)
+	s, p, err := f.at(r.Scope)
 	if err != nil {
 		return nil, err
 	}
-	defer f.calls.Leave()
 	q, top := *r, cmp.Or(r.TopK, 5)
 	q.Scope, q.TopK = s, top
 	if f.agentless {
@@ -181,7 +157,7 @@ func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	if q.Filter != nil || len(r.Kinds) > 0 { // the server knows neither
 		q.TopK = min(4*top, maxTopK)
 	}
-	fits, err := q.Filter.Compile()
+	fits, err := f.fitting(q.Filter, r.Kinds, r.IncludeExpired)
 	if err != nil || strings.TrimSpace(r.Query) == "" {
 		return &backends.SearchResponse{}, err
 	}
@@ -189,15 +165,16 @@ func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	if err != nil {
 		return nil, err
 	}
-	hits = slices.DeleteFunc(hits, func(h backends.Hit) bool {
-		return len(r.Kinds) > 0 && !slices.Contains(r.Kinds, h.Kind) || h.Score < r.Threshold || !fits(&h.Memory) || !r.IncludeExpired && h.Expired(f.cfg.Clock())
-	})
-	if len(r.Beside) > 0 {
-		if found, err := f.beside.Search(ctx, p, &q); err == nil { // else what is learnt answers alone
-			hits = backends.MergeHits(hits, found.Hits)
-		}
-	}
+	hits = slices.DeleteFunc(hits, func(h backends.Hit) bool { return h.Score < r.Threshold || !fits(&h.Memory) })
 	return &backends.SearchResponse{Hits: hits[:min(len(hits), top)]}, nil
+}
+
+// fitting returns whether a memory is asked for.
+func (f *frame) fitting(filter *backends.Filter, kinds []backends.Kind, expired bool) (func(*backends.Memory) bool, error) {
+	fits, err := filter.Compile()
+	return func(m *backends.Memory) bool {
+		return fits(m) && (len(kinds) == 0 || slices.Contains(kinds, m.Kind)) && (expired || !m.Expired(f.cfg.Clock()))
+	}, err
 }
 
 // Add implements backends.Backend.
@@ -205,22 +182,19 @@ func (f *frame) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddR
 	if r == nil {
 		return nil, f.errorf("learning", backends.ErrInvalid, "no request")
 	}
-	s, p, err := f.enter(r.Scope)
+	s, p, err := f.at(r.Scope)
 	if err != nil {
 		return nil, err
 	}
-	defer f.calls.Leave()
 	q := *r
 	q.Scope = s
-	said := f.said(&q)
-	if _, err := json.Marshal(r.Metadata); err != nil || len(said) == 0 {
-		return &backends.AddResponse{}, err
+	out := &backends.AddResponse{}
+	if said := f.said(&q, false); len(said) > 0 {
+		if out.Items, err = f.server.add(ctx, p, &q, said); err != nil {
+			return nil, err
+		}
 	}
-	items, err := f.server.add(ctx, p, &q, said)
-	if err != nil {
-		return nil, err
-	}
-	return &backends.AddResponse{Items: items}, nil
+	return out, nil
 }
 
 // message is what was said, as servers take it.
@@ -230,20 +204,23 @@ type message struct {
 	of      backends.Message // where it is from
 }
 
-// said returns the messages of users and assistants that have a text, without notes. What an
-// agent writes down is the user's to servers that learn from users alone.
-func (f *frame) said(r *backends.AddRequest) []message {
-	var out []message
+// said returns the messages of users and assistants that have a text, without notes, and with
+// tools also the calls and results of tools. What an agent writes down is the user's to servers
+// that learn from users alone.
+func (f *frame) said(r *backends.AddRequest, tools bool) (out []message) {
 	for _, m := range r.Messages {
-		if m.Message == nil || einox.IsNote(m.Message) || einox.IsPrivate(m.Message) || m.Role != schema.User && m.Role != schema.Assistant {
+		if m.Message == nil || einox.IsNote(m.Message) || einox.IsPrivate(m.Message) || m.Role == schema.System || m.Role == schema.Tool && !tools {
 			continue
 		}
-		line := message{Role: string(m.Role), Content: strings.TrimSpace(einox.Text(m.Message)), of: m}
+		line := message{Role: string(m.Role), Content: einox.Text(m.Message), of: m}
+		for i := 0; tools && i < len(m.ToolCalls); i++ {
+			line.Content += "\ncalled " + m.ToolCalls[i].Function.Name + " " + m.ToolCalls[i].Function.Arguments
+		}
 		if r.Author != "" {
 			line.Role = string(schema.User)
 		}
 		config.Default(&line.of.Time, f.cfg.Clock())
-		if line.Content != "" {
+		if line.Content = strings.TrimSpace(line.Content); line.Content != "" {
 			out = append(out, line)
 		}
 	}
@@ -253,13 +230,9 @@ func (f *frame) said(r *backends.AddRequest) []message {
 // drafts returns what is to be stored of messages as they were said, each text once, and an
 // item for each message.
 func (f *frame) drafts(p backends.Partition, r *backends.AddRequest, said []message) (out []backends.Memory, items []backends.Item) {
-	kind := cmp.Or(r.Kind, backends.KindEpisode)
-	if r.Kind == "" && r.Author != "" { // what is written down on purpose is a statement
-		kind = backends.KindFact
-	}
 	for _, m := range said {
 		item := backends.Item{Outcome: backends.OutcomeAdded, Memory: backends.Memory{
-			ID: idOf(p, m.Content), Kind: kind, Text: m.Content, Scope: held(p, r.Scope), Metadata: r.Metadata, Observed: m.of.Time, Created: f.cfg.Clock(), Expires: r.Expires,
+			ID: idOf(p, m.Content), Kind: cmp.Or(r.Kind, backends.KindEpisode), Text: m.Content, Scope: held(p, r.Scope), Metadata: r.Metadata, Observed: m.of.Time, Created: f.cfg.Clock(), Expires: r.Expires,
 			Origin: backends.Origin{Session: r.Scope.SessionID, Turn: m.of.Turn, Role: string(m.of.Role), Author: r.Author},
 		}}
 		if slices.ContainsFunc(out, func(known backends.Memory) bool { return known.ID == item.Memory.ID }) {
@@ -291,14 +264,7 @@ func decode(kept any, p backends.Partition) (m backends.Memory) {
 // held returns the scope of a memory that a partition holds.
 func held(p backends.Partition, s backends.Scope) backends.Scope {
 	s.Namespace = p.Namespace
-	switch p.Kind {
-	case backends.PartitionUser:
-		s.UserID = p.ID
-	case backends.PartitionAgent:
-		s.AgentID = p.ID
-	default:
-		s.Workspace = p.ID
-	}
+	*map[backends.PartitionKind]*string{backends.PartitionUser: &s.UserID, backends.PartitionAgent: &s.AgentID, backends.PartitionWorkspace: &s.Workspace}[p.Kind] = p.ID
 	return s
 }
 
@@ -320,10 +286,137 @@ func (f *frame) report(ctx context.Context, err error) {
 // timeOf reads a time as servers write it; without a zone it is in loc. What is no time is
 // the zero time.
 func timeOf(s string, loc *time.Location) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime} {
-		if t, err := time.ParseInLocation(layout, s, loc); err == nil {
-			return t.UTC()
-		}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t, _ = time.ParseInLocation(time.DateTime, strings.Replace(s, "T", " ", 1), loc)
 	}
-	return time.Time{}
+	return t.UTC()
+}
+
+// maxBody is the longest answer, in bytes, and maxWait the longest wait before a retry, times
+// the number of attempts.
+const maxBody, maxWait = 16 << 20, time.Second
+
+// connect checks where the server is, and keeps what is sent to it off other hosts.
+func (f *frame) connect(header, prefix string) error {
+	if u, err := url.Parse(f.cfg.BaseURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return f.errorf("connecting", backends.ErrInvalid, "Config.BaseURL: want http(s)://host[/path], and the key in APIKey")
+	}
+	f.header, f.prefix, f.http = header, prefix, *cmp.Or(f.cfg.HTTPClient, &http.Client{})
+	f.http.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
+			return http.ErrUseLastResponse // neither the key nor what users said goes to another host
+		}
+		return nil
+	}
+	return nil
+}
+
+// call is one request.
+// doing is for errors, such as "searching". id is that of the memory which the path names:
+// status 404 is then ErrNotFound. slow says that the server's model works, and LearnTimeout
+// bounds it; once that a repeat would store twice.
+type call struct {
+	doing, method, path, id string
+	query                   url.Values
+	body, out               any
+	slow, once              bool
+}
+
+// do sends a request and decodes the answer into c.out. Errors have a sentinel, and neither
+// the key nor the body of the request.
+func (f *frame) do(ctx context.Context, c call) error {
+	limit := map[bool]time.Duration{false: f.cfg.Timeout, true: f.cfg.LearnTimeout}[c.slow]
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	resp, body, err := f.send(bounded, &c)
+	var at *url.Error
+	switch {
+	case err == nil && resp.StatusCode/100 != 2:
+		return f.refused(&c, resp.StatusCode, body)
+	case err == nil && c.out != nil && json.Unmarshal(body, c.out) != nil:
+		return f.errorf(c.doing, backends.ErrUnavailable, "the answer, of type %q, is not the JSON that is expected: check BaseURL", resp.Header.Get("Content-Type"))
+	case err == nil, errors.Is(err, backends.ErrInvalid):
+		return err
+	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the server's fault
+		return f.errorf(c.doing, context.Cause(ctx), "given up")
+	case bounded.Err() != nil:
+		err = fmt.Errorf("none within %s", limit)
+	case errors.As(err, &at): // its text repeats the URL
+		err = at.Err
+	}
+	return f.errorf(c.doing, backends.ErrUnavailable, "no complete answer: %v: check BaseURL", err)
+}
+
+// send returns the answer and its body.
+func (f *frame) send(ctx context.Context, c *call) (*http.Response, []byte, error) {
+	var body any
+	if c.body != nil {
+		data, err := json.Marshal(c.body)
+		if err != nil {
+			return nil, nil, f.errorf(c.doing, backends.ErrInvalid, "%v", err)
+		}
+		body = data
+	}
+	req, err := retryablehttp.NewRequestWithContext(ctx, c.method, strings.TrimRight(f.cfg.BaseURL, "/")+c.path, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	req.URL.RawQuery = c.query.Encode()
+	req.Header.Set("Content-Type", "application/json")
+	if f.cfg.APIKey != "" {
+		req.Header.Set(f.header, f.prefix+f.cfg.APIKey)
+	}
+	retrying := retryablehttp.Client{
+		HTTPClient: &f.http, RetryMax: max(f.cfg.MaxRetries, 0), RetryWaitMin: maxWait / 2, RetryWaitMax: maxWait,
+		CheckRetry: c.retry, Backoff: retryablehttp.RateLimitLinearJitterBackoff, ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	resp, err := retrying.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if len(data) > maxBody {
+		err = fmt.Errorf("it is larger than %d MiB", maxBody>>20)
+	}
+	return resp, data, err
+}
+
+// retry is retryablehttp's policy, within the deadline. A call whose repeat would store
+// twice is repeated only where the server did not get it, or refused it for its rate.
+func (c *call) retry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	again, _ := retryablehttp.DefaultRetryPolicy(ctx, resp, err)
+	if c.once && again {
+		var op *net.OpError
+		again = err == nil && resp.StatusCode == http.StatusTooManyRequests || errors.As(err, &op) && op.Op == "dial"
+	}
+	wait := retryablehttp.DefaultBackoff(0, 0, 0, resp) // Retry-After, or 0
+	deadline, _ := ctx.Deadline()
+	return again && max(wait, maxWait) < time.Until(deadline), nil
+}
+
+// errDenied is ErrUnavailable as well: the log keeps what was to be learnt until the key is
+// repaired.
+var errDenied = fmt.Errorf("%w: %w", backends.ErrDenied, backends.ErrUnavailable)
+
+// refused returns the error for a status.
+func (f *frame) refused(c *call, status int, body []byte) error {
+	var answer struct{ Detail, Error any }
+	said, isJSON := fmt.Sprintf("%.300q", body), json.Unmarshal(body, &answer) == nil
+	if text, ok := cmp.Or(answer.Detail, answer.Error).(string); ok {
+		said = fmt.Sprintf("%.300s", text)
+	} else if isJSON {
+		said = "no reason given" // in a list that repeats what was sent
+	}
+	sentinel := fault.Sentinel(status, said)
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		sentinel, said = errDenied, said+": set APIKey to a key that may do this"
+	case status == http.StatusNotFound && c.id != "" && isJSON:
+		sentinel = backends.ErrNotFound
+	case status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		said += ": check BaseURL; redirects to other hosts are not followed"
+	}
+	return f.errorf(c.doing, sentinel, "status %d: %s", status, said)
 }

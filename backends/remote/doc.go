@@ -1,5 +1,78 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote.
+// Package remote puts memory that a team already runs behind [backends.Backend], so that the
+// middleware works with it: a mem0 server or the mem0 platform, a ReMe 0.2 server,
+// redis/agent-memory-server, and any Eino indexer and retriever.
+//
+//	backend, err := remote.NewMem0(&remote.Config{BaseURL: "http://localhost:8000", APIKey: key})
+//	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend, Sessions: log})
+//
+// The log of turns stays with the program, in the store of the middleware's Sessions, such as
+// sqlitestore.Open returns. The server learns from it in the background. Its answers are the
+// memories; nothing is cached. Wrap a backend in [backends.Traced] to see its calls in traces.
+//
+//	                     mem0                     ReMe 0.2                   agent-memory-server      Vectors
+//	learns               facts, at once; on the   personal memory; task      later, within a minute   no: what was said
+//	                     platform later           memory by Config.Outcome                            is stored as it is
+//	Verbatim             yes                      ErrInvalid                 ErrInvalid               always
+//	a repeated Add       finds what bears its     is learnt from again       replaces the same        replaces the same
+//	                     IdempotencyKey                                      session                  documents
+//	who learnt it        kept                     not kept                   not kept                 kept
+//	more than a Backend  backends.Manager                                                             Delete
+//
+// Where the server does not keep which agent learnt a memory, the condition agent_id of a
+// filter is left out. Where it learns later, the response of Add has no items. A search with
+// AsOf or KnownAt is ErrInvalid. SearchRequest.Beside is not ranked: what is not learnt yet is
+// not found. The order, and Score as far as it is between 0 and 1, are the server's.
+//
+// # Isolation
+//
+// The servers let each client read and change everything, and some have holes in their
+// filters. So each call names its partition, and each row of an answer is compared with it,
+// exactly. Rows of others are left out, and Config.OnError gets an error without their text.
+// Manager's calls by id read the memory first: one of others is ErrNotFound.
+//
+// A partition has a name of its own on the server. It is the plain one, if that has lower-case
+// ASCII letters, digits and the marks . _ @ + - alone, begins with a letter or digit, and has at
+// most 64 bytes, else "einomem-" and a UUID that follows from namespace, kind and id, since some
+// servers and stores confuse names that differ in case or have a comma. The plain name is
+//
+//	mem0                 the id as user_id or agent_id, in the namespace "default"; else a UUID
+//	ReMe                 "namespace.kind.id" as workspace_id, if namespace and id have no dot
+//	agent-memory-server  the namespace as namespace, the user's id as user_id; an agent has a UUID
+//
+// For data that is there under other names set Config.Name.
+//
+// # Failure
+//
+// Each call is bounded by Config.Timeout, where the server's model works by LearnTimeout, and
+// by its context. What may be repeated is repeated, with growing, jittered waits and not before
+// its Retry-After: a request that has a model learn only where the server did not get it, or
+// refused it with status 429. Errors wrap
+//
+//   - ErrUnavailable: the server cannot be reached, does not answer in time, or with something
+//     else than it should: 5xx, HTML, JSON that is cut, more than 16 MiB, a redirect to another
+//     host, which is not followed; a flow of ReMe that failed, which the server does not say.
+//   - ErrUnavailable and ErrDenied: 401 and 403. The log keeps the turns until the key is right.
+//   - ErrInvalid: 400, 413, 422, and what the server cannot do.
+//   - ErrNotFound: the server answered that it does not know a memory, or whose it is.
+//
+// No error has the key or what was said.
+//
+// A server that learnt while its answer got lost is asked to learn again. mem0 then finds what
+// the first try stored, if anything; agent-memory-server and vectors replace it. ReMe has no
+// way to know: it may learn twice.
+//
+// # Vectors
+//
+// [NewVectors] stores each text as a document whose metadata has the partition, [PartitionKey],
+// and the memory as JSON, [MemoryKey]: keep both fields, and filter by the first, as with
+// eino-ext's Redis retriever:
+//
+//	Filter: func(p backends.Partition) []retriever.Option {
+//		return []retriever.Option{redis.WithFilterQuery(fmt.Sprintf("@einomem_partition:{%s}", escape(p.String())))}
+//	}
+//
+// The ids of documents are UUIDs that follow from partition and text.
 package remote

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
@@ -38,11 +37,7 @@ type VectorsConfig struct {
 	// Eino's indexers cannot delete.
 	Delete func(ctx context.Context, p backends.Partition, ids []string) error
 
-	Timeout time.Duration // Optional. Bounds a call, as the context does. Defaults to 30 s.
-	// OnError gets what no caller gets: documents of others in an answer. It must be safe for
-	// concurrent use. Optional; log/slog's default logger gets it too.
-	OnError func(ctx context.Context, err error)
-	Clock   backends.Clock // Optional. Defaults to backends.SystemClock.
+	Config Config // Optional. Its Timeout, OnError and Clock count.
 }
 
 // Vectors is a backend on an Eino indexer and retriever. It stores what was said as it is, a
@@ -52,73 +47,66 @@ type Vectors struct {
 	in VectorsConfig
 }
 
-var _ backends.Backend = (*Vectors)(nil)
-
 // NewVectors returns a backend. A config without an Indexer, a Retriever or a Filter is
 // ErrInvalid.
 func NewVectors(cfg *VectorsConfig) (*Vectors, error) {
 	if cfg == nil || cfg.Indexer == nil || cfg.Retriever == nil || cfg.Filter == nil {
 		return nil, fmt.Errorf("vectors: %w: Indexer, Retriever and Filter are required", backends.ErrInvalid)
 	}
-	v := &Vectors{in: *cfg}
-	var err error
-	v.frame, err = newFrame("vectors", &Config{Timeout: cfg.Timeout, OnError: cfg.OnError, Clock: cfg.Clock}, v)
-	return v, err
-}
-
-// bounded calls f within the timeout, and gives its error a sentinel.
-func (v *Vectors) bounded(ctx context.Context, doing string, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, v.cfg.Timeout)
-	defer cancel()
-	if err := f(ctx); err != nil {
-		return fmt.Errorf("vectors: %s: %w", doing, fault.Of(err))
-	}
-	return nil
+	v := &Vectors{newFrame("vectors", &cfg.Config), *cfg}
+	v.server = v
+	return v, nil
 }
 
 func (v *Vectors) search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (hits []backends.Hit, err error) {
-	var found []*schema.Document
-	err = v.bounded(ctx, "searching", func(ctx context.Context) (err error) {
-		found, err = v.in.Retriever.Retrieve(ctx, r.Query, append(v.in.Filter(p), retriever.WithTopK(r.TopK))...)
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, v.cfg.Timeout)
+	defer cancel()
+	found, err := v.in.Retriever.Retrieve(ctx, r.Query, append(v.in.Filter(p), retriever.WithTopK(r.TopK))...)
+	if err != nil {
+		return nil, fmt.Errorf("vectors: searching: %w", fault.Of(err))
+	}
 	for _, d := range own(ctx, v.frame, found, func(d **schema.Document) bool { return *d != nil && (*d).MetaData[PartitionKey] == p.String() }) {
 		hit := backends.Hit{Memory: decode(d.MetaData[MemoryKey], p), Score: min(max(d.Score(), 0), 1)}
 		hit.ID, hit.Text = d.ID, d.Content
 		hits = append(hits, hit)
 	}
-	return hits, err
+	return hits, nil
 }
 
 func (v *Vectors) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error) {
 	memories, items := v.drafts(p, r, said)
 	docs := make([]*schema.Document, len(memories))
 	for i, m := range memories {
-		kept, _ := json.Marshal(m) // the metadata is known to be JSON
+		kept, err := json.Marshal(m)
+		if err != nil {
+			return nil, v.errorf("storing", backends.ErrInvalid, "Metadata: %v", err)
+		}
 		docs[i] = &schema.Document{ID: m.ID, Content: m.Text, MetaData: map[string]any{PartitionKey: p.String(), MemoryKey: string(kept)}}
 	}
-	return items, v.bounded(ctx, "storing", func(ctx context.Context) error {
-		ids, err := v.in.Indexer.Store(ctx, docs)
-		if err == nil && len(ids) != len(docs) {
-			err = fmt.Errorf("%w: the indexer stored %d of %d documents", backends.ErrUnavailable, len(ids), len(docs))
-		}
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, v.cfg.Timeout)
+	defer cancel()
+	ids, err := v.in.Indexer.Store(ctx, docs)
+	if err == nil && len(ids) != len(docs) {
+		err = fmt.Errorf("%w: the indexer stored %d of %d documents", backends.ErrUnavailable, len(ids), len(docs))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("vectors: storing: %w", fault.Of(err))
+	}
+	return items, nil
 }
 
 // Delete removes one memory of those whom the scope names. An id of another partition is
 // ErrNotFound; one that is not stored is no error, since Eino has no way to look.
 func (v *Vectors) Delete(ctx context.Context, r *backends.DeleteRequest) error {
-	_, p, err := v.enter(r.Scope)
+	_, p, err := v.at(r.Scope)
+	if err == nil && v.in.Delete == nil {
+		err = v.errorf("deleting", backends.ErrInvalid, "Eino's indexers cannot: set VectorsConfig.Delete")
+	}
+	if err == nil && !strings.HasPrefix(r.ID, idOf(p, "")[:half]) {
+		err = v.errorf("deleting", backends.ErrNotFound, "memory %q", r.ID)
+	}
 	if err != nil {
 		return err
 	}
-	defer v.calls.Leave()
-	switch {
-	case v.in.Delete == nil:
-		return v.errorf("deleting", backends.ErrInvalid, "Eino's indexers cannot: set VectorsConfig.Delete")
-	case !strings.HasPrefix(r.ID, idOf(p, "")[:half]):
-		return v.errorf("deleting", backends.ErrNotFound, "memory %q", r.ID)
-	}
-	return v.bounded(ctx, "deleting", func(ctx context.Context) error { return v.in.Delete(ctx, p, []string{r.ID}) })
+	return v.in.Delete(ctx, p, []string{r.ID})
 }
