@@ -1,0 +1,231 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/remote"
+)
+
+func text(status int, contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+func TestErrorsNameTheCauseAndTheWayOut(t *testing.T) {
+	const private = "what Ann said"
+	hang := make(chan struct{})
+	defer close(hang)
+	for name, c := range map[string]struct {
+		answer    http.HandlerFunc
+		sentinels []error
+		says      string
+	}{
+		"401":       {text(401, "application/json", `{"detail":"Invalid key `+key+`"}`), []error{backends.ErrDenied, backends.ErrUnavailable}, "Invalid key [API key]: set APIKey"},
+		"403":       {text(403, "application/json", `{"detail":"admins only"}`), []error{backends.ErrDenied, backends.ErrUnavailable}, "admins only"},
+		"404":       {text(404, "application/json", `{"detail":"Not Found"}`), []error{backends.ErrUnavailable}, "check BaseURL"},
+		"422":       {text(422, "application/json", `{"detail":[{"loc":["body"],"msg":"bad","input":"`+private+`"}]}`), []error{backends.ErrInvalid}, "no reason given"},
+		"400":       {text(400, "application/json", `{"error":"too long"}`), []error{backends.ErrInvalid}, "too long"},
+		"413":       {text(413, "text/html", `<h1>large</h1>`), []error{backends.ErrInvalid}, "large"},
+		"429":       {text(429, "application/json", `{}`), []error{backends.ErrUnavailable}, "429"},
+		"500":       {text(500, "text/plain", `Internal Server Error`), []error{backends.ErrUnavailable}, "Internal Server Error"},
+		"html":      {text(200, "text/html", `<html>welcome</html>`), []error{backends.ErrUnavailable}, "check BaseURL"},
+		"truncated": {text(200, "application/json", `{"results": [{"id": "1"`), []error{backends.ErrUnavailable}, "check BaseURL"},
+		"huge": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 17 {
+				_, _ = w.Write([]byte(strings.Repeat(" ", 1<<20)))
+			}
+		}, []error{backends.ErrUnavailable}, "larger than 16 MiB"},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte(`{"results": []}`))
+		}, []error{backends.ErrUnavailable}, "EOF"},
+		"silence": {func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-hang:
+			}
+		}, []error{backends.ErrUnavailable}, "none within 50ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(c.answer)
+			defer srv.Close()
+			cfg := config(srv.URL, nil)
+			if name == "silence" {
+				cfg.Timeout, cfg.LearnTimeout = 50*time.Millisecond, 50*time.Millisecond
+			}
+			b, err := remote.NewMem0(cfg)
+			require.NoError(t, err)
+			_, searching := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: private})
+			_, adding := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said(private)})
+			for _, err := range []error{searching, adding} {
+				for _, s := range c.sentinels {
+					require.ErrorIs(t, err, s)
+				}
+				require.NotErrorIs(t, err, backends.ErrNotFound)
+				require.ErrorContains(t, err, c.says)
+				require.NotContains(t, err.Error(), key)
+				require.NotContains(t, err.Error(), private)
+			}
+		})
+	}
+}
+
+func TestNothingListensIsUnavailable(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	srv.Close()
+	b, err := remote.NewMem0(config(srv.URL+"/base", nil))
+	require.NoError(t, err)
+	_, err = b.Get(t.Context(), &backends.GetRequest{Scope: ann, ID: "1"})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = b.Get(ctx, &backends.GetRequest{Scope: ann, ID: "1"})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, backends.ErrUnavailable)
+}
+
+// Page 404s of a proxy do not mean that a memory is not there.
+func TestNotFoundIsTheServersWord(t *testing.T) {
+	for contentType, body := range map[string]string{"text/html": "<h1>404</h1>", "application/json": `{"detail":"Memory not found"}`} {
+		srv := httptest.NewServer(text(404, contentType, body))
+		b, err := remote.NewMem0(config(srv.URL, nil))
+		require.NoError(t, err)
+		_, err = b.Get(t.Context(), &backends.GetRequest{Scope: ann, ID: "1"})
+		require.Equal(t, contentType == "application/json", strings.Contains(err.Error(), "not found"), "%v", err)
+		srv.Close()
+	}
+}
+
+// roundTrip answers without a network, so that waits take no time.
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), r.Context().Err() }
+
+func TestRetries(t *testing.T) {
+	for name, c := range map[string]struct {
+		status     int
+		retryAfter string
+		learns     bool
+		requests   int
+		waits      time.Duration // at least
+		fails      bool
+	}{
+		"a search after a 500":             {500, "", false, 2, 500 * time.Millisecond, false},
+		"not before Retry-After":           {429, "7", false, 2, 7 * time.Second, false},
+		"not where it ends after the call": {503, "60", false, 1, 0, true},
+		"learning is not repeated":         {500, "", true, 1, 0, true},
+		"unless it was refused":            {429, "3", true, 2, 3 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				requests := 0
+				cfg := config("http://memory", nil)
+				cfg.MaxRetries = 3
+				cfg.HTTPClient = &http.Client{Transport: roundTrip(func(*http.Request) *http.Response {
+					w := httptest.NewRecorder()
+					if requests++; requests == 1 {
+						w.Header().Set("Retry-After", c.retryAfter)
+						w.WriteHeader(c.status)
+					} else {
+						_, _ = w.WriteString(`{"results": []}`)
+					}
+					return w.Result()
+				})}
+				b, err := remote.NewMem0(cfg)
+				require.NoError(t, err)
+				began := time.Now()
+				if c.learns {
+					_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("x")})
+				} else {
+					_, err = b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
+				}
+				require.Equal(t, c.fails, err != nil, "%v", err)
+				require.Equal(t, c.requests, requests)
+				require.GreaterOrEqual(t, time.Since(began), c.waits)
+			})
+		})
+	}
+}
+
+func TestNothingGoesToAnotherHost(t *testing.T) {
+	var seen atomic.Int64
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { seen.Add(1) }))
+	defer elsewhere.Close()
+	var here *httptest.Server
+	here = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/search":
+			http.Redirect(w, r, elsewhere.URL+"/search", http.StatusTemporaryRedirect)
+		case "/memories":
+			http.Redirect(w, r, here.URL+"/memories/", http.StatusTemporaryRedirect)
+		default:
+			reply(w, 200, map[string]any{"results": []any{map[string]any{"id": "1", "memory": r.Header.Get("X-API-Key"), "event": "ADD"}}})
+		}
+	}))
+	defer here.Close()
+	b, err := remote.NewMem0(config(here.URL, nil))
+	require.NoError(t, err)
+	_, err = b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorContains(t, err, "redirects to other hosts are not followed")
+	require.Zero(t, seen.Load())
+	resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("x")})
+	require.NoError(t, err)
+	require.Equal(t, key, resp.Items[0].Memory.Text, "a redirect on the same host is followed, with the key and the body")
+}
+
+func TestScopesAndConfigsAreChecked(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("unexpected request %s", r.URL) }))
+	defer srv.Close()
+	m, err := remote.NewMem0(config(srv.URL, nil))
+	require.NoError(t, err)
+	r, err := remote.NewReMe(config(srv.URL, nil))
+	require.NoError(t, err)
+	a, err := remote.NewAgentMemoryServer(config(srv.URL, nil))
+	require.NoError(t, err)
+	v := vectorsOf(t, &place{}, nil)
+	for _, b := range []backends.Backend{m, r, a, v} {
+		for s, want := range map[backends.Scope]error{{}: backends.ErrNoScope, {SessionID: "s"}: backends.ErrNoScope, {UserID: "*"}: backends.ErrInvalid, {UserID: "a\x00"}: backends.ErrInvalid, {UserID: " "}: backends.ErrInvalid} {
+			_, err := b.Search(t.Context(), &backends.SearchRequest{Scope: s, Query: "x"})
+			require.ErrorIs(t, err, want, "%T %+v", b, s)
+			_, err = b.Add(t.Context(), &backends.AddRequest{Scope: s, Messages: said("x")})
+			require.ErrorIs(t, err, want, "%T %+v", b, s)
+		}
+		for _, bad := range []*backends.SearchRequest{nil, {Scope: ann, Query: "x", TopK: -1}, {Scope: ann, Query: "x", AsOf: time.Unix(1, 0)}} {
+			_, err := b.Search(t.Context(), bad)
+			require.ErrorIs(t, err, backends.ErrInvalid)
+		}
+		_, err := b.Add(t.Context(), nil)
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann})
+		require.NoError(t, err)
+		require.Empty(t, resp.Items)
+		require.NoError(t, b.Close(t.Context()))
+	}
+	for _, url := range []string{"", "memory:8000", "ftp://memory", "http://user:password@memory", "http://memory?key=x"} {
+		_, err := remote.NewMem0(&remote.Config{BaseURL: url})
+		require.ErrorIs(t, err, backends.ErrInvalid)
+		require.NotContains(t, fmt.Sprint(err), "password")
+	}
+	_, err = remote.NewReMe(nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	_, err = remote.NewVectors(&remote.VectorsConfig{})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+}
