@@ -27,7 +27,9 @@ func TestReMeSearchesAndLearns(t *testing.T) {
 	var failures testkit.Failures
 	open := func(exchanges ...string) *remote.ReMe {
 		cfg := config(play(t, "reme.json", exchanges...), &failures)
-		cfg.Outcome = func(_ context.Context, _ backends.Scope, turn string) (float64, bool, error) { return 1, turn == "t2", nil }
+		cfg.Outcome = func(_ context.Context, _ backends.Scope, turn string) (float64, bool, error) {
+			return 1, turn == "t2", nil
+		}
 		b, err := remote.NewReMe(cfg)
 		require.NoError(t, err)
 		return b
