@@ -329,13 +329,13 @@ func (f *frame) do(ctx context.Context, c call) error {
 	limit := map[bool]time.Duration{false: f.cfg.Timeout, true: f.cfg.LearnTimeout}[c.slow]
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	resp, body, err := f.send(bounded, &c)
+	status, kind, body, err := f.send(bounded, &c)
 	var at *url.Error
 	switch {
-	case err == nil && resp.StatusCode/100 != 2:
-		return f.refused(&c, resp.StatusCode, body)
+	case err == nil && status/100 != 2:
+		return f.refused(&c, status, body)
 	case err == nil && c.out != nil && json.Unmarshal(body, c.out) != nil:
-		return f.errorf(c.doing, backends.ErrUnavailable, "the answer, of type %q, is not the JSON that is expected: check BaseURL", resp.Header.Get("Content-Type"))
+		return f.errorf(c.doing, backends.ErrUnavailable, "the answer, of type %q, is not the JSON that is expected: check BaseURL", kind)
 	case err == nil, errors.Is(err, backends.ErrInvalid):
 		return err
 	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the server's fault
@@ -348,19 +348,18 @@ func (f *frame) do(ctx context.Context, c call) error {
 	return f.errorf(c.doing, backends.ErrUnavailable, "no complete answer: %v: check BaseURL", err)
 }
 
-// send returns the answer and its body.
-func (f *frame) send(ctx context.Context, c *call) (*http.Response, []byte, error) {
+// send returns the status of the answer, the type of its body, and the body.
+func (f *frame) send(ctx context.Context, c *call) (status int, kind string, data []byte, err error) {
 	var body any
 	if c.body != nil {
-		data, err := json.Marshal(c.body)
-		if err != nil {
-			return nil, nil, f.errorf(c.doing, backends.ErrInvalid, "%v", err)
+		if data, err = json.Marshal(c.body); err != nil {
+			return 0, "", nil, f.errorf(c.doing, backends.ErrInvalid, "%v", err)
 		}
 		body = data
 	}
 	req, err := retryablehttp.NewRequestWithContext(ctx, c.method, strings.TrimRight(f.cfg.BaseURL, "/")+c.path, body)
 	if err != nil {
-		return nil, nil, err
+		return 0, "", nil, err
 	}
 	req.URL.RawQuery = c.query.Encode()
 	req.Header.Set("Content-Type", "application/json")
@@ -373,14 +372,14 @@ func (f *frame) send(ctx context.Context, c *call) (*http.Response, []byte, erro
 	}
 	resp, err := retrying.Do(req)
 	if err != nil {
-		return nil, nil, err
+		return 0, "", nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	data, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if len(data) > maxBody {
 		err = fmt.Errorf("it is larger than %d MiB", maxBody>>20)
 	}
-	return resp, data, err
+	return resp.StatusCode, resp.Header.Get("Content-Type"), data, err
 }
 
 // retry is retryablehttp's policy, within the deadline. A call whose repeat would store

@@ -22,17 +22,18 @@ func mem0(t testing.TB, s *server, failures *testkit.Failures) *remote.Mem0 {
 }
 
 func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
-	ctx, b := t.Context(), mem0(t, mem0Server(t), nil)
+	ctx, s := t.Context(), mem0Server(t)
+	b := mem0(t, s, nil)
 	scope := backends.Scope{UserID: "ann", SessionID: "s1", AgentID: "guide"}
 	expires := testkit.NewClock().Now().Add(time.Hour)
 	resp, err := b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: said("I sail on the fjord", "Nice."), Metadata: map[string]any{"mood": "good"}, Expires: expires, Instructions: "places"})
 	require.NoError(t, err)
 	require.Len(t, resp.Items, 1)
 	require.Equal(t, backends.OutcomeAdded, resp.Items[0].Outcome)
-	found, err := b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: new(backends.Filter), TopK: 3})
+	_, err = b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: new(backends.Filter), TopK: 3})
 	require.ErrorIs(t, err, backends.ErrInvalid, "a filter without an operator")
 	byAgent := backends.And(backends.Eq("agent_id", "guide"), backends.Eq("mood", "good"))
-	found, err = b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: &byAgent, Kinds: []backends.Kind{backends.KindFact}})
+	found, err := b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: &byAgent, Kinds: []backends.Kind{backends.KindFact}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Fact: I sail on the fjord"}, texts(found.Hits))
 	hit := found.Hits[0]
@@ -43,8 +44,6 @@ func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
 	require.True(t, expires.Equal(hit.Expires))
 	require.InDelta(t, 0.8, hit.Score, 1e-9)
 
-	later := config("", nil)
-	later.Clock = func() time.Time { return expires }
 	for _, filter := range []*backends.SearchRequest{
 		{Scope: scope, Query: "fjord", Kinds: []backends.Kind{backends.KindEpisode}},
 		{Scope: scope, Query: "fjord", Threshold: 0.9},
@@ -55,6 +54,13 @@ func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, found.Hits)
 	}
+	cfg := config(s.url, nil)
+	cfg.Clock = func() time.Time { return expires }
+	later, err := remote.NewMem0(cfg)
+	require.NoError(t, err)
+	found, err = later.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord"})
+	require.NoError(t, err)
+	require.Empty(t, found.Hits, "it expired")
 }
 
 // The server has no idempotency keys: the adapter finds what a try stored whose answer got

@@ -112,8 +112,9 @@ func (r *ReMe) add(ctx context.Context, p backends.Partition, q *backends.AddReq
 	var attempts []any
 	workspace, none := q.Scope.Partition(backends.PartitionWorkspace)
 	shared := none == nil && r.cfg.Outcome != nil && q.Author == "" && q.Kind != backends.KindPersonal
-	for rest, n := r.said(q, true), 0; shared && len(rest) > 0; rest = rest[n:] {
-		for n = 0; n < len(rest) && rest[n].of.Turn == rest[0].of.Turn; n++ {
+	for rest := r.said(q, true); shared && len(rest) > 0; {
+		n := 0
+		for ; n < len(rest) && rest[n].of.Turn == rest[0].of.Turn; n++ {
 			rest[n].Content = r.cfg.Redact(rest[n].Content)
 		}
 		score, known, err := r.cfg.Outcome(ctx, q.Scope, rest[0].of.Turn)
@@ -123,6 +124,7 @@ func (r *ReMe) add(ctx context.Context, p backends.Partition, q *backends.AddReq
 		if known {
 			attempts = append(attempts, map[string]any{"messages": rest[:n], "score": score, "metadata": map[string]any{"query": rest[0].Content}})
 		}
+		rest = rest[n:]
 	}
 	if len(attempts) > 0 {
 		if items, err = r.learn(ctx, workspace, "/summary_task_memory", attempts); err != nil {
