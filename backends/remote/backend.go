@@ -414,6 +414,10 @@ func (f *frame) refused(c *call, status int, body []byte) error {
 		sentinel, said = errDenied, said+": set APIKey to a key that may do this"
 	case status == http.StatusNotFound && c.id != "" && isJSON:
 		sentinel = backends.ErrNotFound
+	case status == http.StatusConflict:
+		sentinel = backends.ErrConflict
+	case status == http.StatusGone:
+		sentinel = backends.ErrForgotten
 	case status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		said += ": check BaseURL; redirects to other hosts are not followed"
 	}

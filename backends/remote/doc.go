@@ -3,7 +3,7 @@
 
 // Package remote puts memory that a team already runs behind [backends.Backend], so that the
 // middleware works with it: a mem0 server or the mem0 platform, a ReMe 0.2 server,
-// redis/agent-memory-server, and any Eino indexer and retriever.
+// redis/agent-memory-server, another einomem, and any Eino indexer and retriever.
 //
 //	backend, err := remote.NewMem0(&remote.Config{BaseURL: "http://localhost:8000", APIKey: key})
 //	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend, Sessions: log})
@@ -21,7 +21,9 @@
 //	who learnt it        kept                     not kept                   not kept                 kept
 //	more than a Backend  backends.Manager                                                             Delete
 //
-// Where the server does not keep which agent learnt a memory, the condition agent_id of a
+// [NewEinomem] asks a server of package toolkit/rest, and does all that its backend does.
+//
+// Where another server does not keep which agent learnt a memory, the condition agent_id of a
 // filter is left out. Where it learns later, the response of Add has no items. A search with
 // AsOf or KnownAt is ErrInvalid. SearchRequest.Beside is not ranked: what is not learnt yet is
 // not found. The order, and Score as far as it is between 0 and 1, are the server's.

@@ -1,0 +1,124 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	facts "github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/remote"
+	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/rest"
+)
+
+var (
+	_ backends.Manager   = (*remote.Einomem)(nil)
+	_ backends.Forgetter = (*remote.Einomem)(nil)
+)
+
+// served returns a backend, and the same one over HTTP, with a key for the users ann and bob.
+func served(t *testing.T) (near *facts.Backend, far *remote.Einomem) {
+	t.Helper()
+	db := testkit.SQLite(t)
+	near, err := facts.New(t.Context(), &facts.Config{Store: db})
+	require.NoError(t, err)
+	mem, err := middleware.New(t.Context(), &middleware.Config{Backend: near})
+	require.NoError(t, err)
+	guard, err := access.New(&access.Config{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Keys: []access.Key{
+		{Name: "test", Hash: access.Hash(key), Users: []string{"ann", "bob"}, Write: true}}})
+	require.NoError(t, err)
+	h, err := rest.New(&rest.Config{Memory: mem, Store: db, Guard: guard})
+	require.NoError(t, err)
+	srv := httptest.NewServer(h)
+	t.Cleanup(func() {
+		srv.Close()
+		require.NoError(t, h.Close(context.Background()))
+		require.NoError(t, mem.Close(context.Background()))
+		require.NoError(t, near.Close(context.Background()))
+	})
+	far, err = remote.NewEinomem(&remote.Config{BaseURL: srv.URL, APIKey: key, MaxRetries: -1})
+	require.NoError(t, err)
+	return near, far
+}
+
+func TestAnotherEinomemAnswersAsItsBackend(t *testing.T) {
+	near, far := served(t)
+	ctx := t.Context()
+	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	add := &backends.AddRequest{Scope: ann, Verbatim: true, IdempotencyKey: "1", Metadata: map[string]any{"topic": "moving"}, Messages: []backends.Message{
+		{ID: "m1", Turn: "t1", Time: at, Message: schema.UserMessage("I moved to Hangzhou.")},
+		{ID: "m2", Turn: "t2", Time: at, Message: schema.UserMessage("My heron is called Ada.")},
+	}}
+	added, err := far.Add(ctx, add)
+	require.NoError(t, err)
+	require.Len(t, added.Items, 2)
+	require.Equal(t, backends.OutcomeAdded, added.Items[0].Outcome)
+	again, err := far.Add(ctx, add)
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+
+	filter := backends.And(backends.Eq("topic", "moving"), backends.Not(backends.Filter{Op: "contains", Field: "topic", Value: "x"}))
+	search := &backends.SearchRequest{Scope: ann, Query: "Where is Hangzhou?", TopK: 1, Filter: &filter}
+	want, err := near.Search(ctx, search)
+	require.NoError(t, err)
+	got, err := far.Search(ctx, search)
+	require.NoError(t, err)
+	require.Equal(t, want.Hits, got.Hits)
+	beside := *search
+	beside.Filter, beside.Beside = nil, []backends.Memory{{Kind: backends.KindEpisode, Text: "Hangzhou has a lake.", Observed: at, Scope: ann}}
+	got, err = far.Search(ctx, &beside)
+	require.NoError(t, err)
+	want, err = near.Search(ctx, &beside)
+	require.NoError(t, err)
+	require.Equal(t, want.Hits, got.Hits, "what is not learnt yet is ranked there")
+
+	id, text := added.Items[0].Memory.ID, "I moved to Suzhou."
+	_, err = far.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text, Version: 99})
+	require.ErrorIs(t, err, backends.ErrConflict)
+	m, err := far.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
+	require.NoError(t, err)
+	require.Equal(t, text, m.Text)
+	wantEvents, err := near.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
+	require.NoError(t, err)
+	events, err := far.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
+	require.NoError(t, err)
+	require.Equal(t, wantEvents, events)
+	page, err := far.List(ctx, &backends.ListRequest{Scope: ann, Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, page.Memories, 1)
+	require.NotEmpty(t, page.Next)
+	entities, err := far.Entities(ctx, ann)
+	require.NoError(t, err)
+	wantEntities, err := near.Entities(ctx, ann)
+	require.NoError(t, err)
+	require.ElementsMatch(t, wantEntities, entities)
+
+	require.NoError(t, far.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: id}))
+	_, err = far.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	n, err := far.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+func TestAnotherEinomemRefusesWhatItsKeyDoesNotOpen(t *testing.T) {
+	_, far := served(t)
+	_, err := far.Search(t.Context(), &backends.SearchRequest{Scope: backends.Scope{UserID: "eve"}, Query: "x"})
+	require.ErrorIs(t, err, backends.ErrDenied)
+	_, err = far.Search(t.Context(), &backends.SearchRequest{Query: "x"})
+	require.ErrorIs(t, err, backends.ErrNoScope)
+	_, err = far.Get(t.Context(), &backends.GetRequest{Scope: backends.Scope{UserID: "bob"}, ID: "nothing"})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+}
