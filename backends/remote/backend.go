@@ -23,6 +23,8 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
@@ -166,7 +168,36 @@ func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 		return nil, err
 	}
 	hits = slices.DeleteFunc(hits, func(h backends.Hit) bool { return h.Score < r.Threshold || !fits(&h.Memory) })
+	if len(r.Beside) > 0 {
+		q.TopK = top
+		if said, err := f.notLearnt(ctx, p, &q); err == nil { // else what is learnt answers alone
+			hits = backends.MergeHits(hits, said)
+		} else {
+			f.report(ctx, err)
+		}
+	}
 	return &backends.SearchResponse{Hits: hits[:min(len(hits), top)]}, nil
+}
+
+// notLearnt ranks what the log has and the server does not know yet.
+func (f *frame) notLearnt(ctx context.Context, p backends.Partition, r *backends.SearchRequest) ([]backends.Hit, error) {
+	ranker, err := recall.New(ctx, &recall.Config{Records: nothing{}, Clock: f.cfg.Clock})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ranker.Close() }()
+	out, err := ranker.Search(ctx, p, r)
+	if err != nil {
+		return nil, err
+	}
+	return out.Hits, nil
+}
+
+// nothing is a store without memories.
+type nothing struct{ store.Records }
+
+func (nothing) Changes(context.Context, backends.Partition, string) (*store.ChangeSet, error) {
+	return &store.ChangeSet{}, nil
 }
 
 // fitting returns whether a memory is asked for.

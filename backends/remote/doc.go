@@ -25,8 +25,8 @@
 //
 // Where another server does not keep which agent learnt a memory, the condition agent_id of a
 // filter is left out. Where it learns later, the response of Add has no items. A search with
-// AsOf or KnownAt is ErrInvalid. SearchRequest.Beside is not ranked: what is not learnt yet is
-// not found. The order, and Score as far as it is between 0 and 1, are the server's.
+// AsOf or KnownAt is ErrInvalid. What is not learnt yet is ranked by words, here. The order,
+// and Score as far as it is between 0 and 1, are the server's.
 //
 // # Isolation
 //

@@ -110,7 +110,7 @@ func TestAnotherEinomemAnswersAsItsBackend(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrNotFound)
 	n, err := far.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann})
 	require.NoError(t, err)
-	require.Equal(t, 1, n)
+	require.Positive(t, n)
 }
 
 func TestAnotherEinomemRefusesWhatItsKeyDoesNotOpen(t *testing.T) {

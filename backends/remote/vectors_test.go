@@ -104,6 +104,17 @@ func TestVectorsStoreEachTextOnceAndFindIt(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
+func TestWhatIsNotLearntYetIsFoundBesideWhatIs(t *testing.T) {
+	v := vectorsOf(t, &place{}, nil)
+	scope := backends.Scope{UserID: "ann", SessionID: "s1"}
+	_, err := v.Add(t.Context(), &backends.AddRequest{Scope: scope, Messages: said("I sail at Easter")})
+	require.NoError(t, err)
+	found, err := v.Search(t.Context(), &backends.SearchRequest{Scope: scope, Query: "sail", Beside: []backends.Memory{
+		{Kind: backends.KindEpisode, Text: "I sail a dinghy", Scope: scope}, {Kind: backends.KindEpisode, Text: "I bake bread", Scope: scope}}})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"I sail at Easter", "I sail a dinghy"}, texts(found.Hits))
+}
+
 func TestVectorsOfOthersAreLeftOutAndReported(t *testing.T) {
 	ctx, p := t.Context(), &place{leaky: true}
 	var failures testkit.Failures
