@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"reflect"
@@ -211,6 +212,7 @@ func (h *Handler) read(rt *route, w http.ResponseWriter, r *http.Request) ([]byt
 	if missing := missing(rt.body.Schema(), object); len(missing) > 0 {
 		return b, &missingError{missing}
 	}
+	maps.DeleteFunc(object, func(_ string, v any) bool { return v == nil }) // null is as good as absent
 	if err := rt.body.Validate(v); err != nil {
 		return b, &bodyError{err}
 	}
