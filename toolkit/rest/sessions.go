@@ -100,14 +100,7 @@ func (h *Handler) sessions() {
 		return &messagesResponse{sessionOf(state), orEmpty(entries)}, nil
 	})
 	add(h, own, "DELETE /api/v1/sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true}, func(c *call, in *scopeQuery) (*countResponse, error) {
-		p, s, err := c.speaker(in.scope(), true)
-		if err != nil {
-			return nil, err
-		}
-		if w := c.cfg.Memory.Window(); w != nil {
-			return &countResponse{1}, w.DeleteSession(c, s)
-		}
-		return &countResponse{1}, c.cfg.Store.Delete(c, p, s.SessionID)
+		return &countResponse{1}, c.deleteSession(in.scope())
 	})
 	add(h, own, "POST /api/v1/turns", "Log a turn of a conversation; it is learnt from in the background.", traits{write: true, status: http.StatusAccepted}, func(c *call, in *turnRequest) (*countResponse, error) {
 		s, err := c.open(in.Scope, true)
@@ -137,6 +130,17 @@ func (c *call) speaker(s backends.Scope, write bool) (backends.Partition, backen
 	}
 	p, err := s.Speaker()
 	return p, s, err
+}
+
+func (c *call) deleteSession(s backends.Scope) error {
+	p, s, err := c.speaker(s, true)
+	if err != nil {
+		return err
+	}
+	if w := c.cfg.Memory.Window(); w != nil {
+		return w.DeleteSession(c, s)
+	}
+	return c.cfg.Store.Delete(c, p, s.SessionID)
 }
 
 // notOffered is the error for what this configuration does not have.
