@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
@@ -99,7 +100,8 @@ func address(rt *route, id, memory string) string {
 }
 
 func TestAKeyReachesNothingOfAnotherTenant(t *testing.T) {
-	s := newServer(t, tenants(), nil)
+	now := backends.SystemClock()
+	s := newServer(t, tenants(), func(c *Config) { c.Clock = func() time.Time { return now } })
 	status, out := s.call(annsSecret, "POST", "/api/v1/add", map[string]any{"scope": map[string]any{"user_id": "ann", "session_id": "s1"},
 		"verbatim": true, "messages": []any{map[string]any{"role": "user", "content": "My password hint is a purple heron."}}})
 	require.Equal(t, http.StatusOK, status, out)
@@ -130,7 +132,7 @@ func TestAKeyReachesNothingOfAnotherTenant(t *testing.T) {
 			require.Equal(t, status2, status)
 			require.Equal(t, strings.ReplaceAll(text2, "nix", "ann"), text)
 			if status < 400 {
-				require.Contains(t, []string{"GET /api/v1/me", "GET /api/v1/people", "GET /health", "GET /v1/ping/{$}", "GET /v1/health"}, rt.pattern, text)
+				require.Contains(t, []string{"GET /api/v1/me", "GET /api/v1/people", "GET /health", "GET /v1/ping/{$}", "GET /v1/health", "GET /entities", "GET /v1/entities/{$}"}, rt.pattern, text)
 			}
 			if status, _ := ask("wrong", "ann", memory); status != http.StatusUnauthorized {
 				t.Errorf("a wrong key gets %d", status)

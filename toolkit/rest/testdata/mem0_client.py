@@ -1,0 +1,97 @@
+# Copyright 2026 The einomem Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A round trip of mem0's own Python client: python mem0_client.py HOST KEY OTHER_KEY"""
+import sys
+
+from mem0 import MemoryClient
+from mem0.exceptions import MemoryError as ClientError
+
+host, key, other_key = sys.argv[1:4]
+ann, other = MemoryClient(api_key=key, host=host), MemoryClient(api_key=other_key, host=host)
+
+
+def refused(call, *statuses):
+    try:
+        got = call()
+    except ClientError as e:
+        assert e.debug_info["status_code"] in statuses, (e.debug_info, e)
+        assert isinstance(e.message, str) and e.message, e
+        return e.message
+    raise AssertionError(f"it was answered: {got}")
+
+
+added = ann.add(
+    [{"role": "user", "content": "I moved to Hangzhou in March."}, {"role": "assistant", "content": [{"type": "text", "text": "Noted: Hangzhou."}]}],
+    user_id="ann", run_id="r1", metadata={"topic": "home"}, infer=False)
+assert added["status"] == "SUCCEEDED" and added["event_id"], added
+assert [r["event"] for r in added["results"]] == ["ADD", "ADD"], added
+first = added["results"][0]["id"]
+ann.add("I drink tea.", user_id="ann", run_id="r2", app_id="shop", agent_id="clerk", infer=False, expiration_date="2099-12-31")
+
+got = ann.get(first)
+assert (got["id"], got["memory"], got["user_id"], got["run_id"], got["role"]) == (first, "I moved to Hangzhou in March.", "ann", "r1", "user"), got
+assert got["metadata"]["topic"] == "home" and got["hash"] and got["created_at"], got
+
+page = ann.get_all(filters={"AND": [{"user_id": "ann"}]}, page=2, page_size=2)
+assert page["count"] == 3 and len(page["results"]) == 1 and page["next"] is None and page["previous"], page
+assert page["results"][0]["app_id"] == "shop" and page["results"][0]["expiration_date"] == "2099-12-31", page
+assert ann.get_all(filters={"user_id": "ann", "run_id": "r1"})["count"] == 2
+assert ann.get_all(filters={"AND": [{"user_id": "ann"}, {"OR": [{"agent_id": "clerk"}, {"metadata": {"topic": "work"}}]}]})["count"] == 1
+assert ann.get_all(filters={"AND": [{"user_id": "ann"}, {"created_at": {"gte": "2099-01-01"}}]})["count"] == 0
+
+found = ann.search("Where does she live? Hangzhou?", filters={"user_id": "ann"}, top_k=3)["results"]
+assert found and found[0]["id"] == first and 0 < found[0]["score"] <= 1, found
+assert ann.search("tea", filters={"AND": [{"user_id": "ann"}, {"run_id": "r1"}]}, threshold=0.5)["results"] == []
+
+changed = ann.update(first, text="I moved to Suzhou in March.", metadata={"sure": True})
+assert changed["memory"] == "I moved to Suzhou in March." and changed["metadata"] == {"topic": "home", "sure": True}, changed
+ann.update(first, expiration_date="2099-01-01")
+assert ann.get(first)["expiration_date"] == "2099-01-01"
+ann.update(first, expiration_date=None)
+assert "expiration_date" not in ann.get(first)
+events = ann.history(first)
+assert [e["event"] for e in events] == ["ADD", "UPDATE"] and events[1]["old_memory"] == "I moved to Hangzhou in March.", events
+
+for filters in ({"user_id": "*"}, {"OR": [{"user_id": "ann"}, {"user_id": "bob"}]}, {"user_id": {"in": ["ann", "bob"]}}, {"NOT": [{"user_id": "bob"}]}):
+    refused(lambda: ann.get_all(filters=filters), 400)
+    refused(lambda: ann.search("tea", filters=filters), 400)
+
+# Another tenant gets one answer, whatever the id is.
+answers = {refused(call, 404) for call in (
+    lambda: other.get(first), lambda: other.get("no-id"), lambda: other.update(first, text="x"), lambda: other.delete(first), lambda: other.delete("no-id"),
+    lambda: other.history(first), lambda: other.batch_delete([{"memory_id": first}]), lambda: other.batch_update([{"memory_id": first, "text": "x"}]))}
+assert len(answers) == 1, answers
+refused(lambda: other.add("x", user_id="ann", infer=False), 403, 401)
+refused(lambda: other.get_all(filters={"user_id": "ann"}), 403, 401)
+refused(lambda: other.delete_all(user_id="ann"), 403, 401)
+refused(lambda: other.delete_users(user_id="ann"), 403, 401)
+assert other.users()["results"] == []
+
+second = added["results"][1]["id"]
+assert "2" in ann.batch_update([{"memory_id": first, "text": "I moved to Wuxi."}, {"memory_id": second, "text": "Noted: Wuxi."}])["message"]
+assert ann.get(second)["memory"] == "Noted: Wuxi."
+refused(lambda: ann.batch_delete([{"memory_id": second}, {"memory_id": "no-id"}]), 404)
+assert ann.get(second)["memory"] == "Noted: Wuxi.", "a batch with an unknown id changed something"
+ann.batch_delete([{"memory_id": second}])
+ann.delete(first)
+refused(lambda: ann.get(first), 404)
+assert [e["is_deleted"] for e in ann.history(first)][-1] is True
+
+assert [(e["type"], e["name"]) for e in ann.users()["results"]] == [("user", "ann")], ann.users()
+for call in (lambda: ann.create_memory_export("{}"), lambda: ann.get_summary(), lambda: ann.get_profile("ann")):
+    assert "does not offer" in refused(call, 404)
+
+ann.delete_all(user_id="ann", run_id="r2")
+assert ann.get_all(filters={"user_id": "ann"})["count"] == 0
+ann.add("I drink coffee.", user_id="ann", infer=False)
+ann.delete_all(user_id="ann")
+assert ann.get_all(filters={"user_id": "ann"})["count"] == 0
+ann.add("I drink coffee.", user_id="ann", infer=False)
+ann.delete_users(user_id="ann")
+assert ann.get_all(filters={"user_id": "ann"})["count"] == 0
+ann.add("I drink coffee.", agent_id="ann", infer=False)
+ann.add("I drink coffee.", user_id="ann", infer=False)
+assert sorted(e["type"] for e in ann.users()["results"]) == ["agent", "user"]
+ann.reset()
+assert ann.users()["results"] == []
+print("ok")
