@@ -137,7 +137,7 @@ func (h *Handler) memories() {
 		if err != nil {
 			return nil, err
 		}
-		in.UpdateRequest.Scope, in.UpdateRequest.ID = s, in.idQuery.ID
+		in.Scope, in.UpdateRequest.ID = s, in.idQuery.ID
 		return manager.Update(c, &in.UpdateRequest)
 	})
 	add(h, own, "DELETE /api/v1/memories/{id}", "Delete a memory; its history stays.", write, func(c *call, in *idQuery) (*countResponse, error) {
