@@ -87,6 +87,7 @@ func New(cfg *Config) (*Handler, error) {
 	h.mem0Routes()
 	h.amsRoutes()
 	h.jobRoutes()
+	h.pageRoutes()
 	return h, h.document()
 }
 
