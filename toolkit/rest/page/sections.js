@@ -9,7 +9,8 @@ import { counted, t } from './i18n.js';
 export function messageOf(e, mark) {
   return h('article.message', { 'data-role': e.role, 'data-mark': mark || undefined, 'data-seq': e.seq },
     h('p.meta', {}, h('strong', {}, e.name || t(e.role || 'tool')), h('time', {}, moment(e.time)), mark && h('span.badge', {}, t(mark))),
-    h('p.text', {}, e.erased ? t('erased') : e.content), (e.tools ?? []).map((call) => h('code', {}, call)));
+    h('p.text', {}, e.erased ? t('erased') : e.content),
+    (e.tool_calls ?? []).map((c) => h('code', {}, `${c.function.name} ${c.function.arguments}`)));
 }
 
 // sessions shows the conversations of a person, and returns what opens one.
