@@ -55,28 +55,28 @@ type GrepRequest struct {
 
 // GrepResponse is what a search found, in the order of the archives.
 type GrepResponse struct {
-	Matches []Match
+	Matches []Match `json:"matches"`
 	// More says that there is more than the limit or 16 KB of text. Name fewer archives or
 	// a narrower pattern.
-	More     bool
-	Searched int // messages that were searched, before More was known
+	More     bool `json:"more,omitempty"`
+	Searched int  `json:"searched"` // messages that were searched, before More was known
 	// TimedOut says that the deadline came before everything was searched: there may be more.
-	TimedOut bool
+	TimedOut bool `json:"timed_out,omitempty"`
 	// Unreadable are archives that were not named, and are damaged or gone.
-	Unreadable []string
+	Unreadable []string `json:"unreadable,omitempty"`
 }
 
 // Match is a line that the pattern matches.
 type Match struct {
-	Ref    string // the archive: "log-12" or "a-…"
-	Line   int    // where [Archive.Read] shows it in the text of Ref
-	Byte   int    // where the match begins in the text of Ref
-	Text   string // the line, without its end
-	Before []string
-	After  []string
+	Ref    string   `json:"archive"` // the archive: "log-12" or "a-…"
+	Line   int      `json:"line"`    // where [Archive.Read] shows it in the text of Ref
+	Byte   int      `json:"byte"`    // where the match begins in the text of Ref
+	Text   string   `json:"text"`    // the line, without its end
+	Before []string `json:"before,omitempty"`
+	After  []string `json:"after,omitempty"`
 	// Truncated says that the line is too long to be shown: Text is what surrounds the
 	// match. Other matches of such a line are matches of their own.
-	Truncated bool
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // Grep searches archives as [Archive.Read] shows them. A message that is in the log and in

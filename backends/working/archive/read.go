@@ -51,18 +51,21 @@ type ReadRequest struct {
 // Page is a part of an archive's text. Pages that follow one another make up the whole
 // text without a gap.
 type Page struct {
-	Ref  string
-	Text string // with its line breaks
+	Ref  string `json:"archive"`
+	Text string `json:"text"` // with its line breaks
 
-	FirstLine, LastLine int // the lines, from 1 on, that Text has something of; LastLine is 0 in an empty archive
+	FirstLine int `json:"first_line"`
+	LastLine  int `json:"last_line"` // the lines, from 1 on, that Text has something of; LastLine is 0 in an empty archive
 	// NextLine is where to go on by line. It is 0 if nothing is left, or if Text ends in
 	// the midst of a line because that has more than Bytes: go on by NextByte.
-	NextLine int
+	NextLine int `json:"next_line,omitempty"`
 	// Text is the bytes from Byte on and before NextByte.
-	Byte, NextByte int
-	More           bool // something follows
+	Byte     int  `json:"byte"`
+	NextByte int  `json:"next_byte"`
+	More     bool `json:"more"` // something follows
 
-	TotalLines, TotalBytes int // of the whole
+	TotalLines int `json:"total_lines"`
+	TotalBytes int `json:"total_bytes"` // of the whole
 }
 
 // Read returns a page of the text of an archive. One message that is nothing but text has
