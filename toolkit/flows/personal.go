@@ -5,9 +5,13 @@ package flows
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
@@ -66,7 +70,12 @@ func (c *call) summaryPersonal(in summaryPersonal) (*Response, error) {
 	resp, stored, gone, success := &reme.PersonalSummaryResponse{}, []backends.Memory{}, []string{}, true
 	if len(r.Messages) > 0 {
 		var err error
-		if resp, err = c.memory.Personal().Summarize(c, r); err != nil {
+		if resp, err = c.memory.Personal().Summarize(c, r); errors.Is(err, reme.ErrNoModel) {
+			r.Verbatim = true // what people say is kept as it is
+			r.Messages = slices.DeleteFunc(r.Messages, func(m backends.Message) bool { return m.Role != schema.User })
+			resp, err = c.memory.Personal().Summarize(c, r)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

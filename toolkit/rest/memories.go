@@ -178,10 +178,16 @@ func (h *Handler) memories() {
 		if p, err := s.Speaker(); err == nil && h.cfg.Notes != nil {
 			h.cfg.Notes.forget(p)
 		}
+		var receipt *backends.Receipt
 		if in.Part != nil {
-			return m.ForgetPart(c, s, in.Part)
+			receipt, err = m.ForgetPart(c, s, in.Part)
+		} else {
+			receipt, err = m.Forget(c, s)
 		}
-		return m.Forget(c, s)
+		if receipt != nil {
+			receipt.Outside = nil // it names files of the server
+		}
+		return receipt, err
 	})
 	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{stream: true}, func(c *call, in *scopeQuery) (any, error) {
 		s, err := c.open(in.scope(), false)

@@ -1,0 +1,104 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Server serves memory over HTTP and MCP, with a page for people: one static binary.
+//
+//	cd examples/server
+//	go run . -new-key shop                  # prints a secret, and what goes into the file
+//	go run . -config server.yaml -check     # reads the file, opens the store, says what would be served
+//	go run . -config server.yaml
+//	go run . -mcp -user ann                 # MCP on standard input and output, for one person
+//
+// Without a file it serves this machine alone at http://127.0.0.1:8080, without keys, on
+// memory.db. Flags win over the environment (EINOMEM_LISTEN, EINOMEM_STORE, EINOMEM_CONFIG), and
+// that over the file: see server.yaml. OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL,
+// OPENAI_EMBEDDING_MODEL) name a model; without one memories are kept as they were said, and
+// found by words. OTEL_EXPORTER_OTLP_ENDPOINT sends traces there.
+//
+//	/                the page
+//	/openapi.json    all endpoints: of this project, ReMe, mem0, agent-memory-server
+//	/mcp             MCP, streamable HTTP
+//	/healthz         the process lives
+//	/readyz          the store answers, and the server does not end
+//	/metrics         for Prometheus; to keys for everything alone, if there are keys
+//
+// On SIGTERM /readyz fails, requests under way are served to their end, jobs are ended, what
+// was logged is learnt from, and the store is closed: 30 seconds at most.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/toolkit/access"
+)
+
+func main() {
+	logging.Disable() // go-redis logs connections that fail, and errors report them, too
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "server: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("server", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	file := flags.String("config", os.Getenv("EINOMEM_CONFIG"), "the YAML `file` of the configuration")
+	listen := flags.String("listen", os.Getenv("EINOMEM_LISTEN"), "the `address` to listen on (default 127.0.0.1:8080)")
+	at := flags.String("store", os.Getenv("EINOMEM_STORE"), "the SQLite `file` or the Redis URL that keeps the memory (default memory.db)")
+	check := flags.Bool("check", false, "check the configuration and the store, and end")
+	newKey := flags.String("new-key", "", "print a new secret, and the entry of the file for the key of that `name`")
+	stdio := flags.Bool("mcp", false, "serve MCP on standard input and output, for -user, -workspace or -agent")
+	var s backends.Scope
+	flags.StringVar(&s.UserID, "user", "", "with -mcp: whose memory, by `id`")
+	flags.StringVar(&s.Workspace, "workspace", "", "with -mcp: the `id` of the workspace")
+	flags.StringVar(&s.AgentID, "agent", "", "with -mcp: the `id` of the agent")
+	flags.StringVar(&s.SessionID, "session", "", "with -mcp: the `id` of the session")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil || flags.NArg() > 0 {
+		return errors.Join(err, errors.New("server -h lists the flags"))
+	}
+	if *newKey != "" {
+		secret := access.NewSecret()
+		_, err := fmt.Fprintf(stdout, "secret: %s\n\nkeys:\n  - name: %s\n    hash: %s\n    users: [\"*\"]\n    workspaces: [\"*\"]\n    write: true\n",
+			secret, *newKey, access.Hash(secret))
+		return err
+	}
+	cfg, err := load(*file, *listen, *at)
+	if err != nil {
+		return err
+	}
+	log, err := cfg.logger(stderr)
+	if err != nil {
+		return err
+	}
+	svc, err := open(ctx, cfg, s, log)
+	if err != nil {
+		return err
+	}
+	switch {
+	case *check:
+		_, err = fmt.Fprintln(stdout, svc.summary())
+	case *stdio:
+		err = svc.mcp.Run(ctx, &sdk.StdioTransport{})
+	default:
+		err = svc.serve(ctx, stdout)
+	}
+	return errors.Join(err, svc.close(ctx))
+}

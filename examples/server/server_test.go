@@ -1,0 +1,218 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/toolkit/access"
+)
+
+// start runs the program until the test ends or stop is called, and returns where it listens.
+func start(t *testing.T, args ...string) (url string, log *bytes.Buffer, stop func() error) {
+	t.Helper()
+	for _, name := range []string{"OPENAI_API_KEY", "EINOMEM_LISTEN", "EINOMEM_STORE", "EINOMEM_CONFIG"} {
+		t.Setenv(name, "")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	log = &bytes.Buffer{}
+	done := make(chan error, 1)
+	go func() {
+		args := append([]string{"-listen", "127.0.0.1:0", "-store", filepath.Join(t.TempDir(), "memory.db")}, args...)
+		err := run(ctx, args, w, log)
+		_ = w.CloseWithError(err)
+		done <- err
+	}()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	require.NoError(t, err)
+	url = strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+	ended := false
+	stop = func() error {
+		if ended {
+			return nil
+		}
+		ended = true
+		cancel()
+		return <-done
+	}
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	return url, log, stop
+}
+
+func get(t *testing.T, url string, header ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return res.StatusCode, string(b)
+}
+
+func post(t *testing.T, url, body string) (int, map[string]any) {
+	t.Helper()
+	res, err := http.Post(url, "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	var out map[string]any
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&out))
+	return res.StatusCode, out
+}
+
+func TestItServesThisMachineWithoutConfiguration(t *testing.T) {
+	url, log, stop := start(t)
+	for _, path := range []string{"/healthz", "/readyz", "/", "/openapi.json", "/metrics", "/health"} {
+		status, body := get(t, url+path)
+		require.Equal(t, http.StatusOK, status, "%s: %s", path, body)
+	}
+	status, out := post(t, url+"/api/v1/add", `{"scope":{"user_id":"ann"},"verbatim":true,"messages":[{"role":"user","content":"I moved to Hangzhou."}]}`)
+	require.Equal(t, http.StatusOK, status, out)
+	status, out = post(t, url+"/api/v1/search", `{"scope":{"user_id":"ann"},"query":"Hangzhou"}`)
+	require.Equal(t, http.StatusOK, status)
+	require.Len(t, out["hits"], 1)
+	_, metrics := get(t, url+"/metrics")
+	require.Contains(t, metrics, `einomem_request_seconds_count{endpoint="POST /api/v1/search",status="200"} 1`)
+	require.Contains(t, metrics, "einomem_backlog_messages 0")
+	require.NoError(t, stop())
+	require.Contains(t, log.String(), "audit")
+	require.Regexp(t, `request=[0-9a-f-]{36}`, log.String())
+	require.NotContains(t, log.String(), "Hangzhou", "what people say belongs in no log")
+}
+
+func TestKeysDecideOnMetricsAndMemories(t *testing.T) {
+	all, one := access.NewSecret(), access.NewSecret()
+	file := filepath.Join(t.TempDir(), "server.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+log: {level: debug, format: json}
+keys:
+  - {name: operator, hash: `+access.Hash(all)+`, users: ["*"], agents: ["*"], workspaces: ["*"], write: true}
+  - {name: ann, hash: `+access.Hash(one)+`, users: [ann]}
+`), 0o600))
+	url, _, _ := start(t, "-config", file)
+	for _, c := range []struct {
+		path, secret string
+		status       int
+	}{
+		{"/healthz", "", 200}, {"/metrics", "", 403}, {"/metrics", one, 403}, {"/metrics", all, 200},
+		{"/api/v1/me", "", 401}, {"/api/v1/me", one, 200}, {"/api/v1/entities?user_id=ann", one, 200}, {"/api/v1/entities?user_id=bob", one, 403},
+	} {
+		status, body := get(t, url+c.path, "Authorization", "Bearer "+c.secret)
+		require.Equal(t, c.status, status, "%s: %s", c.path, body)
+	}
+}
+
+func TestCheckSaysWhatWouldBeServed(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	var out, log bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-check", "-store", filepath.Join(t.TempDir(), "memory.db")}, &out, &log))
+	require.Contains(t, out.String(), "listen 127.0.0.1:8080")
+	require.Contains(t, out.String(), "model none, no keys: this machine alone")
+	require.Equal(t, "redis://…@host:6379/0", redacted("redis://user:secret@host:6379/0"))
+}
+
+func TestAConfigurationThatCannotBe(t *testing.T) {
+	for text, why := range map[string]string{
+		"listen: 0.0.0.0:8080":                   "configure keys",
+		"listen: nowhere":                        "listen",
+		"color: blue":                            "color",
+		"tls: {cert: a.crt}":                     "belong together",
+		"log: {format: xml}":                     "neither text nor json",
+		"log: {level: loud}":                     "log.level",
+		"keys: [{name: shop, hash: mem_secret}]": "64 hex digits",
+		"folder: /nonexistent/folder":            "/nonexistent/folder",
+		"store: redis://127.0.0.1:1/0":           "refused",
+		"store: /nonexistent/folder/memory.db":   "memory.db",
+	} {
+		t.Run(text, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "server.yaml")
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			args := []string{"-check", "-config", file}
+			if !strings.HasPrefix(text, "store") {
+				args = append(args, "-store", filepath.Join(t.TempDir(), "memory.db"))
+			}
+			err := run(t.Context(), args, io.Discard, io.Discard)
+			require.ErrorContains(t, err, why)
+		})
+	}
+}
+
+func TestANewKeyOpensTheServer(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-new-key", "shop"}, &out, io.Discard))
+	first, entry, _ := strings.Cut(out.String(), "\n\n")
+	secret := strings.TrimPrefix(first, "secret: ")
+	file := filepath.Join(t.TempDir(), "server.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(entry), 0o600))
+	url, _, _ := start(t, "-config", file)
+	status, body := get(t, url+"/api/v1/people", "Authorization", "Bearer "+secret)
+	require.Equal(t, http.StatusOK, status, body)
+}
+
+func TestTheFileOfDefaultsIsValid(t *testing.T) {
+	c, err := load("server.yaml", "", "")
+	require.NoError(t, err)
+	empty, err := load("", "", "")
+	require.NoError(t, err)
+	require.Equal(t, empty.Listen, c.Listen)
+	require.Equal(t, empty.Store, c.Store)
+	require.Equal(t, empty.Limits.Timeout, c.Limits.Timeout)
+}
+
+// TestReMesClientsWork makes the calls of ReMe's manual with the programs that it uses.
+func TestReMesClientsWork(t *testing.T) {
+	url, _, _ := start(t)
+	for _, c := range []struct{ program, script string }{
+		{"curl", ""},
+		{"python3", "testdata/reme.py"},
+		{"node", "testdata/reme.mjs"},
+	} {
+		t.Run(c.program, func(t *testing.T) {
+			path, err := exec.LookPath(c.program)
+			if err != nil {
+				t.Skipf("%s is not installed", c.program)
+			}
+			args := []string{c.script, url}
+			if c.script == "" {
+				args = []string{"-sS", "-X", "POST", url + "/add_tool_call_result", "-H", "Content-Type: application/json", "-d",
+					`{"workspace_id":"curl","tool_call_results":[{"create_time":"2026-11-01 10:00:00","tool_name":"web_search","input":{"query":"asyncio"},
+					"output":"Found 10 results","token_cost":150,"success":true,"time_cost":2.3}]}`}
+			}
+			out, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput()
+			require.NoError(t, err, string(out))
+			require.Contains(t, string(out), `"success":true`)
+		})
+	}
+}
+
+// TestTheBoardsProviderFindsWhatItIngested runs the provider of agent-memory-benchmark.
+func TestTheBoardsProviderFindsWhatItIngested(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	url, _, _ := start(t)
+	cmd := exec.CommandContext(t.Context(), python, "testdata/board.py", "../bench/board/einomem.py", t.TempDir())
+	cmd.Env = append(os.Environ(), "EINOMEM_URL="+url)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "ok")
+}
