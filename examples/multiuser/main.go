@@ -11,6 +11,9 @@
 //	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
 //	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
 //
+// http://localhost:8080 is a page that shows, to this machine alone, what is remembered of
+// whom, and what the last answers were shown of it.
+//
 // With -db redis://localhost:6379/0, of Redis 6.2 or later or of Valkey, any number of such
 // servers share the memory; examples/memory forgets users and says what is stored.
 //
@@ -41,6 +44,7 @@ import (
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/toolkit/rest"
 )
 
 // grace is how long running requests, and learning from them, may still take when
@@ -93,11 +97,13 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	defer func() { err = errors.Join(err, backend.Close(ending)) }()
 	// Without a model to ask, learning takes milliseconds: worth waiting for, so that
 	// the user's next session knows it at once. With one it goes on behind the answer.
+	notes := rest.NewNotes(nil)
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, AwaitWrite: config.Model == nil,
 		// How much, and of whom: what memories say belongs in no log.
-		OnNote: func(_ context.Context, n hooks.Note) {
+		OnNote: func(ctx context.Context, n hooks.Note) {
 			slog.Info("shown", "user", n.Scope.UserID, "memories", len(n.Hits))
+			notes.Record(ctx, n)
 		},
 		OnLearned: func(_ context.Context, r *backends.AddResponse) { slog.Info("learnt", "items", len(r.Items)) },
 	})
@@ -106,11 +112,16 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, mem.Flush(ending), mem.Close(ending)) }()
 
+	page, err := rest.New(&rest.Config{Memory: mem, Store: memories, Notes: notes})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.Close(ending)) }()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: newServer(mem, chat), ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: newServer(mem, chat, page), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(listener) }()
 	fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())

@@ -27,9 +27,10 @@ type server struct {
 	chat model.ToolCallingChatModel
 }
 
-func newServer(mem *middleware.MemoryMiddleware, chat model.ToolCallingChatModel) http.Handler {
+func newServer(mem *middleware.MemoryMiddleware, chat model.ToolCallingChatModel, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /chat", (&server{mem: mem, chat: chat}).answer)
+	mux.Handle("/", page)
 	return mux
 }
 

@@ -52,6 +52,21 @@ func post(ctx context.Context, url, text string, headers ...string) (int, string
 	return resp.StatusCode, string(raw), err
 }
 
+// fetch returns the status and the body of a page.
+func fetch(ctx context.Context, url string) (int, string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(raw), err
+}
+
 // start serves chats with the model; flush waits until everything is learnt.
 func start(t *testing.T, chat model.ToolCallingChatModel) (url string, flush func() error) {
 	ctx := context.WithoutCancel(t.Context())
@@ -64,7 +79,7 @@ func start(t *testing.T, chat model.ToolCallingChatModel) (url string, flush fun
 	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, mem.Close(ctx)) })
-	srv := httptest.NewServer(newServer(mem, chat))
+	srv := httptest.NewServer(newServer(mem, chat, http.NotFoundHandler()))
 	t.Cleanup(srv.Close)
 	return srv.URL, func() error { return mem.Flush(ctx) }
 }
@@ -121,7 +136,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	resp.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
-	assert.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode)
+	assert.Equal(t, http.StatusNotFound, resp.StatusCode)
 }
 
 // broken is a model that fails, at once or after the first piece of its answer.
@@ -180,6 +195,12 @@ func TestStoppingTheServerLosesNothing(t *testing.T) {
 			assert.Equal(t, http.StatusOK, status)
 			assert.Equal(t, turns[i+2], answer)
 		}
+		// What the page shows of the last answer.
+		status, notes, err := fetch(t.Context(), url+"/api/v1/notes?user_id=ann")
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, status)
+		assert.Contains(t, notes, `"query":"What colour is my bike?"`)
+		assert.Contains(t, notes, "My bike is red.")
 		cancel() // as a signal does
 		require.NoError(t, <-ended)
 	}

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cloudwego/eino/components/model"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
@@ -102,7 +104,6 @@ func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logg
 		return nil, err
 	}
 	s.closers = append(s.closers, b.Close)
-	notes := rest.NewNotes(nil)
 	blocks := &core.Config{}
 	for _, c := range cfg.Core {
 		blocks.Blocks = append(blocks.Blocks, core.Block{Name: c.Name, Description: c.Description})
@@ -111,14 +112,14 @@ func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logg
 		blocks.Blocks = []core.Block{{Name: "pinned", Description: "what is always to be kept in mind"}}
 	}
 	s.mem, err = middleware.New(ctx, &middleware.Config{
-		Backend: backends.Join(a, b), OnNote: notes.Record, OnError: s.metrics.failed, OnLearned: s.metrics.learned,
+		Backend: backends.Join(a, b), OnError: s.metrics.failed, OnLearned: s.metrics.learned,
 		Window: &window.Config{Budget: compaction.Budget{Window: 128_000}, Model: facts.Model}, Core: blocks,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, func(ctx context.Context) error { return errors.Join(s.mem.Flush(ctx), s.mem.Close(ctx)) })
-	if err := s.toolkits(scope, notes, facts); err != nil {
+	if err := s.toolkits(scope, facts.Model); err != nil {
 		return nil, err
 	}
 	s.metrics.backlog(s.mem.Working())
@@ -126,7 +127,7 @@ func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logg
 }
 
 // toolkits makes what is served of the memory.
-func (s *service) toolkits(scope backends.Scope, notes *rest.Notes, facts *mem0.Config) (err error) {
+func (s *service) toolkits(scope backends.Scope, m model.BaseChatModel) (err error) {
 	var folder *os.Root
 	if s.cfg.Folder != "" {
 		if folder, err = os.OpenRoot(s.cfg.Folder); err != nil {
@@ -138,14 +139,14 @@ func (s *service) toolkits(scope backends.Scope, notes *rest.Notes, facts *mem0.
 	if err != nil {
 		return err
 	}
-	reMe, err := flows.New(&flows.Config{Backend: s.mem.Backend(), Model: facts.Model, Folder: folder})
+	reMe, err := flows.New(&flows.Config{Backend: s.mem.Backend(), Model: m, Folder: folder})
 	if err != nil {
 		return err
 	}
 	if s.mcp, err = mcp.New(&mcp.Config{Memory: s.mem, Guard: s.guard, Scope: scope, Files: tree, Flows: reMe, OnError: s.metrics.failed}); err != nil {
 		return err
 	}
-	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Notes: notes, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
+	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
 		MaxBody: s.cfg.Limits.Body, Timeout: s.cfg.Limits.Timeout, NoPage: s.cfg.NoPage, Log: s.log})
 	if err == nil {
 		s.closers = append(s.closers, s.rest.Close)
