@@ -63,9 +63,13 @@ func (r *Receipt) Join(other *Receipt) {
 		}
 		r.Elsewhere[at].add(share.Erased)
 	}
-	r.Checked, r.Outside = append(r.Checked, other.Checked...), append(r.Outside, other.Outside...)
-	slices.Sort(r.Outside)
-	r.Outside = slices.Compact(r.Outside)
+	r.Checked, r.Outside = union(r.Checked, other.Checked), union(r.Outside, other.Outside)
+}
+
+func union(a, b []string) []string {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func (e *Erased) add(other Erased) {
