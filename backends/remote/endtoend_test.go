@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/middleware"
 )
 
-// An agent remembers across sessions by memory that a team already runs, and tells nobody else.
+// An agent remembers across sessions by memory that a team already runs, and no other user sees them.
 func TestAnAgentRemembersByRemoteMemory(t *testing.T) {
 	var failures testkit.Failures
 	s, p := mem0Server(t), &place{}

@@ -206,7 +206,7 @@ func New(cfg *Config) (*Guard, error) {
 	return g, nil
 }
 
-// Open reports whether the guard has no keys: whoever is on this machine may do everything.
+// Open reports whether the guard has no keys: programs on this machine may do everything.
 func (g *Guard) Open() bool { return len(g.cfg.Keys) == 0 }
 
 // local is the key of a guard without keys.

@@ -68,7 +68,7 @@ type Config struct {
 	// Guard says who may connect over HTTP, and logs what is written. Optional. Defaults to one
 	// without keys: this machine may do everything.
 	Guard *access.Guard
-	// Scope is whose memory Run serves. Over HTTP it holds for connections that name nobody, if
+	// Scope is whose memory Run serves. Over HTTP it holds for connections without a scope, if
 	// their key opens it. Optional. By default such connections have ReMe's flows alone.
 	Scope backends.Scope
 	// ReadOnly refuses all that writes over Run. Over HTTP the key says it. Optional.
@@ -215,7 +215,7 @@ func (s *Server) call(ctx context.Context, extra *sdk.RequestExtra, name string)
 // named reports whether a scope names anybody's memory.
 func named(s backends.Scope) bool { return s.UserID != "" || s.AgentID != "" || s.Workspace != "" }
 
-// owner returns ErrNoScope if the connection names nobody.
+// owner returns ErrNoScope if the connection has no scope.
 func (c *call) owner() error {
 	if !named(c.scope) {
 		return fmt.Errorf("%w: this connection does not say whose memory it is about: send the header %s, %s or %s", backends.ErrNoScope, access.HeaderUser, access.HeaderAgent, access.HeaderWorkspace)

@@ -634,7 +634,7 @@ func TestWhoMayConnect(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, post(t, w.url, "many", "", initialize, access.HeaderUser, "*").StatusCode)
 	assert.Equal(t, http.StatusForbidden, post(t, w.url, "ann", "", initialize, "Origin", "https://example.com").StatusCode)
 
-	c := w.connect("many", nil) // names nobody
+	c := w.connect("many", nil) // without a scope
 	assert.Contains(t, use(t, c, "search_memory", object{"query": "x"}).text, "send the header X-Memory-User")
 	ok(t, c, "retrieve_task_memory", object{"query": "x", "workspace_id": "anywhere"})
 	assert.True(t, use(t, c, "retrieve_task_memory", object{"query": "x"}).failed)

@@ -9,14 +9,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/toolkit/access"
 )
 
 // ofAMS are the endpoints of agent-memory-server as far as they are offered. Every request is
@@ -63,12 +60,6 @@ type (
 		Limit     int            `json:"limit,omitempty"`
 		Offset    int            `json:"offset,omitempty"`
 	}
-	amsForget struct {
-		scopeQuery
-		DryRun string         `json:"-" query:"dry_run"` // Unless it is false nothing is deleted.
-		Policy map[string]any `json:"policy"`
-		Pinned []string       `json:"pinned_ids,omitempty"`
-	}
 	amsIDs struct {
 		scopeQuery
 		IDs string `json:"-" query:"memory_ids" jsonschema:"may come more than once"`
@@ -94,9 +85,8 @@ func (h *Handler) amsRoutes() {
 	})
 	add(h, ofAMS, "PATCH /v1/long-term-memory/{id}", "Change a memory, as agent-memory-server.", write, (*call).amsPatch)
 	add(h, ofAMS, "DELETE /v1/long-term-memory", "Delete memories; ids that are not known do not matter, as agent-memory-server.", write, (*call).amsDelete)
-	add(h, ofAMS, "POST /v1/long-term-memory/forget", "Delete the memories of a user that are too old, as agent-memory-server.", write, (*call).amsForget)
 	h.amsSessions()
-	h.unsupported(ofAMS, "summary views, tasks and compaction of agent-memory-server", "GET /v1/summary-views", "POST /v1/summary-views", "GET /v1/summary-views/",
+	h.unsupported(ofAMS, "summary views, tasks, policies of forgetting and compaction of agent-memory-server", "POST /v1/long-term-memory/forget", "GET /v1/summary-views", "POST /v1/summary-views", "GET /v1/summary-views/",
 		"POST /v1/summary-views/", "DELETE /v1/summary-views/", "GET /v1/tasks/", "POST /v1/long-term-memory/compact")
 }
 
@@ -185,33 +175,6 @@ func (c *call) amsDelete(in *amsIDs) (object, error) {
 		}
 	}
 	return object{"status": fmt.Sprintf("ok, deleted %d memories", deleted)}, nil
-}
-
-// amsForget deletes by age alone: of their policies, that is the part that a
-// backends.RetentionRule has, too, and that needs no counts of uses.
-func (c *call) amsForget(in *amsForget) (object, error) {
-	s, err := c.whose(in.scope(), true)
-	if err != nil {
-		return nil, err
-	}
-	days, ok := in.Policy["max_age_days"].(float64)
-	if delete(in.Policy, "max_age_days"); !ok || days <= 0 || days > 36_500 || len(in.Policy) > 0 {
-		return nil, fmt.Errorf("%w: a policy has max_age_days, up to 36500, and nothing else here; for more configure backends.Retention", backends.ErrInvalid)
-	}
-	all, err := c.find(&backends.SearchRequest{Scope: s, IncludeExpired: true})
-	before, ids, names := c.cfg.Clock().Add(-time.Duration(days*float64(24*time.Hour))), []string{}, []string{}
-	for i := range all {
-		if m := &all[i].Memory; m.Created.Before(before) && !slices.Contains(in.Pinned, c.idOf(m.ID)) && (s.SessionID == "" || m.Scope.SessionID == s.SessionID) {
-			ids, names = append(ids, m.ID), append(names, c.idOf(m.ID))
-		}
-	}
-	if err == nil && len(ids) > 0 && in.DryRun == "false" {
-		var manager backends.Manager
-		if manager, err = access.Manager(c.cfg.Memory); err == nil {
-			_, err = manager.DeleteAll(c, &backends.DeleteAllRequest{Scope: s, Filter: &backends.Filter{Op: "in", Field: "id", Value: ids}})
-		}
-	}
-	return object{"scanned": len(all), "deleted": len(ids), "deleted_ids": names, "dry_run": in.DryRun != "false"}, err
 }
 
 // amsFilter returns the scope and the filter of a search.

@@ -40,6 +40,8 @@ var amsDifferences = map[string]string{
 	"long_term_memory_search_hybrid status": "theirs failed: a Redis without hybrid search",
 	"working_memory_put_memories status":    "data and a time to live of a session are refused, and not dropped",
 	"summary_views_create status":           "not offered",
+	"long_term_memory_forget_dry status":    "not offered: backends.Retention has more, and their client never runs a real one",
+	"long_term_memory_forget_body status":   "the same",
 	"summary_views_list status":             "not offered",
 }
 

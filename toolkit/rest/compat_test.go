@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,10 +65,10 @@ var compatRoutes = []compatRoute{
 	{method: "GET", path: "/v1/long-term-memory/{id}", denied: 404},
 	{method: "PATCH", path: "/v1/long-term-memory/{id}", body: `{"text":"I drink coffee."}`, write: true, denied: 404},
 	{method: "DELETE", path: "/v1/long-term-memory?memory_ids={id}", write: true, denied: 200},
-	{method: "POST", path: "/v1/long-term-memory/forget?user_id={who}&dry_run=false", body: `{"policy":{"max_age_days":1}}`, write: true, denied: 403},
 	{method: "POST", path: "/v1/memory/prompt", body: `{"query":"Hangzhou","session":{"session_id":"s1","user_id":"{who}"},"long_term_search":true}`, denied: 403},
 	{method: "POST", path: "/v1/memory/prompt", body: `{"query":"Hangzhou","long_term_search":{"user_id":{"eq":"{who}"}}}`, denied: 403},
 	{method: "GET", path: "/v1/summary-views", status: 404, denied: 404},
+	{method: "POST", path: "/v1/long-term-memory/forget", body: `{"policy":{"max_age_days":1}}`, status: 404, denied: 404},
 }
 
 // ask sends a request with a body of JSON text.
@@ -342,33 +341,6 @@ func TestASessionIsAppendedToAndNotRewritten(t *testing.T) {
 	require.NotEqual(t, entries[1].Turn, entries[2].Turn)
 	require.True(t, entries[1].Done)
 	require.False(t, entries[4].Done)
-}
-
-func TestForgettingByAgeShowsWhatItWouldDeleteAndDeletesItWhenAsked(t *testing.T) {
-	later := func() time.Time { return backends.SystemClock().AddDate(0, 0, 3) }
-	s := newServer(t, nil, func(c *Config) { c.Clock = later })
-	old, kept := addedID(s, "", "ann", "I moved to Hangzhou."), addedID(s, "", "ann", "I am allergic to nuts.")
-	addedID(s, "", "bob", "I moved to Suzhou.")
-	body := `{"policy":{"max_age_days":2},"pinned_ids":["` + kept + `"]}`
-	for _, query := range []string{"", "&dry_run=true", "&dry_run=yes"} {
-		status, out := s.ask("", "POST", "/v1/long-term-memory/forget?user_id=ann"+query, body)
-		require.Equal(t, http.StatusOK, status, out)
-		require.Equal(t, map[string]any{"scanned": 2.0, "deleted": 1.0, "deleted_ids": []any{old}, "dry_run": true}, out)
-	}
-	status, out := s.ask("", "POST", "/v1/long-term-memory/forget?user_id=ann&dry_run=false", `{"policy":{"max_age_days":4}}`)
-	require.Equal(t, http.StatusOK, status, out)
-	require.Equal(t, 0.0, out["deleted"])
-	for _, policy := range []string{`{}`, `{"max_age_days":0}`, `{"max_age_days":1e300}`, `{"max_age_days":1,"budget":1}`, `{"max_inactive_days":1}`} {
-		status, out = s.ask("", "POST", "/v1/long-term-memory/forget?user_id=ann&dry_run=false", `{"policy":`+policy+`}`)
-		require.Equal(t, http.StatusBadRequest, status, out)
-	}
-	status, out = s.ask("", "POST", "/v1/long-term-memory/forget?user_id=ann&dry_run=false", body)
-	require.Equal(t, http.StatusOK, status, out)
-	require.Equal(t, []any{old}, out["deleted_ids"])
-	for user, want := range map[string]float64{"ann": 1, "bob": 1} {
-		_, out = s.ask("", "GET", "/memories?user_id="+user, "")
-		require.Equal(t, want, out["count"])
-	}
 }
 
 func TestOddRequestsOfTheirsAreRefusedOrBounded(t *testing.T) {

@@ -110,7 +110,7 @@ func TestAKeyReachesNothingOfAnotherTenant(t *testing.T) {
 		"messages": []any{map[string]any{"role": "user", "content": "The purple heron again."}}})
 	require.Equal(t, http.StatusAccepted, status, out)
 
-	// What bob's key gets of ann is what it gets of a person that nobody knows.
+	// What bob's key gets of ann is what it gets of a person who is not there.
 	for _, rt := range s.routes {
 		if strings.HasPrefix(rt.path, "/api/v1/jobs/") {
 			continue

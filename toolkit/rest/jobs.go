@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	maxJobs   = 1000            // that are known at a time
+	maxJobs   = 100             // of a key that are known at a time
 	keepJobs  = time.Hour       // after their end
 	jobEvents = 5 * time.Second // between two events of progress
 )
@@ -94,13 +94,16 @@ func (j *jobs) start(c *call) (*job, error) {
 	x := &job{Job: Job{ID: id, Endpoint: c.route.pattern, URL: "/api/v1/jobs/" + id, Started: j.clock()}, key: c.key.Name, done: make(chan struct{})}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	of := 0 // the key: one has no part of what others may start
 	for id, old := range j.byID {
 		if !old.Ended.IsZero() && j.clock().Sub(old.Ended) > keepJobs {
 			delete(j.byID, id)
+		} else if old.key == x.key {
+			of++
 		}
 	}
-	if len(j.byID) >= maxJobs || j.ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: %d jobs are known", access.ErrRate, len(j.byID))
+	if of >= maxJobs || j.ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: %d jobs of this key are kept, each for an hour", access.ErrRate, of)
 	}
 	// The values of the request stay; its end is not the job's.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.cfg.JobTimeout)
@@ -210,7 +213,10 @@ func (h *Handler) jobRoutes() {
 				return Job{}, err
 			}
 			x.cancel()
-			<-x.done
+			select {
+			case <-x.done:
+			case <-c.Done():
+			}
 			return h.jobs.now(x), nil
 		})
 }

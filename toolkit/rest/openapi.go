@@ -20,7 +20,7 @@ import (
 type object = map[string]any
 
 // document builds the OpenAPI document of all routes and serves it at /openapi.json, to
-// whoever may reach the server.
+// every client, also without a key.
 func (h *Handler) document() error {
 	paths := map[string]object{}
 	for _, r := range h.routes {

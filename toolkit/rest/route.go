@@ -258,7 +258,7 @@ func bind(v reflect.Value, r *http.Request) error {
 		case *bool:
 			*p, err = strconv.ParseBool(text)
 		default:
-			panic("rest: a field of type " + f.Type.String() + " cannot be a parameter")
+			err = errors.New("a field of this type cannot be a parameter")
 		}
 		if err != nil {
 			return fmt.Errorf("%w: parameter %s: %.80q", backends.ErrInvalid, name, text)
