@@ -148,6 +148,20 @@ func (p Partition) Validate() error {
 	return nil
 }
 
+// Scope returns the scope that names the partition and nothing else.
+func (p Partition) Scope() Scope {
+	s := Scope{Namespace: p.Namespace}
+	switch p.Kind {
+	case PartitionUser:
+		s.UserID = p.ID
+	case PartitionAgent:
+		s.AgentID = p.ID
+	default:
+		s.Workspace = p.ID
+	}
+	return s
+}
+
 // String returns "namespace/kind/id" with the parts percent-encoded: distinct
 // partitions have distinct strings.
 func (p Partition) String() string {

@@ -59,7 +59,7 @@ func (a *AgentMemoryServer) search(ctx context.Context, p backends.Partition, r 
 	// nothing is found.
 	for _, row := range own(ctx, a.frame, out.Memories, func(row *amsRecord) bool { return row.Namespace == namespace && row.User == user }) {
 		hit := backends.Hit{Score: min(max(row.Score, 0), 1), Memory: backends.Memory{
-			ID: row.ID, Kind: backends.KindFact, Text: row.Text, Scope: held(p, backends.Scope{SessionID: row.Session}), Origin: backends.Origin{Session: row.Session},
+			ID: row.ID, Kind: backends.KindFact, Text: row.Text, Scope: p.Scope().Or(backends.Scope{SessionID: row.Session}), Origin: backends.Origin{Session: row.Session},
 			Created: timeOf(row.Created, time.UTC), Updated: timeOf(row.Updated, time.UTC), Valid: timeOf(row.Event, time.UTC),
 		}}
 		if row.Type == "message" {

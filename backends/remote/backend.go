@@ -257,7 +257,7 @@ func (f *frame) said(r *backends.AddRequest, tools bool) (out []message) {
 func (f *frame) drafts(p backends.Partition, r *backends.AddRequest, said []message) (out []backends.Memory, items []backends.Item) {
 	for _, m := range said {
 		item := backends.Item{Outcome: backends.OutcomeAdded, Memory: backends.Memory{
-			ID: idOf(p, m.Content), Kind: cmp.Or(r.Kind, backends.KindEpisode), Text: m.Content, Scope: held(p, r.Scope), Metadata: r.Metadata, Observed: m.of.Time, Created: f.cfg.Clock(), Expires: r.Expires,
+			ID: idOf(p, m.Content), Kind: cmp.Or(r.Kind, backends.KindEpisode), Text: m.Content, Scope: p.Scope().Or(r.Scope), Metadata: r.Metadata, Observed: m.of.Time, Created: f.cfg.Clock(), Expires: r.Expires,
 			Origin: backends.Origin{Session: r.Scope.SessionID, Turn: m.of.Turn, Role: string(m.of.Role), Author: r.Author},
 		}}
 		if slices.ContainsFunc(out, func(known backends.Memory) bool { return known.ID == item.Memory.ID }) {
@@ -282,22 +282,8 @@ const half = len("01234567-0123-8123-")
 func decode(kept any, p backends.Partition) (m backends.Memory) {
 	data, _ := kept.(string)
 	_ = json.Unmarshal([]byte(data), &m)
-	m.Scope, m.Kind = held(p, m.Scope), cmp.Or(m.Kind, backends.KindFact)
+	m.Scope, m.Kind = p.Scope().Or(m.Scope), cmp.Or(m.Kind, backends.KindFact)
 	return m
-}
-
-// held returns the scope of a memory that a partition holds.
-func held(p backends.Partition, s backends.Scope) backends.Scope {
-	s.Namespace = p.Namespace
-	switch p.Kind {
-	case backends.PartitionUser:
-		s.UserID = p.ID
-	case backends.PartitionAgent:
-		s.AgentID = p.ID
-	default:
-		s.Workspace = p.ID
-	}
-	return s
 }
 
 // own returns the rows that belong to the partition that a call was for. Others, which a

@@ -76,7 +76,7 @@ func (r *ReMe) flow(ctx context.Context, p backends.Partition, c call, writes st
 	}
 	for _, row := range own(ctx, r.frame, rows, func(m *remeMemory) bool { return m.Workspace == name }) {
 		hits = append(hits, backends.Hit{Score: min(max(row.Score*cmp.Or(scales[row.Type], 1), 0), 1), Memory: backends.Memory{
-			ID: row.ID, Kind: backends.Kind(row.Type), Text: row.Content, WhenToUse: row.WhenToUse, Metadata: row.Metadata, Scope: held(p, backends.Scope{}),
+			ID: row.ID, Kind: backends.Kind(row.Type), Text: row.Content, WhenToUse: row.WhenToUse, Metadata: row.Metadata, Scope: p.Scope(),
 			Origin: backends.Origin{Author: row.Author}, Created: timeOf(row.Created, time.Local), Updated: timeOf(row.Modified, time.Local),
 		}})
 	}

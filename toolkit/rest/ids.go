@@ -75,7 +75,7 @@ func (c *call) whose(s backends.Scope, write bool) (backends.Scope, error) {
 // ErrNotFound, for what is no id, what the key does not open, and what does not exist.
 func (c *call) place(id string, s backends.Scope, write bool) (backends.Manager, string, error) {
 	if p, plain, ok := decodeID(id); ok {
-		id, s = plain, ScopeOf(p)
+		id, s = plain, p.Scope()
 	}
 	s, err := c.whose(s, false)
 	if err != nil {

@@ -26,7 +26,7 @@ func (c *call) partitions(namespace string) (out []backends.Partition, err error
 		}
 		return p.Partitions, p.Next, nil
 	})
-	return slices.DeleteFunc(out, func(p backends.Partition) bool { return c.key.Allow(ScopeOf(p), false) != nil }), err
+	return slices.DeleteFunc(out, func(p backends.Partition) bool { return c.key.Allow(p.Scope(), false) != nil }), err
 }
 
 func (c *call) mem0Entities() ([]object, error) {
@@ -41,7 +41,7 @@ func (c *call) mem0Entities() ([]object, error) {
 }
 
 func (c *call) mem0Erase(in *mem0Entity) (object, error) {
-	s := ScopeOf(backends.Partition{Namespace: c.namespace(), Kind: backends.PartitionKind(in.Type), ID: in.Name})
+	s := backends.Partition{Namespace: c.namespace(), Kind: backends.PartitionKind(in.Type), ID: in.Name}.Scope()
 	if s.Workspace != "" { // a run, an app, or no type of theirs
 		return nil, unsupported("to erase anything but a user and an agent; to delete the memories of a run, name its user_id and run_id")
 	}
@@ -59,7 +59,7 @@ func (c *call) mem0Reset(_ *struct{}) (object, error) {
 	}
 	all, err := c.partitions(namespace)
 	for i := 0; err == nil && i < len(all); i++ {
-		err = c.forget(ScopeOf(all[i]))
+		err = c.forget(all[i].Scope())
 	}
 	return object{"message": "All memories reset"}, err
 }

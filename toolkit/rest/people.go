@@ -106,7 +106,7 @@ func (h *Handler) people() {
 		}
 		out := &peopleResponse{Partitions: []backends.Partition{}, Next: page.Next}
 		for _, p := range page.Partitions {
-			if c.key.Allow(ScopeOf(p), false) == nil {
+			if c.key.Allow(p.Scope(), false) == nil {
 				out.Partitions = append(out.Partitions, p)
 			}
 		}
@@ -219,20 +219,6 @@ func (c *call) everything(write bool) error {
 		return c.key.Allow(backends.Scope{}, write) // denied, since it names nothing
 	}
 	return c.key.AllowAll(backends.DefaultNamespace, write)
-}
-
-// ScopeOf returns the scope that names a partition.
-func ScopeOf(p backends.Partition) backends.Scope {
-	s := backends.Scope{Namespace: p.Namespace}
-	switch p.Kind {
-	case backends.PartitionUser:
-		s.UserID = p.ID
-	case backends.PartitionAgent:
-		s.AgentID = p.ID
-	default:
-		s.Workspace = p.ID
-	}
-	return s
 }
 
 func blockOf(v *core.Value) Block {
