@@ -74,7 +74,7 @@ func (h *Handler) amsRoutes() {
 	})
 	add(h, ofAMS, "POST /v1/long-term-memory/{$}", "Store memories, as agent-memory-server.", write, func(c *call, in *amsCreate) (object, error) {
 		if len(in.Memories) == 0 {
-			return nil, &missingError{[]string{"memories"}}
+			return nil, &missingError{Fields: []string{"memories"}}
 		}
 		return object{"status": "ok"}, c.amsStore(in.Memories, backends.Scope{})
 	})
@@ -122,7 +122,7 @@ func (c *call) amsStore(records []amsRecord, of backends.Scope) error {
 		}
 		metadata, err := r.metadata()
 		if err == nil && (r.Text == nil || strings.TrimSpace(*r.Text) == "") {
-			err = &missingError{[]string{"text"}}
+			err = &missingError{Fields: []string{"text"}}
 		}
 		if err != nil {
 			return err

@@ -73,7 +73,7 @@ func (h *Handler) amsSessions() {
 
 // amsOpen opens the session of a request.
 func (c *call) amsOpen(in *amsSession, write bool) (backends.Partition, backends.Scope, error) {
-	s, err := c.whose(backends.Scope{Namespace: cmp.Or(in.Space, in.Namespace), UserID: cmp.Or(in.User, in.UserID), SessionID: in.ID}, write)
+	s, err := c.whose(backends.Scope{Namespace: cmp.Or(in.Space, in.Scope.Namespace), UserID: cmp.Or(in.User, in.Scope.UserID), SessionID: in.ID}, write)
 	if err != nil {
 		return backends.Partition{}, s, err
 	}

@@ -7,10 +7,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/flows"
 )
 
 // errorBody is what an endpoint of ours answers with where it fails.
@@ -22,12 +23,10 @@ type errorBody struct {
 // bodyError is a body that cannot be read or does not fit the endpoint's schema.
 type bodyError struct{ error }
 
-func (e *bodyError) Unwrap() error { return e.error }
+func (e *bodyError) Unwrap() []error { return []error{e.error, backends.ErrInvalid} }
 
 // missingError names the required fields that a body lacks.
-type missingError struct{ fields []string }
-
-func (e *missingError) Error() string { return "missing: " + strings.Join(e.fields, ", ") }
+type missingError = flows.MissingError
 
 // statuses are how failures are answered, the first that fits.
 var statuses = []struct {
@@ -50,27 +49,23 @@ var statuses = []struct {
 
 // statusOf returns the status of an error, a code and a text for the caller: what went wrong
 // inside is for the log.
-func statusOf(err error) (status int, code, text string) {
+func statusOf(err error) (status int, code, message string) {
 	var tooLarge *http.MaxBytesError
-	var body *bodyError
-	var missing *missingError
-	switch {
-	case errors.As(err, &tooLarge):
+	if errors.As(err, &tooLarge) {
 		return http.StatusRequestEntityTooLarge, "too_large", "the body is too large"
-	case errors.As(err, &missing):
-		return http.StatusUnprocessableEntity, "invalid", err.Error()
-	case errors.As(err, &body):
-		return http.StatusBadRequest, "invalid", shorten(err.Error())
+	}
+	message = text.TruncateBytes(err.Error(), 500)
+	var missing *missingError
+	if errors.As(err, &missing) {
+		return http.StatusUnprocessableEntity, "invalid", message
 	}
 	for _, s := range statuses {
-		if !errors.Is(err, s.err) {
-			continue
-		}
 		switch {
+		case !errors.Is(err, s.err):
 		case s.status == http.StatusNotFound:
 			return s.status, s.code, "not found"
 		case s.status < 500:
-			return s.status, s.code, shorten(err.Error())
+			return s.status, s.code, message
 		default: // of the store or a model: addresses and the like stay here
 			return s.status, s.code, s.err.Error()
 		}
@@ -78,16 +73,8 @@ func statusOf(err error) (status int, code, text string) {
 	return http.StatusInternalServerError, "internal", "internal error"
 }
 
-func shorten(s string) string {
-	const most = 500
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
-
 // own is the family of our own endpoints.
 var own = &family{tag: "memory", fail: func(_ *Handler, err error, _ []byte) (int, any) {
-	status, code, text := statusOf(err)
-	return status, errorBody{Code: code, Error: text}
+	status, code, message := statusOf(err)
+	return status, errorBody{Code: code, Error: message}
 }}

@@ -155,7 +155,7 @@ func TestAJobIsItsKeysAlone(t *testing.T) {
 	at := out["url"].(string)
 	status, _ = s.call(bobsSecret, "GET", at, nil)
 	require.Equal(t, http.StatusNotFound, status)
-	status, out = s.call(annsSecret, "GET", at+"/events", nil)
+	status, out = s.call(annsSecret, "GET", at, nil, "Accept", "text/event-stream")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, out["raw"], "event: result")
 	status, out = s.call(annsSecret, "GET", at, nil)

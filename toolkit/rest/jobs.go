@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,206 +19,160 @@ import (
 )
 
 const (
-	maxJobs   = 100             // of a key that are known at a time
-	keepJobs  = time.Hour       // after their end
-	jobEvents = 5 * time.Second // between two events of progress
+	maxJobs    = 100              // of a key that are known at a time
+	keepJobs   = time.Hour        // after their end
+	jobTimeout = 10 * time.Minute // also of long requests that are no jobs
+	jobEvents  = 5 * time.Second  // between two events of progress
 )
 
 // jobs are requests that are served after they were answered. They live in this process.
 type jobs struct {
-	clock backends.Clock
-	mu    sync.Mutex
-	byID  map[string]*job
-	work  sync.WaitGroup
-	ctx   context.Context
-	stop  context.CancelFunc
+	mu   sync.Mutex
+	byID map[string]*job
+	ctx  context.Context // of all of them
+	stop context.CancelFunc
 }
 
+// job is a request that is served in the background.
 type job struct {
-	Job
-	key    string // whose it is
-	cancel context.CancelFunc
-	done   chan struct{}
+	ID      string    `json:"id"`
+	URL     string    `json:"url"` // where it is read
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Status  int       `json:"status,omitempty"` // as the endpoint would have answered; 0: under way
+	Body    any       `json:"body,omitempty"`   // likewise
+
+	key  string        // whose it is
+	done chan struct{} // closed at its end
 }
 
-// Job is a request that is served in the background.
-type Job struct {
-	ID       string    `json:"id"`
-	Endpoint string    `json:"endpoint"`
-	URL      string    `json:"url"` // where it is read, and ended by DELETE; URL/events streams it
-	Started  time.Time `json:"started"`
-	Ended    time.Time `json:"ended,omitzero"`
-	Status   int       `json:"status,omitempty"` // as the endpoint would have answered; 0: under way
-	Body     any       `json:"body,omitempty"`   // likewise
-}
-
-func newJobs(clock backends.Clock) *jobs {
-	j := &jobs{clock: clock, byID: map[string]*job{}}
-	j.ctx, j.stop = context.WithCancel(context.Background())
-	return j
-}
-
-func (j *jobs) close(ctx context.Context) error {
-	j.stop()
-	done := make(chan struct{})
-	go func() { j.work.Wait(); close(done) }()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// Close ends the jobs under way, and waits until they are, or ctx ends.
+func (h *Handler) Close(ctx context.Context) error {
+	h.jobs.stop()
+	h.jobs.mu.Lock()
+	all := slices.Collect(maps.Values(h.jobs.byID))
+	h.jobs.mu.Unlock()
+	for _, j := range all {
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	return nil
 }
 
-// later answers a call that asks for a job, by "Prefer: respond-async", or for its progress,
-// by "Accept: text/event-stream". It reports whether it did.
-func (h *Handler) later(c *call) bool {
-	events := strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")
-	if !events && !strings.Contains(c.r.Header.Get("Prefer"), "respond-async") {
-		return false
-	}
-	j, err := h.jobs.start(c)
+func asksEvents(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// asksLater reports whether a request asks for a job, by "Prefer: respond-async", or for its
+// progress, by "Accept: text/event-stream".
+func asksLater(r *http.Request) bool {
+	return asksEvents(r) || strings.Contains(r.Header.Get("Prefer"), "respond-async")
+}
+
+// later answers a call with a job that serves it, or streams the job's progress.
+func (h *Handler) later(c *call) (status int, body any) {
+	j, err := h.start(c)
 	switch {
 	case err != nil:
-		h.answer(c, nil, err)
-	case events:
-		h.jobs.stream(c.w, c.r, j)
-	default:
-		c.w.Header().Set("Location", j.URL)
-		c.w.Header().Set("Preference-Applied", "respond-async")
-		h.write(c.w, http.StatusAccepted, h.jobs.now(j))
+		return c.fail(err)
+	case asksEvents(c.r):
+		c.events(j)
+		return 0, nil
 	}
-	return true
+	c.w.Header().Set("Location", j.URL)
+	c.w.Header().Set("Preference-Applied", "respond-async")
+	return http.StatusAccepted, h.jobs.now(j)
 }
 
-func (j *jobs) start(c *call) (*job, error) {
-	id := backends.NewID()
-	x := &job{Job: Job{ID: id, Endpoint: c.route.pattern, URL: "/api/v1/jobs/" + id, Started: j.clock()}, key: c.key.Name, done: make(chan struct{})}
-	j.mu.Lock()
-	defer j.mu.Unlock()
+func (h *Handler) start(c *call) (*job, error) {
+	id, all := backends.NewID(), &h.jobs
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	of := 0 // the key: one has no part of what others may start
-	for id, old := range j.byID {
-		if !old.Ended.IsZero() && j.clock().Sub(old.Ended) > keepJobs {
-			delete(j.byID, id)
-		} else if old.key == x.key {
+	for id, old := range all.byID {
+		switch {
+		case !old.Ended.IsZero() && h.cfg.Clock().Sub(old.Ended) > keepJobs:
+			delete(all.byID, id)
+		case old.key == c.key.Name:
 			of++
 		}
 	}
-	if of >= maxJobs || j.ctx.Err() != nil {
+	if of >= maxJobs || all.ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: %d jobs of this key are kept, each for an hour", access.ErrRate, of)
 	}
+	j := &job{ID: id, URL: "/api/v1/jobs/" + id, Started: h.cfg.Clock(), key: c.key.Name, done: make(chan struct{})}
+	all.byID[id] = j
 	// The values of the request stay; its end is not the job's.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.cfg.JobTimeout)
-	release := context.AfterFunc(j.ctx, cancel)
-	x.cancel = cancel
-	j.byID[id] = x
-	j.work.Go(func() {
-		defer release()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), jobTimeout)
+	release := context.AfterFunc(all.ctx, cancel)
+	go func() {
 		defer cancel()
-		status, body := c.result(ctx)
-		j.mu.Lock()
-		x.Status, x.Body, x.Ended = status, body, j.clock()
-		j.mu.Unlock()
-		close(x.done)
-	})
-	return x, nil
-}
-
-// result serves the call as handle does, and returns what it would answer.
-func (c *call) result(ctx context.Context) (status int, body any) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.cfg.Log.ErrorContext(ctx, "rest: panic in a job", "endpoint", c.route.pattern, "panic", p)
-			status, body = http.StatusInternalServerError, errorBody{Code: "internal", Error: "internal error"}
-		}
+		defer release()
+		status, body := c.run(ctx)
+		all.mu.Lock()
+		j.Status, j.Body, j.Ended = status, body, h.cfg.Clock()
+		all.mu.Unlock()
+		close(j.done)
 	}()
-	out, err := c.run(ctx)
-	if err != nil {
-		return c.route.fail(c.Handler, err, c.body)
-	}
-	return c.route.status, out
+	return j, nil
 }
 
-func (j *jobs) now(x *job) Job {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return x.Job
+// now returns a copy of the job as it is.
+func (all *jobs) now(j *job) job {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return *j
 }
 
-// of returns a job of the key. That of another key is not found.
-func (j *jobs) of(key, id string) (*job, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if x := j.byID[id]; x != nil && x.key == key {
-		return x, nil
-	}
-	return nil, fmt.Errorf("%w: job", backends.ErrNotFound)
-}
-
-// stream writes server-sent events: progress from time to time, and result at the end.
-func (j *jobs) stream(w http.ResponseWriter, r *http.Request, x *job) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.WriteHeader(http.StatusOK)
-	out := http.NewResponseController(w)
-	event := func(name string) error {
-		b, err := json.Marshal(j.now(x))
-		if err != nil {
-			return err
-		}
-		if _, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, b); err != nil {
-			return err
-		}
-		return out.Flush()
-	}
+// events writes server-sent events: progress from time to time, and result at the end.
+func (c *call) events(j *job) {
+	c.written = true
+	c.w.Header().Set("Content-Type", "text/event-stream")
 	tick := time.NewTicker(jobEvents)
 	defer tick.Stop()
-	for event("progress") == nil {
+	for {
+		state, name := c.jobs.now(j), "progress"
+		if state.Status != 0 {
+			name = "result"
+		}
+		b, err := json.Marshal(state)
+		if err == nil {
+			_, err = fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", name, b)
+		}
+		if err == nil {
+			err = http.NewResponseController(c.w).Flush()
+		}
+		if err != nil || state.Status != 0 {
+			return // a caller that went away reads the job later
+		}
 		select {
-		case <-x.done:
-			_ = event("result") // a caller that went away reads the job later
-			return
-		case <-r.Context().Done():
-			return
+		case <-j.done:
 		case <-tick.C:
+		case <-c.r.Context().Done():
+			return
 		}
 	}
-}
-
-type jobRequest struct {
-	ID string `json:"-" path:"id"`
 }
 
 func (h *Handler) jobRoutes() {
-	add(h, own, "GET /api/v1/jobs/{id}", "What became of a request that is served in the background.", traits{},
-		func(c *call, in *jobRequest) (Job, error) {
+	type request struct {
+		ID string `json:"-" path:"id"`
+	}
+	add(h, own, "GET /api/v1/jobs/{id}", "What became of a job, or its progress where text/event-stream is accepted.", traits{},
+		func(c *call, in *request) (state job, err error) {
 			c.opened = true // a job is its key's
-			x, err := h.jobs.of(c.key.Name, in.ID)
-			if err != nil {
-				return Job{}, err
+			c.jobs.mu.Lock()
+			j := c.jobs.byID[in.ID]
+			c.jobs.mu.Unlock()
+			if j == nil || j.key != c.key.Name {
+				return state, fmt.Errorf("%w: job", backends.ErrNotFound)
 			}
-			return h.jobs.now(x), nil
-		})
-	add(h, own, "GET /api/v1/jobs/{id}/events", "The progress of a job as server-sent events.", traits{stream: true},
-		func(c *call, in *jobRequest) (any, error) {
-			c.opened = true
-			x, err := h.jobs.of(c.key.Name, in.ID)
-			if err == nil {
-				h.jobs.stream(c.w, c.r, x)
+			if asksEvents(c.r) {
+				c.events(j)
 			}
-			return nil, err
-		})
-	add(h, own, "DELETE /api/v1/jobs/{id}", "End a job. What it stored stays.", traits{},
-		func(c *call, in *jobRequest) (Job, error) {
-			c.opened = true
-			x, err := h.jobs.of(c.key.Name, in.ID)
-			if err != nil {
-				return Job{}, err
-			}
-			x.cancel()
-			select {
-			case <-x.done:
-			case <-c.Done():
-			}
-			return h.jobs.now(x), nil
+			return c.jobs.now(j), nil
 		})
 }

@@ -4,7 +4,8 @@
 package rest
 
 import (
-	"io"
+	"fmt"
+	"net/http"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -13,15 +14,21 @@ import (
 
 // scopeQuery is a scope as parameters of an address.
 type scopeQuery struct {
-	Namespace string `json:"-" query:"namespace"`
-	UserID    string `json:"-" query:"user_id"`
-	AgentID   string `json:"-" query:"agent_id"`
-	Workspace string `json:"-" query:"workspace"`
-	SessionID string `json:"-" query:"session_id"`
+	Scope backends.Scope `json:"-" query:"scope"`
 }
 
-func (s scopeQuery) scope() backends.Scope {
-	return backends.Scope{Namespace: s.Namespace, UserID: s.UserID, AgentID: s.AgentID, Workspace: s.Workspace, SessionID: s.SessionID}
+func (s scopeQuery) scope() backends.Scope { return s.Scope }
+
+type idQuery struct {
+	scopeQuery
+	ID string `json:"-" path:"id"`
+}
+
+// updateRequest has the scope and the id in the address.
+type updateRequest struct {
+	Scope backends.Scope `json:"-" query:"scope"`
+	ID    string         `json:"-" path:"id"`
+	backends.UpdateRequest
 }
 
 // searchResponse is what a search answers.
@@ -42,177 +49,120 @@ type item struct {
 }
 
 func addResponseOf(r *backends.AddResponse) *addResponse {
-	out := &addResponse{AddResponse: *r, Items: make([]item, 0, len(r.Items))}
-	for _, i := range r.Items {
-		x := item{Item: i}
-		if i.Err != nil {
-			_, _, x.Error = statusOf(i.Err)
+	out := &addResponse{AddResponse: *r, Items: make([]item, len(r.Items))}
+	for i, x := range r.Items {
+		out.Items[i].Item = x
+		if x.Err != nil {
+			_, _, out.Items[i].Error = statusOf(x.Err)
 		}
-		out.Items = append(out.Items, x)
 	}
 	return out
 }
 
-type idQuery struct {
-	scopeQuery
-	ID string `json:"-" path:"id"`
+type countResponse struct {
+	Count int `json:"count"`
 }
 
-// updateRequest has the scope and the id in the address.
-type updateRequest struct {
-	idQuery
-	backends.UpdateRequest
-}
-
-type (
-	historyResponse struct {
-		Events []backends.Event `json:"events"`
-	}
-	entitiesResponse struct {
-		Entities []backends.Entity `json:"entities"`
-	}
-	countResponse struct {
-		Count int `json:"count"`
-	}
-)
-
-// memories are the endpoints of single memories, and of a person's as a whole.
-func (h *Handler) memories() {
-	m := h.cfg.Memory
-	read, write := traits{}, traits{write: true}
-	add(h, own, "POST /api/v1/search", "Memories that answer a query, best first.", read, func(c *call, in *backends.SearchRequest) (_ *searchResponse, err error) {
-		if in.Scope, err = c.open(in.Scope, false); err != nil {
-			return nil, err
-		}
-		out, err := access.Search(c, m, in)
-		if err != nil {
-			return nil, err
-		}
-		r := &searchResponse{SearchResponse: backends.SearchResponse{Hits: orEmpty(out.Hits)}}
-		if out.Degraded != nil {
-			_, _, r.Degraded = statusOf(out.Degraded)
-		}
-		return r, nil
-	})
-	add(h, own, "POST /api/v1/add", "Learn from messages.", traits{write: true, long: true}, func(c *call, in *backends.AddRequest) (_ *addResponse, err error) {
-		if in.Scope, err = c.open(in.Scope, true); err != nil {
-			return nil, err
-		}
+// memoryRoutes are the endpoints of memories, and of a person's as a whole.
+func (h *Handler) memoryRoutes() {
+	m, read, write, long := h.cfg.Memory, traits{}, traits{write: true}, traits{write: true, long: true}
+	scoped(h, "POST /api/v1/search", "Memories that answer a query, best first.", read, (*call).search)
+	scoped(h, "POST /api/v1/add", "Learn from messages.", long, func(c *call, in *backends.AddRequest) (*addResponse, error) {
 		out, err := m.Backend().Add(c, in)
 		if err != nil {
 			return nil, err
 		}
 		return addResponseOf(out), nil
 	})
-	add(h, own, "POST /api/v1/list", "A page of memories, in the order in which they were stored.", read, func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
-		manager, s, err := c.manager(in.Scope, false)
-		if err != nil {
-			return nil, err
-		}
-		in.Scope = s
-		out, err := manager.List(c, in)
-		if err != nil {
-			return nil, err
-		}
-		out.Memories = orEmpty(out.Memories)
-		return out, nil
-	})
-	add(h, own, "GET /api/v1/memories/{id}", "One memory, also one that holds no more.", read, func(c *call, in *idQuery) (*backends.Memory, error) {
-		manager, s, err := c.manager(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		return manager.Get(c, &backends.GetRequest{Scope: s, ID: in.ID})
-	})
-	add(h, own, "GET /api/v1/memories/{id}/history", "What happened to a memory, with those that it superseded.", read, func(c *call, in *idQuery) (*historyResponse, error) {
-		manager, s, err := c.manager(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		events, err := manager.History(c, &backends.HistoryRequest{Scope: s, ID: in.ID})
-		return &historyResponse{orEmpty(events)}, err
-	})
-	add(h, own, "PATCH /api/v1/memories/{id}", "Change a memory; its former text stays in the history.", write, func(c *call, in *updateRequest) (*backends.Memory, error) {
-		manager, s, err := c.manager(in.scope(), true)
-		if err != nil {
-			return nil, err
-		}
-		in.Scope, in.UpdateRequest.ID = s, in.idQuery.ID
-		return manager.Update(c, &in.UpdateRequest)
-	})
-	add(h, own, "DELETE /api/v1/memories/{id}", "Delete a memory; its history stays.", write, func(c *call, in *idQuery) (*countResponse, error) {
-		manager, s, err := c.manager(in.scope(), true)
-		if err != nil {
-			return nil, err
-		}
-		return &countResponse{1}, manager.Delete(c, &backends.DeleteRequest{Scope: s, ID: in.ID})
-	})
-	add(h, own, "POST /api/v1/delete", "Delete the memories that a filter matches.", write, func(c *call, in *backends.DeleteAllRequest) (*countResponse, error) {
-		manager, s, err := c.manager(in.Scope, true)
-		if err != nil {
-			return nil, err
-		}
-		if in.Scope = s; in.Filter == nil {
-			return nil, errNoFilter
-		}
-		n, err := manager.DeleteAll(c, in)
-		return &countResponse{n}, err
-	})
-	add(h, own, "GET /api/v1/entities", "Whom and what the memories are about.", read, func(c *call, in *scopeQuery) (*entitiesResponse, error) {
-		s, err := c.open(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		lister, ok := backends.As[backends.EntityLister](m.Backend())
-		if !ok {
-			return nil, notOffered("entities")
-		}
-		out, err := lister.Entities(c, s)
-		return &entitiesResponse{orEmpty(out)}, err
-	})
-	add(h, own, "POST /api/v1/forget", "Erase all of a person, or a part of what they said.", traits{write: true, long: true}, func(c *call, in *backends.ForgetRequest) (*backends.Receipt, error) {
-		s, err := c.open(in.Scope, true)
-		if err != nil {
-			return nil, err
-		}
-		if p, err := s.Speaker(); err == nil && h.cfg.Notes != nil {
-			h.cfg.Notes.forget(p)
-		}
-		var receipt *backends.Receipt
-		if in.Part != nil {
-			receipt, err = m.ForgetPart(c, s, in.Part)
-		} else {
-			receipt, err = m.Forget(c, s)
-		}
-		if receipt != nil {
-			receipt.Outside = nil // it names files of the server
-		}
-		return receipt, err
-	})
-	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{stream: true}, func(c *call, in *scopeQuery) (any, error) {
-		s, err := c.open(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		c.w.Header().Set("Content-Type", "application/jsonl")
-		return nil, c.streamed(func(w io.Writer) error { _, err := m.Export(c, s, w); return err })
-	})
-	add(h, own, "POST /api/v1/import", "Read what an export wrote.", traits{stream: true, write: true}, func(c *call, in *scopeQuery) (*store.TransferCount, error) {
-		s, err := c.open(in.scope(), true)
-		if err != nil {
-			return nil, err
-		}
-		n, err := m.Import(c, s, c.r.Body)
-		return &n, err
-	})
+	scoped(h, "POST /api/v1/forget", "Erase all of a person, or a part of what they said.", long, (*call).forgetPerson)
+	scoped(h, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{stream: true}, (*call).export)
+	scoped(h, "POST /api/v1/import", "Read what an export wrote.", traits{stream: true, write: true},
+		func(c *call, in *scopeQuery) (store.TransferCount, error) { return m.Import(c, in.Scope, c.r.Body) })
+
+	if lister, ok := backends.As[backends.EntityLister](m.Backend()); ok {
+		list(h, "entities", "GET /api/v1/entities", "Whom and what the memories are about.",
+			func(c *call, in *scopeQuery) ([]backends.Entity, error) { return lister.Entities(c, in.Scope) })
+	}
+	manager, err := access.Manager(m)
+	if err != nil {
+		return
+	}
+	scoped(h, "POST /api/v1/list", "A page of memories, in the order in which they were stored.", read,
+		func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
+			out, err := manager.List(c, in)
+			if err == nil {
+				out.Memories = orEmpty(out.Memories)
+			}
+			return out, err
+		})
+	scoped(h, "GET /api/v1/memories/{id}", "One memory, also one that holds no more.", read,
+		func(c *call, in *idQuery) (*backends.Memory, error) {
+			return manager.Get(c, &backends.GetRequest{Scope: in.Scope, ID: in.ID})
+		})
+	list(h, "events", "GET /api/v1/memories/{id}/history", "What happened to a memory, with those that it superseded.",
+		func(c *call, in *idQuery) ([]backends.Event, error) {
+			return manager.History(c, &backends.HistoryRequest{Scope: in.Scope, ID: in.ID})
+		})
+	scoped(h, "PATCH /api/v1/memories/{id}", "Change a memory; its former text stays in the history.", write,
+		func(c *call, in *updateRequest) (*backends.Memory, error) {
+			in.UpdateRequest.Scope, in.UpdateRequest.ID = in.Scope, in.ID
+			return manager.Update(c, &in.UpdateRequest)
+		})
+	scoped(h, "DELETE /api/v1/memories/{id}", "Delete a memory; its history stays.", write,
+		func(c *call, in *idQuery) (countResponse, error) {
+			return countResponse{1}, manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID})
+		})
+	scoped(h, "POST /api/v1/delete", "Delete the memories that a filter matches.", write,
+		func(c *call, in *backends.DeleteAllRequest) (countResponse, error) {
+			if in.Filter == nil {
+				return countResponse{}, fmt.Errorf("%w: there is no filter; to erase all there is /api/v1/forget", backends.ErrInvalid)
+			}
+			n, err := manager.DeleteAll(c, in)
+			return countResponse{n}, err
+		})
 }
 
-// manager opens the scope, and returns what changes single memories.
-func (c *call) manager(s backends.Scope, write bool) (backends.Manager, backends.Scope, error) {
-	s, err := c.open(s, write)
+func (c *call) search(in *backends.SearchRequest) (*searchResponse, error) {
+	out, err := access.Search(c, c.cfg.Memory, in)
 	if err != nil {
-		return nil, s, err
+		return nil, err
 	}
-	manager, err := access.Manager(c.cfg.Memory)
-	return manager, s, err
+	r := &searchResponse{SearchResponse: backends.SearchResponse{Hits: orEmpty(out.Hits)}}
+	if out.Degraded != nil {
+		_, _, r.Degraded = statusOf(out.Degraded)
+	}
+	return r, nil
+}
+
+func (c *call) forgetPerson(in *backends.ForgetRequest) (receipt *backends.Receipt, err error) {
+	if p, err := in.Scope.Speaker(); err == nil && c.cfg.Notes != nil {
+		c.cfg.Notes.forget(p)
+	}
+	if in.Part != nil {
+		receipt, err = c.cfg.Memory.ForgetPart(c, in.Scope, in.Part)
+	} else {
+		receipt, err = c.cfg.Memory.Forget(c, in.Scope)
+	}
+	if receipt != nil {
+		receipt.Outside = nil // it names files of the server
+	}
+	return receipt, err
+}
+
+// export writes its answer piece by piece. A failure after the first piece cuts the
+// connection, so that no caller takes a part for the whole.
+func (c *call) export(in *scopeQuery) (any, error) {
+	c.w.Header().Set("Content-Type", "application/jsonl")
+	_, err := c.cfg.Memory.Export(c, in.Scope, c)
+	if err != nil && c.written {
+		c.cfg.Log.ErrorContext(c, "rest: stream failed", "endpoint", c.route.pattern, "error", err)
+		return nil, http.ErrAbortHandler
+	}
+	return nil, err
+}
+
+// Write implements io.Writer for an answer that is a stream.
+func (c *call) Write(b []byte) (int, error) {
+	c.written = true
+	return c.w.Write(b)
 }

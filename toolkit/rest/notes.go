@@ -31,11 +31,11 @@ const (
 type Notes struct {
 	clock backends.Clock
 	mu    sync.Mutex
-	last  *lru.Cache[backends.Partition, []Note]
+	last  *lru.Cache[backends.Partition, []note]
 }
 
-// Note is what a reply was shown.
-type Note struct {
+// note is what a reply was shown.
+type note struct {
 	Time    time.Time      `json:"time"`
 	Session string         `json:"session,omitempty"`
 	Query   string         `json:"query"`
@@ -48,7 +48,7 @@ func NewNotes(clock backends.Clock) *Notes {
 	if clock == nil {
 		clock = backends.SystemClock
 	}
-	last, err := lru.New[backends.Partition, []Note](notesPersons)
+	last, err := lru.New[backends.Partition, []note](notesPersons)
 	if err != nil {
 		panic(err) // the size is ours
 	}
@@ -56,20 +56,20 @@ func NewNotes(clock backends.Clock) *Notes {
 }
 
 // Record keeps a note. It is for the field OnNote of the middleware's configuration.
-func (n *Notes) Record(_ context.Context, note hooks.Note) {
-	p, err := note.Scope.Speaker()
+func (n *Notes) Record(_ context.Context, shown hooks.Note) {
+	p, err := shown.Scope.Speaker()
 	if err != nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	old, _ := n.last.Get(p)
-	old = append(slices.Clone(old), Note{n.clock(), note.Scope.SessionID, note.Query, note.Text, orEmpty(note.Hits)})
+	old = append(slices.Clone(old), note{n.clock(), shown.Scope.SessionID, shown.Query, shown.Text, orEmpty(shown.Hits)})
 	n.last.Add(p, old[max(0, len(old)-notesOf):])
 }
 
 // of returns the notes of a partition, the newest first. Forget them when the person is.
-func (n *Notes) of(p backends.Partition) []Note {
+func (n *Notes) of(p backends.Partition) []note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	notes, _ := n.last.Get(p)

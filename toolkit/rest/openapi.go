@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,32 +25,11 @@ type object = map[string]any
 func (h *Handler) document() error {
 	paths := map[string]object{}
 	for _, r := range h.routes {
-		path := strings.ReplaceAll(r.path, "{$}", "")
+		path := strings.TrimSuffix(r.path, "{$}")
 		if paths[path] == nil {
 			paths[path] = object{}
 		}
-		ok := object{"description": "success"}
-		switch {
-		case r.stream:
-			ok["content"] = object{"application/jsonl": object{}}
-		default:
-			ok["content"] = object{"application/json": object{"schema": schemaOf(r.out)}}
-		}
-		op := object{
-			"summary": r.summary, "tags": []string{r.tag}, "operationId": operationID(r.method, path),
-			"responses": object{
-				strconv.Itoa(r.status): ok,
-				"4XX":                  object{"description": "what the caller can change", "content": object{"application/json": object{}}},
-				"5XX":                  object{"description": "what the server lacks", "content": object{"application/json": object{}}},
-			},
-		}
-		if params := parameters(r.in); len(params) > 0 {
-			op["parameters"] = params
-		}
-		if r.body != nil {
-			op["requestBody"] = object{"required": r.method != http.MethodDelete, "content": object{"application/json": object{"schema": r.body.Schema()}}}
-		}
-		paths[path][strings.ToLower(r.method)] = op
+		paths[path][strings.ToLower(r.method)] = r.operation(path)
 	}
 	doc, err := json.Marshal(object{
 		"openapi":    "3.1.0",
@@ -68,32 +48,88 @@ func (h *Handler) document() error {
 	return nil
 }
 
-func operationID(method, path string) string {
-	return strings.ToLower(method) + strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_").Replace(path)
+func (r *route) operation(path string) object {
+	content := func(schema any) object { return object{"application/json": object{"schema": schema}} }
+	answer := content(schemaOf(r.out))
+	if r.stream && r.out.Kind() == reflect.Interface {
+		answer = object{"application/jsonl": object{}}
+	}
+	id := strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_").Replace(path)
+	op := object{
+		"summary": r.summary, "tags": []string{r.tag}, "operationId": strings.ToLower(r.method) + id,
+		"responses": object{
+			strconv.Itoa(r.status): object{"description": "success", "content": answer},
+			"4XX":                  object{"description": "what the caller can change", "content": content(object{})},
+			"5XX":                  object{"description": "what the server lacks", "content": content(object{})},
+		},
+	}
+	var params []object
+	for _, p := range r.params {
+		params = append(params, object{"name": p.name, "in": p.in, "required": p.in == "path",
+			"schema": schemaOf(p.field.Type), "description": p.field.Tag.Get("jsonschema")})
+	}
+	if params != nil {
+		op["parameters"] = params
+	}
+	if r.body != nil {
+		op["requestBody"] = object{"required": r.method != http.MethodDelete, "content": content(r.body.Schema())}
+	}
+	return op
 }
 
-// parameters describes the fields of t that are tagged path or query.
-func parameters(t reflect.Type) (out []object) {
+// param is a field of a request that is in the address.
+type param struct {
+	in, name string // "path" or "query"
+	index    []int  // of the field
+	field    reflect.StructField
+}
+
+var scopeType = reflect.TypeFor[backends.Scope]()
+
+// paramsOf returns the fields of t that are tagged path or query, also those of embedded
+// structs. The parts of a scope are parameters by their JSON names.
+func paramsOf(t reflect.Type) (out []param) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Anonymous && f.Type.Kind() == reflect.Struct {
-			out = append(out, parameters(f.Type)...)
-			continue
+		p := param{in: "query", name: f.Tag.Get("query"), index: []int{i}, field: f}
+		if name := f.Tag.Get("path"); name != "" {
+			p.in, p.name = "path", name
 		}
-		in, name := "path", f.Tag.Get("path")
-		if name == "" {
-			in, name = "query", f.Tag.Get("query")
+		if t == scopeType {
+			p.name, _, _ = strings.Cut(f.Tag.Get("json"), ",")
 		}
-		if name == "" {
-			continue
+		switch {
+		case f.Anonymous, p.name != "" && f.Type == scopeType:
+			for _, inner := range paramsOf(f.Type) {
+				inner.index = slices.Concat(p.index, inner.index)
+				out = append(out, inner)
+			}
+		case p.name != "":
+			out = append(out, p)
 		}
-		p := object{"name": name, "in": in, "required": in == "path", "schema": schemaOf(f.Type)}
-		if d := f.Tag.Get("jsonschema"); d != "" {
-			p["description"] = d
-		}
-		out = append(out, p)
 	}
 	return out
+}
+
+// bind fills the parameters of a request in, as far as the address has them.
+func bind(in reflect.Value, params []param, r *http.Request) error {
+	query := r.URL.Query()
+	for _, p := range params {
+		text := query.Get(p.name)
+		if p.in == "path" {
+			text = r.PathValue(p.name)
+		}
+		if text == "" {
+			continue
+		}
+		field := in.FieldByIndex(p.index)
+		if field.Kind() == reflect.String {
+			field.SetString(text)
+		} else if json.Unmarshal([]byte(text), field.Addr().Interface()) != nil { // a number or a bool
+			return fmt.Errorf("%w: parameter %s: %.80q", backends.ErrInvalid, p.name, text)
+		}
+	}
+	return nil
 }
 
 // messageSchema is the part of a message of Eino that everybody needs.

@@ -4,6 +4,7 @@
 package rest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -16,32 +17,15 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// Block is a core block: text that is always in the prompt.
-type Block struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	Owner       string `json:"owner"`
-	Text        string `json:"text"`
-	Limit       int    `json:"limit"` // in runes
-	ReadOnly    bool   `json:"read_only,omitempty"`
-	Version     int64  `json:"version"`
-}
-
-// Access says what a key opens and what the server offers.
-type Access struct {
-	Key      string   `json:"key"`
-	Write    bool     `json:"write"`
-	Features []string `json:"features"` // sessions, blocks, notes, tools
-	Opens    struct {
-		Namespaces []string `json:"namespaces"`
-		Users      []string `json:"users"`
-		Agents     []string `json:"agents"`
-		Workspaces []string `json:"workspaces"`
-	} `json:"opens"`
-}
-
 type (
-	namespaceQuery struct {
+	// keyResponse says what a key opens and what the server offers.
+	keyResponse struct {
+		Key      string              `json:"key"`
+		Write    bool                `json:"write"`
+		Features []string            `json:"features"` // sessions, blocks, notes, tools, flows
+		Opens    map[string][]string `json:"opens"`    // namespaces, users, agents, workspaces
+	}
+	peopleQuery struct {
 		Namespace string `json:"-" query:"namespace"`
 		Limit     int    `json:"-" query:"limit"`
 		Cursor    string `json:"-" query:"cursor"`
@@ -50,8 +34,15 @@ type (
 		Partitions []backends.Partition `json:"partitions"`
 		Next       string               `json:"next,omitempty"`
 	}
-	blocksResponse struct {
-		Blocks []Block `json:"blocks"`
+	// block is a core block: text that is always in the prompt.
+	block struct {
+		Name        string                 `json:"name"`
+		Description string                 `json:"description,omitempty"`
+		Owner       backends.PartitionKind `json:"owner"`
+		Text        string                 `json:"text"`
+		Limit       int                    `json:"limit"` // in runes
+		ReadOnly    bool                   `json:"read_only,omitempty"`
+		Version     int64                  `json:"version"`
 	}
 	blockRequest struct {
 		Scope   backends.Scope `json:"scope"`
@@ -60,168 +51,117 @@ type (
 		Text    *string        `json:"text,omitempty"`
 		Version int64          `json:"version,omitempty"`
 	}
-	notesResponse struct {
-		Notes []Note `json:"notes"`
-	}
 	healthResponse struct {
 		working.Health
 		Queued int `json:"queued"` // turns that this process has not logged yet
 	}
-	toolsResponse struct {
-		Tools []tool.Tool `json:"tools"`
+	retryRequest struct {
+		Scope backends.Scope `json:"scope,omitzero"`
 	}
 )
 
-// people are the endpoints of what is known beside memories, and of whom.
-func (h *Handler) people() {
-	m, read, write := h.cfg.Memory, traits{}, traits{write: true}
-	add(h, own, "GET /api/v1/me", "What this key opens, and what the server offers.", read, func(c *call, _ *struct{}) (*Access, error) {
+// peopleRoutes are the endpoints of what is known beside memories, and of whom.
+func (h *Handler) peopleRoutes() {
+	add(h, own, "GET /api/v1/me", "What this key opens, and what the server offers.", traits{}, func(c *call, _ *struct{}) (keyResponse, error) {
 		c.opened = true
-		out := &Access{Key: c.key.Name, Write: c.key.Write, Features: []string{}}
-		out.Opens.Namespaces, out.Opens.Users = orEmpty(c.key.Namespaces), orEmpty(c.key.Users)
-		out.Opens.Agents, out.Opens.Workspaces = orEmpty(c.key.Agents), orEmpty(c.key.Workspaces)
-		_, isReme := backends.As[*reme.Backend](m.Backend())
-		for name, has := range map[string]bool{"sessions": h.cfg.Store != nil, "blocks": h.cfg.Core != nil, "notes": h.cfg.Notes != nil, "tools": isReme, "flows": h.cfg.Flows != nil} {
-			if has {
-				out.Features = append(out.Features, name)
-			}
-		}
-		slices.Sort(out.Features)
-		return out, nil
+		k := c.key
+		return keyResponse{Key: k.Name, Write: k.Write, Features: orEmpty(c.features), Opens: map[string][]string{
+			"namespaces": orEmpty(k.Namespaces), "users": orEmpty(k.Users), "agents": orEmpty(k.Agents), "workspaces": orEmpty(k.Workspaces),
+		}}, nil
 	})
-	add(h, own, "GET /api/v1/people", "The users, agents and workspaces that hold something, as far as the key opens them.", read, func(c *call, in *namespaceQuery) (*peopleResponse, error) {
-		if c.opened = true; h.cfg.Store == nil {
-			return nil, notOffered("a list of people")
-		}
-		namespace := in.Namespace
-		if namespace == "" {
-			namespace = c.key.Namespace()
-		}
-		if !c.key.Opens(namespace) {
-			return nil, fmt.Errorf("%w: this key does not open that namespace", backends.ErrDenied)
-		}
-		page, err := h.cfg.Store.Partitions(c, namespace, store.Page{Limit: in.Limit, Cursor: in.Cursor})
-		if err != nil {
-			return nil, err
-		}
-		out := &peopleResponse{Partitions: []backends.Partition{}, Next: page.Next}
-		for _, p := range page.Partitions {
-			if c.key.Allow(p.Scope(), false) == nil {
-				out.Partitions = append(out.Partitions, p)
+	if h.cfg.Store != nil {
+		add(h, own, "GET /api/v1/people", "The users, agents and workspaces that hold something, as far as the key opens them.", traits{}, (*call).people)
+	}
+	if h.cfg.Notes != nil {
+		h.features = append(h.features, "notes")
+		list(h, "notes", "GET /api/v1/notes", "What the last replies of this process were shown of memory, and why.",
+			func(_ *call, in *scopeQuery) ([]note, error) {
+				p, err := in.Scope.Speaker()
+				return h.cfg.Notes.of(p), err
+			})
+	}
+	if backend, ok := backends.As[*reme.Backend](h.cfg.Memory.Backend()); ok {
+		h.features = append(h.features, "tools")
+		list(h, "tools", "GET /api/v1/tools", "How the tools of a workspace behave.", func(c *call, in *scopeQuery) ([]tool.Tool, error) {
+			out, err := backend.Tools().Retrieve(c, &tool.RetrieveRequest{Scope: in.Scope})
+			if err != nil {
+				return nil, err
 			}
-		}
-		return out, nil
-	})
-	add(h, own, "GET /api/v1/blocks", "The core blocks of a scope.", read, func(c *call, in *scopeQuery) (*blocksResponse, error) {
-		s, err := c.open(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		if h.cfg.Core == nil {
-			return nil, notOffered("core blocks")
-		}
-		values, err := h.cfg.Core.Get(c, s)
-		out := &blocksResponse{Blocks: []Block{}}
+			return out.Tools, nil
+		})
+	}
+	if w := h.cfg.Memory.Window(); w != nil && w.Core() != nil {
+		h.features = append(h.features, "blocks")
+		h.blockRoutes(w.Core())
+	}
+	if log := h.cfg.Memory.Working(); log != nil {
+		h.learningRoutes(log)
+	}
+}
+
+func (c *call) people(in *peopleQuery) (*peopleResponse, error) {
+	c.opened = true // of each partition below
+	namespace := cmp.Or(in.Namespace, c.key.Namespace())
+	if !c.key.Opens(namespace) {
+		return nil, fmt.Errorf("%w: this key does not open that namespace", backends.ErrDenied)
+	}
+	page, err := c.cfg.Store.Partitions(c, namespace, store.Page{Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return nil, err
+	}
+	opens := slices.DeleteFunc(page.Partitions, func(p backends.Partition) bool { return c.key.Allow(p.Scope(), false) != nil })
+	return &peopleResponse{Partitions: orEmpty(opens), Next: page.Next}, nil
+}
+
+func (h *Handler) blockRoutes(blocks *core.Blocks) {
+	of := func(v *core.Value) block {
+		return block{Name: v.Block.Name, Description: v.Block.Description, Owner: v.Block.Owner, Text: v.Text,
+			Limit: v.Block.Limit, ReadOnly: v.Block.ReadOnly, Version: v.Version}
+	}
+	list(h, "blocks", "GET /api/v1/blocks", "The core blocks of a scope.", func(c *call, in *scopeQuery) (out []block, err error) {
+		values, err := blocks.Get(c, in.Scope)
 		for i := range values {
-			out.Blocks = append(out.Blocks, blockOf(&values[i]))
+			out = append(out, of(&values[i]))
 		}
 		return out, err
 	})
-	add(h, own, "POST /api/v1/blocks", "Append to a core block, or write it anew.", write, func(c *call, in *blockRequest) (*Block, error) {
-		s, err := c.open(in.Scope, true)
-		if err != nil {
-			return nil, err
-		}
-		if h.cfg.Core == nil {
-			return nil, notOffered("core blocks")
-		}
-		edit, change := &core.Edit{Scope: s, Block: in.Name, Text: in.Append, Version: in.Version}, h.cfg.Core.Append
+	scoped(h, "POST /api/v1/blocks", "Append to a core block, or write it anew.", traits{write: true}, func(c *call, in *blockRequest) (out block, err error) {
+		edit, change := &core.Edit{Scope: in.Scope, Block: in.Name, Text: in.Append, Version: in.Version}, blocks.Append
 		if in.Text != nil {
-			edit.Text, change = *in.Text, h.cfg.Core.Set
+			edit.Text, change = *in.Text, blocks.Set
 		}
 		v, err := change(c, edit)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		b := blockOf(v)
-		return &b, nil
+		return of(v), nil
 	})
-	add(h, own, "GET /api/v1/notes", "What the last replies of this process were shown of memory, and why.", read, func(c *call, in *scopeQuery) (*notesResponse, error) {
-		s, err := c.open(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		p, err := s.Speaker()
-		if err != nil {
-			return nil, err
-		}
-		if h.cfg.Notes == nil {
-			return nil, notOffered("notes")
-		}
-		return &notesResponse{h.cfg.Notes.of(p)}, nil
-	})
-	add(h, own, "GET /api/v1/health", "How learning goes in all sessions: the backlog and what failed.", read, func(c *call, _ *struct{}) (*healthResponse, error) {
-		if err := c.everything(false); err != nil {
-			return nil, err
-		}
-		log := m.Working()
-		if log == nil {
-			return nil, notOffered("a log of turns")
-		}
-		state, err := log.Health(c)
-		if err != nil {
-			return nil, err
-		}
-		return &healthResponse{*state, log.Stats().Queued}, nil
-	})
-	add(h, own, "POST /api/v1/retry", "Learn once more from what failed, of the scope's session, or of all sessions without one.", traits{write: true, long: true}, func(c *call, in *scopeBody) (*struct{}, error) {
-		log := m.Working()
-		if log == nil {
-			return nil, notOffered("a log of turns")
-		}
-		if in.Scope == (backends.Scope{}) {
-			if err := c.everything(true); err != nil {
+}
+
+func (h *Handler) learningRoutes(log *working.Memory) {
+	add(h, own, "GET /api/v1/health", "How learning goes in all sessions: the backlog and what failed.", traits{},
+		func(c *call, _ *struct{}) (*healthResponse, error) {
+			if _, err := c.openAll(access.Any, false); err != nil {
 				return nil, err
 			}
-			return &struct{}{}, log.RetryFailures(c)
-		}
-		s, err := c.open(in.Scope, true)
-		if err != nil {
-			return nil, err
-		}
-		return &struct{}{}, log.RetryFailures(c, s)
-	})
-	add(h, own, "GET /api/v1/tools", "How the tools of a workspace behave.", read, func(c *call, in *scopeQuery) (*toolsResponse, error) {
-		s, err := c.open(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		backend, ok := backends.As[*reme.Backend](m.Backend())
-		if !ok {
-			return nil, notOffered("tool memory")
-		}
-		out, err := backend.Tools().Retrieve(c, &tool.RetrieveRequest{Scope: s})
-		if err != nil {
-			return nil, err
-		}
-		return &toolsResponse{orEmpty(out.Tools)}, nil
-	})
-}
-
-type scopeBody struct {
-	Scope backends.Scope `json:"scope,omitzero"`
-}
-
-// everything checks that the key opens every namespace: what it asks for has no partition.
-func (c *call) everything(write bool) error {
-	c.opened = true
-	if !slices.Contains(c.key.Namespaces, access.Any) {
-		return c.key.Allow(backends.Scope{}, write) // denied, since it names nothing
-	}
-	return c.key.AllowAll(backends.DefaultNamespace, write)
-}
-
-func blockOf(v *core.Value) Block {
-	return Block{Name: v.Block.Name, Description: v.Block.Description, Owner: string(v.Block.Owner), Text: v.Text,
-		Limit: v.Block.Limit, ReadOnly: v.Block.ReadOnly, Version: v.Version}
+			state, err := log.Health(c)
+			if err != nil {
+				return nil, err
+			}
+			return &healthResponse{*state, log.Stats().Queued}, nil
+		})
+	add(h, own, "POST /api/v1/retry", "Learn once more from what failed, of the scope's session, or of all sessions without one.",
+		traits{write: true, long: true}, func(c *call, in *retryRequest) (_ struct{}, err error) {
+			var scopes []backends.Scope // none: all
+			if in.Scope.IsZero() {
+				_, err = c.openAll(access.Any, true)
+			} else {
+				in.Scope, err = c.open(in.Scope, true)
+				scopes = []backends.Scope{in.Scope}
+			}
+			if err != nil {
+				return struct{}{}, err
+			}
+			return struct{}{}, log.RetryFailures(c, scopes...)
+		})
 }

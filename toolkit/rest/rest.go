@@ -6,16 +6,13 @@ package rest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
@@ -29,17 +26,15 @@ type Config struct {
 	// Store lists people, sessions of all of them, and learning that failed. Optional. Without
 	// it these answer 404.
 	Store store.Store
-	Core  *core.Blocks // Shown and written to. Optional. Defaults to those of Memory's window.
-	Notes *Notes       // Shows what replies were shown. Optional.
+	Notes *Notes // Shows what replies were shown. Optional.
 	// Flows are ReMe's endpoints. Optional. Without them they answer 404.
 	Flows *flows.Flows
 	// AlwaysOK answers a failure of ReMe's endpoints with 200 and success false, as ReMe
 	// does, where nothing is wrong with key, body and rate. Optional. Defaults to status codes.
 	AlwaysOK bool
 
-	MaxBody    int64         // Optional. Of a request, in bytes; imports may have any size. Defaults to 4 MiB.
-	Timeout    time.Duration // Optional. Of one request. Defaults to 30 s.
-	JobTimeout time.Duration // Optional. Of what asks a model, and of imports and exports. Defaults to 10 min.
+	MaxBody int64         // Optional. Of a request, in bytes; imports may have any size. Defaults to 4 MiB.
+	Timeout time.Duration // Optional. Of one request. Defaults to 30 s; what asks a model, imports and exports have 10 min.
 
 	NoPage bool           // Serve no page at "/".
 	Log    *slog.Logger   // Optional. Gets failures that are not the caller's. Defaults to slog.Default().
@@ -49,11 +44,12 @@ type Config struct {
 // Handler serves memory over HTTP. It is safe for concurrent use. Close it: it may have jobs
 // under way.
 type Handler struct {
-	cfg    Config
-	mux    *http.ServeMux
-	routes []*route
-	jobs   *jobs
-	origin *http.CrossOriginProtection
+	cfg      Config
+	mux      *http.ServeMux
+	routes   []*route
+	features []string // of our own endpoints, those that depend on the configuration
+	jobs     jobs
+	origin   *http.CrossOriginProtection
 }
 
 // New returns a handler, or backends.ErrInvalid.
@@ -61,9 +57,10 @@ func New(cfg *Config) (*Handler, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("%w: rest: Config.Memory is required", backends.ErrInvalid)
 	}
-	h := &Handler{cfg: *cfg, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	h := &Handler{cfg: *cfg, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(), jobs: jobs{byID: map[string]*job{}}}
+	h.jobs.ctx, h.jobs.stop = context.WithCancel(context.Background())
 	c := &h.cfg
-	c.MaxBody, c.Timeout, c.JobTimeout = cmp.Or(c.MaxBody, 4<<20), cmp.Or(c.Timeout, 30*time.Second), cmp.Or(c.JobTimeout, 10*time.Minute)
+	c.MaxBody, c.Timeout = cmp.Or(c.MaxBody, 4<<20), cmp.Or(c.Timeout, 30*time.Second)
 	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Clock == nil {
 		c.Clock = backends.SystemClock
@@ -74,25 +71,19 @@ func New(cfg *Config) (*Handler, error) {
 			return nil, err
 		}
 	}
-	if w := c.Memory.Window(); c.Core == nil && w != nil {
-		c.Core = w.Core()
-	}
-	h.jobs = newJobs(c.Clock)
-	h.memories()
-	h.sessions()
-	h.people()
-	if c.Flows != nil {
-		h.remeRoutes()
-	}
+	h.memoryRoutes()
+	h.peopleRoutes()
+	h.sessionRoutes()
+	h.jobRoutes()
+	h.remeRoutes()
 	h.mem0Routes()
 	h.amsRoutes()
-	h.jobRoutes()
 	h.pageRoutes()
+	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
+		h.write(w, http.StatusNotFound, errorBody{Code: "not_found", Error: "this server does not offer that"})
+	})
 	return h, h.document()
 }
-
-// Close ends the jobs under way, and waits until they are, or ctx ends.
-func (h *Handler) Close(ctx context.Context) error { return h.jobs.close(ctx) }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -102,15 +93,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Cache-Control", "no-store")
 	head.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	defer func() {
-		if p := recover(); p != nil {
-			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(p)
-			}
-			h.cfg.Log.ErrorContext(r.Context(), "rest: panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-			h.write(w, http.StatusInternalServerError, errorBody{Code: "internal", Error: "internal error"})
-		}
-	}()
 	if err := h.origin.Check(r); err != nil {
 		h.write(w, http.StatusForbidden, errorBody{Code: "denied", Error: "requests from pages of other origins are refused"})
 		return

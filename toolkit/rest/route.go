@@ -5,6 +5,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,8 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
-	"strconv"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -33,13 +35,13 @@ type family struct {
 // route is an endpoint: how it is served and how the document describes it.
 type route struct {
 	*family
+	traits
 	pattern, method, path string // "POST /search" and its parts
 	summary               string
-	in, out               reflect.Type
+	params                []param
 	body                  *jsonschema.Resolved // nil: it takes no body
-	status                int
-	traits
-	serve func(c *call) (any, error)
+	out                   reflect.Type
+	serve                 func(c *call) (any, error)
 }
 
 // traits are what endpoints differ in.
@@ -60,16 +62,15 @@ type call struct {
 	w     http.ResponseWriter
 	body  []byte
 
-	opened bool
-	scope  backends.Scope // the last one opened
+	opened  bool
+	scope   backends.Scope // the last one opened
+	written bool           // the answer, as a stream
 }
 
 // open returns the scope normalised, or an error if the key does not open it. The namespace
 // defaults to the key's. Every endpoint calls it, or openAll, before it reads anything.
 func (c *call) open(s backends.Scope, write bool) (backends.Scope, error) {
-	if s.Namespace == "" {
-		s.Namespace = c.key.Namespace()
-	}
+	s.Namespace = cmp.Or(s.Namespace, c.key.Namespace())
 	s, err := s.Normalize()
 	if err != nil {
 		return s, err
@@ -78,104 +79,133 @@ func (c *call) open(s backends.Scope, write bool) (backends.Scope, error) {
 	return s, c.key.Allow(s, write)
 }
 
-// openAll is open for all users, agents and workspaces of a namespace.
+// openAll is open for all users, agents and workspaces of a namespace; [access.Any] is every
+// namespace.
 func (c *call) openAll(namespace string, write bool) (string, error) {
-	if namespace == "" {
-		namespace = c.key.Namespace()
-	}
+	namespace = cmp.Or(namespace, c.key.Namespace())
 	c.opened, c.scope = true, backends.Scope{Namespace: namespace}
 	return namespace, c.key.AllowAll(namespace, write)
 }
 
+// scoped registers an endpoint of ours whose request has a field Scope, and opens that before
+// it calls fn.
+func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(c *call, in *In) (Out, error)) {
+	add(h, own, pattern, summary, t, func(c *call, in *In) (out Out, err error) {
+		s := reflect.ValueOf(in).Elem().FieldByName("Scope").Addr().Interface().(*backends.Scope)
+		if *s, err = c.open(*s, t.write); err != nil {
+			return out, err
+		}
+		return fn(c, in)
+	})
+}
+
+// list is scoped for an endpoint that reads a list, and answers with an object of that alone.
+func list[In, T any](h *Handler, name, pattern, summary string, fn func(c *call, in *In) ([]T, error)) {
+	scoped(h, pattern, summary, traits{}, func(c *call, in *In) (map[string][]T, error) {
+		all, err := fn(c, in)
+		return map[string][]T{name: orEmpty(all)}, err
+	})
+}
+
 // add registers an endpoint whose request is decoded into In: a body of JSON, then the fields
-// tagged path and query.
+// tagged path and query. It opens the scope itself.
 func add[In, Out any](h *Handler, f *family, pattern, summary string, t traits, fn func(c *call, in *In) (Out, error)) {
-	h.register(f, pattern, summary, t, reflect.TypeFor[In](), reflect.TypeFor[Out](), func(c *call) (any, error) {
+	rt := &route{family: f, traits: t, pattern: pattern, summary: summary, out: reflect.TypeFor[Out]()}
+	rt.serve = func(c *call) (any, error) {
 		in := new(In)
 		if len(c.body) > 0 {
 			if err := json.Unmarshal(c.body, in); err != nil {
 				return nil, &bodyError{err}
 			}
 		}
-		if err := bind(reflect.ValueOf(in).Elem(), c.r); err != nil {
+		if err := bind(reflect.ValueOf(in).Elem(), rt.params, c.r); err != nil {
 			return nil, err
 		}
 		return fn(c, in)
-	})
+	}
+	h.register(rt, reflect.TypeFor[In]())
 }
 
-func (h *Handler) register(f *family, pattern, summary string, t traits, in, out reflect.Type, serve func(c *call) (any, error)) {
-	method, path, _ := strings.Cut(pattern, " ")
-	r := &route{family: f, pattern: pattern, method: method, path: path, summary: summary, in: in, out: out, traits: t, serve: serve}
-	if r.status = t.status; r.status == 0 {
-		r.status = http.StatusOK
-	}
-	if s := schemaOf(in); method != http.MethodGet && !t.stream && len(s.Properties) > 0 {
+// register serves rt, which has no params and body yet: they come from the type of its request.
+func (h *Handler) register(rt *route, in reflect.Type) {
+	rt.method, rt.path, _ = strings.Cut(rt.pattern, " ")
+	rt.status = cmp.Or(rt.status, http.StatusOK)
+	rt.params = paramsOf(in)
+	if s := schemaOf(in); rt.method != http.MethodGet && !rt.stream && len(s.Properties) > 0 {
 		allowMore(s)
 		var err error
-		if r.body, err = s.Resolve(nil); err != nil {
-			panic(fmt.Sprintf("rest: %s: %v", pattern, err)) // the types are ours
+		if rt.body, err = s.Resolve(nil); err != nil {
+			panic(fmt.Sprintf("rest: %s: %v", rt.pattern, err)) // the types are ours
 		}
 	}
-	h.routes = append(h.routes, r)
-	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) { h.handle(r, w, req) })
+	h.routes = append(h.routes, rt)
+	h.mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { h.handle(rt, w, r) })
 }
 
 func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
-	c := &call{Handler: h, route: rt, r: r, w: w}
+	c := &call{Context: r.Context(), Handler: h, route: rt, r: r, w: w}
 	var err error
 	if c.key, err = h.cfg.Guard.Key(r); err == nil && !rt.stream {
 		c.body, err = h.read(rt, w, r)
 	}
-	if err != nil {
-		h.answer(c, nil, err)
-		return
+	var status int
+	var body any
+	switch {
+	case err != nil:
+		status, body = c.fail(err)
+	case rt.long && asksLater(r):
+		status, body = h.later(c)
+	default:
+		timeout := h.cfg.Timeout
+		if rt.long || rt.stream {
+			timeout = jobTimeout
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		status, body = c.run(ctx)
 	}
-	if rt.long && h.later(c) {
-		return
+	if !c.written {
+		h.write(w, status, body)
 	}
-	timeout := h.cfg.Timeout
-	if rt.long || rt.stream {
-		timeout = h.cfg.JobTimeout
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	out, err := c.run(ctx)
-	if rt.stream && err == nil && out == nil {
-		return // it is written
-	}
-	h.answer(c, out, err)
 }
 
-// run serves the call under ctx. What a caller asked for is on the audit log, if it changes
-// something.
-func (c *call) run(ctx context.Context) (any, error) {
+// run serves the call under ctx, and returns what it answers. What a caller asked for is on
+// the audit log, if it changes something.
+func (c *call) run(ctx context.Context) (status int, body any) {
 	c.Context = ctx
-	out, err := c.route.serve(c)
+	out, err := c.serve()
 	if err == nil && !c.opened {
 		err = errors.New("the endpoint " + c.route.pattern + " did not check its scope")
 	}
 	if c.route.write {
 		c.cfg.Guard.Audit(ctx, c.key, c.route.pattern, c.scope, err)
 	}
-	return out, err
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.route.status, out
 }
 
-func (h *Handler) answer(c *call, out any, err error) {
-	if err == nil {
-		h.write(c.w, c.route.status, out)
-		return
+// serve turns a panic into a failure.
+func (c *call) serve() (out any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return c.route.serve(c)
+}
+
+// fail returns what a failure is answered with, and logs what is not the caller's.
+func (c *call) fail(err error) (status int, body any) {
+	status, body = c.route.fail(c.Handler, err, c.body)
+	if status >= 500 {
+		c.cfg.Log.ErrorContext(c, "rest: request failed", "endpoint", c.route.pattern, "error", err)
 	}
-	status, body := c.route.fail(h, err, c.body)
-	switch {
-	case status == http.StatusUnauthorized:
-		c.w.Header().Set("WWW-Authenticate", "Bearer")
-	case status == http.StatusTooManyRequests:
-		c.w.Header().Set("Retry-After", "1")
-	case status >= 500:
-		h.cfg.Log.ErrorContext(c.r.Context(), "rest: request failed", "endpoint", c.route.pattern, "error", err)
+	if errors.Is(err, http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler)
 	}
-	h.write(c.w, status, body)
+	return status, body
 }
 
 func (h *Handler) write(w http.ResponseWriter, status int, v any) {
@@ -183,6 +213,12 @@ func (h *Handler) write(w http.ResponseWriter, status int, v any) {
 	if err != nil {
 		h.cfg.Log.Error("rest: answer", "error", err)
 		status, b = http.StatusInternalServerError, []byte(`{"code":"internal","error":"internal error"}`)
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -201,68 +237,20 @@ func (h *Handler) read(rt *route, w http.ResponseWriter, r *http.Request) ([]byt
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 		return nil, &bodyError{errors.New(`send JSON, with the header "Content-Type: application/json"`)}
 	}
-	var v any
-	if err := json.Unmarshal(b, &v); err != nil {
+	var object map[string]any
+	if err := json.Unmarshal(b, &object); err != nil {
 		return nil, &bodyError{err}
 	}
-	object, ok := v.(map[string]any)
-	if !ok {
-		return nil, &bodyError{errors.New("the body is no JSON object")}
-	}
-	if missing := missing(rt.body.Schema(), object); len(missing) > 0 {
-		return b, &missingError{missing}
+	missing := slices.DeleteFunc(slices.Clone(rt.body.Schema().Required), func(name string) bool {
+		_, ok := object[name]
+		return ok
+	})
+	if len(missing) > 0 {
+		return b, &missingError{Fields: missing}
 	}
 	maps.DeleteFunc(object, func(_ string, v any) bool { return v == nil }) // null is as good as absent
-	if err := rt.body.Validate(v); err != nil {
+	if err := rt.body.Validate(object); err != nil {
 		return b, &bodyError{err}
 	}
 	return b, nil
-}
-
-func missing(s *jsonschema.Schema, object map[string]any) (fields []string) {
-	for _, name := range s.Required {
-		if _, ok := object[name]; !ok {
-			fields = append(fields, name)
-		}
-	}
-	return fields
-}
-
-// bind fills the fields of v that are tagged path or query, also those of embedded structs.
-func bind(v reflect.Value, r *http.Request) error {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if f.Anonymous && f.Type.Kind() == reflect.Struct {
-			if err := bind(v.Field(i), r); err != nil {
-				return err
-			}
-			continue
-		}
-		text, name := "", f.Tag.Get("path")
-		if name != "" {
-			text = r.PathValue(name)
-		} else if name = f.Tag.Get("query"); name != "" {
-			text = r.URL.Query().Get(name)
-		}
-		if text == "" {
-			continue
-		}
-		var err error
-		switch p := v.Field(i).Addr().Interface().(type) {
-		case *string:
-			*p = text
-		case *int:
-			*p, err = strconv.Atoi(text)
-		case *int64:
-			*p, err = strconv.ParseInt(text, 10, 64)
-		case *bool:
-			*p, err = strconv.ParseBool(text)
-		default:
-			err = errors.New("a field of this type cannot be a parameter")
-		}
-		if err != nil {
-			return fmt.Errorf("%w: parameter %s: %.80q", backends.ErrInvalid, name, text)
-		}
-	}
-	return nil
 }

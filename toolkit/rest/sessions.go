@@ -4,8 +4,6 @@
 package rest
 
 import (
-	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -14,8 +12,8 @@ import (
 	"github.com/einomem/einomem/backends/working"
 )
 
-// Session is the state of a conversation.
-type Session struct {
+// session is the state of a conversation.
+type session struct {
 	ID          string          `json:"id"`
 	Title       string          `json:"title,omitempty"`
 	Messages    int64           `json:"messages"`
@@ -28,8 +26,8 @@ type Session struct {
 	Updated     time.Time       `json:"updated"`
 }
 
-func sessionOf(s *store.Session) Session {
-	return Session{ID: s.ID, Title: s.Title, Messages: s.LastSeq, Tokens: s.Tokens, Learnt: s.Watermark, Summary: s.Summary,
+func sessionOf(s *store.Session) session {
+	return session{ID: s.ID, Title: s.Title, Messages: s.LastSeq, Tokens: s.Tokens, Learnt: s.Watermark, Summary: s.Summary,
 		SummaryUpto: s.SummaryUpto, Failures: s.Failures, Created: s.Created, Updated: s.Updated}
 }
 
@@ -57,76 +55,75 @@ type (
 		Last  bool  `json:"-" query:"last" jsonschema:"the newest messages of the range instead of the oldest"`
 	}
 	sessionsResponse struct {
-		Sessions []Session `json:"sessions"`
+		Sessions []session `json:"sessions"`
 		Next     string    `json:"next,omitempty"`
 	}
 	messagesResponse struct {
-		Session  Session       `json:"session"`
+		Session  session       `json:"session"`
 		Messages []store.Entry `json:"messages"`
 	}
 )
 
-// sessions are the endpoints of conversations.
-func (h *Handler) sessions() {
-	read := traits{}
-	add(h, own, "GET /api/v1/sessions", "The sessions of a user or an agent, in the order in which they began.", read, func(c *call, in *pageQuery) (*sessionsResponse, error) {
-		p, _, err := c.speaker(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		page, err := c.cfg.Store.List(c, store.SessionQuery{Partition: &p, Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}})
-		if err != nil {
-			return nil, err
-		}
-		out := &sessionsResponse{Sessions: []Session{}, Next: page.Next}
-		for i := range page.Sessions {
-			out.Sessions = append(out.Sessions, sessionOf(&page.Sessions[i]))
-		}
-		return out, nil
-	})
-	add(h, own, "GET /api/v1/messages", "Messages of the session that session_id names.", read, func(c *call, in *rangeQuery) (*messagesResponse, error) {
-		p, s, err := c.speaker(in.scope(), false)
-		if err != nil {
-			return nil, err
-		}
-		state, err := c.cfg.Store.Session(c, p, s.SessionID)
-		if err != nil {
-			return nil, err
-		}
-		entries, err := c.cfg.Store.Read(c, p, s.SessionID, store.Range{After: in.After, Upto: in.Upto, Limit: in.Limit, Last: in.Last})
-		if err != nil {
-			return nil, err
-		}
-		return &messagesResponse{sessionOf(state), orEmpty(entries)}, nil
-	})
-	add(h, own, "DELETE /api/v1/sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true}, func(c *call, in *scopeQuery) (*countResponse, error) {
-		return &countResponse{1}, c.deleteSession(in.scope())
-	})
-	add(h, own, "POST /api/v1/turns", "Log a turn of a conversation; it is learnt from in the background.", traits{write: true, status: http.StatusAccepted}, func(c *call, in *turnRequest) (*countResponse, error) {
-		s, err := c.open(in.Scope, true)
-		if err != nil {
-			return nil, err
-		}
-		log := c.cfg.Memory.Working()
-		if log == nil {
-			return nil, notOffered("a log of turns")
-		}
-		t := &working.Turn{Scope: s, ID: in.ID, Time: in.Time, Done: !in.Open}
-		for _, m := range in.Messages {
-			t.Messages = append(t.Messages, m.Message)
-		}
-		return &countResponse{len(t.Messages)}, log.Append(c, t)
-	})
+// sessionRoutes are the endpoints of conversations.
+func (h *Handler) sessionRoutes() {
+	if log := h.cfg.Memory.Working(); log != nil {
+		scoped(h, "POST /api/v1/turns", "Log a turn of a conversation; it is learnt from in the background.",
+			traits{write: true, status: http.StatusAccepted}, func(c *call, in *turnRequest) (countResponse, error) {
+				t := &working.Turn{Scope: in.Scope, ID: in.ID, Time: in.Time, Done: !in.Open}
+				for _, m := range in.Messages {
+					t.Messages = append(t.Messages, m.Message)
+				}
+				return countResponse{len(t.Messages)}, log.Append(c, t)
+			})
+	}
+	if h.cfg.Store == nil {
+		return
+	}
+	h.features = append(h.features, "sessions")
+	scoped(h, "GET /api/v1/sessions", "The sessions of a user or an agent, in the order in which they began.", traits{}, (*call).sessions)
+	scoped(h, "GET /api/v1/messages", "Messages of the session that session_id names.", traits{}, (*call).messages)
+	scoped(h, "DELETE /api/v1/sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true},
+		func(c *call, in *scopeQuery) (countResponse, error) { return countResponse{1}, c.deleteSession(in.Scope) })
+}
+
+func (c *call) sessions(in *pageQuery) (*sessionsResponse, error) {
+	p, err := in.Scope.Speaker()
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.cfg.Store.List(c, store.SessionQuery{Partition: &p, Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}})
+	if err != nil {
+		return nil, err
+	}
+	out := &sessionsResponse{Sessions: []session{}, Next: page.Next}
+	for i := range page.Sessions {
+		out.Sessions = append(out.Sessions, sessionOf(&page.Sessions[i]))
+	}
+	return out, nil
+}
+
+func (c *call) messages(in *rangeQuery) (*messagesResponse, error) {
+	p, err := in.Scope.Speaker()
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.cfg.Store.Session(c, p, in.Scope.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	of := store.Range{After: in.After, Upto: in.Upto, Limit: in.Limit, Last: in.Last}
+	entries, err := c.cfg.Store.Read(c, p, in.Scope.SessionID, of)
+	return &messagesResponse{sessionOf(state), orEmpty(entries)}, err
 }
 
 // speaker opens the scope, and returns the partition that its sessions are in.
 func (c *call) speaker(s backends.Scope, write bool) (backends.Partition, backends.Scope, error) {
 	s, err := c.open(s, write)
+	if err == nil && c.cfg.Store == nil {
+		err = unsupported("sessions")
+	}
 	if err != nil {
 		return backends.Partition{}, s, err
-	}
-	if c.cfg.Store == nil {
-		return backends.Partition{}, s, notOffered("sessions")
 	}
 	p, err := s.Speaker()
 	return p, s, err
@@ -143,43 +140,9 @@ func (c *call) deleteSession(s backends.Scope) error {
 	return c.cfg.Store.Delete(c, p, s.SessionID)
 }
 
-// notOffered is the error for what this configuration does not have.
-func notOffered(what string) error {
-	return fmt.Errorf("%w: this server does not offer %s", backends.ErrNotFound, what)
-}
-
-var errNoFilter = fmt.Errorf("%w: there is no filter; to erase all there is /api/v1/forget", backends.ErrInvalid)
-
 func orEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}
 	return s
-}
-
-// counted counts what is written of a stream.
-type counted struct {
-	http.ResponseWriter
-	n int64
-}
-
-func (w *counted) Write(b []byte) (int, error) {
-	n, err := w.ResponseWriter.Write(b)
-	w.n += int64(n)
-	return n, err
-}
-
-// Unwrap is for http.ResponseController.
-func (w *counted) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// streamed writes an answer piece by piece. A failure after the first piece cuts the
-// connection, so that no caller takes a part for the whole.
-func (c *call) streamed(write func(w io.Writer) error) error {
-	w := &counted{ResponseWriter: c.w}
-	err := write(w)
-	if err != nil && w.n > 0 {
-		c.cfg.Log.ErrorContext(c, "rest: stream failed", "endpoint", c.route.pattern, "error", err)
-		panic(http.ErrAbortHandler)
-	}
-	return err
 }
