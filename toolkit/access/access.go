@@ -18,6 +18,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -31,7 +32,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/time/rate"
 
@@ -84,11 +84,7 @@ func Hash(secret string) string {
 // Allow returns nil if the key opens the scope, for writing where write is set, else
 // [backends.ErrDenied]. A scope that names nothing is refused, too.
 func (k *Key) Allow(s backends.Scope, write bool) error {
-	namespace := s.Namespace
-	if namespace == "" {
-		namespace = backends.DefaultNamespace
-	}
-	ok := opens(k.Namespaces, namespace) && (k.Write || !write)
+	ok := opens(k.Namespaces, cmp.Or(s.Namespace, backends.DefaultNamespace)) && (k.Write || !write)
 	switch {
 	case s.UserID != "": // the agent is an attribute then
 		ok = ok && opens(k.Users, s.UserID)
@@ -122,28 +118,19 @@ func (k *Key) Opens(namespace string) bool {
 // Namespace returns the namespace that the key has where a request names none: its only one,
 // else backends.DefaultNamespace.
 func (k *Key) Namespace() string {
-	if len(k.Namespaces) == 1 && k.Namespaces[0] != Any {
-		return k.Namespaces[0]
-	}
-	return backends.DefaultNamespace
+	return cmp.Or(only(k.Namespaces), backends.DefaultNamespace)
 }
 
 // Scope returns the scope of a connection: each part from its header, else the only id that
 // the key opens. It returns [backends.ErrDenied] for what the key does not open, and
 // [backends.ErrNoScope] where nothing names whose memory it is.
 func (k *Key) Scope(h http.Header) (backends.Scope, error) {
-	pick := func(header string, ids []string) string {
-		if v := h.Get(header); v != "" {
-			return v
-		}
-		if len(ids) == 1 && ids[0] != Any {
-			return ids[0]
-		}
-		return ""
-	}
 	s, err := backends.Scope{
-		Namespace: pick(HeaderNamespace, k.Namespaces), UserID: pick(HeaderUser, k.Users),
-		AgentID: pick(HeaderAgent, k.Agents), Workspace: pick(HeaderWorkspace, k.Workspaces), SessionID: h.Get(HeaderSession),
+		Namespace: cmp.Or(h.Get(HeaderNamespace), only(k.Namespaces)),
+		UserID:    cmp.Or(h.Get(HeaderUser), only(k.Users)),
+		AgentID:   cmp.Or(h.Get(HeaderAgent), only(k.Agents)),
+		Workspace: cmp.Or(h.Get(HeaderWorkspace), only(k.Workspaces)),
+		SessionID: h.Get(HeaderSession),
 	}.Normalize()
 	if err != nil {
 		return s, err
@@ -156,6 +143,14 @@ func (k *Key) Scope(h http.Header) (backends.Scope, error) {
 
 func opens(ids []string, id string) bool {
 	return slices.Contains(ids, Any) || slices.Contains(ids, id)
+}
+
+// only returns the id of a list of one, else an empty text.
+func only(ids []string) string {
+	if len(ids) == 1 && ids[0] != Any {
+		return ids[0]
+	}
+	return ""
 }
 
 // Config configures a [Guard]. It is copied by New.
@@ -173,8 +168,7 @@ type Config struct {
 // Guard finds the key of a request. It is safe for concurrent use.
 type Guard struct {
 	cfg    Config
-	mu     sync.Mutex
-	limits map[string]*rate.Limiter
+	limits map[string]*rate.Limiter // by the names of keys
 }
 
 // New returns a guard, or backends.ErrInvalid for a key without a name or a hash, or two of
@@ -184,24 +178,26 @@ func New(cfg *Config) (*Guard, error) {
 		cfg = &Config{}
 	}
 	g := &Guard{cfg: *cfg, limits: map[string]*rate.Limiter{}}
+	g.cfg.Log = cmp.Or(g.cfg.Log, slog.Default())
+	limit := rate.Inf
+	if g.cfg.PerSecond > 0 {
+		limit = rate.Limit(g.cfg.PerSecond)
+	}
+	burst := cmp.Or(g.cfg.Burst, int(2*g.cfg.PerSecond)+1)
+	if len(cfg.Keys) == 0 {
+		g.limits[local.Name] = rate.NewLimiter(limit, burst)
+	}
 	g.cfg.Keys = slices.Clone(cfg.Keys)
-	names := map[string]bool{}
 	for i := range g.cfg.Keys {
 		k := &g.cfg.Keys[i]
-		if b, err := hex.DecodeString(k.Hash); k.Name == "" || names[k.Name] || err != nil || len(b) != sha256.Size {
+		if b, err := hex.DecodeString(k.Hash); k.Name == "" || g.limits[k.Name] != nil || err != nil || len(b) != sha256.Size {
 			return nil, fmt.Errorf("%w: key %q needs a name of its own and the hash of its secret: 64 hex digits", backends.ErrInvalid, k.Name)
 		}
-		names[k.Name] = true
+		g.limits[k.Name] = rate.NewLimiter(limit, burst)
 		k.Hash = strings.ToLower(k.Hash)
 		if len(k.Namespaces) == 0 {
 			k.Namespaces = []string{backends.DefaultNamespace}
 		}
-	}
-	if g.cfg.Burst == 0 {
-		g.cfg.Burst = int(2*g.cfg.PerSecond) + 1
-	}
-	if g.cfg.Log == nil {
-		g.cfg.Log = slog.Default()
 	}
 	return g, nil
 }
@@ -218,42 +214,25 @@ var local = Key{
 // unknown, backends.ErrDenied for a request from another machine where there are no keys, and
 // [ErrRate]. The time that it takes does not depend on which key it is.
 func (g *Guard) Key(r *http.Request) (*Key, error) {
-	found := &local
-	if g.Open() {
-		if !fromHere(r) {
-			return nil, fmt.Errorf("%w: without keys only this machine is served", backends.ErrDenied)
-		}
-	} else {
-		found = nil
-		hash := []byte(Hash(secretOf(r.Header)))
-		for i := range g.cfg.Keys {
-			if subtle.ConstantTimeCompare(hash, []byte(g.cfg.Keys[i].Hash)) == 1 {
-				found = &g.cfg.Keys[i]
-			}
-		}
-		if found == nil {
-			return nil, fmt.Errorf("%w: send it as \"Authorization: Bearer …\"", ErrNoKey)
+	var found *Key
+	hash := []byte(Hash(secretOf(r.Header)))
+	for i := range g.cfg.Keys {
+		if subtle.ConstantTimeCompare(hash, []byte(g.cfg.Keys[i].Hash)) == 1 {
+			found = &g.cfg.Keys[i]
 		}
 	}
-	if !g.limiter(found.Name).Allow() {
+	switch {
+	case g.Open() && !fromHere(r):
+		return nil, fmt.Errorf("%w: without keys only this machine is served", backends.ErrDenied)
+	case g.Open():
+		found = &local
+	case found == nil:
+		return nil, fmt.Errorf("%w: send it as \"Authorization: Bearer …\"", ErrNoKey)
+	}
+	if !g.limits[found.Name].Allow() {
 		return nil, fmt.Errorf("%w for key %q: wait a second", ErrRate, found.Name)
 	}
 	return found, nil
-}
-
-func (g *Guard) limiter(name string) *rate.Limiter {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	l := g.limits[name]
-	if l == nil {
-		limit := rate.Limit(g.cfg.PerSecond)
-		if limit <= 0 {
-			limit = rate.Inf
-		}
-		l = rate.NewLimiter(limit, g.cfg.Burst)
-		g.limits[name] = l
-	}
-	return l
 }
 
 // Audit logs a write: who did what to whose memory, and whether it worked.

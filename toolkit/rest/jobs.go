@@ -129,24 +129,19 @@ func (all *jobs) now(j *job) job {
 
 // events writes server-sent events: progress from time to time, and result at the end.
 func (c *call) events(j *job) {
-	c.written = true
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	tick := time.NewTicker(jobEvents)
 	defer tick.Stop()
-	for {
-		state, name := c.jobs.now(j), "progress"
+	for name := "progress"; ; {
+		state := c.jobs.now(j)
 		if state.Status != 0 {
 			name = "result"
 		}
-		b, err := json.Marshal(state)
-		if err == nil {
-			_, err = fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", name, b)
-		}
-		if err == nil {
-			err = http.NewResponseController(c.w).Flush()
-		}
-		if err != nil || state.Status != 0 {
-			return // a caller that went away reads the job later
+		b, _ := json.Marshal(state)
+		_, _ = fmt.Fprintf(c, "event: %s\ndata: %s\n\n", name, b) // who went away reads the job later
+		_ = http.NewResponseController(c.w).Flush()
+		if state.Status != 0 {
+			return
 		}
 		select {
 		case <-j.done:

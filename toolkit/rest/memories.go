@@ -66,28 +66,28 @@ type countResponse struct {
 // memoryRoutes are the endpoints of memories, and of a person's as a whole.
 func (h *Handler) memoryRoutes() {
 	m, read, write, long := h.cfg.Memory, traits{}, traits{write: true}, traits{write: true, long: true}
-	scoped(h, "POST /api/v1/search", "Memories that answer a query, best first.", read, (*call).search)
-	scoped(h, "POST /api/v1/add", "Learn from messages.", long, func(c *call, in *backends.AddRequest) (*addResponse, error) {
+	scoped(h, "POST search", "Memories that answer a query, best first.", read, (*call).search)
+	scoped(h, "POST add", "Learn from messages.", long, func(c *call, in *backends.AddRequest) (*addResponse, error) {
 		out, err := m.Backend().Add(c, in)
 		if err != nil {
 			return nil, err
 		}
 		return addResponseOf(out), nil
 	})
-	scoped(h, "POST /api/v1/forget", "Erase all of a person, or a part of what they said.", long, (*call).forgetPerson)
-	scoped(h, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{stream: true}, (*call).export)
-	scoped(h, "POST /api/v1/import", "Read what an export wrote.", traits{stream: true, write: true},
+	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.", long, (*call).forgetPerson)
+	scoped(h, "GET export", "All that is held of a person, one JSON value a line.", traits{stream: true}, (*call).export)
+	scoped(h, "POST import", "Read what an export wrote.", traits{stream: true, write: true},
 		func(c *call, in *scopeQuery) (store.TransferCount, error) { return m.Import(c, in.Scope, c.r.Body) })
 
 	if lister, ok := backends.As[backends.EntityLister](m.Backend()); ok {
-		list(h, "entities", "GET /api/v1/entities", "Whom and what the memories are about.",
+		list(h, "entities", "GET entities", "Whom and what the memories are about.",
 			func(c *call, in *scopeQuery) ([]backends.Entity, error) { return lister.Entities(c, in.Scope) })
 	}
 	manager, err := access.Manager(m)
 	if err != nil {
 		return
 	}
-	scoped(h, "POST /api/v1/list", "A page of memories, in the order in which they were stored.", read,
+	scoped(h, "POST list", "A page of memories, in the order in which they were stored.", read,
 		func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
 			out, err := manager.List(c, in)
 			if err == nil {
@@ -95,24 +95,24 @@ func (h *Handler) memoryRoutes() {
 			}
 			return out, err
 		})
-	scoped(h, "GET /api/v1/memories/{id}", "One memory, also one that holds no more.", read,
+	scoped(h, "GET memories/{id}", "One memory, also one that holds no more.", read,
 		func(c *call, in *idQuery) (*backends.Memory, error) {
 			return manager.Get(c, &backends.GetRequest{Scope: in.Scope, ID: in.ID})
 		})
-	list(h, "events", "GET /api/v1/memories/{id}/history", "What happened to a memory, with those that it superseded.",
+	list(h, "events", "GET memories/{id}/history", "What happened to a memory, with those that it superseded.",
 		func(c *call, in *idQuery) ([]backends.Event, error) {
 			return manager.History(c, &backends.HistoryRequest{Scope: in.Scope, ID: in.ID})
 		})
-	scoped(h, "PATCH /api/v1/memories/{id}", "Change a memory; its former text stays in the history.", write,
+	scoped(h, "PATCH memories/{id}", "Change a memory; its former text stays in the history.", write,
 		func(c *call, in *updateRequest) (*backends.Memory, error) {
 			in.UpdateRequest.Scope, in.UpdateRequest.ID = in.Scope, in.ID
 			return manager.Update(c, &in.UpdateRequest)
 		})
-	scoped(h, "DELETE /api/v1/memories/{id}", "Delete a memory; its history stays.", write,
+	scoped(h, "DELETE memories/{id}", "Delete a memory; its history stays.", write,
 		func(c *call, in *idQuery) (countResponse, error) {
 			return countResponse{1}, manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID})
 		})
-	scoped(h, "POST /api/v1/delete", "Delete the memories that a filter matches.", write,
+	scoped(h, "POST delete", "Delete the memories that a filter matches.", write,
 		func(c *call, in *backends.DeleteAllRequest) (countResponse, error) {
 			if in.Filter == nil {
 				return countResponse{}, fmt.Errorf("%w: there is no filter; to erase all there is /api/v1/forget", backends.ErrInvalid)

@@ -54,22 +54,18 @@ func (r *route) operation(path string) object {
 	if r.stream && r.out.Kind() == reflect.Interface {
 		answer = object{"application/jsonl": object{}}
 	}
-	id := strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_").Replace(path)
-	op := object{
-		"summary": r.summary, "tags": []string{r.tag}, "operationId": strings.ToLower(r.method) + id,
-		"responses": object{
-			strconv.Itoa(r.status): object{"description": "success", "content": answer},
-			"4XX":                  object{"description": "what the caller can change", "content": content(object{})},
-			"5XX":                  object{"description": "what the server lacks", "content": content(object{})},
-		},
-	}
-	var params []object
+	params := []object{}
 	for _, p := range r.params {
 		params = append(params, object{"name": p.name, "in": p.in, "required": p.in == "path",
 			"schema": schemaOf(p.field.Type), "description": p.field.Tag.Get("jsonschema")})
 	}
-	if params != nil {
-		op["parameters"] = params
+	id := strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_").Replace(path)
+	op := object{
+		"summary": r.summary, "tags": []string{r.tag}, "operationId": strings.ToLower(r.method) + id, "parameters": params,
+		"responses": object{
+			strconv.Itoa(r.status): object{"description": "success", "content": answer},
+			"default":              object{"description": "a failure: 4XX where the caller can change it, else 5XX", "content": content(object{})},
+		},
 	}
 	if r.body != nil {
 		op["requestBody"] = object{"required": r.method != http.MethodDelete, "content": content(r.body.Schema())}
@@ -158,14 +154,11 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 // allowMore lets a body have fields that the endpoint does not know, as the servers whose
 // clients call us do.
 func allowMore(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if s.Properties != nil {
-		s.AdditionalProperties = nil
-	}
+	s.AdditionalProperties = nil
 	for _, p := range s.Properties {
 		allowMore(p)
 	}
-	allowMore(s.Items)
+	if s.Items != nil {
+		allowMore(s.Items)
+	}
 }

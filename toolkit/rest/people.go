@@ -25,11 +25,6 @@ type (
 		Features []string            `json:"features"` // sessions, blocks, notes, tools, flows
 		Opens    map[string][]string `json:"opens"`    // namespaces, users, agents, workspaces
 	}
-	peopleQuery struct {
-		Namespace string `json:"-" query:"namespace"`
-		Limit     int    `json:"-" query:"limit"`
-		Cursor    string `json:"-" query:"cursor"`
-	}
 	peopleResponse struct {
 		Partitions []backends.Partition `json:"partitions"`
 		Next       string               `json:"next,omitempty"`
@@ -74,7 +69,7 @@ func (h *Handler) peopleRoutes() {
 	}
 	if h.cfg.Notes != nil {
 		h.features = append(h.features, "notes")
-		list(h, "notes", "GET /api/v1/notes", "What the last replies of this process were shown of memory, and why.",
+		list(h, "notes", "GET notes", "What the last replies of this process were shown of memory, and why.",
 			func(_ *call, in *scopeQuery) ([]note, error) {
 				p, err := in.Scope.Speaker()
 				return h.cfg.Notes.of(p), err
@@ -82,7 +77,7 @@ func (h *Handler) peopleRoutes() {
 	}
 	if backend, ok := backends.As[*reme.Backend](h.cfg.Memory.Backend()); ok {
 		h.features = append(h.features, "tools")
-		list(h, "tools", "GET /api/v1/tools", "How the tools of a workspace behave.", func(c *call, in *scopeQuery) ([]tool.Tool, error) {
+		list(h, "tools", "GET tools", "How the tools of a workspace behave.", func(c *call, in *scopeQuery) ([]tool.Tool, error) {
 			out, err := backend.Tools().Retrieve(c, &tool.RetrieveRequest{Scope: in.Scope})
 			if err != nil {
 				return nil, err
@@ -99,9 +94,9 @@ func (h *Handler) peopleRoutes() {
 	}
 }
 
-func (c *call) people(in *peopleQuery) (*peopleResponse, error) {
+func (c *call) people(in *pageQuery) (*peopleResponse, error) {
 	c.opened = true // of each partition below
-	namespace := cmp.Or(in.Namespace, c.key.Namespace())
+	namespace := cmp.Or(in.Scope.Namespace, c.key.Namespace())
 	if !c.key.Opens(namespace) {
 		return nil, fmt.Errorf("%w: this key does not open that namespace", backends.ErrDenied)
 	}
@@ -118,14 +113,14 @@ func (h *Handler) blockRoutes(blocks *core.Blocks) {
 		return block{Name: v.Block.Name, Description: v.Block.Description, Owner: v.Block.Owner, Text: v.Text,
 			Limit: v.Block.Limit, ReadOnly: v.Block.ReadOnly, Version: v.Version}
 	}
-	list(h, "blocks", "GET /api/v1/blocks", "The core blocks of a scope.", func(c *call, in *scopeQuery) (out []block, err error) {
+	list(h, "blocks", "GET blocks", "The core blocks of a scope.", func(c *call, in *scopeQuery) (out []block, err error) {
 		values, err := blocks.Get(c, in.Scope)
 		for i := range values {
 			out = append(out, of(&values[i]))
 		}
 		return out, err
 	})
-	scoped(h, "POST /api/v1/blocks", "Append to a core block, or write it anew.", traits{write: true}, func(c *call, in *blockRequest) (out block, err error) {
+	scoped(h, "POST blocks", "Append to a core block, or write it anew.", traits{write: true}, func(c *call, in *blockRequest) (out block, err error) {
 		edit, change := &core.Edit{Scope: in.Scope, Block: in.Name, Text: in.Append, Version: in.Version}, blocks.Append
 		if in.Text != nil {
 			edit.Text, change = *in.Text, blocks.Set

@@ -87,9 +87,10 @@ func (c *call) openAll(namespace string, write bool) (string, error) {
 	return namespace, c.key.AllowAll(namespace, write)
 }
 
-// scoped registers an endpoint of ours whose request has a field Scope, and opens that before
-// it calls fn.
+// scoped registers an endpoint of ours, below /api/v1/, whose request has a field Scope: it is
+// opened before fn is called.
 func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(c *call, in *In) (Out, error)) {
+	pattern = strings.Replace(pattern, " ", " /api/v1/", 1)
 	add(h, own, pattern, summary, t, func(c *call, in *In) (out Out, err error) {
 		s := reflect.ValueOf(in).Elem().FieldByName("Scope").Addr().Interface().(*backends.Scope)
 		if *s, err = c.open(*s, t.write); err != nil {

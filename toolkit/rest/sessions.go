@@ -67,7 +67,7 @@ type (
 // sessionRoutes are the endpoints of conversations.
 func (h *Handler) sessionRoutes() {
 	if log := h.cfg.Memory.Working(); log != nil {
-		scoped(h, "POST /api/v1/turns", "Log a turn of a conversation; it is learnt from in the background.",
+		scoped(h, "POST turns", "Log a turn of a conversation; it is learnt from in the background.",
 			traits{write: true, status: http.StatusAccepted}, func(c *call, in *turnRequest) (countResponse, error) {
 				t := &working.Turn{Scope: in.Scope, ID: in.ID, Time: in.Time, Done: !in.Open}
 				for _, m := range in.Messages {
@@ -80,10 +80,12 @@ func (h *Handler) sessionRoutes() {
 		return
 	}
 	h.features = append(h.features, "sessions")
-	scoped(h, "GET /api/v1/sessions", "The sessions of a user or an agent, in the order in which they began.", traits{}, (*call).sessions)
-	scoped(h, "GET /api/v1/messages", "Messages of the session that session_id names.", traits{}, (*call).messages)
-	scoped(h, "DELETE /api/v1/sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true},
-		func(c *call, in *scopeQuery) (countResponse, error) { return countResponse{1}, c.deleteSession(in.Scope) })
+	scoped(h, "GET sessions", "The sessions of a user or an agent, in the order in which they began.", traits{}, (*call).sessions)
+	scoped(h, "GET messages", "Messages of the session that session_id names.", traits{}, (*call).messages)
+	scoped(h, "DELETE sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true},
+		func(c *call, in *scopeQuery) (countResponse, error) {
+			return countResponse{1}, c.deleteSession(in.Scope)
+		})
 }
 
 func (c *call) sessions(in *pageQuery) (*sessionsResponse, error) {
