@@ -27,9 +27,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -267,13 +267,7 @@ func fromHere(r *http.Request) bool {
 	if err != nil || !from.Addr().Unmap().IsLoopback() {
 		return false
 	}
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if host == "localhost" {
-		return true
-	}
-	to, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && to.IsLoopback()
+	host := (&url.URL{Host: r.Host}).Hostname()
+	to, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && to.IsLoopback()
 }

@@ -114,7 +114,7 @@ func (s *server) checkDocument(r *http.Request, status int, out map[string]any) 
 	s.t.Helper()
 	_, pattern := s.mux.Handler(r)
 	for _, rt := range s.routes {
-		if rt.pattern != pattern || rt.status != status || rt.stream || asksEvents(r) {
+		if rt.pattern != pattern || status != http.StatusOK || rt.stream || asksEvents(r) {
 			continue
 		}
 		resolved, err := schemaOf(rt.out).Resolve(nil)

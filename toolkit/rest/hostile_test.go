@@ -106,9 +106,9 @@ func TestAKeyReachesNothingOfAnotherTenant(t *testing.T) {
 		"verbatim": true, "messages": []any{map[string]any{"role": "user", "content": "My password hint is a purple heron."}}})
 	require.Equal(t, http.StatusOK, status, out)
 	memory := out["items"].([]any)[0].(map[string]any)["memory"].(map[string]any)["id"].(string)
-	status, out = s.call(annsSecret, "POST", "/api/v1/turns", map[string]any{"scope": map[string]any{"user_id": "ann", "session_id": "s1"},
+	status, out = s.call(annsSecret, "PUT", "/v1/working-memory/s1", map[string]any{"user_id": "ann",
 		"messages": []any{map[string]any{"role": "user", "content": "The purple heron again."}}})
-	require.Equal(t, http.StatusAccepted, status, out)
+	require.Equal(t, http.StatusOK, status, out)
 
 	// What bob's key gets of ann is what it gets of a person who is not there.
 	for _, rt := range s.routes {

@@ -4,8 +4,8 @@
 package rest
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -22,13 +22,6 @@ func (s scopeQuery) scope() backends.Scope { return s.Scope }
 type idQuery struct {
 	scopeQuery
 	ID string `json:"-" path:"id"`
-}
-
-// updateRequest has the scope and the id in the address.
-type updateRequest struct {
-	Scope backends.Scope `json:"-" query:"scope"`
-	ID    string         `json:"-" path:"id"`
-	backends.UpdateRequest
 }
 
 // searchResponse is what a search answers.
@@ -66,82 +59,73 @@ type countResponse struct {
 // memoryRoutes are the endpoints of memories, and of a person's as a whole.
 func (h *Handler) memoryRoutes() {
 	m, read, write, long := h.cfg.Memory, traits{}, traits{write: true}, traits{write: true, long: true}
-	scoped(h, "POST search", "Memories that answer a query, best first.", read, (*call).search)
-	scoped(h, "POST add", "Learn from messages.", long, func(c *call, in *backends.AddRequest) (*addResponse, error) {
-		out, err := m.Backend().Add(c, in)
+	scoped(h, "POST search", "Memories that answer a query, best first.", read, h.search)
+	scoped(h, "POST add", "Learn from messages.", long, func(ctx context.Context, in *backends.AddRequest) (*addResponse, error) {
+		out, err := m.Backend().Add(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		return addResponseOf(out), nil
 	})
-	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.", long, (*call).forgetPerson)
-	scoped(h, "GET export", "All that is held of a person, one JSON value a line.", traits{stream: true}, (*call).export)
-	scoped(h, "POST import", "Read what an export wrote.", traits{stream: true, write: true},
-		func(c *call, in *scopeQuery) (store.TransferCount, error) { return m.Import(c, in.Scope, c.r.Body) })
+	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.", long, h.erase)
+	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{stream: true}, (*call).export)
+	add(h, own, "POST /api/v1/import", "Read what an export wrote.", traits{stream: true, write: true}, (*call).load)
 
 	if lister, ok := backends.As[backends.EntityLister](m.Backend()); ok {
 		list(h, "entities", "GET entities", "Whom and what the memories are about.",
-			func(c *call, in *scopeQuery) ([]backends.Entity, error) { return lister.Entities(c, in.Scope) })
+			func(ctx context.Context, in *scopeQuery) ([]backends.Entity, error) {
+				return lister.Entities(ctx, in.Scope)
+			})
 	}
 	manager, err := access.Manager(m)
 	if err != nil {
 		return
 	}
 	scoped(h, "POST list", "A page of memories, in the order in which they were stored.", read,
-		func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
-			out, err := manager.List(c, in)
+		func(ctx context.Context, in *backends.ListRequest) (*backends.ListResponse, error) {
+			out, err := manager.List(ctx, in)
 			if err == nil {
 				out.Memories = orEmpty(out.Memories)
 			}
 			return out, err
 		})
-	scoped(h, "GET memories/{id}", "One memory, also one that holds no more.", read,
-		func(c *call, in *idQuery) (*backends.Memory, error) {
-			return manager.Get(c, &backends.GetRequest{Scope: in.Scope, ID: in.ID})
-		})
-	list(h, "events", "GET memories/{id}/history", "What happened to a memory, with those that it superseded.",
-		func(c *call, in *idQuery) ([]backends.Event, error) {
-			return manager.History(c, &backends.HistoryRequest{Scope: in.Scope, ID: in.ID})
-		})
-	scoped(h, "PATCH memories/{id}", "Change a memory; its former text stays in the history.", write,
-		func(c *call, in *updateRequest) (*backends.Memory, error) {
-			in.UpdateRequest.Scope, in.UpdateRequest.ID = in.Scope, in.ID
-			return manager.Update(c, &in.UpdateRequest)
-		})
+	scoped(h, "GET memories/{id}", "One memory, also one that holds no more.", read, manager.Get)
+	list(h, "events", "GET memories/{id}/history", "What happened to a memory, with those that it superseded.", manager.History)
+	scoped(h, "PATCH memories/{id}", "Change a memory; its former text stays in the history.", write, manager.Update)
 	scoped(h, "DELETE memories/{id}", "Delete a memory; its history stays.", write,
-		func(c *call, in *idQuery) (countResponse, error) {
-			return countResponse{1}, manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID})
+		func(ctx context.Context, in *idQuery) (countResponse, error) {
+			return countResponse{1}, manager.Delete(ctx, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID})
 		})
 	scoped(h, "POST delete", "Delete the memories that a filter matches.", write,
-		func(c *call, in *backends.DeleteAllRequest) (countResponse, error) {
+		func(ctx context.Context, in *backends.DeleteAllRequest) (countResponse, error) {
 			if in.Filter == nil {
 				return countResponse{}, fmt.Errorf("%w: there is no filter; to erase all there is /api/v1/forget", backends.ErrInvalid)
 			}
-			n, err := manager.DeleteAll(c, in)
+			n, err := manager.DeleteAll(ctx, in)
 			return countResponse{n}, err
 		})
 }
 
-func (c *call) search(in *backends.SearchRequest) (*searchResponse, error) {
-	out, err := access.Search(c, c.cfg.Memory, in)
+func (h *Handler) search(ctx context.Context, in *backends.SearchRequest) (*searchResponse, error) {
+	found, err := access.Search(ctx, h.cfg.Memory, in)
 	if err != nil {
 		return nil, err
 	}
-	r := &searchResponse{SearchResponse: backends.SearchResponse{Hits: orEmpty(out.Hits)}}
-	if out.Degraded != nil {
-		_, _, r.Degraded = statusOf(out.Degraded)
+	out := &searchResponse{SearchResponse: backends.SearchResponse{Hits: orEmpty(found.Hits)}}
+	if found.Degraded != nil {
+		_, _, out.Degraded = statusOf(found.Degraded)
 	}
-	return r, nil
+	return out, nil
 }
 
-func (c *call) forgetPerson(in *backends.ForgetRequest) (receipt *backends.Receipt, err error) {
-	if p, err := in.Scope.Speaker(); err == nil && c.cfg.Notes != nil {
-		c.cfg.Notes.forget(p)
+func (h *Handler) erase(ctx context.Context, in *backends.ForgetRequest) (receipt *backends.Receipt, err error) {
+	if p, err := in.Scope.Speaker(); err == nil && h.cfg.Notes != nil {
+		h.cfg.Notes.forget(p)
 	}
 	if in.Part != nil {
-		receipt, err = c.cfg.Memory.ForgetPart(c, in.Scope, in.Part)
+		receipt, err = h.cfg.Memory.ForgetPart(ctx, in.Scope, in.Part)
 	} else {
-		receipt, err = c.cfg.Memory.Forget(c, in.Scope)
+		receipt, err = h.cfg.Memory.Forget(ctx, in.Scope)
 	}
 	if receipt != nil {
 		receipt.Outside = nil // it names files of the server
@@ -149,20 +133,19 @@ func (c *call) forgetPerson(in *backends.ForgetRequest) (receipt *backends.Recei
 	return receipt, err
 }
 
-// export writes its answer piece by piece. A failure after the first piece cuts the
-// connection, so that no caller takes a part for the whole.
 func (c *call) export(in *scopeQuery) (any, error) {
-	c.w.Header().Set("Content-Type", "application/jsonl")
-	_, err := c.cfg.Memory.Export(c, in.Scope, c)
-	if err != nil && c.written {
-		c.cfg.Log.ErrorContext(c, "rest: stream failed", "endpoint", c.route.pattern, "error", err)
-		return nil, http.ErrAbortHandler
+	s, err := c.open(in.Scope, false)
+	if err == nil {
+		c.w.Header().Set("Content-Type", "application/jsonl")
+		_, err = c.cfg.Memory.Export(c, s, c)
 	}
 	return nil, err
 }
 
-// Write implements io.Writer for an answer that is a stream.
-func (c *call) Write(b []byte) (int, error) {
-	c.written = true
-	return c.w.Write(b)
+func (c *call) load(in *scopeQuery) (count store.TransferCount, err error) {
+	s, err := c.open(in.Scope, true)
+	if err == nil {
+		count, err = c.cfg.Memory.Import(c, s, c.r.Body)
+	}
+	return count, err
 }

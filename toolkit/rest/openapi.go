@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -63,8 +62,8 @@ func (r *route) operation(path string) object {
 	op := object{
 		"summary": r.summary, "tags": []string{r.tag}, "operationId": strings.ToLower(r.method) + id, "parameters": params,
 		"responses": object{
-			strconv.Itoa(r.status): object{"description": "success", "content": answer},
-			"default":              object{"description": "a failure: 4XX where the caller can change it, else 5XX", "content": content(object{})},
+			"200":     object{"description": "success", "content": answer},
+			"default": object{"description": "a failure: 4XX where the caller can change it, else 5XX", "content": content(object{})},
 		},
 	}
 	if r.body != nil {
@@ -75,33 +74,32 @@ func (r *route) operation(path string) object {
 
 // param is a field of a request that is in the address.
 type param struct {
-	in, name string // "path" or "query"
-	index    []int  // of the field
-	field    reflect.StructField
+	in, name string              // "path" or "query"
+	field    reflect.StructField // with its index in the request
 }
 
 var scopeType = reflect.TypeFor[backends.Scope]()
 
-// paramsOf returns the fields of t that are tagged path or query, also those of embedded
-// structs. The parts of a scope are parameters by their JSON names.
-func paramsOf(t reflect.Type) (out []param) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		p := param{in: "query", name: f.Tag.Get("query"), index: []int{i}, field: f}
-		if name := f.Tag.Get("path"); name != "" {
-			p.in, p.name = "path", name
-		}
-		if t == scopeType {
-			p.name, _, _ = strings.Cut(f.Tag.Get("json"), ",")
+// paramsOf returns the fields of t that are tagged path or query. Without a tag, a field with the
+// name of a wildcard of the pattern is one, too, and so are the parts of a scope, but for POST.
+func paramsOf(pattern string, t reflect.Type) (out []param) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		path, query := f.Tag.Get("path"), f.Tag.Get("query")
+		if strings.Contains(pattern, "{"+name+"}") {
+			path = name
 		}
 		switch {
-		case f.Anonymous, p.name != "" && f.Type == scopeType:
-			for _, inner := range paramsOf(f.Type) {
-				inner.index = slices.Concat(p.index, inner.index)
-				out = append(out, inner)
+		case path != "":
+			out = append(out, param{"path", path, f})
+		case f.Type == scopeType && !f.Anonymous && (query != "" || !strings.HasPrefix(pattern, "POST ")):
+			for _, part := range reflect.VisibleFields(scopeType) {
+				name, _, _ := strings.Cut(part.Tag.Get("json"), ",")
+				part.Index = slices.Concat(f.Index, part.Index)
+				out = append(out, param{"query", name, part})
 			}
-		case p.name != "":
-			out = append(out, p)
+		case query != "":
+			out = append(out, param{"query", query, f})
 		}
 	}
 	return out
@@ -115,13 +113,12 @@ func bind(in reflect.Value, params []param, r *http.Request) error {
 		if p.in == "path" {
 			text = r.PathValue(p.name)
 		}
-		if text == "" {
-			continue
-		}
-		field := in.FieldByIndex(p.index)
-		if field.Kind() == reflect.String {
+		field := in.FieldByIndex(p.field.Index)
+		switch {
+		case text == "":
+		case field.Kind() == reflect.String:
 			field.SetString(text)
-		} else if json.Unmarshal([]byte(text), field.Addr().Interface()) != nil { // a number or a bool
+		case json.Unmarshal([]byte(text), field.Addr().Interface()) != nil: // a number or a bool
 			return fmt.Errorf("%w: parameter %s: %.80q", backends.ErrInvalid, p.name, text)
 		}
 	}

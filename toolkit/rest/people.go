@@ -5,6 +5,7 @@ package rest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -22,7 +23,7 @@ type (
 	keyResponse struct {
 		Key      string              `json:"key"`
 		Write    bool                `json:"write"`
-		Features []string            `json:"features"` // sessions, blocks, notes, tools, flows
+		Features []string            `json:"features"` // sessions, blocks, notes, tools
 		Opens    map[string][]string `json:"opens"`    // namespaces, users, agents, workspaces
 	}
 	peopleResponse struct {
@@ -70,15 +71,15 @@ func (h *Handler) peopleRoutes() {
 	if h.cfg.Notes != nil {
 		h.features = append(h.features, "notes")
 		list(h, "notes", "GET notes", "What the last replies of this process were shown of memory, and why.",
-			func(_ *call, in *scopeQuery) ([]note, error) {
+			func(_ context.Context, in *scopeQuery) ([]note, error) {
 				p, err := in.Scope.Speaker()
 				return h.cfg.Notes.of(p), err
 			})
 	}
 	if backend, ok := backends.As[*reme.Backend](h.cfg.Memory.Backend()); ok {
 		h.features = append(h.features, "tools")
-		list(h, "tools", "GET tools", "How the tools of a workspace behave.", func(c *call, in *scopeQuery) ([]tool.Tool, error) {
-			out, err := backend.Tools().Retrieve(c, &tool.RetrieveRequest{Scope: in.Scope})
+		list(h, "tools", "GET tools", "How the tools of a workspace behave.", func(ctx context.Context, in *scopeQuery) ([]tool.Tool, error) {
+			out, err := backend.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: in.Scope})
 			if err != nil {
 				return nil, err
 			}
@@ -113,19 +114,19 @@ func (h *Handler) blockRoutes(blocks *core.Blocks) {
 		return block{Name: v.Block.Name, Description: v.Block.Description, Owner: v.Block.Owner, Text: v.Text,
 			Limit: v.Block.Limit, ReadOnly: v.Block.ReadOnly, Version: v.Version}
 	}
-	list(h, "blocks", "GET blocks", "The core blocks of a scope.", func(c *call, in *scopeQuery) (out []block, err error) {
-		values, err := blocks.Get(c, in.Scope)
+	list(h, "blocks", "GET blocks", "The core blocks of a scope.", func(ctx context.Context, in *scopeQuery) (out []block, err error) {
+		values, err := blocks.Get(ctx, in.Scope)
 		for i := range values {
 			out = append(out, of(&values[i]))
 		}
 		return out, err
 	})
-	scoped(h, "POST blocks", "Append to a core block, or write it anew.", traits{write: true}, func(c *call, in *blockRequest) (out block, err error) {
+	scoped(h, "POST blocks", "Append to a core block, or write it anew.", traits{write: true}, func(ctx context.Context, in *blockRequest) (out block, err error) {
 		edit, change := &core.Edit{Scope: in.Scope, Block: in.Name, Text: in.Append, Version: in.Version}, blocks.Append
 		if in.Text != nil {
 			edit.Text, change = *in.Text, blocks.Set
 		}
-		v, err := change(c, edit)
+		v, err := change(ctx, edit)
 		if err != nil {
 			return out, err
 		}

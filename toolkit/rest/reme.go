@@ -19,7 +19,6 @@ func (h *Handler) remeRoutes() {
 	if h.cfg.Flows == nil {
 		return
 	}
-	h.features = append(h.features, "flows")
 	f := &family{tag: "reme", fail: remeFailure}
 	for _, flow := range h.cfg.Flows.List() {
 		h.register(&route{

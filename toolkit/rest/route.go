@@ -49,7 +49,6 @@ type traits struct {
 	write  bool // It changes something: the key must be for that, and it is logged.
 	long   bool // It may take long: a caller may ask for a job or for progress.
 	stream bool // It reads or writes a stream instead of JSON values.
-	status int  // Of success. Defaults to 200.
 }
 
 // call is one request.
@@ -89,7 +88,7 @@ func (c *call) openAll(namespace string, write bool) (string, error) {
 
 // scoped registers an endpoint of ours, below /api/v1/, whose request has a field Scope: it is
 // opened before fn is called.
-func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(c *call, in *In) (Out, error)) {
+func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(ctx context.Context, in *In) (Out, error)) {
 	pattern = strings.Replace(pattern, " ", " /api/v1/", 1)
 	add(h, own, pattern, summary, t, func(c *call, in *In) (out Out, err error) {
 		s := reflect.ValueOf(in).Elem().FieldByName("Scope").Addr().Interface().(*backends.Scope)
@@ -101,9 +100,9 @@ func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(
 }
 
 // list is scoped for an endpoint that reads a list, and answers with an object of that alone.
-func list[In, T any](h *Handler, name, pattern, summary string, fn func(c *call, in *In) ([]T, error)) {
-	scoped(h, pattern, summary, traits{}, func(c *call, in *In) (map[string][]T, error) {
-		all, err := fn(c, in)
+func list[In, T any](h *Handler, name, pattern, summary string, fn func(ctx context.Context, in *In) ([]T, error)) {
+	scoped(h, pattern, summary, traits{}, func(ctx context.Context, in *In) (map[string][]T, error) {
+		all, err := fn(ctx, in)
 		return map[string][]T{name: orEmpty(all)}, err
 	})
 }
@@ -130,8 +129,7 @@ func add[In, Out any](h *Handler, f *family, pattern, summary string, t traits, 
 // register serves rt, which has no params and body yet: they come from the type of its request.
 func (h *Handler) register(rt *route, in reflect.Type) {
 	rt.method, rt.path, _ = strings.Cut(rt.pattern, " ")
-	rt.status = cmp.Or(rt.status, http.StatusOK)
-	rt.params = paramsOf(in)
+	rt.params = paramsOf(rt.pattern, in)
 	if s := schemaOf(in); rt.method != http.MethodGet && !rt.stream && len(s.Properties) > 0 {
 		allowMore(s)
 		var err error
@@ -165,8 +163,11 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		status, body = c.run(ctx)
 	}
-	if !c.written {
+	switch {
+	case !c.written:
 		h.write(w, status, body)
+	case status >= 400: // no caller may take a part for the whole
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -184,7 +185,7 @@ func (c *call) run(ctx context.Context) (status int, body any) {
 	if err != nil {
 		return c.fail(err)
 	}
-	return c.route.status, out
+	return http.StatusOK, out
 }
 
 // serve turns a panic into a failure.
@@ -203,10 +204,14 @@ func (c *call) fail(err error) (status int, body any) {
 	if status >= 500 {
 		c.cfg.Log.ErrorContext(c, "rest: request failed", "endpoint", c.route.pattern, "error", err)
 	}
-	if errors.Is(err, http.ErrAbortHandler) {
-		panic(http.ErrAbortHandler)
-	}
 	return status, body
+}
+
+// Write implements io.Writer for an answer that is a stream. A failure after the first piece cuts
+// the connection.
+func (c *call) Write(b []byte) (int, error) {
+	c.written = true
+	return c.w.Write(b)
 }
 
 func (h *Handler) write(w http.ResponseWriter, status int, v any) {

@@ -4,12 +4,11 @@
 package rest
 
 import (
-	"net/http"
+	"context"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working"
 )
 
 // session is the state of a conversation.
@@ -29,16 +28,6 @@ type session struct {
 func sessionOf(s *store.Session) session {
 	return session{ID: s.ID, Title: s.Title, Messages: s.LastSeq, Tokens: s.Tokens, Learnt: s.Watermark, Summary: s.Summary,
 		SummaryUpto: s.SummaryUpto, Failures: s.Failures, Created: s.Created, Updated: s.Updated}
-}
-
-// turnRequest is a turn of a conversation, to be logged and learnt from. Repeating it with the
-// same id is harmless.
-type turnRequest struct {
-	Scope    backends.Scope     `json:"scope"`
-	ID       string             `json:"id,omitempty"`
-	Messages []backends.Message `json:"messages"`
-	Time     time.Time          `json:"time,omitzero"`
-	Open     bool               `json:"open,omitempty"` // more of the turn follows
 }
 
 type (
@@ -66,34 +55,19 @@ type (
 
 // sessionRoutes are the endpoints of conversations.
 func (h *Handler) sessionRoutes() {
-	if log := h.cfg.Memory.Working(); log != nil {
-		scoped(h, "POST turns", "Log a turn of a conversation; it is learnt from in the background.",
-			traits{write: true, status: http.StatusAccepted}, func(c *call, in *turnRequest) (countResponse, error) {
-				t := &working.Turn{Scope: in.Scope, ID: in.ID, Time: in.Time, Done: !in.Open}
-				for _, m := range in.Messages {
-					t.Messages = append(t.Messages, m.Message)
-				}
-				return countResponse{len(t.Messages)}, log.Append(c, t)
-			})
+	if h.cfg.Store != nil {
+		h.features = append(h.features, "sessions")
+		scoped(h, "GET sessions", "The sessions of a user or an agent, in the order in which they began.", traits{}, h.sessions)
+		scoped(h, "GET messages", "Messages of the session that session_id names.", traits{}, h.messages)
 	}
-	if h.cfg.Store == nil {
-		return
-	}
-	h.features = append(h.features, "sessions")
-	scoped(h, "GET sessions", "The sessions of a user or an agent, in the order in which they began.", traits{}, (*call).sessions)
-	scoped(h, "GET messages", "Messages of the session that session_id names.", traits{}, (*call).messages)
-	scoped(h, "DELETE sessions", "Delete the session that session_id names. What was learnt from it stays.", traits{write: true},
-		func(c *call, in *scopeQuery) (countResponse, error) {
-			return countResponse{1}, c.deleteSession(in.Scope)
-		})
 }
 
-func (c *call) sessions(in *pageQuery) (*sessionsResponse, error) {
+func (h *Handler) sessions(ctx context.Context, in *pageQuery) (*sessionsResponse, error) {
 	p, err := in.Scope.Speaker()
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.cfg.Store.List(c, store.SessionQuery{Partition: &p, Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}})
+	page, err := h.cfg.Store.List(ctx, store.SessionQuery{Partition: &p, Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}})
 	if err != nil {
 		return nil, err
 	}
@@ -104,17 +78,17 @@ func (c *call) sessions(in *pageQuery) (*sessionsResponse, error) {
 	return out, nil
 }
 
-func (c *call) messages(in *rangeQuery) (*messagesResponse, error) {
+func (h *Handler) messages(ctx context.Context, in *rangeQuery) (*messagesResponse, error) {
 	p, err := in.Scope.Speaker()
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.cfg.Store.Session(c, p, in.Scope.SessionID)
+	state, err := h.cfg.Store.Session(ctx, p, in.Scope.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	of := store.Range{After: in.After, Upto: in.Upto, Limit: in.Limit, Last: in.Last}
-	entries, err := c.cfg.Store.Read(c, p, in.Scope.SessionID, of)
+	entries, err := h.cfg.Store.Read(ctx, p, in.Scope.SessionID, of)
 	return &messagesResponse{sessionOf(state), orEmpty(entries)}, err
 }
 
