@@ -4,13 +4,13 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"reflect"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
@@ -37,9 +37,8 @@ func (h *Handler) remeRoutes() {
 // openOrDefault is open for clients of ReMe, which may leave the workspace out.
 func (c *call) openOrDefault(s backends.Scope, write bool) (backends.Scope, error) {
 	if s.UserID == "" && s.Workspace == "" && s.AgentID == "" {
-		if s.Workspace = "default"; len(c.key.Workspaces) == 1 && c.key.Workspaces[0] != access.Any {
-			s.Workspace = c.key.Workspaces[0]
-		}
+		of, _ := c.key.Scope(nil) // what the key alone says; none is no failure
+		s.Workspace = cmp.Or(of.Workspace, "default")
 	}
 	return c.open(s, write)
 }

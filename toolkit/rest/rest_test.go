@@ -4,10 +4,14 @@
 package rest
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
 )
 
 func ann() map[string]any { return map[string]any{"user_id": "ann"} }
@@ -36,4 +40,33 @@ func TestAMemoryIsAddedFoundChangedAndForgotten(t *testing.T) {
 	status, out = s.call("", "POST", "/api/v1/list", map[string]any{"scope": ann()})
 	require.Equal(t, http.StatusOK, status, out)
 	require.Empty(t, out["memories"])
+}
+
+func TestWhatIsNotConfiguredIsNotThere(t *testing.T) {
+	s := newServer(t, nil, func(c *Config) { c.Store, c.Notes, c.Flows = nil, nil, nil })
+	_, out := s.call("", "GET", "/api/v1/me", nil)
+	require.ElementsMatch(t, []any{"blocks", "tools"}, out["features"])
+	for _, path := range []string{"/api/v1/people", "/api/v1/sessions", "/api/v1/notes"} {
+		status, out := s.call("", "GET", path+"?user_id=ann", nil)
+		require.Equal(t, http.StatusNotFound, status)
+		require.Equal(t, map[string]any{"code": "not_found", "error": "this server does not offer that"}, out)
+	}
+}
+
+func TestAPanicSaysNothingAndAHalfAnswerIsCut(t *testing.T) {
+	s := newServer(t, nil, nil)
+	add(s.Handler, own, "GET /panic", "", traits{}, func(*call, *struct{}) (any, error) { panic("at 10.0.0.7") })
+	status, out := s.call("", "GET", "/panic", nil)
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.Equal(t, map[string]any{"code": "internal", "error": "internal error"}, out)
+
+	add(s.Handler, own, "GET /half", "", traits{stream: true}, func(c *call, _ *struct{}) (any, error) {
+		_, err := c.Write([]byte("{}\n"))
+		return nil, errors.Join(err, http.NewResponseController(c.w).Flush(), backends.ErrUnavailable)
+	})
+	res, err := http.Get(s.url + "/half")
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	_, err = io.ReadAll(res.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }

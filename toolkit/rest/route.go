@@ -165,7 +165,7 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case !c.written:
-		h.write(w, status, body)
+		write(w, status, body)
 	case status >= 400: // no caller may take a part for the whole
 		panic(http.ErrAbortHandler)
 	}
@@ -214,12 +214,7 @@ func (c *call) Write(b []byte) (int, error) {
 	return c.w.Write(b)
 }
 
-func (h *Handler) write(w http.ResponseWriter, status int, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		h.cfg.Log.Error("rest: answer", "error", err)
-		status, b = http.StatusInternalServerError, []byte(`{"code":"internal","error":"internal error"}`)
-	}
+func write(w http.ResponseWriter, status int, v any) {
 	switch status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -228,7 +223,7 @@ func (h *Handler) write(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // a caller that went away is no failure
+	_ = json.NewEncoder(w).Encode(v) // a caller that went away is no failure
 }
 
 // read reads the body of a request, as far as the endpoint takes one, and checks it.
