@@ -149,19 +149,22 @@ func TestAKeyReachesNothingOfAnotherTenant(t *testing.T) {
 
 func TestAJobIsItsKeysAlone(t *testing.T) {
 	s := newServer(t, tenants(), nil)
-	status, out := s.call(annsSecret, "POST", "/api/v1/add", map[string]any{"scope": ann(), "verbatim": true,
-		"messages": []any{map[string]any{"role": "user", "content": "I like herons."}}}, "Prefer", "respond-async")
+	body := map[string]any{"scope": ann(), "verbatim": true, "messages": []any{map[string]any{"role": "user", "content": "I like herons."}}}
+	status, out := s.call(annsSecret, "POST", "/api/v1/add", body, "Prefer", "respond-async")
 	require.Equal(t, http.StatusAccepted, status, out)
 	at := out["url"].(string)
 	status, _ = s.call(bobsSecret, "GET", at, nil)
 	require.Equal(t, http.StatusNotFound, status)
-	status, out = s.call(annsSecret, "GET", at, nil, "Accept", "text/event-stream")
-	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, out["raw"], "event: result")
-	status, out = s.call(annsSecret, "GET", at, nil)
-	require.Equal(t, http.StatusOK, status)
+	require.Eventually(t, func() bool {
+		status, out = s.call(annsSecret, "GET", at, nil)
+		return out["status"] != nil
+	}, 10*time.Second, 10*time.Millisecond)
 	require.EqualValues(t, http.StatusOK, out["status"])
 	require.Len(t, out["body"].(map[string]any)["items"], 1)
+
+	status, out = s.call(annsSecret, "POST", "/api/v1/add", body, "Accept", "text/event-stream")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, out["raw"], "event: result")
 }
 
 // TestMalformedRequestsAreTheCallersFault sends bodies and addresses that are damaged at random.

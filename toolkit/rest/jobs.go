@@ -83,7 +83,6 @@ func (h *Handler) later(c *call) (status int, body any) {
 		return 0, nil
 	}
 	c.w.Header().Set("Location", j.URL)
-	c.w.Header().Set("Preference-Applied", "respond-async")
 	return http.StatusAccepted, h.jobs.now(j)
 }
 
@@ -156,18 +155,14 @@ func (h *Handler) jobRoutes() {
 	type request struct {
 		ID string `json:"-" path:"id"`
 	}
-	add(h, own, "GET /api/v1/jobs/{id}", "What became of a job, or its progress where text/event-stream is accepted.", traits{},
-		func(c *call, in *request) (state job, err error) {
+	add(h, own, "GET /api/v1/jobs/{id}", "What became of a request that is served in the background.", traits{},
+		func(c *call, in *request) (job, error) {
 			c.opened = true // a job is its key's
 			c.jobs.mu.Lock()
-			j := c.jobs.byID[in.ID]
-			c.jobs.mu.Unlock()
-			if j == nil || j.key != c.key.Name {
-				return state, fmt.Errorf("%w: job", backends.ErrNotFound)
+			defer c.jobs.mu.Unlock()
+			if j := c.jobs.byID[in.ID]; j != nil && j.key == c.key.Name {
+				return *j, nil
 			}
-			if asksEvents(c.r) {
-				c.events(j)
-			}
-			return c.jobs.now(j), nil
+			return job{}, fmt.Errorf("%w: job", backends.ErrNotFound)
 		})
 }

@@ -66,7 +66,8 @@ func (h *Handler) peopleRoutes() {
 		}}, nil
 	})
 	if h.cfg.Store != nil {
-		add(h, own, "GET /api/v1/people", "The users, agents and workspaces that hold something, as far as the key opens them.", traits{}, (*call).people)
+		add(h, own, "GET /api/v1/people", "The users, agents and workspaces that hold something, as far as the key opens them.",
+			traits{}, (*call).people)
 	}
 	if h.cfg.Notes != nil {
 		h.features = append(h.features, "notes")
@@ -121,17 +122,18 @@ func (h *Handler) blockRoutes(blocks *core.Blocks) {
 		}
 		return out, err
 	})
-	scoped(h, "POST blocks", "Append to a core block, or write it anew.", traits{write: true}, func(ctx context.Context, in *blockRequest) (out block, err error) {
-		edit, change := &core.Edit{Scope: in.Scope, Block: in.Name, Text: in.Append, Version: in.Version}, blocks.Append
-		if in.Text != nil {
-			edit.Text, change = *in.Text, blocks.Set
-		}
-		v, err := change(ctx, edit)
-		if err != nil {
-			return out, err
-		}
-		return of(v), nil
-	})
+	scoped(h, "POST blocks", "Append to a core block, or write it anew.", traits{write: true},
+		func(ctx context.Context, in *blockRequest) (out block, err error) {
+			edit, change := &core.Edit{Scope: in.Scope, Block: in.Name, Text: in.Append, Version: in.Version}, blocks.Append
+			if in.Text != nil {
+				edit.Text, change = *in.Text, blocks.Set
+			}
+			v, err := change(ctx, edit)
+			if err != nil {
+				return out, err
+			}
+			return of(v), nil
+		})
 }
 
 func (h *Handler) learningRoutes(log *working.Memory) {
