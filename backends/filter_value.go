@@ -148,7 +148,7 @@ func instantOf(v any) (time.Time, bool) {
 // users know: {"field": value} is equality, {"field": [..]} is in, {"field":
 // {"gte": 1, "lt": 5}} are comparisons that must all hold, and "AND", "OR" (lists)
 // and "NOT" (a list or an object) combine. Fields beside each other are joined
-// by AND. Unknown operators and the wildcard "*" are [ErrInvalid]. An empty map
+// by AND, also those inside {"metadata": {"key": value}}. Unknown operators and the wildcard "*" are [ErrInvalid]. An empty map
 // gives nil, which matches everything.
 func ParseFilter(m map[string]any) (*Filter, error) {
 	if len(m) == 0 {
@@ -216,7 +216,15 @@ func parseEntry(key string, value any) ([]Filter, error) {
 		}
 		var all []Filter
 		for _, op := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, Filter{Op: op, Field: key, Value: v[op]})
+			if key != "metadata" {
+				all = append(all, Filter{Op: op, Field: key, Value: v[op]})
+				continue
+			}
+			of, err := parseEntry("metadata."+op, v[op])
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, of...)
 		}
 		return all, nil
 	case string:

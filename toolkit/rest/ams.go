@@ -5,11 +5,10 @@ package rest
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -28,34 +27,35 @@ type (
 	amsRecord struct {
 		Text       *string   `json:"text,omitempty"`
 		MemoryType string    `json:"memory_type,omitempty"` // semantic, episodic or message
-		Topics     *[]string `json:"topics,omitempty"`
-		Entities   *[]string `json:"entities,omitempty"`
-		EventDate  string    `json:"event_date,omitempty"`
+		Topics     []string  `json:"topics,omitempty"`
+		Entities   []string  `json:"entities,omitempty"`
+		EventDate  time.Time `json:"event_date,omitzero"`
 		UserID     string    `json:"user_id,omitempty"`
 		Namespace  string    `json:"namespace,omitempty"`
 		SessionID  string    `json:"session_id,omitempty"`
-		Pinned     bool      `json:"pinned,omitempty"`
 	}
 	amsCreate struct {
 		Memories []amsRecord `json:"memories"`
 	}
 	amsPatch struct {
-		idQuery
-		amsRecord
+		memoryID
+		amsRecord // its text, topics and entities; the rest stays as it is
+	}
+	amsOne struct {
+		Eq string `json:"eq"`
 	}
 	amsSearch struct {
 		scopeQuery
 		Text      string         `json:"text,omitempty"`
-		Mode      string         `json:"search_mode,omitempty"`
-		UserID    map[string]any `json:"user_id,omitempty"`
-		Namespace map[string]any `json:"namespace,omitempty"`
+		UserID    *amsOne        `json:"user_id,omitempty"`
+		Namespace *amsOne        `json:"namespace,omitempty"`
 		SessionID map[string]any `json:"session_id,omitempty"`
 		Topics    map[string]any `json:"topics,omitempty"`
 		Entities  map[string]any `json:"entities,omitempty"`
 		Created   map[string]any `json:"created_at,omitempty"`
 		Accessed  map[string]any `json:"last_accessed,omitempty"`
 		EventDate map[string]any `json:"event_date,omitempty"`
-		Type      map[string]any `json:"memory_type,omitempty"`
+		Type      *amsOne        `json:"memory_type,omitempty"`
 		Distance  *float64       `json:"distance_threshold,omitempty"`
 		Limit     int            `json:"limit,omitempty"`
 		Offset    int            `json:"offset,omitempty"`
@@ -68,172 +68,121 @@ type (
 
 func (h *Handler) amsRoutes() {
 	read, write := traits{}, traits{write: true}
+	const base = "/v1/long-term-memory"
 	add(h, ofAMS, "GET /v1/health", "Whether the server is there, as agent-memory-server.", read, func(c *call, _ *struct{}) (object, error) {
 		c.opened = true // it shows nothing of anyone's
 		return object{"now": c.cfg.Clock().UnixMilli()}, nil
 	})
-	add(h, ofAMS, "POST /v1/long-term-memory/{$}", "Store memories, as agent-memory-server.", write, func(c *call, in *amsCreate) (object, error) {
-		if len(in.Memories) == 0 {
-			return nil, &missingError{Fields: []string{"memories"}}
-		}
-		return object{"status": "ok"}, c.amsStore(in.Memories, backends.Scope{})
-	})
-	add(h, ofAMS, "POST /v1/long-term-memory/search", "Memories that answer a query, as agent-memory-server.", read, (*call).amsSearch)
-	add(h, ofAMS, "GET /v1/long-term-memory/{id}", "One memory, as agent-memory-server.", read, func(c *call, in *idQuery) (object, error) {
-		_, m, err := c.locate(in.ID, in.scope(), false)
-		return c.amsRecord(m), err
-	})
-	add(h, ofAMS, "PATCH /v1/long-term-memory/{id}", "Change a memory, as agent-memory-server.", write, (*call).amsPatch)
-	add(h, ofAMS, "DELETE /v1/long-term-memory", "Delete memories; ids that are not known do not matter, as agent-memory-server.", write, (*call).amsDelete)
+	add(h, ofAMS, "POST "+base+"/{$}", "Store memories, as agent-memory-server.", write, (*call).amsCreate)
+	add(h, ofAMS, "POST "+base+"/search", "Memories that answer a query, as agent-memory-server.", read, (*call).amsSearch)
+	add(h, ofAMS, "GET "+base+"/{id}", "One memory, as agent-memory-server.", read, (*call).amsGet)
+	add(h, ofAMS, "PATCH "+base+"/{id}", "Change a memory, as agent-memory-server.", write, (*call).amsPatch)
+	add(h, ofAMS, "DELETE "+base, "Delete memories; ids that are not known do not matter, as agent-memory-server.", write, (*call).amsDelete)
 	h.amsSessions()
-	h.unsupported(ofAMS, "summary views, tasks, policies of forgetting and compaction of agent-memory-server", "POST /v1/long-term-memory/forget", "GET /v1/summary-views", "POST /v1/summary-views", "GET /v1/summary-views/",
-		"POST /v1/summary-views/", "DELETE /v1/summary-views/", "GET /v1/tasks/", "POST /v1/long-term-memory/compact")
 }
 
 // amsKinds are our kinds for their types.
-var amsKinds = map[string]any{"": backends.KindFact, "semantic": backends.KindFact, "episodic": backends.KindEpisode, "message": backends.KindEpisode}
+var amsKinds = map[string]any{"semantic": backends.KindFact, "episodic": backends.KindEpisode, "message": backends.KindEpisode}
 
-// metadata returns what is kept of a record beside its text, or what is to change.
-func (r *amsRecord) metadata() (map[string]any, error) {
-	m := map[string]any{}
-	if r.Topics != nil {
-		m["topics"] = *r.Topics
+func (c *call) amsCreate(in *amsCreate) (object, error) {
+	if len(in.Memories) == 0 {
+		return nil, &missingError{Fields: []string{"memories"}}
 	}
-	if r.Entities != nil {
-		m[backends.MetaEntities] = *r.Entities
-	}
-	if r.EventDate != "" {
-		m["event_date"] = r.EventDate
-	}
-	if amsKinds[r.MemoryType] == nil || r.Pinned {
-		return nil, fmt.Errorf("%w: memory_type is semantic, episodic or message, and nothing can be pinned", backends.ErrInvalid)
-	}
-	return m, nil
+	return object{"status": "ok"}, c.amsStore(in.Memories, backends.Scope{})
 }
 
-// amsStore stores records, each where it says, after all of them were opened and checked.
+// amsStore stores records one by one, each where it says, else in a scope. Each is on the
+// audit log: they may be of several people.
 func (c *call) amsStore(records []amsRecord, of backends.Scope) error {
-	adds := make([]*backends.AddRequest, len(records))
 	for i := range records {
-		r := &records[i]
-		s, err := c.whose(backends.Scope{Namespace: r.Namespace, UserID: r.UserID, SessionID: r.SessionID}.Or(of), true)
+		err := c.amsStoreOne(&records[i], of)
+		c.cfg.Guard.Audit(c, c.key, c.route.pattern+" (one of several)", c.scope, err)
 		if err != nil {
-			return err
-		}
-		metadata, err := r.metadata()
-		if err == nil && (r.Text == nil || strings.TrimSpace(*r.Text) == "") {
-			err = &missingError{Fields: []string{"text"}}
-		}
-		if err != nil {
-			return err
-		}
-		kind, _ := amsKinds[r.MemoryType].(backends.Kind)
-		adds[i] = &backends.AddRequest{Scope: s, Verbatim: true, Kind: kind, Metadata: metadata, Author: c.key.Name, Messages: []backends.Message{{Message: schema.UserMessage(*r.Text)}}}
-	}
-	for i, r := range adds {
-		c.scope = r.Scope
-		added, err := c.cfg.Memory.Backend().Add(c, r)
-		if err == nil && len(added.Items) > 0 {
-			err = added.Items[0].Err
-		}
-		if c.audited(err) != nil {
-			return fmt.Errorf("memory %d of %d: %w", i+1, len(adds), err)
+			return fmt.Errorf("memory %d of %d: %w", i+1, len(records), err)
 		}
 	}
 	return nil
 }
 
+func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) error {
+	s, err := c.whose(backends.Scope{Namespace: r.Namespace, UserID: r.UserID, SessionID: r.SessionID}.Or(of), true)
+	if err != nil {
+		return err
+	}
+	if r.Text == nil || strings.TrimSpace(*r.Text) == "" {
+		return &missingError{Fields: []string{"text"}}
+	}
+	kind, ok := amsKinds[cmp.Or(r.MemoryType, "semantic")].(backends.Kind)
+	if !ok {
+		return fmt.Errorf("%w: memory_type is semantic, episodic or message", backends.ErrInvalid)
+	}
+	added, err := c.cfg.Memory.Backend().Add(c, &backends.AddRequest{
+		Scope: s, Verbatim: true, Kind: kind, Metadata: r.metadata(), Author: c.key.Name,
+		Messages: []backends.Message{{Message: schema.UserMessage(*r.Text), Time: r.EventDate}},
+	})
+	if err == nil && len(added.Items) > 0 {
+		err = added.Items[0].Err
+	}
+	return err
+}
+
+// metadata returns what is kept of a record beside its text, or what is to change.
+func (r *amsRecord) metadata() map[string]any {
+	m := map[string]any{}
+	if r.Topics != nil {
+		m["topics"] = r.Topics
+	}
+	if r.Entities != nil {
+		m[backends.MetaEntities] = r.Entities
+	}
+	return m
+}
+
+func (c *call) amsGet(in *memoryID) (object, error) {
+	m, err := c.memory(in.ID)
+	return c.amsMemory(m), err
+}
+
 func (c *call) amsPatch(in *amsPatch) (object, error) {
-	manager, id, err := c.place(in.ID, in.scope(), true)
-	if err != nil {
-		return nil, err
-	}
-	metadata, err := in.metadata()
-	if err == nil && in.UserID+in.Namespace+in.SessionID+in.MemoryType != "" {
-		err = fmt.Errorf("%w: a memory keeps its user, namespace, session and type", backends.ErrInvalid)
-	}
-	if err != nil {
-		return nil, err
-	}
-	m, err := manager.Update(c, &backends.UpdateRequest{Scope: c.scope, ID: id, Text: in.Text, Metadata: metadata})
-	return c.amsRecord(m), err
+	m, err := c.update(in.ID, &backends.UpdateRequest{Text: in.Text, Metadata: in.metadata()})
+	return c.amsMemory(m), err
 }
 
 func (c *call) amsDelete(in *amsIDs) (object, error) {
-	if _, err := c.whose(in.scope(), true); err != nil && !errors.Is(err, backends.ErrNoScope) {
+	if _, err := c.whose(in.Scope, true); err != nil && !errors.Is(err, backends.ErrNoScope) {
 		return nil, err
 	}
-	deleted := 0
 	c.opened = true // each id is opened where it is
+	deleted := 0
 	for _, id := range c.r.URL.Query()["memory_ids"] {
-		err := c.deleteAt(id, in.scope())
-		switch {
-		case err == nil:
-			deleted++
-		case !errors.Is(err, backends.ErrNotFound):
+		err := c.deleteMemory(id)
+		if err != nil && !errors.Is(err, backends.ErrNotFound) {
 			return nil, err
+		}
+		if err == nil {
+			deleted++
 		}
 	}
 	return object{"status": fmt.Sprintf("ok, deleted %d memories", deleted)}, nil
 }
 
-// amsFilter returns the scope and the filter of a search.
-func (in *amsSearch) amsFilter() (s backends.Scope, _ *backends.Filter, err error) {
-	only := func(name string, f map[string]any) string {
-		id, _ := f["eq"].(string)
-		if len(f) > 0 && (id == "" || len(f) > 1) {
-			err = fmt.Errorf("%w: %s takes eq alone", backends.ErrInvalid, name)
-		}
-		return id
-	}
-	s = backends.Scope{UserID: only("user_id", in.UserID), Namespace: only("namespace", in.Namespace)}.Or(backends.Scope{UserID: in.scope().UserID})
-	if len(in.Accessed) > 0 {
-		err = fmt.Errorf("%w: the filter last_accessed is not offered", backends.ErrInvalid)
-	}
-	all := backends.And(backends.Ne("id", ""))
-	for field, f := range map[string]map[string]any{"session_id": in.SessionID, "metadata.topics": in.Topics, "entity": in.Entities, "created": in.Created,
-		"metadata.event_date": in.EventDate, "kind": in.Type} {
-		for op, v := range f {
-			if v == nil {
-				continue
-			}
-			list, _ := v.([]any)
-			if field == "kind" {
-				if name, ok := v.(string); ok {
-					v = amsKinds[name]
-				}
-				for i := range list {
-					name, _ := list[i].(string)
-					list[i] = amsKinds[name]
-				}
-			}
-			for i := 0; op == "all" && i < len(list); i++ {
-				all.Args = append(all.Args, backends.Eq(field, list[i]))
-			}
-			if op != "all" {
-				all.Args = append(all.Args, backends.Filter{Op: cmp.Or(amsOps[op], op), Field: field, Value: v})
-			}
-		}
-	}
-	if _, e := all.Compile(); err == nil {
-		err = e
-	}
-	return s, &all, err
-}
-
-// amsOps are our names of operators that have others there.
-var amsOps = map[string]string{"any": "in", "in_": "in", "none": "nin", "not_in": "nin", "not_eq": "ne"}
-
 func (c *call) amsSearch(in *amsSearch) (object, error) {
-	s, filter, err := in.amsFilter()
-	if err == nil {
-		s, err = c.whose(s, false)
+	s := backends.Scope{UserID: in.Scope.UserID}
+	if in.UserID != nil {
+		s.UserID = in.UserID.Eq
 	}
+	if in.Namespace != nil {
+		s.Namespace = in.Namespace.Eq
+	}
+	s, err := c.whose(s, false)
 	if err != nil {
 		return nil, err
 	}
 	limit, from := min(cmp.Or(max(in.Limit, 0), 10), 1000), min(max(in.Offset, 0), 1<<30)
-	r := &backends.SearchRequest{Scope: s, Query: in.Text, TopK: min(from+limit+1, 1000), Filter: filter}
+	r := &backends.SearchRequest{Scope: s, Query: in.Text, TopK: min(from+limit+1, 1000)}
+	if r.Filter, err = in.filter(); err != nil {
+		return nil, err
+	}
 	if in.Distance != nil {
 		r.Threshold = 1 - *in.Distance
 	}
@@ -243,11 +192,9 @@ func (c *call) amsSearch(in *amsSearch) (object, error) {
 	}
 	records := []object{}
 	for _, h := range cut(hits, from, limit) {
-		x := c.amsRecord(&h.Memory)
-		if x["dist"], x["score"], x["score_type"] = 1-h.Score, nil, nil; strings.TrimSpace(in.Text) != "" {
-			x["score"], x["score_type"] = h.Score, cmp.Or(in.Mode, "semantic")
-		}
-		records = append(records, x)
+		m := c.amsMemory(&h.Memory)
+		m["dist"], m["score"], m["score_type"] = 1-h.Score, h.Score, "hybrid"
+		records = append(records, m)
 	}
 	out := object{"memories": records, "total": len(hits), "next_offset": nil}
 	if len(hits) > from+limit {
@@ -256,22 +203,44 @@ func (c *call) amsSearch(in *amsSearch) (object, error) {
 	return out, nil
 }
 
-// amsRecord returns a memory of c.scope as agent-memory-server has it.
-func (c *call) amsRecord(m *backends.Memory) object {
+// amsOps are our names of operators that have others there.
+var amsOps = map[string]string{"any": "in", "in_": "in", "none": "nin", "not_in": "nin", "not_eq": "ne"}
+
+// filter returns the conditions of a search beside whose memories it is about.
+func (in *amsSearch) filter() (*backends.Filter, error) {
+	var all []backends.Filter
+	if in.Type != nil {
+		all = append(all, backends.Eq("kind", amsKinds[in.Type.Eq]))
+	}
+	for field, f := range map[string]map[string]any{
+		"session_id": in.SessionID, "metadata.topics": in.Topics, "entity": in.Entities,
+		"created": in.Created, "observed": in.EventDate, "": in.Accessed, // not kept: an error
+	} {
+		for op, v := range f {
+			all = append(all, backends.Filter{Op: cmp.Or(amsOps[op], op), Field: field, Value: v})
+		}
+	}
+	return allOf(all)
+}
+
+// amsMemory returns a memory of c.scope as agent-memory-server has it.
+func (c *call) amsMemory(m *backends.Memory) object {
 	if m == nil {
 		return nil
 	}
-	uses, last := m.Uses()
-	if last.Before(m.Updated) {
-		last = m.Updated
-	}
-	kind, hash := "semantic", sha256.Sum256([]byte(m.Text))
+	uses, _ := m.Uses()
+	kind, happened := "semantic", (*time.Time)(nil)
 	if m.Kind == backends.KindEpisode {
-		kind = "episodic"
+		kind, happened = "episodic", &m.Observed
 	}
 	topics, _ := m.Metadata["topics"].([]any)
-	return object{"id": c.idOf(m.ID), "text": m.Text, "session_id": orNull(m.Scope.SessionID), "user_id": orNull(m.Scope.UserID), "namespace": orNull(c.scope.Namespace),
-		"last_accessed": last, "created_at": m.Created, "updated_at": m.Updated, "pinned": false, "access_count": uses, "topics": orEmpty(topics),
-		"entities": orEmpty(m.Entities()), "memory_hash": hex.EncodeToString(hash[:]), "discrete_memory_extracted": "t", "memory_type": kind, "persisted_at": m.Created,
-		"extracted_from": orEmpty(m.Origin.MessageIDs), "event_date": m.Metadata["event_date"], "extraction_strategy": "discrete", "extraction_strategy_config": object{}}
+	return object{
+		"id": c.idOf(m.ID), "text": m.Text, "memory_type": kind, "memory_hash": nil,
+		"user_id": orNull(m.Scope.UserID), "session_id": orNull(m.Scope.SessionID), "namespace": c.scope.Namespace,
+		"topics": orEmpty(topics), "entities": orEmpty(m.Entities()), "event_date": happened,
+		"created_at": m.Created, "updated_at": m.Updated, "persisted_at": m.Created,
+		"last_accessed": m.Updated, "access_count": uses, "pinned": false,
+		"extracted_from": orEmpty(m.Origin.MessageIDs), "discrete_memory_extracted": "t",
+		"extraction_strategy": "discrete", "extraction_strategy_config": object{},
+	}
 }

@@ -5,7 +5,6 @@ package rest
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,31 +21,35 @@ import (
 
 type (
 	amsMessage struct {
-		ID      string    `json:"id,omitempty"`
 		Role    string    `json:"role"`
 		Content string    `json:"content"`
 		Created time.Time `json:"created_at,omitzero"`
 	}
 	amsSession struct {
-		scopeQuery
-		ID       string         `json:"session_id,omitempty" path:"session"`
-		Recent   int            `json:"-" query:"recent_messages_limit"`
-		Offset   int            `json:"-" query:"offset"`
-		Limit    int            `json:"-" query:"limit"`
-		User     string         `json:"user_id,omitempty"`
-		Space    string         `json:"namespace,omitempty"`
-		Messages []amsMessage   `json:"messages,omitempty"`
-		Memories []amsRecord    `json:"memories,omitempty"`
-		Data     map[string]any `json:"data,omitempty"`
-		Context  string         `json:"context,omitempty"`
-		TTL      int            `json:"ttl_seconds,omitempty"`
+		ID        string         `json:"session_id,omitempty" path:"session"`
+		UserID    string         `json:"user_id,omitempty" query:"user_id"`
+		Namespace string         `json:"namespace,omitempty" query:"namespace"`
+		Messages  []amsMessage   `json:"messages,omitempty"`
+		Memories  []amsRecord    `json:"memories,omitempty"`
+		Data      map[string]any `json:"data,omitempty"`
+		Context   string         `json:"context,omitempty"`
+		TTL       int            `json:"ttl_seconds,omitempty"`
+		Offset    int            `json:"-" query:"offset"` // of a list
+		Limit     int            `json:"-" query:"limit"`  // likewise
 	}
 	amsPrompt struct {
-		Query   string          `json:"query"`
-		Session *amsSession     `json:"session,omitempty"`
-		Search  json.RawMessage `json:"long_term_search,omitempty"` // true, or as POST /v1/long-term-memory/search
+		Query   string      `json:"query"`
+		Session *amsSession `json:"session,omitempty"`
+		Search  *amsSearch  `json:"long_term_search,omitempty"`
 	}
 )
+
+// amsLog is the log of a session.
+type amsLog struct {
+	scope   backends.Scope
+	state   *store.Session // has no ID if the session has not begun
+	entries []store.Entry  // the newest that have a text
+}
 
 // amsSessions are the endpoints of the log of a session. It is not rewritten: to put messages
 // appends those that follow what it holds, so that what was put before stays until the
@@ -54,30 +57,26 @@ type (
 // long-term ones. Data, a time to live, and a context that is not the summary of the log are
 // refused.
 func (h *Handler) amsSessions() {
+	if h.cfg.Store == nil || h.cfg.Memory.Working() == nil {
+		return
+	}
 	read, write := traits{}, traits{write: true}
 	const base = "/v1/working-memory/"
 	add(h, ofAMS, "GET "+base+"{$}", "The sessions of a user, as agent-memory-server.", read, (*call).amsList)
-	add(h, ofAMS, "GET "+base+"{session}", "The messages of a session, as agent-memory-server.", read, func(c *call, in *amsSession) (object, error) {
-		return c.amsGet(in, false)
-	})
+	add(h, ofAMS, "GET "+base+"{session}", "The messages of a session, as agent-memory-server.", read, (*call).amsRead)
 	add(h, ofAMS, "PUT "+base+"{session}", "Append the messages that a session does not hold yet, as agent-memory-server.", write, (*call).amsPut)
-	add(h, ofAMS, "DELETE "+base+"{session}", "Delete a session, as agent-memory-server.", write, func(c *call, in *amsSession) (object, error) {
-		_, s, err := c.amsOpen(in, true)
-		if err != nil {
-			return nil, err
-		}
-		return object{"status": "ok"}, c.deleteSession(s)
-	})
+	add(h, ofAMS, "DELETE "+base+"{session}", "Delete a session, as agent-memory-server.", write, (*call).amsDrop)
 	add(h, ofAMS, "POST /v1/memory/prompt", "The messages of a session and the memories of its user, as agent-memory-server.", read, (*call).amsPrompt)
 }
 
 // amsOpen opens the session of a request.
 func (c *call) amsOpen(in *amsSession, write bool) (backends.Partition, backends.Scope, error) {
-	s, err := c.whose(backends.Scope{Namespace: cmp.Or(in.Space, in.Scope.Namespace), UserID: cmp.Or(in.User, in.Scope.UserID), SessionID: in.ID}, write)
+	s, err := c.whose(backends.Scope{Namespace: in.Namespace, UserID: in.UserID, SessionID: in.ID}, write)
 	if err != nil {
 		return backends.Partition{}, s, err
 	}
-	return c.speaker(s, write)
+	p, err := s.Speaker()
+	return p, s, err
 }
 
 func (c *call) amsList(in *amsSession) (object, error) {
@@ -85,112 +84,120 @@ func (c *call) amsList(in *amsSession) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := pages(func(cursor string) (ids []string, next string, err error) {
+	ids := []string{}
+	for cursor, more := "", true; more; more = cursor != "" {
 		page, err := c.cfg.Store.List(c, store.SessionQuery{Partition: &p, Page: store.Page{Limit: 1000, Cursor: cursor}})
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		for i := range page.Sessions {
 			ids = append(ids, page.Sessions[i].ID)
 		}
-		return ids, page.Next, nil
-	})
-	return object{"sessions": orEmpty(cut(all, in.Offset, cmp.Or(max(in.Limit, 0), 20))), "total": len(all)}, err
-}
-
-// amsEntries returns the newest messages of a session's log.
-func (c *call) amsEntries(p backends.Partition, session string, limit int) (out []store.Entry, err error) {
-	entries, err := c.cfg.Store.Read(c, p, session, store.Range{Last: true, Limit: cmp.Or(max(limit, 0), 10_000)})
-	for _, e := range entries {
-		if e.Message.Message != nil && einox.Text(e.Message.Message) != "" {
-			out = append(out, e)
-		}
+		cursor = page.Next
 	}
-	return out, err
+	return object{"sessions": cut(ids, in.Offset, cmp.Or(max(in.Limit, 0), 20)), "total": len(ids)}, nil
 }
 
-// amsGet returns a session; with orNew also one that has not begun.
-func (c *call) amsGet(in *amsSession, orNew bool) (object, error) {
-	p, s, err := c.amsOpen(in, false)
+func (c *call) amsRead(in *amsSession) (object, error) {
+	log, err := c.amsLog(in, false)
+	if err == nil && log.state.ID == "" {
+		err = fmt.Errorf("%w: session", backends.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return log.answer(), nil
+}
+
+func (c *call) amsDrop(in *amsSession) (object, error) {
+	p, s, err := c.amsOpen(in, true)
+	if err != nil {
+		return nil, err
+	}
+	done := object{"status": "ok"}
+	if w := c.cfg.Memory.Window(); w != nil {
+		return done, w.DeleteSession(c, s)
+	}
+	return done, c.cfg.Store.Delete(c, p, s.SessionID)
+}
+
+// amsLog opens a session and reads its log. The session may not have begun.
+func (c *call) amsLog(in *amsSession, write bool) (*amsLog, error) {
+	p, s, err := c.amsOpen(in, write)
 	if err != nil {
 		return nil, err
 	}
 	state, err := c.cfg.Store.Session(c, p, s.SessionID)
-	if orNew && errors.Is(err, backends.ErrNotFound) {
+	if errors.Is(err, backends.ErrNotFound) {
 		now := c.cfg.Clock()
-		state, err = &store.Session{Created: now, Updated: now}, nil
+		return &amsLog{scope: s, state: &store.Session{Created: now, Updated: now}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	entries, err := c.amsEntries(p, s.SessionID, in.Recent)
+	entries, err := c.cfg.Store.Read(c, p, s.SessionID, store.Range{Last: true, Limit: 10_000})
+	entries = slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.Text(e.Message.Message) == "" })
+	return &amsLog{s, state, entries}, err
+}
+
+// answer returns the session as agent-memory-server has it.
+func (l *amsLog) answer() object {
 	messages := []object{}
-	for _, e := range entries {
-		learnt := "f"
-		if e.Seq <= state.Watermark {
+	for i := range l.entries {
+		e, learnt := &l.entries[i], "f"
+		if e.Seq <= l.state.Watermark {
 			learnt = "t"
 		}
-		messages = append(messages, object{"id": e.ID, "role": e.Role, "content": einox.Text(e.Message.Message), "created_at": e.Time, "persisted_at": nil, "discrete_memory_extracted": learnt})
+		messages = append(messages, object{
+			"id": e.ID, "role": e.Role, "content": einox.Text(e.Message.Message), "created_at": e.Time,
+			"persisted_at": nil, "discrete_memory_extracted": learnt,
+		})
 	}
-	return object{"messages": messages, "memories": []object{}, "data": object{}, "context": orNull(state.Summary), "user_id": orNull(s.UserID), "tokens": state.Tokens,
-		"session_id": s.SessionID, "namespace": s.Namespace, "long_term_memory_strategy": object{"strategy": "discrete", "config": object{}}, "ttl_seconds": nil,
-		"last_accessed": state.Updated, "created_at": state.Created, "updated_at": state.Updated,
-		"context_percentage_total_used": nil, "context_percentage_until_summarization": nil}, err
+	return object{
+		"session_id": l.scope.SessionID, "user_id": orNull(l.scope.UserID), "namespace": l.scope.Namespace,
+		"messages": messages, "memories": []object{}, "data": object{}, "context": orNull(l.state.Summary), "tokens": l.state.Tokens,
+		"created_at": l.state.Created, "updated_at": l.state.Updated, "last_accessed": l.state.Updated, "ttl_seconds": nil,
+		"long_term_memory_strategy":     object{"strategy": "discrete", "config": object{}},
+		"context_percentage_total_used": nil, "context_percentage_until_summarization": nil,
+	}
 }
 
 func (c *call) amsPut(in *amsSession) (object, error) {
-	p, s, err := c.amsOpen(in, true)
-	if err == nil && c.cfg.Memory.Working() == nil {
-		err = unsupported("a log of turns")
-	}
+	log, err := c.amsLog(in, true)
 	if err != nil {
 		return nil, err
 	}
-	before, err := c.amsGet(in, true)
-	if err != nil {
-		return nil, err
-	}
-	summary := before["context"].(*string)
-	if len(in.Data) > 0 || in.TTL != 0 || in.Context != "" && (summary == nil || *summary != in.Context) {
+	if len(in.Data) > 0 || in.TTL != 0 || in.Context != "" && in.Context != log.state.Summary {
 		return nil, fmt.Errorf("%w: this server keeps no data, time to live and context of a client's own with a session", backends.ErrInvalid)
 	}
-	messages := slices.DeleteFunc(in.Messages, func(m amsMessage) bool { return m.Role == string(schema.System) || strings.TrimSpace(m.Content) == "" }) // as the log does
-	entries, err := c.amsEntries(p, s.SessionID, 0)
-	if err == nil {
-		err = c.amsStore(in.Memories, s)
-	}
-	for _, t := range turnsOf(s, messages[known(entries, messages):], entries) {
-		if err == nil {
-			err = c.cfg.Memory.Working().Append(c, t)
-		}
-	}
-	if err != nil {
+	if err := c.amsStore(in.Memories, log.scope); err != nil {
 		return nil, err
 	}
-	return c.amsGet(in, true)
-}
-
-// known returns how many messages the end of the log holds already: the most that it can be.
-func known(log []store.Entry, messages []amsMessage) int {
-	n := min(len(log), len(messages))
-	for n > 0 && !slices.EqualFunc(log[len(log)-n:], messages[:n], func(e store.Entry, m amsMessage) bool {
-		return m.ID != "" && m.ID == e.ID || m.Role == string(e.Role) && strings.TrimSpace(m.Content) == einox.Text(e.Message.Message)
-	}) {
-		n--
+	for _, t := range log.turns(in.Messages) {
+		if err := c.cfg.Memory.Working().Append(c, t); err != nil {
+			return nil, err
+		}
 	}
-	return n
+	if log, err = c.amsLog(in, true); err != nil {
+		return nil, err
+	}
+	return log.answer(), nil
 }
 
-// turnsOf divides messages into turns, each begun by a user's. The first go on with the turn
-// that is open in the log.
-func turnsOf(s backends.Scope, messages []amsMessage, log []store.Entry) (out []*working.Turn) {
+// turns divides the messages that follow the log into turns, each begun by a user's. The first
+// go on with the turn that is open in the log.
+func (l *amsLog) turns(messages []amsMessage) (out []*working.Turn) {
+	messages = slices.DeleteFunc(messages, func(m amsMessage) bool { // as the log does
+		return m.Role == string(schema.System) || strings.TrimSpace(m.Content) == ""
+	})
 	var t *working.Turn
-	if n := len(log); n > 0 && !log[n-1].Done {
-		t = &working.Turn{Scope: s, ID: log[n-1].Turn, First: int(log[n-1].Seq)} // above every index in the turn
+	if n := len(l.entries); n > 0 && !l.entries[n-1].Done {
+		last := &l.entries[n-1]
+		t = &working.Turn{Scope: l.scope, ID: last.Turn, First: int(last.Seq)} // above every index in the turn
 	}
-	for _, m := range messages {
+	for _, m := range messages[l.known(messages):] {
 		if t == nil || m.Role == string(schema.User) {
-			t = &working.Turn{Scope: s, Time: m.Created}
+			t = &working.Turn{Scope: l.scope, Time: m.Created}
 		}
 		if len(t.Messages) == 0 {
 			out = append(out, t)
@@ -201,53 +208,61 @@ func turnsOf(s backends.Scope, messages []amsMessage, log []store.Entry) (out []
 	return out
 }
 
+// known returns how many messages the end of the log holds already: the most that it can be.
+func (l *amsLog) known(messages []amsMessage) int {
+	same := func(e store.Entry, m amsMessage) bool {
+		return m.Role == string(e.Role) && strings.TrimSpace(m.Content) == einox.Text(e.Message.Message)
+	}
+	n := min(len(l.entries), len(messages))
+	for n > 0 && !slices.EqualFunc(l.entries[len(l.entries)-n:], messages[:n], same) {
+		n--
+	}
+	return n
+}
+
 // amsPrompt never searches without a user: a search that names none is that of the session's.
 func (c *call) amsPrompt(in *amsPrompt) (object, error) {
-	var messages []object
-	add := func(role, text string) {
-		messages = append(messages, object{"role": role, "content": object{"type": "text", "text": text, "annotations": nil, "_meta": nil}})
+	if in.Session == nil && in.Search == nil {
+		return nil, fmt.Errorf("%w: name a session or a long_term_search", backends.ErrInvalid)
 	}
-	search, searched := &amsSearch{}, len(in.Search) > 0 && string(in.Search) != "false"
-	if searched && string(in.Search) != "true" {
-		if err := json.Unmarshal(in.Search, search); err != nil {
-			return nil, &bodyError{err}
-		}
+	messages := []object{}
+	say := func(role, text string) {
+		content := object{"type": "text", "text": text, "annotations": nil, "_meta": nil}
+		messages = append(messages, object{"role": role, "content": content})
 	}
-	switch {
-	case in.Session != nil:
-		of, err := c.amsGet(in.Session, true)
+	if in.Session != nil {
+		log, err := c.amsLog(in.Session, false)
 		if err != nil {
 			return nil, err
 		}
-		if summary := of["context"].(*string); summary != nil {
-			add("system", "## Summary of what was said before\n"+*summary)
+		if log.state.Summary != "" {
+			say("system", "## Summary of what was said before\n"+log.state.Summary)
 		}
-		for _, m := range of["messages"].([]object) {
-			role := "assistant"
-			if m["role"] == schema.User {
+		for _, e := range log.entries {
+			role := "assistant" // also of a tool's result
+			if e.Role == schema.User {
 				role = "user"
 			}
-			add(role, m["content"].(string))
+			say(role, einox.Text(e.Message.Message))
 		}
-		if len(search.UserID) == 0 {
-			search.UserID, search.Namespace = object{"eq": c.scope.UserID}, object{"eq": c.scope.Namespace}
+		if in.Search != nil && in.Search.UserID == nil {
+			in.Search.UserID, in.Search.Namespace = &amsOne{log.scope.UserID}, &amsOne{log.scope.Namespace}
 		}
-	case !searched:
-		return nil, fmt.Errorf("%w: name a session or a long_term_search", backends.ErrInvalid)
 	}
-	var found object
-	if searched {
-		var err error
-		search.Text = in.Query
-		if found, err = c.amsSearch(search); err != nil {
+	var memories []object
+	if in.Search != nil {
+		in.Search.Text = in.Query
+		found, err := c.amsSearch(in.Search)
+		if err != nil {
 			return nil, err
 		}
+		memories = found["memories"].([]object)
 		text := "## Memories about the question"
-		for _, m := range found["memories"].([]object) {
+		for _, m := range memories {
 			text += fmt.Sprintf("\n- %s (ID: %s)", m["text"], m["id"])
 		}
-		add("system", text)
+		say("system", text)
 	}
-	add("user", in.Query)
-	return object{"messages": messages, "long_term_memories": found["memories"]}, nil
+	say("user", in.Query)
+	return object{"messages": messages, "long_term_memories": memories}, nil
 }

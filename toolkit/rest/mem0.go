@@ -5,8 +5,6 @@ package rest
 
 import (
 	"cmp"
-	"crypto/md5" //nolint:gosec // mem0's hash of a text, no secret
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,14 +33,12 @@ type (
 	}
 	mem0Query struct {
 		mem0IDs
-		Query       string         `json:"query,omitempty"`
-		Filters     map[string]any `json:"filters,omitempty"` // in mem0's grammar: see backends.ParseFilter
-		TopK        int            `json:"top_k,omitempty" query:"top_k"`
-		Threshold   float64        `json:"threshold,omitempty"`
-		Explain     bool           `json:"explain,omitempty"`
-		ShowExpired bool           `json:"show_expired,omitempty" query:"show_expired"`
-		Page        int            `json:"page,omitempty" query:"page"`
-		PageSize    int            `json:"page_size,omitempty" query:"page_size"`
+		Query     string         `json:"query,omitempty"`
+		Filters   map[string]any `json:"filters,omitempty"` // in mem0's grammar: see backends.ParseFilter
+		TopK      int            `json:"top_k,omitempty" query:"top_k"`
+		Threshold float64        `json:"threshold,omitempty"`
+		Page      int            `json:"page,omitempty" query:"page"`
+		PageSize  int            `json:"page_size,omitempty" query:"page_size"`
 	}
 	mem0Message struct {
 		Role    string          `json:"role"`
@@ -56,69 +52,43 @@ type (
 		Infer        *bool           `json:"infer,omitempty"`
 		LastDay      json.RawMessage `json:"expiration_date,omitempty"` // YYYY-MM-DD
 		Timestamp    int64           `json:"timestamp,omitempty"`       // Unix seconds
-		MemoryType   string          `json:"memory_type,omitempty"`
-		Prompt       string          `json:"prompt,omitempty"`
 		Instructions string          `json:"custom_instructions,omitempty"`
 	}
 	mem0Change struct {
-		idQuery
-		MemoryID string          `json:"memory_id,omitempty"` // in a batch
+		memoryID
 		Text     *string         `json:"text,omitempty"`
 		Metadata map[string]any  `json:"metadata,omitempty"`
 		LastDay  json.RawMessage `json:"expiration_date,omitempty"` // null: never
-	}
-	mem0Batch struct {
-		Memories []mem0Change `json:"memories"`
-	}
-	mem0Entity struct {
-		Type string `json:"type" path:"type"` // user or agent
-		Name string `json:"name" path:"id"`
 	}
 )
 
 func (h *Handler) mem0Routes() {
 	read, write, long := traits{}, traits{write: true}, traits{write: true, long: true}
-	for _, at := range []struct{ of, base, end, add, search, entities, erase string }{
-		{"server", "/memories", "", "/memories", "/search", "/entities", "/entities/{type}/{id}"},
-		{"platform", "/v1/memories", "/{$}", "/v3/memories/add/{$}", "/v3/memories/search/{$}", "/v1/entities/{$}", "/v2/entities/{type}/{id}/{$}"},
+	for _, at := range []struct{ as, memories, end, add, search, entity string }{
+		{" As mem0's server.", "/memories", "", "/memories", "/search", "/entities/{type}/{id}"},
+		{" As mem0's platform.", "/v1/memories", "/{$}", "/v3/memories/add/{$}", "/v3/memories/search/{$}", "/v2/entities/{type}/{id}/{$}"},
 	} {
-		as := ", as mem0's " + at.of + "."
-		add(h, ofMem0, "POST "+at.add, "Learn from messages"+as, long, (*call).mem0Add)
-		add(h, ofMem0, "POST "+at.search, "Memories that answer a query"+as, read, (*call).mem0Search)
-		add(h, ofMem0, "GET "+at.base+"/{id}"+at.end, "One memory"+as, read, func(c *call, in *idQuery) (object, error) {
-			_, m, err := c.locate(in.ID, in.scope(), false)
-			return c.mem0Memory(m), err
-		})
-		add(h, ofMem0, "GET "+at.base+"/{id}/history"+at.end, "What happened to a memory"+as, read, (*call).mem0History)
-		add(h, ofMem0, "PUT "+at.base+"/{id}"+at.end, "Change a memory"+as, write, (*call).mem0Update)
-		add(h, ofMem0, "DELETE "+at.base+"/{id}"+at.end, "Delete a memory; its history stays"+as, write, func(c *call, in *idQuery) (object, error) {
-			return object{"message": "Memory deleted successfully!"}, c.deleteAt(in.ID, in.scope())
-		})
-		add(h, ofMem0, "DELETE "+at.base+at.end, "Delete memories of a run, or erase all of a user or an agent"+as, write, (*call).mem0DeleteAll)
-		add(h, ofMem0, "GET "+at.entities, "The users and agents that hold something"+as, read, func(c *call, _ *struct{}) (any, error) {
-			all, err := c.mem0Entities()
-			if at.end == "" {
-				return all, err
-			}
-			return object{"count": len(all), "next": nil, "previous": nil, "results": all}, err
-		})
-		add(h, ofMem0, "DELETE "+at.erase, "Erase all of a user or an agent"+as, write, (*call).mem0Erase)
+		one := at.memories + "/{id}"
+		add(h, ofMem0, "POST "+at.add, "Learn from messages."+at.as, long, (*call).mem0Add)
+		add(h, ofMem0, "POST "+at.search, "Memories that answer a query."+at.as, read, (*call).mem0Find)
+		add(h, ofMem0, "GET "+one+at.end, "One memory."+at.as, read, (*call).mem0Get)
+		add(h, ofMem0, "GET "+one+"/history"+at.end, "What happened to a memory."+at.as, read, (*call).mem0History)
+		add(h, ofMem0, "PUT "+one+at.end, "Change a memory."+at.as, write, (*call).mem0Update)
+		add(h, ofMem0, "DELETE "+one+at.end, "Delete a memory; its history stays."+at.as, write, (*call).mem0Delete)
+		add(h, ofMem0, "DELETE "+at.memories+at.end, "Delete a run, or erase all of a user or an agent."+at.as, write, (*call).mem0DeleteAll)
+		add(h, ofMem0, "DELETE "+at.entity, "Erase all of a user or an agent."+at.as, write, (*call).mem0Erase)
 	}
-	add(h, ofMem0, "GET /memories", "Memories of a user or an agent, as mem0's server.", read, (*call).mem0List)
-	add(h, ofMem0, "POST /v3/memories/{$}", "Memories of a user or an agent, as mem0's platform.", read, (*call).mem0List)
-	add(h, ofMem0, "POST /reset", "Erase all of the namespace, as mem0's server.", long, (*call).mem0Reset)
+	add(h, ofMem0, "GET /memories", "Memories of a user or an agent, as mem0's server.", read, (*call).mem0Find)
+	add(h, ofMem0, "POST /v3/memories/{$}", "Memories of a user or an agent, as mem0's platform.", read, (*call).mem0Find)
+	if h.cfg.Store != nil {
+		add(h, ofMem0, "POST /reset", "Erase all of the namespace, as mem0's server.", long, (*call).mem0Reset)
+		add(h, ofMem0, "GET /entities", "The users and agents that hold something, as mem0's server.", read, (*call).mem0Entities)
+		add(h, ofMem0, "GET /v1/entities/{$}", "The users and agents that hold something, as mem0's platform.", read, (*call).mem0Users)
+	}
 	add(h, ofMem0, "GET /v1/ping/{$}", "Whether the key is good, as mem0's platform.", read, func(c *call, _ *struct{}) (object, error) {
 		c.opened = true // it shows nothing of anyone's
 		return object{"status": "ok", "org_id": "einomem", "project_id": c.namespace(), "user_email": nil}, nil
 	})
-	add(h, ofMem0, "PUT /v1/batch/{$}", "Change memories, as mem0's platform.", write, func(c *call, in *mem0Batch) (object, error) {
-		return c.mem0Batch(in, func(m *mem0Change) error { _, err := c.mem0Update(m); return err })
-	})
-	add(h, ofMem0, "DELETE /v1/batch/{$}", "Delete memories, as mem0's platform.", write, func(c *call, in *mem0Batch) (object, error) {
-		return c.mem0Batch(in, func(m *mem0Change) error { return c.deleteAt(m.ID, backends.Scope{}) })
-	})
-	h.unsupported(ofMem0, "exports, summaries, profiles, events and feedback of mem0's platform",
-		"POST /v1/exports/", "POST /v1/summary/", "GET /v2/entities/", "POST /v1/feedback/", "GET /v1/event/")
 }
 
 func (c *call) mem0Add(in *mem0Add) (object, error) {
@@ -126,17 +96,13 @@ func (c *call) mem0Add(in *mem0Add) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &backends.AddRequest{Scope: s, Verbatim: in.Infer != nil && !*in.Infer, Metadata: object{}, Instructions: strings.TrimSpace(in.Prompt + "\n" + in.Instructions)}
-	if in.MemoryType == "procedural_memory" {
-		r.Kind = backends.KindProcedure
-	}
-	if maps.Copy(r.Metadata, in.Metadata); in.AppID != "" {
-		r.Metadata["app_id"] = in.AppID
-	}
-	if ends, err := endOf(in.LastDay); err != nil {
+	r := &backends.AddRequest{Scope: s, Verbatim: in.Infer != nil && !*in.Infer, Metadata: object{}, Instructions: in.Instructions}
+	if r.Expires, err = endOf(in.LastDay); err != nil {
 		return nil, err
-	} else if ends != nil {
-		r.Expires = *ends
+	}
+	maps.Copy(r.Metadata, in.Metadata)
+	if in.AppID != "" {
+		r.Metadata["app_id"] = in.AppID
 	}
 	for _, m := range in.Messages {
 		x := backends.Message{Message: &schema.Message{Role: schema.RoleType(m.Role), Name: m.Name, Content: textOfContent(m.Content)}}
@@ -151,107 +117,55 @@ func (c *call) mem0Add(in *mem0Add) (object, error) {
 	}
 	results := []object{}
 	for _, x := range addResponseOf(added).Items {
-		results = append(results, object{"id": c.idOf(x.Memory.ID), "memory": x.Memory.Text, "event": mem0Event(x.Outcome), "role": x.Memory.Origin.Role, "error": orNull(x.Error)})
+		m := x.Memory
+		results = append(results, object{
+			"id": c.idOf(m.ID), "memory": m.Text, "event": mem0Events[x.Outcome], "role": m.Origin.Role, "error": orNull(x.Error),
+		})
 	}
 	return object{"status": "SUCCEEDED", "event_id": backends.NewID(), "results": results}, nil
 }
 
-// mem0Event returns mem0's word for what became of a memory, where it has one.
-func mem0Event(o backends.Outcome) string {
-	return cmp.Or(map[backends.Outcome]string{backends.OutcomeAdded: "ADD", backends.OutcomeUpdated: "UPDATE", backends.OutcomeSuperseded: "UPDATE",
-		backends.OutcomeRetracted: "DELETE", backends.OutcomeDeleted: "DELETE", backends.OutcomeUnchanged: "NONE"}[o], strings.ToUpper(string(o)))
+// mem0Events are mem0's words for what became of a memory.
+var mem0Events = map[backends.Outcome]string{
+	backends.OutcomeAdded: "ADD", backends.OutcomeUpdated: "UPDATE", backends.OutcomeSuperseded: "UPDATE",
+	backends.OutcomeRetracted: "DELETE", backends.OutcomeDeleted: "DELETE",
+	backends.OutcomeUnchanged: "NONE", backends.OutcomeFailed: "FAILED", backends.OutcomeSkipped: "SKIPPED",
 }
 
-func (c *call) mem0Search(in *mem0Query) (object, error) {
+// mem0Find answers with a page of what a query finds, or without a query of all there is.
+func (c *call) mem0Find(in *mem0Query) (object, error) {
 	s, filter, err := c.mem0Scope(in, false)
 	if err != nil {
 		return nil, err
 	}
-	if strings.TrimSpace(in.Query) == "" {
-		return nil, fmt.Errorf("%w: the query is blank", backends.ErrInvalid)
-	}
-	hits, err := c.find(&backends.SearchRequest{Scope: s, Query: in.Query, TopK: cmp.Or(in.TopK, 10), Threshold: in.Threshold, Filter: filter, IncludeExpired: in.ShowExpired})
-	results := []object{}
-	for _, h := range hits {
-		m := c.mem0Memory(&h.Memory)
-		if m["score"] = h.Score; in.Explain {
-			m["score_details"] = h.Parts
-		}
-		results = append(results, m)
-	}
-	return object{"results": results}, err
-}
-
-func (c *call) mem0List(in *mem0Query) (object, error) {
-	s, filter, err := c.mem0Scope(in, false)
+	all, err := c.find(&backends.SearchRequest{
+		Scope: s, Query: in.Query, TopK: cmp.Or(in.TopK, 10), Threshold: in.Threshold, Filter: filter,
+	})
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.find(&backends.SearchRequest{Scope: s, Filter: filter, IncludeExpired: in.ShowExpired})
-	size, page := min(max(cmp.Or(in.PageSize, in.TopK, 100), 1), 1000), min(max(in.Page, 1), len(all)+1)
+	size := min(max(cmp.Or(in.PageSize, in.TopK, 100), 1), 1000)
+	page := min(max(in.Page, 1), len(all)+1)
 	results := []object{}
 	for _, h := range cut(all, (page-1)*size, size) {
-		results = append(results, c.mem0Memory(&h.Memory))
+		m := c.mem0Memory(&h.Memory)
+		m["score"] = h.Score
+		results = append(results, m)
 	}
 	out := object{"count": len(all), "next": nil, "previous": nil, "results": results}
-	for name, to := range map[string]int{"next": page + 1, "previous": page - 1} {
-		if to > 0 && (to-1)*size < len(all) {
-			out[name] = fmt.Sprintf("/v3/memories/?page=%d&page_size=%d", to, size)
-		}
+	if page*size < len(all) {
+		out["next"] = fmt.Sprintf("/v3/memories/?page=%d&page_size=%d", page+1, size)
 	}
-	return out, err
-}
-
-func (c *call) mem0Update(in *mem0Change) (object, error) {
-	ends, err := endOf(in.LastDay)
-	if err != nil {
-		return nil, err
-	}
-	manager, id, err := c.place(in.ID, in.scope(), true)
-	if err != nil {
-		return nil, err
-	}
-	m, err := manager.Update(c, &backends.UpdateRequest{Scope: c.scope, ID: id, Text: in.Text, Metadata: in.Metadata, Expires: ends})
-	if err != nil {
-		return nil, err
-	}
-	out := c.mem0Memory(m)
-	out["message"] = "Memory updated successfully!"
 	return out, nil
 }
 
-// deleteAt deletes the memory that place finds.
-func (c *call) deleteAt(id string, s backends.Scope) error {
-	manager, id, err := c.place(id, s, true)
-	if err != nil {
-		return err
-	}
-	return manager.Delete(c, &backends.DeleteRequest{Scope: c.scope, ID: id})
+func (c *call) mem0Get(in *memoryID) (object, error) {
+	m, err := c.memory(in.ID)
+	return c.mem0Memory(m), err
 }
 
-// mem0Batch changes memories one by one, after all of them were found.
-func (c *call) mem0Batch(in *mem0Batch, change func(m *mem0Change) error) (object, error) {
-	const most = 1000 // as on mem0's platform
-	n := len(in.Memories)
-	if n == 0 || n > most {
-		return nil, fmt.Errorf("%w: %d memories: name 1 to %d", backends.ErrInvalid, n, most)
-	}
-	for i := range in.Memories {
-		in.Memories[i].ID = in.Memories[i].MemoryID
-		if _, _, err := c.locate(in.Memories[i].ID, backends.Scope{}, true); err != nil {
-			return nil, err
-		}
-	}
-	for i := range in.Memories {
-		if err := c.audited(change(&in.Memories[i])); err != nil {
-			return nil, fmt.Errorf("memory %d of %d: %w", i+1, n, err)
-		}
-	}
-	return object{"message": fmt.Sprintf("Successfully changed %d memories", n)}, nil
-}
-
-func (c *call) mem0History(in *idQuery) ([]object, error) {
-	manager, id, err := c.place(in.ID, in.scope(), false)
+func (c *call) mem0History(in *memoryID) ([]object, error) {
+	manager, id, err := c.place(in.ID, false)
 	if err != nil {
 		return nil, err
 	}
@@ -261,10 +175,31 @@ func (c *call) mem0History(in *idQuery) ([]object, error) {
 	}
 	out := []object{}
 	for _, e := range events {
-		out = append(out, object{"id": fmt.Sprintf("%s-%d", e.MemoryID, e.Version), "memory_id": c.idOf(e.MemoryID), "old_memory": orNull(e.Old), "new_memory": orNull(e.New),
-			"event": mem0Event(e.Type), "created_at": e.Time, "updated_at": e.Time, "is_deleted": e.Type == backends.OutcomeDeleted, "actor_id": orNull(e.Actor), "role": orNull(e.Role)})
+		out = append(out, object{
+			"id": fmt.Sprintf("%s-%d", e.MemoryID, e.Version), "memory_id": in.ID,
+			"event": mem0Events[e.Type], "is_deleted": e.Type == backends.OutcomeDeleted,
+			"old_memory": orNull(e.Old), "new_memory": orNull(e.New), "actor_id": orNull(e.Actor), "role": orNull(e.Role),
+			"created_at": e.Time, "updated_at": e.Time,
+		})
 	}
 	return out, err
+}
+
+func (c *call) mem0Update(in *mem0Change) (object, error) {
+	r := &backends.UpdateRequest{Text: in.Text, Metadata: in.Metadata}
+	if len(in.LastDay) > 0 {
+		expires, err := endOf(in.LastDay)
+		if err != nil {
+			return nil, err
+		}
+		r.Expires = &expires
+	}
+	m, err := c.update(in.ID, r)
+	return c.mem0Memory(m), err
+}
+
+func (c *call) mem0Delete(in *memoryID) (object, error) {
+	return object{"message": "Memory deleted successfully!"}, c.deleteMemory(in.ID)
 }
 
 func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
@@ -273,10 +208,10 @@ func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
 		return nil, err
 	}
 	done := object{"message": "Memories deleted successfully!"}
-	switch {
-	case filter == nil && in.UserID+in.AgentID == "": // all of the connection's user is never meant so
+	if filter == nil && in.UserID == "" && in.AgentID == "" { // all of the connection's user is never meant so
 		return nil, fmt.Errorf("%w: name a user_id or an agent_id", backends.ErrNoScope)
-	case filter == nil:
+	}
+	if filter == nil {
 		return done, c.forget(s)
 	}
 	manager, err := access.Manager(c.cfg.Memory)
@@ -291,13 +226,10 @@ func (c *call) mem0Memory(m *backends.Memory) object {
 	if m == nil {
 		return nil
 	}
-	hash := md5.Sum([]byte(m.Text)) //nolint:gosec // see the import
-	out := object{"id": c.idOf(m.ID), "memory": m.Text, "hash": hex.EncodeToString(hash[:]), "metadata": m.Metadata, "created_at": m.Created, "updated_at": m.Updated}
-	for field, v := range map[string]any{"user_id": m.Scope.UserID, "agent_id": m.Scope.AgentID, "run_id": m.Scope.SessionID, "app_id": m.Metadata["app_id"],
-		"actor_id": m.Origin.Speaker, "role": m.Origin.Role} {
-		if v != "" && v != nil {
-			out[field] = v
-		}
+	out := object{
+		"id": c.idOf(m.ID), "memory": m.Text, "metadata": m.Metadata, "created_at": m.Created, "updated_at": m.Updated,
+		"user_id": orNull(m.Scope.UserID), "agent_id": orNull(m.Scope.AgentID), "run_id": orNull(m.Scope.SessionID),
+		"app_id": m.Metadata["app_id"], "actor_id": orNull(m.Origin.Speaker), "role": orNull(m.Origin.Role), "expiration_date": nil,
 	}
 	if !m.Expires.IsZero() {
 		out["expiration_date"] = m.Expires.Add(-1).UTC().Format(time.DateOnly)
@@ -305,24 +237,16 @@ func (c *call) mem0Memory(m *backends.Memory) object {
 	return out
 }
 
-// endOf returns the end of a day, UTC: nil where there is no value, the zero time for null.
-func endOf(day json.RawMessage) (*time.Time, error) {
-	var text string
-	if len(day) == 0 {
-		return nil, nil
+// endOf returns the end of a day in JSON, UTC; the zero time for none and for null.
+func endOf(day json.RawMessage) (time.Time, error) {
+	if len(day) == 0 || string(day) == "null" {
+		return time.Time{}, nil
 	}
-	if err := json.Unmarshal(day, &text); err != nil {
-		return nil, &bodyError{err}
-	}
-	if text == "" {
-		return &time.Time{}, nil
-	}
-	t, err := time.Parse(time.DateOnly, text)
+	t, err := time.Parse(`"2006-01-02"`, string(day))
 	if err != nil {
-		return nil, fmt.Errorf("%w: expiration_date %.40q: use YYYY-MM-DD", backends.ErrInvalid, text)
+		return t, fmt.Errorf("%w: expiration_date %.40s: use YYYY-MM-DD", backends.ErrInvalid, day)
 	}
-	t = t.AddDate(0, 0, 1)
-	return &t, nil
+	return t.AddDate(0, 0, 1), nil
 }
 
 // textOfContent returns the text of a message's content, which is a text or a list of parts.
@@ -338,11 +262,4 @@ func textOfContent(raw json.RawMessage) (text string) {
 		text = strings.TrimSpace(text + " " + p.Text)
 	}
 	return text
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

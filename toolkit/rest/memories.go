@@ -17,8 +17,6 @@ type scopeQuery struct {
 	Scope backends.Scope `json:"-" query:"scope"`
 }
 
-func (s scopeQuery) scope() backends.Scope { return s.Scope }
-
 type idQuery struct {
 	scopeQuery
 	ID string `json:"-" path:"id"`

@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 )
 
@@ -90,30 +89,6 @@ func (h *Handler) messages(ctx context.Context, in *rangeQuery) (*messagesRespon
 	of := store.Range{After: in.After, Upto: in.Upto, Limit: in.Limit, Last: in.Last}
 	entries, err := h.cfg.Store.Read(ctx, p, in.Scope.SessionID, of)
 	return &messagesResponse{sessionOf(state), orEmpty(entries)}, err
-}
-
-// speaker opens the scope, and returns the partition that its sessions are in.
-func (c *call) speaker(s backends.Scope, write bool) (backends.Partition, backends.Scope, error) {
-	s, err := c.open(s, write)
-	if err == nil && c.cfg.Store == nil {
-		err = unsupported("sessions")
-	}
-	if err != nil {
-		return backends.Partition{}, s, err
-	}
-	p, err := s.Speaker()
-	return p, s, err
-}
-
-func (c *call) deleteSession(s backends.Scope) error {
-	p, s, err := c.speaker(s, true)
-	if err != nil {
-		return err
-	}
-	if w := c.cfg.Memory.Window(); w != nil {
-		return w.DeleteSession(c, s)
-	}
-	return c.cfg.Store.Delete(c, p, s.SessionID)
 }
 
 func orEmpty[T any](s []T) []T {

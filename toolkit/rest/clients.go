@@ -7,20 +7,24 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// Clients of mem0 and of agent-memory-server name a memory by its id alone. An id of ours is
-// one of a partition. So what they get is an id that carries the partition, too. It proves
-// nothing: the key decides as for any scope.
+// This file has what the endpoints for clients of mem0 and of agent-memory-server share.
+// Those clients name a memory by its id alone. An id of ours is one of a partition. So what
+// they get is an id that carries the partition, too. It proves nothing: the key decides as for
+// any scope.
 
 var errUnknownID = fmt.Errorf("%w: memory", backends.ErrNotFound)
+
+// memoryID is the id of a memory in an address.
+type memoryID struct {
+	ID string `json:"-" path:"id"`
+}
 
 // encodeID returns the id of a memory for those clients: distinct for distinct memories, and
 // safe in addresses.
@@ -58,11 +62,8 @@ func (c *call) whose(s backends.Scope, write bool) (backends.Scope, error) {
 	s.Namespace = cmp.Or(s.Namespace, c.namespace())
 	if s.UserID == "" && s.AgentID == "" {
 		of, err := c.key.Scope(c.r.Header)
-		switch {
-		case errors.Is(err, backends.ErrNoScope):
-			return s, fmt.Errorf("%w: name a user_id", backends.ErrNoScope)
-		case err != nil:
-			return s, err
+		if err != nil {
+			return s, fmt.Errorf("the request names no user_id: %w", err)
 		}
 		s = s.Or(of)
 		s.Workspace = ""
@@ -70,35 +71,50 @@ func (c *call) whose(s backends.Scope, write bool) (backends.Scope, error) {
 	return c.open(s, write)
 }
 
-// place opens the partition of a memory that is named by an id of encodeID, or by its plain
-// id in a scope, and returns the plain id; c.scope is what it opened. There is one answer,
-// ErrNotFound, for what is no id, what the key does not open, and what does not exist.
-func (c *call) place(id string, s backends.Scope, write bool) (backends.Manager, string, error) {
-	if p, plain, ok := decodeID(id); ok {
-		id, s = plain, p.Scope()
-	}
-	s, err := c.whose(s, false)
-	if err != nil {
+// place opens the partition that an id carries, and returns the plain id; c.scope is what it
+// opened. There is one answer, ErrNotFound, for what is no id, what the key does not open, and
+// what does not exist.
+func (c *call) place(id string, write bool) (backends.Manager, string, error) {
+	p, plain, ok := decodeID(id)
+	if !ok {
 		return nil, "", errUnknownID
 	}
-	if _, err = c.open(s, write); err != nil {
-		return nil, "", err
+	if _, err := c.open(p.Scope(), false); err != nil {
+		return nil, "", errUnknownID
 	}
 	manager, err := access.Manager(c.cfg.Memory)
-	return manager, id, err
+	if err != nil {
+		return nil, "", err
+	}
+	return manager, plain, c.key.Allow(c.scope, write)
 }
 
-// locate is place and the memory there.
-func (c *call) locate(id string, s backends.Scope, write bool) (backends.Manager, *backends.Memory, error) {
-	manager, id, err := c.place(id, s, write)
+// memory returns the memory of an id.
+func (c *call) memory(id string) (*backends.Memory, error) {
+	manager, id, err := c.place(id, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m, err := manager.Get(c, &backends.GetRequest{Scope: c.scope, ID: id})
-	if errors.Is(err, backends.ErrInvalid) {
-		err = errUnknownID
+	return manager.Get(c, &backends.GetRequest{Scope: c.scope, ID: id})
+}
+
+// update changes the memory of an id.
+func (c *call) update(id string, r *backends.UpdateRequest) (*backends.Memory, error) {
+	manager, id, err := c.place(id, true)
+	if err != nil {
+		return nil, err
 	}
-	return manager, m, err
+	r.Scope, r.ID = c.scope, id
+	return manager.Update(c, r)
+}
+
+// deleteMemory deletes the memory of an id.
+func (c *call) deleteMemory(id string) error {
+	manager, id, err := c.place(id, true)
+	if err != nil {
+		return err
+	}
+	return manager.Delete(c, &backends.DeleteRequest{Scope: c.scope, ID: id})
 }
 
 // find returns the memories of the scope that answer a query, best first, at most topK; for a
@@ -115,32 +131,18 @@ func (c *call) find(r *backends.SearchRequest) ([]backends.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pages(func(cursor string) (hits []backends.Hit, next string, err error) {
-		page, err := manager.List(c, &backends.ListRequest{Scope: r.Scope, Filter: r.Filter, IncludeExpired: r.IncludeExpired, Limit: 1000, Cursor: cursor})
+	var all []backends.Hit
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, err := manager.List(c, &backends.ListRequest{Scope: r.Scope, Filter: r.Filter, Limit: 1000, Cursor: cursor})
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		for i := range page.Memories {
-			hits = append(hits, backends.Hit{Memory: page.Memories[i], Score: 1})
+			all = append(all, backends.Hit{Memory: page.Memories[i], Score: 1})
 		}
-		return hits, page.Next, nil
-	})
-}
-
-// pages returns what all pages of a listing have.
-func pages[T any](read func(cursor string) ([]T, string, error)) (out []T, err error) {
-	for cursor, more := "", true; more && err == nil; more = cursor != "" {
-		var page []T
-		page, cursor, err = read(cursor)
-		out = append(out, page...)
+		cursor = page.Next
 	}
-	return out, err
-}
-
-// audited logs one of several writes of a call, and returns its failure.
-func (c *call) audited(err error) error {
-	c.cfg.Guard.Audit(c, c.key, c.route.pattern+" (one of several)", c.scope, err)
-	return err
+	return all, nil
 }
 
 // cut returns at most size elements of all, from one on.
@@ -149,24 +151,15 @@ func cut[T any](all []T, from, size int) []T {
 	return all[from : from+min(size, len(all)-from)]
 }
 
-// unsupported is what a server of others has and this one has not: 404, with a text.
-type unsupported string
-
-func (u unsupported) Error() string { return "this server does not offer " + string(u) }
-
 // detailed answers failures as the servers of mem0 and agent-memory-server do.
 func detailed(_ *Handler, err error, _ []byte) (int, any) {
-	var u unsupported
-	if errors.As(err, &u) {
-		return http.StatusNotFound, object{"detail": u.Error()}
-	}
 	status, _, text := statusOf(err)
 	return status, object{"detail": text}
 }
 
-// unsupported registers paths of others' servers that are not offered here.
-func (h *Handler) unsupported(f *family, what string, patterns ...string) {
-	for _, p := range patterns {
-		add(h, f, p, "Not offered.", traits{stream: true}, func(*call, *struct{}) (any, error) { return nil, unsupported(what) })
+func orNull(s string) *string {
+	if s == "" {
+		return nil
 	}
+	return &s
 }
