@@ -44,11 +44,11 @@ type (
 	}
 )
 
-// amsLog is the log of a session.
+// amsLog is the log of a session: its state, without an ID if it has not begun, and the newest
+// messages that have a text.
 type amsLog struct {
-	scope   backends.Scope
-	state   *store.Session // has no ID if the session has not begun
-	entries []store.Entry  // the newest that have a text
+	scope backends.Scope
+	messagesResponse
 }
 
 // amsSessions are the endpoints of the log of a session. It is not rewritten: to put messages
@@ -70,37 +70,34 @@ func (h *Handler) amsSessions() {
 }
 
 // amsOpen opens the session of a request.
-func (c *call) amsOpen(in *amsSession, write bool) (backends.Partition, backends.Scope, error) {
+func (c *call) amsOpen(in *amsSession, write bool) (scopeQuery, error) {
 	s, err := c.whose(backends.Scope{Namespace: in.Namespace, UserID: in.UserID, SessionID: in.ID}, write)
-	if err != nil {
-		return backends.Partition{}, s, err
-	}
-	p, err := s.Speaker()
-	return p, s, err
+	return scopeQuery{s}, err
 }
 
 func (c *call) amsList(in *amsSession) (object, error) {
-	p, _, err := c.amsOpen(in, false)
+	of, err := c.amsOpen(in, false)
 	if err != nil {
 		return nil, err
 	}
 	ids := []string{}
-	for cursor, more := "", true; more; more = cursor != "" {
-		page, err := c.cfg.Store.List(c, store.SessionQuery{Partition: &p, Page: store.Page{Limit: 1000, Cursor: cursor}})
+	page := &pageQuery{scopeQuery: of, Limit: 1000}
+	for more := true; more; more = page.Cursor != "" {
+		found, err := c.sessions(c, page)
 		if err != nil {
 			return nil, err
 		}
-		for i := range page.Sessions {
-			ids = append(ids, page.Sessions[i].ID)
+		for i := range found.Sessions {
+			ids = append(ids, found.Sessions[i].ID)
 		}
-		cursor = page.Next
+		page.Cursor = found.Next
 	}
 	return object{"sessions": cut(ids, in.Offset, cmp.Or(max(in.Limit, 0), 20)), "total": len(ids)}, nil
 }
 
 func (c *call) amsRead(in *amsSession) (object, error) {
 	log, err := c.amsLog(in, false)
-	if err == nil && log.state.ID == "" {
+	if err == nil && log.Session.ID == "" {
 		err = fmt.Errorf("%w: session", backends.ErrNotFound)
 	}
 	if err != nil {
@@ -110,42 +107,42 @@ func (c *call) amsRead(in *amsSession) (object, error) {
 }
 
 func (c *call) amsDrop(in *amsSession) (object, error) {
-	p, s, err := c.amsOpen(in, true)
+	of, err := c.amsOpen(in, true)
 	if err != nil {
 		return nil, err
 	}
 	done := object{"status": "ok"}
 	if w := c.cfg.Memory.Window(); w != nil {
-		return done, w.DeleteSession(c, s)
+		return done, w.DeleteSession(c, of.Scope)
 	}
-	return done, c.cfg.Store.Delete(c, p, s.SessionID)
+	p, _ := of.Scope.Speaker() // the scope is open, so that there is one
+	return done, c.cfg.Store.Delete(c, p, of.Scope.SessionID)
 }
 
 // amsLog opens a session and reads its log. The session may not have begun.
 func (c *call) amsLog(in *amsSession, write bool) (*amsLog, error) {
-	p, s, err := c.amsOpen(in, write)
+	of, err := c.amsOpen(in, write)
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.cfg.Store.Session(c, p, s.SessionID)
+	found, err := c.messages(c, &rangeQuery{scopeQuery: of, Limit: 10_000, Last: true})
 	if errors.Is(err, backends.ErrNotFound) {
 		now := c.cfg.Clock()
-		return &amsLog{scope: s, state: &store.Session{Created: now, Updated: now}}, nil
+		return &amsLog{of.Scope, messagesResponse{Session: session{Created: now, Updated: now}}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	entries, err := c.cfg.Store.Read(c, p, s.SessionID, store.Range{Last: true, Limit: 10_000})
-	entries = slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.Text(e.Message.Message) == "" })
-	return &amsLog{s, state, entries}, err
+	found.Messages = slices.DeleteFunc(found.Messages, func(e store.Entry) bool { return einox.Text(e.Message.Message) == "" })
+	return &amsLog{of.Scope, *found}, nil
 }
 
 // answer returns the session as agent-memory-server has it.
 func (l *amsLog) answer() object {
 	messages := []object{}
-	for i := range l.entries {
-		e, learnt := &l.entries[i], "f"
-		if e.Seq <= l.state.Watermark {
+	for i := range l.Messages {
+		e, learnt := &l.Messages[i], "f"
+		if e.Seq <= l.Session.Learnt {
 			learnt = "t"
 		}
 		messages = append(messages, object{
@@ -155,8 +152,8 @@ func (l *amsLog) answer() object {
 	}
 	return object{
 		"session_id": l.scope.SessionID, "user_id": orNull(l.scope.UserID), "namespace": l.scope.Namespace,
-		"messages": messages, "memories": []object{}, "data": object{}, "context": orNull(l.state.Summary), "tokens": l.state.Tokens,
-		"created_at": l.state.Created, "updated_at": l.state.Updated, "last_accessed": l.state.Updated, "ttl_seconds": nil,
+		"messages": messages, "memories": []object{}, "data": object{}, "context": orNull(l.Session.Summary), "tokens": l.Session.Tokens,
+		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": l.Session.Updated, "ttl_seconds": nil,
 		"long_term_memory_strategy":     object{"strategy": "discrete", "config": object{}},
 		"context_percentage_total_used": nil, "context_percentage_until_summarization": nil,
 	}
@@ -167,7 +164,7 @@ func (c *call) amsPut(in *amsSession) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(in.Data) > 0 || in.TTL != 0 || in.Context != "" && in.Context != log.state.Summary {
+	if len(in.Data) > 0 || in.TTL != 0 || in.Context != "" && in.Context != log.Session.Summary {
 		return nil, fmt.Errorf("%w: this server keeps no data, time to live and context of a client's own with a session", backends.ErrInvalid)
 	}
 	if err := c.amsStore(in.Memories, log.scope); err != nil {
@@ -191,8 +188,8 @@ func (l *amsLog) turns(messages []amsMessage) (out []*working.Turn) {
 		return m.Role == string(schema.System) || strings.TrimSpace(m.Content) == ""
 	})
 	var t *working.Turn
-	if n := len(l.entries); n > 0 && !l.entries[n-1].Done {
-		last := &l.entries[n-1]
+	if n := len(l.Messages); n > 0 && !l.Messages[n-1].Done {
+		last := &l.Messages[n-1]
 		t = &working.Turn{Scope: l.scope, ID: last.Turn, First: int(last.Seq)} // above every index in the turn
 	}
 	for _, m := range messages[l.known(messages):] {
@@ -213,8 +210,8 @@ func (l *amsLog) known(messages []amsMessage) int {
 	same := func(e store.Entry, m amsMessage) bool {
 		return m.Role == string(e.Role) && strings.TrimSpace(m.Content) == einox.Text(e.Message.Message)
 	}
-	n := min(len(l.entries), len(messages))
-	for n > 0 && !slices.EqualFunc(l.entries[len(l.entries)-n:], messages[:n], same) {
+	n := min(len(l.Messages), len(messages))
+	for n > 0 && !slices.EqualFunc(l.Messages[len(l.Messages)-n:], messages[:n], same) {
 		n--
 	}
 	return n
@@ -235,10 +232,10 @@ func (c *call) amsPrompt(in *amsPrompt) (object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if log.state.Summary != "" {
-			say("system", "## Summary of what was said before\n"+log.state.Summary)
+		if log.Session.Summary != "" {
+			say("system", "## Summary of what was said before\n"+log.Session.Summary)
 		}
-		for _, e := range log.entries {
+		for _, e := range log.Messages {
 			role := "assistant" // also of a tool's result
 			if e.Role == schema.User {
 				role = "user"

@@ -207,18 +207,18 @@ func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := object{"message": "Memories deleted successfully!"}
-	if filter == nil && in.UserID == "" && in.AgentID == "" { // all of the connection's user is never meant so
-		return nil, fmt.Errorf("%w: name a user_id or an agent_id", backends.ErrNoScope)
+	switch {
+	case filter == nil && in.UserID == "" && in.AgentID == "": // all of the connection's user is never meant so
+		err = fmt.Errorf("%w: name a user_id or an agent_id", backends.ErrNoScope)
+	case filter == nil:
+		_, err = c.erase(c, &backends.ForgetRequest{Scope: s})
+	default:
+		var manager backends.Manager
+		if manager, err = access.Manager(c.cfg.Memory); err == nil {
+			_, err = manager.DeleteAll(c, &backends.DeleteAllRequest{Scope: s, Filter: filter})
+		}
 	}
-	if filter == nil {
-		return done, c.forget(s)
-	}
-	manager, err := access.Manager(c.cfg.Memory)
-	if err == nil {
-		_, err = manager.DeleteAll(c, &backends.DeleteAllRequest{Scope: s, Filter: filter})
-	}
-	return done, err
+	return object{"message": "Memories deleted successfully!"}, err
 }
 
 // mem0Memory returns a memory of c.scope as mem0 has it.

@@ -5,10 +5,8 @@ package rest
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/store"
 )
 
 type mem0Entity struct {
@@ -17,21 +15,17 @@ type mem0Entity struct {
 }
 
 // partitions lists the partitions of the namespace that the key opens.
-func (c *call) partitions() ([]backends.Partition, error) {
-	namespace := c.namespace()
-	if c.opened = true; !c.key.Opens(namespace) {
-		return nil, fmt.Errorf("%w: this key does not open that namespace", backends.ErrDenied)
-	}
-	var all []backends.Partition
-	for cursor, more := "", true; more; more = cursor != "" {
-		page, err := c.cfg.Store.Partitions(c, namespace, store.Page{Limit: 1000, Cursor: cursor})
+func (c *call) partitions() (all []backends.Partition, _ error) {
+	in := &pageQuery{Limit: 1000}
+	in.Scope.Namespace = c.namespace()
+	for more := true; more; more = in.Cursor != "" {
+		page, err := c.people(in)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, page.Partitions...)
-		cursor = page.Next
+		all, in.Cursor = append(all, page.Partitions...), page.Next
 	}
-	return slices.DeleteFunc(all, func(p backends.Partition) bool { return c.key.Allow(p.Scope(), false) != nil }), nil
+	return all, nil
 }
 
 func (c *call) mem0Entities(_ *struct{}) ([]object, error) {
@@ -58,7 +52,8 @@ func (c *call) mem0Erase(in *mem0Entity) (object, error) {
 	if s.Workspace != "" { // a run, an app, or no type of theirs
 		return nil, fmt.Errorf("%w: only a user and an agent can be erased; to delete a run, name its user_id and run_id", backends.ErrInvalid)
 	}
-	return object{"message": "Entity deleted successfully!"}, c.forget(s)
+	_, err = c.erase(c, &backends.ForgetRequest{Scope: s})
+	return object{"message": "Entity deleted successfully!"}, err
 }
 
 func (c *call) mem0Reset(_ *struct{}) (object, error) {
@@ -70,18 +65,9 @@ func (c *call) mem0Reset(_ *struct{}) (object, error) {
 		return nil, err
 	}
 	for _, p := range all {
-		if err := c.forget(p.Scope()); err != nil {
+		if _, err := c.erase(c, &backends.ForgetRequest{Scope: p.Scope()}); err != nil {
 			return nil, err
 		}
 	}
 	return object{"message": "All memories reset"}, nil
-}
-
-// forget erases all of whom the scope names; the caller has opened it.
-func (c *call) forget(s backends.Scope) error {
-	if p, err := s.Speaker(); err == nil && c.cfg.Notes != nil {
-		c.cfg.Notes.forget(p)
-	}
-	_, err := c.cfg.Memory.Forget(c, s)
-	return err
 }
