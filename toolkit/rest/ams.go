@@ -47,15 +47,15 @@ type (
 	amsSearch struct {
 		scopeQuery
 		Text      string         `json:"text,omitempty"`
-		UserID    *amsOne        `json:"user_id,omitempty"`
-		Namespace *amsOne        `json:"namespace,omitempty"`
+		UserID    amsOne         `json:"user_id,omitzero"`
+		Namespace amsOne         `json:"namespace,omitzero"`
 		SessionID map[string]any `json:"session_id,omitempty"`
 		Topics    map[string]any `json:"topics,omitempty"`
 		Entities  map[string]any `json:"entities,omitempty"`
 		Created   map[string]any `json:"created_at,omitempty"`
 		Accessed  map[string]any `json:"last_accessed,omitempty"`
 		EventDate map[string]any `json:"event_date,omitempty"`
-		Type      *amsOne        `json:"memory_type,omitempty"`
+		Type      amsOne         `json:"memory_type,omitzero"`
 		Distance  *float64       `json:"distance_threshold,omitempty"`
 		Limit     int            `json:"limit,omitempty"`
 		Offset    int            `json:"offset,omitempty"`
@@ -69,15 +69,15 @@ type (
 func (h *Handler) amsRoutes() {
 	read, write := traits{}, traits{write: true}
 	const base = "/v1/long-term-memory"
-	add(h, ofAMS, "GET /v1/health", "Whether the server is there, as agent-memory-server.", read, func(c *call, _ *struct{}) (object, error) {
+	add(h, ofAMS, "GET /v1/health", "Whether the server is there.", read, func(c *call, _ *struct{}) (object, error) {
 		c.opened = true // it shows nothing of anyone's
 		return object{"now": c.cfg.Clock().UnixMilli()}, nil
 	})
-	add(h, ofAMS, "POST "+base+"/{$}", "Store memories, as agent-memory-server.", write, (*call).amsCreate)
-	add(h, ofAMS, "POST "+base+"/search", "Memories that answer a query, as agent-memory-server.", read, (*call).amsSearch)
-	add(h, ofAMS, "GET "+base+"/{id}", "One memory, as agent-memory-server.", read, (*call).amsGet)
-	add(h, ofAMS, "PATCH "+base+"/{id}", "Change a memory, as agent-memory-server.", write, (*call).amsPatch)
-	add(h, ofAMS, "DELETE "+base, "Delete memories; ids that are not known do not matter, as agent-memory-server.", write, (*call).amsDelete)
+	add(h, ofAMS, "POST "+base+"/{$}", "Store memories.", write, (*call).amsCreate)
+	add(h, ofAMS, "POST "+base+"/search", "Memories that answer a query.", read, (*call).amsSearch)
+	add(h, ofAMS, "GET "+base+"/{id}", "One memory.", read, (*call).amsGet)
+	add(h, ofAMS, "PATCH "+base+"/{id}", "Change a memory.", write, (*call).amsPatch)
+	add(h, ofAMS, "DELETE "+base, "Delete memories; ids that are not known do not matter.", write, (*call).amsDelete)
 	h.amsSessions()
 }
 
@@ -167,14 +167,7 @@ func (c *call) amsDelete(in *amsIDs) (object, error) {
 }
 
 func (c *call) amsSearch(in *amsSearch) (object, error) {
-	s := backends.Scope{UserID: in.Scope.UserID}
-	if in.UserID != nil {
-		s.UserID = in.UserID.Eq
-	}
-	if in.Namespace != nil {
-		s.Namespace = in.Namespace.Eq
-	}
-	s, err := c.whose(s, false)
+	s, err := c.whose(backends.Scope{UserID: cmp.Or(in.UserID.Eq, in.Scope.UserID), Namespace: in.Namespace.Eq}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +202,7 @@ var amsOps = map[string]string{"any": "in", "in_": "in", "none": "nin", "not_in"
 // filter returns the conditions of a search beside whose memories it is about.
 func (in *amsSearch) filter() (*backends.Filter, error) {
 	var all []backends.Filter
-	if in.Type != nil {
+	if in.Type.Eq != "" {
 		all = append(all, backends.Eq("kind", amsKinds[in.Type.Eq]))
 	}
 	for field, f := range map[string]map[string]any{

@@ -62,11 +62,11 @@ func (h *Handler) amsSessions() {
 	}
 	read, write := traits{}, traits{write: true}
 	const base = "/v1/working-memory/"
-	add(h, ofAMS, "GET "+base+"{$}", "The sessions of a user, as agent-memory-server.", read, (*call).amsList)
-	add(h, ofAMS, "GET "+base+"{session}", "The messages of a session, as agent-memory-server.", read, (*call).amsRead)
-	add(h, ofAMS, "PUT "+base+"{session}", "Append the messages that a session does not hold yet, as agent-memory-server.", write, (*call).amsPut)
-	add(h, ofAMS, "DELETE "+base+"{session}", "Delete a session, as agent-memory-server.", write, (*call).amsDrop)
-	add(h, ofAMS, "POST /v1/memory/prompt", "The messages of a session and the memories of its user, as agent-memory-server.", read, (*call).amsPrompt)
+	add(h, ofAMS, "GET "+base+"{$}", "The sessions of a user.", read, (*call).amsList)
+	add(h, ofAMS, "GET "+base+"{session}", "The messages of a session.", read, (*call).amsRead)
+	add(h, ofAMS, "PUT "+base+"{session}", "Append the messages that a session does not hold yet.", write, (*call).amsPut)
+	add(h, ofAMS, "DELETE "+base+"{session}", "Delete a session.", write, (*call).amsDrop)
+	add(h, ofAMS, "POST /v1/memory/prompt", "The messages of a session and the memories of its user.", read, (*call).amsPrompt)
 }
 
 // amsOpen opens the session of a request.
@@ -242,8 +242,8 @@ func (c *call) amsPrompt(in *amsPrompt) (object, error) {
 			}
 			say(role, einox.Text(e.Message.Message))
 		}
-		if in.Search != nil && in.Search.UserID == nil {
-			in.Search.UserID, in.Search.Namespace = &amsOne{log.scope.UserID}, &amsOne{log.scope.Namespace}
+		if in.Search != nil && in.Search.UserID.Eq == "" {
+			in.Search.UserID.Eq, in.Search.Namespace.Eq = log.scope.UserID, log.scope.Namespace
 		}
 	}
 	var memories []object

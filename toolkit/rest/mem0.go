@@ -60,32 +60,36 @@ type (
 		Metadata map[string]any  `json:"metadata,omitempty"`
 		LastDay  json.RawMessage `json:"expiration_date,omitempty"` // null: never
 	}
+	mem0Entity struct {
+		Type string `json:"type" path:"type"` // user or agent
+		Name string `json:"name" path:"id"`
+	}
 )
 
 func (h *Handler) mem0Routes() {
 	read, write, long := traits{}, traits{write: true}, traits{write: true, long: true}
-	for _, at := range []struct{ as, memories, end, add, search, entity string }{
-		{" As mem0's server.", "/memories", "", "/memories", "/search", "/entities/{type}/{id}"},
-		{" As mem0's platform.", "/v1/memories", "/{$}", "/v3/memories/add/{$}", "/v3/memories/search/{$}", "/v2/entities/{type}/{id}/{$}"},
+	for _, at := range []struct{ memories, end, add, search, entity string }{
+		{"/memories", "", "/memories", "/search", "/entities/{type}/{id}"},
+		{"/v1/memories", "/{$}", "/v3/memories/add/{$}", "/v3/memories/search/{$}", "/v2/entities/{type}/{id}/{$}"},
 	} {
 		one := at.memories + "/{id}"
-		add(h, ofMem0, "POST "+at.add, "Learn from messages."+at.as, long, (*call).mem0Add)
-		add(h, ofMem0, "POST "+at.search, "Memories that answer a query."+at.as, read, (*call).mem0Find)
-		add(h, ofMem0, "GET "+one+at.end, "One memory."+at.as, read, (*call).mem0Get)
-		add(h, ofMem0, "GET "+one+"/history"+at.end, "What happened to a memory."+at.as, read, (*call).mem0History)
-		add(h, ofMem0, "PUT "+one+at.end, "Change a memory."+at.as, write, (*call).mem0Update)
-		add(h, ofMem0, "DELETE "+one+at.end, "Delete a memory; its history stays."+at.as, write, (*call).mem0Delete)
-		add(h, ofMem0, "DELETE "+at.memories+at.end, "Delete a run, or erase all of a user or an agent."+at.as, write, (*call).mem0DeleteAll)
-		add(h, ofMem0, "DELETE "+at.entity, "Erase all of a user or an agent."+at.as, write, (*call).mem0Erase)
+		add(h, ofMem0, "POST "+at.add, "Learn from messages.", long, (*call).mem0Add)
+		add(h, ofMem0, "POST "+at.search, "Memories that answer a query.", read, (*call).mem0Find)
+		add(h, ofMem0, "GET "+one+at.end, "One memory.", read, (*call).mem0Get)
+		add(h, ofMem0, "GET "+one+"/history"+at.end, "What happened to a memory.", read, (*call).mem0History)
+		add(h, ofMem0, "PUT "+one+at.end, "Change a memory.", write, (*call).mem0Update)
+		add(h, ofMem0, "DELETE "+one+at.end, "Delete a memory; its history stays.", write, (*call).mem0Delete)
+		add(h, ofMem0, "DELETE "+at.memories+at.end, "Delete a run, or erase all of a user or an agent.", write, (*call).mem0DeleteAll)
+		add(h, ofMem0, "DELETE "+at.entity, "Erase all of a user or an agent.", write, (*call).mem0Erase)
 	}
-	add(h, ofMem0, "GET /memories", "Memories of a user or an agent, as mem0's server.", read, (*call).mem0Find)
-	add(h, ofMem0, "POST /v3/memories/{$}", "Memories of a user or an agent, as mem0's platform.", read, (*call).mem0Find)
+	add(h, ofMem0, "GET /memories", "Memories of a user or an agent.", read, (*call).mem0Find)
+	add(h, ofMem0, "POST /v3/memories/{$}", "Memories of a user or an agent.", read, (*call).mem0Find)
 	if h.cfg.Store != nil {
-		add(h, ofMem0, "POST /reset", "Erase all of the namespace, as mem0's server.", long, (*call).mem0Reset)
-		add(h, ofMem0, "GET /entities", "The users and agents that hold something, as mem0's server.", read, (*call).mem0Entities)
-		add(h, ofMem0, "GET /v1/entities/{$}", "The users and agents that hold something, as mem0's platform.", read, (*call).mem0Users)
+		add(h, ofMem0, "POST /reset", "Erase all of the namespace.", long, (*call).mem0Reset)
+		add(h, ofMem0, "GET /entities", "The users and agents that hold something.", read, (*call).mem0Entities)
+		add(h, ofMem0, "GET /v1/entities/{$}", "The users and agents that hold something.", read, (*call).mem0Users)
 	}
-	add(h, ofMem0, "GET /v1/ping/{$}", "Whether the key is good, as mem0's platform.", read, func(c *call, _ *struct{}) (object, error) {
+	add(h, ofMem0, "GET /v1/ping/{$}", "Whether the key is good.", read, func(c *call, _ *struct{}) (object, error) {
 		c.opened = true // it shows nothing of anyone's
 		return object{"status": "ok", "org_id": "einomem", "project_id": c.namespace(), "user_email": nil}, nil
 	})
@@ -219,6 +223,64 @@ func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
 		}
 	}
 	return object{"message": "Memories deleted successfully!"}, err
+}
+
+// partitions lists the partitions of the namespace that the key opens.
+func (c *call) partitions() (all []backends.Partition, _ error) {
+	in := &pageQuery{Limit: 1000}
+	in.Scope.Namespace = c.namespace()
+	for more := true; more; more = in.Cursor != "" {
+		page, err := c.people(in)
+		if err != nil {
+			return nil, err
+		}
+		all, in.Cursor = append(all, page.Partitions...), page.Next
+	}
+	return all, nil
+}
+
+func (c *call) mem0Entities(_ *struct{}) ([]object, error) {
+	all, err := c.partitions()
+	out := []object{}
+	for _, p := range all {
+		if p.Kind != backends.PartitionWorkspace {
+			out = append(out, object{"id": p.ID, "name": p.ID, "type": p.Kind})
+		}
+	}
+	return out, err
+}
+
+func (c *call) mem0Users(in *struct{}) (object, error) {
+	all, err := c.mem0Entities(in)
+	return object{"count": len(all), "next": nil, "previous": nil, "results": all}, err
+}
+
+func (c *call) mem0Erase(in *mem0Entity) (object, error) {
+	s, err := c.open(backends.Partition{Namespace: c.namespace(), Kind: backends.PartitionKind(in.Type), ID: in.Name}.Scope(), true)
+	if err != nil {
+		return nil, err
+	}
+	if s.Workspace != "" { // a run, an app, or no type of theirs
+		return nil, fmt.Errorf("%w: only a user and an agent can be erased; to delete a run, name its user_id and run_id", backends.ErrInvalid)
+	}
+	_, err = c.erase(c, &backends.ForgetRequest{Scope: s})
+	return object{"message": "Entity deleted successfully!"}, err
+}
+
+func (c *call) mem0Reset(_ *struct{}) (object, error) {
+	if _, err := c.openAll(c.namespace(), true); err != nil {
+		return nil, err
+	}
+	all, err := c.partitions()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		if _, err := c.erase(c, &backends.ForgetRequest{Scope: p.Scope()}); err != nil {
+			return nil, err
+		}
+	}
+	return object{"message": "All memories reset"}, nil
 }
 
 // mem0Memory returns a memory of c.scope as mem0 has it.
