@@ -159,20 +159,22 @@ func TestFilterRefusesWhatHasNoMeaning(t *testing.T) {
 
 func TestParseFilterGrammar(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{}`:                                    true,
-		`{"city": "Hangzhou"}`:                  true,
-		`{"city": ["Beijing", "Hangzhou"]}`:     true,
-		`{"age": {"gte": 40, "lt": 50}}`:        true,
-		`{"age": {"gte": 40, "lt": 41}}`:        false,
-		`{"city": "Hangzhou", "age": 1}`:        false,
-		`{"OR": [{"age": 1}, {"vip": true}]}`:   true,
-		`{"AND": [{"age": 41}, {"vip": true}]}`: true,
-		`{"NOT": [{"age": 1}, {"vip": true}]}`:  false,
-		`{"NOT": {"age": 1}}`:                   true,
-		`{"observed": {"gte": "2026-01-01"}}`:   true,
-		`{"city": {"icontains": "HANG"}}`:       true,
-		`{"city": {"exists": false}}`:           false,
-		`{"tags": "a"}`:                         true,
+		`{}`:                                                     true,
+		`{"city": "Hangzhou"}`:                                   true,
+		`{"city": ["Beijing", "Hangzhou"]}`:                      true,
+		`{"age": {"gte": 40, "lt": 50}}`:                         true,
+		`{"age": {"gte": 40, "lt": 41}}`:                         false,
+		`{"city": "Hangzhou", "age": 1}`:                         false,
+		`{"OR": [{"age": 1}, {"vip": true}]}`:                    true,
+		`{"AND": [{"age": 41}, {"vip": true}]}`:                  true,
+		`{"NOT": [{"age": 1}, {"vip": true}]}`:                   false,
+		`{"NOT": {"age": 1}}`:                                    true,
+		`{"observed": {"gte": "2026-01-01"}}`:                    true,
+		`{"city": {"icontains": "HANG"}}`:                        true,
+		`{"city": {"exists": false}}`:                            false,
+		`{"tags": "a"}`:                                          true,
+		`{"metadata": {"city": "Hangzhou", "age": {"gte": 42}}}`: false,
+		`{"metadata": {"city": "Hangzhou", "age": {"gte": 40}}}`: true,
 	} {
 		t.Run(text, func(t *testing.T) {
 			var m map[string]any
