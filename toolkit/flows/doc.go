@@ -10,8 +10,8 @@
 //
 // # Whose memory it is
 //
-// A request names a workspace, or for personal memory a user: its user_id, else its
-// workspace_id, as ReMe's clients have a workspace for each user. Every flow asks Open before
+// A request names a workspace, or a user by user_id. For personal memory the workspace_id is
+// that of a user, too, as ReMe's clients have a workspace for each user. Every flow asks Open before
 // it reads or writes anything, and goes by the scope that Open returns. So a server decides
 // what its caller may reach, and may put the scope of the connection in the place of what the
 // request names.
@@ -25,7 +25,7 @@
 //	retrieve_, summary_personal_memory  what is known about a user
 //	add_tool_call_result                records calls of tools
 //	summary_, retrieve_tool_memory      guidelines and statistics of tools
-//	vector_store                        list, delete, delete_ids, copy, dump, load
+//	vector_store                        list, delete (workspaces), delete_ids, copy, dump, load
 //	summary_working_memory, _for_as     makes a context smaller
 //	grep_, read_working_memory          the files of what left it
 //
@@ -44,7 +44,9 @@
 // # Files
 //
 // Dump, load and working memory use files only below Config.Folder, and no path of a request
-// leaves it. Working memory has a folder of its own for each scope, so that paths in requests
-// are relative to that; store_dir is a folder in it. A dump of the workspace shop is the file
-// shop.jsonl in the folder that path names.
+// leaves it. A dump of the workspace shop of the default namespace is the file shop.jsonl in
+// the folder that path names. Working memory has a hidden folder of its own for each scope:
+// paths in requests are relative to that; store_dir is a folder in it, and chat_id one in
+// store_dir. The names of its files follow from their contents, so that none takes the place
+// of another.
 package flows

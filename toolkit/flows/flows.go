@@ -5,13 +5,13 @@ package flows
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/components/model"
 
@@ -31,11 +31,6 @@ type Config struct {
 	// without it flows that need files are refused, and what summary_working_memory offloads
 	// is in its answer alone. It stays the caller's to close.
 	Folder *os.Root
-	// Namespace is the one whose workspaces are dumped to Folder and loaded from it: their
-	// files have the name of the workspace. Optional. Defaults to backends.DefaultNamespace.
-	Namespace string
-
-	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
 }
 
 // Open authorises a scope for reading, or where write is set for writing, and returns it
@@ -47,7 +42,7 @@ type Open func(s backends.Scope, write bool) (backends.Scope, error)
 type Flow struct {
 	Name        string
 	Description string
-	Request     reflect.Type // a struct with json tags; a field without omitempty is required
+	Request     reflect.Type // a struct with json tags; that a field without omitempty is there is the server's to check
 	Write       bool         // it changes memories or files
 	Long        bool         // it asks a model, or may take long otherwise
 
@@ -60,16 +55,6 @@ type Response struct {
 	Success  bool           `json:"success"`  // false: what was asked for is not there, or was not done wholly; Answer or Metadata says why
 	Metadata map[string]any `json:"metadata"` // never nil
 }
-
-// MissingError names the required fields that a request lacks. It is also
-// [backends.ErrInvalid].
-type MissingError struct{ Fields []string }
-
-// Error implements error.
-func (e *MissingError) Error() string { return "missing: " + strings.Join(e.Fields, ", ") }
-
-// Unwrap returns backends.ErrInvalid.
-func (e *MissingError) Unwrap() error { return backends.ErrInvalid }
 
 // Flows are ReMe's flows over a backend. They are safe for concurrent use.
 type Flows struct {
@@ -88,37 +73,55 @@ func New(cfg *Config) (*Flows, error) {
 		return nil, fmt.Errorf("flows: %w: Config.Backend is %T, and holds no *reme.Backend", backends.ErrInvalid, cfg.Backend)
 	}
 	f := &Flows{cfg: *cfg, memory: memory}
-	if f.cfg.Namespace == "" {
-		f.cfg.Namespace = backends.DefaultNamespace
-	}
-	if f.cfg.Clock == nil {
-		f.cfg.Clock = backends.SystemClock
-	}
-	f.taskFlows()
-	f.personalFlows()
-	f.toolFlows()
-	f.libraryFlows()
-	f.workingFlows()
+	f.define()
 	return f, nil
+}
+
+// What a flow is, beside what it is called.
+const (
+	write    = 1 << iota // see Flow.Write
+	long                 // see Flow.Long
+	personal             // it is about a person, whose workspace_id may be a user's
+)
+
+// define adds all flows.
+func (f *Flows) define() {
+	add(f, "retrieve_task_memory", 0, "Finds what was learnt from earlier tasks that resemble the query.",
+		func(c *call, in retrieve) (*Response, error) { return c.retrieveTask(in, formatMemories) })
+	add(f, "retrieve_task_memory_simple", 0, "Finds what was learnt from earlier tasks, as a list for a prompt.",
+		func(c *call, in retrieve) (*Response, error) { return c.retrieveTask(in, mergeMemories) })
+	add(f, "summary_task_memory", write|long, "Learns from attempts at tasks, each with its messages and a score from 0 to 1.",
+		func(c *call, in summary) (*Response, error) { return c.summaryTask(in, false) })
+	add(f, "summary_task_memory_simple", write|long, "Learns from attempts at tasks with one question to the model each, and no judge.",
+		func(c *call, in summary) (*Response, error) { return c.summaryTask(in, true) })
+	add(f, "record_task_memory", write, "Counts that memories were used, and with update_utility that they helped.", (*call).recordTask)
+	add(f, "delete_task_memory", write, "Deletes what was used freq_threshold times, and helped in few of them.", (*call).deleteTask)
+	add(f, "retrieve_personal_memory", personal, "Finds what is known about a user.", (*call).retrievePersonal)
+	add(f, "summary_personal_memory", personal|write|long, "Learns about a user from what they said.", (*call).summaryPersonal)
+	add(f, "add_tool_call_result", write, "Records calls of tools and how they went.", (*call).addTool)
+	add(f, "summary_tool_memory", write|long, "Writes the guidelines of tools from their recent calls.", (*call).summaryTool)
+	add(f, "retrieve_tool_memory", 0, "Returns guidelines, statistics and recent calls of tools.", (*call).retrieveTool)
+	add(f, "vector_store", write|long, "Lists, deletes, copies, dumps and loads the memories of a workspace.", (*call).vectorStore)
+	add(f, "summary_working_memory", write|long, "Makes a context smaller: results of tools go to files, older messages into a summary.",
+		func(c *call, in working) (*Response, error) { return c.summaryWorking(in, c.cfg.Folder != nil) })
+	add(f, "summary_working_memory_for_as", long, "Makes a context smaller, for callers that write the files themselves.",
+		func(c *call, in working) (*Response, error) { return c.summaryWorking(in, false) })
+	add(f, "grep_working_memory", 0, "Finds the lines of a file of working memory that have a text.", (*call).grepWorking)
+	add(f, "read_working_memory", 0, "Reads lines of a file of working memory.", (*call).readWorking)
 }
 
 // List returns the flows.
 func (f *Flows) List() []Flow { return slices.Clone(f.flows) }
 
-// Call runs a flow. The body is the request as JSON; nil is an empty one. Members that a flow
-// does not know are ignored, as ReMe does. The namespace is that of every scope that open is
-// asked for.
+// Call runs a flow. The body is the request, a JSON object. Members that a flow does not know
+// are ignored, as ReMe does. The namespace is that of every scope that open is asked for.
 //
-// Errors: backends.ErrNotFound for an unknown flow, a [*MissingError], backends.ErrInvalid for
-// a body that cannot be read, those of open and of the backend. No Response comes with an
-// error.
+// Errors: backends.ErrNotFound for an unknown flow, backends.ErrInvalid for a body that cannot
+// be read, those of open and of the backend. No Response comes with an error.
 func (f *Flows) Call(ctx context.Context, name string, open Open, namespace string, body json.RawMessage) (*Response, error) {
 	i := slices.IndexFunc(f.flows, func(w Flow) bool { return w.Name == name })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return nil, fmt.Errorf("flows: %w: no flow is named %.80q", backends.ErrNotFound, name)
-	case open == nil:
-		return nil, fmt.Errorf("flows: %w: a call needs an Open", backends.ErrDenied)
 	}
 	r, err := f.flows[i].call(&call{Context: ctx, Flows: f, open: open, namespace: namespace}, body)
 	if err != nil {
@@ -136,79 +139,47 @@ type call struct {
 	scope     backends.Scope // of the request, opened
 }
 
-// request is what all requests are: they name a scope.
-type request interface{ scope() backends.Scope }
-
-// workspace is the part of a request that names a workspace.
-type workspace struct {
+// owner is the part of a request that says whose memory it is about.
+type owner struct {
 	WorkspaceID string `json:"workspace_id,omitempty"`
+	UserID      string `json:"user_id,omitempty" jsonschema:"whose personal memory; in place of a workspace"`
 }
 
-func (w workspace) scope() backends.Scope { return backends.Scope{Workspace: w.WorkspaceID} }
+// scope returns the scope of a request. ReMe's clients have a workspace for each user.
+func (o owner) scope(ofPerson bool) backends.Scope {
+	if ofPerson || o.UserID != "" {
+		return backends.Scope{UserID: cmp.Or(o.UserID, o.WorkspaceID)}
+	}
+	return backends.Scope{Workspace: o.WorkspaceID}
+}
 
-// define adds a flow whose request is an In. Its scope is open when serve is called.
-func define[In request](f *Flows, flow Flow, serve func(c *call, in In) (*Response, error)) {
-	flow.Request = reflect.TypeFor[In]()
+// request is what all requests are: they name a scope.
+type request interface {
+	scope(ofPerson bool) backends.Scope
+}
+
+// add adds a flow whose request is an In. Its scope is open when serve is called.
+func add[In request](f *Flows, name string, is int, does string, serve func(c *call, in In) (*Response, error)) {
+	flow := Flow{Name: name, Description: does, Request: reflect.TypeFor[In](), Write: is&write != 0, Long: is&long != 0}
 	flow.call = func(c *call, body json.RawMessage) (*Response, error) {
 		var in In
-		err := decode(body, reflect.ValueOf(&in))
-		if err == nil {
-			s := in.scope()
-			s.Namespace = c.namespace
-			c.scope, err = c.open(s, flow.Write)
+		if d, ok := any(&in).(interface{ defaults() }); ok {
+			d.defaults()
 		}
-		if err != nil {
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.UseNumber() // in values of any type they stay as they were written
+		if err := d.Decode(&in); err != nil {
+			return nil, fmt.Errorf("%w: the request: %w", backends.ErrInvalid, err)
+		}
+		s := in.scope(is&personal != 0)
+		s.Namespace = c.namespace
+		var err error
+		if c.scope, err = c.open(s, flow.Write); err != nil {
 			return nil, err
 		}
 		return serve(c, in)
 	}
 	f.flows = append(f.flows, flow)
-}
-
-// most is how many elements a list of a request may have.
-const most = 10_000
-
-// decode reads a request. Numbers in values of any type stay as they were written.
-func decode(body json.RawMessage, in reflect.Value) error {
-	if len(bytes.TrimSpace(body)) == 0 {
-		body = json.RawMessage("{}")
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(body, &members); err != nil {
-		return fmt.Errorf("%w: the request is no JSON object: %w", backends.ErrInvalid, err)
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	wrong, missing := d.Decode(in.Interface()), &MissingError{}
-	for name := range required(in.Elem().Type()) {
-		if _, ok := members[name]; !ok {
-			missing.Fields = append(missing.Fields, name)
-		}
-	}
-	for _, field := range reflect.VisibleFields(in.Elem().Type()) {
-		if v := in.Elem().FieldByIndex(field.Index); v.Kind() == reflect.Slice && v.Len() > most {
-			wrong = fmt.Errorf("%s has %d elements, at most %d are allowed", field.Name, v.Len(), most)
-		}
-	}
-	if len(missing.Fields) > 0 {
-		slices.Sort(missing.Fields)
-		return missing
-	}
-	if wrong != nil {
-		return fmt.Errorf("%w: %w", backends.ErrInvalid, wrong)
-	}
-	return nil
-}
-
-// required returns the required fields of a request.
-func required(t reflect.Type) map[string]reflect.Kind {
-	out := map[string]reflect.Kind{}
-	for _, field := range reflect.VisibleFields(t) {
-		if name := field.Tag.Get("json"); name != "" && !strings.Contains(name, ",") {
-			out[name] = field.Type.Kind()
-		}
-	}
-	return out
 }
 
 // reply returns the response of a flow that did what was asked for.
@@ -218,7 +189,5 @@ func reply(answer any, metadata map[string]any) (*Response, error) {
 
 // refuse returns the response of a flow that found nothing to do it with.
 func refuse(answer string, metadata map[string]any) (*Response, error) {
-	r, err := reply(answer, metadata)
-	r.Success = false
-	return r, err
+	return &Response{Answer: answer, Metadata: metadata}, nil
 }

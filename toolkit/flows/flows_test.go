@@ -117,34 +117,41 @@ func TestAnOffloadedResultIsFoundInItsFile(t *testing.T) {
 	f := newFlows(t, func(c *flows.Config) { c.Folder = root })
 	got := call(t, f, "summary_working_memory", large(3000, `,"store_dir":"wm","preview_char_length":12`))
 	require.Equal(t, true, got["success"])
-	messages := got["answer"].([]any)
-	require.Equal(t, "tool call=call_1 result is stored in file path=`wm/call_1.txt`\nline 0 of…", messages[2].(map[string]any)["content"])
+	messages, file := got["answer"].([]any), fileOf(got)
+	require.Regexp(t, "^wm/[0-9a-f-]{36}\\.txt$", file)
+	require.Equal(t, "tool call=call_1 result is stored in file path=`"+file+"`\nline 0 of…", messages[2].(map[string]any)["content"])
 	require.Len(t, messages[0].(map[string]any)["content"], 2, "media stay")
-	require.Contains(t, got["metadata"].(map[string]any)["write_file_dict"], "wm/call_1.txt")
+	require.True(t, strings.HasSuffix(got["metadata"].(map[string]any)["write_file_dict"].(map[string]any)[file].(string), "CODE-2999\n"))
 
-	require.Equal(t, "line 2998 of the readme: CODE-2998\nline 2999 of the readme: CODE-2999",
-		call(t, f, "read_working_memory", `{"file_path":"wm/call_1.txt","offset":2998,"limit":0}`)["answer"])
-	require.Equal(t, "line 10 of the readme: CODE-10", call(t, f, "read_working_memory", `{"file_path":"wm/call_1.txt","offset":10,"limit":1}`)["answer"])
-	require.Equal(t, "wm/call_1.txt:2991:line 2990 of the readme: CODE-2990", call(t, f, "grep_working_memory", `{"file_path":"wm/call_1.txt","pattern":"code-2990"}`)["answer"])
-	require.Equal(t, `No matches found for pattern "code [" in file_path "wm/call_1.txt".`, call(t, f, "grep_working_memory", `{"file_path":"wm/call_1.txt","pattern":"code ["}`)["answer"])
-	require.Equal(t, "", call(t, f, "read_working_memory", `{"file_path":"wm/call_1.txt","offset":9000,"limit":5}`)["answer"])
+	ask := func(flow, more string) any { return call(t, f, flow, `{"file_path":"`+file+`",`+more+`}`)["answer"] }
+	require.Equal(t, "line 2998 of the readme: CODE-2998\nline 2999 of the readme: CODE-2999", ask("read_working_memory", `"offset":2998,"limit":0`))
+	require.Equal(t, "line 10 of the readme: CODE-10", ask("read_working_memory", `"offset":10,"limit":1`))
+	require.Equal(t, "", ask("read_working_memory", `"offset":9000,"limit":5`))
+	require.Equal(t, file+":2991:line 2990 of the readme: CODE-2990", ask("grep_working_memory", `"pattern":"code-2990"`))
+	require.Equal(t, `No matches found for pattern "code [" in file_path "`+file+`".`, ask("grep_working_memory", `"pattern":"code ["`))
 
-	again := call(t, f, "summary_working_memory", large(4000, `,"store_dir":"wm"`))
-	require.NotContains(t, again["metadata"].(map[string]any)["write_file_dict"], "wm/call_1.txt", "a file is never written over")
-	_, err := f.Call(t.Context(), "read_working_memory", everything, "", json.RawMessage(`{"workspace_id":"other","file_path":"wm/call_1.txt","offset":0,"limit":1}`))
+	require.NotEqual(t, file, fileOf(call(t, f, "summary_working_memory", large(4000, `,"store_dir":"wm"`))), "a file is never written over")
+	_, err := f.Call(t.Context(), "read_working_memory", everything, "", json.RawMessage(`{"workspace_id":"other","file_path":"`+file+`","offset":0,"limit":1}`))
 	require.ErrorIs(t, err, backends.ErrNotFound, "no scope reads the files of another")
-	_, err = f.Call(t.Context(), "read_working_memory", everything, "other", json.RawMessage(`{"file_path":"wm/call_1.txt","offset":0,"limit":1}`))
+	_, err = f.Call(t.Context(), "read_working_memory", everything, "other", json.RawMessage(`{"file_path":"`+file+`","offset":0,"limit":1}`))
 	require.ErrorIs(t, err, backends.ErrNotFound, "nor of another namespace")
+}
+
+// fileOf returns the path of the only file of an answer.
+func fileOf(answer map[string]any) (path string) {
+	for path = range answer["metadata"].(map[string]any)["write_file_dict"].(map[string]any) {
+	}
+	return path
 }
 
 func TestWithoutAFolderContentsComeBack(t *testing.T) {
 	f := newFlows(t, nil)
 	for _, flow := range []string{"summary_working_memory", "summary_working_memory_for_as"} {
 		got := call(t, f, flow, large(3000, `,"store_dir":"/srv/wm"`))
-		require.Contains(t, got["metadata"].(map[string]any)["write_file_dict"], "/srv/wm/call_1.txt")
+		require.Contains(t, fileOf(got), "/srv/wm/")
 	}
 	for flow, body := range map[string]string{
-		"vector_store": `{"workspace_id":"w","action":"dump"}`, "read_working_memory": `{"file_path":"x","offset":0,"limit":0}`,
+		"vector_store": `{"workspace_id":"w","action":"load"}`, "read_working_memory": `{"file_path":"x","offset":0,"limit":0}`,
 	} {
 		_, err := f.Call(t.Context(), flow, everything, "", json.RawMessage(body))
 		require.ErrorIs(t, err, backends.ErrInvalid)
@@ -166,7 +173,7 @@ func TestNoPathOfARequestLeavesTheFolder(t *testing.T) {
 	before := tree(t, outside)
 
 	for _, p := range []string{
-		"..", "../x", "a/../../x", "/", "/etc", outside, "link", "link/x", "./link", "a\x00b", "..\\x", "working_memory", "Working_Memory/x", "working_memory/../link",
+		"..", "../x", "a/../../x", "/", "/etc", outside, "link", "link/x", "./link", "a\x00b", "..\\x", ".working_memory", "./.working_memory/x", "x/../.working_memory", "working_memory/../link",
 		strings.Repeat("a/", 5000), strings.Repeat("a", 300), "con\x00",
 	} {
 		path, _ := json.Marshal(p)
@@ -239,8 +246,6 @@ func TestWhatAKeyDoesNotOpenIsNotTouched(t *testing.T) {
 		}, "shop", body)
 		require.ErrorIs(t, err, backends.ErrDenied, flow.Name)
 		require.Equal(t, 1, asked, flow.Name)
-		_, err = f.Call(t.Context(), flow.Name, nil, "shop", body)
-		require.ErrorIs(t, err, backends.ErrDenied, flow.Name)
 	}
 	require.Empty(t, counted.Calls())
 	require.Len(t, tree(t, root.Name()), 1, "only the folder itself")
@@ -257,24 +262,20 @@ func TestRequestsThatCannotBeRead(t *testing.T) {
 	f := newFlows(t, nil)
 	for _, c := range []struct{ flow, body, want string }{
 		{"use_mock_search", `{"query":"x"}`, "no flow is named"},
-		{"retrieve_task_memory", `{}`, "missing: query"},
-		{"retrieve_task_memory", ``, "missing: query"},
-		{"record_task_memory", `null`, "missing: memory_dicts, update_utility, workspace_id"},
-		{"retrieve_task_memory", `[]`, "no JSON object"},
+		{"retrieve_task_memory", `{}`, "nothing to look for"},
+		{"retrieve_task_memory", ``, "EOF"},
+		{"retrieve_task_memory", `[]`, "cannot unmarshal array"},
 		{"retrieve_task_memory", `{"query":7}`, "number"},
 		{"retrieve_task_memory", `{"query":"x","top_k":-1}`, "invalid"},
 		{"retrieve_task_memory", `{"query":"x","top_k":1001}`, "invalid"},
 		{"retrieve_task_memory", `{"query":" "}`, "nothing to look for"},
 		{"summary_task_memory", `{"trajectories":[{"messages":[{"role":"root","content":"x"}]}]}`, "write system, user, assistant or tool"},
-		{"summary_task_memory", `{"trajectories":[` + strings.Repeat("{},", 10_000) + `{}]}`, "at most 10000"},
 		{"summary_working_memory", `{"messages":[],"working_summary_mode":"magic"}`, "use compact, compress or auto"},
 		{"summary_working_memory", `{"messages":[],"max_total_tokens":0}`, "it must be above 0"},
 		{"add_tool_call_result", `{"tool_call_results":[{"tool_name":7}]}`, "tool call 0"},
 	} {
 		_, err := f.Call(t.Context(), c.flow, everything, "", json.RawMessage(c.body))
 		require.ErrorContains(t, err, c.want, c.body)
-		var missing *flows.MissingError
-		require.Equal(t, strings.HasPrefix(c.want, "missing"), errors.As(err, &missing))
 	}
 }
 
@@ -313,14 +314,15 @@ func TestPersonalMemoryIsThatOfTheUser(t *testing.T) {
 	require.Equal(t, "", call(t, f, "retrieve_task_memory", `{"workspace_id":"ann"`+ask)["answer"])
 
 	store := func(action string) map[string]any {
-		return call(t, f, "vector_store", `{"user_id":"ann","action":"`+action+`"}`)["metadata"].(map[string]any)
+		return call(t, f, "vector_store", `{"user_id":"ann","action":"`+action+`","memory_ids":["`+list[0].(map[string]any)["memory_id"].(string)+`"]}`)["metadata"].(map[string]any)
 	}
 	require.Equal(t, "{'size': 1}", store("dump")["action_result"])
-	store("delete")
+	require.Equal(t, list[0].(map[string]any)["content"], store("list")["memory_list"].([]any)[0].(map[string]any)["content"])
+	store("delete_ids")
 	require.Equal(t, "{'size': 0}", store("list")["action_result"])
 	require.Equal(t, "{'size': 1}", store("load")["action_result"])
 	require.Equal(t, "Ann lives in Bern", call(t, f, "retrieve_personal_memory", `{"user_id":"ann"`+ask)["answer"])
-	require.Equal(t, []any{}, call(t, f, "summary_personal_memory", `{"user_id":"ann"}`)["metadata"].(map[string]any)["memory_list"])
+	require.Equal(t, true, call(t, f, "summary_personal_memory", `{"user_id":"ann"}`)["success"])
 }
 
 func TestAContextThatStaysTooLargeIsNoSuccess(t *testing.T) {

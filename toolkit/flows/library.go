@@ -5,9 +5,11 @@ package flows
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/einomem/einomem/backends"
@@ -15,127 +17,154 @@ import (
 )
 
 type vectorStore struct {
+	owner
 	Action         string   `json:"action" jsonschema:"list, delete, delete_ids, copy, dump or load"`
-	WorkspaceID    string   `json:"workspace_id,omitempty"`
-	UserID         string   `json:"user_id,omitempty" jsonschema:"whose personal memories; instead of a workspace"`
 	SrcWorkspaceID string   `json:"src_workspace_id,omitempty" jsonschema:"of copy: from where"`
 	MemoryIDs      []string `json:"memory_ids,omitempty" jsonschema:"of delete_ids: which"`
 	Path           string   `json:"path,omitempty" jsonschema:"of dump and load: a folder of the server, relative"`
 }
 
-func (v vectorStore) scope() backends.Scope {
-	if v.UserID != "" {
-		return backends.Scope{UserID: v.UserID}
-	}
-	return workspace{v.WorkspaceID}.scope()
-}
-
-func (f *Flows) libraryFlows() {
-	define(f, Flow{Name: "vector_store", Write: true, Long: true, Description: "Lists, deletes, copies, dumps and loads the memories of a workspace."}, (*call).vectorStore)
-}
-
+// vectorStore answers with ReMe's result of an action, which is Python's text of it.
 func (c *call) vectorStore(in vectorStore) (*Response, error) {
+	size, metadata := -1, map[string]any{"action_result": "None"}
+	var err error
 	switch in.Action {
 	case "list":
-		return c.list()
+		var lines string
+		lines, size, err = c.lines()
+		metadata["memory_list"] = json.RawMessage("[" + strings.ReplaceAll(strings.TrimSpace(lines), "\n", ",") + "]")
 	case "delete":
-		var err error
-		if c.scope.Workspace == "" {
-			personal := backends.Eq("kind", string(backends.KindPersonal))
-			_, err = c.memory.DeleteAll(c, &backends.DeleteAllRequest{Scope: c.scope, Filter: &personal})
-		} else {
-			_, err = c.memory.Library().Delete(c, c.scope)
-		}
-		return acted("None", err)
+		_, err = c.memory.Library().Delete(c, c.scope)
 	case "delete_ids":
 		for _, id := range in.MemoryIDs {
-			if err := c.memory.Delete(c, &backends.DeleteRequest{Scope: c.scope, ID: id}); err != nil && !errors.Is(err, backends.ErrNotFound) {
-				return nil, err
+			gone := c.memory.Delete(c, &backends.DeleteRequest{Scope: c.scope, ID: id})
+			if !errors.Is(gone, backends.ErrNotFound) {
+				err = errors.Join(err, gone)
 			}
 		}
-		return acted("None", nil)
 	case "copy":
-		from, err := c.open(backends.Scope{Namespace: c.namespace, Workspace: in.SrcWorkspaceID}, false)
-		if err != nil {
-			return nil, err
-		}
-		return sized(c.memory.Library().Copy(c, &reme.CopyRequest{From: from, To: c.scope, Merge: true}))
+		size, err = c.copyFrom(in.SrcWorkspaceID)
 	case "dump":
-		return c.dump(in.Path)
+		size, err = c.dump(in.Path)
 	case "load":
-		p, err := c.libraryPath(in.Path)
-		if err != nil {
-			return nil, err
-		}
-		content, err := readFile(c.cfg.Folder, p)
-		if err != nil {
-			return nil, err
-		}
-		return sized(c.memory.Library().Load(c, &reme.LoadRequest{Scope: c.scope}, strings.NewReader(content)))
-	}
-	return refuse(fmt.Sprintf("unknown action %.40q: use list, delete, delete_ids, copy, dump or load", in.Action), map[string]any{})
-}
-
-// acted returns ReMe's result of an action, which is Python's text of it.
-func acted(result string, err error) (*Response, error) {
-	if err != nil {
-		return nil, err
-	}
-	return reply("", map[string]any{"action_result": result})
-}
-
-func sized(r *reme.LoadResponse, err error) (*Response, error) {
-	if err == nil && r.Loaded == 0 {
-		return refuse("there is no memory", map[string]any{"action_result": "{}"})
+		size, err = c.load(in.Path)
+	default:
+		return refuse(fmt.Sprintf("unknown action %.40q: use list, delete, delete_ids, copy, dump or load", in.Action), map[string]any{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return acted(fmt.Sprintf("{'size': %d}", r.Loaded), nil)
+	if size >= 0 {
+		metadata["action_result"] = fmt.Sprintf("{'size': %d}", size)
+	}
+	if size == 0 && in.Action != "list" {
+		return refuse("there is no memory", metadata)
+	}
+	return reply("", metadata)
 }
 
-func (c *call) list() (*Response, error) {
-	r := &backends.ListRequest{Scope: c.scope, Kinds: []backends.Kind{backends.KindTask, backends.KindTool, backends.KindPersonal}, Limit: 1000}
-	page, err := c.memory.List(c, r)
+// lines returns the memories of the scope, one a line, and how many they are.
+func (c *call) lines() (string, int, error) {
+	var out strings.Builder
+	r, err := c.memory.Library().Dump(c, &reme.DumpRequest{Scope: c.scope}, &out)
 	if err != nil {
-		return nil, err
+		return "", 0, err
 	}
-	out, err := acted(fmt.Sprintf("{'size': %d}", len(page.Memories)), nil)
-	out.Metadata["memory_list"] = c.memories(page.Memories)
-	return out, err
+	return out.String(), r.Memories, nil
 }
 
-// libraryPath returns where in Config.Folder the memories of the scope are.
-func (c *call) libraryPath(dir string) (string, error) {
-	if c.cfg.Folder == nil {
-		return "", errNoFolder
+func loaded(r *reme.LoadResponse, err error) (int, error) {
+	if err != nil {
+		return 0, err
 	}
-	dir, err := local(dir)
-	name, first := cmp.Or(c.scope.Workspace, c.scope.UserID), strings.Split(dir, "/")[0]
-	switch {
-	case err != nil:
-		return "", err
-	case cmp.Or(c.scope.Namespace, backends.DefaultNamespace) != c.cfg.Namespace:
-		return "", fmt.Errorf("%w: this server keeps no files of the namespace", backends.ErrInvalid)
-	case strings.EqualFold(first, workingFolder) || strings.ContainsAny(name, `/\`):
-		return "", fmt.Errorf("%w: %.200q in %.200q is no place for a library", backends.ErrInvalid, name, dir)
+	return r.Loaded, nil
+}
+
+func (c *call) copyFrom(workspace string) (int, error) {
+	from, err := c.open(backends.Scope{Namespace: c.namespace, Workspace: workspace}, false)
+	if err != nil {
+		return 0, err
 	}
-	return path.Join(dir, name+".jsonl"), nil
+	return loaded(c.memory.Library().Copy(c, &reme.CopyRequest{From: from, To: c.scope, Merge: true}))
+}
+
+// libraryFile returns the path of the memories of the scope, in a folder of Config.Folder.
+func (c *call) libraryFile(folder string) (string, error) {
+	name := cmp.Or(c.scope.Workspace, c.scope.UserID)
+	if cmp.Or(c.scope.Namespace, backends.DefaultNamespace) != backends.DefaultNamespace || strings.Contains(name, "/") {
+		return "", fmt.Errorf("%w: no files are kept of %.200q in the namespace %.200q", backends.ErrInvalid, name, c.scope.Namespace)
+	}
+	return path.Join(folder, name+".jsonl"), nil
 }
 
 // dump leaves an earlier dump as it is where there is nothing to dump, or it fails.
-func (c *call) dump(dir string) (*Response, error) {
-	p, err := c.libraryPath(dir)
+func (c *call) dump(folder string) (int, error) {
+	file, err := c.libraryFile(folder)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	var all strings.Builder
-	resp, err := c.memory.Library().Dump(c, &reme.DumpRequest{Scope: c.scope}, &all)
+	lines, size, err := c.lines()
+	if err != nil || size == 0 {
+		return 0, err
+	}
+	return size, c.writeFile("", file, lines)
+}
+
+func (c *call) load(folder string) (int, error) {
+	file, err := c.libraryFile(folder)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if resp.Memories > 0 {
-		err = writeFile(c.cfg.Folder, p, all.String())
+	lines, err := c.readFile("", file)
+	if err != nil {
+		return 0, err
 	}
-	return sized(&reme.LoadResponse{Loaded: resp.Memories}, err)
+	return loaded(c.memory.Library().Load(c, &reme.LoadRequest{Scope: c.scope}, strings.NewReader(lines)))
+}
+
+// place returns where in Config.Folder the path of a request is, which is relative to a folder
+// in there.
+func (f *Flows) place(folder, p string) (string, error) {
+	if f.cfg.Folder == nil {
+		return "", fmt.Errorf("%w: this server keeps no files: it has no Config.Folder", backends.ErrInvalid)
+	}
+	p = path.Clean(p) // "" is "."
+	if !filepath.IsLocal(filepath.FromSlash(p)) || strings.HasPrefix(p, ".") || strings.ContainsAny(p, "\\\x00") || len(p) > 500 {
+		return "", fmt.Errorf("%w: path %.200q: give a relative one, without backslashes and hidden folders", backends.ErrInvalid, p)
+	}
+	return path.Join(folder, p), nil
+}
+
+// readFile returns the contents of a file. What cannot be read, as behind a link that leaves
+// the folder, is ErrNotFound.
+func (f *Flows) readFile(folder, p string) (string, error) {
+	place, err := f.place(folder, p)
+	if err != nil {
+		return "", err
+	}
+	raw, err := f.cfg.Folder.ReadFile(place)
+	if err != nil {
+		return "", fmt.Errorf("%w: no file %.200q", backends.ErrNotFound, p)
+	}
+	return string(raw), nil
+}
+
+// writeFile writes a file, with the folders above it.
+func (f *Flows) writeFile(folder, p, content string) error {
+	place, err := f.place(folder, p)
+	if err != nil {
+		return err
+	}
+	root, part := f.cfg.Folder, place+"."+backends.NewID()
+	err = root.MkdirAll(path.Dir(place), 0o700)
+	if err == nil {
+		err = root.WriteFile(part, []byte(content), 0o600)
+	}
+	if err == nil {
+		err = root.Rename(part, place) // it is whole, or not there
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", backends.ErrUnavailable, errors.Join(err, root.Remove(part)))
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ package flows
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reme"
 )
 
 // trajectory is an attempt at a task.
@@ -24,8 +24,17 @@ type trajectory struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// message is a message in OpenAI's protocol, with what ReMe adds.
+// message is a message in OpenAI's protocol, as it was given.
 type message map[string]any
+
+// wire are the members of a message that count.
+type wire struct {
+	Role             schema.RoleType   `json:"role"`
+	Content          any               `json:"content"` // a text, or a list of blocks
+	ReasoningContent string            `json:"reasoning_content"`
+	ToolCalls        []schema.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID       string            `json:"tool_call_id,omitempty"`
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *message) UnmarshalJSON(b []byte) error {
@@ -38,104 +47,72 @@ func (m *message) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+var roles = []schema.RoleType{schema.User, schema.System, schema.Assistant, schema.Tool}
+
 // eino returns a message of Eino. A list of content blocks becomes the text in it; media are
 // left out.
 func (m *message) eino() (*schema.Message, error) {
-	known := map[string]any{"role": schema.User} // and nothing else: Eino's messages carry marks
-	for _, name := range []string{"role", "reasoning_content", "tool_calls", "tool_call_id", "name"} {
-		if v := (*m)[name]; v != nil && v != "" {
-			known[name] = v
-		}
-	}
-	raw, err := json.Marshal(known)
-	out := &schema.Message{Content: textOf((*m)["content"])}
+	var w wire
+	raw, err := json.Marshal(m)
 	if err == nil {
-		err = json.Unmarshal(raw, out)
+		err = json.Unmarshal(raw, &w)
 	}
-	if err == nil && !slices.Contains([]schema.RoleType{schema.User, schema.System, schema.Assistant, schema.Tool}, out.Role) {
-		err = fmt.Errorf("role %.40q: write system, user, assistant or tool", out.Role)
+	if w.Role = cmp.Or(w.Role, schema.User); err == nil && !slices.Contains(roles, w.Role) {
+		err = fmt.Errorf("role %.40q: write system, user, assistant or tool", w.Role)
 	}
-	return out, err
+	return &schema.Message{
+		Role: w.Role, Content: textOf(w.Content), ReasoningContent: w.ReasoningContent, ToolCalls: w.ToolCalls, ToolCallID: w.ToolCallID,
+	}, err
 }
 
 func textOf(content any) string {
-	switch c := content.(type) {
-	case string:
-		return c
-	case []any:
-		var lines []string
-		for _, block := range c {
-			b, _ := block.(map[string]any)
-			for _, name := range []string{"text", "content"} {
-				if s, ok := b[name].(string); ok {
-					lines = append(lines, s)
-				}
-			}
-		}
-		return strings.Join(lines, "\n")
+	if text, ok := content.(string); ok {
+		return text
 	}
-	return ""
+	var lines []string
+	blocks, _ := content.([]any)
+	for _, block := range blocks {
+		b, _ := block.(map[string]any)
+		if s, ok := b["text"].(string); ok {
+			lines = append(lines, s)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // messagesOf returns messages of Eino. Results of tools without the id of their call, as in
 // ReMe's own examples, get those of the calls before them, in order.
 func messagesOf(in []message) []*schema.Message {
-	var out []*schema.Message
+	out := make([]*schema.Message, len(in))
 	var open []schema.ToolCall
-	for _, m := range in {
-		o, _ := m.eino() // UnmarshalJSON has checked it
-		if out = append(out, o); o.Role == schema.Assistant {
-			open = o.ToolCalls
+	for i := range in {
+		m, _ := in[i].eino() // UnmarshalJSON has checked it
+		if m.Role == schema.Assistant {
+			open = m.ToolCalls
 		}
-		if o.Role == schema.Tool && o.ToolCallID == "" && len(open) > 0 {
-			o.ToolCallID, open = open[0].ID, open[1:]
+		if m.Role == schema.Tool && m.ToolCallID == "" && len(open) > 0 {
+			m.ToolCallID, open = open[0].ID, open[1:]
 		}
+		out[i] = m
 	}
 	return out
 }
-
-// wire is a message as ReMe returns it.
-type wire struct {
-	Role             schema.RoleType   `json:"role"`
-	Content          any               `json:"content"`
-	ReasoningContent string            `json:"reasoning_content"`
-	ToolCalls        []schema.ToolCall `json:"tool_calls,omitempty"`
-	ToolCallID       string            `json:"tool_call_id,omitempty"`
-}
-
-func wires(messages []*schema.Message) []wire {
-	out := make([]wire, len(messages))
-	for i, m := range messages {
-		out[i] = wire{Role: m.Role, Content: m.Content, ReasoningContent: m.ReasoningContent, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
-	}
-	return out
-}
-
-// memory is a memory as ReMe writes it.
-type memory struct {
-	backends.Memory
-	workspace string
-	library   *reme.Library
-}
-
-// MarshalJSON implements json.Marshaler.
-func (m memory) MarshalJSON() ([]byte, error) { return m.library.Encode(&m.Memory, m.workspace) }
 
 // memories returns memories as ReMe writes them.
-func (c *call) memories(in []backends.Memory) []memory {
-	out := make([]memory, len(in))
+func (c *call) memories(in []backends.Memory) []json.RawMessage {
+	out := make([]json.RawMessage, len(in))
 	for i := range in {
-		name := c.scope.Workspace
-		if c.scope.UserID != "" && in[i].Kind == backends.KindPersonal {
-			name = c.scope.UserID
+		workspace := c.scope.Workspace
+		if in[i].Kind == backends.KindPersonal {
+			workspace = c.scope.UserID
 		}
-		out[i] = memory{Memory: in[i], workspace: name, library: c.memory.Library()}
+		out[i], _ = c.memory.Library().Encode(&in[i], workspace) // a store returns what JSON can hold
 	}
 	return out
 }
 
 // found returns the memories of hits. Their score is the similarity, as in ReMe.
-func (c *call) found(hits []backends.Hit) []memory {
+func (c *call) found(hits []backends.Hit) []json.RawMessage {
 	out := make([]backends.Memory, len(hits))
 	for i := range hits {
 		out[i] = hits[i].Memory
@@ -144,7 +121,10 @@ func (c *call) found(hits []backends.Hit) []memory {
 	return c.memories(out)
 }
 
-// updated is what ReMe says of its writes.
-func updated(deleted, inserted int) map[string]int {
-	return map[string]int{"deleted_count": deleted, "inserted_count": inserted}
+// written is what ReMe says of its writes.
+func written(inserted int, deleted ...string) map[string]any {
+	return map[string]any{
+		"deleted_memory_ids": append([]string{}, deleted...),
+		"update_result":      map[string]int{"deleted_count": len(deleted), "inserted_count": inserted},
+	}
 }

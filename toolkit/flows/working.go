@@ -4,6 +4,9 @@
 package flows
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -14,165 +17,147 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
-// working has ReMe's names for the fields of compaction.Params, and its defaults.
 type working struct {
-	workspace
-	Messages              []message        `json:"messages"`
-	WorkingSummaryMode    *compaction.Mode `json:"working_summary_mode,omitempty" jsonschema:"auto, compact or compress. Defaults to auto"`
-	CompactRatioThreshold *float64         `json:"compact_ratio_threshold,omitempty" jsonschema:"of auto: the share of tokens that may stay without a summary. Defaults to 0.75"`
-	MaxTotalTokens        *int             `json:"max_total_tokens,omitempty" jsonschema:"up to which nothing is done. Defaults to 20000"`
-	MaxToolMessageTokens  *int             `json:"max_tool_message_tokens,omitempty" jsonschema:"above which a result is offloaded. Defaults to 2000"`
-	GroupTokenThreshold   *int             `json:"group_token_threshold,omitempty" jsonschema:"of one summary. Defaults to one for all"`
-	KeepRecentCount       *int             `json:"keep_recent_count,omitempty" jsonschema:"how many of the newest messages stay. Defaults to 10"`
-	PreviewCharLength     *int             `json:"preview_char_length,omitempty" jsonschema:"characters of an offloaded result that stay. Defaults to 0"`
-	StoreDir              *string          `json:"store_dir,omitempty" jsonschema:"a folder for what leaves the context, relative"`
-	ChatID                *string          `json:"chat_id,omitempty" jsonschema:"what the names of files with former messages begin with"`
+	owner
+	compaction.Params
+	Messages []message `json:"messages"`
+	StoreDir string    `json:"store_dir,omitempty" jsonschema:"a folder for what leaves the context, relative"`
+	ChatID   string    `json:"chat_id,omitempty" jsonschema:"a folder in store_dir"`
 }
+
+func (w *working) defaults() { w.Params = compaction.DefaultParams() }
 
 type grepWorking struct {
-	workspace
-	FilePath string   `json:"file_path"`
-	Pattern  string   `json:"pattern" jsonschema:"a part of a line, whatever its case"`
-	Limit    *float64 `json:"limit,omitempty" jsonschema:"how many lines. Defaults to 50"`
+	owner
+	FilePath string `json:"file_path"`
+	Pattern  string `json:"pattern" jsonschema:"a part of a line, whatever its case"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"how many lines. Defaults to 50"`
 }
+
+func (g *grepWorking) defaults() { g.Limit = 50 }
 
 type readWorking struct {
-	workspace
-	FilePath string  `json:"file_path"`
-	Offset   float64 `json:"offset" jsonschema:"of the first line, from 0"`
-	Limit    float64 `json:"limit" jsonschema:"of lines; 0 is all"`
+	owner
+	FilePath string `json:"file_path"`
+	Offset   int    `json:"offset" jsonschema:"of the first line, from 0"`
+	Limit    int    `json:"limit" jsonschema:"of lines; 0 is all"`
 }
 
-func (f *Flows) workingFlows() {
-	define(f, Flow{Name: "summary_working_memory", Write: true, Long: true, Description: "Makes a context smaller: large results of tools go to files, and older messages into a summary."},
-		func(c *call, in working) (*Response, error) { return c.summaryWorking(in, true) })
-	define(f, Flow{Name: "summary_working_memory_for_as", Long: true, Description: "As summary_working_memory, for callers that write the files of write_file_dict themselves."},
-		func(c *call, in working) (*Response, error) { return c.summaryWorking(in, false) })
-	define(f, Flow{Name: "grep_working_memory", Description: "Finds the lines of a file of working memory that have a text."}, (*call).grepWorking)
-	define(f, Flow{Name: "read_working_memory", Description: "Reads limit lines of a file of working memory, from line offset on, counted from 0."}, (*call).readWorking)
+// filesFolder returns where in Config.Folder the files of the scope are: a folder for each, so
+// that none reads what another stored. It is hidden, so that no library is in there.
+func (c *call) filesFolder() string {
+	s := c.scope
+	return path.Join(".working_memory", keeper.HashID(cmp.Or(s.Namespace, backends.DefaultNamespace), s.Workspace, s.UserID, s.AgentID))
 }
 
-// or returns what a request gives, else a default.
-func or[T any](given *T, value T) T {
-	if given != nil {
-		return *given
+// files are what leaves a context, by path. It is a compaction.Archive.
+type files struct {
+	*call
+	folder   string
+	write    bool // else the caller writes them
+	contents map[string]string
+}
+
+// Put implements compaction.Archive: it returns the path of a file. As that follows from the
+// contents, no file takes the place of another.
+func (f *files) Put(_ context.Context, messages []*schema.Message) (string, error) {
+	raw, err := json.MarshalIndent(messages, "", "  ")
+	content, ending := string(raw), ".json"
+	if m := messages[0]; len(messages) == 1 && m.Role == schema.Tool {
+		content, ending = m.Content, ".txt"
 	}
-	return value
+	p := path.Join(f.folder, keeper.HashID(content)+ending)
+	if err == nil && f.write {
+		err = f.writeFile(f.filesFolder(), p, content)
+	}
+	if err == nil {
+		f.contents[p] = content
+	}
+	return p, err
 }
 
-// compactor returns what makes contexts smaller as a request wants, and where it puts what
-// leaves: in files, which are to be closed, if write is set and there is a folder.
-func (c *call) compactor(in *working, write bool) (*compaction.Compactor, *files, error) {
-	d := compaction.DefaultParams()
-	p := compaction.Params{
-		WorkingSummaryMode: or(in.WorkingSummaryMode, d.WorkingSummaryMode), CompactRatioThreshold: or(in.CompactRatioThreshold, d.CompactRatioThreshold),
-		MaxTotalTokens: or(in.MaxTotalTokens, d.MaxTotalTokens), MaxToolMessageTokens: or(in.MaxToolMessageTokens, d.MaxToolMessageTokens),
-		GroupTokenThreshold: or(in.GroupTokenThreshold, d.GroupTokenThreshold), KeepRecentCount: or(in.KeepRecentCount, d.KeepRecentCount),
-		PreviewCharLength: or(in.PreviewCharLength, d.PreviewCharLength), Model: c.cfg.Model,
-	}
+// compact makes a context smaller. An [*compaction.OverError] comes with a result.
+func (c *call) compact(p compaction.Params, messages []*schema.Message, to *files) (*compaction.Result, error) {
+	p.Model = c.cfg.Model
 	if p.Model == nil && p.WorkingSummaryMode == compaction.ModeAuto {
 		p.WorkingSummaryMode = compaction.ModeCompact
 	}
 	cfg, err := compaction.ReMe(p)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cfg.NoTools = true
 	with, err := compaction.New(cfg)
-	f := &files{dir: path.Clean(or(in.StoreDir, "")), chat: or(in.ChatID, "history"), made: map[string]string{}}
-	if err == nil && write && c.cfg.Folder != nil {
-		if f.dir, err = local(f.dir); err == nil {
-			f.root, err = c.area(true)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return with, f, err
+	return with.Compact(c, &compaction.Request{Messages: messages, Archive: to})
 }
 
-func (f *files) close() {
-	if f.root != nil {
-		_ = f.root.Close()
-	}
-}
-
-// compact makes a context smaller. With the messages comes what went wrong on the way, if
-// something did; an error comes without messages.
-func (c *call) compact(with *compaction.Compactor, f *files, messages []*schema.Message, preview int) (smaller []*schema.Message, wrong, err error) {
-	result, err := with.Compact(c, &compaction.Request{Messages: messages, Archive: f})
+func (c *call) summaryWorking(in working, write bool) (*Response, error) {
+	messages := messagesOf(in.Messages)
+	left := &files{call: c, folder: path.Join(in.StoreDir, in.ChatID), write: write, contents: map[string]string{}}
+	result, err := c.compact(in.Params, messages, left)
 	if over := new(compaction.OverError); err != nil && !errors.As(err, &over) {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, step := range result.Steps {
 		if step.Err != nil { // the caller does not see why: it may name addresses
 			err = errors.Join(err, fmt.Errorf("the step %s failed", step.Step))
 		}
 	}
+	out := &Response{Success: err == nil, Metadata: map[string]any{}}
+	if err != nil {
+		out.Metadata["error"] = err.Error()
+	}
+	if len(left.contents) > 0 {
+		out.Metadata["write_file_dict"] = left.contents
+	}
+	given := map[*schema.Message]any{}
+	for i, m := range messages {
+		given[m] = in.Messages[i]
+	}
+	answer := make([]any, len(result.Messages))
 	for i, m := range result.Messages {
-		p := einox.RefOf(m)
-		if content, ok := f.made[p]; ok && m.Role == schema.Tool {
-			short := *m
-			short.Content = "tool call=" + m.ToolCallID + " result is stored in file path=`" + p + "`"
-			if preview > 0 {
-				short.Content += "\n" + text.Truncate(content, preview)
-			}
-			result.Messages[i] = &short
+		if answer[i] = given[m]; answer[i] == nil {
+			answer[i] = left.short(m, in.PreviewCharLength)
 		}
 	}
-	return result.Messages, err, nil
-}
-
-func (c *call) summaryWorking(in working, write bool) (*Response, error) {
-	with, f, err := c.compactor(&in, write)
-	if err != nil {
-		return nil, err
-	}
-	defer f.close()
-	messages := messagesOf(in.Messages)
-	smaller, wrong, err := c.compact(with, f, messages, or(in.PreviewCharLength, 0))
-	if err != nil {
-		return nil, err
-	}
-	out := &Response{Answer: in.Messages, Success: wrong == nil, Metadata: map[string]any{}}
-	if wrong != nil {
-		out.Metadata["error"] = wrong.Error()
-	}
-	if len(f.made) > 0 {
-		given := make(map[*schema.Message]any, len(messages))
-		for i, m := range messages {
-			given[m] = in.Messages[i]["content"]
-		}
-		answer := wires(smaller)
-		for i, m := range smaller {
-			if content, ok := given[m]; ok {
-				answer[i].Content = content // with its media
-			}
-		}
-		out.Answer, out.Metadata["write_file_dict"] = answer, f.made
-	}
+	out.Answer = answer
 	return out, nil
 }
 
-// lines returns the lines of a file of working memory.
-func (c *call) lines(p string) ([]string, error) {
-	root, err := c.area(false)
-	if err != nil {
-		return nil, err
+// short returns what is in the context for what left it, as ReMe writes it.
+func (f *files) short(m *schema.Message, preview int) wire {
+	w, p := wire{Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}, einox.RefOf(m)
+	if content, ok := f.contents[p]; ok && m.Role == schema.Tool {
+		said := "tool call=" + m.ToolCallID + " result is stored in file path=`" + p + "`"
+		if preview > 0 {
+			said += "\n" + text.Truncate(content, preview)
+		}
+		w.Content = said
 	}
-	defer func() { _ = root.Close() }()
-	content, err := readFile(root, p)
+	return w
+}
+
+// fileLines returns the lines of a file of working memory.
+func (c *call) fileLines(p string) ([]string, error) {
+	content, err := c.readFile(c.filesFolder(), p)
 	return strings.Split(strings.TrimSuffix(content, "\n"), "\n"), err
 }
 
 func (c *call) grepWorking(in grepWorking) (*Response, error) {
-	lines, err := c.lines(in.FilePath)
+	lines, err := c.fileLines(in.FilePath)
 	if err != nil {
 		return nil, err
 	}
 	var found []string
 	for i, line := range lines {
-		if float64(len(found)) < or(in.Limit, 50) && strings.Contains(strings.ToLower(line), strings.ToLower(in.Pattern)) {
+		if len(found) < in.Limit && strings.Contains(strings.ToLower(line), strings.ToLower(in.Pattern)) {
 			found = append(found, fmt.Sprintf("%s:%d:%s", in.FilePath, i+1, line))
 		}
 	}
@@ -183,16 +168,13 @@ func (c *call) grepWorking(in grepWorking) (*Response, error) {
 }
 
 func (c *call) readWorking(in readWorking) (*Response, error) {
-	lines, err := c.lines(in.FilePath)
-	if err == nil && (in.Offset < 0 || in.Limit < 0) {
-		err = fmt.Errorf("%w: offset %v, limit %v: not below 0", backends.ErrInvalid, in.Offset, in.Limit)
-	}
+	lines, err := c.fileLines(in.FilePath)
 	if err != nil {
 		return nil, err
 	}
-	lines = lines[int(min(in.Offset, float64(len(lines)))):]
+	lines = lines[min(max(in.Offset, 0), len(lines)):]
 	if in.Limit > 0 {
-		lines = lines[:int(min(in.Limit, float64(len(lines))))]
+		lines = lines[:min(in.Limit, len(lines))]
 	}
 	return reply(strings.Join(lines, "\n"), map[string]any{})
 }

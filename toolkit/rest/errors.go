@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/toolkit/access"
-	"github.com/einomem/einomem/toolkit/flows"
 )
 
 // errorBody is what an endpoint of ours answers with where it fails.
@@ -26,7 +26,9 @@ type bodyError struct{ error }
 func (e *bodyError) Unwrap() []error { return []error{e.error, backends.ErrInvalid} }
 
 // missingError names the required fields that a body lacks.
-type missingError = flows.MissingError
+type missingError struct{ Fields []string }
+
+func (e *missingError) Error() string { return "missing: " + strings.Join(e.Fields, ", ") }
 
 // statuses are how failures are answered, the first that fits.
 var statuses = []struct {

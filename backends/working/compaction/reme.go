@@ -28,41 +28,41 @@ const (
 	ModeAuto Mode = "auto"
 )
 
-// Params are the parameters of ReMe's summary_working_memory, with the same names and
-// meaning. Begin with [DefaultParams]: zero is a value of its own.
+// Params are the parameters of ReMe's summary_working_memory, with the same meaning, and as
+// JSON with the same names. Begin with [DefaultParams]: zero is a value of its own.
 type Params struct {
 	// WorkingSummaryMode is the mode. Default ModeAuto.
-	WorkingSummaryMode Mode
+	WorkingSummaryMode Mode `json:"working_summary_mode,omitempty" jsonschema:"auto, compact or compress. Defaults to auto"`
 	// CompactRatioThreshold is the share of the context's tokens that compaction may
 	// leave without a compression after it. ModeAuto only. Above 0. Default 0.75.
-	CompactRatioThreshold float64
+	CompactRatioThreshold float64 `json:"compact_ratio_threshold,omitempty" jsonschema:"of auto: what share may stay as it is. Defaults to 0.75"`
 	// MaxTotalTokens is how many tokens the messages that are neither the system's nor
 	// recent may have; up to it nothing is done. Above 0. Default 20000.
-	MaxTotalTokens int
+	MaxTotalTokens int `json:"max_total_tokens,omitempty" jsonschema:"up to which nothing is done. Defaults to 20000"`
 	// MaxToolMessageTokens is how many tokens a tool message may have without being
 	// offloaded. Above 0. Default 2000.
-	MaxToolMessageTokens int
+	MaxToolMessageTokens int `json:"max_tool_message_tokens,omitempty" jsonschema:"above which a result is offloaded. Defaults to 2000"`
 	// GroupTokenThreshold is how many tokens of messages one summary is made of; 0 or
 	// less: one group. Default 0.
-	GroupTokenThreshold int
+	GroupTokenThreshold int `json:"group_token_threshold,omitempty" jsonschema:"of one summary. Defaults to one for all"`
 	// KeepRecentCount is the number of newest messages, those of the system not counted,
 	// that are kept as they are: see [ReMe] for the exception. Not negative. Default 10.
-	KeepRecentCount int
+	KeepRecentCount int `json:"keep_recent_count,omitempty" jsonschema:"how many of the newest messages stay. Defaults to 10"`
 	// PreviewCharLength is how many characters of an offloaded message stay readable. Not
 	// negative. Default 0.
-	PreviewCharLength int
+	PreviewCharLength int `json:"preview_char_length,omitempty" jsonschema:"characters of an offloaded result that stay. Defaults to 0"`
 
 	// Model writes the summaries of ModeCompress and ModeAuto, which need it.
-	Model model.BaseChatModel
+	Model model.BaseChatModel `json:"-"`
 	// Budget is what the agent's model takes. Its Limit may not be below MaxTotalTokens.
 	// Optional: without a Window, MaxTotalTokens is the limit.
-	Budget Budget
+	Budget Budget `json:"-"`
 	// SummaryWindow is how many tokens Model takes at once. Optional. Defaults to
 	// Budget's limit, without a Window to 128000.
-	SummaryWindow int
+	SummaryWindow int `json:"-"`
 	// Language of placeholders and summaries. Optional. LanguageAuto follows the last
 	// user message.
-	Language backends.Language
+	Language backends.Language `json:"-"`
 }
 
 // DefaultParams returns ReMe's defaults.
