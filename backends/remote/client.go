@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,78 +20,74 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/work"
 )
 
-// maxBody is the longest answer, in bytes, and maxWait the longest wait before a retry, times
-// the number of attempts.
-const maxBody, maxWait = 16 << 20, time.Second
+const (
+	maxAnswer = 16 << 20    // bytes
+	maxWait   = time.Second // before a retry, times the number of attempts
+	learning  = 10          // times Timeout, for a call in which the server's model works
+)
 
-// connect checks where the server is, and keeps what is sent to it off other hosts.
+// connect checks where the server is, and says in which header it reads the key.
 func (f *frame) connect(header, prefix string) error {
-	if u, err := url.Parse(f.cfg.BaseURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+	u, err := url.Parse(f.cfg.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		return f.errorf("connecting", backends.ErrInvalid, "Config.BaseURL: want http(s)://host[/path], and the key in APIKey")
 	}
-	f.header, f.prefix, f.http = header, prefix, *cmp.Or(f.cfg.HTTPClient, &http.Client{})
-	f.http.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
-			return http.ErrUseLastResponse // neither the key nor what users said goes to another host
-		}
-		return nil
+	f.header, f.prefix = header, prefix
+	f.http = *cmp.Or(f.cfg.HTTPClient, &http.Client{})
+	f.http.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // neither the key nor what users said goes to another host
 	}
 	return nil
 }
 
-// call is one request.
-// doing is for errors, such as "searching". id is that of the memory which the path names:
-// status 404 is then ErrNotFound. slow says that the server's model works, and LearnTimeout
-// bounds it; once that a repeat would store twice.
+// call is one request, and where its answer goes.
 type call struct {
-	doing, method, path, id string
-	query                   url.Values
-	body, out               any
-	slow, once              bool
+	doing   string // for errors, such as "searching"
+	method  string
+	path    string
+	query   url.Values
+	in, out any  // JSON; nil for none
+	learns  bool // the server's model works: it gets more time, and a repeat may store twice
 }
 
-// do sends a request and decodes the answer into c.out. Errors have a sentinel, and neither
-// the key nor the body of the request.
+// do makes a call. Errors have a sentinel, and neither the key nor the body of the request.
 func (f *frame) do(ctx context.Context, c call) error {
 	limit := f.cfg.Timeout
-	if c.slow {
-		limit = f.cfg.LearnTimeout
+	if c.learns {
+		limit *= learning
 	}
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	status, kind, body, err := f.send(bounded, &c)
-	var at *url.Error
-	switch {
-	case err == nil && status/100 != 2:
-		return f.refused(&c, status, body)
-	case err == nil && c.out != nil && json.Unmarshal(body, c.out) != nil:
-		return f.errorf(c.doing, backends.ErrUnavailable, "the answer, of type %q, is not the JSON that is expected: check BaseURL", kind)
-	case err == nil, errors.Is(err, backends.ErrInvalid):
-		return err
-	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the server's fault
-		return f.errorf(c.doing, context.Cause(ctx), "given up")
-	case bounded.Err() != nil:
-		err = fmt.Errorf("none within %s", limit)
-	case errors.As(err, &at): // its text repeats the URL
-		err = at.Err
-	}
-	return f.errorf(c.doing, backends.ErrUnavailable, "no complete answer: %v: check BaseURL", err)
-}
-
-// send returns the status of the answer, the type of its body, and the body.
-func (f *frame) send(ctx context.Context, c *call) (status int, kind string, data []byte, err error) {
 	var body any
-	if c.body != nil {
-		if data, err = json.Marshal(c.body); err != nil {
-			return 0, "", nil, f.errorf(c.doing, backends.ErrInvalid, "%v", err)
+	if c.in != nil {
+		data, err := json.Marshal(c.in)
+		if err != nil {
+			return f.errorf(c.doing, backends.ErrInvalid, "%v", err)
 		}
 		body = data
 	}
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	status, answer, err := f.send(bounded, &c, body)
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the server's fault
+		return f.errorf(c.doing, context.Cause(ctx), "given up")
+	case err != nil:
+		return f.errorf(c.doing, backends.ErrUnavailable, "no complete answer: %v: check BaseURL", err)
+	case status/100 != 2:
+		return f.refused(&c, status, answer)
+	case c.out != nil && json.Unmarshal(answer, c.out) != nil:
+		return f.errorf(c.doing, backends.ErrUnavailable, "the answer is not the expected JSON of at most %d bytes: check BaseURL", maxAnswer)
+	}
+	return nil
+}
+
+// send returns the status and the body of the answer.
+func (f *frame) send(ctx context.Context, c *call, body any) (status int, answer []byte, err error) {
 	req, err := retryablehttp.NewRequestWithContext(ctx, c.method, strings.TrimRight(f.cfg.BaseURL, "/")+c.path, body)
 	if err != nil {
-		return 0, "", nil, err
+		return 0, nil, err
 	}
 	req.URL.RawQuery = c.query.Encode()
 	req.Header.Set("Content-Type", "application/json")
@@ -104,54 +100,131 @@ func (f *frame) send(ctx context.Context, c *call) (status int, kind string, dat
 	}
 	resp, err := retrying.Do(req)
 	if err != nil {
-		return 0, "", nil, err
+		return 0, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	data, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if len(data) > maxBody {
-		err = fmt.Errorf("it is larger than %d MiB", maxBody>>20)
-	}
-	return resp.StatusCode, resp.Header.Get("Content-Type"), data, err
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return resp.StatusCode, answer, err
 }
 
-// retry is retryablehttp's policy, within the deadline. A call whose repeat would store
-// twice is repeated only where the server did not get it, or refused it for its rate.
+// retry is retryablehttp's policy, within the deadline. What a model learns from is repeated
+// only where the server refused it for its rate.
 func (c *call) retry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	again, _ := retryablehttp.DefaultRetryPolicy(ctx, resp, err)
-	if c.once && again {
-		var op *net.OpError
-		again = err == nil && resp.StatusCode == http.StatusTooManyRequests || errors.As(err, &op) && op.Op == "dial"
+	if c.learns {
+		again = again && resp != nil && resp.StatusCode == http.StatusTooManyRequests
 	}
 	wait := retryablehttp.DefaultBackoff(0, 0, 0, resp) // Retry-After, or 0
 	deadline, _ := ctx.Deadline()
 	return again && max(wait, maxWait) < time.Until(deadline), nil
 }
 
-// errDenied is ErrUnavailable as well: the log keeps what was to be learnt until the key is
-// repaired.
-var errDenied = fmt.Errorf("%w: %w", backends.ErrDenied, backends.ErrUnavailable)
+// statuses are what the servers mean by a status. A key that is refused is ErrUnavailable as
+// well: the log keeps what was to be learnt until the key is right.
+var statuses = map[int]error{
+	http.StatusUnauthorized: errDenied,
+	http.StatusForbidden:    errDenied,
+	http.StatusNotFound:     fmt.Errorf("%w: check BaseURL", backends.ErrUnavailable),
+}
 
-// refused returns the error for a status.
-func (f *frame) refused(c *call, status int, body []byte) error {
-	var answer struct{ Detail, Error any }
-	said, isJSON := fmt.Sprintf("%.300q", body), json.Unmarshal(body, &answer) == nil
-	if text, ok := cmp.Or(answer.Detail, answer.Error).(string); ok {
-		said = fmt.Sprintf("%.300s", text)
-	} else if isJSON {
-		said = "no reason given" // in a list that repeats what was sent
+var errDenied = fmt.Errorf("%w (%w): set APIKey to a key that may do this", backends.ErrDenied, backends.ErrUnavailable)
+
+// codes are those of another einomem: the 404 of a proxy says nothing of a memory.
+var codes = map[string]error{"not_found": backends.ErrNotFound, "conflict": backends.ErrConflict, "forgotten": backends.ErrForgotten}
+
+// refused returns the error for a status, with the server's reason if that is a text: a list
+// repeats what was sent.
+func (f *frame) refused(c *call, status int, answer []byte) error {
+	var said struct {
+		Detail, Error any
+		Code          string
 	}
-	sentinel := fault.Sentinel(status, said)
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		sentinel, said = errDenied, said+": set APIKey to a key that may do this"
-	case status == http.StatusNotFound && c.id != "" && isJSON:
-		sentinel = backends.ErrNotFound
-	case status == http.StatusConflict:
-		sentinel = backends.ErrConflict
-	case status == http.StatusGone:
-		sentinel = backends.ErrForgotten
-	case status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		said += ": check BaseURL; redirects to other hosts are not followed"
+	_ = json.Unmarshal(answer, &said)
+	reason, ok := cmp.Or(said.Detail, said.Error).(string)
+	if !ok {
+		reason = http.StatusText(status)
 	}
-	return f.errorf(c.doing, sentinel, "status %d: %s", status, said)
+	sentinel := cmp.Or(codes[said.Code], statuses[status], fault.Sentinel(status, reason))
+	return f.errorf(c.doing, sentinel, "status %d: %.300s", status, reason)
+}
+
+// row is a memory as the servers write it: each has some of these fields.
+type row struct {
+	ID       string
+	MemoryID string `json:"memory_id"`
+
+	Text      string // what agent-memory-server calls it
+	Memory    string // mem0
+	Content   string // ReMe
+	WhenToUse string `json:"when_to_use"`
+	Type      string `json:"memory_type"`
+	Metadata  map[string]any
+	Score     float64
+
+	Namespace string
+	Workspace string `json:"workspace_id"`
+	User      string `json:"user_id"`
+	Agent     string `json:"agent_id"`
+	Session   string `json:"session_id"`
+	Author    string
+
+	Created  string `json:"created_at"`
+	Updated  string `json:"updated_at"`
+	Happened string `json:"event_date"`
+	Made     string `json:"time_created"`
+	Modified string `json:"time_modified"`
+
+	Event string // what became of it, in an answer to an addition
+}
+
+// kinds are the types of memory that say what kind one is.
+var kinds = map[string]backends.Kind{
+	"message": backends.KindEpisode, "personal": backends.KindPersonal, "task": backends.KindTask,
+}
+
+// memory returns a row of a partition as a memory, with what was kept of it as JSON: of other
+// clients there is none.
+func (r *row) memory(p backends.Partition) (m backends.Memory) {
+	kept, _ := r.Metadata[MemoryKey].(string)
+	_ = json.Unmarshal([]byte(kept), &m)
+	m.ID = cmp.Or(r.ID, r.MemoryID)
+	m.Kind = cmp.Or(kinds[r.Type], m.Kind, backends.KindFact)
+	m.Text, m.WhenToUse = cmp.Or(r.Text, r.Memory, r.Content), r.WhenToUse
+	m.Scope = p.Scope().Or(m.Scope).Or(backends.Scope{SessionID: r.Session})
+	m.Origin.Session, m.Origin.Author = m.Scope.SessionID, cmp.Or(m.Origin.Author, r.Author)
+	m.Valid = timeOf(r.Happened)
+	m.Created, m.Updated = timeOf(cmp.Or(r.Created, r.Made)), timeOf(cmp.Or(r.Updated, r.Modified))
+	if m.Metadata == nil {
+		m.Metadata = maps.Clone(r.Metadata)
+		delete(m.Metadata, MemoryKey)
+	}
+	return m
+}
+
+// timeOf reads a time as servers write it; without a zone it is local. What is no time is the
+// zero time.
+func timeOf(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t, _ = time.ParseInLocation(time.DateTime, s, time.Local)
+	}
+	return t.UTC()
+}
+
+// hits returns the rows that are a partition's, as hits. Others, which a server must not have
+// answered with, are reported, and nothing of what they say.
+func (f *frame) hits(ctx context.Context, p backends.Partition, rows []row, mine func(*row) bool) (out []backends.Hit) {
+	for _, r := range rows {
+		if r.Type == "personal" {
+			r.Score *= 10 // of personal memories ReMe 0.2 has a tenth of the cosine
+		}
+		if mine(&r) {
+			out = append(out, backends.Hit{Memory: r.memory(p), Score: min(max(r.Score, 0), 1)})
+		}
+	}
+	if others := len(rows) - len(out); others > 0 {
+		work.Report(ctx, f.cfg.OnError, "remote", f.errorf("checking an answer", backends.ErrDenied,
+			"%d of %d rows do not belong to the partition that was asked for, and are left out", others, len(rows)))
+	}
+	return out
 }

@@ -14,14 +14,14 @@
 //
 //	                     mem0                     ReMe 0.2                   agent-memory-server      Vectors
 //	learns               facts, at once; on the   personal memory; task      later, within a minute   no: what was said
-//	                     platform later           memory by Config.Outcome                            is stored as it is
+//	                     platform later           memory is searched alone                            is stored as it is
 //	Verbatim             yes                      ErrInvalid                 ErrInvalid               always
-//	a repeated Add       finds what bears its     is learnt from again       replaces the same        replaces the same
-//	                     IdempotencyKey                                      session                  documents
+//	a repeated Add       is learnt from again     is learnt from again       replaces the same        replaces the same
+//	                                                                         session                  documents
 //	who learnt it        kept                     not kept                   not kept                 kept
-//	more than a Backend  backends.Manager                                                             Delete
 //
-// [NewEinomem] asks a server of package toolkit/rest, and does all that its backend does.
+// [NewEinomem] asks a server of package toolkit/rest, and does all that its backend does: it is a
+// [backends.Manager], too. Memories of the others are changed and deleted by their own means.
 //
 // Where another server does not keep which agent learnt a memory, the condition agent_id of a
 // filter is left out. Where it learns later, the response of Add has no items. A search with
@@ -33,38 +33,35 @@
 // The servers let each client read and change everything, and some have holes in their
 // filters. So each call names its partition, and each row of an answer is compared with it,
 // exactly. Rows of others are left out, and Config.OnError gets an error without their text.
-// Manager's calls by id read the memory first: one of others is ErrNotFound.
 //
-// A partition has a name of its own on the server. It is the plain one, if that has lower-case
-// ASCII letters, digits and the marks . _ @ + - alone, begins with a letter or digit, and has at
-// most 64 bytes, else "einomem-" and a UUID that follows from namespace, kind and id, since some
-// servers and stores confuse names that differ in case or have a comma. The plain name is
-//
-//	mem0                 the id as user_id or agent_id, in the namespace "default"; else a UUID
-//	ReMe                 "namespace.kind.id" as workspace_id, if namespace and id have no dot
-//	agent-memory-server  the namespace as namespace, the user's id as user_id; an agent has a UUID
-//
-// For data that is there under other names set Config.Name.
+// A partition has a name of its own on the server: user_id (for what is an agent's own, agent_id)
+// of mem0, workspace_id of ReMe, user_id of agent-memory-server, in the scope's namespace. That is
+// the user's id, if the namespace is "default", and the id has lower-case ASCII letters, digits and
+// the marks . _ @ + - alone, begins with a letter or digit, and has at most 64 bytes. Else it is
+// "_einomem-" and a UUID that follows from namespace, kind and id, since some servers and stores
+// confuse names that differ in case or have a comma. For data that is there under other names set
+// Config.Name.
 //
 // # Failure
 //
-// Each call is bounded by Config.Timeout, where the server's model works by LearnTimeout, and
+// Each call is bounded by Config.Timeout, where the server's model works by ten times that, and
 // by its context. What may be repeated is repeated, with growing, jittered waits and not before
-// its Retry-After: a request that has a model learn only where the server did not get it, or
-// refused it with status 429. Errors wrap
+// its Retry-After: a request that has a model learn only where the server refused it with status
+// 429. Errors wrap
 //
 //   - ErrUnavailable: the server cannot be reached, does not answer in time, or with something
-//     else than it should: 5xx, HTML, JSON that is cut, more than 16 MiB, a redirect to another
-//     host, which is not followed; a flow of ReMe that failed, which the server does not say.
+//     else than it should: 5xx, HTML, JSON that is cut, more than 16 MiB, a redirect, which is
+//     not followed; a flow of ReMe that failed, which the server does not say.
 //   - ErrUnavailable and ErrDenied: 401 and 403. The log keeps the turns until the key is right.
 //   - ErrInvalid: 400, 413, 422, and what the server cannot do.
-//   - ErrNotFound: the server answered that it does not know a memory, or whose it is.
+//   - ErrNotFound: another einomem answered that it does not know a memory, or whose it is.
 //
 // No error has the key or what was said.
 //
-// A server that learnt while its answer got lost is asked to learn again. mem0 then finds what
-// the first try stored, if anything; agent-memory-server and vectors replace it. ReMe has no
-// way to know: it may learn twice.
+// A server that learnt while its answer got lost is asked to learn again. Another einomem then
+// knows the request by its IdempotencyKey; agent-memory-server and vectors replace what they
+// stored. mem0 and ReMe have no way to know: they compare what they learn with what they know
+// themselves, and may store it twice.
 //
 // # Vectors
 //

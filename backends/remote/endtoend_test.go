@@ -48,20 +48,3 @@ func TestAnAgentRemembersByRemoteMemory(t *testing.T) {
 		})
 	}
 }
-
-// An answer that gets lost is asked for again by the log, and taught once.
-func TestTheLogRetriesWhatWasLost(t *testing.T) {
-	s := mem0Server(t)
-	s.lose = 1
-	b := mem0(t, s, nil)
-	mem, err := middleware.New(t.Context(), &middleware.Config{Backend: b, Sessions: testkit.SQLite(t)})
-	require.NoError(t, err)
-	chat := testkit.New(testkit.Text("How nice."))
-	agent := testkit.Agent(t, "assistant", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, mem.AgentMiddleware()) })
-	testkit.Drain(testkit.Runner(agent, false, nil).Query(middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "1"}), "I sail."))
-	require.Error(t, mem.Flush(t.Context()))
-	require.NoError(t, mem.Flush(t.Context()))
-	require.NoError(t, mem.Close(t.Context()))
-	require.Equal(t, 1, s.adds)
-	require.Len(t, s.memories, 1)
-}

@@ -4,7 +4,6 @@
 package remote_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -29,7 +28,6 @@ const key = "key-0123456789"
 
 var (
 	_ backends.Backend = (*remote.Mem0)(nil)
-	_ backends.Manager = (*remote.Mem0)(nil)
 	_ backends.Backend = (*remote.ReMe)(nil)
 	_ backends.Backend = (*remote.AgentMemoryServer)(nil)
 	_ backends.Backend = (*remote.Vectors)(nil)
@@ -138,7 +136,7 @@ func matches(want, got any) bool {
 func config(url string, failures *testkit.Failures) *remote.Config {
 	c := &remote.Config{BaseURL: url, APIKey: key, MaxRetries: -1, Clock: testkit.NewClock().Now}
 	if failures != nil {
-		c.OnError = func(ctx context.Context, err error) { failures.Add(ctx, "remote", err) }
+		c.OnError = failures.Add
 	}
 	return c
 }

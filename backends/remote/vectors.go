@@ -7,7 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
@@ -33,9 +33,6 @@ type VectorsConfig struct {
 	// whose metadata has p.String() under PartitionKey, in the language of the store. Required:
 	// without it the best of everybody would be found, and those of others left out.
 	Filter func(p backends.Partition) []retriever.Option
-	// Delete removes documents by their ids. Optional: without it Delete is ErrInvalid, as
-	// Eino's indexers cannot delete.
-	Delete func(ctx context.Context, p backends.Partition, ids []string) error
 
 	Config Config // Optional. Its Timeout, OnError and Clock count.
 }
@@ -58,55 +55,40 @@ func NewVectors(cfg *VectorsConfig) (*Vectors, error) {
 	return v, nil
 }
 
-func (v *Vectors) search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (hits []backends.Hit, err error) {
+func (v *Vectors) search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) ([]backends.Hit, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.cfg.Timeout)
 	defer cancel()
-	found, err := v.in.Retriever.Retrieve(ctx, r.Query, append(v.in.Filter(p), retriever.WithTopK(r.TopK))...)
+	docs, err := v.in.Retriever.Retrieve(ctx, r.Query, append(v.in.Filter(p), retriever.WithTopK(r.TopK))...)
 	if err != nil {
 		return nil, fmt.Errorf("vectors: searching: %w", fault.Of(err))
 	}
-	for _, d := range own(ctx, v.frame, found, func(d **schema.Document) bool { return *d != nil && (*d).MetaData[PartitionKey] == p.String() }) {
-		hit := backends.Hit{Memory: decode(d.MetaData[MemoryKey], p), Score: min(max(d.Score(), 0), 1)}
-		hit.ID, hit.Text = d.ID, d.Content
-		hits = append(hits, hit)
+	var rows []row
+	for _, d := range docs {
+		rows = append(rows, row{ID: d.ID, Text: d.Content, Metadata: d.MetaData, Score: d.Score()})
 	}
-	return hits, nil
+	return v.hits(ctx, p, rows, func(r *row) bool { return r.Metadata[PartitionKey] == p.String() }), nil
 }
 
 func (v *Vectors) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error) {
-	memories, items := v.drafts(p, r, said)
-	docs := make([]*schema.Document, len(memories))
-	for i, m := range memories {
+	var items []backends.Item
+	var docs []*schema.Document
+	for _, line := range said {
+		m := v.memoryOf(p, r, &line)
+		if slices.ContainsFunc(docs, func(d *schema.Document) bool { return d.ID == m.ID }) {
+			continue // not every store replaces a document within a batch
+		}
 		kept, err := json.Marshal(m)
 		if err != nil {
 			return nil, v.errorf("storing", backends.ErrInvalid, "Metadata: %v", err)
 		}
-		docs[i] = &schema.Document{ID: m.ID, Content: m.Text, MetaData: map[string]any{PartitionKey: p.String(), MemoryKey: string(kept)}}
+		about := map[string]any{PartitionKey: p.String(), MemoryKey: string(kept)}
+		docs = append(docs, &schema.Document{ID: m.ID, Content: m.Text, MetaData: about})
+		items = append(items, backends.Item{Outcome: backends.OutcomeAdded, Memory: m})
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.cfg.Timeout)
 	defer cancel()
-	ids, err := v.in.Indexer.Store(ctx, docs)
-	if err == nil && len(ids) != len(docs) {
-		err = fmt.Errorf("%w: the indexer stored %d of %d documents", backends.ErrUnavailable, len(ids), len(docs))
-	}
-	if err != nil {
+	if _, err := v.in.Indexer.Store(ctx, docs); err != nil {
 		return nil, fmt.Errorf("vectors: storing: %w", fault.Of(err))
 	}
 	return items, nil
-}
-
-// Delete removes one memory of those whom the scope names. An id of another partition is
-// ErrNotFound; one that is not stored is no error, since Eino has no way to look.
-func (v *Vectors) Delete(ctx context.Context, r *backends.DeleteRequest) error {
-	_, p, err := v.at(r.Scope)
-	if err == nil && v.in.Delete == nil {
-		err = v.errorf("deleting", backends.ErrInvalid, "Eino's indexers cannot: set VectorsConfig.Delete")
-	}
-	if err == nil && !strings.HasPrefix(r.ID, idOf(p, "")[:half]) {
-		err = v.errorf("deleting", backends.ErrNotFound, "memory %q", r.ID)
-	}
-	if err != nil {
-		return err
-	}
-	return v.in.Delete(ctx, p, []string{r.ID})
 }
