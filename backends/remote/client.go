@@ -177,7 +177,7 @@ type row struct {
 	Event string // what became of it, in an answer to an addition
 }
 
-// kinds are the types of memory that say what kind one is.
+// kinds are what the servers call our kinds. Facts have many names.
 var kinds = map[string]backends.Kind{
 	"message": backends.KindEpisode, "personal": backends.KindPersonal, "task": backends.KindTask,
 }
@@ -193,10 +193,10 @@ func (r *row) memory(p backends.Partition) (m backends.Memory) {
 	m.Scope = p.Scope().Or(m.Scope).Or(backends.Scope{SessionID: r.Session})
 	m.Origin.Session, m.Origin.Author = m.Scope.SessionID, cmp.Or(m.Origin.Author, r.Author)
 	m.Valid = timeOf(r.Happened)
-	m.Created, m.Updated = timeOf(cmp.Or(r.Created, r.Made)), timeOf(cmp.Or(r.Updated, r.Modified))
+	m.Created, m.Updated = cmp.Or(timeOf(cmp.Or(r.Created, r.Made)), m.Created), timeOf(cmp.Or(r.Updated, r.Modified))
 	if m.Metadata == nil {
 		m.Metadata = maps.Clone(r.Metadata)
-		delete(m.Metadata, MemoryKey)
+		maps.DeleteFunc(m.Metadata, func(key string, _ any) bool { return key == MemoryKey || key == PartitionKey })
 	}
 	return m
 }

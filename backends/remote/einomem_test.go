@@ -5,7 +5,6 @@ package remote_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"testing"
@@ -32,15 +31,11 @@ var (
 func served(t *testing.T) (near *facts.Backend, far *remote.Einomem) {
 	t.Helper()
 	db := testkit.SQLite(t)
-	near, err := facts.New(t.Context(), &facts.Config{Store: db})
-	require.NoError(t, err)
-	mem, err := middleware.New(t.Context(), &middleware.Config{Backend: near})
-	require.NoError(t, err)
-	guard, err := access.New(&access.Config{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Keys: []access.Key{
-		{Name: "test", Hash: access.Hash(key), Users: []string{"ann", "bob"}, Write: true}}})
-	require.NoError(t, err)
-	h, err := rest.New(&rest.Config{Memory: mem, Store: db, Guard: guard})
-	require.NoError(t, err)
+	near = must(facts.New(t.Context(), &facts.Config{Store: db}))(t)
+	mem := must(middleware.New(t.Context(), &middleware.Config{Backend: near}))(t)
+	keys := []access.Key{{Name: "test", Hash: access.Hash(key), Users: []string{"ann", "bob"}, Write: true}}
+	guard := must(access.New(&access.Config{Log: slog.New(slog.DiscardHandler), Keys: keys}))(t)
+	h := must(rest.New(&rest.Config{Memory: mem, Store: db, Guard: guard}))(t)
 	srv := httptest.NewServer(h)
 	t.Cleanup(func() {
 		srv.Close()
@@ -48,8 +43,7 @@ func served(t *testing.T) (near *facts.Backend, far *remote.Einomem) {
 		require.NoError(t, mem.Close(context.Background()))
 		require.NoError(t, near.Close(context.Background()))
 	})
-	far, err = remote.NewEinomem(&remote.Config{BaseURL: srv.URL, APIKey: key, MaxRetries: -1})
-	require.NoError(t, err)
+	far = must(remote.NewEinomem(&remote.Config{BaseURL: srv.URL, APIKey: key, MaxRetries: -1}))(t)
 	return near, far
 }
 
@@ -61,56 +55,31 @@ func TestAnotherEinomemAnswersAsItsBackend(t *testing.T) {
 		{ID: "m1", Turn: "t1", Time: at, Message: schema.UserMessage("I moved to Hangzhou.")},
 		{ID: "m2", Turn: "t2", Time: at, Message: schema.UserMessage("My heron is called Ada.")},
 	}}
-	added, err := far.Add(ctx, add)
-	require.NoError(t, err)
-	require.Len(t, added.Items, 2)
-	require.Equal(t, backends.OutcomeAdded, added.Items[0].Outcome)
-	again, err := far.Add(ctx, add)
-	require.NoError(t, err)
-	require.True(t, again.Replayed)
+	added := must(far.Add(ctx, add))(t)
+	require.Equal(t, backends.OutcomeAdded, added.Items[1].Outcome)
+	require.True(t, must(far.Add(ctx, add))(t).Replayed)
 
 	filter := backends.And(backends.Eq("topic", "moving"), backends.Not(backends.Filter{Op: "contains", Field: "topic", Value: "x"}))
 	search := &backends.SearchRequest{Scope: ann, Query: "Where is Hangzhou?", TopK: 1, Filter: &filter}
-	want, err := near.Search(ctx, search)
-	require.NoError(t, err)
-	got, err := far.Search(ctx, search)
-	require.NoError(t, err)
-	require.Equal(t, want.Hits, got.Hits)
-	beside := *search
-	beside.Filter, beside.Beside = nil, []backends.Memory{{Kind: backends.KindEpisode, Text: "Hangzhou has a lake.", Observed: at, Scope: ann}}
-	got, err = far.Search(ctx, &beside)
-	require.NoError(t, err)
-	want, err = near.Search(ctx, &beside)
-	require.NoError(t, err)
-	require.Equal(t, want.Hits, got.Hits, "what is not learnt yet is ranked there")
+	require.Equal(t, must(near.Search(ctx, search))(t).Hits, must(far.Search(ctx, search))(t).Hits)
+	search.Filter, search.Beside = nil, []backends.Memory{{Kind: backends.KindEpisode, Text: "Hangzhou has a lake.", Observed: at, Scope: ann}}
+	require.Equal(t, must(near.Search(ctx, search))(t).Hits, must(far.Search(ctx, search))(t).Hits, "what is not learnt yet is ranked there")
 
 	id, text := added.Items[0].Memory.ID, "I moved to Suzhou."
-	_, err = far.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text, Version: 99})
+	_, err := far.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text, Version: 99})
 	require.ErrorIs(t, err, backends.ErrConflict)
-	m, err := far.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
-	require.NoError(t, err)
-	require.Equal(t, text, m.Text)
-	wantEvents, err := near.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
-	require.NoError(t, err)
-	events, err := far.History(ctx, &backends.HistoryRequest{Scope: ann, ID: id})
-	require.NoError(t, err)
-	require.Equal(t, wantEvents, events)
-	page, err := far.List(ctx, &backends.ListRequest{Scope: ann, Limit: 1})
-	require.NoError(t, err)
+	require.Equal(t, text, must(far.Update(ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &text}))(t).Text)
+	history := &backends.HistoryRequest{Scope: ann, ID: id}
+	require.Equal(t, must(near.History(ctx, history))(t), must(far.History(ctx, history))(t))
+	page := must(far.List(ctx, &backends.ListRequest{Scope: ann, Limit: 1}))(t)
 	require.Len(t, page.Memories, 1)
 	require.NotEmpty(t, page.Next)
-	entities, err := far.Entities(ctx, ann)
-	require.NoError(t, err)
-	wantEntities, err := near.Entities(ctx, ann)
-	require.NoError(t, err)
-	require.ElementsMatch(t, wantEntities, entities)
+	require.ElementsMatch(t, must(near.Entities(ctx, ann))(t), must(far.Entities(ctx, ann))(t))
 
 	require.NoError(t, far.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: id}))
 	_, err = far.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
 	require.ErrorIs(t, err, backends.ErrNotFound)
-	n, err := far.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann})
-	require.NoError(t, err)
-	require.Positive(t, n)
+	require.Positive(t, must(far.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann}))(t))
 }
 
 func TestAnotherEinomemRefusesWhatItsKeyDoesNotOpen(t *testing.T) {

@@ -22,8 +22,7 @@ func TestAnAgentRemembersByRemoteMemory(t *testing.T) {
 	s, p := mem0Server(t), &place{}
 	for name, b := range map[string]backends.Backend{"mem0": mem0(t, s, &failures), "vectors": vectorsOf(t, p, &failures)} {
 		t.Run(name, func(t *testing.T) {
-			mem, err := middleware.New(t.Context(), &middleware.Config{Backend: b, Sessions: testkit.SQLite(t), AwaitWrite: true, OnError: failures.Add})
-			require.NoError(t, err)
+			mem := must(middleware.New(t.Context(), &middleware.Config{Backend: b, Sessions: testkit.SQLite(t), AwaitWrite: true, OnError: failures.Add}))(t)
 			t.Cleanup(func() { require.NoError(t, mem.Close(context.Background())) })
 			ask := func(user, session, question string, script ...testkit.Reply) (*testkit.Chat, string) {
 				chat := testkit.New(script...)

@@ -67,8 +67,7 @@ func TestErrorsNameTheCauseAndTheWayOut(t *testing.T) {
 			if name == "silence" {
 				cfg.Timeout = 10 * time.Millisecond
 			}
-			b, err := remote.NewMem0(cfg)
-			require.NoError(t, err)
+			b := must(remote.NewMem0(cfg))(t)
 			_, searching := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: private})
 			_, adding := b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said(private)})
 			for _, err := range []error{searching, adding} {
@@ -87,9 +86,8 @@ func TestErrorsNameTheCauseAndTheWayOut(t *testing.T) {
 func TestNothingListensIsUnavailable(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
-	b, err := remote.NewMem0(config(srv.URL+"/base", nil))
-	require.NoError(t, err)
-	_, err = b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
+	b := must(remote.NewMem0(config(srv.URL+"/base", nil)))(t)
+	_, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -102,9 +100,8 @@ func TestNothingListensIsUnavailable(t *testing.T) {
 func TestNotFoundIsTheServersWord(t *testing.T) {
 	for contentType, body := range map[string]string{"text/html": "<h1>404</h1>", "application/json": `{"code":"not_found","error":"not found"}`} {
 		srv := httptest.NewServer(text(404, contentType, body))
-		b, err := remote.NewEinomem(config(srv.URL, nil))
-		require.NoError(t, err)
-		_, err = b.Get(t.Context(), &backends.GetRequest{Scope: ann, ID: "1"})
+		b := must(remote.NewEinomem(config(srv.URL, nil)))(t)
+		_, err := b.Get(t.Context(), &backends.GetRequest{Scope: ann, ID: "1"})
 		require.Equal(t, contentType == "application/json", errors.Is(err, backends.ErrNotFound), "%v", err)
 		srv.Close()
 	}
@@ -145,9 +142,9 @@ func TestRetries(t *testing.T) {
 					}
 					return w.Result()
 				})}
-				b, err := remote.NewMem0(cfg)
-				require.NoError(t, err)
+				b := must(remote.NewMem0(cfg))(t)
 				began := time.Now()
+				var err error
 				if c.learns {
 					_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("x")})
 				} else {
@@ -166,9 +163,8 @@ func TestNothingGoesToAnotherHost(t *testing.T) {
 	defer elsewhere.Close()
 	here := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer here.Close()
-	b, err := remote.NewMem0(config(here.URL, nil))
-	require.NoError(t, err)
-	_, err = b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
+	b := must(remote.NewMem0(config(here.URL, nil)))(t)
+	_, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "status 307")
 }
@@ -176,15 +172,14 @@ func TestNothingGoesToAnotherHost(t *testing.T) {
 func TestScopesAndConfigsAreChecked(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("unexpected request %s", r.URL) }))
 	defer srv.Close()
-	m, err := remote.NewMem0(config(srv.URL, nil))
-	require.NoError(t, err)
-	r, err := remote.NewReMe(config(srv.URL, nil))
-	require.NoError(t, err)
-	a, err := remote.NewAgentMemoryServer(config(srv.URL, nil))
-	require.NoError(t, err)
-	v := vectorsOf(t, &place{}, nil)
-	for _, b := range []backends.Backend{m, r, a, v} {
-		for s, want := range map[backends.Scope]error{{}: backends.ErrNoScope, {SessionID: "s"}: backends.ErrNoScope, {UserID: "*"}: backends.ErrInvalid, {UserID: "a\x00"}: backends.ErrInvalid, {UserID: " "}: backends.ErrInvalid} {
+	m := must(remote.NewMem0(config(srv.URL, nil)))(t)
+	r := must(remote.NewReMe(config(srv.URL, nil)))(t)
+	a := must(remote.NewAgentMemoryServer(config(srv.URL, nil)))(t)
+	for _, b := range []backends.Backend{m, r, a, vectorsOf(t, &place{}, nil)} {
+		for s, want := range map[backends.Scope]error{
+			{}: backends.ErrNoScope, {SessionID: "s"}: backends.ErrNoScope,
+			{UserID: "*"}: backends.ErrInvalid, {UserID: "a\x00"}: backends.ErrInvalid, {UserID: " "}: backends.ErrInvalid,
+		} {
 			_, err := b.Search(t.Context(), &backends.SearchRequest{Scope: s, Query: "x"})
 			require.ErrorIs(t, err, want, "%T %+v", b, s)
 			_, err = b.Add(t.Context(), &backends.AddRequest{Scope: s, Messages: said("x")})
@@ -194,9 +189,7 @@ func TestScopesAndConfigsAreChecked(t *testing.T) {
 			_, err := b.Search(t.Context(), bad)
 			require.ErrorIs(t, err, backends.ErrInvalid)
 		}
-		resp, err := b.Add(t.Context(), &backends.AddRequest{Scope: ann})
-		require.NoError(t, err)
-		require.Empty(t, resp.Items)
+		require.Empty(t, must(b.Add(t.Context(), &backends.AddRequest{Scope: ann}))(t).Items)
 		require.NoError(t, b.Close(t.Context()))
 	}
 	for _, url := range []string{"", "memory:8000", "ftp://memory", "http://user:password@memory", "http://memory?key=x"} {
@@ -204,8 +197,6 @@ func TestScopesAndConfigsAreChecked(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid)
 		require.NotContains(t, fmt.Sprint(err), "password")
 	}
-	_, err = remote.NewReMe(nil)
-	require.ErrorIs(t, err, backends.ErrInvalid)
-	_, err = remote.NewVectors(&remote.VectorsConfig{})
+	_, err := remote.NewVectors(&remote.VectorsConfig{})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }

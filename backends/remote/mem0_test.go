@@ -16,9 +16,7 @@ import (
 
 func mem0(t testing.TB, s *server, failures *testkit.Failures) *remote.Mem0 {
 	t.Helper()
-	b, err := remote.NewMem0(config(s.url, failures))
-	require.NoError(t, err)
-	return b
+	return must(remote.NewMem0(config(s.url, failures)))(t)
 }
 
 func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
@@ -26,20 +24,20 @@ func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
 	b := mem0(t, s, nil)
 	scope := backends.Scope{UserID: "ann", SessionID: "s1", AgentID: "guide"}
 	expires := testkit.NewClock().Now().Add(time.Hour)
-	resp, err := b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: said("I sail on the fjord", "Nice."), Metadata: map[string]any{"mood": "good"}, Expires: expires, Instructions: "places"})
-	require.NoError(t, err)
+	metadata := map[string]any{"mood": "good"}
+	add := &backends.AddRequest{Scope: scope, Messages: said("I sail on the fjord", "Nice."), Metadata: metadata, Expires: expires, Instructions: "places"}
+	resp := must(b.Add(ctx, add))(t)
 	require.Len(t, resp.Items, 1)
 	require.Equal(t, backends.OutcomeAdded, resp.Items[0].Outcome)
-	_, err = b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: new(backends.Filter), TopK: 3})
+	_, err := b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: new(backends.Filter), TopK: 3})
 	require.ErrorIs(t, err, backends.ErrInvalid, "a filter without an operator")
 	byAgent := backends.And(backends.Eq("agent_id", "guide"), backends.Eq("mood", "good"))
-	found, err := b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: &byAgent, Kinds: []backends.Kind{backends.KindFact}})
-	require.NoError(t, err)
+	found := must(b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: &byAgent, Kinds: []backends.Kind{backends.KindFact}}))(t)
 	require.Equal(t, []string{"Fact: I sail on the fjord"}, texts(found.Hits))
 	hit := found.Hits[0]
 	require.Equal(t, resp.Items[0].Memory.ID, hit.ID)
 	require.Equal(t, backends.Scope{Namespace: "default", UserID: "ann", SessionID: "s1", AgentID: "guide"}, hit.Scope)
-	require.Equal(t, map[string]any{"mood": "good"}, hit.Metadata)
+	require.Equal(t, metadata, hit.Metadata)
 	require.Equal(t, "t1", hit.Origin.Turn)
 	require.True(t, expires.Equal(hit.Expires))
 	require.InDelta(t, 0.8, hit.Score, 1e-9)
@@ -50,17 +48,12 @@ func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
 		{Scope: backends.Scope{UserID: "bob"}, Query: "fjord"},
 		{Scope: scope, Query: " "},
 	} {
-		found, err := b.Search(ctx, filter)
-		require.NoError(t, err)
-		require.Empty(t, found.Hits)
+		require.Empty(t, must(b.Search(ctx, filter))(t).Hits)
 	}
 	cfg := config(s.url, nil)
 	cfg.Clock = func() time.Time { return expires }
-	later, err := remote.NewMem0(cfg)
-	require.NoError(t, err)
-	found, err = later.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord"})
-	require.NoError(t, err)
-	require.Empty(t, found.Hits, "it expired")
+	later := must(remote.NewMem0(cfg))(t)
+	require.Empty(t, must(later.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord"}))(t).Hits, "it expired")
 }
 
 func TestMem0RowsOfOthersAreLeftOutAndReported(t *testing.T) {
@@ -68,13 +61,11 @@ func TestMem0RowsOfOthersAreLeftOutAndReported(t *testing.T) {
 	var failures testkit.Failures
 	b := mem0(t, s, &failures)
 	for _, user := range []string{"ann", "bob", "ann2"} {
-		_, err := b.Add(ctx, &backends.AddRequest{Scope: backends.Scope{UserID: user}, Messages: said("secret of " + user), IdempotencyKey: "k"})
-		require.NoError(t, err)
+		must(b.Add(ctx, &backends.AddRequest{Scope: backends.Scope{UserID: user}, Messages: said("secret of " + user), IdempotencyKey: "k"}))(t)
 	}
 	require.NoError(t, failures.Err())
 	s.leaky = true
-	found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "secret"})
-	require.NoError(t, err)
+	found := must(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "secret"}))(t)
 	require.Equal(t, []string{"Fact: secret of ann"}, texts(found.Hits))
 	require.ErrorContains(t, failures.Err(), "2 of 3 rows")
 	require.NotContains(t, failures.Err().Error(), "secret")
@@ -84,17 +75,13 @@ func TestTheMem0Platform(t *testing.T) {
 	ctx := t.Context()
 	var failures testkit.Failures
 	open := func(exchanges ...string) *remote.Mem0 {
-		cfg := config(play(t, "mem0_platform.json", exchanges...), &failures)
-		cfg.Platform, cfg.Name = true, func(p backends.Partition) string { return p.ID }
-		b, err := remote.NewMem0(cfg)
-		require.NoError(t, err)
-		return b
+		cfg := named(play(t, "mem0_platform.json", exchanges...), &failures)
+		cfg.Platform = true
+		return must(remote.NewMem0(cfg))(t)
 	}
-	resp, err := open("add").Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail"), IdempotencyKey: "k1", Instructions: "places"})
-	require.NoError(t, err)
+	resp := must(open("add").Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail"), IdempotencyKey: "k1", Instructions: "places"}))(t)
 	require.Empty(t, resp.Items, "the platform learns later")
-	found, err := open("search").Search(ctx, &backends.SearchRequest{Scope: backends.Scope{AgentID: "guide"}, Query: "sail"})
-	require.NoError(t, err)
+	found := must(open("search").Search(ctx, &backends.SearchRequest{Scope: backends.Scope{AgentID: "guide"}, Query: "sail"}))(t)
 	require.Equal(t, []string{"The guide knows the fjord"}, texts(found.Hits), "what a user said to an agent is the user's")
 	require.Len(t, failures.Stages(), 1)
 }

@@ -65,9 +65,7 @@ func vectorsOf(t testing.TB, p *place, failures *testkit.Failures) *remote.Vecto
 		Indexer: p, Retriever: p, Config: *config("", failures),
 		Filter: func(part backends.Partition) []retriever.Option { return []retriever.Option{only(part.String())} },
 	}
-	v, err := remote.NewVectors(cfg)
-	require.NoError(t, err)
-	return v
+	return must(remote.NewVectors(cfg))(t)
 }
 
 func TestVectorsStoreEachTextOnceAndFindIt(t *testing.T) {
@@ -75,29 +73,25 @@ func TestVectorsStoreEachTextOnceAndFindIt(t *testing.T) {
 	v := vectorsOf(t, p, nil)
 	scope := backends.Scope{UserID: "ann", SessionID: "s1", AgentID: "guide"}
 	for range 2 {
-		resp, err := v.Add(ctx, &backends.AddRequest{Scope: scope, Messages: said("I sail", "Where?", "I sail"), Metadata: map[string]any{"mood": "good"}})
-		require.NoError(t, err)
+		resp := must(v.Add(ctx, &backends.AddRequest{Scope: scope, Messages: said("I sail", "Where?", "I sail"), Metadata: map[string]any{"mood": "good"}}))(t)
 		require.Len(t, resp.Items, 2)
 		require.Len(t, p.docs, 2)
 	}
 	filter := backends.And(backends.Eq("agent_id", "guide"), backends.Eq("mood", "good"), backends.Eq("role", "user"))
-	found, err := v.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "sail", Filter: &filter})
-	require.NoError(t, err)
+	found := must(v.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "sail", Filter: &filter}))(t)
 	require.Equal(t, []string{"I sail"}, texts(found.Hits))
 	require.Equal(t, backends.KindEpisode, found.Hits[0].Kind)
 	require.Equal(t, "t1", found.Hits[0].Origin.Turn)
-	_, err = v.Add(ctx, &backends.AddRequest{Scope: scope, Messages: said("x"), Metadata: map[string]any{"f": func() {}}})
+	require.Equal(t, testkit.NewClock().Now(), found.Hits[0].Created)
+	_, err := v.Add(ctx, &backends.AddRequest{Scope: scope, Messages: said("x"), Metadata: map[string]any{"f": func() {}}})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 func TestWhatIsNotLearntYetIsFoundBesideWhatIs(t *testing.T) {
 	v := vectorsOf(t, &place{}, nil)
-	scope := backends.Scope{UserID: "ann", SessionID: "s1"}
-	_, err := v.Add(t.Context(), &backends.AddRequest{Scope: scope, Messages: said("I sail at Easter")})
-	require.NoError(t, err)
-	found, err := v.Search(t.Context(), &backends.SearchRequest{Scope: scope, Query: "sail", Beside: []backends.Memory{
-		{Kind: backends.KindEpisode, Text: "I sail a dinghy", Scope: scope}, {Kind: backends.KindEpisode, Text: "I bake bread", Scope: scope}}})
-	require.NoError(t, err)
+	must(v.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("I sail at Easter")}))(t)
+	beside := []backends.Memory{{Kind: backends.KindEpisode, Text: "I sail a dinghy"}, {Kind: backends.KindEpisode, Text: "I bake bread"}}
+	found := must(v.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "sail", Beside: beside}))(t)
 	require.ElementsMatch(t, []string{"I sail at Easter", "I sail a dinghy"}, texts(found.Hits))
 }
 
@@ -106,13 +100,12 @@ func TestVectorsOfOthersAreLeftOutAndReported(t *testing.T) {
 	var failures testkit.Failures
 	v := vectorsOf(t, p, &failures)
 	for _, s := range []backends.Scope{{UserID: "ann"}, {UserID: "bob"}, {AgentID: "ann"}, {Namespace: "n", UserID: "ann"}} {
-		_, err := v.Add(ctx, &backends.AddRequest{Scope: s, Messages: said("secret")})
-		require.NoError(t, err)
+		must(v.Add(ctx, &backends.AddRequest{Scope: s, Messages: said("secret")}))(t)
 	}
 	require.Len(t, p.docs, 4, "ids are of a partition, too")
-	p.docs = append(p.docs, &schema.Document{ID: "foreign", Content: "secret of no one"}, &schema.Document{ID: "bad", Content: "x", MetaData: map[string]any{remote.PartitionKey: 7}})
-	found, err := v.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "secret", TopK: 10})
-	require.NoError(t, err)
+	bad := map[string]any{remote.PartitionKey: 7}
+	p.docs = append(p.docs, &schema.Document{ID: "foreign", Content: "secret of no one"}, &schema.Document{ID: "bad", Content: "x", MetaData: bad})
+	found := must(v.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "secret", TopK: 10}))(t)
 	require.Len(t, found.Hits, 1)
 	require.ErrorContains(t, failures.Err(), "5 of 6 rows")
 	require.NotContains(t, failures.Err().Error(), "secret")
