@@ -32,6 +32,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -63,11 +64,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	at := flags.String("store", os.Getenv("EINOMEM_STORE"), "the SQLite `file` or the Redis URL that keeps the memory (default memory.db)")
 	check := flags.Bool("check", false, "check the configuration and the store, and end")
 	newKey := flags.String("new-key", "", "print a new secret, and the entry of the file for the key of that `name`")
-	stdio := flags.Bool("mcp", false, "serve MCP on standard input and output, for -user, -workspace or -agent")
+	stdio := flags.Bool("mcp", false, "serve MCP on standard input and output, for -user or -workspace")
 	var s backends.Scope
 	flags.StringVar(&s.UserID, "user", "", "with -mcp: whose memory, by `id`")
 	flags.StringVar(&s.Workspace, "workspace", "", "with -mcp: the `id` of the workspace")
-	flags.StringVar(&s.AgentID, "agent", "", "with -mcp: the `id` of the agent")
 	flags.StringVar(&s.SessionID, "session", "", "with -mcp: the `id` of the session")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -84,11 +84,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	log, err := cfg.logger(stderr)
-	if err != nil {
-		return err
-	}
-	svc, err := open(ctx, cfg, s, log)
+	log := slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level})
+	svc, err := open(ctx, cfg, s, slog.New(requestIDs{log}))
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/cloudwego/eino/callbacks"
-	"github.com/cloudwego/eino/schema"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -34,37 +33,22 @@ func (s *service) traces(ctx context.Context) error {
 	return nil
 }
 
-// spans makes a span of what Eino reports.
+// spans makes a span of what Eino reports. Nothing streams here.
 func spans(tracer trace.Tracer) callbacks.Handler {
-	end := func(ctx context.Context, err error) context.Context {
-		span := trace.SpanFromContext(ctx)
-		if err != nil {
-			span.SetStatus(codes.Error, "failed")
-		}
-		span.End()
-		return ctx
-	}
-	start := func(ctx context.Context, info *callbacks.RunInfo) context.Context {
-		if info == nil {
-			info = &callbacks.RunInfo{}
-		}
-		ctx, _ = tracer.Start(ctx, string(info.Component)+" "+info.Type, trace.WithAttributes(attribute.String("name", info.Name)))
-		return ctx
-	}
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
-			return start(ctx, info)
+			name := string(info.Component) + " " + info.Type
+			ctx, _ = tracer.Start(ctx, name, trace.WithAttributes(attribute.String("name", info.Name)))
+			return ctx
 		}).
 		OnEndFn(func(ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
-			return end(ctx, nil)
+			trace.SpanFromContext(ctx).End()
+			return ctx
 		}).
-		OnErrorFn(func(ctx context.Context, _ *callbacks.RunInfo, err error) context.Context { return end(ctx, err) }).
-		OnEndWithStreamOutputFn(func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
-			out.Close()
-			return end(ctx, nil)
-		}).
-		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
-			in.Close()
-			return start(ctx, info)
+		OnErrorFn(func(ctx context.Context, _ *callbacks.RunInfo, _ error) context.Context {
+			span := trace.SpanFromContext(ctx)
+			span.SetStatus(codes.Error, "failed")
+			span.End()
+			return ctx
 		}).Build()
 }
